@@ -1,0 +1,2 @@
+//! ilinst.
+fn main() {}
