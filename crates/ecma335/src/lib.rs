@@ -1,1 +1,38 @@
-//! ecma335.
+//! ECMA-335 in both directions: the PE image, the CLI header, metadata, signatures and IL method bodies.
+//!
+//! Read a file from the outside in:
+//!
+//! ```text
+//! bytes -> Image -> Metadata { heaps, tables } -> MethodBody -> instructions
+//! ```
+//!
+//! and write it by appending: [`MetadataBuilder`] adds rows and heap items behind the input's own, and
+//! [`ImageWriter`] adds one section that holds the new metadata and the new bodies. Every row, heap offset and RVA of
+//! the input keeps its value, so tokens stay true in code nobody decoded. The crate does no I/O, knows nothing of
+//! instrumentation, and never panics on bad bytes.
+
+pub mod body;
+pub mod builder;
+pub mod cursor;
+pub mod element;
+pub mod error;
+pub mod heap;
+pub mod image;
+pub mod metadata;
+pub mod opcode;
+pub mod schema;
+pub mod signature;
+pub mod tables;
+pub mod token;
+pub mod writer;
+
+pub use body::{Clause, ClauseKind, MethodBody};
+pub use builder::MetadataBuilder;
+pub use cursor::Cursor;
+pub use error::{Error, ErrorKind, Result};
+pub use image::Image;
+pub use metadata::Metadata;
+pub use opcode::OpCode;
+pub use schema::Table;
+pub use token::{FileOffset, Rid, Rva, Token};
+pub use writer::ImageWriter;

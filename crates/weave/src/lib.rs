@@ -1,1 +1,27 @@
-//! weave.
+//! The IL rewriter: which methods, which probe, and how the body comes out the same but measured.
+//!
+//! ```text
+//! MethodBody -> Code (labels) -> probe -> Code -> Layout (offsets) -> check -> MethodBody
+//! ```
+//!
+//! A method that cannot be woven for certain ships as it was, with a [`Reason`]; the others of its module are woven
+//! all the same. Nothing here reads another assembly.
+
+pub mod check;
+pub mod code;
+pub mod effects;
+pub mod layout;
+pub mod method;
+pub mod module;
+pub mod pattern;
+pub mod plan;
+pub mod probe;
+pub mod reason;
+pub mod tracker;
+
+pub use module::{Note, Weave, Woven, weave};
+pub use pattern::Pattern;
+pub use plan::{Plan, Refusal};
+pub use probe::{LeaveMode, Shape};
+pub use reason::Reason;
+pub use tracker::Tracker;

@@ -1,0 +1,159 @@
+//! Appends to metadata: rows, names and blobs go behind the input's own, and nothing of it is renumbered.
+
+use std::borrow::Cow;
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    heap::HeapAppend,
+    metadata::{Metadata, SIGNATURE},
+    schema::{Blob, MethodDef, Row, Str, Table},
+    tables::{AppendedRows, WideHeaps, encode},
+    token::{Rid, Rva, Token},
+    writer::Segments,
+};
+
+/// Collects additions to a module's metadata, then writes the whole anew.
+#[derive(Debug)]
+pub struct MetadataBuilder<'a, 'm> {
+    metadata: &'m Metadata<'a>,
+    strings: HeapAppend,
+    blobs: HeapAppend,
+    rows: AppendedRows,
+    method_rvas: Vec<(Rid<MethodDef>, Rva)>,
+}
+
+impl<'a, 'm> MetadataBuilder<'a, 'm> {
+    /// Starts with the input's metadata and nothing added.
+    pub fn new(metadata: &'m Metadata<'a>) -> Self {
+        Self {
+            metadata,
+            strings: HeapAppend::behind(metadata.strings),
+            blobs: HeapAppend::behind(metadata.blobs),
+            rows: AppendedRows::default(),
+            method_rvas: Vec::new(),
+        }
+    }
+
+    /// Adds a name to #Strings, or finds it among those added before.
+    pub fn string(&mut self, name: &str) -> Result<Str> {
+        self.strings.string(name)
+    }
+
+    /// Adds a blob to #Blob, or finds it among those added before.
+    pub fn blob(&mut self, blob: &[u8]) -> Result<Blob> {
+        self.blobs.blob(blob)
+    }
+
+    /// Appends a row and gives its token.
+    ///
+    /// # Errors
+    /// If the table is full (2^24 - 1 rows), or is one that is sorted: its rows have no lasting numbers, see
+    /// [`insert`](Self::insert).
+    pub fn add<R: Row>(&mut self, row: &R) -> Result<Token> {
+        if !R::TABLE.sort_keys().is_empty() {
+            return Err(Error::new(ErrorKind::Unsupported("appending to a sorted table")).in_cell(R::TABLE));
+        }
+        self.push(row)
+    }
+
+    /// Adds a row to a sorted table, in its place; the numbers of rows behind it change. No token names a row of
+    /// CustomAttribute, for one, so there it does no harm.
+    pub fn insert<R: Row>(&mut self, row: &R) -> Result<()> {
+        self.push(row).map(drop)
+    }
+
+    fn push<R: Row>(&mut self, row: &R) -> Result<Token> {
+        let rid = self.metadata.tables.count(R::TABLE) + self.rows.push(row);
+        if rid > 0x00FF_FFFF {
+            return Err(Error::new(ErrorKind::Limit("2^24 rows")).in_cell(R::TABLE));
+        }
+        Ok(Token::new(R::TABLE, rid))
+    }
+
+    /// Gives a method another body.
+    pub fn set_method_rva(&mut self, method: Rid<MethodDef>, rva: Rva) {
+        self.method_rvas.push((method, rva));
+    }
+
+    /// The new metadata root with all its streams, in the input's order.
+    pub fn finish(mut self) -> Result<Segments<'a>> {
+        let metadata = self.metadata;
+        let (strings, blobs) = (std::mem::take(&mut self.strings).into_bytes(), std::mem::take(&mut self.blobs).into_bytes());
+        let wide = WideHeaps::for_sizes(
+            metadata.strings.bytes.len() + strings.len(),
+            metadata.guids.bytes.len(),
+            metadata.blobs.bytes.len() + blobs.len(),
+        );
+        let rvas = std::mem::take(&mut self.method_rvas);
+        let mut tables = Some(encode(&metadata.tables, &self.rows, wide, |table, row_size, rows| {
+            if table != Table::MethodDef || rvas.is_empty() {
+                return;
+            }
+            let rows = rows.to_mut();
+            for (method, rva) in &rvas {
+                // The RVA is MethodDef's first column, four bytes wide in every file.
+                let start = (method.get() as usize - 1) * row_size;
+                if let Some(cell) = rows.get_mut(start..start + 4) {
+                    cell.copy_from_slice(&rva.0.to_le_bytes());
+                }
+            }
+        }));
+
+        let mut streams: Vec<(&[u8], Segments<'a>)> = Vec::new();
+        let mut appends = [(&b"#Strings"[..], Some(strings)), (&b"#Blob"[..], Some(blobs))];
+        for stream in &metadata.streams {
+            let mut segments = Segments::default();
+            let is_tables = stream.name == b"#~" || stream.name == b"#-";
+            if let Some(parts) = is_tables.then(|| tables.take()).flatten() {
+                parts.into_iter().for_each(|part| segments.push(part));
+            } else {
+                segments.push(stream.bytes);
+                if let Some((_, append)) = appends.iter_mut().find(|(name, _)| *name == stream.name) {
+                    segments.push(append.take().unwrap_or_default());
+                }
+            }
+            streams.push((stream.name, segments));
+        }
+        // A heap that the input does not have comes last.
+        for (name, append) in appends {
+            if let Some(bytes) = append.filter(|bytes| !bytes.is_empty()) {
+                let mut segments = Segments::default();
+                segments.push(bytes);
+                streams.push((name, segments));
+            }
+        }
+        write_root(metadata, streams)
+    }
+}
+
+/// Puts the root's header before its streams (II.24.2.1).
+fn write_root<'a>(metadata: &Metadata<'a>, streams: Vec<(&[u8], Segments<'a>)>) -> Result<Segments<'a>> {
+    let padded_name = |name: &[u8]| (name.len() + 1).next_multiple_of(4);
+    let header_size = 16 + metadata.version.len() + 4 + streams.iter().map(|(name, _)| 8 + padded_name(name)).sum::<usize>();
+    let input = metadata.root.rest();
+    let mut header = Vec::with_capacity(header_size);
+    header.extend_from_slice(&SIGNATURE.to_le_bytes());
+    header.extend_from_slice(input.get(4..12).unwrap_or(&[1, 0, 1, 0, 0, 0, 0, 0]));
+    header.extend_from_slice(&(metadata.version.len() as u32).to_le_bytes());
+    header.extend_from_slice(metadata.version);
+    let flags = input.get(16 + metadata.version.len()..).and_then(|rest| rest.get(..2)).unwrap_or(&[0, 0]);
+    header.extend_from_slice(flags);
+    header.extend_from_slice(&(streams.len() as u16).to_le_bytes());
+    let mut offset = header_size;
+    for (name, segments) in &streams {
+        let size = segments.len().next_multiple_of(4);
+        let number = |value: usize| u32::try_from(value).map_err(|_| Error::new(ErrorKind::Limit("metadata of 2^32 bytes")));
+        header.extend_from_slice(&number(offset)?.to_le_bytes());
+        header.extend_from_slice(&number(size)?.to_le_bytes());
+        header.extend_from_slice(name);
+        header.resize(header.len() + padded_name(name) - name.len(), 0);
+        offset += size;
+    }
+    let mut root = Segments::default();
+    root.push(Cow::Owned(header));
+    for (_, segments) in streams {
+        root.append(segments);
+        root.pad_to(4);
+    }
+    Ok(root)
+}

@@ -1,0 +1,102 @@
+//! The bytes signatures are made of: element types (II.23.1.16) and calling conventions (II.23.2).
+
+/// `name = byte "assembler name"`; the name is empty where the element stands for more than itself.
+macro_rules! for_each_element_type { ($then:ident) => { $then! {
+    End         = 0x00 ""
+    Void        = 0x01 "void"
+    Boolean     = 0x02 "bool"
+    Char        = 0x03 "char"
+    I1          = 0x04 "int8"
+    U1          = 0x05 "uint8"
+    I2          = 0x06 "int16"
+    U2          = 0x07 "uint16"
+    I4          = 0x08 "int32"
+    U4          = 0x09 "uint32"
+    I8          = 0x0A "int64"
+    U8          = 0x0B "uint64"
+    R4          = 0x0C "float32"
+    R8          = 0x0D "float64"
+    String      = 0x0E "string"
+    Ptr         = 0x0F ""
+    ByRef       = 0x10 ""
+    ValueType   = 0x11 ""
+    Class       = 0x12 ""
+    Var         = 0x13 ""
+    Array       = 0x14 ""
+    GenericInst = 0x15 ""
+    TypedByRef  = 0x16 "typedref"
+    I           = 0x18 "native int"
+    U           = 0x19 "native uint"
+    FnPtr       = 0x1B ""
+    Object      = 0x1C "object"
+    SzArray     = 0x1D ""
+    MVar        = 0x1E ""
+    CModReqd    = 0x1F ""
+    CModOpt     = 0x20 ""
+    Internal    = 0x21 ""
+    Modifier    = 0x40 ""
+    Sentinel    = 0x41 ""
+    Pinned      = 0x45 ""
+    Type        = 0x50 "type"
+    BoxedObject = 0x51 "object"
+    Reserved    = 0x52 ""
+    Field       = 0x53 ""
+    Property    = 0x54 ""
+    Enum        = 0x55 ""
+}}}
+
+macro_rules! elements {
+    ($($name:ident = $byte:literal $text:literal)*) => {
+        /// An element type (II.23.1.16).
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[repr(u8)]
+        pub enum ElementType { $(#[doc = concat!("0x", stringify!($byte), " ", $text)] $name = $byte,)* }
+
+        impl ElementType {
+            /// The element with this byte.
+            pub const fn from_byte(byte: u8) -> Option<Self> {
+                match byte { $($byte => Some(Self::$name),)* _ => None }
+            }
+
+            /// Its name in IL assembly; empty where it needs more than itself.
+            pub const fn text(self) -> &'static str {
+                match self { $(Self::$name => $text),* }
+            }
+        }
+    };
+}
+for_each_element_type!(elements);
+
+/// The low four bits of a signature's first byte: what kind of signature it is (II.23.2).
+pub mod convention {
+    /// A managed method.
+    pub const DEFAULT: u8 = 0x0;
+    /// An unmanaged method, C convention.
+    pub const C: u8 = 0x1;
+    /// An unmanaged method, stdcall.
+    pub const STDCALL: u8 = 0x2;
+    /// An unmanaged method, thiscall.
+    pub const THISCALL: u8 = 0x3;
+    /// An unmanaged method, fastcall.
+    pub const FASTCALL: u8 = 0x4;
+    /// A method with a variable argument list.
+    pub const VARARG: u8 = 0x5;
+    /// A field.
+    pub const FIELD: u8 = 0x6;
+    /// Local variables.
+    pub const LOCAL: u8 = 0x7;
+    /// A property.
+    pub const PROPERTY: u8 = 0x8;
+    /// An unmanaged method whose convention is in its modifiers.
+    pub const UNMANAGED: u8 = 0x9;
+    /// An instantiation of a generic method.
+    pub const GENERIC_INST: u8 = 0xA;
+    /// The bits that hold one of the above.
+    pub const MASK: u8 = 0x0F;
+    /// A generic method: a count of parameters follows.
+    pub const GENERIC: u8 = 0x10;
+    /// There is a `this`.
+    pub const HAS_THIS: u8 = 0x20;
+    /// `this` is the first of the listed parameters.
+    pub const EXPLICIT_THIS: u8 = 0x40;
+}

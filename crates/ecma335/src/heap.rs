@@ -1,0 +1,165 @@
+//! The heaps: #Strings, #US, #Blob, #GUID (II.24.2.3 to II.24.2.5), to be read, and to be appended to.
+
+use std::borrow::Cow;
+
+use indexmap::IndexMap;
+
+use crate::{
+    cursor::{COMPRESSED_MAX, Cursor, put_compressed_u32},
+    error::{Error, ErrorKind, Result, malformed},
+    schema::{Blob, Guid, Str},
+    token::FileOffset,
+};
+
+/// A heap's bytes and where in the file they are.
+#[derive(Clone, Copy, Debug)]
+pub struct Heap<'a> {
+    /// The bytes; none if the file has no such heap.
+    pub bytes: &'a [u8],
+    /// Where in the file they are.
+    pub offset: FileOffset,
+}
+
+impl<'a> Heap<'a> {
+    /// A heap the file does not have.
+    pub const ABSENT: Heap<'static> = Heap { bytes: &[], offset: FileOffset(0) };
+
+    fn cursor(&self, offset: u32) -> Result<Cursor<'a>> {
+        let at = FileOffset(self.offset.0 + u64::from(offset));
+        match self.bytes.get(offset as usize..) {
+            Some(bytes) => Ok(Cursor::new(bytes, at)),
+            None if offset == 0 => Ok(Cursor::new(&[], at)),
+            None => malformed(at, "beyond the end of its heap"),
+        }
+    }
+
+    /// The bytes of a name in #Strings, which need not be valid UTF-8.
+    #[inline]
+    pub fn string_bytes(&self, index: Str) -> Result<&'a [u8]> {
+        let rest = self.cursor(index.0)?.rest();
+        // A name that runs to the heap's end without a zero is read up to there.
+        Ok(rest.iter().position(|byte| *byte == 0).and_then(|end| rest.get(..end)).unwrap_or(rest))
+    }
+
+    /// A name in #Strings; what is not UTF-8 is replaced.
+    pub fn string(&self, index: Str) -> Result<Cow<'a, str>> {
+        Ok(String::from_utf8_lossy(self.string_bytes(index)?))
+    }
+
+    /// A blob in #Blob: its bytes and where they are.
+    #[inline]
+    pub fn blob(&self, index: Blob) -> Result<Cursor<'a>> {
+        if index.0 == 0 {
+            return Ok(Cursor::new(&[], self.offset));
+        }
+        let mut cursor = self.cursor(index.0)?;
+        let length = cursor.compressed_u32()?;
+        cursor.window(length as usize)
+    }
+
+    /// A user string of #US as UTF-16; the flag byte at its end is left out (II.24.2.4).
+    pub fn user_string(&self, offset: u32) -> Result<Vec<u16>> {
+        let blob = self.blob(Blob(offset))?.rest();
+        Ok(blob.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect())
+    }
+
+    /// A GUID, by its number from 1; none for 0.
+    pub fn guid(&self, index: Guid) -> Result<Option<[u8; 16]>> {
+        let Some(number) = index.0.checked_sub(1) else { return Ok(None) };
+        let bytes = self.cursor(number.saturating_mul(16))?.bytes(16)?;
+        Ok(bytes.try_into().ok())
+    }
+}
+
+/// What is appended to a heap; equal items are stored once.
+#[derive(Debug, Default)]
+pub(crate) struct HeapAppend {
+    base: u32,
+    items: IndexMap<Vec<u8>, u32>,
+    bytes: Vec<u8>,
+}
+
+impl HeapAppend {
+    /// Starts behind the input's heap. An absent heap gets the empty item that must come first (II.24.2.3, II.24.2.4).
+    pub(crate) fn behind(heap: Heap<'_>) -> Self {
+        let bytes = if heap.bytes.is_empty() { vec![0] } else { Vec::new() };
+        Self { base: heap.bytes.len() as u32, items: IndexMap::new(), bytes }
+    }
+
+    /// What was appended.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        // Nothing but the first empty item means that nobody added anything.
+        if self.items.is_empty() { Vec::new() } else { self.bytes }
+    }
+
+    /// Adds a zero-terminated name.
+    pub(crate) fn string(&mut self, name: &str) -> Result<Str> {
+        if name.is_empty() {
+            return Ok(Str(0));
+        }
+        self.add(name.as_bytes(), |out| {
+            out.extend_from_slice(name.as_bytes());
+            out.push(0);
+        })
+        .map(Str)
+    }
+
+    /// Adds a blob with its length before it.
+    pub(crate) fn blob(&mut self, blob: &[u8]) -> Result<Blob> {
+        if blob.is_empty() {
+            return Ok(Blob(0));
+        }
+        if blob.len() > COMPRESSED_MAX as usize {
+            return Err(Error::new(ErrorKind::Limit("a blob of 2^29 bytes or more")));
+        }
+        self.add(blob, |out| {
+            put_compressed_u32(out, blob.len() as u32);
+            out.extend_from_slice(blob);
+        })
+        .map(Blob)
+    }
+
+    fn add(&mut self, key: &[u8], put: impl FnOnce(&mut Vec<u8>)) -> Result<u32> {
+        if let Some(offset) = self.items.get(key) {
+            return Ok(*offset);
+        }
+        let offset = u32::try_from(self.bytes.len())
+            .ok()
+            .and_then(|length| self.base.checked_add(length))
+            .ok_or_else(|| Error::new(ErrorKind::Limit("a heap of 2^32 bytes")))?;
+        put(&mut self.bytes);
+        self.items.insert(key.to_vec(), offset);
+        Ok(offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn appended_items_lie_behind_the_inputs_and_are_stored_once() {
+        let heap = Heap { bytes: b"\0Main\0\0\0", offset: FileOffset(0x200) };
+        let mut append = HeapAppend::behind(heap);
+        let first = append.string("Enter").unwrap();
+        assert_eq!((first, append.string("Leave").unwrap(), append.string("Enter").unwrap()), (Str(8), Str(14), Str(8)));
+        assert_eq!(append.into_bytes(), b"Enter\0Leave\0");
+    }
+
+    #[test]
+    fn an_absent_heap_begins_with_the_empty_item() {
+        let mut append = HeapAppend::behind(Heap::ABSENT);
+        assert_eq!(append.blob(&[7, 0]).unwrap(), Blob(1));
+        assert_eq!(append.into_bytes(), [0, 2, 7, 0]);
+        assert!(HeapAppend::behind(Heap::ABSENT).into_bytes().is_empty());
+    }
+
+    #[test]
+    fn what_lies_outside_is_an_error() {
+        let heap = Heap { bytes: &[0, 5, 1, 2], offset: FileOffset(0x10) };
+        assert_eq!(heap.blob(Blob(1)).unwrap_err().offset(), Some(FileOffset(0x12)));
+        assert!(heap.blob(Blob(9)).is_err());
+        assert!(heap.string_bytes(Str(5)).is_err());
+        assert_eq!(Heap::ABSENT.string(Str(0)).unwrap(), "");
+    }
+}

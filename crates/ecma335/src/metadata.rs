@@ -1,0 +1,314 @@
+//! The metadata root and its streams (II.24.2.1, II.24.2.2), and what joins the tables: owners and full names.
+
+use crate::{
+    cursor::Cursor,
+    error::{Error, ErrorKind, Result, malformed},
+    heap::Heap,
+    schema::{self, Blob, CustomAttribute, MethodDef, NestedClass, Row, Str, Table, TypeDef, TypeRef},
+    signature::TypeNames,
+    tables::{RowCounts, Tables},
+    token::{FileOffset, Rid, Token},
+};
+
+/// A metadata root as a view on its bytes.
+#[derive(Clone, Debug)]
+pub struct Metadata<'a> {
+    /// The root's bytes and where they are.
+    pub root: Cursor<'a>,
+    /// The version string, with the zeros that pad it.
+    pub version: &'a [u8],
+    /// All streams, in file order, with those nobody knows.
+    pub streams: Vec<Stream<'a>>,
+    /// Names.
+    pub strings: Heap<'a>,
+    /// String literals.
+    pub user_strings: Heap<'a>,
+    /// Signatures and other blobs.
+    pub blobs: Heap<'a>,
+    /// GUIDs.
+    pub guids: Heap<'a>,
+    /// The tables.
+    pub tables: Tables<'a>,
+}
+
+/// One stream of a metadata root (II.24.2.2).
+#[derive(Clone, Copy, Debug)]
+pub struct Stream<'a> {
+    /// Its name, without the zeros that pad it.
+    pub name: &'a [u8],
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// Where in the file they are.
+    pub offset: FileOffset,
+}
+
+/// A metadata root starts with this: "BSJB".
+pub(crate) const SIGNATURE: u32 = 0x424A_5342;
+
+impl<'a> Metadata<'a> {
+    /// Reads the root, the stream headers and the header of the table stream.
+    ///
+    /// # Errors
+    /// If a header is cut short or breaks the format, or a stream lies outside of the root.
+    pub fn parse(root: Cursor<'a>) -> Result<Self> {
+        let mut cursor = root;
+        let start = cursor.position();
+        if cursor.u32()? != SIGNATURE {
+            return malformed(root.offset(), "the metadata root does not start with BSJB");
+        }
+        cursor.u32()?;
+        cursor.u32()?;
+        let version_length = cursor.u32()?;
+        let version = cursor.bytes(version_length as usize)?;
+        cursor.u16()?;
+        let count = cursor.u16()?;
+        let mut streams = Vec::new();
+        for _ in 0..count {
+            let offset = cursor.u32()?;
+            let size = cursor.u32()?;
+            let name = read_stream_name(&mut cursor, start)?;
+            let mut window = root;
+            let bytes = window.bytes(offset as usize).and_then(|_| Ok((window.offset(), window.bytes(size as usize)?)));
+            let (offset, bytes) = bytes.map_err(|error| error.in_cell(String::from_utf8_lossy(name)))?;
+            streams.push(Stream { name, bytes, offset });
+        }
+        // Where a name comes twice, runtimes take the first.
+        let find = |name: &[u8]| streams.iter().find(|stream| stream.name == name);
+        let heap = |name: &[u8]| match find(name) {
+            Some(stream) => Heap { bytes: stream.bytes, offset: stream.offset },
+            None => Heap::ABSENT,
+        };
+        let Some(tables) = find(b"#~").or_else(|| find(b"#-")) else {
+            return malformed(root.offset(), "no table stream (#~ or #-)");
+        };
+        let mut external = [0; 64];
+        if let Some(pdb) = find(b"#Pdb") {
+            external = read_pdb_row_counts(Cursor::new(pdb.bytes, pdb.offset)).map_err(|error| error.in_cell("#Pdb"))?;
+        }
+        let tables = Tables::parse(Cursor::new(tables.bytes, tables.offset), &external)
+            .map_err(|error| error.in_cell(String::from_utf8_lossy(tables.name)))?;
+        Ok(Self {
+            root,
+            version,
+            strings: heap(b"#Strings"),
+            user_strings: heap(b"#US"),
+            blobs: heap(b"#Blob"),
+            guids: heap(b"#GUID"),
+            streams,
+            tables,
+        })
+    }
+
+    /// One row, by its number from 1.
+    #[inline]
+    pub fn row<R: Row>(&self, rid: Rid<R>) -> Result<R> {
+        self.tables.row(rid)
+    }
+
+    /// A name, as text.
+    pub fn name(&self, index: Str) -> Result<String> {
+        self.strings.string(index).map(std::borrow::Cow::into_owned)
+    }
+
+    /// A blob's bytes.
+    #[inline]
+    pub fn blob(&self, index: Blob) -> Result<&'a [u8]> {
+        Ok(self.blobs.blob(index)?.rest())
+    }
+
+    /// The module's version identifier; all zeros if it has none.
+    pub fn mvid(&self) -> Result<[u8; 16]> {
+        let module: schema::Module = self.row(Rid::new(1))?;
+        Ok(self.guids.guid(module.mvid)?.unwrap_or_default())
+    }
+
+    /// The assembly's own row; none in a netmodule.
+    pub fn assembly(&self) -> Option<schema::Assembly> {
+        self.row(Rid::new(1)).ok()
+    }
+
+    /// The rows of the methods of a type, as `MethodDef` numbers, through `MethodPtr` where there is one.
+    pub fn methods_of(&self, rid: Rid<TypeDef>) -> Result<Vec<Rid<MethodDef>>> {
+        let has_ptr = self.tables.count(Table::MethodPtr) > 0;
+        let total = self.tables.count(if has_ptr { Table::MethodPtr } else { Table::MethodDef });
+        let start = self.row(rid)?.method_list.get();
+        let end = match self.row(Rid::<TypeDef>::new(rid.get() + 1)) {
+            Ok(next) => next.method_list.get(),
+            Err(_) => total + 1,
+        };
+        let rows = start.max(1)..end.min(total + 1);
+        if has_ptr {
+            rows.map(|ptr| Ok(self.row(Rid::<schema::MethodPtr>::new(ptr))?.method)).collect()
+        } else {
+            Ok(rows.map(Rid::new).collect())
+        }
+    }
+
+    /// The owner of every method, by its row number less one; no owner where no type lists it.
+    pub fn method_owners(&self) -> Result<Vec<Rid<TypeDef>>> {
+        let mut owners = vec![Rid::NONE; self.tables.count(Table::MethodDef) as usize];
+        for number in 1..=self.tables.count(Table::TypeDef) {
+            for method in self.methods_of(Rid::new(number))? {
+                if let Some(owner) = (method.get() as usize).checked_sub(1).and_then(|index| owners.get_mut(index)) {
+                    *owner = Rid::new(number);
+                }
+            }
+        }
+        Ok(owners)
+    }
+
+    /// The enclosing type of every nested one, by its row number less one; none for the others.
+    pub fn enclosing_types(&self) -> Vec<Rid<TypeDef>> {
+        let mut enclosing = vec![Rid::NONE; self.tables.count(Table::TypeDef) as usize];
+        for (_, row) in self.tables.rows::<NestedClass>() {
+            if let Some(slot) = (row.nested_class.get() as usize).checked_sub(1).and_then(|index| enclosing.get_mut(index)) {
+                *slot = row.enclosing_class;
+            }
+        }
+        enclosing
+    }
+
+    /// The full name of every type by its row number less one: `Namespace.Outer/Inner`.
+    pub fn type_names(&self) -> Result<Vec<String>> {
+        let enclosing = self.enclosing_types();
+        let mut names: Vec<Option<String>> = vec![None; enclosing.len()];
+        for number in 1..=enclosing.len() {
+            // The chain from this type out to one whose name is known; a cycle ends at the table's length.
+            let mut chain = vec![number];
+            while let Some(&inner) = chain.last() {
+                let outer = enclosing.get(inner - 1).map_or(0, |outer| outer.get() as usize);
+                if names.get(inner - 1).is_some_and(Option::is_some) || outer == 0 || chain.len() > enclosing.len() {
+                    break;
+                }
+                chain.push(outer);
+            }
+            while let Some(inner) = chain.pop() {
+                if names.get(inner - 1).is_none_or(Option::is_some) {
+                    continue;
+                }
+                let row: TypeDef = self.row(Rid::new(inner as u32))?;
+                let own = join(&self.name(row.namespace)?, &self.name(row.name)?);
+                let outer = enclosing.get(inner - 1).and_then(|outer| names.get((outer.get() as usize).wrapping_sub(1)));
+                let full = match outer {
+                    Some(Some(outer)) => format!("{outer}/{own}"),
+                    _ => own,
+                };
+                if let Some(slot) = names.get_mut(inner - 1) {
+                    *slot = Some(full);
+                }
+            }
+        }
+        Ok(names.into_iter().map(Option::unwrap_or_default).collect())
+    }
+
+    /// The full name of a TypeRef, without its scope: `Namespace.Outer/Inner`.
+    pub fn type_ref_name(&self, rid: Rid<TypeRef>) -> Result<String> {
+        let mut name = String::new();
+        let mut next = Some(rid);
+        // Real nesting is a few levels deep; a longer chain is a cycle.
+        for _ in 0..64 {
+            let Some(rid) = next else { break };
+            let row = self.row(rid)?;
+            let own = join(&self.name(row.namespace)?, &self.name(row.name)?);
+            name = if name.is_empty() { own } else { format!("{own}/{name}") };
+            next = row.resolution_scope.token().and_then(Token::rid_in);
+        }
+        Ok(name)
+    }
+
+    /// The full name of the type whose constructor an attribute calls; none where the row leads nowhere.
+    pub fn attribute_type_name(&self, attribute: &CustomAttribute) -> Option<String> {
+        let constructor = attribute.constructor.token()?;
+        if let Some(rid) = constructor.rid_in::<schema::MemberRef>() {
+            let parent = self.row(rid).ok()?.class.token()?;
+            return match parent.table()? {
+                Table::TypeRef => self.type_ref_name(Rid::new(parent.rid())).ok(),
+                Table::TypeDef => self.simple_type_name(Rid::new(parent.rid())).ok(),
+                _ => None,
+            };
+        }
+        let method = constructor.rid();
+        let types = 1..=self.tables.count(Table::TypeDef);
+        let owner = types.rev().find(|number| {
+            self.row(Rid::<TypeDef>::new(*number)).is_ok_and(|row| !row.method_list.is_none() && row.method_list.get() <= method)
+        })?;
+        self.simple_type_name(Rid::new(owner)).ok()
+    }
+
+    fn simple_type_name(&self, rid: Rid<TypeDef>) -> Result<String> {
+        let row = self.row(rid)?;
+        Ok(join(&self.name(row.namespace)?, &self.name(row.name)?))
+    }
+
+    /// The name of the assembly that a TypeRef's outermost type comes from, if it comes from one.
+    fn assembly_of(&self, mut rid: Rid<TypeRef>) -> Option<String> {
+        // Real nesting is a few levels deep; a longer chain is a cycle.
+        for _ in 0..64 {
+            let scope = self.row(rid).ok()?.resolution_scope.token()?;
+            match scope.rid_in() {
+                Some(outer) => rid = outer,
+                None => return self.name(self.row(scope.rid_in::<schema::AssemblyRef>()?).ok()?.name).ok(),
+            }
+        }
+        None
+    }
+}
+
+impl TypeNames for Metadata<'_> {
+    fn type_name(&self, token: Token) -> String {
+        let name = match token.table() {
+            Some(Table::TypeDef) => {
+                let mut name = self.simple_type_name(Rid::new(token.rid())).ok();
+                let nested = |rid: u32| self.tables.rows::<NestedClass>().find(|(_, row)| row.nested_class.get() == rid);
+                let mut inner = token.rid();
+                for _ in 0..64 {
+                    let Some((_, row)) = nested(inner) else { break };
+                    inner = row.enclosing_class.get();
+                    let outer = self.simple_type_name(row.enclosing_class).ok();
+                    name = outer.zip(name).map(|(outer, name)| format!("{outer}/{name}"));
+                }
+                name
+            }
+            Some(Table::TypeRef) => {
+                let rid = Rid::new(token.rid());
+                let name = self.type_ref_name(rid).ok();
+                match self.assembly_of(rid) {
+                    Some(scope) => name.map(|name| format!("[{scope}]{name}")),
+                    None => name,
+                }
+            }
+            _ => None,
+        };
+        name.unwrap_or_else(|| token.to_string())
+    }
+}
+
+/// `Namespace.Name`, or the name alone.
+pub fn join(namespace: &str, name: &str) -> String {
+    if namespace.is_empty() { name.to_owned() } else { format!("{namespace}.{name}") }
+}
+
+/// A stream's name: zero-terminated, padded to four bytes, 32 at most.
+fn read_stream_name<'a>(cursor: &mut Cursor<'a>, start: usize) -> Result<&'a [u8]> {
+    let rest = cursor.rest();
+    let Some(length) = rest.iter().take(32).position(|byte| *byte == 0) else {
+        return malformed(cursor.offset(), "a stream name without end");
+    };
+    let padded = (cursor.position() - start + length + 1).next_multiple_of(4) - (cursor.position() - start);
+    cursor.bytes(padded.min(rest.len()))?;
+    rest.get(..length).ok_or_else(|| Error::new(ErrorKind::Truncated))
+}
+
+/// The row counts of the assembly's tables in a portable PDB's #Pdb stream.
+fn read_pdb_row_counts(mut cursor: Cursor<'_>) -> Result<RowCounts> {
+    cursor.bytes(20)?;
+    cursor.u32()?;
+    let referenced = cursor.u64()?;
+    let mut counts = [0; 64];
+    for (number, count) in counts.iter_mut().enumerate() {
+        if referenced >> number & 1 != 0 {
+            *count = cursor.u32()?;
+        }
+    }
+    Ok(counts)
+}

@@ -1,0 +1,355 @@
+//! The #~ stream (II.24.2.6): row counts, column widths, rows.
+
+use std::borrow::Cow;
+
+use crate::{
+    cursor::{Cursor, pad_to},
+    error::{Error, ErrorKind, Result, malformed},
+    schema::{ColumnKind, Row, Table},
+    token::{FileOffset, Rid},
+};
+
+/// Table numbers are below this.
+const TABLES: usize = 64;
+/// No table has more columns.
+const COLUMNS: usize = 9;
+
+/// How many rows each table has.
+pub type RowCounts = [u32; TABLES];
+
+/// Whether an index into a heap takes four bytes: the `HeapSizes` bits (II.24.2.6).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WideHeaps(pub u8);
+
+impl WideHeaps {
+    const STRINGS: u8 = 1;
+    const GUID: u8 = 2;
+    const BLOB: u8 = 4;
+
+    /// The bits for heaps of these sizes in bytes.
+    pub fn for_sizes(strings: usize, guid: usize, blob: usize) -> Self {
+        let bit = |wide: bool, bit: u8| if wide { bit } else { 0 };
+        Self(
+            bit(strings >= 1 << 16, Self::STRINGS)
+                // #GUID is indexed by number, from 1.
+                | bit(guid / 16 >= 1 << 16, Self::GUID)
+                | bit(blob >= 1 << 16, Self::BLOB),
+        )
+    }
+}
+
+/// The widths of all columns in a file (II.24.2.6).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Widths {
+    columns: [[u8; COLUMNS]; TABLES],
+    rows: [usize; TABLES],
+}
+
+impl Widths {
+    /// The widths that these sizes give. A portable PDB counts the rows of the assembly's tables too.
+    pub fn new(counts: &RowCounts, heaps: WideHeaps) -> Self {
+        let index = |wide: bool| if wide { 4 } else { 2 };
+        let count = |table: Table| counts.get(table as usize).copied().unwrap_or(0);
+        let mut widths = Self { columns: [[0; COLUMNS]; TABLES], rows: [0; TABLES] };
+        for table in Table::ALL {
+            let at = *table as usize;
+            for (width, column) in widths.columns[at].iter_mut().zip(table.columns()) {
+                *width = match column.kind {
+                    ColumnKind::Fixed(bytes) => bytes,
+                    ColumnKind::Str => index(heaps.0 & WideHeaps::STRINGS != 0),
+                    ColumnKind::Guid => index(heaps.0 & WideHeaps::GUID != 0),
+                    ColumnKind::Blob => index(heaps.0 & WideHeaps::BLOB != 0),
+                    ColumnKind::Rid(table) => index(count(table) >= 1 << 16),
+                    ColumnKind::Coded(coded) => {
+                        let most = coded.tables.iter().map(|(_, table)| count(*table)).max().unwrap_or(0);
+                        index(most >= 1 << (16 - coded.tag_bits))
+                    }
+                };
+                widths.rows[at] += usize::from(*width);
+            }
+        }
+        widths
+    }
+
+    /// The size of one row in bytes.
+    pub fn row_size(&self, table: Table) -> usize {
+        self.rows[table as usize]
+    }
+
+    /// The widths of a table's columns, in file order.
+    pub fn columns(&self, table: Table) -> &[u8] {
+        &self.columns[table as usize][..table.columns().len()]
+    }
+
+    /// Appends one row's cells.
+    pub(crate) fn put_row(&self, table: Table, cells: impl IntoIterator<Item = u32>, out: &mut Vec<u8>) {
+        for (cell, width) in cells.into_iter().zip(self.columns(table)) {
+            debug_assert!(*width == 4 || cell >> (u32::from(*width) * 8) == 0, "{table}: {cell:#x} in {width} bytes");
+            match width {
+                1 => out.push(cell as u8),
+                2 => out.extend_from_slice(&(cell as u16).to_le_bytes()),
+                _ => out.extend_from_slice(&cell.to_le_bytes()),
+            }
+        }
+    }
+}
+
+/// The tables of a file, as views on its bytes.
+#[derive(Clone, Debug)]
+pub struct Tables<'a> {
+    /// Version of the schema.
+    pub version: (u8, u8),
+    /// The `HeapSizes` byte as it stands in the file, with its other flags.
+    pub heap_sizes: u8,
+    /// The byte behind it, which the standard reserves: the logarithm of the largest row number.
+    pub log2_rid: u8,
+    /// The tables that say they are sorted, a bit each.
+    pub sorted: u64,
+    /// Four bytes some writers put behind the row counts, where bit 0x40 of `HeapSizes` says so.
+    pub extra: Option<u32>,
+    counts: RowCounts,
+    widths: Widths,
+    rows: [&'a [u8]; TABLES],
+    offsets: [FileOffset; TABLES],
+}
+
+/// The bit of `HeapSizes` that announces four extra bytes.
+const EXTRA_DATA: u8 = 0x40;
+
+impl<'a> Tables<'a> {
+    /// Reads the stream's header and finds the tables. `external` counts the rows of tables in another file, for a
+    /// portable PDB; else all zeros.
+    pub fn parse(mut cursor: Cursor<'a>, external: &RowCounts) -> Result<Self> {
+        cursor.u32()?;
+        let version = (cursor.u8()?, cursor.u8()?);
+        let heap_sizes = cursor.u8()?;
+        let log2_rid = cursor.u8()?;
+        let valid = cursor.u64()?;
+        let sorted = cursor.u64()?;
+        let mut counts = [0; TABLES];
+        for (number, count) in counts.iter_mut().enumerate() {
+            if valid >> number & 1 == 0 {
+                continue;
+            }
+            let offset = cursor.offset();
+            *count = cursor.u32()?;
+            if Table::from_number(number as u8).is_none() && *count > 0 {
+                return malformed(offset, "rows of a table that the standard does not have");
+            }
+            if *count > 0x00FF_FFFF {
+                return malformed(offset, "more rows than a token can count");
+            }
+        }
+        let extra = if heap_sizes & EXTRA_DATA != 0 { Some(cursor.u32()?) } else { None };
+        let mut all_counts = counts;
+        for (count, external) in all_counts.iter_mut().zip(external) {
+            *count = (*count).max(*external);
+        }
+        let widths = Widths::new(&all_counts, WideHeaps(heap_sizes));
+        let mut rows = [&[][..]; TABLES];
+        let mut offsets = [FileOffset(0); TABLES];
+        for table in Table::ALL {
+            let at = *table as usize;
+            offsets[at] = cursor.offset();
+            let size = widths.row_size(*table).saturating_mul(counts[at] as usize);
+            rows[at] = cursor.bytes(size).map_err(|error| error.in_cell(table))?;
+        }
+        Ok(Self { version, heap_sizes, log2_rid, sorted, extra, counts, widths, rows, offsets })
+    }
+
+    /// How many rows a table has.
+    #[inline]
+    pub fn count(&self, table: Table) -> u32 {
+        self.counts[table as usize]
+    }
+
+    /// How many rows each table has.
+    pub fn counts(&self) -> &RowCounts {
+        &self.counts
+    }
+
+    /// The column widths.
+    pub fn widths(&self) -> &Widths {
+        &self.widths
+    }
+
+    /// A table's rows as they stand in the file.
+    pub fn bytes(&self, table: Table) -> &'a [u8] {
+        self.rows[table as usize]
+    }
+
+    /// Whether a table says that it is sorted.
+    pub fn is_sorted(&self, table: Table) -> bool {
+        self.sorted >> (table as u8) & 1 != 0
+    }
+
+    /// One row, by its number from 1.
+    #[inline]
+    pub fn row<R: Row>(&self, rid: Rid<R>) -> Result<R> {
+        let at = R::TABLE as usize;
+        let size = self.widths.rows[at];
+        let row = (rid.get() as usize).checked_sub(1).and_then(|index| {
+            let start = index.checked_mul(size)?;
+            self.rows[at].get(start..start + size)
+        });
+        let Some(row) = row else {
+            return Err(Error::new(ErrorKind::BadRow { rid: rid.get(), rows: self.counts[at] }).in_cell(R::TABLE));
+        };
+        Ok(read_row(row, &self.widths.columns[at]))
+    }
+
+    /// The raw cells of one row.
+    pub fn cells(&self, table: Table, rid: u32) -> Option<Vec<u32>> {
+        let size = self.widths.row_size(table);
+        let start = (rid as usize).checked_sub(1)?.checked_mul(size)?;
+        let mut row = self.bytes(table).get(start..start + size)?;
+        Some(self.widths.columns(table).iter().map(|width| take(&mut row, *width)).collect())
+    }
+
+    /// All rows of a table with their numbers.
+    pub fn rows<R: Row>(&self) -> impl ExactSizeIterator<Item = (Rid<R>, R)> + use<'_, 'a, R> {
+        let at = R::TABLE as usize;
+        // A table without rows may have no columns' widths either: chunks of one byte of nothing are none.
+        self.rows[at]
+            .chunks_exact(self.widths.rows[at].max(1))
+            .enumerate()
+            .map(move |(index, row)| (Rid::new(index as u32 + 1), read_row(row, &self.widths.columns[at])))
+    }
+
+    /// Where in the file a row is.
+    pub fn offset<R: Row>(&self, rid: Rid<R>) -> FileOffset {
+        let at = R::TABLE as usize;
+        FileOffset(self.offsets[at].0 + u64::from(rid.get().saturating_sub(1)) * self.widths.rows[at] as u64)
+    }
+}
+
+fn read_row<R: Row>(mut row: &[u8], widths: &[u8; COLUMNS]) -> R {
+    let mut column = 0;
+    R::from_cells(|| {
+        let width = widths.get(column).copied().unwrap_or(0);
+        column += 1;
+        take(&mut row, width)
+    })
+}
+
+/// Takes one cell off a row.
+#[inline]
+fn take(row: &mut &[u8], width: u8) -> u32 {
+    let (cell, rest) = row.split_at_checked(usize::from(width)).unwrap_or_default();
+    *row = rest;
+    match *cell {
+        [a] => u32::from(a),
+        [a, b] => u32::from(u16::from_le_bytes([a, b])),
+        [a, b, c, d] => u32::from_le_bytes([a, b, c, d]),
+        _ => 0,
+    }
+}
+
+/// Rows to be put into a stream beside the input's own.
+#[derive(Debug)]
+pub(crate) struct AppendedRows {
+    cells: [Vec<u32>; TABLES],
+}
+
+impl Default for AppendedRows {
+    fn default() -> Self {
+        Self { cells: std::array::from_fn(|_| Vec::new()) }
+    }
+}
+
+impl AppendedRows {
+    pub(crate) fn push<R: Row>(&mut self, row: &R) -> u32 {
+        let cells = &mut self.cells[R::TABLE as usize];
+        row.for_each_cell(|cell| cells.push(cell));
+        self.count(R::TABLE)
+    }
+
+    pub(crate) fn count(&self, table: Table) -> u32 {
+        (self.cells[table as usize].len() / table.columns().len()) as u32
+    }
+}
+
+/// Encodes a table stream: the input's rows with `appended` behind them (or, in a sorted table, among them), in the
+/// widths that the new sizes give. `patch` may change a table's encoded rows; its column offsets are the new ones.
+pub(crate) fn encode<'a>(
+    tables: &Tables<'a>,
+    appended: &AppendedRows,
+    heaps: WideHeaps,
+    mut patch: impl FnMut(Table, usize, &mut Cow<'a, [u8]>),
+) -> Vec<Cow<'a, [u8]>> {
+    let mut counts = tables.counts;
+    let mut valid = 0_u64;
+    for table in Table::ALL {
+        counts[*table as usize] += appended.count(*table);
+        if counts[*table as usize] > 0 {
+            valid |= 1 << (*table as u8);
+        }
+    }
+    // Never narrower than the input, so that a file nothing was added to is encoded as it was.
+    let heaps = WideHeaps(heaps.0 | tables.heap_sizes);
+    let widths = Widths::new(&counts, heaps);
+
+    let mut header = Vec::new();
+    header.extend_from_slice(&[0; 4]);
+    header.extend_from_slice(&[tables.version.0, tables.version.1, heaps.0, tables.log2_rid]);
+    header.extend_from_slice(&valid.to_le_bytes());
+    header.extend_from_slice(&tables.sorted.to_le_bytes());
+    for table in Table::ALL.iter().filter(|table| counts[**table as usize] > 0) {
+        header.extend_from_slice(&counts[*table as usize].to_le_bytes());
+    }
+    if let Some(extra) = tables.extra {
+        header.extend_from_slice(&extra.to_le_bytes());
+    }
+    let mut stream = vec![Cow::Owned(header)];
+    for table in Table::ALL.iter().copied().filter(|table| counts[*table as usize] > 0) {
+        let mut rows = encode_table(tables, table, appended, &widths);
+        patch(table, widths.row_size(table), &mut rows);
+        stream.push(rows);
+    }
+    let length: usize = stream.iter().map(|part| part.len()).sum();
+    let mut padding = Vec::new();
+    pad_to(&mut padding, 4);
+    padding.resize(length.next_multiple_of(4) - length, 0);
+    stream.push(Cow::Owned(padding));
+    stream
+}
+
+fn encode_table<'a>(tables: &Tables<'a>, table: Table, appended: &AppendedRows, widths: &Widths) -> Cow<'a, [u8]> {
+    let added = &appended.cells[table as usize];
+    let same_widths = widths.columns(table) == tables.widths.columns(table);
+    let columns = table.columns().len();
+    if added.is_empty() && same_widths {
+        return Cow::Borrowed(tables.bytes(table));
+    }
+    let mut out = Vec::with_capacity(widths.row_size(table) * (tables.count(table) as usize + added.len() / columns));
+    let keys = sort_columns(table);
+    if keys.is_empty() || added.is_empty() || !tables.is_sorted(table) {
+        if same_widths {
+            out.extend_from_slice(tables.bytes(table));
+        } else {
+            for rid in 1..=tables.count(table) {
+                widths.put_row(table, tables.cells(table, rid).unwrap_or_default(), &mut out);
+            }
+        }
+        for row in added.chunks_exact(columns) {
+            widths.put_row(table, row.iter().copied(), &mut out);
+        }
+    } else {
+        let mut rows: Vec<Vec<u32>> = (1..=tables.count(table)).filter_map(|rid| tables.cells(table, rid)).collect();
+        for row in added.chunks_exact(columns) {
+            let key = |row: &[u32]| keys.iter().filter_map(|key| row.get(*key).copied()).collect::<Vec<u32>>();
+            let new_key = key(row);
+            rows.insert(rows.partition_point(|old| key(old) <= new_key), row.to_vec());
+        }
+        for row in rows {
+            widths.put_row(table, row, &mut out);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// The positions of the columns that a table is sorted by.
+fn sort_columns(table: Table) -> Vec<usize> {
+    let position = |key: &&str| table.columns().iter().position(|column| column.name == *key);
+    table.sort_keys().iter().filter_map(position).collect()
+}

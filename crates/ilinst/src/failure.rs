@@ -1,0 +1,64 @@
+//! What ends a run: numbered, in one line, with the exit code it means.
+
+use std::{fmt, path::Path};
+
+/// Findings: the run did its work and has something to show for it.
+pub(crate) const EXIT_FINDINGS: u8 = 1;
+/// The command line makes no sense.
+pub(crate) const EXIT_USAGE: u8 = 2;
+/// An input or output that cannot be used.
+pub(crate) const EXIT_BAD_INPUT: u8 = 3;
+/// Under `--strict`: methods that should have been woven were left alone.
+pub(crate) const EXIT_LEFT_ALONE: u8 = 4;
+
+/// A numbered diagnostic that ends the run.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) code: &'static str,
+    pub(crate) exit: u8,
+    pub(crate) message: String,
+}
+
+macro_rules! failures {
+    ($($(#[$doc:meta])* $name:ident = $code:literal exits $exit:ident)*) => {
+        impl Failure {
+            $($(#[$doc])* pub(crate) fn $name(message: impl fmt::Display) -> anyhow::Error {
+                anyhow::Error::new(Self { code: $code, exit: $exit, message: message.to_string() })
+            })*
+        }
+    };
+}
+failures! {
+    /// The input cannot be read.
+    unreadable = "ILI0010" exits EXIT_BAD_INPUT
+    /// The input is no managed assembly, or a damaged one.
+    not_an_assembly = "ILI0011" exits EXIT_BAD_INPUT
+    /// The input is one that must not be woven.
+    refused = "ILI0012" exits EXIT_BAD_INPUT
+    /// The output would be the input.
+    output_is_input = "ILI0013" exits EXIT_USAGE
+    /// The output cannot be written.
+    unwritable = "ILI0014" exits EXIT_BAD_INPUT
+    /// Arguments that do not go together.
+    usage = "ILI0015" exits EXIT_USAGE
+    /// The profile cannot be read.
+    bad_profile = "ILI0016" exits EXIT_BAD_INPUT
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error {}: {}", self.code, self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// An error and its causes in one line.
+pub(crate) fn one_line(error: &anyhow::Error) -> String {
+    format!("{error:#}").replace('\n', " ")
+}
+
+/// An I/O error in words, with the path it is about.
+pub(crate) fn about(path: &Path, error: &std::io::Error) -> String {
+    format!("{}: {}", path.display(), error.to_string().trim_end_matches(|c: char| c == ')' || c.is_ascii_digit()).trim_end_matches(" (os error "))
+}

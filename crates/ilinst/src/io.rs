@@ -1,0 +1,119 @@
+//! Files in and out: mapped when read, written whole or not at all.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use memmap2::Mmap;
+
+use crate::failure::{Failure, about};
+
+/// A file's bytes.
+pub(crate) enum Input {
+    Mapped(Mmap),
+    /// A file of no bytes cannot be mapped.
+    Empty,
+}
+
+impl Input {
+    /// Maps a file.
+    pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
+        let unreadable = |error: io::Error| Failure::unreadable(about(path, &error));
+        let file = File::open(path).map_err(unreadable)?;
+        let metadata = file.metadata().map_err(unreadable)?;
+        if metadata.is_dir() {
+            return Err(Failure::unreadable(format_args!("{}: it is a folder, and a file was asked for", path.display())));
+        }
+        if metadata.len() == 0 {
+            return Ok(Self::Empty);
+        }
+        #[expect(unsafe_code, reason = "a mapping is sound as long as nobody changes the file, as with any reader of it")]
+        let map = unsafe { Mmap::map(&file) }.map_err(unreadable)?;
+        Ok(Self::Mapped(map))
+    }
+}
+
+impl std::ops::Deref for Input {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Empty => &[],
+        }
+    }
+}
+
+/// Files written to temporary names, which all get their own when the last one is whole. Dropped before that, they
+/// are gone, and so are the folders made for them.
+#[derive(Default)]
+pub(crate) struct Outputs {
+    pending: Vec<(PathBuf, PathBuf)>,
+    folders: Vec<PathBuf>,
+}
+
+impl Outputs {
+    /// Writes a file under a temporary name beside its own.
+    pub(crate) fn write(&mut self, path: &Path, put: impl FnOnce(&mut File) -> io::Result<()>) -> anyhow::Result<()> {
+        let unwritable = |error: io::Error| Failure::unwritable(about(path, &error));
+        if path.is_dir() {
+            return Err(Failure::unwritable(format_args!("{}: it is a folder; name a file in it, or end it with /", path.display())));
+        }
+        self.make_parent(path).map_err(unwritable)?;
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".ilinst-{}.tmp", std::process::id()));
+        let temporary = path.with_file_name(name);
+        let mut file = File::create(&temporary).map_err(unwritable)?;
+        self.pending.push((temporary, path.to_owned()));
+        put(&mut file).and_then(|()| file.flush()).map_err(unwritable)
+    }
+
+    /// Copies a file, with its permissions.
+    pub(crate) fn copy(&mut self, from: &Path, to: &Path) -> anyhow::Result<()> {
+        let permissions = fs::metadata(from).map_err(|error| Failure::unreadable(about(from, &error)))?.permissions();
+        let mut input = File::open(from).map_err(|error| Failure::unreadable(about(from, &error)))?;
+        self.write(to, |out| {
+            io::copy(&mut input, out)?;
+            out.set_permissions(permissions)
+        })
+    }
+
+    /// Gives every file its name.
+    pub(crate) fn commit(mut self) -> anyhow::Result<()> {
+        for (temporary, path) in &self.pending {
+            fs::rename(temporary, path).map_err(|error| Failure::unwritable(about(path, &error)))?;
+        }
+        self.pending.clear();
+        self.folders.clear();
+        Ok(())
+    }
+
+    fn make_parent(&mut self, path: &Path) -> io::Result<()> {
+        let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else { return Ok(()) };
+        let missing: Vec<PathBuf> = parent.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).map(Path::to_owned).collect();
+        fs::create_dir_all(parent)?;
+        self.folders.extend(missing.into_iter().rev());
+        Ok(())
+    }
+}
+
+impl Drop for Outputs {
+    fn drop(&mut self) {
+        for (temporary, _) in &self.pending {
+            let _ = fs::remove_file(temporary);
+        }
+        for folder in self.folders.iter().rev() {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+/// Whether two paths are the same file, also through links.
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (fs::canonicalize(one), fs::canonicalize(other)) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}

@@ -1,0 +1,154 @@
+//! The manifest beside each output: lets anyone audit a run.
+
+use std::io::{self, Write};
+
+use ecma335::{Metadata, Rid, Table, Token, metadata::join, schema::Assembly};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use weave::{Note, Reason, Shape};
+
+use crate::companions::{TRACKER, TRACKER_FILE};
+
+/// What a manifest says beside what the metadata says.
+pub(crate) struct Manifest<'a> {
+    pub(crate) options: &'a str,
+    pub(crate) input: FileIdentity,
+    pub(crate) output: FileIdentity,
+    pub(crate) module_key: u64,
+    pub(crate) methods: &'a [Result<Shape, Reason>],
+    pub(crate) notes: &'a [Note],
+}
+
+/// A file by name, size and hash.
+pub(crate) struct FileIdentity {
+    pub(crate) name: String,
+    pub(crate) size: u64,
+    pub(crate) sha256: String,
+}
+
+impl FileIdentity {
+    /// Of a file in parts.
+    pub(crate) fn of<'b>(name: String, parts: impl Iterator<Item = &'b [u8]>) -> Self {
+        let mut hash = Sha256::new();
+        let mut size = 0;
+        for part in parts {
+            hash.update(part);
+            size += part.len() as u64;
+        }
+        Self { name, size, sha256: hex(&hash.finalize()) }
+    }
+
+    fn to_json(&self) -> Value {
+        json!({ "file": self.name, "size": self.size, "sha256": self.sha256 })
+    }
+}
+
+impl Manifest<'_> {
+    /// Writes it: JSON with a line for each method, under its type.
+    pub(crate) fn write(&self, metadata: &Metadata<'_>, out: &mut impl Write) -> anyhow::Result<()> {
+        let tracker = FileIdentity::of(TRACKER_FILE.into(), std::iter::once(TRACKER));
+        let mvid = guid(&metadata.mvid()?);
+        let header = json!({
+            "tool": concat!("ilinst ", env!("CARGO_PKG_VERSION")),
+            "options": self.options,
+            "input": self.input.to_json(),
+            "output": self.output.to_json(),
+            "tracker": tracker.to_json(),
+            "assembly": assembly_name(metadata),
+            "mvid": mvid,
+            "moduleKey": format!("{:010x}", self.module_key),
+            "notes": self.notes.iter().map(|note| json!({ "code": note.code(), "text": note.to_string() })).collect::<Vec<_>>(),
+        });
+        let header = serde_json::to_string_pretty(&header)?;
+        out.write_all(header.trim_end_matches("\n}").as_bytes())?;
+        out.write_all(b",\n  \"types\": [")?;
+        self.write_types(metadata, out)?;
+        out.write_all(b"\n  ]\n}\n")?;
+        Ok(())
+    }
+
+    fn write_types(&self, metadata: &Metadata<'_>, out: &mut impl Write) -> anyhow::Result<()> {
+        let mut separator = "";
+        for (index, type_name) in metadata.type_names()?.iter().enumerate() {
+            let methods = metadata.methods_of(Rid::new(index as u32 + 1))?;
+            if methods.is_empty() {
+                continue;
+            }
+            write!(out, "{separator}\n    {{ \"type\": {}, \"methods\": [", quoted(type_name))?;
+            separator = ",";
+            for (number, method) in methods.into_iter().enumerate() {
+                let name = metadata.name(metadata.row(method)?.name)?;
+                let Some(outcome) = (method.get() as usize).checked_sub(1).and_then(|index| self.methods.get(index)) else { continue };
+                let comma = if number == 0 { "" } else { "," };
+                write_method(out, comma, self.module_key, method.get(), type_name, &name, outcome)?;
+            }
+            out.write_all(b"\n    ] }")?;
+        }
+        Ok(())
+    }
+}
+
+fn write_method(
+    out: &mut impl Write,
+    comma: &str,
+    module_key: u64,
+    rid: u32,
+    type_name: &str,
+    name: &str,
+    outcome: &Result<Shape, Reason>,
+) -> io::Result<()> {
+    let token = Token::new(Table::MethodDef, rid);
+    let id = profile::method_id(module_key, rid);
+    write!(out, "{comma}\n      {{ \"token\": \"{token}\", \"id\": \"{id:016x}\", \"name\": {}", quoted(name))?;
+    if let Some(source) = profile::source_name(type_name, name) {
+        write!(out, ", \"source\": {}", quoted(&source.to_string()))?;
+    }
+    match outcome {
+        Ok(Shape::Finally) => write!(out, ", \"decision\": \"woven\", \"leave\": \"finally\" }}"),
+        Ok(Shape::Return) => write!(out, ", \"decision\": \"woven\", \"leave\": \"return\" }}"),
+        Err(reason) => {
+            write!(out, ", \"decision\": \"left-alone\", \"reason\": \"{}\"", reason.code())?;
+            if !reason.is_expected() {
+                write!(out, ", \"detail\": {}", quoted(&reason.to_string()))?;
+            }
+            write!(out, " }}")
+        }
+    }
+}
+
+/// A JSON string.
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// The assembly's full name, or the module's where there is none.
+pub(crate) fn assembly_name(metadata: &Metadata<'_>) -> String {
+    match metadata.assembly() {
+        Some(Assembly { major, minor, build, revision, name, .. }) => {
+            format!("{}, Version={major}.{minor}.{build}.{revision}", metadata.name(name).unwrap_or_default())
+        }
+        None => {
+            let module = metadata.row(Rid::<ecma335::schema::Module>::new(1));
+            join("", &module.and_then(|module| metadata.name(module.name)).unwrap_or_default())
+        }
+    }
+}
+
+/// A GUID as people write it: the first three parts are little-endian numbers.
+pub(crate) fn guid(bytes: &[u8; 16]) -> String {
+    let part = |indices: &[usize]| indices.iter().filter_map(|index| bytes.get(*index)).map(|byte| format!("{byte:02x}")).collect::<String>();
+    [part(&[3, 2, 1, 0]), part(&[5, 4]), part(&[7, 6]), part(&[8, 9]), part(&[10, 11, 12, 13, 14, 15])].join("-")
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn guids_are_mixed_endian() {
+        let bytes = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+        assert_eq!(super::guid(&bytes), "03020100-0504-0706-0809-0a0b0c0d0e0f");
+    }
+}

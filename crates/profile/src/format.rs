@@ -1,0 +1,358 @@
+//! The file: a header of 4 KiB, then chunks as they were in the program's memory (docs/profile-format.md).
+
+use byteorder::{ByteOrder, LE};
+use indexmap::IndexMap;
+
+use crate::tree::{CallTree, Node};
+
+/// How many bits of a method id are its row in MethodDef; the module's key is above them.
+pub const ROW_BITS: u32 = 24;
+
+const MAGIC: &[u8; 8] = b"ILPROF\r\n";
+const VERSION: u32 = 1;
+const STRINGS_AT: usize = 128;
+const CHUNK_HEADER: usize = 64;
+const NODE_SIZE: usize = 64;
+/// In a chunk of nodes: the header, then the place of the tree, then nodes.
+const FIRST_NODE: usize = 2 * CHUNK_HEADER;
+
+mod chunk_kind {
+    pub(super) const NODES: u32 = 1;
+    pub(super) const NAMES: u32 = 2;
+}
+mod record {
+    pub(super) const END: u8 = 0;
+    pub(super) const MODULE: u8 = 1;
+    pub(super) const METHOD: u8 = 2;
+}
+mod flag {
+    pub(super) const CLEAN_EXIT: u32 = 1;
+    pub(super) const UNHANDLED_EXCEPTION: u32 = 2;
+}
+
+/// The id a probe passes for a method: 40 bits of its module's key, then its row number in MethodDef.
+pub fn method_id(module_key: u64, row: u32) -> u64 {
+    module_key << ROW_BITS | u64::from(row)
+}
+
+/// A profile.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// The program's name.
+    pub program: String,
+    /// What it ran on.
+    pub runtime: String,
+    /// The process.
+    pub pid: u32,
+    /// How the program ended.
+    pub end: End,
+    /// Clock ticks in a second.
+    pub ticks_per_second: u64,
+    /// The clock at the first probe.
+    pub start_ticks: i64,
+    /// The clock when the file was written.
+    pub end_ticks: i64,
+    /// When the first probe ran: 100 ns units since the year 1, UTC.
+    pub start_time: u64,
+    /// The modules that were woven and loaded.
+    pub modules: Vec<Module>,
+    /// The names of methods, by id.
+    pub methods: IndexMap<u64, MethodName>,
+    /// The call trees, one a thread; a thread may have taken over another's that had ended.
+    pub trees: Vec<CallTree>,
+    /// What is missing: a file cut short still says all that it holds.
+    pub damage: Option<Error>,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// It came to its end.
+    Clean,
+    /// By an exception that nobody caught.
+    UnhandledException,
+    /// Unknown: the program was cut off.
+    Unknown,
+}
+
+/// A woven module.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Module {
+    /// What the ids of its methods begin with.
+    pub key: u64,
+    /// Its version identifier.
+    pub mvid: [u8; 16],
+    /// The full name of its assembly.
+    pub assembly: String,
+    /// Its own name.
+    pub name: String,
+    /// What wove it.
+    pub tool: String,
+}
+
+/// A method's name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MethodName {
+    /// `Namespace.Outer/Inner`
+    pub type_name: String,
+    /// The method's own.
+    pub method: String,
+}
+
+/// A profile that cannot be read, or not to its end.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Error {
+    /// It does not start as a profile does.
+    #[error("not an ilinst profile")]
+    NotAProfile,
+    /// It was written by a later version.
+    #[error("format version {0}; this ilinst reads version {VERSION}")]
+    Version(u32),
+    /// The bytes end too early, or make no sense.
+    #[error("{what} (file offset 0x{offset:x})")]
+    Damaged {
+        /// What is wrong.
+        what: &'static str,
+        /// Where.
+        offset: usize,
+    },
+}
+
+/// A window on the file that knows where it sits.
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    bytes: &'a [u8],
+    position: usize,
+    base: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn new(bytes: &'a [u8], base: usize) -> Self {
+        Self { bytes, position: 0, base }
+    }
+
+    fn take(&mut self, count: usize) -> Result<&'a [u8], Error> {
+        let end = self.position.checked_add(count);
+        let bytes = end.and_then(|end| self.bytes.get(self.position..end));
+        let bytes = bytes.ok_or(Error::Damaged { what: "the file ends here", offset: self.base + self.position })?;
+        self.position += count;
+        Ok(bytes)
+    }
+
+    fn u8(&mut self) -> Result<u8, Error> {
+        Ok(self.take(1)?.first().copied().unwrap_or_default())
+    }
+
+    fn u32(&mut self) -> Result<u32, Error> {
+        self.take(4).map(LE::read_u32)
+    }
+
+    fn u64(&mut self) -> Result<u64, Error> {
+        self.take(8).map(LE::read_u64)
+    }
+
+    fn string(&mut self) -> Result<String, Error> {
+        let length = self.u32()? as usize;
+        Ok(String::from_utf8_lossy(self.take(length)?).into_owned())
+    }
+}
+
+/// A chunk of nodes: where it was in memory, and whose it is.
+struct NodeChunk {
+    address: u64,
+    tree: u64,
+    /// If it is the tree's first chunk: the node that was running.
+    current: Option<u64>,
+    nodes: Vec<RawNode>,
+}
+
+/// A node as it stands in the file.
+#[derive(Clone, Copy)]
+struct RawNode {
+    method_id: u64,
+    caller: u64,
+    start: i64,
+    total: i64,
+    calls: u64,
+    leaves: u64,
+}
+
+impl Profile {
+    /// Reads a profile.
+    ///
+    /// # Errors
+    /// If the header is not there. What is missing behind it goes into [`damage`](Self::damage).
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let mut reader = Reader::new(bytes, 0);
+        if reader.take(MAGIC.len()) != Ok(MAGIC) {
+            return Err(Error::NotAProfile);
+        }
+        let version = reader.u32()?;
+        if version != VERSION {
+            return Err(Error::Version(version));
+        }
+        let flags = reader.u32()?;
+        let pid = reader.u32()?;
+        let _pointer_size = reader.u32()?;
+        let _clock = reader.u32()?;
+        let header_size = reader.u32()? as usize;
+        let mut profile = Self {
+            program: String::new(),
+            runtime: String::new(),
+            pid,
+            end: match flags {
+                _ if flags & flag::UNHANDLED_EXCEPTION != 0 => End::UnhandledException,
+                _ if flags & flag::CLEAN_EXIT != 0 => End::Clean,
+                _ => End::Unknown,
+            },
+            ticks_per_second: reader.u64()?.max(1),
+            start_ticks: reader.u64()? as i64,
+            end_ticks: reader.u64()? as i64,
+            start_time: reader.u64()?,
+            modules: Vec::new(),
+            methods: IndexMap::new(),
+            trees: Vec::new(),
+            damage: None,
+        };
+        let mut strings = Reader::new(bytes.get(STRINGS_AT..header_size).unwrap_or_default(), STRINGS_AT);
+        profile.program = strings.string()?;
+        profile.runtime = strings.string()?;
+        let mut chunks = Vec::new();
+        reader.position = header_size;
+        profile.damage = profile.read_chunks(reader, &mut chunks).err();
+        profile.trees = join_trees(&chunks, profile.end_ticks);
+        Ok(profile)
+    }
+
+    /// How long the program ran, from the first probe on, in ticks.
+    pub fn wall_ticks(&self) -> u64 {
+        self.end_ticks.saturating_sub(self.start_ticks).max(0) as u64
+    }
+
+    /// Ticks in milliseconds.
+    pub fn milliseconds(&self, ticks: u64) -> f64 {
+        ticks as f64 * 1e3 / self.ticks_per_second as f64
+    }
+
+    fn read_chunks(&mut self, mut reader: Reader<'_>, chunks: &mut Vec<NodeChunk>) -> Result<(), Error> {
+        while reader.position < reader.bytes.len() {
+            let offset = reader.position;
+            let kind = reader.u32()?;
+            let size = reader.u32()? as usize;
+            if size < CHUNK_HEADER {
+                return Err(Error::Damaged { what: "a chunk of no size", offset });
+            }
+            let rest = reader.bytes.get(offset..).unwrap_or_default();
+            let chunk = Reader::new(rest.get(..size).unwrap_or(rest), offset);
+            match kind {
+                chunk_kind::NODES => chunks.push(read_nodes(chunk)?),
+                chunk_kind::NAMES => self.read_names(chunk)?,
+                // A later version's: nothing here depends on it.
+                _ => {}
+            }
+            reader.position = offset.saturating_add(size);
+            if reader.position > reader.bytes.len() {
+                return Err(Error::Damaged { what: "the file ends here", offset: reader.bytes.len() });
+            }
+        }
+        Ok(())
+    }
+
+    fn read_names(&mut self, mut reader: Reader<'_>) -> Result<(), Error> {
+        reader.take(CHUNK_HEADER)?;
+        loop {
+            let offset = reader.base + reader.position;
+            match reader.u8()? {
+                record::END => return Ok(()),
+                record::MODULE => {
+                    let key = reader.u64()?;
+                    let mut mvid = [0; 16];
+                    mvid.copy_from_slice(reader.take(16)?);
+                    let (assembly, name, tool) = (reader.string()?, reader.string()?, reader.string()?);
+                    self.modules.push(Module { key, mvid, assembly, name, tool });
+                }
+                record::METHOD => {
+                    let id = reader.u64()?;
+                    let name = MethodName { type_name: reader.string()?, method: reader.string()? };
+                    self.methods.insert(id, name);
+                }
+                _ => return Err(Error::Damaged { what: "a name record of unknown kind", offset }),
+            }
+        }
+    }
+}
+
+fn read_nodes(mut reader: Reader<'_>) -> Result<NodeChunk, Error> {
+    reader.take(8)?;
+    let address = reader.u64()?;
+    let tree = reader.u64()?;
+    let _tree_number = reader.u64()?;
+    let used = (reader.u64()? as usize).min(reader.bytes.len());
+    reader.position = CHUNK_HEADER;
+    let current = reader.u64()?;
+    let current = (tree == address.wrapping_add(CHUNK_HEADER as u64)).then_some(current);
+    let mut nodes = Vec::new();
+    for node in reader.bytes.get(FIRST_NODE..used).unwrap_or_default().chunks_exact(NODE_SIZE) {
+        let field = |index: usize| LE::read_u64(&node[index * 8..]);
+        nodes.push(RawNode {
+            method_id: field(0),
+            caller: field(3),
+            start: field(4) as i64,
+            total: field(5) as i64,
+            calls: field(6),
+            leaves: field(7),
+        });
+    }
+    Ok(NodeChunk { address, tree, current, nodes })
+}
+
+/// Turns the addresses that nodes name each other by into numbers, a tree for each thread. Only the way up, to the
+/// caller, is followed: the lists of callees may have been in the middle of a change.
+fn join_trees(chunks: &[NodeChunk], end_ticks: i64) -> Vec<CallTree> {
+    let mut trees: IndexMap<u64, CallTree> = IndexMap::new();
+    let mut places: IndexMap<u64, (u64, usize)> = IndexMap::new();
+    for chunk in chunks {
+        let tree = trees.entry(chunk.tree).or_default();
+        for (index, node) in chunk.nodes.iter().enumerate() {
+            places.insert(chunk.address.wrapping_add((FIRST_NODE + index * NODE_SIZE) as u64), (chunk.tree, tree.nodes.len()));
+            tree.nodes.push(Node {
+                method_id: node.method_id,
+                caller: None,
+                calls: node.calls,
+                leaves: node.leaves,
+                total: node.total.max(0) as u64,
+            });
+        }
+    }
+    for chunk in chunks {
+        for (index, node) in chunk.nodes.iter().enumerate() {
+            let address = chunk.address.wrapping_add((FIRST_NODE + index * NODE_SIZE) as u64);
+            let (Some((own_tree, own)), Some((tree, caller))) = (places.get(&address), places.get(&node.caller)) else { continue };
+            // A caller is always older than its callee: anything else is damage, and would make a ring.
+            if own_tree == tree && caller < own {
+                trees[own_tree].nodes[*own].caller = Some(*caller);
+            }
+        }
+    }
+    // What was running when the file was written is still open: its time goes on to the end.
+    let raw: IndexMap<u64, RawNode> = chunks
+        .iter()
+        .flat_map(|chunk| {
+            chunk.nodes.iter().enumerate().map(|(index, node)| (chunk.address.wrapping_add((FIRST_NODE + index * NODE_SIZE) as u64), *node))
+        })
+        .collect();
+    for chunk in chunks {
+        let mut address = chunk.current;
+        // No path is longer than the number of nodes.
+        for _ in 0..raw.len() {
+            let Some((at, node)) = address.and_then(|address| Some((address, raw.get(&address)?))) else { break };
+            if let (true, Some((tree, own))) = (node.method_id != 0, places.get(&at)) {
+                let open = &mut trees[tree].nodes[*own];
+                open.total += end_ticks.saturating_sub(node.start).max(0) as u64;
+                trees[tree].open.push(*own);
+            }
+            address = Some(node.caller);
+        }
+    }
+    trees.into_values().collect()
+}

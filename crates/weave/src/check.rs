@@ -1,0 +1,197 @@
+//! Is a body sound? It decodes, branches and clauses lead to instructions, clauses nest, and the stack has one depth at
+//! each place and never underflows (III.1.7). Types are not looked at.
+
+use ecma335::{
+    MethodBody, OpCode,
+    body::{Clause, ClauseKind},
+    opcode::{OpCodeInfo, Operand},
+};
+
+use crate::effects::Effects;
+
+/// Room that is used again from one body to the next.
+#[derive(Default, Debug)]
+pub struct Checker {
+    instructions: Vec<Step>,
+    /// By IL offset: the instruction there, plus one.
+    by_offset: Vec<u32>,
+    switch_targets: Vec<u32>,
+    depths: Vec<i32>,
+    work: Vec<u32>,
+}
+
+/// What the walk needs of an instruction.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    info: &'static OpCodeInfo,
+    offset: u32,
+    /// The target of a branch, the token of a call, or where a switch's targets start.
+    operand: u32,
+}
+
+const UNKNOWN: i32 = -1;
+
+impl Checker {
+    /// Checks a body and gives the depth its stack reaches. `returns` says whether its `ret` takes a value along.
+    ///
+    /// # Errors
+    /// What is wrong, and at which offset.
+    pub fn check(&mut self, body: &MethodBody<'_>, effects: &Effects<'_, '_>, returns: bool) -> Result<u16, String> {
+        self.decode(body)?;
+        self.check_clauses(body)?;
+        self.depths.clear();
+        self.depths.resize(self.instructions.len(), UNKNOWN);
+        self.work.clear();
+        let mut deepest = 0;
+        self.reach(0, 0, 0)?;
+        for clause in &body.clauses {
+            // The exception object is on the stack of those who want to see it (III.1.7.5).
+            let depth = i32::from(matches!(clause.kind, ClauseKind::Catch(_) | ClauseKind::Filter(_)));
+            self.reach(clause.handler_offset, depth, clause.handler_offset)?;
+            if let ClauseKind::Filter(filter) = clause.kind {
+                self.reach(filter, 1, filter)?;
+            }
+        }
+        while let Some(start) = self.work.pop() {
+            let mut index = start as usize;
+            loop {
+                let step = self.instructions[index];
+                let (depth, peak) = self.step(step, self.depths[index], effects, returns)?;
+                deepest = deepest.max(peak);
+                match step.info.operand {
+                    Operand::Branch | Operand::BranchS => {
+                        let depth = if matches!(step.info.opcode, OpCode::Leave | OpCode::LeaveS) { 0 } else { depth };
+                        self.reach(step.operand, depth, step.offset)?;
+                    }
+                    Operand::Switch => {
+                        let count = self.switch_targets[step.operand as usize];
+                        for number in 1..=count {
+                            let target = self.switch_targets[(step.operand + number) as usize];
+                            self.reach(target, depth, step.offset)?;
+                        }
+                    }
+                    _ => {}
+                }
+                if !step.info.flow.falls_through() {
+                    break;
+                }
+                index += 1;
+                match self.depths.get(index).copied() {
+                    None => return Err(format!("IL_{:04x}: control runs off the end", step.offset)),
+                    Some(UNKNOWN) => self.depths[index] = depth,
+                    Some(known) if known == depth => break,
+                    Some(known) => {
+                        let offset = self.instructions[index].offset;
+                        return Err(format!("IL_{offset:04x}: the stack is {known} or {depth} deep"));
+                    }
+                }
+            }
+        }
+        Ok(deepest as u16)
+    }
+
+    fn decode(&mut self, body: &MethodBody<'_>) -> Result<(), String> {
+        self.instructions.clear();
+        self.switch_targets.clear();
+        self.by_offset.clear();
+        self.by_offset.resize(body.il.len() + 1, 0);
+        for instruction in body.instructions() {
+            let instruction = instruction.map_err(|error| error.to_string())?;
+            let operand = match instruction.info.operand {
+                Operand::Branch | Operand::BranchS => instruction.branch_target().unwrap_or(u32::MAX),
+                Operand::Switch => {
+                    let start = self.switch_targets.len();
+                    let targets = instruction.switch_targets();
+                    self.switch_targets.push(targets.len() as u32);
+                    self.switch_targets.extend(targets);
+                    start as u32
+                }
+                _ => instruction.value() as u32,
+            };
+            self.instructions.push(Step { info: instruction.info, offset: instruction.offset, operand });
+            self.by_offset[instruction.offset as usize] = self.instructions.len() as u32;
+        }
+        self.by_offset[body.il.len()] = self.instructions.len() as u32 + 1;
+        Ok(())
+    }
+
+    /// Notes that control comes to an offset with this depth.
+    fn reach(&mut self, target: u32, depth: i32, from: u32) -> Result<(), String> {
+        let index = self.by_offset.get(target as usize).copied().unwrap_or(0) as usize;
+        if index == 0 || index > self.instructions.len() {
+            return Err(format!("IL_{from:04x}: leads to IL_{target:04x}, which is no instruction"));
+        }
+        match self.depths[index - 1] {
+            UNKNOWN => {
+                self.depths[index - 1] = depth;
+                self.work.push(index as u32 - 1);
+                Ok(())
+            }
+            known if known == depth => Ok(()),
+            known => Err(format!("IL_{target:04x}: the stack is {known} or {depth} deep")),
+        }
+    }
+
+    /// The depth behind an instruction, and the most it reached on the way.
+    #[inline]
+    fn step(&self, step: Step, depth: i32, effects: &Effects<'_, '_>, returns: bool) -> Result<(i32, i32), String> {
+        let info = step.info;
+        let (pops, pushes) = if info.pops >= 0 && info.pushes >= 0 {
+            (i32::from(info.pops), i32::from(info.pushes))
+        } else if info.opcode == OpCode::Ret {
+            (i32::from(returns), 0)
+        } else {
+            let token = ecma335::Token(step.operand);
+            let effect = effects.of(token).ok_or_else(|| format!("IL_{:04x}: {} of {token}, which cannot be called", step.offset, info.name))?;
+            let params = effect.params as i32;
+            match info.opcode {
+                OpCode::Newobj => (params, 1),
+                OpCode::Calli => (params + i32::from(effect.has_this) + 1, i32::from(effect.returns)),
+                _ => (params + i32::from(effect.has_this), i32::from(effect.returns)),
+            }
+        };
+        let left = depth - pops;
+        if left < 0 {
+            return Err(format!("IL_{:04x}: {} takes {pops} off a stack of {depth}", step.offset, info.name));
+        }
+        Ok((left + pushes, depth.max(left + pushes)))
+    }
+
+    /// Clauses lead to instructions, and any two of their blocks are apart or one in the other; inner ones come first.
+    fn check_clauses(&self, body: &MethodBody<'_>) -> Result<(), String> {
+        let is_place = |offset: u32| self.by_offset.get(offset as usize).is_some_and(|index| *index > 0);
+        for (number, clause) in body.clauses.iter().enumerate() {
+            let ranges = [protected(clause), handler(clause)];
+            if ranges.iter().any(|(start, end)| start >= end || !is_place(*start) || !is_place(*end)) {
+                return Err(format!("exception clause {number}: its blocks do not lie on instructions"));
+            }
+            for (inner_number, inner) in body.clauses[..number].iter().enumerate() {
+                for one in [protected(inner), handler(inner)] {
+                    for other in ranges {
+                        let apart = one.1 <= other.0 || other.1 <= one.0;
+                        let within = one.0 >= other.0 && one.1 <= other.1;
+                        // A later clause inside of an earlier one is out of order, unless it is in the handler.
+                        let in_handler = other.0 >= handler(inner).0 && other.1 <= handler(inner).1;
+                        if !apart && !within && !in_handler {
+                            return Err(format!("exception clauses {inner_number} and {number} overlap or are out of order"));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn protected(clause: &Clause) -> (u32, u32) {
+    (clause.try_offset, clause.try_offset.saturating_add(clause.try_length))
+}
+
+/// The handler, with its filter before it.
+fn handler(clause: &Clause) -> (u32, u32) {
+    let start = match clause.kind {
+        ClauseKind::Filter(filter) => filter.min(clause.handler_offset),
+        _ => clause.handler_offset,
+    };
+    (start, clause.handler_offset.saturating_add(clause.handler_length))
+}

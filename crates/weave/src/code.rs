@@ -1,0 +1,187 @@
+//! A body's instructions with labels instead of offsets, so that instructions can be put between them.
+
+use ecma335::{
+    MethodBody, OpCode,
+    body::{Clause, ClauseKind},
+    opcode::Operand as OperandKind,
+};
+
+use crate::reason::Reason;
+
+/// A place in the code that something refers to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Label(u32);
+
+/// An instruction; its prefixes are instructions of their own.
+#[derive(Clone, Copy, Debug)]
+pub struct Instruction {
+    /// Its opcode.
+    pub opcode: OpCode,
+    /// What it works with.
+    pub operand: Operand,
+    /// Where it stood in the input's IL; [`Instruction::NO_ORIGIN`] if it did not.
+    pub origin: u32,
+}
+
+impl Instruction {
+    /// The origin of an instruction that a probe brought.
+    pub const NO_ORIGIN: u32 = u32::MAX;
+
+    /// An instruction that the input does not have.
+    pub fn new(opcode: OpCode, operand: Operand) -> Self {
+        Self { opcode, operand, origin: Self::NO_ORIGIN }
+    }
+}
+
+/// What an instruction works with.
+#[derive(Clone, Copy, Debug)]
+pub enum Operand {
+    /// A number or token, in as many bytes as the opcode says.
+    Value(u64),
+    /// Where a branch goes.
+    Label(Label),
+    /// The labels of a switch: a range of [`Code::switch_labels`].
+    Switch {
+        /// Where they start.
+        start: u32,
+        /// How many they are.
+        count: u32,
+    },
+}
+
+/// An exception clause by labels. The ends are the labels behind the last instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct LabelClause {
+    /// What the handler is for; a filter's offset is not used.
+    pub kind: ClauseKind,
+    /// Where the filter starts, if the handler has one.
+    pub filter: Option<Label>,
+    /// The protected block.
+    pub protected: (Label, Label),
+    /// The handler.
+    pub handler: (Label, Label),
+}
+
+/// A body's code. The vectors keep their room from one body to the next.
+#[derive(Default, Debug)]
+pub struct Code {
+    /// The instructions, in order.
+    pub instructions: Vec<Instruction>,
+    /// The labels of all switches.
+    pub switch_labels: Vec<Label>,
+    /// The exception clauses, inner ones first.
+    pub clauses: Vec<LabelClause>,
+    /// What each label is bound to: an instruction's index, or their count for the end of the code.
+    bindings: Vec<u32>,
+    /// By IL offset: the label there, plus one.
+    labels_by_offset: Vec<u32>,
+    /// By IL offset: the instruction there, plus one.
+    instructions_by_offset: Vec<u32>,
+}
+
+impl Code {
+    /// Decodes a body, in place of what was here before.
+    ///
+    /// # Errors
+    /// If an instruction cannot be decoded, or a target is no instruction.
+    pub fn decode(&mut self, body: &MethodBody<'_>) -> Result<(), Reason> {
+        self.instructions.clear();
+        self.switch_labels.clear();
+        self.clauses.clear();
+        self.bindings.clear();
+        for map in [&mut self.labels_by_offset, &mut self.instructions_by_offset] {
+            map.clear();
+            map.resize(body.il.len() + 1, 0);
+        }
+        for instruction in body.instructions() {
+            let instruction = instruction.map_err(|error| Reason::Undecodable(error.to_string()))?;
+            let operand = match instruction.info.operand {
+                OperandKind::Branch | OperandKind::BranchS => {
+                    let target = instruction.branch_target().unwrap_or(u32::MAX);
+                    Operand::Label(self.label_at(target)?)
+                }
+                OperandKind::Switch => {
+                    let start = self.switch_labels.len() as u32;
+                    for target in instruction.switch_targets() {
+                        let label = self.label_at(target)?;
+                        self.switch_labels.push(label);
+                    }
+                    Operand::Switch { start, count: self.switch_labels.len() as u32 - start }
+                }
+                _ => Operand::Value(instruction.value()),
+            };
+            self.instructions.push(Instruction { opcode: instruction.opcode(), operand, origin: instruction.offset });
+            if let Some(slot) = self.instructions_by_offset.get_mut(instruction.offset as usize) {
+                *slot = self.instructions.len() as u32;
+            }
+        }
+        // The end of the code is a place too: clauses end there.
+        if let Some(slot) = self.instructions_by_offset.last_mut() {
+            *slot = self.instructions.len() as u32 + 1;
+        }
+        for clause in &body.clauses {
+            let clause = self.decode_clause(clause)?;
+            self.clauses.push(clause);
+        }
+        for binding in &mut self.bindings {
+            let index = self.instructions_by_offset.get(*binding as usize).copied().unwrap_or(0);
+            *binding = index.checked_sub(1).ok_or(Reason::BadTarget(*binding))?;
+        }
+        Ok(())
+    }
+
+    fn decode_clause(&mut self, clause: &Clause) -> Result<LabelClause, Reason> {
+        let mut range = |start: u32, length: u32| -> Result<(Label, Label), Reason> {
+            let end = start.checked_add(length).ok_or(Reason::BadTarget(start))?;
+            Ok((self.label_at(start)?, self.label_at(end)?))
+        };
+        let protected = range(clause.try_offset, clause.try_length)?;
+        let handler = range(clause.handler_offset, clause.handler_length)?;
+        let filter = match clause.kind {
+            ClauseKind::Filter(offset) => Some(self.label_at(offset)?),
+            _ => None,
+        };
+        Ok(LabelClause { kind: clause.kind, filter, protected, handler })
+    }
+
+    /// The label at an IL offset of the input. Until all is decoded, labels are bound to offsets.
+    fn label_at(&mut self, offset: u32) -> Result<Label, Reason> {
+        let slot = self.labels_by_offset.get_mut(offset as usize).ok_or(Reason::BadTarget(offset))?;
+        if *slot == 0 {
+            self.bindings.push(offset);
+            *slot = self.bindings.len() as u32;
+        }
+        Ok(Label(*slot - 1))
+    }
+
+    /// A label bound to the instruction with this index.
+    pub fn new_label(&mut self, instruction: usize) -> Label {
+        self.bindings.push(instruction as u32);
+        Label(self.bindings.len() as u32 - 1)
+    }
+
+    /// The index of the instruction a label is bound to.
+    #[inline]
+    pub fn target(&self, label: Label) -> usize {
+        self.bindings[label.0 as usize] as usize
+    }
+
+    /// Binds a label to another instruction.
+    pub fn bind(&mut self, label: Label, instruction: usize) {
+        self.bindings[label.0 as usize] = instruction as u32;
+    }
+
+    /// Whether something refers to the instruction with this index.
+    pub fn is_target(&self, instruction: usize) -> bool {
+        self.bindings.contains(&(instruction as u32))
+    }
+
+    /// Takes other instructions for the present ones: `moved[i]` is where the labels at instruction `i` go, and one
+    /// more entry says where those at the end go.
+    pub fn replace(&mut self, instructions: &mut Vec<Instruction>, moved: &[u32]) {
+        for binding in &mut self.bindings {
+            *binding = moved[*binding as usize];
+        }
+        std::mem::swap(&mut self.instructions, instructions);
+    }
+}

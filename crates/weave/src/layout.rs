@@ -1,0 +1,144 @@
+//! From labels to offsets: the only file that knows where instructions come to lie.
+
+use ecma335::{
+    OpCode,
+    body::{Clause, ClauseKind},
+    opcode::Operand as OperandKind,
+};
+
+use crate::code::{Code, Instruction, Label, Operand};
+
+/// Code laid out: the IL, its clauses, and where each instruction came to lie.
+#[derive(Default, Debug)]
+pub struct Layout {
+    /// The IL.
+    pub il: Vec<u8>,
+    /// The clauses, by offsets.
+    pub clauses: Vec<Clause>,
+    /// The offset of each instruction, and of the end.
+    pub offsets: Vec<u32>,
+}
+
+impl Layout {
+    /// Lays code out, in place of what was here before. A branch keeps its form if its target is within reach, and
+    /// takes the long one if not; growing one may push another out of reach, so this goes on until none grows.
+    pub fn lay_out(&mut self, code: &mut Code) {
+        loop {
+            self.place(code);
+            if !self.grow_branches(code) {
+                break;
+            }
+        }
+        self.emit(code);
+        self.clauses.clear();
+        for clause in &code.clauses {
+            let range = |(start, end): (Label, Label)| (self.offset(code, start), self.offset(code, end));
+            let (try_offset, try_end) = range(clause.protected);
+            let (handler_offset, handler_end) = range(clause.handler);
+            self.clauses.push(Clause {
+                kind: match clause.filter {
+                    Some(filter) => ClauseKind::Filter(self.offset(code, filter)),
+                    None => clause.kind,
+                },
+                try_offset,
+                try_length: try_end - try_offset,
+                handler_offset,
+                handler_length: handler_end - handler_offset,
+            });
+        }
+    }
+
+    /// Pairs of offsets: where an instruction stood in the input, and where it is now.
+    pub fn offset_map<'c>(&'c self, code: &'c Code) -> impl Iterator<Item = (u32, u32)> + use<'c> {
+        let places = code.instructions.iter().zip(&self.offsets);
+        places.filter(|(instruction, _)| instruction.origin != Instruction::NO_ORIGIN).map(|(instruction, new)| (instruction.origin, *new))
+    }
+
+    fn place(&mut self, code: &Code) {
+        self.offsets.clear();
+        let mut offset = 0;
+        for instruction in &code.instructions {
+            self.offsets.push(offset);
+            offset += size(instruction);
+        }
+        self.offsets.push(offset);
+    }
+
+    fn grow_branches(&self, code: &mut Code) -> bool {
+        // No branch of a short body can be out of reach.
+        if self.offsets.last().is_none_or(|end| *end <= i8::MAX as u32) {
+            return false;
+        }
+        let mut grown = false;
+        for index in 0..code.instructions.len() {
+            let instruction = code.instructions[index];
+            let Operand::Label(label) = instruction.operand else { continue };
+            if instruction.opcode.info().operand == OperandKind::BranchS && i8::try_from(self.distance(code, index, label)).is_err() {
+                code.instructions[index].opcode = instruction.opcode.long_form();
+                grown = true;
+            }
+        }
+        grown
+    }
+
+    fn emit(&mut self, code: &Code) {
+        let mut il = std::mem::take(&mut self.il);
+        il.clear();
+        il.reserve(self.offsets.last().map_or(0, |end| *end as usize));
+        for (index, instruction) in code.instructions.iter().enumerate() {
+            instruction.opcode.put(&mut il);
+            match instruction.operand {
+                Operand::Value(value) => il.extend_from_slice(&value.to_le_bytes()[..instruction.opcode.info().operand.size()]),
+                Operand::Label(label) => {
+                    let distance = self.distance(code, index, label);
+                    il.extend_from_slice(&distance.to_le_bytes()[..instruction.opcode.info().operand.size()]);
+                }
+                Operand::Switch { start, count } => {
+                    il.extend_from_slice(&count.to_le_bytes());
+                    for label in &code.switch_labels[start as usize..(start + count) as usize] {
+                        il.extend_from_slice(&self.distance(code, index, *label).to_le_bytes());
+                    }
+                }
+            }
+        }
+        self.il = il;
+    }
+
+    fn offset(&self, code: &Code, label: Label) -> u32 {
+        self.offsets[code.target(label)]
+    }
+
+    /// How far a target is from the end of an instruction.
+    #[inline]
+    fn distance(&self, code: &Code, instruction: usize, label: Label) -> i32 {
+        self.offset(code, label) as i32 - self.offsets[instruction + 1] as i32
+    }
+}
+
+/// The size of an instruction in its present form.
+#[inline]
+fn size(instruction: &Instruction) -> u32 {
+    let operand = match instruction.operand {
+        Operand::Switch { count, .. } => 4 + 4 * count,
+        _ => instruction.opcode.info().operand.size() as u32,
+    };
+    instruction.opcode.size() as u32 + operand
+}
+
+/// The shortest instruction that loads a local.
+pub fn ldloc(local: u16) -> Instruction {
+    local_instruction(local, [OpCode::Ldloc0, OpCode::Ldloc1, OpCode::Ldloc2, OpCode::Ldloc3], OpCode::LdlocS, OpCode::Ldloc)
+}
+
+/// The shortest instruction that stores to a local.
+pub fn stloc(local: u16) -> Instruction {
+    local_instruction(local, [OpCode::Stloc0, OpCode::Stloc1, OpCode::Stloc2, OpCode::Stloc3], OpCode::StlocS, OpCode::Stloc)
+}
+
+fn local_instruction(local: u16, tiny: [OpCode; 4], short: OpCode, long: OpCode) -> Instruction {
+    match tiny.get(usize::from(local)) {
+        Some(opcode) => Instruction::new(*opcode, Operand::Value(0)),
+        None if local <= 0xFF => Instruction::new(short, Operand::Value(local.into())),
+        None => Instruction::new(long, Operand::Value(local.into())),
+    }
+}

@@ -1,0 +1,159 @@
+//! One method: read, woven, laid out, checked.
+
+use std::ops::Range;
+
+use ecma335::{
+    Image, Metadata, MethodBody, Rid, Rva, Token,
+    schema::{MethodDef, StandAloneSig},
+    signature::{MethodShape, effective_async_return},
+};
+use indexmap::IndexSet;
+
+use crate::{
+    check::Checker,
+    code::Code,
+    effects::Effects,
+    layout::Layout,
+    probe::{self, LeaveMode, Probe, Shape},
+    reason::Reason,
+    tracker::TrackerRefs,
+};
+
+/// A method whose IL returns `T` although it declares `Task<T>`: the runtime makes the task (impl flag `async`).
+const RUNTIME_ASYNC: u16 = 0x2000;
+/// `native int` in a signature: the type of the probe's token.
+const NATIVE_INT: u8 = 0x18;
+/// The first byte of a LocalVarSig (II.23.2.6).
+const LOCAL_SIG: u8 = 0x07;
+/// The most locals a body can have (II.23.2.6).
+const MAX_LOCALS: u32 = 0xFFFE;
+
+/// What all methods of a module are woven with.
+#[derive(Debug)]
+pub struct Context<'a, 'm> {
+    /// The input.
+    pub image: &'m Image<'a>,
+    /// Its metadata.
+    pub metadata: &'m Metadata<'a>,
+    /// What calls do to the stack.
+    pub effects: Effects<'a, 'm>,
+    /// What the probes call.
+    pub refs: TrackerRefs,
+    /// The key that the method ids begin with.
+    pub module_key: u64,
+    /// The leave mode that was asked for.
+    pub mode: LeaveMode,
+}
+
+/// Weaves methods one after another, into one buffer.
+#[derive(Default, Debug)]
+pub struct MethodWeaver {
+    /// The bodies, each at a multiple of 4. The token of their locals is not in them yet.
+    pub bodies: Vec<u8>,
+    /// The signatures of the woven bodies' locals, each once.
+    pub local_sigs: IndexSet<Vec<u8>>,
+    code: Code,
+    layout: Layout,
+    checker: Checker,
+    scratch: probe::Scratch,
+}
+
+/// A woven body in a [`MethodWeaver`]'s buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct WovenBody {
+    /// Where in the buffer it starts.
+    pub start: usize,
+    /// Which of the weaver's local signatures it has.
+    pub local_sig: usize,
+    /// The shape it was woven in.
+    pub shape: Shape,
+}
+
+impl MethodWeaver {
+    /// Weaves a method. If it fails, the buffer is as it was.
+    ///
+    /// # Errors
+    /// Why the method is to be left alone.
+    pub fn weave(&mut self, context: &Context<'_, '_>, rid: Rid<MethodDef>) -> Result<WovenBody, Reason> {
+        let metadata = context.metadata;
+        let bad_body = |error: ecma335::Error| Reason::BadBody(error.to_string());
+        let bad_signature = |error: ecma335::Error| Reason::BadSignature(error.to_string());
+        let row = metadata.row(rid).map_err(bad_body)?;
+        let body = MethodBody::parse(context.image.cursor_at(Rva(row.rva)).map_err(bad_body)?).map_err(bad_body)?;
+        let signature = metadata.blobs.blob(row.signature).map_err(bad_signature)?;
+        let shape = MethodShape::read(signature.rest(), signature.offset()).map_err(bad_signature)?;
+        let return_type = effective_return(&row, &shape, signature.rest()).map(|range| signature.rest().get(range).unwrap_or_default());
+
+        self.code.decode(&body)?;
+        let woven_shape = probe::shape(&self.code, context.mode);
+        let spill = return_type.filter(|_| woven_shape == Shape::Finally);
+        let (local_sig, first_local) = self.extend_locals(metadata, body.local_var_sig, spill)?;
+        let probe = Probe {
+            method_id: profile::method_id(context.module_key, rid.get()),
+            when_entering: context.refs.when_entering,
+            when_leaving: context.refs.when_leaving,
+            token_local: first_local,
+            return_local: spill.map(|_| first_local + 1),
+        };
+        probe::weave(&mut self.code, &probe, woven_shape, &mut self.scratch)?;
+        self.layout.lay_out(&mut self.code);
+        let mut woven = MethodBody {
+            is_tiny: false,
+            // The probe before a `ret` has its token on top of what the method left there.
+            max_stack: body.max_stack.saturating_add(u16::from(woven_shape == Shape::Return)).max(1),
+            // A tiny body has no locals and so no say in it; the standard wants it where there are some (II.25.4.3).
+            init_locals: body.init_locals || body.is_tiny,
+            local_var_sig: Token(1),
+            il: &self.layout.il,
+            il_offset: body.il_offset,
+            clauses: std::mem::take(&mut self.layout.clauses),
+        };
+        let checked = self.checker.check(&woven, &context.effects, return_type.is_some());
+        if let Ok(depth) = checked {
+            woven.max_stack = woven.max_stack.max(depth);
+            let start = woven.write(&mut self.bodies);
+            self.layout.clauses = woven.clauses;
+            return Ok(WovenBody { start, local_sig, shape: woven_shape });
+        }
+        self.layout.clauses = woven.clauses;
+        Err(Reason::CheckFailed(checked.err().unwrap_or_default()))
+    }
+
+    /// The signature of a body's locals with the probe's behind them, and the number of the first of those.
+    fn extend_locals(&mut self, metadata: &Metadata<'_>, locals: Token, spill: Option<&[u8]>) -> Result<(usize, u16), Reason> {
+        let bad = |error: ecma335::Error| Reason::BadSignature(error.to_string());
+        let (count, types) = match locals.rid_in::<StandAloneSig>() {
+            Some(rid) => {
+                let row = metadata.row(rid).map_err(bad)?;
+                let mut cursor = metadata.blobs.blob(row.signature).map_err(bad)?;
+                if cursor.u8().map_err(bad)? != LOCAL_SIG {
+                    return Err(Reason::BadSignature("the body's locals are no LocalVarSig".into()));
+                }
+                (cursor.compressed_u32().map_err(bad)?, cursor.rest())
+            }
+            None if locals == Token::default() => (0, &[][..]),
+            None => return Err(Reason::BadSignature("the body's locals are no StandAloneSig".into())),
+        };
+        let total = count.saturating_add(1 + u32::from(spill.is_some()));
+        if total > MAX_LOCALS {
+            return Err(Reason::TooManyLocals);
+        }
+        let mut signature = vec![LOCAL_SIG];
+        ecma335::cursor::put_compressed_u32(&mut signature, total);
+        signature.extend_from_slice(types);
+        signature.push(NATIVE_INT);
+        signature.extend_from_slice(spill.unwrap_or_default());
+        Ok((self.local_sigs.insert_full(signature).0, count as u16))
+    }
+}
+
+/// Where in a signature the type is that the IL returns; none if it returns nothing.
+fn effective_return(row: &MethodDef, shape: &MethodShape, signature: &[u8]) -> Option<Range<usize>> {
+    if !shape.returns_value {
+        return None;
+    }
+    if row.impl_flags & RUNTIME_ASYNC != 0 {
+        return effective_async_return(signature, &shape.return_type);
+    }
+    Some(shape.return_type.clone())
+}

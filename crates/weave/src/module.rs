@@ -1,0 +1,252 @@
+//! A whole module: its methods woven in parallel, its metadata extended, its image written.
+
+use std::{
+    fmt,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use ecma335::{
+    Error, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, Rid, Rva, Token,
+    image::{Directory, DirectoryKind, Precompiled, cli_flags},
+    schema::{MethodDef, StandAloneSig},
+    writer::Segments,
+};
+use indexmap::IndexMap;
+use sha2::{Digest, Sha256};
+
+use crate::{
+    effects::Effects,
+    method::{Context, MethodWeaver, WovenBody},
+    plan::Plan,
+    probe::{LeaveMode, Shape},
+    reason::Reason,
+    tracker::{Mark, Tracker},
+};
+
+/// How a module is to be woven.
+#[derive(Clone, Debug)]
+pub struct Weave<'t> {
+    /// Whom the probes call.
+    pub tracker: &'t Tracker,
+    /// The leave mode.
+    pub leave: LeaveMode,
+    /// How many threads weave; the output does not depend on it.
+    pub threads: usize,
+    /// The tool and its version, for the mark.
+    pub tool: &'t str,
+    /// The options in words, for the mark.
+    pub options: &'t str,
+}
+
+/// A woven module.
+#[derive(Debug)]
+pub struct Woven<'a> {
+    /// The file.
+    pub file: Segments<'a>,
+    /// By MethodDef row number less one: the shape it was woven in, or why it was left alone.
+    pub methods: Vec<Result<Shape, Reason>>,
+    /// What the method ids begin with.
+    pub module_key: u64,
+    /// What the user should know.
+    pub notes: Vec<Note>,
+}
+
+/// What became of something else than a method.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Note {
+    /// The ReadyToRun code is gone: it would have run instead of the woven IL.
+    ReadyToRunRemoved,
+    /// The strong name's signature is gone, and its flag cleared.
+    SignatureRemoved,
+    /// The Authenticode signature is gone.
+    CertificateRemoved,
+    /// The debug directory is gone: the IL offsets of its PDB no longer hold.
+    DebugRemoved,
+}
+
+impl Note {
+    /// The diagnostic's number.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::ReadyToRunRemoved => "ILI0002",
+            Self::SignatureRemoved => "ILI0003",
+            Self::CertificateRemoved => "ILI0004",
+            Self::DebugRemoved => "ILI0005",
+        }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ReadyToRunRemoved => "ReadyToRun code removed, so that the woven IL runs",
+            Self::SignatureRemoved => "strong name signature removed; the assembly keeps its name and public key",
+            Self::CertificateRemoved => "Authenticode signature removed",
+            Self::DebugRemoved => "link to the PDB removed, as its offsets no longer hold: stack traces have no line numbers",
+        })
+    }
+}
+
+/// Methods that one thread takes at a time.
+const CHUNK: usize = 256;
+/// COFF machine types that a ReadyToRun image for another system than Windows has its own XORed with.
+const OS_MASKS: [u16; 5] = [0x7B79, 0x4644, 0xADC4, 0x1993, 0x1992];
+/// x86, x64, ARM Thumb-2, ARM64, LoongArch64, RISC-V 64.
+const MACHINES: [u16; 6] = [0x014C, 0x8664, 0x01C4, 0xAA64, 0x6264, 0x5064];
+
+/// The chunk's bodies, and what became of each of its methods.
+type Chunk = (MethodWeaver, Vec<(Rid<MethodDef>, Result<WovenBody, Reason>)>);
+
+/// Weaves what the plan selects.
+///
+/// # Errors
+/// If the file as a whole cannot be written; a method that cannot be woven is no error.
+pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &Weave<'_>) -> Result<Woven<'a>, Error> {
+    let module_key = module_key(metadata)?;
+    let mut methods: Vec<Result<Shape, Reason>> = plan.methods.into_iter().map(|method| method.map(|()| Shape::Finally)).collect();
+    let selected: Vec<Rid<MethodDef>> =
+        (1..).zip(&methods).filter(|(_, method)| method.is_ok()).map(|(number, _)| Rid::new(number)).collect();
+    let untouched = |methods| {
+        let mut file = Segments::default();
+        file.push(image.bytes());
+        Ok(Woven { file, methods, module_key, notes: Vec::new() })
+    };
+    if selected.is_empty() {
+        return untouched(methods);
+    }
+
+    let mut builder = MetadataBuilder::new(metadata);
+    let refs = how.tracker.add_to(&mut builder, &Mark { module_key, tool: how.tool, options: how.options })?;
+    let context = Context { image, metadata, effects: Effects::new(metadata), refs, module_key, mode: how.leave };
+    let chunks = weave_chunks(&context, &selected, how.threads);
+
+    let writer = ImageWriter::new(image);
+    let section_rva = writer.section_rva()?;
+    let mut content = Segments::default();
+    let mut local_sigs: IndexMap<Vec<u8>, Token> = IndexMap::new();
+    let mut woven_any = false;
+    for (mut weaver, results) in chunks {
+        let mut tokens = Vec::with_capacity(weaver.local_sigs.len());
+        for signature in std::mem::take(&mut weaver.local_sigs) {
+            tokens.push(local_sig_token(&mut builder, &mut local_sigs, signature)?);
+        }
+        for (rid, result) in results {
+            let outcome = result.map(|body| {
+                woven_any = true;
+                let token_at = body.start + MethodBody::LOCAL_VAR_SIG_AT;
+                let token: Token = tokens[body.local_sig];
+                weaver.bodies[token_at..token_at + 4].copy_from_slice(&token.0.to_le_bytes());
+                builder.set_method_rva(rid, Rva(section_rva.0 + (content.len() + body.start) as u32));
+                body.shape
+            });
+            methods[rid.get() as usize - 1] = outcome;
+        }
+        content.push(weaver.bodies);
+        content.pad_to(4);
+    }
+    if !woven_any {
+        return untouched(methods);
+    }
+    let root = builder.finish()?;
+    let directory = Directory { rva: Rva(section_rva.0 + content.len() as u32), size: root.len() as u32 };
+    content.append(root);
+    let (writer, notes) = adapt_headers(image, writer, directory);
+    Ok(Woven { file: writer.finish(content)?, methods, module_key, notes })
+}
+
+/// What the ids of a module's methods begin with: 40 bits of a hash over all that gives its row numbers their meaning.
+fn module_key(metadata: &Metadata<'_>) -> Result<u64, Error> {
+    let mut hash = Sha256::new();
+    hash.update(metadata.mvid()?);
+    for stream in metadata.streams.iter().filter(|stream| stream.name == b"#~" || stream.name == b"#-") {
+        hash.update(stream.bytes);
+    }
+    Ok(hash.finalize().iter().take(5).fold(0, |key, byte| key << 8 | u64::from(*byte)))
+}
+
+/// Weaves the methods in chunks, as many at a time as there are threads. The chunks come back in order.
+fn weave_chunks(context: &Context<'_, '_>, selected: &[Rid<MethodDef>], threads: usize) -> Vec<Chunk> {
+    let chunks: Vec<&[Rid<MethodDef>]> = selected.chunks(CHUNK).collect();
+    let weave_chunk = |chunk: &[Rid<MethodDef>]| -> Chunk {
+        let mut weaver = MethodWeaver::default();
+        let results = chunk.iter().map(|rid| (*rid, weaver.weave(context, *rid))).collect();
+        (weaver, results)
+    };
+    if threads <= 1 || chunks.len() <= 1 {
+        return chunks.into_iter().map(weave_chunk).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, Chunk)>> = Mutex::new(Vec::with_capacity(chunks.len()));
+    std::thread::scope(|scope| {
+        for _ in 0..threads.min(chunks.len()) {
+            scope.spawn(|| {
+                while let Some((index, chunk)) = chunks.get(next.load(Ordering::Relaxed)).and_then(|_| {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    chunks.get(index).map(|chunk| (index, *chunk))
+                }) {
+                    let woven = weave_chunk(chunk);
+                    if let Ok(mut done) = done.lock() {
+                        done.push((index, woven));
+                    }
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_default();
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, chunk)| chunk).collect()
+}
+
+fn local_sig_token(
+    builder: &mut MetadataBuilder<'_, '_>,
+    known: &mut IndexMap<Vec<u8>, Token>,
+    signature: Vec<u8>,
+) -> Result<Token, Error> {
+    if let Some(token) = known.get(&signature) {
+        return Ok(*token);
+    }
+    let row = StandAloneSig { signature: builder.blob(&signature)? };
+    let token = builder.add(&row)?;
+    known.insert(signature, token);
+    Ok(token)
+}
+
+/// Has the headers tell the truth about the woven file, and notes what went.
+fn adapt_headers<'a, 'i>(image: &Image<'a>, mut writer: ImageWriter<'a, 'i>, metadata: Directory) -> (ImageWriter<'a, 'i>, Vec<Note>) {
+    let mut notes = Vec::new();
+    writer.set_metadata(metadata);
+    let cli = writer.cli_header_mut();
+    if image.precompiled() == Some(Precompiled::ReadyToRun) {
+        notes.push(Note::ReadyToRunRemoved);
+        cli.managed_native_header = Directory::default();
+        cli.flags = cli.flags & !cli_flags::IL_LIBRARY | cli_flags::IL_ONLY;
+    }
+    if cli.flags & cli_flags::STRONG_NAME_SIGNED != 0 || cli.strong_name.size != 0 {
+        if cli.flags & cli_flags::STRONG_NAME_SIGNED != 0 {
+            notes.push(Note::SignatureRemoved);
+        }
+        cli.flags &= !cli_flags::STRONG_NAME_SIGNED;
+        cli.strong_name = Directory::default();
+    }
+    if notes.contains(&Note::ReadyToRunRemoved) {
+        // What an IL-only image may not have, or what only the native code had a use for.
+        for kind in [DirectoryKind::Export, DirectoryKind::Exception, DirectoryKind::BaseRelocation, DirectoryKind::Tls] {
+            writer.clear_directory(kind);
+        }
+        let machine = OS_MASKS.iter().map(|mask| image.machine() ^ mask).find(|machine| MACHINES.contains(machine));
+        if let Some(machine) = machine.filter(|_| !MACHINES.contains(&image.machine())) {
+            writer.set_machine(machine);
+        }
+    }
+    if image.directory(DirectoryKind::Certificate).size != 0 {
+        notes.push(Note::CertificateRemoved);
+    }
+    if image.directory(DirectoryKind::Debug).size != 0 {
+        writer.clear_directory(DirectoryKind::Debug);
+        notes.push(Note::DebugRemoved);
+    }
+    (writer, notes)
+}

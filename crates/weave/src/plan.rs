@@ -1,0 +1,196 @@
+//! Which methods are to be woven, before any body is looked at; and which files are refused as a whole.
+
+use std::fmt;
+
+use ecma335::{
+    Image, Metadata, Rid, Table,
+    image::Precompiled,
+    schema::{MethodDef, TypeDef},
+};
+
+use crate::{pattern::Pattern, reason::Reason, tracker::Tracker};
+
+/// Why a file as a whole is left alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// It refers to the tracker.
+    AlreadyWoven,
+    /// It is the tracker.
+    IsTracker,
+    /// It defines `System.Object`: the tracker itself needs it, so it cannot need the tracker.
+    IsCoreLibrary,
+    /// Native code beside the IL (C++/CLI).
+    MixedMode,
+    /// Native code made by NGen or another precompiler, which cannot be taken out.
+    Precompiled,
+}
+
+impl Refusal {
+    /// A word for scripts; it never changes.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::AlreadyWoven => "already-woven",
+            Self::IsTracker => "is-tracker",
+            Self::IsCoreLibrary => "is-core-library",
+            Self::MixedMode => "mixed-mode",
+            Self::Precompiled => "precompiled",
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AlreadyWoven => "it is woven already; weave the original",
+            Self::IsTracker => "it is the tracker itself",
+            Self::IsCoreLibrary => "it is the core library (it defines System.Object), which the tracker needs and which cannot need the tracker",
+            Self::MixedMode => "it holds native code beside IL (C++/CLI), which cannot be woven yet",
+            Self::Precompiled => "it holds precompiled code of an unknown kind, which would run in place of the woven IL",
+        })
+    }
+}
+
+/// What is to become of each method.
+#[derive(Debug)]
+pub struct Plan {
+    /// By MethodDef row number less one: woven, or left alone for a reason.
+    pub methods: Vec<Result<(), Reason>>,
+}
+
+/// What selects methods.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Only what these name; everything if there are none.
+    pub include: Vec<Pattern>,
+    /// Not what these name, even if it is included.
+    pub exclude: Vec<Pattern>,
+}
+
+/// Types that the tracker's fast path calls where they are not part of the core library: woven, they would call it back
+/// for ever.
+const TRACKER_CALLEES: &[&str] = &["System.Diagnostics.Stopwatch"];
+
+mod impl_flags {
+    /// The bits that say what the body is: IL, native, OPTIL or made by the runtime (II.23.1.11).
+    pub(super) const CODE_TYPE_MASK: u16 = 0x3;
+    pub(super) const NATIVE: u16 = 0x1;
+    pub(super) const UNMANAGED: u16 = 0x4;
+    pub(super) const INTERNAL_CALL: u16 = 0x1000;
+}
+
+/// Whether a file must be left alone as a whole.
+pub fn refusal(image: &Image<'_>, metadata: &Metadata<'_>, tracker: &Tracker) -> Option<Refusal> {
+    if tracker.is_referenced_by(metadata) {
+        return Some(Refusal::AlreadyWoven);
+    }
+    if metadata.assembly().and_then(|assembly| metadata.name(assembly.name).ok()).is_some_and(|name| name == tracker.name) {
+        return Some(Refusal::IsTracker);
+    }
+    if defines_object(metadata) {
+        return Some(Refusal::IsCoreLibrary);
+    }
+    match image.precompiled() {
+        Some(Precompiled::ReadyToRun) => None,
+        Some(Precompiled::Other) => Some(Refusal::Precompiled),
+        None if image.is_il_only() => None,
+        None => Some(Refusal::MixedMode),
+    }
+}
+
+fn defines_object(metadata: &Metadata<'_>) -> bool {
+    metadata.tables.rows::<TypeDef>().take(64).any(|(_, row)| {
+        row.extends.rid() == 0
+            && metadata.strings.string_bytes(row.name) == Ok(b"Object")
+            && metadata.strings.string_bytes(row.namespace) == Ok(b"System")
+    })
+}
+
+impl Plan {
+    /// Decides for each method, by its row and its name alone.
+    ///
+    /// # Errors
+    /// If names cannot be read.
+    pub fn new(metadata: &Metadata<'_>, selection: &Selection) -> Result<Self, ecma335::Error> {
+        let mut methods: Vec<Result<(), Reason>> = Vec::with_capacity(metadata.tables.count(Table::MethodDef) as usize);
+        for (_, row) in metadata.tables.rows::<MethodDef>() {
+            let is_native = row.impl_flags & impl_flags::CODE_TYPE_MASK == impl_flags::NATIVE || row.impl_flags & impl_flags::UNMANAGED != 0;
+            methods.push(if row.rva == 0 || row.impl_flags & impl_flags::INTERNAL_CALL != 0 {
+                Err(Reason::NoBody)
+            } else if is_native {
+                Err(Reason::NativeCode)
+            } else if row.impl_flags & impl_flags::CODE_TYPE_MASK != 0 {
+                Err(Reason::NoBody)
+            } else {
+                Ok(())
+            });
+        }
+        let mut plan = Self { methods };
+        plan.leave_tracker_callees(metadata)?;
+        plan.select(metadata, selection)?;
+        Ok(plan)
+    }
+
+    /// How many methods are to be woven.
+    pub fn selected(&self) -> usize {
+        self.methods.iter().filter(|method| method.is_ok()).count()
+    }
+
+    fn leave_tracker_callees(&mut self, metadata: &Metadata<'_>) -> Result<(), ecma335::Error> {
+        for (rid, row) in metadata.tables.rows::<TypeDef>() {
+            let is_callee = TRACKER_CALLEES.iter().any(|callee| {
+                callee.rsplit_once('.').is_some_and(|(namespace, name)| {
+                    metadata.strings.string_bytes(row.name) == Ok(name.as_bytes())
+                        && metadata.strings.string_bytes(row.namespace) == Ok(namespace.as_bytes())
+                })
+            });
+            if is_callee {
+                self.leave(&metadata.methods_of(rid)?, &Reason::TrackerCallee);
+            }
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self, methods: &[Rid<MethodDef>], reason: &Reason) {
+        for method in methods {
+            if let Some(slot @ Ok(())) = (method.get() as usize).checked_sub(1).and_then(|index| self.methods.get_mut(index)) {
+                *slot = Err(reason.clone());
+            }
+        }
+    }
+
+    fn select(&mut self, metadata: &Metadata<'_>, selection: &Selection) -> Result<(), ecma335::Error> {
+        if selection.include.is_empty() && selection.exclude.is_empty() {
+            return Ok(());
+        }
+        let assembly = match metadata.assembly() {
+            Some(assembly) => metadata.name(assembly.name)?,
+            None => String::new(),
+        };
+        let here = |patterns: &[Pattern]| -> Vec<Pattern> {
+            patterns.iter().filter(|pattern| pattern.matches_assembly(&assembly)).cloned().collect()
+        };
+        let (include, exclude) = (here(&selection.include), here(&selection.exclude));
+        for (index, type_name) in metadata.type_names()?.iter().enumerate() {
+            for method in metadata.methods_of(Rid::new(index as u32 + 1))? {
+                let Some(slot @ Ok(())) = (method.get() as usize).checked_sub(1).and_then(|index| self.methods.get_mut(index)) else {
+                    continue;
+                };
+                let name = metadata.name(metadata.row(method)?.name)?;
+                let source = profile::source_name(type_name, &name);
+                let matches = |patterns: &[Pattern]| {
+                    patterns.iter().any(|pattern| {
+                        // What the compiler made of a method goes by that method's name too.
+                        pattern.matches(type_name, &name)
+                            || source.as_ref().is_some_and(|source| pattern.matches(&source.type_name, &source.method))
+                    })
+                };
+                if matches(&exclude) {
+                    *slot = Err(Reason::Excluded);
+                } else if !selection.include.is_empty() && !matches(&include) {
+                    *slot = Err(Reason::NotIncluded);
+                }
+            }
+        }
+        Ok(())
+    }
+}

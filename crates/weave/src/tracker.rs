@@ -1,0 +1,141 @@
+//! The tracker's names: what woven code calls, and the mark a woven module carries.
+
+use ecma335::{
+    Error, Image, Metadata, MetadataBuilder, Rid, Token,
+    schema::{AssemblyRef, CustomAttribute, CustomAttributeType, HasCustomAttribute, MemberRef, MemberRefParent, ResolutionScope, TypeRef},
+};
+use sha1::{Digest, Sha1};
+
+/// The namespace of the tracker's types.
+const NAMESPACE: &str = "Ilinst";
+/// The type whose methods the probes call.
+const PROBE_TYPE: &str = "ProfileInfoTracker";
+/// The attribute on the module that says: this one is woven.
+const MARK_TYPE: &str = "WovenAttribute";
+/// `native int (int64)`
+const WHEN_ENTERING: (&str, &[u8]) = ("WhenEntering", &[0x00, 0x01, 0x18, 0x0A]);
+/// `void (native int)`
+const WHEN_LEAVING: (&str, &[u8]) = ("WhenLeaving", &[0x00, 0x01, 0x01, 0x18]);
+/// `instance void (int64, string, string)`
+const MARK_CONSTRUCTOR: (&str, &[u8]) = (".ctor", &[0x20, 0x03, 0x01, 0x0A, 0x0E, 0x0E]);
+
+/// A tracker assembly: woven code refers to it by this name.
+#[derive(Clone, Debug)]
+pub struct Tracker {
+    /// Its simple name.
+    pub name: String,
+    version: [u16; 4],
+    public_key_token: Vec<u8>,
+}
+
+/// The tokens that a woven module refers to its tracker by.
+#[derive(Clone, Copy, Debug)]
+pub struct TrackerRefs {
+    /// `ProfileInfoTracker.WhenEntering`
+    pub when_entering: Token,
+    /// `ProfileInfoTracker.WhenLeaving`
+    pub when_leaving: Token,
+}
+
+impl Tracker {
+    /// Reads the name from the tracker's own metadata.
+    ///
+    /// # Errors
+    /// If the bytes are no assembly.
+    pub fn read(bytes: &[u8]) -> Result<Self, Error> {
+        let image = Image::parse(bytes)?;
+        let metadata = Metadata::parse(image.metadata()?)?;
+        let assembly: ecma335::schema::Assembly = metadata.row(Rid::new(1))?;
+        let public_key = metadata.blob(assembly.public_key)?;
+        // A public key's token is the last eight bytes of its SHA-1, backwards (II.6.3).
+        let mut public_key_token: Vec<u8> = Sha1::digest(public_key).iter().rev().take(8).copied().collect();
+        if public_key.is_empty() {
+            public_key_token.clear();
+        }
+        let version = [assembly.major, assembly.minor, assembly.build, assembly.revision];
+        Ok(Self { name: metadata.name(assembly.name)?, version, public_key_token })
+    }
+
+    /// Whether a module refers to a tracker: then it is woven already.
+    pub fn is_referenced_by(&self, metadata: &Metadata<'_>) -> bool {
+        let is_this = |row: &AssemblyRef| metadata.strings.string_bytes(row.name) == Ok(self.name.as_bytes());
+        metadata.tables.rows::<AssemblyRef>().any(|(_, row)| is_this(&row))
+    }
+
+    /// Adds the rows that woven code needs, and the mark.
+    ///
+    /// # Errors
+    /// If a table or heap is full.
+    pub fn add_to(&self, builder: &mut MetadataBuilder<'_, '_>, mark: &Mark<'_>) -> Result<TrackerRefs, Error> {
+        let [major, minor, build, revision] = self.version;
+        let assembly = AssemblyRef {
+            major,
+            minor,
+            build,
+            revision,
+            flags: 0,
+            public_key_or_token: builder.blob(&self.public_key_token)?,
+            name: builder.string(&self.name)?,
+            culture: Default::default(),
+            hash_value: Default::default(),
+        };
+        let assembly = builder.add(&assembly)?;
+        let probe_type = add_type(builder, assembly, PROBE_TYPE)?;
+        let mark_type = add_type(builder, assembly, MARK_TYPE)?;
+        let refs = TrackerRefs {
+            when_entering: add_method(builder, probe_type, WHEN_ENTERING)?,
+            when_leaving: add_method(builder, probe_type, WHEN_LEAVING)?,
+        };
+        let constructor = add_method(builder, mark_type, MARK_CONSTRUCTOR)?;
+        let attribute = CustomAttribute {
+            parent: HasCustomAttribute::new(Token(1)).unwrap_or_default(),
+            constructor: CustomAttributeType::new(constructor).unwrap_or_default(),
+            value: builder.blob(&mark.to_blob())?,
+        };
+        builder.insert(&attribute)?;
+        Ok(refs)
+    }
+}
+
+/// What the mark on a woven module says.
+#[derive(Clone, Debug)]
+pub struct Mark<'s> {
+    /// The module's key, which its method ids begin with.
+    pub module_key: u64,
+    /// The tool and its version.
+    pub tool: &'s str,
+    /// The options it was woven with.
+    pub options: &'s str,
+}
+
+impl Mark<'_> {
+    /// The value of the attribute (II.23.3).
+    fn to_blob(&self) -> Vec<u8> {
+        let mut blob = vec![1, 0];
+        blob.extend_from_slice(&self.module_key.to_le_bytes());
+        for text in [self.tool, self.options] {
+            ecma335::cursor::put_compressed_u32(&mut blob, text.len() as u32);
+            blob.extend_from_slice(text.as_bytes());
+        }
+        blob.extend_from_slice(&[0, 0]);
+        blob
+    }
+}
+
+fn add_type(builder: &mut MetadataBuilder<'_, '_>, assembly: Token, name: &str) -> Result<Token, Error> {
+    let row = TypeRef {
+        resolution_scope: ResolutionScope::new(assembly).unwrap_or_default(),
+        name: builder.string(name)?,
+        namespace: builder.string(NAMESPACE)?,
+    };
+    builder.add(&row)
+}
+
+fn add_method(builder: &mut MetadataBuilder<'_, '_>, class: Token, (name, signature): (&str, &[u8])) -> Result<Token, Error> {
+    let row = MemberRef {
+        class: MemberRefParent::new(class).unwrap_or_default(),
+        name: builder.string(name)?,
+        signature: builder.blob(signature)?,
+    };
+    builder.add(&row)
+}

@@ -1,0 +1,62 @@
+using System;
+using System.Diagnostics;
+
+namespace Ilinst
+{
+    /// <summary>
+    /// What woven code calls. This file is the fast path; whatever happens once a thread or once a call path is in
+    /// <see cref="CallTrees"/>. There is no static constructor: it would run inside of the program's methods.
+    /// </summary>
+    public static unsafe class ProfileInfoTracker
+    {
+        [ThreadStatic]
+        private static CallTree* tree;
+
+        /// <summary>Called when a method is entered.</summary>
+        /// <param name="methodId">Which one: the key of its module (40 bits), then its row in MethodDef (24 bits).</param>
+        /// <returns>What <see cref="WhenLeaving"/> wants back; zero if the call is not tracked.</returns>
+        public static IntPtr WhenEntering(long methodId)
+        {
+            CallTree* tree = ProfileInfoTracker.tree;
+            if (tree == null)
+            {
+                tree = CallTrees.ForThisThread();
+                if (tree == null)
+                {
+                    return IntPtr.Zero;
+                }
+                ProfileInfoTracker.tree = tree;
+            }
+            CallNode* caller = (CallNode*)tree->Current;
+            CallNode* node = (CallNode*)caller->Callees;
+            if (node == null || node->MethodId != methodId)
+            {
+                node = CallTrees.FindOrAdd(tree, caller, methodId);
+                if (node == null)
+                {
+                    return IntPtr.Zero;
+                }
+            }
+            tree->Current = (long)node;
+            node->Calls++;
+            node->Start = Stopwatch.GetTimestamp();
+            return (IntPtr)node;
+        }
+
+        /// <summary>Called when a method is left, however it ends.</summary>
+        /// <param name="token">What <see cref="WhenEntering"/> gave for this call.</param>
+        public static void WhenLeaving(IntPtr token)
+        {
+            CallNode* node = (CallNode*)token;
+            if (node == null)
+            {
+                return;
+            }
+            node->Total += Stopwatch.GetTimestamp() - node->Start;
+            node->Leaves++;
+            // Where an exception passed frames without a finally, Current is still one of theirs: this puts it right.
+            CallTree* tree = (CallTree*)NodeChunk.Of(node)->Tree;
+            tree->Current = node->Caller;
+        }
+    }
+}

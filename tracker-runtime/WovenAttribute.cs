@@ -1,0 +1,39 @@
+using System;
+
+namespace Ilinst
+{
+    /// <summary>The mark on a woven module.</summary>
+    [AttributeUsage(AttributeTargets.Module)]
+    public sealed class WovenAttribute : Attribute
+    {
+        private readonly long moduleKey;
+        private readonly string tool;
+        private readonly string options;
+
+        /// <summary>Put there by the weaver.</summary>
+        public WovenAttribute(long moduleKey, string tool, string options)
+        {
+            this.moduleKey = moduleKey;
+            this.tool = tool;
+            this.options = options;
+        }
+
+        /// <summary>What the ids of the module's methods begin with: 40 bits.</summary>
+        public long ModuleKey
+        {
+            get { return moduleKey; }
+        }
+
+        /// <summary>The tool and its version.</summary>
+        public string Tool
+        {
+            get { return tool; }
+        }
+
+        /// <summary>The options it was woven with.</summary>
+        public string Options
+        {
+            get { return options; }
+        }
+    }
+}
