@@ -8,6 +8,8 @@ use ecma335::{
     signature::MethodShape,
 };
 
+use crate::tracker::TrackerRefs;
+
 /// What a call does to the stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effect {
@@ -32,10 +34,31 @@ const RETURNS: u32 = 1 << 30;
 const HAS_THIS: u32 = 1 << 29;
 const PARAMS: u32 = HAS_THIS - 1;
 
+impl Effect {
+    fn to_word(self) -> u32 {
+        let flag = |is: bool, bit: u32| if is { bit } else { 0 };
+        KNOWN | flag(self.returns, RETURNS) | flag(self.has_this, HAS_THIS) | self.params & PARAMS
+    }
+}
+
 impl<'a, 'm> Effects<'a, 'm> {
-    /// Knows nothing yet.
-    pub fn new(metadata: &'m Metadata<'a>) -> Self {
-        let known = TABLES.map(|table| (0..metadata.tables.count(table)).map(|_| AtomicU32::new(0)).collect());
+    /// Knows only what calling the probes does, whose rows are not in the metadata yet.
+    pub fn new(metadata: &'m Metadata<'a>, refs: &TrackerRefs) -> Self {
+        let probes = [
+            (refs.when_entering, Effect { params: 1, has_this: false, returns: true }),
+            (refs.when_leaving, Effect { params: 1, has_this: false, returns: false }),
+        ];
+        let known = TABLES.map(|table| {
+            let probe_rows = probes.iter().filter(|(token, _)| token.kind() == table as u8).map(|(token, _)| token.rid()).max();
+            let rows = probe_rows.unwrap_or(0).max(metadata.tables.count(table));
+            let mut words: Vec<AtomicU32> = (0..rows).map(|_| AtomicU32::new(0)).collect();
+            for (token, effect) in probes.iter().filter(|(token, _)| token.kind() == table as u8) {
+                if let Some(word) = (token.rid() as usize).checked_sub(1).and_then(|index| words.get_mut(index)) {
+                    *word = AtomicU32::new(effect.to_word());
+                }
+            }
+            words
+        });
         Self { metadata, known }
     }
 
@@ -47,8 +70,7 @@ impl<'a, 'm> Effects<'a, 'm> {
         let mut word = slot.load(Ordering::Relaxed);
         if word == 0 {
             let effect = self.find(token)?;
-            let flag = |is: bool, bit: u32| if is { bit } else { 0 };
-            word = KNOWN | flag(effect.returns, RETURNS) | flag(effect.has_this, HAS_THIS) | effect.params & PARAMS;
+            word = effect.to_word();
             slot.store(word, Ordering::Relaxed);
         }
         Some(Effect { params: word & PARAMS, has_this: word & HAS_THIS != 0, returns: word & RETURNS != 0 })

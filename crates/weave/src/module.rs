@@ -120,7 +120,7 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
 
     let mut builder = MetadataBuilder::new(metadata);
     let refs = how.tracker.add_to(&mut builder, &Mark { module_key, tool: how.tool, options: how.options })?;
-    let context = Context { image, metadata, effects: Effects::new(metadata), refs, module_key, mode: how.leave };
+    let context = Context { image, metadata, effects: Effects::new(metadata, &refs), refs, module_key, mode: how.leave };
     let chunks = weave_chunks(&context, &selected, how.threads);
 
     let writer = ImageWriter::new(image);
