@@ -32,7 +32,11 @@ namespace Ilinst
             startTime = DateTime.UtcNow;
             startFolder = Directory.GetCurrentDirectory();
             AppDomain domain = AppDomain.CurrentDomain;
-            domain.UnhandledException += delegate { Write(UnhandledException); };
+            domain.UnhandledException += delegate(object sender, UnhandledExceptionEventArgs e)
+            {
+                Write(UnhandledException);
+                MonoConsole.ReportAsIfUnhandled(domain, e);
+            };
             domain.ProcessExit += delegate { Write(CleanExit); };
             domain.DomainUnload += delegate { Write(CleanExit); };
         }

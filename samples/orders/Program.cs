@@ -71,6 +71,8 @@ namespace Orders
             order.Status = Status.Paid;
             order.Changed -= report;
             order.Status = Status.Shipped;
+            // The method that makes an iterator has none of the person's code in it: whoever calls it counts it.
+            Count.Of(typeof(Order), "GetEnumerator");
             foreach (Line line in order)
             {
                 Console.WriteLine(line.Describe() + " = " + line.Total);
@@ -99,7 +101,9 @@ namespace Orders
                 Count.Here(MethodBase.GetCurrentMethod());
                 return line.Product + "!";
             });
+            Count.Of(typeof(Order), "GetEnumerator");
             Console.WriteLine(string.Join(", ", dear));
+            Count.Of(typeof(Order), "GetEnumerator");
             Money sum = order.Select(line =>
             {
                 Count.Here(MethodBase.GetCurrentMethod());
@@ -116,6 +120,7 @@ namespace Orders
                 Count.Here(MethodBase.GetCurrentMethod());
                 return line.Quantity == least - 3;
             }, out found) + " " + found.Product);
+            Count.Of(typeof(Program), "Primes");
             Console.WriteLine(string.Join(" ", Primes().TakeWhile(prime =>
             {
                 Count.Here(MethodBase.GetCurrentMethod());

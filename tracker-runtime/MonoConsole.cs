@@ -1,0 +1,35 @@
+using System;
+using System.Reflection;
+
+namespace Ilinst
+{
+    /// <summary>
+    /// Mono prints an exception that ends the program only if nobody handles AppDomain.UnhandledException. We do, and
+    /// the program must print what it would print without us.
+    /// </summary>
+    internal static class MonoConsole
+    {
+        public static void ReportAsIfUnhandled(AppDomain domain, UnhandledExceptionEventArgs e)
+        {
+            try
+            {
+                if (Type.GetType("Mono.Runtime") != null && IsOnlyHandler(domain))
+                {
+                    Console.Error.Write("\nUnhandled Exception:\n" + e.ExceptionObject + "\n");
+                }
+            }
+            catch (Exception)
+            {
+                // Less is printed then; the program ends as it would.
+            }
+        }
+
+        /// <summary>Whether the program itself has no handler: if it has, Mono prints nothing either.</summary>
+        private static bool IsOnlyHandler(AppDomain domain)
+        {
+            FieldInfo field = typeof(AppDomain).GetField("UnhandledException", BindingFlags.Instance | BindingFlags.NonPublic);
+            Delegate handlers = field == null ? null : (Delegate)field.GetValue(domain);
+            return handlers != null && handlers.GetInvocationList().Length == 1;
+        }
+    }
+}
