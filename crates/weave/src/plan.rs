@@ -98,7 +98,7 @@ pub fn refusal(image: &Image<'_>, metadata: &Metadata<'_>, tracker: &Tracker) ->
 }
 
 fn defines_object(metadata: &Metadata<'_>) -> bool {
-    metadata.tables.rows::<TypeDef>().take(64).any(|(_, row)| {
+    metadata.tables.rows::<TypeDef>().any(|(_, row)| {
         row.extends.rid() == 0
             && metadata.strings.string_bytes(row.name) == Ok(b"Object")
             && metadata.strings.string_bytes(row.namespace) == Ok(b"System")
