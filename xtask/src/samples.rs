@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Samples that run on every runtime, compiled by the SDK's C# 8.
-const CLASSIC: &[&str] = &["hello", "orders"];
+const CLASSIC: &[&str] = &["endings", "hello", "orders"];
 /// The reference set that all runtimes have an answer to.
 const REFERENCES: &str = "4.7.2-api";
 /// What of the framework the driver of the newer compiler refers to.

@@ -1,0 +1,138 @@
+//! The command line, case by case. A case is a file: lines that start with `$` are run, and what they print stands
+//! below them. `BLESS=1` writes what they print now into the files; look at the difference before you commit it.
+//!
+//! Beside `ilinst` a case can call `ls FOLDER`, `cut FILE BYTES NEW` (the file's first bytes) and `text NEW WORDS`.
+//! `{samples}`, `{tmp}` and `{tracker}` stand for folders; times and process ids are replaced, since they differ.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use tests::{ilinst, root, said, scratch};
+
+#[test]
+fn cases() {
+    let mut cases: Vec<PathBuf> = fs::read_dir(root().join("tests/cli/cases")).expect("there are cases").flatten().map(|entry| entry.path()).collect();
+    cases.sort();
+    let mut failures = Vec::new();
+    for case in &cases {
+        let expected = fs::read_to_string(case).expect("a case is text");
+        let actual = run(case, &expected);
+        if actual == expected {
+            continue;
+        }
+        if env::var_os("BLESS").is_some() {
+            fs::write(case, actual).expect("a case can be written");
+        } else {
+            failures.push(format!("{}:\n--- expected\n{expected}\n--- printed\n{actual}", case.display()));
+        }
+    }
+    println!("{} cases", cases.len());
+    assert!(failures.is_empty(), "{}\nBLESS=1 accepts this", failures.join("\n"));
+}
+
+/// Runs a case's commands; gives the case with what they print now.
+fn run(case: &Path, text: &str) -> String {
+    let name = case.file_stem().expect("a case has a name").to_string_lossy().into_owned();
+    let folders = [
+        ("{samples}", root().join("samples")),
+        ("{tracker}", root().join("tracker-runtime/bin")),
+        ("{tmp}", scratch(&format!("cli-{name}"))),
+    ];
+    let mut actual = String::new();
+    for line in text.lines().take_while(|line| !line.starts_with('$')) {
+        actual.push_str(line);
+        actual.push('\n');
+    }
+    for line in text.lines().filter(|line| line.starts_with('$')) {
+        actual.push_str(line);
+        actual.push('\n');
+        let words = words(line.trim_start_matches('$'), &folders);
+        let printed = match words.first().map(String::as_str) {
+            Some("ilinst") => call(&words[1..], &folders[2].1),
+            Some("ls") => list(Path::new(&words[1])),
+            Some("cut") => cut(&words[1], &words[2], &words[3]),
+            Some("text") => fs::write(&words[1], words[2..].join(" ")).map(|()| String::new()).expect("it can be written"),
+            other => panic!("{name}: no command {other:?}"),
+        };
+        actual.push_str(&plain(&printed, &folders));
+        actual.push('\n');
+    }
+    while actual.ends_with("\n\n") {
+        actual.pop();
+    }
+    actual
+}
+
+/// The words of a line; quotes hold one together.
+fn words(line: &str, folders: &[(&str, PathBuf)]) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quoted = false;
+    for character in line.trim().chars() {
+        match character {
+            '\'' => quoted = !quoted,
+            ' ' if !quoted => words.push(String::new()),
+            _ => words.last_mut().expect("there is one").push(character),
+        }
+    }
+    for word in &mut words {
+        for (name, folder) in folders {
+            *word = word.replace(name, &folder.to_string_lossy());
+        }
+    }
+    words
+}
+
+fn call(arguments: &[String], folder: &Path) -> String {
+    let output = ilinst().args(arguments).current_dir(folder).output().expect("ilinst runs");
+    let (out, errors, code) = said(&output);
+    let mut printed = out + &errors;
+    if code != Some(0) {
+        printed.push_str(&format!("[exit {}]\n", code.map_or("by signal".into(), |code| code.to_string())));
+    }
+    printed
+}
+
+/// The files below a folder, in order.
+fn list(folder: &Path) -> String {
+    let mut paths = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).into_iter().flatten().flatten() {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+            }
+            paths.push(entry.path());
+        }
+    }
+    paths.sort();
+    paths.iter().map(|path| format!("{}\n", path.strip_prefix(folder).unwrap_or(path).display())).collect()
+}
+
+fn cut(from: &str, bytes: &str, to: &str) -> String {
+    let content = fs::read(from).expect("it can be read");
+    let count: usize = bytes.parse().expect("a number");
+    fs::write(to, &content[..count.min(content.len())]).expect("it can be written");
+    String::new()
+}
+
+/// What is printed, without what differs from run to run.
+fn plain(text: &str, folders: &[(&str, PathBuf)]) -> String {
+    let mut text = text.to_owned();
+    for (name, folder) in folders {
+        text = text.replace(&*folder.to_string_lossy(), name);
+    }
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        lines.push(match line.rfind(" in ").map(|at| line.split_at(at)) {
+            Some((before, time)) if time.ends_with(" ms") || time.ends_with(" s") => format!("{before} in _"),
+            _ => line.trim_end().to_owned(),
+        });
+    }
+    let mut text = lines.join("\n");
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,79 @@
+//! Compilers woven and put to work: what they make is what they made before.
+
+use std::{fs, path::Path, process::Command};
+
+use profile::report::SortBy;
+use tests::{Runtime, instrument, profile_in, root, sample, scratch, skip, tool};
+
+#[test]
+fn roslyn_woven_compiles_to_the_same_bytes() {
+    let (Some(runtime), Some(sdk), Some(mono)) = (Runtime::find(".NET 8"), tool("ILINST_SDK"), tool("ILINST_MONO_LIB")) else {
+        return skip("the .NET SDK and Mono's reference assemblies are needed");
+    };
+    let folder = scratch("roslyn");
+    let compiler = sdk.join("Roslyn/bincore");
+    for mode in ["finally", "return"] {
+        let woven = folder.join(mode);
+        // The whole folder: two large ReadyToRun images, the programs around them, and a deps.json for each.
+        instrument(&[&compiler, &"-o", &woven, &"--leave", &mode, &"-q"]);
+        let compile = |compiler: &Path| {
+            let output = folder.join("orders.exe");
+            let mut command = runtime.program(&compiler.join("csc.dll"), &folder);
+            command.env("DOTNET_ROLL_FORWARD", "Major");
+            command.args(["-nologo", "-noconfig", "-nostdlib", "-deterministic", "-optimize+", "-unsafe", "-langversion:latest"]);
+            for library in ["mscorlib.dll", "System.dll", "System.Core.dll"] {
+                command.arg(format!("-r:{}", mono.join("4.7.2-api").join(library).display()));
+            }
+            for source in ["common/Count.cs", "orders/Model.cs", "orders/Program.cs"] {
+                command.arg(root().join("samples").join(source));
+            }
+            assert!(command.arg(format!("-out:{}", output.display())).status().expect("it starts").success());
+            fs::read(output).expect("it was compiled")
+        };
+        assert!(compile(&compiler) == compile(&woven), "the woven compiler makes other bytes");
+        let profile = profile_in(&folder);
+        let rows = profile.rows(SortBy::Name);
+        let named = |name: &str| rows.iter().any(|row| row.raw_name.as_deref() == Some(name));
+        assert!(named("Microsoft.CodeAnalysis.CSharp.MethodCompiler::CompileMethodBodies"), "the profile names the compiler's methods");
+        assert!(named("Microsoft.Cci.MetadataWriter::BuildMetadataAndIL"), "of both assemblies");
+        assert!(rows.len() > 3000 && rows.iter().all(|row| row.raw_name.is_some()), "{} methods", rows.len());
+        if mode == "finally" {
+            // Threads of the pool may be anywhere when the program ends; the main thread's methods are not.
+            let unbalanced: Vec<_> = rows.iter().filter(|row| row.calls != row.leaves + row.open).map(|row| &row.name).collect();
+            assert!(unbalanced.is_empty(), "entered and not left: {unbalanced:?}");
+        }
+        let calls: u64 = rows.iter().map(|row| row.calls).sum();
+        println!("roslyn by {mode}: {} methods, {calls} calls", rows.len());
+        fs::read_dir(&folder).expect("it is there").flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "ilprof")).for_each(|path| fs::remove_file(path).expect("it can be removed"));
+    }
+}
+
+#[test]
+fn mcs_woven_compiles_the_same_program() {
+    let (Some(runtime), Some(library), Some(monodis)) = (Runtime::find("Mono"), tool("ILINST_MONO_LIB"), tool("ILINST_MONODIS")) else {
+        return skip("Mono is needed");
+    };
+    let folder = scratch("mcs");
+    let mcs = library.join("4.5/mcs.exe");
+    instrument(&[&mcs, &"-o", &folder.join("woven/"), &"-q"]);
+    let compile = |compiler: &Path| {
+        let output = folder.join("hello.exe");
+        let mut command = runtime.program(compiler, &folder);
+        command.arg(root().join("samples/hello/Program.cs")).arg(root().join("samples/common/Count.cs"));
+        assert!(command.arg(format!("-out:{}", output.display())).status().expect("it starts").success());
+        let listing = Command::new(&monodis).arg(&output).output().expect("monodis starts");
+        assert!(listing.status.success());
+        let run = runtime.program(&output, &folder).output().expect("it starts");
+        // mcs gives each file another MVID; names made from it differ as well.
+        let listing = String::from_utf8_lossy(&listing.stdout).into_owned();
+        (listing.lines().filter(|line| !line.contains("GUID =") && !line.contains("<PrivateImpl")).map(str::to_owned).collect::<Vec<_>>(), run.stdout)
+    };
+    let original = compile(&mcs);
+    assert!(original.0.len() > 100);
+    assert_eq!(compile(&folder.join("woven/mcs.exe")), original);
+    let expected = runtime.program(&sample("hello").join("hello.exe"), &folder).output().expect("it starts");
+    assert_eq!(original.1, expected.stdout);
+    let rows = profile_in(&folder).rows(SortBy::Calls);
+    assert!(rows.iter().any(|row| row.raw_name.as_deref() == Some("Mono.CSharp.Driver::Main")));
+    println!("mcs: {} methods", rows.len());
+}

@@ -1,0 +1,211 @@
+//! Real assemblies: those of the .NET SDK, of Mono's class libraries and of its GAC. Each is woven in both modes or
+//! refused for a stated reason; what comes out is read again, keeps all that the input says, and can be listed.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use ecma335::{Image, Metadata, MethodBody, Rid, Rva, Table, schema::MethodDef};
+use tests::{root, scratch, skip, tool};
+use weave::{LeaveMode, Plan, Tracker, Weave, plan::Selection};
+
+/// How long monodis may take over one file. One of the SDK's keeps it busy for minutes, and ends in a crash.
+const LISTING_LIMIT: Duration = Duration::from_secs(20);
+
+#[test]
+fn every_assembly_is_woven_or_refused_by_name() {
+    let files = corpus();
+    if files.is_empty() {
+        return skip("neither the .NET SDK nor Mono was found");
+    }
+    let tracker = Tracker::read(&fs::read(root().join("tracker-runtime/bin/Ilinst.Tracker.dll")).expect("it is committed")).expect("it is an assembly");
+    let folder = scratch("corpus");
+    let next = AtomicUsize::new(0);
+    let outcomes: Mutex<BTreeMap<String, usize>> = Mutex::default();
+    let failures: Mutex<Vec<String>> = Mutex::default();
+    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| {
+        for worker in 0..workers {
+            let (next, outcomes, failures, files, tracker) = (&next, &outcomes, &failures, &files, &tracker);
+            let scratch = folder.join(format!("{worker}.dll"));
+            scope.spawn(move || {
+                while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    match check(file, tracker, &scratch) {
+                        Ok(found) => {
+                            let mut outcomes = outcomes.lock().expect("no other thread panics");
+                            found.into_iter().for_each(|(outcome, count)| *outcomes.entry(outcome).or_default() += count);
+                        }
+                        Err(error) => failures.lock().expect("no other thread panics").push(format!("{}: {error}", file.display())),
+                    }
+                }
+            });
+        }
+    });
+    println!("{} files", files.len());
+    for (outcome, count) in outcomes.into_inner().expect("no thread panicked") {
+        println!("{count:>8} {outcome}");
+    }
+    let failures = failures.into_inner().expect("no thread panicked");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Every .dll and .exe of the SDK and of Mono, each content once.
+fn corpus() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    if let Some(sdk) = tool("ILINST_SDK") {
+        collect(&sdk, &mut files);
+    }
+    if let Some(mono) = tool("ILINST_MONO_LIB") {
+        collect(&mono.join("4.5"), &mut files);
+        collect(&mono.join("gac"), &mut files);
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    files.retain(|file| file.canonicalize().is_ok_and(|real| seen.insert(real)));
+    files
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "dll" || extension == "exe") {
+            files.push(path);
+        }
+    }
+}
+
+/// Weaves one file in both modes and checks what came out. Gives what happened, with counts.
+fn check(file: &Path, tracker: &Tracker, scratch: &Path) -> Result<Vec<(String, usize)>, String> {
+    let bytes = fs::read(file).map_err(|error| error.to_string())?;
+    let (image, metadata) = match Image::parse(&bytes).and_then(|image| Ok((Metadata::parse(image.metadata()?)?, image))) {
+        Ok((metadata, image)) => (image, metadata),
+        Err(error) if matches!(error.kind(), ecma335::ErrorKind::NoCliHeader) => return Ok(vec![("refused: native code".into(), 1)]),
+        Err(error) => return Err(error.to_string()),
+    };
+    if let Some(refusal) = weave::plan::refusal(&image, &metadata, tracker) {
+        return Ok(vec![(format!("refused: {}", refusal.code()), 1)]);
+    }
+    let mut outcomes = Vec::new();
+    let mut listable = None;
+    for mode in [LeaveMode::Finally, LeaveMode::Return] {
+        let plan = Plan::new(&metadata, &Selection::default()).map_err(|error| error.to_string())?;
+        let how = Weave { tracker, leave: mode, threads: 1, tool: "test", options: "" };
+        let woven = weave::weave(&image, &metadata, plan, &how).map_err(|error| error.to_string())?;
+        let methods = woven.methods.iter().filter(|method| method.is_ok()).count();
+        for reason in woven.methods.iter().filter_map(|method| method.as_ref().err()) {
+            outcomes.push((format!("methods left alone by {mode:?}: {}", reason.code()), 1));
+            if !reason.is_expected() {
+                return Err(format!("a method was left alone: {reason}"));
+            }
+        }
+        if methods == 0 {
+            outcomes.push(("nothing to weave".into(), 1));
+            return Ok(outcomes);
+        }
+        outcomes.push((format!("methods woven by {mode:?}"), methods));
+        let output = woven.file.to_vec();
+        compare(&image, &metadata, &output, &woven.methods).map_err(|error| format!("{mode:?}: {error}"))?;
+        if *listable.get_or_insert_with(|| list(file)) {
+            fs::write(scratch, &output).map_err(|error| error.to_string())?;
+            if !list(scratch) {
+                return Err(format!("{mode:?}: monodis lists the original and not the woven file"));
+            }
+            outcomes.push((format!("files listed by monodis after {mode:?}"), 1));
+        }
+    }
+    outcomes.push(("files woven".into(), 1));
+    Ok(outcomes)
+}
+
+/// All that the input's metadata says the output's says too, and every body of it can be read.
+fn compare<S>(image: &Image<'_>, old: &Metadata<'_>, output: &[u8], methods: &[Result<S, weave::Reason>]) -> Result<(), String> {
+    let text = |error: ecma335::Error| error.to_string();
+    let new_image = Image::parse(output).map_err(text)?;
+    let new = Metadata::parse(new_image.metadata().map_err(text)?).map_err(text)?;
+    for (old, new) in [(old.strings, new.strings), (old.blobs, new.blobs), (old.user_strings, new.user_strings), (old.guids, new.guids)] {
+        if !new.bytes.starts_with(old.bytes) {
+            return Err("a heap does not begin with the input's".into());
+        }
+    }
+    for table in Table::ALL.iter().copied() {
+        let mut inserted = 0;
+        for rid in 1..=old.tables.count(table) {
+            let (mut before, mut after) = (old.tables.cells(table, rid), new.tables.cells(table, rid + inserted));
+            if table == Table::MethodDef {
+                // The body's place is the one cell that may change.
+                before.iter_mut().chain(&mut after).for_each(|row| row[0] = 0);
+            }
+            if table == Table::CustomAttribute && before != after && inserted == 0 {
+                // The mark on the module: the table is sorted, so it lies among the others.
+                inserted = 1;
+                after = new.tables.cells(table, rid + inserted);
+            }
+            if before != after {
+                return Err(format!("{table} {rid}: {before:?} became {after:?}"));
+            }
+        }
+    }
+    for (index, method) in methods.iter().enumerate() {
+        let rid = Rid::<MethodDef>::new(index as u32 + 1);
+        let (before, after) = (old.row(rid).map_err(text)?.rva, new.row(rid).map_err(text)?.rva);
+        if method.is_err() {
+            if before != after || (before != 0 && image.offset_of(Rva(before)).is_ok() != new_image.offset_of(Rva(after)).is_ok()) {
+                return Err(format!("method {rid:?} was left alone and moved"));
+            }
+            continue;
+        }
+        let cursor = new_image.cursor_at(Rva(after)).map_err(text)?;
+        let body = MethodBody::parse(cursor).map_err(text)?;
+        body.instructions().try_for_each(|instruction| instruction.map(drop)).map_err(text)?;
+    }
+    Ok(())
+}
+
+/// Whether monodis lists a file; not if it is not there.
+fn list(file: &Path) -> bool {
+    let Some(monodis) = tool("ILINST_MONODIS") else { return false };
+    let Ok(mut child) = Command::new(monodis).arg(file).stdout(Stdio::null()).stderr(Stdio::null()).spawn() else { return false };
+    let started = Instant::now();
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return status.success(),
+            Ok(None) if started.elapsed() < LISTING_LIMIT => std::thread::sleep(Duration::from_millis(5)),
+            _ => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return false;
+            }
+        }
+    }
+}
+
+#[test]
+fn the_output_depends_on_nothing_but_input_and_options() {
+    let Some(sdk) = tool("ILINST_SDK") else { return skip("the .NET SDK was not found") };
+    let bytes = fs::read(sdk.join("Roslyn/bincore/Microsoft.CodeAnalysis.dll")).expect("it is there");
+    let image = Image::parse(&bytes).expect("it is an assembly");
+    let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
+    let tracker = Tracker::read(&fs::read(root().join("tracker-runtime/bin/Ilinst.Tracker.dll")).expect("it is committed")).expect("it is an assembly");
+    let weave_with = |threads: usize, selection: &Selection| {
+        let plan = Plan::new(&metadata, selection).expect("it can be planned");
+        let how = Weave { tracker: &tracker, leave: LeaveMode::Finally, threads, tool: "test", options: "" };
+        weave::weave(&image, &metadata, plan, &how).expect("it can be woven").file.to_vec()
+    };
+    let once = weave_with(1, &Selection::default());
+    for threads in [1, 2, 7] {
+        assert!(weave_with(threads, &Selection::default()) == once, "{threads} threads make another file");
+    }
+    let nothing = Selection { include: vec!["No.Such.Type".parse().expect("a pattern")], exclude: Vec::new() };
+    assert!(weave_with(2, &nothing) == bytes, "a pattern that matches nothing changes nothing");
+}

@@ -1,0 +1,147 @@
+//! Woven programs on every runtime found: they print what the originals print, and their profiles count exactly.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Output,
+};
+
+use profile::{Profile, format::End, report::SortBy};
+use tests::{Runtime, instrument, profile_in, sample, said, scratch};
+
+const MODES: [&str; 2] = ["finally", "return"];
+
+/// A program run before and after weaving.
+struct Both {
+    original: Output,
+    woven: Output,
+    profile: Profile,
+    /// By method and token: how often the program itself says that it was called.
+    counts: BTreeMap<String, u64>,
+}
+
+/// Weaves a sample, runs both on one runtime, and compares what they print.
+fn run(runtime: &Runtime, name: &str, extension: &str, mode: &str, argument: Option<&str>) -> Both {
+    let folder = scratch(&format!("run-{name}-{}-{mode}-{}", runtime.name.replace(' ', "-"), argument.unwrap_or("")));
+    let file = format!("{name}.{extension}");
+    let program = sample(name).join(&file);
+    instrument(&[&program, &"-o", &folder.join("woven/"), &"--leave", &mode, &"-q"]);
+    let counts_file = folder.join("counts");
+    let start = |program: &Path| {
+        let mut command = runtime.program(program, &folder);
+        command.args(argument).env("ILINST_SAMPLE_COUNTS", &counts_file).output().expect("the runtime starts")
+    };
+    let original = start(&program);
+    let _ = fs::remove_file(&counts_file);
+    let woven = start(&folder.join("woven").join(&file));
+    let context = format!("{name} {} on {} by {mode}", argument.unwrap_or(""), runtime.name);
+    println!("{context}");
+    let (before, after) = (said(&original), said(&woven));
+    assert_eq!(before.0, after.0, "{context}: output");
+    assert_eq!(without_offsets(&before.1), without_offsets(&after.1), "{context}: errors");
+    assert_eq!(original.status, woven.status, "{context}: exit status");
+    Both { original, woven, profile: profile_in(&folder), counts: read_counts(&counts_file) }
+}
+
+/// Mono shows IL offsets in stack traces where it has no line numbers; weaving moves them.
+fn without_offsets(text: &str) -> String {
+    text.split('[').map(|part| part.split_once(']').filter(|(inside, _)| inside.starts_with("0x")).map_or(part, |(_, rest)| rest)).collect()
+}
+
+fn read_counts(path: &PathBuf) -> BTreeMap<String, u64> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let line = |line: &str| line.split_once('\t').and_then(|(key, count)| Some((key.to_owned(), count.parse().ok()?)));
+    text.lines().filter_map(line).collect()
+}
+
+/// What the profile says, keyed as the program keys it. The type that counts is not compared.
+fn profile_counts(profile: &Profile) -> BTreeMap<String, (u64, u64, u64)> {
+    let rows = profile.rows(SortBy::Name);
+    let name = |row: &profile::report::Row| row.raw_name.clone().expect("every method is named");
+    let rows = rows.iter().filter(|row| !name(row).starts_with("Count"));
+    rows.map(|row| (format!("{} {}", name(row), row.token), (row.calls, row.leaves, row.open))).collect()
+}
+
+/// Every count of the program's is the profile's, and what the program did not count the compiler made.
+fn compare_counts(both: &Both, all: bool) {
+    assert!(both.counts.len() > 5, "the program counted");
+    let profiled = profile_counts(&both.profile);
+    for (method, count) in &both.counts {
+        if !method.starts_with("Count") {
+            assert_eq!(profiled.get(method).map(|(calls, ..)| calls), Some(count), "calls of {method}");
+        }
+    }
+    for method in profiled.keys().filter(|_| all) {
+        assert!(both.counts.contains_key(method) || method.contains('<'), "{method} was called and not counted");
+    }
+}
+
+#[test]
+fn hello_and_orders_run_as_before_and_are_counted_exactly() {
+    for runtime in Runtime::all() {
+        for name in ["hello", "orders"] {
+            for mode in MODES {
+                let both = run(&runtime, name, "exe", mode, None);
+                compare_counts(&both, true);
+                if mode == "finally" {
+                    assert_balanced(&both.profile);
+                }
+                assert_eq!(both.profile.end, End::Clean);
+                assert_eq!(both.original.status.code(), Some(if name == "orders" { 3 } else { 0 }));
+            }
+        }
+    }
+}
+
+/// Every enter has its leave, but for calls that were open when the program ended.
+fn assert_balanced(profile: &Profile) {
+    for (method, (calls, leaves, open)) in profile_counts(profile) {
+        assert_eq!(calls, leaves + open, "{method}: entered and left");
+    }
+}
+
+#[test]
+fn modern_csharp_runs_as_before() {
+    let Some(runtime) = Runtime::find(".NET 8") else { return };
+    for mode in MODES {
+        let both = run(&runtime, "modern", "dll", mode, None);
+        compare_counts(&both, false);
+        assert_eq!(both.woven.status.code(), Some(7));
+        if mode == "finally" {
+            assert_balanced(&both.profile);
+        }
+    }
+}
+
+#[test]
+fn every_way_to_end_leaves_a_profile() {
+    for runtime in Runtime::all() {
+        for (way, end) in [("return", End::Clean), ("exit", End::Clean), ("throw", End::UnhandledException), ("thread", End::UnhandledException)] {
+            for mode in MODES {
+                let both = run(&runtime, "endings", "exe", mode, Some(way));
+                assert_eq!(both.profile.end, end, "{way} on {}", runtime.name);
+                let deep = profile_counts(&both.profile).into_iter().find(|(method, _)| method.starts_with("Program::Deep"));
+                assert_eq!(deep.map(|(_, (calls, ..))| calls), Some(if way == "thread" { 3 } else { 4 }), "{way} on {}", runtime.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_profile_goes_where_the_environment_says() {
+    for runtime in Runtime::all() {
+        let folder = scratch(&format!("output-{}", runtime.name.replace(' ', "-")));
+        instrument(&[&sample("hello").join("hello.exe"), &"-o", &folder.join("woven/"), &"-q"]);
+        let start = |output: &Path| {
+            let mut command = runtime.program(&folder.join("woven/hello.exe"), &folder);
+            assert!(command.env("ILINST_OUTPUT", output).output().expect("it starts").status.success());
+        };
+        start(&folder.join("named.ilprof"));
+        assert_eq!(profile_in(&folder).program, "hello");
+        start(Path::new("made/"));
+        profile_in(&folder.join("made"));
+        // Nowhere to write is no reason to fail.
+        start(Path::new("/dev/null/nowhere/"));
+    }
+}

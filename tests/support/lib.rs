@@ -1,0 +1,113 @@
+//! What the tests share: the tool, the runtimes found, folders to work in.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+/// The repository's root.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests lie in the repository").to_owned()
+}
+
+/// A sample's folder of built files.
+pub fn sample(name: &str) -> PathBuf {
+    root().join("samples").join(name).join("bin")
+}
+
+/// The tool, ready for its arguments.
+pub fn ilinst() -> Command {
+    let built = || {
+        let test = env::current_exe().expect("a test knows itself");
+        test.parent().and_then(Path::parent).expect("tests are built below the target folder").join("ilinst")
+    };
+    let path = env::var_os("ILINST_BIN").map_or_else(built, PathBuf::from);
+    assert!(path.is_file(), "{} is not built: run `cargo xtask test`, or `cargo build` first", path.display());
+    Command::new(path)
+}
+
+/// Runs the tool, which has to succeed.
+pub fn instrument(arguments: &[&dyn AsRef<std::ffi::OsStr>]) {
+    let output = ilinst().arg("instrument").args(arguments.iter().map(|argument| argument.as_ref())).output().expect("ilinst runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// An empty folder for one test.
+pub fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tests").join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder can be made");
+    folder.canonicalize().expect("it is there")
+}
+
+/// What `cargo xtask test` says is at hand, by its variable.
+pub fn tool(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).map(PathBuf::from)
+}
+
+/// Says that a test did not test, and why.
+pub fn skip(reason: &str) {
+    println!("skipped: {reason}");
+}
+
+/// A .NET runtime.
+#[derive(Clone, Debug)]
+pub struct Runtime {
+    /// Its name.
+    pub name: &'static str,
+    path: PathBuf,
+}
+
+impl Runtime {
+    /// The runtimes found; those that are missing are said.
+    pub fn all() -> Vec<Self> {
+        let known = [("Mono", "ILINST_MONO"), (".NET 8", "ILINST_DOTNET8"), (".NET Core 3.1", "ILINST_DOTNET31")];
+        let mut found = Vec::new();
+        for (name, variable) in known {
+            match tool(variable) {
+                Some(path) => found.push(Self { name, path }),
+                None => skip(&format!("{name} was not found ({variable} is not set; `cargo xtask test` sets it)")),
+            }
+        }
+        found
+    }
+
+    /// One runtime by its name.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::all().into_iter().find(|runtime| runtime.name == name)
+    }
+
+    /// Whether it is Mono.
+    pub fn is_mono(&self) -> bool {
+        self.name == "Mono"
+    }
+
+    /// A program, ready for its arguments, to be run in a folder.
+    pub fn program(&self, program: &Path, folder: &Path) -> Command {
+        let mut command = Command::new(&self.path);
+        command.current_dir(folder).arg(program);
+        // Each runtime is to be found by its own host, whatever is installed beside.
+        command.env_remove("DOTNET_ROOT").env_remove("DOTNET_ROLL_FORWARD").env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
+        command
+    }
+}
+
+/// The only profile in a folder.
+pub fn profile_in(folder: &Path) -> profile::Profile {
+    let paths: Vec<PathBuf> = fs::read_dir(folder)
+        .expect("the folder is there")
+        .map(|entry| entry.expect("it can be read").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "ilprof"))
+        .collect();
+    let [path] = &paths[..] else { panic!("one profile in {}, not {paths:?}", folder.display()) };
+    let profile = profile::Profile::parse(&fs::read(path).expect("it can be read")).expect("it is a profile");
+    assert_eq!(profile.damage, None);
+    profile
+}
+
+/// What a program printed, and its exit code.
+pub fn said(output: &Output) -> (String, String, Option<i32>) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr), output.status.code())
+}
