@@ -116,9 +116,9 @@ fn check(file: &Path, tracker: &Tracker, scratch: &Path) -> Result<Vec<(String, 
         outcomes.push((format!("methods woven by {mode:?}"), methods));
         let output = woven.file.to_vec();
         compare(&image, &metadata, &output, &woven.methods).map_err(|error| format!("{mode:?}: {error}"))?;
-        if *listable.get_or_insert_with(|| list(file)) {
+        if *listable.get_or_insert_with(|| list(file, file)) {
             fs::write(scratch, &output).map_err(|error| error.to_string())?;
-            if !list(scratch) {
+            if !list(scratch, file) {
                 return Err(format!("{mode:?}: monodis lists the original and not the woven file"));
             }
             outcomes.push((format!("files listed by monodis after {mode:?}"), 1));
@@ -172,10 +172,10 @@ fn compare<S>(image: &Image<'_>, old: &Metadata<'_>, output: &[u8], methods: &[R
     Ok(())
 }
 
-/// Whether monodis lists a file; not if it is not there.
-fn list(file: &Path) -> bool {
-    let Some(monodis) = tool("ILINST_MONODIS") else { return false };
-    let Ok(mut child) = Command::new(monodis).arg(file).stdout(Stdio::null()).stderr(Stdio::null()).spawn() else { return false };
+/// Whether monodis lists a file, with what lies beside another to refer to; not if monodis is not there.
+fn list(file: &Path, beside: &Path) -> bool {
+    let (Some(monodis), Some(references)) = (tool("ILINST_MONODIS"), beside.parent()) else { return false };
+    let Ok(mut child) = Command::new(monodis).arg(file).env("MONO_PATH", references).stdout(Stdio::null()).stderr(Stdio::null()).spawn() else { return false };
     let started = Instant::now();
     loop {
         match child.try_wait() {

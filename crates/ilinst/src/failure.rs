@@ -2,8 +2,6 @@
 
 use std::{fmt, path::Path};
 
-/// Findings: the run did its work and has something to show for it.
-pub(crate) const EXIT_FINDINGS: u8 = 1;
 /// The command line makes no sense.
 pub(crate) const EXIT_USAGE: u8 = 2;
 /// An input or output that cannot be used.

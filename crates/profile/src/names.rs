@@ -96,9 +96,7 @@ mod tests {
             ("<Module>", ".cctor", ""),
         ] {
             let name = source_name(type_name, method).map(|name| name.to_string()).unwrap_or_default();
-            if !type_name.contains("<<Main>$>") {
-                assert_eq!(name, expected, "{type_name}::{method}");
-            }
+            assert_eq!(name, expected, "{type_name}::{method}");
         }
     }
 }
