@@ -14,12 +14,15 @@ type Step = (&'static str, fn(&Toolchain) -> Result<()>);
 
 const STEPS: &[Step] = &[
     ("fmt", |_| sh(cargo().args(["fmt", "--all", "--check"]))),
-    ("clippy", |_| sh(cargo().args(["clippy", "--quiet", "--workspace", "--all-targets", "--release", "--", "-D", "warnings"]))),
+    ("clippy", |_| sh(cargo().args(["clippy", "--quiet", "--workspace", "--all-targets", "--profile", PROFILE, "--", "-D", "warnings"]))),
     ("doc", |_| sh(cargo().args(["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"]).env("RUSTDOCFLAGS", "-D warnings"))),
     ("tracker", tracker::check),
     ("samples", samples::check),
     ("test", run_tests),
 ];
+
+/// The profile that tests are built by: optimised, since the corpus is large.
+const PROFILE: &str = "corpus";
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if let Some(unknown) = arguments.iter().find(|argument| !STEPS.iter().any(|(name, _)| name == argument)) {
@@ -39,12 +42,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Unit, command line, run and corpus tests. Optimised, since the corpus is large; tests say what they skip.
+/// Unit, command line, run and corpus tests; they say what they skip.
 fn run_tests(toolchain: &Toolchain) -> Result<()> {
-    sh(cargo().args(["build", "--quiet", "--release", "--package", "ilinst"]))?;
+    sh(cargo().args(["build", "--quiet", "--profile", PROFILE, "--package", "ilinst"]))?;
     let mut command = cargo();
-    toolchain.export(&mut command).env("ILINST_BIN", target().join("release/ilinst"));
-    sh(command.args(["test", "--release", "--workspace", "--", "--show-output"]))
+    toolchain.export(&mut command).env("ILINST_BIN", target().join(PROFILE).join("ilinst"));
+    sh(command.args(["test", "--profile", PROFILE, "--workspace", "--", "--show-output"]))
 }
 
 fn cargo() -> Command {

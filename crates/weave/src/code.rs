@@ -3,7 +3,7 @@
 use ecma335::{
     MethodBody, OpCode,
     body::{Clause, ClauseKind},
-    opcode::Operand as OperandKind,
+    opcode::{OpCodeInfo, Operand as OperandKind},
 };
 
 use crate::reason::Reason;
@@ -15,8 +15,8 @@ pub struct Label(u32);
 /// An instruction; its prefixes are instructions of their own.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruction {
-    /// Its opcode.
-    pub opcode: OpCode,
+    /// Its opcode, with what the table says of it.
+    pub info: &'static OpCodeInfo,
     /// What it works with.
     pub operand: Operand,
     /// Where it stood in the input's IL; [`Instruction::NO_ORIGIN`] if it did not.
@@ -29,7 +29,13 @@ impl Instruction {
 
     /// An instruction that the input does not have.
     pub fn new(opcode: OpCode, operand: Operand) -> Self {
-        Self { opcode, operand, origin: Self::NO_ORIGIN }
+        Self { info: opcode.info(), operand, origin: Self::NO_ORIGIN }
+    }
+
+    /// Its opcode.
+    #[inline]
+    pub fn opcode(&self) -> OpCode {
+        self.info.opcode
     }
 }
 
@@ -110,7 +116,7 @@ impl Code {
                 }
                 _ => Operand::Value(instruction.value()),
             };
-            self.instructions.push(Instruction { opcode: instruction.opcode(), operand, origin: instruction.offset });
+            self.instructions.push(Instruction { info: instruction.info, operand, origin: instruction.offset });
             if let Some(slot) = self.instructions_by_offset.get_mut(instruction.offset as usize) {
                 *slot = self.instructions.len() as u32;
             }

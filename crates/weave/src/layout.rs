@@ -73,8 +73,8 @@ impl Layout {
         for index in 0..code.instructions.len() {
             let instruction = code.instructions[index];
             let Operand::Label(label) = instruction.operand else { continue };
-            if instruction.opcode.info().operand == OperandKind::BranchS && i8::try_from(self.distance(code, index, label)).is_err() {
-                code.instructions[index].opcode = instruction.opcode.long_form();
+            if instruction.info.operand == OperandKind::BranchS && i8::try_from(self.distance(code, index, label)).is_err() {
+                code.instructions[index].info = instruction.opcode().long_form().info();
                 grown = true;
             }
         }
@@ -86,13 +86,10 @@ impl Layout {
         il.clear();
         il.reserve(self.offsets.last().map_or(0, |end| *end as usize));
         for (index, instruction) in code.instructions.iter().enumerate() {
-            instruction.opcode.put(&mut il);
+            instruction.opcode().put(&mut il);
             match instruction.operand {
-                Operand::Value(value) => il.extend_from_slice(&value.to_le_bytes()[..instruction.opcode.info().operand.size()]),
-                Operand::Label(label) => {
-                    let distance = self.distance(code, index, label);
-                    il.extend_from_slice(&distance.to_le_bytes()[..instruction.opcode.info().operand.size()]);
-                }
+                Operand::Value(value) => put(&mut il, value, instruction.info.operand.size()),
+                Operand::Label(label) => put(&mut il, self.distance(code, index, label) as u64, instruction.info.operand.size()),
                 Operand::Switch { start, count } => {
                     il.extend_from_slice(&count.to_le_bytes());
                     for label in &code.switch_labels[start as usize..(start + count) as usize] {
@@ -120,9 +117,20 @@ impl Layout {
 fn size(instruction: &Instruction) -> u32 {
     let operand = match instruction.operand {
         Operand::Switch { count, .. } => 4 + 4 * count,
-        _ => instruction.opcode.info().operand.size() as u32,
+        _ => instruction.info.operand.size() as u32,
     };
-    instruction.opcode.size() as u32 + operand
+    instruction.opcode().size() as u32 + operand
+}
+
+/// Appends the lowest bytes of a number.
+#[inline]
+fn put(il: &mut Vec<u8>, value: u64, size: usize) {
+    match size {
+        0 => {}
+        1 => il.push(value as u8),
+        4 => il.extend_from_slice(&(value as u32).to_le_bytes()),
+        _ => il.extend_from_slice(&value.to_le_bytes()[..size]),
+    }
 }
 
 /// The shortest instruction that loads a local.

@@ -45,36 +45,41 @@ pub struct Context<'a, 'm> {
     pub mode: LeaveMode,
 }
 
-/// Weaves methods one after another, into one buffer.
+/// Weaves methods one after another, in room that it uses again.
 #[derive(Default, Debug)]
 pub struct MethodWeaver {
-    /// The bodies, each at a multiple of 4. The token of their locals is not in them yet.
-    pub bodies: Vec<u8>,
-    /// The signatures of the woven bodies' locals, each once.
-    pub local_sigs: IndexSet<Vec<u8>>,
     code: Code,
     layout: Layout,
     checker: Checker,
     scratch: probe::Scratch,
 }
 
-/// A woven body in a [`MethodWeaver`]'s buffer.
+/// Bodies that were woven one after another, with the signatures of their locals.
+#[derive(Default, Debug)]
+pub struct Batch {
+    /// The bodies, each at a multiple of 4. The token of their locals is not in them yet.
+    pub bodies: Vec<u8>,
+    /// The signatures of the bodies' locals, each once.
+    pub local_sigs: IndexSet<Vec<u8>>,
+}
+
+/// A woven body in a [`Batch`].
 #[derive(Clone, Copy, Debug)]
 pub struct WovenBody {
-    /// Where in the buffer it starts.
+    /// Where in the batch's bytes it starts.
     pub start: usize,
-    /// Which of the weaver's local signatures it has.
+    /// Which of the batch's local signatures it has.
     pub local_sig: usize,
     /// The shape it was woven in.
     pub shape: Shape,
 }
 
 impl MethodWeaver {
-    /// Weaves a method. If it fails, the buffer is as it was.
+    /// Weaves a method into a batch, which stays as it was if that fails.
     ///
     /// # Errors
     /// Why the method is to be left alone.
-    pub fn weave(&mut self, context: &Context<'_, '_>, rid: Rid<MethodDef>) -> Result<WovenBody, Reason> {
+    pub fn weave(&mut self, context: &Context<'_, '_>, rid: Rid<MethodDef>, batch: &mut Batch) -> Result<WovenBody, Reason> {
         let metadata = context.metadata;
         let bad_body = |error: ecma335::Error| Reason::BadBody(error.to_string());
         let bad_signature = |error: ecma335::Error| Reason::BadSignature(error.to_string());
@@ -87,7 +92,7 @@ impl MethodWeaver {
         self.code.decode(&body)?;
         let woven_shape = probe::shape(&self.code, context.mode);
         let spill = return_type.filter(|_| woven_shape == Shape::Finally);
-        let (local_sig, first_local) = self.extend_locals(metadata, body.local_var_sig, spill)?;
+        let (signature, first_local) = extend_locals(metadata, body.local_var_sig, spill)?;
         let probe = Probe {
             method_id: profile::method_id(context.module_key, rid.get()),
             when_entering: context.refs.when_entering,
@@ -111,40 +116,41 @@ impl MethodWeaver {
         let checked = self.checker.check(&woven, &context.effects, return_type.is_some());
         if let Ok(depth) = checked {
             woven.max_stack = woven.max_stack.max(depth);
-            let start = woven.write(&mut self.bodies);
+            let start = woven.write(&mut batch.bodies);
             self.layout.clauses = woven.clauses;
+            let local_sig = batch.local_sigs.insert_full(signature).0;
             return Ok(WovenBody { start, local_sig, shape: woven_shape });
         }
         self.layout.clauses = woven.clauses;
         Err(Reason::CheckFailed(checked.err().unwrap_or_default()))
     }
+}
 
-    /// The signature of a body's locals with the probe's behind them, and the number of the first of those.
-    fn extend_locals(&mut self, metadata: &Metadata<'_>, locals: Token, spill: Option<&[u8]>) -> Result<(usize, u16), Reason> {
-        let bad = |error: ecma335::Error| Reason::BadSignature(error.to_string());
-        let (count, types) = match locals.rid_in::<StandAloneSig>() {
-            Some(rid) => {
-                let row = metadata.row(rid).map_err(bad)?;
-                let mut cursor = metadata.blobs.blob(row.signature).map_err(bad)?;
-                if cursor.u8().map_err(bad)? != LOCAL_SIG {
-                    return Err(Reason::BadSignature("the body's locals are no LocalVarSig".into()));
-                }
-                (cursor.compressed_u32().map_err(bad)?, cursor.rest())
+/// The signature of a body's locals with the probe's behind them, and the number of the first of those.
+fn extend_locals(metadata: &Metadata<'_>, locals: Token, spill: Option<&[u8]>) -> Result<(Vec<u8>, u16), Reason> {
+    let bad = |error: ecma335::Error| Reason::BadSignature(error.to_string());
+    let (count, types) = match locals.rid_in::<StandAloneSig>() {
+        Some(rid) => {
+            let row = metadata.row(rid).map_err(bad)?;
+            let mut cursor = metadata.blobs.blob(row.signature).map_err(bad)?;
+            if cursor.u8().map_err(bad)? != LOCAL_SIG {
+                return Err(Reason::BadSignature("the body's locals are no LocalVarSig".into()));
             }
-            None if locals == Token::default() => (0, &[][..]),
-            None => return Err(Reason::BadSignature("the body's locals are no StandAloneSig".into())),
-        };
-        let total = count.saturating_add(1 + u32::from(spill.is_some()));
-        if total > MAX_LOCALS {
-            return Err(Reason::TooManyLocals);
+            (cursor.compressed_u32().map_err(bad)?, cursor.rest())
         }
-        let mut signature = vec![LOCAL_SIG];
-        ecma335::cursor::put_compressed_u32(&mut signature, total);
-        signature.extend_from_slice(types);
-        signature.push(NATIVE_INT);
-        signature.extend_from_slice(spill.unwrap_or_default());
-        Ok((self.local_sigs.insert_full(signature).0, count as u16))
+        None if locals == Token::default() => (0, &[][..]),
+        None => return Err(Reason::BadSignature("the body's locals are no StandAloneSig".into())),
+    };
+    let total = count.saturating_add(1 + u32::from(spill.is_some()));
+    if total > MAX_LOCALS {
+        return Err(Reason::TooManyLocals);
     }
+    let mut signature = vec![LOCAL_SIG];
+    ecma335::cursor::put_compressed_u32(&mut signature, total);
+    signature.extend_from_slice(types);
+    signature.push(NATIVE_INT);
+    signature.extend_from_slice(spill.unwrap_or_default());
+    Ok((signature, count as u16))
 }
 
 /// Where in a signature the type is that the IL returns; none if it returns nothing.

@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     effects::Effects,
-    method::{Context, MethodWeaver, WovenBody},
+    method::{Batch, Context, MethodWeaver, WovenBody},
     plan::Plan,
     probe::{LeaveMode, Shape},
     reason::Reason,
@@ -90,6 +90,8 @@ impl fmt::Display for Note {
     }
 }
 
+/// What a woven body takes, more or less, in bytes.
+const TYPICAL_BODY: usize = 160;
 /// Methods that one thread takes at a time.
 const CHUNK: usize = 256;
 /// COFF machine types that a ReadyToRun image for another system than Windows has its own XORed with.
@@ -98,7 +100,7 @@ const OS_MASKS: [u16; 5] = [0x7B79, 0x4644, 0xADC4, 0x1993, 0x1992];
 const MACHINES: [u16; 6] = [0x014C, 0x8664, 0x01C4, 0xAA64, 0x6264, 0x5064];
 
 /// The chunk's bodies, and what became of each of its methods.
-type Chunk = (MethodWeaver, Vec<(Rid<MethodDef>, Result<WovenBody, Reason>)>);
+type Chunk = (Batch, Vec<(Rid<MethodDef>, Result<WovenBody, Reason>)>);
 
 /// Weaves what the plan selects.
 ///
@@ -128,9 +130,9 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
     let mut content = Segments::default();
     let mut local_sigs: IndexMap<Vec<u8>, Token> = IndexMap::new();
     let mut woven_any = false;
-    for (mut weaver, results) in chunks {
-        let mut tokens = Vec::with_capacity(weaver.local_sigs.len());
-        for signature in std::mem::take(&mut weaver.local_sigs) {
+    for (mut batch, results) in chunks {
+        let mut tokens = Vec::with_capacity(batch.local_sigs.len());
+        for signature in std::mem::take(&mut batch.local_sigs) {
             tokens.push(local_sig_token(&mut builder, &mut local_sigs, signature)?);
         }
         for (rid, result) in results {
@@ -138,13 +140,13 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
                 woven_any = true;
                 let token_at = body.start + MethodBody::LOCAL_VAR_SIG_AT;
                 let token: Token = tokens[body.local_sig];
-                weaver.bodies[token_at..token_at + 4].copy_from_slice(&token.0.to_le_bytes());
+                batch.bodies[token_at..token_at + 4].copy_from_slice(&token.0.to_le_bytes());
                 builder.set_method_rva(rid, Rva(section_rva.0 + (content.len() + body.start) as u32));
                 body.shape
             });
             methods[rid.get() as usize - 1] = outcome;
         }
-        content.push(weaver.bodies);
+        content.push(batch.bodies);
         content.pad_to(4);
     }
     if !woven_any {
@@ -170,24 +172,27 @@ fn module_key(metadata: &Metadata<'_>) -> Result<u64, Error> {
 /// Weaves the methods in chunks, as many at a time as there are threads. The chunks come back in order.
 fn weave_chunks(context: &Context<'_, '_>, selected: &[Rid<MethodDef>], threads: usize) -> Vec<Chunk> {
     let chunks: Vec<&[Rid<MethodDef>]> = selected.chunks(CHUNK).collect();
-    let weave_chunk = |chunk: &[Rid<MethodDef>]| -> Chunk {
-        let mut weaver = MethodWeaver::default();
-        let results = chunk.iter().map(|rid| (*rid, weaver.weave(context, *rid))).collect();
-        (weaver, results)
+    let weave_chunk = |weaver: &mut MethodWeaver, chunk: &[Rid<MethodDef>]| -> Chunk {
+        let mut batch = Batch::default();
+        batch.bodies.reserve(chunk.len() * TYPICAL_BODY);
+        let results = chunk.iter().map(|rid| (*rid, weaver.weave(context, *rid, &mut batch))).collect();
+        (batch, results)
     };
     if threads <= 1 || chunks.len() <= 1 {
-        return chunks.into_iter().map(weave_chunk).collect();
+        let mut weaver = MethodWeaver::default();
+        return chunks.into_iter().map(|chunk| weave_chunk(&mut weaver, chunk)).collect();
     }
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Chunk)>> = Mutex::new(Vec::with_capacity(chunks.len()));
     std::thread::scope(|scope| {
         for _ in 0..threads.min(chunks.len()) {
             scope.spawn(|| {
+                let mut weaver = MethodWeaver::default();
                 while let Some((index, chunk)) = chunks.get(next.load(Ordering::Relaxed)).and_then(|_| {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     chunks.get(index).map(|chunk| (index, *chunk))
                 }) {
-                    let woven = weave_chunk(chunk);
+                    let woven = weave_chunk(&mut weaver, chunk);
                     if let Ok(mut done) = done.lock() {
                         done.push((index, woven));
                     }

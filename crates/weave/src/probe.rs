@@ -51,7 +51,7 @@ pub struct Scratch {
 
 /// The shape that fits a body and the mode asked for.
 pub fn shape(code: &Code, mode: LeaveMode) -> Shape {
-    let needs_return = |instruction: &Instruction| matches!(instruction.opcode, OpCode::Tail | OpCode::Jmp);
+    let needs_return = |instruction: &Instruction| matches!(instruction.opcode(), OpCode::Tail | OpCode::Jmp);
     if mode == LeaveMode::Return || code.instructions.iter().any(needs_return) { Shape::Return } else { Shape::Finally }
 }
 
@@ -82,7 +82,7 @@ fn weave_finally(code: &mut Code, probe: &Probe, out: &mut Vec<Instruction>, mov
     let mut returns = false;
     for instruction in &code.instructions {
         moved.push(out.len() as u32);
-        if instruction.opcode != OpCode::Ret {
+        if instruction.opcode() != OpCode::Ret {
             out.push(*instruction);
             continue;
         }
@@ -116,7 +116,7 @@ fn weave_return(code: &mut Code, probe: &Probe, out: &mut Vec<Instruction>, move
     let mut index = 0;
     while let Some(instruction) = instructions.get(index) {
         moved.push(out.len() as u32);
-        if matches!(instruction.opcode, OpCode::Ret | OpCode::Jmp) {
+        if matches!(instruction.opcode(), OpCode::Ret | OpCode::Jmp) {
             out.extend(leave);
         }
         let Some(ret) = tail_call_end(code, index)? else {
@@ -148,14 +148,14 @@ fn weave_return(code: &mut Code, probe: &Probe, out: &mut Vec<Instruction>, move
 
 /// If a tail call with its prefixes starts at this instruction: the index of the `ret` behind it.
 fn tail_call_end(code: &Code, start: usize) -> Result<Option<usize>, Reason> {
-    let is_prefix = |instruction: &&Instruction| instruction.opcode.info().flow == ecma335::opcode::Flow::Prefix;
+    let is_prefix = |instruction: &&Instruction| instruction.info.flow == ecma335::opcode::Flow::Prefix;
     let prefixes = code.instructions[start..].iter().take_while(is_prefix);
     let count = prefixes.clone().count();
-    if !prefixes.clone().any(|prefix| prefix.opcode == OpCode::Tail) {
+    if !prefixes.clone().any(|prefix| prefix.opcode() == OpCode::Tail) {
         return Ok(None);
     }
     let ret = start + count + 1;
-    let is_ret = code.instructions.get(ret).is_some_and(|instruction| instruction.opcode == OpCode::Ret);
+    let is_ret = code.instructions.get(ret).is_some_and(|instruction| instruction.opcode() == OpCode::Ret);
     if !is_ret || (start + 1..ret).any(|inside| code.is_target(inside)) {
         return Err(Reason::TailNotBeforeRet);
     }
@@ -169,7 +169,7 @@ fn refuse_protected_rets(code: &Code) -> Result<(), Reason> {
     }
     let inside = |(start, end): (Label, Label), index: usize| (code.target(start)..code.target(end)).contains(&index);
     for (index, instruction) in code.instructions.iter().enumerate() {
-        if instruction.opcode == OpCode::Ret
+        if instruction.opcode() == OpCode::Ret
             && code.clauses.iter().any(|clause| inside(clause.protected, index) || inside(clause.handler, index))
         {
             return Err(Reason::RetInProtectedBlock);
