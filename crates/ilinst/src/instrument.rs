@@ -20,7 +20,7 @@ use crate::{
     companions::{TRACKER, copy_companions, copy_deps_json, is_deps_json, write_tracker},
     failure::{EXIT_LEFT_ALONE, Failure, about},
     io::{Input, Outputs, is_same_file},
-    manifest::{FileIdentity, Manifest},
+    manifest::{FileIdentity, Manifest, MethodLines},
     text::{count, size},
 };
 
@@ -316,7 +316,7 @@ fn has_assembly_name(path: &Path) -> bool {
     matches!(extension.as_deref(), Some("dll" | "exe" | "netmodule"))
 }
 
-/// Writes the woven file and its manifest. Hashing takes as long as writing, so the two go on side by side.
+/// Writes the woven file and its manifest. Hashing takes as long as writing, so it goes on beside it.
 fn write_woven(
     job: &Job,
     shared: &Shared<'_>,
@@ -328,30 +328,26 @@ fn write_woven(
     let file_name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut manifest_path = job.output.as_os_str().to_owned();
     manifest_path.push(".ilinst.json");
-    let manifest = std::thread::scope(|scope| {
-        let manifest = scope.spawn(|| -> anyhow::Result<Vec<u8>> {
-            let output = scope.spawn(|| FileIdentity::of(file_name(&job.output), woven.file.iter()));
-            let input = FileIdentity::of(file_name(&job.input), std::iter::once(&input[..]));
-            let manifest = Manifest {
-                options: shared.options,
-                input,
-                output: output.join().map_err(|_| anyhow::anyhow!("hashing the output failed"))?,
-                module_key: woven.module_key,
-                methods: &woven.methods,
-                notes: &woven.notes,
-            };
-            let mut text = Vec::new();
-            manifest.write(metadata, &mut text)?;
-            Ok(text)
-        });
+    let (manifest, lines) = std::thread::scope(|scope| -> anyhow::Result<_> {
+        let lines = scope.spawn(|| MethodLines { module_key: woven.module_key, methods: &woven.methods }.to_json(metadata));
+        let input = scope.spawn(|| FileIdentity::of(file_name(&job.input), std::iter::once(&input[..])));
+        let output = scope.spawn(|| FileIdentity::of(file_name(&job.output), woven.file.iter()));
         outputs.write(&job.output, |file| woven.file.write_to(file))?;
-        manifest.join().map_err(|_| anyhow::anyhow!("writing the manifest failed"))?
+        let manifest = Manifest {
+            options: shared.options,
+            input: join(input),
+            output: join(output),
+            module_key: woven.module_key,
+            notes: &woven.notes,
+        };
+        Ok((manifest, join(lines)?))
     })?;
-    outputs.write(Path::new(&manifest_path), |file| {
-        let mut file = BufWriter::new(file);
-        file.write_all(&manifest)?;
-        file.flush()
-    })
+    outputs.write(Path::new(&manifest_path), |file| manifest.write(metadata, &lines, file).map_err(std::io::Error::other))
+}
+
+/// What a thread came to; if it panicked, so do we.
+fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// The full names of the methods that will be shown.

@@ -1,6 +1,6 @@
 //! The manifest beside each output: lets anyone audit a run.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use ecma335::{Metadata, Rid, Table, Token, metadata::join, schema::Assembly};
 use serde_json::{Value, json};
@@ -15,7 +15,6 @@ pub(crate) struct Manifest<'a> {
     pub(crate) input: FileIdentity,
     pub(crate) output: FileIdentity,
     pub(crate) module_key: u64,
-    pub(crate) methods: &'a [Result<Shape, Reason>],
     pub(crate) notes: &'a [Note],
 }
 
@@ -44,8 +43,8 @@ impl FileIdentity {
 }
 
 impl Manifest<'_> {
-    /// Writes it: JSON with a line for each method, under its type.
-    pub(crate) fn write(&self, metadata: &Metadata<'_>, out: &mut impl Write) -> anyhow::Result<()> {
+    /// Writes it: JSON with the types and their methods, which [`MethodLines`] gives, at its end.
+    pub(crate) fn write(&self, metadata: &Metadata<'_>, types: &[u8], out: &mut impl Write) -> anyhow::Result<()> {
         let tracker = FileIdentity::of(TRACKER_FILE.into(), std::iter::once(TRACKER));
         let mvid = guid(&metadata.mvid()?);
         let header = json!({
@@ -62,63 +61,89 @@ impl Manifest<'_> {
         let header = serde_json::to_string_pretty(&header)?;
         out.write_all(header.trim_end_matches("\n}").as_bytes())?;
         out.write_all(b",\n  \"types\": [")?;
-        self.write_types(metadata, out)?;
+        out.write_all(types)?;
         out.write_all(b"\n  ]\n}\n")?;
         Ok(())
     }
+}
 
-    fn write_types(&self, metadata: &Metadata<'_>, out: &mut impl Write) -> anyhow::Result<()> {
-        let mut separator = "";
+/// The part of a manifest that is large.
+pub(crate) struct MethodLines<'a> {
+    pub(crate) module_key: u64,
+    pub(crate) methods: &'a [Result<Shape, Reason>],
+}
+
+impl MethodLines<'_> {
+    /// A line for each method, under its type: tens of thousands of them, so the text is put together by hand.
+    pub(crate) fn to_json(&self, metadata: &Metadata<'_>) -> Result<Vec<u8>, ecma335::Error> {
+        let mut text = Vec::with_capacity(self.methods.len() * 128);
+        let out = &mut text;
+        let mut separator = &b""[..];
         for (index, type_name) in metadata.type_names()?.iter().enumerate() {
             let methods = metadata.methods_of(Rid::new(index as u32 + 1))?;
             if methods.is_empty() {
                 continue;
             }
-            write!(out, "{separator}\n    {{ \"type\": {}, \"methods\": [", quoted(type_name))?;
-            separator = ",";
-            for (number, method) in methods.into_iter().enumerate() {
-                let name = metadata.name(metadata.row(method)?.name)?;
+            put(out, &[separator, b"\n    { \"type\": "]);
+            put_quoted(out, type_name);
+            put(out, &[b", \"methods\": ["]);
+            separator = b",";
+            let mut comma = &b""[..];
+            for method in methods {
+                let name = metadata.strings.string(metadata.row(method)?.name)?;
                 let Some(outcome) = (method.get() as usize).checked_sub(1).and_then(|index| self.methods.get(index)) else { continue };
-                let comma = if number == 0 { "" } else { "," };
-                write_method(out, comma, self.module_key, method.get(), type_name, &name, outcome)?;
+                put(out, &[comma]);
+                comma = b",";
+                self.put_method(out, method.get(), type_name, &name, outcome);
             }
-            out.write_all(b"\n    ] }")?;
+            put(out, &[b"\n    ] }"]);
         }
-        Ok(())
+        Ok(text)
+    }
+
+    fn put_method(&self, out: &mut Vec<u8>, rid: u32, type_name: &str, name: &str, outcome: &Result<Shape, Reason>) {
+        put(out, &[b"\n      { \"token\": \"0x"]);
+        put_hex(out, Token::new(Table::MethodDef, rid).0.into(), 8);
+        put(out, &[b"\", \"id\": \""]);
+        put_hex(out, profile::method_id(self.module_key, rid), 16);
+        put(out, &[b"\", \"name\": "]);
+        put_quoted(out, name);
+        if let Some(source) = profile::source_name(type_name, name) {
+            put(out, &[b", \"source\": "]);
+            put_quoted(out, &source.to_string());
+        }
+        match outcome {
+            Ok(Shape::Finally) => put(out, &[b", \"decision\": \"woven\", \"leave\": \"finally\" }"]),
+            Ok(Shape::Return) => put(out, &[b", \"decision\": \"woven\", \"leave\": \"return\" }"]),
+            Err(reason) => {
+                put(out, &[b", \"decision\": \"left-alone\", \"reason\": \"", reason.code().as_bytes(), b"\""]);
+                if !reason.is_expected() {
+                    put(out, &[b", \"detail\": "]);
+                    put_quoted(out, &reason.to_string());
+                }
+                put(out, &[b" }"]);
+            }
+        }
     }
 }
 
-fn write_method(
-    out: &mut impl Write,
-    comma: &str,
-    module_key: u64,
-    rid: u32,
-    type_name: &str,
-    name: &str,
-    outcome: &Result<Shape, Reason>,
-) -> io::Result<()> {
-    let token = Token::new(Table::MethodDef, rid);
-    let id = profile::method_id(module_key, rid);
-    write!(out, "{comma}\n      {{ \"token\": \"{token}\", \"id\": \"{id:016x}\", \"name\": {}", quoted(name))?;
-    if let Some(source) = profile::source_name(type_name, name) {
-        write!(out, ", \"source\": {}", quoted(&source.to_string()))?;
-    }
-    match outcome {
-        Ok(Shape::Finally) => write!(out, ", \"decision\": \"woven\", \"leave\": \"finally\" }}"),
-        Ok(Shape::Return) => write!(out, ", \"decision\": \"woven\", \"leave\": \"return\" }}"),
-        Err(reason) => {
-            write!(out, ", \"decision\": \"left-alone\", \"reason\": \"{}\"", reason.code())?;
-            if !reason.is_expected() {
-                write!(out, ", \"detail\": {}", quoted(&reason.to_string()))?;
-            }
-            write!(out, " }}")
-        }
-    }
+fn put(out: &mut Vec<u8>, parts: &[&[u8]]) {
+    parts.iter().for_each(|part| out.extend_from_slice(part));
+}
+
+/// A number in hex, in so many digits.
+fn put_hex(out: &mut Vec<u8>, number: u64, digits: u32) {
+    let digit = |place: u32| b"0123456789abcdef"[(number >> (place * 4) & 0xF) as usize];
+    out.extend((0..digits).rev().map(digit));
 }
 
 /// A JSON string.
-fn quoted(text: &str) -> String {
-    Value::from(text).to_string()
+fn put_quoted(out: &mut Vec<u8>, text: &str) {
+    if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        put(out, &[b"\"", text.as_bytes(), b"\""]);
+    } else {
+        out.extend_from_slice(Value::from(text).to_string().as_bytes());
+    }
 }
 
 /// The assembly's full name, or the module's where there is none.
