@@ -13,7 +13,8 @@ use tests::{ilinst, root, said, scratch};
 
 #[test]
 fn cases() {
-    let mut cases: Vec<PathBuf> = fs::read_dir(root().join("tests/cli/cases")).expect("there are cases").flatten().map(|entry| entry.path()).collect();
+    let mut cases: Vec<PathBuf> =
+        fs::read_dir(root().join("tests/cli/cases")).expect("there are cases").flatten().map(|entry| entry.path()).collect();
     cases.sort();
     let mut failures = Vec::new();
     for case in &cases {

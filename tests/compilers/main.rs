@@ -34,7 +34,10 @@ fn roslyn_woven_compiles_to_the_same_bytes() {
         let profile = profile_in(&folder);
         let rows = profile.rows(SortBy::Name);
         let named = |name: &str| rows.iter().any(|row| row.raw_name.as_deref() == Some(name));
-        assert!(named("Microsoft.CodeAnalysis.CSharp.MethodCompiler::CompileMethodBodies"), "the profile names the compiler's methods");
+        assert!(
+            named("Microsoft.CodeAnalysis.CSharp.MethodCompiler::CompileMethodBodies"),
+            "the profile names the compiler's methods"
+        );
         assert!(named("Microsoft.CodeAnalysis.CommonCompiler::Run"), "of both assemblies");
         assert!(rows.len() > 3000 && rows.iter().all(|row| row.raw_name.is_some()), "{} methods", rows.len());
         if mode == "finally" {
@@ -44,13 +47,19 @@ fn roslyn_woven_compiles_to_the_same_bytes() {
         }
         let calls: u64 = rows.iter().map(|row| row.calls).sum();
         println!("roslyn by {mode}: {} methods, {calls} calls", rows.len());
-        fs::read_dir(&folder).expect("it is there").flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "ilprof")).for_each(|path| fs::remove_file(path).expect("it can be removed"));
+        fs::read_dir(&folder)
+            .expect("it is there")
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|e| e == "ilprof"))
+            .for_each(|path| fs::remove_file(path).expect("it can be removed"));
     }
 }
 
 #[test]
 fn mcs_woven_compiles_the_same_program() {
-    let (Some(runtime), Some(library), Some(monodis)) = (Runtime::find("Mono"), tool("ILINST_MONO_LIB"), tool("ILINST_MONODIS")) else {
+    let (Some(runtime), Some(library), Some(monodis)) = (Runtime::find("Mono"), tool("ILINST_MONO_LIB"), tool("ILINST_MONODIS"))
+    else {
         return skip("Mono is needed");
     };
     let folder = scratch("mcs");
@@ -66,7 +75,14 @@ fn mcs_woven_compiles_the_same_program() {
         let run = runtime.program(&output, &folder).output().expect("it starts");
         // mcs gives each file another MVID; names made from it differ as well.
         let listing = String::from_utf8_lossy(&listing.stdout).into_owned();
-        (listing.lines().filter(|line| !line.contains("GUID =") && !line.contains("<PrivateImpl")).map(str::to_owned).collect::<Vec<_>>(), run.stdout)
+        (
+            listing
+                .lines()
+                .filter(|line| !line.contains("GUID =") && !line.contains("<PrivateImpl"))
+                .map(str::to_owned)
+                .collect::<Vec<_>>(),
+            run.stdout,
+        )
     };
     let original = compile(&mcs);
     assert!(original.0.len() > 100);

@@ -13,7 +13,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ecma335::{Image, Metadata, MethodBody, Rid, Rva, Table, schema::MethodDef};
+use ecma335::{
+    Image, Metadata, MethodBody, Rid, Rva, Table,
+    attribute::{AttributeTypes, AttributeValue},
+    element::ElementType,
+    schema::{self, MethodDef},
+    signature::{Signature, TypeSig},
+};
 use tests::{root, scratch, skip, tool};
 use weave::{LeaveMode, Plan, Tracker, Weave, plan::Selection};
 
@@ -26,7 +32,7 @@ fn every_assembly_is_woven_or_refused_by_name() {
     if files.is_empty() {
         return skip("neither the .NET SDK nor Mono was found");
     }
-    let tracker = Tracker::read(&fs::read(root().join("tracker-runtime/bin/Ilinst.Tracker.dll")).expect("it is committed")).expect("it is an assembly");
+    let tracker = tracker();
     let folder = scratch("corpus");
     let next = AtomicUsize::new(0);
     let outcomes: Mutex<BTreeMap<String, usize>> = Mutex::default();
@@ -43,7 +49,9 @@ fn every_assembly_is_woven_or_refused_by_name() {
                             let mut outcomes = outcomes.lock().expect("no other thread panics");
                             found.into_iter().for_each(|(outcome, count)| *outcomes.entry(outcome).or_default() += count);
                         }
-                        Err(error) => failures.lock().expect("no other thread panics").push(format!("{}: {error}", file.display())),
+                        Err(error) => {
+                            failures.lock().expect("no other thread panics").push(format!("{}: {error}", file.display()))
+                        }
                     }
                 }
             });
@@ -90,7 +98,9 @@ fn check(file: &Path, tracker: &Tracker, scratch: &Path) -> Result<Vec<(String, 
     let bytes = fs::read(file).map_err(|error| error.to_string())?;
     let (image, metadata) = match Image::parse(&bytes).and_then(|image| Ok((Metadata::parse(image.metadata()?)?, image))) {
         Ok((metadata, image)) => (image, metadata),
-        Err(error) if matches!(error.kind(), ecma335::ErrorKind::NoCliHeader) => return Ok(vec![("refused: native code".into(), 1)]),
+        Err(error) if matches!(error.kind(), ecma335::ErrorKind::NoCliHeader) => {
+            return Ok(vec![("refused: native code".into(), 1)]);
+        }
         Err(error) => return Err(error.to_string()),
     };
     if let Some(refusal) = weave::plan::refusal(&image, &metadata, tracker) {
@@ -133,7 +143,9 @@ fn compare<S>(image: &Image<'_>, old: &Metadata<'_>, output: &[u8], methods: &[R
     let text = |error: ecma335::Error| error.to_string();
     let new_image = Image::parse(output).map_err(text)?;
     let new = Metadata::parse(new_image.metadata().map_err(text)?).map_err(text)?;
-    for (old, new) in [(old.strings, new.strings), (old.blobs, new.blobs), (old.user_strings, new.user_strings), (old.guids, new.guids)] {
+    for (old, new) in
+        [(old.strings, new.strings), (old.blobs, new.blobs), (old.user_strings, new.user_strings), (old.guids, new.guids)]
+    {
         if !new.bytes.starts_with(old.bytes) {
             return Err("a heap does not begin with the input's".into());
         }
@@ -160,7 +172,8 @@ fn compare<S>(image: &Image<'_>, old: &Metadata<'_>, output: &[u8], methods: &[R
         let rid = Rid::<MethodDef>::new(index as u32 + 1);
         let (before, after) = (old.row(rid).map_err(text)?.rva, new.row(rid).map_err(text)?.rva);
         if method.is_err() {
-            if before != after || (before != 0 && image.offset_of(Rva(before)).is_ok() != new_image.offset_of(Rva(after)).is_ok()) {
+            if before != after || (before != 0 && image.offset_of(Rva(before)).is_ok() != new_image.offset_of(Rva(after)).is_ok())
+            {
                 return Err(format!("method {rid:?} was left alone and moved"));
             }
             continue;
@@ -175,7 +188,11 @@ fn compare<S>(image: &Image<'_>, old: &Metadata<'_>, output: &[u8], methods: &[R
 /// Whether monodis lists a file, with what lies beside another to refer to; not if monodis is not there.
 fn list(file: &Path, beside: &Path) -> bool {
     let (Some(monodis), Some(references)) = (tool("ILINST_MONODIS"), beside.parent()) else { return false };
-    let Ok(mut child) = Command::new(monodis).arg(file).env("MONO_PATH", references).stdout(Stdio::null()).stderr(Stdio::null()).spawn() else { return false };
+    let Ok(mut child) =
+        Command::new(monodis).arg(file).env("MONO_PATH", references).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+    else {
+        return false;
+    };
     let started = Instant::now();
     loop {
         match child.try_wait() {
@@ -191,12 +208,160 @@ fn list(file: &Path, beside: &Path) -> bool {
 }
 
 #[test]
+fn portable_pdbs_can_be_read() {
+    for name in ["hello", "orders"] {
+        let bytes = fs::read(tests::sample(name).join(format!("{name}.pdb"))).expect("it is committed");
+        let pdb = Metadata::parse(ecma335::Cursor::new(&bytes, ecma335::FileOffset(0))).expect("it can be read");
+        let documents: Vec<schema::Document> = pdb.tables.rows().map(|(_, row)| row).collect();
+        assert!(documents.len() > 1, "{name}");
+        let methods: Vec<schema::MethodDebugInformation> = pdb.tables.rows().map(|(_, row)| row).collect();
+        assert!(methods.iter().any(|method| pdb.blob(method.sequence_points).is_ok_and(|points| points.len() > 10)), "{name}");
+        for (_, scope) in pdb.tables.rows::<schema::LocalScope>() {
+            // The method's row is in the assembly, whose row counts are in the #Pdb stream.
+            assert!(scope.method.get() as usize <= methods.len() && scope.length > 0, "{name}");
+        }
+    }
+}
+
+/// A runtime-async method declares a task and its IL returns what the task holds.
+#[test]
+fn the_spill_local_of_a_runtime_async_method_is_what_its_il_returns() {
+    let mut bytes = fs::read(tests::sample("shapes").join("shapes.exe")).expect("it is committed");
+    let flag_at: Vec<usize> = {
+        let image = Image::parse(&bytes).expect("it is an assembly");
+        let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
+        let rows = metadata.tables.rows::<MethodDef>();
+        let asynchronous = rows.filter(|(_, row)| metadata.name(row.name).is_ok_and(|name| name.starts_with("RuntimeAsync")));
+        // ImplFlags are behind the RVA's four bytes.
+        asynchronous.map(|(rid, _)| metadata.tables.offset(rid).0 as usize + 4).collect()
+    };
+    assert_eq!(flag_at.len(), 2);
+    for at in flag_at {
+        bytes[at + 1] |= 0x20;
+    }
+    let image = Image::parse(&bytes).expect("it is an assembly");
+    let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
+    let plan = Plan::new(&metadata, &Selection::default()).expect("it can be planned");
+    let how = Weave { tracker: &tracker(), leave: LeaveMode::Finally, threads: 1, tool: "test", options: "" };
+    let woven = weave::weave(&image, &metadata, plan, &how).expect("it can be woven");
+    let file = woven.file.to_vec();
+    let image = Image::parse(&file).expect("it is an assembly");
+    let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
+    let mut locals = BTreeMap::new();
+    for (_, row) in metadata.tables.rows::<MethodDef>() {
+        let name = metadata.name(row.name).expect("it has a name");
+        let body = MethodBody::parse(image.cursor_at(Rva(row.rva)).expect("it has a body")).expect("it can be read");
+        let Some(rid) = body.local_var_sig.rid_in::<schema::StandAloneSig>() else { continue };
+        let signature = metadata.row(rid).expect("it is there").signature;
+        locals.insert(name, metadata.blob(signature).expect("it is there").to_vec());
+    }
+    assert_eq!(locals["RuntimeAsync"], [0x07, 2, 0x18, 0x08], "native int, int32");
+    assert_eq!(locals["RuntimeAsyncNothing"], [0x07, 1, 0x18], "native int");
+}
+
+/// Knows the enumerations of one module.
+struct Enumerations<'a, 'm>(&'m Metadata<'a>);
+
+impl AttributeTypes for Enumerations<'_, '_> {
+    fn enum_of(&self, token: schema::TypeDefOrRef) -> Option<ElementType> {
+        let row: schema::TypeDef = self.0.row(token.token()?.rid_in()?).ok()?;
+        let field: schema::Field = self.0.row(row.field_list).ok()?;
+        match Signature::parse(self.0.blobs.blob(field.signature).ok()?).ok()? {
+            Signature::Field(TypeSig::Element(element)) => Some(element),
+            _ => None,
+        }
+    }
+    fn enum_named(&self, _: &str) -> Option<ElementType> {
+        None
+    }
+    fn is_system_type(&self, token: schema::TypeDefOrRef) -> bool {
+        let name = match token.token() {
+            Some(token) => token.rid_in().map(|rid| self.0.type_ref_name(rid).unwrap_or_default()),
+            None => None,
+        };
+        name.is_none_or(|name| name == "System.Type")
+    }
+}
+
+/// Every signature and attribute of the corpus is read and written back to the same bytes.
+#[test]
+fn signatures_and_attributes_round_trip() {
+    let files = corpus();
+    if files.is_empty() {
+        return skip("neither the .NET SDK nor Mono was found");
+    }
+    let (mut signatures, mut attributes, mut unknown, mut other) = (0, 0, 0, Vec::new());
+    for file in files.iter().step_by(3) {
+        let bytes = fs::read(file).expect("it can be read");
+        let Ok(image) = Image::parse(&bytes) else { continue };
+        let Ok(metadata) = image.metadata().and_then(Metadata::parse) else { continue };
+        let blobs = (metadata.tables.rows::<MethodDef>().map(|(_, row)| row.signature))
+            .chain(metadata.tables.rows::<schema::MemberRef>().map(|(_, row)| row.signature))
+            .chain(metadata.tables.rows::<schema::Field>().map(|(_, row)| row.signature))
+            .chain(metadata.tables.rows::<schema::Property>().map(|(_, row)| row.signature))
+            .chain(metadata.tables.rows::<schema::StandAloneSig>().map(|(_, row)| row.signature))
+            .chain(metadata.tables.rows::<schema::MethodSpec>().map(|(_, row)| row.instantiation));
+        for blob in blobs {
+            let blob = metadata.blobs.blob(blob).expect("it is there");
+            let signature = Signature::parse(blob).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+            let mut written = Vec::new();
+            signature.write(&mut written);
+            assert_eq!(written, blob.rest(), "{}: {signature:?}", file.display());
+            signatures += 1;
+        }
+        for (_, row) in metadata.tables.rows::<schema::TypeSpec>() {
+            let blob = metadata.blobs.blob(row.signature).expect("it is there");
+            let mut written = Vec::new();
+            TypeSig::parse(blob).unwrap_or_else(|error| panic!("{}: {error}", file.display())).write(&mut written);
+            assert_eq!(written, blob.rest(), "{}", file.display());
+        }
+        for (_, row) in metadata.tables.rows::<schema::CustomAttribute>() {
+            let Some(constructor) = row.constructor.token() else { continue };
+            let signature = match (constructor.rid_in::<MethodDef>(), constructor.rid_in::<schema::MemberRef>()) {
+                (Some(rid), _) => metadata.row(rid).expect("it is there").signature,
+                (_, Some(rid)) => metadata.row(rid).expect("it is there").signature,
+                _ => continue,
+            };
+            let Ok(Signature::Method(constructor)) = Signature::parse(metadata.blobs.blob(signature).expect("it is there"))
+            else {
+                continue;
+            };
+            let blob = metadata.blobs.blob(row.value).expect("it is there");
+            // An attribute without arguments may have no value at all.
+            if blob.is_empty() {
+                continue;
+            }
+            match AttributeValue::parse(blob, &constructor, &Enumerations(&metadata)) {
+                Ok(value) => {
+                    let mut written = Vec::new();
+                    value.write(&mut written);
+                    if written == blob.rest() {
+                        attributes += 1;
+                    } else {
+                        other.push(format!("{}: {value}: {:?}", file.display(), blob.rest()));
+                    }
+                }
+                Err(error) if matches!(error.kind(), ecma335::ErrorKind::Unsupported(_)) => unknown += 1,
+                Err(error) => other.push(format!("{}: {error}", file.display())),
+            }
+        }
+    }
+    println!("{signatures} signatures, {attributes} attributes; {unknown} attributes with an enumeration of another assembly");
+    assert!(other.is_empty(), "{} others, the first: {:?}", other.len(), other.first());
+}
+
+fn tracker() -> Tracker {
+    Tracker::read(&fs::read(root().join("tracker-runtime/bin/Ilinst.Tracker.dll")).expect("it is committed"))
+        .expect("it is an assembly")
+}
+
+#[test]
 fn the_output_depends_on_nothing_but_input_and_options() {
     let Some(sdk) = tool("ILINST_SDK") else { return skip("the .NET SDK was not found") };
     let bytes = fs::read(sdk.join("Roslyn/bincore/Microsoft.CodeAnalysis.dll")).expect("it is there");
     let image = Image::parse(&bytes).expect("it is an assembly");
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
-    let tracker = Tracker::read(&fs::read(root().join("tracker-runtime/bin/Ilinst.Tracker.dll")).expect("it is committed")).expect("it is an assembly");
+    let tracker = tracker();
     let weave_with = |threads: usize, selection: &Selection| {
         let plan = Plan::new(&metadata, selection).expect("it can be planned");
         let how = Weave { tracker: &tracker, leave: LeaveMode::Finally, threads, tool: "test", options: "" };

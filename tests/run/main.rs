@@ -8,7 +8,7 @@ use std::{
 };
 
 use profile::{Profile, format::End, report::SortBy};
-use tests::{Runtime, instrument, profile_in, sample, said, scratch};
+use tests::{Runtime, instrument, profile_in, said, sample, scratch};
 
 const MODES: [&str; 2] = ["finally", "return"];
 
@@ -122,15 +122,63 @@ fn modern_csharp_runs_as_before() {
     }
 }
 
+/// How often each method of the IL shapes is called: once, but for these.
+const SHAPE_CALLS: &[(&str, u64)] = &[
+    ("ManyToOneRet", 4),
+    ("Nested", 3),
+    // A million calls deep, and six on the way through TailShared.
+    ("TailSum", 1_000_007 + 3),
+    ("TailShared", 2),
+    ("Target", 2),
+    ("Generic", 2),
+    ("Grow", 2),
+];
+
+#[test]
+fn shapes_that_csharp_does_not_make_run_as_before() {
+    for runtime in Runtime::all() {
+        // CoreCLR has variable argument lists on Windows alone.
+        let argument = runtime.is_mono().then_some("varargs");
+        for mode in MODES {
+            let both = run(&runtime, "shapes", "exe", mode, argument);
+            assert_eq!(both.woven.status.code(), Some(21));
+            let calls = profile_counts(&both.profile);
+            let of = |name: &str| calls.iter().find(|(method, _)| method.starts_with(&format!("Shapes::{name} ")));
+            for (name, expected) in SHAPE_CALLS {
+                assert_eq!(of(name).map(|(_, (calls, ..))| *calls), Some(*expected), "{name}");
+            }
+            let others =
+                calls.iter().filter(|(method, _)| !SHAPE_CALLS.iter().any(|(name, _)| method.contains(&format!("::{name} "))));
+            for (method, (calls, ..)) in others.filter(|(method, _)| !method.contains("::Print ")) {
+                assert_eq!(*calls, 1, "{method}");
+            }
+            assert_eq!(calls.len(), if argument.is_some() { 25 } else { 24 });
+            if mode == "finally" {
+                assert_balanced(&both.profile);
+            }
+        }
+    }
+}
+
 #[test]
 fn every_way_to_end_leaves_a_profile() {
     for runtime in Runtime::all() {
-        for (way, end) in [("return", End::Clean), ("exit", End::Clean), ("throw", End::UnhandledException), ("thread", End::UnhandledException)] {
+        for (way, end) in [
+            ("return", End::Clean),
+            ("exit", End::Clean),
+            ("throw", End::UnhandledException),
+            ("thread", End::UnhandledException),
+        ] {
             for mode in MODES {
                 let both = run(&runtime, "endings", "exe", mode, Some(way));
                 assert_eq!(both.profile.end, end, "{way} on {}", runtime.name);
                 let deep = profile_counts(&both.profile).into_iter().find(|(method, _)| method.starts_with("Program::Deep"));
-                assert_eq!(deep.map(|(_, (calls, ..))| calls), Some(if way == "thread" { 3 } else { 4 }), "{way} on {}", runtime.name);
+                assert_eq!(
+                    deep.map(|(_, (calls, ..))| calls),
+                    Some(if way == "thread" { 3 } else { 4 }),
+                    "{way} on {}",
+                    runtime.name
+                );
             }
         }
     }

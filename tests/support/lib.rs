@@ -29,7 +29,7 @@ pub fn ilinst() -> Command {
 
 /// Runs the tool, which has to succeed.
 pub fn instrument(arguments: &[&dyn AsRef<std::ffi::OsStr>]) {
-    let output = ilinst().arg("instrument").args(arguments.iter().map(|argument| argument.as_ref())).output().expect("ilinst runs");
+    let output = ilinst().arg("instrument").args(arguments.iter().map(AsRef::as_ref)).output().expect("ilinst runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 

@@ -31,15 +31,28 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     sh(Command::new("cargo").args(["build", "--quiet", "--release", "--package", "ilinst", "--package", "xtask"]))?;
     let scratch = target().join("bench");
     fs::create_dir_all(&scratch)?;
-    println!("{:<34} {:>10} {:>22} {:>22} {:>7} {:>9} {:>9}", "file", "MiB", "floor ms", "ilinst ms", "ratio", "peak MiB", "out MiB");
+    println!(
+        "{:<34} {:>10} {:>22} {:>22} {:>7} {:>9} {:>9}",
+        "file", "MiB", "floor ms", "ilinst ms", "ratio", "peak MiB", "out MiB"
+    );
     let mut passed = true;
-    for (number, file) in ["Roslyn/bincore/Microsoft.CodeAnalysis.CSharp.dll", "FSharp/FSharp.Compiler.Private.dll"].into_iter().enumerate() {
+    for (number, file) in
+        ["Roslyn/bincore/Microsoft.CodeAnalysis.CSharp.dll", "FSharp/FSharp.Compiler.Private.dll"].into_iter().enumerate()
+    {
         let result = measure(&sdk.join(file), &scratch, rounds)?;
         let is_within = number > 0 || (result.ratio() <= MAX_RATIO && result.peak_mib <= MAX_PEAK_MIB);
         passed &= is_within;
-        result.print(if number > 0 { "" } else if is_within { "within" } else { "past" });
+        result.print(if number > 0 {
+            ""
+        } else if is_within {
+            "within"
+        } else {
+            "past"
+        });
     }
-    println!("limits on the first: {MAX_RATIO}x the floor, {MAX_PEAK_MIB} MiB; medians (min-max) of {rounds} rounds, taken in turn");
+    println!(
+        "limits on the first: {MAX_RATIO}x the floor, {MAX_PEAK_MIB} MiB; medians (min-max) of {rounds} rounds, taken in turn"
+    );
     if gate && !passed {
         bail!("past the limits");
     }
@@ -92,8 +105,7 @@ fn measure(file: &Path, scratch: &Path, rounds: usize) -> Result<Measurement> {
         command.arg(FLOOR_TASK).arg(file).arg(&copied);
         command
     };
-    let mut result =
-        Measurement { file: file.to_owned(), floor: Vec::new(), ilinst: Vec::new(), peak_mib: 0.0, output_mib: 0.0 };
+    let mut result = Measurement { file: file.to_owned(), floor: Vec::new(), ilinst: Vec::new(), peak_mib: 0.0, output_mib: 0.0 };
     for round in 0..=rounds {
         // Both write new files, so that neither waits for an old one to be thrown away.
         let _ = fs::remove_dir_all(scratch.join("woven"));

@@ -84,6 +84,7 @@ fn quiet(command: &mut Command) -> Result<()> {
 }
 
 fn show(command: &Command) -> String {
-    let words: Vec<_> = std::iter::once(command.get_program()).chain(command.get_args()).map(|word| word.to_string_lossy()).collect();
+    let words: Vec<_> =
+        std::iter::once(command.get_program()).chain(command.get_args()).map(|word| word.to_string_lossy()).collect();
     words.join(" ")
 }

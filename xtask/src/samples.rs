@@ -74,7 +74,15 @@ fn build_classic(toolchain: &Toolchain, sample: &str, output: &Path) -> Result<(
     let references = toolchain.get("ILINST_MONO_LIB")?.join(REFERENCES);
     let mut command = csc(toolchain)?;
     command.current_dir(folder());
-    command.args(["-nostdlib", "-deterministic", "-optimize+", "-unsafe", "-langversion:latest", "-debug:portable", "-nowarn:1701"]);
+    command.args([
+        "-nostdlib",
+        "-deterministic",
+        "-optimize+",
+        "-unsafe",
+        "-langversion:latest",
+        "-debug:portable",
+        "-nowarn:1701",
+    ]);
     for library in ["mscorlib.dll", "System.dll", "System.Core.dll"] {
         command.arg(format!("-r:{}", references.join(library).display()));
     }

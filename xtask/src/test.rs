@@ -1,9 +1,6 @@
 //! `cargo xtask test`: all that CI checks, on whatever runtimes there are.
 
-use std::{
-    process::Command,
-    time::Instant,
-};
+use std::{process::Command, time::Instant};
 
 use anyhow::{Result, bail};
 
@@ -14,8 +11,14 @@ type Step = (&'static str, fn(&Toolchain) -> Result<()>);
 
 const STEPS: &[Step] = &[
     ("fmt", |_| sh(cargo().args(["fmt", "--all", "--check"]))),
-    ("clippy", |_| sh(cargo().args(["clippy", "--quiet", "--workspace", "--all-targets", "--profile", PROFILE, "--", "-D", "warnings"]))),
-    ("doc", |_| sh(cargo().args(["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"]).env("RUSTDOCFLAGS", "-D warnings"))),
+    ("clippy", |_| {
+        sh(cargo().args(["clippy", "--quiet", "--workspace", "--all-targets", "--profile", PROFILE, "--", "-D", "warnings"]))
+    }),
+    ("doc", |_| {
+        sh(cargo()
+            .args(["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"])
+            .env("RUSTDOCFLAGS", "-D warnings"))
+    }),
     ("tracker", tracker::check),
     ("samples", samples::check),
     ("test", run_tests),

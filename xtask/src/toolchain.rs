@@ -125,12 +125,7 @@ impl Toolchain {
     }
 
     fn add_mono(&mut self) {
-        let programs = [
-            ("ILINST_MONO", "mono"),
-            ("ILINST_MCS", "mcs"),
-            ("ILINST_ILASM", "ilasm"),
-            ("ILINST_MONODIS", "monodis"),
-        ];
+        let programs = [("ILINST_MONO", "mono"), ("ILINST_MCS", "mcs"), ("ILINST_ILASM", "ilasm"), ("ILINST_MONODIS", "monodis")];
         let made = if programs.iter().all(|(_, program)| on_path(program).is_some()) {
             Ok(())
         } else {
@@ -169,7 +164,9 @@ fn install_mono() -> Result<()> {
     println!("installing Mono ...");
     let environment = ("DEBIAN_FRONTEND", "noninteractive");
     quiet(Command::new("apt-get").args(["update", "-qq"]).envs([environment]))?;
-    quiet(Command::new("apt-get").args(["install", "-y", "-qq", "--no-install-recommends"]).args(MONO_PACKAGES).envs([environment]))
+    quiet(
+        Command::new("apt-get").args(["install", "-y", "-qq", "--no-install-recommends"]).args(MONO_PACKAGES).envs([environment]),
+    )
 }
 
 /// The runtime and the SDK in one folder, as an installer would leave them.

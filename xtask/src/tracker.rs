@@ -13,7 +13,11 @@ const DLL: &str = "bin/Ilinst.Tracker.dll";
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let toolchain = Toolchain::prepare();
-    if arguments.iter().any(|argument| argument == "--check") { check(&toolchain) } else { build(&toolchain, &folder().join(DLL)) }
+    if arguments.iter().any(|argument| argument == "--check") {
+        check(&toolchain)
+    } else {
+        build(&toolchain, &folder().join(DLL))
+    }
 }
 
 /// Builds it elsewhere and compares.

@@ -82,7 +82,15 @@ impl<'a> MethodBody<'a> {
             let il_offset = cursor.offset();
             let il = cursor.bytes(usize::from(first >> 2))?;
             let local_var_sig = Token::default();
-            return Ok(Self { is_tiny: true, max_stack: 8, init_locals: false, local_var_sig, il, il_offset, clauses: Vec::new() });
+            return Ok(Self {
+                is_tiny: true,
+                max_stack: 8,
+                init_locals: false,
+                local_var_sig,
+                il,
+                il_offset,
+                clauses: Vec::new(),
+            });
         }
         cursor = start;
         let flags = cursor.u16()?;
@@ -189,7 +197,10 @@ fn write_clauses(clauses: &[Clause], out: &mut Vec<u8>) {
     }
     pad_to(out, 4);
     let fits_small = |clause: &Clause| {
-        clause.try_offset <= 0xFFFF && clause.handler_offset <= 0xFFFF && clause.try_length <= 0xFF && clause.handler_length <= 0xFF
+        clause.try_offset <= 0xFFFF
+            && clause.handler_offset <= 0xFFFF
+            && clause.try_length <= 0xFF
+            && clause.handler_length <= 0xFF
     };
     let is_small = clauses.len() <= section::SMALL_CLAUSES && clauses.iter().all(fits_small);
     let (kind, size) = if is_small {
@@ -272,9 +283,9 @@ impl Instruction<'_> {
     pub fn switch_targets(&self) -> impl ExactSizeIterator<Item = u32> + use<'_> {
         let end = self.end();
         let distances = if self.info.operand == Operand::Switch { self.operand.get(4..).unwrap_or_default() } else { &[] };
-        distances.chunks_exact(4).map(move |bytes| {
-            end.wrapping_add(bytes.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte)))
-        })
+        distances
+            .chunks_exact(4)
+            .map(move |bytes| end.wrapping_add(bytes.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte))))
     }
 
     /// Whether control can come to the instruction behind.
@@ -312,7 +323,9 @@ impl<'a> Instructions<'a> {
         };
         let rest = &rest[size..];
         let length = match (info.operand, rest) {
-            (Operand::Switch, [a, b, c, d, ..]) => (u32::from_le_bytes([*a, *b, *c, *d]) as usize).saturating_mul(4).saturating_add(4),
+            (Operand::Switch, [a, b, c, d, ..]) => {
+                (u32::from_le_bytes([*a, *b, *c, *d]) as usize).saturating_mul(4).saturating_add(4)
+            }
             (operand, _) => operand.size(),
         };
         let operand = rest.get(..length).ok_or_else(|| self.error(ErrorKind::Truncated))?;

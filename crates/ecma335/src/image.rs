@@ -205,7 +205,7 @@ impl<'a> Image<'a> {
         }
         let mut offset = pe_offset + 4;
         let coff = CoffHeader::parse(bytes, &mut offset).map_err(not_pe)?;
-        let optional: OptionalHeader = bytes.pread(offset).map_err(|error| not_pe(goblin::error::Error::from(error)))?;
+        let optional: OptionalHeader = bytes.pread(offset).map_err(not_pe)?;
         let mut section_offset = offset + usize::from(coff.size_of_optional_header);
         let mut sections = Vec::new();
         for _ in 0..coff.number_of_sections {

@@ -11,6 +11,7 @@
 //! the input keeps its value, so tokens stay true in code nobody decoded. The crate does no I/O, knows nothing of
 //! instrumentation, and never panics on bad bytes.
 
+pub mod attribute;
 pub mod body;
 pub mod builder;
 pub mod cursor;

@@ -234,7 +234,9 @@ impl TypeSig {
             ElementType::Pinned => Self::Pinned(Box::new(Self::read(cursor, deeper)?)),
             ElementType::SzArray => Self::SzArray(Box::new(Self::read(cursor, deeper)?)),
             ElementType::Array => Self::Array(Box::new(Self::read(cursor, deeper)?), ArrayShape::read(cursor)?),
-            ElementType::ValueType | ElementType::Class => Self::Named { is_value: element == ElementType::ValueType, token: read_token(cursor)? },
+            ElementType::ValueType | ElementType::Class => {
+                Self::Named { is_value: element == ElementType::ValueType, token: read_token(cursor)? }
+            }
             ElementType::Var => Self::Var(cursor.compressed_u32()?),
             ElementType::MVar => Self::MVar(cursor.compressed_u32()?),
             ElementType::GenericInst => {
@@ -585,7 +587,9 @@ mod tests {
 
     #[test]
     fn the_other_kinds_round_trip() {
-        for blob in [&[0x06, 0x0E][..], &[0x28, 0x01, 0x08, 0x0E], &[0x07, 0x02, 0x45, 0x10, 0x08, 0x16], &[0x0A, 0x02, 0x08, 0x1C]] {
+        for blob in
+            [&[0x06, 0x0E][..], &[0x28, 0x01, 0x08, 0x0E], &[0x07, 0x02, 0x45, 0x10, 0x08, 0x16], &[0x0A, 0x02, 0x08, 0x1C]]
+        {
             let mut out = Vec::new();
             Signature::parse(Cursor::new(blob, FileOffset(0))).unwrap().write(&mut out);
             assert_eq!(out, blob);

@@ -93,7 +93,8 @@ impl<'a, 'i> ImageWriter<'a, 'i> {
     /// # Errors
     /// If the headers leave no address for it.
     pub fn section_rva(&self) -> Result<Rva> {
-        let end = |section: &Section| u64::from(section.virtual_address.0) + u64::from(section.virtual_size.max(section.raw_size));
+        let end =
+            |section: &Section| u64::from(section.virtual_address.0) + u64::from(section.virtual_size.max(section.raw_size));
         let end = self.image.sections().iter().map(end).max().unwrap_or(u64::from(self.image.size_of_headers()));
         let alignment = u64::from(self.image.section_alignment().max(1));
         let rva = end.next_multiple_of(alignment);
@@ -132,7 +133,8 @@ impl<'a, 'i> ImageWriter<'a, 'i> {
         let offsets = image.header_offsets();
         let table_end = offsets.sections + (image.sections().len() + 1) * SECTION_HEADER_SIZE;
         // Something may stand between the section table and the first section: it moves with the sections.
-        let first_raw = image.sections().iter().filter(|section| section.raw_size > 0).map(|section| section.raw_offset as usize).min();
+        let first_raw =
+            image.sections().iter().filter(|section| section.raw_size > 0).map(|section| section.raw_offset as usize).min();
         let raw_start = first_raw.unwrap_or(old_headers).min(image.bytes().len());
         if table_end - SECTION_HEADER_SIZE > raw_start {
             return malformed(image.cli_header_offset(), "sections overlap the headers");
@@ -204,7 +206,8 @@ impl<'a, 'i> ImageWriter<'a, 'i> {
     fn patch_headers(&self, headers: &mut [u8], section: &Section, size_of_headers: usize) -> Result<()> {
         let offsets = self.image.header_offsets();
         let alignment = self.image.section_alignment().max(1);
-        let end = (section.virtual_address.0.checked_add(section.virtual_size)).and_then(|end| end.checked_next_multiple_of(alignment));
+        let end =
+            (section.virtual_address.0.checked_add(section.virtual_size)).and_then(|end| end.checked_next_multiple_of(alignment));
         let size_of_image = end.ok_or_else(|| Error::new(ErrorKind::Limit("an image of 4 GiB")))?;
         let mut put = |at: usize, bytes: &[u8]| {
             if let Some(cell) = headers.get_mut(at..at + bytes.len()) {
@@ -260,7 +263,9 @@ impl Segments<'_> {
 fn put_section(headers: &mut Vec<u8>, section: &Section, shift: u32) {
     headers.extend_from_slice(&section.name);
     let raw_offset = if section.raw_size == 0 { section.raw_offset } else { section.raw_offset.wrapping_add(shift) };
-    for number in [section.virtual_size, section.virtual_address.0, section.raw_size, raw_offset, 0, 0, 0, section.characteristics] {
+    for number in
+        [section.virtual_size, section.virtual_address.0, section.raw_size, raw_offset, 0, 0, 0, section.characteristics]
+    {
         headers.extend_from_slice(&number.to_le_bytes());
     }
 }

@@ -1,7 +1,9 @@
 //! The files a program needs beside it: the tracker, and the host's JSON files told about it.
 
 use std::{
-    fs, io::Write as _, path::{Path, PathBuf}
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
 };
 
 use serde_json::{Value, json};

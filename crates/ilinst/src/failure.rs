@@ -58,5 +58,9 @@ pub(crate) fn one_line(error: &anyhow::Error) -> String {
 
 /// An I/O error in words, with the path it is about.
 pub(crate) fn about(path: &Path, error: &std::io::Error) -> String {
-    format!("{}: {}", path.display(), error.to_string().trim_end_matches(|c: char| c == ')' || c.is_ascii_digit()).trim_end_matches(" (os error "))
+    format!(
+        "{}: {}",
+        path.display(),
+        error.to_string().trim_end_matches(|c: char| c == ')' || c.is_ascii_digit()).trim_end_matches(" (os error ")
+    )
 }

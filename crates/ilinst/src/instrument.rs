@@ -153,7 +153,12 @@ impl Opts {
                 return Err(Failure::output_is_input(text));
             }
             if let Some(other) = jobs.iter().find(|job| job.output == output) {
-                let text = format_args!("{} and {} would both be written to {}", other.input.display(), input.display(), output.display());
+                let text = format_args!(
+                    "{} and {} would both be written to {}",
+                    other.input.display(),
+                    input.display(),
+                    output.display()
+                );
                 return Err(Failure::usage(text));
             }
             jobs.push(Job { input: input.clone(), output, named: true });
@@ -187,8 +192,11 @@ impl Opts {
 /// All files below a folder, in the order of their names.
 fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     let unreadable = |error: std::io::Error| Failure::unreadable(about(folder, &error));
-    let mut entries: Vec<PathBuf> =
-        std::fs::read_dir(folder).map_err(unreadable)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().map_err(unreadable)?;
+    let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
+        .map_err(unreadable)?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()
+        .map_err(unreadable)?;
     entries.sort();
     for path in entries {
         if path.is_dir() { collect_files(&path, files)? } else { files.push(path) }
@@ -375,7 +383,8 @@ fn progress_bar(files: usize, opts: &Opts) -> ProgressBar {
         return ProgressBar::hidden();
     }
     // Drawn on stderr, and only if that is a terminal.
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} files  {elapsed}").unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style =
+        ProgressStyle::with_template("{bar:40} {pos}/{len} files  {elapsed}").unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(files as u64).with_style(style)
 }
 
@@ -422,7 +431,9 @@ impl Done {
                 let finding = |(index, name): &(usize, String)| {
                     let reason = methods.get(*index)?.as_ref().err()?;
                     let token = Token::new(Table::MethodDef, *index as u32 + 1).to_string();
-                    Some(json!({ "code": "ILI0001", "token": token, "method": name, "reason": reason.code(), "text": reason.to_string() }))
+                    Some(
+                        json!({ "code": "ILI0001", "token": token, "method": name, "reason": reason.code(), "text": reason.to_string() }),
+                    )
                 };
                 value["notes"] = notes.into();
                 value["findings"] = names.iter().filter_map(finding).collect::<Vec<_>>().into();
@@ -483,7 +494,8 @@ impl Opts {
             Outcome::Processed { methods, names, notes } => {
                 let arrow = if self.dry_run { String::new() } else { format!(" -> {}", done.output.display()) };
                 let left_alone: usize = done.left_alone().values().sum();
-                let reasons = done.left_alone().iter().map(|(code, count)| format!("{count} {code}")).collect::<Vec<_>>().join(", ");
+                let reasons =
+                    done.left_alone().iter().map(|(code, count)| format!("{count} {code}")).collect::<Vec<_>>().join(", ");
                 let reasons = if reasons.is_empty() { reasons } else { format!(" ({reasons})") };
                 writeln!(
                     out,
@@ -508,7 +520,11 @@ impl Opts {
                     writeln!(out, "  and {} more; -v shows all", names.len() - shown)?;
                 }
                 if done.woven() == 0 {
-                    let why = if done.left_alone().contains_key("not-included") { "no pattern names a method with a body" } else { "no method has an IL body" };
+                    let why = if done.left_alone().contains_key("not-included") {
+                        "no pattern names a method with a body"
+                    } else {
+                        "no method has an IL body"
+                    };
                     writeln!(out, "  warning ILI0006: nothing to weave, so the output is the input: {why}")?;
                 }
             }

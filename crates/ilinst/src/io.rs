@@ -59,7 +59,10 @@ impl Outputs {
     pub(crate) fn write(&mut self, path: &Path, put: impl FnOnce(&mut File) -> io::Result<()>) -> anyhow::Result<()> {
         let unwritable = |error: io::Error| Failure::unwritable(about(path, &error));
         if path.is_dir() {
-            return Err(Failure::unwritable(format_args!("{}: it is a folder; name a file in it, or end it with /", path.display())));
+            return Err(Failure::unwritable(format_args!(
+                "{}: it is a folder; name a file in it, or end it with /",
+                path.display()
+            )));
         }
         self.make_parent(path).map_err(unwritable)?;
         let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -92,7 +95,11 @@ impl Outputs {
 
     fn make_parent(&mut self, path: &Path) -> io::Result<()> {
         let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else { return Ok(()) };
-        let missing: Vec<PathBuf> = parent.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).map(Path::to_owned).collect();
+        let missing: Vec<PathBuf> = parent
+            .ancestors()
+            .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+            .map(Path::to_owned)
+            .collect();
         fs::create_dir_all(parent)?;
         self.folders.extend(missing.into_iter().rev());
         Ok(())

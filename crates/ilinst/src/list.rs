@@ -4,7 +4,8 @@ use std::{io::Write, path::PathBuf};
 
 use clap::Args;
 use ecma335::{
-    Image, Metadata, Rid, Table, Token, cursor::Cursor,
+    Image, Metadata, Rid, Table, Token,
+    cursor::Cursor,
     schema::{MethodDef, TypeDef},
     signature::Signature,
 };
@@ -100,7 +101,9 @@ impl Listing<'_, '_> {
                 let decision = self.decision(*method);
                 let signature = self.signature(*method)?;
                 let token = Token::new(Table::MethodDef, method.get());
-                let source = profile::source_name(type_name, &self.name(*method)?).map(|source| format!("  = {source}")).unwrap_or_default();
+                let source = profile::source_name(type_name, &self.name(*method)?)
+                    .map(|source| format!("  = {source}"))
+                    .unwrap_or_default();
                 writeln!(out, "{trunk} {branch} {token}  {decision:<12}  {signature}{source}")?;
             }
         }
@@ -126,7 +129,9 @@ impl Listing<'_, '_> {
                     "decision": self.decision(method),
                 }));
             }
-            types.push(json!({ "token": Token::new(Table::TypeDef, type_rid.get()).to_string(), "name": type_name, "methods": methods }));
+            types.push(
+                json!({ "token": Token::new(Table::TypeDef, type_rid.get()).to_string(), "name": type_name, "methods": methods }),
+            );
         }
         Ok(json!({
             "assembly": assembly_name(self.metadata),

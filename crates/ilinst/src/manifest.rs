@@ -91,7 +91,9 @@ impl MethodLines<'_> {
             let mut comma = &b""[..];
             for method in methods {
                 let name = metadata.strings.string(metadata.row(method)?.name)?;
-                let Some(outcome) = (method.get() as usize).checked_sub(1).and_then(|index| self.methods.get(index)) else { continue };
+                let Some(outcome) = (method.get() as usize).checked_sub(1).and_then(|index| self.methods.get(index)) else {
+                    continue;
+                };
                 put(out, &[comma]);
                 comma = b",";
                 self.put_method(out, method.get(), type_name, &name, outcome);
@@ -161,7 +163,9 @@ pub(crate) fn assembly_name(metadata: &Metadata<'_>) -> String {
 
 /// A GUID as people write it: the first three parts are little-endian numbers.
 pub(crate) fn guid(bytes: &[u8; 16]) -> String {
-    let part = |indices: &[usize]| indices.iter().filter_map(|index| bytes.get(*index)).map(|byte| format!("{byte:02x}")).collect::<String>();
+    let part = |indices: &[usize]| {
+        indices.iter().filter_map(|index| bytes.get(*index)).map(|byte| format!("{byte:02x}")).collect::<String>()
+    };
     [part(&[3, 2, 1, 0]), part(&[5, 4]), part(&[7, 6]), part(&[8, 9]), part(&[10, 11, 12, 13, 14, 15])].join("-")
 }
 

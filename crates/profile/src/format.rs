@@ -327,7 +327,9 @@ fn join_trees(chunks: &[NodeChunk], end_ticks: i64) -> Vec<CallTree> {
     for chunk in chunks {
         for (index, node) in chunk.nodes.iter().enumerate() {
             let address = chunk.address.wrapping_add((FIRST_NODE + index * NODE_SIZE) as u64);
-            let (Some((own_tree, own)), Some((tree, caller))) = (places.get(&address), places.get(&node.caller)) else { continue };
+            let (Some((own_tree, own)), Some((tree, caller))) = (places.get(&address), places.get(&node.caller)) else {
+                continue;
+            };
             // A caller is always older than its callee: anything else is damage, and would make a ring.
             if own_tree == tree && caller < own {
                 trees[own_tree].nodes[*own].caller = Some(*caller);
@@ -338,7 +340,11 @@ fn join_trees(chunks: &[NodeChunk], end_ticks: i64) -> Vec<CallTree> {
     let raw: IndexMap<u64, RawNode> = chunks
         .iter()
         .flat_map(|chunk| {
-            chunk.nodes.iter().enumerate().map(|(index, node)| (chunk.address.wrapping_add((FIRST_NODE + index * NODE_SIZE) as u64), *node))
+            chunk
+                .nodes
+                .iter()
+                .enumerate()
+                .map(|(index, node)| (chunk.address.wrapping_add((FIRST_NODE + index * NODE_SIZE) as u64), *node))
         })
         .collect();
     for chunk in chunks {

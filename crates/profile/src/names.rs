@@ -56,7 +56,11 @@ pub fn source_name(type_name: &str, method: &str) -> Option<SourceName> {
         return None;
     }
     // Only the steps are the person's code; the rest of a state machine is the compiler's own.
-    (method == "MoveNext").then(|| SourceName { type_name: own_type, method: innermost(inner).to_owned(), part: Part::StateMachine })
+    (method == "MoveNext").then(|| SourceName {
+        type_name: own_type,
+        method: innermost(inner).to_owned(),
+        part: Part::StateMachine,
+    })
 }
 
 /// `<inner>suffix` in its two parts; the inner name may hold such names itself.

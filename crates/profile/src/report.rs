@@ -122,7 +122,11 @@ impl Profile {
     pub fn table(&self, sort: SortBy, limit: usize) -> String {
         let rows = self.rows(sort);
         let mut text = String::new();
-        let _ = writeln!(text, "{:>12} {:>12} {:>12} {:>12} {:>7} {:>7}  method", "calls", "self ms", "total ms", "average ms", "self %", "total %");
+        let _ = writeln!(
+            text,
+            "{:>12} {:>12} {:>12} {:>12} {:>7} {:>7}  method",
+            "calls", "self ms", "total ms", "average ms", "self %", "total %"
+        );
         for row in rows.iter().take(limit) {
             let _ = writeln!(
                 text,
@@ -147,7 +151,8 @@ impl Profile {
     pub fn tree_text(&self, min_percent: f64) -> String {
         let names = self.display_names();
         let tree = merge(&self.trees);
-        let printer = TreePrinter { profile: self, names, own: tree.self_ticks(), callees: tree.callees(), tree: &tree, min_percent };
+        let printer =
+            TreePrinter { profile: self, names, own: tree.self_ticks(), callees: tree.callees(), tree: &tree, min_percent };
         printer.print()
     }
 }

@@ -139,7 +139,13 @@ mod tests {
 
     /// Root -> 1 -> { 2 -> 1, 3 }
     fn tree() -> CallTree {
-        let nodes = vec![node(0, None, 0, 0), node(1, Some(0), 1, 100), node(2, Some(1), 2, 60), node(1, Some(2), 2, 40), node(3, Some(1), 1, 10)];
+        let nodes = vec![
+            node(0, None, 0, 0),
+            node(1, Some(0), 1, 100),
+            node(2, Some(1), 2, 60),
+            node(1, Some(2), 2, 40),
+            node(3, Some(1), 1, 10),
+        ];
         CallTree { nodes, open: Vec::new() }
     }
 

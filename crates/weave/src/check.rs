@@ -142,7 +142,9 @@ impl Checker {
             (i32::from(returns), 0)
         } else {
             let token = ecma335::Token(step.operand);
-            let effect = effects.of(token).ok_or_else(|| format!("IL_{:04x}: {} of {token}, which cannot be called", step.offset, info.name))?;
+            let effect = effects
+                .of(token)
+                .ok_or_else(|| format!("IL_{:04x}: {} of {token}, which cannot be called", step.offset, info.name))?;
             let params = effect.params as i32;
             match info.opcode {
                 OpCode::Newobj => (params, 1),

@@ -87,7 +87,8 @@ impl MethodWeaver {
         let body = MethodBody::parse(context.image.cursor_at(Rva(row.rva)).map_err(bad_body)?).map_err(bad_body)?;
         let signature = metadata.blobs.blob(row.signature).map_err(bad_signature)?;
         let shape = MethodShape::read(signature.rest(), signature.offset()).map_err(bad_signature)?;
-        let return_type = effective_return(&row, &shape, signature.rest()).map(|range| signature.rest().get(range).unwrap_or_default());
+        let return_type =
+            effective_return(&row, &shape, signature.rest()).map(|range| signature.rest().get(range).unwrap_or_default());
 
         self.code.decode(&body)?;
         let woven_shape = probe::shape(&self.code, context.mode);

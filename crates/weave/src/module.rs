@@ -108,7 +108,8 @@ type Chunk = (Batch, Vec<(Rid<MethodDef>, Result<WovenBody, Reason>)>);
 /// If the file as a whole cannot be written; a method that cannot be woven is no error.
 pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &Weave<'_>) -> Result<Woven<'a>, Error> {
     let module_key = module_key(metadata)?;
-    let mut methods: Vec<Result<Shape, Reason>> = plan.methods.into_iter().map(|method| method.map(|()| Shape::Finally)).collect();
+    let mut methods: Vec<Result<Shape, Reason>> =
+        plan.methods.into_iter().map(|method| method.map(|()| Shape::Finally)).collect();
     let selected: Vec<Rid<MethodDef>> =
         (1..).zip(&methods).filter(|(_, method)| method.is_ok()).map(|(number, _)| Rid::new(number)).collect();
     let untouched = |methods| {
@@ -220,7 +221,11 @@ fn local_sig_token(
 }
 
 /// Has the headers tell the truth about the woven file, and notes what went.
-fn adapt_headers<'a, 'i>(image: &Image<'a>, mut writer: ImageWriter<'a, 'i>, metadata: Directory) -> (ImageWriter<'a, 'i>, Vec<Note>) {
+fn adapt_headers<'a, 'i>(
+    image: &Image<'a>,
+    mut writer: ImageWriter<'a, 'i>,
+    metadata: Directory,
+) -> (ImageWriter<'a, 'i>, Vec<Note>) {
     let mut notes = Vec::new();
     writer.set_metadata(metadata);
     let cli = writer.cli_header_mut();

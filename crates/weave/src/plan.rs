@@ -43,7 +43,9 @@ impl fmt::Display for Refusal {
         f.write_str(match self {
             Self::AlreadyWoven => "it is woven already; weave the original",
             Self::IsTracker => "it is the tracker itself",
-            Self::IsCoreLibrary => "it is the core library (it defines System.Object), which the tracker needs and which cannot need the tracker",
+            Self::IsCoreLibrary => {
+                "it is the core library (it defines System.Object), which the tracker needs and which cannot need the tracker"
+            }
             Self::MixedMode => "it holds native code beside IL (C++/CLI), which cannot be woven yet",
             Self::Precompiled => "it holds precompiled code of an unknown kind, which would run in place of the woven IL",
         })
@@ -113,7 +115,8 @@ impl Plan {
     pub fn new(metadata: &Metadata<'_>, selection: &Selection) -> Result<Self, ecma335::Error> {
         let mut methods: Vec<Result<(), Reason>> = Vec::with_capacity(metadata.tables.count(Table::MethodDef) as usize);
         for (_, row) in metadata.tables.rows::<MethodDef>() {
-            let is_native = row.impl_flags & impl_flags::CODE_TYPE_MASK == impl_flags::NATIVE || row.impl_flags & impl_flags::UNMANAGED != 0;
+            let is_native =
+                row.impl_flags & impl_flags::CODE_TYPE_MASK == impl_flags::NATIVE || row.impl_flags & impl_flags::UNMANAGED != 0;
             methods.push(if row.rva == 0 || row.impl_flags & impl_flags::INTERNAL_CALL != 0 {
                 Err(Reason::NoBody)
             } else if is_native {
@@ -172,7 +175,8 @@ impl Plan {
         let (include, exclude) = (here(&selection.include), here(&selection.exclude));
         for (index, type_name) in metadata.type_names()?.iter().enumerate() {
             for method in metadata.methods_of(Rid::new(index as u32 + 1))? {
-                let Some(slot @ Ok(())) = (method.get() as usize).checked_sub(1).and_then(|index| self.methods.get_mut(index)) else {
+                let Some(slot @ Ok(())) = (method.get() as usize).checked_sub(1).and_then(|index| self.methods.get_mut(index))
+                else {
                     continue;
                 };
                 let name = metadata.name(metadata.row(method)?.name)?;

@@ -126,11 +126,10 @@ fn weave_return(code: &mut Code, probe: &Probe, out: &mut Vec<Instruction>, move
         };
         // The probe comes before the prefixes, and the `ret` behind the call has none: by then it would be late.
         out.extend(leave);
-        for unit in index..ret {
-            if unit > index {
-                moved.push(out.len() as u32);
-            }
-            out.push(instructions[unit]);
+        out.push(*instruction);
+        for inner in &instructions[index + 1..ret] {
+            moved.push(out.len() as u32);
+            out.push(*inner);
         }
         out.push(instructions[ret]);
         // Who jumps to that `ret` has not passed the probe before the call, and gets one of his own.

@@ -2,7 +2,10 @@
 
 use ecma335::{
     Error, Image, Metadata, MetadataBuilder, Rid, Token,
-    schema::{AssemblyRef, CustomAttribute, CustomAttributeType, HasCustomAttribute, MemberRef, MemberRefParent, ResolutionScope, TypeRef},
+    schema::{
+        AssemblyRef, CustomAttribute, CustomAttributeType, HasCustomAttribute, MemberRef, MemberRefParent, ResolutionScope,
+        TypeRef,
+    },
 };
 use sha1::{Digest, Sha1};
 
