@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use crate::{
     error::{Error, ErrorKind, Result},
-    heap::HeapAppend,
+    heap::{Heap, HeapAppend},
     metadata::{Metadata, SIGNATURE},
-    schema::{Blob, MethodDef, Row, Str, Table},
+    schema::{Blob, Guid, MethodDef, Module, Row, Str, Table},
     tables::{AppendedRows, WideHeaps, encode},
     token::{Rid, Rva, Token},
     writer::Segments,
@@ -20,6 +20,7 @@ pub struct MetadataBuilder<'a, 'm> {
     blobs: HeapAppend,
     rows: AppendedRows,
     method_rvas: Vec<(Rid<MethodDef>, Rva)>,
+    mvid: Option<[u8; 16]>,
 }
 
 impl<'a, 'm> MetadataBuilder<'a, 'm> {
@@ -31,6 +32,7 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
             blobs: HeapAppend::behind(metadata.blobs),
             rows: AppendedRows::default(),
             method_rvas: Vec::new(),
+            mvid: None,
         }
     }
 
@@ -75,6 +77,12 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
         self.method_rvas.push((method, rva));
     }
 
+    /// Gives the module another version identifier, in the old one's place (Mono goes by the place, not by the row); a
+    /// module that has none stays without.
+    pub fn set_mvid(&mut self, mvid: [u8; 16]) {
+        self.mvid = Some(mvid);
+    }
+
     /// The new metadata root with all its streams, in the input's order.
     pub fn finish(mut self) -> Result<Segments<'a>> {
         let metadata = self.metadata;
@@ -106,6 +114,9 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
             let is_tables = stream.name == b"#~" || stream.name == b"#-";
             if let Some(parts) = is_tables.then(|| tables.take()).flatten() {
                 parts.into_iter().for_each(|part| segments.push(part));
+            } else if let (b"#GUID", Some(mvid)) = (stream.name, self.mvid) {
+                let module: Module = metadata.row(Rid::new(1))?;
+                segments.push(with_mvid(metadata.guids, module.mvid, mvid));
             } else {
                 segments.push(stream.bytes);
                 if let Some((_, append)) = appends.iter_mut().find(|(name, _)| *name == stream.name) {
@@ -124,6 +135,16 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
         }
         write_root(metadata, streams)
     }
+}
+
+/// The #GUID heap with another MVID in it.
+fn with_mvid<'a>(heap: Heap<'a>, index: Guid, mvid: [u8; 16]) -> Cow<'a, [u8]> {
+    let mut bytes = Cow::Borrowed(heap.bytes);
+    let start = (index.0 as usize).checked_sub(1).and_then(|index| index.checked_mul(16));
+    if let Some(range) = start.map(|start| start..start + 16).filter(|range| range.end <= heap.bytes.len()) {
+        bytes.to_mut()[range].copy_from_slice(&mvid);
+    }
+    bytes
 }
 
 /// Puts the root's header before its streams (II.24.2.1).

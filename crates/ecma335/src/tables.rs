@@ -270,7 +270,7 @@ impl AppendedRows {
 }
 
 /// Encodes a table stream: the input's rows with `appended` behind them (or, in a sorted table, among them), in the
-/// widths that the new sizes give. `patch` may change a table's encoded rows; its column offsets are the new ones.
+/// widths that the new sizes give. `patch` may change a table's encoded rows, of the size it is given.
 pub(crate) fn encode<'a>(
     tables: &Tables<'a>,
     appended: &AppendedRows,

@@ -346,6 +346,7 @@ fn write_woven(
             input: join(input),
             output: join(output),
             module_key: woven.module_key,
+            mvid: woven.mvid,
             notes: &woven.notes,
         };
         Ok((manifest, join(lines)?))

@@ -15,6 +15,8 @@ pub(crate) struct Manifest<'a> {
     pub(crate) input: FileIdentity,
     pub(crate) output: FileIdentity,
     pub(crate) module_key: u64,
+    /// The woven module's version identifier.
+    pub(crate) mvid: [u8; 16],
     pub(crate) notes: &'a [Note],
 }
 
@@ -54,7 +56,8 @@ impl Manifest<'_> {
             "output": self.output.to_json(),
             "tracker": tracker.to_json(),
             "assembly": assembly_name(metadata),
-            "mvid": mvid,
+            "inputMvid": mvid,
+            "outputMvid": guid(&self.mvid),
             "moduleKey": format!("{:010x}", self.module_key),
             "notes": self.notes.iter().map(|note| json!({ "code": note.code(), "text": note.to_string() })).collect::<Vec<_>>(),
         });

@@ -50,6 +50,8 @@ pub struct Woven<'a> {
     pub methods: Vec<Result<Shape, Reason>>,
     /// What the method ids begin with.
     pub module_key: u64,
+    /// The woven module's version identifier.
+    pub mvid: [u8; 16],
     /// What the user should know.
     pub notes: Vec<Note>,
 }
@@ -115,7 +117,7 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
     let untouched = |methods| {
         let mut file = Segments::default();
         file.push(image.bytes());
-        Ok(Woven { file, methods, module_key, notes: Vec::new() })
+        Ok(Woven { file, methods, module_key, mvid: metadata.mvid()?, notes: Vec::new() })
     };
     if selected.is_empty() {
         return untouched(methods);
@@ -153,11 +155,13 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
     if !woven_any {
         return untouched(methods);
     }
+    let mvid = woven_mvid(module_key, how);
+    builder.set_mvid(mvid);
     let root = builder.finish()?;
     let directory = Directory { rva: Rva(section_rva.0 + content.len() as u32), size: root.len() as u32 };
     content.append(root);
     let (writer, notes) = adapt_headers(image, writer, directory);
-    Ok(Woven { file: writer.finish(content)?, methods, module_key, notes })
+    Ok(Woven { file: writer.finish(content)?, methods, module_key, mvid, notes })
 }
 
 /// What the ids of a module's methods begin with: 40 bits of a hash over all that gives its row numbers their meaning.
@@ -168,6 +172,23 @@ fn module_key(metadata: &Metadata<'_>) -> Result<u64, Error> {
         hash.update(stream.bytes);
     }
     Ok(hash.finalize().iter().take(5).fold(0, |key, byte| key << 8 | u64::from(*byte)))
+}
+
+/// The woven module is another version of the module, and has to say so: Mono, for one, would run the code it compiled
+/// ahead of time for the original.
+fn woven_mvid(module_key: u64, how: &Weave<'_>) -> [u8; 16] {
+    let hash = Sha256::new()
+        .chain_update(module_key.to_le_bytes())
+        .chain_update(how.tool)
+        .chain_update([0])
+        .chain_update(how.options)
+        .finalize();
+    let mut mvid = [0; 16];
+    mvid.iter_mut().zip(hash).for_each(|(byte, hashed)| *byte = hashed);
+    // Version 8, made by a rule of one's own (RFC 9562); the version is in the third number's top bits.
+    mvid[7] = mvid[7] & 0x0F | 0x80;
+    mvid[8] = mvid[8] & 0x3F | 0x80;
+    mvid
 }
 
 /// Weaves the methods in chunks, as many at a time as there are threads. The chunks come back in order.
