@@ -249,7 +249,7 @@ impl Instruction<'_> {
     /// The offset behind it, which branches count from.
     #[inline]
     pub fn end(&self) -> u32 {
-        self.offset + (self.info.opcode.size() + self.operand.len()) as u32
+        self.offset + u32::from(self.info.size) + self.operand.len() as u32
     }
 
     /// The operand as a number of up to eight bytes, zero-extended.
@@ -308,28 +308,36 @@ pub struct Instructions<'a> {
 }
 
 impl<'a> Instructions<'a> {
-    #[inline]
+    #[inline(always)]
     fn decode(&self) -> Result<Instruction<'a>> {
-        let offset = self.position;
-        let rest = self.il.get(offset..).unwrap_or_default();
-        let (info, size) = match *rest {
-            [0xFE, second, ..] => (OpCode::two_byte(second), 2),
-            [first, ..] => (OpCode::one_byte(first), 1),
-            [] => return Err(self.error(ErrorKind::Truncated)),
+        let rest = self.il.get(self.position..).unwrap_or_default();
+        let info = match *rest {
+            [0xFE, second, ..] => OpCode::two_byte(second),
+            [first, ..] => OpCode::one_byte(first),
+            [] => None,
         };
-        let Some(info) = info else {
-            let number = rest.iter().take(size).fold(0, |number, byte| number << 8 | u16::from(*byte));
-            return Err(self.error(ErrorKind::BadOpCode(number)));
-        };
-        let rest = &rest[size..];
-        let length = match (info.operand, rest) {
-            (Operand::Switch, [a, b, c, d, ..]) => {
-                (u32::from_le_bytes([*a, *b, *c, *d]) as usize).saturating_mul(4).saturating_add(4)
-            }
-            (operand, _) => operand.size(),
-        };
-        let operand = rest.get(..length).ok_or_else(|| self.error(ErrorKind::Truncated))?;
-        Ok(Instruction { offset: offset as u32, info, operand })
+        let Some(info) = info else { return Err(self.bad_opcode(rest)) };
+        let rest = rest.get(usize::from(info.size)..).unwrap_or_default();
+        let mut length = usize::from(info.operand_size);
+        if info.operand == Operand::Switch
+            && let [a, b, c, d, ..] = *rest
+        {
+            length = (u32::from_le_bytes([a, b, c, d]) as usize).saturating_mul(4).saturating_add(4);
+        }
+        match rest.get(..length) {
+            Some(operand) => Ok(Instruction { offset: self.position as u32, info, operand }),
+            None => Err(self.error(ErrorKind::Truncated)),
+        }
+    }
+
+    #[cold]
+    fn bad_opcode(&self, rest: &[u8]) -> Error {
+        let size = if rest.first() == Some(&0xFE) { 2 } else { 1 };
+        if rest.len() < size {
+            return self.error(ErrorKind::Truncated);
+        }
+        let number = rest.iter().take(size).fold(0, |number, byte| number << 8 | u16::from(*byte));
+        self.error(ErrorKind::BadOpCode(number))
     }
 
     #[cold]
@@ -341,7 +349,7 @@ impl<'a> Instructions<'a> {
 impl<'a> Iterator for Instructions<'a> {
     type Item = Result<Instruction<'a>>;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         if self.position >= self.il.len() {
             return None;

@@ -316,6 +316,10 @@ pub struct OpCodeInfo {
     pub name: &'static str,
     /// What follows its bytes.
     pub operand: Operand,
+    /// How many bytes it has itself, 1 or 2.
+    pub size: u8,
+    /// How many bytes follow at the least; a switch's own count decides how many more.
+    pub operand_size: u8,
     /// How many values it takes off the stack; negative where its operand decides.
     pub pops: i8,
     /// How many it puts there; negative where its operand decides.
@@ -349,6 +353,8 @@ macro_rules! opcodes {
             opcode: OpCode::$opcode,
             name: $name,
             operand: Operand::$operand,
+            size: OpCode::$opcode.size() as u8,
+            operand_size: Operand::$operand.size() as u8,
             pops: arity!($pops),
             pushes: arity!($pushes),
             flow: Flow::$flow,

@@ -42,6 +42,8 @@ impl Instruction {
 /// What an instruction works with.
 #[derive(Clone, Copy, Debug)]
 pub enum Operand {
+    /// What stands behind the opcode in the input, at the instruction's origin.
+    Input,
     /// A number or token, in as many bytes as the opcode says.
     Value(u64),
     /// Where a branch goes.
@@ -114,7 +116,7 @@ impl Code {
                     }
                     Operand::Switch { start, count: self.switch_labels.len() as u32 - start }
                 }
-                _ => Operand::Value(instruction.value()),
+                _ => Operand::Input,
             };
             self.instructions.push(Instruction { info: instruction.info, operand, origin: instruction.offset });
             if let Some(slot) = self.instructions_by_offset.get_mut(instruction.offset as usize) {

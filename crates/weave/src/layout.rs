@@ -21,15 +21,16 @@ pub struct Layout {
 
 impl Layout {
     /// Lays code out, in place of what was here before. A branch keeps its form if its target is within reach, and
-    /// takes the long one if not; growing one may push another out of reach, so this goes on until none grows.
-    pub fn lay_out(&mut self, code: &mut Code) {
+    /// takes the long one if not; growing one may push another out of reach, so this goes on until none grows. `input` is
+    /// the IL that the code was decoded from.
+    pub fn lay_out(&mut self, code: &mut Code, input: &[u8]) {
         loop {
             self.place(code);
             if !self.grow_branches(code) {
                 break;
             }
         }
-        self.emit(code);
+        self.emit(code, input);
         self.clauses.clear();
         for clause in &code.clauses {
             let range = |(start, end): (Label, Label)| (self.offset(code, start), self.offset(code, end));
@@ -83,15 +84,30 @@ impl Layout {
         grown
     }
 
-    fn emit(&mut self, code: &Code) {
+    fn emit(&mut self, code: &Code, input: &[u8]) {
         let mut il = std::mem::take(&mut self.il);
         il.clear();
         il.reserve(self.offsets.last().map_or(0, |end| *end as usize));
+        // Instructions that stood one behind the other, and have no label to be resolved, are copied in one piece.
+        let mut run = 0..0;
         for (index, instruction) in code.instructions.iter().enumerate() {
+            if let Operand::Input = instruction.operand {
+                let origin = instruction.origin as usize;
+                if run.end != origin {
+                    il.extend_from_slice(&input[run]);
+                    run = origin..origin;
+                }
+                run.end += usize::from(instruction.info.size + instruction.info.operand_size);
+                continue;
+            }
+            il.extend_from_slice(&input[std::mem::take(&mut run)]);
             instruction.opcode().put(&mut il);
+            let operand_size = usize::from(instruction.info.operand_size);
             match instruction.operand {
-                Operand::Value(value) => put(&mut il, value, instruction.info.operand.size()),
-                Operand::Label(label) => put(&mut il, self.distance(code, index, label) as u64, instruction.info.operand.size()),
+                Operand::Input => {}
+                Operand::Value(value) => il.extend_from_slice(&value.to_le_bytes()[..operand_size]),
+                Operand::Label(label) if operand_size == 1 => il.push(self.distance(code, index, label) as u8),
+                Operand::Label(label) => il.extend_from_slice(&self.distance(code, index, label).to_le_bytes()),
                 Operand::Switch { start, count } => {
                     il.extend_from_slice(&count.to_le_bytes());
                     for label in &code.switch_labels[start as usize..(start + count) as usize] {
@@ -100,6 +116,7 @@ impl Layout {
                 }
             }
         }
+        il.extend_from_slice(&input[run]);
         self.il = il;
     }
 
@@ -117,22 +134,11 @@ impl Layout {
 /// The size of an instruction in its present form.
 #[inline]
 fn size(instruction: &Instruction) -> u32 {
-    let operand = match instruction.operand {
-        Operand::Switch { count, .. } => 4 + 4 * count,
-        _ => instruction.info.operand.size() as u32,
+    let targets = match instruction.operand {
+        Operand::Switch { count, .. } => 4 * count,
+        _ => 0,
     };
-    instruction.opcode().size() as u32 + operand
-}
-
-/// Appends the lowest bytes of a number.
-#[inline]
-fn put(il: &mut Vec<u8>, value: u64, size: usize) {
-    match size {
-        0 => {}
-        1 => il.push(value as u8),
-        4 => il.extend_from_slice(&(value as u32).to_le_bytes()),
-        _ => il.extend_from_slice(&value.to_le_bytes()[..size]),
-    }
+    u32::from(instruction.info.size + instruction.info.operand_size) + targets
 }
 
 /// The shortest instruction that loads a local.

@@ -102,7 +102,7 @@ impl MethodWeaver {
             return_local: spill.map(|_| first_local + 1),
         };
         probe::weave(&mut self.code, &probe, woven_shape, &mut self.scratch)?;
-        self.layout.lay_out(&mut self.code);
+        self.layout.lay_out(&mut self.code, body.il);
         let mut woven = MethodBody {
             is_tiny: false,
             // The probe before a `ret` has its token on top of what the method left there.
