@@ -50,7 +50,7 @@ fn every_assembly_is_woven_or_refused_by_name() {
                             found.into_iter().for_each(|(outcome, count)| *outcomes.entry(outcome).or_default() += count);
                         }
                         Err(error) => {
-                            failures.lock().expect("no other thread panics").push(format!("{}: {error}", file.display()))
+                            failures.lock().expect("no other thread panics").push(format!("{}: {error}", file.display()));
                         }
                     }
                 }

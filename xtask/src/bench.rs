@@ -15,45 +15,47 @@ use crate::{sh, target, toolchain::Toolchain};
 
 /// The hidden task that is the floor.
 pub(crate) const FLOOR_TASK: &str = "floor";
+/// Of the SDK. The limits are those of the first.
+const FILES: [&str; 2] = ["Roslyn/bincore/Microsoft.CodeAnalysis.CSharp.dll", "FSharp/FSharp.Compiler.Private.dll"];
 const DEFAULT_ROUNDS: usize = 15;
+const MIB: f64 = 1_048_576.0;
 /// Past these, `--gate` fails.
 const MAX_RATIO: f64 = 5.0;
 const MAX_PEAK_MIB: f64 = 60.0;
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let rounds = match arguments.iter().position(|argument| argument == "--rounds") {
-        Some(at) => arguments.get(at + 1).and_then(|rounds| rounds.parse().ok()).context("--rounds wants a number")?,
-        None => DEFAULT_ROUNDS,
-    };
-    let gate = arguments.iter().any(|argument| argument == "--gate");
+    let (mut rounds, mut gate, mut json) = (DEFAULT_ROUNDS, false, false);
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--rounds" => {
+                let number = rest.next().and_then(|rounds| rounds.parse().ok()).filter(|rounds| *rounds > 0);
+                rounds = number.context("--rounds wants a number above 0")?;
+            }
+            "--gate" => gate = true,
+            "--json" => json = true,
+            unknown => bail!("no option '{unknown}'; there is --rounds N, --gate, --json"),
+        }
+    }
     let toolchain = Toolchain::prepare();
     let sdk = toolchain.get("ILINST_SDK")?;
     sh(Command::new("cargo").args(["build", "--quiet", "--release", "--package", "ilinst", "--package", "xtask"]))?;
     let scratch = target().join("bench");
     fs::create_dir_all(&scratch)?;
-    println!(
-        "{:<34} {:>10} {:>22} {:>22} {:>7} {:>9} {:>9}",
-        "file", "MiB", "floor ms", "ilinst ms", "ratio", "peak MiB", "out MiB"
-    );
-    let mut passed = true;
-    for (number, file) in
-        ["Roslyn/bincore/Microsoft.CodeAnalysis.CSharp.dll", "FSharp/FSharp.Compiler.Private.dll"].into_iter().enumerate()
-    {
-        let result = measure(&sdk.join(file), &scratch, rounds)?;
-        let is_within = number > 0 || (result.ratio() <= MAX_RATIO && result.peak_mib <= MAX_PEAK_MIB);
-        passed &= is_within;
-        result.print(if number > 0 {
-            ""
-        } else if is_within {
-            "within"
-        } else {
-            "past"
-        });
+    let results = FILES.iter().map(|file| measure(&sdk.join(file), &scratch, rounds)).collect::<Result<Vec<_>>>()?;
+    let within = results.first().is_some_and(|first| first.ratio() <= MAX_RATIO && first.peak_mib <= MAX_PEAK_MIB);
+    if json {
+        let files: Vec<_> = results.iter().map(Measurement::json).collect();
+        println!("{{\"rounds\":{rounds},\"within_limits\":{within},\"files\":[{}]}}", files.join(","));
+    } else {
+        let [file, mib, floor, ilinst] = ["file", "MiB", "floor ms", "ilinst ms"];
+        println!("{file:<34} {mib:>10} {floor:>22} {ilinst:>22} {:>7} {:>9} {:>9}", "ratio", "peak MiB", "out MiB");
+        results.iter().for_each(Measurement::print);
+        let verdict = if within { "within" } else { "past" };
+        println!("medians (min-max) of {rounds} rounds, taken in turn");
+        println!("the first is {verdict} its limits: {MAX_RATIO}x the floor, {MAX_PEAK_MIB} MiB");
     }
-    println!(
-        "limits on the first: {MAX_RATIO}x the floor, {MAX_PEAK_MIB} MiB; medians (min-max) of {rounds} rounds, taken in turn"
-    );
-    if gate && !passed {
+    if gate && !within {
         bail!("past the limits");
     }
     Ok(())
@@ -72,21 +74,46 @@ impl Measurement {
         median(&self.ilinst) / median(&self.floor)
     }
 
-    fn print(&self, verdict: &str) {
+    fn name(&self) -> String {
+        self.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    fn input_mib(&self) -> f64 {
+        fs::metadata(&self.file).map_or(0.0, |metadata| metadata.len() as f64) / MIB
+    }
+
+    fn print(&self) {
         let times = |times: &[f64]| {
-            let (least, most) = times.iter().fold((f64::MAX, 0.0_f64), |(least, most), time| (least.min(*time), most.max(*time)));
+            let (least, most) = range(times);
             format!("{:.1} ({least:.1}-{most:.1})", median(times))
         };
         println!(
-            "{:<34} {:>10.1} {:>22} {:>22} {:>7.2} {:>9.1} {:>9.1} {verdict}",
-            self.file.file_name().unwrap_or_default().to_string_lossy(),
-            fs::metadata(&self.file).map_or(0.0, |metadata| metadata.len() as f64) / 1_048_576.0,
+            "{:<34} {:>10.1} {:>22} {:>22} {:>7.2} {:>9.1} {:>9.1}",
+            self.name(),
+            self.input_mib(),
             times(&self.floor),
             times(&self.ilinst),
             self.ratio(),
             self.peak_mib,
             self.output_mib
         );
+    }
+
+    fn json(&self) -> String {
+        let times = |times: &[f64]| {
+            let (least, most) = range(times);
+            format!("{{\"median\":{:.3},\"min\":{least:.3},\"max\":{most:.3}}}", median(times))
+        };
+        format!(
+            "{{\"file\":\"{}\",\"input_mib\":{:.3},\"floor_ms\":{},\"ilinst_ms\":{},\"ratio\":{:.3},\"peak_mib\":{:.3},\"output_mib\":{:.3}}}",
+            self.name(),
+            self.input_mib(),
+            times(&self.floor),
+            times(&self.ilinst),
+            self.ratio(),
+            self.peak_mib,
+            self.output_mib
+        )
     }
 }
 
@@ -117,7 +144,7 @@ fn measure(file: &Path, scratch: &Path, rounds: usize) -> Result<Measurement> {
             result.ilinst.push(ilinst);
         }
     }
-    result.output_mib = fs::metadata(&woven)?.len() as f64 / 1_048_576.0;
+    result.output_mib = fs::metadata(&woven)?.len() as f64 / MIB;
     result.peak_mib = peak_mib(instrument())?;
     Ok(result)
 }
@@ -145,6 +172,10 @@ fn peak_mib(mut command: Command) -> Result<f64> {
         peak = peak.max(kib / 1024.0);
     }
     Ok(peak)
+}
+
+fn range(times: &[f64]) -> (f64, f64) {
+    times.iter().fold((f64::MAX, 0.0), |(least, most): (f64, f64), time| (least.min(*time), most.max(*time)))
 }
 
 fn median(times: &[f64]) -> f64 {

@@ -19,9 +19,9 @@ type Task = (&'static str, fn(&[String]) -> Result<()>, &'static str);
 const TASKS: &[Task] = &[
     ("toolchain", toolchain::run, "find or fetch the runtimes and compilers that the tests use"),
     ("test", test::run, "everything CI checks: format, lints, docs, tests on every runtime found; name steps to run only those"),
-    ("samples", samples::run, "build the samples; --check compares them with what is committed"),
+    ("samples", samples::run, "build the samples and say which changed; --check only compares them with what is committed"),
     ("tracker", tracker::run, "build the tracker; --check compares it with what is committed"),
-    ("bench", bench::run, "time `ilinst instrument` against a plain copy; --rounds N, --gate to fail past the limits"),
+    ("bench", bench::run, "time `ilinst instrument` against a plain copy; --rounds N, --json, --gate to fail past the limits"),
 ];
 
 fn main() -> ExitCode {
@@ -52,6 +52,15 @@ fn usage() -> ExitCode {
         eprintln!("  {name:<10} {help}");
     }
     ExitCode::from(2)
+}
+
+/// A mistyped option is an error, and never the default.
+fn only(arguments: &[String], known: &[&str]) -> Result<()> {
+    match arguments.iter().find(|argument| !known.contains(&argument.as_str())) {
+        Some(unknown) if known.is_empty() => bail!("no option is known here, '{unknown}' neither"),
+        Some(unknown) => bail!("no option '{unknown}'; there is {}", known.join(", ")),
+        None => Ok(()),
+    }
 }
 
 /// The repository's root.

