@@ -12,6 +12,7 @@ namespace Ilinst
         /// <summary>Chunks asked of the system at a time.</summary>
         private const int ChunksPerArena = 16;
         private const int DefaultMaxNodes = 1000 * 1000;
+        private const int NodesPerChunk = (NodeChunk.ChunkSize - NodeChunk.FirstNode) / NodeChunk.NodeSize;
 
         private static readonly object gate = new object();
         private static readonly List<IntPtr> chunks = new List<IntPtr>();
@@ -89,13 +90,16 @@ namespace Ilinst
         public static void WithoutProbes(ThreadStart action)
         {
             bool was = isBusy;
+            CallTree* tree = ProfileInfoTracker.tree;
             isBusy = true;
+            ProfileInfoTracker.tree = null;
             try
             {
                 action();
             }
             finally
             {
+                ProfileInfoTracker.tree = tree;
                 isBusy = was;
             }
         }
@@ -158,7 +162,8 @@ namespace Ilinst
         /// <summary>Gives a tree one more chunk, unless it would pass the limit on nodes.</summary>
         private static bool Extend(CallTree* tree)
         {
-            if (isBusy)
+            // Asked without the lock first: once the limit is reached, every call on a new path comes by here.
+            if (isBusy || nodesLeft < NodesPerChunk)
             {
                 return false;
             }
@@ -167,12 +172,12 @@ namespace Ilinst
             {
                 lock (gate)
                 {
-                    nodesLeft -= (NodeChunk.ChunkSize - NodeChunk.FirstNode) / NodeChunk.NodeSize;
-                    if (nodesLeft < 0)
+                    if (nodesLeft < NodesPerChunk)
                     {
                         return false;
                     }
                     NodeChunk* chunk = NewChunk();
+                    nodesLeft -= NodesPerChunk;
                     chunk->Tree = (long)tree;
                     chunk->TreeNumber = ((NodeChunk*)((byte*)tree - NodeChunk.HeaderSize))->TreeNumber;
                     Use(tree, chunk);

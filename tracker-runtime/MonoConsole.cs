@@ -1,5 +1,7 @@
 using System;
+using System.IO;
 using System.Reflection;
+using System.Text;
 
 namespace Ilinst
 {
@@ -15,7 +17,12 @@ namespace Ilinst
             {
                 if (Type.GetType("Mono.Runtime") != null && IsOnlyHandler(domain))
                 {
-                    Console.Error.Write("\nUnhandled Exception:\n" + e.ExceptionObject + "\n");
+                    // Like Mono itself, past whatever the program has made of Console.Error.
+                    byte[] text = Encoding.UTF8.GetBytes("\nUnhandled Exception:\n" + e.ExceptionObject + "\n");
+                    using (Stream errors = Console.OpenStandardError())
+                    {
+                        errors.Write(text, 0, text.Length);
+                    }
                 }
             }
             catch (Exception)

@@ -69,12 +69,16 @@ namespace Ilinst
                 return;
             }
             WovenAttribute mark = (WovenAttribute)marks[0];
+            // All that may throw comes before the record: half of one would spoil those behind it.
+            byte[] mvid = module.ModuleVersionId.ToByteArray();
+            string assembly = module.Assembly.FullName;
+            string name = module.ScopeName;
             writer.Write(ModuleRecord);
             writer.Write(mark.ModuleKey);
-            writer.Write(module.ModuleVersionId.ToByteArray());
-            WriteString(writer, module.Assembly.FullName);
-            WriteString(writer, module.ScopeName);
-            WriteString(writer, mark.Tool);
+            writer.Write(mvid);
+            WriteString(writer, assembly);
+            WriteString(writer, name);
+            WriteString(writer, mark.Tool == null ? "" : mark.Tool);
             foreach (long id in methodIds)
             {
                 // The key's highest bits are the id's: an id may be negative.

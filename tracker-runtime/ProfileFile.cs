@@ -1,6 +1,7 @@
 using System;
 using System.Diagnostics;
 using System.IO;
+using System.Reflection;
 using System.Runtime.InteropServices;
 using System.Text;
 
@@ -30,7 +31,15 @@ namespace Ilinst
         {
             startTicks = Stopwatch.GetTimestamp();
             startTime = DateTime.UtcNow;
-            startFolder = Directory.GetCurrentDirectory();
+            try
+            {
+                startFolder = Directory.GetCurrentDirectory();
+            }
+            catch (Exception)
+            {
+                // It was deleted, or may not be seen: a full path in the settings still is one.
+                startFolder = "";
+            }
             AppDomain domain = AppDomain.CurrentDomain;
             domain.UnhandledException += delegate(object sender, UnhandledExceptionEventArgs e)
             {
@@ -124,10 +133,14 @@ namespace Ilinst
 
         private static string RuntimeName()
         {
-            bool isMono = Type.GetType("Mono.Runtime") != null;
+            Type mono = Type.GetType("Mono.Runtime");
+            MethodInfo monoName = mono == null ? null : mono.GetMethod("GetDisplayName", BindingFlags.NonPublic | BindingFlags.Static);
             string core = typeof(object).Assembly.GetName().Name;
-            string kind = isMono ? "Mono" : core == "mscorlib" ? ".NET Framework" : ".NET";
-            return kind + " " + Environment.Version + ", " + Environment.OSVersion.Platform;
+            // Mono's Environment.Version is that of the .NET Framework it stands in for.
+            string name = monoName != null
+                ? "Mono " + monoName.Invoke(null, null)
+                : (core == "mscorlib" ? ".NET Framework " : ".NET ") + Environment.Version;
+            return name + ", " + Environment.OSVersion.Platform;
         }
 
         /// <summary>The part of a chunk that is in use; other threads may go on meanwhile.</summary>

@@ -9,8 +9,9 @@ namespace Ilinst
     /// </summary>
     public static unsafe class ProfileInfoTracker
     {
+        /// <summary>This thread's tree; none before its first probe, and while the tracker itself is at work.</summary>
         [ThreadStatic]
-        private static CallTree* tree;
+        internal static CallTree* tree;
 
         /// <summary>Called when a method is entered.</summary>
         /// <param name="methodId">Which one: the key of its module (40 bits), then its row in MethodDef (24 bits).</param>
@@ -37,9 +38,10 @@ namespace Ilinst
                     return IntPtr.Zero;
                 }
             }
-            tree->Current = (long)node;
-            node->Calls++;
+            // Current comes last: a profile written by another thread just now must find the start of a call it shows.
             node->Start = Stopwatch.GetTimestamp();
+            node->Calls++;
+            tree->Current = (long)node;
             return (IntPtr)node;
         }
 

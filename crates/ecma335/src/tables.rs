@@ -321,31 +321,45 @@ fn encode_table<'a>(tables: &Tables<'a>, table: Table, appended: &AppendedRows, 
     if added.is_empty() && same_widths {
         return Cow::Borrowed(tables.bytes(table));
     }
-    let mut out = Vec::with_capacity(widths.row_size(table) * (tables.count(table) as usize + added.len() / columns));
-    let keys = sort_columns(table);
-    if keys.is_empty() || added.is_empty() || !tables.is_sorted(table) {
-        if same_widths {
-            out.extend_from_slice(tables.bytes(table));
-        } else {
-            for rid in 1..=tables.count(table) {
-                widths.put_row(table, tables.cells(table, rid).unwrap_or_default(), &mut out);
-            }
-        }
-        for row in added.chunks_exact(columns) {
-            widths.put_row(table, row.iter().copied(), &mut out);
-        }
+    let row_size = widths.row_size(table);
+    let mut out = Vec::with_capacity(row_size * (tables.count(table) as usize + added.len() / columns));
+    if same_widths {
+        out.extend_from_slice(tables.bytes(table));
     } else {
-        let mut rows: Vec<Vec<u32>> = (1..=tables.count(table)).filter_map(|rid| tables.cells(table, rid)).collect();
-        for row in added.chunks_exact(columns) {
-            let key = |row: &[u32]| keys.iter().filter_map(|key| row.get(*key).copied()).collect::<Vec<u32>>();
-            let new_key = key(row);
-            rows.insert(rows.partition_point(|old| key(old) <= new_key), row.to_vec());
+        for rid in 1..=tables.count(table) {
+            widths.put_row(table, tables.cells(table, rid).unwrap_or_default(), &mut out);
         }
-        for row in rows {
-            widths.put_row(table, row, &mut out);
+    }
+    let keys = if tables.is_sorted(table) { sort_columns(table) } else { Vec::new() };
+    for row in added.chunks_exact(columns) {
+        let end = out.len();
+        widths.put_row(table, row.iter().copied(), &mut out);
+        if !keys.is_empty() {
+            // Into its place: behind all rows whose key is not greater.
+            let place =
+                row_size * upper_bound(&out[..end], row_size, |bytes| key(bytes, widths.columns(table), &keys), row, &keys);
+            out[place..].rotate_right(row_size);
         }
     }
     Cow::Owned(out)
+}
+
+/// How many rows have a key that is not greater than that of `row`.
+fn upper_bound(rows: &[u8], row_size: usize, key: impl Fn(&[u8]) -> Vec<u32>, row: &[u32], keys: &[usize]) -> usize {
+    let wanted: Vec<u32> = keys.iter().filter_map(|key| row.get(*key).copied()).collect();
+    let (mut low, mut high) = (0, rows.len() / row_size.max(1));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let bytes = rows.get(middle * row_size..).unwrap_or_default();
+        if key(bytes) <= wanted { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+/// The cells of a row that its table is sorted by.
+fn key(mut row: &[u8], widths: &[u8], keys: &[usize]) -> Vec<u32> {
+    let cells: Vec<u32> = widths.iter().map(|width| take(&mut row, *width)).collect();
+    keys.iter().filter_map(|key| cells.get(*key).copied()).collect()
 }
 
 /// The positions of the columns that a table is sorted by.

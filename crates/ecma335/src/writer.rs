@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn the_checksum_does_not_depend_on_how_the_file_is_cut() {
-        let bytes: Vec<u8> = (0..1001_u32).map(|number| (number * 7919 >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..1001_u32).map(|number| ((number * 7919) >> 3) as u8).collect();
         let whole = checksum(std::iter::once(&bytes[..]));
         for cut in [1, 2, 3, 500, 999] {
             assert_eq!(checksum([&bytes[..cut], &bytes[cut..]].into_iter()), whole, "cut at {cut}");

@@ -301,10 +301,16 @@ fn process_file(job: &Job, shared: &Shared<'_>, threads: usize, outputs: &mut Ou
         tool: concat!("ilinst ", env!("CARGO_PKG_VERSION")),
         options: shared.options,
     };
-    let woven = weave::weave(&image, &metadata, plan, &how).map_err(in_file)?;
+    // Reading, planning and putting together keep one processor busy: the other can hash the input meanwhile.
+    let (woven, identity) = std::thread::scope(|scope| {
+        let hash = || FileIdentity::of(file_name(&job.input), std::iter::once(&input[..]));
+        let identity = (!shared.opts.dry_run).then(|| scope.spawn(hash));
+        (weave::weave(&image, &metadata, plan, &how), identity.map(join))
+    });
+    let woven = woven.map_err(in_file)?;
     let bytes = (size, woven.file.len() as u64);
-    if !shared.opts.dry_run {
-        write_woven(job, shared, &input, &metadata, &woven, outputs)?;
+    if let Some(identity) = identity {
+        write_woven(job, shared, identity, &metadata, &woven, outputs)?;
         if job.named {
             copy_companions(&job.input, &job.output, outputs)?;
         }
@@ -328,22 +334,20 @@ fn has_assembly_name(path: &Path) -> bool {
 fn write_woven(
     job: &Job,
     shared: &Shared<'_>,
-    input: &Input,
+    input: FileIdentity,
     metadata: &Metadata<'_>,
     woven: &Woven<'_>,
     outputs: &mut Outputs,
 ) -> anyhow::Result<()> {
-    let file_name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut manifest_path = job.output.as_os_str().to_owned();
     manifest_path.push(".ilinst.json");
     let (manifest, lines) = std::thread::scope(|scope| -> anyhow::Result<_> {
         let lines = scope.spawn(|| MethodLines { module_key: woven.module_key, methods: &woven.methods }.to_json(metadata));
-        let input = scope.spawn(|| FileIdentity::of(file_name(&job.input), std::iter::once(&input[..])));
         let output = scope.spawn(|| FileIdentity::of(file_name(&job.output), woven.file.iter()));
         outputs.write(&job.output, |file| woven.file.write_to(file))?;
         let manifest = Manifest {
             options: shared.options,
-            input: join(input),
+            input,
             output: join(output),
             module_key: woven.module_key,
             mvid: woven.mvid,
@@ -352,6 +356,10 @@ fn write_woven(
         Ok((manifest, join(lines)?))
     })?;
     outputs.write(Path::new(&manifest_path), |file| manifest.write(metadata, &lines, file).map_err(std::io::Error::other))
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// What a thread came to; if it panicked, so do we.
