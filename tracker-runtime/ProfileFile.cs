@@ -136,9 +136,9 @@ namespace Ilinst
             Type mono = Type.GetType("Mono.Runtime");
             MethodInfo monoName = mono == null ? null : mono.GetMethod("GetDisplayName", BindingFlags.NonPublic | BindingFlags.Static);
             string core = typeof(object).Assembly.GetName().Name;
-            // Mono's Environment.Version is that of the .NET Framework it stands in for.
+            // Mono's Environment.Version is that of the .NET Framework it stands in for; its own is "6.8.0.105 (Debian ...)".
             string name = monoName != null
-                ? "Mono " + monoName.Invoke(null, null)
+                ? "Mono " + ((string)monoName.Invoke(null, null)).Split(' ')[0]
                 : (core == "mscorlib" ? ".NET Framework " : ".NET ") + Environment.Version;
             return name + ", " + Environment.OSVersion.Platform;
         }

@@ -107,26 +107,26 @@ impl MethodLines<'_> {
     }
 
     fn put_method(&self, out: &mut Vec<u8>, rid: u32, type_name: &str, name: &str, outcome: &Result<Shape, Reason>) {
-        put(out, &[b"\n      { \"token\": \"0x"]);
+        put(out, &[b"\n      {\"token\":\"0x"]);
         put_hex(out, Token::new(Table::MethodDef, rid).0.into(), 8);
-        put(out, &[b"\", \"id\": \""]);
+        put(out, &[b"\",\"id\":\""]);
         put_hex(out, profile::method_id(self.module_key, rid), 16);
-        put(out, &[b"\", \"name\": "]);
+        put(out, &[b"\",\"name\":"]);
         put_quoted(out, name);
         if let Some(source) = profile::source_name(type_name, name) {
-            put(out, &[b", \"source\": "]);
+            put(out, &[b",\"source\":"]);
             put_quoted(out, &source.to_string());
         }
         match outcome {
-            Ok(Shape::Finally) => put(out, &[b", \"decision\": \"woven\", \"leave\": \"finally\" }"]),
-            Ok(Shape::Return) => put(out, &[b", \"decision\": \"woven\", \"leave\": \"return\" }"]),
+            Ok(Shape::Finally) => put(out, &[b",\"decision\":\"woven\",\"leave\":\"finally\"}"]),
+            Ok(Shape::Return) => put(out, &[b",\"decision\":\"woven\",\"leave\":\"return\"}"]),
             Err(reason) => {
-                put(out, &[b", \"decision\": \"left-alone\", \"reason\": \"", reason.code().as_bytes(), b"\""]);
+                put(out, &[b",\"decision\":\"left-alone\",\"reason\":\"", reason.code().as_bytes(), b"\""]);
                 if !reason.is_expected() {
-                    put(out, &[b", \"detail\": "]);
+                    put(out, &[b",\"detail\":"]);
                     put_quoted(out, &reason.to_string());
                 }
-                put(out, &[b" }"]);
+                put(out, &[b"}"]);
             }
         }
     }

@@ -1,5 +1,7 @@
 //! The file: a header of 4 KiB, then chunks as they were in the program's memory (docs/profile-format.md).
 
+use std::collections::HashMap;
+
 use byteorder::{ByteOrder, LE};
 use indexmap::IndexMap;
 
@@ -220,7 +222,7 @@ impl Profile {
         let mut chunks = Vec::new();
         reader.position = header_size;
         profile.damage = profile.read_chunks(reader, &mut chunks).err();
-        profile.trees = join_trees(&chunks, profile.end_ticks);
+        profile.trees = join_trees(&chunks, profile.start_ticks, profile.end_ticks);
         Ok(profile)
     }
 
@@ -235,6 +237,9 @@ impl Profile {
     }
 
     fn read_chunks(&mut self, mut reader: Reader<'_>, chunks: &mut Vec<NodeChunk>) -> Result<(), Error> {
+        if reader.position > reader.bytes.len() {
+            return Err(Error::Damaged { what: "the file ends here", offset: reader.bytes.len() });
+        }
         while reader.position < reader.bytes.len() {
             let offset = reader.position;
             let kind = reader.u32()?;
@@ -293,72 +298,57 @@ fn read_nodes(mut reader: Reader<'_>) -> Result<NodeChunk, Error> {
     let current = (tree == address.wrapping_add(CHUNK_HEADER as u64)).then_some(current);
     let mut nodes = Vec::new();
     for node in reader.bytes.get(FIRST_NODE..used).unwrap_or_default().chunks_exact(NODE_SIZE) {
-        let field = |index: usize| LE::read_u64(&node[index * 8..]);
-        nodes.push(RawNode {
-            method_id: field(0),
-            caller: field(3),
-            start: field(4) as i64,
-            total: field(5) as i64,
-            calls: field(6),
-            leaves: field(7),
-        });
+        let mut fields = [0; NODE_SIZE / 8];
+        LE::read_u64_into(node, &mut fields);
+        let [method_id, _callees, _next, caller, start, total, calls, leaves] = fields;
+        nodes.push(RawNode { method_id, caller, start: start as i64, total: total as i64, calls, leaves });
     }
     Ok(NodeChunk { address, tree, current, nodes })
 }
 
 /// Turns the addresses that nodes name each other by into numbers, a tree for each thread. Only the way up, to the
 /// caller, is followed: the lists of callees may have been in the middle of a change.
-fn join_trees(chunks: &[NodeChunk], end_ticks: i64) -> Vec<CallTree> {
-    let mut trees: IndexMap<u64, CallTree> = IndexMap::new();
-    let mut places: IndexMap<u64, (u64, usize)> = IndexMap::new();
+fn join_trees(chunks: &[NodeChunk], start_ticks: i64, end_ticks: i64) -> Vec<CallTree> {
+    let mut trees: IndexMap<u64, (CallTree, Vec<RawNode>)> = IndexMap::new();
+    let mut places: HashMap<(u64, u64), usize> = HashMap::new();
     for chunk in chunks {
-        let tree = trees.entry(chunk.tree).or_default();
-        for (index, node) in chunk.nodes.iter().enumerate() {
-            places.insert(chunk.address.wrapping_add((FIRST_NODE + index * NODE_SIZE) as u64), (chunk.tree, tree.nodes.len()));
+        let (tree, raw) = trees.entry(chunk.tree).or_default();
+        let mut address = chunk.address.wrapping_add(FIRST_NODE as u64);
+        for node in &chunk.nodes {
+            places.insert((chunk.tree, address), tree.nodes.len());
             tree.nodes.push(Node {
                 method_id: node.method_id,
-                caller: None,
+                // A caller is always older than its callee: anything else is damage, and would make a ring.
+                caller: places.get(&(chunk.tree, node.caller)).copied().filter(|caller| *caller < tree.nodes.len()),
                 calls: node.calls,
                 leaves: node.leaves,
+                open: 0,
                 total: node.total.max(0) as u64,
             });
+            raw.push(*node);
+            address = address.wrapping_add(NODE_SIZE as u64);
         }
     }
     for chunk in chunks {
-        for (index, node) in chunk.nodes.iter().enumerate() {
-            let address = chunk.address.wrapping_add((FIRST_NODE + index * NODE_SIZE) as u64);
-            let (Some((own_tree, own)), Some((tree, caller))) = (places.get(&address), places.get(&node.caller)) else {
-                continue;
-            };
-            // A caller is always older than its callee: anything else is damage, and would make a ring.
-            if own_tree == tree && caller < own {
-                trees[own_tree].nodes[*own].caller = Some(*caller);
-            }
-        }
+        let Some((tree, raw)) = trees.get_mut(&chunk.tree) else { continue };
+        let current = chunk.current.and_then(|address| places.get(&(chunk.tree, address)).copied());
+        close_open_calls(tree, raw, current, start_ticks, end_ticks);
     }
-    // What was running when the file was written is still open: its time goes on to the end.
-    let raw: IndexMap<u64, RawNode> = chunks
-        .iter()
-        .flat_map(|chunk| {
-            chunk
-                .nodes
-                .iter()
-                .enumerate()
-                .map(|(index, node)| (chunk.address.wrapping_add((FIRST_NODE + index * NODE_SIZE) as u64), *node))
-        })
-        .collect();
-    for chunk in chunks {
-        let mut address = chunk.current;
-        // No path is longer than the number of nodes.
-        for _ in 0..raw.len() {
-            let Some((at, node)) = address.and_then(|address| Some((address, raw.get(&address)?))) else { break };
-            if let (true, Some((tree, own))) = (node.method_id != 0, places.get(&at)) {
-                let open = &mut trees[tree].nodes[*own];
-                open.total += end_ticks.saturating_sub(node.start).max(0) as u64;
-                trees[tree].open.push(*own);
-            }
-            address = Some(node.caller);
+    trees.into_values().map(|(tree, _)| tree).collect()
+}
+
+/// What was running when the file was written goes on to the end: the current node and its callers.
+fn close_open_calls(tree: &mut CallTree, raw: &[RawNode], current: Option<usize>, start_ticks: i64, end_ticks: i64) {
+    let start_of = |index: usize| raw.get(index).map_or(start_ticks, |node| node.start);
+    let mut next = current;
+    while let Some((index, node)) = next.and_then(|index| Some((index, tree.nodes.get_mut(index)?))) {
+        // As many leaves as calls: it was just about to hand back to its caller.
+        if node.method_id != 0 && node.calls > node.leaves {
+            // A call starts no earlier than its caller's: what says so was in the middle of a change.
+            let start = start_of(index).max(node.caller.map_or(start_ticks, start_of));
+            node.open += 1;
+            node.total = node.total.saturating_add(end_ticks.saturating_sub(start).max(0) as u64);
         }
+        next = node.caller;
     }
-    trees.into_values().collect()
 }

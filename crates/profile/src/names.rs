@@ -9,8 +9,8 @@ pub struct SourceName {
     pub type_name: String,
     /// The method it was written in.
     pub method: String,
-    /// What of that method it is.
-    pub part: Part,
+    /// What of that method it is; of each part, the next is a part.
+    pub parts: Vec<Part>,
 }
 
 /// What the compiler made of a part of a method.
@@ -26,57 +26,46 @@ pub enum Part {
 
 impl fmt::Display for SourceName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { type_name, method, part } = self;
-        match part {
-            Part::StateMachine => write!(f, "{type_name}::{method} [steps]"),
-            Part::Lambda => write!(f, "{type_name}::{method} [lambda]"),
-            Part::LocalFunction(name) => write!(f, "{type_name}::{method}.{name}"),
-        }
+        write!(f, "{}::{}", self.type_name, self.method)?;
+        self.parts.iter().try_for_each(|part| match part {
+            Part::StateMachine => write!(f, " [steps]"),
+            Part::Lambda => write!(f, " [lambda]"),
+            Part::LocalFunction(name) => write!(f, ".{name}"),
+        })
     }
 }
 
 /// The source name of what a compiler made; none for what a person wrote under this very name.
 pub fn source_name(type_name: &str, method: &str) -> Option<SourceName> {
-    // Types made by the compiler nest in the person's type: closures (<>c), state machines (<Load>d__5).
-    let own_type = type_name.split("/<").next().unwrap_or(type_name).to_owned();
-    if let Some((inner, suffix)) = split_made_name(method) {
-        let (inner, part) = match suffix.chars().next()? {
-            'b' => (inner, Part::Lambda),
-            'g' => {
-                let name = suffix.trim_start_matches("g__").split('|').next()?;
-                (inner, Part::LocalFunction(name.to_owned()))
-            }
-            _ => return None,
-        };
-        return Some(SourceName { type_name: own_type, method: innermost(inner).to_owned(), part });
-    }
     let machine = type_name.rsplit('/').next()?;
-    let (inner, suffix) = split_made_name(machine)?;
-    if !suffix.starts_with('d') {
+    // Of a state machine only the steps are the person's code; the rest is the compiler's own.
+    let made = if method == "MoveNext" { machine } else { method };
+    let (written, parts) = resolve(made)?;
+    if (method == "MoveNext") != matches!(parts.last()?, Part::StateMachine) {
         return None;
     }
-    // Only the steps are the person's code; the rest of a state machine is the compiler's own.
-    (method == "MoveNext").then(|| SourceName {
-        type_name: own_type,
-        method: innermost(inner).to_owned(),
-        part: Part::StateMachine,
-    })
+    // Types made by the compiler nest in the person's type: closures (<>c), state machines (<Load>d__5).
+    let own_type = type_name.split("/<").next().unwrap_or(type_name);
+    Some(SourceName { type_name: own_type.to_owned(), method: written.to_owned(), parts })
 }
 
-/// `<inner>suffix` in its two parts; the inner name may hold such names itself.
-fn split_made_name(name: &str) -> Option<(&str, &str)> {
-    let rest = name.strip_prefix('<')?;
-    let end = rest.rfind('>')?;
-    let (inner, suffix) = (rest.get(..end)?, rest.get(end + 1..)?);
-    (!inner.is_empty() && suffix.contains("__")).then_some((inner, suffix))
-}
-
-/// The person's name in a name made of a made name: a lambda's async steps are `<<Run>b__0_0>d`.
-fn innermost(mut name: &str) -> &str {
-    while let Some((inner, _)) = name.strip_prefix('<').and_then(|rest| rest.rsplit_once('>')) {
-        name = inner;
-    }
-    name
+/// `<method>suffix` as the method and its parts. The method may be such a name itself, as in an async lambda's steps,
+/// `<<Run>b__0_0>d`.
+fn resolve(made: &str) -> Option<(&str, Vec<Part>)> {
+    let (inner, suffix) = made.strip_prefix('<')?.rsplit_once('>')?;
+    let part = match suffix.split_once("__") {
+        Some(("b", _)) => Part::Lambda,
+        Some(("g", rest)) => Part::LocalFunction(rest.split('|').next()?.to_owned()),
+        Some(("d", _)) => Part::StateMachine,
+        // In another made name there is no number.
+        None if suffix == "d" => Part::StateMachine,
+        _ => return None,
+    };
+    // `<Main>$` holds a program's top-level statements.
+    let written = inner.strip_prefix('<').and_then(|rest| rest.strip_suffix(">$")).unwrap_or(inner);
+    let (written, mut parts) = resolve(written).unwrap_or((written, Vec::new()));
+    parts.push(part);
+    (!written.is_empty()).then_some((written, parts))
 }
 
 #[cfg(test)]
@@ -92,8 +81,14 @@ mod tests {
             ("Shop.Order/<>c__DisplayClass4_0", "<Total>b__1", "Shop.Order::Total [lambda]"),
             ("Shop.Order", "<Run>g__Local|0_0", "Shop.Order::Run.Local"),
             ("Program/<<Main>$>d__0", "MoveNext", "Program::Main [steps]"),
-            ("Shop.Order/<>c/<<Run>b__0_0>d", "MoveNext", ""),
-            ("Shop.Order/<>c/<<Run>b__0_0>d__1", "MoveNext", "Shop.Order::Run [steps]"),
+            ("Shop.Order/<>c/<<Run>b__0_0>d", "MoveNext", "Shop.Order::Run [lambda] [steps]"),
+            ("Shop.Order/<>c__7`1/<<Run>b__7_0>d", "MoveNext", "Shop.Order::Run [lambda] [steps]"),
+            ("Shop.Order/<<Run>g__Local|0_1>d", "MoveNext", "Shop.Order::Run.Local [steps]"),
+            ("Program", "<<Main>$>g__Local|0_0", "Program::Main.Local"),
+            ("Shop.Order/<>c", "<.ctor>b__4_0", "Shop.Order::.ctor [lambda]"),
+            ("Shop.Order/<Load>d__5", "<>m__Finally1", ""),
+            ("Shop.Order/Lines", "MoveNext", ""),
+            ("Shop.Order", "<>d", ""),
             ("Shop.Order/<Load>d__5", "SetStateMachine", ""),
             ("Shop.Order", "Total", ""),
             ("Shop.Order", "<Clone>$", ""),

@@ -4,7 +4,7 @@
 use ecma335::{
     MethodBody, OpCode,
     body::{Clause, ClauseKind},
-    opcode::{OpCodeInfo, Operand},
+    opcode::{Flow, OpCodeInfo, Operand},
 };
 
 use crate::effects::Effects;
@@ -54,36 +54,24 @@ impl Checker {
         }
         while let Some(start) = self.work.pop() {
             let mut index = start as usize;
+            let mut depth = self.depths[index];
             loop {
                 let step = self.instructions[index];
-                let (depth, peak) = self.step(step, self.depths[index], effects, returns)?;
+                let (behind, peak) = step_over(step, depth, effects, returns)?;
                 deepest = deepest.max(peak);
-                match step.info.operand {
-                    Operand::Branch | Operand::BranchS => {
-                        let depth = if matches!(step.info.opcode, OpCode::Leave | OpCode::LeaveS) { 0 } else { depth };
-                        self.reach(step.operand, depth, step.offset)?;
+                depth = behind;
+                if step.info.flow != Flow::Next {
+                    self.follow(step, depth)?;
+                    if !step.info.flow.falls_through() {
+                        break;
                     }
-                    Operand::Switch => {
-                        let count = self.switch_targets[step.operand as usize];
-                        for number in 1..=count {
-                            let target = self.switch_targets[(step.operand + number) as usize];
-                            self.reach(target, depth, step.offset)?;
-                        }
-                    }
-                    _ => {}
-                }
-                if !step.info.flow.falls_through() {
-                    break;
                 }
                 index += 1;
-                match self.depths.get(index).copied() {
+                match self.depths.get_mut(index) {
+                    Some(place) if *place == UNKNOWN => *place = depth,
+                    Some(place) if *place == depth => break,
+                    Some(place) => return Err(two_depths(self.instructions[index].offset, *place, depth)),
                     None => return Err(format!("IL_{:04x}: control runs off the end", step.offset)),
-                    Some(UNKNOWN) => self.depths[index] = depth,
-                    Some(known) if known == depth => break,
-                    Some(known) => {
-                        let offset = self.instructions[index].offset;
-                        return Err(format!("IL_{offset:04x}: the stack is {known} or {depth} deep"));
-                    }
                 }
             }
         }
@@ -115,6 +103,22 @@ impl Checker {
         Ok(())
     }
 
+    /// Goes to the targets of a branch or switch.
+    fn follow(&mut self, step: Step, depth: i32) -> Result<(), String> {
+        match step.info.operand {
+            Operand::Branch | Operand::BranchS => {
+                let depth = if matches!(step.info.opcode, OpCode::Leave | OpCode::LeaveS) { 0 } else { depth };
+                self.reach(step.operand, depth, step.offset)
+            }
+            Operand::Switch => {
+                let first = step.operand as usize + 1;
+                let count = self.switch_targets[step.operand as usize] as usize;
+                (first..first + count).try_for_each(|number| self.reach(self.switch_targets[number], depth, step.offset))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Notes that control comes to an offset with this depth.
     fn reach(&mut self, target: u32, depth: i32, from: u32) -> Result<(), String> {
         let index = self.by_offset.get(target as usize).copied().unwrap_or(0) as usize;
@@ -128,35 +132,8 @@ impl Checker {
                 Ok(())
             }
             known if known == depth => Ok(()),
-            known => Err(format!("IL_{target:04x}: the stack is {known} or {depth} deep")),
+            known => Err(two_depths(target, known, depth)),
         }
-    }
-
-    /// The depth behind an instruction, and the most it reached on the way.
-    #[inline]
-    fn step(&self, step: Step, depth: i32, effects: &Effects<'_, '_>, returns: bool) -> Result<(i32, i32), String> {
-        let info = step.info;
-        let (pops, pushes) = if info.pops >= 0 && info.pushes >= 0 {
-            (i32::from(info.pops), i32::from(info.pushes))
-        } else if info.opcode == OpCode::Ret {
-            (i32::from(returns), 0)
-        } else {
-            let token = ecma335::Token(step.operand);
-            let effect = effects
-                .of(token)
-                .ok_or_else(|| format!("IL_{:04x}: {} of {token}, which cannot be called", step.offset, info.name))?;
-            let params = effect.params as i32;
-            match info.opcode {
-                OpCode::Newobj => (params, 1),
-                OpCode::Calli => (params + i32::from(effect.has_this) + 1, i32::from(effect.returns)),
-                _ => (params + i32::from(effect.has_this), i32::from(effect.returns)),
-            }
-        };
-        let left = depth - pops;
-        if left < 0 {
-            return Err(format!("IL_{:04x}: {} takes {pops} off a stack of {depth}", step.offset, info.name));
-        }
-        Ok((left + pushes, depth.max(left + pushes)))
     }
 
     /// Clauses lead to instructions, and any two of their blocks are apart or one in the other; inner ones come first.
@@ -183,6 +160,38 @@ impl Checker {
         }
         Ok(())
     }
+}
+
+/// The depth behind an instruction, and the most it reached on the way.
+#[inline]
+fn step_over(step: Step, depth: i32, effects: &Effects<'_, '_>, returns: bool) -> Result<(i32, i32), String> {
+    let info = step.info;
+    let (pops, pushes) = if info.pops >= 0 && info.pushes >= 0 {
+        (i32::from(info.pops), i32::from(info.pushes))
+    } else if info.opcode == OpCode::Ret {
+        (i32::from(returns), 0)
+    } else {
+        let token = ecma335::Token(step.operand);
+        let effect = effects
+            .of(token)
+            .ok_or_else(|| format!("IL_{:04x}: {} of {token}, which cannot be called", step.offset, info.name))?;
+        let params = effect.params as i32;
+        match info.opcode {
+            OpCode::Newobj => (params, 1),
+            OpCode::Calli => (params + i32::from(effect.has_this) + 1, i32::from(effect.returns)),
+            _ => (params + i32::from(effect.has_this), i32::from(effect.returns)),
+        }
+    };
+    let left = depth - pops;
+    if left < 0 {
+        return Err(format!("IL_{:04x}: {} takes {pops} off a stack of {depth}", step.offset, info.name));
+    }
+    Ok((left + pushes, depth.max(left + pushes)))
+}
+
+#[cold]
+fn two_depths(offset: u32, one: i32, other: i32) -> String {
+    format!("IL_{offset:04x}: the stack is {one} or {other} deep")
 }
 
 fn protected(clause: &Clause) -> (u32, u32) {
