@@ -1,15 +1,18 @@
 //! Reports for people: a table of methods, a tree of calls.
 
-use std::fmt::Write;
+use std::{collections::HashMap, fmt::Write};
 
 use indexmap::IndexMap;
 use serde::Serialize;
 
 use crate::{
-    format::{Profile, ROW_BITS},
+    format::{MethodName, Profile, ROW_BITS},
     names::source_name,
     tree::{CallTree, by_method, merge},
 };
+
+/// How many levels of the call tree are indented; deeper ones say their depth instead, since recursion has no end of them.
+const INDENTED_LEVELS: usize = 40;
 
 /// What a table can be sorted by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -95,21 +98,19 @@ impl Profile {
         rows
     }
 
-    /// The names of all methods; where two have the same, their tokens tell them apart.
+    /// The names of all methods; where two have the same, their tokens tell them apart, or else their assemblies.
     fn display_names(&self) -> IndexMap<u64, String> {
-        let mut seen: IndexMap<String, u32> = IndexMap::new();
-        let mut names: IndexMap<u64, String> = IndexMap::new();
-        for (id, name) in &self.methods {
+        let name_of = |(id, name): (&u64, &MethodName)| {
             let source = source_name(&name.type_name, &name.method);
-            let text = source.map_or_else(|| format!("{}::{}", name.type_name, name.method), |source| source.to_string());
-            *seen.entry(text.clone()).or_default() += 1;
-            names.insert(*id, text);
-        }
-        for (id, name) in &mut names {
-            if seen.get(name.as_str()).is_some_and(|count| *count > 1) {
-                let _ = write!(name, " ({})", token(*id));
-            }
-        }
+            (*id, source.map_or_else(|| format!("{}::{}", name.type_name, name.method), |source| source.to_string()))
+        };
+        let mut names = self.methods.iter().map(name_of).collect();
+        tell_apart(&mut names, |id| format!(" ({})", token(id)));
+        tell_apart(&mut names, |id| {
+            let module = self.modules.iter().find(|module| module.key == id >> ROW_BITS);
+            let assembly = module.and_then(|module| module.assembly.split(',').next());
+            format!(" in {}", assembly.map_or_else(|| format!("{:010x}", id >> ROW_BITS), str::to_owned))
+        });
         names
     }
 
@@ -157,6 +158,19 @@ impl Profile {
     }
 }
 
+/// Adds a mark to names that are not alone.
+fn tell_apart(names: &mut IndexMap<u64, String>, mark: impl Fn(u64) -> String) {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for name in names.values() {
+        *counts.entry(name.clone()).or_default() += 1;
+    }
+    for (id, name) in names {
+        if counts.get(name.as_str()).is_some_and(|count| *count > 1) {
+            name.push_str(&mark(*id));
+        }
+    }
+}
+
 /// `0x06000012`
 fn token(id: u64) -> String {
     format!("0x{:08x}", 0x0600_0000 | id & ((1 << ROW_BITS) - 1))
@@ -180,15 +194,16 @@ impl TreePrinter<'_> {
         while let Some((index, depth)) = stack.pop() {
             let (Some(node), Some(own)) = (self.tree.nodes.get(index), self.own.get(index)) else { continue };
             let name = self.names.get(&node.method_id).cloned().unwrap_or_else(|| self.profile.fallback_name(node.method_id));
+            let depth_mark = if depth > INDENTED_LEVELS { format!("[{depth}] ") } else { String::new() };
             let _ = writeln!(
                 text,
-                "{:>7.2} {:>12.3} {:>12.3} {:>12}  {:indent$}{name}",
+                "{:>7.2} {:>12.3} {:>12.3} {:>12}  {:indent$}{depth_mark}{name}",
                 self.percent(node.total),
                 self.profile.milliseconds(node.total),
                 self.profile.milliseconds(*own),
                 node.calls,
                 "",
-                indent = depth * 2
+                indent = depth.min(INDENTED_LEVELS) * 2
             );
             stack.extend(self.sorted_callees(index).into_iter().rev().map(|callee| (callee, depth + 1)));
         }

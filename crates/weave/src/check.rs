@@ -2,16 +2,17 @@
 //! each place and never underflows (III.1.7). Types are not looked at.
 
 use ecma335::{
-    MethodBody, OpCode,
+    MethodBody, OpCode, Token,
     body::{Clause, ClauseKind},
     opcode::{Flow, OpCodeInfo, Operand},
 };
 
-use crate::effects::Effects;
+use crate::{effects::Effects, scan::Scan};
 
 /// Room that is used again from one body to the next.
 #[derive(Default, Debug)]
 pub struct Checker {
+    scan: Scan,
     instructions: Vec<Step>,
     /// By IL offset: the instruction there, plus one.
     by_offset: Vec<u32>,
@@ -37,8 +38,12 @@ impl Checker {
     /// # Errors
     /// What is wrong, and at which offset.
     pub fn check(&mut self, body: &MethodBody<'_>, effects: &Effects<'_, '_>, returns: bool) -> Result<u16, String> {
+        if let Some(depth) = self.scan.run(body, effects, returns) {
+            check_clauses(body, |offset| self.scan.is_place(offset))?;
+            return Ok(depth);
+        }
         self.decode(body)?;
-        self.check_clauses(body)?;
+        check_clauses(body, |offset| self.by_offset.get(offset as usize).is_some_and(|index| *index > 0))?;
         self.depths.clear();
         self.depths.resize(self.instructions.len(), UNKNOWN);
         self.work.clear();
@@ -57,7 +62,8 @@ impl Checker {
             let mut depth = self.depths[index];
             loop {
                 let step = self.instructions[index];
-                let (behind, peak) = step_over(step, depth, effects, returns)?;
+                let token = || Token(step.operand);
+                let (behind, peak) = step_over(step.info, step.offset, token, depth, effects, returns)?;
                 deepest = deepest.max(peak);
                 depth = behind;
                 if step.info.flow != Flow::Next {
@@ -135,46 +141,51 @@ impl Checker {
             known => Err(two_depths(target, known, depth)),
         }
     }
+}
 
-    /// Clauses lead to instructions, and any two of their blocks are apart or one in the other; inner ones come first.
-    fn check_clauses(&self, body: &MethodBody<'_>) -> Result<(), String> {
-        let is_place = |offset: u32| self.by_offset.get(offset as usize).is_some_and(|index| *index > 0);
-        for (number, clause) in body.clauses.iter().enumerate() {
-            let ranges = [protected(clause), handler(clause)];
-            if ranges.iter().any(|(start, end)| start >= end || !is_place(*start) || !is_place(*end)) {
-                return Err(format!("exception clause {number}: its blocks do not lie on instructions"));
-            }
-            for (inner_number, inner) in body.clauses[..number].iter().enumerate() {
-                for one in [protected(inner), handler(inner)] {
-                    for other in ranges {
-                        let apart = one.1 <= other.0 || other.1 <= one.0;
-                        let within = one.0 >= other.0 && one.1 <= other.1;
-                        // A later clause inside of an earlier one is out of order, unless it is in the handler.
-                        let in_handler = other.0 >= handler(inner).0 && other.1 <= handler(inner).1;
-                        if !apart && !within && !in_handler {
-                            return Err(format!("exception clauses {inner_number} and {number} overlap or are out of order"));
-                        }
+/// Clauses lead to instructions, and any two of their blocks are apart or one in the other; inner ones come first.
+fn check_clauses(body: &MethodBody<'_>, is_place: impl Fn(u32) -> bool) -> Result<(), String> {
+    for (number, clause) in body.clauses.iter().enumerate() {
+        let ranges = [protected(clause), handler(clause)];
+        if ranges.iter().any(|(start, end)| start >= end || !is_place(*start) || !is_place(*end)) {
+            return Err(format!("exception clause {number}: its blocks do not lie on instructions"));
+        }
+        for (inner_number, inner) in body.clauses[..number].iter().enumerate() {
+            for one in [protected(inner), handler(inner)] {
+                for other in ranges {
+                    let apart = one.1 <= other.0 || other.1 <= one.0;
+                    let within = one.0 >= other.0 && one.1 <= other.1;
+                    // A later clause inside of an earlier one is out of order, unless it is in the handler.
+                    let in_handler = other.0 >= handler(inner).0 && other.1 <= handler(inner).1;
+                    if !apart && !within && !in_handler {
+                        return Err(format!("exception clauses {inner_number} and {number} overlap or are out of order"));
                     }
                 }
             }
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// The depth behind an instruction, and the most it reached on the way.
 #[inline]
-fn step_over(step: Step, depth: i32, effects: &Effects<'_, '_>, returns: bool) -> Result<(i32, i32), String> {
-    let info = step.info;
+pub(crate) fn step_over(
+    info: &OpCodeInfo,
+    offset: u32,
+    token: impl FnOnce() -> Token,
+    depth: i32,
+    effects: &Effects<'_, '_>,
+    returns: bool,
+) -> Result<(i32, i32), String> {
     let (pops, pushes) = if info.pops >= 0 && info.pushes >= 0 {
         (i32::from(info.pops), i32::from(info.pushes))
     } else if info.opcode == OpCode::Ret {
         (i32::from(returns), 0)
     } else {
-        let token = ecma335::Token(step.operand);
-        let effect = effects
-            .of(token)
-            .ok_or_else(|| format!("IL_{:04x}: {} of {token}, which cannot be called", step.offset, info.name))?;
+        let token = token();
+        let Some(effect) = effects.of(token) else {
+            return Err(format!("IL_{offset:04x}: {} of {token}, which cannot be called", info.name));
+        };
         let params = effect.params as i32;
         match info.opcode {
             OpCode::Newobj => (params, 1),
@@ -184,7 +195,7 @@ fn step_over(step: Step, depth: i32, effects: &Effects<'_, '_>, returns: bool) -
     };
     let left = depth - pops;
     if left < 0 {
-        return Err(format!("IL_{:04x}: {} takes {pops} off a stack of {depth}", step.offset, info.name));
+        return Err(format!("IL_{offset:04x}: {} takes {pops} off a stack of {depth}", info.name));
     }
     Ok((left + pushes, depth.max(left + pushes)))
 }

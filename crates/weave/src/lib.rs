@@ -17,6 +17,7 @@ pub mod pattern;
 pub mod plan;
 pub mod probe;
 pub mod reason;
+mod scan;
 pub mod tracker;
 
 pub use module::{Note, Weave, Woven, weave};

@@ -1,0 +1,150 @@
+//! A profile that the real tracker wrote (golden/golden.cs), whole, cut short and damaged.
+
+use std::{env, fs, path::PathBuf};
+
+use profile::{
+    Error, Profile,
+    format::End,
+    report::{Row, SortBy},
+};
+
+const CHUNKS_AT: usize = 4096;
+const SIZE_AT: usize = 4;
+
+fn golden(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
+}
+
+fn golden_bytes() -> Vec<u8> {
+    fs::read(golden("golden.ilprof")).expect("the golden profile is there")
+}
+
+fn read(bytes: &[u8]) -> Profile {
+    Profile::parse(bytes).expect("it is a profile")
+}
+
+fn row(profile: &Profile, name: &str) -> Row {
+    profile.rows(SortBy::Name).into_iter().find(|row| row.name == name).unwrap_or_else(|| panic!("{name} was called"))
+}
+
+/// Everything that is done with a profile; none of it may panic.
+fn use_all(bytes: &[u8]) -> Option<Profile> {
+    let profile = Profile::parse(bytes).ok()?;
+    assert!(profile.table(SortBy::SelfTime, usize::MAX).starts_with("       calls"));
+    profile.tree_text(0.0);
+    Some(profile)
+}
+
+#[test]
+fn the_header_says_what_ran() {
+    let profile = read(&golden_bytes());
+    assert_eq!((profile.program.as_str(), profile.end, profile.damage.as_ref()), ("golden", End::Clean, None));
+    assert!(profile.runtime.starts_with(".NET 8"), "{}", profile.runtime);
+    assert_eq!(profile.ticks_per_second, 1_000_000_000);
+    let [module] = &profile.modules[..] else { panic!("one module") };
+    assert_eq!((module.key, module.name.as_str(), module.tool.as_str()), (0x98_7654_3210, "golden.exe", "golden.cs"));
+}
+
+#[test]
+fn calls_are_counted_and_leaves_that_were_lost_are_seen() {
+    let profile = read(&golden_bytes());
+    let counts = |name: &str| {
+        let row = row(&profile, name);
+        (row.calls, row.leaves, row.open)
+    };
+    assert_eq!(counts("Golden::Leaf"), (30 + 5 + 4 * 5, 55, 0));
+    assert_eq!(counts("Golden::Repeat"), (3 + 4, 7, 0));
+    assert_eq!(counts("Golden::Recurse"), (5, 5, 0));
+    assert_eq!(counts("Golden::Throw"), (3, 0, 0), "an exception passed its leaves by, and nothing runs any more");
+    assert_eq!(counts("Golden::Catch"), (1, 1, 0));
+    assert_eq!(counts("Golden::Wait"), (1, 0, 1), "a thread was in it at the end");
+    assert_eq!(counts("Golden::Main"), (1, 0, 1));
+    assert_eq!(profile.trees.len(), 2, "threads that come after one another share a tree");
+}
+
+#[test]
+fn times_add_up() {
+    let profile = read(&golden_bytes());
+    let wall = profile.milliseconds(profile.wall_ticks());
+    let rows = profile.rows(SortBy::SelfTime);
+    assert!(rows.iter().all(|row| row.self_ms <= row.total_ms && row.total_ms <= wall), "{rows:#?}");
+    assert!(row(&profile, "Golden::Wait").self_ms > 0.0);
+    // The main thread's: all that is not in one of its callees is in Main.
+    let of_trees: u64 = profile.trees.iter().flat_map(|tree| tree.self_ticks()).sum();
+    let of_rows: f64 = rows.iter().map(|row| row.self_ms).sum();
+    assert!((profile.milliseconds(of_trees) - of_rows).abs() < 1e-6);
+}
+
+#[test]
+fn reports_are_as_they_were() {
+    let profile = read(&golden_bytes());
+    let text = format!("{}\n{}", profile.table(SortBy::Total, 8), profile.tree_text(0.0));
+    let path = golden("golden.txt");
+    if env::var_os("BLESS").is_some() {
+        fs::write(&path, &text).expect("it can be written");
+    }
+    assert_eq!(text, fs::read_to_string(path).expect("it is there"), "BLESS=1 rewrites it");
+}
+
+#[test]
+fn what_is_cut_short_reads_as_far_as_it_goes() {
+    let bytes = golden_bytes();
+    for length in 0..bytes.len() {
+        let profile = use_all(&bytes[..length]);
+        if length >= CHUNKS_AT {
+            let profile = profile.expect("its header is whole");
+            // Where a chunk ends, nothing tells that one more should follow.
+            assert!(profile.damage.is_some() || chunk_ends(&bytes).contains(&length), "{length} of {} bytes", bytes.len());
+        }
+    }
+}
+
+#[test]
+fn what_is_damaged_never_panics() {
+    let bytes = golden_bytes();
+    for position in 0..bytes.len() {
+        for value in [0x00, 0x7F, 0x80, 0xFF] {
+            let mut damaged = bytes.clone();
+            damaged[position] = value;
+            use_all(&damaged);
+        }
+    }
+    // Eight bytes at once: the largest numbers, and addresses of other nodes.
+    let address = bytes[CHUNKS_AT + 8..CHUNKS_AT + 16].to_vec();
+    for position in (CHUNKS_AT..bytes.len() - 8).step_by(8) {
+        for value in [&[0xFF; 8][..], &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F], &address] {
+            let mut damaged = bytes.clone();
+            damaged[position..position + 8].copy_from_slice(value);
+            use_all(&damaged);
+        }
+    }
+}
+
+#[test]
+fn chunks_of_unknown_kind_are_passed_over() {
+    let bytes = golden_bytes();
+    let mut unknown = vec![0; 128];
+    unknown[0] = 99;
+    unknown[SIZE_AT] = 128;
+    let longer = [&bytes[..CHUNKS_AT], &unknown, &bytes[CHUNKS_AT..]].concat();
+    let (expected, profile) = (read(&bytes), read(&longer));
+    assert_eq!(profile.damage, None);
+    assert_eq!(profile.table(SortBy::Name, usize::MAX), expected.table(SortBy::Name, usize::MAX));
+}
+
+#[test]
+fn other_files_are_refused_by_name_and_version() {
+    assert_eq!(Profile::parse(b"MZ").err(), Some(Error::NotAProfile));
+    let mut later = golden_bytes();
+    later[8] = 2;
+    assert_eq!(Profile::parse(&later).err(), Some(Error::Version(2)));
+}
+
+/// Where the chunks of a whole file end.
+fn chunk_ends(bytes: &[u8]) -> Vec<usize> {
+    let mut ends = vec![CHUNKS_AT];
+    while let Some(size) = ends.last().and_then(|end| bytes.get(end + SIZE_AT..end + SIZE_AT + 4)) {
+        ends.push(ends[ends.len() - 1] + u32::from_le_bytes(size.try_into().expect("four bytes")) as usize);
+    }
+    ends
+}

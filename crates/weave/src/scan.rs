@@ -1,0 +1,102 @@
+//! The check's quick half: one pass over the IL in order, which settles nearly every body. Where it cannot say for
+//! certain that all is well, [`check`](crate::check) walks the body's paths.
+//!
+//! The pass leans on III.1.7.5: behind an unconditional branch the stack is empty, unless a branch from above leads there.
+
+use ecma335::{
+    MethodBody, OpCode,
+    body::ClauseKind,
+    opcode::{Flow, Operand},
+};
+
+use crate::{check::step_over, effects::Effects};
+
+/// An instruction starts at this offset.
+const START: u16 = 0x8000;
+/// The depth of the stack there, plus one; 0 if it is not known yet.
+const DEPTH: u16 = START - 1;
+
+/// What the pass knows of each IL offset. It keeps its room from one body to the next.
+#[derive(Default, Debug)]
+pub(crate) struct Scan {
+    places: Vec<u16>,
+    /// Targets that the pass has not come to yet.
+    ahead: usize,
+}
+
+impl Scan {
+    /// The depth that a sound body's stack reaches; none if only a walk can tell.
+    pub(crate) fn run(&mut self, body: &MethodBody<'_>, effects: &Effects<'_, '_>, returns: bool) -> Option<u16> {
+        self.places.clear();
+        self.places.resize(body.il.len() + 1, 0);
+        self.ahead = 0;
+        for clause in &body.clauses {
+            let depth = i32::from(matches!(clause.kind, ClauseKind::Catch(_) | ClauseKind::Filter(_)));
+            self.expect(clause.handler_offset, depth, 0)?;
+            if let ClauseKind::Filter(filter) = clause.kind {
+                self.expect(filter, 1, 0)?;
+            }
+        }
+        let (mut depth, mut deepest, mut comes_from_above) = (0, 0, true);
+        for instruction in body.instructions() {
+            let instruction = instruction.ok()?;
+            let place = self.places.get_mut(instruction.offset as usize)?;
+            let expected = i32::from(*place & DEPTH) - 1;
+            if expected >= 0 {
+                if comes_from_above && depth != expected {
+                    return None;
+                }
+                self.ahead -= 1;
+                depth = expected;
+            } else if !comes_from_above {
+                depth = 0;
+            }
+            *place = START | (depth as u16 + 1);
+            let (behind, peak) =
+                step_over(instruction.info, instruction.offset, || instruction.token(), depth, effects, returns).ok()?;
+            depth = behind;
+            deepest = deepest.max(peak);
+            if depth >= i32::from(DEPTH) - 1 {
+                return None;
+            }
+            if instruction.info.flow != Flow::Next {
+                match instruction.info.operand {
+                    Operand::Branch | Operand::BranchS => {
+                        let is_leave = matches!(instruction.opcode(), OpCode::Leave | OpCode::LeaveS);
+                        let depth = if is_leave { 0 } else { depth };
+                        self.expect(instruction.branch_target()?, depth, instruction.offset)?;
+                    }
+                    Operand::Switch => {
+                        instruction
+                            .switch_targets()
+                            .try_for_each(|target| self.expect(target, depth, instruction.offset).ok_or(()))
+                            .ok()?;
+                    }
+                    _ => {}
+                }
+            }
+            comes_from_above = instruction.falls_through();
+        }
+        let is_settled = self.ahead == 0 && !comes_from_above;
+        is_settled.then_some(deepest as u16)
+    }
+
+    /// Whether an instruction starts at an offset, or the code ends there.
+    pub(crate) fn is_place(&self, offset: u32) -> bool {
+        let place = self.places.get(offset as usize);
+        place.is_some_and(|place| place & START != 0) || offset as usize + 1 == self.places.len()
+    }
+
+    /// Notes that control comes to `target` with this depth, from an instruction at `from`.
+    #[inline]
+    fn expect(&mut self, target: u32, depth: i32, from: u32) -> Option<()> {
+        let known = depth as u16 + 1;
+        let place = self.places.get_mut(target as usize)?;
+        if *place == 0 && target > from {
+            *place = known;
+            self.ahead += 1;
+            return Some(());
+        }
+        (*place & DEPTH == known).then_some(())
+    }
+}
