@@ -1,7 +1,8 @@
 //! The command line, case by case. A case is a file: lines that start with `$` are run, and what they print stands
 //! below them. `BLESS=1` writes what they print now into the files; look at the difference before you commit it.
 //!
-//! Beside `ilinst` a case can call `ls FOLDER`, `cut FILE BYTES NEW` (the file's first bytes) and `text NEW WORDS`.
+//! Beside `ilinst` a case can call `ls FOLDER`, `cut FILE BYTES NEW` (the file's first bytes), `zero FILE OFFSET NEW` (the
+//! file with eight bytes zeroed) and `text NEW WORDS`.
 //! `{samples}`, `{tmp}` and `{tracker}` stand for folders; times and process ids are replaced, since they differ.
 
 use std::{
@@ -54,6 +55,7 @@ fn run(case: &Path, text: &str) -> String {
             Some("ilinst") => call(&words[1..], &folders[2].1),
             Some("ls") => list(Path::new(&words[1])),
             Some("cut") => cut(&words[1], &words[2], &words[3]),
+            Some("zero") => zero(&words[1], &words[2], &words[3]),
             Some("text") => fs::write(&words[1], words[2..].join(" ")).map(|()| String::new()).expect("it can be written"),
             other => panic!("{name}: no command {other:?}"),
         };
@@ -115,6 +117,14 @@ fn cut(from: &str, bytes: &str, to: &str) -> String {
     let content = fs::read(from).expect("it can be read");
     let count: usize = bytes.parse().expect("a number");
     fs::write(to, &content[..count.min(content.len())]).expect("it can be written");
+    String::new()
+}
+
+fn zero(from: &str, offset: &str, to: &str) -> String {
+    let mut content = fs::read(from).expect("it can be read");
+    let offset: usize = offset.parse().expect("a number");
+    content[offset..offset + 8].fill(0);
+    fs::write(to, content).expect("it can be written");
     String::new()
 }
 

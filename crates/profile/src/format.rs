@@ -345,7 +345,7 @@ fn close_open_calls(tree: &mut CallTree, raw: &[RawNode], current: Option<usize>
         // As many leaves as calls: it was just about to hand back to its caller.
         if node.method_id != 0 && node.calls > node.leaves {
             // A call starts no earlier than its caller's: what says so was in the middle of a change.
-            let start = start_of(index).max(node.caller.map_or(start_ticks, start_of));
+            let start = start_of(index).max(node.caller.map_or(start_ticks, start_of)).max(start_ticks);
             node.open += 1;
             node.total = node.total.saturating_add(end_ticks.saturating_sub(start).max(0) as u64);
         }

@@ -1,14 +1,20 @@
 //! A profile that the real tracker wrote (golden/golden.cs), whole, cut short and damaged.
 
-use std::{env, fs, path::PathBuf};
+use std::{env, fs, ops::Range, path::PathBuf};
 
 use profile::{
     Error, Profile,
     format::End,
     report::{Row, SortBy},
+    tree::CallTree,
 };
 
 const CHUNKS_AT: usize = 4096;
+const FIRST_NODE: usize = 128;
+const NODE_SIZE: usize = 64;
+const START: Range<usize> = 32..40;
+const CALLS: Range<usize> = 48..56;
+const LEAVES: Range<usize> = 56..64;
 const SIZE_AT: usize = 4;
 
 fn golden(name: &str) -> PathBuf {
@@ -69,10 +75,22 @@ fn times_add_up() {
     let rows = profile.rows(SortBy::SelfTime);
     assert!(rows.iter().all(|row| row.self_ms <= row.total_ms && row.total_ms <= wall), "{rows:#?}");
     assert!(row(&profile, "Golden::Wait").self_ms > 0.0);
-    // The main thread's: all that is not in one of its callees is in Main.
-    let of_trees: u64 = profile.trees.iter().flat_map(|tree| tree.self_ticks()).sum();
+    let of_trees: u64 = profile.trees.iter().flat_map(CallTree::self_ticks).sum();
     let of_rows: f64 = rows.iter().map(|row| row.self_ms).sum();
     assert!((profile.milliseconds(of_trees) - of_rows).abs() < 1e-6);
+}
+
+#[test]
+fn a_call_that_was_just_beginning_or_ending_takes_no_time() {
+    // What is written while threads run on: the start of a call not yet there, the caller not yet the current node.
+    let beginning = with_nodes(|node| node[START].fill(0));
+    let ending = with_nodes(|node| node.copy_within(CALLS, LEAVES.start));
+    for (bytes, open) in [(beginning, 1), (ending, 0)] {
+        let profile = read(&bytes);
+        let wall = profile.milliseconds(profile.wall_ticks());
+        assert!(profile.rows(SortBy::Name).iter().all(|row| row.total_ms <= wall), "{}", profile.table(SortBy::Name, 99));
+        assert_eq!(row(&profile, "Golden::Wait").open, open);
+    }
 }
 
 #[test]
@@ -91,11 +109,10 @@ fn what_is_cut_short_reads_as_far_as_it_goes() {
     let bytes = golden_bytes();
     for length in 0..bytes.len() {
         let profile = use_all(&bytes[..length]);
-        if length >= CHUNKS_AT {
-            let profile = profile.expect("its header is whole");
-            // Where a chunk ends, nothing tells that one more should follow.
-            assert!(profile.damage.is_some() || chunk_ends(&bytes).contains(&length), "{length} of {} bytes", bytes.len());
-        }
+        assert!(profile.is_some() || length < CHUNKS_AT, "{length}: its header is whole");
+        // Where a chunk ends, nothing tells that one more should follow.
+        let is_silent = profile.is_some_and(|profile| profile.damage.is_none());
+        assert!(!is_silent || chunk_ends(&bytes).contains(&length), "{length}: it says that something is missing");
     }
 }
 
@@ -107,6 +124,12 @@ fn what_is_damaged_never_panics() {
             let mut damaged = bytes.clone();
             damaged[position] = value;
             use_all(&damaged);
+        }
+    }
+    // The largest numbers in all nodes: sums have an end.
+    for field in (0..NODE_SIZE).step_by(8) {
+        for last in [0x7F, 0xFF] {
+            use_all(&with_nodes(|node| node[field..field + 8].copy_from_slice(&[!0, !0, !0, !0, !0, !0, !0, last])));
         }
     }
     // Eight bytes at once: the largest numbers, and addresses of other nodes.
@@ -140,7 +163,20 @@ fn other_files_are_refused_by_name_and_version() {
     assert_eq!(Profile::parse(&later).err(), Some(Error::Version(2)));
 }
 
-/// Where the chunks of a whole file end.
+/// The golden profile with all its nodes changed.
+fn with_nodes(change: impl Fn(&mut [u8])) -> Vec<u8> {
+    let mut bytes = golden_bytes();
+    let ends = chunk_ends(&bytes);
+    for ends in ends.windows(2) {
+        let chunk = &mut bytes[ends[0]..ends[1]];
+        if chunk[0] == 1 {
+            chunk[FIRST_NODE..].chunks_exact_mut(NODE_SIZE).for_each(&change);
+        }
+    }
+    bytes
+}
+
+/// Where the header and the chunks of a whole file end.
 fn chunk_ends(bytes: &[u8]) -> Vec<usize> {
     let mut ends = vec![CHUNKS_AT];
     while let Some(size) = ends.last().and_then(|end| bytes.get(end + SIZE_AT..end + SIZE_AT + 4)) {

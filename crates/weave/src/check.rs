@@ -19,6 +19,8 @@ pub struct Checker {
     switch_targets: Vec<u32>,
     depths: Vec<i32>,
     work: Vec<u32>,
+    /// The instructions that handlers and filters start with.
+    handlers: Vec<u32>,
 }
 
 /// What the walk needs of an instruction.
@@ -47,8 +49,8 @@ impl Checker {
         self.depths.clear();
         self.depths.resize(self.instructions.len(), UNKNOWN);
         self.work.clear();
+        self.handlers.clear();
         let mut deepest = 0;
-        self.reach(0, 0, 0)?;
         for clause in &body.clauses {
             // The exception object is on the stack of those who want to see it (III.1.7.5).
             let depth = i32::from(matches!(clause.kind, ClauseKind::Catch(_) | ClauseKind::Filter(_)));
@@ -57,6 +59,9 @@ impl Checker {
                 self.reach(filter, 1, filter)?;
             }
         }
+        // So far, these are all there is to be walked from.
+        self.handlers.extend_from_slice(&self.work);
+        self.reach(0, 0, 0)?;
         while let Some(start) = self.work.pop() {
             let mut index = start as usize;
             let mut depth = self.depths[index];
@@ -73,6 +78,9 @@ impl Checker {
                     }
                 }
                 index += 1;
+                if self.handlers.contains(&(index as u32)) {
+                    return Err(format!("IL_{:04x}: control falls into a handler", step.offset));
+                }
                 match self.depths.get_mut(index) {
                     Some(place) if *place == UNKNOWN => *place = depth,
                     Some(place) if *place == depth => break,

@@ -13,8 +13,10 @@ use crate::{check::step_over, effects::Effects};
 
 /// An instruction starts at this offset.
 const START: u16 = 0x8000;
+/// A handler or filter starts at this offset: control never falls into it (III.1.7.5).
+const HANDLER: u16 = 0x4000;
 /// The depth of the stack there, plus one; 0 if it is not known yet.
-const DEPTH: u16 = START - 1;
+const DEPTH: u16 = HANDLER - 1;
 
 /// What the pass knows of each IL offset. It keeps its room from one body to the next.
 #[derive(Default, Debug)]
@@ -33,8 +35,10 @@ impl Scan {
         for clause in &body.clauses {
             let depth = i32::from(matches!(clause.kind, ClauseKind::Catch(_) | ClauseKind::Filter(_)));
             self.expect(clause.handler_offset, depth, 0)?;
+            *self.places.get_mut(clause.handler_offset as usize)? |= HANDLER;
             if let ClauseKind::Filter(filter) = clause.kind {
                 self.expect(filter, 1, 0)?;
+                *self.places.get_mut(filter as usize)? |= HANDLER;
             }
         }
         let (mut depth, mut deepest, mut comes_from_above) = (0, 0, true);
@@ -43,7 +47,7 @@ impl Scan {
             let place = self.places.get_mut(instruction.offset as usize)?;
             let expected = i32::from(*place & DEPTH) - 1;
             if expected >= 0 {
-                if comes_from_above && depth != expected {
+                if comes_from_above && (depth != expected || *place & HANDLER != 0) {
                     return None;
                 }
                 self.ahead -= 1;
