@@ -136,8 +136,10 @@ fn plain(text: &str, folders: &[(&str, PathBuf)]) -> String {
     }
     let mut lines = Vec::new();
     for line in text.lines() {
-        lines.push(match line.rfind(" in ").map(|at| line.split_at(at)) {
-            Some((before, time)) if time.ends_with(" ms") || time.ends_with(" s") => format!("{before} in _"),
+        let in_time = line.rfind(" in ").map(|at| line.split_at(at));
+        lines.push(match (in_time, line.split_once("\"milliseconds\": ")) {
+            (Some((before, time)), _) if time.ends_with(" ms") || time.ends_with(" s") => format!("{before} in _"),
+            (_, Some((indent, _))) => format!("{indent}\"milliseconds\": _,"),
             _ => line.trim_end().to_owned(),
         });
     }
