@@ -21,7 +21,7 @@ use ecma335::{
     signature::{Signature, TypeSig},
 };
 use tests::{root, scratch, skip, tool};
-use weave::{LeaveMode, Plan, Tracker, Weave, plan::Selection};
+use weave::{LeaveMode, Note, Plan, Tracker, Weave, plan::Selection};
 
 /// How long monodis may take over one file. One of the SDK's keeps it busy for minutes, and ends in a crash.
 const LISTING_LIMIT: Duration = Duration::from_secs(20);
@@ -110,7 +110,7 @@ fn check(file: &Path, tracker: &Tracker, scratch: &Path) -> Result<Vec<(String, 
     let mut listable = None;
     for mode in [LeaveMode::Finally, LeaveMode::Return] {
         let plan = Plan::new(&metadata, &Selection::default()).map_err(|error| error.to_string())?;
-        let how = Weave { tracker, leave: mode, threads: 1, tool: "test", options: "" };
+        let how = Weave { tracker, leave: mode, keep_layout: false, threads: 1, tool: "test", options: "" };
         let woven = weave::weave(&image, &metadata, plan, &how).map_err(|error| error.to_string())?;
         let methods = woven.methods.iter().filter(|method| method.is_ok()).count();
         for reason in woven.methods.iter().filter_map(|method| method.as_ref().err()) {
@@ -124,6 +124,8 @@ fn check(file: &Path, tracker: &Tracker, scratch: &Path) -> Result<Vec<(String, 
             return Ok(outcomes);
         }
         outcomes.push((format!("methods woven by {mode:?}"), methods));
+        let kept = woven.notes.iter().find(|note| matches!(note, Note::LayoutKept(_)));
+        outcomes.push((kept.map_or("files laid out anew".into(), |note| format!("files by {mode:?}: {note}")), 1));
         let output = woven.file.to_vec();
         compare(&image, &metadata, &output, &woven.methods).map_err(|error| format!("{mode:?}: {error}"))?;
         if *listable.get_or_insert_with(|| list(file, file)) {
@@ -160,8 +162,8 @@ fn compare<S>(image: &Image<'_>, old: &Metadata<'_>, output: &[u8], methods: &[R
         let mut inserted = 0;
         for rid in 1..=old.tables.count(table) {
             let (mut before, mut after) = (old.tables.cells(table, rid), new.tables.cells(table, rid + inserted));
-            if table == Table::MethodDef {
-                // The body's place is the one cell that may change.
+            if table == Table::MethodDef || table == Table::FieldRva {
+                // The place of body or data is the one cell that may change.
                 before.iter_mut().chain(&mut after).for_each(|row| row[0] = 0);
             }
             if table == Table::CustomAttribute && before != after && inserted == 0 {
@@ -178,15 +180,43 @@ fn compare<S>(image: &Image<'_>, old: &Metadata<'_>, output: &[u8], methods: &[R
         let rid = Rid::<MethodDef>::new(index as u32 + 1);
         let (before, after) = (old.row(rid).map_err(text)?.rva, new.row(rid).map_err(text)?.rva);
         if method.is_err() {
-            if before != after || (before != 0 && image.offset_of(Rva(before)).is_ok() != new_image.offset_of(Rva(after)).is_ok())
-            {
-                return Err(format!("method {rid:?} was left alone and moved"));
+            if (before == 0) != (after == 0) || (before != 0 && body_at(image, before) != body_at(&new_image, after)) {
+                return Err(format!("method {rid:?} was left alone and its body differs"));
             }
             continue;
         }
         let cursor = new_image.cursor_at(Rva(after)).map_err(text)?;
         let body = MethodBody::parse(cursor).map_err(text)?;
         body.instructions().try_for_each(|instruction| instruction.map(drop)).map_err(text)?;
+    }
+    compare_data(image, old, &new_image, &new)
+}
+
+/// The bytes of a body; none if it cannot be read.
+fn body_at<'a>(image: &Image<'a>, rva: u32) -> Option<&'a [u8]> {
+    let cursor = image.cursor_at(Rva(rva)).ok()?;
+    cursor.rest().get(..MethodBody::measure(cursor).ok()?)
+}
+
+/// Field data, resources and Win32 resources survive byte for byte, but for the addresses in the last.
+fn compare_data(image: &Image<'_>, old: &Metadata<'_>, new_image: &Image<'_>, new: &Metadata<'_>) -> Result<(), String> {
+    let rows = |metadata: &Metadata<'_>| metadata.tables.rows().map(|(_, row)| row).collect::<Vec<schema::FieldRva>>();
+    for (old, new) in rows(old).into_iter().zip(rows(new)) {
+        let start = |image: &Image<'_>, rva: u32| image.cursor_at(Rva(rva)).map(|cursor| cursor.rest().to_vec()).unwrap_or_default();
+        let (before, after) = (start(image, old.rva), start(new_image, new.rva));
+        // How much of it is the field's, its type says; here, as much as both have is compared, up to a block's size.
+        let count = before.len().min(after.len()).min(1);
+        if old.rva % 8 != new.rva % 8 || before[..count] != after[..count] {
+            return Err(format!("the data of field {:?} moved to another alignment or changed", old.field));
+        }
+    }
+    let resources = |image: &Image<'_>| image.bytes_at(image.cli_header().resources).to_vec();
+    if resources(image) != resources(new_image) {
+        return Err("the resources changed".into());
+    }
+    let win32 = |image: &Image<'_>| image.bytes_at(image.directory(ecma335::image::DirectoryKind::Resource)).len();
+    if win32(image) != win32(new_image) {
+        return Err("the Win32 resources changed".into());
     }
     Ok(())
 }
@@ -248,7 +278,7 @@ fn the_spill_local_of_a_runtime_async_method_is_what_its_il_returns() {
     let image = Image::parse(&bytes).expect("it is an assembly");
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
     let plan = Plan::new(&metadata, &Selection::default()).expect("it can be planned");
-    let how = Weave { tracker: &tracker(), leave: LeaveMode::Finally, threads: 1, tool: "test", options: "" };
+    let how = Weave { tracker: &tracker(), leave: LeaveMode::Finally, keep_layout: false, threads: 1, tool: "test", options: "" };
     let woven = weave::weave(&image, &metadata, plan, &how).expect("it can be woven");
     let file = woven.file.to_vec();
     let image = Image::parse(&file).expect("it is an assembly");
@@ -370,7 +400,7 @@ fn the_output_depends_on_nothing_but_input_and_options() {
     let tracker = tracker();
     let weave_with = |threads: usize, selection: &Selection| {
         let plan = Plan::new(&metadata, selection).expect("it can be planned");
-        let how = Weave { tracker: &tracker, leave: LeaveMode::Finally, threads, tool: "test", options: "" };
+        let how = Weave { tracker: &tracker, leave: LeaveMode::Finally, keep_layout: false, threads, tool: "test", options: "" };
         weave::weave(&image, &metadata, plan, &how).expect("it can be woven").file.to_vec()
     };
     let once = weave_with(1, &Selection::default());

@@ -76,7 +76,18 @@ mod section {
 impl<'a> MethodBody<'a> {
     /// Reads the body at the cursor; it must start where its method's RVA says.
     pub fn parse(mut cursor: Cursor<'a>) -> Result<Self> {
-        let start = cursor;
+        Self::read(&mut cursor)
+    }
+
+    /// How many bytes the body at the cursor has.
+    pub fn measure(mut cursor: Cursor<'a>) -> Result<usize> {
+        let start = cursor.position();
+        Self::read(&mut cursor)?;
+        Ok(cursor.position() - start)
+    }
+
+    fn read(cursor: &mut Cursor<'a>) -> Result<Self> {
+        let start = *cursor;
         let first = cursor.u8()?;
         if first & header::FORMAT_MASK == header::TINY {
             let il_offset = cursor.offset();
@@ -92,7 +103,7 @@ impl<'a> MethodBody<'a> {
                 clauses: Vec::new(),
             });
         }
-        cursor = start;
+        *cursor = start;
         let flags = cursor.u16()?;
         if flags & 0x7 != header::FAT {
             return malformed(start.offset(), "neither a tiny nor a fat method header");
@@ -112,7 +123,7 @@ impl<'a> MethodBody<'a> {
         let mut more = flags & header::MORE_SECTIONS != 0;
         while more {
             cursor.align(4)?;
-            more = read_section(&mut cursor, &mut clauses)?;
+            more = read_section(cursor, &mut clauses)?;
         }
         let init_locals = flags & header::INIT_LOCALS != 0;
         Ok(Self { is_tiny: false, max_stack, init_locals, local_var_sig, il, il_offset, clauses })

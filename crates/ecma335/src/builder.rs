@@ -6,10 +6,10 @@ use crate::{
     error::{Error, ErrorKind, Result},
     heap::{Heap, HeapAppend},
     metadata::{Metadata, SIGNATURE},
-    schema::{Blob, Guid, MethodDef, Module, Row, Str, Table},
+    schema::{Blob, FieldRva, Guid, MethodDef, Module, Row, Str, Table},
+    segments::Segments,
     tables::{AppendedRows, WideHeaps, encode},
     token::{Rid, Rva, Token},
-    writer::Segments,
 };
 
 /// Collects additions to a module's metadata, then writes the whole anew.
@@ -19,7 +19,9 @@ pub struct MetadataBuilder<'a, 'm> {
     strings: HeapAppend,
     blobs: HeapAppend,
     rows: AppendedRows,
-    method_rvas: Vec<(Rid<MethodDef>, Rva)>,
+    /// By row number less one; 0 where the input's stays.
+    method_rvas: Vec<u32>,
+    field_rvas: Vec<u32>,
     mvid: Option<[u8; 16]>,
 }
 
@@ -31,7 +33,8 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
             strings: HeapAppend::behind(metadata.strings),
             blobs: HeapAppend::behind(metadata.blobs),
             rows: AppendedRows::default(),
-            method_rvas: Vec::new(),
+            method_rvas: vec![0; metadata.tables.count(Table::MethodDef) as usize],
+            field_rvas: vec![0; metadata.tables.count(Table::FieldRva) as usize],
             mvid: None,
         }
     }
@@ -74,7 +77,17 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
 
     /// Gives a method another body.
     pub fn set_method_rva(&mut self, method: Rid<MethodDef>, rva: Rva) {
-        self.method_rvas.push((method, rva));
+        set(&mut self.method_rvas, method, rva);
+    }
+
+    /// Whether [`set_method_rva`](Self::set_method_rva) was called for it.
+    pub fn has_new_body(&self, method: Rid<MethodDef>) -> bool {
+        self.method_rvas.get((method.get() as usize).wrapping_sub(1)).is_some_and(|rva| *rva != 0)
+    }
+
+    /// Gives a field's data another place.
+    pub fn set_field_rva(&mut self, field: Rid<FieldRva>, rva: Rva) {
+        set(&mut self.field_rvas, field, rva);
     }
 
     /// Gives the module another version identifier, in the old one's place (Mono goes by the place, not by the row); a
@@ -92,19 +105,11 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
             metadata.guids.bytes.len(),
             metadata.blobs.bytes.len() + blobs.len(),
         );
-        let rvas = std::mem::take(&mut self.method_rvas);
-        let mut tables = Some(encode(&metadata.tables, &self.rows, wide, |table, row_size, rows| {
-            if table != Table::MethodDef || rvas.is_empty() {
-                return;
-            }
-            let rows = rows.to_mut();
-            for (method, rva) in &rvas {
-                // The RVA is MethodDef's first column, four bytes wide in every file.
-                let start = (method.get() as usize - 1) * row_size;
-                if let Some(cell) = rows.get_mut(start..start + 4) {
-                    cell.copy_from_slice(&rva.0.to_le_bytes());
-                }
-            }
+        let (method_rvas, field_rvas) = (std::mem::take(&mut self.method_rvas), std::mem::take(&mut self.field_rvas));
+        let mut tables = Some(encode(&metadata.tables, &self.rows, wide, |table, row_size, rows| match table {
+            Table::MethodDef => patch_rvas(&method_rvas, row_size, rows),
+            Table::FieldRva => patch_rvas(&field_rvas, row_size, rows),
+            _ => {}
         }));
 
         let mut streams: Vec<(&[u8], Segments<'a>)> = Vec::new();
@@ -134,6 +139,22 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
             }
         }
         write_root(metadata, streams)
+    }
+}
+
+fn set<R>(rvas: &mut [u32], row: Rid<R>, rva: Rva) {
+    if let Some(slot) = (row.get() as usize).checked_sub(1).and_then(|index| rvas.get_mut(index)) {
+        *slot = rva.0;
+    }
+}
+
+/// The RVA is the first column of MethodDef and of FieldRVA, four bytes wide in every file.
+fn patch_rvas(rvas: &[u32], row_size: usize, rows: &mut Cow<'_, [u8]>) {
+    if rvas.iter().all(|rva| *rva == 0) {
+        return;
+    }
+    for (row, rva) in rows.to_mut().chunks_exact_mut(row_size.max(4)).zip(rvas).filter(|(_, rva)| **rva != 0) {
+        row[..4].copy_from_slice(&rva.to_le_bytes());
     }
 }
 

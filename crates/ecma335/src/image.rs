@@ -77,6 +77,19 @@ pub enum DirectoryKind {
     CliHeader = 14,
 }
 
+impl DirectoryKind {
+    /// Those that an image of IL alone may have.
+    pub(crate) const OF_IL: [Self; 7] = [
+        Self::Import,
+        Self::Resource,
+        Self::Certificate,
+        Self::BaseRelocation,
+        Self::Debug,
+        Self::ImportAddress,
+        Self::CliHeader,
+    ];
+}
+
 /// Flags of the CLI header (II.25.3.3.1).
 pub mod cli_flags {
     /// Only IL: no native code.
@@ -260,7 +273,11 @@ impl<'a> Image<'a> {
 
     /// A directory of the optional header; empty if the file has none.
     pub fn directory(&self, kind: DirectoryKind) -> Directory {
-        let entry = self.optional.data_directories.data_directories.get(kind as usize).copied().flatten();
+        self.directory_by_number(kind as usize)
+    }
+
+    pub(crate) fn directory_by_number(&self, number: usize) -> Directory {
+        let entry = self.optional.data_directories.data_directories.get(number).copied().flatten();
         entry.map_or_else(Directory::default, |(_, entry)| Directory { rva: Rva(entry.virtual_address), size: entry.size })
     }
 
@@ -295,13 +312,24 @@ impl<'a> Image<'a> {
         cursor.window(self.cli.metadata.size as usize).map_err(|error| error.in_cell("metadata root"))
     }
 
-    /// Where in the file an RVA is.
-    pub fn offset_of(&self, rva: Rva) -> Result<FileOffset> {
-        let section = self.sections.iter().find(|section| {
+    /// The section that an RVA lies in.
+    pub fn section_of(&self, rva: Rva) -> Option<&Section> {
+        self.sections.iter().find(|section| {
             let size = section.virtual_size.max(section.raw_size);
             rva >= section.virtual_address && rva.0 - section.virtual_address.0 < size
-        });
-        let offset = match section {
+        })
+    }
+
+    /// What a directory refers to; nothing if that lies outside of the file.
+    pub fn bytes_at(&self, directory: Directory) -> &'a [u8] {
+        let start = self.offset_of(directory.rva).map_or(usize::MAX, |offset| offset.0 as usize);
+        let range = start.checked_add(directory.size as usize).map(|end| start..end);
+        range.and_then(|range| self.bytes.get(range)).unwrap_or_default()
+    }
+
+    /// Where in the file an RVA is.
+    pub fn offset_of(&self, rva: Rva) -> Result<FileOffset> {
+        let offset = match self.section_of(rva) {
             Some(section) => {
                 let inside = rva.0 - section.virtual_address.0;
                 // Beyond its raw data a section is zeros that the file doesn't hold.
@@ -343,6 +371,16 @@ impl<'a> Image<'a> {
     /// Sections start at multiples of this in memory.
     pub fn section_alignment(&self) -> u32 {
         self.optional.windows_fields.section_alignment
+    }
+
+    /// Where it wants to be loaded.
+    pub fn image_base(&self) -> u64 {
+        self.optional.windows_fields.image_base
+    }
+
+    /// Where native code starts in it; 0 if nowhere.
+    pub fn entry_point(&self) -> Rva {
+        Rva(self.optional.standard_fields.address_of_entry_point as u32)
     }
 
     /// The PE checksum in the headers; 0 where nobody set one.

@@ -6,15 +6,16 @@
 //! bytes -> Image -> Metadata { heaps, tables } -> MethodBody -> instructions
 //! ```
 //!
-//! and write it by appending: [`MetadataBuilder`] adds rows and heap items behind the input's own, and
-//! [`ImageWriter`] adds one section that holds the new metadata and the new bodies. Every row, heap offset and RVA of
-//! the input keeps its value, so tokens stay true in code nobody decoded. The crate does no I/O, knows nothing of
+//! and write it by appending: [`MetadataBuilder`] adds rows and heap items behind the input's own, so tokens stay true in
+//! code nobody decoded. [`ImageWriter`] lays an image of IL alone out anew; to any other it adds one section that holds the
+//! new metadata and the new bodies, and every RVA of the input keeps its value. The crate does no I/O, knows nothing of
 //! instrumentation, and never panics on bad bytes.
 
 pub mod attribute;
 pub mod body;
 pub mod builder;
 pub mod cursor;
+pub mod debug;
 pub mod element;
 pub mod error;
 pub mod heap;
@@ -22,6 +23,7 @@ pub mod image;
 pub mod metadata;
 pub mod opcode;
 pub mod schema;
+pub mod segments;
 pub mod signature;
 pub mod tables;
 pub mod token;
@@ -36,4 +38,5 @@ pub use metadata::Metadata;
 pub use opcode::OpCode;
 pub use schema::Table;
 pub use token::{FileOffset, Rid, Rva, Token};
-pub use writer::ImageWriter;
+pub use segments::Segments;
+pub use writer::{ImageWriter, OutputFile};

@@ -1,109 +1,60 @@
-//! Writes an image: the input's own bytes at their RVAs, patched where they must be, and one section behind them.
+//! Writes an image: laid out anew where it is IL alone, or in the input's layout with one section more (II.25).
 
-use std::{borrow::Cow, io};
+mod anew;
+mod append;
+mod inventory;
+
+use std::{borrow::Cow, ops::Range};
+
+use append::Appended;
+use inventory::Inventory;
+pub use inventory::Obstacle;
 
 use crate::{
-    error::{Error, ErrorKind, Result, malformed},
-    image::{CliHeader, Directory, DirectoryKind, Image, Section},
+    builder::MetadataBuilder,
+    debug::{self, DebugEntry},
+    error::{Error, ErrorKind, Result},
+    image::{CliHeader, Directory, DirectoryKind, HeaderOffsets, Image, Section},
+    metadata::Metadata,
+    segments::Segments,
     token::Rva,
 };
 
-/// Bytes in order, some borrowed from the input, some made: a file is written from them without being put together in
-/// memory first.
-#[derive(Debug, Default)]
-pub struct Segments<'a> {
-    parts: Vec<Cow<'a, [u8]>>,
-    length: usize,
-}
-
-impl<'a> Segments<'a> {
-    /// Adds bytes behind the others.
-    pub fn push(&mut self, bytes: impl Into<Cow<'a, [u8]>>) {
-        let bytes = bytes.into();
-        self.length += bytes.len();
-        if !bytes.is_empty() {
-            self.parts.push(bytes);
-        }
-    }
-
-    /// Adds all of another's.
-    pub fn append(&mut self, other: Segments<'a>) {
-        self.length += other.length;
-        self.parts.extend(other.parts);
-    }
-
-    /// Adds zeros up to a multiple of `alignment`.
-    pub fn pad_to(&mut self, alignment: usize) {
-        self.push(vec![0; self.length.next_multiple_of(alignment) - self.length]);
-    }
-
-    /// How many bytes there are.
-    pub fn len(&self) -> usize {
-        self.length
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.length == 0
-    }
-
-    /// The parts in order.
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        self.parts.iter().map(|part| &**part)
-    }
-
-    /// Writes all of it.
-    ///
-    /// # Errors
-    /// What the writer says.
-    pub fn write_to(&self, out: &mut impl io::Write) -> io::Result<()> {
-        self.iter().try_for_each(|part| out.write_all(part))
-    }
-
-    /// All of it in one piece.
-    pub fn to_vec(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.length);
-        self.iter().for_each(|part| out.extend_from_slice(part));
-        out
-    }
-}
-
-/// Writes an image with one more section. What is in it, and where the headers say it is, the caller decides.
+/// Writes an image with new metadata and new bodies. What is in it, and what the headers say of it, the caller decides.
 #[derive(Debug)]
 pub struct ImageWriter<'a, 'i> {
     image: &'i Image<'a>,
+    layout: Result<Inventory<'a>, Obstacle>,
     cli: CliHeader,
     machine: u16,
     cleared: Vec<DirectoryKind>,
+    debug: Vec<DebugEntry<'a>>,
+    signature_size: usize,
 }
 
-const SECTION_HEADER_SIZE: usize = 40;
-const SECTION_NAME: [u8; 8] = *b".ilinst\0";
-/// Code, readable, executable: what compilers give the section of IL and metadata.
-const SECTION_CHARACTERISTICS: u32 = 0x6000_0020;
-
 impl<'a, 'i> ImageWriter<'a, 'i> {
-    /// Starts with the input's headers.
-    pub fn new(image: &'i Image<'a>) -> Self {
-        Self { image, cli: *image.cli_header(), machine: image.machine(), cleared: Vec::new() }
+    /// Starts with the input's headers. An image of IL alone is laid out anew, unless its layout is to be kept.
+    pub fn new(image: &'i Image<'a>, metadata: &Metadata<'a>, keep_layout: bool) -> Self {
+        let layout = if keep_layout { Err("") } else { Inventory::of(image, metadata) };
+        let (cli, machine) = (*image.cli_header(), image.machine());
+        let signature_size = cli.strong_name.size as usize;
+        Self { image, layout, cli, machine, cleared: Vec::new(), debug: Vec::new(), signature_size }
     }
 
-    /// Where the new section will start.
+    /// Why the image keeps its layout; none if it is laid out anew, or its layout was to be kept.
+    pub fn obstacle(&self) -> Option<Obstacle> {
+        self.layout.as_ref().err().copied().filter(|why| !why.is_empty())
+    }
+
+    /// Where the first new body will be.
     ///
     /// # Errors
-    /// If the headers leave no address for it.
-    pub fn section_rva(&self) -> Result<Rva> {
-        let end =
-            |section: &Section| u64::from(section.virtual_address.0) + u64::from(section.virtual_size.max(section.raw_size));
-        let end = self.image.sections().iter().map(end).max().unwrap_or(u64::from(self.image.size_of_headers()));
-        let alignment = u64::from(self.image.section_alignment().max(1));
-        let rva = end.next_multiple_of(alignment);
-        u32::try_from(rva).map(Rva).map_err(|_| Error::new(ErrorKind::Limit("an image of 4 GiB")))
-    }
-
-    /// Has the CLI header say where the metadata is now.
-    pub fn set_metadata(&mut self, metadata: Directory) {
-        self.cli.metadata = metadata;
+    /// If there is no address left for it.
+    pub fn code_rva(&self) -> Result<Rva> {
+        match &self.layout {
+            Ok(inventory) => Ok(inventory.code_place(self.image).0),
+            Err(_) => Appended::section_rva(self.image),
+        }
     }
 
     /// The CLI header that will be written, to be changed.
@@ -121,152 +72,334 @@ impl<'a, 'i> ImageWriter<'a, 'i> {
         self.cleared.push(kind);
     }
 
-    /// The whole file: the input's, and a section with `content` behind its sections.
+    /// The entries of the debug directory; without a call it has none.
+    pub fn set_debug(&mut self, entries: Vec<DebugEntry<'a>>) {
+        self.debug = entries;
+    }
+
+    /// The size of the strong name signature that room is to be left for; without a call, as the input has it.
+    pub fn set_signature_size(&mut self, size: usize) {
+        self.signature_size = size;
+    }
+
+    /// The whole file. `code` holds the new bodies, the first of them at [`code_rva`](Self::code_rva).
     ///
     /// # Errors
-    /// If the headers break the format, or there is no room for one more section header.
-    pub fn finish(self, content: Segments<'a>) -> Result<Segments<'a>> {
-        let image = self.image;
-        let rva = self.section_rva()?;
-        let file_alignment = image.file_alignment().max(1) as usize;
-        let old_headers = image.size_of_headers() as usize;
-        let offsets = image.header_offsets();
-        let table_end = offsets.sections + (image.sections().len() + 1) * SECTION_HEADER_SIZE;
-        // Something may stand between the section table and the first section: it moves with the sections.
-        let first_raw =
-            image.sections().iter().filter(|section| section.raw_size > 0).map(|section| section.raw_offset as usize).min();
-        let raw_start = first_raw.unwrap_or(old_headers).min(image.bytes().len());
-        if table_end - SECTION_HEADER_SIZE > raw_start {
-            return malformed(image.cli_header_offset(), "sections overlap the headers");
-        }
-        let shift = table_end.saturating_sub(raw_start).next_multiple_of(file_alignment);
-        let new_raw_start = raw_start + shift;
-        let first_rva = image.sections().iter().map(|section| section.virtual_address.0 as usize).min().unwrap_or(usize::MAX);
-        if new_raw_start > first_rva {
-            return Err(Error::new(ErrorKind::Unsupported("no room in the headers for one more section")));
-        }
-        let raw_end = image.sections().iter().map(|section| section.raw_offset as usize + section.raw_size as usize).max();
-        let raw_end = raw_end.unwrap_or(raw_start).clamp(raw_start, image.bytes().len());
-
-        let mut file = Segments::default();
-        let mut headers = image.bytes().get(..offsets.sections).unwrap_or_default().to_vec();
-        for section in image.sections() {
-            put_section(&mut headers, section, shift as u32);
-        }
-        let section_start = (raw_end + shift).next_multiple_of(file_alignment);
-        let raw_size = content.len().next_multiple_of(file_alignment);
-        let limit = |value: usize| u32::try_from(value).map_err(|_| Error::new(ErrorKind::Limit("a file of 4 GiB")));
-        let new_section = Section {
-            name: SECTION_NAME,
-            virtual_size: limit(content.len())?,
-            virtual_address: rva,
-            raw_size: limit(raw_size)?,
-            raw_offset: limit(section_start)?,
-            characteristics: SECTION_CHARACTERISTICS,
+    /// If the headers break the format, or a limit of it is passed.
+    pub fn finish(mut self, code: Segments<'a>, mut builder: MetadataBuilder<'a, '_>) -> Result<OutputFile<'a>> {
+        let layout = std::mem::replace(&mut self.layout, Err(""));
+        let (appended, (start, offset)) = match &layout {
+            Ok(inventory) => (None, inventory.code_place(self.image)),
+            Err(_) => {
+                let appended = Appended::new(self.image)?;
+                let place = (Appended::section_rva(self.image)?, appended.section_offset);
+                (Some(appended), place)
+            }
         };
-        put_section(&mut headers, &new_section, 0);
-        self.patch_headers(&mut headers, &new_section, new_raw_start.max(old_headers))?;
-        headers.resize(new_raw_start, 0);
-        let checksum_at = offsets.optional + 64;
-
-        // The input's sections as they are, but for the CLI header and the debug entries' file offsets.
-        let mut patches = vec![(image.cli_header_offset().0 as usize, self.cli.to_bytes())];
-        if shift > 0 && !self.cleared.contains(&DirectoryKind::Debug) {
-            patches.extend(self.debug_entry_patches(shift as u32));
+        let mut block = Block { start, offset, segments: code };
+        if let Ok(inventory) = &layout {
+            self.cli.resources = inventory.place(self.image, &mut block, &mut builder);
         }
-        patches.sort_by_key(|(offset, _)| *offset);
-        let mut body = Segments::default();
-        let mut at = raw_start;
-        for (offset, bytes) in patches {
-            if offset < at || offset + bytes.len() > raw_end {
-                return malformed(image.cli_header_offset(), "the CLI header or a debug entry lies outside of the sections");
-            }
-            body.push(image.bytes().get(at..offset).unwrap_or_default());
-            at = offset + bytes.len();
-            body.push(bytes);
+        let mut signature = None;
+        if self.signature_size > 0 {
+            block.segments.pad_to(8);
+            signature = Some(block.file_end()..block.file_end() + self.signature_size);
+            self.cli.strong_name = block.place(vec![0; self.signature_size], 8);
         }
-        body.push(image.bytes().get(at..raw_end).unwrap_or_default());
-        body.push(vec![0; section_start - (raw_end + shift)]);
-        body.append(content);
-        body.pad_to_from(section_start - new_raw_start, file_alignment);
-        body.push(self.overlay(raw_end));
-        if image.checksum() != 0 {
-            let length = headers.len() + body.len();
-            let sum = checksum(std::iter::once(&headers[..]).chain(body.iter()));
-            let sum = sum.wrapping_add(length as u32);
-            if let Some(cell) = headers.get_mut(checksum_at..checksum_at + 4) {
-                cell.copy_from_slice(&sum.to_le_bytes());
-            }
-        }
-        file.push(headers);
-        file.append(body);
+        let root = builder.finish()?;
+        block.segments.pad_to(4);
+        self.cli.metadata = Directory { rva: block.end(), size: limit(root.len())? };
+        block.segments.append(root);
+        let debug = block.place_debug(&self.debug);
+        let mut file = match (&layout, &appended) {
+            (Ok(inventory), _) => self.finish_anew(inventory, block, debug)?,
+            (_, Some(appended)) => self.finish_appended(appended, block, debug)?,
+            (Err(_), None) => return Err(Error::new(ErrorKind::Unsupported("no layout"))),
+        };
+        file.signature = signature;
         Ok(file)
     }
 
-    fn patch_headers(&self, headers: &mut [u8], section: &Section, size_of_headers: usize) -> Result<()> {
-        let offsets = self.image.header_offsets();
-        let alignment = self.image.section_alignment().max(1);
-        let end =
-            (section.virtual_address.0.checked_add(section.virtual_size)).and_then(|end| end.checked_next_multiple_of(alignment));
-        let size_of_image = end.ok_or_else(|| Error::new(ErrorKind::Limit("an image of 4 GiB")))?;
-        let mut put = |at: usize, bytes: &[u8]| {
-            if let Some(cell) = headers.get_mut(at..at + bytes.len()) {
-                cell.copy_from_slice(bytes);
-            }
-        };
-        put(offsets.coff, &self.machine.to_le_bytes());
-        put(offsets.coff + 2, &(self.image.sections().len() as u16 + 1).to_le_bytes());
-        put(offsets.optional + 56, &size_of_image.to_le_bytes());
-        put(offsets.optional + 60, &(size_of_headers as u32).to_le_bytes());
-        put(offsets.optional + 64, &[0; 4]);
+    /// Puts headers, the input's sections if they are kept, new sections and what lies behind them together.
+    fn assemble(
+        &self,
+        mut headers: Headers,
+        header_size: usize,
+        kept: Segments<'a>,
+        sections: Vec<OutputSection<'a>>,
+    ) -> Result<OutputFile<'a>> {
+        let (section_alignment, file_alignment) = headers.alignment();
+        let mut body = kept;
+        let size_of_image = sections.last().map(|last| last.rva as usize + last.content.len());
+        for section in sections {
+            body.pad_to_from(header_size, file_alignment);
+            let virtual_size = limit(section.content.len())?;
+            let raw_offset = limit(header_size + body.len())?;
+            body.append(section.content);
+            body.pad_to_from(header_size, file_alignment);
+            headers.put_section(&Section {
+                name: section.name,
+                virtual_size,
+                virtual_address: Rva(section.rva),
+                raw_size: limit(header_size + body.len())? - raw_offset,
+                raw_offset,
+                characteristics: section.characteristics,
+            });
+        }
+        headers.put_u32(headers.offsets.optional + 56, limit(size_of_image.unwrap_or(0).next_multiple_of(section_alignment))?);
+        headers.put_u32(headers.offsets.optional + 60, limit(header_size.max(headers.size_of_headers()))?);
+        headers.put_u32(headers.checksum_at(), 0);
+        headers.put(headers.offsets.coff, &self.machine.to_le_bytes());
         // An Authenticode signature is of the old bytes.
         for kind in self.cleared.iter().chain([&DirectoryKind::Certificate]) {
-            put(offsets.directories + *kind as usize * 8, &[0; 8]);
+            headers.set_directory(*kind, Directory::default());
         }
-        Ok(())
+        let hashed = headers.hashed();
+        let checksum_at = (self.image.checksum() != 0).then(|| headers.checksum_at());
+        headers.bytes.resize(header_size, 0);
+        let mut segments = Segments::default();
+        segments.push(headers.bytes);
+        segments.append(body);
+        segments.push(self.overlay());
+        Ok(OutputFile { segments, signature: None, hashed, checksum_at })
     }
 
     /// What stands behind the last section, without the Authenticode signature that no longer holds.
-    fn overlay(&self, raw_end: usize) -> &'a [u8] {
-        let certificate = self.image.directory(DirectoryKind::Certificate);
+    fn overlay(&self) -> &'a [u8] {
         let bytes = self.image.bytes();
+        let raw_end = self.image.sections().iter().map(|section| section.raw_offset as usize + section.raw_size as usize).max();
+        let raw_end = raw_end.unwrap_or(bytes.len()).min(bytes.len());
+        let certificate = self.image.directory(DirectoryKind::Certificate);
         let end = if certificate.size == 0 { bytes.len() } else { (certificate.rva.0 as usize).clamp(raw_end, bytes.len()) };
         let overlay = bytes.get(raw_end..end).unwrap_or_default();
         // Zeros that only align the signature go with it.
         if overlay.iter().all(|byte| *byte == 0) { &[] } else { overlay }
     }
+}
 
-    /// The `PointerToRawData` of each debug entry, moved by `shift`.
-    fn debug_entry_patches(&self, shift: u32) -> Vec<(usize, Vec<u8>)> {
-        const ENTRY_SIZE: usize = 28;
-        const POINTER: usize = 24;
-        let directory = self.image.directory(DirectoryKind::Debug);
-        let Ok(start) = self.image.offset_of(directory.rva) else { return Vec::new() };
-        let entries = (0..directory.size as usize / ENTRY_SIZE).map(|index| start.0 as usize + index * ENTRY_SIZE + POINTER);
-        entries
-            .filter_map(|at| {
-                let pointer = u32::from_le_bytes(self.image.bytes().get(at..at + 4)?.try_into().ok()?);
-                (pointer != 0).then(|| (at, pointer.wrapping_add(shift).to_le_bytes().to_vec()))
-            })
-            .collect()
+/// Bytes that are put together at an address.
+struct Block<'a> {
+    start: Rva,
+    /// Where in the file it will start.
+    offset: usize,
+    segments: Segments<'a>,
+}
+
+impl<'a> Block<'a> {
+    /// The address behind it.
+    fn end(&self) -> Rva {
+        Rva(self.start.0 + self.segments.len() as u32)
     }
+
+    /// The file offset behind it.
+    fn file_end(&self) -> usize {
+        self.offset + self.segments.len()
+    }
+
+    /// Puts bytes at the next multiple of `alignment`. No bytes have no place.
+    fn place(&mut self, bytes: impl Into<Cow<'a, [u8]>>, alignment: u32) -> Directory {
+        let bytes = bytes.into();
+        if bytes.is_empty() {
+            return Directory::default();
+        }
+        self.pad_like(0, alignment);
+        let directory = Directory { rva: self.end(), size: bytes.len() as u32 };
+        self.segments.push(bytes);
+        directory
+    }
+
+    /// Adds zeros until its end lies as `rva` does within a block of `alignment` bytes.
+    fn pad_like(&mut self, rva: u32, alignment: u32) {
+        let missing = rva.wrapping_sub(self.end().0) % alignment;
+        self.segments.push(vec![0; missing as usize]);
+    }
+
+    fn place_debug(&mut self, entries: &[DebugEntry<'a>]) -> Directory {
+        if entries.is_empty() {
+            return Directory::default();
+        }
+        self.pad_like(0, 4);
+        let directory = Directory { rva: self.end(), size: (entries.len() * debug::ENTRY_SIZE) as u32 };
+        let (mut rva, mut offset) = (directory.rva.0 + directory.size, self.file_end() + directory.size as usize);
+        let mut table = Vec::new();
+        for entry in entries {
+            entry.put(Rva(rva), offset as u32, &mut table);
+            let size = entry.data.len().next_multiple_of(4);
+            (rva, offset) = (rva + size as u32, offset + size);
+        }
+        self.segments.push(table);
+        for entry in entries {
+            self.segments.push(entry.data.clone());
+            self.pad_like(0, 4);
+        }
+        directory
+    }
+}
+
+/// A section to be written.
+struct OutputSection<'a> {
+    name: [u8; 8],
+    characteristics: u32,
+    rva: u32,
+    content: Segments<'a>,
+}
+
+impl<'a> OutputSection<'a> {
+    fn new((name, characteristics): ([u8; 8], u32), rva: u32, content: Segments<'a>) -> Self {
+        Self { name, characteristics, rva, content }
+    }
+}
+
+/// The headers in front of the sections, as bytes to be patched (II.25.2).
+struct Headers {
+    bytes: Vec<u8>,
+    offsets: HeaderOffsets,
+    sections: u16,
+    /// The sections' places in the file.
+    raw: Vec<Range<usize>>,
+}
+
+impl Headers {
+    /// The size of one section header.
+    const SECTION_SIZE: usize = 40;
+
+    /// The input's, up to its section headers.
+    fn of(image: &Image<'_>) -> Self {
+        let offsets = image.header_offsets();
+        let bytes = image.bytes().get(..offsets.sections).unwrap_or_default().to_vec();
+        Self { bytes, offsets, sections: 0, raw: Vec::new() }
+    }
+
+    fn put(&mut self, at: usize, bytes: &[u8]) {
+        if let Some(cell) = self.bytes.get_mut(at..at + bytes.len()) {
+            cell.copy_from_slice(bytes);
+        }
+    }
+
+    fn put_u32(&mut self, at: usize, number: u32) {
+        self.put(at, &number.to_le_bytes());
+    }
+
+    fn u32(&self, at: usize) -> u32 {
+        let bytes = self.bytes.get(at..at + 4).unwrap_or_default();
+        bytes.try_into().map_or(0, u32::from_le_bytes)
+    }
+
+    fn set_directory(&mut self, kind: DirectoryKind, directory: Directory) {
+        let at = self.offsets.directories + kind as usize * 8;
+        self.put_u32(at, directory.rva.0);
+        self.put_u32(at + 4, directory.size);
+    }
+
+    /// Leaves all directories empty.
+    fn clear_directories(&mut self) {
+        let (start, end) = (self.offsets.directories, self.offsets.sections);
+        let end = end.min(start + 16 * 8);
+        self.bytes.get_mut(start..end).unwrap_or_default().fill(0);
+    }
+
+    fn alignment(&self) -> (usize, usize) {
+        let of = |at: usize| (self.u32(self.offsets.optional + at) as usize).max(1);
+        (of(32), of(36))
+    }
+
+    fn size_of_headers(&self) -> usize {
+        self.u32(self.offsets.optional + 60) as usize
+    }
+
+    fn checksum_at(&self) -> usize {
+        self.offsets.optional + 64
+    }
+
+    fn put_section(&mut self, section: &Section) {
+        self.bytes.extend_from_slice(&section.name);
+        for number in [
+            section.virtual_size,
+            section.virtual_address.0,
+            section.raw_size,
+            section.raw_offset,
+            0,
+            0,
+            0,
+            section.characteristics,
+        ] {
+            self.bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        self.raw.push(section.raw_offset as usize..section.raw_offset as usize + section.raw_size as usize);
+        self.sections += 1;
+        self.put(self.offsets.coff + 2, &self.sections.to_le_bytes());
+    }
+
+    /// What a strong name is of: these headers, and the sections in the file.
+    fn hashed(&self) -> Vec<Range<usize>> {
+        std::iter::once(0..self.bytes.len()).chain(self.raw.iter().cloned()).collect()
+    }
+}
+
+/// An image ready to be written.
+#[derive(Debug, Default)]
+pub struct OutputFile<'a> {
+    segments: Segments<'a>,
+    signature: Option<Range<usize>>,
+    hashed: Vec<Range<usize>>,
+    checksum_at: Option<usize>,
+}
+
+impl<'a> OutputFile<'a> {
+    /// A file that is the input itself.
+    pub fn unchanged(bytes: &'a [u8]) -> Self {
+        let mut segments = Segments::default();
+        segments.push(bytes);
+        Self { segments, ..Self::default() }
+    }
+
+    /// What the strong name signature is to be of, in pieces: headers and sections, without the room for the signature
+    /// itself. The checksum and the Authenticode entry count as zeros (II.6.2.1.3), and so they are still.
+    pub fn signed_content(&self) -> impl Iterator<Item = &[u8]> {
+        let signature = self.signature.clone().unwrap_or_default();
+        self.hashed.iter().flat_map(move |range| {
+            let before = range.start..range.end.min(signature.start.max(range.start));
+            let behind = range.start.max(signature.end.min(range.end))..range.end;
+            let (before, behind) = if signature.start >= range.end || signature.end <= range.start {
+                (range.clone(), range.end..range.end)
+            } else {
+                (before, behind)
+            };
+            self.segments.range(before).chain(self.segments.range(behind))
+        })
+    }
+
+    /// The size of the room for a strong name signature; 0 if there is none.
+    pub fn signature_size(&self) -> usize {
+        self.signature.as_ref().map_or(0, Range::len)
+    }
+
+    /// Puts the strong name signature in.
+    pub fn sign(&mut self, signature: &[u8]) {
+        if let Some(range) = &self.signature {
+            self.segments.patch(range.start, signature.get(..range.len()).unwrap_or(signature));
+        }
+    }
+
+    /// The file's bytes, with the PE checksum where the input had one.
+    pub fn into_segments(mut self) -> Segments<'a> {
+        if let Some(at) = self.checksum_at {
+            let sum = checksum(self.segments.iter()).wrapping_add(self.segments.len() as u32);
+            self.segments.patch(at, &sum.to_le_bytes());
+        }
+        self.segments
+    }
+}
+
+fn limit(value: usize) -> Result<u32> {
+    u32::try_from(value).map_err(|_| Error::new(ErrorKind::Limit("a file of 4 GiB")))
 }
 
 impl Segments<'_> {
-    /// Adds zeros up to a multiple of `alignment`, counted from `start`.
+    /// Adds zeros up to a multiple of `alignment`, counted from `start` bytes before the first.
     fn pad_to_from(&mut self, start: usize, alignment: usize) {
-        let length = self.len() - start;
+        let length = start + self.len();
         self.push(vec![0; length.next_multiple_of(alignment) - length]);
-    }
-}
-
-fn put_section(headers: &mut Vec<u8>, section: &Section, shift: u32) {
-    headers.extend_from_slice(&section.name);
-    let raw_offset = if section.raw_size == 0 { section.raw_offset } else { section.raw_offset.wrapping_add(shift) };
-    for number in
-        [section.virtual_size, section.virtual_address.0, section.raw_size, raw_offset, 0, 0, 0, section.characteristics]
-    {
-        headers.extend_from_slice(&number.to_le_bytes());
     }
 }
 

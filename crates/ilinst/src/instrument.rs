@@ -39,6 +39,10 @@ pub(crate) struct Opts {
     #[command(flatten)]
     selection: SelectionArgs,
 
+    /// Keep the input's layout and put what is new behind it, though the image could be laid out anew
+    #[arg(long)]
+    keep_layout: bool,
+
     /// Do everything but write
     #[arg(long)]
     dry_run: bool,
@@ -297,6 +301,7 @@ fn process_file(job: &Job, shared: &Shared<'_>, threads: usize, outputs: &mut Ou
     let how = Weave {
         tracker: shared.tracker,
         leave: shared.opts.selection.leave.into(),
+        keep_layout: shared.opts.keep_layout,
         threads,
         tool: concat!("ilinst ", env!("CARGO_PKG_VERSION")),
         options: shared.options,

@@ -9,10 +9,10 @@ use std::{
 };
 
 use ecma335::{
-    Error, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, Rid, Rva, Token,
+    Error, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile, Rid, Rva, Segments, Token,
     image::{Directory, DirectoryKind, Precompiled, cli_flags},
     schema::{MethodDef, StandAloneSig},
-    writer::Segments,
+    writer::Obstacle,
 };
 use indexmap::IndexMap;
 use sha2::{Digest, Sha256};
@@ -33,6 +33,8 @@ pub struct Weave<'t> {
     pub tracker: &'t Tracker,
     /// The leave mode.
     pub leave: LeaveMode,
+    /// Whether the input's layout is to be kept though the image could be laid out anew.
+    pub keep_layout: bool,
     /// How many threads weave; the output does not depend on it.
     pub threads: usize,
     /// The tool and its version, for the mark.
@@ -67,6 +69,8 @@ pub enum Note {
     CertificateRemoved,
     /// The debug directory is gone: the IL offsets of its PDB no longer hold.
     DebugRemoved,
+    /// The image keeps its layout, with its old metadata as dead bytes.
+    LayoutKept(Obstacle),
 }
 
 impl Note {
@@ -77,18 +81,21 @@ impl Note {
             Self::SignatureRemoved => "ILI0003",
             Self::CertificateRemoved => "ILI0004",
             Self::DebugRemoved => "ILI0005",
+            Self::LayoutKept(_) => "ILI0007",
         }
     }
 }
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        let text = match self {
             Self::ReadyToRunRemoved => "ReadyToRun code removed, so that the woven IL runs",
             Self::SignatureRemoved => "strong name signature removed; the assembly keeps its name and public key",
             Self::CertificateRemoved => "Authenticode signature removed",
             Self::DebugRemoved => "link to the PDB removed, as its offsets no longer hold: stack traces have no line numbers",
-        })
+            Self::LayoutKept(why) => return write!(f, "layout kept, with the old metadata in it, as {why}"),
+        };
+        f.write_str(text)
     }
 }
 
@@ -115,8 +122,7 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
     let selected: Vec<Rid<MethodDef>> =
         (1..).zip(&methods).filter(|(_, method)| method.is_ok()).map(|(number, _)| Rid::new(number)).collect();
     let untouched = |methods| {
-        let mut file = Segments::default();
-        file.push(image.bytes());
+        let file = OutputFile::unchanged(image.bytes()).into_segments();
         Ok(Woven { file, methods, module_key, mvid: metadata.mvid()?, notes: Vec::new() })
     };
     if selected.is_empty() {
@@ -128,8 +134,8 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
     let context = Context { image, metadata, effects: Effects::new(metadata, &refs), refs, module_key, mode: how.leave };
     let chunks = weave_chunks(&context, &selected, how.threads);
 
-    let writer = ImageWriter::new(image);
-    let section_rva = writer.section_rva()?;
+    let writer = ImageWriter::new(image, metadata, how.keep_layout);
+    let code_rva = writer.code_rva()?;
     let mut content = Segments::default();
     let mut local_sigs: IndexMap<Vec<u8>, Token> = IndexMap::new();
     let mut woven_any = false;
@@ -144,7 +150,7 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
                 let token_at = body.start + MethodBody::LOCAL_VAR_SIG_AT;
                 let token: Token = tokens[body.local_sig];
                 batch.bodies[token_at..token_at + 4].copy_from_slice(&token.0.to_le_bytes());
-                builder.set_method_rva(rid, Rva(section_rva.0 + (content.len() + body.start) as u32));
+                builder.set_method_rva(rid, Rva(code_rva.0 + (content.len() + body.start) as u32));
                 body.shape
             });
             methods[rid.get() as usize - 1] = outcome;
@@ -157,11 +163,9 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
     }
     let mvid = woven_mvid(module_key, how);
     builder.set_mvid(mvid);
-    let root = builder.finish()?;
-    let directory = Directory { rva: Rva(section_rva.0 + content.len() as u32), size: root.len() as u32 };
-    content.append(root);
-    let (writer, notes) = adapt_headers(image, writer, directory);
-    Ok(Woven { file: writer.finish(content)?, methods, module_key, mvid, notes })
+    let (writer, notes) = adapt_headers(image, writer);
+    let file = writer.finish(content, builder)?;
+    Ok(Woven { file: file.into_segments(), methods, module_key, mvid, notes })
 }
 
 /// What the ids of a module's methods begin with: 40 bits of a hash over all that gives its row numbers their meaning.
@@ -245,10 +249,9 @@ fn local_sig_token(
 fn adapt_headers<'a, 'i>(
     image: &Image<'a>,
     mut writer: ImageWriter<'a, 'i>,
-    metadata: Directory,
 ) -> (ImageWriter<'a, 'i>, Vec<Note>) {
     let mut notes = Vec::new();
-    writer.set_metadata(metadata);
+    notes.extend(writer.obstacle().map(Note::LayoutKept));
     let cli = writer.cli_header_mut();
     if image.precompiled() == Some(Precompiled::ReadyToRun) {
         notes.push(Note::ReadyToRunRemoved);
@@ -260,7 +263,6 @@ fn adapt_headers<'a, 'i>(
             notes.push(Note::SignatureRemoved);
         }
         cli.flags &= !cli_flags::STRONG_NAME_SIGNED;
-        cli.strong_name = Directory::default();
     }
     if notes.contains(&Note::ReadyToRunRemoved) {
         // What an IL-only image may not have, or what only the native code had a use for.
@@ -276,7 +278,6 @@ fn adapt_headers<'a, 'i>(
         notes.push(Note::CertificateRemoved);
     }
     if image.directory(DirectoryKind::Debug).size != 0 {
-        writer.clear_directory(DirectoryKind::Debug);
         notes.push(Note::DebugRemoved);
     }
     (writer, notes)

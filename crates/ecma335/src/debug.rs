@@ -1,0 +1,95 @@
+//! The debug directory (the PE format's): where a PDB is, or the PDB itself, and what vouches for it.
+
+use std::{borrow::Cow, ops::Range};
+
+use crate::{
+    cursor::Cursor,
+    error::Result,
+    image::{DirectoryKind, Image},
+    token::{FileOffset, Rva},
+};
+
+/// An entry of the debug directory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DebugEntry<'a> {
+    /// Reserved.
+    pub characteristics: u32,
+    /// When it was made, or a part of the PDB's id.
+    pub time_date_stamp: u32,
+    /// Major and minor version; their meaning depends on the kind.
+    pub version: (u16, u16),
+    /// See [`kind`].
+    pub kind: u32,
+    /// What it holds.
+    pub data: Cow<'a, [u8]>,
+}
+
+/// Kinds of debug entries.
+pub mod kind {
+    /// Names a PDB, and says by an id which one.
+    pub const CODE_VIEW: u32 = 2;
+    /// The build is reproducible.
+    pub const REPRODUCIBLE: u32 = 16;
+    /// A portable PDB, compressed.
+    pub const EMBEDDED_PORTABLE_PDB: u32 = 17;
+    /// The hash of the portable PDB.
+    pub const PDB_CHECKSUM: u32 = 19;
+    /// What a profiler of ReadyToRun code wants to know.
+    pub const R2R_PERF_MAP: u32 = 21;
+}
+
+/// The minor version of a CodeView entry that names a portable PDB: "PM".
+pub const PORTABLE_CODE_VIEW: u16 = 0x504D;
+
+/// The size of an entry in the directory.
+pub(crate) const ENTRY_SIZE: usize = 28;
+
+impl<'a> DebugEntry<'a> {
+    /// Reads all entries of an image.
+    ///
+    /// # Errors
+    /// If the directory, or what an entry holds, lies outside of the file.
+    pub fn read_all(image: &Image<'a>) -> Result<Vec<Self>> {
+        let directory = image.directory(DirectoryKind::Debug);
+        if directory.size == 0 {
+            return Ok(Vec::new());
+        }
+        let cursor = &mut image.cursor_at(directory.rva).map_err(|error| error.in_cell("debug directory"))?;
+        (0..directory.size as usize / ENTRY_SIZE)
+            .map(|_| Self::read(image, cursor).map_err(|error| error.in_cell("debug directory")))
+            .collect()
+    }
+
+    /// Where in the file the data of all entries is.
+    pub(crate) fn places(image: &Image<'a>) -> Result<Vec<Range<usize>>> {
+        let base = image.bytes().as_ptr().addr();
+        let range = |data: &[u8]| data.as_ptr().addr() - base..data.as_ptr().addr() - base + data.len();
+        let entries = Self::read_all(image)?;
+        Ok(entries.iter().filter(|entry| !entry.data.is_empty()).map(|entry| range(&entry.data)).collect())
+    }
+
+    fn read(image: &Image<'a>, cursor: &mut Cursor<'a>) -> Result<Self> {
+        let characteristics = cursor.u32()?;
+        let time_date_stamp = cursor.u32()?;
+        let version = (cursor.u16()?, cursor.u16()?);
+        let kind = cursor.u32()?;
+        let size = cursor.u32()? as usize;
+        let _rva = cursor.u32()?;
+        let offset = cursor.u32()?;
+        let bytes = image.bytes().get(offset as usize..).unwrap_or_default();
+        let data = Cursor::new(bytes, FileOffset(offset.into())).bytes(size)?;
+        Ok(Self { characteristics, time_date_stamp, version, kind, data: Cow::Borrowed(data) })
+    }
+
+    /// Appends the entry, with its data at these places.
+    pub(crate) fn put(&self, rva: Rva, offset: u32, out: &mut Vec<u8>) {
+        let (rva, offset) = if self.data.is_empty() { (0, 0) } else { (rva.0, offset) };
+        out.extend_from_slice(&self.characteristics.to_le_bytes());
+        out.extend_from_slice(&self.time_date_stamp.to_le_bytes());
+        out.extend_from_slice(&self.version.0.to_le_bytes());
+        out.extend_from_slice(&self.version.1.to_le_bytes());
+        for number in [self.kind, self.data.len() as u32, rva, offset] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+}

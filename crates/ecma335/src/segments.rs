@@ -1,0 +1,108 @@
+//! A file in pieces, so that what is borrowed from the input is not copied until it is written.
+
+use std::{borrow::Cow, io, ops::Range};
+
+/// Bytes in order, some borrowed from the input, some made: a file is written from them without being put together in
+/// memory first.
+#[derive(Debug, Default)]
+pub struct Segments<'a> {
+    parts: Vec<Cow<'a, [u8]>>,
+    length: usize,
+}
+
+impl<'a> Segments<'a> {
+    /// Adds bytes behind the others.
+    pub fn push(&mut self, bytes: impl Into<Cow<'a, [u8]>>) {
+        let bytes = bytes.into();
+        self.length += bytes.len();
+        if !bytes.is_empty() {
+            self.parts.push(bytes);
+        }
+    }
+
+    /// Adds all of another's.
+    pub fn append(&mut self, other: Segments<'a>) {
+        self.length += other.length;
+        self.parts.extend(other.parts);
+    }
+
+    /// Adds zeros up to a multiple of `alignment`.
+    pub fn pad_to(&mut self, alignment: usize) {
+        self.push(vec![0; self.length.next_multiple_of(alignment) - self.length]);
+    }
+
+    /// Overwrites bytes; those behind the end are left out.
+    pub fn patch(&mut self, offset: usize, mut bytes: &[u8]) {
+        let (mut start, mut at) = (0, offset);
+        for part in &mut self.parts {
+            let end = start + part.len();
+            if at < end && !bytes.is_empty() {
+                let count = bytes.len().min(end - at);
+                let (now, rest) = bytes.split_at(count);
+                part.to_mut()[at - start..at - start + count].copy_from_slice(now);
+                (bytes, at) = (rest, at + count);
+            }
+            start = end;
+        }
+    }
+
+    /// The bytes of a range, in pieces.
+    pub fn range(&self, range: Range<usize>) -> impl Iterator<Item = &[u8]> {
+        let mut start = 0;
+        self.parts.iter().filter_map(move |part| {
+            let from = range.start.saturating_sub(start).min(part.len());
+            let to = range.end.saturating_sub(start).min(part.len());
+            start += part.len();
+            part.get(from..to).filter(|piece| !piece.is_empty())
+        })
+    }
+
+    /// How many bytes there are.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The parts in order.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.parts.iter().map(|part| &**part)
+    }
+
+    /// Writes all of it.
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_to(&self, out: &mut impl io::Write) -> io::Result<()> {
+        self.iter().try_for_each(|part| out.write_all(part))
+    }
+
+    /// All of it in one piece.
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.length);
+        self.iter().for_each(|part| out.extend_from_slice(part));
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patches_and_ranges_go_over_the_borders_of_pieces() {
+        let mut segments = Segments::default();
+        for piece in ["abc", "defg", "", "h"] {
+            segments.push(piece.as_bytes());
+        }
+        segments.patch(2, b"-----");
+        segments.patch(7, b"!?");
+        assert_eq!(segments.to_vec(), b"ab-----!");
+        for (range, expected) in [(0..8, "ab-----!"), (1..2, "b"), (6..20, "-!"), (3..3, "")] {
+            assert_eq!(segments.range(range).flatten().copied().collect::<Vec<u8>>(), expected.as_bytes());
+        }
+    }
+}

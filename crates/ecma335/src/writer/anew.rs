@@ -1,0 +1,242 @@
+//! The new layout of an image of IL alone: a section of data that can be written to, one of code and metadata, one of Win32
+//! resources, one of relocations (II.25). What is no longer referred to stays behind.
+
+use super::{
+    Block, Headers, ImageWriter, OutputFile, OutputSection,
+    inventory::{Inventory, Item},
+};
+use crate::{
+    builder::MetadataBuilder,
+    error::Result,
+    image::{CliHeader, Directory, DirectoryKind, Image},
+    schema::FieldRva,
+    segments::Segments,
+    token::{Rid, Rva},
+};
+
+/// Sections start at multiples of these: what compilers give images of IL.
+const SECTION_ALIGNMENT: u32 = 0x2000;
+const FILE_ALIGNMENT: u32 = 0x200;
+/// Field data keeps its place within a block of this size: programs read it as vectors.
+const DATA_ALIGNMENT: u32 = 16;
+/// The import address table: one address, and its end.
+const ADDRESS_TABLE_SIZE: u32 = 8;
+
+const SDATA: ([u8; 8], u32) = (*b".sdata\0\0", 0xC000_0040);
+const TEXT: ([u8; 8], u32) = (*b".text\0\0\0", 0x6000_0020);
+const RSRC: ([u8; 8], u32) = (*b".rsrc\0\0\0", 0x4000_0040);
+const RELOC: ([u8; 8], u32) = (*b".reloc\0\0", 0x4200_0040);
+
+impl<'a> Inventory<'a> {
+    /// Where the first section starts in memory.
+    fn first_rva(&self, image: &Image<'_>) -> u32 {
+        self.size_of_headers(image).next_multiple_of(SECTION_ALIGNMENT)
+    }
+
+    /// Where .text starts in memory: behind .sdata, whose addresses the metadata in .text holds.
+    fn text_rva(&self, image: &Image<'_>) -> u32 {
+        let first = self.first_rva(image);
+        if self.sdata_size() == 0 { first } else { (first + self.sdata_size()).next_multiple_of(SECTION_ALIGNMENT) }
+    }
+
+    /// Where .text starts in the file.
+    fn text_offset(&self, image: &Image<'_>) -> usize {
+        (self.size_of_headers(image) + self.sdata_size().next_multiple_of(FILE_ALIGNMENT)) as usize
+    }
+
+    /// The size of .sdata: from the first of its fields to the end of the last, each where it was before.
+    fn sdata_size(&self) -> u32 {
+        let end = self.writable_fields().iter().map(|field| field.rva.0 + field.size as u32).max();
+        end.map_or(0, |end| end - self.sdata_start())
+    }
+
+    /// The input's address that .sdata starts with.
+    fn sdata_start(&self) -> u32 {
+        self.writable_fields().first().map_or(0, |field| field.rva.0 / DATA_ALIGNMENT * DATA_ALIGNMENT)
+    }
+
+    fn writable_fields(&self) -> &[Item<FieldRva>] {
+        &self.fields[1]
+    }
+
+    fn size_of_headers(&self, image: &Image<'_>) -> u32 {
+        let sections = [self.sdata_size() > 0, true, self.win32.is_some(), self.start.is_some()];
+        let sections = sections.iter().filter(|is_there| **is_there).count();
+        ((image.header_offsets().sections + sections * Headers::SECTION_SIZE) as u32).next_multiple_of(FILE_ALIGNMENT)
+    }
+
+    /// Where the first body comes to lie, in memory and in the file: behind the address table and the CLI header.
+    pub(super) fn code_place(&self, image: &Image<'_>) -> (Rva, usize) {
+        let table = if self.start.is_some() { ADDRESS_TABLE_SIZE } else { 0 };
+        let behind = table + CliHeader::SIZE as u32;
+        (Rva(self.text_rva(image) + behind), self.text_offset(image) + behind as usize)
+    }
+
+    /// Moves what did not get a new place behind the code: bodies, field data, resources.
+    pub(super) fn place(&self, image: &Image<'a>, block: &mut Block<'a>, builder: &mut MetadataBuilder<'a, '_>) -> Directory {
+        let bodies = self.bodies.iter().filter(|body| !builder.has_new_body(body.row)).copied().collect::<Vec<_>>();
+        move_items(image, &bodies, 4, block, |row, rva| builder.set_method_rva(row, rva));
+        move_items(image, &self.fields[0], DATA_ALIGNMENT, block, |row, rva| builder.set_field_rva(row, rva));
+        for field in self.writable_fields() {
+            builder.set_field_rva(field.row, Rva(self.first_rva(image) + field.rva.0 - self.sdata_start()));
+        }
+        let resources = image.cli_header().resources;
+        block.place(image.bytes_at(resources), 8)
+    }
+}
+
+/// Moves items in the order of their RVAs. What lies together stays together, so what overlaps keeps overlapping; and
+/// each keeps its place within a block of `alignment` bytes.
+fn move_items<'a, R>(
+    image: &Image<'a>,
+    items: &[Item<R>],
+    alignment: u32,
+    block: &mut Block<'a>,
+    mut set: impl FnMut(Rid<R>, Rva),
+) {
+    let mut rest = items;
+    while let Some(first) = rest.first() {
+        let start = first.rva.0;
+        let mut end = start;
+        let count = rest
+            .iter()
+            .take_while(|item| {
+                let is_near = item.rva.0 <= end.next_multiple_of(alignment).max(start);
+                if is_near {
+                    end = end.max(item.rva.0 + item.size as u32);
+                }
+                is_near
+            })
+            .count();
+        let (run, others) = rest.split_at(count);
+        block.pad_like(start, alignment);
+        let new = block.end();
+        block.segments.push(image.bytes_at(Directory { rva: Rva(start), size: end - start }));
+        run.iter().for_each(|item| set(item.row, Rva(new.0 + (item.rva.0 - start))));
+        rest = others;
+    }
+}
+
+impl<'a> ImageWriter<'a, '_> {
+    /// The file, with `block` in .text behind the CLI header.
+    pub(super) fn finish_anew(
+        &self,
+        inventory: &Inventory<'a>,
+        mut block: Block<'a>,
+        debug: Directory,
+    ) -> Result<OutputFile<'a>> {
+        let image = self.image;
+        let mut headers = Headers::of(image);
+        headers.clear_directories();
+        headers.set_directory(DirectoryKind::Debug, debug);
+        let text_rva = inventory.text_rva(image);
+        let mut text = Segments::default();
+        let mut relocations = Vec::new();
+        let mut entry = 0;
+        if let Some(start) = inventory.start {
+            let imports = Imports::put(start, text_rva, image.image_base() as u32, &mut block);
+            text.push(imports.address_table.to_vec());
+            headers.set_directory(DirectoryKind::Import, imports.directory);
+            headers.set_directory(DirectoryKind::ImportAddress, Directory { rva: Rva(text_rva), size: ADDRESS_TABLE_SIZE });
+            relocations = imports.relocations;
+            entry = imports.entry;
+        }
+        let cli_rva = text_rva + text.len() as u32;
+        headers.set_directory(DirectoryKind::CliHeader, Directory { rva: Rva(cli_rva), size: CliHeader::SIZE as u32 });
+        text.push(self.cli.to_bytes());
+        text.append(block.segments);
+
+        let mut sections = Vec::new();
+        if inventory.sdata_size() > 0 {
+            let mut content = Segments::default();
+            content.push(image.bytes_at(Directory { rva: Rva(inventory.sdata_start()), size: inventory.sdata_size() }));
+            sections.push(OutputSection::new(SDATA, inventory.first_rva(image), content));
+        }
+        sections.push(OutputSection::new(TEXT, text_rva, text));
+        let next_rva = |sections: &Vec<OutputSection<'a>>| {
+            sections.last().map_or(0, |last| (last.rva + last.content.len() as u32).next_multiple_of(SECTION_ALIGNMENT))
+        };
+        if let Some(win32) = &inventory.win32 {
+            let rva = next_rva(&sections);
+            let mut bytes = win32.bytes.to_vec();
+            for at in &win32.rvas_at {
+                if let Some(cell) = bytes.get_mut(*at..*at + 4) {
+                    let old = u32::from_le_bytes([cell[0], cell[1], cell[2], cell[3]]);
+                    cell.copy_from_slice(&(old - win32.rva.0 + rva).to_le_bytes());
+                }
+            }
+            let size = image.directory(DirectoryKind::Resource).size;
+            headers.set_directory(DirectoryKind::Resource, Directory { rva: Rva(rva), size });
+            let mut content = Segments::default();
+            content.push(bytes);
+            sections.push(OutputSection::new(RSRC, rva, content));
+        }
+        if !relocations.is_empty() {
+            let rva = next_rva(&sections);
+            headers.set_directory(DirectoryKind::BaseRelocation, Directory { rva: Rva(rva), size: relocations.len() as u32 });
+            let mut content = Segments::default();
+            content.push(relocations);
+            sections.push(OutputSection::new(RELOC, rva, content));
+        }
+        let size = |section: &OutputSection<'_>| section.content.len().next_multiple_of(FILE_ALIGNMENT as usize) as u32;
+        let optional = headers.offsets.optional;
+        let is_text = |section: &&OutputSection<'_>| section.rva == text_rva;
+        let code = sections.iter().find(is_text).map_or(0, size);
+        let data = sections.iter().filter(|section| !is_text(section));
+        let base_of_data = data.clone().next().map_or(0, |section| section.rva);
+        // Size of code, of initialized and of other data; entry point; base of code, and of data in 32-bit images.
+        let numbers = [code, data.map(size).sum(), 0, entry, text_rva, base_of_data];
+        for (index, number) in numbers.into_iter().take(if image.is_pe32_plus() { 5 } else { 6 }).enumerate() {
+            headers.put_u32(optional + 4 + index * 4, number);
+        }
+        headers.put_u32(optional + 32, SECTION_ALIGNMENT);
+        headers.put_u32(optional + 36, FILE_ALIGNMENT);
+        headers.put_u32(optional + 60, 0);
+        self.assemble(headers, inventory.size_of_headers(image) as usize, Segments::default(), sections)
+    }
+}
+
+/// The import of mscoree.dll (II.25.3.1), and the jump to it.
+struct Imports {
+    address_table: [u8; ADDRESS_TABLE_SIZE as usize],
+    directory: Directory,
+    relocations: Vec<u8>,
+    entry: u32,
+}
+
+impl Imports {
+    fn put(start: &'static [u8], address_table: u32, image_base: u32, block: &mut Block<'_>) -> Self {
+        const DESCRIPTORS: u32 = 40;
+        const LOOKUP: u32 = 8;
+        block.pad_like(0, 4);
+        let at = block.end().0;
+        let lookup = at + DESCRIPTORS;
+        let hint = lookup + LOOKUP;
+        let library = hint + 2 + start.len() as u32;
+        let mut bytes = Vec::new();
+        for number in [lookup, 0, 0, library, address_table, 0, 0, 0, 0, 0, hint, 0] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        bytes.extend_from_slice(&[0, 0]);
+        bytes.extend_from_slice(start);
+        bytes.extend_from_slice(b"mscoree.dll\0");
+        let directory = Directory { rva: Rva(at), size: bytes.len() as u32 };
+        // The jump's address is to be aligned, as the loader changes it.
+        bytes.resize((bytes.len() + 2).next_multiple_of(4) - 2, 0);
+        let entry = at + bytes.len() as u32;
+        bytes.extend_from_slice(&[0xFF, 0x25]);
+        bytes.extend_from_slice(&image_base.wrapping_add(address_table).to_le_bytes());
+        block.segments.push(bytes);
+
+        const HIGHLOW: u16 = 3 << 12;
+        let address = entry + 2;
+        let mut relocations = Vec::new();
+        relocations.extend_from_slice(&(address & !0xFFF).to_le_bytes());
+        relocations.extend_from_slice(&12_u32.to_le_bytes());
+        relocations.extend_from_slice(&(HIGHLOW | (address & 0xFFF) as u16).to_le_bytes());
+        relocations.extend_from_slice(&[0, 0]);
+        let mut table = [0; ADDRESS_TABLE_SIZE as usize];
+        table[..4].copy_from_slice(&hint.to_le_bytes());
+        Self { address_table: table, directory, relocations, entry }
+    }
+}

@@ -1,0 +1,86 @@
+//! The layout that keeps the input's: its own bytes at their RVAs, patched where they must be, and one section behind
+//! them.
+
+use super::{Block, Headers, ImageWriter, OutputFile, OutputSection};
+use crate::{
+    error::{Error, ErrorKind, Result, malformed},
+    image::{Directory, DirectoryKind, Image, Section},
+    segments::Segments,
+    token::Rva,
+};
+
+/// The section's name, and what it is: code, readable, executable.
+const ILINST: ([u8; 8], u32) = (*b".ilinst\0", 0x6000_0020);
+
+/// Where the input's parts come to lie.
+pub(super) struct Appended {
+    /// Where the input's first section starts in the file.
+    raw_start: usize,
+    /// Where its last one ends.
+    raw_end: usize,
+    /// How far all of them move in the file, for one more section header.
+    shift: usize,
+    /// Where the new section starts in the file.
+    pub(super) section_offset: usize,
+}
+
+impl Appended {
+    /// Where in memory the new section will start.
+    pub(super) fn section_rva(image: &Image<'_>) -> Result<Rva> {
+        let end =
+            |section: &Section| u64::from(section.virtual_address.0) + u64::from(section.virtual_size.max(section.raw_size));
+        let end = image.sections().iter().map(end).max().unwrap_or(u64::from(image.size_of_headers()));
+        let rva = end.next_multiple_of(u64::from(image.section_alignment().max(1)));
+        u32::try_from(rva).map(Rva).map_err(|_| Error::new(ErrorKind::Limit("an image of 4 GiB")))
+    }
+
+    pub(super) fn new(image: &Image<'_>) -> Result<Self> {
+        let file_alignment = image.file_alignment().max(1) as usize;
+        let table_end = image.header_offsets().sections + (image.sections().len() + 1) * Headers::SECTION_SIZE;
+        // Something may stand between the section table and the first section: it moves with the sections.
+        let raw_starts = image.sections().iter().filter(|section| section.raw_size > 0).map(|section| section.raw_offset as usize);
+        let raw_start = raw_starts.min().unwrap_or(image.size_of_headers() as usize).min(image.bytes().len());
+        if table_end - Headers::SECTION_SIZE > raw_start {
+            return malformed(image.cli_header_offset(), "sections overlap the headers");
+        }
+        let shift = table_end.saturating_sub(raw_start).next_multiple_of(file_alignment);
+        let first_rva = image.sections().iter().map(|section| section.virtual_address.0 as usize).min().unwrap_or(usize::MAX);
+        if raw_start + shift > first_rva {
+            return Err(Error::new(ErrorKind::Unsupported("no room in the headers for one more section")));
+        }
+        let raw_end = image.sections().iter().map(|section| section.raw_offset as usize + section.raw_size as usize).max();
+        let raw_end = raw_end.unwrap_or(raw_start).clamp(raw_start, image.bytes().len());
+        Ok(Self { raw_start, raw_end, shift, section_offset: (raw_end + shift).next_multiple_of(file_alignment) })
+    }
+}
+
+impl<'a> ImageWriter<'a, '_> {
+    /// The file, with `block` as its last section.
+    pub(super) fn finish_appended(
+        &self,
+        appended: &Appended,
+        block: Block<'a>,
+        debug: Directory,
+    ) -> Result<OutputFile<'a>> {
+        let image = self.image;
+        let mut headers = Headers::of(image);
+        headers.set_directory(DirectoryKind::Debug, debug);
+        for section in image.sections() {
+            let moved = if section.raw_size == 0 { 0 } else { appended.shift as u32 };
+            headers.put_section(&Section { raw_offset: section.raw_offset.wrapping_add(moved), ..*section });
+        }
+        // The input's sections as they are, but for the CLI header.
+        let cli_at = image.cli_header_offset().0 as usize;
+        let cli = self.cli.to_bytes();
+        let parts = [appended.raw_start..cli_at, cli_at + cli.len()..appended.raw_end];
+        let [Some(before), Some(behind)] = parts.map(|part| image.bytes().get(part)) else {
+            return malformed(image.cli_header_offset(), "the CLI header lies outside of the sections");
+        };
+        let mut old = Segments::default();
+        old.push(before);
+        old.push(cli);
+        old.push(behind);
+        let section = OutputSection::new(ILINST, block.start.0, block.segments);
+        self.assemble(headers, appended.raw_start + appended.shift, old, vec![section])
+    }
+}

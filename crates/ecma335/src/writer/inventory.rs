@@ -1,0 +1,303 @@
+//! What an image of IL alone consists of. Only one whose every byte is accounted for can be laid out anew: a byte that
+//! nothing refers to may be one that the program looks for itself.
+
+use std::{cmp::Reverse, ops::Range};
+
+use crate::{
+    body::MethodBody,
+    element::ElementType,
+    error::Result,
+    image::{Directory, DirectoryKind, Image, Precompiled, cli_flags},
+    metadata::Metadata,
+    schema::{ClassLayout, Field, FieldRva, MethodDef, Table},
+    signature::{Signature, TypeSig},
+    token::{Rid, Rva},
+};
+
+/// Why an image has to keep its layout.
+pub type Obstacle = &'static str;
+
+/// The parts of an image of IL alone.
+#[derive(Debug)]
+pub(super) struct Inventory<'a> {
+    /// Every method that has a body, by its RVA.
+    pub(super) bodies: Vec<Item<MethodDef>>,
+    /// Every field that has data, by its RVA: those that have it for good, and those whose data can be written to.
+    pub(super) fields: [Vec<Item<FieldRva>>; 2],
+    /// The function of mscoree.dll by which Windows starts the image; none in 64-bit images.
+    pub(super) start: Option<&'static [u8]>,
+    /// The Win32 resources.
+    pub(super) win32: Option<Win32Resources<'a>>,
+}
+
+/// A row with something at an RVA.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Item<R> {
+    pub(super) row: Rid<R>,
+    pub(super) rva: Rva,
+    pub(super) size: usize,
+}
+
+/// A tree of Win32 resources, with the RVAs of its leaves to be moved with it.
+#[derive(Debug)]
+pub(super) struct Win32Resources<'a> {
+    pub(super) rva: Rva,
+    pub(super) bytes: &'a [u8],
+    /// Where in `bytes` the RVAs stand.
+    pub(super) rvas_at: Vec<usize>,
+}
+
+/// The functions of mscoree.dll that start a program and a library (II.25.3.1).
+const STARTS: [&[u8]; 2] = [b"_CorExeMain\0", b"_CorDllMain\0"];
+const LIBRARY: &[u8] = b"mscoree.dll\0";
+/// `jmp [address]`.
+const JUMP: [u8; 2] = [0xFF, 0x25];
+const JUMP_SIZE: usize = 6;
+const MACHINE_I386: u16 = 0x014C;
+/// The bits of ImplFlags that say what a body is made of, and who manages it: zeros for IL (II.23.1.11).
+const NOT_MANAGED_IL: u16 = 0x0007;
+const SECTION_WRITABLE: u32 = 0x8000_0000;
+
+impl<'a> Inventory<'a> {
+    /// Takes stock of an image, or says what stands against it.
+    pub(super) fn of(image: &Image<'a>, metadata: &Metadata<'a>) -> Result<Self, Obstacle> {
+        let precompiled = match image.precompiled() {
+            Some(Precompiled::Other) => return Err("it holds native code of another kind than ReadyToRun"),
+            precompiled => precompiled.is_some(),
+        };
+        let cli = image.cli_header();
+        if !(image.is_il_only() || precompiled) || cli.flags & cli_flags::NATIVE_ENTRY_POINT != 0 {
+            return Err("it holds native code");
+        }
+        let unknown = [cli.vtable_fixups, cli.code_manager, cli.export_jumps];
+        if unknown.iter().any(|directory| directory.size != 0) {
+            return Err("native code can call into it");
+        }
+        let native = [DirectoryKind::Export, DirectoryKind::Exception, DirectoryKind::Tls];
+        let others = (0..16).filter(|number| !DirectoryKind::OF_IL.iter().any(|kind| *kind as usize == *number));
+        for number in others {
+            let goes_with_native_code = precompiled && native.iter().any(|kind| *kind as usize == number);
+            if image.directory_by_number(number).size != 0 && !goes_with_native_code {
+                return Err("it has a data directory that images of IL do not have");
+            }
+        }
+        let mut account = Account { image, known: Vec::new() };
+        let start = if precompiled { None } else { account.imports()? };
+        let bodies = account.bodies(metadata)?;
+        let fields = account.fields(metadata, precompiled)?;
+        let win32 = account.win32()?;
+        if !precompiled {
+            account.others()?;
+            account.settle()?;
+        }
+        Ok(Self { bodies, fields, start, win32 })
+    }
+}
+
+/// The bytes of an image that something refers to, by file offsets.
+struct Account<'a, 'i> {
+    image: &'i Image<'a>,
+    known: Vec<Range<usize>>,
+}
+
+impl<'a> Account<'a, '_> {
+    fn add(&mut self, rva: Rva, size: usize) -> Result<&'a [u8], Obstacle> {
+        const OUTSIDE: &str = "something in it lies outside of its sections";
+        let start = self.image.offset_of(rva).map_err(|_| OUTSIDE)?.0 as usize;
+        let bytes = start.checked_add(size).and_then(|end| self.image.bytes().get(start..end)).ok_or(OUTSIDE)?;
+        self.known.push(start..start + size);
+        Ok(bytes)
+    }
+
+    fn number(&mut self, rva: u32) -> Result<u32, Obstacle> {
+        let bytes = self.add(Rva(rva), 4)?;
+        Ok(bytes.try_into().map_or(0, u32::from_le_bytes))
+    }
+
+    /// The import of one function of mscoree.dll, and the jump to it that is the image's native entry point.
+    fn imports(&mut self) -> Result<Option<&'static [u8]>, Obstacle> {
+        const OTHER: &str = "it imports native code";
+        let directory = self.image.directory(DirectoryKind::Import);
+        let relocations = self.image.directory(DirectoryKind::BaseRelocation);
+        if directory.size == 0 {
+            let is_empty = self.image.directory(DirectoryKind::ImportAddress).size == 0 && relocations.size == 0;
+            return if is_empty { Ok(None) } else { Err("it has relocations and imports nothing") };
+        }
+        if self.image.is_pe32_plus() || self.image.machine() != MACHINE_I386 {
+            return Err("it imports native code by 64-bit addresses");
+        }
+        let at = directory.rva.0;
+        // One descriptor: lookup table, time stamp, forwarder chain, name, address table; then one of zeros.
+        let [lookup, name, addresses] = [self.number(at)?, self.number(at.wrapping_add(12))?, self.number(at.wrapping_add(16))?];
+        self.add(directory.rva, directory.size as usize)?;
+        if self.number(at.wrapping_add(32))? != 0 || !self.add(Rva(name), LIBRARY.len())?.eq_ignore_ascii_case(LIBRARY) {
+            return Err(OTHER);
+        }
+        for table in [lookup, addresses] {
+            if self.number(table.wrapping_add(4))? != 0 {
+                return Err(OTHER);
+            }
+        }
+        let hint = self.number(addresses)?;
+        self.number(lookup)?;
+        let function = self.add(Rva(hint.wrapping_add(2)), STARTS[0].len())?;
+        self.add(Rva(hint), 2)?;
+        let start = STARTS.into_iter().find(|start| *start == function).ok_or(OTHER)?;
+        let entry = self.image.entry_point();
+        if !self.add(entry, JUMP_SIZE)?.starts_with(&JUMP) {
+            return Err("its entry point is native code");
+        }
+        if relocations.size != 0 {
+            let block = self.add(relocations.rva, relocations.size as usize)?;
+            // Page and size, then two bytes each; all but the jump's own are padding.
+            let entries = block.get(8..).unwrap_or_default().chunks_exact(2).filter(|entry| *entry != [0, 0]);
+            if entries.count() > 1 {
+                return Err("it has relocations for native code");
+            }
+        }
+        Ok(Some(start))
+    }
+
+    fn bodies(&mut self, metadata: &Metadata<'_>) -> Result<Vec<Item<MethodDef>>, Obstacle> {
+        let mut bodies = Vec::with_capacity(metadata.tables.count(Table::MethodDef) as usize);
+        for (row, method) in metadata.tables.rows::<MethodDef>().filter(|(_, method)| method.rva != 0) {
+            if method.impl_flags & NOT_MANAGED_IL != 0 {
+                return Err("a method in it is native code");
+            }
+            let rva = Rva(method.rva);
+            let size = self.image.cursor_at(rva).and_then(MethodBody::measure).map_err(|_| "a method body in it cannot be read")?;
+            self.add(rva, size)?;
+            bodies.push(Item { row, rva, size });
+        }
+        bodies.sort_unstable_by_key(|body| (body.rva, Reverse(body.size)));
+        Ok(bodies)
+    }
+
+    /// The data of fields. Once there is precompiled code, it lies in sections that can be written to, whatever it was.
+    fn fields(&mut self, metadata: &Metadata<'_>, precompiled: bool) -> Result<[Vec<Item<FieldRva>>; 2], Obstacle> {
+        let mut fields = [Vec::new(), Vec::new()];
+        for (row, field) in metadata.tables.rows::<FieldRva>().filter(|(_, field)| field.rva != 0) {
+            let rva = Rva(field.rva);
+            let section = self.image.section_of(rva).ok_or("a field in it has data outside of its sections")?;
+            let size = field_size(metadata, field.field).ok_or("a field in it has data of a size that its type does not say")?;
+            self.add(rva, size)?;
+            let is_writable = section.characteristics & SECTION_WRITABLE != 0 && !precompiled;
+            fields[usize::from(is_writable)].push(Item { row, rva, size });
+        }
+        fields.iter_mut().for_each(|fields| fields.sort_unstable_by_key(|field| field.rva));
+        Ok(fields)
+    }
+
+    fn win32(&mut self) -> Result<Option<Win32Resources<'a>>, Obstacle> {
+        let Directory { rva, size } = self.image.directory(DirectoryKind::Resource);
+        if size == 0 {
+            return Ok(None);
+        }
+        // What the leaves refer to may lie behind the directory's own end.
+        let section = self.image.section_of(rva).ok_or("its Win32 resources lie outside of its sections")?;
+        let bytes = self.image.cursor_at(rva).map(|cursor| cursor.rest()).unwrap_or_default();
+        let rest = section.virtual_size.max(size).saturating_sub(rva.0 - section.virtual_address.0) as usize;
+        let mut resources = Win32Resources { rva, bytes: bytes.get(..rest).unwrap_or(bytes), rvas_at: Vec::new() };
+        let end = resources.collect(0, 0).ok_or("its Win32 resources cannot be read")?;
+        resources.bytes = self.add(rva, end.max(size as usize))?;
+        Ok(Some(resources))
+    }
+
+    /// What the headers refer to.
+    fn others(&mut self) -> Result<(), Obstacle> {
+        let cli = self.image.cli_header();
+        let headers = [
+            self.image.directory(DirectoryKind::CliHeader),
+            cli.metadata,
+            cli.resources,
+            cli.strong_name,
+            self.image.directory(DirectoryKind::Debug),
+            self.image.directory(DirectoryKind::ImportAddress),
+        ];
+        for directory in headers.iter().filter(|directory| directory.size != 0) {
+            self.add(directory.rva, directory.size as usize)?;
+        }
+        let entries = crate::debug::DebugEntry::places(self.image).map_err(|_| "its debug directory cannot be read")?;
+        self.known.extend(entries);
+        Ok(())
+    }
+
+    /// What is not accounted for has to be zeros.
+    fn settle(mut self) -> Result<(), Obstacle> {
+        self.known.sort_unstable_by_key(|range| range.start);
+        for section in self.image.sections() {
+            // What lies behind the virtual size never gets into memory; some tools fill it with words.
+            let size = if section.virtual_size == 0 { section.raw_size } else { section.raw_size.min(section.virtual_size) };
+            let raw = section.raw_offset as usize..section.raw_offset as usize + size as usize;
+            let mut at = raw.start;
+            let first = self.known.partition_point(|range| range.end <= raw.start);
+            let known = self.known[first..].iter().take_while(|range| range.start < raw.end).cloned();
+            for range in known.chain([raw.end..raw.end]) {
+                let gap = self.image.bytes().get(at..range.start.max(at)).unwrap_or_default();
+                if gap.iter().any(|byte| *byte != 0) {
+                    return Err("it holds bytes that nothing refers to");
+                }
+                at = at.max(range.end);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Win32Resources<'_> {
+    /// Walks a directory of the tree: 16 bytes, the last four of them counts of named and numbered entries of eight bytes.
+    /// Gives where the last of what its leaves refer to ends.
+    fn collect(&mut self, at: usize, depth: u32) -> Option<usize> {
+        const IS_DIRECTORY: u32 = 0x8000_0000;
+        // Real trees are three deep: type, name, language.
+        if depth > 8 || self.rvas_at.len() > self.bytes.len() / 16 {
+            return None;
+        }
+        let bytes = self.bytes;
+        let number = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes);
+        let counts = number(at + 12)?;
+        let mut end = 0;
+        for index in 0..((counts & 0xFFFF) + (counts >> 16)) as usize {
+            let child = number(at + 16 + index * 8 + 4)?;
+            let place = (child & !IS_DIRECTORY) as usize;
+            end = end.max(if child & IS_DIRECTORY != 0 {
+                self.collect(place, depth + 1)?
+            } else {
+                self.rvas_at.push(place);
+                let start = number(place)?.checked_sub(self.rva.0)? as usize;
+                let end = start.checked_add(number(place + 4)? as usize)?;
+                bytes.get(start..end).map(|_| end)?
+            });
+        }
+        Some(end)
+    }
+}
+
+/// How many bytes a field takes, if its own module says so.
+fn field_size(metadata: &Metadata<'_>, field: Rid<Field>) -> Option<usize> {
+    let row = metadata.row(field).ok()?;
+    let Signature::Field(mut of_type) = Signature::parse(metadata.blobs.blob(row.signature).ok()?).ok()? else { return None };
+    while let TypeSig::Modified { inner, .. } = of_type {
+        of_type = *inner;
+    }
+    match of_type {
+        TypeSig::Element(element) => primitive_size(element),
+        TypeSig::Named { is_value: true, token } => {
+            let owner: Rid<crate::schema::TypeDef> = token.token()?.rid_in()?;
+            let layout = metadata.find_sorted::<ClassLayout>(owner.get(), |row| row.parent.get())?;
+            Some(layout.class_size as usize).filter(|size| *size > 0)
+        }
+        _ => None,
+    }
+}
+
+fn primitive_size(element: ElementType) -> Option<usize> {
+    use ElementType as E;
+    Some(match element {
+        E::Boolean | E::I1 | E::U1 => 1,
+        E::Char | E::I2 | E::U2 => 2,
+        E::I4 | E::U4 | E::R4 => 4,
+        E::I8 | E::U8 | E::R8 => 8,
+        _ => return None,
+    })
+}
