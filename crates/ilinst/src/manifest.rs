@@ -118,10 +118,10 @@ impl MethodLines<'_> {
             put_quoted(out, &source.to_string());
         }
         match outcome {
-            Ok(Shape::Finally) => put(out, &[b",\"decision\":\"woven\",\"leave\":\"finally\"}"]),
-            Ok(Shape::Return) => put(out, &[b",\"decision\":\"woven\",\"leave\":\"return\"}"]),
+            Ok(Shape::Finally) => put(out, &[b",\"woven\":\"finally\"}"]),
+            Ok(Shape::Return) => put(out, &[b",\"woven\":\"return\"}"]),
             Err(reason) => {
-                put(out, &[b",\"decision\":\"left-alone\",\"reason\":\"", reason.code().as_bytes(), b"\""]);
+                put(out, &[b",\"leftAlone\":\"", reason.code().as_bytes(), b"\""]);
                 if !reason.is_expected() {
                     put(out, &[b",\"detail\":"]);
                     put_quoted(out, &reason.to_string());
