@@ -110,7 +110,7 @@ fn check(file: &Path, tracker: &Tracker, scratch: &Path) -> Result<Vec<(String, 
     let mut listable = None;
     for mode in [LeaveMode::Finally, LeaveMode::Return] {
         let plan = Plan::new(&metadata, &Selection::default()).map_err(|error| error.to_string())?;
-        let how = Weave { tracker, leave: mode, keep_layout: false, threads: 1, tool: "test", options: "" };
+        let how = Weave { tracker, leave: mode, keep_layout: false, threads: 1, tool: "test", options: "", pdb: None, keys: &[] };
         let woven = weave::weave(&image, &metadata, plan, &how).map_err(|error| error.to_string())?;
         let methods = woven.methods.iter().filter(|method| method.is_ok()).count();
         for reason in woven.methods.iter().filter_map(|method| method.as_ref().err()) {
@@ -202,7 +202,8 @@ fn body_at<'a>(image: &Image<'a>, rva: u32) -> Option<&'a [u8]> {
 fn compare_data(image: &Image<'_>, old: &Metadata<'_>, new_image: &Image<'_>, new: &Metadata<'_>) -> Result<(), String> {
     let rows = |metadata: &Metadata<'_>| metadata.tables.rows().map(|(_, row)| row).collect::<Vec<schema::FieldRva>>();
     for (old, new) in rows(old).into_iter().zip(rows(new)) {
-        let start = |image: &Image<'_>, rva: u32| image.cursor_at(Rva(rva)).map(|cursor| cursor.rest().to_vec()).unwrap_or_default();
+        let start =
+            |image: &Image<'_>, rva: u32| image.cursor_at(Rva(rva)).map(|cursor| cursor.rest().to_vec()).unwrap_or_default();
         let (before, after) = (start(image, old.rva), start(new_image, new.rva));
         // How much of it is the field's, its type says; here, as much as both have is compared, up to a block's size.
         let count = before.len().min(after.len()).min(1);
@@ -278,7 +279,16 @@ fn the_spill_local_of_a_runtime_async_method_is_what_its_il_returns() {
     let image = Image::parse(&bytes).expect("it is an assembly");
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
     let plan = Plan::new(&metadata, &Selection::default()).expect("it can be planned");
-    let how = Weave { tracker: &tracker(), leave: LeaveMode::Finally, keep_layout: false, threads: 1, tool: "test", options: "" };
+    let how = Weave {
+        tracker: &tracker(),
+        leave: LeaveMode::Finally,
+        keep_layout: false,
+        threads: 1,
+        tool: "test",
+        options: "",
+        pdb: None,
+        keys: &[],
+    };
     let woven = weave::weave(&image, &metadata, plan, &how).expect("it can be woven");
     let file = woven.file.to_vec();
     let image = Image::parse(&file).expect("it is an assembly");
@@ -400,7 +410,16 @@ fn the_output_depends_on_nothing_but_input_and_options() {
     let tracker = tracker();
     let weave_with = |threads: usize, selection: &Selection| {
         let plan = Plan::new(&metadata, selection).expect("it can be planned");
-        let how = Weave { tracker: &tracker, leave: LeaveMode::Finally, keep_layout: false, threads, tool: "test", options: "" };
+        let how = Weave {
+            tracker: &tracker,
+            leave: LeaveMode::Finally,
+            keep_layout: false,
+            threads,
+            tool: "test",
+            options: "",
+            pdb: None,
+            keys: &[],
+        };
         weave::weave(&image, &metadata, plan, &how).expect("it can be woven").file.to_vec()
     };
     let once = weave_with(1, &Selection::default());

@@ -6,9 +6,10 @@ use crate::{
     error::{Error, ErrorKind, Result},
     heap::{Heap, HeapAppend},
     metadata::{Metadata, SIGNATURE},
+    pdb,
     schema::{Blob, FieldRva, Guid, MethodDef, Module, Row, Str, Table},
     segments::Segments,
-    tables::{AppendedRows, WideHeaps, encode},
+    tables::{AppendedRows, RowCounts, WideHeaps, encode},
     token::{Rid, Rva, Token},
 };
 
@@ -75,6 +76,23 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
         Ok(Token::new(R::TABLE, rid))
     }
 
+    /// Takes another row for one of the input's. In a sorted table it must belong in the same place.
+    pub fn replace<R: Row>(&mut self, rid: Rid<R>, row: &R) {
+        self.rows.replace(rid, row);
+    }
+
+    /// How many rows each table will have.
+    pub fn counts(&self) -> RowCounts {
+        let mut counts = *self.metadata.tables.counts();
+        Table::ALL.iter().for_each(|table| counts[*table as usize] += self.rows.count(*table));
+        counts
+    }
+
+    /// Has a portable PDB say how many rows its assembly's tables have now. Its id becomes zeros.
+    pub fn set_assembly_counts(&mut self, counts: RowCounts) {
+        self.rows.external = Some(counts);
+    }
+
     /// Gives a method another body.
     pub fn set_method_rva(&mut self, method: Rid<MethodDef>, rva: Rva) {
         set(&mut self.method_rvas, method, rva);
@@ -119,6 +137,8 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
             let is_tables = stream.name == b"#~" || stream.name == b"#-";
             if let Some(parts) = is_tables.then(|| tables.take()).flatten() {
                 parts.into_iter().for_each(|part| segments.push(part));
+            } else if let (pdb::STREAM, Some(counts)) = (stream.name, &self.rows.external) {
+                segments.push(pdb::encode_stream(stream.bytes, counts));
             } else if let (b"#GUID", Some(mvid)) = (stream.name, self.mvid) {
                 let module: Module = metadata.row(Rid::new(1))?;
                 segments.push(with_mvid(metadata.guids, module.mvid, mvid));

@@ -108,6 +108,7 @@ pub struct Tables<'a> {
     /// Four bytes some writers put behind the row counts, where bit 0x40 of `HeapSizes` says so.
     pub extra: Option<u32>,
     counts: RowCounts,
+    external: RowCounts,
     widths: Widths,
     rows: [&'a [u8]; TABLES],
     offsets: [FileOffset; TABLES],
@@ -141,11 +142,7 @@ impl<'a> Tables<'a> {
             }
         }
         let extra = if heap_sizes & EXTRA_DATA != 0 { Some(cursor.u32()?) } else { None };
-        let mut all_counts = counts;
-        for (count, external) in all_counts.iter_mut().zip(external) {
-            *count = (*count).max(*external);
-        }
-        let widths = Widths::new(&all_counts, WideHeaps(heap_sizes));
+        let widths = Widths::new(&with_external(counts, external), WideHeaps(heap_sizes));
         let mut rows = [&[][..]; TABLES];
         let mut offsets = [FileOffset(0); TABLES];
         for table in Table::ALL {
@@ -154,7 +151,7 @@ impl<'a> Tables<'a> {
             let size = widths.row_size(*table).saturating_mul(counts[at] as usize);
             rows[at] = cursor.bytes(size).map_err(|error| error.in_cell(table))?;
         }
-        Ok(Self { version, heap_sizes, log2_rid, sorted, extra, counts, widths, rows, offsets })
+        Ok(Self { version, heap_sizes, log2_rid, sorted, extra, counts, external: *external, widths, rows, offsets })
     }
 
     /// How many rows a table has.
@@ -223,6 +220,12 @@ impl<'a> Tables<'a> {
     }
 }
 
+/// In a portable PDB, columns are as wide as the assembly's tables want them to be.
+fn with_external(mut counts: RowCounts, external: &RowCounts) -> RowCounts {
+    counts.iter_mut().zip(external).for_each(|(count, external)| *count = (*count).max(*external));
+    counts
+}
+
 fn read_row<R: Row>(mut row: &[u8], widths: &[u8; COLUMNS]) -> R {
     let mut column = 0;
     R::from_cells(|| {
@@ -245,15 +248,19 @@ fn take(row: &mut &[u8], width: u8) -> u32 {
     }
 }
 
-/// Rows to be put into a stream beside the input's own.
+/// Rows to be put into a stream beside the input's own, or in place of them.
 #[derive(Debug)]
 pub(crate) struct AppendedRows {
     cells: [Vec<u32>; TABLES],
+    /// Table, row number, cells.
+    replaced: Vec<(Table, u32, Vec<u32>)>,
+    /// The row counts of the assembly that a portable PDB is of, if they have changed.
+    pub(crate) external: Option<RowCounts>,
 }
 
 impl Default for AppendedRows {
     fn default() -> Self {
-        Self { cells: std::array::from_fn(|_| Vec::new()) }
+        Self { cells: std::array::from_fn(|_| Vec::new()), replaced: Vec::new(), external: None }
     }
 }
 
@@ -262,6 +269,12 @@ impl AppendedRows {
         let cells = &mut self.cells[R::TABLE as usize];
         row.for_each_cell(|cell| cells.push(cell));
         self.count(R::TABLE)
+    }
+
+    pub(crate) fn replace<R: Row>(&mut self, rid: Rid<R>, row: &R) {
+        let mut cells = Vec::new();
+        row.for_each_cell(|cell| cells.push(cell));
+        self.replaced.push((R::TABLE, rid.get(), cells));
     }
 
     pub(crate) fn count(&self, table: Table) -> u32 {
@@ -287,7 +300,7 @@ pub(crate) fn encode<'a>(
     }
     // Never narrower than the input, so that a file nothing was added to is encoded as it was.
     let heaps = WideHeaps(heaps.0 | tables.heap_sizes);
-    let widths = Widths::new(&counts, heaps);
+    let widths = Widths::new(&with_external(counts, appended.external.as_ref().unwrap_or(&tables.external)), heaps);
 
     let mut header = Vec::new();
     header.extend_from_slice(&[0; 4]);
@@ -318,7 +331,8 @@ fn encode_table<'a>(tables: &Tables<'a>, table: Table, appended: &AppendedRows, 
     let added = &appended.cells[table as usize];
     let same_widths = widths.columns(table) == tables.widths.columns(table);
     let columns = table.columns().len();
-    if added.is_empty() && same_widths {
+    let replaced = || appended.replaced.iter().filter(|(of, ..)| *of == table);
+    if added.is_empty() && same_widths && replaced().next().is_none() {
         return Cow::Borrowed(tables.bytes(table));
     }
     let row_size = widths.row_size(table);
@@ -328,6 +342,14 @@ fn encode_table<'a>(tables: &Tables<'a>, table: Table, appended: &AppendedRows, 
     } else {
         for rid in 1..=tables.count(table) {
             widths.put_row(table, tables.cells(table, rid).unwrap_or_default(), &mut out);
+        }
+    }
+    for (_, rid, cells) in replaced() {
+        let mut row = Vec::with_capacity(row_size);
+        widths.put_row(table, cells.iter().copied(), &mut row);
+        let start = (*rid as usize).saturating_sub(1) * row_size;
+        if let Some(place) = out.get_mut(start..start + row_size) {
+            place.copy_from_slice(&row);
         }
     }
     let keys = if tables.is_sorted(table) { sort_columns(table) } else { Vec::new() };

@@ -41,6 +41,10 @@ failures! {
     usage = "ILI0015" exits EXIT_USAGE
     /// The profile cannot be read.
     bad_profile = "ILI0016" exits EXIT_BAD_INPUT
+    /// The file is no strong name key pair.
+    bad_key = "ILI0017" exits EXIT_BAD_INPUT
+    /// There are no originals to be put back.
+    no_originals = "ILI0018" exits EXIT_BAD_INPUT
 }
 
 impl fmt::Display for Failure {

@@ -73,8 +73,22 @@ impl Outputs {
         put(&mut file).and_then(|()| file.flush()).map_err(unwritable)
     }
 
-    /// Copies a file, with its permissions.
+    /// Takes over another's files.
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.pending.append(&mut other.pending);
+        self.folders.append(&mut other.folders);
+    }
+
+    /// The files that will be there: those that are there already, and the others.
+    pub(crate) fn paths(&self) -> (Vec<&Path>, Vec<&Path>) {
+        self.pending.iter().map(|(_, path)| path.as_path()).partition(|path| path.exists())
+    }
+
+    /// Copies a file, with its permissions; onto itself there is nothing to do.
     pub(crate) fn copy(&mut self, from: &Path, to: &Path) -> anyhow::Result<()> {
+        if from == to {
+            return Ok(());
+        }
         let permissions = fs::metadata(from).map_err(|error| Failure::unreadable(about(from, &error)))?.permissions();
         let mut input = File::open(from).map_err(|error| Failure::unreadable(about(from, &error)))?;
         self.write(to, |out| {

@@ -71,7 +71,16 @@ impl Opts {
     fn decide<'a>(&self, image: &Image<'a>, metadata: &Metadata<'a>, tracker: &Tracker) -> Result<Woven<'a>, ecma335::Error> {
         let plan = Plan::new(metadata, &self.selection.selection())?;
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let how = Weave { tracker, leave: self.selection.leave.into(), keep_layout: false, threads, tool: "", options: "" };
+        let how = Weave {
+            tracker,
+            leave: self.selection.leave.into(),
+            keep_layout: false,
+            threads,
+            tool: "",
+            options: "",
+            pdb: None,
+            keys: &[],
+        };
         weave::weave(image, metadata, plan, &how)
     }
 }

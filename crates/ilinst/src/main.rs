@@ -7,7 +7,9 @@ mod instrument;
 mod io;
 mod list;
 mod manifest;
+mod originals;
 mod report;
+mod restore;
 mod text;
 
 use std::{io::Write as _, process::ExitCode};
@@ -49,6 +51,8 @@ subcommands! {
     List = list
     /// Show the profile that a woven program wrote
     Report = report
+    /// Put back the originals of what was woven in place
+    Restore = restore
 }
 
 fn main() -> ExitCode {

@@ -49,14 +49,6 @@ impl Layout {
         }
     }
 
-    /// Pairs of offsets: where an instruction stood in the input, and where it is now.
-    pub fn offset_map<'c>(&'c self, code: &'c Code) -> impl Iterator<Item = (u32, u32)> + use<'c> {
-        let places = code.instructions.iter().zip(&self.offsets);
-        places
-            .filter(|(instruction, _)| instruction.origin != Instruction::NO_ORIGIN)
-            .map(|(instruction, new)| (instruction.origin, *new))
-    }
-
     fn place(&mut self, code: &Code) {
         self.offsets.clear();
         let mut offset = 0;

@@ -14,6 +14,7 @@ use crate::{
     code::Code,
     effects::Effects,
     layout::Layout,
+    pdb::{MethodDebug, Pdb},
     probe::{self, LeaveMode, Probe, Shape},
     reason::Reason,
     tracker::TrackerRefs,
@@ -43,6 +44,8 @@ pub struct Context<'a, 'm> {
     pub module_key: u64,
     /// The leave mode that was asked for.
     pub mode: LeaveMode,
+    /// The PDB that is to follow.
+    pub(crate) pdb: Option<&'m Pdb<'m>>,
 }
 
 /// Weaves methods one after another, in room that it uses again.
@@ -61,6 +64,8 @@ pub struct Batch {
     pub bodies: Vec<u8>,
     /// The signatures of the bodies' locals, each once.
     pub local_sigs: IndexSet<Vec<u8>>,
+    /// What the PDB says of each body, if there is one.
+    pub(crate) debug: Vec<Result<MethodDebug, ecma335::Error>>,
 }
 
 /// A woven body in a [`Batch`].
@@ -120,6 +125,8 @@ impl MethodWeaver {
             let start = woven.write(&mut batch.bodies);
             self.layout.clauses = woven.clauses;
             let local_sig = batch.local_sigs.insert_full(signature).0;
+            let debug = context.pdb.as_ref().map(|pdb| pdb.follow(rid, &self.code, &self.layout, body.il.len() as u32));
+            batch.debug.extend(debug);
             return Ok(WovenBody { start, local_sig, shape: woven_shape });
         }
         self.layout.clauses = woven.clauses;

@@ -1,18 +1,14 @@
 //! A whole module: its methods woven in parallel, its metadata extended, its image written.
 
-use std::{
-    fmt,
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Mutex,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use ecma335::{
     Error, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile, Rid, Rva, Segments, Token,
     image::{Directory, DirectoryKind, Precompiled, cli_flags},
     schema::{MethodDef, StandAloneSig},
-    writer::Obstacle,
 };
 use indexmap::IndexMap;
 use sha2::{Digest, Sha256};
@@ -20,9 +16,12 @@ use sha2::{Digest, Sha256};
 use crate::{
     effects::Effects,
     method::{Batch, Context, MethodWeaver, WovenBody},
+    note::Note,
+    pdb::{DebugInfo, Pdb, PdbBuilder},
     plan::Plan,
     probe::{LeaveMode, Shape},
     reason::Reason,
+    strong_name::{self, StrongNameKey},
     tracker::{Mark, Tracker},
 };
 
@@ -41,6 +40,10 @@ pub struct Weave<'t> {
     pub tool: &'t str,
     /// The options in words, for the mark.
     pub options: &'t str,
+    /// The PDB beside the image, if there is one.
+    pub pdb: Option<&'t [u8]>,
+    /// Keys to sign with; an assembly is signed with the one whose public key it has.
+    pub keys: &'t [StrongNameKey],
 }
 
 /// A woven module.
@@ -54,49 +57,10 @@ pub struct Woven<'a> {
     pub module_key: u64,
     /// The woven module's version identifier.
     pub mvid: [u8; 16],
+    /// The PDB that goes beside the file, if the input's could follow and is not in the file itself.
+    pub pdb: Option<Vec<u8>>,
     /// What the user should know.
     pub notes: Vec<Note>,
-}
-
-/// What became of something else than a method.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Note {
-    /// The ReadyToRun code is gone: it would have run instead of the woven IL.
-    ReadyToRunRemoved,
-    /// The strong name's signature is gone, and its flag cleared.
-    SignatureRemoved,
-    /// The Authenticode signature is gone.
-    CertificateRemoved,
-    /// The debug directory is gone: the IL offsets of its PDB no longer hold.
-    DebugRemoved,
-    /// The image keeps its layout, with its old metadata as dead bytes.
-    LayoutKept(Obstacle),
-}
-
-impl Note {
-    /// The diagnostic's number.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::ReadyToRunRemoved => "ILI0002",
-            Self::SignatureRemoved => "ILI0003",
-            Self::CertificateRemoved => "ILI0004",
-            Self::DebugRemoved => "ILI0005",
-            Self::LayoutKept(_) => "ILI0007",
-        }
-    }
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match self {
-            Self::ReadyToRunRemoved => "ReadyToRun code removed, so that the woven IL runs",
-            Self::SignatureRemoved => "strong name signature removed; the assembly keeps its name and public key",
-            Self::CertificateRemoved => "Authenticode signature removed",
-            Self::DebugRemoved => "link to the PDB removed, as its offsets no longer hold: stack traces have no line numbers",
-            Self::LayoutKept(why) => return write!(f, "layout kept, with the old metadata in it, as {why}"),
-        };
-        f.write_str(text)
-    }
 }
 
 /// What a woven body takes, more or less, in bytes.
@@ -123,7 +87,7 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
         (1..).zip(&methods).filter(|(_, method)| method.is_ok()).map(|(number, _)| Rid::new(number)).collect();
     let untouched = |methods| {
         let file = OutputFile::unchanged(image.bytes()).into_segments();
-        Ok(Woven { file, methods, module_key, mvid: metadata.mvid()?, notes: Vec::new() })
+        Ok(Woven { file, methods, module_key, mvid: metadata.mvid()?, pdb: None, notes: Vec::new() })
     };
     if selected.is_empty() {
         return untouched(methods);
@@ -131,41 +95,92 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
 
     let mut builder = MetadataBuilder::new(metadata);
     let refs = how.tracker.add_to(&mut builder, &Mark { module_key, tool: how.tool, options: how.options })?;
-    let context = Context { image, metadata, effects: Effects::new(metadata, &refs), refs, module_key, mode: how.leave };
+    let mut debug = DebugInfo::find(image, how.pdb);
+    let pdb_bytes = debug.take_pdb();
+    let old_pdb = debug.check(pdb_bytes.as_deref().map(Pdb::parse));
+    let effects = Effects::new(metadata, &refs);
+    let context = Context { image, metadata, effects, refs, module_key, mode: how.leave, pdb: old_pdb.as_ref() };
     let chunks = weave_chunks(&context, &selected, how.threads);
 
     let writer = ImageWriter::new(image, metadata, how.keep_layout);
-    let code_rva = writer.code_rva()?;
-    let mut content = Segments::default();
-    let mut local_sigs: IndexMap<Vec<u8>, Token> = IndexMap::new();
-    let mut woven_any = false;
-    for (mut batch, results) in chunks {
-        let mut tokens = Vec::with_capacity(batch.local_sigs.len());
-        for signature in std::mem::take(&mut batch.local_sigs) {
-            tokens.push(local_sig_token(&mut builder, &mut local_sigs, signature)?);
-        }
+    let mut merger = Merger {
+        builder,
+        local_sigs: IndexMap::new(),
+        code_rva: writer.code_rva()?,
+        code: Segments::default(),
+        pdb: old_pdb.as_ref().map(|pdb| Ok(PdbBuilder::new(pdb))),
+    };
+    for (batch, results) in chunks {
+        merger.add(batch, results, &mut methods)?;
+    }
+    if methods.iter().all(Result::is_err) {
+        return untouched(methods);
+    }
+    let Merger { mut builder, code, pdb: new_pdb, .. } = merger;
+    let mvid = woven_mvid(module_key, how);
+    builder.set_mvid(mvid);
+    let new_pdb = debug.check(new_pdb.map(|pdb| pdb?.finish(builder.counts())));
+    let (entries, pdb, trouble) = debug.finish(new_pdb);
+    let (mut writer, mut notes) = adapt_headers(image, writer);
+    writer.set_debug(entries);
+    notes.extend(trouble.map(Note::PdbRemoved));
+    let key = strong_name::prepare(image, metadata, how.keys, &mut writer, &mut notes);
+    let mut file = writer.finish(code, builder)?;
+    if let Some(key) = key {
+        let signature = key.sign(file.signed_content());
+        file.sign(&signature);
+    }
+    Ok(Woven { file: file.into_segments(), methods, module_key, mvid, pdb, notes })
+}
+
+/// Puts what the threads wove together, in the order of the methods.
+struct Merger<'a, 'm> {
+    builder: MetadataBuilder<'a, 'm>,
+    local_sigs: IndexMap<Vec<u8>, Token>,
+    code_rva: Rva,
+    code: Segments<'a>,
+    pdb: Option<Result<PdbBuilder<'m, 'm>, Error>>,
+}
+
+impl Merger<'_, '_> {
+    fn add(
+        &mut self,
+        mut batch: Batch,
+        results: Vec<(Rid<MethodDef>, Result<WovenBody, Reason>)>,
+        methods: &mut [Result<Shape, Reason>],
+    ) -> Result<(), Error> {
+        let signatures = std::mem::take(&mut batch.local_sigs).into_iter();
+        let tokens = signatures.map(|signature| self.local_sig_token(signature)).collect::<Result<Vec<_>, _>>()?;
+        let mut debug = std::mem::take(&mut batch.debug).into_iter();
         for (rid, result) in results {
             let outcome = result.map(|body| {
-                woven_any = true;
                 let token_at = body.start + MethodBody::LOCAL_VAR_SIG_AT;
                 let token: Token = tokens[body.local_sig];
                 batch.bodies[token_at..token_at + 4].copy_from_slice(&token.0.to_le_bytes());
-                builder.set_method_rva(rid, Rva(code_rva.0 + (content.len() + body.start) as u32));
+                self.builder.set_method_rva(rid, Rva(self.code_rva.0 + (self.code.len() + body.start) as u32));
+                if let (Some(records), Some(Ok(pdb))) = (debug.next(), &mut self.pdb)
+                    && let Err(error) = records.and_then(|records| pdb.put(records, token.rid()))
+                {
+                    self.pdb = Some(Err(error));
+                }
                 body.shape
             });
             methods[rid.get() as usize - 1] = outcome;
         }
-        content.push(batch.bodies);
-        content.pad_to(4);
+        self.code.push(batch.bodies);
+        self.code.pad_to(4);
+        Ok(())
     }
-    if !woven_any {
-        return untouched(methods);
+
+    fn local_sig_token(&mut self, signature: Vec<u8>) -> Result<Token, Error> {
+        if let Some(token) = self.local_sigs.get(&signature) {
+            return Ok(*token);
+        }
+        let row = StandAloneSig { signature: self.builder.blob(&signature)? };
+        let token = self.builder.add(&row)?;
+        self.local_sigs.insert(signature, token);
+        Ok(token)
     }
-    let mvid = woven_mvid(module_key, how);
-    builder.set_mvid(mvid);
-    let (writer, notes) = adapt_headers(image, writer);
-    let file = writer.finish(content, builder)?;
-    Ok(Woven { file: file.into_segments(), methods, module_key, mvid, notes })
 }
 
 /// What the ids of a module's methods begin with: 40 bits of a hash over all that gives its row numbers their meaning.
@@ -231,25 +246,8 @@ fn weave_chunks(context: &Context<'_, '_>, selected: &[Rid<MethodDef>], threads:
     done.into_iter().map(|(_, chunk)| chunk).collect()
 }
 
-fn local_sig_token(
-    builder: &mut MetadataBuilder<'_, '_>,
-    known: &mut IndexMap<Vec<u8>, Token>,
-    signature: Vec<u8>,
-) -> Result<Token, Error> {
-    if let Some(token) = known.get(&signature) {
-        return Ok(*token);
-    }
-    let row = StandAloneSig { signature: builder.blob(&signature)? };
-    let token = builder.add(&row)?;
-    known.insert(signature, token);
-    Ok(token)
-}
-
 /// Has the headers tell the truth about the woven file, and notes what went.
-fn adapt_headers<'a, 'i>(
-    image: &Image<'a>,
-    mut writer: ImageWriter<'a, 'i>,
-) -> (ImageWriter<'a, 'i>, Vec<Note>) {
+fn adapt_headers<'a, 'i>(image: &Image<'a>, mut writer: ImageWriter<'a, 'i>) -> (ImageWriter<'a, 'i>, Vec<Note>) {
     let mut notes = Vec::new();
     notes.extend(writer.obstacle().map(Note::LayoutKept));
     let cli = writer.cli_header_mut();
@@ -257,12 +255,6 @@ fn adapt_headers<'a, 'i>(
         notes.push(Note::ReadyToRunRemoved);
         cli.managed_native_header = Directory::default();
         cli.flags = cli.flags & !cli_flags::IL_LIBRARY | cli_flags::IL_ONLY;
-    }
-    if cli.flags & cli_flags::STRONG_NAME_SIGNED != 0 || cli.strong_name.size != 0 {
-        if cli.flags & cli_flags::STRONG_NAME_SIGNED != 0 {
-            notes.push(Note::SignatureRemoved);
-        }
-        cli.flags &= !cli_flags::STRONG_NAME_SIGNED;
     }
     if notes.contains(&Note::ReadyToRunRemoved) {
         // What an IL-only image may not have, or what only the native code had a use for.
@@ -276,9 +268,6 @@ fn adapt_headers<'a, 'i>(
     }
     if image.directory(DirectoryKind::Certificate).size != 0 {
         notes.push(Note::CertificateRemoved);
-    }
-    if image.directory(DirectoryKind::Debug).size != 0 {
-        notes.push(Note::DebugRemoved);
     }
     (writer, notes)
 }

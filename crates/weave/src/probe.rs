@@ -90,7 +90,7 @@ fn weave_finally(code: &mut Code, probe: &Probe, out: &mut Vec<Instruction>, mov
         let first = out.len();
         out.extend(probe.return_local.map(stloc));
         out.push(Instruction::new(OpCode::LeaveS, Operand::Label(epilogue)));
-        out[first].origin = instruction.origin;
+        out[first..].iter_mut().for_each(|added| added.origin = instruction.origin);
     }
     let handler_start = out.len();
     moved.push(handler_start as u32);

@@ -38,7 +38,8 @@ impl Appended {
         let file_alignment = image.file_alignment().max(1) as usize;
         let table_end = image.header_offsets().sections + (image.sections().len() + 1) * Headers::SECTION_SIZE;
         // Something may stand between the section table and the first section: it moves with the sections.
-        let raw_starts = image.sections().iter().filter(|section| section.raw_size > 0).map(|section| section.raw_offset as usize);
+        let raw_starts =
+            image.sections().iter().filter(|section| section.raw_size > 0).map(|section| section.raw_offset as usize);
         let raw_start = raw_starts.min().unwrap_or(image.size_of_headers() as usize).min(image.bytes().len());
         if table_end - Headers::SECTION_SIZE > raw_start {
             return malformed(image.cli_header_offset(), "sections overlap the headers");
@@ -56,12 +57,7 @@ impl Appended {
 
 impl<'a> ImageWriter<'a, '_> {
     /// The file, with `block` as its last section.
-    pub(super) fn finish_appended(
-        &self,
-        appended: &Appended,
-        block: Block<'a>,
-        debug: Directory,
-    ) -> Result<OutputFile<'a>> {
+    pub(super) fn finish_appended(&self, appended: &Appended, block: Block<'a>, debug: Directory) -> Result<OutputFile<'a>> {
         let image = self.image;
         let mut headers = Headers::of(image);
         headers.set_directory(DirectoryKind::Debug, debug);

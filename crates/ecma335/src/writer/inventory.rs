@@ -165,7 +165,8 @@ impl<'a> Account<'a, '_> {
                 return Err("a method in it is native code");
             }
             let rva = Rva(method.rva);
-            let size = self.image.cursor_at(rva).and_then(MethodBody::measure).map_err(|_| "a method body in it cannot be read")?;
+            let size =
+                self.image.cursor_at(rva).and_then(MethodBody::measure).map_err(|_| "a method body in it cannot be read")?;
             self.add(rva, size)?;
             bodies.push(Item { row, rva, size });
         }

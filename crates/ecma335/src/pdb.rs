@@ -1,0 +1,219 @@
+//! Portable PDBs: metadata of their own tables (schema.rs), an id that ties them to an image, and blobs of sequence points.
+
+use crate::{
+    cursor::{Cursor, put_compressed_i32, put_compressed_u32},
+    error::{Result, malformed},
+    metadata::Metadata,
+    schema::{Document, Table},
+    tables::RowCounts,
+    token::Rid,
+};
+
+/// The name of the stream that makes metadata a PDB.
+pub const STREAM: &[u8] = b"#Pdb";
+
+/// Ties a PDB to its image: a GUID and a stamp, both of which are in the image's CodeView entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PdbId(pub [u8; 20]);
+
+impl PdbId {
+    /// Its size in the file.
+    pub const SIZE: usize = 20;
+
+    /// The id of a PDB; none if the metadata is no PDB.
+    pub fn of(metadata: &Metadata<'_>) -> Option<Self> {
+        let stream = metadata.streams.iter().find(|stream| stream.name == STREAM)?;
+        Some(Self(*stream.bytes.first_chunk()?))
+    }
+
+    /// The GUID.
+    pub fn guid(&self) -> &[u8] {
+        &self.0[..16]
+    }
+
+    /// The stamp: the CodeView entry's time stamp.
+    pub fn stamp(&self) -> u32 {
+        let [.., a, b, c, d] = self.0;
+        u32::from_le_bytes([a, b, c, d])
+    }
+}
+
+/// Tables of an assembly whose rows a PDB does not count: pointers, and those of edit-and-continue.
+const NOT_COUNTED: [Table; 7] =
+    [Table::FieldPtr, Table::MethodPtr, Table::ParamPtr, Table::EventPtr, Table::PropertyPtr, Table::EncLog, Table::EncMap];
+
+/// The #Pdb stream with an id of zeros: the entry point, and how many rows the assembly's tables have.
+pub(crate) fn encode_stream(input: &[u8], assembly: &RowCounts) -> Vec<u8> {
+    let is_counted = |table: &&Table| {
+        let is_of_assembly = (**table as u8) < Table::Document as u8;
+        is_of_assembly && !NOT_COUNTED.contains(table) && assembly[**table as usize] > 0
+    };
+    let counted = || Table::ALL.iter().filter(is_counted);
+    let mut stream = vec![0; PdbId::SIZE];
+    stream.extend_from_slice(input.get(PdbId::SIZE..PdbId::SIZE + 4).unwrap_or(&[0; 4]));
+    let bits = counted().fold(0_u64, |bits, table| bits | 1 << (*table as u8));
+    stream.extend_from_slice(&bits.to_le_bytes());
+    counted().for_each(|table| stream.extend_from_slice(&assembly[*table as usize].to_le_bytes()));
+    stream
+}
+
+/// Where an instruction comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SequencePoint {
+    /// The IL offset.
+    pub offset: u32,
+    /// The source file.
+    pub document: Rid<Document>,
+    /// The piece of it; none for instructions that come from nowhere and are to be passed over.
+    pub span: Option<Span>,
+}
+
+/// A piece of a source file, from the first character to behind the last. Lines and columns count from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Span {
+    /// Line and column of its start.
+    pub start: (u32, u32),
+    /// Line and column of its end.
+    pub end: (u32, u32),
+}
+
+/// The sequence points of a method, and the StandAloneSig row of its locals.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SequencePoints {
+    /// The row of the locals' signature; 0 for none.
+    pub local_signature: u32,
+    /// The points, by rising offsets.
+    pub points: Vec<SequencePoint>,
+}
+
+impl SequencePoints {
+    /// Reads a blob. `document` is the method's, which the blob leaves out; none if the points are of several.
+    pub fn parse(mut blob: Cursor<'_>, document: Rid<Document>) -> Result<Self> {
+        if blob.is_empty() {
+            return Ok(Self::default());
+        }
+        let local_signature = blob.compressed_u32()?;
+        let mut document = if document.is_none() { Rid::new(blob.compressed_u32()?) } else { document };
+        let mut points: Vec<SequencePoint> = Vec::new();
+        let mut last_start: Option<(u32, u32)> = None;
+        while !blob.is_empty() {
+            let at = blob.offset();
+            let delta = blob.compressed_u32()?;
+            let offset = match points.last() {
+                None => delta,
+                Some(_) if delta == 0 => {
+                    document = Rid::new(blob.compressed_u32()?);
+                    continue;
+                }
+                Some(last) => last.offset.saturating_add(delta),
+            };
+            let lines = blob.compressed_u32()?;
+            let columns = if lines == 0 { blob.compressed_u32()?.cast_signed() } else { blob.compressed_i32()? };
+            let span = if lines == 0 && columns == 0 {
+                None
+            } else {
+                let start = match last_start {
+                    None => (blob.compressed_u32()?, blob.compressed_u32()?),
+                    Some((line, column)) => {
+                        (line.wrapping_add_signed(blob.compressed_i32()?), column.wrapping_add_signed(blob.compressed_i32()?))
+                    }
+                };
+                last_start = Some(start);
+                let Some(end_line) = start.0.checked_add(lines) else { return malformed(at, "a line beyond 2^32") };
+                Some(Span { start, end: (end_line, start.1.wrapping_add_signed(columns)) })
+            };
+            points.push(SequencePoint { offset, document, span });
+        }
+        Ok(Self { local_signature, points })
+    }
+
+    /// Appends the points as a blob. `document` is what it was for [`parse`](Self::parse).
+    pub fn write(&self, document: Rid<Document>, out: &mut Vec<u8>) {
+        put_compressed_u32(out, self.local_signature);
+        let mut current = document;
+        if document.is_none() {
+            current = self.points.first().map_or(document, |point| point.document);
+            put_compressed_u32(out, current.get());
+        }
+        let mut last_start: Option<(u32, u32)> = None;
+        let mut last_offset = None;
+        for point in &self.points {
+            if point.document != current && point.span.is_some() {
+                // Only behind a first point can a record of zero mean another document.
+                if last_offset.is_none() {
+                    continue;
+                }
+                out.push(0);
+                put_compressed_u32(out, point.document.get());
+                current = point.document;
+            }
+            put_compressed_u32(out, point.offset - last_offset.unwrap_or(0));
+            last_offset = Some(point.offset);
+            let Some(Span { start, end }) = point.span else {
+                out.extend_from_slice(&[0, 0]);
+                continue;
+            };
+            let lines = end.0 - start.0;
+            let columns = end.1.wrapping_sub(start.1).cast_signed();
+            put_compressed_u32(out, lines);
+            if lines == 0 {
+                put_compressed_u32(out, columns.cast_unsigned())
+            } else {
+                put_compressed_i32(out, columns)
+            }
+            match last_start {
+                None => {
+                    put_compressed_u32(out, start.0);
+                    put_compressed_u32(out, start.1);
+                }
+                Some((line, column)) => {
+                    put_compressed_i32(out, start.0.wrapping_sub(line).cast_signed());
+                    put_compressed_i32(out, start.1.wrapping_sub(column).cast_signed());
+                }
+            }
+            last_start = Some(start);
+        }
+    }
+}
+
+/// Kinds of CustomDebugInformation whose values are IL offsets.
+pub mod custom_debug_information {
+    /// Pairs of u32: start and length of the scopes that a state machine's hoisted locals have.
+    pub const STATE_MACHINE_HOISTED_LOCAL_SCOPES: [u8; 16] = guid(0x6DA9_A61E, 0xF8C7, 0x4874, 0xBE62_68BC_5630_DF71);
+    /// A u32: the offset of the catch handler plus one, or 0. Then of each await: u32 where it yields, u32 where it goes on,
+    /// and the method it goes on in as a compressed number.
+    pub const ASYNC_METHOD_STEPPING: [u8; 16] = guid(0x54FD_2AC5, 0xE925, 0x401A, 0x9C2A_F94F_1710_72F8);
+
+    const fn guid(a: u32, b: u16, c: u16, d: u64) -> [u8; 16] {
+        let ([a0, a1, a2, a3], [b0, b1], [c0, c1]) = (a.to_le_bytes(), b.to_le_bytes(), c.to_le_bytes());
+        let [d0, d1, d2, d3, d4, d5, d6, d7] = d.to_be_bytes();
+        [a0, a1, a2, a3, b0, b1, c0, c1, d0, d1, d2, d3, d4, d5, d6, d7]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::token::FileOffset;
+
+    #[test]
+    fn sequence_points_round_trip() {
+        let span = |start, end| Some(Span { start, end });
+        let point = |offset, document, span| SequencePoint { offset, document: Rid::new(document), span };
+        let points = vec![
+            point(0, 1, None),
+            point(4, 1, span((10, 9), (10, 30))),
+            point(20, 1, span((8, 5), (9, 2))),
+            point(21, 2, span((200, 1), (200, 2))),
+            point(300, 2, None),
+            point(301, 1, span((11, 5), (11, 6))),
+        ];
+        let all = SequencePoints { local_signature: 0x1234, points };
+        let one_document = SequencePoints { local_signature: 0, points: all.points[..3].to_vec() };
+        for (points, document) in [(all, Rid::NONE), (one_document, Rid::new(1))] {
+            let mut blob = Vec::new();
+            points.write(document, &mut blob);
+            assert_eq!(SequencePoints::parse(Cursor::new(&blob, FileOffset(0)), document), Ok(points));
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Works through the files of a run.
+
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+    sync::{Mutex, PoisonError},
+    time::Instant,
+};
+
+use ecma335::{Image, Metadata, debug::DebugEntry};
+use indicatif::{ProgressBar, ProgressStyle};
+use weave::{Plan, Refusal, StrongNameKey, Tracker, Weave, Woven, pdb::PdbReference, plan::Selection};
+
+use super::{
+    Opts,
+    summary::{Done, Outcome, names_of_findings},
+};
+use crate::{
+    companions::{copy_companions, copy_deps_json, is_deps_json, write_tracker},
+    failure::Failure,
+    io::{Input, Outputs},
+    manifest::{FileIdentity, Manifest, MethodLines},
+};
+
+/// A file to be written.
+pub(super) struct Job {
+    pub(super) input: PathBuf,
+    pub(super) output: PathBuf,
+    /// Whether the user named it: then it has to be an assembly.
+    pub(super) named: bool,
+}
+
+impl Job {
+    fn may_be_an_assembly(&self) -> bool {
+        self.named || has_assembly_name(&self.input)
+    }
+}
+
+/// What all files are woven with.
+pub(super) struct Shared<'a> {
+    pub(super) tracker: &'a Tracker,
+    pub(super) selection: &'a Selection,
+    pub(super) options: &'a str,
+    pub(super) keys: &'a [StrongNameKey],
+    pub(super) opts: &'a Opts,
+    pub(super) threads: usize,
+}
+
+/// Works through the files: one with all threads, or many with a thread each.
+pub(super) fn process(jobs: &[Job], shared: &Shared<'_>) -> anyhow::Result<(Vec<Done>, Outputs)> {
+    let (assemblies, others): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(|job| job.may_be_an_assembly());
+    let (mut done, mut outputs) = process_all(&assemblies, shared)?;
+    // A PDB that went with its assembly is there already.
+    let others: Vec<&Job> =
+        others.into_iter().filter(|job| !done.iter().any(|done| done.pdb.as_ref() == Some(&job.output))).collect();
+    let (copied, copies) = process_all(&others, shared)?;
+    done.extend(copied);
+    outputs.append(copies);
+    let place = |done: &Done| jobs.iter().position(|job| job.input == done.input);
+    done.sort_by_cached_key(place);
+    if !shared.opts.dry_run {
+        write_trackers(&done, &mut outputs)?;
+    }
+    Ok((done, outputs))
+}
+
+fn process_all(jobs: &[&Job], shared: &Shared<'_>) -> anyhow::Result<(Vec<Done>, Outputs)> {
+    let workers = if jobs.len() < 8 { 1 } else { shared.threads.min(jobs.len()) };
+    let threads = if workers == 1 { shared.threads } else { 1 };
+    let progress = progress_bar(jobs.len(), shared.opts);
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<(usize, anyhow::Result<Done>)>> = Mutex::default();
+    let all_outputs: Mutex<Vec<Outputs>> = Mutex::default();
+    let work = || {
+        let mut outputs = Outputs::default();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(job) = jobs.get(index) else { break };
+            let done = process_file(job, shared, threads, &mut outputs);
+            if done.is_err() {
+                // Nothing will be written, so nobody need go on.
+                next.store(jobs.len(), Ordering::Relaxed);
+            }
+            progress.inc(1);
+            results.lock().unwrap_or_else(PoisonError::into_inner).push((index, done));
+        }
+        all_outputs.lock().unwrap_or_else(PoisonError::into_inner).push(outputs);
+    };
+    if workers == 1 {
+        work();
+    } else {
+        std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
+    }
+    progress.finish_and_clear();
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(index, _)| *index);
+    let done: Vec<Done> = results.into_iter().map(|(_, done)| done).collect::<Result<_, _>>()?;
+    let mut outputs = Outputs::default();
+    all_outputs.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().for_each(|other| outputs.append(other));
+    Ok((done, outputs))
+}
+
+/// The tracker goes into every folder that a woven file goes into.
+fn write_trackers(done: &[Done], outputs: &mut Outputs) -> anyhow::Result<()> {
+    let mut folders: Vec<&Path> = done.iter().filter(|done| done.woven() > 0).filter_map(|done| done.output.parent()).collect();
+    folders.sort_unstable();
+    folders.dedup();
+    for folder in folders {
+        write_tracker(folder, outputs)?;
+    }
+    Ok(())
+}
+
+fn process_file(job: &Job, shared: &Shared<'_>, threads: usize, outputs: &mut Outputs) -> anyhow::Result<Done> {
+    let started = Instant::now();
+    let finish = |outcome: Outcome, bytes: (u64, u64), pdb: Option<PathBuf>| {
+        let (input, output) = (job.input.clone(), job.output.clone());
+        Ok(Done { input, output, outcome, bytes, seconds: started.elapsed().as_secs_f64(), pdb })
+    };
+    if !job.may_be_an_assembly() {
+        if !shared.opts.dry_run {
+            if is_deps_json(&job.input) {
+                copy_deps_json(&job.input, &job.output, outputs)?;
+            } else {
+                outputs.copy(&job.input, &job.output)?;
+            }
+        }
+        return finish(Outcome::Copied, (0, 0), None);
+    }
+    let input = Input::open(&job.input)?;
+    let size = input.len() as u64;
+    let mut leave_as_it_is = |outcome: Outcome| {
+        if !shared.opts.dry_run {
+            outputs.copy(&job.input, &job.output)?;
+        }
+        finish(outcome, (size, size), None)
+    };
+    let image = match read(&input) {
+        Ok(image) => image,
+        Err(error) if job.named => return Err(Failure::not_an_assembly(format_args!("{}: {error}", job.input.display()))),
+        Err(error) => return leave_as_it_is(Outcome::NotAnAssembly(error.to_string())),
+    };
+    let (image, metadata) = image;
+    if let Some(refusal) = weave::plan::refusal(&image, &metadata, shared.tracker) {
+        return if job.named && !(shared.opts.in_place && refusal == Refusal::AlreadyWoven) {
+            Err(Failure::refused(format_args!("{}: {refusal}", job.input.display())))
+        } else {
+            leave_as_it_is(Outcome::Refused(refusal))
+        };
+    }
+    let in_file = |error: ecma335::Error| Failure::not_an_assembly(format_args!("{}: {error}", job.input.display()));
+    let plan = Plan::new(&metadata, shared.selection).map_err(in_file)?;
+    let pdb = Pdb::find(job, &image, shared)?;
+    let how = Weave {
+        tracker: shared.tracker,
+        leave: shared.opts.selection.leave.into(),
+        keep_layout: shared.opts.keep_layout,
+        threads,
+        tool: concat!("ilinst ", env!("CARGO_PKG_VERSION")),
+        options: shared.options,
+        pdb: pdb.as_ref().and_then(|pdb| pdb.content.as_deref()),
+        keys: shared.keys,
+    };
+    // Reading, planning and putting together keep one processor busy: the other can hash the input meanwhile.
+    let (woven, identity) = std::thread::scope(|scope| {
+        let hash = || FileIdentity::of(file_name(&job.input), std::iter::once(&input[..]));
+        let identity = (!shared.opts.dry_run).then(|| scope.spawn(hash));
+        (weave::weave(&image, &metadata, plan, &how), identity.map(join))
+    });
+    let woven = woven.map_err(in_file)?;
+    let bytes = (size, woven.file.len() as u64);
+    let pdb_output = woven.pdb.as_ref().and(pdb.as_ref()).map(|pdb| job.output.with_file_name(&pdb.name));
+    if let Some(identity) = identity {
+        write_woven(job, shared, identity, &metadata, &woven, outputs)?;
+        if let (Some(path), Some(content)) = (&pdb_output, &woven.pdb) {
+            outputs.write(path, |file| file.write_all(content))?;
+        }
+        if job.named {
+            copy_companions(&job.input, &job.output, outputs)?;
+        }
+    }
+    let names = names_of_findings(&metadata, &woven.methods, shared.opts.verbose);
+    finish(Outcome::Processed { methods: woven.methods, names, notes: woven.notes }, bytes, pdb_output)
+}
+
+fn read(input: &Input) -> Result<(Image<'_>, Metadata<'_>), ecma335::Error> {
+    let image = Image::parse(input)?;
+    let metadata = Metadata::parse(image.metadata()?)?;
+    Ok((image, metadata))
+}
+
+/// The PDB that an image names.
+struct Pdb {
+    name: String,
+    content: Option<Input>,
+}
+
+impl Pdb {
+    /// Looks for it where the user says, or beside the image.
+    fn find(job: &Job, image: &Image<'_>, shared: &Shared<'_>) -> anyhow::Result<Option<Self>> {
+        let named = || DebugEntry::read_all(image).ok().and_then(|entries| PdbReference::of(&entries));
+        let Some(reference) = named() else { return Ok(None) };
+        let beside = [job.input.with_file_name(&reference.name), job.input.with_extension("pdb")];
+        let path = shared.opts.pdb.as_ref().or_else(|| beside.iter().find(|path| path.is_file()));
+        let content = path.map(|path| Input::open(path)).transpose()?;
+        Ok(Some(Self { name: reference.name, content }))
+    }
+}
+
+fn has_assembly_name(path: &Path) -> bool {
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    matches!(extension.as_deref(), Some("dll" | "exe" | "netmodule"))
+}
+
+/// Writes the woven file and its manifest. Hashing takes as long as writing, so it goes on beside it.
+fn write_woven(
+    job: &Job,
+    shared: &Shared<'_>,
+    input: FileIdentity,
+    metadata: &Metadata<'_>,
+    woven: &Woven<'_>,
+    outputs: &mut Outputs,
+) -> anyhow::Result<()> {
+    let mut manifest_path = job.output.as_os_str().to_owned();
+    manifest_path.push(".ilinst.json");
+    let (manifest, lines) = std::thread::scope(|scope| -> anyhow::Result<_> {
+        let lines = scope.spawn(|| MethodLines { module_key: woven.module_key, methods: &woven.methods }.to_json(metadata));
+        let output = scope.spawn(|| FileIdentity::of(file_name(&job.output), woven.file.iter()));
+        outputs.write(&job.output, |file| woven.file.write_to(file))?;
+        let manifest = Manifest {
+            options: shared.options,
+            input,
+            output: join(output),
+            module_key: woven.module_key,
+            mvid: woven.mvid,
+            notes: &woven.notes,
+        };
+        Ok((manifest, join(lines)?))
+    })?;
+    outputs.write(Path::new(&manifest_path), |file| manifest.write(metadata, &lines, file).map_err(std::io::Error::other))
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// What a thread came to; if it panicked, so do we.
+fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn progress_bar(files: usize, opts: &Opts) -> ProgressBar {
+    if files < 8 || opts.quiet || opts.json {
+        return ProgressBar::hidden();
+    }
+    // Drawn on stderr, and only if that is a terminal.
+    let style =
+        ProgressStyle::with_template("{bar:40} {pos}/{len} files  {elapsed}").unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(files as u64).with_style(style)
+}

@@ -1,0 +1,385 @@
+//! The portable PDB follows: whatever in it is an IL offset of a woven method moves with the instruction it means.
+
+use std::{borrow::Cow, ops::Range};
+
+use ecma335::{
+    Cursor, Error, FileOffset, Image, Metadata, MetadataBuilder, Rid, Table,
+    debug::{self, DebugEntry},
+    pdb::{PdbId, SequencePoint, SequencePoints, custom_debug_information as kinds},
+    schema::{CustomDebugInformation, LocalScope, MethodDebugInformation, MethodDef},
+    tables::RowCounts,
+};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    code::{Code, Instruction},
+    layout::Layout,
+    note::PdbTrouble,
+};
+
+/// A portable PDB, and which of its rows belong to which method.
+#[derive(Debug)]
+pub(crate) struct Pdb<'a> {
+    pub(crate) metadata: Metadata<'a>,
+    /// By MethodDef row number: its scopes start at this index; one more entry ends the last.
+    scopes: Vec<u32>,
+    /// Method, row and kind of the custom debug information that holds offsets, by method.
+    custom: Vec<(u32, Rid<CustomDebugInformation>, [u8; 16])>,
+}
+
+/// The records of one woven method.
+#[derive(Debug)]
+pub(crate) struct MethodDebug {
+    method: Rid<MethodDef>,
+    /// The sequence points; none if the method had none.
+    points: Option<SequencePoints>,
+    scopes: Vec<(Rid<LocalScope>, LocalScope)>,
+    custom: Vec<(Rid<CustomDebugInformation>, Vec<u8>)>,
+}
+
+impl<'a> Pdb<'a> {
+    /// Reads a PDB and sorts its rows by method.
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+        let metadata = Metadata::parse(Cursor::new(bytes, FileOffset(0)))?;
+        let methods = metadata.tables.count(Table::MethodDebugInformation);
+        let mut scopes = Vec::with_capacity(methods as usize + 2);
+        // LocalScope is sorted by method.
+        for (rid, row) in metadata.tables.rows::<LocalScope>() {
+            while scopes.len() <= row.method.get().min(methods) as usize {
+                scopes.push(rid.get());
+            }
+        }
+        scopes.resize(methods as usize + 2, metadata.tables.count(Table::LocalScope) + 1);
+        let mut custom = Vec::new();
+        for (rid, row) in metadata.tables.rows::<CustomDebugInformation>() {
+            let Some(method) = row.parent.token().and_then(|parent| parent.rid_in::<MethodDef>()) else { continue };
+            let Some(kind) = metadata.guids.guid(row.kind)? else { continue };
+            if kind == kinds::STATE_MACHINE_HOISTED_LOCAL_SCOPES || kind == kinds::ASYNC_METHOD_STEPPING {
+                custom.push((method.get(), rid, kind));
+            }
+        }
+        custom.sort_unstable_by_key(|(method, ..)| *method);
+        Ok(Self { metadata, scopes, custom })
+    }
+
+    fn scopes_of(&self, method: Rid<MethodDef>) -> Range<u32> {
+        let at = |index: u32| self.scopes.get(index as usize).copied().unwrap_or(0);
+        at(method.get())..at(method.get() + 1)
+    }
+
+    /// The records of a method by its new offsets.
+    pub(crate) fn follow(
+        &self,
+        method: Rid<MethodDef>,
+        code: &Code,
+        layout: &Layout,
+        old_size: u32,
+    ) -> Result<MethodDebug, Error> {
+        let map = OffsetMap::new(code, layout, old_size);
+        let row: MethodDebugInformation = self.metadata.row(Rid::new(method.get()))?;
+        let points = SequencePoints::parse(self.metadata.blobs.blob(row.sequence_points)?, row.document)?;
+        let points = (!points.points.is_empty()).then(|| SequencePoints { points: map.points(&points.points), ..points });
+        let mut scopes = Vec::new();
+        for rid in self.scopes_of(method).map(Rid::<LocalScope>::new) {
+            let mut scope = self.metadata.row(rid)?;
+            let end = map.offset(scope.start_offset.saturating_add(scope.length));
+            scope.start_offset = map.offset(scope.start_offset);
+            scope.length = end.saturating_sub(scope.start_offset);
+            scopes.push((rid, scope));
+        }
+        let mut custom = Vec::new();
+        let first = self.custom.partition_point(|(of, ..)| *of < method.get());
+        for (_, rid, kind) in self.custom.iter().skip(first).take_while(|(of, ..)| *of == method.get()) {
+            let value = self.metadata.blobs.blob(self.metadata.row(*rid)?.value)?;
+            let moved =
+                if *kind == kinds::ASYNC_METHOD_STEPPING { map.async_stepping(value)? } else { map.hoisted_scopes(value)? };
+            custom.push((*rid, moved));
+        }
+        Ok(MethodDebug { method, points, scopes, custom })
+    }
+}
+
+/// Where the IL offsets of the input came to lie.
+struct OffsetMap<'c> {
+    code: &'c Code,
+    layout: &'c Layout,
+    /// Old and new offset of each instruction that the input has.
+    own: Vec<(u32, u32)>,
+    /// Where the input's code ended, and where it ends now.
+    end: (u32, u32),
+}
+
+impl<'c> OffsetMap<'c> {
+    fn new(code: &'c Code, layout: &'c Layout, old_size: u32) -> Self {
+        let is_own = |instruction: &Instruction| instruction.origin != Instruction::NO_ORIGIN;
+        let own = code.instructions.iter().zip(&layout.offsets).filter(|(instruction, _)| is_own(instruction));
+        let last = code.instructions.iter().rposition(is_own);
+        let end = last.and_then(|last| layout.offsets.get(last + 1)).copied().unwrap_or(0);
+        Self { code, layout, own: own.map(|(instruction, new)| (instruction.origin, *new)).collect(), end: (old_size, end) }
+    }
+
+    /// Where the instruction at an offset is now; the end stays the end of what the method's own code is.
+    fn offset(&self, old: u32) -> u32 {
+        let found = self.own.get(self.own.partition_point(|(origin, _)| *origin < old));
+        found.filter(|_| old < self.end.0).map_or(self.end.1, |(_, new)| *new)
+    }
+
+    /// The points in their new places. Where a probe stands between instructions of one point, the point is said again
+    /// behind it.
+    fn points(&self, old: &[SequencePoint]) -> Vec<SequencePoint> {
+        let mut points: Vec<SequencePoint> = Vec::with_capacity(old.len() + 3);
+        let Some(first) = old.first() else { return points };
+        // What is in effect, in the new code: nothing yet, a probe, or one of the old points.
+        let mut last: Option<Option<usize>> = None;
+        for (instruction, offset) in self.code.instructions.iter().zip(&self.layout.offsets) {
+            let now = if instruction.origin == Instruction::NO_ORIGIN {
+                None
+            } else {
+                match old.partition_point(|point| point.offset <= instruction.origin).checked_sub(1) {
+                    Some(index) => Some(index),
+                    None => continue,
+                }
+            };
+            if last != Some(now) {
+                let hidden = SequencePoint { offset: 0, document: points.last().unwrap_or(first).document, span: None };
+                let point = now.and_then(|index| old.get(index)).copied().unwrap_or(hidden);
+                points.push(SequencePoint { offset: *offset, ..point });
+                last = Some(now);
+            }
+        }
+        points
+    }
+
+    fn hoisted_scopes(&self, mut value: Cursor<'_>) -> Result<Vec<u8>, Error> {
+        let mut out = Vec::new();
+        while !value.is_empty() {
+            let (start, length) = (value.u32()?, value.u32()?);
+            // Zeros stand for a local that has no scope.
+            let range = match (start, length) {
+                (0, 0) => [0, 0],
+                _ => {
+                    let new = self.offset(start);
+                    [new, self.offset(start.saturating_add(length)).saturating_sub(new)]
+                }
+            };
+            range.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+        }
+        Ok(out)
+    }
+
+    fn async_stepping(&self, mut value: Cursor<'_>) -> Result<Vec<u8>, Error> {
+        let mut out = Vec::new();
+        let catch = value.u32()?;
+        let catch = catch.checked_sub(1).map_or(0, |offset| self.offset(offset) + 1);
+        out.extend_from_slice(&catch.to_le_bytes());
+        while !value.is_empty() {
+            for offset in [value.u32()?, value.u32()?] {
+                out.extend_from_slice(&self.offset(offset).to_le_bytes());
+            }
+            ecma335::cursor::put_compressed_u32(&mut out, value.compressed_u32()?);
+        }
+        Ok(out)
+    }
+}
+
+/// A new PDB in the making.
+pub(crate) struct PdbBuilder<'a, 'm> {
+    metadata: &'m Metadata<'a>,
+    builder: MetadataBuilder<'a, 'm>,
+}
+
+impl<'a, 'm> PdbBuilder<'a, 'm> {
+    pub(crate) fn new(pdb: &'m Pdb<'a>) -> Self {
+        Self { metadata: &pdb.metadata, builder: MetadataBuilder::new(&pdb.metadata) }
+    }
+
+    /// Takes over a woven method's records; its locals have a new signature.
+    pub(crate) fn put(&mut self, method: MethodDebug, local_signature: u32) -> Result<(), Error> {
+        if let Some(points) = method.points {
+            let rid = Rid::<MethodDebugInformation>::new(method.method.get());
+            let row = self.metadata.row(rid)?;
+            let mut blob = Vec::new();
+            SequencePoints { local_signature, ..points }.write(row.document, &mut blob);
+            let sequence_points = self.builder.blob(&blob)?;
+            self.builder.replace(rid, &MethodDebugInformation { sequence_points, ..row });
+        }
+        method.scopes.iter().for_each(|(rid, scope)| self.builder.replace(*rid, scope));
+        for (rid, value) in method.custom {
+            let row = self.metadata.row(rid)?;
+            let value = self.builder.blob(&value)?;
+            self.builder.replace(rid, &CustomDebugInformation { value, ..row });
+        }
+        Ok(())
+    }
+
+    /// The new PDB with its id, which is made of what it holds, and the hash that vouches for it.
+    pub(crate) fn finish(mut self, assembly: RowCounts) -> Result<NewPdb, Error> {
+        self.builder.set_assembly_counts(assembly);
+        let mut bytes = self.builder.finish()?.to_vec();
+        let hash: [u8; 32] = Sha256::digest(&bytes).into();
+        let mut id = PdbId::default();
+        id.0.copy_from_slice(&hash[..PdbId::SIZE]);
+        // Version 4, the variant of RFC 9562: what compilers make of a hash.
+        id.0[7] = id.0[7] & 0x0F | 0x40;
+        id.0[8] = id.0[8] & 0x3F | 0x80;
+        id.0[19] |= 0x80;
+        let stream = Metadata::parse(Cursor::new(&bytes, FileOffset(0)))?
+            .streams
+            .iter()
+            .find(|stream| stream.name == ecma335::pdb::STREAM)
+            .map(|stream| stream.offset.0 as usize);
+        if let Some(place) = stream.and_then(|at| bytes.get_mut(at..at + PdbId::SIZE)) {
+            place.copy_from_slice(&id.0);
+        }
+        Ok(NewPdb { bytes, id, hash })
+    }
+}
+
+/// A PDB that goes with a woven image.
+#[derive(Debug)]
+pub(crate) struct NewPdb {
+    pub(crate) bytes: Vec<u8>,
+    id: PdbId,
+    hash: [u8; 32],
+}
+
+/// `MPDB`, then the size of what is compressed.
+const EMBEDDED_SIGNATURE: &[u8] = b"MPDB";
+/// `RSDS`, a GUID, a counter, a path.
+const CODE_VIEW_SIGNATURE: &[u8] = b"RSDS";
+
+impl NewPdb {
+    /// Has an entry of the debug directory vouch for this PDB, or carry it if it carried the old one.
+    fn renew_entry<'e>(&self, mut entry: DebugEntry<'e>) -> DebugEntry<'e> {
+        match entry.kind {
+            debug::kind::CODE_VIEW => {
+                entry.time_date_stamp = self.id.stamp();
+                if let Some(guid) = entry.data.to_mut().get_mut(4..20) {
+                    guid.copy_from_slice(self.id.guid());
+                }
+            }
+            debug::kind::PDB_CHECKSUM => {
+                let mut data = b"SHA256\0".to_vec();
+                data.extend_from_slice(&self.hash);
+                entry.data = Cow::Owned(data);
+            }
+            debug::kind::EMBEDDED_PORTABLE_PDB => {
+                let mut data = EMBEDDED_SIGNATURE.to_vec();
+                data.extend_from_slice(&(self.bytes.len() as u32).to_le_bytes());
+                data.extend_from_slice(&miniz_oxide::deflate::compress_to_vec(&self.bytes, 6));
+                entry.data = Cow::Owned(data);
+            }
+            _ => {}
+        }
+        entry
+    }
+}
+
+/// The debug directory of an image, and the PDB that it names or carries.
+pub(crate) struct DebugInfo<'a, 'p> {
+    entries: Vec<DebugEntry<'a>>,
+    pdb: Option<Cow<'p, [u8]>>,
+    trouble: Option<PdbTrouble>,
+}
+
+impl<'a, 'p> DebugInfo<'a, 'p> {
+    /// Finds the PDB in the image, or takes the one beside it if that is the right one.
+    pub(crate) fn find(image: &Image<'a>, beside: Option<&'p [u8]>) -> Self {
+        let entries = match DebugEntry::read_all(image) {
+            Ok(entries) => entries,
+            Err(error) => {
+                let trouble = Some(PdbTrouble::Unreadable(error.to_string()));
+                return Self { entries: Vec::new(), pdb: None, trouble };
+            }
+        };
+        let found = match (embedded(&entries), PdbReference::of(&entries), beside) {
+            (Some(embedded), ..) => embedded.map(|pdb| Some(Cow::Owned(pdb))),
+            (_, None, _) => Ok(None),
+            (_, Some(reference), _) if !reference.is_portable => Err(PdbTrouble::Windows),
+            (_, Some(reference), None) => Err(PdbTrouble::NotFound(reference.name)),
+            (_, Some(reference), Some(beside)) => match PdbReference::id_of(beside) {
+                Ok(id) if id.guid() == reference.guid => Ok(Some(Cow::Borrowed(beside))),
+                Ok(_) => Err(PdbTrouble::OfAnotherBuild),
+                Err(trouble) => Err(trouble),
+            },
+        };
+        let (pdb, trouble) = match found {
+            Ok(pdb) => (pdb, None),
+            Err(trouble) => (None, Some(trouble)),
+        };
+        Self { entries, pdb, trouble }
+    }
+
+    /// The old PDB.
+    pub(crate) fn take_pdb(&mut self) -> Option<Cow<'p, [u8]>> {
+        self.pdb.take()
+    }
+
+    /// Takes note of what went wrong.
+    pub(crate) fn check<T>(&mut self, step: Option<Result<T, Error>>) -> Option<T> {
+        let result = step?;
+        result.map_err(|error| self.trouble = Some(PdbTrouble::Unreadable(error.to_string()))).ok()
+    }
+
+    /// The new debug directory, the PDB that goes beside the image, and why there is none though there was one.
+    pub(crate) fn finish(self, new: Option<NewPdb>) -> (Vec<DebugEntry<'a>>, Option<Vec<u8>>, Option<PdbTrouble>) {
+        let mut entries = self.entries;
+        entries.retain(|entry| entry.kind != debug::kind::R2R_PERF_MAP);
+        let Some(new) = new else {
+            entries.retain(|entry| !names_pdb(entry));
+            return (entries, None, self.trouble);
+        };
+        let is_embedded = entries.iter().any(|entry| entry.kind == debug::kind::EMBEDDED_PORTABLE_PDB);
+        let entries = entries.into_iter().map(|entry| new.renew_entry(entry)).collect();
+        (entries, (!is_embedded).then_some(new.bytes), None)
+    }
+}
+
+/// Whether an entry is of no use without its PDB.
+fn names_pdb(entry: &DebugEntry<'_>) -> bool {
+    matches!(entry.kind, debug::kind::CODE_VIEW | debug::kind::EMBEDDED_PORTABLE_PDB | debug::kind::PDB_CHECKSUM)
+}
+
+/// The PDB that a debug directory carries, if it carries one.
+fn embedded(entries: &[DebugEntry<'_>]) -> Option<Result<Vec<u8>, PdbTrouble>> {
+    /// A PDB of more is no PDB.
+    const LIMIT: usize = 1 << 30;
+    let entry = entries.iter().find(|entry| entry.kind == debug::kind::EMBEDDED_PORTABLE_PDB)?;
+    let content = entry.data.strip_prefix(EMBEDDED_SIGNATURE).and_then(|data| data.get(4..));
+    let inflated = content.and_then(|content| miniz_oxide::inflate::decompress_to_vec_with_limit(content, LIMIT).ok());
+    Some(inflated.ok_or_else(|| PdbTrouble::Unreadable("it is embedded, and cannot be decompressed".into())))
+}
+
+/// The PDB that a CodeView entry names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PdbReference {
+    /// Its file name, without the folder it was built in.
+    pub name: String,
+    /// Its GUID.
+    pub guid: [u8; 16],
+    /// Whether it is a portable PDB; else it is a Windows PDB.
+    pub is_portable: bool,
+}
+
+impl PdbReference {
+    /// What is beside an image under the name of a PDB.
+    fn id_of(bytes: &[u8]) -> Result<PdbId, PdbTrouble> {
+        if bytes.starts_with(b"Microsoft C/C++ MSF") {
+            return Err(PdbTrouble::Windows);
+        }
+        let metadata = Metadata::parse(Cursor::new(bytes, FileOffset(0)));
+        let metadata = metadata.map_err(|error| PdbTrouble::Unreadable(error.to_string()))?;
+        PdbId::of(&metadata).ok_or_else(|| PdbTrouble::Unreadable("it has no #Pdb stream".into()))
+    }
+
+    /// The first that a debug directory has.
+    pub fn of(entries: &[DebugEntry<'_>]) -> Option<Self> {
+        let entry = entries.iter().find(|entry| entry.kind == debug::kind::CODE_VIEW)?;
+        let data = entry.data.strip_prefix(CODE_VIEW_SIGNATURE)?;
+        let (guid, rest) = data.split_first_chunk()?;
+        let path = rest.get(4..)?.split(|byte| *byte == 0).next()?;
+        let path = String::from_utf8_lossy(path);
+        let name = path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+        Some(Self { name, guid: *guid, is_portable: entry.version.1 == debug::PORTABLE_CODE_VIEW })
+    }
+}

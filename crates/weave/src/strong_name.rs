@@ -1,0 +1,113 @@
+//! Strong names (II.6.2.1.3): what is signed is signed again, or says that it no longer is.
+
+use ecma335::{Image, ImageWriter, Metadata, image::cli_flags};
+use rsa::{BigUint, Pkcs1v15Sign, RsaPrivateKey, traits::PublicKeyParts as _};
+use sha1::{Digest, Sha1};
+
+use crate::note::Note;
+
+/// An RSA key pair, as `sn -k` writes it: a private key blob.
+#[derive(Clone, Debug)]
+pub struct StrongNameKey {
+    key: RsaPrivateKey,
+}
+
+/// Why a file is no key pair.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum KeyError {
+    /// It is a public key alone.
+    #[error("it holds a public key alone; signing takes the private one")]
+    PublicOnly,
+    /// It is something else.
+    #[error("it is no strong name key pair, as `sn -k` writes one")]
+    Malformed,
+    /// The numbers do not make a key.
+    #[error("its numbers do not make an RSA key")]
+    BadNumbers,
+}
+
+/// A public key as the Assembly table has it begins with two algorithms and a size.
+const PUBLIC_KEY_HEADER: usize = 12;
+/// Kind, version, reserved, algorithm.
+const BLOB_HEADER: usize = 8;
+const PRIVATE: u8 = 7;
+const PUBLIC: u8 = 6;
+
+impl StrongNameKey {
+    /// Reads a key file.
+    ///
+    /// # Errors
+    /// If it is no key pair.
+    pub fn parse(bytes: &[u8]) -> Result<Self, KeyError> {
+        match bytes {
+            [PUBLIC, ..] | [0, 0x24, 0, 0, ..] => return Err(KeyError::PublicOnly),
+            [PRIVATE, ..] => {}
+            _ => return Err(KeyError::Malformed),
+        }
+        let content = bytes.get(BLOB_HEADER..).and_then(|content| content.strip_prefix(b"RSA2")).ok_or(KeyError::Malformed)?;
+        let mut rest = content;
+        let mut take = |size: usize| {
+            let (number, behind) = rest.split_at_checked(size).ok_or(KeyError::Malformed)?;
+            rest = behind;
+            Ok(BigUint::from_bytes_le(number))
+        };
+        let bits = u32::from_le_bytes(content.first_chunk().copied().ok_or(KeyError::Malformed)?);
+        take(4)?;
+        let (whole, half) = (bits as usize / 8, bits as usize / 16);
+        let exponent = take(4)?;
+        let modulus = take(whole)?;
+        let primes = vec![take(half)?, take(half)?];
+        // The two exponents and the coefficient follow from the rest.
+        take(half * 3)?;
+        let private_exponent = take(whole)?;
+        let key = RsaPrivateKey::from_components(modulus, exponent, private_exponent, primes);
+        Ok(Self { key: key.map_err(|_| KeyError::BadNumbers)? })
+    }
+
+    /// Whether an assembly's public key is this one's.
+    pub fn fits(&self, public_key: &[u8]) -> bool {
+        // Behind both headers: `RSA1`, the size in bits, the exponent, the modulus.
+        let modulus = public_key.get(PUBLIC_KEY_HEADER + BLOB_HEADER + 12..).unwrap_or_default();
+        !modulus.is_empty() && BigUint::from_bytes_le(modulus) == *self.key.n()
+    }
+
+    /// The size of its signatures in bytes.
+    pub fn signature_size(&self) -> usize {
+        self.key.size()
+    }
+
+    /// The signature of what is given in pieces: PKCS #1 1.5 with SHA-1, the last byte first.
+    pub fn sign<'p>(&self, content: impl Iterator<Item = &'p [u8]>) -> Vec<u8> {
+        let mut hash = Sha1::new();
+        content.for_each(|piece| hash.update(piece));
+        // A key too small for SHA-1 has no signature: 512 bits are enough, and `sn` makes none below 384.
+        let mut signature = self.key.sign(Pkcs1v15Sign::new::<Sha1>(), &hash.finalize()).unwrap_or_default();
+        signature.reverse();
+        signature
+    }
+}
+
+/// Has the headers say what the strong name will be, and gives the key to sign with.
+pub(crate) fn prepare<'k>(
+    image: &Image<'_>,
+    metadata: &Metadata<'_>,
+    keys: &'k [StrongNameKey],
+    writer: &mut ImageWriter<'_, '_>,
+    notes: &mut Vec<Note>,
+) -> Option<&'k StrongNameKey> {
+    let public_key = metadata.assembly().and_then(|assembly| metadata.blob(assembly.public_key).ok()).unwrap_or_default();
+    let cli = writer.cli_header_mut();
+    if let Some(key) = keys.iter().find(|key| key.fits(public_key)) {
+        cli.flags |= cli_flags::STRONG_NAME_SIGNED;
+        writer.set_signature_size(key.signature_size());
+        notes.push(Note::SignedAgain);
+        return Some(key);
+    }
+    // Where the signature is zeros, it was signed in public only: nothing was ever to be verified.
+    let was_signed = image.bytes_at(image.cli_header().strong_name).iter().any(|byte| *byte != 0);
+    if was_signed && cli.flags & cli_flags::STRONG_NAME_SIGNED != 0 {
+        cli.flags &= !cli_flags::STRONG_NAME_SIGNED;
+        notes.push(Note::SignatureRemoved);
+    }
+    None
+}
