@@ -8,7 +8,7 @@ use std::{
 };
 
 use profile::{Profile, format::End, report::SortBy};
-use tests::{Runtime, instrument, profile_in, said, sample, scratch};
+use tests::{Runtime, instrument, profile_in, said, sample, scratch, skip};
 
 const MODES: [&str; 2] = ["finally", "return"];
 
@@ -155,6 +155,40 @@ fn shapes_that_csharp_does_not_make_run_as_before() {
             assert_eq!(calls.len(), if argument.is_some() { 26 } else { 24 });
             if mode == "finally" {
                 assert_balanced(&both.profile);
+            }
+        }
+    }
+}
+
+/// A stack trace names the same files and lines, whether the PDB lies beside the program or in it.
+#[test]
+fn stack_traces_keep_their_lines() {
+    for runtime in Runtime::all() {
+        for program in ["traces.exe", "embedded.exe"] {
+            if runtime.is_mono() && program == "embedded.exe" {
+                skip("Mono 6.8 reads no embedded PDBs");
+                continue;
+            }
+            for mode in MODES {
+                let folder = scratch(&format!("lines-{program}-{}-{mode}", runtime.name.replace(' ', "-")));
+                let original = sample("traces").join(program);
+                instrument(&[&original, &"-o", &folder.join("woven/"), &"--leave", &mode, &"-q"]);
+                let start = |program: &Path| {
+                    let mut command = runtime.program(program, &folder);
+                    command.env("MONO_ENV_OPTIONS", "--debug").output().expect("the runtime starts")
+                };
+                let (before, after) = (said(&start(&original)), said(&start(&folder.join("woven").join(program))));
+                println!("{program} on {} by {mode}", runtime.name);
+                // Mono and .NET Core 3.1 name the line behind a call where the compiled code of the two meets, as it may
+                // when the call is the last of its block; the woven body has a probe there.
+                let is_exact = runtime.name == ".NET 8";
+                let lines = |text: &str| -> Vec<String> {
+                    let cut = |line: &str| line.rsplit_once(':').map_or(line, |(method, _)| method).to_owned();
+                    text.lines().map(|line| if is_exact { line.to_owned() } else { cut(line) }).collect()
+                };
+                assert_eq!(lines(&before.0), lines(&after.0));
+                assert_eq!((before.1, before.2), (after.1, after.2));
+                assert!(before.0.lines().filter(|line| line.contains("Program.cs:")).count() > 30, "{}", before.0);
             }
         }
     }

@@ -15,8 +15,20 @@ use crate::{
     toolchain::{DOTNET_ENVIRONMENT, Toolchain, csc, newer_roslyn, newer_roslyn_at_hand, sha256},
 };
 
-/// Samples that run on every runtime, compiled by the SDK's C# 8.
-const CLASSIC: &[&str] = &["endings", "hello", "orders"];
+/// Samples that run on every runtime, compiled by the SDK's C# 8: folder, program, where its PDB goes.
+const CLASSIC: &[(&str, &str, Pdb)] = &[
+    ("endings", "endings", Pdb::Beside),
+    ("hello", "hello", Pdb::Beside),
+    ("orders", "orders", Pdb::Beside),
+    ("traces", "traces", Pdb::Beside),
+    ("traces", "embedded", Pdb::Embedded),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pdb {
+    Beside,
+    Embedded,
+}
 /// Samples in IL, of what C# does not make.
 const ASSEMBLED: &[&str] = &["odd", "shapes"];
 /// The reference set that all runtimes have an answer to.
@@ -43,8 +55,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         return check(&toolchain);
     }
     let before = fs::read_to_string(folder().join(HASHES)).unwrap_or_default();
-    for sample in CLASSIC {
-        build_classic(&toolchain, sample, &bin(sample))?;
+    for (sample, program, pdb) in CLASSIC {
+        build_classic(&toolchain, sample, program, *pdb, &bin(sample))?;
     }
     for sample in ASSEMBLED {
         build_assembled(&toolchain, sample, &bin(sample))?;
@@ -67,22 +79,23 @@ pub(crate) fn check(toolchain: &Toolchain) -> Result<()> {
     if !changes.is_empty() {
         bail!("samples/{HASHES} is not that of the samples; run `cargo xtask samples` and commit it: {}", changes.join(", "));
     }
-    for sample in CLASSIC {
+    for (sample, program, pdb) in CLASSIC {
         let rebuilt = scratch().join(sample);
-        build_classic(toolchain, sample, &rebuilt)?;
-        compare(sample, &rebuilt, &["exe", "pdb"])?;
+        build_classic(toolchain, sample, program, *pdb, &rebuilt)?;
+        let extensions = if *pdb == Pdb::Beside { &["exe", "pdb"][..] } else { &["exe"] };
+        compare(sample, program, &rebuilt, extensions)?;
     }
     for sample in ASSEMBLED {
         let rebuilt = scratch().join(sample);
         build_assembled(toolchain, sample, &rebuilt)?;
-        compare(sample, &rebuilt, &["exe"])?;
+        compare(sample, sample, &rebuilt, &["exe"])?;
     }
     // Its compiler is a large download, which only those who change it need.
     match newer_roslyn_at_hand() {
         Some(roslyn) => {
             let rebuilt = scratch().join("modern");
             build_modern(toolchain, &roslyn, &rebuilt)?;
-            compare("modern", &rebuilt, &["dll"])?;
+            compare("modern", "modern", &rebuilt, &["dll"])?;
         }
         None => println!("skipped: modern is not built again; `cargo xtask samples` fetches its compiler"),
     }
@@ -90,9 +103,9 @@ pub(crate) fn check(toolchain: &Toolchain) -> Result<()> {
     Ok(())
 }
 
-fn compare(sample: &str, rebuilt: &Path, extensions: &[&str]) -> Result<()> {
+fn compare(sample: &str, program: &str, rebuilt: &Path, extensions: &[&str]) -> Result<()> {
     for extension in extensions {
-        let file = format!("{sample}.{extension}");
+        let file = format!("{program}.{extension}");
         if fs::read(rebuilt.join(&file))? != fs::read(bin(sample).join(&file))? {
             bail!("samples/{sample}/bin/{file} is not what its sources make; run `cargo xtask samples`");
         }
@@ -123,7 +136,7 @@ fn folder() -> PathBuf {
     root().join("samples")
 }
 
-fn build_classic(toolchain: &Toolchain, sample: &str, output: &Path) -> Result<()> {
+fn build_classic(toolchain: &Toolchain, sample: &str, program: &str, pdb: Pdb, output: &Path) -> Result<()> {
     fs::create_dir_all(output)?;
     let references = toolchain.get("ILINST_MONO_LIB")?.join(REFERENCES);
     let mut command = csc(toolchain)?;
@@ -134,7 +147,7 @@ fn build_classic(toolchain: &Toolchain, sample: &str, output: &Path) -> Result<(
         "-optimize+",
         "-unsafe",
         "-langversion:latest",
-        "-debug:portable",
+        if pdb == Pdb::Beside { "-debug:portable" } else { "-debug:embedded" },
         "-nowarn:1701",
     ]);
     for library in ["mscorlib.dll", "System.dll", "System.Core.dll"] {
@@ -142,7 +155,7 @@ fn build_classic(toolchain: &Toolchain, sample: &str, output: &Path) -> Result<(
     }
     // The PDB's own path goes into the file: it has to be the same wherever it is built.
     command.arg(format!("-pathmap:{}=/samples/bin,{}=/samples", output.display(), folder().display()));
-    command.arg(format!("-out:{}", output.join(format!("{sample}.exe")).display()));
+    command.arg(format!("-out:{}", output.join(format!("{program}.exe")).display()));
     command.args(sources(sample)?);
     quiet(&mut command)
 }
