@@ -380,7 +380,7 @@ impl<'a> Image<'a> {
 
     /// Where native code starts in it; 0 if nowhere.
     pub fn entry_point(&self) -> Rva {
-        Rva(self.optional.standard_fields.address_of_entry_point as u32)
+        Rva(self.optional.standard_fields.address_of_entry_point)
     }
 
     /// The PE checksum in the headers; 0 where nobody set one.

@@ -157,9 +157,9 @@ impl SequencePoints {
             let columns = end.1.wrapping_sub(start.1).cast_signed();
             put_compressed_u32(out, lines);
             if lines == 0 {
-                put_compressed_u32(out, columns.cast_unsigned())
+                put_compressed_u32(out, columns.cast_unsigned());
             } else {
-                put_compressed_i32(out, columns)
+                put_compressed_i32(out, columns);
             }
             match last_start {
                 None => {

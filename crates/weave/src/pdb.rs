@@ -52,7 +52,7 @@ impl<'a> Pdb<'a> {
         scopes.resize(methods as usize + 2, metadata.tables.count(Table::LocalScope) + 1);
         let mut custom = Vec::new();
         for (rid, row) in metadata.tables.rows::<CustomDebugInformation>() {
-            let Some(method) = row.parent.token().and_then(|parent| parent.rid_in::<MethodDef>()) else { continue };
+            let Some(method) = row.parent.token().and_then(ecma335::Token::rid_in::<MethodDef>) else { continue };
             let Some(kind) = metadata.guids.guid(row.kind)? else { continue };
             if kind == kinds::STATE_MACHINE_HOISTED_LOCAL_SCOPES || kind == kinds::ASYNC_METHOD_STEPPING {
                 custom.push((method.get(), rid, kind));

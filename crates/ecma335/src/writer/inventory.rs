@@ -233,7 +233,7 @@ impl<'a> Account<'a, '_> {
             let mut at = raw.start;
             let first = self.known.partition_point(|range| range.end <= raw.start);
             let known = self.known[first..].iter().take_while(|range| range.start < raw.end).cloned();
-            for range in known.chain([raw.end..raw.end]) {
+            for range in known.chain(std::iter::once(raw.end..raw.end)) {
                 let gap = self.image.bytes().get(at..range.start.max(at)).unwrap_or_default();
                 if gap.iter().any(|byte| *byte != 0) {
                     return Err("it holds bytes that nothing refers to");
