@@ -109,8 +109,8 @@ fn check(file: &Path, tracker: &Tracker, scratch: &Path) -> Result<Vec<(String, 
     let mut outcomes = Vec::new();
     let mut listable = None;
     for mode in [LeaveMode::Finally, LeaveMode::Return] {
-        let plan = Plan::new(&metadata, &Selection::default()).map_err(|error| error.to_string())?;
-        let how = Weave { tracker, leave: mode, keep_layout: false, threads: 1, tool: "test", options: "", pdb: None, keys: &[] };
+        let plan = Plan::new(&image, &metadata, &Selection::default()).map_err(|error| error.to_string())?;
+        let how = Weave { leave: mode, ..Weave::new(tracker) };
         let woven = weave::weave(&image, &metadata, plan, &how).map_err(|error| error.to_string())?;
         let methods = woven.methods.iter().filter(|method| method.is_ok()).count();
         for reason in woven.methods.iter().filter_map(|method| method.as_ref().err()) {
@@ -278,17 +278,9 @@ fn the_spill_local_of_a_runtime_async_method_is_what_its_il_returns() {
     }
     let image = Image::parse(&bytes).expect("it is an assembly");
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
-    let plan = Plan::new(&metadata, &Selection::default()).expect("it can be planned");
-    let how = Weave {
-        tracker: &tracker(),
-        leave: LeaveMode::Finally,
-        keep_layout: false,
-        threads: 1,
-        tool: "test",
-        options: "",
-        pdb: None,
-        keys: &[],
-    };
+    let plan = Plan::new(&image, &metadata, &Selection::default()).expect("it can be planned");
+    let tracker = tracker();
+    let how = Weave::new(&tracker);
     let woven = weave::weave(&image, &metadata, plan, &how).expect("it can be woven");
     let file = woven.file.to_vec();
     let image = Image::parse(&file).expect("it is an assembly");
@@ -409,17 +401,8 @@ fn the_output_depends_on_nothing_but_input_and_options() {
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
     let tracker = tracker();
     let weave_with = |threads: usize, selection: &Selection| {
-        let plan = Plan::new(&metadata, selection).expect("it can be planned");
-        let how = Weave {
-            tracker: &tracker,
-            leave: LeaveMode::Finally,
-            keep_layout: false,
-            threads,
-            tool: "test",
-            options: "",
-            pdb: None,
-            keys: &[],
-        };
+        let plan = Plan::new(&image, &metadata, selection).expect("it can be planned");
+        let how = Weave { threads, ..Weave::new(&tracker) };
         weave::weave(&image, &metadata, plan, &how).expect("it can be woven").file.to_vec()
     };
     let once = weave_with(1, &Selection::default());

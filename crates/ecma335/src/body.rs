@@ -155,6 +155,8 @@ impl<'a> MethodBody<'a> {
         start
     }
 
+    /// Where in a fat header the depth of the stack stands.
+    pub const MAX_STACK_AT: usize = 2;
     /// Where in a fat body's bytes the token of its locals is.
     pub const LOCAL_VAR_SIG_AT: usize = 8;
 

@@ -134,7 +134,10 @@ impl<'a> Metadata<'a> {
     /// The module's version identifier; all zeros if it has none.
     pub fn mvid(&self) -> Result<[u8; 16]> {
         let module: schema::Module = self.row(Rid::new(1))?;
-        Ok(self.guids.guid(module.mvid)?.unwrap_or_default())
+        if self.guids.bytes.is_empty() {
+            return Ok([0; 16]);
+        }
+        Ok(self.guids.guid(module.mvid).map_err(|error| error.in_cell("Module.Mvid"))?.unwrap_or_default())
     }
 
     /// The assembly's own row; none in a netmodule.

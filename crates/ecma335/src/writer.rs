@@ -57,6 +57,17 @@ impl<'a, 'i> ImageWriter<'a, 'i> {
         }
     }
 
+    /// Where in the file the first new body will be.
+    ///
+    /// # Errors
+    /// If the headers break the format.
+    pub fn code_offset(&self) -> Result<usize> {
+        match &self.layout {
+            Ok(inventory) => Ok(inventory.code_place(self.image).1),
+            Err(_) => Ok(Appended::new(self.image)?.section_offset),
+        }
+    }
+
     /// The CLI header that will be written, to be changed.
     pub fn cli_header_mut(&mut self) -> &mut CliHeader {
         &mut self.cli

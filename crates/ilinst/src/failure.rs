@@ -45,6 +45,8 @@ failures! {
     bad_key = "ILI0017" exits EXIT_BAD_INPUT
     /// There are no originals to be put back.
     no_originals = "ILI0018" exits EXIT_BAD_INPUT
+    /// What was written did not pass the safety net.
+    broken_output = "ILI0019" exits EXIT_BAD_INPUT
 }
 
 impl fmt::Display for Failure {

@@ -73,6 +73,11 @@ impl Outputs {
         put(&mut file).and_then(|()| file.flush()).map_err(unwritable)
     }
 
+    /// Reads what was written last.
+    pub(crate) fn read_last(&self) -> anyhow::Result<Input> {
+        self.pending.last().map_or(Ok(Input::Empty), |(temporary, _)| Input::open(temporary))
+    }
+
     /// Takes over another's files.
     pub(crate) fn append(&mut self, mut other: Self) {
         self.pending.append(&mut other.pending);

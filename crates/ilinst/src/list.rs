@@ -69,18 +69,9 @@ impl Opts {
 
     /// Weaves without writing: only that tells what would be left alone.
     fn decide<'a>(&self, image: &Image<'a>, metadata: &Metadata<'a>, tracker: &Tracker) -> Result<Woven<'a>, ecma335::Error> {
-        let plan = Plan::new(metadata, &self.selection.selection())?;
+        let plan = Plan::new(image, metadata, &self.selection.selection())?;
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let how = Weave {
-            tracker,
-            leave: self.selection.leave.into(),
-            keep_layout: false,
-            threads,
-            tool: "",
-            options: "",
-            pdb: None,
-            keys: &[],
-        };
+        let how = Weave { leave: self.selection.leave.into(), threads, ..Weave::new(tracker) };
         weave::weave(image, metadata, plan, &how)
     }
 }

@@ -19,6 +19,7 @@ pub mod pdb;
 pub mod plan;
 pub mod probe;
 pub mod reason;
+pub mod safety;
 mod scan;
 pub mod strong_name;
 pub mod tracker;

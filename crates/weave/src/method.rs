@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use ecma335::{
-    Image, Metadata, MethodBody, Rid, Rva, Token,
+    Cursor, FileOffset, Image, Metadata, MethodBody, Rid, Rva, Token,
     schema::{MethodDef, StandAloneSig},
     signature::{MethodShape, effective_async_return},
 };
@@ -69,10 +69,10 @@ pub struct Batch {
 }
 
 /// A woven body in a [`Batch`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct WovenBody {
-    /// Where in the batch's bytes it starts.
-    pub start: usize,
+    /// Where in the batch's bytes it is.
+    pub range: Range<usize>,
     /// Which of the batch's local signatures it has.
     pub local_sig: usize,
     /// The shape it was woven in.
@@ -108,7 +108,7 @@ impl MethodWeaver {
         };
         probe::weave(&mut self.code, &probe, woven_shape, &mut self.scratch)?;
         self.layout.lay_out(&mut self.code, body.il);
-        let mut woven = MethodBody {
+        let woven = MethodBody {
             is_tiny: false,
             // The probe before a `ret` has its token on top of what the method left there.
             max_stack: body.max_stack.saturating_add(u16::from(woven_shape == Shape::Return)).max(1),
@@ -119,18 +119,28 @@ impl MethodWeaver {
             il_offset: body.il_offset,
             clauses: std::mem::take(&mut self.layout.clauses),
         };
-        let checked = self.checker.check(&woven, &context.effects, return_type.is_some());
-        if let Ok(depth) = checked {
-            woven.max_stack = woven.max_stack.max(depth);
-            let start = woven.write(&mut batch.bodies);
-            self.layout.clauses = woven.clauses;
-            let local_sig = batch.local_sigs.insert_full(signature).0;
-            let debug = context.pdb.as_ref().map(|pdb| pdb.follow(rid, &self.code, &self.layout, body.il.len() as u32));
-            batch.debug.extend(debug);
-            return Ok(WovenBody { start, local_sig, shape: woven_shape });
-        }
+        let room = batch.bodies.len();
+        let start = woven.write(&mut batch.bodies);
         self.layout.clauses = woven.clauses;
-        Err(Reason::CheckFailed(checked.err().unwrap_or_default()))
+        // What is checked is what was written, as who reads it will see it.
+        let written = Cursor::new(&batch.bodies[start..], FileOffset(0));
+        let checked = MethodBody::parse(written)
+            .map_err(|error| error.to_string())
+            .and_then(|body| self.checker.check(&body, &context.effects, return_type.is_some()));
+        match checked {
+            Ok(depth) => {
+                let max_stack = MethodBody::MAX_STACK_AT + start;
+                batch.bodies[max_stack..max_stack + 2].copy_from_slice(&woven.max_stack.max(depth).to_le_bytes());
+            }
+            Err(what) => {
+                batch.bodies.truncate(room);
+                return Err(Reason::CheckFailed(what));
+            }
+        }
+        let local_sig = batch.local_sigs.insert_full(signature).0;
+        let debug = context.pdb.as_ref().map(|pdb| pdb.follow(rid, &self.code, &self.layout, body.il.len() as u32));
+        batch.debug.extend(debug);
+        Ok(WovenBody { range: start..batch.bodies.len(), local_sig, shape: woven_shape })
     }
 }
 

@@ -1,5 +1,6 @@
 //! A whole module: its methods woven in parallel, its metadata extended, its image written.
 
+use std::ops::Range;
 use std::sync::{
     Mutex,
     atomic::{AtomicUsize, Ordering},
@@ -8,9 +9,10 @@ use std::sync::{
 use ecma335::{
     Error, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile, Rid, Rva, Segments, Token,
     image::{Directory, DirectoryKind, Precompiled, cli_flags},
-    schema::{MethodDef, StandAloneSig},
+    schema::{File, MethodDef, StandAloneSig},
 };
 use indexmap::IndexMap;
+use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -42,8 +44,27 @@ pub struct Weave<'t> {
     pub options: &'t str,
     /// The PDB beside the image, if there is one.
     pub pdb: Option<&'t [u8]>,
+    /// The other modules of a multi-module assembly that were woven before it: file name and SHA-1.
+    pub modules: &'t [(String, [u8; 20])],
     /// Keys to sign with; an assembly is signed with the one whose public key it has.
     pub keys: &'t [StrongNameKey],
+}
+
+impl<'t> Weave<'t> {
+    /// The defaults, with one thread.
+    pub fn new(tracker: &'t Tracker) -> Self {
+        Self {
+            tracker,
+            leave: LeaveMode::Finally,
+            keep_layout: false,
+            threads: 1,
+            tool: "",
+            options: "",
+            pdb: None,
+            modules: &[],
+            keys: &[],
+        }
+    }
 }
 
 /// A woven module.
@@ -51,6 +72,8 @@ pub struct Weave<'t> {
 pub struct Woven<'a> {
     /// The file.
     pub file: Segments<'a>,
+    /// Every woven body, as it was checked: its method, and where in the file it is.
+    pub bodies: Vec<(Rid<MethodDef>, Range<usize>)>,
     /// By MethodDef row number less one: the shape it was woven in, or why it was left alone.
     pub methods: Vec<Result<Shape, Reason>>,
     /// What the method ids begin with.
@@ -61,6 +84,15 @@ pub struct Woven<'a> {
     pub pdb: Option<Vec<u8>>,
     /// What the user should know.
     pub notes: Vec<Note>,
+}
+
+impl Woven<'_> {
+    /// The hash by which the manifest of its assembly names a module.
+    pub fn sha1(&self) -> [u8; 20] {
+        let mut hash = Sha1::new();
+        self.file.iter().for_each(|part| hash.update(part));
+        hash.finalize().into()
+    }
 }
 
 /// What a woven body takes, more or less, in bytes.
@@ -87,7 +119,7 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
         (1..).zip(&methods).filter(|(_, method)| method.is_ok()).map(|(number, _)| Rid::new(number)).collect();
     let untouched = |methods| {
         let file = OutputFile::unchanged(image.bytes()).into_segments();
-        Ok(Woven { file, methods, module_key, mvid: metadata.mvid()?, pdb: None, notes: Vec::new() })
+        Ok(Woven { file, bodies: Vec::new(), methods, module_key, mvid: metadata.mvid()?, pdb: None, notes: Vec::new() })
     };
     if selected.is_empty() {
         return untouched(methods);
@@ -95,6 +127,7 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
 
     let mut builder = MetadataBuilder::new(metadata);
     let refs = how.tracker.add_to(&mut builder, &Mark { module_key, tool: how.tool, options: how.options })?;
+    renew_module_hashes(&mut builder, metadata, how.modules)?;
     let mut debug = DebugInfo::find(image, how.pdb);
     let pdb_bytes = debug.take_pdb();
     let old_pdb = debug.check(pdb_bytes.as_deref().map(Pdb::parse));
@@ -109,6 +142,7 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
         code_rva: writer.code_rva()?,
         code: Segments::default(),
         pdb: old_pdb.as_ref().map(|pdb| Ok(PdbBuilder::new(pdb))),
+        bodies: Vec::with_capacity(selected.len()),
     };
     for (batch, results) in chunks {
         merger.add(batch, results, &mut methods)?;
@@ -116,7 +150,7 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
     if methods.iter().all(Result::is_err) {
         return untouched(methods);
     }
-    let Merger { mut builder, code, pdb: new_pdb, .. } = merger;
+    let Merger { mut builder, code, pdb: new_pdb, bodies, .. } = merger;
     let mvid = woven_mvid(module_key, how);
     builder.set_mvid(mvid);
     let new_pdb = debug.check(new_pdb.map(|pdb| pdb?.finish(builder.counts())));
@@ -124,13 +158,33 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
     let (mut writer, mut notes) = adapt_headers(image, writer);
     writer.set_debug(entries);
     notes.extend(trouble.map(Note::PdbRemoved));
+    notes.extend(metadata.assembly().is_none().then_some(Note::ModuleHash));
     let key = strong_name::prepare(image, metadata, how.keys, &mut writer, &mut notes);
+    let code_offset = writer.code_offset()?;
     let mut file = writer.finish(code, builder)?;
     if let Some(key) = key {
         let signature = key.sign(file.signed_content());
         file.sign(&signature);
     }
-    Ok(Woven { file: file.into_segments(), methods, module_key, mvid, pdb, notes })
+    let placed = |(rid, range): (_, Range<usize>)| (rid, code_offset + range.start..code_offset + range.end);
+    let bodies = bodies.into_iter().map(placed).collect();
+    Ok(Woven { file: file.into_segments(), bodies, methods, module_key, mvid, pdb, notes })
+}
+
+/// The manifest of a multi-module assembly holds a hash of each of the others (II.22.19).
+fn renew_module_hashes(
+    builder: &mut MetadataBuilder<'_, '_>,
+    metadata: &Metadata<'_>,
+    modules: &[(String, [u8; 20])],
+) -> Result<(), Error> {
+    for (rid, row) in metadata.tables.rows::<File>() {
+        let name = metadata.name(row.name)?;
+        if let Some((_, hash)) = modules.iter().find(|(module, _)| *module == name) {
+            let hash_value = builder.blob(hash)?;
+            builder.replace(rid, &File { hash_value, ..row });
+        }
+    }
+    Ok(())
 }
 
 /// Puts what the threads wove together, in the order of the methods.
@@ -140,6 +194,7 @@ struct Merger<'a, 'm> {
     code_rva: Rva,
     code: Segments<'a>,
     pdb: Option<Result<PdbBuilder<'m, 'm>, Error>>,
+    bodies: Vec<(Rid<MethodDef>, Range<usize>)>,
 }
 
 impl Merger<'_, '_> {
@@ -154,10 +209,12 @@ impl Merger<'_, '_> {
         let mut debug = std::mem::take(&mut batch.debug).into_iter();
         for (rid, result) in results {
             let outcome = result.map(|body| {
-                let token_at = body.start + MethodBody::LOCAL_VAR_SIG_AT;
+                let token_at = body.range.start + MethodBody::LOCAL_VAR_SIG_AT;
                 let token: Token = tokens[body.local_sig];
                 batch.bodies[token_at..token_at + 4].copy_from_slice(&token.0.to_le_bytes());
-                self.builder.set_method_rva(rid, Rva(self.code_rva.0 + (self.code.len() + body.start) as u32));
+                let start = self.code.len() + body.range.start;
+                self.builder.set_method_rva(rid, Rva(self.code_rva.0 + start as u32));
+                self.bodies.push((rid, start..start + body.range.len()));
                 if let (Some(records), Some(Ok(pdb))) = (debug.next(), &mut self.pdb)
                     && let Err(error) = records.and_then(|records| pdb.put(records, token.rid()))
                 {

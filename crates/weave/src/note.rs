@@ -17,6 +17,8 @@ pub enum Note {
     CertificateRemoved,
     /// The link to the PDB is gone, as the PDB cannot follow, and its offsets no longer hold.
     PdbRemoved(PdbTrouble),
+    /// It is a module of an assembly whose manifest holds a hash of it.
+    ModuleHash,
     /// The image keeps its layout, with its old metadata as dead bytes.
     LayoutKept(Obstacle),
 }
@@ -30,6 +32,7 @@ impl Note {
             Self::CertificateRemoved => "ILI0004",
             Self::PdbRemoved(_) => "ILI0005",
             Self::LayoutKept(_) => "ILI0008",
+            Self::ModuleHash => "ILI0009",
         }
     }
 }
@@ -44,6 +47,7 @@ impl fmt::Display for Note {
             Self::SignedAgain => "strong name signed again",
             Self::CertificateRemoved => "Authenticode signature removed",
             Self::PdbRemoved(why) => return write!(f, "link to the PDB removed, so stack traces have no line numbers: {why}"),
+            Self::ModuleHash => "the manifest of its assembly holds a hash of it: weave both in one run",
             Self::LayoutKept(why) => return write!(f, "layout kept, with the old metadata in it, as {why}"),
         };
         f.write_str(text)

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use ecma335::{
-    Image, Metadata, Rid, Table,
+    Image, Metadata, Rid, Table, Token,
     image::Precompiled,
-    schema::{MethodDef, TypeDef},
+    schema::{CustomAttribute, MethodDef, TypeDef},
 };
 
 use crate::{pattern::Pattern, reason::Reason, tracker::Tracker};
@@ -19,8 +19,6 @@ pub enum Refusal {
     IsTracker,
     /// It defines `System.Object`: the tracker itself needs it, so it cannot need the tracker.
     IsCoreLibrary,
-    /// Native code beside the IL (C++/CLI).
-    MixedMode,
     /// Native code made by NGen or another precompiler, which cannot be taken out.
     Precompiled,
 }
@@ -32,7 +30,6 @@ impl Refusal {
             Self::AlreadyWoven => "already-woven",
             Self::IsTracker => "is-tracker",
             Self::IsCoreLibrary => "is-core-library",
-            Self::MixedMode => "mixed-mode",
             Self::Precompiled => "precompiled",
         }
     }
@@ -46,7 +43,6 @@ impl fmt::Display for Refusal {
             Self::IsCoreLibrary => {
                 "it is the core library (it defines System.Object), which the tracker needs and which cannot need the tracker"
             }
-            Self::MixedMode => "it holds native code beside IL (C++/CLI), which cannot be woven yet",
             Self::Precompiled => "it holds precompiled code of an unknown kind, which would run in place of the woven IL",
         })
     }
@@ -91,12 +87,7 @@ pub fn refusal(image: &Image<'_>, metadata: &Metadata<'_>, tracker: &Tracker) ->
     if defines_object(metadata) {
         return Some(Refusal::IsCoreLibrary);
     }
-    match image.precompiled() {
-        Some(Precompiled::ReadyToRun) => None,
-        Some(Precompiled::Other) => Some(Refusal::Precompiled),
-        None if image.is_il_only() => None,
-        None => Some(Refusal::MixedMode),
-    }
+    (image.precompiled() == Some(Precompiled::Other)).then_some(Refusal::Precompiled)
 }
 
 fn defines_object(metadata: &Metadata<'_>) -> bool {
@@ -107,12 +98,22 @@ fn defines_object(metadata: &Metadata<'_>) -> bool {
     })
 }
 
+/// Whether an assembly is there to be compiled against alone: what it says of itself (II.22.10).
+fn is_reference_assembly(metadata: &Metadata<'_>) -> bool {
+    let assembly = Token::new(Table::Assembly, 1);
+    let attributes = metadata.tables.rows::<CustomAttribute>().filter(|(_, row)| row.parent.token() == Some(assembly));
+    attributes
+        .filter_map(|(_, row)| metadata.attribute_type_name(&row))
+        .any(|name| name == "System.Runtime.CompilerServices.ReferenceAssemblyAttribute")
+}
+
 impl Plan {
     /// Decides for each method, by its row and its name alone.
     ///
     /// # Errors
     /// If names cannot be read.
-    pub fn new(metadata: &Metadata<'_>, selection: &Selection) -> Result<Self, ecma335::Error> {
+    pub fn new(image: &Image<'_>, metadata: &Metadata<'_>, selection: &Selection) -> Result<Self, ecma335::Error> {
+        let is_reference = is_reference_assembly(metadata);
         let mut methods: Vec<Result<(), Reason>> = Vec::with_capacity(metadata.tables.count(Table::MethodDef) as usize);
         for (_, row) in metadata.tables.rows::<MethodDef>() {
             let is_native =
@@ -123,12 +124,17 @@ impl Plan {
                 Err(Reason::NativeCode)
             } else if row.impl_flags & impl_flags::CODE_TYPE_MASK != 0 {
                 Err(Reason::NoBody)
+            } else if is_reference {
+                Err(Reason::ReferenceAssembly)
             } else {
                 Ok(())
             });
         }
         let mut plan = Self { methods };
         plan.leave_tracker_callees(metadata)?;
+        if !image.is_il_only() && image.precompiled().is_none() {
+            plan.leave_start_of_mixed_mode(metadata)?;
+        }
         plan.select(metadata, selection)?;
         Ok(plan)
     }
@@ -136,6 +142,19 @@ impl Plan {
     /// How many methods are to be woven.
     pub fn selected(&self) -> usize {
         self.methods.iter().filter(|method| method.is_ok()).count()
+    }
+
+    /// What a C++/CLI image does while it is being loaded: no other assembly can be loaded then.
+    fn leave_start_of_mixed_mode(&mut self, metadata: &Metadata<'_>) -> Result<(), ecma335::Error> {
+        // Global functions belong to the first type, `<Module>` (II.22.37).
+        for rid in metadata.methods_of(Rid::<TypeDef>::new(1))? {
+            let name = metadata.name(metadata.row(rid)?.name)?;
+            let is_start = name == ".cctor" || name.starts_with("<CrtImplementationDetails>");
+            if let Some(method @ Ok(())) = self.methods.get_mut((rid.get() as usize).wrapping_sub(1)).filter(|_| is_start) {
+                *method = Err(Reason::ImageStart);
+            }
+        }
+        Ok(())
     }
 
     fn leave_tracker_callees(&mut self, metadata: &Metadata<'_>) -> Result<(), ecma335::Error> {

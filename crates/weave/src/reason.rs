@@ -9,6 +9,10 @@ pub enum Reason {
     NoBody,
     /// Native code in an image of both.
     NativeCode,
+    /// Its assembly is one to compile against: its bodies never run.
+    ReferenceAssembly,
+    /// It runs while a C++/CLI image is being loaded.
+    ImageStart,
     /// No `--include` names it.
     NotIncluded,
     /// An `--exclude` names it.
@@ -39,6 +43,8 @@ impl Reason {
         match self {
             Self::NoBody => "no-body",
             Self::NativeCode => "native-code",
+            Self::ReferenceAssembly => "reference-assembly",
+            Self::ImageStart => "image-start",
             Self::NotIncluded => "not-included",
             Self::Excluded => "excluded",
             Self::TrackerCallee => "tracker-callee",
@@ -55,7 +61,16 @@ impl Reason {
 
     /// Whether the user asked for it or nothing could be measured anyway; the others are findings.
     pub fn is_expected(&self) -> bool {
-        matches!(self, Self::NoBody | Self::NativeCode | Self::NotIncluded | Self::Excluded | Self::TrackerCallee)
+        matches!(
+            self,
+            Self::NoBody
+                | Self::NativeCode
+                | Self::ReferenceAssembly
+                | Self::ImageStart
+                | Self::NotIncluded
+                | Self::Excluded
+                | Self::TrackerCallee
+        )
     }
 }
 
@@ -64,6 +79,8 @@ impl fmt::Display for Reason {
         match self {
             Self::NoBody => write!(f, "it has no IL body"),
             Self::NativeCode => write!(f, "its body is native code"),
+            Self::ReferenceAssembly => write!(f, "its assembly is one to compile against, and never runs"),
+            Self::ImageStart => write!(f, "it runs while the image is being loaded, when no other assembly can be"),
             Self::NotIncluded => write!(f, "no --include names it"),
             Self::Excluded => write!(f, "an --exclude names it"),
             Self::TrackerCallee => write!(f, "the tracker itself calls it"),

@@ -10,11 +10,11 @@ use std::{
 
 use ecma335::{Image, Metadata, debug::DebugEntry};
 use indicatif::{ProgressBar, ProgressStyle};
-use weave::{Plan, Refusal, StrongNameKey, Tracker, Weave, Woven, pdb::PdbReference, plan::Selection};
+use weave::{Plan, Refusal, StrongNameKey, Tracker, Weave, Woven, pdb::PdbReference, plan::Selection, safety::Fault};
 
 use super::{
     Opts,
-    summary::{Done, Outcome, names_of_findings},
+    summary::{Done, Outcome, method_name, names_of_findings},
 };
 use crate::{
     companions::{copy_companions, copy_deps_json, is_deps_json, write_tracker},
@@ -50,11 +50,19 @@ pub(super) struct Shared<'a> {
 /// Works through the files: one with all threads, or many with a thread each.
 pub(super) fn process(jobs: &[Job], shared: &Shared<'_>) -> anyhow::Result<(Vec<Done>, Outputs)> {
     let (assemblies, others): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(|job| job.may_be_an_assembly());
-    let (mut done, mut outputs) = process_all(&assemblies, shared)?;
+    let (modules, assemblies): (Vec<&Job>, Vec<&Job>) = assemblies.into_iter().partition(|job| is_module(&job.input));
+    let (mut done, mut outputs) = process_all(&modules, shared, &[])?;
+    let hashes: Vec<_> = done.iter().filter_map(|done| Some((file_name(&done.output), done.module_hash?))).collect();
+    let (woven, files) = process_all(&assemblies, shared, &hashes)?;
+    if !woven.is_empty() {
+        done.iter_mut().for_each(Done::belongs_to_an_assembly);
+    }
+    done.extend(woven);
+    outputs.append(files);
     // A PDB that went with its assembly is there already.
     let others: Vec<&Job> =
         others.into_iter().filter(|job| !done.iter().any(|done| done.pdb.as_ref() == Some(&job.output))).collect();
-    let (copied, copies) = process_all(&others, shared)?;
+    let (copied, copies) = process_all(&others, shared, &[])?;
     done.extend(copied);
     outputs.append(copies);
     let place = |done: &Done| jobs.iter().position(|job| job.input == done.input);
@@ -65,7 +73,7 @@ pub(super) fn process(jobs: &[Job], shared: &Shared<'_>) -> anyhow::Result<(Vec<
     Ok((done, outputs))
 }
 
-fn process_all(jobs: &[&Job], shared: &Shared<'_>) -> anyhow::Result<(Vec<Done>, Outputs)> {
+fn process_all(jobs: &[&Job], shared: &Shared<'_>, modules: &[(String, [u8; 20])]) -> anyhow::Result<(Vec<Done>, Outputs)> {
     let workers = if jobs.len() < 8 { 1 } else { shared.threads.min(jobs.len()) };
     let threads = if workers == 1 { shared.threads } else { 1 };
     let progress = progress_bar(jobs.len(), shared.opts);
@@ -77,7 +85,7 @@ fn process_all(jobs: &[&Job], shared: &Shared<'_>) -> anyhow::Result<(Vec<Done>,
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(job) = jobs.get(index) else { break };
-            let done = process_file(job, shared, threads, &mut outputs);
+            let done = process_file(job, shared, modules, threads, &mut outputs);
             if done.is_err() {
                 // Nothing will be written, so nobody need go on.
                 next.store(jobs.len(), Ordering::Relaxed);
@@ -112,11 +120,17 @@ fn write_trackers(done: &[Done], outputs: &mut Outputs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn process_file(job: &Job, shared: &Shared<'_>, threads: usize, outputs: &mut Outputs) -> anyhow::Result<Done> {
+fn process_file(
+    job: &Job,
+    shared: &Shared<'_>,
+    modules: &[(String, [u8; 20])],
+    threads: usize,
+    outputs: &mut Outputs,
+) -> anyhow::Result<Done> {
     let started = Instant::now();
     let finish = |outcome: Outcome, bytes: (u64, u64), pdb: Option<PathBuf>| {
         let (input, output) = (job.input.clone(), job.output.clone());
-        Ok(Done { input, output, outcome, bytes, seconds: started.elapsed().as_secs_f64(), pdb })
+        Ok(Done { input, output, outcome, bytes, seconds: started.elapsed().as_secs_f64(), pdb, module_hash: None })
     };
     if !job.may_be_an_assembly() {
         if !shared.opts.dry_run {
@@ -138,7 +152,9 @@ fn process_file(job: &Job, shared: &Shared<'_>, threads: usize, outputs: &mut Ou
     };
     let image = match read(&input) {
         Ok(image) => image,
-        Err(error) if job.named => return Err(Failure::not_an_assembly(format_args!("{}: {error}", job.input.display()))),
+        Err(error) if job.named => {
+            return Err(Failure::not_an_assembly(format_args!("{}: {error}{}", job.input.display(), host_hint(&job.input))));
+        }
         Err(error) => return leave_as_it_is(Outcome::NotAnAssembly(error.to_string())),
     };
     let (image, metadata) = image;
@@ -150,7 +166,7 @@ fn process_file(job: &Job, shared: &Shared<'_>, threads: usize, outputs: &mut Ou
         };
     }
     let in_file = |error: ecma335::Error| Failure::not_an_assembly(format_args!("{}: {error}", job.input.display()));
-    let plan = Plan::new(&metadata, shared.selection).map_err(in_file)?;
+    let plan = Plan::new(&image, &metadata, shared.selection).map_err(in_file)?;
     let pdb = Pdb::find(job, &image, shared)?;
     let how = Weave {
         tracker: shared.tracker,
@@ -160,6 +176,7 @@ fn process_file(job: &Job, shared: &Shared<'_>, threads: usize, outputs: &mut Ou
         tool: concat!("ilinst ", env!("CARGO_PKG_VERSION")),
         options: shared.options,
         pdb: pdb.as_ref().and_then(|pdb| pdb.content.as_deref()),
+        modules,
         keys: shared.keys,
     };
     // Reading, planning and putting together keep one processor busy: the other can hash the input meanwhile.
@@ -172,7 +189,7 @@ fn process_file(job: &Job, shared: &Shared<'_>, threads: usize, outputs: &mut Ou
     let bytes = (size, woven.file.len() as u64);
     let pdb_output = woven.pdb.as_ref().and(pdb.as_ref()).map(|pdb| job.output.with_file_name(&pdb.name));
     if let Some(identity) = identity {
-        write_woven(job, shared, identity, &metadata, &woven, outputs)?;
+        write_woven(job, threads, shared, identity, (&image, &metadata), &woven, outputs)?;
         if let (Some(path), Some(content)) = (&pdb_output, &woven.pdb) {
             outputs.write(path, |file| file.write_all(content))?;
         }
@@ -181,7 +198,9 @@ fn process_file(job: &Job, shared: &Shared<'_>, threads: usize, outputs: &mut Ou
         }
     }
     let names = names_of_findings(&metadata, &woven.methods, shared.opts.verbose);
-    finish(Outcome::Processed { methods: woven.methods, names, notes: woven.notes }, bytes, pdb_output)
+    let module_hash = is_module(&job.input).then(|| woven.sha1());
+    let done = finish(Outcome::Processed { methods: woven.methods, names, notes: woven.notes }, bytes, pdb_output)?;
+    Ok(Done { module_hash, ..done })
 }
 
 fn read(input: &Input) -> Result<(Image<'_>, Metadata<'_>), ecma335::Error> {
@@ -208,29 +227,44 @@ impl Pdb {
     }
 }
 
+/// A .NET Core program is a library, beside a native host of the same name: people name the host.
+fn host_hint(path: &Path) -> String {
+    let library = path.with_extension("dll");
+    let is_host = library != path && library.is_file();
+    if is_host { format!("; it may be the host that starts {}: weave that", library.display()) } else { String::new() }
+}
+
+/// Whether it is one of the lesser modules of an assembly.
+fn is_module(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("netmodule"))
+}
+
 fn has_assembly_name(path: &Path) -> bool {
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
     matches!(extension.as_deref(), Some("dll" | "exe" | "netmodule"))
 }
 
-/// Writes the woven file and its manifest. Hashing takes as long as writing, so it goes on beside it.
+/// Writes the woven file and its manifest, and reads the file again. Hashing goes on beside that.
 fn write_woven(
     job: &Job,
+    threads: usize,
     shared: &Shared<'_>,
-    input: FileIdentity,
-    metadata: &Metadata<'_>,
+    identity: FileIdentity,
+    input: (&Image<'_>, &Metadata<'_>),
     woven: &Woven<'_>,
     outputs: &mut Outputs,
 ) -> anyhow::Result<()> {
     let mut manifest_path = job.output.as_os_str().to_owned();
     manifest_path.push(".ilinst.json");
     let (manifest, lines) = std::thread::scope(|scope| -> anyhow::Result<_> {
-        let lines = scope.spawn(|| MethodLines { module_key: woven.module_key, methods: &woven.methods }.to_json(metadata));
+        let lines = scope.spawn(|| MethodLines { module_key: woven.module_key, methods: &woven.methods }.to_json(input.1));
         let output = scope.spawn(|| FileIdentity::of(file_name(&job.output), woven.file.iter()));
         outputs.write(&job.output, |file| woven.file.write_to(file))?;
+        let written = outputs.read_last()?;
+        weave::safety::check(&written, woven, input, threads).map_err(|fault| broken(job, input.1, &fault))?;
         let manifest = Manifest {
             options: shared.options,
-            input,
+            input: identity,
             output: join(output),
             module_key: woven.module_key,
             mvid: woven.mvid,
@@ -238,7 +272,18 @@ fn write_woven(
         };
         Ok((manifest, join(lines)?))
     })?;
-    outputs.write(Path::new(&manifest_path), |file| manifest.write(metadata, &lines, file).map_err(std::io::Error::other))
+    outputs.write(Path::new(&manifest_path), |file| manifest.write(input.1, &lines, file).map_err(std::io::Error::other))
+}
+
+/// The safety net caught something: nothing is written, and the method named is what a report of it has to name.
+fn broken(job: &Job, metadata: &Metadata<'_>, fault: &Fault) -> anyhow::Error {
+    let index = fault.method.map(|method| method.get() as usize - 1);
+    let name = index.map(|index| format!("{}: ", method_name(metadata, index)));
+    Failure::broken_output(format_args!(
+        "{}: {}{fault}; this is a fault of ilinst, so nothing was written: please report it, and --exclude the method meanwhile",
+        job.output.display(),
+        name.unwrap_or_default()
+    ))
 }
 
 fn file_name(path: &Path) -> String {

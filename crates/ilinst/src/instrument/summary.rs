@@ -22,6 +22,8 @@ pub(super) struct Done {
     pub(super) seconds: f64,
     /// The PDB that was written with it.
     pub(super) pdb: Option<PathBuf>,
+    /// The SHA-1 of a module, which its assembly's manifest holds.
+    pub(super) module_hash: Option<[u8; 20]>,
 }
 
 pub(super) enum Outcome {
@@ -46,13 +48,23 @@ pub(super) fn names_of_findings(metadata: &Metadata<'_>, methods: &[Result<Shape
     if shown.is_empty() {
         return Vec::new();
     }
-    let (Ok(owners), Ok(types)) = (metadata.method_owners(), metadata.type_names()) else { return Vec::new() };
-    let full_name = |index: usize| {
+    let full_name = name_methods(metadata);
+    shown.into_iter().map(|index| (index, full_name(index))).collect()
+}
+
+/// The full name of one method, by its row number less one.
+pub(super) fn method_name(metadata: &Metadata<'_>, index: usize) -> String {
+    name_methods(metadata)(index)
+}
+
+fn name_methods(metadata: &Metadata<'_>) -> impl Fn(usize) -> String {
+    let (owners, types) = (metadata.method_owners().unwrap_or_default(), metadata.type_names().unwrap_or_default());
+    move |index| {
         let owner = owners.get(index).and_then(|owner| types.get((owner.get() as usize).checked_sub(1)?));
-        let row = metadata.row(ecma335::Rid::<ecma335::schema::MethodDef>::new(index as u32 + 1)).ok()?;
-        Some(format!("{}::{}", owner.map_or("?", String::as_str), metadata.name(row.name).ok()?))
-    };
-    shown.into_iter().filter_map(|index| Some((index, full_name(index)?))).collect()
+        let row = metadata.row(ecma335::Rid::<ecma335::schema::MethodDef>::new(index as u32 + 1));
+        let name = row.and_then(|row| metadata.name(row.name));
+        format!("{}::{}", owner.map_or("?", String::as_str), name.unwrap_or_else(|_| "?".into()))
+    }
 }
 
 impl Done {
@@ -65,6 +77,13 @@ impl Done {
 
     pub(super) fn woven(&self) -> usize {
         self.methods().iter().filter(|method| method.is_ok()).count()
+    }
+
+    /// Takes back the warning to weave a module's assembly too.
+    pub(super) fn belongs_to_an_assembly(&mut self) {
+        if let Outcome::Processed { notes, .. } = &mut self.outcome {
+            notes.retain(|note| *note != Note::ModuleHash);
+        }
     }
 
     /// Whether its strong name was signed again.
@@ -192,7 +211,9 @@ impl Opts {
                     writeln!(out, "  and {} more; -v shows all", names.len() - shown)?;
                 }
                 if done.woven() == 0 {
-                    let why = if done.left_alone().contains_key("not-included") {
+                    let why = if done.left_alone().contains_key("reference-assembly") {
+                        "a reference assembly is there to compile against, and never runs"
+                    } else if done.left_alone().contains_key("not-included") {
                         "no pattern names a method with a body"
                     } else {
                         "no method has an IL body"
