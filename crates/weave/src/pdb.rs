@@ -1,6 +1,10 @@
 //! The portable PDB follows: whatever in it is an IL offset of a woven method moves with the instruction it means.
 
-use std::{borrow::Cow, ops::Range};
+use std::{
+    borrow::Cow,
+    io::{Read as _, Write as _},
+    ops::Range,
+};
 
 use ecma335::{
     Cursor, Error, FileOffset, Image, Metadata, MetadataBuilder, Rid, Table,
@@ -9,6 +13,7 @@ use ecma335::{
     schema::{CustomDebugInformation, LocalScope, MethodDebugInformation, MethodDef},
     tables::RowCounts,
 };
+use flate2::{Compression, read::DeflateDecoder, write::DeflateEncoder};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -266,7 +271,9 @@ impl NewPdb {
             debug::kind::EMBEDDED_PORTABLE_PDB => {
                 let mut data = EMBEDDED_SIGNATURE.to_vec();
                 data.extend_from_slice(&(self.bytes.len() as u32).to_le_bytes());
-                data.extend_from_slice(&miniz_oxide::deflate::compress_to_vec(&self.bytes, 6));
+                let mut encoder = DeflateEncoder::new(data, Compression::default());
+                // Writing to memory does not fail.
+                let data = encoder.write_all(&self.bytes).and_then(|()| encoder.finish()).unwrap_or_default();
                 entry.data = Cow::Owned(data);
             }
             _ => {}
@@ -343,11 +350,13 @@ fn names_pdb(entry: &DebugEntry<'_>) -> bool {
 /// The PDB that a debug directory carries, if it carries one.
 fn embedded(entries: &[DebugEntry<'_>]) -> Option<Result<Vec<u8>, PdbTrouble>> {
     /// A PDB of more is no PDB.
-    const LIMIT: usize = 1 << 30;
+    const LIMIT: u64 = 1 << 30;
     let entry = entries.iter().find(|entry| entry.kind == debug::kind::EMBEDDED_PORTABLE_PDB)?;
     let content = entry.data.strip_prefix(EMBEDDED_SIGNATURE).and_then(|data| data.get(4..));
-    let inflated = content.and_then(|content| miniz_oxide::inflate::decompress_to_vec_with_limit(content, LIMIT).ok());
-    Some(inflated.ok_or_else(|| PdbTrouble::Unreadable("it is embedded, and cannot be decompressed".into())))
+    let mut pdb = Vec::new();
+    let inflated = content.map(|content| DeflateDecoder::new(content).take(LIMIT).read_to_end(&mut pdb));
+    let is_whole = matches!(inflated, Some(Ok(_)));
+    Some(is_whole.then_some(pdb).ok_or_else(|| PdbTrouble::Unreadable("it is embedded, and cannot be decompressed".into())))
 }
 
 /// The PDB that a CodeView entry names.
