@@ -2,6 +2,8 @@
 
 use std::{fmt, path::Path};
 
+/// Something was found, and saying so is the command's job.
+pub(crate) const EXIT_FINDINGS: u8 = 1;
 /// The command line makes no sense.
 pub(crate) const EXIT_USAGE: u8 = 2;
 /// An input or output that cannot be used.

@@ -11,6 +11,7 @@ mod originals;
 mod report;
 mod restore;
 mod text;
+mod verify;
 
 use std::{io::Write as _, process::ExitCode};
 
@@ -53,6 +54,8 @@ subcommands! {
     Report = report
     /// Put back the originals of what was woven in place
     Restore = restore
+    /// Check assemblies against the rules of ECMA-335
+    Verify = verify
 }
 
 fn main() -> ExitCode {

@@ -9,9 +9,13 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-/// `1 method`, `2 methods`.
+/// `1 method`, `2 methods`, `3 bodies`.
 pub(crate) fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("{number} {noun}") } else { format!("{number} {noun}s") }
+    match noun.strip_suffix('y') {
+        _ if number == 1 => format!("{number} {noun}"),
+        Some(stem) => format!("{number} {stem}ies"),
+        None => format!("{number} {noun}s"),
+    }
 }
 
 #[cfg(test)]

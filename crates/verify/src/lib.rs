@@ -1,0 +1,52 @@
+//! Is this assembly valid? The rules of ECMA-335 that can be decided from the file alone, as runtimes apply them.
+//!
+//! ```text
+//! Image, Metadata -> Model (owners, kinds) -> checks -> Report
+//! ```
+//!
+//! The rules are a table ([`RULES`]); the checks name them by number, and what is not in the table does not compile.
+//! Where compilers and runtimes have moved beyond the standard, what they agree on is valid, and the standard's word is
+//! a pedantic [`Level::Warning`]. Bytes of any kind are judged, and none make it panic.
+
+mod cells;
+mod context;
+mod events;
+mod fields;
+mod generics;
+mod layout;
+mod manifest;
+mod methods;
+mod model;
+mod names;
+mod references;
+mod report;
+mod rule;
+mod signatures;
+mod structure;
+mod types;
+mod values;
+
+use ecma335::{Image, Metadata};
+
+use crate::{context::Context, model::Model};
+
+pub use report::{Finding, Options, Report};
+pub use rule::{Level, RULES, Rule};
+
+/// Checks an assembly. A damaged one makes findings, not errors.
+pub fn verify(image: &Image<'_>, metadata: &Metadata<'_>, options: &Options) -> Report {
+    let model = Model::new(metadata);
+    let context = Context::new(image, metadata, &model, options);
+    structure::check(&context);
+    cells::check(&context);
+    manifest::check(&context);
+    types::check(&context);
+    layout::check(&context);
+    generics::check(&context);
+    fields::check(&context);
+    methods::check(&context);
+    events::check(&context);
+    references::check(&context);
+    values::check(&context);
+    context.into_report()
+}

@@ -1,0 +1,230 @@
+//! What joins the tables: who owns what, and what kind of type each is.
+
+use std::collections::BTreeMap;
+
+use ecma335::{
+    Metadata, Rid, Table, Token,
+    schema::{
+        Constant, DeclSecurity, EventMap, EventPtr, Field, FieldMarshal, FieldPtr, FieldRva, ImplMap, MethodDef, MethodPtr,
+        NestedClass, Param, ParamPtr, PropertyMap, PropertyPtr, Row, TypeDef, TypeDefOrRef, TypeRef,
+    },
+    signature::TypeSig,
+};
+
+/// What a type is, by what it extends (II.22.37).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TypeKind {
+    /// The pseudo type of the module's own members.
+    Module,
+    Class,
+    Interface,
+    Value,
+    Enum,
+    Delegate,
+}
+
+impl TypeKind {
+    pub(crate) fn is_value(self) -> bool {
+        matches!(self, Self::Value | Self::Enum)
+    }
+}
+
+/// The flags of II.23.1 that more than one check asks for.
+pub(crate) mod flags {
+    pub(crate) const ACCESS: u16 = 0x7;
+    pub(crate) const STATIC: u16 = 0x10;
+    pub(crate) const FINAL: u16 = 0x20;
+    pub(crate) const VIRTUAL: u16 = 0x40;
+    pub(crate) const NEW_SLOT: u16 = 0x100;
+    pub(crate) const STRICT: u16 = 0x200;
+    pub(crate) const ABSTRACT: u16 = 0x400;
+    pub(crate) const SPECIAL_NAME: u16 = 0x800;
+    pub(crate) const RT_SPECIAL_NAME: u16 = 0x1000;
+    pub(crate) const PINVOKE_IMPL: u16 = 0x2000;
+    pub(crate) const HAS_SECURITY: u16 = 0x4000;
+    pub(crate) const FIELD_LITERAL: u16 = 0x40;
+    pub(crate) const FIELD_HAS_RVA: u16 = 0x100;
+    pub(crate) const TYPE_VISIBILITY: u32 = 0x7;
+    pub(crate) const TYPE_LAYOUT: u32 = 0x18;
+    pub(crate) const TYPE_EXPLICIT: u32 = 0x10;
+    pub(crate) const TYPE_INTERFACE: u32 = 0x20;
+    pub(crate) const TYPE_ABSTRACT: u32 = 0x80;
+    pub(crate) const TYPE_SEALED: u32 = 0x100;
+    pub(crate) const TYPE_HAS_SECURITY: u32 = 0x4_0000;
+    pub(crate) const TYPE_FORWARDER: u32 = 0x20_0000;
+}
+
+/// The tables joined. Row numbers less one are indices here.
+#[derive(Debug)]
+pub(crate) struct Model {
+    pub(crate) types: Vec<TypeDef>,
+    pub(crate) kinds: Vec<TypeKind>,
+    pub(crate) enclosing: Vec<Rid<TypeDef>>,
+    pub(crate) fields: Vec<Field>,
+    pub(crate) methods: Vec<MethodDef>,
+    pub(crate) params: Vec<Param>,
+    /// The types that own fields, methods, events and properties, and the methods that own parameters; 0 for none.
+    pub(crate) field_owners: Vec<u32>,
+    pub(crate) method_owners: Vec<u32>,
+    pub(crate) param_owners: Vec<u32>,
+    pub(crate) event_owners: Vec<u32>,
+    pub(crate) property_owners: Vec<u32>,
+    /// How many rows of these tables a row owns.
+    pub(crate) constants: BTreeMap<Token, u32>,
+    pub(crate) marshals: BTreeMap<Token, u32>,
+    pub(crate) rvas: BTreeMap<Token, u32>,
+    pub(crate) imports: BTreeMap<Token, u32>,
+    pub(crate) security: BTreeMap<Token, u32>,
+}
+
+impl Model {
+    pub(crate) fn new(metadata: &Metadata<'_>) -> Self {
+        let types: Vec<TypeDef> = all(metadata);
+        let methods: Vec<MethodDef> = all(metadata);
+        let through = |ptr: Table, table: Table, of: &dyn Fn(u32) -> Option<u32>, starts: &[(u32, u32)]| {
+            let count = metadata.tables.count(table);
+            match metadata.tables.count(ptr) {
+                0 => owners(starts, count, count, Some),
+                rows => owners(starts, rows, count, of),
+            }
+        };
+        let lists = |list: fn(&TypeDef) -> u32| types.iter().map(list).zip(1..).collect::<Vec<_>>();
+        let fields = lists(|row| row.field_list.get());
+        let method_lists = lists(|row| row.method_list.get());
+        let params: Vec<_> = methods.iter().map(|row| row.param_list.get()).zip(1..).collect();
+        let events: Vec<_> = all::<EventMap>(metadata).iter().map(|row| (row.event_list.get(), row.parent.get())).collect();
+        let properties: Vec<_> =
+            all::<PropertyMap>(metadata).iter().map(|row| (row.property_list.get(), row.parent.get())).collect();
+        let ptr = |rid| Some(metadata.row(Rid::<FieldPtr>::new(rid)).ok()?.field.get());
+        let field_owners = through(Table::FieldPtr, Table::Field, &ptr, &fields);
+        let ptr = |rid| Some(metadata.row(Rid::<MethodPtr>::new(rid)).ok()?.method.get());
+        let method_owners = through(Table::MethodPtr, Table::MethodDef, &ptr, &method_lists);
+        let ptr = |rid| Some(metadata.row(Rid::<ParamPtr>::new(rid)).ok()?.param.get());
+        let param_owners = through(Table::ParamPtr, Table::Param, &ptr, &params);
+        let ptr = |rid| Some(metadata.row(Rid::<EventPtr>::new(rid)).ok()?.event.get());
+        let event_owners = through(Table::EventPtr, Table::Event, &ptr, &events);
+        let ptr = |rid| Some(metadata.row(Rid::<PropertyPtr>::new(rid)).ok()?.property.get());
+        let property_owners = through(Table::PropertyPtr, Table::Property, &ptr, &properties);
+        let mut enclosing = vec![Rid::NONE; types.len()];
+        for (_, row) in metadata.tables.rows::<NestedClass>() {
+            if let Some(slot) = index(row.nested_class.get()).and_then(|index| enclosing.get_mut(index)) {
+                *slot = row.enclosing_class;
+            }
+        }
+        let kinds = types.iter().zip(1..).map(|(row, rid)| kind(metadata, row, rid)).collect();
+        Self {
+            kinds,
+            enclosing,
+            fields: all(metadata),
+            params: all(metadata),
+            field_owners,
+            method_owners,
+            param_owners,
+            event_owners,
+            property_owners,
+            constants: count(all::<Constant>(metadata).iter().filter_map(|row| row.parent.token())),
+            marshals: count(all::<FieldMarshal>(metadata).iter().filter_map(|row| row.parent.token())),
+            rvas: count(all::<FieldRva>(metadata).iter().map(|row| Token::new(Table::Field, row.field.get()))),
+            imports: count(all::<ImplMap>(metadata).iter().filter_map(|row| row.member_forwarded.token())),
+            security: count(all::<DeclSecurity>(metadata).iter().filter_map(|row| row.parent.token())),
+            types,
+            methods,
+        }
+    }
+
+    /// What kind a type is; a class where there is no such row.
+    pub(crate) fn kind(&self, rid: u32) -> TypeKind {
+        at(&self.kinds, rid).unwrap_or(TypeKind::Class)
+    }
+
+    /// The definition in this module that a token comes down to, through an instantiation too.
+    pub(crate) fn definition(&self, metadata: &Metadata<'_>, token: Token) -> Option<Rid<TypeDef>> {
+        let rid = match token.table()? {
+            Table::TypeDef => token.rid(),
+            Table::TypeSpec => {
+                let row: ecma335::schema::TypeSpec = metadata.row(Rid::new(token.rid())).ok()?;
+                let TypeSig::GenericInst { token, .. } = TypeSig::parse(metadata.blobs.blob(row.signature).ok()?).ok()? else {
+                    return None;
+                };
+                token.token()?.rid_in::<TypeDef>()?.get()
+            }
+            _ => return None,
+        };
+        (1..=self.types.len() as u32).contains(&rid).then_some(Rid::new(rid))
+    }
+}
+
+/// The item of a row number.
+pub(crate) fn at<T: Copy>(items: &[T], rid: u32) -> Option<T> {
+    items.get(index(rid)?).copied()
+}
+
+fn index(rid: u32) -> Option<usize> {
+    (rid as usize).checked_sub(1)
+}
+
+fn all<R: Row>(metadata: &Metadata<'_>) -> Vec<R> {
+    metadata.tables.rows().map(|(_, row)| row).collect()
+}
+
+fn count(tokens: impl Iterator<Item = Token>) -> BTreeMap<Token, u32> {
+    let mut counts = BTreeMap::new();
+    tokens.for_each(|token| *counts.entry(token).or_default() += 1);
+    counts
+}
+
+/// The owner of each of `count` rows. Runs start where owners say, in rows that `of` leads on from, and end where the
+/// next one starts. Runs that go back and forth over the rows end the work early: other rules say so.
+fn owners(starts: &[(u32, u32)], rows: u32, count: u32, of: impl Fn(u32) -> Option<u32>) -> Vec<u32> {
+    let mut owners = vec![0; count as usize];
+    let mut budget = u64::from(rows) * 4;
+    for (number, (start, owner)) in starts.iter().enumerate() {
+        let end = starts.get(number + 1).map_or(rows + 1, |(next, _)| (*next).min(rows + 1));
+        let start = (*start).max(1);
+        let length = u64::from(end.saturating_sub(start));
+        if length > budget {
+            break;
+        }
+        budget -= length;
+        for row in start..end {
+            if let Some(slot) = of(row).and_then(index).and_then(|index| owners.get_mut(index)) {
+                *slot = *owner;
+            }
+        }
+    }
+    owners
+}
+
+fn kind(metadata: &Metadata<'_>, row: &TypeDef, rid: u32) -> TypeKind {
+    let own = |name: &[u8]| is_named(metadata, (row.namespace, row.name), name);
+    if row.flags & flags::TYPE_INTERFACE != 0 {
+        TypeKind::Interface
+    } else if rid == 1 {
+        TypeKind::Module
+    } else if is_system(metadata, row.extends, b"Enum") {
+        TypeKind::Enum
+    } else if is_system(metadata, row.extends, b"ValueType") && !own(b"Enum") {
+        TypeKind::Value
+    } else if is_system(metadata, row.extends, b"MulticastDelegate")
+        || is_system(metadata, row.extends, b"Delegate") && !own(b"MulticastDelegate")
+    {
+        TypeKind::Delegate
+    } else {
+        TypeKind::Class
+    }
+}
+
+/// Whether a token names the type of this name in the namespace `System`.
+pub(crate) fn is_system(metadata: &Metadata<'_>, token: TypeDefOrRef, name: &[u8]) -> bool {
+    let Some(token) = token.token() else { return false };
+    if let Some(rid) = token.rid_in::<TypeRef>() {
+        return metadata.row(rid).is_ok_and(|row| is_named(metadata, (row.namespace, row.name), name));
+    }
+    let Some(rid) = token.rid_in::<TypeDef>() else { return false };
+    metadata.row(rid).is_ok_and(|row| is_named(metadata, (row.namespace, row.name), name))
+}
+
+/// Whether these are the namespace `System` and this name.
+pub(crate) fn is_named(metadata: &Metadata<'_>, names: (ecma335::schema::Str, ecma335::schema::Str), name: &[u8]) -> bool {
+    metadata.strings.string_bytes(names.1) == Ok(name) && metadata.strings.string_bytes(names.0) == Ok(b"System")
+}

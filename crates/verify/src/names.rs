@@ -1,0 +1,100 @@
+//! Full names of rows, for findings; made only when something is found.
+
+use ecma335::{
+    Metadata, Rid, Table, Token,
+    schema::{
+        AssemblyRef, Event, ExportedType, File, GenericParam, ManifestResource, MemberRef, MethodSpec, ModuleRef, Property, Str,
+        TypeRef,
+    },
+};
+
+use crate::model::{Model, at};
+
+/// A chain of enclosing types longer than this is a cycle.
+const MAX_NESTING: usize = 64;
+
+/// Names the rows of one module.
+pub(crate) struct Names<'a, 'm> {
+    metadata: &'m Metadata<'a>,
+    model: &'m Model,
+}
+
+impl<'a, 'm> Names<'a, 'm> {
+    pub(crate) fn new(metadata: &'m Metadata<'a>, model: &'m Model) -> Self {
+        Self { metadata, model }
+    }
+
+    /// The name of a row; empty where it has none.
+    pub(crate) fn of(&self, token: Token) -> String {
+        self.find(token).unwrap_or_default()
+    }
+
+    fn find(&self, token: Token) -> Option<String> {
+        let (metadata, rid) = (self.metadata, token.rid());
+        Some(match token.table()? {
+            Table::TypeDef => self.type_name(rid),
+            Table::TypeRef => metadata.type_ref_name(Rid::<TypeRef>::new(rid)).ok()?,
+            Table::Field => {
+                let row = at(&self.model.fields, rid)?;
+                self.member(at(&self.model.field_owners, rid)?, row.name)
+            }
+            Table::MethodDef => {
+                let row = at(&self.model.methods, rid)?;
+                self.member(at(&self.model.method_owners, rid)?, row.name)
+            }
+            Table::Param => {
+                let row = at(&self.model.params, rid)?;
+                let owner = self.of(Token::new(Table::MethodDef, at(&self.model.param_owners, rid)?));
+                format!("{owner}({})", self.text(row.name))
+            }
+            Table::Event => {
+                let row: Event = metadata.row(Rid::new(rid)).ok()?;
+                self.member(at(&self.model.event_owners, rid)?, row.name)
+            }
+            Table::Property => {
+                let row: Property = metadata.row(Rid::new(rid)).ok()?;
+                self.member(at(&self.model.property_owners, rid)?, row.name)
+            }
+            Table::MemberRef => {
+                let row: MemberRef = metadata.row(Rid::new(rid)).ok()?;
+                let parent = row.class.token().filter(|parent| parent.table() != Some(Table::MethodDef));
+                format!("{}::{}", parent.map(|parent| self.of(parent)).unwrap_or_default(), self.text(row.name))
+            }
+            Table::MethodSpec => self.of(metadata.row(Rid::<MethodSpec>::new(rid)).ok()?.method.token()?),
+            Table::GenericParam => {
+                let row: GenericParam = metadata.row(Rid::new(rid)).ok()?;
+                format!("{}<{}>", self.of(row.owner.token()?), self.text(row.name))
+            }
+            Table::ExportedType => {
+                let row: ExportedType = metadata.row(Rid::new(rid)).ok()?;
+                ecma335::metadata::join(&self.text(row.namespace), &self.text(row.name))
+            }
+            Table::ModuleRef => self.text(metadata.row(Rid::<ModuleRef>::new(rid)).ok()?.name),
+            Table::AssemblyRef => self.text(metadata.row(Rid::<AssemblyRef>::new(rid)).ok()?.name),
+            Table::File => self.text(metadata.row(Rid::<File>::new(rid)).ok()?.name),
+            Table::ManifestResource => self.text(metadata.row(Rid::<ManifestResource>::new(rid)).ok()?.name),
+            _ => return None,
+        })
+    }
+
+    fn member(&self, owner: u32, name: Str) -> String {
+        format!("{}::{}", self.type_name(owner), self.text(name))
+    }
+
+    fn type_name(&self, mut rid: u32) -> String {
+        let mut name = String::new();
+        for _ in 0..MAX_NESTING {
+            let Some(row) = at(&self.model.types, rid) else { break };
+            let own = ecma335::metadata::join(&self.text(row.namespace), &self.text(row.name));
+            name = if name.is_empty() { own } else { format!("{own}/{name}") };
+            rid = at(&self.model.enclosing, rid).map_or(0, Rid::get);
+        }
+        name
+    }
+
+    /// A name without what would break a line.
+    fn text(&self, index: Str) -> String {
+        let text = self.metadata.strings.string(index).unwrap_or_default();
+        text.chars().map(|character| if character.is_control() { '\u{FFFD}' } else { character }).collect()
+    }
+}

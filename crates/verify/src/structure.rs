@@ -1,0 +1,215 @@
+//! What lies around the tables: sections, directories, the CLI header (II.25), the metadata root, heaps (II.24.2).
+
+use std::collections::BTreeSet;
+
+use ecma335::{
+    Rva, Table, Token,
+    image::{Directory, DirectoryKind, cli_flags},
+    schema::{self, MethodDef},
+    signature::{Signature, TypeSig},
+    {cursor::Cursor, element::ElementType},
+};
+
+use crate::{
+    context::Context,
+    model::{at, flags},
+    rule::rule,
+};
+
+/// The flags of the CLI header that are in use (II.25.3.3.1).
+const CLI_FLAGS: u32 = cli_flags::IL_ONLY
+    | cli_flags::REQUIRED_32BIT
+    | cli_flags::IL_LIBRARY
+    | cli_flags::STRONG_NAME_SIGNED
+    | cli_flags::NATIVE_ENTRY_POINT
+    | TRACK_DEBUG_DATA
+    | cli_flags::PREFERRED_32BIT;
+const TRACK_DEBUG_DATA: u32 = 0x1_0000;
+/// Streams of II.24.2.2, with the one that says the tables are not ordered.
+const STREAMS: [&[u8]; 6] = [b"#~", b"#-", b"#Strings", b"#US", b"#GUID", b"#Blob"];
+const NO_TOKEN: Token = Token(0);
+
+pub(crate) fn check(context: &Context<'_, '_>) {
+    check_sections(context);
+    check_cli_header(context);
+    check_entry_point(context);
+    check_root(context);
+    check_heaps(context);
+    check_table_stream(context);
+}
+
+fn check_sections(context: &Context<'_, '_>) {
+    let image = context.image;
+    let file_size = image.bytes().len() as u64;
+    let mut end = 0;
+    for section in image.sections() {
+        let name = || String::from_utf8_lossy(&section.name).trim_end_matches('\0').to_owned();
+        if u64::from(section.raw_offset) + u64::from(section.raw_size) > file_size && section.raw_size > 0 {
+            context.find(rule!("II.25.3-a"), NO_TOKEN, name());
+        }
+        if u64::from(section.virtual_address.0) < end {
+            context.find(rule!("II.25.3-b"), NO_TOKEN, name());
+        }
+        let size = if section.virtual_size == 0 { section.raw_size } else { section.virtual_size };
+        end = end.max(u64::from(section.virtual_address.0) + u64::from(size));
+    }
+    for kind in [
+        DirectoryKind::Export,
+        DirectoryKind::Import,
+        DirectoryKind::Resource,
+        DirectoryKind::Exception,
+        DirectoryKind::BaseRelocation,
+        DirectoryKind::Debug,
+        DirectoryKind::ImportAddress,
+        DirectoryKind::CliHeader,
+    ] {
+        if !is_in_file(context, image.directory(kind)) {
+            context.find(rule!("II.25.2-a"), NO_TOKEN, format_args!("{kind:?}"));
+        }
+    }
+    let certificate = image.directory(DirectoryKind::Certificate);
+    if u64::from(certificate.rva.0) + u64::from(certificate.size) > file_size {
+        context.find(rule!("II.25.2-a"), NO_TOKEN, "Certificate");
+    }
+}
+
+/// Whether a directory is empty, or wholly in sections (or headers) of the file.
+fn is_in_file(context: &Context<'_, '_>, directory: Directory) -> bool {
+    if directory.rva.0 == 0 || directory.size == 0 {
+        return true;
+    }
+    let Some(end) = directory.rva.0.checked_add(directory.size) else { return false };
+    let in_section = context.image.sections().iter().any(|section| {
+        let start = section.virtual_address.0;
+        let size = section.virtual_size.max(section.raw_size);
+        directory.rva.0 >= start && u64::from(end) <= u64::from(start) + u64::from(size)
+    });
+    in_section || end <= context.image.size_of_headers()
+}
+
+fn check_cli_header(context: &Context<'_, '_>) {
+    let header = context.image.cli_header();
+    if header.size < 72 {
+        context.find(rule!("II.25.3.3-a"), NO_TOKEN, header.size);
+    }
+    if header.flags & !CLI_FLAGS != 0 {
+        context.find(rule!("II.25.3.3-b"), NO_TOKEN, format_args!("{:#x}", header.flags));
+    }
+    for (name, directory) in [
+        ("MetaData", header.metadata),
+        ("Resources", header.resources),
+        ("StrongNameSignature", header.strong_name),
+        ("VTableFixups", header.vtable_fixups),
+        ("ManagedNativeHeader", header.managed_native_header),
+    ] {
+        if !is_in_file(context, directory) {
+            context.find(rule!("II.25.3.3-e"), NO_TOKEN, name);
+        }
+    }
+}
+
+/// II.15.4.1.2: what a program starts with.
+fn check_entry_point(context: &Context<'_, '_>) {
+    let Some(token) = context.image.cli_header().entry_point_token() else { return };
+    let rule = rule!("II.25.3.3-c");
+    match token.table() {
+        Some(Table::File) if context.is_row(token) => {}
+        Some(Table::MethodDef) => match at(&context.model.methods, token.rid()) {
+            Some(method) => check_entry_method(context, token, &method),
+            None => context.find(rule, NO_TOKEN, token),
+        },
+        _ => context.find(rule, NO_TOKEN, token),
+    }
+}
+
+fn check_entry_method(context: &Context<'_, '_>, token: Token, method: &MethodDef) {
+    context.expect(method.rva != 0, rule!("II.25.3.3-c"), token);
+    let Ok(Signature::Method(signature)) = context.metadata.blobs.blob(method.signature).and_then(Signature::parse) else {
+        return;
+    };
+    let is_string_array =
+        |param: &TypeSig| matches!(param, TypeSig::SzArray(element) if **element == TypeSig::Element(ElementType::String));
+    let takes_well = match &signature.params[..] {
+        [] => true,
+        [param] => is_string_array(param),
+        _ => false,
+    };
+    let is_well = method.flags & flags::STATIC != 0 && signature.generic_params == 0 && takes_well;
+    context.expect(is_well, rule!("II.25.3.3-d"), token);
+}
+
+fn check_root(context: &Context<'_, '_>) {
+    let metadata = context.metadata;
+    let version = metadata.version;
+    context.expect(version.len() <= 255 && version.contains(&0), rule!("II.24.2.1-a"), NO_TOKEN);
+    let mut root = metadata.root;
+    // Behind the signature: two version numbers, four reserved bytes, the version string, two bytes of flags.
+    let reserved = root.bytes(8).and_then(|_| root.u32());
+    let flags = root.bytes(4 + version.len()).and_then(|_| root.u16());
+    context.expect(reserved == Ok(0) && flags == Ok(0), rule!("II.24.2.1-b"), NO_TOKEN);
+    let start = metadata.root.offset().0;
+    let mut names = BTreeSet::new();
+    for stream in &metadata.streams {
+        let name = || String::from_utf8_lossy(stream.name).into_owned();
+        if !names.insert(stream.name) {
+            context.find(rule!("II.24.2.2-a"), NO_TOKEN, name());
+        }
+        if (stream.offset.0 - start) % 4 != 0 || stream.bytes.len() % 4 != 0 {
+            context.find(rule!("II.24.2.2-b"), NO_TOKEN, name());
+        }
+        if !STREAMS.contains(&stream.name) {
+            context.find(rule!("II.24.2.2-c"), NO_TOKEN, name());
+        }
+    }
+}
+
+fn check_heaps(context: &Context<'_, '_>) {
+    let metadata = context.metadata;
+    let strings = metadata.strings.bytes;
+    context.expect(matches!(strings.first(), None | Some(0)), rule!("II.24.2.3-a"), NO_TOKEN);
+    context.expect(matches!(strings.last(), None | Some(0)), rule!("II.24.2.3-b"), NO_TOKEN);
+    for (name, heap) in [("#Blob", metadata.blobs), ("#US", metadata.user_strings)] {
+        if !matches!(heap.bytes.first(), None | Some(0)) {
+            context.find(rule!("II.24.2.4-a"), NO_TOKEN, name);
+        }
+    }
+    context.expect(metadata.guids.bytes.len() % 16 == 0, rule!("II.24.2.5-a"), NO_TOKEN);
+    if context.wants(rule!("II.24.2.4-c")) {
+        let mut cursor = Cursor::new(metadata.user_strings.bytes, metadata.user_strings.offset);
+        while !cursor.is_empty() {
+            let at = cursor.position();
+            let Ok(item) = cursor.compressed_u32().and_then(|length| cursor.bytes(length as usize)) else { break };
+            // An empty item pads the heap; any other is UTF-16 and one byte.
+            if !item.is_empty() && (item.len() % 2 == 0 || item.last().is_some_and(|last| *last > 1)) {
+                context.find(rule!("II.24.2.4-c"), Token(0x7000_0000 | at as u32 & 0x00FF_FFFF), "");
+            }
+        }
+    }
+}
+
+fn check_table_stream(context: &Context<'_, '_>) {
+    let tables = &context.metadata.tables;
+    if tables.version != (2, 0) {
+        context.find(rule!("II.24.2.6-a"), NO_TOKEN, format_args!("{}.{}", tables.version.0, tables.version.1));
+    }
+    for table in Table::ALL.iter().copied().filter(|table| tables.count(*table) > 0) {
+        if table >= Table::Document {
+            context.find(rule!("II.24.2.6-b"), NO_TOKEN, table);
+        } else if !table.sort_keys().is_empty() && !tables.is_sorted(table) && !context.is_uncompressed {
+            context.find(rule!("II.24.2.6-c"), NO_TOKEN, table);
+        }
+    }
+}
+
+/// Whether an RVA leads to bytes of the file, or to the zeros behind a section's raw data.
+pub(crate) fn is_in_section(context: &Context<'_, '_>, rva: Rva) -> bool {
+    context.image.sections().iter().any(|section| {
+        let size = section.virtual_size.max(section.raw_size);
+        rva >= section.virtual_address && rva.0 - section.virtual_address.0 < size
+    })
+}
+
+/// How many rows of the assembly's manifest there are: none in a netmodule.
+pub(crate) fn has_manifest(context: &Context<'_, '_>) -> bool {
+    context.metadata.tables.count(<schema::Assembly as schema::Row>::TABLE) > 0
+}

@@ -1,0 +1,73 @@
+//! `verify`: damage of each kind is found by its rule, real assemblies have no errors, and no bytes make it panic.
+
+mod damage;
+
+use std::{fs, path::Path};
+
+use ecma335::{Image, Metadata};
+use tests::{root, sample};
+use verify::{Options, RULES, Report};
+
+/// Everything that is found, with as many findings of a rule as there are.
+const PEDANTIC: Options = Options { pedantic: true, limit: usize::MAX };
+
+/// Checks bytes; none if they are no assembly at all.
+fn verify_bytes(bytes: &[u8], options: &Options) -> Option<Report> {
+    let image = Image::parse(bytes).ok()?;
+    let metadata = Metadata::parse(image.metadata().ok()?).ok()?;
+    Some(verify::verify(&image, &metadata, options))
+}
+
+fn read(path: &Path) -> Vec<u8> {
+    fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Every rule of the table is used by a check, or it would be a promise.
+#[test]
+fn every_rule_is_checked() {
+    let folder = root().join("crates/verify/src");
+    let sources: String = (fs::read_dir(folder).expect("it is there").flatten())
+        .filter(|entry| entry.file_name() != "rule.rs")
+        .map(|entry| fs::read_to_string(entry.path()).expect("it is text"))
+        .collect();
+    let unused: Vec<_> = RULES.iter().filter(|rule| !sources.contains(&format!("rule!(\"{}\")", rule.number))).collect();
+    assert!(unused.is_empty(), "{unused:#?}");
+}
+
+/// Random damage, the same in every run: whatever comes of it, nothing panics.
+#[test]
+fn damaged_bytes_never_panic() {
+    const ROUNDS: u64 = 4000;
+    let mut judged = 0;
+    for name in ["hello/bin/hello.exe", "shapes/bin/shapes.exe"] {
+        let sound = read(&root().join("samples").join(name));
+        // The metadata and the bodies: headers that cannot be read end the check before it starts.
+        let (start, length) = (0x200, sound.len() as u64 - 0x200);
+        for round in 0..ROUNDS {
+            let mut state = round.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+            let mut next = || {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                state
+            };
+            let mut bytes = sound.clone();
+            for _ in 0..=next() % 12 {
+                let at = (start + next() % length) as usize;
+                bytes[at] = next() as u8;
+            }
+            judged += usize::from(verify_bytes(&bytes, &PEDANTIC).is_some());
+        }
+    }
+    println!("{judged} of {} damaged files could be judged", 2 * ROUNDS);
+    assert!(judged > 1000);
+}
+
+#[test]
+fn samples_have_no_errors() {
+    for name in ["hello/hello.exe", "orders/orders.exe", "endings/endings.exe", "shapes/shapes.exe", "modern/modern.dll"] {
+        let (folder, file) = name.split_once('/').expect("a folder and a file");
+        let report = verify_bytes(&read(&sample(folder).join(file)), &Options::default()).expect("it is an assembly");
+        assert!(report.findings.is_empty(), "{name}: {:#?}", report.findings);
+    }
+}
