@@ -22,13 +22,13 @@ const NULLABLE: &[(Table, &str)] = &[
     (Table::ImplMap, "import_scope"),
 ];
 
-/// Columns that start a run of rows, with the table they may lead through, and their rule.
-const LISTS: &[(Table, &str, Option<Table>, &Rule)] = &[
-    (Table::TypeDef, "field_list", Some(Table::FieldPtr), rule!("II.22.37-17")),
-    (Table::TypeDef, "method_list", Some(Table::MethodPtr), rule!("II.22.37-21")),
-    (Table::MethodDef, "param_list", Some(Table::ParamPtr), rule!("II.22-b")),
-    (Table::EventMap, "event_list", Some(Table::EventPtr), rule!("II.22-b")),
-    (Table::PropertyMap, "property_list", Some(Table::PropertyPtr), rule!("II.22-b")),
+/// Columns that start a run of rows, with the table they may lead through, their rule, and that of who owns the rows.
+const LISTS: &[(Table, &str, Option<Table>, &Rule, &Rule)] = &[
+    (Table::TypeDef, "field_list", Some(Table::FieldPtr), rule!("II.22.37-17"), rule!("II.22.15-2")),
+    (Table::TypeDef, "method_list", Some(Table::MethodPtr), rule!("II.22.37-21"), rule!("II.22.26-2")),
+    (Table::MethodDef, "param_list", Some(Table::ParamPtr), rule!("II.22-b"), rule!("II.22.33-2")),
+    (Table::EventMap, "event_list", Some(Table::EventPtr), rule!("II.22-b"), rule!("II.22.13-2")),
+    (Table::PropertyMap, "property_list", Some(Table::PropertyPtr), rule!("II.22-b"), rule!("II.22.34-2")),
 ];
 
 pub(crate) fn check(context: &Context<'_, '_>) {
@@ -43,11 +43,22 @@ fn check_table(context: &Context<'_, '_>, table: Table) {
         (table.sort_keys().iter()).filter_map(|key| table.columns().iter().position(|column| column.name == *key)).collect();
     // The CLR looks for a type's interfaces and a parameter's constraints by the first key alone.
     let keys = &keys[..keys.len().min(1)];
+    let lists: Vec<(usize, &Rule)> = (LISTS.iter().filter(|list| list.0 == table))
+        .filter_map(|list| Some((table.columns().iter().position(|column| column.name == list.1)?, list.4)))
+        .collect();
     let mut previous: Option<Vec<u32>> = None;
+    let mut starts = vec![0; lists.len()];
     for rid in 1..=context.metadata.tables.count(table) {
         let Some(cells) = context.metadata.tables.cells(table, rid) else { return };
         for (column, cell) in table.columns().iter().zip(&cells) {
             check_cell(context, Token::new(table, rid), table, column.name, column.kind, *cell);
+        }
+        for ((index, rule), start) in lists.iter().zip(&mut starts) {
+            let cell = cells.get(*index).copied().unwrap_or(0);
+            if cell < *start {
+                context.find(rule, Token::new(table, rid), format_args!("its run starts at {cell}, before the one above"));
+            }
+            *start = cell;
         }
         let key: Vec<u32> = keys.iter().filter_map(|index| cells.get(*index).copied()).collect();
         if previous.is_some_and(|previous| previous > key) && !context.is_uncompressed {
@@ -81,14 +92,14 @@ fn check_cell(context: &Context<'_, '_>, token: Token, table: Table, name: &str,
         ColumnKind::Rid(target) => {
             let list = LISTS.iter().find(|(of, column, ..)| (*of, *column) == (table, name));
             let is_well = match list {
-                Some((_, _, ptr, _)) => {
+                Some((_, _, ptr, ..)) => {
                     let ptr = ptr.filter(|ptr| metadata.tables.count(*ptr) > 0);
                     cell <= metadata.tables.count(ptr.unwrap_or(target)).saturating_add(1)
                 }
                 None => cell == 0 && is_nullable() || context.is_row(Token::new(target, cell)) && cell <= 0x00FF_FFFF,
             };
             if !is_well {
-                bad(list.map_or(rule!("II.22-b"), |(.., rule)| rule));
+                bad(list.map_or(rule!("II.22-b"), |list| list.3));
             }
         }
         ColumnKind::Coded(index) => match index.decode(cell) {

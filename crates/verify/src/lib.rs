@@ -8,20 +8,26 @@
 //! Where compilers and runtimes have moved beyond the standard, what they agree on is valid, and the standard's word is
 //! a pedantic [`Level::Warning`]. Bytes of any kind are judged, and none make it panic.
 
+mod body;
+mod call;
 mod cells;
 mod context;
+mod control;
 mod events;
 mod fields;
 mod generics;
+mod kind;
 mod layout;
 mod manifest;
 mod methods;
 mod model;
 mod names;
+mod operands;
 mod references;
 mod report;
 mod rule;
 mod signatures;
+mod stack;
 mod structure;
 mod types;
 mod values;
@@ -48,5 +54,6 @@ pub fn verify(image: &Image<'_>, metadata: &Metadata<'_>, options: &Options) -> 
     events::check(&context);
     references::check(&context);
     values::check(&context);
+    body::check(&context);
     context.into_report()
 }

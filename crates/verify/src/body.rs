@@ -1,0 +1,223 @@
+//! Method bodies (II.25.4): headers, exception clauses, instructions; then where control goes and what is on the stack.
+
+use ecma335::{
+    MethodBody, Rva, Table, Token,
+    body::{Clause, ClauseKind},
+    element::convention,
+    opcode::{OpCodeInfo, Operand},
+    schema::MethodDef,
+    signature::Signature,
+};
+
+use crate::{
+    call::{Call, Callees},
+    context::Context,
+    control,
+    kind::Kind,
+    model::at,
+    rule::rule,
+    signatures,
+    stack::Walk,
+};
+
+/// Of ImplFlags: native or runtime code, or code that is not managed.
+const NOT_IL: u16 = 0x7;
+const ASYNC: u16 = 0x2000;
+
+/// An instruction, decoded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub(crate) info: &'static OpCodeInfo,
+    pub(crate) offset: u32,
+    /// The target of a branch, a token, a constant, or where a switch's targets start.
+    pub(crate) operand: u32,
+}
+
+/// The instructions of a body.
+#[derive(Default, Debug)]
+pub(crate) struct Code {
+    pub(crate) steps: Vec<Step>,
+    /// By IL offset, the end too: the number of the instruction there, from 1.
+    by_offset: Vec<u32>,
+    /// Counts, each with as many targets behind it.
+    switches: Vec<u32>,
+    pub(crate) size: u32,
+}
+
+/// A method, as its body sees it.
+pub(crate) struct Method<'b> {
+    pub(crate) token: Token,
+    pub(crate) args: Vec<Kind>,
+    pub(crate) locals: std::rc::Rc<[Kind]>,
+    pub(crate) returned: Option<Kind>,
+    pub(crate) body: &'b MethodBody<'b>,
+}
+
+pub(crate) fn check(context: &Context<'_, '_>) {
+    let callees = Callees::new(context);
+    let mut code = Code::default();
+    let mut walk = Walk::new(context, &callees);
+    for (row, rid) in context.model.methods.iter().zip(1..) {
+        if row.rva == 0 || row.impl_flags & NOT_IL != 0 {
+            continue;
+        }
+        let token = Token::new(Table::MethodDef, rid);
+        let body = match context.image.cursor_at(Rva(row.rva)).and_then(MethodBody::parse) {
+            Ok(body) => body,
+            Err(error) => {
+                context.find(rule!("II.25.4-a"), token, error);
+                continue;
+            }
+        };
+        context.expect(body.is_tiny || row.rva % 4 == 0, rule!("II.25.4-b"), token);
+        let locals = callees.locals(body.local_var_sig);
+        if locals.is_none() {
+            context.find(rule!("II.25.4.4-a"), token, body.local_var_sig);
+        }
+        if let Err((offset, error)) = code.read(&body) {
+            context.find_at(rule!("III.1.2-a"), token, offset, error);
+            continue;
+        }
+        let is_sound = check_clauses(context, token, &body, &code);
+        let (Some(locals), Some((args, returned))) = (locals, arguments(context, token, row)) else { continue };
+        if is_sound {
+            control::check(context, token, &body, &code);
+            walk.run(&Method { token, args, locals, returned, body: &body }, &code);
+        }
+        context.count_body(walk.assumed());
+    }
+}
+
+/// What a method's arguments are, with `this`, and what its `ret` takes along.
+fn arguments(context: &Context<'_, '_>, token: Token, row: &MethodDef) -> Option<(Vec<Kind>, Option<Kind>)> {
+    let Ok(Signature::Method(signature)) = signatures::parse(context, row.signature) else { return None };
+    let owner = at(&context.model.method_owners, token.rid())?;
+    let call = Call::new(context, &signature, Kind::Unknown);
+    let mut args = call.params;
+    if signature.convention & (convention::HAS_THIS | convention::EXPLICIT_THIS) == convention::HAS_THIS {
+        args.insert(0, if context.model.kind(owner).is_value() { Kind::Ref } else { Kind::Object });
+    }
+    let is_async = row.impl_flags & ASYNC != 0;
+    Some((args, if is_async { Call::async_return(context, &signature.return_type) } else { call.returned }))
+}
+
+impl Code {
+    /// Decodes a body; where it cannot be, and why.
+    fn read(&mut self, body: &MethodBody<'_>) -> Result<(), (u32, String)> {
+        self.steps.clear();
+        self.switches.clear();
+        self.by_offset.clear();
+        self.by_offset.resize(body.il.len() + 1, 0);
+        self.size = body.il.len() as u32;
+        let mut end = 0;
+        for instruction in body.instructions() {
+            let instruction = instruction.map_err(|error| (end, error.kind().to_string()))?;
+            end = instruction.end();
+            let operand = match instruction.info.operand {
+                Operand::Branch | Operand::BranchS => instruction.branch_target().unwrap_or(u32::MAX),
+                Operand::Switch => {
+                    let start = self.switches.len();
+                    let targets = instruction.switch_targets();
+                    self.switches.push(targets.len() as u32);
+                    self.switches.extend(targets);
+                    start as u32
+                }
+                _ => instruction.value() as u32,
+            };
+            self.steps.push(Step { info: instruction.info, offset: instruction.offset, operand });
+            if let Some(slot) = self.by_offset.get_mut(instruction.offset as usize) {
+                *slot = self.steps.len() as u32;
+            }
+        }
+        if let Some(slot) = self.by_offset.last_mut() {
+            *slot = self.steps.len() as u32 + 1;
+        }
+        Ok(())
+    }
+
+    /// The index of the instruction at an offset.
+    pub(crate) fn at(&self, offset: u32) -> Option<usize> {
+        let index = (*self.by_offset.get(offset as usize)? as usize).checked_sub(1)?;
+        (index < self.steps.len()).then_some(index)
+    }
+
+    /// Whether an instruction starts at an offset, or it is the end.
+    fn is_place(&self, offset: u32) -> bool {
+        self.by_offset.get(offset as usize).is_some_and(|index| *index > 0)
+    }
+
+    /// Where a branch or switch leads.
+    pub(crate) fn targets<'s>(&'s self, step: &'s Step) -> &'s [u32] {
+        match step.info.operand {
+            Operand::Branch | Operand::BranchS => std::slice::from_ref(&step.operand),
+            Operand::Switch => {
+                let start = step.operand as usize;
+                let count = self.switches.get(start).copied().unwrap_or(0) as usize;
+                self.switches.get(start + 1..start + 1 + count).unwrap_or_default()
+            }
+            _ => &[],
+        }
+    }
+}
+
+/// II.25.4.6, I.12.4.2: clauses lead to instructions and nest, inner ones first. Whether all is well.
+fn check_clauses(context: &Context<'_, '_>, token: Token, body: &MethodBody<'_>, code: &Code) -> bool {
+    let mut is_sound = true;
+    for (number, clause) in body.clauses.iter().enumerate() {
+        let ranges = [protected(clause), handler(clause)];
+        if ranges.iter().any(|(start, end)| start >= end || !code.is_place(*start) || !code.is_place(*end)) {
+            context.find(rule!("II.25.4.6-a"), token, format_args!("clause {number}"));
+            return false;
+        }
+        match clause.kind {
+            ClauseKind::Catch(class) => {
+                let is_type = matches!(class.table(), Some(Table::TypeDef | Table::TypeRef | Table::TypeSpec));
+                if !is_type || !context.is_row(class) {
+                    context.find(rule!("II.25.4.6-b"), token, format_args!("clause {number}: {class}"));
+                }
+            }
+            ClauseKind::Filter(filter) if filter >= clause.handler_offset || !code.is_place(clause.handler_offset) => {
+                context.find(rule!("II.25.4.6-c"), token, format_args!("clause {number}"));
+                return false;
+            }
+            _ => {}
+        }
+        for inner in body.clauses.iter().take(number) {
+            if !nest(inner, clause) {
+                context.find(rule!("I.12.4.2-a"), token, format_args!("clause {number}"));
+                is_sound = false;
+            }
+        }
+    }
+    is_sound
+}
+
+/// Whether an earlier clause and a later one are apart, or the earlier lies in a block of the later, or the later in the
+/// handler of the earlier.
+fn nest(earlier: &Clause, later: &Clause) -> bool {
+    let in_handler = |range: (u32, u32)| is_within(range, handler(earlier));
+    [protected(earlier), handler(earlier)].into_iter().all(|one| {
+        [protected(later), handler(later)].into_iter().all(|other| {
+            let is_apart = one.1 <= other.0 || other.1 <= one.0;
+            is_apart || is_within(one, other) || in_handler(other)
+        })
+    })
+}
+
+fn is_within(one: (u32, u32), other: (u32, u32)) -> bool {
+    one.0 >= other.0 && one.1 <= other.1
+}
+
+/// The protected block.
+pub(crate) fn protected(clause: &Clause) -> (u32, u32) {
+    (clause.try_offset, clause.try_offset.saturating_add(clause.try_length))
+}
+
+/// The handler, with its filter before it.
+pub(crate) fn handler(clause: &Clause) -> (u32, u32) {
+    let start = match clause.kind {
+        ClauseKind::Filter(filter) => filter.min(clause.handler_offset),
+        _ => clause.handler_offset,
+    };
+    (start, clause.handler_offset.saturating_add(clause.handler_length))
+}

@@ -1,0 +1,227 @@
+//! The evaluation stack along every path of a body (III.1.7.5, III.1.8.1).
+
+use ecma335::{
+    OpCode, Token,
+    body::ClauseKind,
+    opcode::{Flow, OpCodeInfo},
+};
+
+use crate::{
+    body::{Code, Method},
+    call::Callees,
+    context::Context,
+    kind::Kind,
+    operands,
+    rule::{Rule, rule},
+};
+
+/// Why a path is not followed further.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stop {
+    /// An instruction takes more than there is.
+    Underflow,
+    /// A finding says it.
+    Found,
+}
+
+/// The stack at one place, and what its instructions may ask for.
+pub(crate) struct Machine<'a, 'm, 'c> {
+    pub(crate) context: &'c Context<'a, 'm>,
+    pub(crate) callees: &'c Callees<'a, 'm, 'c>,
+    pub(crate) stack: Vec<Kind>,
+    pub(crate) assumed: usize,
+    token: Token,
+    offset: u32,
+    /// The rules that were broken in this body: each is said once, but for errors.
+    said: Vec<&'static str>,
+}
+
+impl Machine<'_, '_, '_> {
+    pub(crate) fn pop(&mut self) -> Result<Kind, Stop> {
+        self.stack.pop().ok_or(Stop::Underflow)
+    }
+
+    pub(crate) fn push(&mut self, kind: Kind) {
+        self.assumed += usize::from(kind == Kind::Unknown);
+        self.stack.push(kind);
+    }
+
+    /// Takes a value that has to be of a kind.
+    pub(crate) fn pop_as(&mut self, wanted: Kind) -> Result<(), Stop> {
+        self.pop_where(|kind| kind.fits(wanted), wanted.name())
+    }
+
+    /// Takes a value that has to be as told.
+    pub(crate) fn pop_where(&mut self, is_well: impl FnOnce(Kind) -> bool, wanted: &str) -> Result<(), Stop> {
+        let kind = self.pop()?;
+        if !is_well(kind) {
+            self.doubt(rule!("III.1.5-b"), || format!("{} where {wanted} is needed", kind.name()));
+        }
+        Ok(())
+    }
+
+    /// Notes an error of the instruction.
+    pub(crate) fn error(&self, rule: &'static Rule, detail: impl std::fmt::Display) -> Stop {
+        self.context.find_at(rule, self.token, self.offset, detail);
+        Stop::Found
+    }
+
+    /// Notes what is not provably safe, once for the body.
+    pub(crate) fn doubt(&mut self, rule: &'static Rule, detail: impl FnOnce() -> String) {
+        if self.context.wants(rule) && !self.said.contains(&rule.number) {
+            self.said.push(rule.number);
+            self.context.find_at(rule, self.token, self.offset, detail());
+        }
+    }
+}
+
+/// Where in the arena the stack of an instruction is; none if no path has come there yet.
+type State = Option<(usize, usize)>;
+
+/// Follows the paths of one body after the other; it keeps its room.
+pub(crate) struct Walk<'a, 'm, 'c> {
+    machine: Machine<'a, 'm, 'c>,
+    states: Vec<State>,
+    arena: Vec<Kind>,
+    work: Vec<usize>,
+}
+
+impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
+    pub(crate) fn new(context: &'c Context<'a, 'm>, callees: &'c Callees<'a, 'm, 'c>) -> Self {
+        let machine =
+            Machine { context, callees, stack: Vec::new(), assumed: 0, token: Token::default(), offset: 0, said: Vec::new() };
+        Self { machine, states: Vec::new(), arena: Vec::new(), work: Vec::new() }
+    }
+
+    /// How many values of the last body were taken to fit.
+    pub(crate) fn assumed(&self) -> usize {
+        self.machine.assumed
+    }
+
+    /// Follows every path from the start, and from each handler.
+    pub(crate) fn run(&mut self, method: &Method<'_>, code: &Code) {
+        self.machine.token = method.token;
+        self.machine.assumed = 0;
+        self.machine.said.clear();
+        self.states.clear();
+        self.states.resize(code.steps.len(), None);
+        self.arena.clear();
+        self.work.clear();
+        if code.steps.is_empty() {
+            self.machine.offset = 0;
+            self.machine.error(rule!("III.1.7.1-a"), "there are no instructions");
+            return;
+        }
+        for clause in &method.body.clauses {
+            // The exception object is on the stack of those who want to see it (III.1.7.5).
+            let sees = matches!(clause.kind, ClauseKind::Catch(_) | ClauseKind::Filter(_));
+            self.enter(code, clause.handler_offset, sees);
+            if let ClauseKind::Filter(filter) = clause.kind {
+                self.enter(code, filter, true);
+            }
+        }
+        self.enter(code, 0, false);
+        while let Some(start) = self.work.pop() {
+            if self.follow(method, code, start).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Starts a path with nothing on the stack, or with an exception.
+    fn enter(&mut self, code: &Code, offset: u32, sees_exception: bool) {
+        self.machine.stack.clear();
+        if sees_exception {
+            self.machine.stack.push(Kind::Object);
+        }
+        let _ = self.reach(code, offset);
+    }
+
+    /// Follows a path until it ends, or comes to where another has been.
+    fn follow(&mut self, method: &Method<'_>, code: &Code, start: usize) -> Result<(), Stop> {
+        let state = self.states.get(start).copied().flatten().unwrap_or_default();
+        self.machine.stack.clear();
+        self.machine.stack.extend_from_slice(self.arena.get(state.0..state.0 + state.1).unwrap_or_default());
+        let mut index = start;
+        while let Some(step) = code.steps.get(index) {
+            self.machine.offset = step.offset;
+            let before = self.machine.stack.len();
+            match operands::apply(&mut self.machine, method, code, index) {
+                Ok(()) => {}
+                Err(Stop::Underflow) => {
+                    return Err(self
+                        .machine
+                        .error(rule!("III.1.7.5-b"), format_args!("{} with {before} on the stack", step.info.name)));
+                }
+                Err(stop) => return Err(stop),
+            }
+            let depth = self.machine.stack.len();
+            if depth > usize::from(method.body.max_stack) {
+                let detail = format_args!("{depth} of {}", method.body.max_stack);
+                return Err(self.machine.error(rule!("III.1.7.4-a"), detail));
+            }
+            self.branch(code, step)?;
+            if !step.info.flow.falls_through() {
+                return Ok(());
+            }
+            index += 1;
+            let Some(next) = code.steps.get(index) else {
+                return Err(self.machine.error(rule!("III.1.7.1-a"), ""));
+            };
+            if self.states.get(index).copied().flatten().is_some() {
+                return self.reach(code, next.offset);
+            }
+            self.note(index);
+        }
+        Ok(())
+    }
+
+    fn branch(&mut self, code: &Code, step: &crate::body::Step) -> Result<(), Stop> {
+        if matches!(step.info, OpCodeInfo { opcode: OpCode::Leave | OpCode::LeaveS, .. }) {
+            self.machine.stack.clear();
+        }
+        if step.info.flow == Flow::Next {
+            return Ok(());
+        }
+        code.targets(step).iter().try_for_each(|target| self.reach(code, *target))
+    }
+
+    /// Remembers the stack for an instruction.
+    fn note(&mut self, index: usize) {
+        let start = self.arena.len();
+        self.arena.extend_from_slice(&self.machine.stack);
+        if let Some(state) = self.states.get_mut(index) {
+            *state = Some((start, self.machine.stack.len()));
+        }
+    }
+
+    /// Comes to an offset with the stack as it is.
+    fn reach(&mut self, code: &Code, offset: u32) -> Result<(), Stop> {
+        // A target that is no instruction is another rule's finding.
+        let Some(index) = code.at(offset) else { return Ok(()) };
+        let Some((start, depth)) = self.states.get(index).copied().flatten() else {
+            self.note(index);
+            self.work.push(index);
+            return Ok(());
+        };
+        let machine = &mut self.machine;
+        if depth != machine.stack.len() {
+            let detail = format_args!("{depth} or {} at IL_{offset:04x}", machine.stack.len());
+            return Err(machine.error(rule!("III.1.7.5-a"), detail));
+        }
+        for number in 0..depth {
+            let (Some(known), Some(new)) = (self.arena.get_mut(start + number), machine.stack.get(number).copied()) else {
+                break;
+            };
+            if *known == new || !known.fits(new) && !new.fits(*known) {
+                let known = *known;
+                if known != new {
+                    machine.doubt(rule!("III.1.8.1.3-a"), || format!("{} or {} at IL_{offset:04x}", known.name(), new.name()));
+                }
+            } else if new == Kind::Unknown {
+                *known = Kind::Unknown;
+            }
+        }
+        Ok(())
+    }
+}
