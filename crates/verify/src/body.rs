@@ -62,6 +62,7 @@ pub(crate) fn check(context: &Context<'_, '_>) {
             continue;
         }
         let token = Token::new(Table::MethodDef, rid);
+        context.count_body();
         let body = match context.image.cursor_at(Rva(row.rva)).and_then(MethodBody::parse) {
             Ok(body) => body,
             Err(error) => {
@@ -83,8 +84,8 @@ pub(crate) fn check(context: &Context<'_, '_>) {
         if is_sound {
             control::check(context, token, &body, &code);
             walk.run(&Method { token, args, locals, returned, body: &body }, &code);
+            context.count_assumed(walk.assumed());
         }
-        context.count_body(walk.assumed());
     }
 }
 

@@ -83,11 +83,14 @@ impl<'a, 'm> Context<'a, 'm> {
         report.findings.push(Finding { rule, token, member, offset, detail: detail.to_string() });
     }
 
-    /// Counts a checked body and the values in it that were taken to fit.
-    pub(crate) fn count_body(&self, assumed: usize) {
-        let mut report = self.report.borrow_mut();
-        report.bodies += 1;
-        report.assumed += assumed;
+    /// Counts a body.
+    pub(crate) fn count_body(&self) {
+        self.report.borrow_mut().bodies += 1;
+    }
+
+    /// Counts values that were taken to fit.
+    pub(crate) fn count_assumed(&self, values: usize) {
+        self.report.borrow_mut().assumed += values;
     }
 
     pub(crate) fn into_report(self) -> Report {

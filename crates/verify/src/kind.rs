@@ -3,11 +3,11 @@
 use ecma335::{
     Rid, Table, Token,
     element::ElementType,
-    schema::{TypeDefOrRef, TypeSpec},
+    schema::{Str, TypeDefOrRef, TypeRef, TypeSpec},
     signature::TypeSig,
 };
 
-use crate::{context::Context, values};
+use crate::{context::Context, model::at, values};
 
 /// What a value on the stack is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,11 +76,18 @@ impl Kind {
     /// What a value of the type that a token names is on the stack.
     pub(crate) fn of_token(context: &Context<'_, '_>, token: Token) -> Self {
         match token.table() {
-            Some(Table::TypeDef) if context.model.kind(token.rid()).is_value() => {
-                let underlying = values::underlying(context, token.rid());
-                underlying.and_then(Self::of_element).unwrap_or(Self::Value)
+            Some(Table::TypeDef) => match at(&context.model.types, token.rid()) {
+                Some(row) if context.model.kind(token.rid()).is_value() => {
+                    let underlying = values::underlying(context, token.rid()).and_then(Self::of_element);
+                    let primitive = || Self::of_primitive(context, row.namespace, row.name);
+                    underlying.or_else(primitive).unwrap_or(Self::Value)
+                }
+                _ => Self::Object,
+            },
+            Some(Table::TypeRef) => {
+                let row = context.metadata.row(Rid::<TypeRef>::new(token.rid())).ok();
+                row.and_then(|row| Self::of_primitive(context, row.namespace, row.name)).unwrap_or(Self::Unknown)
             }
-            Some(Table::TypeDef) => Self::Object,
             Some(Table::TypeSpec) => {
                 let signature = context.metadata.row(Rid::<TypeSpec>::new(token.rid())).map(|row| row.signature);
                 let parsed = signature.and_then(|blob| context.metadata.blobs.blob(blob)).and_then(TypeSig::parse);
@@ -88,6 +95,20 @@ impl Kind {
             }
             _ => Self::Unknown,
         }
+    }
+
+    /// The primitive types by their names, which is how the assembly that defines them has them.
+    fn of_primitive(context: &Context<'_, '_>, namespace: Str, name: Str) -> Option<Self> {
+        if context.name(namespace) != b"System" {
+            return None;
+        }
+        Some(match context.name(name) {
+            b"Boolean" | b"Char" | b"SByte" | b"Byte" | b"Int16" | b"UInt16" | b"Int32" | b"UInt32" => Self::Int32,
+            b"Int64" | b"UInt64" => Self::Int64,
+            b"Single" | b"Double" => Self::Float,
+            b"IntPtr" | b"UIntPtr" => Self::Native,
+            _ => return None,
+        })
     }
 
     fn of_index(context: &Context<'_, '_>, index: TypeDefOrRef) -> Self {

@@ -15,15 +15,7 @@ type Outcome = Result<(), Stop>;
 pub(crate) fn apply(machine: &mut Machine<'_, '_, '_>, method: &Method<'_>, code: &Code, index: usize) -> Outcome {
     let Some(step) = code.steps.get(index) else { return Ok(()) };
     check_token(machine, step)?;
-    let depth_before = machine.stack.len();
-    let (pops, pushes) = (step.info.pops, step.info.pushes);
-    effect(machine, method, code, index, step)?;
-    debug_assert!(
-        pops < 0 || pushes < 0 || machine.stack.len() as i64 == depth_before as i64 - i64::from(pops) + i64::from(pushes),
-        "{}",
-        step.info.name
-    );
-    Ok(())
+    effect(machine, method, code, index, step)
 }
 
 fn effect(machine: &mut Machine<'_, '_, '_>, method: &Method<'_>, code: &Code, index: usize, step: &Step) -> Outcome {
@@ -33,7 +25,7 @@ fn effect(machine: &mut Machine<'_, '_, '_>, method: &Method<'_>, code: &Code, i
         Op::Nop | Op::Break | Op::Br | Op::BrS | Op::Leave | Op::LeaveS | Op::Endfinally | Op::Rethrow => {}
         Op::Unaligned | Op::Volatile | Op::Tail | Op::Constrained | Op::Readonly | Op::No => check_prefix(machine, code, index)?,
         Op::Ldarg0 | Op::Ldarg1 | Op::Ldarg2 | Op::Ldarg3 | Op::LdargS | Op::Ldarg => {
-            push_one_of(machine, &method.args, number(step))?
+            push_one_of(machine, &method.args, number(step))?;
         }
         Op::Ldloc0 | Op::Ldloc1 | Op::Ldloc2 | Op::Ldloc3 | Op::LdlocS | Op::Ldloc => {
             push_one_of(machine, &method.locals, number(step))?;
@@ -42,7 +34,7 @@ fn effect(machine: &mut Machine<'_, '_, '_>, method: &Method<'_>, code: &Code, i
         Op::LdlocaS | Op::Ldloca => push_address(machine, &method.locals, number(step))?,
         Op::StargS | Op::Starg => pop_one_of(machine, &method.args, number(step))?,
         Op::Stloc0 | Op::Stloc1 | Op::Stloc2 | Op::Stloc3 | Op::StlocS | Op::Stloc => {
-            pop_one_of(machine, &method.locals, number(step))?
+            pop_one_of(machine, &method.locals, number(step))?;
         }
         Op::Dup => {
             let kind = machine.pop()?;

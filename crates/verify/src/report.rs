@@ -39,7 +39,8 @@ pub struct Finding {
 impl Finding {
     /// The rule, with what is the case.
     pub fn message(&self) -> String {
-        if self.detail.is_empty() { self.rule.text.to_owned() } else { format!("{}: {}", self.rule.text, self.detail) }
+        let broken = format!("breaks \"{}\"", self.rule.text);
+        if self.detail.is_empty() { broken } else { format!("{broken} ({})", self.detail) }
     }
 }
 

@@ -220,6 +220,7 @@ rules! {
     "II.22.26-31"    Error        "EXPLICITTHIS goes with HASTHIS"
     "II.22.26-32"    Warning      "EXPLICITTHIS is for function pointers"
     "II.22.26-33"    Error        "a method without a body is abstract, runtime, internal call or PInvokeImpl"
+    "II.22.26-33/clr" Warning     "a static method without a body is internal call or PInvokeImpl"
     "II.22.26-34a"   Error        "an abstract method has no body"
     "II.22.26-34b"   Error        "a method with an RVA is IL, native or runtime"
     "II.22.26-34c"   Error        "a method's RVA points into the file"

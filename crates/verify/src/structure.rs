@@ -154,7 +154,7 @@ fn check_root(context: &Context<'_, '_>) {
         if !names.insert(stream.name) {
             context.find(rule!("II.24.2.2-a"), NO_TOKEN, name());
         }
-        if (stream.offset.0 - start) % 4 != 0 || stream.bytes.len() % 4 != 0 {
+        if !(stream.offset.0 - start).is_multiple_of(4) || !stream.bytes.len().is_multiple_of(4) {
             context.find(rule!("II.24.2.2-b"), NO_TOKEN, name());
         }
         if !STREAMS.contains(&stream.name) {
@@ -173,7 +173,7 @@ fn check_heaps(context: &Context<'_, '_>) {
             context.find(rule!("II.24.2.4-a"), NO_TOKEN, name);
         }
     }
-    context.expect(metadata.guids.bytes.len() % 16 == 0, rule!("II.24.2.5-a"), NO_TOKEN);
+    context.expect(metadata.guids.bytes.len().is_multiple_of(16), rule!("II.24.2.5-a"), NO_TOKEN);
     if context.wants(rule!("II.24.2.4-c")) {
         let mut cursor = Cursor::new(metadata.user_strings.bytes, metadata.user_strings.offset);
         while !cursor.is_empty() {

@@ -39,7 +39,7 @@ fn check_constants(context: &Context<'_, '_>) {
             Some(ElementType::I8 | ElementType::U8 | ElementType::R8) => 8,
             // UTF-16 of any length.
             Some(ElementType::String) => {
-                context.expect(value.len() % 2 == 0, rule!("II.22.9-a"), token);
+                context.expect(value.len().is_multiple_of(2), rule!("II.22.9-a"), token);
                 continue;
             }
             Some(ElementType::Class) => {

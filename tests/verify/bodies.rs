@@ -1,0 +1,105 @@
+//! Damage in bodies: IL, headers and clauses of real methods are overwritten, and one rule has to say so.
+
+use std::collections::BTreeSet;
+
+use ecma335::{Image, Metadata, MethodBody, OpCode, Rid, Rva, schema::MethodDef};
+use tests::sample;
+
+use crate::{PEDANTIC, read, verify_bytes};
+
+/// What `TestClass::Print` of hello.exe begins with instead, before `nop`s and a `ret`, and the rule it breaks.
+#[rustfmt::skip]
+const CODE: &[(&[u8], &str)] = &[
+    (&[0x24], "III.1.2-a"),
+    (&[0x02, 0x16, 0x58, 0x26], "III.1.5-a"),
+    (&[0x16, 0x7A], "III.1.5-b"),
+    (&[0x2B, 0x7F], "III.1.7.2-a"),
+    (&[0xDC], "III.1.7.3-d"),
+    (&[0xFE, 0x1A], "III.1.7.3-e"),
+    (&[0x16, 0x16, 0x16, 0x16, 0x16, 0x16, 0x16, 0x16, 0x16], "III.1.7.4-a"),
+    (&[0x02, 0x2D, 0x01, 0x02], "III.1.7.5-a"),
+    (&[0x26], "III.1.7.5-b"),
+    (&[0x16], "III.1.7.5-c"),
+    (&[0x02, 0x2D, 0x03, 0x16, 0x2B, 0x01, 0x14, 0x26], "III.1.8.1.3-a"),
+    (&[0x28, 0xFF, 0xFF, 0x00, 0x06], "III.1.9-a"),
+    (&[0x72, 0xFF, 0xFF, 0xFF, 0x70], "III.1.9-b"),
+    (&[0x11, 0x63], "III.1.9-c"),
+    (&[0xFE, 0x14], "III.2-a"),
+    (&[0x16, 0xFE, 0x0F, 0x26], "III.3-a"),
+];
+const PRINT: u32 = 12;
+
+#[test]
+fn damaged_code_breaks_its_rule() {
+    let sound = read(&sample("hello").join("hello.exe"));
+    let (start, length) = il(&sound, PRINT);
+    for (code, rule) in CODE {
+        let mut damaged = sound.clone();
+        damaged[start..start + length].fill(0);
+        damaged[start..start + code.len()].copy_from_slice(code);
+        damaged[start + length - 1] = 0x2A;
+        assert!(broken(&damaged).contains(rule), "{code:02x?}: {:?} instead of {rule}", broken(&damaged));
+    }
+    let mut damaged = sound.clone();
+    damaged[start..start + length].fill(0);
+    assert!(broken(&damaged).contains("III.1.7.1-a"), "control runs off the end");
+}
+
+/// By what is overwritten of a body with clauses: where, with what, and the rule it breaks.
+#[test]
+fn damaged_clauses_break_their_rules() {
+    let sound = read(&sample("orders").join("orders.exe"));
+    let (rid, leave) = with_clauses(&sound);
+    let (start, length) = il(&sound, rid);
+    // A fat header of twelve bytes before the IL; behind it, aligned, a section of small clauses.
+    let clauses = (start + length).next_multiple_of(4) + 4;
+    let cases: &[(usize, &[u8], &str)] = &[
+        (start - 12, &[0x01], "II.25.4-a"),
+        (start - 4, &[0xFF, 0xFF, 0x00, 0x11], "II.25.4.4-a"),
+        (clauses + 4, &[0], "II.25.4.6-a"),
+        (clauses, &[1, 0], "II.25.4.6-c"),
+        (clauses + 8, &[1, 0, 0, 6], "II.25.4.6-b"),
+        (start + leave, &[0x2B], "III.1.7.3-a"),
+        (start + leave, &[0x2A], "III.1.7.3-c"),
+    ];
+    for (at, bytes, rule) in cases {
+        let mut damaged = sound.clone();
+        damaged[*at..*at + bytes.len()].copy_from_slice(bytes);
+        assert!(broken(&damaged).contains(rule), "{bytes:02x?}: {:?} instead of {rule}", broken(&damaged));
+    }
+}
+
+fn broken(bytes: &[u8]) -> BTreeSet<&'static str> {
+    let report = verify_bytes(bytes, &PEDANTIC).expect("it can be read");
+    report.findings.iter().map(|finding| finding.rule.number).collect()
+}
+
+/// Where a method's IL is in the file.
+fn il(bytes: &[u8], rid: u32) -> (usize, usize) {
+    with_body(bytes, rid, |body| (body.il_offset.0 as usize, body.il.len()))
+}
+
+/// The first method with one catch clause, and where its block is left by a short `leave`.
+fn with_clauses(bytes: &[u8]) -> (u32, usize) {
+    let image = Image::parse(bytes).expect("it is an assembly");
+    let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
+    let leave = |body: &MethodBody<'_>| {
+        let clause = body.clauses.first().filter(|clause| matches!(clause.kind, ecma335::ClauseKind::Catch(_)))?;
+        let mut leaves = body.instructions().flatten().filter(|each| each.opcode() == OpCode::LeaveS);
+        leaves
+            .find(|each| each.offset < clause.handler_offset && each.offset >= clause.try_offset)
+            .map(|each| each.offset as usize)
+    };
+    let methods = 1..=metadata.tables.count(ecma335::Table::MethodDef);
+    let found = methods.filter_map(|rid| Some((rid, with_body(bytes, rid, |body| leave(body))?))).next();
+    found.expect("there is one")
+}
+
+fn with_body<T>(bytes: &[u8], rid: u32, get: impl FnOnce(&MethodBody<'_>) -> T) -> T {
+    let image = Image::parse(bytes).expect("it is an assembly");
+    let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
+    let row: MethodDef = metadata.row(Rid::new(rid)).expect("it is there");
+    let none = || MethodBody::parse(ecma335::Cursor::new(&[0x02], ecma335::FileOffset(0)));
+    let body = if row.rva == 0 { none() } else { image.cursor_at(Rva(row.rva)).and_then(MethodBody::parse) };
+    get(&body.expect("it can be read"))
+}
