@@ -11,6 +11,7 @@ use crate::{PEDANTIC, read, verify_bytes};
 #[rustfmt::skip]
 const CODE: &[(&[u8], &str)] = &[
     (&[0x24], "III.1.2-a"),
+    (&[0x2A, 0xFE, 0x70], "III.1.2-b"),
     (&[0x02, 0x16, 0x58, 0x26], "III.1.5-a"),
     (&[0x16, 0x7A], "III.1.5-b"),
     (&[0x2B, 0x7F], "III.1.7.2-a"),

@@ -162,7 +162,12 @@ impl<'a> MethodBody<'a> {
 
     /// The instructions, in order.
     pub fn instructions(&self) -> Instructions<'a> {
-        Instructions { il: self.il, position: 0, base: self.il_offset }
+        self.instructions_from(0)
+    }
+
+    /// The instructions from an offset on, which has to be where one starts.
+    pub fn instructions_from(&self, offset: u32) -> Instructions<'a> {
+        Instructions { il: self.il, position: offset as usize, base: self.il_offset }
     }
 }
 

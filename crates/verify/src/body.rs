@@ -1,7 +1,7 @@
 //! Method bodies (II.25.4): headers, exception clauses, instructions; then where control goes and what is on the stack.
 
 use ecma335::{
-    MethodBody, Rva, Table, Token,
+    ErrorKind, MethodBody, OpCode, Rva, Table, Token,
     body::{Clause, ClauseKind},
     element::convention,
     opcode::{OpCodeInfo, Operand},
@@ -41,6 +41,8 @@ pub(crate) struct Code {
     by_offset: Vec<u32>,
     /// Counts, each with as many targets behind it.
     switches: Vec<u32>,
+    /// Where no opcode of the standard stands. Runtimes mind only if a path comes there.
+    bad: Vec<u32>,
     pub(crate) size: u32,
 }
 
@@ -107,12 +109,29 @@ impl Code {
     fn read(&mut self, body: &MethodBody<'_>) -> Result<(), (u32, String)> {
         self.steps.clear();
         self.switches.clear();
+        self.bad.clear();
         self.by_offset.clear();
         self.by_offset.resize(body.il.len() + 1, 0);
         self.size = body.il.len() as u32;
-        let mut end = 0;
-        for instruction in body.instructions() {
-            let instruction = instruction.map_err(|error| (end, error.kind().to_string()))?;
+        let mut start = 0;
+        while let Err((offset, error)) = self.read_from(body, start) {
+            let ErrorKind::BadOpCode(number) = error else { return Err((offset, error.to_string())) };
+            // It stands for itself alone, as a `nop` would.
+            self.bad.push(offset);
+            self.put(Step { info: OpCode::Nop.info(), offset, operand: 0 });
+            start = offset + if number > 0xFF { 2 } else { 1 };
+        }
+        if let Some(slot) = self.by_offset.last_mut() {
+            *slot = self.steps.len() as u32 + 1;
+        }
+        Ok(())
+    }
+
+    /// Decodes from an offset on, up to the first instruction that cannot be.
+    fn read_from(&mut self, body: &MethodBody<'_>, start: u32) -> Result<(), (u32, ErrorKind)> {
+        let mut end = start;
+        for instruction in body.instructions_from(start) {
+            let instruction = instruction.map_err(|error| (end, error.kind().clone()))?;
             end = instruction.end();
             let operand = match instruction.info.operand {
                 Operand::Branch | Operand::BranchS => instruction.branch_target().unwrap_or(u32::MAX),
@@ -125,15 +144,21 @@ impl Code {
                 }
                 _ => instruction.value() as u32,
             };
-            self.steps.push(Step { info: instruction.info, offset: instruction.offset, operand });
-            if let Some(slot) = self.by_offset.get_mut(instruction.offset as usize) {
-                *slot = self.steps.len() as u32;
-            }
-        }
-        if let Some(slot) = self.by_offset.last_mut() {
-            *slot = self.steps.len() as u32 + 1;
+            self.put(Step { info: instruction.info, offset: instruction.offset, operand });
         }
         Ok(())
+    }
+
+    fn put(&mut self, step: Step) {
+        self.steps.push(step);
+        if let Some(slot) = self.by_offset.get_mut(step.offset as usize) {
+            *slot = self.steps.len() as u32;
+        }
+    }
+
+    /// Where no opcode of the standard stands.
+    pub(crate) fn bad(&self) -> &[u32] {
+        &self.bad
     }
 
     /// The index of the instruction at an offset.

@@ -39,6 +39,9 @@ pub(crate) fn check(context: &Context<'_, '_>, token: Token, body: &MethodBody<'
     let regions = regions(body);
     let mut bounds: Vec<u32> = regions.iter().flat_map(|region| [region.start, region.end]).collect();
     bounds.sort_unstable();
+    if let Some(last) = code.steps.last().filter(|last| last.info.flow.falls_through()) {
+        context.find_at(rule!("III.1.7.1-a"), token, last.offset, "");
+    }
     for (index, step) in code.steps.iter().enumerate() {
         let is_leave = matches!(step.info.opcode, OpCode::Leave | OpCode::LeaveS);
         for target in code.targets(step) {

@@ -126,6 +126,10 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
                 return;
             }
         }
+        for offset in code.bad() {
+            self.machine.offset = *offset;
+            self.machine.error(rule!("III.1.2-b"), "");
+        }
     }
 
     /// Starts a path with nothing on the stack, or with an exception.
@@ -145,6 +149,9 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
         let mut index = start;
         while let Some(step) = code.steps.get(index) {
             self.machine.offset = step.offset;
+            if code.bad().binary_search(&step.offset).is_ok() {
+                return Err(self.machine.error(rule!("III.1.2-a"), "no opcode"));
+            }
             let before = self.machine.stack.len();
             match operands::apply(&mut self.machine, method, code, index) {
                 Ok(()) => {}
@@ -165,9 +172,8 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
                 return Ok(());
             }
             index += 1;
-            let Some(next) = code.steps.get(index) else {
-                return Err(self.machine.error(rule!("III.1.7.1-a"), ""));
-            };
+            // That the last instruction ends the body is looked at whether a path comes there or not.
+            let Some(next) = code.steps.get(index) else { return Err(Stop::Found) };
             if self.states.get(index).copied().flatten().is_some() {
                 return self.reach(code, next.offset);
             }
