@@ -17,6 +17,11 @@ const TRACKER: &str = "tracker-runtime/bin/Ilinst.Tracker.dll";
 /// Of Mono; its cases are left out where it is not installed.
 const MSCORLIB: &str = "mscorlib";
 
+/// An enumeration's row in orders.exe.
+const ORDERS_STATUS: u32 = 4;
+/// Not a value but the row above's.
+const ABOVE: u32 = u32::MAX - 1;
+
 #[rustfmt::skip]
 const CASES: &[Case] = &[
     (HELLO, Table::Module, 1, "name", 0, "II.22.30-2"),
@@ -155,6 +160,23 @@ const CASES: &[Case] = &[
     (MODERN, Table::FieldRva, 1, "rva", 0, "II.22.18-1"),
     (MODERN, Table::FieldRva, 1, "rva", 0xFF_0000, "II.22.18-2"),
     (MODERN, Table::FieldRva, 1, "field", 1, "II.22.18-a"),
+    (HELLO, Table::TypeDef, 3, "flags", 0x10_0011, "II.22.16-9"),
+    (HELLO, Table::TypeDef, 3, "flags", 0xA1, "II.22.26-15"),
+    (HELLO, Table::TypeDef, 3, "flags", 0xA1, "II.22.37-26"),
+    (HELLO, Table::MethodDef, 18, "name", ABOVE, "II.22.26-40"),
+    (HELLO, Table::TypeSpec, 2, "signature", ABOVE, "II.22.39-3"),
+    (ORDERS, Table::Constant, 2, "parent", ABOVE, "II.22.9-4"),
+    (ORDERS, Table::NestedClass, 2, "nested_class", ABOVE, "II.22.32-5"),
+    (ORDERS, Table::TypeDef, ORDERS_STATUS, "flags", 1, "II.22.37-33a"),
+    (ORDERS, Table::TypeDef, ORDERS_STATUS, "flags", 1, "II.22.37-35"),
+    (ORDERS, Table::TypeDef, ORDERS_STATUS, "field_list", 1, "II.22.37-33h"),
+    (MODERN, Table::ClassLayout, 2, "parent", ABOVE, "II.22.8-a"),
+    (MODERN, Table::FieldRva, 2, "field", ABOVE, "II.22.18-b"),
+    (MSCORLIB, Table::EventMap, 2, "parent", ABOVE, "II.22.12-2"),
+    (MSCORLIB, Table::EventMap, 2, "event_list", ABOVE, "II.22.12-3"),
+    (MSCORLIB, Table::FieldLayout, 2, "field", ABOVE, "II.22.16-6"),
+    (MSCORLIB, Table::FieldMarshal, 2, "parent", ABOVE, "II.22.17-4"),
+    (MSCORLIB, Table::ImplMap, 2, "member_forwarded", ABOVE, "II.22.22-a"),
     (TRACKER, Table::AssemblyRef, 1, "hash_value", 0xFFFF, "II.24.2.4-b"),
     (MSCORLIB, Table::FieldLayout, 1, "field", 1, "II.22.16-2"),
     (MSCORLIB, Table::FieldLayout, 1, "offset", 0xFFFF_FFFF, "II.22.16-3"),
@@ -209,6 +231,10 @@ fn set(bytes: &[u8], table: Table, rid: u32, column: &str, value: u32) -> Vec<u8
     let width = usize::from(widths.columns(table)[index]);
     let start = rows.as_ptr() as usize - bytes.as_ptr() as usize + (rid as usize - 1) * widths.row_size(table) + before;
     let mut damaged = bytes.to_vec();
+    if value == ABOVE {
+        damaged.copy_within(start - widths.row_size(table)..start - widths.row_size(table) + width, start);
+        return damaged;
+    }
     damaged[start..start + width].copy_from_slice(&value.to_le_bytes()[..width]);
     damaged
 }
