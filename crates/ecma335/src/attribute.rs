@@ -121,7 +121,11 @@ impl AttributeValue {
 }
 
 impl NamedArgument {
-    fn read(cursor: &mut Cursor<'_>, types: &impl AttributeTypes) -> Result<Self> {
+    /// Reads one: permission sets have them too (II.22.11).
+    ///
+    /// # Errors
+    /// As for [`AttributeValue::parse`].
+    pub fn read(cursor: &mut Cursor<'_>, types: &impl AttributeTypes) -> Result<Self> {
         let offset = cursor.offset();
         let is_property = match ElementType::from_byte(cursor.u8()?) {
             Some(ElementType::Property) => true,

@@ -383,6 +383,11 @@ impl<'a> Image<'a> {
         Rva(self.optional.standard_fields.address_of_entry_point)
     }
 
+    /// What starts it: 2 for windows, 3 for a console (II.25.2.3.2).
+    pub fn subsystem(&self) -> u16 {
+        self.optional.windows_fields.subsystem
+    }
+
     /// The PE checksum in the headers; 0 where nobody set one.
     pub fn checksum(&self) -> u32 {
         self.optional.windows_fields.check_sum

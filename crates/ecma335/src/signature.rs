@@ -6,12 +6,14 @@ use crate::{
     cursor::{Cursor, put_compressed_i32, put_compressed_u32},
     element::{ElementType, convention},
     error::{Error, ErrorKind, Result, malformed},
-    schema::{Table, TypeDefOrRef},
+    schema::TypeDefOrRef,
     token::{FileOffset, Token},
 };
 
 /// Types nest no deeper than this; real ones stay below 20, and a hostile blob must not exhaust the stack.
 const MAX_DEPTH: u32 = 96;
+/// Arrays of more dimensions are not written out.
+const MAX_RANK: u32 = 64;
 
 /// A type in a signature (II.23.2.12), with what may stand around it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -466,8 +468,7 @@ impl MethodSig {
 
 fn named<N: TypeNames + ?Sized>(token: TypeDefOrRef, names: &N) -> String {
     match token.token() {
-        Some(token) if token.table() != Some(Table::TypeSpec) => names.type_name(token),
-        Some(token) => token.to_string(),
+        Some(token) => names.type_name(token),
         None => format!("<bad index 0x{:x}>", token.0),
     }
 }
@@ -512,6 +513,14 @@ impl<N: TypeNames + ?Sized> fmt::Display for Display<'_, MethodSig, N> {
 
 impl fmt::Display for ArrayShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // No runtime has arrays of more than 32 dimensions; a hostile blob may state millions.
+        if self.rank > MAX_RANK {
+            return write!(f, "/* {} dimensions */", self.rank);
+        }
+        // `T[]` would be a vector, which is another type.
+        if self.rank == 1 && self.sizes.is_empty() && self.lower_bounds.is_empty() {
+            return f.write_str("...");
+        }
         for dimension in 0..self.rank as usize {
             if dimension > 0 {
                 f.write_str(",")?;

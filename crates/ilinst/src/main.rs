@@ -2,6 +2,7 @@
 
 mod arguments;
 mod companions;
+mod dis;
 mod failure;
 mod instrument;
 mod io;
@@ -50,6 +51,8 @@ subcommands! {
     Instrument = instrument
     /// Show an assembly's types and methods, and what would be woven
     List = list
+    /// Show an assembly, or some of its types and methods, as IL assembly
+    Dis = dis
     /// Show the profile that a woven program wrote
     Report = report
     /// Put back the originals of what was woven in place

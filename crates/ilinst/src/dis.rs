@@ -1,0 +1,200 @@
+//! `ilinst dis`: an assembly as IL assembly that an assembler takes again.
+
+mod blocks;
+mod bodies;
+mod flags;
+mod lines;
+mod manifest;
+mod marshal;
+mod members;
+mod names;
+mod quote;
+mod rows;
+mod screen;
+mod security;
+mod types;
+mod values;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use ecma335::{Image, Metadata, Rid, Table, schema::TypeDef};
+use weave::Pattern;
+
+use self::{lines::Lines, names::Names, screen::Screen, types::Types};
+use crate::{
+    failure::Failure,
+    io::{Input, Outputs, is_same_file},
+};
+
+/// Show an assembly, or some of its types and methods, as IL assembly.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Opts {
+    /// The assembly
+    #[arg(value_name = "ASSEMBLY")]
+    input: PathBuf,
+
+    /// Show only types the pattern names (may be repeated): a glob over Namespace.Type, where * is anything; `re:`
+    /// before a regular expression
+    #[arg(long = "type", value_name = "PATTERN")]
+    types: Vec<Pattern>,
+
+    /// Show only methods the pattern names (may be repeated): a glob over Namespace.Type::Method, or over the method's
+    /// name alone
+    #[arg(long = "method", value_name = "PATTERN", value_parser = method_pattern)]
+    methods: Vec<Pattern>,
+
+    /// Write to a file, and the embedded resources beside it, where an assembler looks for them
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Show each method's address and the size of its code
+    #[arg(long)]
+    offsets: bool,
+
+    /// Show the bytes of instructions
+    #[arg(long)]
+    bytes: bool,
+
+    /// Show tokens
+    #[arg(long)]
+    tokens: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ilinst dis app.dll                               all of it; in a terminal through $PAGER, in colours
+  ilinst dis app.dll --type Shop.Order
+  ilinst dis app.dll --method Shop.Order::Total --bytes --tokens
+  ilinst dis app.dll -o il/app.il                  with its resources; then: cd il && ilasm /dll app.il
+
+The text is what Mono's ilasm takes. What it cannot take is shown as a comment.";
+
+/// What to show beside the assembly itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Show {
+    /// Addresses and sizes of methods.
+    pub(crate) offsets: bool,
+    /// Bytes of instructions.
+    pub(crate) bytes: bool,
+    /// Tokens of definitions and operands.
+    pub(crate) tokens: bool,
+}
+
+/// Which types and methods to show; all if it has no pattern.
+#[derive(Debug, Default)]
+pub(crate) struct Filter {
+    types: Vec<Pattern>,
+    methods: Vec<Pattern>,
+}
+
+impl Filter {
+    fn is_empty(&self) -> bool {
+        self.types.is_empty() && self.methods.is_empty()
+    }
+
+    fn wants_type(&self, type_name: &str) -> bool {
+        self.is_empty() || self.types.iter().any(|pattern| pattern.matches(type_name, ""))
+    }
+
+    fn wants_method(&self, type_name: &str, method: &str) -> bool {
+        self.methods.iter().any(|pattern| pattern.matches(type_name, method))
+    }
+}
+
+/// A method's name alone means that of any type.
+fn method_pattern(text: &str) -> Result<Pattern, weave::pattern::PatternError> {
+    if text.is_empty() || text.contains("::") || text.starts_with("re:") { text.parse() } else { format!("*::{text}").parse() }
+}
+
+impl Opts {
+    pub(crate) fn run(self) -> anyhow::Result<u8> {
+        let bytes = Input::open(&self.input)?;
+        let in_file = |error: ecma335::Error| Failure::not_an_assembly(format_args!("{}: {error}", self.input.display()));
+        let image = Image::parse(&bytes).map_err(in_file)?;
+        let metadata = Metadata::parse(image.metadata().map_err(in_file)?).map_err(in_file)?;
+        let names = Names::new(&image, &metadata);
+        let plain_names = metadata.type_names().map_err(in_file)?;
+        let show = Show { offsets: self.offsets, bytes: self.bytes, tokens: self.tokens };
+        let filter = Filter { types: self.types.clone(), methods: self.methods.clone() };
+        let printer = Types {
+            names: &names,
+            show,
+            filter: &filter,
+            plain_names: &plain_names,
+            data: BTreeMap::new(),
+            printed: BTreeSet::new(),
+        };
+        match &self.output {
+            Some(path) => self.write(printer, path)?,
+            None => {
+                let mut screen = Screen::open();
+                let found = print(printer, |text| screen.write(text))?;
+                screen.close()?;
+                self.check(found)?;
+            }
+        }
+        Ok(0)
+    }
+
+    /// Writes the text to a file, and each resource to one of its name beside it.
+    fn write(&self, printer: Types<'_, '_, '_>, path: &Path) -> anyhow::Result<()> {
+        if is_same_file(&self.input, path) {
+            return Err(Failure::output_is_input(format_args!("{}: the output would overwrite the input", path.display())));
+        }
+        let resources = if printer.filter.is_empty() { manifest::resources(printer.names) } else { Vec::new() };
+        let mut outputs = Outputs::default();
+        let mut found = false;
+        outputs.write(path, |file| {
+            let mut file = io::BufWriter::new(file);
+            found = print(printer, |text| file.write_all(text.as_bytes()))?;
+            file.flush()
+        })?;
+        self.check(found)?;
+        for (name, content) in resources {
+            let beside = path.with_file_name(&name);
+            if beside == path || is_same_file(&self.input, &beside) {
+                return Err(Failure::usage(format_args!("{}: a resource has this name; choose another -o", beside.display())));
+            }
+            let content = content
+                .map_err(|error| Failure::not_an_assembly(format_args!("{}: resource {name}: {error}", self.input.display())))?;
+            outputs.write(&beside, |file| file.write_all(content))?;
+        }
+        outputs.commit()
+    }
+
+    fn check(&self, found: bool) -> anyhow::Result<()> {
+        if found {
+            return Ok(());
+        }
+        let patterns: Vec<&str> = self.types.iter().chain(&self.methods).map(Pattern::as_str).collect();
+        Err(Failure::usage(format_args!("{}: nothing is named {}", self.input.display(), patterns.join(" or "))))
+    }
+}
+
+/// Prints the manifest, then type by type; says whether there was anything to print.
+fn print(mut types: Types<'_, '_, '_>, mut put: impl FnMut(&str) -> io::Result<()>) -> io::Result<bool> {
+    let mut lines = Lines::default();
+    let metadata = types.names.metadata;
+    let mut found = types.filter.is_empty();
+    if found {
+        manifest::print(types.names, types.show, &mut lines);
+    }
+    put(&lines.take())?;
+    for (index, outer) in metadata.enclosing_types().iter().enumerate() {
+        if outer.is_none() {
+            types.print(Rid::<TypeDef>::new(index as u32 + 1), 0, &mut lines);
+            members::data(&mut types, &mut lines);
+            let text = lines.take();
+            found |= !text.is_empty();
+            put(&text)?;
+        }
+    }
+    debug_assert_eq!(metadata.tables.count(Table::TypeDef) as usize, types.plain_names.len());
+    Ok(found)
+}

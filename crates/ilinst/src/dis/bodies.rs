@@ -1,0 +1,245 @@
+//! Method bodies: stack, locals, instructions with labels, exception blocks (III, II.15.4, II.19).
+
+use std::{collections::BTreeSet, fmt::Write as _};
+
+use ecma335::{
+    ClauseKind, MethodBody, OpCode, Result, Table, Token, body::Instruction, opcode::Operand, schema::StandAloneSig,
+    signature::Signature,
+};
+
+use super::{
+    Show,
+    blocks::{self, Mark},
+    lines::{Lines, one_line},
+    names::Names,
+    quote,
+};
+
+/// Prints a body: what stands between a method's braces, but for its attributes.
+pub(crate) fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, show: Show, lines: &mut Lines) {
+    lines.line(format_args!(".maxstack {}", body.max_stack));
+    print_locals(names, body, lines);
+    let mut instructions = Vec::new();
+    let mut rest = None;
+    for instruction in body.instructions() {
+        match instruction {
+            Ok(instruction) => instructions.push(instruction),
+            Err(error) => rest = Some(error),
+        }
+    }
+    let end = instructions.last().map_or(0, Instruction::end);
+    let mut starts: BTreeSet<u32> = instructions.iter().map(|instruction| instruction.offset).collect();
+    starts.insert(end);
+    let type_name = |kind: &ClauseKind| match kind {
+        ClauseKind::Catch(token) => names.type_operand(*token).unwrap_or_else(|error| format!("/* {} */", one_line(error))),
+        _ => String::new(),
+    };
+    let marks = blocks::nest(&body.clauses, &starts, type_name);
+    let mut printer = Printer { names, show, starts: &starts, lines };
+    let mut next = marks.as_deref().unwrap_or_default();
+    for instruction in &instructions {
+        next = printer.marks(next, instruction.offset);
+        printer.instruction(instruction);
+    }
+    if let Some(error) = rest {
+        printer.lines.comment(error);
+        printer.bytes(end, body.il.get(end as usize..).unwrap_or_default());
+    }
+    printer.marks(next, u32::MAX);
+    if marks.is_none() || instructions.iter().any(|each| targets(each).any(|target| target == end)) {
+        printer.lines.line(format_args!("{}:", label(end)));
+    }
+    if marks.is_none() {
+        printer.clauses(body, type_name);
+    }
+}
+
+/// The label of an offset.
+fn label(offset: u32) -> String {
+    format!("IL_{offset:04x}")
+}
+
+/// Where an instruction may jump to.
+fn targets<'i>(instruction: &'i Instruction<'_>) -> impl Iterator<Item = u32> + 'i {
+    instruction.branch_target().into_iter().chain(instruction.switch_targets())
+}
+
+fn print_locals(names: &Names<'_, '_>, body: &MethodBody<'_>, lines: &mut Lines) {
+    let token = body.local_var_sig;
+    let init = if body.init_locals { "init " } else { "" };
+    if token == Token::default() {
+        return;
+    }
+    match locals(names, token) {
+        Ok(types) if types.is_empty() => {}
+        Ok(types) => {
+            lines.line(format_args!(".locals {init}("));
+            let last = types.len() - 1;
+            for (number, each) in types.iter().enumerate() {
+                lines.line(format_args!("  [{number}] {each}{}", if number == last { ")" } else { "," }));
+            }
+        }
+        Err(error) => lines.comment(format_args!(".locals {init}{token}: {error}")),
+    }
+}
+
+fn locals(names: &Names<'_, '_>, token: Token) -> Result<Vec<String>> {
+    let row: StandAloneSig = names.metadata.row(token.rid_in().unwrap_or_default())?;
+    match Signature::parse(names.metadata.blobs.blob(row.signature)?)? {
+        Signature::Locals(types) => Ok(types.iter().map(|each| names.type_text(each)).collect()),
+        _ => Ok(Vec::new()),
+    }
+}
+
+struct Printer<'n, 'a, 'm, 'l> {
+    names: &'n Names<'a, 'm>,
+    show: Show,
+    /// The offsets of instructions, and the end.
+    starts: &'n BTreeSet<u32>,
+    lines: &'l mut Lines,
+}
+
+impl Printer<'_, '_, '_, '_> {
+    /// Prints the marks up to an offset; gives those behind it.
+    fn marks<'k>(&mut self, mut marks: &'k [(u32, Mark)], offset: u32) -> &'k [(u32, Mark)] {
+        while let Some(((at, mark), rest)) = marks.split_first() {
+            if *at > offset {
+                break;
+            }
+            match mark {
+                Mark::Open(words) => {
+                    if !words.is_empty() {
+                        self.lines.line(words);
+                    }
+                    self.lines.open();
+                }
+                Mark::Close => self.lines.close(),
+            }
+            marks = rest;
+        }
+        marks
+    }
+
+    fn instruction(&mut self, instruction: &Instruction<'_>) {
+        let inside = targets(instruction).find(|target| !self.starts.contains(target));
+        let has_words =
+            instruction.opcode() != OpCode::No && (instruction.info.operand != Operand::Switch || instruction.value() != 0);
+        let text = match inside {
+            Some(target) => Err(format!("{} leads to {}, which is no instruction", instruction.info.name, label(target))),
+            None if has_words => self.text(instruction).map_err(|error| format!("{}: {error}", instruction.info.name)),
+            None => Err(format!("{}, which Mono's ilasm does not know", instruction.info.name)),
+        };
+        match text {
+            Ok(text) => {
+                let comment = self.comment(instruction);
+                let line = format!("{}:  {text}", label(instruction.offset));
+                self.lines.line(if comment.is_empty() { line } else { format!("{line:<48}  // {comment}") });
+            }
+            Err(error) => {
+                self.lines.comment(error);
+                let mut bytes = Vec::new();
+                instruction.opcode().put(&mut bytes);
+                bytes.extend_from_slice(instruction.operand);
+                self.bytes(instruction.offset, &bytes);
+            }
+        }
+    }
+
+    /// Bytes that no instruction's words stand for.
+    fn bytes(&mut self, offset: u32, bytes: &[u8]) {
+        self.lines.line(format_args!("{}:", label(offset)));
+        for byte in bytes {
+            self.lines.line(format_args!("  .emitbyte 0x{byte:02x}"));
+        }
+    }
+
+    /// What `--bytes` and `--tokens` show behind an instruction.
+    fn comment(&self, instruction: &Instruction<'_>) -> String {
+        let mut comment = String::new();
+        if self.show.bytes {
+            let mut bytes = Vec::new();
+            instruction.opcode().put(&mut bytes);
+            bytes.extend_from_slice(instruction.operand);
+            comment = quote::hex(&bytes);
+        }
+        let has_token = matches!(
+            instruction.info.operand,
+            Operand::Method | Operand::Field | Operand::Type | Operand::Token | Operand::String | Operand::Sig
+        );
+        if self.show.tokens && has_token {
+            let _ = write!(comment, "{}{}", if comment.is_empty() { "" } else { "  " }, instruction.token());
+        }
+        comment
+    }
+
+    /// An instruction in words.
+    fn text(&self, instruction: &Instruction<'_>) -> Result<String> {
+        let (value, token) = (instruction.value(), instruction.token());
+        let operand = match instruction.info.operand {
+            Operand::None => return Ok(instruction.info.name.to_owned()),
+            Operand::I1 if instruction.opcode() == OpCode::LdcI4S => (value as i8).to_string(),
+            Operand::I1 | Operand::VarS | Operand::Var => value.to_string(),
+            Operand::I4 => (value as i32).to_string(),
+            Operand::I8 => (value as i64).to_string(),
+            Operand::R4 => {
+                let float = f32::from_bits(value as u32);
+                quote::float32(float).unwrap_or_else(|| format!("({}) /* {float:?} */", quote::hex(instruction.operand)))
+            }
+            Operand::R8 => {
+                let float = f64::from_bits(value);
+                quote::float64(float).unwrap_or_else(|| format!("({}) /* {float:?} */", quote::hex(instruction.operand)))
+            }
+            Operand::BranchS | Operand::Branch => instruction.branch_target().map(label).unwrap_or_default(),
+            Operand::Switch => format!("({})", instruction.switch_targets().map(label).collect::<Vec<_>>().join(", ")),
+            Operand::Method => self.names.method(token)?,
+            Operand::Field => self.names.field(token)?,
+            Operand::Type => self.names.type_operand(token)?,
+            Operand::Token => self.token(token)?,
+            Operand::String => quote::string(&self.names.metadata.user_strings.user_string(token.rid())?),
+            Operand::Sig => self.call_site(token)?,
+        };
+        Ok(format!("{} {operand}", instruction.info.name))
+    }
+
+    fn token(&self, token: Token) -> Result<String> {
+        match token.table() {
+            _ if self.names.is_field(token) => Ok(format!("field {}", self.names.field(token)?)),
+            Some(Table::MethodDef | Table::MemberRef) => Ok(format!("method {}", self.names.open_method(token)?)),
+            Some(Table::MethodSpec) => Ok(format!("method {}", self.names.method(token)?)),
+            _ => self.names.type_operand(token),
+        }
+    }
+
+    fn call_site(&self, token: Token) -> Result<String> {
+        let row: StandAloneSig = self.names.metadata.row(token.rid_in().unwrap_or_default())?;
+        match Signature::parse(self.names.metadata.blobs.blob(row.signature)?)? {
+            Signature::Method(method) => Ok(method.display(self.names).to_string()),
+            _ => Ok(format!("/* {token} is no method's signature */")),
+        }
+    }
+
+    /// Clauses that are no blocks within each other, by labels (II.19.1).
+    fn clauses(&mut self, body: &MethodBody<'_>, type_name: impl Fn(&ClauseKind) -> String) {
+        for clause in &body.clauses {
+            let end = clause.try_offset.saturating_add(clause.try_length);
+            let handler_end = clause.handler_offset.saturating_add(clause.handler_length);
+            let mut handler = blocks::words(&clause.kind, &type_name);
+            let mut labels = vec![clause.try_offset, end, clause.handler_offset, handler_end];
+            if let ClauseKind::Filter(filter) = clause.kind {
+                handler = format!("filter {}", label(filter));
+                labels.push(filter);
+            }
+            let line = format!(
+                ".try {} to {} {handler} handler {} to {}",
+                label(clause.try_offset),
+                label(end),
+                label(clause.handler_offset),
+                label(handler_end)
+            );
+            match labels.iter().find(|each| !self.starts.contains(each)) {
+                Some(missing) => self.lines.comment(format_args!("{line}: {} is no instruction", label(*missing))),
+                None => self.lines.line(line),
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Lines of assembly as they are put together: text and its indentation.
+
+use std::fmt::{Display, Write as _};
+
+/// Lines, each with the indentation of the block it stands in.
+#[derive(Default)]
+pub(crate) struct Lines {
+    text: String,
+    indent: usize,
+}
+
+impl Lines {
+    /// Adds a line.
+    pub(crate) fn line(&mut self, line: impl Display) {
+        let _ = writeln!(self.text, "{:width$}{line}", "", width = self.indent * 2);
+    }
+
+    /// Adds a comment; whatever is in it stays in its line.
+    pub(crate) fn comment(&mut self, comment: impl Display) {
+        self.line(format_args!("// {}", one_line(comment)));
+    }
+
+    /// Adds an empty line.
+    pub(crate) fn blank(&mut self) {
+        self.text.push('\n');
+    }
+
+    /// Opens a block.
+    pub(crate) fn open(&mut self) {
+        self.line("{");
+        self.indent += 1;
+    }
+
+    /// Closes a block.
+    pub(crate) fn close(&mut self) {
+        self.indent = self.indent.saturating_sub(1);
+        self.line("}");
+    }
+
+    /// All lines so far, which are then gone; the indentation stays.
+    pub(crate) fn take(&mut self) -> String {
+        std::mem::take(&mut self.text)
+    }
+}
+
+/// Text without what would end a comment's line.
+pub(crate) fn one_line(text: impl Display) -> String {
+    text.to_string().replace(|character: char| character.is_control(), " ")
+}

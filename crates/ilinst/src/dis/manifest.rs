@@ -1,0 +1,234 @@
+//! The manifest: assemblies, modules, files, resources, exported types, and what the headers say (II.6).
+
+use std::path::{Component, Path};
+
+use ecma335::{
+    Cursor, Error, ErrorKind, Result, Rid, Rva, Table, Token,
+    image::DirectoryKind,
+    schema::{self, AssemblyRef, ExportedType, File, ManifestResource, ModuleRef, Str},
+};
+
+use super::{
+    Show, flags,
+    lines::Lines,
+    names::{Names, full_name},
+    quote, security, values,
+};
+
+/// An assembly reference's flag that its key is whole and no token (II.23.1.2).
+const PUBLIC_KEY: u32 = 0x1;
+/// An assembly's or a reference's flag that another publisher's will do as well.
+const RETARGETABLE: u32 = 0x100;
+
+/// Prints all that belongs to no type.
+pub(crate) fn print(names: &Names<'_, '_>, show: Show, lines: &mut Lines) {
+    let metadata = names.metadata;
+    for (rid, row) in metadata.tables.rows::<AssemblyRef>() {
+        let earlier = (1..rid.get()).filter_map(|rid| metadata.row(Rid::<AssemblyRef>::new(rid)).ok());
+        let is_second = earlier.map(|row| text(names, row.name)).any(|name| name == text(names, row.name));
+        assembly_ref(names, rid, &row, is_second, show, lines);
+    }
+    if let Some(row) = metadata.assembly() {
+        assembly(names, &row, lines);
+    }
+    if let Ok(row) = metadata.row(Rid::<schema::Module>::new(1)) {
+        lines.line(format_args!(".module {}", quote::dotted(&text(names, row.name))));
+        lines.comment(format_args!("MVID {}", crate::manifest::guid(&metadata.mvid().unwrap_or_default())));
+        values::attributes(names, Token::new(Table::Module, 1), lines);
+    }
+    for (_, row) in metadata.tables.rows::<ModuleRef>() {
+        lines.line(format_args!(".module extern {}", quote::dotted(&text(names, row.name))));
+    }
+    headers(names, lines);
+    for (rid, row) in metadata.tables.rows::<File>() {
+        file(names, rid, &row, lines);
+    }
+    for (rid, row) in metadata.tables.rows::<ManifestResource>() {
+        resource(names, rid, &row, lines);
+    }
+    for (rid, row) in metadata.tables.rows::<ExportedType>() {
+        exported(names, rid, &row, lines);
+    }
+    lines.blank();
+}
+
+fn text(names: &Names<'_, '_>, index: Str) -> String {
+    names.metadata.name(index).unwrap_or_default()
+}
+
+/// Prints a line with bytes, if there are any.
+fn bytes(names: &Names<'_, '_>, word: &str, blob: schema::Blob, lines: &mut Lines) {
+    match names.metadata.blob(blob) {
+        Ok([]) => {}
+        Ok(bytes) => lines.line(format_args!("{word} = ({})", quote::hex(bytes))),
+        Err(error) => lines.comment(format_args!("{word}: {error}")),
+    }
+}
+
+fn retargetable(flags: u32) -> &'static str {
+    if flags & RETARGETABLE != 0 { "retargetable " } else { "" }
+}
+
+/// II.6.3
+fn assembly_ref(names: &Names<'_, '_>, rid: Rid<AssemblyRef>, row: &AssemblyRef, is_second: bool, show: Show, lines: &mut Lines) {
+    let name = text(names, row.name);
+    let token = Token::new(Table::AssemblyRef, rid.get());
+    let version = format!("{}:{}:{}:{}", row.major, row.minor, row.build, row.revision);
+    if is_second {
+        // References are by name, and a name means one of them.
+        return lines.comment(format_args!(".assembly extern {} is there once more, with .ver {version}", quote::dotted(&name)));
+    }
+    let tokens = if show.tokens { format!("  // {token}") } else { String::new() };
+    lines.line(format_args!(".assembly extern {}{}{tokens}", retargetable(row.flags), quote::dotted(&name)));
+    lines.open();
+    lines.line(format_args!(".ver {version}"));
+    let key = if row.flags & PUBLIC_KEY != 0 { ".publickey" } else { ".publickeytoken" };
+    bytes(names, key, row.public_key_or_token, lines);
+    bytes(names, ".hash", row.hash_value, lines);
+    locale(names, row.culture, lines);
+    values::attributes(names, token, lines);
+    lines.close();
+}
+
+fn locale(names: &Names<'_, '_>, culture: Str, lines: &mut Lines) {
+    let culture = text(names, culture);
+    if !culture.is_empty() {
+        lines.line(format_args!(".locale {}", quote::text(&culture)));
+    }
+}
+
+/// II.6.2
+fn assembly(names: &Names<'_, '_>, row: &schema::Assembly, lines: &mut Lines) {
+    let token = Token::new(Table::Assembly, 1);
+    lines.line(format_args!(".assembly {}{}", retargetable(row.flags), quote::dotted(&text(names, row.name))));
+    lines.open();
+    values::attributes(names, token, lines);
+    security::permissions(names, token, lines);
+    bytes(names, ".publickey", row.public_key, lines);
+    lines.line(format_args!(".hash algorithm {:#010x}", row.hash_algorithm));
+    lines.line(format_args!(".ver {}:{}:{}:{}", row.major, row.minor, row.build, row.revision));
+    locale(names, row.culture, lines);
+    lines.close();
+}
+
+/// What the PE and CLI headers say (II.6.2.3, II.25.2.3, II.25.3.3).
+fn headers(names: &Names<'_, '_>, lines: &mut Lines) {
+    let image = names.image;
+    lines.line(format_args!(".imagebase {:#x}", image.image_base()));
+    lines.line(format_args!(".file alignment {:#x}", image.file_alignment()));
+    lines.line(format_args!(".subsystem {:#x}", image.subsystem()));
+    lines.line(format_args!(".corflags {:#x}", image.cli_header().flags));
+    let fixups = image.cli_header().vtable_fixups;
+    if fixups.size > 0
+        && let Err(error) = vtable_fixups(names, fixups.rva, fixups.size, lines)
+    {
+        lines.comment(format_args!("vtable fixups: {error}"));
+    }
+    if image.directory(DirectoryKind::Export).size > 0 {
+        lines.comment("there are native exports, which are not shown");
+    }
+}
+
+/// II.15.5.1, II.25.3.3.3
+fn vtable_fixups(names: &Names<'_, '_>, rva: Rva, size: u32, lines: &mut Lines) -> Result<()> {
+    let mut cursor = names.image.cursor_at(rva)?.window(size as usize)?;
+    let words = [(0x1, 0x1, "int32"), (0x2, 0x2, "int64"), (0x4, 0x4, "fromunmanaged"), (0x10, 0x10, "callmostderived")];
+    while !cursor.is_empty() {
+        let (slots, count, kind) = (cursor.u32()?, cursor.u16()?, cursor.u16()?);
+        lines.line(format_args!(".data VT_{slots:08x} = int8[{}]", u32::from(count) * if kind & 0x2 != 0 { 8 } else { 4 }));
+        lines.line(format_args!(".vtfixup [{count}] {}at VT_{slots:08x}", flags::words(kind.into(), &words)));
+        let mut methods = names.image.cursor_at(Rva(slots))?;
+        for slot in 1..=count {
+            let token = Token(if kind & 0x2 != 0 { methods.u64()? as u32 } else { methods.u32()? });
+            lines.comment(format_args!("slot {slot}: {}", names.method(token).unwrap_or_else(|error| error.to_string())));
+        }
+    }
+    Ok(())
+}
+
+/// II.6.2.3.2
+fn file(names: &Names<'_, '_>, rid: Rid<File>, row: &File, lines: &mut Lines) {
+    let nometadata = if row.flags & 0x1 != 0 { "nometadata " } else { "" };
+    lines.line(format_args!(".file {nometadata}{}", quote::dotted(&text(names, row.name))));
+    bytes(names, "  .hash", row.hash_value, lines);
+    let token = Token::new(Table::File, rid.get());
+    if names.image.cli_header().entry_point_token() == Some(token) {
+        lines.line("  .entrypoint");
+    }
+    values::attributes_as_comments(names, token, ".file", lines);
+}
+
+/// A resource that is in this file is read from one of its name; one elsewhere the assembler cannot take (II.6.2.2).
+fn resource(names: &Names<'_, '_>, rid: Rid<ManifestResource>, row: &ManifestResource, lines: &mut Lines) {
+    let name = text(names, row.name);
+    let visibility = if row.flags & 0x7 == 1 { "public" } else { "private" };
+    let head = format!(".mresource {visibility} {}", quote::dotted(&name));
+    match row.implementation.token().filter(|token| token.rid() != 0) {
+        Some(token) => lines.comment(format_args!("{head} {{ {} }}", implementation(names, token, row.offset))),
+        None if is_file_name(&name) => {
+            lines.line(format_args!("{head} {{ }}"));
+            values::attributes_as_comments(names, Token::new(Table::ManifestResource, rid.get()), &head, lines);
+        }
+        None => lines.comment(format_args!("{head} {{ }}: no file can have this name")),
+    }
+}
+
+fn implementation(names: &Names<'_, '_>, token: Token, offset: u32) -> String {
+    let name = |name| quote::dotted(&text(names, name)).into_owned();
+    if let Some(row) = token.rid_in::<AssemblyRef>().and_then(|rid| names.metadata.row(rid).ok()) {
+        return format!(".assembly extern {}", name(row.name));
+    }
+    match token.rid_in::<File>().and_then(|rid| names.metadata.row(rid).ok()) {
+        Some(row) => format!(".file {} at {offset:#x}", name(row.name)),
+        None => format!("/* {token} */"),
+    }
+}
+
+/// Whether a resource's name can be a file's in one folder.
+fn is_file_name(name: &str) -> bool {
+    let mut components = Path::new(name).components();
+    let is_one = matches!((components.next(), components.next()), (Some(Component::Normal(one)), None) if one == name);
+    is_one && !name.contains(['/', '\\', ':', '\0']) && !name.chars().any(char::is_control)
+}
+
+/// The embedded resources by the names of their files, and why one cannot be read.
+pub(crate) fn resources<'a>(names: &Names<'a, '_>) -> Vec<(String, Result<&'a [u8]>)> {
+    let rows = names.metadata.tables.rows::<ManifestResource>();
+    rows.filter(|(_, row)| row.implementation.token().is_none_or(|token| token.rid() == 0))
+        .map(|(_, row)| (text(names, row.name), resource_bytes(names, row.offset)))
+        .filter(|(name, _)| is_file_name(name))
+        .collect()
+}
+
+/// II.22.24: a length of four bytes, then as many bytes.
+fn resource_bytes<'a>(names: &Names<'a, '_>, offset: u32) -> Result<&'a [u8]> {
+    let start = names.image.cli_header().resources.rva.0.checked_add(offset);
+    let start = start.ok_or_else(|| Error::new(ErrorKind::Malformed("a resource beyond the image")))?;
+    let mut cursor: Cursor<'a> = names.image.cursor_at(Rva(start))?;
+    let length = cursor.u32()?;
+    cursor.bytes(length as usize)
+}
+
+/// II.6.7
+fn exported(names: &Names<'_, '_>, rid: Rid<ExportedType>, row: &ExportedType, lines: &mut Lines) {
+    let name = full_name(names.metadata, row.namespace, row.name);
+    lines.line(format_args!(".class extern {}{name}", flags::words(row.flags, flags::EXPORTED)));
+    lines.open();
+    let token = row.implementation.token().unwrap_or_default();
+    match token.rid_in::<ExportedType>() {
+        Some(outer) => match names.metadata.row(outer) {
+            Ok(outer) => lines.line(format_args!(".class extern {}", full_name(names.metadata, outer.namespace, outer.name))),
+            Err(error) => lines.comment(error),
+        },
+        None if token.table() == Some(Table::AssemblyRef) => lines.line(implementation(names, token, 0)),
+        None => match token.rid_in::<File>().and_then(|rid| names.metadata.row(rid).ok()) {
+            Some(file) => lines.line(format_args!(".file {}", quote::dotted(&text(names, file.name)))),
+            None => lines.comment(format_args!("it is in {token}")),
+        },
+    }
+    if row.type_def_id != 0 {
+        lines.comment(format_args!(".class {:#010x}", row.type_def_id));
+    }
+    values::attributes_as_comments(names, Token::new(Table::ExportedType, rid.get()), ".class extern", lines);
+    lines.close();
+}

@@ -1,0 +1,312 @@
+//! Members of types: fields, methods, properties, events (II.15 to II.18).
+
+use std::collections::BTreeMap;
+
+use ecma335::{
+    Error, ErrorKind, Result, Rid, Rva, Table, Token,
+    element::ElementType,
+    schema::{self, Event, Field, MethodDef, MethodImpl, MethodSemantics, Param, Property, TypeDef},
+    signature::{MethodSig, Signature, TypeSig},
+};
+
+use super::{
+    bodies, flags,
+    lines::Lines,
+    marshal::marshal,
+    names::Names,
+    quote,
+    rows::run,
+    security,
+    types::{self, Types},
+    values,
+};
+
+/// Prints a field (II.16).
+pub(crate) fn field(types: &mut Types<'_, '_, '_>, rid: Rid<Field>, lines: &mut Lines) {
+    let names = types.names;
+    let token = Token::new(Table::Field, rid.get());
+    match field_line(types, rid) {
+        Ok(line) => {
+            let tokens = if types.show.tokens { format!("  // {token}") } else { String::new() };
+            lines.line(format_args!("{line}{tokens}"));
+            values::attributes(names, token, lines);
+        }
+        Err(error) => lines.comment(format_args!("field {token}: {error}")),
+    }
+}
+
+fn field_line(types: &mut Types<'_, '_, '_>, rid: Rid<Field>) -> Result<String> {
+    let names = types.names;
+    let token = Token::new(Table::Field, rid.get());
+    let row = names.metadata.row(rid)?;
+    let name = names.metadata.name(row.name)?;
+    let signature = match Signature::parse(names.metadata.blobs.blob(row.signature)?)? {
+        Signature::Field(signature) => signature,
+        _ => return Err(Error::new(ErrorKind::Malformed("not a field's signature"))),
+    };
+    let offset = names.belongings.offsets.first(names.metadata, rid.get());
+    let offset = offset.map(|row: schema::FieldLayout| format!("[{}] ", row.offset)).unwrap_or_default();
+    let mut tail = constant(names, token)?;
+    if let Some(data) = names.belongings.data.first::<schema::FieldRva>(names.metadata, rid.get()) {
+        if let Some(size) = size_of(names, &signature) {
+            let known = types.data.entry(data.rva).or_default();
+            *known = size.max(*known);
+            tail = format!(" at {}", data_label(data.rva));
+        } else {
+            tail = format!(" /* at RVA {:#x}: the size of its type is not known */", data.rva);
+        }
+    }
+    let words = flags::words(row.flags.into(), flags::FIELD);
+    Ok(format!(".field {offset}{words}{}{} {}{tail}", marshal(names, token), names.type_text(&signature), quote::name(&name)))
+}
+
+/// ` = int32(5)`, or nothing.
+fn constant(names: &Names<'_, '_>, owner: Token) -> Result<String> {
+    match names.belongings.constants.first::<schema::Constant>(names.metadata, owner.0) {
+        Some(row) => Ok(format!(" = {}", values::constant(names.metadata, &row)?)),
+        None => Ok(String::new()),
+    }
+}
+
+/// The label of data at an address.
+pub(crate) fn data_label(rva: u32) -> String {
+    format!("D_{rva:08x}")
+}
+
+/// How many bytes a field's data has; none where only another assembly could say it (II.16.3).
+fn size_of(names: &Names<'_, '_>, signature: &TypeSig) -> Option<u32> {
+    match signature {
+        TypeSig::Element(element) => match element {
+            ElementType::Boolean | ElementType::I1 | ElementType::U1 => Some(1),
+            ElementType::Char | ElementType::I2 | ElementType::U2 => Some(2),
+            ElementType::I4 | ElementType::U4 | ElementType::R4 => Some(4),
+            ElementType::I8 | ElementType::U8 | ElementType::R8 => Some(8),
+            _ => None,
+        },
+        TypeSig::Named { is_value: true, token } => {
+            let rid: Rid<TypeDef> = token.token()?.rid_in()?;
+            let layout: schema::ClassLayout = names.belongings.layouts.first(names.metadata, rid.get())?;
+            (layout.class_size > 0).then_some(layout.class_size)
+        }
+        TypeSig::Modified { inner, .. } => size_of(names, inner),
+        TypeSig::Ptr(_) | TypeSig::FnPtr(_) => Some(if names.image.is_pe32_plus() { 8 } else { 4 }),
+        _ => None,
+    }
+}
+
+/// Prints the data that fields printed so far point to (II.16.3.1).
+pub(crate) fn data(types: &mut Types<'_, '_, '_>, lines: &mut Lines) {
+    for (rva, size) in std::mem::take(&mut types.data) {
+        if !types.printed.insert(rva) {
+            continue;
+        }
+        let bytes = types.names.image.cursor_at(Rva(rva)).and_then(|mut cursor| cursor.bytes(size as usize));
+        match bytes {
+            Ok(bytes) => lines.line(format_args!(".data {} = {}", data_label(rva), quote::bytearray(bytes))),
+            Err(error) => {
+                lines.comment(error);
+                lines.line(format_args!(".data {} = int8[{size}]", data_label(rva)));
+            }
+        }
+    }
+}
+
+/// Prints a method with its body (II.15).
+pub(crate) fn method(types: &mut Types<'_, '_, '_>, owner: Rid<TypeDef>, rid: Rid<MethodDef>, lines: &mut Lines) {
+    let names = types.names;
+    let token = Token::new(Table::MethodDef, rid.get());
+    let (row, name, signature) = match names.metadata.row(rid).and_then(|row| Ok((row, names.method_signature(token)?))) {
+        Ok((row, (name, signature))) => (row, name, signature),
+        Err(error) => return lines.comment(format_args!("method {token}: {error}")),
+    };
+    let params = params(names, rid);
+    let tokens = if types.show.tokens { format!("  // {token}") } else { String::new() };
+    lines.line(format_args!("{}{tokens}", method_line(names, token, &row, &name, &signature, &params)));
+    lines.open();
+    values::attributes(names, token, lines);
+    types::generic_attributes(names, token, lines);
+    security::permissions(names, token, lines);
+    for (number, (param, _)) in &params {
+        let token = Token::new(Table::Param, param.get());
+        let has_attributes = names.belongings.attributes.of::<schema::CustomAttribute>(token.0).next().is_some();
+        match constant(names, token) {
+            Ok(constant) if constant.is_empty() && !has_attributes => {}
+            Ok(_) if *number as usize > signature.params.len() => lines.comment(format_args!(".param [{number}]: there is none")),
+            Ok(constant) => {
+                lines.line(format_args!(".param [{number}]{constant}"));
+                values::attributes(names, token, lines);
+            }
+            Err(error) => lines.comment(format_args!(".param [{number}]: {error}")),
+        }
+    }
+    overrides(names, owner, token, lines);
+    if names.image.cli_header().entry_point_token() == Some(token) {
+        lines.line(".entrypoint");
+    }
+    if types.show.offsets && row.rva != 0 {
+        lines.comment(format_args!("RVA {}", Rva(row.rva)));
+    }
+    let is_il = row.impl_flags & 0x3 == 0 && row.impl_flags & 0x4 == 0;
+    match names.body(&row) {
+        Some(_) if !is_il => lines.comment(format_args!("native code at RVA {}", Rva(row.rva))),
+        Some(Ok(body)) => {
+            if types.show.offsets {
+                lines.comment(format_args!("code size {} ({:#x})", body.il.len(), body.il.len()));
+            }
+            bodies::print(names, &body, types.show, lines);
+        }
+        Some(Err(error)) => lines.comment(format_args!("its body cannot be read: {error}")),
+        None => {}
+    }
+    lines.close();
+    lines.blank();
+}
+
+/// The rows of a method's parameters by their number; 0 is what it returns (II.22.33).
+fn params(names: &Names<'_, '_>, rid: Rid<MethodDef>) -> BTreeMap<u16, (Rid<Param>, Param)> {
+    let rows = run(names.metadata, rid, |row: &MethodDef| row.param_list.get());
+    rows.into_iter().filter_map(|rid| names.metadata.row(rid).ok().map(|row: Param| (row.sequence, (rid, row)))).collect()
+}
+
+/// `.method public hidebysig instance int32 Add(int32 value) cil managed`
+fn method_line(
+    names: &Names<'_, '_>,
+    token: Token,
+    row: &MethodDef,
+    name: &str,
+    signature: &MethodSig,
+    params: &BTreeMap<u16, (Rid<Param>, Param)>,
+) -> String {
+    let import: Option<schema::ImplMap> = names.belongings.imports.first(names.metadata, token.0);
+    let import = import.map(|import| pinvoke(names, &import, name)).unwrap_or_default();
+    // The signature's own words, less its parameters, which get their names here.
+    let conventions = {
+        let bare = MethodSig {
+            return_type: TypeSig::Element(ElementType::Void),
+            params: Vec::new(),
+            sentinel: None,
+            ..signature.clone()
+        };
+        bare.display(names).to_string().trim_end_matches("void ()").to_owned()
+    };
+    let result = params.get(&0);
+    let result_words = result.map(|(_, row)| attributes_of(row)).unwrap_or_default();
+    let result_marshal = result.map(|(rid, _)| marshal(names, Token::new(Table::Param, rid.get()))).unwrap_or_default();
+    let listed: Vec<String> = signature
+        .params
+        .iter()
+        .enumerate()
+        .map(|(index, each)| {
+            let text = names.type_text(each);
+            let Some((rid, row)) = params.get(&(index as u16 + 1)) else { return text };
+            let name = names.metadata.name(row.name).unwrap_or_default();
+            let name = if name.is_empty() { String::new() } else { format!(" {}", quote::name(&name)) };
+            let marshal = marshal(names, Token::new(Table::Param, rid.get()));
+            let marshal = if marshal.is_empty() { marshal } else { format!(" {}", marshal.trim_end()) };
+            format!("{}{text}{marshal}{name}", attributes_of(row))
+        })
+        .collect();
+    format!(
+        ".method {}{import}{conventions}{result_words}{} {result_marshal}{}{} ({}) {}",
+        flags::words(row.flags.into(), flags::METHOD),
+        names.type_text(&signature.return_type),
+        quote::method(name),
+        types::generics(names, token),
+        listed.join(", "),
+        flags::words(row.impl_flags.into(), flags::METHOD_IMPL).trim_end()
+    )
+}
+
+fn attributes_of(row: &Param) -> String {
+    flags::words(row.flags.into(), flags::PARAM)
+}
+
+/// `pinvokeimpl("c" as "puts" winapi) ` (II.15.5.2)
+fn pinvoke(names: &Names<'_, '_>, import: &schema::ImplMap, method: &str) -> String {
+    let module = names.metadata.row(import.import_scope).and_then(|row| names.metadata.name(row.name)).unwrap_or_default();
+    let name = names.metadata.name(import.import_name).unwrap_or_default();
+    let alias = if name == method { String::new() } else { format!(" as {}", quote::text(&name)) };
+    let words = flags::words(import.flags.into(), flags::PINVOKE);
+    format!("pinvokeimpl({}{alias} {}) ", quote::text(&module), words.trim_end())
+}
+
+/// The methods that a method stands in for by the word of its type (II.10.3.2).
+fn overrides(names: &Names<'_, '_>, owner: Rid<TypeDef>, method: Token, lines: &mut Lines) {
+    let rows = names.belongings.overrides.of::<MethodImpl>(owner.get());
+    for row in rows.filter_map(|rid| names.metadata.row(rid).ok()).filter(|row| row.body.token() == Some(method)) {
+        match names.open_method(row.declaration.token().unwrap_or_default()) {
+            Ok(declaration) => lines.line(format_args!(".override method {declaration}")),
+            Err(error) => lines.comment(format_args!(".override: {error}")),
+        }
+    }
+}
+
+/// Prints a type's properties (II.17).
+pub(crate) fn properties(types: &Types<'_, '_, '_>, owner: Rid<TypeDef>, lines: &mut Lines) {
+    let names = types.names;
+    for map in names.belongings.properties.of::<schema::PropertyMap>(owner.get()) {
+        for rid in run(names.metadata, map, |row: &schema::PropertyMap| row.property_list.get()) {
+            let token = Token::new(Table::Property, rid.get());
+            match property_line(names, rid) {
+                Ok(line) => feature(types, token, &line, lines),
+                Err(error) => lines.comment(format_args!("property {token}: {error}")),
+            }
+        }
+    }
+}
+
+fn property_line(names: &Names<'_, '_>, rid: Rid<Property>) -> Result<String> {
+    let row = names.metadata.row(rid)?;
+    let name = names.metadata.name(row.name)?;
+    let words = flags::words(row.flags.into(), flags::FEATURE);
+    let constant = constant(names, Token::new(Table::Property, rid.get()))?;
+    let Signature::Property(signature) = Signature::parse(names.metadata.blobs.blob(row.signature)?)? else {
+        return Err(Error::new(ErrorKind::Malformed("not a property's signature")));
+    };
+    let instance = if signature.has_this { "instance " } else { "" };
+    let params: Vec<String> = signature.params.iter().map(|param| names.type_text(param)).collect();
+    let text = names.type_text(&signature.property_type);
+    Ok(format!(".property {words}{instance}{text} {}({}){constant}", quote::dotted(&name), params.join(", ")))
+}
+
+/// Prints a type's events (II.18).
+pub(crate) fn events(types: &Types<'_, '_, '_>, owner: Rid<TypeDef>, lines: &mut Lines) {
+    let names = types.names;
+    for map in names.belongings.events.of::<schema::EventMap>(owner.get()) {
+        for rid in run(names.metadata, map, |row: &schema::EventMap| row.event_list.get()) {
+            let token = Token::new(Table::Event, rid.get());
+            match event_line(names, rid) {
+                Ok(line) => feature(types, token, &line, lines),
+                Err(error) => lines.comment(format_args!("event {token}: {error}")),
+            }
+        }
+    }
+}
+
+fn event_line(names: &Names<'_, '_>, rid: Rid<Event>) -> Result<String> {
+    let row = names.metadata.row(rid)?;
+    let name = names.metadata.name(row.name)?;
+    let words = flags::words(row.flags.into(), flags::FEATURE);
+    let kind = match row.event_type.token().filter(|token| token.rid() != 0) {
+        Some(token) => names.type_operand(token)? + " ",
+        None => String::new(),
+    };
+    Ok(format!(".event {words}{kind}{}", quote::dotted(&name)))
+}
+
+/// A property or event: its line, its attributes, its methods.
+fn feature(types: &Types<'_, '_, '_>, token: Token, line: &str, lines: &mut Lines) {
+    let names = types.names;
+    let tokens = if types.show.tokens { format!("  // {token}") } else { String::new() };
+    lines.line(format_args!("{line}{tokens}"));
+    lines.open();
+    values::attributes(names, token, lines);
+    for row in names.belongings.accessors.of::<MethodSemantics>(token.0).filter_map(|rid| names.metadata.row(rid).ok()) {
+        let words = flags::words(row.semantics.into(), flags::SEMANTICS);
+        match names.method(Token::new(Table::MethodDef, row.method.get())) {
+            Ok(method) => lines.line(format_args!("{words}{method}")),
+            Err(error) => lines.comment(format_args!("{words}{error}")),
+        }
+    }
+    lines.close();
+}

@@ -1,0 +1,283 @@
+//! Names of types and members as the assembler wants them where they are referred to (II.7, II.14.2, II.15.3, II.16.1).
+
+use std::cell::Cell;
+
+use ecma335::{
+    Error, ErrorKind, Image, Metadata, MethodBody, Result, Rid, Rva, Table, Token,
+    metadata::join,
+    schema::{self, Field, MemberRef, MethodDef, MethodSpec, TypeDef, TypeRef},
+    signature::{MethodSig, Signature, TypeNames, TypeSig},
+};
+
+use super::{
+    quote,
+    rows::{self, Belongings},
+};
+
+/// Real nesting is a few levels deep; a longer chain is a cycle.
+pub(crate) const MAX_NESTING: usize = 64;
+
+/// A module's names, each found once.
+pub(crate) struct Names<'a, 'm> {
+    /// The image.
+    pub(crate) image: &'m Image<'a>,
+    /// Its metadata.
+    pub(crate) metadata: &'m Metadata<'a>,
+    /// What belongs to what.
+    pub(crate) belongings: Belongings,
+    types: Vec<String>,
+    type_refs: Vec<String>,
+    method_owners: Vec<Rid<TypeDef>>,
+    field_owners: Vec<Rid<TypeDef>>,
+    /// How many TypeSpecs are being written out within each other: a modifier can make that a cycle.
+    specs: Cell<usize>,
+}
+
+impl<'a, 'm> Names<'a, 'm> {
+    /// Reads the names of all types, and who owns what.
+    pub(crate) fn new(image: &'m Image<'a>, metadata: &'m Metadata<'a>) -> Self {
+        let enclosing = metadata.enclosing_types();
+        let types = 1..=metadata.tables.count(Table::TypeDef);
+        let type_refs = 1..=metadata.tables.count(Table::TypeRef);
+        let mut method_owners = vec![Rid::NONE; metadata.tables.count(Table::MethodDef) as usize];
+        let mut field_owners = vec![Rid::NONE; metadata.tables.count(Table::Field) as usize];
+        for owner in types.clone().map(Rid::<TypeDef>::new) {
+            for method in methods_of(metadata, owner) {
+                set(&mut method_owners, method.get(), owner);
+            }
+            for field in fields_of(metadata, owner) {
+                set(&mut field_owners, field.get(), owner);
+            }
+        }
+        Self {
+            image,
+            metadata,
+            belongings: Belongings::new(metadata),
+            types: types.map(|rid| type_def_name(metadata, &enclosing, rid)).collect(),
+            type_refs: type_refs.map(|rid| type_ref_name(metadata, rid)).collect(),
+            method_owners,
+            field_owners,
+            specs: Cell::new(0),
+        }
+    }
+
+    /// The type a method belongs to.
+    pub(crate) fn method_owner(&self, method: Rid<MethodDef>) -> Rid<TypeDef> {
+        get(&self.method_owners, method.get()).copied().unwrap_or_default()
+    }
+
+    /// A type as an operand or a parent has it: the name alone, or a TypeSpec written out.
+    pub(crate) fn type_operand(&self, token: Token) -> Result<String> {
+        match token.table() {
+            Some(Table::TypeDef) => found(&self.types, token),
+            Some(Table::TypeRef) => found(&self.type_refs, token),
+            Some(Table::TypeSpec) => {
+                let row: schema::TypeSpec = self.metadata.row(Rid::new(token.rid()))?;
+                if self.specs.get() > MAX_NESTING {
+                    return Err(Error::new(ErrorKind::Malformed("a type that is made of itself")));
+                }
+                self.specs.set(self.specs.get() + 1);
+                let text = TypeSig::parse(self.metadata.blobs.blob(row.signature)?).map(|spec| self.type_text(&spec));
+                self.specs.set(self.specs.get() - 1);
+                text
+            }
+            _ => Err(no_such(token, "type")),
+        }
+    }
+
+    /// A type in a signature.
+    pub(crate) fn type_text(&self, signature: &TypeSig) -> String {
+        signature.display(self).to_string()
+    }
+
+    /// A field: `int32 Shop.Order::count`.
+    pub(crate) fn field(&self, token: Token) -> Result<String> {
+        let (parent, name, signature) = match token.table() {
+            Some(Table::Field) => {
+                let row: Field = self.metadata.row(Rid::new(token.rid()))?;
+                (owner(&self.field_owners, token)?, row.name, row.signature)
+            }
+            Some(Table::MemberRef) => {
+                let row: MemberRef = self.metadata.row(Rid::new(token.rid()))?;
+                (row.class.token().ok_or_else(|| no_such(token, "parent"))?, row.name, row.signature)
+            }
+            _ => return Err(no_such(token, "field")),
+        };
+        let name = self.metadata.name(name)?;
+        match Signature::parse(self.metadata.blobs.blob(signature)?)? {
+            Signature::Field(field) => Ok(format!("{} {}{}", self.type_text(&field), self.parent(parent)?, quote::name(&name))),
+            _ => Err(Error::new(ErrorKind::Malformed("not a field's signature"))),
+        }
+    }
+
+    /// A method: `instance void Shop.Order::Add<int32>(int32)`.
+    pub(crate) fn method(&self, token: Token) -> Result<String> {
+        if let Some(rid) = token.rid_in::<MethodSpec>() {
+            let row = self.metadata.row(rid)?;
+            let method = row.method.token().ok_or_else(|| no_such(token, "method"))?;
+            return match Signature::parse(self.metadata.blobs.blob(row.instantiation)?)? {
+                Signature::MethodSpec(types) => {
+                    let types: Vec<String> = types.iter().map(|each| self.type_text(each)).collect();
+                    self.plain_method(method, &format!("<{}>", types.join(", ")))
+                }
+                _ => Err(Error::new(ErrorKind::Malformed("not an instantiation's signature"))),
+            };
+        }
+        self.plain_method(token, "")
+    }
+
+    /// A method that is generic and not instantiated: `void Shop.Order::Add<[1]>(!!0)`.
+    pub(crate) fn open_method(&self, token: Token) -> Result<String> {
+        match self.method_signature(token)?.1.generic_params {
+            0 => self.plain_method(token, ""),
+            count => self.plain_method(token, &format!("<[{count}]>")),
+        }
+    }
+
+    fn plain_method(&self, token: Token, generics: &str) -> Result<String> {
+        let (name, signature) = self.method_signature(token)?;
+        let parent = match token.rid_in::<MemberRef>() {
+            Some(rid) => self.metadata.row(rid)?.class.token().ok_or_else(|| no_such(token, "parent"))?,
+            None => owner(&self.method_owners, token)?,
+        };
+        let shown = signature.display(self).to_string();
+        let params = signature.display_params(self);
+        let head = shown.strip_suffix(params.as_str()).unwrap_or(&shown);
+        Ok(format!("{head}{}{}{generics}{params}", self.parent(parent)?, quote::method(&name)))
+    }
+
+    /// A method's own name and its signature.
+    pub(crate) fn method_signature(&self, token: Token) -> Result<(String, MethodSig)> {
+        let (name, signature) = match token.table() {
+            Some(Table::MethodDef) => {
+                let row: MethodDef = self.metadata.row(Rid::new(token.rid()))?;
+                (row.name, row.signature)
+            }
+            Some(Table::MemberRef) => {
+                let row: MemberRef = self.metadata.row(Rid::new(token.rid()))?;
+                (row.name, row.signature)
+            }
+            _ => return Err(no_such(token, "method")),
+        };
+        match Signature::parse(self.metadata.blobs.blob(signature)?)? {
+            Signature::Method(method) => Ok((self.metadata.name(name)?, method)),
+            _ => Err(Error::new(ErrorKind::Malformed("not a method's signature"))),
+        }
+    }
+
+    /// Whether a member reference is one to a field.
+    pub(crate) fn is_field(&self, token: Token) -> bool {
+        let Some(rid) = token.rid_in::<MemberRef>() else { return token.table() == Some(Table::Field) };
+        let blob = self.metadata.row(rid).and_then(|row| self.metadata.blobs.blob(row.signature));
+        blob.is_ok_and(|blob| blob.peek().is_some_and(|first| first & 0xF == ecma335::element::convention::FIELD))
+    }
+
+    /// What stands before a member's name: `Shop.Order::`, or nothing for a global one (II.15.3).
+    fn parent(&self, parent: Token) -> Result<String> {
+        match parent.table() {
+            Some(Table::TypeDef) if self.is_module_type(Rid::new(parent.rid())) => Ok(String::new()),
+            Some(Table::MethodDef) => self.parent(owner(&self.method_owners, parent)?),
+            Some(Table::ModuleRef) => {
+                let row: schema::ModuleRef = self.metadata.row(Rid::new(parent.rid()))?;
+                Ok(format!("[.module {}]::", quote::dotted(&self.metadata.name(row.name)?)))
+            }
+            _ => Ok(format!("{}::", self.type_operand(parent)?)),
+        }
+    }
+
+    /// Whether a type is the one that owns what is global (II.10.8).
+    pub(crate) fn is_module_type(&self, rid: Rid<TypeDef>) -> bool {
+        rid.get() == 1
+    }
+
+    /// A method's body; none if it has none.
+    pub(crate) fn body(&self, method: &MethodDef) -> Option<Result<MethodBody<'a>>> {
+        (method.rva != 0).then(|| MethodBody::parse(self.image.cursor_at(Rva(method.rva))?))
+    }
+}
+
+impl TypeNames for Names<'_, '_> {
+    fn type_name(&self, token: Token) -> String {
+        self.type_operand(token).unwrap_or_else(|_| format!("'bad type {token}'"))
+    }
+}
+
+/// The methods of a type.
+pub(crate) fn methods_of(metadata: &Metadata<'_>, rid: Rid<TypeDef>) -> Vec<Rid<MethodDef>> {
+    rows::run(metadata, rid, |row: &TypeDef| row.method_list.get())
+}
+
+/// The fields of a type.
+pub(crate) fn fields_of(metadata: &Metadata<'_>, rid: Rid<TypeDef>) -> Vec<Rid<Field>> {
+    rows::run(metadata, rid, |row: &TypeDef| row.field_list.get())
+}
+
+fn type_def_name(metadata: &Metadata<'_>, enclosing: &[Rid<TypeDef>], rid: u32) -> String {
+    let mut parts = Vec::new();
+    let mut next = Rid::<TypeDef>::new(rid);
+    while !next.is_none() && parts.len() < MAX_NESTING {
+        let Ok(row) = metadata.row(next) else { break };
+        parts.push(full_name(metadata, row.namespace, row.name));
+        next = get(enclosing, next.get()).copied().unwrap_or_default();
+    }
+    slashed(parts)
+}
+
+fn type_ref_name(metadata: &Metadata<'_>, rid: u32) -> String {
+    let mut parts = Vec::new();
+    let mut next = Some(Rid::<TypeRef>::new(rid));
+    let mut scope = String::new();
+    while let Some(rid) = next.filter(|_| parts.len() < MAX_NESTING) {
+        let Ok(row) = metadata.row(rid) else { break };
+        parts.push(full_name(metadata, row.namespace, row.name));
+        let token = row.resolution_scope.token().unwrap_or_default();
+        next = token.rid_in();
+        scope = scope_name(metadata, token);
+    }
+    scope + &slashed(parts)
+}
+
+fn scope_name(metadata: &Metadata<'_>, scope: Token) -> String {
+    let assembly = scope.rid_in::<schema::AssemblyRef>().and_then(|rid| metadata.row(rid).ok()).map(|row| ("", row.name));
+    let module = scope.rid_in::<schema::ModuleRef>().and_then(|rid| metadata.row(rid).ok()).map(|row| (".module ", row.name));
+    match assembly.or(module) {
+        Some((kind, name)) => format!("[{kind}{}]", quote::dotted(&metadata.name(name).unwrap_or_default())),
+        None => String::new(),
+    }
+}
+
+/// A type's own name with its namespace, quoted as needed.
+pub(crate) fn full_name(metadata: &Metadata<'_>, namespace: schema::Str, name: schema::Str) -> String {
+    let text = |index| metadata.name(index).unwrap_or_default();
+    quote::dotted(&join(&text(namespace), &text(name))).into_owned()
+}
+
+fn slashed(mut parts: Vec<String>) -> String {
+    parts.reverse();
+    parts.join("/")
+}
+
+fn owner(owners: &[Rid<TypeDef>], token: Token) -> Result<Token> {
+    match get(owners, token.rid()) {
+        Some(owner) if !owner.is_none() => Ok(Token::new(Table::TypeDef, owner.get())),
+        _ => Err(no_such(token, "owner")),
+    }
+}
+
+fn found(names: &[String], token: Token) -> Result<String> {
+    get(names, token.rid()).cloned().ok_or_else(|| no_such(token, "type"))
+}
+
+fn get<T>(values: &[T], rid: u32) -> Option<&T> {
+    values.get((rid as usize).checked_sub(1)?)
+}
+
+fn set<T>(values: &mut [T], rid: u32, value: T) {
+    if let Some(slot) = (rid as usize).checked_sub(1).and_then(|index| values.get_mut(index)) {
+        *slot = value;
+    }
+}
+
+fn no_such(token: Token, what: &str) -> Error {
+    Error::new(ErrorKind::Malformed("leads nowhere")).in_cell(format_args!("{what} of {token}"))
+}

@@ -1,0 +1,191 @@
+//! Types: `.class` with what it is made of (II.10).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ecma335::{
+    Rid, Table, Token,
+    schema::{self, GenericParam, GenericParamConstraint, InterfaceImpl, MethodImpl, NestedClass, TypeDef},
+};
+
+use super::{
+    Filter, Show, flags,
+    lines::Lines,
+    members,
+    names::{self, MAX_NESTING, Names},
+    security, values,
+};
+
+/// Prints types, and keeps in mind the data their fields point to.
+pub(crate) struct Types<'n, 'a, 'm> {
+    pub(crate) names: &'n Names<'a, 'm>,
+    pub(crate) show: Show,
+    pub(crate) filter: &'n Filter,
+    /// Full names without quotes, for patterns.
+    pub(crate) plain_names: &'n [String],
+    /// The sizes of the data that fields point to, by address, as far as it was not printed yet.
+    pub(crate) data: BTreeMap<u32, u32>,
+    /// The addresses whose data was printed.
+    pub(crate) printed: BTreeSet<u32>,
+}
+
+impl Types<'_, '_, '_> {
+    /// Prints a type with those in it, if it or one of them is wanted.
+    pub(crate) fn print(&mut self, rid: Rid<TypeDef>, depth: usize, lines: &mut Lines) {
+        if !self.wants(rid, depth) {
+            return;
+        }
+        let token = Token::new(Table::TypeDef, rid.get());
+        let row = match self.names.metadata.row(rid) {
+            Ok(row) => row,
+            Err(error) => return lines.comment(error),
+        };
+        if self.names.is_module_type(rid) {
+            return self.members(rid, lines);
+        }
+        let tokens = if self.show.tokens { format!("  // {token}") } else { String::new() };
+        let name = names::full_name(self.names.metadata, row.namespace, row.name);
+        let words = flags::words(row.flags, flags::TYPE);
+        lines.line(format_args!(".class {words}{name}{}{tokens}", self.generics(token)));
+        if let Some(parent) = row.extends.token().filter(|parent| parent.rid() != 0) {
+            lines.line(format_args!("  extends {}", self.parent(parent)));
+        }
+        let interfaces: Vec<String> =
+            self.names.belongings.interfaces.of::<InterfaceImpl>(rid.get()).map(|rid| self.interface(rid)).collect();
+        if !interfaces.is_empty() {
+            lines.line(format_args!("  implements {}", interfaces.join(", ")));
+        }
+        lines.open();
+        if self.filter.wants_type(self.plain_name(rid)) {
+            self.head(rid, lines);
+        }
+        if depth < MAX_NESTING {
+            let nested: Vec<Rid<NestedClass>> = self.names.belongings.nested.of(rid.get()).collect();
+            for row in nested.into_iter().filter_map(|row| self.names.metadata.row(row).ok()) {
+                self.print(row.nested_class, depth + 1, lines);
+            }
+        } else {
+            lines.comment("types are nested in each other without end");
+        }
+        self.members(rid, lines);
+        lines.close();
+        lines.blank();
+    }
+
+    /// Whether the pattern names a type, one of its methods, or either in a type within it.
+    fn wants(&self, rid: Rid<TypeDef>, depth: usize) -> bool {
+        if self.filter.is_empty() {
+            return true;
+        }
+        let name = self.plain_name(rid);
+        self.filter.wants_type(name)
+            || names::methods_of(self.names.metadata, rid)
+                .iter()
+                .any(|method| self.filter.wants_method(name, &self.method_name(*method)))
+            || depth < MAX_NESTING
+                && self
+                    .names
+                    .belongings
+                    .nested
+                    .of::<NestedClass>(rid.get())
+                    .any(|nested| self.names.metadata.row(nested).is_ok_and(|row| self.wants(row.nested_class, depth + 1)))
+    }
+
+    fn plain_name(&self, rid: Rid<TypeDef>) -> &str {
+        (rid.get() as usize).checked_sub(1).and_then(|index| self.plain_names.get(index)).map_or("", String::as_str)
+    }
+
+    fn method_name(&self, rid: Rid<schema::MethodDef>) -> String {
+        self.names.metadata.row(rid).and_then(|row| self.names.metadata.name(row.name)).unwrap_or_default()
+    }
+
+    fn parent(&self, token: Token) -> String {
+        self.names.type_operand(token).unwrap_or_else(|error| format!("/* {error} */"))
+    }
+
+    fn interface(&self, rid: Rid<InterfaceImpl>) -> String {
+        let token = self.names.metadata.row(rid).ok().and_then(|row| row.interface.token());
+        self.parent(token.unwrap_or_default())
+    }
+
+    /// `<+ (I) T, class .ctor U>`; nothing if it is not generic (II.10.1.7).
+    fn generics(&self, owner: Token) -> String {
+        generics(self.names, owner)
+    }
+
+    /// Layout, attributes, permissions, and overrides that no method of its own makes.
+    fn head(&self, rid: Rid<TypeDef>, lines: &mut Lines) {
+        let token = Token::new(Table::TypeDef, rid.get());
+        if let Some(layout) = self.names.belongings.layouts.first::<schema::ClassLayout>(self.names.metadata, rid.get()) {
+            lines.line(format_args!(".pack {}", layout.packing_size));
+            lines.line(format_args!(".size {}", layout.class_size));
+        }
+        values::attributes(self.names, token, lines);
+        generic_attributes(self.names, token, lines);
+        for rid in self.names.belongings.interfaces.of::<InterfaceImpl>(rid.get()) {
+            let of = format!(".interfaceimpl type {}", self.interface(rid));
+            values::attributes_as_comments(self.names, Token::new(Table::InterfaceImpl, rid.get()), &of, lines);
+        }
+        security::permissions(self.names, token, lines);
+        for row in self.names.belongings.overrides.of::<MethodImpl>(rid.get()).filter_map(|rid| self.names.metadata.row(rid).ok())
+        {
+            let body = row.body.token().unwrap_or_default();
+            let is_own = body.rid_in().is_some_and(|method| self.names.method_owner(method) == rid);
+            if !is_own {
+                let text = |token| self.names.open_method(token).unwrap_or_else(|error| error.to_string());
+                let declaration = text(row.declaration.token().unwrap_or_default());
+                lines.comment(format_args!(".override method {declaration} with method {}", text(body)));
+            }
+        }
+    }
+
+    fn members(&mut self, rid: Rid<TypeDef>, lines: &mut Lines) {
+        let is_whole = self.filter.is_empty() || self.filter.wants_type(self.plain_name(rid));
+        let metadata = self.names.metadata;
+        if is_whole {
+            for field in names::fields_of(metadata, rid) {
+                members::field(self, field, lines);
+            }
+        }
+        for method in names::methods_of(metadata, rid) {
+            if is_whole || self.filter.wants_method(self.plain_name(rid), &self.method_name(method)) {
+                members::method(self, rid, method, lines);
+            }
+        }
+        if is_whole {
+            members::properties(self, rid, lines);
+            members::events(self, rid, lines);
+        }
+    }
+}
+
+/// The generic parameters of a type or method, between angle brackets (II.10.1.7).
+pub(crate) fn generics(names: &Names<'_, '_>, owner: Token) -> String {
+    let params = names.belongings.generics.of::<GenericParam>(owner.0);
+    let params: Vec<String> = params.map(|rid| generic(names, rid)).collect();
+    if params.is_empty() { String::new() } else { format!("<{}>", params.join(", ")) }
+}
+
+fn generic(names: &Names<'_, '_>, rid: Rid<GenericParam>) -> String {
+    let Ok(row) = names.metadata.row(rid) else { return format!("/* {rid:?} */") };
+    let constraints = names.belongings.constraints.of::<GenericParamConstraint>(rid.get());
+    let constraints: Vec<String> =
+        constraints.filter_map(|rid| names.type_operand(names.metadata.row(rid).ok()?.constraint.token()?).ok()).collect();
+    let constraints = if constraints.is_empty() { String::new() } else { format!("({}) ", constraints.join(", ")) };
+    let name = names.metadata.name(row.name).unwrap_or_default();
+    format!("{}{constraints}{}", flags::words(row.flags.into(), flags::GENERIC_PARAM), super::quote::name(&name))
+}
+
+/// The attributes of generic parameters, each behind a `.param type` (II.15.4.1.5).
+pub(crate) fn generic_attributes(names: &Names<'_, '_>, owner: Token, lines: &mut Lines) {
+    for (number, rid) in names.belongings.generics.of::<GenericParam>(owner.0).enumerate() {
+        let token = Token::new(Table::GenericParam, rid.get());
+        if names.belongings.attributes.of::<schema::CustomAttribute>(token.0).next().is_some() {
+            lines.line(format_args!(".param type [{}]", number + 1));
+            values::attributes(names, token, lines);
+        }
+        for rid in names.belongings.constraints.of::<GenericParamConstraint>(rid.get()) {
+            let token = Token::new(Table::GenericParamConstraint, rid.get());
+            values::attributes_as_comments(names, token, &format!(".param constraint [{}]", number + 1), lines);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Values: constants and attributes (II.16.2, II.21).
+
+use ecma335::{
+    Metadata, Result, Token,
+    element::ElementType,
+    schema::{self, CustomAttribute},
+};
+
+use super::{lines::Lines, names::Names, quote};
+
+/// A constant: `int32(5)`, `"text"`, `nullref`.
+pub(crate) fn constant(metadata: &Metadata<'_>, row: &schema::Constant) -> Result<String> {
+    let mut cursor = metadata.blobs.blob(row.value)?;
+    let Some(element) = ElementType::from_byte(row.kind) else { return Ok("nullref".into()) };
+    Ok(match element {
+        ElementType::Boolean => format!("bool({})", cursor.u8()? != 0),
+        ElementType::Char => format!("char({:#06x})", cursor.u16()?),
+        ElementType::I1 => format!("int8({})", cursor.i8()?),
+        ElementType::U1 => format!("uint8({})", cursor.u8()?),
+        ElementType::I2 => format!("int16({})", cursor.i16()?),
+        ElementType::U2 => format!("uint16({})", cursor.u16()?),
+        ElementType::I4 => format!("int32({})", cursor.i32()?),
+        ElementType::U4 => format!("uint32({})", cursor.u32()?),
+        ElementType::I8 => format!("int64({})", cursor.i64()?),
+        ElementType::U8 => format!("uint64({:#x})", cursor.u64()?),
+        // An integer stands for the bits.
+        ElementType::R4 => {
+            let value = cursor.f32()?;
+            format!("float32({})", quote::float32(value).unwrap_or_else(|| format!("{:#010x}", value.to_bits())))
+        }
+        ElementType::R8 => {
+            let value = cursor.f64()?;
+            format!("float64({})", quote::float64(value).unwrap_or_else(|| format!("{:#018x}", value.to_bits())))
+        }
+        ElementType::String => {
+            let pairs = cursor.rest().chunks_exact(2);
+            quote::string(
+                &pairs.map(|pair| pair.iter().rev().fold(0, |unit, byte| unit << 8 | u16::from(*byte))).collect::<Vec<_>>(),
+            )
+        }
+        _ => "nullref".into(),
+    })
+}
+
+/// Prints the attributes of something, each as its constructor and its bytes.
+pub(crate) fn attributes(names: &Names<'_, '_>, owner: Token, lines: &mut Lines) {
+    for rid in names.belongings.attributes.of::<CustomAttribute>(owner.0) {
+        match names.metadata.row(rid).and_then(|row| attribute(names, &row)) {
+            Ok(text) => lines.line(text),
+            Err(error) => lines.comment(format_args!("CustomAttribute {rid:?}: {error}")),
+        }
+    }
+}
+
+/// The attributes of what the assembler has no place for them at, as comments.
+pub(crate) fn attributes_as_comments(names: &Names<'_, '_>, owner: Token, of: &str, lines: &mut Lines) {
+    for rid in names.belongings.attributes.of::<CustomAttribute>(owner.0) {
+        let text = names.metadata.row(rid).and_then(|row| attribute(names, &row));
+        lines.comment(format_args!("{of}: {}", text.unwrap_or_else(|error| error.to_string())));
+    }
+}
+
+fn attribute(names: &Names<'_, '_>, row: &CustomAttribute) -> Result<String> {
+    let constructor = names.method(row.constructor.token().unwrap_or_default())?;
+    let blob = names.metadata.blob(row.value)?;
+    let value = if blob.is_empty() { String::new() } else { format!(" = ({})", quote::hex(blob)) };
+    Ok(format!(".custom {constructor}{value}"))
+}
