@@ -3,11 +3,14 @@
 mod blocks;
 mod bodies;
 mod flags;
+mod kinds;
 mod lines;
 mod manifest;
 mod marshal;
 mod members;
 mod names;
+mod order;
+mod preamble;
 mod quote;
 mod rows;
 mod screen;
@@ -183,7 +186,7 @@ fn print(mut types: Types<'_, '_, '_>, mut put: impl FnMut(&str) -> io::Result<(
     let metadata = types.names.metadata;
     let mut found = types.filter.is_empty();
     if found {
-        manifest::print(types.names, types.show, &mut lines);
+        manifest::print(&types, &mut lines);
     }
     put(&lines.take())?;
     for (index, outer) in metadata.enclosing_types().iter().enumerate() {

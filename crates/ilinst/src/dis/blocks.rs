@@ -3,6 +3,7 @@
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
+    mem::discriminant,
 };
 
 use ecma335::{Clause, ClauseKind};
@@ -14,22 +15,26 @@ pub(crate) enum Mark {
     Open(String),
     /// A block's other brace.
     Close,
+    /// A clause, by its number, that has to be written by its labels.
+    Clause(usize),
 }
 
-/// A block: where it starts and ends, its words, the clause it comes from, and which `.try` it belongs to.
+/// A block: where it starts and ends, what is written there, the clause it comes from, and which `.try` it belongs to.
 struct Block {
     start: u32,
     end: u32,
-    words: String,
+    mark: Option<Mark>,
     clause: usize,
     group: usize,
     is_try: bool,
 }
 
-/// A `.try` with its handlers: where the next handler has to start, and the number of its first clause.
+/// A `.try` with its handlers: where the next handler has to start, its first clause, and whether all handlers so far are
+/// of one kind. Mono's ilasm takes all handlers of a `.try` for what the last one is, so the others go by label.
 struct Group {
     next: u32,
     first: usize,
+    is_uniform: bool,
 }
 
 /// The marks of a body's clauses in the order they are to be written in; none if they are not blocks within each other
@@ -46,12 +51,14 @@ pub(crate) fn nest(
     }
     // Outer blocks open first.
     blocks.sort_by_key(|block| (block.start, Reverse(block.end)));
-    let mut marks = Vec::new();
+    let code_end = starts.last().copied().unwrap_or(0);
+    let (mut marks, mut at_end) = (Vec::new(), Vec::new());
+    let close = |block: &Block| matches!(block.mark, Some(Mark::Open(_))).then_some((block.end, Mark::Close));
     let mut open: Vec<(usize, &Block)> = Vec::new();
     let mut places: BTreeMap<usize, Option<usize>> = BTreeMap::new();
     for (number, block) in blocks.iter().enumerate() {
         while let Some((_, inner)) = open.pop_if(|(_, inner)| inner.end <= block.start) {
-            marks.push((inner.end, Mark::Close));
+            marks.extend(close(inner));
         }
         if let Some((_, parent)) = open.last() {
             // The assembler lists inner clauses first, and the runtime goes by that order.
@@ -66,9 +73,16 @@ pub(crate) fn nest(
             return None;
         }
         open.push((number, block));
-        marks.push((block.start, Mark::Open(block.words.clone())));
+        match &block.mark {
+            // Its label at the end is one only if something follows.
+            Some(Mark::Clause(clause)) if clauses.get(*clause).is_some_and(|clause| ends(clause) == Some(code_end)) => {
+                at_end.push((code_end, Mark::Clause(*clause)));
+            }
+            mark => marks.extend(mark.clone().map(|mark| (block.start, mark))),
+        }
     }
-    marks.extend(open.into_iter().rev().map(|(_, block)| (block.end, Mark::Close)));
+    marks.extend(open.into_iter().rev().filter_map(|(_, block)| close(block)));
+    marks.extend(at_end);
     Some(marks)
 }
 
@@ -79,29 +93,41 @@ fn blocks(clauses: &[Clause], type_name: impl Fn(&ClauseKind) -> String) -> Opti
     let mut by_range: BTreeMap<(u32, u32), usize> = BTreeMap::new();
     for (clause, row) in clauses.iter().enumerate() {
         let end = row.try_offset.checked_add(row.try_length)?;
-        let handler_end = row.handler_offset.checked_add(row.handler_length)?;
+        let handler_end = ends(row)?;
         let group = *by_range.entry((row.try_offset, end)).or_insert_with(|| {
-            groups.push(Group { next: end, first: clause });
+            groups.push(Group { next: end, first: clause, is_uniform: true });
             let group = groups.len() - 1;
-            blocks.push(Block { start: row.try_offset, end, words: ".try".into(), clause, group, is_try: true });
+            let mark = Some(Mark::Open(".try".into()));
+            blocks.push(Block { start: row.try_offset, end, mark, clause, group, is_try: true });
             group
         });
-        let mut block = |start, end, words| blocks.push(Block { start, end, words, clause, group, is_try: false });
-        let start = match row.kind {
-            ClauseKind::Filter(filter) => {
-                block(filter, row.handler_offset, "filter".into());
-                filter
-            }
-            _ => row.handler_offset,
+        let state = groups.get_mut(group)?;
+        let first_kind = clauses.get(state.first).map(|first| discriminant(&first.kind));
+        state.is_uniform &= first_kind == Some(discriminant(&row.kind));
+        let mut marks = if state.is_uniform {
+            vec![Mark::Open(words(&row.kind, &type_name)), Mark::Open("filter".into())]
+        } else {
+            vec![Mark::Clause(clause)]
         };
-        block(row.handler_offset, handler_end, words(&row.kind, &type_name));
-        let group = groups.get_mut(group)?;
-        if start != group.next {
+        let mut start = row.handler_offset;
+        if let ClauseKind::Filter(filter) = row.kind {
+            start = filter;
+            blocks.push(Block { start, end: row.handler_offset, mark: marks.pop(), clause, group, is_try: false });
+        } else if state.is_uniform {
+            marks.pop();
+        }
+        blocks.push(Block { start: row.handler_offset, end: handler_end, mark: marks.pop(), clause, group, is_try: false });
+        if start != state.next {
             return None;
         }
-        group.next = handler_end;
+        state.next = handler_end;
     }
     Some((blocks, groups))
+}
+
+/// Where a handler ends.
+fn ends(clause: &Clause) -> Option<u32> {
+    clause.handler_offset.checked_add(clause.handler_length)
 }
 
 /// What a handler starts with: `catch T`, `finally`, `fault`, and nothing for one behind its filter.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fmt::Write as _};
 
 use ecma335::{
-    ClauseKind, MethodBody, OpCode, Result, Table, Token, body::Instruction, opcode::Operand, schema::StandAloneSig,
+    Clause, ClauseKind, MethodBody, OpCode, Result, Table, Token, body::Instruction, opcode::Operand, schema::StandAloneSig,
     signature::Signature,
 };
 
@@ -30,12 +30,8 @@ pub(crate) fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, show: Show, li
     let end = instructions.last().map_or(0, Instruction::end);
     let mut starts: BTreeSet<u32> = instructions.iter().map(|instruction| instruction.offset).collect();
     starts.insert(end);
-    let type_name = |kind: &ClauseKind| match kind {
-        ClauseKind::Catch(token) => names.type_operand(*token).unwrap_or_else(|error| format!("/* {} */", one_line(error))),
-        _ => String::new(),
-    };
-    let marks = blocks::nest(&body.clauses, &starts, type_name);
-    let mut printer = Printer { names, show, starts: &starts, lines };
+    let marks = blocks::nest(&body.clauses, &starts, |kind| caught(names, kind));
+    let mut printer = Printer { names, show, clauses: &body.clauses, starts: &starts, lines };
     let mut next = marks.as_deref().unwrap_or_default();
     for instruction in &instructions {
         next = printer.marks(next, instruction.offset);
@@ -45,12 +41,13 @@ pub(crate) fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, show: Show, li
         printer.lines.comment(error);
         printer.bytes(end, body.il.get(end as usize..).unwrap_or_default());
     }
-    printer.marks(next, u32::MAX);
-    if marks.is_none() || instructions.iter().any(|each| targets(each).any(|target| target == end)) {
+    let is_clause = next.iter().any(|(_, mark)| matches!(mark, Mark::Clause(_)));
+    if marks.is_none() || is_clause || instructions.iter().any(|each| targets(each).any(|target| target == end)) {
         printer.lines.line(format_args!("{}:", label(end)));
     }
+    printer.marks(next, u32::MAX);
     if marks.is_none() {
-        printer.clauses(body, type_name);
+        body.clauses.iter().for_each(|clause| printer.clause(clause));
     }
 }
 
@@ -94,6 +91,7 @@ fn locals(names: &Names<'_, '_>, token: Token) -> Result<Vec<String>> {
 struct Printer<'n, 'a, 'm, 'l> {
     names: &'n Names<'a, 'm>,
     show: Show,
+    clauses: &'n [Clause],
     /// The offsets of instructions, and the end.
     starts: &'n BTreeSet<u32>,
     lines: &'l mut Lines,
@@ -114,6 +112,7 @@ impl Printer<'_, '_, '_, '_> {
                     self.lines.open();
                 }
                 Mark::Close => self.lines.close(),
+                Mark::Clause(number) => self.clauses.get(*number).into_iter().for_each(|clause| self.clause(clause)),
             }
             marks = rest;
         }
@@ -218,28 +217,34 @@ impl Printer<'_, '_, '_, '_> {
         }
     }
 
-    /// Clauses that are no blocks within each other, by labels (II.19.1).
-    fn clauses(&mut self, body: &MethodBody<'_>, type_name: impl Fn(&ClauseKind) -> String) {
-        for clause in &body.clauses {
-            let end = clause.try_offset.saturating_add(clause.try_length);
-            let handler_end = clause.handler_offset.saturating_add(clause.handler_length);
-            let mut handler = blocks::words(&clause.kind, &type_name);
-            let mut labels = vec![clause.try_offset, end, clause.handler_offset, handler_end];
-            if let ClauseKind::Filter(filter) = clause.kind {
-                handler = format!("filter {}", label(filter));
-                labels.push(filter);
-            }
-            let line = format!(
-                ".try {} to {} {handler} handler {} to {}",
-                label(clause.try_offset),
-                label(end),
-                label(clause.handler_offset),
-                label(handler_end)
-            );
-            match labels.iter().find(|each| !self.starts.contains(each)) {
-                Some(missing) => self.lines.comment(format_args!("{line}: {} is no instruction", label(*missing))),
-                None => self.lines.line(line),
-            }
+    /// A clause that is no block, by labels (II.19.1).
+    fn clause(&mut self, clause: &Clause) {
+        let end = clause.try_offset.saturating_add(clause.try_length);
+        let handler_end = clause.handler_offset.saturating_add(clause.handler_length);
+        let mut handler = blocks::words(&clause.kind, |kind| caught(self.names, kind));
+        let mut labels = vec![clause.try_offset, end, clause.handler_offset, handler_end];
+        if let ClauseKind::Filter(filter) = clause.kind {
+            handler = format!("filter {}", label(filter));
+            labels.push(filter);
         }
+        let line = format!(
+            ".try {} to {} {handler} handler {} to {}",
+            label(clause.try_offset),
+            label(end),
+            label(clause.handler_offset),
+            label(handler_end)
+        );
+        match labels.iter().find(|each| !self.starts.contains(each)) {
+            Some(missing) => self.lines.comment(format_args!("{line}: {} is no instruction", label(*missing))),
+            None => self.lines.line(line),
+        }
+    }
+}
+
+/// The type that a clause catches, if it is one that catches.
+fn caught(names: &Names<'_, '_>, kind: &ClauseKind) -> String {
+    match kind {
+        ClauseKind::Catch(token) => names.type_ref(*token).unwrap_or_else(|error| format!("/* {} */", one_line(error))),
+        _ => String::new(),
     }
 }

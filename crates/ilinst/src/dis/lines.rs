@@ -37,6 +37,12 @@ impl Lines {
         self.line("}");
     }
 
+    /// An empty block.
+    pub(crate) fn braces(&mut self) {
+        self.open();
+        self.close();
+    }
+
     /// All lines so far, which are then gone; the indentation stays.
     pub(crate) fn take(&mut self) -> String {
         std::mem::take(&mut self.text)

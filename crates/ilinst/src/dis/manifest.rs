@@ -12,7 +12,9 @@ use super::{
     Show, flags,
     lines::Lines,
     names::{Names, full_name},
-    quote, security, values,
+    preamble, quote, security,
+    types::Types,
+    values,
 };
 
 /// An assembly reference's flag that its key is whole and no token (II.23.1.2).
@@ -21,13 +23,15 @@ const PUBLIC_KEY: u32 = 0x1;
 const RETARGETABLE: u32 = 0x100;
 
 /// Prints all that belongs to no type.
-pub(crate) fn print(names: &Names<'_, '_>, show: Show, lines: &mut Lines) {
+pub(crate) fn print(types: &Types<'_, '_, '_>, lines: &mut Lines) {
+    let (names, show) = (types.names, types.show);
     let metadata = names.metadata;
     for (rid, row) in metadata.tables.rows::<AssemblyRef>() {
         let earlier = (1..rid.get()).filter_map(|rid| metadata.row(Rid::<AssemblyRef>::new(rid)).ok());
         let is_second = earlier.map(|row| text(names, row.name)).any(|name| name == text(names, row.name));
         assembly_ref(names, rid, &row, is_second, show, lines);
     }
+    preamble::print(types, lines);
     if let Some(row) = metadata.assembly() {
         assembly(names, &row, lines);
     }

@@ -288,7 +288,7 @@ fn event_line(names: &Names<'_, '_>, rid: Rid<Event>) -> Result<String> {
     let name = names.metadata.name(row.name)?;
     let words = flags::words(row.flags.into(), flags::FEATURE);
     let kind = match row.event_type.token().filter(|token| token.rid() != 0) {
-        Some(token) => names.type_operand(token)? + " ",
+        Some(token) => names.type_ref(token)? + " ",
         None => String::new(),
     };
     Ok(format!(".event {words}{kind}{}", quote::dotted(&name)))

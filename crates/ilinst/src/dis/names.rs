@@ -1,6 +1,6 @@
 //! Names of types and members as the assembler wants them where they are referred to (II.7, II.14.2, II.15.3, II.16.1).
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use ecma335::{
     Error, ErrorKind, Image, Metadata, MethodBody, Result, Rid, Rva, Table, Token,
@@ -10,6 +10,7 @@ use ecma335::{
 };
 
 use super::{
+    kinds::Kinds,
     quote,
     rows::{self, Belongings},
 };
@@ -25,12 +26,17 @@ pub(crate) struct Names<'a, 'm> {
     pub(crate) metadata: &'m Metadata<'a>,
     /// What belongs to what.
     pub(crate) belongings: Belongings,
+    /// What signatures say of types.
+    pub(crate) kinds: Kinds,
     types: Vec<String>,
     type_refs: Vec<String>,
+    enclosing: Vec<Rid<TypeDef>>,
     method_owners: Vec<Rid<TypeDef>>,
     field_owners: Vec<Rid<TypeDef>>,
     /// How many TypeSpecs are being written out within each other: a modifier can make that a cycle.
     specs: Cell<usize>,
+    /// What stands before the names of this module's own types: nothing, but for [`Names::with_scope`].
+    scope: RefCell<Option<String>>,
 }
 
 impl<'a, 'm> Names<'a, 'm> {
@@ -53,11 +59,14 @@ impl<'a, 'm> Names<'a, 'm> {
             image,
             metadata,
             belongings: Belongings::new(metadata),
+            kinds: Kinds::new(metadata),
             types: types.map(|rid| type_def_name(metadata, &enclosing, rid)).collect(),
             type_refs: type_refs.map(|rid| type_ref_name(metadata, rid)).collect(),
+            enclosing,
             method_owners,
             field_owners,
             specs: Cell::new(0),
+            scope: RefCell::default(),
         }
     }
 
@@ -66,10 +75,37 @@ impl<'a, 'm> Names<'a, 'm> {
         get(&self.method_owners, method.get()).copied().unwrap_or_default()
     }
 
-    /// A type as an operand or a parent has it: the name alone, or a TypeSpec written out.
+    /// Does something while the module's own types are named as if they came from elsewhere.
+    pub(crate) fn with_scope(&self, scope: Option<String>, work: impl FnOnce()) {
+        self.scope.replace(scope);
+        work();
+        self.scope.take();
+    }
+
+    /// The types around a type, the outermost first.
+    pub(crate) fn around(&self, rid: Rid<TypeDef>) -> Vec<Rid<TypeDef>> {
+        let outer = |rid: Rid<TypeDef>| get(&self.enclosing, rid.get()).copied().filter(|outer| !outer.is_none());
+        let mut around: Vec<_> = std::iter::successors(outer(rid), |rid| outer(*rid)).take(MAX_NESTING).collect();
+        around.reverse();
+        around
+    }
+
+    /// A type as an operand has it. One of another assembly says that it is a value type, where that is known: Mono's
+    /// ilasm goes by the first mention.
     pub(crate) fn type_operand(&self, token: Token) -> Result<String> {
+        let name = self.type_ref(token)?;
+        let is_value = token.table() == Some(Table::TypeRef) && self.kinds.values.contains(&token);
+        // `[.module M]` cannot stand behind the word.
+        Ok(if is_value && !name.starts_with("[.") { format!("valuetype {name}") } else { name })
+    }
+
+    /// A type where only a class can be: the name alone, or a TypeSpec written out.
+    pub(crate) fn type_ref(&self, token: Token) -> Result<String> {
         match token.table() {
-            Some(Table::TypeDef) => found(&self.types, token),
+            Some(Table::TypeDef) => {
+                let name = found(&self.types, token)?;
+                Ok(self.scope.borrow().as_ref().map_or(name.clone(), |scope| format!("{scope}{name}")))
+            }
             Some(Table::TypeRef) => found(&self.type_refs, token),
             Some(Table::TypeSpec) => {
                 let row: schema::TypeSpec = self.metadata.row(Rid::new(token.rid()))?;
@@ -77,7 +113,8 @@ impl<'a, 'm> Names<'a, 'm> {
                     return Err(Error::new(ErrorKind::Malformed("a type that is made of itself")));
                 }
                 self.specs.set(self.specs.get() + 1);
-                let text = TypeSig::parse(self.metadata.blobs.blob(row.signature)?).map(|spec| self.type_text(&spec));
+                let spec = self.metadata.blobs.blob(row.signature).and_then(TypeSig::parse);
+                let text = spec.map(|spec| self.type_text(&spec));
                 self.specs.set(self.specs.get() - 1);
                 text
             }
@@ -198,7 +235,7 @@ impl<'a, 'm> Names<'a, 'm> {
 
 impl TypeNames for Names<'_, '_> {
     fn type_name(&self, token: Token) -> String {
-        self.type_operand(token).unwrap_or_else(|_| format!("'bad type {token}'"))
+        self.type_ref(token).unwrap_or_else(|_| format!("'bad type {token}'"))
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn permissions(names: &Names<'_, '_>, owner: Token, lines: &mut Lines
     }
 }
 
-/// A permission set in words; none where the words would not be enough.
+/// A permission set in words; none where the words would not be enough. Mono's ilasm writes strings as what they are not.
 fn permission_set(mut cursor: Cursor<'_>) -> Result<Option<String>> {
     if cursor.u8()? != b'.' {
         return Ok(None);
@@ -62,11 +62,12 @@ fn member(named: &NamedArgument) -> Option<String> {
     let name = quote::quoted(&named.name);
     let (member_type, value) = match (&named.argument_type, &named.argument) {
         (_, Argument::Boolean(value)) => ("bool".to_owned(), format!("bool({value})")),
-        (_, Argument::String(Some(value))) => ("string".to_owned(), format!("string({})", quote::quoted(value))),
         (ArgumentType::Enum(name), Argument::Integer(_, value)) => {
             (format!("enum {}", reflected_name(name)), format!("int32({value})"))
         }
-        (_, Argument::Integer(element, value)) => (element.text().to_owned(), format!("{}({value})", element.text())),
+        (ArgumentType::Element(element), Argument::Integer(_, value)) => {
+            (element.text().to_owned(), format!("{}({value})", element.text()))
+        }
         _ => return None,
     };
     Some(format!("{kind} {member_type} {name} = {value}"))

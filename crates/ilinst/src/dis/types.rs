@@ -34,26 +34,10 @@ impl Types<'_, '_, '_> {
         if !self.wants(rid, depth) {
             return;
         }
-        let token = Token::new(Table::TypeDef, rid.get());
-        let row = match self.names.metadata.row(rid) {
-            Ok(row) => row,
-            Err(error) => return lines.comment(error),
-        };
         if self.names.is_module_type(rid) {
             return self.members(rid, lines);
         }
-        let tokens = if self.show.tokens { format!("  // {token}") } else { String::new() };
-        let name = names::full_name(self.names.metadata, row.namespace, row.name);
-        let words = flags::words(row.flags, flags::TYPE);
-        lines.line(format_args!(".class {words}{name}{}{tokens}", self.generics(token)));
-        if let Some(parent) = row.extends.token().filter(|parent| parent.rid() != 0) {
-            lines.line(format_args!("  extends {}", self.parent(parent)));
-        }
-        let interfaces: Vec<String> =
-            self.names.belongings.interfaces.of::<InterfaceImpl>(rid.get()).map(|rid| self.interface(rid)).collect();
-        if !interfaces.is_empty() {
-            lines.line(format_args!("  implements {}", interfaces.join(", ")));
-        }
+        self.full_head(rid, lines);
         lines.open();
         if self.filter.wants_type(self.plain_name(rid)) {
             self.head(rid, lines);
@@ -69,6 +53,34 @@ impl Types<'_, '_, '_> {
         self.members(rid, lines);
         lines.close();
         lines.blank();
+    }
+
+    /// `.class public Order<T>`
+    pub(crate) fn head_line(&self, rid: Rid<TypeDef>, lines: &mut Lines) {
+        let token = Token::new(Table::TypeDef, rid.get());
+        match self.names.metadata.row(rid) {
+            Ok(row) => {
+                let tokens = if self.show.tokens { format!("  // {token}") } else { String::new() };
+                let name = names::full_name(self.names.metadata, row.namespace, row.name);
+                let words = flags::words(row.flags, flags::TYPE);
+                lines.line(format_args!(".class {words}{name}{}{tokens}", generics(self.names, token)));
+            }
+            Err(error) => lines.comment(error),
+        }
+    }
+
+    /// All that stands before a type's braces (II.10.1).
+    pub(crate) fn full_head(&self, rid: Rid<TypeDef>, lines: &mut Lines) {
+        self.head_line(rid, lines);
+        let parent = self.names.metadata.row(rid).ok().and_then(|row| row.extends.token());
+        if let Some(parent) = parent.filter(|parent| parent.rid() != 0) {
+            lines.line(format_args!("  extends {}", self.parent(parent)));
+        }
+        let interfaces = self.names.belongings.interfaces.of::<InterfaceImpl>(rid.get());
+        let interfaces: Vec<String> = interfaces.map(|rid| self.interface(rid)).collect();
+        if !interfaces.is_empty() {
+            lines.line(format_args!("  implements {}", interfaces.join(", ")));
+        }
     }
 
     /// Whether the pattern names a type, one of its methods, or either in a type within it.
@@ -99,17 +111,12 @@ impl Types<'_, '_, '_> {
     }
 
     fn parent(&self, token: Token) -> String {
-        self.names.type_operand(token).unwrap_or_else(|error| format!("/* {error} */"))
+        self.names.type_ref(token).unwrap_or_else(|error| format!("/* {error} */"))
     }
 
     fn interface(&self, rid: Rid<InterfaceImpl>) -> String {
         let token = self.names.metadata.row(rid).ok().and_then(|row| row.interface.token());
         self.parent(token.unwrap_or_default())
-    }
-
-    /// `<+ (I) T, class .ctor U>`; nothing if it is not generic (II.10.1.7).
-    fn generics(&self, owner: Token) -> String {
-        generics(self.names, owner)
     }
 
     /// Layout, attributes, permissions, and overrides that no method of its own makes.
@@ -169,7 +176,7 @@ fn generic(names: &Names<'_, '_>, rid: Rid<GenericParam>) -> String {
     let Ok(row) = names.metadata.row(rid) else { return format!("/* {rid:?} */") };
     let constraints = names.belongings.constraints.of::<GenericParamConstraint>(rid.get());
     let constraints: Vec<String> =
-        constraints.filter_map(|rid| names.type_operand(names.metadata.row(rid).ok()?.constraint.token()?).ok()).collect();
+        constraints.filter_map(|rid| names.type_ref(names.metadata.row(rid).ok()?.constraint.token()?).ok()).collect();
     let constraints = if constraints.is_empty() { String::new() } else { format!("({}) ", constraints.join(", ")) };
     let name = names.metadata.name(row.name).unwrap_or_default();
     format!("{}{constraints}{}", flags::words(row.flags.into(), flags::GENERIC_PARAM), super::quote::name(&name))

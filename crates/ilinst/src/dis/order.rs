@@ -1,0 +1,208 @@
+//! In which order Mono's ilasm has to read the heads of types, so that it defines them one after the other.
+//!
+//! It defines a type when it first needs it: first its parent, then the type, then its interfaces. Where that leads back
+//! to the type it gives up, and where one type is defined amid the interfaces of another, the rows of InterfaceImpl
+//! are no longer in the order that II.22.23 asks for.
+
+use std::collections::{BTreeSet, HashSet};
+
+use ecma335::{
+    Rid, Table, Token,
+    schema::{GenericParam, GenericParamConstraint, InterfaceImpl, TypeDef, TypeSpec},
+    signature::TypeSig,
+};
+
+use super::{kinds::Kinds, names::Names};
+
+/// Chains of parents are not followed further; real ones are short.
+const MAX_DEPTH: usize = 200;
+/// Each pass finds what the heads of the one before bring up; a few are enough.
+const MAX_PASSES: usize = 8;
+
+/// What must come first.
+#[derive(Default)]
+pub(crate) struct Order {
+    /// The types whose heads must be read before all others, in this order.
+    pub(crate) early: Vec<Rid<TypeDef>>,
+    /// Those among them whose parents and interfaces lead back to them.
+    pub(crate) circular: BTreeSet<u32>,
+}
+
+/// What a type's head mentions of this module's types, by number; each list by the type's number less one.
+struct Heads {
+    parents: Vec<Vec<u32>>,
+    interfaces: Vec<Vec<u32>>,
+    constraints: Vec<Vec<u32>>,
+    outers: Vec<u32>,
+}
+
+impl Order {
+    /// Finds the order; `printed` are the types as they will be printed.
+    pub(crate) fn new(names: &Names<'_, '_>, printed: &[u32]) -> Self {
+        let mut heads = Heads::new(names);
+        let circular = heads.break_circles();
+        let mut early: BTreeSet<u32> = circular.clone();
+        for _ in 0..MAX_PASSES {
+            let order = heads.sorted(&early);
+            early = order.iter().copied().collect();
+            let mut pass = Pass { heads: &heads, defined: HashSet::new(), late: BTreeSet::new() };
+            for rid in order.iter().chain(printed) {
+                pass.define(*rid, 0);
+            }
+            if pass.late.is_subset(&early) {
+                break;
+            }
+            early.append(&mut pass.late);
+        }
+        Self { early: heads.sorted(&early).into_iter().map(Rid::new).collect(), circular }
+    }
+}
+
+/// Defines types as the assembler does.
+struct Pass<'h> {
+    heads: &'h Heads,
+    defined: HashSet<u32>,
+    /// Types that were defined amid another's interfaces.
+    late: BTreeSet<u32>,
+}
+
+impl Pass<'_> {
+    fn define(&mut self, rid: u32, depth: usize) {
+        if rid == 0 || depth > MAX_DEPTH || self.defined.contains(&rid) {
+            return;
+        }
+        for parent in of(&self.heads.parents, rid) {
+            self.define(*parent, depth + 1);
+        }
+        self.define(self.heads.outer(rid), depth + 1);
+        self.defined.insert(rid);
+        for interface in of(&self.heads.interfaces, rid) {
+            if !self.defined.contains(interface) {
+                self.late.insert(*interface);
+                self.define(*interface, depth + 1);
+            }
+        }
+        for constraint in of(&self.heads.constraints, rid) {
+            self.define(*constraint, depth + 1);
+        }
+    }
+}
+
+impl Heads {
+    fn new(names: &Names<'_, '_>) -> Self {
+        let metadata = names.metadata;
+        let outers = metadata.enclosing_types().iter().map(|outer| outer.get()).collect();
+        let mut heads = Self { parents: Vec::new(), interfaces: Vec::new(), constraints: Vec::new(), outers };
+        for (rid, row) in metadata.tables.rows::<TypeDef>() {
+            heads.parents.push(mentions(names, row.extends.token()));
+            let interfaces = names.belongings.interfaces.of::<InterfaceImpl>(rid.get());
+            let interfaces = interfaces.filter_map(|rid| metadata.row(rid).ok());
+            // Its own name among its interfaces does no harm: by then it is defined.
+            let interfaces = interfaces.flat_map(|row| mentions(names, row.interface.token())).filter(|each| *each != rid.get());
+            heads.interfaces.push(interfaces.collect());
+            let params = names.belongings.generics.of::<GenericParam>(Token::new(Table::TypeDef, rid.get()).0);
+            let constraints = params.flat_map(|param| names.belongings.constraints.of::<GenericParamConstraint>(param.get()));
+            let constraints = constraints.filter_map(|rid| metadata.row(rid).ok());
+            heads.constraints.push(constraints.flat_map(|row| mentions(names, row.constraint.token())).collect());
+        }
+        heads
+    }
+
+    fn outer(&self, rid: u32) -> u32 {
+        self.outers.get((rid as usize).wrapping_sub(1)).copied().unwrap_or(0)
+    }
+
+    /// What has to be defined before a type, as far as that is possible.
+    fn before(&self, rid: u32) -> impl Iterator<Item = u32> + '_ {
+        let mentioned = of(&self.parents, rid).iter().chain(of(&self.interfaces, rid)).copied();
+        mentioned.chain(Some(self.outer(rid)).filter(|outer| *outer != 0))
+    }
+
+    /// Forgets what the types mention whose heads lead back to them; gives these types.
+    fn break_circles(&mut self) -> BTreeSet<u32> {
+        let circles = self.circles();
+        let circle = |rid: u32| circles.get((rid as usize).wrapping_sub(1)).copied().unwrap_or(0);
+        let mut circular = BTreeSet::new();
+        for rid in 1..=self.parents.len() as u32 {
+            let mentioned = of(&self.parents, rid).iter().chain(of(&self.interfaces, rid));
+            if mentioned.into_iter().any(|each| circle(*each) == circle(rid)) {
+                circular.insert(rid);
+            }
+        }
+        for rid in &circular {
+            for list in [&mut self.parents, &mut self.interfaces] {
+                list.get_mut(*rid as usize - 1).into_iter().for_each(Vec::clear);
+            }
+        }
+        circular
+    }
+
+    /// A number for each type, equal for those that lead to each other.
+    fn circles(&self) -> Vec<u32> {
+        let count = self.parents.len() as u32;
+        let finished = postorder(1..=count, |rid| self.before(rid).collect());
+        let mut backwards = vec![Vec::new(); count as usize];
+        for rid in 1..=count {
+            for before in self.before(rid) {
+                if let Some(list) = backwards.get_mut(before as usize - 1) {
+                    list.push(rid);
+                }
+            }
+        }
+        let mut circles = vec![0; count as usize];
+        for root in finished.into_iter().rev() {
+            let mut open = vec![root];
+            while let Some(rid) = open.pop() {
+                if let Some(circle @ 0) = circles.get_mut(rid as usize - 1) {
+                    *circle = root;
+                    open.extend_from_slice(of(&backwards, rid));
+                }
+            }
+        }
+        circles
+    }
+
+    /// Types with all that comes before them, each behind what comes before it.
+    fn sorted(&self, types: &BTreeSet<u32>) -> Vec<u32> {
+        postorder(types.iter().copied(), |rid| self.before(rid).collect())
+    }
+}
+
+/// Each number behind those it leads to, as far as there are no circles.
+fn postorder(starts: impl Iterator<Item = u32>, next: impl Fn(u32) -> Vec<u32>) -> Vec<u32> {
+    let (mut seen, mut order) = (HashSet::new(), Vec::new());
+    for start in starts {
+        let mut open = if seen.insert(start) { vec![(start, next(start))] } else { Vec::new() };
+        while let Some((rid, rest)) = open.last_mut() {
+            match rest.pop() {
+                Some(inner) if seen.insert(inner) => open.push((inner, next(inner))),
+                Some(_) => {}
+                None => {
+                    order.push(*rid);
+                    open.pop();
+                }
+            }
+        }
+    }
+    order
+}
+
+/// The types of this module that a parent or interface mentions, itself and in its arguments.
+fn mentions(names: &Names<'_, '_>, token: Option<Token>) -> Vec<u32> {
+    let token = token.unwrap_or_default();
+    let mut kinds = Kinds::default();
+    match token.rid_in::<TypeSpec>() {
+        Some(spec) => {
+            let signature = names.metadata.row(spec).and_then(|row| TypeSig::parse(names.metadata.blobs.blob(row.signature)?));
+            signature.iter().for_each(|signature| kinds.visit(signature));
+        }
+        None => drop(kinds.classes.insert(token)),
+    }
+    let tokens = kinds.values.iter().chain(&kinds.classes);
+    let count = names.metadata.tables.count(Table::TypeDef);
+    tokens.filter_map(|token| token.rid_in::<TypeDef>()).map(Rid::get).filter(|rid| (1..=count).contains(rid)).collect()
+}
+
+fn of(lists: &[Vec<u32>], rid: u32) -> &[u32] {
+    (rid as usize).checked_sub(1).and_then(|index| lists.get(index)).map_or(&[], Vec::as_slice)
+}

@@ -1,0 +1,127 @@
+//! What Mono's ilasm has to read first, since it has habits that the standard does not have.
+//!
+//! It wants types in an order of its own, which [`Order`] finds. Types that lead back to themselves, as in
+//! `class Node extends Base<Node>`, have no place in it: before the `.assembly` they name this assembly as if it were
+//! another. And it takes the first mention of another assembly's type for what it is: `valuetype List/Enumerator` makes
+//! `List` a value type too.
+//!
+//! So heads stand before all others, some of which only mention types. The bodies come later: the assembler opens a
+//! type again, and takes no notice of what its second head says.
+
+use ecma335::{
+    Rid, Table, Token,
+    schema::{self, NestedClass, TypeDef, TypeRef},
+};
+
+use super::{
+    lines::Lines,
+    names::{MAX_NESTING, Names},
+    order::Order,
+    quote,
+    types::Types,
+};
+
+/// Prints the heads that must come first.
+pub(crate) fn print(types: &Types<'_, '_, '_>, lines: &mut Lines) {
+    let names = types.names;
+    let Some(assembly) = names.metadata.assembly() else { return };
+    let name = names.metadata.name(assembly.name).unwrap_or_default();
+    // The library that has System.Object must be named before its types.
+    if name == "mscorlib" {
+        return;
+    }
+    let order = Order::new(names, &printed(names));
+    let mentions = mentions(names);
+    let holder = (!mentions.is_empty()).then(|| holder(names, &order)).flatten();
+    if order.early.is_empty() && holder.is_none() {
+        return;
+    }
+    lines.comment("Mono's ilasm has to know these first.");
+    if !order.circular.is_empty() {
+        lines.line(format_args!(".assembly extern {}", quote::dotted(&name)));
+        lines.open();
+        lines.line(format_args!(".ver {}:{}:{}:{}", assembly.major, assembly.minor, assembly.build, assembly.revision));
+        if let Ok(key @ [_, ..]) = names.metadata.blob(assembly.public_key) {
+            lines.line(format_args!(".publickey = ({})", quote::hex(key)));
+        }
+        lines.close();
+    }
+    if let Some(holder) = holder {
+        types.full_head(holder, lines);
+        lines.braces();
+        types.head_line(holder, lines);
+        lines.line(format_args!("  implements {}", mentions.join(", ")));
+        lines.braces();
+    }
+    for rid in &order.early {
+        let scope = order.circular.contains(&rid.get()).then(|| format!("[{}]", quote::dotted(&name)));
+        names.with_scope(scope, || head(types, *rid, lines));
+    }
+    lines.blank();
+}
+
+/// A type's head within those of the types around it.
+fn head(types: &Types<'_, '_, '_>, rid: Rid<TypeDef>, lines: &mut Lines) {
+    let around = types.names.around(rid);
+    for outer in &around {
+        types.head_line(*outer, lines);
+        lines.open();
+    }
+    types.full_head(rid, lines);
+    lines.braces();
+    around.iter().for_each(|_| lines.close());
+}
+
+/// The types in the order they are printed in: each before those in it.
+fn printed(names: &Names<'_, '_>) -> Vec<u32> {
+    let mut printed = Vec::new();
+    for (index, outer) in names.metadata.enclosing_types().iter().enumerate().filter(|(_, outer)| outer.is_none()) {
+        debug_assert!(outer.is_none());
+        let mut open = vec![(index as u32 + 1, 0)];
+        while let Some((rid, depth)) = open.pop() {
+            printed.push(rid);
+            let inner = names.belongings.nested.of::<NestedClass>(rid).filter(|_| depth < MAX_NESTING);
+            let mut inner: Vec<_> =
+                inner.filter_map(|row| Some((names.metadata.row(row).ok()?.nested_class.get(), depth + 1))).collect();
+            inner.reverse();
+            open.append(&mut inner);
+        }
+    }
+    printed
+}
+
+/// Types around others whose first mention would be taken for what they are not.
+fn mentions(names: &Names<'_, '_>) -> Vec<String> {
+    let mut wanted = std::collections::BTreeSet::new();
+    for (rid, row) in names.metadata.tables.rows::<TypeRef>() {
+        let inner = Token::new(Table::TypeRef, rid.get());
+        if let Some(outer) = row.resolution_scope.token().filter(|outer| outer.table() == Some(Table::TypeRef)) {
+            let is_value = names.kinds.values.contains(&outer);
+            let is_known = is_value || names.kinds.classes.contains(&outer);
+            if is_known && is_value != names.kinds.values.contains(&inner) {
+                wanted.insert(outer);
+            }
+        }
+    }
+    let text = |token: &Token| {
+        let name = names.type_operand(*token).ok()?;
+        // Only an argument can be a value type in this place.
+        Some(if names.kinds.values.contains(token) { format!("class [mscorlib]System.IEquatable`1<{name}>") } else { name })
+    };
+    wanted.iter().filter_map(text).collect()
+}
+
+/// A type whose head can be opened twice: one that stands by itself and is not generic.
+fn holder(names: &Names<'_, '_>, order: &Order) -> Option<Rid<TypeDef>> {
+    let is_plain = |rid: Rid<TypeDef>, row: &TypeDef| {
+        let token = Token::new(Table::TypeDef, rid.get());
+        !names.is_module_type(rid)
+            && !order.early.contains(&rid)
+            && row.flags & 0x7 < 2
+            && row.extends.token().is_some_and(|parent| parent.table() == Some(Table::TypeRef) && parent.rid() != 0)
+            && names.belongings.generics.of::<schema::GenericParam>(token.0).next().is_none()
+            && names.belongings.interfaces.of::<schema::InterfaceImpl>(rid.get()).next().is_none()
+    };
+    let mut rows = names.metadata.tables.rows::<TypeDef>();
+    rows.find(|(rid, row)| is_plain(*rid, row)).map(|(rid, _)| rid)
+}
