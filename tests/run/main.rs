@@ -9,6 +9,7 @@ use std::{
 
 use profile::{Profile, format::End, report::SortBy};
 use tests::{Runtime, instrument, profile_in, said, sample, scratch, skip};
+use tests::{Runtime, instrument, profile_in, said, sample, scratch, without_places};
 
 const MODES: [&str; 2] = ["finally", "return"];
 
@@ -42,19 +43,6 @@ fn run(runtime: &Runtime, name: &str, extension: &str, mode: &str, argument: Opt
     assert_eq!(without_places(&before.1), without_places(&after.1), "{context}: errors");
     assert_eq!(original.status, woven.status, "{context}: exit status");
     Both { original, woven, profile: profile_in(&folder), counts: read_counts(&counts_file) }
-}
-
-/// An error text without the places in its stack trace: Mono gives IL offsets, which weaving moves, and line numbers go
-/// with the link to the PDB.
-fn without_places(text: &str) -> String {
-    let line = |line: &str| match line.trim_start().strip_prefix("at ") {
-        Some(method) => {
-            let end = method.find(" in /").into_iter().chain(method.find(" [0x")).min().unwrap_or(method.len());
-            method[..end].to_owned()
-        }
-        None => line.to_owned(),
-    };
-    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn read_counts(path: &PathBuf) -> BTreeMap<String, u64> {

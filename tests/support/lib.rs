@@ -111,3 +111,16 @@ pub fn said(output: &Output) -> (String, String, Option<i32>) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (text(&output.stdout), text(&output.stderr), output.status.code())
 }
+
+/// An error text without the places in its stack trace: Mono gives IL offsets, which weaving moves, and line numbers go
+/// with the link to the PDB.
+pub fn without_places(text: &str) -> String {
+    let line = |line: &str| match line.trim_start().strip_prefix("at ") {
+        Some(method) => {
+            let end = method.find(" in /").into_iter().chain(method.find(" [0x")).min().unwrap_or(method.len());
+            method[..end].to_owned()
+        }
+        None => line.to_owned(),
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}

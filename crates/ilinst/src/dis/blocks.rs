@@ -139,3 +139,60 @@ pub(crate) fn words(kind: &ClauseKind, type_name: impl Fn(&ClauseKind) -> String
         ClauseKind::Fault => "fault".into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ecma335::Token;
+
+    use super::*;
+
+    /// A clause: its kind by a letter, the protected range, the handler's range.
+    fn clause(kind: char, (try_offset, try_end): (u32, u32), (handler_offset, handler_end): (u32, u32)) -> Clause {
+        let kind = match kind {
+            'c' => ClauseKind::Catch(Token(0x0100_0001)),
+            // The filter takes the two bytes before its handler.
+            'i' => ClauseKind::Filter(handler_offset - 2),
+            'f' => ClauseKind::Finally,
+            _ => ClauseKind::Fault,
+        };
+        let (try_length, handler_length) = (try_end - try_offset, handler_end - handler_offset);
+        Clause { kind, try_offset, try_length, handler_offset, handler_length }
+    }
+
+    /// The marks in short: `0{.try 4}`.
+    fn nested(clauses: &[Clause]) -> Option<String> {
+        let starts: BTreeSet<u32> = (0..=20).collect();
+        let marks = nest(clauses, &starts, |_| "T".into())?;
+        let text = marks.iter().map(|(at, mark)| match mark {
+            Mark::Open(words) => format!("{at}{{{words} "),
+            Mark::Close => format!("{at}}} "),
+            Mark::Clause(number) => format!("{at}#{number} "),
+        });
+        Some(text.collect::<String>().trim_end().to_owned())
+    }
+
+    #[test]
+    fn clauses_become_blocks_where_they_are_some() {
+        let inner = clause('c', (2, 4), (4, 6));
+        for (clauses, expected) in [
+            (vec![clause('f', (0, 4), (4, 8))], Some("0{.try 4} 4{finally 8}")),
+            (vec![clause('c', (0, 4), (4, 6)), clause('c', (0, 4), (6, 8))], Some("0{.try 4} 4{catch T 6} 6{catch T 8}")),
+            (vec![inner, clause('f', (0, 6), (6, 8))], Some("0{.try 2{.try 4} 4{catch T 6} 6} 6{finally 8}")),
+            (vec![inner, clause('x', (2, 6), (6, 8))], Some("2{.try 2{.try 4} 4{catch T 6} 6} 6{fault 8}")),
+            (vec![clause('i', (0, 4), (6, 8))], Some("0{.try 4} 4{filter 6} 6{ 8}")),
+            // Handlers of two kinds: the second goes by label, at the end only behind the last label.
+            (vec![clause('i', (0, 4), (6, 8)), clause('c', (0, 4), (8, 9))], Some("0{.try 4} 4{filter 6} 6{ 8} 8#1")),
+            (vec![clause('c', (0, 4), (4, 8)), clause('i', (0, 4), (10, 20))], Some("0{.try 4} 4{catch T 8} 20#1")),
+            // The outer one listed first, a handler elsewhere, blocks that overlap, one that is empty.
+            (vec![clause('f', (0, 6), (6, 8)), inner], None),
+            (vec![clause('f', (0, 4), (5, 8))], None),
+            (vec![inner, clause('f', (3, 6), (6, 8))], None),
+            (vec![clause('f', (0, 0), (0, 8))], None),
+            (vec![clause('f', (0, 4), (4, 99))], None),
+        ] {
+            assert_eq!(nested(&clauses).as_deref(), expected, "{clauses:?}");
+        }
+        let endless = Clause { try_length: u32::MAX, ..inner };
+        assert_eq!(nested(&[endless]), None);
+    }
+}

@@ -38,7 +38,7 @@ impl Kinds {
                         property.params.iter().for_each(|param| kinds.visit(param));
                     }
                     Ok(Signature::Locals(types) | Signature::MethodSpec(types)) => {
-                        types.iter().for_each(|each| kinds.visit(each))
+                        types.iter().for_each(|each| kinds.visit(each));
                     }
                     Err(_) => {}
                 }

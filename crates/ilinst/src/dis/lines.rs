@@ -31,8 +31,11 @@ impl Lines {
         self.indent += 1;
     }
 
-    /// Closes a block.
+    /// Closes a block, without an empty line before its brace.
     pub(crate) fn close(&mut self) {
+        if self.text.ends_with("\n\n") {
+            self.text.pop();
+        }
         self.indent = self.indent.saturating_sub(1);
         self.line("}");
     }

@@ -142,10 +142,8 @@ fn vtable_fixups(names: &Names<'_, '_>, rva: Rva, size: u32, lines: &mut Lines) 
         lines.line(format_args!(".data VT_{slots:08x} = int8[{}]", u32::from(count) * if kind & 0x2 != 0 { 8 } else { 4 }));
         lines.line(format_args!(".vtfixup [{count}] {}at VT_{slots:08x}", flags::words(kind.into(), &words)));
         let mut methods = names.image.cursor_at(Rva(slots))?;
-        for slot in 1..=count {
-            let token = Token(if kind & 0x2 != 0 { methods.u64()? as u32 } else { methods.u32()? });
-            lines.comment(format_args!("slot {slot}: {}", names.method(token).unwrap_or_else(|error| error.to_string())));
-        }
+        let first = Token(methods.u32()?);
+        lines.comment(format_args!("its first slot: {}", names.method(first).unwrap_or_else(|error| error.to_string())));
     }
     Ok(())
 }

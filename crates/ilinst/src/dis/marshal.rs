@@ -77,7 +77,7 @@ pub(crate) fn marshal(names: &Names<'_, '_>, owner: Token) -> String {
     let row: Option<schema::FieldMarshal> = names.belongings.marshals.first(names.metadata, owner.0);
     let Some(row) = row else { return String::new() };
     let blob = names.metadata.blobs.blob(row.native_type);
-    match blob.and_then(|mut cursor| native(&mut cursor)) {
+    match blob.and_then(|mut cursor| native(&mut cursor, 0)) {
         Ok((text, true)) => format!("marshal({text}) "),
         Ok((text, false)) => format!("/* marshal({}) */ ", text.replace("*/", "* /")),
         Err(error) => format!("/* marshal: {} */ ", one_line(error).replace("*/", "* /")),
@@ -85,7 +85,7 @@ pub(crate) fn marshal(names: &Names<'_, '_>, owner: Token) -> String {
 }
 
 /// A native type and whether Mono's ilasm can take it.
-fn native(cursor: &mut Cursor<'_>) -> Result<(String, bool)> {
+fn native(cursor: &mut Cursor<'_>, depth: u32) -> Result<(String, bool)> {
     let byte = cursor.u8()?;
     if let Some((_, text, is_known)) = NATIVE.iter().find(|(each, ..)| *each == byte) {
         return Ok(((*text).to_owned(), *is_known));
@@ -99,12 +99,13 @@ fn native(cursor: &mut Cursor<'_>) -> Result<(String, bool)> {
             let is_known = cursor.is_empty() && !matches!(word, "null" | "int64" | "unsigned int64");
             (format!("safearray {word}"), is_known)
         }
-        0x2A => {
+        // Arrays of arrays there are none of.
+        0x2A if depth < 2 => {
             // 0x50 means that the element's type is not said.
             let (element, is_known) = match cursor.peek() {
                 None => (String::new(), true),
                 Some(0x50) => (cursor.u8().map(|_| String::new())?, true),
-                Some(_) => native(cursor)?,
+                Some(_) => native(cursor, depth + 1)?,
             };
             let mut next = || if cursor.is_empty() { Ok(None) } else { cursor.compressed_u32().map(Some) };
             let (param, size) = (next()?, next()?);

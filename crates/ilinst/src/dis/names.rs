@@ -1,6 +1,6 @@
 //! Names of types and members as the assembler wants them where they are referred to (II.7, II.14.2, II.15.3, II.16.1).
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use ecma335::{
     Error, ErrorKind, Image, Metadata, MethodBody, Result, Rid, Rva, Table, Token,
@@ -33,8 +33,6 @@ pub(crate) struct Names<'a, 'm> {
     enclosing: Vec<Rid<TypeDef>>,
     method_owners: Vec<Rid<TypeDef>>,
     field_owners: Vec<Rid<TypeDef>>,
-    /// How many TypeSpecs are being written out within each other: a modifier can make that a cycle.
-    specs: Cell<usize>,
     /// What stands before the names of this module's own types: nothing, but for [`Names::with_scope`].
     scope: RefCell<Option<String>>,
 }
@@ -65,7 +63,6 @@ impl<'a, 'm> Names<'a, 'm> {
             enclosing,
             method_owners,
             field_owners,
-            specs: Cell::new(0),
             scope: RefCell::default(),
         }
     }
@@ -90,6 +87,17 @@ impl<'a, 'm> Names<'a, 'm> {
         around
     }
 
+    /// The types in a type, each in the one that its last row says.
+    pub(crate) fn nested(&self, rid: Rid<TypeDef>) -> Vec<Rid<TypeDef>> {
+        let rows = self.belongings.nested.of::<schema::NestedClass>(rid.get()).filter_map(|row| self.metadata.row(row).ok());
+        let is_here = |inner: &Rid<TypeDef>| get(&self.enclosing, inner.get()) == Some(&rid);
+        let mut nested: Vec<Rid<TypeDef>> = rows.map(|row| row.nested_class).filter(is_here).collect();
+        // A row that is there twice stands beside its like, or not: then the first of them is what is printed.
+        let mut seen = std::collections::BTreeSet::new();
+        nested.retain(|inner| seen.insert(*inner));
+        nested
+    }
+
     /// A type as an operand has it. One of another assembly says that it is a value type, where that is known: Mono's
     /// ilasm goes by the first mention.
     pub(crate) fn type_operand(&self, token: Token) -> Result<String> {
@@ -109,16 +117,19 @@ impl<'a, 'm> Names<'a, 'm> {
             Some(Table::TypeRef) => found(&self.type_refs, token),
             Some(Table::TypeSpec) => {
                 let row: schema::TypeSpec = self.metadata.row(Rid::new(token.rid()))?;
-                if self.specs.get() > MAX_NESTING {
-                    return Err(Error::new(ErrorKind::Malformed("a type that is made of itself")));
-                }
-                self.specs.set(self.specs.get() + 1);
                 let spec = self.metadata.blobs.blob(row.signature).and_then(TypeSig::parse);
-                let text = spec.map(|spec| self.type_text(&spec));
-                self.specs.set(self.specs.get() - 1);
-                text
+                spec.map(|spec| self.type_text(&spec))
             }
             _ => Err(no_such(token, "type")),
+        }
+    }
+
+    /// The generic type that a TypeSpec is an instantiation of.
+    fn generic_type(&self, spec: Rid<schema::TypeSpec>) -> Option<Token> {
+        let row = self.metadata.row(spec).ok()?;
+        match TypeSig::parse(self.metadata.blobs.blob(row.signature).ok()?).ok()? {
+            TypeSig::GenericInst { token, .. } | TypeSig::Named { token, .. } => token.token(),
+            _ => None,
         }
     }
 
@@ -235,7 +246,14 @@ impl<'a, 'm> Names<'a, 'm> {
 
 impl TypeNames for Names<'_, '_> {
     fn type_name(&self, token: Token) -> String {
-        self.type_ref(token).unwrap_or_else(|_| format!("'bad type {token}'"))
+        // A modifier that is an instantiated type: Mono's ilasm knows modifiers by name alone, and so no hostile file can
+        // make one of itself.
+        let token = match token.rid_in::<schema::TypeSpec>() {
+            Some(spec) => self.generic_type(spec).unwrap_or(token),
+            None => token,
+        };
+        let name = (token.table() != Some(Table::TypeSpec)).then(|| self.type_ref(token).ok());
+        name.flatten().unwrap_or_else(|| format!("'bad type {token}'"))
     }
 }
 

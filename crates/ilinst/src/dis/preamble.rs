@@ -10,7 +10,7 @@
 
 use ecma335::{
     Rid, Table, Token,
-    schema::{self, NestedClass, TypeDef, TypeRef},
+    schema::{self, TypeDef, TypeRef},
 };
 
 use super::{
@@ -75,16 +75,12 @@ fn head(types: &Types<'_, '_, '_>, rid: Rid<TypeDef>, lines: &mut Lines) {
 /// The types in the order they are printed in: each before those in it.
 fn printed(names: &Names<'_, '_>) -> Vec<u32> {
     let mut printed = Vec::new();
-    for (index, outer) in names.metadata.enclosing_types().iter().enumerate().filter(|(_, outer)| outer.is_none()) {
-        debug_assert!(outer.is_none());
+    for (index, _) in names.metadata.enclosing_types().iter().enumerate().filter(|(_, outer)| outer.is_none()) {
         let mut open = vec![(index as u32 + 1, 0)];
         while let Some((rid, depth)) = open.pop() {
             printed.push(rid);
-            let inner = names.belongings.nested.of::<NestedClass>(rid).filter(|_| depth < MAX_NESTING);
-            let mut inner: Vec<_> =
-                inner.filter_map(|row| Some((names.metadata.row(row).ok()?.nested_class.get(), depth + 1))).collect();
-            inner.reverse();
-            open.append(&mut inner);
+            let inner = if depth < MAX_NESTING { names.nested(Rid::new(rid)) } else { Vec::new() };
+            open.extend(inner.into_iter().rev().map(|inner| (inner.get(), depth + 1)));
         }
     }
     printed

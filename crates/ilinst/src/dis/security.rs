@@ -18,7 +18,7 @@ pub(crate) fn permissions(names: &Names<'_, '_>, owner: Token, lines: &mut Lines
         match (action, blob.map(|blob| (blob.rest(), permission_set(blob)))) {
             // XML in UTF-16, as version 1 had it.
             (Some(action), Ok((xml @ [b'<', 0, ..], _))) => {
-                lines.line(format_args!(".permissionset {action} = ({})", quote::hex(xml)))
+                lines.line(format_args!(".permissionset {action} = ({})", quote::hex(xml)));
             }
             (Some(action), Ok((_, Ok(Some(text))))) => lines.line(format_args!(".permissionset {action} = {text}")),
             (_, Ok((bytes, _))) => {
@@ -62,7 +62,8 @@ fn member(named: &NamedArgument) -> Option<String> {
     let name = quote::quoted(&named.name);
     let (member_type, value) = match (&named.argument_type, &named.argument) {
         (_, Argument::Boolean(value)) => ("bool".to_owned(), format!("bool({value})")),
-        (ArgumentType::Enum(name), Argument::Integer(_, value)) => {
+        // Mono's ilasm can name an enumeration of another assembly alone.
+        (ArgumentType::Enum(name), Argument::Integer(_, value)) if name.contains(',') => {
             (format!("enum {}", reflected_name(name)), format!("int32({value})"))
         }
         (ArgumentType::Element(element), Argument::Integer(_, value)) => {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ecma335::{
     Rid, Table, Token,
-    schema::{self, GenericParam, GenericParamConstraint, InterfaceImpl, MethodImpl, NestedClass, TypeDef},
+    schema::{self, GenericParam, GenericParamConstraint, InterfaceImpl, MethodImpl, TypeDef},
 };
 
 use super::{
@@ -43,9 +43,8 @@ impl Types<'_, '_, '_> {
             self.head(rid, lines);
         }
         if depth < MAX_NESTING {
-            let nested: Vec<Rid<NestedClass>> = self.names.belongings.nested.of(rid.get()).collect();
-            for row in nested.into_iter().filter_map(|row| self.names.metadata.row(row).ok()) {
-                self.print(row.nested_class, depth + 1, lines);
+            for inner in self.names.nested(rid) {
+                self.print(inner, depth + 1, lines);
             }
         } else {
             lines.comment("types are nested in each other without end");
@@ -93,13 +92,7 @@ impl Types<'_, '_, '_> {
             || names::methods_of(self.names.metadata, rid)
                 .iter()
                 .any(|method| self.filter.wants_method(name, &self.method_name(*method)))
-            || depth < MAX_NESTING
-                && self
-                    .names
-                    .belongings
-                    .nested
-                    .of::<NestedClass>(rid.get())
-                    .any(|nested| self.names.metadata.row(nested).is_ok_and(|row| self.wants(row.nested_class, depth + 1)))
+            || depth < MAX_NESTING && self.names.nested(rid).into_iter().any(|inner| self.wants(inner, depth + 1))
     }
 
     fn plain_name(&self, rid: Rid<TypeDef>) -> &str {

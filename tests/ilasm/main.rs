@@ -1,0 +1,196 @@
+//! `ilinst dis` and back: what it prints, Mono's ilasm assembles again, and the program behaves the same.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use ecma335::{Image, Metadata, Table};
+use tests::{Runtime, ilinst, root, said, sample, scratch, skip, tool, without_places};
+
+/// Assemblies of Mono's that its own ilasm does not take again as they were, and why.
+const REFUSED: &[(&str, &str)] = &[(
+    "mscorlib.dll",
+    "ilasm gives its InterfaceImpl rows out of order; heads in another order would have to stand before the assembly's name, \
+     and then mean other types",
+)];
+
+/// Tables that must have as many rows as before: what they say is all in the text.
+const KEPT: &[Table] = &[
+    Table::TypeDef,
+    Table::Field,
+    Table::MethodDef,
+    Table::InterfaceImpl,
+    Table::GenericParam,
+    Table::GenericParamConstraint,
+    Table::NestedClass,
+    Table::Constant,
+    Table::ClassLayout,
+    Table::FieldLayout,
+    Table::FieldRva,
+    Table::ImplMap,
+    Table::MethodSemantics,
+    Table::Property,
+    Table::Event,
+];
+
+/// Disassembles and assembles again into a folder; gives the new file, or what failed.
+fn round_trip(ilasm: &Path, input: &Path, folder: &Path) -> Result<PathBuf, String> {
+    let name = input.file_name().expect("a file has a name");
+    let text = folder.join("text.il");
+    let output = ilinst().arg("dis").arg(input).arg("-o").arg(&text).output().expect("ilinst runs");
+    if !output.status.success() {
+        return Err(format!("dis: {}", said(&output).1));
+    }
+    let assembled = folder.join(name);
+    let kind = if input.extension().is_some_and(|extension| extension == "dll") { "/dll" } else { "/exe" };
+    let mut command = Command::new(ilasm);
+    // Resources are read from the current folder.
+    command.current_dir(folder).arg(kind).arg(format!("/output:{}", assembled.display())).arg(&text);
+    let (out, errors, code) = said(&command.output().expect("ilasm starts"));
+    if code == Some(0) && out.contains("Operation completed successfully") {
+        return Ok(assembled);
+    }
+    let lines: Vec<&str> =
+        out.lines().chain(errors.lines()).filter(|line| line.contains("rror") || line.contains("xception")).collect();
+    Err(format!("ilasm: {}", lines.first().unwrap_or(&"no word of success")))
+}
+
+/// What differs in the number of rows, and what is not sorted as II.22 wants it.
+fn differences(before: &Path, after: &Path) -> Vec<String> {
+    let (before, after) = (fs::read(before).expect("it can be read"), fs::read(after).expect("it can be read"));
+    let read = |bytes: &[u8]| -> Result<Vec<(u32, bool)>, ecma335::Error> {
+        let image = Image::parse(bytes)?;
+        let metadata = Metadata::parse(image.metadata()?)?;
+        Ok(KEPT.iter().map(|table| (metadata.tables.count(*table), is_sorted(&metadata, *table))).collect())
+    };
+    let before = read(&before).expect("it was disassembled");
+    let after = match read(&after) {
+        Ok(after) => after,
+        Err(error) => return vec![error.to_string()],
+    };
+    let mut differences = Vec::new();
+    for ((table, (old, _)), (new, sorted)) in KEPT.iter().zip(&before).zip(&after) {
+        if old != new {
+            differences.push(format!("{table}: {old} rows became {new}"));
+        }
+        if !sorted {
+            differences.push(format!("{table} is not sorted"));
+        }
+    }
+    differences
+}
+
+fn is_sorted(metadata: &Metadata<'_>, table: Table) -> bool {
+    let key = table.sort_keys().first().and_then(|key| table.columns().iter().position(|column| column.name == *key));
+    let Some(key) = key else { return true };
+    (1..=metadata.tables.count(table)).map(|rid| metadata.tables.cells(table, rid).expect("there is such a row")[key]).is_sorted()
+}
+
+#[test]
+fn samples_behave_the_same() {
+    let (Some(runtime), Some(ilasm)) = (Runtime::find("Mono"), tool("ILINST_ILASM")) else {
+        return skip("Mono and its ilasm are needed");
+    };
+    for (name, arguments) in
+        [("hello", &[""][..]), ("orders", &[""]), ("shapes", &["varargs"]), ("endings", &["return", "exit", "throw", "thread"])]
+    {
+        let folder = scratch(&format!("ilasm-{name}"));
+        let program = sample(name).join(format!("{name}.exe"));
+        let assembled = round_trip(&ilasm, &program, &folder).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(differences(&program, &assembled), [""; 0], "{name}");
+        for argument in arguments {
+            let run = |program: &Path| {
+                let arguments = Some(argument).filter(|argument| !argument.is_empty());
+                let (out, errors, code) = said(&runtime.program(program, &folder).args(arguments).output().expect("it starts"));
+                (out, without_places(&errors), code)
+            };
+            println!("{name} {argument}");
+            assert_eq!(run(&program), run(&assembled), "{name} {argument}");
+        }
+    }
+}
+
+#[test]
+fn the_compiler_compiles_the_same() {
+    let (Some(runtime), Some(ilasm), Some(mono)) = (Runtime::find("Mono"), tool("ILINST_ILASM"), tool("ILINST_MONO_LIB")) else {
+        return skip("Mono, its ilasm and its libraries are needed");
+    };
+    let folder = scratch("ilasm-mcs");
+    let program = mono.join("4.5/mcs.exe");
+    let assembled = round_trip(&ilasm, &program, &folder).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(differences(&program, &assembled), [""; 0]);
+    let tracker = fs::read_dir(root().join("tracker-runtime")).expect("it is there").flatten().map(|entry| entry.path());
+    let mut tracker: Vec<PathBuf> = tracker.filter(|path| path.extension().is_some_and(|extension| extension == "cs")).collect();
+    tracker.sort();
+    let wrong = ["orders/Model.cs", "orders/Program.cs"].map(|source| root().join("samples").join(source)).to_vec();
+    // What it compiles, and what is too new for it: that it has to say in the same words.
+    for (sources, lines) in [(tracker, 1000), (wrong, 0)] {
+        let compile = |compiler: &Path| {
+            let output = folder.join("output.dll");
+            let _ = fs::remove_file(&output);
+            let mut command = runtime.program(compiler, &folder);
+            command.args(["-target:library", "-unsafe"]).arg(format!("-out:{}", output.display())).args(&sources);
+            let said = said(&command.output().expect("it starts"));
+            let text = ilinst().arg("dis").arg(&output).output().expect("ilinst runs").stdout;
+            // But for the module's own number, which is random, and for what is named after it.
+            let text = String::from_utf8_lossy(&text).into_owned();
+            let text = text.lines().filter(|line| !line.starts_with("// MVID") && !line.contains("<PrivateImpl"));
+            (said, text.map(str::to_owned).collect::<Vec<_>>())
+        };
+        let (before, after) = (compile(&program), compile(&assembled));
+        assert_eq!(before.0, after.0, "what it says");
+        assert!(before.1.len() >= lines, "{} lines", before.1.len());
+        assert_eq!(before.1, after.1, "what it makes");
+    }
+}
+
+#[test]
+fn every_assembly_of_monos_is_assembled_again() {
+    let (Some(ilasm), Some(mono)) = (tool("ILINST_ILASM"), tool("ILINST_MONO_LIB")) else {
+        return skip("Mono's ilasm and its libraries are needed");
+    };
+    let folder = scratch("ilasm-all");
+    let mut files = Vec::new();
+    for folder in [mono.join("4.5"), mono.join("4.5/Facades")] {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        files.extend(entries.filter(|path| path.extension().is_some_and(|extension| extension == "dll" || extension == "exe")));
+    }
+    // The large ones first, so that they are not what is waited for at the end.
+    files.sort_by_key(|path| std::cmp::Reverse(fs::metadata(path).map_or(0, |metadata| metadata.len())));
+    let next = AtomicUsize::new(0);
+    let failures: Mutex<Vec<(String, String)>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for worker in 0..std::thread::available_parallelism().map_or(1, std::num::NonZero::get) {
+            let scratch = folder.join(worker.to_string());
+            let (next, failures, files, ilasm) = (&next, &failures, &files, &ilasm);
+            scope.spawn(move || {
+                while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let _ = fs::remove_dir_all(&scratch);
+                    fs::create_dir_all(&scratch).expect("a folder can be made");
+                    let result =
+                        round_trip(ilasm, file, &scratch).and_then(|assembled| match &differences(file, &assembled)[..] {
+                            [] => Ok(()),
+                            differences => Err(differences.join("; ")),
+                        });
+                    if let Err(error) = result {
+                        let name = file.file_name().expect("it has a name").to_string_lossy().into_owned();
+                        failures.lock().expect("no other thread panics").push((name, error));
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().expect("no thread panicked");
+    println!("{} files, {} assembled again", files.len(), files.len() - failures.len());
+    for (name, reason) in REFUSED {
+        println!("{name}: {reason}");
+    }
+    let unexpected: Vec<_> = failures.iter().filter(|(name, _)| !REFUSED.iter().any(|(refused, _)| refused == name)).collect();
+    assert!(unexpected.is_empty(), "{unexpected:#?}");
+}
