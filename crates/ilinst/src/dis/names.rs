@@ -92,7 +92,7 @@ impl<'a, 'm> Names<'a, 'm> {
         let rows = self.belongings.nested.of::<schema::NestedClass>(rid.get()).filter_map(|row| self.metadata.row(row).ok());
         let is_here = |inner: &Rid<TypeDef>| get(&self.enclosing, inner.get()) == Some(&rid);
         let mut nested: Vec<Rid<TypeDef>> = rows.map(|row| row.nested_class).filter(is_here).collect();
-        // A row that is there twice stands beside its like, or not: then the first of them is what is printed.
+        // A damaged table may say it twice.
         let mut seen = std::collections::BTreeSet::new();
         nested.retain(|inner| seen.insert(*inner));
         nested
