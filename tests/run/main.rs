@@ -8,8 +8,7 @@ use std::{
 };
 
 use profile::{Profile, format::End, report::SortBy};
-use tests::{Runtime, instrument, profile_in, said, sample, scratch, skip};
-use tests::{Runtime, instrument, profile_in, said, sample, scratch, without_places};
+use tests::{Runtime, instrument, profile_in, said, sample, scratch, skip, without_places};
 
 const MODES: [&str; 2] = ["finally", "return"];
 

@@ -75,8 +75,8 @@ fn weave(bytes: &[u8], tracker: &Tracker, leave: LeaveMode) -> Option<Vec<u8>> {
     if weave::plan::refusal(&image, &metadata, tracker).is_some() {
         return None;
     }
-    let plan = Plan::new(&metadata, &Selection::default()).expect("it can be planned");
-    let how = Weave { tracker, leave, threads: 1, tool: "test", options: "" };
+    let plan = Plan::new(&image, &metadata, &Selection::default()).expect("it can be planned");
+    let how = Weave { leave, ..Weave::new(tracker) };
     Some(weave::weave(&image, &metadata, plan, &how).expect("it can be woven").file.to_vec())
 }
 
