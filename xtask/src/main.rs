@@ -1,6 +1,7 @@
 //! The project's chores. CI runs `cargo xtask test`, as anyone would.
 
 mod bench;
+mod corpus;
 mod samples;
 mod test;
 mod toolchain;
@@ -18,6 +19,7 @@ type Task = (&'static str, fn(&[String]) -> Result<()>, &'static str);
 
 const TASKS: &[Task] = &[
     ("toolchain", toolchain::run, "find or fetch the runtimes and compilers that the tests use"),
+    ("corpus", corpus::run, "fetch the files of rarer kinds that the tests weave; --all for a large one more"),
     ("test", test::run, "everything CI checks: format, lints, docs, tests on every runtime found; name steps to run only those"),
     ("samples", samples::run, "build the samples and say which changed; --check only compares them with what is committed"),
     ("tracker", tracker::run, "build the tracker; --check compares it with what is committed"),

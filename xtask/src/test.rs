@@ -4,7 +4,7 @@ use std::{process::Command, time::Instant};
 
 use anyhow::{Result, bail};
 
-use crate::{root, samples, sh, target, toolchain::Toolchain, tracker};
+use crate::{corpus, root, samples, sh, target, toolchain::Toolchain, tracker};
 
 /// A step: its name, and what it does.
 type Step = (&'static str, fn(&Toolchain) -> Result<()>);
@@ -50,6 +50,7 @@ fn run_tests(toolchain: &Toolchain) -> Result<()> {
     sh(cargo().args(["build", "--quiet", "--profile", PROFILE, "--package", "ilinst"]))?;
     let mut command = cargo();
     toolchain.export(&mut command).env("ILINST_BIN", target().join(PROFILE).join("ilinst"));
+    command.env("ILINST_CORPUS", corpus::prepare());
     sh(command.args(["test", "--profile", PROFILE, "--workspace", "--", "--show-output"]))
 }
 

