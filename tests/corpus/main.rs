@@ -5,12 +5,10 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
     sync::{
         Mutex,
         atomic::{AtomicUsize, Ordering},
     },
-    time::{Duration, Instant},
 };
 
 use ecma335::{
@@ -20,11 +18,8 @@ use ecma335::{
     schema::{self, MethodDef},
     signature::{Signature, TypeSig},
 };
-use tests::{root, scratch, skip, tool};
+use tests::{lists, root, scratch, skip, tool};
 use weave::{LeaveMode, Note, Plan, Tracker, Weave, plan::Selection};
-
-/// How long monodis may take over one file. One of the SDK's keeps it busy for minutes, and ends in a crash.
-const LISTING_LIMIT: Duration = Duration::from_secs(20);
 
 #[test]
 fn every_assembly_is_woven_or_refused_by_name() {
@@ -128,9 +123,9 @@ fn check(file: &Path, tracker: &Tracker, scratch: &Path) -> Result<Vec<(String, 
         outcomes.push((kept.map_or("files laid out anew".into(), |note| format!("files by {mode:?}: {note}")), 1));
         let output = woven.file.to_vec();
         compare(&image, &metadata, &output, &woven.methods).map_err(|error| format!("{mode:?}: {error}"))?;
-        if *listable.get_or_insert_with(|| list(file, file)) {
+        if *listable.get_or_insert_with(|| lists(file, file)) {
             fs::write(scratch, &output).map_err(|error| error.to_string())?;
-            if !list(scratch, file) {
+            if !lists(scratch, file) {
                 return Err(format!("{mode:?}: monodis lists the original and not the woven file"));
             }
             outcomes.push((format!("files listed by monodis after {mode:?}"), 1));
@@ -220,28 +215,6 @@ fn compare_data(image: &Image<'_>, old: &Metadata<'_>, new_image: &Image<'_>, ne
         return Err("the Win32 resources changed".into());
     }
     Ok(())
-}
-
-/// Whether monodis lists a file, with what lies beside another to refer to; not if monodis is not there.
-fn list(file: &Path, beside: &Path) -> bool {
-    let (Some(monodis), Some(references)) = (tool("ILINST_MONODIS"), beside.parent()) else { return false };
-    let Ok(mut child) =
-        Command::new(monodis).arg(file).env("MONO_PATH", references).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
-    else {
-        return false;
-    };
-    let started = Instant::now();
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return status.success(),
-            Ok(None) if started.elapsed() < LISTING_LIMIT => std::thread::sleep(Duration::from_millis(5)),
-            _ => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return false;
-            }
-        }
-    }
 }
 
 #[test]

@@ -3,8 +3,12 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
+    time::{Duration, Instant},
 };
+
+/// How long monodis may take over one file. One of the SDK's keeps it busy for minutes, and ends in a crash.
+const LISTING_LIMIT: Duration = Duration::from_secs(20);
 
 /// The repository's root.
 pub fn root() -> PathBuf {
@@ -123,4 +127,26 @@ pub fn without_places(text: &str) -> String {
         None => line.to_owned(),
     };
     text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether monodis lists a file, with what lies beside another to refer to; not if monodis is not there.
+pub fn lists(file: &Path, beside: &Path) -> bool {
+    let (Some(monodis), Some(references)) = (tool("ILINST_MONODIS"), beside.parent()) else { return false };
+    let Ok(mut child) =
+        Command::new(monodis).arg(file).env("MONO_PATH", references).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+    else {
+        return false;
+    };
+    let started = Instant::now();
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return status.success(),
+            Ok(None) if started.elapsed() < LISTING_LIMIT => std::thread::sleep(Duration::from_millis(5)),
+            _ => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return false;
+            }
+        }
+    }
 }

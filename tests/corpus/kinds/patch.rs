@@ -1,0 +1,139 @@
+//! Changes that no compiler and no assembler makes, on the bytes of a file.
+
+use ecma335::{
+    Image, Metadata, Rid, Rva,
+    schema::{MethodDef, NestedClass},
+};
+
+/// Does to a file what a `patch` line of a recipe says.
+pub(crate) fn patch(what: &str, words: &[&str], bytes: &mut Vec<u8>) -> Result<(), String> {
+    match (what, words) {
+        ("stream", [stream, name]) => rename_stream(bytes, stream, name),
+        ("without", [stream]) => without(bytes, stream),
+        ("share", [method, with]) => {
+            let rva = method_at(bytes, with)?.rva;
+            set_rva(bytes, method, rva)
+        }
+        ("inside", [method, outer, first]) => inside(bytes, method, outer, first),
+        ("rename", [method, like]) => rename(bytes, method, like),
+        ("name", [name, hex]) => rewrite(bytes, name, hex),
+        ("nest-in-itself", []) => nest_in_itself(bytes),
+        ("append", [count]) => {
+            let count: usize = count.parse().map_err(|_| "a number is needed")?;
+            bytes.resize(bytes.len() + count, b'!');
+            Ok(())
+        }
+        _ => Err("no such patch".into()),
+    }
+}
+
+/// A method by its name, with where its row is in the file.
+struct Found {
+    rva: u32,
+    row: usize,
+    wide_strings: bool,
+}
+
+fn method_at(bytes: &[u8], name: &str) -> Result<Found, String> {
+    let text = |error: ecma335::Error| error.to_string();
+    let image = Image::parse(bytes).map_err(text)?;
+    let metadata = Metadata::parse(image.metadata().map_err(text)?).map_err(text)?;
+    let has_name = |row: &MethodDef| metadata.name(row.name).is_ok_and(|found| found == name);
+    let mut rows = metadata.tables.rows::<MethodDef>();
+    let (rid, row): (Rid<MethodDef>, MethodDef) = rows.find(|(_, row)| has_name(row)).ok_or(format!("no method {name}"))?;
+    let wide_strings = metadata.strings.bytes.len() > 0xFFFF;
+    Ok(Found { rva: row.rva, row: metadata.tables.offset(rid).0 as usize, wide_strings })
+}
+
+/// The first cell of a MethodDef row is the body's RVA (II.22.26).
+fn set_rva(bytes: &mut [u8], method: &str, rva: u32) -> Result<(), String> {
+    let row = method_at(bytes, method)?.row;
+    bytes[row..row + 4].copy_from_slice(&rva.to_le_bytes());
+    Ok(())
+}
+
+/// Puts a method's body where, in another's, a byte is found.
+fn inside(bytes: &mut [u8], method: &str, outer: &str, first: &str) -> Result<(), String> {
+    let first = u8::from_str_radix(first, 16).map_err(|_| "a hexadecimal byte is needed")?;
+    let rva = method_at(bytes, outer)?.rva;
+    let image = Image::parse(bytes).map_err(|error| error.to_string())?;
+    let offset = image.offset_of(Rva(rva)).map_err(|error| error.to_string())?.0 as usize;
+    // The header's own bytes are no place for another body.
+    let place = bytes[offset + 1..].iter().position(|byte| *byte == first).ok_or("no such byte")? as u32 + 1;
+    set_rva(bytes, method, rva + place)
+}
+
+/// Behind the RVA and two flags of two bytes there is the name.
+fn rename(bytes: &mut [u8], method: &str, like: &str) -> Result<(), String> {
+    let (method, like) = (method_at(bytes, method)?, method_at(bytes, like)?);
+    let name = like.row + 8..like.row + if like.wide_strings { 12 } else { 10 };
+    bytes.copy_within(name, method.row + 8);
+    Ok(())
+}
+
+/// Other bytes for a name, of the same number.
+fn rewrite(bytes: &mut [u8], name: &str, hex: &str) -> Result<(), String> {
+    let digits = hex.as_bytes().chunks(2).map(|pair| u8::from_str_radix(&String::from_utf8_lossy(pair), 16));
+    let new: Vec<u8> = digits.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    let old = format!("{name}\0").into_bytes();
+    let at = bytes.windows(old.len()).position(|window| window == old).ok_or(format!("no name {name}"))?;
+    bytes[at..at + name.len()].copy_from_slice(&new);
+    Ok(())
+}
+
+/// A NestedClass row (II.22.32) is two rows' numbers; the first becomes the second.
+fn nest_in_itself(bytes: &mut [u8]) -> Result<(), String> {
+    let text = |error: ecma335::Error| error.to_string();
+    let image = Image::parse(bytes).map_err(text)?;
+    let metadata = Metadata::parse(image.metadata().map_err(text)?).map_err(text)?;
+    let row = metadata.tables.offset(Rid::<NestedClass>::new(1)).0 as usize;
+    bytes.copy_within(row..row + 2, row + 2);
+    Ok(())
+}
+
+/// Where the metadata is in the file, and each stream's header as what it says: an offset, a size and a name.
+fn streams(bytes: &[u8]) -> Result<(usize, Vec<(u32, u32, Vec<u8>)>), String> {
+    let text = |error: ecma335::Error| error.to_string();
+    let image = Image::parse(bytes).map_err(text)?;
+    let metadata = Metadata::parse(image.metadata().map_err(text)?).map_err(text)?;
+    let root = metadata.root.offset().0;
+    let streams = metadata.streams.iter();
+    let headers = streams.map(|stream| (stream.offset.0 as u32 - root as u32, stream.bytes.len() as u32, stream.name.to_vec()));
+    Ok((root as usize, headers.collect()))
+}
+
+/// Writes the headers of streams anew (II.24.2.1): they follow the version's text, two bytes of flags and their count.
+fn set_streams(bytes: &mut [u8], root: usize, headers: &[(u32, u32, Vec<u8>)]) {
+    let version = u32::from_le_bytes([bytes[root + 12], bytes[root + 13], bytes[root + 14], bytes[root + 15]]) as usize;
+    let mut place = root + 16 + version + 2;
+    let mut written = (headers.len() as u16).to_le_bytes().to_vec();
+    for (offset, size, name) in headers {
+        written.extend(offset.to_le_bytes());
+        written.extend(size.to_le_bytes());
+        written.extend(name);
+        written.resize(written.len() + 4 - name.len() % 4, 0);
+    }
+    for byte in written {
+        bytes[place] = byte;
+        place += 1;
+    }
+}
+
+fn rename_stream(bytes: &mut [u8], stream: &str, to: &str) -> Result<(), String> {
+    let (root, mut headers) = streams(bytes)?;
+    let header = headers.iter_mut().find(|(_, _, name)| name == stream.as_bytes()).ok_or(format!("there is no {stream}"))?;
+    header.2 = to.into();
+    set_streams(bytes, root, &headers);
+    Ok(())
+}
+
+fn without(bytes: &mut [u8], stream: &str) -> Result<(), String> {
+    let (root, mut headers) = streams(bytes)?;
+    let before = headers.len();
+    headers.retain(|(_, _, name)| name != stream.as_bytes());
+    if headers.len() == before {
+        return Err(format!("there is no {stream}"));
+    }
+    set_streams(bytes, root, &headers);
+    Ok(())
+}
