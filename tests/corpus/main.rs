@@ -1,4 +1,4 @@
-//! Real assemblies: those of the .NET SDK, of Mono's class libraries and of its GAC. Each is woven in both modes or
+//! Real assemblies: those of the .NET SDK, of Mono's class libraries and GAC, and others. Each is woven in both modes or
 //! refused for a stated reason; what comes out is read again, keeps all that the input says, and can be listed.
 
 use std::{
@@ -60,7 +60,7 @@ fn every_assembly_is_woven_or_refused_by_name() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Every .dll and .exe of the SDK and of Mono, each content once.
+/// Every .dll and .exe of the SDK, of Mono and of what `cargo xtask corpus` fetches, each content once.
 fn corpus() -> Vec<PathBuf> {
     let mut files = Vec::new();
     if let Some(sdk) = tool("ILINST_SDK") {
@@ -69,6 +69,9 @@ fn corpus() -> Vec<PathBuf> {
     if let Some(mono) = tool("ILINST_MONO_LIB") {
         collect(&mono.join("4.5"), &mut files);
         collect(&mono.join("gac"), &mut files);
+    }
+    if let Some(others) = tool("ILINST_CORPUS") {
+        collect(&others, &mut files);
     }
     let mut seen = std::collections::BTreeSet::new();
     files.retain(|file| file.canonicalize().is_ok_and(|real| seen.insert(real)));
@@ -123,9 +126,9 @@ fn check(file: &Path, tracker: &Tracker, scratch: &Path) -> Result<Vec<(String, 
         outcomes.push((kept.map_or("files laid out anew".into(), |note| format!("files by {mode:?}: {note}")), 1));
         let output = woven.file.to_vec();
         compare(&image, &metadata, &output, &woven.methods).map_err(|error| format!("{mode:?}: {error}"))?;
-        if *listable.get_or_insert_with(|| lists(file, file)) {
+        if *listable.get_or_insert_with(|| lists(file, file, &scratch.with_extension("il"))) {
             fs::write(scratch, &output).map_err(|error| error.to_string())?;
-            if !lists(scratch, file) {
+            if !lists(scratch, file, &scratch.with_extension("il")) {
                 return Err(format!("{mode:?}: monodis lists the original and not the woven file"));
             }
             outcomes.push((format!("files listed by monodis after {mode:?}"), 1));

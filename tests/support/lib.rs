@@ -129,18 +129,23 @@ pub fn without_places(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether monodis lists a file, with what lies beside another to refer to; not if monodis is not there.
-pub fn lists(file: &Path, beside: &Path) -> bool {
+/// Whether monodis lists a file, with what lies beside another to refer to; not if monodis is not there, or cannot resolve
+/// a type: it then ends in a crash or not by the shape of the bodies. The listing goes to a file.
+pub fn lists(file: &Path, beside: &Path, listing: &Path) -> bool {
     let (Some(monodis), Some(references)) = (tool("ILINST_MONODIS"), beside.parent()) else { return false };
-    let Ok(mut child) =
-        Command::new(monodis).arg(file).env("MONO_PATH", references).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
-    else {
+    let text = fs::File::create(listing).expect("a listing can be made");
+    let mut command = Command::new(monodis);
+    let Ok(mut child) = command.arg(file).env("MONO_PATH", references).stdout(text).stderr(Stdio::null()).spawn() else {
         return false;
     };
     let started = Instant::now();
     loop {
         match child.try_wait() {
-            Ok(Some(status)) => return status.success(),
+            Ok(Some(status)) => {
+                let text = fs::read(listing).expect("it was written");
+                let broken = b"<BROKEN CLASS";
+                return status.success() && !text.windows(broken.len()).any(|window| window == broken);
+            }
             Ok(None) if started.elapsed() < LISTING_LIMIT => std::thread::sleep(Duration::from_millis(5)),
             _ => {
                 let _ = child.kill();

@@ -161,7 +161,8 @@ fn is_sound(input: &Path, output: &Path) -> Result<(), String> {
     let bytes = fs::read(output).map_err(|error| error.to_string())?;
     let read = Image::parse(&bytes).and_then(|image| Metadata::parse(image.metadata()?).map(drop));
     read.map_err(|error| format!("the woven file cannot be read: {error}"))?;
-    if lists(input, input) && !lists(output, input) {
+    let listing = output.with_extension("listing");
+    if lists(input, input, &listing) && !lists(output, input, &listing) {
         return Err("monodis lists the original and not the woven file".into());
     }
     Ok(())

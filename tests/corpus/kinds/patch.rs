@@ -91,8 +91,11 @@ fn nest_in_itself(bytes: &mut [u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Where the metadata is in the file, and each stream's header as what it says: an offset, a size and a name.
-fn streams(bytes: &[u8]) -> Result<(usize, Vec<(u32, u32, Vec<u8>)>), String> {
+/// The header of a stream: an offset, a size and a name.
+type Header = (u32, u32, Vec<u8>);
+
+/// Where the metadata is in the file, and its streams' headers.
+fn streams(bytes: &[u8]) -> Result<(usize, Vec<Header>), String> {
     let text = |error: ecma335::Error| error.to_string();
     let image = Image::parse(bytes).map_err(text)?;
     let metadata = Metadata::parse(image.metadata().map_err(text)?).map_err(text)?;
@@ -103,7 +106,7 @@ fn streams(bytes: &[u8]) -> Result<(usize, Vec<(u32, u32, Vec<u8>)>), String> {
 }
 
 /// Writes the headers of streams anew (II.24.2.1): they follow the version's text, two bytes of flags and their count.
-fn set_streams(bytes: &mut [u8], root: usize, headers: &[(u32, u32, Vec<u8>)]) {
+fn set_streams(bytes: &mut [u8], root: usize, headers: &[Header]) {
     let version = u32::from_le_bytes([bytes[root + 12], bytes[root + 13], bytes[root + 14], bytes[root + 15]]) as usize;
     let mut place = root + 16 + version + 2;
     let mut written = (headers.len() as u16).to_le_bytes().to_vec();
