@@ -271,7 +271,9 @@ pub(crate) fn fetch(download: &Download) -> Result<PathBuf> {
         if on_path(program).is_none() {
             bail!("{program} is needed to fetch {}", download.file);
         }
-        quiet(Command::new(program).args(words).current_dir(&downloads))?;
+        // npm would wait for minutes before it gave up.
+        let patience = ("npm_config_fetch_retry_mintimeout", "1000");
+        quiet(Command::new(program).args(words).current_dir(&downloads).envs([patience]))?;
         if download.file.ends_with(".crate") {
             fs::copy(in_cargo_cache(download.file)?, &path)?;
         }

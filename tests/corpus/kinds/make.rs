@@ -85,7 +85,10 @@ fn take(from: &str, folder: &Path) -> Result<(), Stop> {
     } else {
         let package = path.split('/').next().unwrap_or_default();
         let why = fs::read_to_string(place.join(format!("{package}.missing")));
-        return Err(Stop::Skipped(why.unwrap_or_else(|_| format!("{from} is not there"))));
+        let why = why.ok().and_then(|why| Some(why.lines().next()?.to_owned()));
+        return Err(Stop::Skipped(
+            why.unwrap_or_else(|| format!("{from} is not there; `cargo xtask corpus` fetches what it can")),
+        ));
     }
     Ok(())
 }
