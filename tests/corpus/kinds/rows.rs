@@ -28,6 +28,8 @@ pub(crate) enum Expect {
     Nothing,
     /// It is refused in one line with exit code 3.
     Refused(Refusal),
+    /// The same, for a reason that has no code yet, in words.
+    RefusedFor(&'static str),
     /// It is no assembly, and these words say why, in one line with exit code 3.
     Bad(&'static str),
 }
@@ -40,7 +42,7 @@ pub(crate) enum On {
     Core,
 }
 
-use Expect::{Bad, Nothing, Refused, Woven, WovenBut};
+use Expect::{Bad, Nothing, Refused, RefusedFor, Woven, WovenBut};
 
 const fn kind(name: &'static str, make: &'static [&'static str], files: &'static [(&'static str, Expect)]) -> Kind {
     Kind { name, make, files, run: None, then: &[], wrong: None }
@@ -64,6 +66,8 @@ impl Kind {
 }
 
 const DUMMIES: &str = "the bodies of a reference assembly are dummies, and are woven";
+const NOT_CPP: &str = "it is called C++/CLI, and holds nothing but IL that native code can call";
+const EXPORTS: Expect = RefusedFor("export");
 const MIXED: Expect = Refused(Refusal::MixedMode);
 const SIGN: &[&str] = &["sn -q -R program.exe key.snk"];
 const NO_ROOM: &str = "the woven file has no room for a signature, and signing it destroys it";
@@ -73,8 +77,8 @@ const GENERATED: &[(&str, Expect)] = &[("generated.exe", Woven)];
 pub(crate) const KINDS: &[Kind] = &[
     // From elsewhere.
     kind("library for x86 and x64", &["take corpus:pythonnet-win32/"], &[("Python.Runtime.dll", Woven)]),
-    kind("native exports, x86", &["take corpus:pythonnet-win32/"], &[("clr.pyd", MIXED)]),
-    kind("native exports, x64", &["take corpus:pythonnet-win64/"], &[("clr.pyd", MIXED)]),
+    kind("native exports, x86", &["take corpus:pythonnet-win32/"], &[("clr.pyd", EXPORTS)]).wrong(NOT_CPP),
+    kind("native exports, x64", &["take corpus:pythonnet-win64/"], &[("clr.pyd", EXPORTS)]).wrong(NOT_CPP),
     kind(
         "C++/CLI, x86",
         &["take corpus:edge-js/package/lib/native/win32/ia32/22/edge_nativeclr.node"],
