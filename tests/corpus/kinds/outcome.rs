@@ -140,7 +140,6 @@ fn check(expect: &Expect, seen: &Seen, input: &Path, output: &Path) -> Result<()
         (Expect::Refused(refusal), Seen::Failed { exit, said }) => {
             is_refused(*exit, said, "ILI0012", &refusal.to_string(), output)
         }
-        (Expect::RefusedFor(words), Seen::Failed { exit, said }) => is_refused(*exit, said, "ILI0012", words, output),
         (Expect::Bad(words), Seen::Failed { exit, said }) => is_refused(*exit, said, "ILI0011", words, output),
         _ => Err(format!("expected {expect:?}, found {seen:?}")),
     }
