@@ -70,7 +70,7 @@ namespace Ilinst
             }
             WovenAttribute mark = (WovenAttribute)marks[0];
             // All that may throw comes before the record: half of one would spoil those behind it.
-            byte[] mvid = module.ModuleVersionId.ToByteArray();
+            byte[] mvid = VersionId(module).ToByteArray();
             string assembly = module.Assembly.FullName;
             string name = module.ScopeName;
             writer.Write(ModuleRecord);
@@ -97,7 +97,7 @@ namespace Ilinst
             {
                 MethodBase method = module.ResolveMethod(MethodDefTable | (int)(id & RowMask));
                 type = method.DeclaringType == null ? "<Module>" : FullName(method.DeclaringType);
-                name = method.Name;
+                name = Name(method);
             }
             catch (Exception)
             {
@@ -107,6 +107,32 @@ namespace Ilinst
             writer.Write(id);
             WriteString(writer, type);
             WriteString(writer, name);
+        }
+
+        /// <summary>A module without a GUID heap has none.</summary>
+        private static Guid VersionId(Module module)
+        {
+            try
+            {
+                return module.ModuleVersionId;
+            }
+            catch (Exception)
+            {
+                return Guid.Empty;
+            }
+        }
+
+        /// <summary>Mono has no word for a name that is no UTF-8.</summary>
+        private static string Name(MethodBase method)
+        {
+            try
+            {
+                return method.Name;
+            }
+            catch (Exception)
+            {
+                return "?";
+            }
         }
 
         /// <summary>Namespace.Outer/Inner, as metadata has it: FullName would put marks of its own into odd names.</summary>
