@@ -1,7 +1,7 @@
 //! The command line, case by case. A case is a file: lines that start with `$` are run, and what they print stands
 //! below them. `BLESS=1` writes what they print now into the files; look at the difference before you commit it.
 //!
-//! Beside `ilinst` a case can call `ls FOLDER`, `cut FILE BYTES NEW` (the file's first bytes), `zero FILE OFFSET NEW` (the
+//! Beside `ilinst` a case can call `ls FOLDER`, `copy FOLDER NEW`, `same FOLDER FOLDER` (what differs in them), `cut FILE BYTES NEW` (the file's first bytes), `zero FILE OFFSET NEW` (the
 //! file with eight bytes zeroed) and `text NEW WORDS`.
 //! `{samples}`, `{tmp}` and `{tracker}` stand for folders; times and process ids are replaced, since they differ.
 
@@ -56,6 +56,8 @@ fn run(case: &Path, text: &str) -> String {
             Some("ls") => list(Path::new(&words[1])),
             Some("cut") => cut(&words[1], &words[2], &words[3]),
             Some("zero") => zero(&words[1], &words[2], &words[3]),
+            Some("copy") => copy(Path::new(&words[1]), Path::new(&words[2])),
+            Some("same") => same(Path::new(&words[1]), Path::new(&words[2])),
             Some("text") => fs::write(&words[1], words[2..].join(" ")).map(|()| String::new()).expect("it can be written"),
             other => panic!("{name}: no command {other:?}"),
         };
@@ -111,6 +113,31 @@ fn list(folder: &Path) -> String {
     }
     paths.sort();
     paths.iter().map(|path| format!("{}\n", path.strip_prefix(folder).unwrap_or(path).display())).collect()
+}
+
+/// A folder with all that is in it.
+fn copy(from: &Path, to: &Path) -> String {
+    fs::create_dir_all(to).expect("a folder can be made");
+    for file in list(from).lines() {
+        let (from, to) = (from.join(file), to.join(file));
+        if from.is_dir() {
+            fs::create_dir_all(to).expect("a folder can be made");
+        } else {
+            fs::copy(from, to).expect("it can be copied");
+        }
+    }
+    String::new()
+}
+
+/// What differs between two folders.
+fn same(one: &Path, other: &Path) -> String {
+    let (files, others) = (list(one), list(other));
+    let mut names: Vec<&str> = files.lines().chain(others.lines()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let read = |folder: &Path, name: &str| fs::read(folder.join(name)).map_err(|error| error.kind());
+    let differs = |name: &&str| read(one, name) != read(other, name);
+    names.into_iter().filter(differs).map(|name| format!("{name} differs\n")).collect()
 }
 
 fn cut(from: &str, bytes: &str, to: &str) -> String {

@@ -126,6 +126,9 @@ fn check(file: &Path, tracker: &Tracker, scratch: &Path) -> Result<Vec<(String, 
         outcomes.push((kept.map_or("files laid out anew".into(), |note| format!("files by {mode:?}: {note}")), 1));
         let output = woven.file.to_vec();
         compare(&image, &metadata, &output, &woven.methods).map_err(|error| format!("{mode:?}: {error}"))?;
+        if kept.is_none() {
+            compare_size(&image, &metadata, &output, &woven.bodies).map_err(|error| format!("{mode:?}: {error}"))?;
+        }
         if *listable.get_or_insert_with(|| lists(file, file, &scratch.with_extension("il"))) {
             fs::write(scratch, &output).map_err(|error| error.to_string())?;
             if !lists(scratch, file, &scratch.with_extension("il")) {
@@ -188,6 +191,35 @@ fn compare<S>(image: &Image<'_>, old: &Metadata<'_>, output: &[u8], methods: &[R
         body.instructions().try_for_each(|instruction| instruction.map(drop)).map_err(text)?;
     }
     compare_data(image, old, &new_image, &new)
+}
+
+/// A file laid out anew is no larger than its input, less the bodies that were woven, plus what they were woven to, the
+/// growth of the metadata, and alignment: 512 bytes for the headers and each of four sections, 3 a body, 16 a field.
+fn compare_size(
+    image: &Image<'_>,
+    old: &Metadata<'_>,
+    output: &[u8],
+    bodies: &[(Rid<MethodDef>, std::ops::Range<usize>)],
+) -> Result<(), String> {
+    let text = |error: ecma335::Error| error.to_string();
+    let new = Image::parse(output).map_err(text)?;
+    let mut places: Vec<(u32, usize)> = Vec::new();
+    for (rid, _) in bodies {
+        let rva = old.row(*rid).map_err(text)?.rva;
+        places.push((rva, body_at(image, rva).map_or(0, <[u8]>::len)));
+    }
+    // A body of two methods is one.
+    places.sort_unstable();
+    places.dedup();
+    let before: usize = places.iter().map(|(_, size)| size).sum();
+    let after: usize = bodies.iter().map(|(_, range)| range.len()).sum();
+    let metadata = |image: &Image<'_>| image.cli_header().metadata.size as usize;
+    let alignment = 5 * 512 + old.tables.count(Table::MethodDef) as usize * 3 + old.tables.count(Table::FieldRva) as usize * 16;
+    let limit = image.bytes().len() + after + metadata(&new) + alignment - before - metadata(image);
+    if output.len() > limit {
+        return Err(format!("{} bytes became {}, and {limit} were to be enough", image.bytes().len(), output.len()));
+    }
+    Ok(())
 }
 
 /// The bytes of a body; none if it cannot be read.

@@ -80,14 +80,6 @@ pub(crate) fn try_kind(kind: &Kind, folder: &Path) -> Vec<Line> {
         first.cells[7] = ran;
         first.failures.extend(failures.into_iter().map(|failure| format!("{}: {program} {failure}", kind.name)));
     }
-    if let (Some(wrong), Some(first)) = (kind.wrong, lines.first().map(|line| line.cells[1].clone())) {
-        let known: Vec<String> = lines.iter_mut().flat_map(|line| std::mem::take(&mut line.failures)).collect();
-        let is_right = vec![format!("{}: this is right now, so `wrong` has to go: {wrong}", kind.name)];
-        let failures = if known.is_empty() { is_right } else { Vec::new() };
-        let mut note = line(&first, "known to be wrong".into(), failures);
-        note.cells[6] = wrong.into();
-        lines.push(note);
-    }
     lines
 }
 

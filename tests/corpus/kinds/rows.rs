@@ -13,8 +13,6 @@ pub(crate) struct Kind {
     pub(crate) run: Option<(&'static str, On)>,
     /// What is done to the woven files before the program runs; see `make.rs`.
     pub(crate) then: &'static [&'static str],
-    /// What the tool is known to do wrong; then the row says what would be right, and fails once that happens.
-    pub(crate) wrong: Option<&'static str>,
 }
 
 /// What must happen to a file.
@@ -43,7 +41,7 @@ pub(crate) enum On {
 use Expect::{Bad, Nothing, Refused, Woven, WovenBut};
 
 const fn kind(name: &'static str, make: &'static [&'static str], files: &'static [(&'static str, Expect)]) -> Kind {
-    Kind { name, make, files, run: None, then: &[], wrong: None }
+    Kind { name, make, files, run: None, then: &[] }
 }
 
 impl Kind {
@@ -54,11 +52,6 @@ impl Kind {
 
     const fn then(mut self, recipe: &'static [&'static str]) -> Self {
         self.then = recipe;
-        self
-    }
-
-    const fn wrong(mut self, what: &'static str) -> Self {
-        self.wrong = Some(what);
         self
     }
 }

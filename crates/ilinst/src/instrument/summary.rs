@@ -167,10 +167,11 @@ impl Opts {
             let sum = |get: fn(&Done) -> u64| done.iter().map(get).sum::<u64>();
             writeln!(
                 out,
-                "{}: {woven} woven ({}), {} copied; {} -> {} in {:.1} s",
+                "{}: {woven} woven ({}), {} {}; {} -> {} in {:.1} s",
                 count(done.len(), "file"),
                 count(methods, "method"),
                 done.len() - woven,
+                if self.in_place { "left as they are" } else { "copied" },
                 size(sum(|done| done.bytes.0)),
                 size(sum(|done| done.bytes.1)),
                 seconds
@@ -181,9 +182,10 @@ impl Opts {
 
     fn print_file(&self, done: &Done, out: &mut impl std::io::Write) -> anyhow::Result<()> {
         let input = done.input.display();
+        let copied = if self.in_place { "left as it is" } else { "copied" };
         match &done.outcome {
             Outcome::Processed { methods, names, notes } => {
-                let arrow = if self.dry_run { String::new() } else { format!(" -> {}", done.output.display()) };
+                let arrow = if self.dry_run || self.in_place { String::new() } else { format!(" -> {}", done.output.display()) };
                 let left_alone: usize = done.left_alone().values().sum();
                 let reasons =
                     done.left_alone().iter().map(|(code, count)| format!("{count} {code}")).collect::<Vec<_>>().join(", ");
@@ -221,9 +223,9 @@ impl Opts {
                     writeln!(out, "  warning ILI0006: nothing to weave, so the output is the input: {why}")?;
                 }
             }
-            Outcome::Refused(refusal) => writeln!(out, "{input}: copied: {refusal}")?,
-            Outcome::NotAnAssembly(why) => writeln!(out, "{input}: copied: {why}")?,
-            Outcome::Copied => writeln!(out, "{input}: copied")?,
+            Outcome::Refused(refusal) => writeln!(out, "{input}: {copied}: {refusal}")?,
+            Outcome::NotAnAssembly(why) => writeln!(out, "{input}: {copied}: {why}")?,
+            Outcome::Copied => writeln!(out, "{input}: {copied}")?,
         }
         Ok(())
     }

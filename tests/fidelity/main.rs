@@ -1,0 +1,132 @@
+//! What a woven assembly keeps: its strong name, its modules, its place among others.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use tests::{Runtime, instrument, profile_in, root, said, sample, scratch, skip, tool};
+
+/// Mono's tools, where Mono is.
+fn mono_tool(name: &str) -> Option<PathBuf> {
+    tool("ILINST_MONO").map(|mono| mono.with_file_name(name)).filter(|path| path.is_file())
+}
+
+/// Runs a tool in a folder; it has to succeed.
+fn run(program: &Path, arguments: &[&str], folder: &Path) -> String {
+    let output = Command::new(program).args(arguments).current_dir(folder).output().expect("it starts");
+    let (out, errors, code) = said(&output);
+    assert_eq!(code, Some(0), "{} {arguments:?}: {out}{errors}", program.display());
+    out
+}
+
+/// What `sn -v` says of an assembly.
+fn strong_name(sn: &Path, file: &str, folder: &Path) -> &'static str {
+    let output = Command::new(sn).args(["-v", file]).current_dir(folder).output().expect("it starts");
+    let said = said(&output).0;
+    let known = ["is strongnamed", "is delay-signed but not strongnamed", "is not strongnamed"];
+    known.into_iter().find(|words| said.contains(words)).unwrap_or_else(|| panic!("{file}: {said}"))
+}
+
+#[test]
+fn strong_names_are_signed_again_or_said_to_be_gone() {
+    let (Some(sn), Some(mcs)) = (mono_tool("sn"), tool("ILINST_MCS")) else { return skip("Mono's sn or mcs was not found") };
+    let folder = scratch("strong-names");
+    fs::write(folder.join("lib.cs"), "public class Lib { public static int Twice(int n) { return n * 2; } }").expect("it can be");
+    run(&sn, &["-q", "-k", "key.snk"], &folder);
+    run(&sn, &["-q", "-p", "key.snk", "public.snk"], &folder);
+    run(&mcs, &["-t:library", "-keyfile:key.snk", "-out:signed.dll", "lib.cs"], &folder);
+    run(&mcs, &["-t:library", "-keyfile:public.snk", "-delaysign+", "-out:delayed.dll", "lib.cs"], &folder);
+    let weave = |input: &str, output: &str, options: &[&str]| {
+        let (input, output) = (folder.join(input), folder.join(output));
+        let mut arguments: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&input, &"-o", &output, &"-q"];
+        arguments.extend(options.iter().map(|option| option as &dyn AsRef<std::ffi::OsStr>));
+        instrument(&arguments);
+    };
+    let key = folder.join("key.snk").to_string_lossy().into_owned();
+    for layout in [&[][..], &["--keep-layout"]] {
+        let with_key = [&["--snk", &key], layout].concat();
+        weave("signed.dll", "again.dll", &with_key);
+        assert_eq!(strong_name(&sn, "again.dll", &folder), "is strongnamed");
+        weave("delayed.dll", "completed.dll", &with_key);
+        assert_eq!(strong_name(&sn, "completed.dll", &folder), "is strongnamed");
+        for input in ["signed.dll", "delayed.dll"] {
+            weave(input, "open.dll", layout);
+            assert_eq!(strong_name(&sn, "open.dll", &folder), "is delay-signed but not strongnamed");
+            // There is room for a signature still.
+            run(&sn, &["-q", "-R", "open.dll", "key.snk"], &folder);
+            assert_eq!(strong_name(&sn, "open.dll", &folder), "is strongnamed");
+        }
+    }
+}
+
+#[test]
+fn the_manifest_of_several_modules_holds_their_new_hashes() {
+    let (Some(mono), Some(mcs)) = (tool("ILINST_MONO"), tool("ILINST_MCS")) else { return skip("Mono was not found") };
+    let folder = scratch("modules");
+    fs::write(folder.join("part.cs"), "public class Part { public static int Twice(int n) { return n * 2; } }")
+        .expect("it can be");
+    let main = "class Program { static int Main() { System.Console.WriteLine(Part.Twice(21)); return 6; } }";
+    fs::write(folder.join("main.cs"), main).expect("it can be written");
+    run(&mcs, &["-t:module", "part.cs"], &folder);
+    run(&mcs, &["-addmodule:part.netmodule", "-out:main.exe", "main.cs"], &folder);
+    instrument(&[&folder.join("main.exe"), &folder.join("part.netmodule"), &"-o", &folder.join("woven/"), &"-q"]);
+    let part = fs::read(folder.join("woven/part.netmodule")).expect("it is there");
+    let hash: [u8; 20] = sha1::Digest::finalize(<sha1::Sha1 as sha1::Digest>::new_with_prefix(&part)).into();
+    let main = fs::read(folder.join("woven/main.exe")).expect("it is there");
+    assert!(main.windows(20).any(|window| window == hash), "the manifest does not hold the module's hash");
+    let output = Command::new(mono).arg("woven/main.exe").current_dir(&folder).output().expect("it starts");
+    assert_eq!(said(&output), ("42\n".into(), String::new(), Some(6)));
+    let profile = profile_in(&folder);
+    let rows = profile.rows(profile::report::SortBy::Name);
+    let calls = |name: &str| rows.iter().find(|row| row.raw_name.as_deref() == Some(name)).map(|row| row.calls);
+    assert_eq!((calls("Program::Main"), calls("Part::Twice")), (Some(1), Some(1)));
+}
+
+/// A program of three assemblies, one strong-named and one in a folder of its own with a satellite, woven as a folder, runs
+/// by the command that ran it.
+#[test]
+fn an_application_runs_woven_from_its_folder() {
+    let (Some(sn), Some(mcs), Some(al)) = (mono_tool("sn"), tool("ILINST_MCS"), mono_tool("al")) else {
+        return skip("Mono's sn, mcs or al was not found");
+    };
+    let folder = scratch("application");
+    let app = folder.join("app");
+    fs::create_dir_all(app.join("de")).expect("a folder can be made");
+    for entry in fs::read_dir(root().join("tests/fidelity/application")).expect("it is there").flatten() {
+        fs::copy(entry.path(), folder.join(entry.file_name())).expect("it can be copied");
+    }
+    run(&sn, &["-q", "-k", "key.snk"], &folder);
+    run(&mcs, &["-t:library", "-keyfile:key.snk", "-out:app/Signed.dll", "Signed.cs"], &folder);
+    run(&mcs, &["-t:library", "-r:app/Signed.dll", "-out:app/Plain.dll", "Plain.cs"], &folder);
+    run(&mcs, &["-r:app/Plain.dll", "-r:app/Signed.dll", "-out:app/app.exe", "App.cs"], &folder);
+    run(&al, &["-embed:words.txt", "-culture:de", "-out:app/de/app.resources.dll"], &folder);
+    fs::copy(sample("hello").join("hello.runtimeconfig.json"), app.join("app.runtimeconfig.json")).expect("it can be copied");
+    fs::copy(folder.join("app.deps.json"), app.join("app.deps.json")).expect("it can be copied");
+    for (mode, signed) in [("finally", true), ("return", false)] {
+        let woven = folder.join(format!("woven-{mode}"));
+        let key = folder.join("key.snk");
+        let mut arguments: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&app, &"-o", &woven, &"--leave", &mode, &"-q"];
+        if signed {
+            arguments.extend([&"--snk" as &dyn AsRef<std::ffi::OsStr>, &key]);
+        }
+        instrument(&arguments);
+        assert_eq!(strong_name(&sn, "Signed.dll", &woven) == "is strongnamed", signed);
+        assert_eq!(fs::read(app.join("de/app.resources.dll")).ok(), fs::read(woven.join("de/app.resources.dll")).ok());
+        for runtime in Runtime::all() {
+            println!("application on {} by {mode}", runtime.name);
+            let work = scratch(&format!("application-{mode}-{}", runtime.name.replace(' ', "-")));
+            let start = |program: &Path| said(&runtime.program(program, &work).output().expect("the runtime starts"));
+            let before = start(&app.join("app.exe"));
+            assert_eq!(before.2, Some(9), "{before:?}");
+            assert_eq!(before, start(&woven.join("app.exe")));
+            let profile = profile_in(&work);
+            let rows = profile.rows(profile::report::SortBy::Name);
+            for (name, calls) in [("App::Main", 1), ("Plain::Sum", 1), ("Signed::Square", 3)] {
+                let row = rows.iter().find(|row| row.raw_name.as_deref() == Some(name));
+                assert_eq!(row.map(|row| row.calls), Some(calls), "{name} on {}", runtime.name);
+            }
+        }
+    }
+}
