@@ -14,6 +14,7 @@ use std::{
 use ecma335::{
     Image, Metadata, MethodBody, Rid, Rva, Table,
     attribute::{AttributeTypes, AttributeValue},
+    debug::DebugEntry,
     element::ElementType,
     schema::{self, MethodDef},
     signature::{Signature, TypeSig},
@@ -194,7 +195,7 @@ fn compare<S>(image: &Image<'_>, old: &Metadata<'_>, output: &[u8], methods: &[R
 }
 
 /// A file laid out anew is no larger than its input, less the bodies that were woven, plus what they were woven to, the
-/// growth of the metadata, and alignment: 512 bytes for the headers and each of four sections, 3 a body, 16 a field.
+/// growth of metadata and debug directory, and alignment: 512 bytes for the headers and each of four sections, 3 a body, 16 a field.
 fn compare_size(
     image: &Image<'_>,
     old: &Metadata<'_>,
@@ -213,7 +214,9 @@ fn compare_size(
     places.dedup();
     let before: usize = places.iter().map(|(_, size)| size).sum();
     let after: usize = bodies.iter().map(|(_, range)| range.len()).sum();
-    let metadata = |image: &Image<'_>| image.cli_header().metadata.size as usize;
+    let debug =
+        |image: &Image<'_>| DebugEntry::read_all(image).iter().flatten().map(|entry| entry.data.len() + 28).sum::<usize>();
+    let metadata = |image: &Image<'_>| image.cli_header().metadata.size as usize + debug(image);
     let alignment = 5 * 512 + old.tables.count(Table::MethodDef) as usize * 3 + old.tables.count(Table::FieldRva) as usize * 16;
     let limit = image.bytes().len() + after + metadata(&new) + alignment - before - metadata(image);
     if output.len() > limit {
