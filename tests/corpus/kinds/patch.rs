@@ -1,8 +1,8 @@
 //! Changes that no compiler and no assembler makes, on the bytes of a file.
 
 use ecma335::{
-    Image, Metadata, Rid, Rva,
-    schema::{MethodDef, NestedClass},
+    Image, ImageWriter, Metadata, MetadataBuilder, Rid, Rva, Segments, Table, Token,
+    schema::{EncLog, EncMap, FieldPtr, MethodDef, MethodPtr, NestedClass, ParamPtr},
 };
 
 /// Does to a file what a `patch` line of a recipe says.
@@ -18,6 +18,15 @@ pub(crate) fn patch(what: &str, words: &[&str], bytes: &mut Vec<u8>) -> Result<(
         ("rename", [method, like]) => rename(bytes, method, like),
         ("name", [name, hex]) => rewrite(bytes, name, hex),
         ("nest-in-itself", []) => nest_in_itself(bytes),
+        ("order", []) => {
+            let (root, mut headers) = streams(bytes)?;
+            headers.reverse();
+            set_streams(bytes, root, &headers);
+            Ok(())
+        }
+        ("pointers", []) => rewrite_metadata(bytes, |_| (), add_pointers),
+        ("log", []) => rewrite_metadata(bytes, |_| (), add_log),
+        ("extra", []) => rewrite_metadata(bytes, announce_extra, |_| Ok(())),
         ("append", [count]) => {
             let count: usize = count.parse().map_err(|_| "a number is needed")?;
             bytes.resize(bytes.len() + count, b'!');
@@ -25,6 +34,53 @@ pub(crate) fn patch(what: &str, words: &[&str], bytes: &mut Vec<u8>) -> Result<(
         }
         _ => Err("no such patch".into()),
     }
+}
+
+/// Puts other metadata into a section of its own.
+fn rewrite_metadata(
+    bytes: &mut Vec<u8>,
+    change: impl FnOnce(&mut Metadata<'_>),
+    add: impl FnOnce(&mut MetadataBuilder<'_, '_>) -> Result<(), ecma335::Error>,
+) -> Result<(), String> {
+    let text = |error: ecma335::Error| error.to_string();
+    let image = Image::parse(bytes).map_err(text)?;
+    let mut metadata = Metadata::parse(image.metadata().map_err(text)?).map_err(text)?;
+    change(&mut metadata);
+    let mut builder = MetadataBuilder::new(&metadata);
+    add(&mut builder).map_err(text)?;
+    let writer = ImageWriter::new(&image, &metadata, true);
+    let file = writer.finish(Segments::default(), builder).map_err(text)?.into_segments().to_vec();
+    *bytes = file;
+    Ok(())
+}
+
+/// Each member by way of a pointer, as what edit-and-continue saves has it.
+fn add_pointers(builder: &mut MetadataBuilder<'_, '_>) -> Result<(), ecma335::Error> {
+    let counts = builder.counts();
+    for rid in 1..=counts[Table::Field as usize] {
+        builder.add(&FieldPtr { field: Rid::new(rid) })?;
+    }
+    for rid in 1..=counts[Table::MethodDef as usize] {
+        builder.add(&MethodPtr { method: Rid::new(rid) })?;
+    }
+    for rid in 1..=counts[Table::Param as usize] {
+        builder.add(&ParamPtr { param: Rid::new(rid) })?;
+    }
+    Ok(())
+}
+
+/// What edit-and-continue keeps of its changes.
+fn add_log(builder: &mut MetadataBuilder<'_, '_>) -> Result<(), ecma335::Error> {
+    let token = Token::new(Table::MethodDef, 1).0;
+    builder.add(&EncLog { token, function: 0 })?;
+    builder.add(&EncMap { token })?;
+    Ok(())
+}
+
+/// Four bytes more behind the row counts, which a bit announces.
+fn announce_extra(metadata: &mut Metadata<'_>) {
+    metadata.tables.extra = Some(0x1234_5678);
+    metadata.tables.heap_sizes |= 0x40;
 }
 
 /// A method by its name, with where its row is in the file.

@@ -243,6 +243,22 @@ pub(crate) const KINDS: &[Kind] = &[
     // Made by the assembler, and patched.
     kind("uncompressed tables (#-)", &["mcs {made}/program.cs -out:program.exe", "patch stream program.exe #~ #-"], PROGRAM)
         .run("program.exe", On::All),
+    kind(
+        "pointer tables",
+        &["mcs {made}/program.cs -out:program.exe", "patch pointers program.exe", "patch stream program.exe #~ #-"],
+        PROGRAM,
+    )
+    .run("program.exe", On::All),
+    kind(
+        "tables of edit-and-continue",
+        &["mcs {made}/program.cs -out:program.exe", "patch log program.exe", "patch stream program.exe #~ #-"],
+        PROGRAM,
+    )
+    .run("program.exe", On::Core),
+    kind("extra data behind the row counts", &["mcs {made}/program.cs -out:program.exe", "patch extra program.exe"], PROGRAM)
+        .run("program.exe", On::Core),
+    kind("streams in another order", &["mcs {made}/program.cs -out:program.exe", "patch order program.exe"], PROGRAM)
+        .run("program.exe", On::All),
     kind("bytes behind the image", &["mcs {made}/program.cs -out:program.exe", "patch append program.exe 1001"], PROGRAM)
         .run("program.exe", On::All),
     kind("module without a manifest", &["ilasm -quiet -dll -output:module.dll {made}/module.il"], &[("module.dll", Woven)]),
