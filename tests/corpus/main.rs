@@ -16,6 +16,7 @@ use ecma335::{
     attribute::{AttributeTypes, AttributeValue},
     debug::DebugEntry,
     element::ElementType,
+    image::{CliHeader, Directory, DirectoryKind, cli_flags},
     schema::{self, MethodDef},
     signature::{Signature, TypeSig},
 };
@@ -79,6 +80,9 @@ fn corpus() -> Vec<PathBuf> {
     files
 }
 
+/// What assemblies are named by, also where Python and Node load them.
+const EXTENSIONS: [&str; 5] = ["dll", "exe", "winmd", "pyd", "node"];
+
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -86,7 +90,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     for path in paths {
         if path.is_dir() {
             collect(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "dll" || extension == "exe") {
+        } else if path.extension().is_some_and(|extension| EXTENSIONS.iter().any(|known| extension == *known)) {
             files.push(path);
         }
     }
@@ -231,28 +235,85 @@ fn body_at<'a>(image: &Image<'a>, rva: u32) -> Option<&'a [u8]> {
     cursor.rest().get(..MethodBody::measure(cursor).ok()?)
 }
 
-/// Field data, resources and Win32 resources survive byte for byte, but for the addresses in the last.
+/// Field data, resources and Win32 resources survive byte for byte, but for the addresses in the last; and the headers say
+/// of the program what they said.
 fn compare_data(image: &Image<'_>, old: &Metadata<'_>, new_image: &Image<'_>, new: &Metadata<'_>) -> Result<(), String> {
     let rows = |metadata: &Metadata<'_>| metadata.tables.rows().map(|(_, row)| row).collect::<Vec<schema::FieldRva>>();
-    for (old, new) in rows(old).into_iter().zip(rows(new)) {
-        let start =
-            |image: &Image<'_>, rva: u32| image.cursor_at(Rva(rva)).map(|cursor| cursor.rest().to_vec()).unwrap_or_default();
-        let (before, after) = (start(image, old.rva), start(new_image, new.rva));
-        // How much of it is the field's, its type says; here, as much as both have is compared, up to a block's size.
-        let count = before.len().min(after.len()).min(1);
-        if old.rva % 8 != new.rva % 8 || before[..count] != after[..count] {
-            return Err(format!("the data of field {:?} moved to another alignment or changed", old.field));
+    for (before, after) in rows(old).into_iter().zip(rows(new)) {
+        let size = field_size(old, before.field);
+        let data = |image: &Image<'_>, rva: u32| image.bytes_at(Directory { rva: Rva(rva), size }).to_vec();
+        if before.rva % 8 != after.rva % 8 || data(image, before.rva) != data(new_image, after.rva) {
+            return Err(format!("the data of field {:?} changed, or its alignment", before.field));
         }
     }
     let resources = |image: &Image<'_>| image.bytes_at(image.cli_header().resources).to_vec();
     if resources(image) != resources(new_image) {
         return Err("the resources changed".into());
     }
-    let win32 = |image: &Image<'_>| image.bytes_at(image.directory(ecma335::image::DirectoryKind::Resource)).len();
-    if win32(image) != win32(new_image) {
+    let win32 = |image: &Image<'_>| image.bytes_at(image.directory(DirectoryKind::Resource)).to_vec();
+    // All of its addresses move by as much as the whole.
+    let moved = |image: &Image<'_>| image.directory(DirectoryKind::Resource).rva.0;
+    let shift = moved(new_image).wrapping_sub(moved(image));
+    let (before, after) = (win32(image), win32(new_image));
+    let is_same = |(before, after): (&[u8], &[u8])| {
+        let word = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_le_bytes);
+        before == after || word(after).wrapping_sub(word(before)) == shift
+    };
+    if before.len() != after.len() || !before.chunks(4).zip(after.chunks(4)).all(is_same) {
         return Err("the Win32 resources changed".into());
     }
+    let (flags, new_flags) = (image.cli_header().flags, new_image.cli_header().flags);
+    let may_change = cli_flags::STRONG_NAME_SIGNED
+        | if image.precompiled().is_some() { cli_flags::IL_ONLY | cli_flags::IL_LIBRARY } else { 0 };
+    if flags & !may_change != new_flags & !may_change
+        || image.cli_header().entry_point != new_image.cli_header().entry_point
+        || image.cli_header().runtime_version != new_image.cli_header().runtime_version
+        || (image.machine() != new_image.machine() && image.precompiled().is_none())
+        || image.is_pe32_plus() != new_image.is_pe32_plus()
+        || image.subsystem() != new_image.subsystem()
+        || image.image_base() != new_image.image_base()
+    {
+        return Err("the headers say something else of the program".into());
+    }
+    if new_image.sections().iter().any(|section| section.name.starts_with(b".ilinst")) {
+        compare_native(image, new_image)?;
+    }
     Ok(())
+}
+
+/// Where the layout is kept, all of the input is where it was, but for the CLI header; so what is native finds its own.
+fn compare_native(image: &Image<'_>, new: &Image<'_>) -> Result<(), String> {
+    let cli = image.cli_header_offset().0 as usize;
+    for section in image.sections() {
+        let range = |image: &Image<'_>| {
+            let start = image.offset_of(section.virtual_address).map_or(usize::MAX, |offset| offset.0 as usize);
+            image.bytes().get(start..start.saturating_add(section.raw_size as usize)).map(<[u8]>::to_vec)
+        };
+        let (Some(before), Some(mut after)) = (range(image), range(new)) else { continue };
+        if let Some(at) = cli.checked_sub(section.raw_offset as usize).filter(|at| *at < before.len()) {
+            after[at..at + CliHeader::SIZE].copy_from_slice(&before[at..at + CliHeader::SIZE]);
+        }
+        if before != after {
+            return Err(format!("section {} changed", String::from_utf8_lossy(&section.name)));
+        }
+    }
+    let kept = [DirectoryKind::Export, DirectoryKind::Import, DirectoryKind::Tls, DirectoryKind::BaseRelocation];
+    let is_kept = |kind: &DirectoryKind| image.directory(*kind) == new.directory(*kind) || image.precompiled().is_some();
+    if !kept.iter().all(is_kept)
+        || image.entry_point() != new.entry_point()
+        || image.cli_header().vtable_fixups != new.cli_header().vtable_fixups
+    {
+        return Err("native code lost something".into());
+    }
+    Ok(())
+}
+
+/// How much data a field has, if its type says so in a row.
+fn field_size(metadata: &Metadata<'_>, field: Rid<schema::Field>) -> u32 {
+    let signature = metadata.row(field).and_then(|row| Signature::parse(metadata.blobs.blob(row.signature)?));
+    let Ok(Signature::Field(TypeSig::Named { token, .. })) = signature else { return 1 };
+    let Some(rid) = token.token().and_then(|token| token.rid_in::<schema::TypeDef>()) else { return 1 };
+    metadata.tables.rows::<schema::ClassLayout>().find(|(_, row)| row.parent == rid).map_or(1, |(_, row)| row.class_size)
 }
 
 #[test]

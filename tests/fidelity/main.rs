@@ -6,7 +6,9 @@ use std::{
     process::Command,
 };
 
+use ecma335::{Image, Metadata};
 use tests::{Runtime, instrument, profile_in, root, said, sample, scratch, skip, tool};
+use weave::{Plan, Tracker, Weave, Woven, plan::Selection};
 
 /// Mono's tools, where Mono is.
 fn mono_tool(name: &str) -> Option<PathBuf> {
@@ -129,4 +131,38 @@ fn an_application_runs_woven_from_its_folder() {
             }
         }
     }
+}
+
+/// The safety net: a written file that is not what was woven is a fault, and it says in which method.
+#[test]
+fn a_fault_in_what_was_written_is_caught_and_names_the_method() {
+    let bytes = fs::read(sample("orders").join("orders.exe")).expect("it is committed");
+    let image = Image::parse(&bytes).expect("it is an assembly");
+    let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
+    let tracker = fs::read(root().join("tracker-runtime/bin/Ilinst.Tracker.dll")).expect("it is committed");
+    let tracker = Tracker::read(&tracker).expect("it is an assembly");
+    let weave = || {
+        let plan = Plan::new(&image, &metadata, &Selection::default()).expect("it can be planned");
+        weave::weave(&image, &metadata, plan, &Weave::new(&tracker)).expect("it can be woven")
+    };
+    let mut woven = weave();
+    let file = woven.file.to_vec();
+    let check = |file: &[u8], woven: &Woven<'_>| weave::safety::check(file, woven, (&image, &metadata), 2);
+    assert_eq!(check(&file, &woven), Ok(()));
+
+    for at in [0, 400, file.len() / 2, file.len() - 1] {
+        let mut damaged = file.clone();
+        damaged[at] ^= 1;
+        assert!(check(&damaged, &woven).is_err(), "byte {at}");
+    }
+    assert!(check(&file[..file.len() - 1], &woven).is_err());
+    assert!(check(&[&file[..], &[0]].concat(), &woven).is_err());
+    // A row that leads elsewhere than to the body that was checked.
+    let (method, place) = woven.bodies[7].clone();
+    woven.bodies[7].1 = place.start + 4..place.end;
+    assert_eq!(check(&file, &woven).map_err(|fault| fault.method), Err(Some(method)));
+    // A body that was to be left alone and was not.
+    let mut woven = weave();
+    let (method, _) = woven.bodies.remove(7);
+    assert_eq!(check(&file, &woven).map_err(|fault| fault.method), Err(Some(method)));
 }
