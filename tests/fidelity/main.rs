@@ -166,3 +166,56 @@ fn a_fault_in_what_was_written_is_caught_and_names_the_method() {
     let (method, _) = woven.bodies.remove(7);
     assert_eq!(check(&file, &woven).map_err(|fault| fault.method), Err(Some(method)));
 }
+
+/// Damaged files are refused, or woven to what the safety net lets through; nothing panics.
+#[test]
+fn random_damage_is_refused_or_woven() {
+    const ROUNDS: usize = 3000;
+    let tracker = fs::read(root().join("tracker-runtime/bin/Ilinst.Tracker.dll")).expect("it is committed");
+    let tracker = Tracker::read(&tracker).expect("it is an assembly");
+    let files = [("orders", "orders.exe"), ("traces", "embedded.exe"), ("modern", "modern.dll"), ("odd", "odd.exe")];
+    let (mut woven_files, mut refused) = (0, 0);
+    let mut state = 0x2545_F491_4F6C_DD1D_u64;
+    // Xorshift: the same damage in every run.
+    let mut random = |limit: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state as usize % limit
+    };
+    for (name, file) in files {
+        let original = fs::read(sample(name).join(file)).expect("it is committed");
+        for _ in 0..ROUNDS {
+            let mut bytes = original.clone();
+            for _ in 0..1 + random(3) {
+                let at = random(bytes.len());
+                bytes[at] = random(256) as u8;
+            }
+            if random(10) == 0 {
+                bytes.truncate(random(bytes.len()));
+            }
+            match weave_and_check(&bytes, &tracker, random(2) == 0) {
+                Ok(()) => woven_files += 1,
+                Err(_) => refused += 1,
+            }
+        }
+    }
+    println!("{woven_files} woven, {refused} refused");
+    assert!(woven_files > ROUNDS && refused > ROUNDS / 4);
+}
+
+/// Weaves a file and has the safety net look at it; an error is a refusal.
+fn weave_and_check(bytes: &[u8], tracker: &Tracker, keep_layout: bool) -> Result<(), String> {
+    let text = |error: ecma335::Error| error.to_string();
+    let image = Image::parse(bytes).map_err(text)?;
+    let metadata = Metadata::parse(image.metadata().map_err(text)?).map_err(text)?;
+    if let Some(refusal) = weave::plan::refusal(&image, &metadata, tracker) {
+        return Err(refusal.to_string());
+    }
+    let plan = Plan::new(&image, &metadata, &Selection::default()).map_err(text)?;
+    let how = Weave { keep_layout, ..Weave::new(tracker) };
+    let woven = weave::weave(&image, &metadata, plan, &how).map_err(text)?;
+    let checked = weave::safety::check(&woven.file.to_vec(), &woven, (&image, &metadata), 1);
+    assert_eq!(checked, Ok(()), "the safety net found a fault");
+    Ok(())
+}

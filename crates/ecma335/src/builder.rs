@@ -98,6 +98,11 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
         set(&mut self.method_rvas, method, rva);
     }
 
+    /// The input.
+    pub(crate) fn metadata(&self) -> &'m Metadata<'a> {
+        self.metadata
+    }
+
     /// Whether [`set_method_rva`](Self::set_method_rva) was called for it.
     pub fn has_new_body(&self, method: Rid<MethodDef>) -> bool {
         self.method_rvas.get((method.get() as usize).wrapping_sub(1)).is_some_and(|rva| *rva != 0)

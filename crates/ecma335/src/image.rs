@@ -343,15 +343,9 @@ impl<'a> Image<'a> {
     /// A cursor at an RVA, up to the end of its section's raw data.
     pub fn cursor_at(&self, rva: Rva) -> Result<Cursor<'a>> {
         let offset = self.offset_of(rva)?;
-        let end = self
-            .sections
-            .iter()
-            .filter(|section| u64::from(section.raw_offset) <= offset.0)
-            .map(|section| u64::from(section.raw_offset) + u64::from(section.raw_size))
-            .filter(|end| *end > offset.0)
-            .min()
-            .unwrap_or(self.bytes.len() as u64)
-            .min(self.bytes.len() as u64);
+        let size = self.bytes.len() as u64;
+        let end =
+            self.section_of(rva).map_or(size, |section| u64::from(section.raw_offset) + u64::from(section.raw_size)).min(size);
         match self.bytes.get(offset.0 as usize..end as usize) {
             Some(bytes) => Ok(Cursor::new(bytes, offset)),
             None => malformed(offset, "the section's raw data lies beyond the end of the file"),

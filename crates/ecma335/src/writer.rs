@@ -37,7 +37,7 @@ impl<'a, 'i> ImageWriter<'a, 'i> {
     pub fn new(image: &'i Image<'a>, metadata: &Metadata<'a>, keep_layout: bool) -> Self {
         let layout = if keep_layout { Err("") } else { Inventory::of(image, metadata) };
         let (cli, machine) = (*image.cli_header(), image.machine());
-        let signature_size = cli.strong_name.size as usize;
+        let signature_size = image.bytes_at(cli.strong_name).len();
         Self { image, layout, cli, machine, cleared: Vec::new(), debug: Vec::new(), signature_size }
     }
 
@@ -108,8 +108,9 @@ impl<'a, 'i> ImageWriter<'a, 'i> {
             }
         };
         let mut block = Block { start, offset, segments: code };
-        if let Ok(inventory) = &layout {
-            self.cli.resources = inventory.place(self.image, &mut block, &mut builder);
+        match &layout {
+            Ok(inventory) => self.cli.resources = inventory.place(self.image, &mut block, &mut builder),
+            Err(_) => Appended::keep_dangling(self.image, &mut builder),
         }
         let mut signature = None;
         if self.signature_size > 0 {

@@ -3,14 +3,19 @@
 
 use super::{Block, Headers, ImageWriter, OutputFile, OutputSection};
 use crate::{
+    builder::MetadataBuilder,
     error::{Error, ErrorKind, Result, malformed},
     image::{Directory, DirectoryKind, Image, Section},
+    schema::{FieldRva, MethodDef},
     segments::Segments,
     token::Rva,
 };
 
 /// The section's name, and what it is: code, readable, executable.
 const ILINST: ([u8; 8], u32) = (*b".ilinst\0", 0x6000_0020);
+
+/// An address that no section has.
+const NOWHERE: Rva = Rva(0xFFFF_FFF0);
 
 /// Where the input's parts come to lie.
 pub(super) struct Appended {
@@ -32,6 +37,18 @@ impl Appended {
         let end = image.sections().iter().map(end).max().unwrap_or(u64::from(image.size_of_headers()));
         let rva = end.next_multiple_of(u64::from(image.section_alignment().max(1)));
         u32::try_from(rva).map(Rva).map_err(|_| Error::new(ErrorKind::Limit("an image of 4 GiB")))
+    }
+
+    /// What leads nowhere in the input is not to lead into the new section.
+    pub(super) fn keep_dangling(image: &Image<'_>, builder: &mut MetadataBuilder<'_, '_>) {
+        let metadata = builder.metadata();
+        let dangles = |rva: u32| rva >= image.size_of_headers() && image.section_of(Rva(rva)).is_none();
+        for (rid, _) in metadata.tables.rows::<MethodDef>().filter(|(_, row)| dangles(row.rva)) {
+            builder.set_method_rva(rid, NOWHERE);
+        }
+        for (rid, _) in metadata.tables.rows::<FieldRva>().filter(|(_, row)| dangles(row.rva)) {
+            builder.set_field_rva(rid, NOWHERE);
+        }
     }
 
     pub(super) fn new(image: &Image<'_>) -> Result<Self> {

@@ -86,8 +86,8 @@ impl<'a> Inventory<'a> {
         let bodies = account.bodies(metadata)?;
         let fields = account.fields(metadata, precompiled)?;
         let win32 = account.win32()?;
+        account.others()?;
         if !precompiled {
-            account.others()?;
             account.settle()?;
         }
         Ok(Self { bodies, fields, start, win32 })
