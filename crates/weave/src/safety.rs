@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::Range, sync::Mutex, sync::PoisonError};
 
-use ecma335::{Error, Image, Metadata, MethodBody, Rid, Rva, Table, schema::MethodDef};
+use ecma335::{Error, Image, Metadata, MethodBody, Rid, Rva, Table, image::CliHeader, schema::MethodDef};
 
 use crate::module::Woven;
 
@@ -125,8 +125,19 @@ impl Reader<'_, '_> {
             Err(_) if (before.rva == 0) == (after.rva == 0) && body(self.input.0, before.rva) == body(self.image, after.rva) => {
                 Ok(())
             }
+            // Junk that leads into the headers, which do change, is junk still.
+            Err(_) if self.is_in_cli_header(before.rva) => Ok(()),
             Err(_) => Err("it was to be left alone, and its body has changed".into()),
         }
+    }
+}
+
+impl Reader<'_, '_> {
+    fn is_in_cli_header(&self, rva: u32) -> bool {
+        let start = self.input.0.cli_header_offset().0;
+        let body = body(self.input.0, rva).map_or(0, |body| body.len() as u64);
+        let offset = self.input.0.offset_of(Rva(rva)).map_or(u64::MAX, |offset| offset.0);
+        offset < start + CliHeader::SIZE as u64 && offset.saturating_add(body) > start
     }
 }
 

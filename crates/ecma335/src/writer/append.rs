@@ -8,7 +8,7 @@ use crate::{
     image::{Directory, DirectoryKind, Image, Section},
     schema::{FieldRva, MethodDef},
     segments::Segments,
-    token::Rva,
+    token::{FileOffset, Rva},
 };
 
 /// The section's name, and what it is: code, readable, executable.
@@ -67,7 +67,10 @@ impl Appended {
             return Err(Error::new(ErrorKind::Unsupported("no room in the headers for one more section")));
         }
         let raw_end = image.sections().iter().map(|section| section.raw_offset as usize + section.raw_size as usize).max();
-        let raw_end = raw_end.unwrap_or(raw_start).clamp(raw_start, image.bytes().len());
+        let raw_end = raw_end.unwrap_or(raw_start).max(raw_start);
+        if raw_end > image.bytes().len() {
+            return malformed(FileOffset(image.bytes().len() as u64), "the file ends before its last section does");
+        }
         Ok(Self { raw_start, raw_end, shift, section_offset: (raw_end + shift).next_multiple_of(file_alignment) })
     }
 }
