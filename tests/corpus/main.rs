@@ -1,6 +1,8 @@
 //! Real assemblies: those of the .NET SDK, of Mono's class libraries and GAC, and others. Each is woven in both modes or
 //! refused for a stated reason; what comes out is read again, keeps all that the input says, and can be listed.
 
+mod pdb;
+
 use std::{
     collections::BTreeMap,
     fs,
@@ -12,7 +14,7 @@ use std::{
 };
 
 use ecma335::{
-    Image, Metadata, MethodBody, Rid, Rva, Table,
+    Image, Metadata, MethodBody, Rid, Rva, Table, Token,
     attribute::{AttributeTypes, AttributeValue},
     debug::DebugEntry,
     element::ElementType,
@@ -113,7 +115,8 @@ fn check(file: &Path, tracker: &Tracker, scratch: &Path) -> Result<Vec<(String, 
     let mut listable = None;
     for mode in [LeaveMode::Finally, LeaveMode::Return] {
         let plan = Plan::new(&image, &metadata, &Selection::default()).map_err(|error| error.to_string())?;
-        let how = Weave { leave: mode, ..Weave::new(tracker) };
+        let beside = pdb::beside(file);
+        let how = Weave { leave: mode, pdb: beside.as_deref(), ..Weave::new(tracker) };
         let woven = weave::weave(&image, &metadata, plan, &how).map_err(|error| error.to_string())?;
         let methods = woven.methods.iter().filter(|method| method.is_ok()).count();
         for reason in woven.methods.iter().filter_map(|method| method.as_ref().err()) {
@@ -131,6 +134,9 @@ fn check(file: &Path, tracker: &Tracker, scratch: &Path) -> Result<Vec<(String, 
         outcomes.push((kept.map_or("files laid out anew".into(), |note| format!("files by {mode:?}: {note}")), 1));
         let output = woven.file.to_vec();
         compare(&image, &metadata, &output, &woven.methods).map_err(|error| format!("{mode:?}: {error}"))?;
+        if let Some(methods) = pdb::compare(file, &woven, &image, &metadata).map_err(|error| format!("{mode:?}: PDB: {error}"))? {
+            outcomes.push((format!("methods followed by a PDB after {mode:?}"), methods));
+        }
         if kept.is_none() {
             compare_size(&image, &metadata, &output, &woven.bodies).map_err(|error| format!("{mode:?}: {error}"))?;
         }
@@ -312,7 +318,7 @@ fn compare_native(image: &Image<'_>, new: &Image<'_>) -> Result<(), String> {
 fn field_size(metadata: &Metadata<'_>, field: Rid<schema::Field>) -> u32 {
     let signature = metadata.row(field).and_then(|row| Signature::parse(metadata.blobs.blob(row.signature)?));
     let Ok(Signature::Field(TypeSig::Named { token, .. })) = signature else { return 1 };
-    let Some(rid) = token.token().and_then(|token| token.rid_in::<schema::TypeDef>()) else { return 1 };
+    let Some(rid) = token.token().and_then(Token::rid_in::<schema::TypeDef>) else { return 1 };
     metadata.tables.rows::<schema::ClassLayout>().find(|(_, row)| row.parent == rid).map_or(1, |(_, row)| row.class_size)
 }
 

@@ -1,0 +1,193 @@
+//! A woven assembly's PDB says of each instruction what the old one said of it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    io::Read as _,
+    path::Path,
+};
+
+use ecma335::{
+    Cursor, FileOffset, Image, Metadata, MethodBody, Rid, Rva,
+    debug::{DebugEntry, kind},
+    pdb::{SequencePoint, SequencePoints, custom_debug_information as kinds},
+    schema::{CustomDebugInformation, LocalScope, MethodDebugInformation, MethodDef},
+};
+use weave::Woven;
+
+/// The PDB beside a file.
+pub(crate) fn beside(file: &Path) -> Option<Vec<u8>> {
+    fs::read(file.with_extension("pdb")).ok()
+}
+
+/// Compares the PDBs, if there are two. Gives how many methods have sequence points.
+pub(crate) fn compare(
+    file: &Path,
+    woven: &Woven<'_>,
+    image: &Image<'_>,
+    metadata: &Metadata<'_>,
+) -> Result<Option<usize>, String> {
+    let output = woven.file.to_vec();
+    let new_image = Image::parse(&output).map_err(|error| error.to_string())?;
+    let new_bytes = woven.pdb.clone().or_else(|| embedded(&new_image));
+    let old_bytes = if woven.pdb.is_some() { beside(file) } else { embedded(image) };
+    let (Some(old_bytes), Some(new_bytes)) = (old_bytes, new_bytes) else { return Ok(None) };
+    let (old, new) = (parse(&old_bytes)?, parse(&new_bytes)?);
+    let new_metadata = new_image.metadata().and_then(Metadata::parse).map_err(|error| error.to_string())?;
+    let is_woven: BTreeSet<u32> = woven.bodies.iter().map(|(rid, _)| rid.get()).collect();
+    let mut followed = 0;
+    for (rid, row) in metadata.tables.rows::<MethodDef>() {
+        if row.rva == 0 {
+            continue;
+        }
+        let row: MethodDebugInformation = old.row(Rid::new(rid.get())).map_err(|error| error.to_string())?;
+        let points = |pdb: &Metadata<'_>| {
+            let row: MethodDebugInformation = pdb.row(Rid::new(rid.get()))?;
+            SequencePoints::parse(pdb.blobs.blob(row.sequence_points)?, row.document).map(|points| points.points)
+        };
+        let (before, after) =
+            (points(&old).map_err(|error| error.to_string())?, points(&new).map_err(|error| error.to_string())?);
+        if !is_woven.contains(&rid.get()) {
+            if before != after {
+                return Err(format!("{rid:?} was left alone, and its points moved"));
+            }
+            continue;
+        }
+        let starts = |image: &Image<'_>, metadata: &Metadata<'_>| instructions(image, metadata, rid);
+        let (Some(old_starts), Some(new_starts)) = (starts(image, metadata), starts(&new_image, &new_metadata)) else { continue };
+        compare_points(&before, &after, &old_starts, &new_starts).map_err(|error| format!("{rid:?}: {error}; {row:?}"))?;
+        followed += usize::from(!before.is_empty());
+    }
+    compare_scopes(&old, &new, &new_image, &new_metadata)?;
+    compare_custom(&old, &new, (image, metadata), (&new_image, &new_metadata))?;
+    Ok(Some(followed))
+}
+
+fn embedded(image: &Image<'_>) -> Option<Vec<u8>> {
+    let entries = DebugEntry::read_all(image).ok()?;
+    let entry = entries.iter().find(|entry| entry.kind == kind::EMBEDDED_PORTABLE_PDB)?;
+    let mut pdb = Vec::new();
+    flate2::read::DeflateDecoder::new(&entry.data[8..]).read_to_end(&mut pdb).ok()?;
+    Some(pdb)
+}
+
+fn parse(bytes: &[u8]) -> Result<Metadata<'_>, String> {
+    Metadata::parse(Cursor::new(bytes, FileOffset(0))).map_err(|error| error.to_string())
+}
+
+/// The offset and opcode of each instruction, with the end of the code.
+fn instructions(image: &Image<'_>, metadata: &Metadata<'_>, rid: Rid<MethodDef>) -> Option<BTreeMap<u32, String>> {
+    let body = MethodBody::parse(image.cursor_at(Rva(metadata.row(rid).ok()?.rva)).ok()?).ok()?;
+    let mut starts: BTreeMap<u32, String> = BTreeMap::new();
+    for instruction in body.instructions() {
+        let instruction = instruction.ok()?;
+        starts.insert(instruction.offset, format!("{:?}", instruction.opcode()));
+    }
+    starts.insert(body.il.len() as u32, "end".into());
+    Some(starts)
+}
+
+/// Every place of the source is still named, each at an instruction, in order.
+fn compare_points(
+    before: &[SequencePoint],
+    after: &[SequencePoint],
+    old_starts: &BTreeMap<u32, String>,
+    new_starts: &BTreeMap<u32, String>,
+) -> Result<(), String> {
+    if before.is_empty() != after.is_empty() {
+        return Err("points came or went".into());
+    }
+    if !after.is_sorted_by(|one, next| one.offset < next.offset) {
+        return Err("points are out of order".into());
+    }
+    if let Some(point) = after.iter().find(|point| !new_starts.contains_key(&point.offset)) {
+        return Err(format!("IL_{:04x} is no instruction", point.offset));
+    }
+    // Two points of one instruction are as good as the second.
+    let named: BTreeSet<u32> = before
+        .iter()
+        .filter(|point| point.span.is_some())
+        .filter_map(|point| old_starts.range(point.offset..).next().map(|(start, _)| *start))
+        .collect();
+    let places =
+        |points: &[SequencePoint]| points.iter().filter_map(|point| point.span).map(|span| (span.start, span.end)).collect();
+    let (old_places, new_places): (BTreeSet<_>, BTreeSet<_>) = (places(before), places(after));
+    let lost = old_places.difference(&new_places).count();
+    let doubled = before.iter().filter(|point| point.span.is_some()).count() - named.len();
+    if lost > doubled || !new_places.is_subset(&old_places) {
+        return Err(format!("{lost} places of the source were lost, or others came"));
+    }
+    Ok(())
+}
+
+/// Scopes begin and end at instructions, and lie in each other as they did.
+fn compare_scopes(old: &Metadata<'_>, new: &Metadata<'_>, image: &Image<'_>, metadata: &Metadata<'_>) -> Result<(), String> {
+    let rows = |pdb: &Metadata<'_>| pdb.tables.rows::<LocalScope>().map(|(_, row)| row).collect::<Vec<_>>();
+    let (old, new) = (rows(old), rows(new));
+    if old.len() != new.len() {
+        return Err("the number of scopes changed".into());
+    }
+    let mut starts = (Rid::NONE, None);
+    for (index, (before, after)) in old.iter().zip(&new).enumerate() {
+        if (LocalScope { start_offset: 0, length: 0, ..*before }) != (LocalScope { start_offset: 0, length: 0, ..*after }) {
+            return Err("a scope belongs to something else".into());
+        }
+        if starts.0 != after.method {
+            starts = (after.method, instructions(image, metadata, after.method));
+        }
+        let Some(starts) = &starts.1 else { continue };
+        let end = after.start_offset + after.length;
+        if !starts.contains_key(&after.start_offset) || !starts.contains_key(&end) {
+            return Err(format!("a scope of {:?} is not of whole instructions: {after:?}", after.method));
+        }
+        let Some(previous) = index.checked_sub(1).map(|index| (old[index], new[index])) else { continue };
+        let contains = |outer: &LocalScope, inner: &LocalScope| {
+            outer.method == inner.method
+                && outer.start_offset <= inner.start_offset
+                && inner.start_offset + inner.length <= outer.start_offset + outer.length
+        };
+        if contains(&previous.0, before) && !contains(&previous.1, after) {
+            return Err(format!("a scope of {:?} left the one it was in", after.method));
+        }
+    }
+    Ok(())
+}
+
+/// Where an async method goes on, the same instruction stands.
+fn compare_custom(
+    old: &Metadata<'_>,
+    new: &Metadata<'_>,
+    input: (&Image<'_>, &Metadata<'_>),
+    output: (&Image<'_>, &Metadata<'_>),
+) -> Result<(), String> {
+    for (rid, row) in old.tables.rows::<CustomDebugInformation>() {
+        let text = |error: ecma335::Error| error.to_string();
+        let after = new.row(rid).map_err(text)?;
+        if after.parent != row.parent || after.kind != row.kind {
+            return Err("custom debug information belongs to something else".into());
+        }
+        let (old_value, new_value) = (old.blob(row.value).map_err(text)?, new.blob(after.value).map_err(text)?);
+        let is_stepping = old.guids.guid(row.kind).map_err(text)? == Some(kinds::ASYNC_METHOD_STEPPING);
+        let Some(method) = row.parent.token().and_then(|parent| parent.rid_in::<MethodDef>()).filter(|_| is_stepping) else {
+            continue;
+        };
+        let opcodes = |(image, metadata): (&Image<'_>, &Metadata<'_>), value: &[u8]| -> Option<Vec<String>> {
+            let starts = instructions(image, metadata, method)?;
+            let mut cursor = Cursor::new(value, FileOffset(0));
+            cursor.u32().ok()?;
+            let mut opcodes = Vec::new();
+            while !cursor.is_empty() {
+                for offset in [cursor.u32().ok()?, cursor.u32().ok()?] {
+                    opcodes.push(starts.get(&offset).cloned().unwrap_or_else(|| format!("no instruction at IL_{offset:04x}")));
+                }
+                cursor.compressed_u32().ok()?;
+            }
+            Some(opcodes)
+        };
+        let (before, after) = (opcodes(input, old_value), opcodes(output, new_value));
+        if before != after {
+            return Err(format!("{method:?} goes on elsewhere: {before:?} became {after:?}"));
+        }
+    }
+    Ok(())
+}
