@@ -58,7 +58,7 @@ pub(crate) fn compare(
         compare_points(&before, &after, &old_starts, &new_starts).map_err(|error| format!("{rid:?}: {error}; {row:?}"))?;
         followed += usize::from(!before.is_empty());
     }
-    compare_scopes(&old, &new, &new_image, &new_metadata)?;
+    compare_scopes(&old, &new, (image, metadata), (&new_image, &new_metadata))?;
     compare_custom(&old, &new, (image, metadata), (&new_image, &new_metadata))?;
     Ok(Some(followed))
 }
@@ -120,8 +120,13 @@ fn compare_points(
     Ok(())
 }
 
-/// Scopes begin and end at instructions, and lie in each other as they did.
-fn compare_scopes(old: &Metadata<'_>, new: &Metadata<'_>, image: &Image<'_>, metadata: &Metadata<'_>) -> Result<(), String> {
+/// Scopes begin with the instructions they began with, end at others, and lie in each other as they did.
+fn compare_scopes(
+    old: &Metadata<'_>,
+    new: &Metadata<'_>,
+    input: (&Image<'_>, &Metadata<'_>),
+    output: (&Image<'_>, &Metadata<'_>),
+) -> Result<(), String> {
     let rows = |pdb: &Metadata<'_>| pdb.tables.rows::<LocalScope>().map(|(_, row)| row).collect::<Vec<_>>();
     let (old, new) = (rows(old), rows(new));
     if old.len() != new.len() {
@@ -133,9 +138,17 @@ fn compare_scopes(old: &Metadata<'_>, new: &Metadata<'_>, image: &Image<'_>, met
             return Err("a scope belongs to something else".into());
         }
         if starts.0 != after.method {
-            starts = (after.method, instructions(image, metadata, after.method));
+            let both = instructions(input.0, input.1, after.method).zip(instructions(output.0, output.1, after.method));
+            starts = (after.method, both);
         }
-        let Some(starts) = &starts.1 else { continue };
+        let Some((old_starts, starts)) = &starts.1 else { continue };
+        // A short branch may have grown, and a ret become what leads to the epilogue.
+        let opcode =
+            |starts: &BTreeMap<u32, String>, offset: u32| starts.get(&offset).map(|name| name.trim_end_matches('S').to_owned());
+        let began = opcode(old_starts, before.start_offset);
+        if began != opcode(starts, after.start_offset) && began.as_deref() != Some("Ret") {
+            return Err(format!("a scope of {:?} begins elsewhere: {before:?} became {after:?}", after.method));
+        }
         let end = after.start_offset + after.length;
         if !starts.contains_key(&after.start_offset) || !starts.contains_key(&end) {
             return Err(format!("a scope of {:?} is not of whole instructions: {after:?}", after.method));
