@@ -44,6 +44,8 @@ pub struct Weave<'t> {
     pub options: &'t str,
     /// The PDB beside the image, if there is one.
     pub pdb: Option<&'t [u8]>,
+    /// The file name that the PDB will have beside the woven file; none for the one it has.
+    pub pdb_name: Option<&'t str>,
     /// The other modules of a multi-module assembly that were woven before it: file name and SHA-1.
     pub modules: &'t [(String, [u8; 20])],
     /// Keys to sign with; an assembly is signed with the one whose public key it has.
@@ -61,6 +63,7 @@ impl<'t> Weave<'t> {
             tool: "",
             options: "",
             pdb: None,
+            pdb_name: None,
             modules: &[],
             keys: &[],
         }
@@ -154,7 +157,7 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
     let mvid = woven_mvid(module_key, how);
     builder.set_mvid(mvid);
     let new_pdb = debug.check(new_pdb.map(|pdb| pdb?.finish(builder.counts())));
-    let (entries, pdb, trouble) = debug.finish(new_pdb);
+    let (entries, pdb, trouble) = debug.finish(new_pdb, how.pdb_name);
     let (mut writer, mut notes) = adapt_headers(image, writer);
     writer.set_debug(entries);
     notes.extend(trouble.map(Note::PdbRemoved));

@@ -252,15 +252,22 @@ pub(crate) struct NewPdb {
 const EMBEDDED_SIGNATURE: &[u8] = b"MPDB";
 /// `RSDS`, a GUID, a counter, a path.
 const CODE_VIEW_SIGNATURE: &[u8] = b"RSDS";
+const CODE_VIEW_PATH_AT: usize = 24;
 
 impl NewPdb {
     /// Has an entry of the debug directory vouch for this PDB, or carry it if it carried the old one.
-    fn renew_entry<'e>(&self, mut entry: DebugEntry<'e>) -> DebugEntry<'e> {
+    fn renew_entry<'e>(&self, mut entry: DebugEntry<'e>, name: Option<&str>) -> DebugEntry<'e> {
         match entry.kind {
             debug::kind::CODE_VIEW => {
                 entry.time_date_stamp = self.id.stamp();
                 if let Some(guid) = entry.data.to_mut().get_mut(4..20) {
                     guid.copy_from_slice(self.id.guid());
+                }
+                if let Some(name) = name.filter(|name| PdbReference::parse(&entry).is_some_and(|old| old.name != *name)) {
+                    let data = entry.data.to_mut();
+                    data.truncate(CODE_VIEW_PATH_AT);
+                    data.extend_from_slice(name.as_bytes());
+                    data.push(0);
                 }
             }
             debug::kind::PDB_CHECKSUM => {
@@ -329,7 +336,11 @@ impl<'a, 'p> DebugInfo<'a, 'p> {
     }
 
     /// The new debug directory, the PDB that goes beside the image, and why there is none though there was one.
-    pub(crate) fn finish(self, new: Option<NewPdb>) -> (Vec<DebugEntry<'a>>, Option<Vec<u8>>, Option<PdbTrouble>) {
+    pub(crate) fn finish(
+        self,
+        new: Option<NewPdb>,
+        name: Option<&str>,
+    ) -> (Vec<DebugEntry<'a>>, Option<Vec<u8>>, Option<PdbTrouble>) {
         let mut entries = self.entries;
         entries.retain(|entry| entry.kind != debug::kind::R2R_PERF_MAP);
         let Some(new) = new else {
@@ -337,7 +348,7 @@ impl<'a, 'p> DebugInfo<'a, 'p> {
             return (entries, None, self.trouble);
         };
         let is_embedded = entries.iter().any(|entry| entry.kind == debug::kind::EMBEDDED_PORTABLE_PDB);
-        let entries = entries.into_iter().map(|entry| new.renew_entry(entry)).collect();
+        let entries = entries.into_iter().map(|entry| new.renew_entry(entry, name)).collect();
         (entries, (!is_embedded).then_some(new.bytes), None)
     }
 }
@@ -383,7 +394,10 @@ impl PdbReference {
 
     /// The first that a debug directory has.
     pub fn of(entries: &[DebugEntry<'_>]) -> Option<Self> {
-        let entry = entries.iter().find(|entry| entry.kind == debug::kind::CODE_VIEW)?;
+        Self::parse(entries.iter().find(|entry| entry.kind == debug::kind::CODE_VIEW)?)
+    }
+
+    fn parse(entry: &DebugEntry<'_>) -> Option<Self> {
         let data = entry.data.strip_prefix(CODE_VIEW_SIGNATURE)?;
         let (guid, rest) = data.split_first_chunk()?;
         let path = rest.get(4..)?.split(|byte| *byte == 0).next()?;

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     companions::{copy_companions, copy_deps_json, is_deps_json, write_tracker},
     failure::Failure,
-    io::{Input, Outputs},
+    io::{Input, Outputs, is_same_file},
     manifest::{FileIdentity, Manifest, MethodLines},
 };
 
@@ -176,6 +176,7 @@ fn process_file(
         tool: concat!("ilinst ", env!("CARGO_PKG_VERSION")),
         options: shared.options,
         pdb: pdb.as_ref().and_then(|pdb| pdb.content.as_deref()),
+        pdb_name: pdb.as_ref().map(|pdb| &*pdb.name),
         modules,
         keys: shared.keys,
     };
@@ -211,6 +212,7 @@ fn read(input: &Input) -> Result<(Image<'_>, Metadata<'_>), ecma335::Error> {
 
 /// The PDB that an image names.
 struct Pdb {
+    /// The name it will have.
     name: String,
     content: Option<Input>,
 }
@@ -219,11 +221,17 @@ impl Pdb {
     /// Looks for it where the user says, or beside the image.
     fn find(job: &Job, image: &Image<'_>, shared: &Shared<'_>) -> anyhow::Result<Option<Self>> {
         let named = || DebugEntry::read_all(image).ok().and_then(|entries| PdbReference::of(&entries));
-        let Some(reference) = named() else { return Ok(None) };
-        let beside = [job.input.with_file_name(&reference.name), job.input.with_extension("pdb")];
+        let Some(PdbReference { mut name, .. }) = named() else { return Ok(None) };
+        let beside = [job.input.with_file_name(&name), job.input.with_extension("pdb")];
         let path = shared.opts.pdb.as_ref().or_else(|| beside.iter().find(|path| path.is_file()));
+        let is_input = path.is_some_and(|path| is_same_file(path, &job.output.with_file_name(&name)));
+        let is_plain = Path::new(&name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pdb"));
+        // No input is written over; and an odd name is no reason to write anything but a PDB.
+        if (is_input && !shared.opts.in_place) || !is_plain {
+            name = file_name(&job.output.with_extension("pdb"));
+        }
         let content = path.map(|path| Input::open(path)).transpose()?;
-        Ok(Some(Self { name: reference.name, content }))
+        Ok(Some(Self { name, content }))
     }
 }
 
