@@ -156,7 +156,8 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
     let Merger { mut builder, code, pdb: new_pdb, bodies, .. } = merger;
     let mvid = woven_mvid(module_key, how);
     builder.set_mvid(mvid);
-    let new_pdb = debug.check(new_pdb.map(|pdb| pdb?.finish(builder.counts())));
+    let is_embedded = debug.is_embedded();
+    let new_pdb = debug.check(new_pdb.map(|pdb| pdb?.finish(builder.counts(), is_embedded, how.threads)));
     let (entries, pdb, trouble) = debug.finish(new_pdb, how.pdb_name);
     let (mut writer, mut notes) = adapt_headers(image, writer);
     writer.set_debug(entries);

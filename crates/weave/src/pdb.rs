@@ -2,8 +2,12 @@
 
 use std::{
     borrow::Cow,
-    io::{Read as _, Write as _},
+    io::Read as _,
     ops::Range,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use ecma335::{
@@ -13,7 +17,7 @@ use ecma335::{
     schema::{CustomDebugInformation, LocalScope, MethodDebugInformation, MethodDef},
     tables::RowCounts,
 };
-use flate2::{Compression, read::DeflateDecoder, write::DeflateEncoder};
+use flate2::{Compress, Compression, FlushCompress, read::DeflateDecoder};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -218,7 +222,7 @@ impl<'a, 'm> PdbBuilder<'a, 'm> {
     }
 
     /// The new PDB with its id, which is made of what it holds, and the hash that vouches for it.
-    pub(crate) fn finish(mut self, assembly: RowCounts) -> Result<NewPdb, Error> {
+    pub(crate) fn finish(mut self, assembly: RowCounts, is_embedded: bool, threads: usize) -> Result<NewPdb, Error> {
         self.builder.set_assembly_counts(assembly);
         let mut bytes = self.builder.finish()?.to_vec();
         let hash: [u8; 32] = Sha256::digest(&bytes).into();
@@ -236,7 +240,8 @@ impl<'a, 'm> PdbBuilder<'a, 'm> {
         if let Some(place) = stream.and_then(|at| bytes.get_mut(at..at + PdbId::SIZE)) {
             place.copy_from_slice(&id.0);
         }
-        Ok(NewPdb { bytes, id, hash })
+        let deflated = if is_embedded { deflate(&bytes, threads) } else { Vec::new() };
+        Ok(NewPdb { bytes, deflated, id, hash })
     }
 }
 
@@ -244,6 +249,8 @@ impl<'a, 'm> PdbBuilder<'a, 'm> {
 #[derive(Debug)]
 pub(crate) struct NewPdb {
     pub(crate) bytes: Vec<u8>,
+    /// The same compressed, if it is to be embedded.
+    deflated: Vec<u8>,
     id: PdbId,
     hash: [u8; 32],
 }
@@ -278,9 +285,7 @@ impl NewPdb {
             debug::kind::EMBEDDED_PORTABLE_PDB => {
                 let mut data = EMBEDDED_SIGNATURE.to_vec();
                 data.extend_from_slice(&(self.bytes.len() as u32).to_le_bytes());
-                let mut encoder = DeflateEncoder::new(data, Compression::default());
-                // Writing to memory does not fail.
-                let data = encoder.write_all(&self.bytes).and_then(|()| encoder.finish()).unwrap_or_default();
+                data.extend_from_slice(&self.deflated);
                 entry.data = Cow::Owned(data);
             }
             _ => {}
@@ -329,6 +334,11 @@ impl<'a, 'p> DebugInfo<'a, 'p> {
         self.pdb.take()
     }
 
+    /// Whether the image carries its PDB.
+    pub(crate) fn is_embedded(&self) -> bool {
+        is_embedded(&self.entries)
+    }
+
     /// Takes note of what went wrong.
     pub(crate) fn check<T>(&mut self, step: Option<Result<T, Error>>) -> Option<T> {
         let result = step?;
@@ -347,10 +357,53 @@ impl<'a, 'p> DebugInfo<'a, 'p> {
             entries.retain(|entry| !names_pdb(entry));
             return (entries, None, self.trouble);
         };
-        let is_embedded = entries.iter().any(|entry| entry.kind == debug::kind::EMBEDDED_PORTABLE_PDB);
+        let is_embedded = is_embedded(&entries);
         let entries = entries.into_iter().map(|entry| new.renew_entry(entry, name)).collect();
         (entries, (!is_embedded).then_some(new.bytes), None)
     }
+}
+
+fn is_embedded(entries: &[DebugEntry<'_>]) -> bool {
+    entries.iter().any(|entry| entry.kind == debug::kind::EMBEDDED_PORTABLE_PDB)
+}
+
+/// Deflates (RFC 1951) in pieces, side by side: each but the last ends at a byte with a block of nothing, so that they make
+/// one stream, and the same one from any number of threads.
+fn deflate(bytes: &[u8], threads: usize) -> Vec<u8> {
+    const PIECE: usize = 1 << 19;
+    let deflate_piece = |piece: &[u8], is_last: bool| {
+        let mut out = Vec::with_capacity(piece.len() / 2 + 64);
+        let mut deflater = Compress::new(Compression::default(), false);
+        let flush = if is_last { FlushCompress::Finish } else { FlushCompress::Sync };
+        loop {
+            let done = deflater.total_in() as usize;
+            let status = deflater.compress_vec(piece.get(done..).unwrap_or_default(), &mut out, flush);
+            // With room left over, all of it is out.
+            if out.len() < out.capacity() || status.is_err() {
+                return out;
+            }
+            out.reserve(piece.len() / 2 + 64);
+        }
+    };
+    let pieces: Vec<&[u8]> = bytes.chunks(PIECE).collect();
+    let last = pieces.len().saturating_sub(1);
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, Vec<u8>)>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..threads.min(pieces.len()) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(piece) = pieces.get(index) else { break };
+                    let deflated = deflate_piece(piece, index == last);
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push((index, deflated));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_unstable_by_key(|(index, _)| *index);
+    done.into_iter().flat_map(|(_, piece)| piece).collect()
 }
 
 /// Whether an entry is of no use without its PDB.
@@ -404,5 +457,26 @@ impl PdbReference {
         let path = String::from_utf8_lossy(path);
         let name = path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
         Some(Self { name, guid: *guid, is_portable: entry.version.1 == debug::PORTABLE_CODE_VIEW })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_deflated_in_pieces_is_one_stream() {
+        let noise = (0..3_000_000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> (number % 13 + 8)) as u8);
+        let bytes: Vec<u8> = noise.collect();
+        for length in [0, 1, 1 << 19, (1 << 19) + 1, bytes.len()] {
+            let bytes = &bytes[..length];
+            let deflated = deflate(bytes, 1);
+            assert_eq!(deflate(bytes, 3), deflated);
+            let mut inflated = Vec::new();
+            if !bytes.is_empty() {
+                DeflateDecoder::new(&deflated[..]).read_to_end(&mut inflated).unwrap();
+            }
+            assert!(inflated == bytes, "{length} bytes");
+        }
     }
 }
