@@ -8,7 +8,7 @@ use std::{
 };
 
 use ecma335::{
-    Cursor, FileOffset, Image, Metadata, MethodBody, Rid, Rva,
+    Cursor, FileOffset, Image, Metadata, MethodBody, Rid, Rva, Token,
     debug::{DebugEntry, kind},
     pdb::{SequencePoint, SequencePoints, custom_debug_information as kinds},
     schema::{CustomDebugInformation, LocalScope, MethodDebugInformation, MethodDef},
@@ -181,7 +181,7 @@ fn compare_custom(
         }
         let (old_value, new_value) = (old.blob(row.value).map_err(text)?, new.blob(after.value).map_err(text)?);
         let is_stepping = old.guids.guid(row.kind).map_err(text)? == Some(kinds::ASYNC_METHOD_STEPPING);
-        let Some(method) = row.parent.token().and_then(|parent| parent.rid_in::<MethodDef>()).filter(|_| is_stepping) else {
+        let Some(method) = row.parent.token().and_then(Token::rid_in::<MethodDef>).filter(|_| is_stepping) else {
             continue;
         };
         let opcodes = |(image, metadata): (&Image<'_>, &Metadata<'_>), value: &[u8]| -> Option<Vec<String>> {
