@@ -12,7 +12,6 @@ mod names;
 mod order;
 mod preamble;
 mod quote;
-mod rows;
 mod screen;
 mod security;
 mod types;

@@ -1,26 +1,32 @@
-//! `ilinst list`: an assembly's types and methods as a tree, and what becomes of each.
+//! `ilinst list`: what is in an assembly, and what becomes of each method.
 
-use std::{io::Write, path::PathBuf};
+mod attributes;
+mod decisions;
+mod json;
+mod literals;
+mod module;
+mod owners;
+mod references;
+mod tree;
 
-use clap::Args;
+use std::{cmp::Reverse, fmt::Display, io::Write, path::PathBuf};
+
+use clap::{Args, ValueEnum};
 use ecma335::{
-    Image, Metadata, Rid, Table, Token,
-    cursor::Cursor,
-    schema::{MethodDef, TypeDef},
-    signature::Signature,
+    Image, Metadata, Rid, Token,
+    schema::{MethodDef, TypeSpec},
+    signature::{TypeNames as _, TypeSig},
 };
-use serde_json::{Value, json};
-use weave::{Plan, Reason, Shape, Tracker, Weave, Woven};
+use serde::Serializer;
 
-use crate::{
-    arguments::SelectionArgs,
-    companions::TRACKER,
-    failure::Failure,
-    io::Input,
-    manifest::{assembly_name, guid},
+use self::{
+    decisions::Decisions,
+    module::Module,
+    tree::{Shape, Tree},
 };
+use crate::{arguments::SelectionArgs, companions::TRACKER, failure::Failure, io::Input, manifest::assembly_name};
 
-/// Show types and methods with their tokens, and what would be woven.
+/// Show types and methods with their tokens, what would be woven or is, and what else there is to be found.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
@@ -31,6 +37,34 @@ pub(crate) struct Opts {
     #[command(flatten)]
     selection: SelectionArgs,
 
+    /// Print methods alone, one a line with its full name
+    #[arg(long)]
+    methods: bool,
+
+    /// Print the assemblies, modules and native libraries it refers to
+    #[arg(long)]
+    refs: bool,
+
+    /// With --refs: the types and members it uses of each, too
+    #[arg(short, long, requires = "refs")]
+    verbose: bool,
+
+    /// Print string literals, and where they are used
+    #[arg(long)]
+    strings: bool,
+
+    /// Print custom attributes, what they are on and what they are given
+    #[arg(long)]
+    attributes: bool,
+
+    /// Show the size of each method's IL in bytes
+    #[arg(long)]
+    il_size: bool,
+
+    /// What to sort by
+    #[arg(long, value_enum, default_value_t, value_name = "KEY")]
+    sort: Sort,
+
     /// Print it as JSON
     #[arg(long)]
     json: bool,
@@ -40,7 +74,35 @@ const EXAMPLES: &str = "\
 Examples:
   ilinst list app.dll
   ilinst list app.dll --include 'Shop.*'           what this pattern would weave
+  ilinst list app.dll --methods | grep Order       full names with tokens
+  ilinst list app.dll --il-size --sort size        the largest types and methods first
+  ilinst list app.dll --refs -v                    what it uses of which assembly
+  ilinst list app.dll --strings | grep -i password
+  ilinst list woven/app.dll                        which methods are woven, and with which options
   ilinst list app.dll --json | jq '.types[].methods[] | select(.decision != \"woven\")'";
+
+/// `--sort`.
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Sort {
+    /// By token: the order in the file
+    #[default]
+    Token,
+    /// By name; strings by their text
+    Name,
+    /// The largest first: the most IL, the longest text, the most members used
+    Size,
+}
+
+impl Sort {
+    /// Sorts what is in the order of tokens by the name and size that `key` gives.
+    fn apply<T>(self, items: &mut [T], key: impl Fn(&T) -> (&str, u64)) {
+        match self {
+            Self::Token => {}
+            Self::Name => items.sort_by(|one, other| key(one).0.cmp(key(other).0)),
+            Self::Size => items.sort_by_key(|item| Reverse(key(item).1)),
+        }
+    }
+}
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
@@ -48,124 +110,115 @@ impl Opts {
         let in_file = |error: ecma335::Error| Failure::not_an_assembly(format_args!("{}: {error}", self.input.display()));
         let image = Image::parse(&bytes).map_err(in_file)?;
         let metadata = Metadata::parse(image.metadata().map_err(in_file)?).map_err(in_file)?;
-        let tracker = Tracker::read(TRACKER)?;
-        let refusal = weave::plan::refusal(&image, &metadata, &tracker);
-        let methods = match refusal {
-            Some(_) => None,
-            None => Some(self.decide(&image, &metadata, &tracker).map_err(in_file)?.methods),
-        };
-        let refusal = refusal.map(|refusal| refusal.to_string());
-        let listing = Listing { metadata: &metadata, refusal, methods, types: metadata.type_names().map_err(in_file)? };
+        let module = Module::new(&image, &metadata).map_err(in_file)?;
+        let listing = self.listing(&module).map_err(in_file)?;
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         if self.json {
-            serde_json::to_writer_pretty(&mut out, &listing.to_json().map_err(in_file)?)?;
+            serde_json::to_writer_pretty(&mut out, &self.to_json(&module, &listing).map_err(in_file)?)?;
             writeln!(out)?;
         } else {
-            listing.print(&mut out)?;
+            self.print(&module, &listing, &mut out)?;
         }
         out.flush()?;
         Ok(0)
     }
 
-    /// Weaves without writing: only that tells what would be left alone.
-    fn decide<'a>(&self, image: &Image<'a>, metadata: &Metadata<'a>, tracker: &Tracker) -> Result<Woven<'a>, ecma335::Error> {
-        let plan = Plan::new(image, metadata, &self.selection.selection())?;
-        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let how = Weave { leave: self.selection.leave.into(), threads, ..Weave::new(tracker) };
-        weave::weave(image, metadata, plan, &how)
+    /// Whether the tree is asked for: if nothing else is.
+    fn shows_tree(&self) -> bool {
+        !(self.methods || self.refs || self.strings || self.attributes)
     }
-}
 
-struct Listing<'a, 'm> {
-    metadata: &'m Metadata<'a>,
-    refusal: Option<String>,
-    /// What becomes of each method; none if the file is refused.
-    methods: Option<Vec<Result<Shape, Reason>>>,
-    types: Vec<String>,
-}
+    /// Reads what is asked for.
+    fn listing(&self, module: &Module<'_, '_>) -> Result<Listing, ecma335::Error> {
+        let shows_methods = self.methods || self.shows_tree();
+        Ok(Listing {
+            decisions: shows_methods.then(|| Decisions::new(self, module.image, module.metadata)).transpose()?,
+            shape: shows_methods.then(|| Shape::new(module)).transpose()?,
+            references: self.refs.then(|| references::read(self, module)).transpose()?,
+            strings: self.strings.then(|| literals::read(self, module)),
+            attributes: self.attributes.then(|| attributes::read(self, module)).transpose()?,
+        })
+    }
 
-impl Listing<'_, '_> {
-    fn print(&self, out: &mut impl Write) -> anyhow::Result<()> {
-        writeln!(out, "{}", assembly_name(self.metadata))?;
-        if let Some(refusal) = &self.refusal {
-            writeln!(out, "not to be woven: {refusal}")?;
-        }
-        for (index, type_name) in self.types.iter().enumerate() {
-            let type_rid = Rid::<TypeDef>::new(index as u32 + 1);
-            let methods = self.metadata.methods_of(type_rid)?;
-            let branch = if index + 1 == self.types.len() { "└─" } else { "├─" };
-            writeln!(out, "{branch} {type_name}  {}", Token::new(Table::TypeDef, type_rid.get()))?;
-            let trunk = if index + 1 == self.types.len() { "  " } else { "│ " };
-            for (number, method) in methods.iter().enumerate() {
-                let branch = if number + 1 == methods.len() { "└─" } else { "├─" };
-                let decision = self.decision(*method);
-                let signature = self.signature(*method)?;
-                let token = Token::new(Table::MethodDef, method.get());
-                let source = profile::source_name(type_name, &self.name(*method)?)
-                    .map(|source| format!("  = {source}"))
-                    .unwrap_or_default();
-                writeln!(out, "{trunk} {branch} {token}  {decision:<12}  {signature}{source}")?;
+    /// Methods in the order asked for.
+    fn order(&self, module: &Module<'_, '_>, methods: &[Rid<MethodDef>]) -> Vec<Rid<MethodDef>> {
+        let size = |rid: Rid<MethodDef>| u64::from(module.method(rid).and_then(|method| method.il_size).unwrap_or(0));
+        let mut methods: Vec<_> = methods.iter().map(|rid| (*rid, module.method_name(*rid), size(*rid))).collect();
+        self.sort.apply(&mut methods, |(_, name, size)| (name, *size));
+        methods.into_iter().map(|(rid, ..)| rid).collect()
+    }
+
+    fn print(&self, module: &Module<'_, '_>, listing: &Listing, out: &mut impl Write) -> anyhow::Result<()> {
+        if let (Some(decisions), Some(shape)) = (&listing.decisions, &listing.shape) {
+            if self.shows_tree() {
+                writeln!(out, "{}", assembly_name(module.metadata))?;
+                if let Some((tool, options)) = &decisions.mark {
+                    writeln!(out, "woven by {tool} {options}")?;
+                }
+                if let Some(refusal) = &decisions.refusal {
+                    writeln!(out, "not to be woven: {refusal}")?;
+                }
+                tree::print(&Tree::new(self, module, decisions, shape).nodes(), "", out)?;
+                decisions.summary().map(|summary| writeln!(out, "{summary}")).transpose()?;
+            } else {
+                for rid in self.order(module, &module.all_methods()) {
+                    let line = module.method_line(rid, decisions, self.il_size, |method| module.full_signature(method));
+                    writeln!(out, "{line}")?;
+                }
             }
         }
-        if let Some(methods) = &self.methods {
-            let woven = methods.iter().filter(|method| method.is_ok()).count();
-            writeln!(out, "{} methods, {woven} to be woven", methods.len())?;
-        }
+        listing.references.as_ref().map(|references| references::print(references, out)).transpose()?;
+        listing.strings.as_ref().map(|strings| literals::print(strings, out)).transpose()?;
+        listing.attributes.as_ref().map(|attributes| attributes::print(attributes, out)).transpose()?;
         Ok(())
     }
 
-    fn to_json(&self) -> Result<Value, ecma335::Error> {
-        let mut types = Vec::new();
-        for (index, type_name) in self.types.iter().enumerate() {
-            let type_rid = Rid::<TypeDef>::new(index as u32 + 1);
-            let mut methods = Vec::new();
-            for method in self.metadata.methods_of(type_rid)? {
-                let name = self.name(method)?;
-                methods.push(json!({
-                    "token": Token::new(Table::MethodDef, method.get()).to_string(),
-                    "name": name,
-                    "signature": self.signature(method)?,
-                    "source": profile::source_name(type_name, &name).map(|source| source.to_string()),
-                    "decision": self.decision(method),
-                }));
+    fn to_json(&self, module: &Module<'_, '_>, listing: &Listing) -> Result<serde_json::Value, ecma335::Error> {
+        let mut value = json::header(module, listing.decisions.as_ref())?;
+        let mut put = |key: &str, part: serde_json::Value| {
+            if let Some(value) = value.as_object_mut() {
+                value.insert(key.into(), part);
             }
-            types.push(
-                json!({ "token": Token::new(Table::TypeDef, type_rid.get()).to_string(), "name": type_name, "methods": methods }),
-            );
-        }
-        Ok(json!({
-            "assembly": assembly_name(self.metadata),
-            "mvid": guid(&self.metadata.mvid()?),
-            "refusal": self.refusal,
-            "types": types,
-        }))
-    }
-
-    /// `woven`, or the code of the reason why not.
-    fn decision(&self, method: Rid<MethodDef>) -> &'static str {
-        let decisions = self.methods.as_ref().and_then(|methods| methods.get((method.get() as usize).checked_sub(1)?));
-        match decisions {
-            Some(Ok(_)) => "woven",
-            Some(Err(reason)) => reason.code(),
-            None => "-",
-        }
-    }
-
-    fn name(&self, method: Rid<MethodDef>) -> Result<String, ecma335::Error> {
-        self.metadata.name(self.metadata.row(method)?.name)
-    }
-
-    /// `instance void Add(int32)`; the name alone if the signature cannot be read.
-    fn signature(&self, method: Rid<MethodDef>) -> Result<String, ecma335::Error> {
-        let name = self.name(method)?;
-        let blob: Cursor<'_> = self.metadata.blobs.blob(self.metadata.row(method)?.signature)?;
-        Ok(match Signature::parse(blob) {
-            Ok(Signature::Method(signature)) => {
-                let shown = signature.display(self.metadata).to_string();
-                let params = signature.display_params(self.metadata);
-                format!("{}{name}{params}", shown.strip_suffix(&params).unwrap_or_default())
+        };
+        if let (Some(decisions), Some(shape)) = (&listing.decisions, &listing.shape) {
+            if self.shows_tree() {
+                put("types", json::types(self, module, decisions, shape)?);
+            } else {
+                put("methods", json::methods(module, decisions, shape, &self.order(module, &module.all_methods())));
             }
-            _ => name,
-        })
+        }
+        if let Some(references) = &listing.references {
+            put("references", serde_json::json!(references));
+        }
+        if let Some(strings) = &listing.strings {
+            put("strings", serde_json::json!(strings));
+        }
+        if let Some(attributes) = &listing.attributes {
+            put("attributes", serde_json::json!(attributes));
+        }
+        Ok(value)
     }
+}
+
+/// What is asked for.
+struct Listing {
+    decisions: Option<Decisions>,
+    shape: Option<Shape>,
+    references: Option<Vec<references::Reference>>,
+    strings: Option<Vec<literals::Literal>>,
+    attributes: Option<Vec<attributes::Attribute>>,
+}
+
+/// A type by its token: its name, or a TypeSpec written out.
+fn type_text(module: &Module<'_, '_>, token: Token) -> String {
+    let spec = token.rid_in::<TypeSpec>().and_then(|rid| {
+        let blob = module.metadata.blobs.blob(module.metadata.row(rid).ok()?.signature).ok()?;
+        Some(TypeSig::parse(blob).ok()?.display(module).to_string())
+    });
+    spec.unwrap_or_else(|| module.type_name(token))
+}
+
+/// Serializes what is shown as its text.
+fn shown<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
 }

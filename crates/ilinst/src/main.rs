@@ -11,6 +11,7 @@ mod manifest;
 mod originals;
 mod report;
 mod restore;
+mod rows;
 mod text;
 mod verify;
 

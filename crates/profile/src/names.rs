@@ -46,7 +46,9 @@ pub fn source_name(type_name: &str, method: &str) -> Option<SourceName> {
     }
     // Types made by the compiler nest in the person's type: closures (<>c), state machines (<Load>d__5).
     let own_type = type_name.split("/<").next().unwrap_or(type_name);
-    Some(SourceName { type_name: own_type.to_owned(), method: written.to_owned(), parts })
+    // In a type's name a dash stands for the dot that the name of an explicit implementation has.
+    let method = if method == "MoveNext" { written.replace('-', ".") } else { written.to_owned() };
+    Some(SourceName { type_name: own_type.to_owned(), method, parts })
 }
 
 /// `<method>suffix` as the method and its parts. The method may be such a name itself, as in an async lambda's steps,
@@ -85,6 +87,7 @@ mod tests {
             ("Shop.Order/<>c__7`1/<<Run>b__7_0>d", "MoveNext", "Shop.Order::Run [lambda] [steps]"),
             ("Shop.Order/<<Run>g__Local|0_1>d", "MoveNext", "Shop.Order::Run.Local [steps]"),
             ("Program", "<<Main>$>g__Local|0_0", "Program::Main.Local"),
+            ("Shop.Order/<Shop-ILoad-Load>d__5", "MoveNext", "Shop.Order::Shop.ILoad.Load [steps]"),
             ("Shop.Order/<>c", "<.ctor>b__4_0", "Shop.Order::.ctor [lambda]"),
             ("Shop.Order/<Load>d__5", "<>m__Finally1", ""),
             ("Shop.Order/Lines", "MoveNext", ""),

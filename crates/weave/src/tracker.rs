@@ -1,10 +1,12 @@
 //! The tracker's names: what woven code calls, and the mark a woven module carries.
 
 use ecma335::{
-    Error, Image, Metadata, MetadataBuilder, Rid, Token,
+    Cursor, Error, Image, Metadata, MetadataBuilder, MethodBody, Rid, Rva, Table, Token,
+    metadata::join,
+    opcode::Operand,
     schema::{
-        AssemblyRef, CustomAttribute, CustomAttributeType, HasCustomAttribute, MemberRef, MemberRefParent, ResolutionScope,
-        TypeRef,
+        AssemblyRef, CustomAttribute, CustomAttributeType, HasCustomAttribute, MemberRef, MemberRefParent, MethodDef,
+        ResolutionScope, TypeRef,
     },
 };
 use sha1::{Digest, Sha1};
@@ -50,11 +52,7 @@ impl Tracker {
         let metadata = Metadata::parse(image.metadata()?)?;
         let assembly: ecma335::schema::Assembly = metadata.row(Rid::new(1))?;
         let public_key = metadata.blob(assembly.public_key)?;
-        // A public key's token is the last eight bytes of its SHA-1, backwards (II.6.3).
-        let mut public_key_token: Vec<u8> = Sha1::digest(public_key).iter().rev().take(8).copied().collect();
-        if public_key.is_empty() {
-            public_key_token.clear();
-        }
+        let public_key_token = if public_key.is_empty() { Vec::new() } else { public_key_token(public_key) };
         let version = [assembly.major, assembly.minor, assembly.build, assembly.revision];
         Ok(Self { name: metadata.name(assembly.name)?, version, public_key_token })
     }
@@ -111,7 +109,20 @@ pub struct Mark<'s> {
     pub options: &'s str,
 }
 
-impl Mark<'_> {
+impl<'s> Mark<'s> {
+    /// The mark that a woven module carries.
+    pub fn read(metadata: &Metadata<'s>) -> Option<Self> {
+        let is_mark = |row: &CustomAttribute| {
+            let name = || metadata.attribute_type_name(row);
+            row.parent.token() == Some(Token(1)) && name().is_some_and(|name| name == join(NAMESPACE, MARK_TYPE))
+        };
+        let row = metadata.tables.rows::<CustomAttribute>().map(|(_, row)| row).find(is_mark)?;
+        let mut value = metadata.blobs.blob(row.value).ok()?;
+        value.u16().ok()?;
+        let module_key = value.u64().ok()?;
+        Some(Self { module_key, tool: text(&mut value)?, options: text(&mut value)? })
+    }
+
     /// The value of the attribute (II.23.3).
     fn to_blob(&self) -> Vec<u8> {
         let mut blob = vec![1, 0];
@@ -123,6 +134,34 @@ impl Mark<'_> {
         blob.extend_from_slice(&[0, 0]);
         blob
     }
+}
+
+/// A text of an attribute's value.
+fn text<'s>(value: &mut Cursor<'s>) -> Option<&'s str> {
+    let length = value.compressed_u32().ok()?;
+    std::str::from_utf8(value.bytes(length as usize).ok()?).ok()
+}
+
+/// Which methods of a woven module are woven, by row number less one: those whose bodies call the tracker.
+pub fn woven_methods(image: &Image<'_>, metadata: &Metadata<'_>) -> Vec<bool> {
+    let is_probe = |row: &MemberRef| {
+        let class = row.class.token().and_then(Token::rid_in).and_then(|class| metadata.type_ref_name(class).ok());
+        metadata.strings.string_bytes(row.name) == Ok(WHEN_ENTERING.0.as_bytes()) && class == Some(join(NAMESPACE, PROBE_TYPE))
+    };
+    let probe = metadata.tables.rows::<MemberRef>().find(|(_, row)| is_probe(row));
+    let probe = probe.map(|(rid, _)| Token::new(Table::MemberRef, rid.get()));
+    let calls_probe = |row: &MethodDef| {
+        let body = (row.rva != 0).then(|| MethodBody::parse(image.cursor_at(Rva(row.rva))?));
+        let Some(Ok(body)) = body else { return false };
+        let mut instructions = body.instructions().map_while(Result::ok);
+        instructions.any(|instruction| instruction.info.operand == Operand::Method && Some(instruction.token()) == probe)
+    };
+    metadata.tables.rows::<MethodDef>().map(|(_, row)| calls_probe(&row)).collect()
+}
+
+/// A public key's token: the last eight bytes of its SHA-1, backwards (II.6.3).
+pub fn public_key_token(public_key: &[u8]) -> Vec<u8> {
+    Sha1::digest(public_key).iter().rev().take(8).copied().collect()
 }
 
 fn add_type(builder: &mut MetadataBuilder<'_, '_>, assembly: Token, name: &str) -> Result<Token, Error> {

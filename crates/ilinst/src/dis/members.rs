@@ -14,12 +14,11 @@ use super::{
     lines::Lines,
     marshal::marshal,
     names::Names,
-    quote,
-    rows::run,
-    security,
+    quote, security,
     types::{self, Types},
     values,
 };
+use crate::rows::run;
 
 /// Prints a field (II.16).
 pub(crate) fn field(types: &mut Types<'_, '_, '_>, rid: Rid<Field>, lines: &mut Lines) {

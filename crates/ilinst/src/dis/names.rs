@@ -9,11 +9,8 @@ use ecma335::{
     signature::{MethodSig, Signature, TypeNames, TypeSig},
 };
 
-use super::{
-    kinds::Kinds,
-    quote,
-    rows::{self, Belongings},
-};
+use super::{kinds::Kinds, quote};
+use crate::rows::{self, Belongings};
 
 /// Real nesting is a few levels deep; a longer chain is a cycle.
 pub(crate) const MAX_NESTING: usize = 64;

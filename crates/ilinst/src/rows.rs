@@ -1,5 +1,7 @@
 //! Which rows belong to which: what the tables say child by child, turned around so that it is found without a scan.
 
+use std::collections::BTreeMap;
+
 use ecma335::{
     Metadata, Rid, Table, Token,
     schema::{self, Row},
@@ -102,4 +104,13 @@ pub(crate) fn run<O: Row, C: Row>(metadata: &Metadata<'_>, owner: Rid<O>, start:
     })
     .map(Rid::new)
     .collect()
+}
+
+/// The owner of every row that a list column gives an owner.
+pub(crate) fn owners<O: Row, C: Row>(metadata: &Metadata<'_>, start: impl Fn(&O) -> u32) -> BTreeMap<Rid<C>, Rid<O>> {
+    let owners = 1..=metadata.tables.count(O::TABLE);
+    owners
+        .map(Rid::<O>::new)
+        .flat_map(|owner| run(metadata, owner, &start).into_iter().map(move |child| (child, owner)))
+        .collect()
 }

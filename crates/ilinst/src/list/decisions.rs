@@ -1,0 +1,63 @@
+//! What becomes of each method, and what has become of it already.
+
+use ecma335::{Error, Image, Metadata, Rid, schema::MethodDef};
+use weave::{Plan, Refusal, Tracker, Weave, plan::Selection, tracker::Mark};
+
+use super::{Opts, TRACKER};
+
+/// What becomes of the methods of a file.
+pub(super) struct Decisions {
+    /// Why the file as a whole is refused.
+    pub(super) refusal: Option<String>,
+    /// What the mark of a woven file says: the tool and its version, and the options.
+    pub(super) mark: Option<(String, String)>,
+    /// `woven` or the code of the reason why not, by row number less one; none if nothing is to be said.
+    words: Vec<&'static str>,
+}
+
+/// What a woven method is, and one that is to be woven.
+const WOVEN: &str = "woven";
+
+impl Decisions {
+    /// Weaves without writing: only that tells what would be left alone. Of a woven file it tells what is.
+    pub(super) fn new(opts: &Opts, image: &Image<'_>, metadata: &Metadata<'_>) -> Result<Self, Error> {
+        let tracker = Tracker::read(TRACKER)?;
+        let refusal = weave::plan::refusal(image, metadata, &tracker);
+        let mark = Mark::read(metadata).map(|mark| (mark.tool.to_owned(), mark.options.to_owned()));
+        let words = match refusal {
+            None => decide(&opts.selection.selection(), opts.selection.leave.into(), image, metadata, &tracker)?,
+            Some(Refusal::AlreadyWoven) => {
+                let woven = weave::tracker::woven_methods(image, metadata);
+                woven.into_iter().map(|is_woven| if is_woven { WOVEN } else { "-" }).collect()
+            }
+            Some(_) => Vec::new(),
+        };
+        Ok(Self { refusal: refusal.map(|refusal| refusal.to_string()), mark, words })
+    }
+
+    /// `woven`, or the code of the reason why not.
+    pub(super) fn of(&self, method: Rid<MethodDef>) -> &'static str {
+        (method.get() as usize).checked_sub(1).and_then(|index| self.words.get(index)).copied().unwrap_or("-")
+    }
+
+    /// How many methods there are, and how many of them are woven; none if nothing is to be said.
+    pub(super) fn summary(&self) -> Option<String> {
+        let woven = self.words.iter().filter(|word| **word == WOVEN).count();
+        let when = if self.refusal.is_some() { "woven" } else { "to be woven" };
+        let says_something = self.refusal.is_none() || !self.words.is_empty();
+        says_something.then(|| format!("{} methods, {woven} {when}", self.words.len()))
+    }
+}
+
+fn decide(
+    selection: &Selection,
+    leave: weave::LeaveMode,
+    image: &Image<'_>,
+    metadata: &Metadata<'_>,
+    tracker: &Tracker,
+) -> Result<Vec<&'static str>, Error> {
+    let plan = Plan::new(image, metadata, selection)?;
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let woven = weave::weave(image, metadata, plan, &Weave { leave, threads, ..Weave::new(tracker) })?;
+    Ok(woven.methods.iter().map(|method| method.as_ref().map_or_else(weave::Reason::code, |_| WOVEN)).collect())
+}

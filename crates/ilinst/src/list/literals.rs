@@ -1,0 +1,81 @@
+//! `--strings`: string literals and where they are used.
+
+use std::{collections::BTreeMap, io, io::Write};
+
+use ecma335::{OpCode, Token, schema::Blob};
+use serde::Serialize;
+
+use super::{Opts, module::Module, shown};
+
+/// The kind of a string's token (III.1.9).
+const USER_STRING: u32 = 0x7000_0000;
+
+/// A string literal.
+#[derive(Serialize, Debug)]
+pub(super) struct Literal {
+    #[serde(serialize_with = "shown")]
+    token: Token,
+    text: String,
+    uses: Vec<Use>,
+}
+
+/// Where a literal is used.
+#[derive(Serialize, Debug)]
+struct Use {
+    #[serde(serialize_with = "shown")]
+    token: Token,
+    method: String,
+    offset: u32,
+}
+
+/// Reads what code loads, and what lies in the heap without being used.
+pub(super) fn read(opts: &Opts, module: &Module<'_, '_>) -> Vec<Literal> {
+    let mut uses: BTreeMap<Token, Vec<Use>> = heap(module).into_iter().map(|token| (token, Vec::new())).collect();
+    for (rid, body) in module.bodies() {
+        for instruction in body.instructions().map_while(Result::ok).filter(|each| each.opcode() == OpCode::Ldstr) {
+            let token = Token::new(ecma335::Table::MethodDef, rid.get());
+            let place = Use { token, method: module.method_name(rid), offset: instruction.offset };
+            uses.entry(instruction.token()).or_default().push(place);
+        }
+    }
+    let text = |token: Token| module.metadata.user_strings.user_string(token.rid()).ok();
+    let literals =
+        uses.into_iter().filter_map(|(token, uses)| Some(Literal { token, text: String::from_utf16_lossy(&text(token)?), uses }));
+    let mut literals: Vec<Literal> = literals.collect();
+    opts.sort.apply(&mut literals, |literal| (&literal.text, literal.text.len() as u64));
+    literals
+}
+
+/// The tokens of all strings in the heap (II.24.2.4), up to where it is damaged.
+fn heap(module: &Module<'_, '_>) -> Vec<Token> {
+    let heap = module.metadata.user_strings;
+    let mut tokens = Vec::new();
+    let mut offset = 1;
+    // What is empty stands between two strings, or behind the last.
+    while let Some(length) = heap.bytes.get(offset).map(|first| *first != 0) {
+        let Ok(blob) = heap.blob(Blob(offset as u32)) else { break };
+        if length {
+            tokens.push(Token(USER_STRING | offset as u32));
+        }
+        let end = blob.offset().0.saturating_sub(heap.offset.0) as usize + blob.rest().len();
+        if end <= offset {
+            break;
+        }
+        offset = end;
+    }
+    tokens
+}
+
+/// Prints a line for each use: token, place, text.
+pub(super) fn print(literals: &[Literal], out: &mut impl Write) -> io::Result<()> {
+    for literal in literals {
+        let (token, text) = (literal.token, &literal.text);
+        if literal.uses.is_empty() {
+            writeln!(out, "{token}  not used  {text:?}")?;
+        }
+        for place in &literal.uses {
+            writeln!(out, "{token}  {}  IL_{:04x}  {text:?}", place.method, place.offset)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! What the sections of a listing share: names, methods, and what becomes of each.
+
+use ecma335::{
+    Error, Image, Metadata, MethodBody, Rid, Rva, Table, Token,
+    schema::{MethodDef, TypeDef},
+    signature::{MethodSig, Signature, TypeNames},
+};
+
+use super::decisions::Decisions;
+
+/// A module with the names of its types.
+pub(super) struct Module<'a, 'm> {
+    pub(super) image: &'m Image<'a>,
+    pub(super) metadata: &'m Metadata<'a>,
+    /// Full names by TypeDef row number less one.
+    pub(super) types: Vec<String>,
+    /// By MethodDef row number less one.
+    pub(super) methods: Vec<Method>,
+}
+
+/// A method in words.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Method {
+    /// The type it belongs to; none for one that no type lists.
+    pub(super) owner: Rid<TypeDef>,
+    pub(super) name: String,
+    /// What stands before its name: `instance void `.
+    head: String,
+    /// What stands behind it: `(int32)`.
+    params: String,
+    /// The source name, if the compiler made it.
+    pub(super) source: Option<profile::SourceName>,
+    /// The size of its IL in bytes; none if it has no body that can be read.
+    pub(super) il_size: Option<u32>,
+}
+
+impl Method {
+    /// `instance void Add(int32)`
+    pub(super) fn signature(&self) -> String {
+        format!("{}{}{}", self.head, self.name, self.params)
+    }
+}
+
+impl<'a, 'm> Module<'a, 'm> {
+    /// Reads the names.
+    ///
+    /// # Errors
+    /// If a name cannot be read; a signature or body that cannot is none.
+    pub(super) fn new(image: &'m Image<'a>, metadata: &'m Metadata<'a>) -> Result<Self, Error> {
+        let mut module = Self { image, metadata, types: metadata.type_names()?, methods: Vec::new() };
+        let owners = metadata.method_owners()?;
+        module.methods = metadata
+            .tables
+            .rows::<MethodDef>()
+            .zip(owners)
+            .map(|((_, row), owner)| module.read_method(&row, owner))
+            .collect::<Result<_, Error>>()?;
+        Ok(module)
+    }
+
+    fn read_method(&self, row: &MethodDef, owner: Rid<TypeDef>) -> Result<Method, Error> {
+        let name = self.metadata.name(row.name)?;
+        let (head, params) = match Signature::parse(self.metadata.blobs.blob(row.signature)?) {
+            Ok(Signature::Method(signature)) => self.around_name(&signature),
+            _ => Default::default(),
+        };
+        let source = profile::source_name(self.type_name_of(owner), &name);
+        let il_size = self.body(row).map(|body| body.il.len() as u32);
+        Ok(Method { owner, name, head, params, source, il_size })
+    }
+
+    /// What stands before and behind a method's name.
+    pub(super) fn around_name(&self, signature: &MethodSig) -> (String, String) {
+        let params = signature.display_params(self);
+        let shown = signature.display(self).to_string();
+        (shown.strip_suffix(&params).unwrap_or_default().to_owned(), params)
+    }
+
+    /// A method's body, if it has one that can be read.
+    pub(super) fn body(&self, row: &MethodDef) -> Option<MethodBody<'a>> {
+        let cursor = (row.rva != 0).then(|| self.image.cursor_at(Rva(row.rva)).ok())??;
+        MethodBody::parse(cursor).ok()
+    }
+
+    /// The bodies that can be read, with their methods.
+    pub(super) fn bodies(&self) -> impl Iterator<Item = (Rid<MethodDef>, MethodBody<'a>)> + '_ {
+        self.metadata.tables.rows::<MethodDef>().filter_map(|(rid, row)| Some((rid, self.body(&row)?)))
+    }
+
+    /// All methods.
+    pub(super) fn all_methods(&self) -> Vec<Rid<MethodDef>> {
+        (1..=self.metadata.tables.count(Table::MethodDef)).map(Rid::new).collect()
+    }
+
+    /// A method in words.
+    pub(super) fn method(&self, rid: Rid<MethodDef>) -> Option<&Method> {
+        self.methods.get((rid.get() as usize).checked_sub(1)?)
+    }
+
+    /// A type's full name; nothing for no type.
+    pub(super) fn type_name_of(&self, rid: Rid<TypeDef>) -> &str {
+        (rid.get() as usize).checked_sub(1).and_then(|index| self.types.get(index)).map_or("", String::as_str)
+    }
+
+    /// `Shop.Order::Add`
+    pub(super) fn method_name(&self, rid: Rid<MethodDef>) -> String {
+        self.method(rid).map(|method| format!("{}::{}", self.type_name_of(method.owner), method.name)).unwrap_or_default()
+    }
+
+    /// `instance void Shop.Order::Add(int32)`
+    pub(super) fn full_signature(&self, method: &Method) -> String {
+        format!("{}{}::{}{}", method.head, self.type_name_of(method.owner), method.name, method.params)
+    }
+
+    /// The columns before a method's signature, then the signature, then its source name.
+    pub(super) fn method_line(
+        &self,
+        rid: Rid<MethodDef>,
+        decisions: &Decisions,
+        il_size: bool,
+        text: impl Fn(&Method) -> String,
+    ) -> String {
+        let Some(method) = self.method(rid) else { return String::new() };
+        let token = Token::new(Table::MethodDef, rid.get());
+        let size = match method.il_size {
+            _ if !il_size => String::new(),
+            Some(size) => format!("{size:>6}  "),
+            None => format!("{:>6}  ", "-"),
+        };
+        let source = method.source.as_ref().map(|source| format!("  = {source}")).unwrap_or_default();
+        format!("{token}  {:<12}  {size}{}{source}", decisions.of(rid), text(method))
+    }
+}
+
+impl TypeNames for Module<'_, '_> {
+    fn type_name(&self, token: Token) -> String {
+        match token.rid_in::<TypeDef>().map(|rid| self.type_name_of(rid)) {
+            Some(name) if !name.is_empty() => name.to_owned(),
+            _ => self.metadata.type_name(token),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Whose the methods and types are that compilers make: lambdas, local functions, the steps of async methods and iterators.
+
+use std::collections::BTreeMap;
+
+use ecma335::{
+    Rid, Token,
+    opcode::Operand,
+    schema::{Field, MemberRef, MethodDef, MethodSpec, TypeDef, TypeSpec},
+    signature::{Signature, TypeSig},
+};
+use profile::names::Part;
+
+use super::module::Module;
+use crate::rows;
+
+/// Owners are made of each other no deeper than this.
+const MAX_DEPTH: usize = 16;
+
+/// The methods that people wrote, by what the compiler made of their parts.
+#[derive(Default)]
+pub(super) struct Owners {
+    /// Of lambdas and local functions.
+    pub(super) methods: BTreeMap<Rid<MethodDef>, Rid<MethodDef>>,
+    /// Of state machines, which are types.
+    pub(super) types: BTreeMap<Rid<TypeDef>, Rid<MethodDef>>,
+}
+
+impl Owners {
+    /// Finds them by name; of several overloads, the one whose code leads to what was made is the owner.
+    pub(super) fn find(module: &Module<'_, '_>) -> Self {
+        let mut written: BTreeMap<(&str, &str), Vec<Rid<MethodDef>>> = BTreeMap::new();
+        let methods = || (1..).map(Rid::<MethodDef>::new).zip(&module.methods);
+        for (rid, method) in methods().filter(|(_, method)| method.source.is_none()) {
+            written.entry((module.type_name_of(method.owner), plain(&method.name))).or_default().push(rid);
+        }
+        let mut mentions = None;
+        let mut owners = Self::default();
+        for (rid, method) in methods() {
+            let Some(source) = &method.source else { continue };
+            let owner = match written.get(&(source.type_name.as_str(), source.method.as_str())).map(Vec::as_slice) {
+                None | Some([]) => continue,
+                Some([only]) => *only,
+                Some(several) => {
+                    let mentions = mentions.get_or_insert_with(|| Mentions::find(module));
+                    match mentions.lead_from(module, several, rid) {
+                        Some(owner) => owner,
+                        None => continue,
+                    }
+                }
+            };
+            if source.parts.last() == Some(&Part::StateMachine) {
+                owners.types.insert(method.owner, owner);
+            } else {
+                owners.methods.insert(rid, owner);
+            }
+        }
+        owners
+    }
+}
+
+/// `<Main>$` holds a program's top-level statements: `Main` to those who wrote them.
+fn plain(name: &str) -> &str {
+    name.strip_prefix('<').and_then(|rest| rest.strip_suffix(">$")).unwrap_or(name)
+}
+
+/// Where in the code what the compiler made is mentioned first.
+struct Mentions {
+    methods: BTreeMap<Rid<MethodDef>, Rid<MethodDef>>,
+    types: BTreeMap<Rid<TypeDef>, Rid<MethodDef>>,
+}
+
+impl Mentions {
+    fn find(module: &Module<'_, '_>) -> Self {
+        let mut mentions = Self { methods: BTreeMap::new(), types: BTreeMap::new() };
+        let fields = rows::owners(module.metadata, |row: &TypeDef| row.field_list.get());
+        let by_name: BTreeMap<(Rid<TypeDef>, &str), Rid<MethodDef>> =
+            (1..).map(Rid::new).zip(&module.methods).map(|(rid, method)| ((method.owner, method.name.as_str()), rid)).collect();
+        for (rid, body) in module.bodies() {
+            let own_type = module.method(rid).map(|method| method.owner).unwrap_or_default();
+            for instruction in body.instructions().map_while(Result::ok) {
+                if !matches!(instruction.info.operand, Operand::Method | Operand::Field | Operand::Type | Operand::Token) {
+                    continue;
+                }
+                let (owner, method) = target(module, &fields, &by_name, instruction.token());
+                if let Some(method) = method.filter(|method| *method != rid) {
+                    mentions.methods.entry(method).or_insert(rid);
+                }
+                if let Some(owner) = owner.filter(|owner| *owner != own_type) {
+                    mentions.types.entry(owner).or_insert(rid);
+                }
+            }
+        }
+        mentions
+    }
+
+    /// Which of several methods leads to one that was made, on a way through others that were.
+    fn lead_from(&self, module: &Module<'_, '_>, several: &[Rid<MethodDef>], made: Rid<MethodDef>) -> Option<Rid<MethodDef>> {
+        let mut at = made;
+        for _ in 0..MAX_DEPTH {
+            let method = module.method(at)?;
+            let is_machine = method.source.as_ref().is_some_and(|source| source.parts.last() == Some(&Part::StateMachine));
+            at = *if is_machine { self.types.get(&method.owner) } else { self.methods.get(&at) }?;
+            if several.contains(&at) {
+                return Some(at);
+            }
+        }
+        None
+    }
+}
+
+/// The type and method of this module that a token leads to.
+fn target(
+    module: &Module<'_, '_>,
+    fields: &BTreeMap<Rid<Field>, Rid<TypeDef>>,
+    by_name: &BTreeMap<(Rid<TypeDef>, &str), Rid<MethodDef>>,
+    token: Token,
+) -> (Option<Rid<TypeDef>>, Option<Rid<MethodDef>>) {
+    let metadata = module.metadata;
+    let token = token.rid_in::<MethodSpec>().and_then(|rid| metadata.row(rid).ok()?.method.token()).unwrap_or(token);
+    if let Some(method) = token.rid_in::<MethodDef>() {
+        return (module.method(method).map(|method| method.owner), Some(method));
+    }
+    if let Some(field) = token.rid_in::<Field>() {
+        return (fields.get(&field).copied(), None);
+    }
+    let Some(row) = token.rid_in::<MemberRef>().and_then(|rid| metadata.row(rid).ok()) else {
+        return (type_of(module, token), None);
+    };
+    let owner = row.class.token().and_then(|class| type_of(module, class));
+    let blob = metadata.blobs.blob(row.signature).ok().and_then(|blob| Signature::parse(blob).ok());
+    let name = matches!(blob, Some(Signature::Method(_))).then(|| metadata.name(row.name).ok()).flatten();
+    let method = owner.zip(name).and_then(|(owner, name)| by_name.get(&(owner, name.as_str())).copied());
+    (owner, method)
+}
+
+/// The type of this module that a TypeDef or an instantiation names.
+fn type_of(module: &Module<'_, '_>, token: Token) -> Option<Rid<TypeDef>> {
+    let Some(spec) = token.rid_in::<TypeSpec>() else { return token.rid_in() };
+    let blob = module.metadata.blobs.blob(module.metadata.row(spec).ok()?.signature).ok()?;
+    match TypeSig::parse(blob).ok()? {
+        TypeSig::GenericInst { token, .. } | TypeSig::Named { token, .. } => token.token()?.rid_in(),
+        _ => None,
+    }
+}

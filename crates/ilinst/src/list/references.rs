@@ -1,0 +1,185 @@
+//! `--refs`: the assemblies, modules and native libraries that a module refers to, and what it uses of each.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    io::{self, Write},
+};
+
+use ecma335::{
+    Error, Rid, Token,
+    schema::{AssemblyRef, File, ImplMap, MemberRef, ModuleRef, TypeRef, TypeSpec},
+    signature::{Signature, TypeSig},
+};
+use serde::Serialize;
+
+use super::{Opts, module::Module, tree::Node};
+
+/// A public key in full, not its token (II.23.1.2).
+const PUBLIC_KEY: u32 = 1;
+/// Nested types lie no deeper than this.
+const MAX_NESTING: usize = 64;
+
+/// Something that the module refers to.
+#[derive(Serialize, Debug)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Reference {
+    /// `assembly`, `module` or `native`.
+    kind: &'static str,
+    name: String,
+    version: Option<String>,
+    culture: Option<String>,
+    public_key_token: Option<String>,
+    /// What is used of it, with `--verbose`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    types: Option<Vec<UsedType>>,
+    /// The functions that are called in it, with `--verbose`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    functions: Option<Vec<String>>,
+}
+
+/// A type, and the members of it that are used.
+#[derive(Serialize, Debug)]
+struct UsedType {
+    name: String,
+    members: Vec<String>,
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if let Some(version) = &self.version {
+            let culture = self.culture.as_deref().unwrap_or("neutral");
+            let token = self.public_key_token.as_deref().unwrap_or("null");
+            return write!(f, ", Version={version}, Culture={culture}, PublicKeyToken={token}");
+        }
+        write!(f, "  ({})", if self.kind == "native" { "native library" } else { "module" })
+    }
+}
+
+/// Reads them.
+///
+/// # Errors
+/// If a name or signature cannot be read.
+pub(super) fn read(opts: &Opts, module: &Module<'_, '_>) -> Result<Vec<Reference>, Error> {
+    let metadata = module.metadata;
+    let mut used = if opts.verbose { uses(opts, module)? } else { BTreeMap::new() };
+    let mut types = |token: Token| opts.verbose.then(|| used.remove(&token).unwrap_or_default());
+    let mut references = Vec::new();
+    for (rid, row) in metadata.tables.rows::<AssemblyRef>() {
+        let culture = metadata.name(row.culture)?;
+        let key = metadata.blob(row.public_key_or_token)?;
+        let key = if row.flags & PUBLIC_KEY != 0 { weave::tracker::public_key_token(key) } else { key.to_vec() };
+        references.push(Reference {
+            kind: "assembly",
+            name: metadata.name(row.name)?,
+            version: Some(format!("{}.{}.{}.{}", row.major, row.minor, row.build, row.revision)),
+            culture: (!culture.is_empty()).then_some(culture),
+            public_key_token: (!key.is_empty()).then(|| key.iter().map(|byte| format!("{byte:02x}")).collect()),
+            types: types(Token::new(ecma335::Table::AssemblyRef, rid.get())),
+            functions: None,
+        });
+    }
+    let files = metadata.tables.rows::<File>().map(|(_, row)| metadata.name(row.name)).collect::<Result<Vec<_>, _>>()?;
+    for (rid, row) in metadata.tables.rows::<ModuleRef>() {
+        let name = metadata.name(row.name)?;
+        let functions = functions(opts, module, rid)?;
+        let is_module = functions.is_empty() && files.contains(&name);
+        references.push(Reference {
+            kind: if is_module { "module" } else { "native" },
+            name,
+            version: None,
+            culture: None,
+            public_key_token: None,
+            types: is_module.then(|| types(Token::new(ecma335::Table::ModuleRef, rid.get()))).flatten(),
+            functions: (!is_module && opts.verbose).then_some(functions),
+        });
+    }
+    let size = |reference: &Reference| {
+        let members = reference.types.iter().flatten().map(|each| each.members.len() + 1).sum::<usize>();
+        (members + reference.functions.as_ref().map_or(0, Vec::len)) as u64
+    };
+    opts.sort.apply(&mut references, |reference| (&reference.name, size(reference)));
+    Ok(references)
+}
+
+/// The functions of a library that methods stand for, by the names they have there.
+fn functions(opts: &Opts, module: &Module<'_, '_>, library: Rid<ModuleRef>) -> Result<Vec<String>, Error> {
+    let metadata = module.metadata;
+    let rows = metadata.tables.rows::<ImplMap>().filter(|(_, row)| row.import_scope == library);
+    let mut functions = rows.map(|(_, row)| metadata.name(row.import_name)).collect::<Result<Vec<String>, _>>()?;
+    opts.sort.apply(&mut functions, |name| (name, 0));
+    Ok(functions)
+}
+
+/// The types and members used, by what they come from.
+fn uses(opts: &Opts, module: &Module<'_, '_>) -> Result<BTreeMap<Token, Vec<UsedType>>, Error> {
+    let metadata = module.metadata;
+    let mut members: BTreeMap<Rid<TypeRef>, Vec<String>> = BTreeMap::new();
+    for (_, row) in metadata.tables.rows::<MemberRef>() {
+        if let Some(owner) = row.class.token().and_then(|class| type_ref(module, class)) {
+            members.entry(owner).or_default().push(member(module, &row)?);
+        }
+    }
+    let mut used: BTreeMap<Token, Vec<UsedType>> = BTreeMap::new();
+    for (rid, _) in metadata.tables.rows::<TypeRef>() {
+        let Some(scope) = scope(module, rid) else { continue };
+        let mut members = members.remove(&rid).unwrap_or_default();
+        opts.sort.apply(&mut members, |member| (member, 0));
+        used.entry(scope).or_default().push(UsedType { name: metadata.type_ref_name(rid)?, members });
+    }
+    for types in used.values_mut() {
+        opts.sort.apply(types, |each| (&each.name, each.members.len() as u64));
+    }
+    Ok(used)
+}
+
+/// The type of elsewhere that a member belongs to; of an instantiation, the generic type.
+fn type_ref(module: &Module<'_, '_>, class: Token) -> Option<Rid<TypeRef>> {
+    let Some(spec) = class.rid_in::<TypeSpec>() else { return class.rid_in() };
+    let blob = module.metadata.blobs.blob(module.metadata.row(spec).ok()?.signature).ok()?;
+    match TypeSig::parse(blob).ok()? {
+        TypeSig::GenericInst { token, .. } | TypeSig::Named { token, .. } => token.token()?.rid_in(),
+        _ => None,
+    }
+}
+
+/// `instance void Add(!0)`
+fn member(module: &Module<'_, '_>, row: &MemberRef) -> Result<String, Error> {
+    let name = module.metadata.name(row.name)?;
+    Ok(match Signature::parse(module.metadata.blobs.blob(row.signature)?) {
+        Ok(Signature::Method(signature)) => {
+            let (head, params) = module.around_name(&signature);
+            format!("{head}{name}{params}")
+        }
+        Ok(Signature::Field(signature)) => format!("{} {name}", signature.display(module)),
+        _ => name,
+    })
+}
+
+/// Where a type comes from: through the types around it.
+fn scope(module: &Module<'_, '_>, rid: Rid<TypeRef>) -> Option<Token> {
+    let mut scope = Token::new(ecma335::Table::TypeRef, rid.get());
+    for _ in 0..MAX_NESTING {
+        let Some(rid) = scope.rid_in::<TypeRef>() else { return Some(scope) };
+        scope = module.metadata.row(rid).ok()?.resolution_scope.token()?;
+    }
+    None
+}
+
+/// Prints each with what is used of it below.
+pub(super) fn print(references: &[Reference], out: &mut impl Write) -> io::Result<()> {
+    let leaf = |line: &String| Node { line: line.clone(), ..Node::default() };
+    for reference in references {
+        writeln!(out, "{reference}")?;
+        let types = reference.types.iter().flatten();
+        let types = types.map(|each| Node {
+            line: each.name.clone(),
+            children: each.members.iter().map(leaf).collect(),
+            ..Node::default()
+        });
+        let nodes: Vec<Node> = types.chain(reference.functions.iter().flatten().map(leaf)).collect();
+        super::tree::print(&nodes, "", out)?;
+    }
+    Ok(())
+}
