@@ -4,7 +4,7 @@ use crate::{
     cursor::{Cursor, put_compressed_i32, put_compressed_u32},
     error::{Result, malformed},
     metadata::Metadata,
-    schema::{Document, Table},
+    schema::{Blob, Document, Table},
     tables::RowCounts,
     token::Rid,
 };
@@ -174,6 +174,26 @@ impl SequencePoints {
             last_start = Some(start);
         }
     }
+}
+
+/// A document's name: a separator, then the parts that it stands between, each a blob of its own.
+///
+/// # Errors
+/// If a blob lies outside of the heap or is cut short.
+pub fn document_name(metadata: &Metadata<'_>, document: &Document) -> Result<String> {
+    let mut cursor = metadata.blobs.blob(document.name)?;
+    let separator = cursor.u8()?;
+    let mut name = Vec::new();
+    let mut is_first = true;
+    while !cursor.is_empty() {
+        // Zero stands for no separator.
+        if !is_first && separator != 0 {
+            name.push(separator);
+        }
+        is_first = false;
+        name.extend_from_slice(metadata.blob(Blob(cursor.compressed_u32()?))?);
+    }
+    Ok(String::from_utf8_lossy(&name).into_owned())
 }
 
 /// Kinds of CustomDebugInformation whose values are IL offsets.

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod bodies;
+mod debug;
 mod flags;
 mod kinds;
 mod lines;
@@ -18,6 +19,7 @@ mod types;
 mod values;
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     io::{self, Write as _},
     path::{Path, PathBuf},
@@ -27,10 +29,17 @@ use clap::Args;
 use ecma335::{Image, Metadata, Rid, Table, schema::TypeDef};
 use weave::Pattern;
 
-use self::{lines::Lines, names::Names, screen::Screen, types::Types};
+use self::{
+    debug::{Debug, Source},
+    lines::Lines,
+    names::Names,
+    screen::Screen,
+    types::Types,
+};
 use crate::{
     failure::Failure,
     io::{Input, Outputs, is_same_file},
+    pdb::Pdb,
 };
 
 /// Show an assembly, or some of its types and methods, as IL assembly.
@@ -66,6 +75,18 @@ pub(crate) struct Opts {
     /// Show tokens
     #[arg(long)]
     tokens: bool,
+
+    /// Show source lines, which the PDB names: beside the assembly, in it, or --pdb
+    #[arg(long)]
+    source: bool,
+
+    /// The PDB of the assembly, if it is not beside it
+    #[arg(long, value_name = "FILE")]
+    pdb: Option<PathBuf>,
+
+    /// Where source files are, if they are not where they were when the PDB was made
+    #[arg(long, value_name = "DIR", requires = "source")]
+    source_root: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
@@ -73,6 +94,7 @@ Examples:
   ilinst dis app.dll                               all of it; in a terminal through $PAGER, in colours
   ilinst dis app.dll --type Shop.Order
   ilinst dis app.dll --method Shop.Order::Total --bytes --tokens
+  ilinst dis app.dll --method Total --source --source-root src/
   ilinst dis app.dll -o il/app.il                  with its resources; then: cd il && ilasm /dll app.il
 
 The text is what Mono's ilasm takes. What it cannot take is shown as a comment.";
@@ -120,6 +142,16 @@ impl Opts {
         let in_file = |error: ecma335::Error| Failure::not_an_assembly(format_args!("{}: {error}", self.input.display()));
         let image = Image::parse(&bytes).map_err(in_file)?;
         let metadata = Metadata::parse(image.metadata().map_err(in_file)?).map_err(in_file)?;
+        let pdb = Pdb::find(&self.input, self.pdb.as_deref(), &image)?;
+        let pdb = self.pdb_bytes(&image, pdb.as_ref())?;
+        let source = || self.source.then(|| Source::new(self.source_root.clone()));
+        let debug = match &pdb {
+            Ok(bytes) => Debug::parse(bytes, source()).map_err(|error| format!("the PDB cannot be read: {error}")),
+            Err(trouble) => Err(trouble.clone()),
+        };
+        if let Some(trouble) = debug.as_ref().err().filter(|_| self.source) {
+            writeln!(io::stderr(), "ilinst: {}: no source lines: {trouble}", self.input.display())?;
+        }
         let names = Names::new(&image, &metadata);
         let plain_names = metadata.type_names().map_err(in_file)?;
         let show = Show { offsets: self.offsets, bytes: self.bytes, tokens: self.tokens };
@@ -127,6 +159,7 @@ impl Opts {
         let printer = Types {
             names: &names,
             show,
+            debug: debug.as_ref().ok(),
             filter: &filter,
             plain_names: &plain_names,
             data: BTreeMap::new(),
@@ -142,6 +175,18 @@ impl Opts {
             }
         }
         Ok(0)
+    }
+
+    /// The PDB's bytes, or why there are none. One that was named has to be the right one.
+    fn pdb_bytes<'p>(&self, image: &Image<'_>, pdb: Option<&'p Pdb>) -> anyhow::Result<Result<Cow<'p, [u8]>, String>> {
+        let beside = pdb.and_then(|pdb| pdb.content.as_deref());
+        match (weave::pdb::find(image, beside), &self.pdb) {
+            (Ok(Some(bytes)), _) => Ok(Ok(bytes)),
+            (Ok(None), None) => Ok(Err("the assembly names no PDB".into())),
+            (Err(trouble), None) => Ok(Err(trouble.to_string())),
+            (Ok(None), Some(_)) => Err(Failure::usage(format_args!("--pdb: {} names no PDB", self.input.display()))),
+            (Err(trouble), Some(path)) => Err(Failure::unreadable(format_args!("{}: {trouble}", path.display()))),
+        }
     }
 
     /// Writes the text to a file, and each resource to one of its name beside it.

@@ -9,6 +9,7 @@ mod io;
 mod list;
 mod manifest;
 mod originals;
+mod pdb;
 mod report;
 mod restore;
 mod rows;

@@ -12,7 +12,7 @@ pub(crate) struct Children(Vec<(u32, u32)>);
 
 impl Children {
     /// Turns a column around: `parent` gives a row's parent as any number.
-    fn new<R: Row>(metadata: &Metadata<'_>, parent: impl Fn(&R) -> u32) -> Self {
+    pub(crate) fn new<R: Row>(metadata: &Metadata<'_>, parent: impl Fn(&R) -> u32) -> Self {
         let mut pairs: Vec<(u32, u32)> = metadata.tables.rows::<R>().map(|(rid, row)| (parent(&row), rid.get())).collect();
         pairs.sort_unstable();
         Self(pairs)

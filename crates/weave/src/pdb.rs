@@ -1,29 +1,28 @@
 //! The portable PDB follows: whatever in it is an IL offset of a woven method moves with the instruction it means.
 
-use std::{
-    borrow::Cow,
-    io::Read as _,
-    ops::Range,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+mod deflate;
+mod link;
+
+use std::{borrow::Cow, ops::Range};
 
 use ecma335::{
-    Cursor, Error, FileOffset, Image, Metadata, MetadataBuilder, Rid, Table,
+    Cursor, Error, FileOffset, Metadata, MetadataBuilder, Rid, Table,
     debug::{self, DebugEntry},
     pdb::{PdbId, SequencePoint, SequencePoints, custom_debug_information as kinds},
     schema::{CustomDebugInformation, LocalScope, MethodDebugInformation, MethodDef},
     tables::RowCounts,
 };
-use flate2::{Compress, Compression, FlushCompress, read::DeflateDecoder};
 use sha2::{Digest, Sha256};
 
+pub(crate) use self::link::DebugInfo;
+pub use self::link::{PdbReference, find};
+use self::{
+    deflate::deflate,
+    link::{CODE_VIEW_PATH_AT, EMBEDDED_SIGNATURE},
+};
 use crate::{
     code::{Code, Instruction},
     layout::Layout,
-    note::PdbTrouble,
 };
 
 /// A portable PDB, and which of its rows belong to which method.
@@ -255,12 +254,6 @@ pub(crate) struct NewPdb {
     hash: [u8; 32],
 }
 
-/// `MPDB`, then the size of what is compressed.
-const EMBEDDED_SIGNATURE: &[u8] = b"MPDB";
-/// `RSDS`, a GUID, a counter, a path.
-const CODE_VIEW_SIGNATURE: &[u8] = b"RSDS";
-const CODE_VIEW_PATH_AT: usize = 24;
-
 impl NewPdb {
     /// Has an entry of the debug directory vouch for this PDB, or carry it if it carried the old one.
     fn renew_entry<'e>(&self, mut entry: DebugEntry<'e>, name: Option<&str>) -> DebugEntry<'e> {
@@ -291,192 +284,5 @@ impl NewPdb {
             _ => {}
         }
         entry
-    }
-}
-
-/// The debug directory of an image, and the PDB that it names or carries.
-pub(crate) struct DebugInfo<'a, 'p> {
-    entries: Vec<DebugEntry<'a>>,
-    pdb: Option<Cow<'p, [u8]>>,
-    trouble: Option<PdbTrouble>,
-}
-
-impl<'a, 'p> DebugInfo<'a, 'p> {
-    /// Finds the PDB in the image, or takes the one beside it if that is the right one.
-    pub(crate) fn find(image: &Image<'a>, beside: Option<&'p [u8]>) -> Self {
-        let entries = match DebugEntry::read_all(image) {
-            Ok(entries) => entries,
-            Err(error) => {
-                let trouble = Some(PdbTrouble::Unreadable(error.to_string()));
-                return Self { entries: Vec::new(), pdb: None, trouble };
-            }
-        };
-        let found = match (embedded(&entries), PdbReference::of(&entries), beside) {
-            (Some(embedded), ..) => embedded.map(|pdb| Some(Cow::Owned(pdb))),
-            (_, None, _) => Ok(None),
-            (_, Some(reference), _) if !reference.is_portable => Err(PdbTrouble::Windows),
-            (_, Some(reference), None) => Err(PdbTrouble::NotFound(reference.name)),
-            (_, Some(reference), Some(beside)) => match PdbReference::id_of(beside) {
-                Ok(id) if id.guid() == reference.guid => Ok(Some(Cow::Borrowed(beside))),
-                Ok(_) => Err(PdbTrouble::OfAnotherBuild),
-                Err(trouble) => Err(trouble),
-            },
-        };
-        let (pdb, trouble) = match found {
-            Ok(pdb) => (pdb, None),
-            Err(trouble) => (None, Some(trouble)),
-        };
-        Self { entries, pdb, trouble }
-    }
-
-    /// The old PDB.
-    pub(crate) fn take_pdb(&mut self) -> Option<Cow<'p, [u8]>> {
-        self.pdb.take()
-    }
-
-    /// Whether the image carries its PDB.
-    pub(crate) fn is_embedded(&self) -> bool {
-        is_embedded(&self.entries)
-    }
-
-    /// Takes note of what went wrong.
-    pub(crate) fn check<T>(&mut self, step: Option<Result<T, Error>>) -> Option<T> {
-        let result = step?;
-        result.map_err(|error| self.trouble = Some(PdbTrouble::Unreadable(error.to_string()))).ok()
-    }
-
-    /// The new debug directory, the PDB that goes beside the image, and why there is none though there was one.
-    pub(crate) fn finish(
-        self,
-        new: Option<NewPdb>,
-        name: Option<&str>,
-    ) -> (Vec<DebugEntry<'a>>, Option<Vec<u8>>, Option<PdbTrouble>) {
-        let mut entries = self.entries;
-        entries.retain(|entry| entry.kind != debug::kind::R2R_PERF_MAP);
-        let Some(new) = new else {
-            entries.retain(|entry| !names_pdb(entry));
-            return (entries, None, self.trouble);
-        };
-        let is_embedded = is_embedded(&entries);
-        let entries = entries.into_iter().map(|entry| new.renew_entry(entry, name)).collect();
-        (entries, (!is_embedded).then_some(new.bytes), None)
-    }
-}
-
-fn is_embedded(entries: &[DebugEntry<'_>]) -> bool {
-    entries.iter().any(|entry| entry.kind == debug::kind::EMBEDDED_PORTABLE_PDB)
-}
-
-/// Deflates (RFC 1951) in pieces, side by side: each but the last ends at a byte with a block of nothing, so that they make
-/// one stream, and the same one from any number of threads.
-fn deflate(bytes: &[u8], threads: usize) -> Vec<u8> {
-    const PIECE: usize = 1 << 19;
-    let deflate_piece = |piece: &[u8], is_last: bool| {
-        let mut out = Vec::with_capacity(piece.len() / 2 + 64);
-        let mut deflater = Compress::new(Compression::default(), false);
-        let flush = if is_last { FlushCompress::Finish } else { FlushCompress::Sync };
-        loop {
-            let done = deflater.total_in() as usize;
-            let status = deflater.compress_vec(piece.get(done..).unwrap_or_default(), &mut out, flush);
-            // With room left over, all of it is out.
-            if out.len() < out.capacity() || status.is_err() {
-                return out;
-            }
-            out.reserve(piece.len() / 2 + 64);
-        }
-    };
-    let pieces: Vec<&[u8]> = bytes.chunks(PIECE).collect();
-    let last = pieces.len().saturating_sub(1);
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Vec<u8>)>> = Mutex::default();
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(pieces.len()) {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(piece) = pieces.get(index) else { break };
-                    let deflated = deflate_piece(piece, index == last);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((index, deflated));
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_unstable_by_key(|(index, _)| *index);
-    done.into_iter().flat_map(|(_, piece)| piece).collect()
-}
-
-/// Whether an entry is of no use without its PDB.
-fn names_pdb(entry: &DebugEntry<'_>) -> bool {
-    matches!(entry.kind, debug::kind::CODE_VIEW | debug::kind::EMBEDDED_PORTABLE_PDB | debug::kind::PDB_CHECKSUM)
-}
-
-/// The PDB that a debug directory carries, if it carries one.
-fn embedded(entries: &[DebugEntry<'_>]) -> Option<Result<Vec<u8>, PdbTrouble>> {
-    /// A PDB of more is no PDB.
-    const LIMIT: u64 = 1 << 30;
-    let entry = entries.iter().find(|entry| entry.kind == debug::kind::EMBEDDED_PORTABLE_PDB)?;
-    let content = entry.data.strip_prefix(EMBEDDED_SIGNATURE).and_then(|data| data.get(4..));
-    let mut pdb = Vec::new();
-    let inflated = content.map(|content| DeflateDecoder::new(content).take(LIMIT).read_to_end(&mut pdb));
-    let is_whole = matches!(inflated, Some(Ok(_)));
-    Some(is_whole.then_some(pdb).ok_or_else(|| PdbTrouble::Unreadable("it is embedded, and cannot be decompressed".into())))
-}
-
-/// The PDB that a CodeView entry names.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PdbReference {
-    /// Its file name, without the folder it was built in.
-    pub name: String,
-    /// Its GUID.
-    pub guid: [u8; 16],
-    /// Whether it is a portable PDB; else it is a Windows PDB.
-    pub is_portable: bool,
-}
-
-impl PdbReference {
-    /// What is beside an image under the name of a PDB.
-    fn id_of(bytes: &[u8]) -> Result<PdbId, PdbTrouble> {
-        if bytes.starts_with(b"Microsoft C/C++ MSF") {
-            return Err(PdbTrouble::Windows);
-        }
-        let metadata = Metadata::parse(Cursor::new(bytes, FileOffset(0)));
-        let metadata = metadata.map_err(|error| PdbTrouble::Unreadable(error.to_string()))?;
-        PdbId::of(&metadata).ok_or_else(|| PdbTrouble::Unreadable("it has no #Pdb stream".into()))
-    }
-
-    /// The first that a debug directory has.
-    pub fn of(entries: &[DebugEntry<'_>]) -> Option<Self> {
-        Self::parse(entries.iter().find(|entry| entry.kind == debug::kind::CODE_VIEW)?)
-    }
-
-    fn parse(entry: &DebugEntry<'_>) -> Option<Self> {
-        let data = entry.data.strip_prefix(CODE_VIEW_SIGNATURE)?;
-        let (guid, rest) = data.split_first_chunk()?;
-        let path = rest.get(4..)?.split(|byte| *byte == 0).next()?;
-        let path = String::from_utf8_lossy(path);
-        let name = path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
-        Some(Self { name, guid: *guid, is_portable: entry.version.1 == debug::PORTABLE_CODE_VIEW })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_deflated_in_pieces_is_one_stream() {
-        let noise = (0..3_000_000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> (number % 13 + 8)) as u8);
-        let bytes: Vec<u8> = noise.collect();
-        for length in [0, 1, 1 << 19, (1 << 19) + 1, bytes.len()] {
-            let bytes = &bytes[..length];
-            let deflated = deflate(bytes, 1);
-            assert_eq!(deflate(bytes, 3), deflated);
-            let mut inflated = Vec::new();
-            if !bytes.is_empty() {
-                DeflateDecoder::new(&deflated[..]).read_to_end(&mut inflated).unwrap();
-            }
-            assert!(inflated == bytes, "{length} bytes");
-        }
     }
 }

@@ -10,15 +10,16 @@ use ecma335::{
 use super::{
     Show,
     blocks::{self, Mark},
+    debug::MethodDebug,
     lines::{Lines, one_line},
     names::Names,
     quote,
 };
 
 /// Prints a body: what stands between a method's braces, but for its attributes.
-pub(crate) fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, show: Show, lines: &mut Lines) {
+pub(crate) fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, debug: &MethodDebug, show: Show, lines: &mut Lines) {
     lines.line(format_args!(".maxstack {}", body.max_stack));
-    print_locals(names, body, lines);
+    print_locals(names, body, debug, lines);
     let mut instructions = Vec::new();
     let mut rest = None;
     for instruction in body.instructions() {
@@ -35,6 +36,9 @@ pub(crate) fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, show: Show, li
     let mut next = marks.as_deref().unwrap_or_default();
     for instruction in &instructions {
         next = printer.marks(next, instruction.offset);
+        if let Some(line) = debug.lines.get(&instruction.offset) {
+            printer.lines.comment(line);
+        }
         printer.instruction(instruction);
     }
     if let Some(error) = rest {
@@ -61,7 +65,7 @@ fn targets<'i>(instruction: &'i Instruction<'_>) -> impl Iterator<Item = u32> + 
     instruction.branch_target().into_iter().chain(instruction.switch_targets())
 }
 
-fn print_locals(names: &Names<'_, '_>, body: &MethodBody<'_>, lines: &mut Lines) {
+fn print_locals(names: &Names<'_, '_>, body: &MethodBody<'_>, debug: &MethodDebug, lines: &mut Lines) {
     let token = body.local_var_sig;
     let init = if body.init_locals { "init " } else { "" };
     if token == Token::default() {
@@ -73,7 +77,9 @@ fn print_locals(names: &Names<'_, '_>, body: &MethodBody<'_>, lines: &mut Lines)
             lines.line(format_args!(".locals {init}("));
             let last = types.len() - 1;
             for (number, each) in types.iter().enumerate() {
-                lines.line(format_args!("  [{number}] {each}{}", if number == last { ")" } else { "," }));
+                let name = u16::try_from(number).ok().and_then(|slot| debug.locals.get(&slot));
+                let name = name.map(|name| format!(" {}", quote::name(name))).unwrap_or_default();
+                lines.line(format_args!("  [{number}] {each}{name}{}", if number == last { ")" } else { "," }));
             }
         }
         Err(error) => lines.comment(format_args!(".locals {init}{token}: {error}")),

@@ -152,7 +152,8 @@ pub(crate) fn method(types: &mut Types<'_, '_, '_>, owner: Rid<TypeDef>, rid: Ri
             if types.show.offsets {
                 lines.comment(format_args!("code size {} ({:#x})", body.il.len(), body.il.len()));
             }
-            bodies::print(names, &body, types.show, lines);
+            let debug = types.debug.map(|debug| debug.method(rid)).unwrap_or_default();
+            bodies::print(names, &body, &debug, types.show, lines);
         }
         Some(Err(error)) => lines.comment(format_args!("its body cannot be read: {error}")),
         None => {}

@@ -8,7 +8,9 @@ use ecma335::{
 };
 
 use super::{
-    Filter, Show, flags,
+    Filter, Show,
+    debug::Debug,
+    flags,
     lines::Lines,
     members,
     names::{self, MAX_NESTING, Names},
@@ -19,6 +21,8 @@ use super::{
 pub(crate) struct Types<'n, 'a, 'm> {
     pub(crate) names: &'n Names<'a, 'm>,
     pub(crate) show: Show,
+    /// What the PDB says, if there is one.
+    pub(crate) debug: Option<&'n Debug<'n>>,
     pub(crate) filter: &'n Filter,
     /// Full names without quotes, for patterns.
     pub(crate) plain_names: &'n [String],

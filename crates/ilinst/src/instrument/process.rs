@@ -8,9 +8,9 @@ use std::{
     time::Instant,
 };
 
-use ecma335::{Image, Metadata, debug::DebugEntry};
+use ecma335::{Image, Metadata};
 use indicatif::{ProgressBar, ProgressStyle};
-use weave::{Plan, Refusal, StrongNameKey, Tracker, Weave, Woven, pdb::PdbReference, plan::Selection, safety::Fault};
+use weave::{Plan, Refusal, StrongNameKey, Tracker, Weave, Woven, plan::Selection, safety::Fault};
 
 use super::{
     Opts,
@@ -21,6 +21,7 @@ use crate::{
     failure::Failure,
     io::{Input, Outputs, is_same_file},
     manifest::{FileIdentity, Manifest, MethodLines},
+    pdb::Pdb,
 };
 
 /// A file to be written.
@@ -167,7 +168,8 @@ fn process_file(
     }
     let in_file = |error: ecma335::Error| Failure::not_an_assembly(format_args!("{}: {error}", job.input.display()));
     let plan = Plan::new(&image, &metadata, shared.selection).map_err(in_file)?;
-    let pdb = Pdb::find(job, &image, shared)?;
+    let pdb = Pdb::find(&job.input, shared.opts.pdb.as_deref(), &image)?;
+    let pdb_name = pdb.as_ref().map(|pdb| pdb_name(job, pdb, shared.opts.in_place));
     let how = Weave {
         tracker: shared.tracker,
         leave: shared.opts.selection.leave.into(),
@@ -176,7 +178,7 @@ fn process_file(
         tool: concat!("ilinst ", env!("CARGO_PKG_VERSION")),
         options: shared.options,
         pdb: pdb.as_ref().and_then(|pdb| pdb.content.as_deref()),
-        pdb_name: pdb.as_ref().map(|pdb| &*pdb.name),
+        pdb_name: pdb_name.as_deref(),
         modules,
         keys: shared.keys,
     };
@@ -188,7 +190,7 @@ fn process_file(
     });
     let woven = woven.map_err(in_file)?;
     let bytes = (size, woven.file.len() as u64);
-    let pdb_output = woven.pdb.as_ref().and(pdb.as_ref()).map(|pdb| job.output.with_file_name(&pdb.name));
+    let pdb_output = woven.pdb.as_ref().and(pdb_name.as_ref()).map(|name| job.output.with_file_name(name));
     if let Some(identity) = identity {
         write_woven(job, threads, shared, identity, (&image, &metadata), &woven, outputs)?;
         if let (Some(path), Some(content)) = (&pdb_output, &woven.pdb) {
@@ -210,29 +212,12 @@ fn read(input: &Input) -> Result<(Image<'_>, Metadata<'_>), ecma335::Error> {
     Ok((image, metadata))
 }
 
-/// The PDB that an image names.
-struct Pdb {
-    /// The name it will have.
-    name: String,
-    content: Option<Input>,
-}
-
-impl Pdb {
-    /// Looks for it where the user says, or beside the image.
-    fn find(job: &Job, image: &Image<'_>, shared: &Shared<'_>) -> anyhow::Result<Option<Self>> {
-        let named = || DebugEntry::read_all(image).ok().and_then(|entries| PdbReference::of(&entries));
-        let Some(PdbReference { mut name, .. }) = named() else { return Ok(None) };
-        let beside = [job.input.with_file_name(&name), job.input.with_extension("pdb")];
-        let path = shared.opts.pdb.as_ref().or_else(|| beside.iter().find(|path| path.is_file()));
-        let is_input = path.is_some_and(|path| is_same_file(path, &job.output.with_file_name(&name)));
-        let is_plain = Path::new(&name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pdb"));
-        // No input is written over; and an odd name is no reason to write anything but a PDB.
-        if (is_input && !shared.opts.in_place) || !is_plain {
-            name = file_name(&job.output.with_extension("pdb"));
-        }
-        let content = path.map(|path| Input::open(path)).transpose()?;
-        Ok(Some(Self { name, content }))
-    }
+/// The file name that the PDB will have beside the woven file. No input is written over; and an odd name is no reason to
+/// write anything but a PDB.
+fn pdb_name(job: &Job, pdb: &Pdb, in_place: bool) -> String {
+    let is_input = pdb.path.as_ref().is_some_and(|path| is_same_file(path, &job.output.with_file_name(&pdb.name)));
+    let is_plain = Path::new(&pdb.name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pdb"));
+    if (is_input && !in_place) || !is_plain { file_name(&job.output.with_extension("pdb")) } else { pdb.name.clone() }
 }
 
 /// A .NET Core program is a library, beside a native host of the same name: people name the host.

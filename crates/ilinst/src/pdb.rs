@@ -1,0 +1,29 @@
+//! Where the PDB of an assembly is looked for.
+
+use std::path::{Path, PathBuf};
+
+use ecma335::{Image, debug::DebugEntry};
+use weave::pdb::PdbReference;
+
+use crate::io::Input;
+
+/// The PDB that an image names.
+pub(crate) struct Pdb {
+    /// The file name that the image names.
+    pub(crate) name: String,
+    /// Where it was found.
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) content: Option<Input>,
+}
+
+impl Pdb {
+    /// Looks for it where the user says, or beside the image; none if the image names none.
+    pub(crate) fn find(input: &Path, given: Option<&Path>, image: &Image<'_>) -> anyhow::Result<Option<Self>> {
+        let named = || DebugEntry::read_all(image).ok().and_then(|entries| PdbReference::of(&entries));
+        let Some(reference) = named() else { return Ok(None) };
+        let beside = [input.with_file_name(&reference.name), input.with_extension("pdb")];
+        let path = given.or_else(|| beside.iter().map(PathBuf::as_path).find(|path| path.is_file()));
+        let content = path.map(Input::open).transpose()?;
+        Ok(Some(Self { name: reference.name, path: path.map(Path::to_owned), content }))
+    }
+}

@@ -1,0 +1,155 @@
+//! How an image and its PDB are tied: the debug directory, which names the PDB or carries it.
+
+use std::{borrow::Cow, io::Read as _};
+
+use ecma335::{
+    Cursor, Error, FileOffset, Image, Metadata,
+    debug::{self, DebugEntry},
+    pdb::PdbId,
+};
+use flate2::read::DeflateDecoder;
+
+use super::NewPdb;
+use crate::note::PdbTrouble;
+
+/// `MPDB`, then the size of what is compressed.
+pub(super) const EMBEDDED_SIGNATURE: &[u8] = b"MPDB";
+/// `RSDS`, a GUID, a counter, a path.
+const CODE_VIEW_SIGNATURE: &[u8] = b"RSDS";
+pub(super) const CODE_VIEW_PATH_AT: usize = 24;
+
+/// The debug directory of an image, and the PDB that it names or carries.
+pub(crate) struct DebugInfo<'a, 'p> {
+    entries: Vec<DebugEntry<'a>>,
+    pdb: Option<Cow<'p, [u8]>>,
+    trouble: Option<PdbTrouble>,
+}
+
+impl<'a, 'p> DebugInfo<'a, 'p> {
+    /// Finds the PDB in the image, or takes the one beside it if that is the right one.
+    pub(crate) fn find(image: &Image<'a>, beside: Option<&'p [u8]>) -> Self {
+        let entries = match DebugEntry::read_all(image) {
+            Ok(entries) => entries,
+            Err(error) => {
+                let trouble = Some(PdbTrouble::Unreadable(error.to_string()));
+                return Self { entries: Vec::new(), pdb: None, trouble };
+            }
+        };
+        let found = match (embedded(&entries), PdbReference::of(&entries), beside) {
+            (Some(embedded), ..) => embedded.map(|pdb| Some(Cow::Owned(pdb))),
+            (_, None, _) => Ok(None),
+            (_, Some(reference), _) if !reference.is_portable => Err(PdbTrouble::Windows),
+            (_, Some(reference), None) => Err(PdbTrouble::NotFound(reference.name)),
+            (_, Some(reference), Some(beside)) => match PdbReference::id_of(beside) {
+                Ok(id) if id.guid() == reference.guid => Ok(Some(Cow::Borrowed(beside))),
+                Ok(_) => Err(PdbTrouble::OfAnotherBuild),
+                Err(trouble) => Err(trouble),
+            },
+        };
+        let (pdb, trouble) = match found {
+            Ok(pdb) => (pdb, None),
+            Err(trouble) => (None, Some(trouble)),
+        };
+        Self { entries, pdb, trouble }
+    }
+
+    /// The old PDB.
+    pub(crate) fn take_pdb(&mut self) -> Option<Cow<'p, [u8]>> {
+        self.pdb.take()
+    }
+
+    /// Whether the image carries its PDB.
+    pub(crate) fn is_embedded(&self) -> bool {
+        is_embedded(&self.entries)
+    }
+
+    /// Takes note of what went wrong.
+    pub(crate) fn check<T>(&mut self, step: Option<Result<T, Error>>) -> Option<T> {
+        let result = step?;
+        result.map_err(|error| self.trouble = Some(PdbTrouble::Unreadable(error.to_string()))).ok()
+    }
+
+    /// The new debug directory, the PDB that goes beside the image, and why there is none though there was one.
+    pub(crate) fn finish(
+        self,
+        new: Option<NewPdb>,
+        name: Option<&str>,
+    ) -> (Vec<DebugEntry<'a>>, Option<Vec<u8>>, Option<PdbTrouble>) {
+        let mut entries = self.entries;
+        entries.retain(|entry| entry.kind != debug::kind::R2R_PERF_MAP);
+        let Some(new) = new else {
+            entries.retain(|entry| !names_pdb(entry));
+            return (entries, None, self.trouble);
+        };
+        let is_embedded = is_embedded(&entries);
+        let entries = entries.into_iter().map(|entry| new.renew_entry(entry, name)).collect();
+        (entries, (!is_embedded).then_some(new.bytes), None)
+    }
+}
+
+/// The PDB that an image carries, or the one beside it if that is the right one; none if the image names none.
+///
+/// # Errors
+/// Why the PDB that it names cannot be had.
+pub fn find<'p>(image: &Image<'_>, beside: Option<&'p [u8]>) -> Result<Option<Cow<'p, [u8]>>, PdbTrouble> {
+    let DebugInfo { pdb, trouble, .. } = DebugInfo::find(image, beside);
+    trouble.map_or(Ok(pdb), Err)
+}
+
+fn is_embedded(entries: &[DebugEntry<'_>]) -> bool {
+    entries.iter().any(|entry| entry.kind == debug::kind::EMBEDDED_PORTABLE_PDB)
+}
+
+/// Whether an entry is of no use without its PDB.
+fn names_pdb(entry: &DebugEntry<'_>) -> bool {
+    matches!(entry.kind, debug::kind::CODE_VIEW | debug::kind::EMBEDDED_PORTABLE_PDB | debug::kind::PDB_CHECKSUM)
+}
+
+/// The PDB that a debug directory carries, if it carries one.
+fn embedded(entries: &[DebugEntry<'_>]) -> Option<Result<Vec<u8>, PdbTrouble>> {
+    /// A PDB of more is no PDB.
+    const LIMIT: u64 = 1 << 30;
+    let entry = entries.iter().find(|entry| entry.kind == debug::kind::EMBEDDED_PORTABLE_PDB)?;
+    let content = entry.data.strip_prefix(EMBEDDED_SIGNATURE).and_then(|data| data.get(4..));
+    let mut pdb = Vec::new();
+    let inflated = content.map(|content| DeflateDecoder::new(content).take(LIMIT).read_to_end(&mut pdb));
+    let is_whole = matches!(inflated, Some(Ok(_)));
+    Some(is_whole.then_some(pdb).ok_or_else(|| PdbTrouble::Unreadable("it is embedded, and cannot be decompressed".into())))
+}
+
+/// The PDB that a CodeView entry names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PdbReference {
+    /// Its file name, without the folder it was built in.
+    pub name: String,
+    /// Its GUID.
+    pub guid: [u8; 16],
+    /// Whether it is a portable PDB; else it is a Windows PDB.
+    pub is_portable: bool,
+}
+
+impl PdbReference {
+    /// What is beside an image under the name of a PDB.
+    fn id_of(bytes: &[u8]) -> Result<PdbId, PdbTrouble> {
+        if bytes.starts_with(b"Microsoft C/C++ MSF") {
+            return Err(PdbTrouble::Windows);
+        }
+        let metadata = Metadata::parse(Cursor::new(bytes, FileOffset(0)));
+        let metadata = metadata.map_err(|error| PdbTrouble::Unreadable(error.to_string()))?;
+        PdbId::of(&metadata).ok_or_else(|| PdbTrouble::Unreadable("it has no #Pdb stream".into()))
+    }
+
+    /// The first that a debug directory has.
+    pub fn of(entries: &[DebugEntry<'_>]) -> Option<Self> {
+        Self::parse(entries.iter().find(|entry| entry.kind == debug::kind::CODE_VIEW)?)
+    }
+
+    pub(super) fn parse(entry: &DebugEntry<'_>) -> Option<Self> {
+        let data = entry.data.strip_prefix(CODE_VIEW_SIGNATURE)?;
+        let (guid, rest) = data.split_first_chunk()?;
+        let path = rest.get(4..)?.split(|byte| *byte == 0).next()?;
+        let path = String::from_utf8_lossy(path);
+        let name = path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+        Some(Self { name, guid: *guid, is_portable: entry.version.1 == debug::PORTABLE_CODE_VIEW })
+    }
+}
