@@ -41,7 +41,7 @@ impl Order {
     pub(crate) fn new(names: &Names<'_, '_>, printed: &[u32]) -> Self {
         let mut heads = Heads::new(names);
         let circular = heads.break_circles();
-        let mut early: BTreeSet<u32> = circular.clone();
+        let mut early: BTreeSet<u32> = circular.iter().copied().chain(com(names)).collect();
         for _ in 0..MAX_PASSES {
             let order = heads.sorted(&early);
             early = order.iter().copied().collect();
@@ -56,6 +56,14 @@ impl Order {
         }
         Self { early: heads.sorted(&early).into_iter().map(Rid::new).collect(), circular }
     }
+}
+
+/// The interfaces of COM, where the order of methods counts. The assembler numbers methods as they are first mentioned: only
+/// of what is defined before all code that calls it does it keep the order.
+fn com(names: &Names<'_, '_>) -> impl Iterator<Item = u32> {
+    const INTERFACE_OF_COM: u32 = 0x1020;
+    let rows = names.metadata.tables.rows::<TypeDef>();
+    rows.filter(|(_, row)| row.flags & INTERFACE_OF_COM == INTERFACE_OF_COM).map(|(rid, _)| rid.get())
 }
 
 /// Defines types as the assembler does.

@@ -1,0 +1,194 @@
+//! What a file says is what it said before it was disassembled and assembled again, but for what Mono's ilasm cannot help.
+//!
+//! Not compared is the order of types, methods, properties, events, attributes, constraints and references: Mono's ilasm
+//! numbers them as they are first mentioned. The order of fields, of what is in a method, and of the methods
+//! of COM, is.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use regex::Regex;
+use tests::{ilinst, said, sample, skip, tool};
+
+use super::{assemblies, each, round_trip};
+
+/// What differs and why: in both texts, what the pattern finds is replaced. `{own}` is the assembly's own name.
+const LISTED: &[(&str, &str, &str)] = &[
+    (r"^// MVID .*", "", "a new module has a new number"),
+    (r"\bD_[0-9a-f]{8}", "D_", "data lies at another address"),
+    (r"^\.corflags 0x9$", ".corflags 0x1", "it is not signed again"),
+    (r"\[{own}\]", "", "types whose heads lead back to them go by their assembly's name"),
+    (r" pinned(,|\)|$)", "$1", "ilasm forgets that a local is pinned"),
+];
+
+/// Instructions and clauses whose type ilasm writes as its own word, if it has one.
+const TYPED: &str = r"^((?:IL_\w+:  )?(?:box|castclass|catch|constrained\.|cpobj|initobj|isinst|ldelem|ldelema|ldobj|ldtoken|mkrefany|newarr|refanyval|sizeof|stelem|stobj|unbox|unbox\.any)) (?:valuetype )?\[mscorlib\]System\.(\w+)$";
+/// mscorlib's types that are words of the assembler.
+const WORDS: &[(&str, &str)] = &[
+    ("Boolean", "bool"),
+    ("Byte", "uint8"),
+    ("Char", "char"),
+    ("Double", "float64"),
+    ("Int16", "int16"),
+    ("Int32", "int32"),
+    ("Int64", "int64"),
+    ("IntPtr", "native int"),
+    ("Object", "object"),
+    ("SByte", "int8"),
+    ("Single", "float32"),
+    ("String", "string"),
+    ("TypedReference", "typedref"),
+    ("UInt16", "uint16"),
+    ("UInt32", "uint32"),
+    ("UInt64", "uint64"),
+    ("UIntPtr", "native uint"),
+    ("Void", "void"),
+];
+
+#[test]
+fn what_is_assembled_again_says_the_same() {
+    let (Some(ilasm), Some(mono)) = (tool("ILINST_ILASM"), tool("ILINST_MONO_LIB")) else {
+        return skip("Mono's ilasm and its libraries are needed");
+    };
+    let samples = ["hello", "orders", "shapes", "endings", "odd", "traces"].map(|name| sample(name).join(format!("{name}.exe")));
+    let mono = assemblies(&[mono.join("4.5")]);
+    let com = mono.iter().filter(|path| path.ends_with("Mono.WebBrowser.dll")).cloned().collect::<Vec<_>>();
+    let mono = mono.into_iter().filter(|path| !path.ends_with("mscorlib.dll")).step_by(8);
+    let files: Vec<PathBuf> = mono.chain(com).chain(samples).collect();
+    let failures = each(&files, "ilasm-same", |file, scratch| {
+        // A copy has no PDB beside it: names of locals are not what is compared.
+        let copy = scratch.join("copy").join(file.file_name().expect("a file has a name"));
+        fs::create_dir_all(scratch.join("copy")).and_then(|()| fs::copy(file, &copy)).map_err(|error| error.to_string())?;
+        let assembled = round_trip(&ilasm, &copy, scratch)?;
+        let own = file.file_stem().expect("a file has a name").to_string_lossy();
+        compare(&canonical(&disassembled(&copy)?, &own), &canonical(&disassembled(&assembled)?, &own))
+    });
+    println!("{} files, {} the same", files.len(), files.len() - failures.len());
+    for (_, _, reason) in LISTED {
+        println!("but for: {reason}");
+    }
+    assert!(
+        failures.is_empty(),
+        "{}",
+        failures.iter().map(|(file, error)| format!("{}: {error}\n", file.display())).collect::<String>()
+    );
+}
+
+fn disassembled(file: &Path) -> Result<String, String> {
+    let output = ilinst().arg("dis").arg(file).output().expect("ilinst runs");
+    let (text, errors, code) = said(&output);
+    if code == Some(0) { Ok(text) } else { Err(errors) }
+}
+
+/// The first lines that are not the same.
+fn compare(before: &[String], after: &[String]) -> Result<(), String> {
+    let mut counts: BTreeMap<&str, i32> = BTreeMap::new();
+    before.iter().for_each(|line| *counts.entry(line).or_default() += 1);
+    after.iter().for_each(|line| *counts.entry(line).or_default() -= 1);
+    let first = before.iter().zip(after).position(|(before, after)| before != after);
+    if first.is_none() && before.len() == after.len() {
+        return Ok(());
+    }
+    let only = counts.iter().filter(|(_, count)| **count != 0).take(20);
+    let only: Vec<String> = only.map(|(line, count)| format!("{} {line}", if *count > 0 { "-" } else { "+" })).collect();
+    let at = first.unwrap_or(before.len().min(after.len()));
+    Err(format!("\n{:?}\n{:?}\n{}", before.get(at), after.get(at), only.join("\n")))
+}
+
+/// A text as lines to be compared.
+fn canonical(text: &str, own: &str) -> Vec<String> {
+    // Heads that ilasm has to know first are there again where they belong.
+    let mut is_early = false;
+    let lines = text.lines().filter(|line| {
+        let is_head =
+            line.is_empty() || [" ", "{", "}", ".class", ".assembly extern"].iter().any(|start| line.starts_with(start));
+        is_early = line.starts_with("// Mono's ilasm has to know these first") || is_early && is_head;
+        !is_early
+    });
+    let listed = Listed::new(own);
+    let lines = lines.map(|line| (line.len() - line.trim_start().len(), listed.plain(line)));
+    let mut groups = sorted(groups(&mut lines.filter(|(_, line)| !line.is_empty()), 0), "");
+    groups.retain(|group| group[0].strip_prefix(".assembly extern ") != Some(own));
+    groups.into_iter().flatten().collect()
+}
+
+/// The patterns for one assembly.
+struct Listed {
+    patterns: Vec<(Regex, &'static str)>,
+    typed: Regex,
+}
+
+impl Listed {
+    fn new(own: &str) -> Self {
+        let pattern = |pattern: &str| Regex::new(&pattern.replace("{own}", &regex::escape(own))).expect("it is a pattern");
+        Self { patterns: LISTED.iter().map(|(each, new, _)| (pattern(each), *new)).collect(), typed: pattern(TYPED) }
+    }
+
+    /// A line without what is listed.
+    fn plain(&self, line: &str) -> String {
+        let mut line = line.trim().to_owned();
+        for (pattern, new) in &self.patterns {
+            line = pattern.replace_all(&line, *new).into_owned();
+        }
+        let word = self.typed.captures(&line).and_then(|found| {
+            let (_, word) = WORDS.iter().find(|(name, _)| *name == &found[2])?;
+            Some(format!("{} {word}", &found[1]))
+        });
+        line = word.unwrap_or(line);
+        if line.starts_with(".class") && line.contains('(') || line.starts_with(".method") && line.contains("<(") {
+            // Constraints of a generic parameter come in any order.
+            let mut words: Vec<&str> = line.split([' ', ',', '(', ')']).collect();
+            words.sort_unstable();
+            line = words.join(" ");
+        }
+        line
+    }
+}
+
+/// The groups of lines up to the end of a block: each a line with what is indented behind it, and its own blocks, sorted.
+fn groups(lines: &mut impl Iterator<Item = (usize, String)>, indent: usize) -> Vec<Vec<String>> {
+    let mut found: Vec<Vec<String>> = Vec::new();
+    while let Some((at, line)) = lines.next() {
+        match (line.as_str(), found.last_mut()) {
+            ("}", _) => break,
+            ("{", Some(group)) => {
+                let inner = sorted(groups(lines, indent + 2), &group[0]);
+                group.push(line);
+                group.extend(inner.into_iter().flatten());
+                group.push("}".into());
+            }
+            (_, Some(group)) if at > indent => group.push(line),
+            _ => found.push(vec![line]),
+        }
+    }
+    found
+}
+
+/// Groups in an order of their own, but for fields. In a method, and in a type of COM, all stay where they are, but for
+/// attributes side by side.
+fn sorted(groups: Vec<Vec<String>>, head: &str) -> Vec<Vec<String>> {
+    let is_custom = |group: &Vec<String>| group[0].starts_with(".custom");
+    let is_import = head.starts_with(".class") && head.contains(" import ");
+    if head.starts_with(".method") || is_import {
+        let mut groups = groups;
+        groups.chunk_by_mut(|one, other| is_custom(one) && is_custom(other)).for_each(<[_]>::sort);
+        return groups;
+    }
+    let mut others: Vec<Vec<String>> = Vec::new();
+    let mut fields: Vec<Vec<String>> = Vec::new();
+    for group in groups {
+        match fields.last_mut() {
+            // An attribute behind a field is the field's.
+            Some(field) if is_custom(&group) && head.starts_with(".class") => field.extend(group),
+            _ if group[0].starts_with(".field") => fields.push(group),
+            _ => others.push(group),
+        }
+    }
+    fields.iter_mut().for_each(|field| field[1..].sort());
+    others.sort();
+    fields.append(&mut others);
+    fields
+}

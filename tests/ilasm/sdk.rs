@@ -1,0 +1,62 @@
+//! `ilinst dis` and back, over the assemblies of an SDK.
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use ecma335::{Image, Metadata};
+use tests::{skip, tool};
+
+use super::{assemblies, differences, each, round_trip};
+
+/// What Mono's ilasm cannot take: what it or the comparison says, and why.
+const REFUSED: &[(&str, &str)] = &[];
+
+/// One file of so many is tried; all of them if `ILINST_ALL` is set.
+const STEP: usize = 3;
+
+#[test]
+fn assemblies_of_the_sdk_are_assembled_again() {
+    let (Some(ilasm), Some(sdk)) = (tool("ILINST_ILASM"), tool("ILINST_SDK")) else {
+        return skip("Mono's ilasm and an SDK are needed");
+    };
+    let step = if env::var_os("ILINST_ALL").is_some() { 1 } else { STEP };
+    let files: Vec<PathBuf> = assemblies(&folders(&sdk)).into_iter().filter(|file| is_managed(file)).step_by(step).collect();
+    let failures = each(&files, "ilasm-sdk", |file, scratch| {
+        let assembled = round_trip(&ilasm, file, scratch)?;
+        match &differences(file, &assembled)[..] {
+            [] => Ok(()),
+            differences => Err(differences.join("; ")),
+        }
+    });
+    println!("{} files, {} assembled again", files.len(), files.len() - failures.len());
+    let mut refused: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut unexpected = String::new();
+    for (file, error) in &failures {
+        match REFUSED.iter().find(|(says, _)| error.contains(says)) {
+            Some((_, reason)) => *refused.entry(reason).or_default() += 1,
+            None => unexpected.push_str(&format!("{}: {error}\n", file.display())),
+        }
+    }
+    refused.iter().for_each(|(reason, count)| println!("{count} not: {reason}"));
+    assert!(unexpected.is_empty(), "{unexpected}");
+}
+
+/// A folder and all in it.
+fn folders(root: &Path) -> Vec<PathBuf> {
+    let mut found = vec![root.to_owned()];
+    let mut next = 0;
+    while let Some(folder) = found.get(next).cloned() {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        found.extend(entries.filter(|path| path.is_dir()));
+        next += 1;
+    }
+    found
+}
+
+fn is_managed(file: &Path) -> bool {
+    let bytes = fs::read(file).unwrap_or_default();
+    Image::parse(&bytes).and_then(|image| Metadata::parse(image.metadata()?).map(|_| ())).is_ok()
+}
