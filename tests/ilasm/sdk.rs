@@ -11,8 +11,11 @@ use tests::{skip, tool};
 
 use super::{assemblies, differences, each, round_trip};
 
-/// What Mono's ilasm cannot take: what it or the comparison says, and why.
-const REFUSED: &[(&str, &str)] = &[];
+/// Assemblies that Mono's ilasm does not take again as they were, and why.
+const REFUSED: &[(&str, &str)] = &[
+    ("FSharp.Core.dll", "it has an ldtoken of a generic method without arguments, for which ilasm has no words"),
+    ("ref/netstandard.dll", "it is a core library of another name than mscorlib: ilasm takes its System.String for a word"),
+];
 
 /// One file of so many is tried; all of them if `ILINST_ALL` is set.
 const STEP: usize = 3;
@@ -35,7 +38,7 @@ fn assemblies_of_the_sdk_are_assembled_again() {
     let mut refused: BTreeMap<&str, usize> = BTreeMap::new();
     let mut unexpected = String::new();
     for (file, error) in &failures {
-        match REFUSED.iter().find(|(says, _)| error.contains(says)) {
+        match REFUSED.iter().find(|(name, _)| file.ends_with(name)) {
             Some((_, reason)) => *refused.entry(reason).or_default() += 1,
             None => unexpected.push_str(&format!("{}: {error}\n", file.display())),
         }

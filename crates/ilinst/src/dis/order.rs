@@ -40,19 +40,23 @@ impl Order {
     /// Finds the order; `printed` are the types as they will be printed.
     pub(crate) fn new(names: &Names<'_, '_>, printed: &[u32]) -> Self {
         let mut heads = Heads::new(names);
-        let circular = heads.break_circles();
+        let mut circular = heads.break_circles();
         let mut early: BTreeSet<u32> = circular.iter().copied().chain(com(names)).collect();
         for _ in 0..MAX_PASSES {
             let order = heads.sorted(&early);
             early = order.iter().copied().collect();
-            let mut pass = Pass { heads: &heads, defined: HashSet::new(), late: BTreeSet::new() };
+            let mut pass = Pass::new(&heads);
             for rid in order.iter().chain(printed) {
                 pass.define(*rid, 0);
             }
-            if pass.late.is_subset(&early) {
+            let Pass { mut late, circular: mut led_back, .. } = pass;
+            if late.is_subset(&early) && led_back.is_empty() {
                 break;
             }
-            early.append(&mut pass.late);
+            heads.forget(&led_back);
+            early.extend(&led_back);
+            early.append(&mut late);
+            circular.append(&mut led_back);
         }
         Self { early: heads.sorted(&early).into_iter().map(Rid::new).collect(), circular }
     }
@@ -70,18 +74,32 @@ fn com(names: &Names<'_, '_>) -> impl Iterator<Item = u32> {
 struct Pass<'h> {
     heads: &'h Heads,
     defined: HashSet<u32>,
+    /// Types whose parents are being defined.
+    in_transit: HashSet<u32>,
     /// Types that were defined amid another's interfaces.
     late: BTreeSet<u32>,
+    /// Types whose parents' constraints led back to them.
+    circular: BTreeSet<u32>,
 }
 
-impl Pass<'_> {
+impl<'h> Pass<'h> {
+    fn new(heads: &'h Heads) -> Self {
+        let (defined, in_transit, late, circular) = Default::default();
+        Self { heads, defined, in_transit, late, circular }
+    }
+
     fn define(&mut self, rid: u32, depth: usize) {
         if rid == 0 || depth > MAX_DEPTH || self.defined.contains(&rid) {
+            return;
+        }
+        if !self.in_transit.insert(rid) {
+            self.circular.insert(rid);
             return;
         }
         for parent in of(&self.heads.parents, rid) {
             self.define(*parent, depth + 1);
         }
+        self.in_transit.remove(&rid);
         self.define(self.heads.outer(rid), depth + 1);
         self.defined.insert(rid);
         for interface in of(&self.heads.interfaces, rid) {
@@ -137,12 +155,17 @@ impl Heads {
                 circular.insert(rid);
             }
         }
-        for rid in &circular {
+        self.forget(&circular);
+        circular
+    }
+
+    /// Forgets what these types mention.
+    fn forget(&mut self, types: &BTreeSet<u32>) {
+        for rid in types {
             for list in [&mut self.parents, &mut self.interfaces] {
                 list.get_mut(*rid as usize - 1).into_iter().for_each(Vec::clear);
             }
         }
-        circular
     }
 
     /// A number for each type, equal for those that lead to each other.
@@ -170,9 +193,11 @@ impl Heads {
         circles
     }
 
-    /// Types with all that comes before them, each behind what comes before it.
+    /// Types with all that comes before them, each behind what comes before it. Those with constraints come late: what
+    /// these lead to is defined amid them, and that may be what others are about.
     fn sorted(&self, types: &BTreeSet<u32>) -> Vec<u32> {
-        postorder(types.iter().copied(), |rid| self.before(rid).collect())
+        let (plain, constrained): (Vec<u32>, Vec<u32>) = types.iter().partition(|rid| of(&self.constraints, **rid).is_empty());
+        postorder(plain.into_iter().chain(constrained), |rid| self.before(rid).collect())
     }
 }
 
