@@ -13,7 +13,7 @@ use std::{
 use regex::Regex;
 use tests::{ilinst, said, sample, skip, tool};
 
-use super::{assemblies, each, round_trip};
+use super::{assemblies, each, round_trip, step};
 
 /// What differs and why: in both texts, what the pattern finds is replaced. `{own}` is the assembly's own name.
 const LISTED: &[(&str, &str, &str)] = &[
@@ -56,7 +56,7 @@ fn what_is_assembled_again_says_the_same() {
     let samples = ["hello", "orders", "shapes", "endings", "odd", "traces"].map(|name| sample(name).join(format!("{name}.exe")));
     let mono = assemblies(&[mono.join("4.5")]);
     let com = mono.iter().filter(|path| path.ends_with("Mono.WebBrowser.dll")).cloned().collect::<Vec<_>>();
-    let mono = mono.into_iter().filter(|path| !path.ends_with("mscorlib.dll")).step_by(8);
+    let mono = mono.into_iter().filter(|path| !path.ends_with("mscorlib.dll")).step_by(step(8));
     let files: Vec<PathBuf> = mono.chain(com).chain(samples).collect();
     let failures = each(&files, "ilasm-same", |file, scratch| {
         // A copy has no PDB beside it: names of locals are not what is compared.
