@@ -21,6 +21,7 @@ const LISTED: &[(&str, &str, &str)] = &[
     (r"\bD_[0-9a-f]{8}", "D_", "data lies at another address"),
     (r"^\.corflags 0x9$", ".corflags 0x1", "it is not signed again"),
     (r"\[{own}\]", "", "types whose heads lead back to them go by their assembly's name"),
+    (r"^// \.permissionset .*", "", "a permission set that ilasm has no words for is a comment alone"),
     (r" pinned(,|\)|$)", "$1", "ilasm forgets that a local is pinned"),
 ];
 
@@ -111,7 +112,9 @@ fn canonical(text: &str, own: &str) -> Vec<String> {
     let listed = Listed::new(own);
     let lines = lines.map(|line| (line.len() - line.trim_start().len(), listed.plain(line)));
     let mut groups = sorted(groups(&mut lines.filter(|(_, line)| !line.is_empty()), 0), "");
-    groups.retain(|group| group[0].strip_prefix(".assembly extern ") != Some(own));
+    // ilasm takes no notice of exported types that are not forwarded themselves but nested in such ones.
+    let is_nested = |group: &[String]| group[0].starts_with(".class extern ") && !group[0].contains(" forwarder ");
+    groups.retain(|group| group[0].strip_prefix(".assembly extern ") != Some(own) && !is_nested(group));
     groups.into_iter().flatten().collect()
 }
 
@@ -170,7 +173,7 @@ fn groups(lines: &mut impl Iterator<Item = (usize, String)>, indent: usize) -> V
 /// Groups in an order of their own, but for fields. In a method, and in a type of COM, all stay where they are, but for
 /// attributes side by side.
 fn sorted(groups: Vec<Vec<String>>, head: &str) -> Vec<Vec<String>> {
-    let is_custom = |group: &Vec<String>| group[0].starts_with(".custom");
+    let is_custom = |group: &Vec<String>| group[0].starts_with(".custom") || group[0].starts_with(".permissionset");
     let is_import = head.starts_with(".class") && head.contains(" import ");
     if head.starts_with(".method") || is_import {
         let mut groups = groups;
