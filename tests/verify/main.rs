@@ -11,7 +11,7 @@ use tests::{root, sample};
 use verify::{Options, RULES, Report};
 
 /// Everything that is found, with as many findings of a rule as there are.
-const PEDANTIC: Options = Options { pedantic: true, limit: usize::MAX };
+const PEDANTIC: Options = Options { pedantic: true, limit: usize::MAX, every: false, threads: 1 };
 
 /// Checks bytes; none if they are no assembly at all.
 fn verify_bytes(bytes: &[u8], options: &Options) -> Option<Report> {
@@ -66,11 +66,29 @@ fn damaged_bytes_never_panic() {
     assert!(judged > 1000);
 }
 
+/// One thread or many: the same findings in the same order, and as many left out by the limit.
+#[test]
+fn threads_do_not_show_in_the_report() {
+    let mut files: Vec<_> = ["orders/orders.exe", "modern/modern.dll", "odd/odd.exe"].map(sample_file).to_vec();
+    files.extend(tests::tool("ILINST_MONO_LIB").map(|mono| mono.join("4.5/mscorlib.dll")));
+    for file in files {
+        let bytes = read(&file);
+        for limit in [3, usize::MAX] {
+            let with = |threads: usize| verify_bytes(&bytes, &Options { limit, threads, ..PEDANTIC });
+            assert!(with(1) == with(2) && with(1) == with(7), "{}", file.display());
+        }
+    }
+}
+
+fn sample_file(name: &str) -> std::path::PathBuf {
+    let (folder, file) = name.split_once('/').expect("a folder and a file");
+    sample(folder).join(file)
+}
+
 #[test]
 fn samples_have_no_errors() {
     for name in ["hello/hello.exe", "orders/orders.exe", "endings/endings.exe", "shapes/shapes.exe", "modern/modern.dll"] {
-        let (folder, file) = name.split_once('/').expect("a folder and a file");
-        let report = verify_bytes(&read(&sample(folder).join(file)), &Options::default()).expect("it is an assembly");
+        let report = verify_bytes(&read(&sample_file(name)), &Options::default()).expect("it is an assembly");
         // A method that is runtime-async only once a test has set its flag.
         let errors: Vec<_> = report.findings.iter().filter(|finding| !finding.member.contains("RuntimeAsync")).collect();
         assert!(errors.is_empty(), "{name}: {errors:#?}");

@@ -1,20 +1,26 @@
 //! `ilinst verify`: is an assembly valid? Findings as text, JSON or SARIF.
 
+mod output;
+
 use std::{
+    collections::BTreeMap,
     io::Write,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Instant,
 };
 
-use ::verify::{Finding, Level, Options, RULES, Report, Rule};
+use ::verify::{Options, Report};
 use clap::Args;
-use ecma335::{Image, Metadata, Token};
-use serde_json::{Value, json};
+use ecma335::{Image, Metadata};
 
 use crate::{
     failure::{self, EXIT_BAD_INPUT, EXIT_FINDINGS, Failure},
     io::Input,
-    text::count,
+    verify::output::Checked,
 };
 
 /// Check assemblies against the rules of ECMA-335, as runtimes apply them.
@@ -29,9 +35,17 @@ pub(crate) struct Opts {
     #[arg(long)]
     pedantic: bool,
 
+    /// Report only what this assembly doesn't have: the one before the change; or a folder with them, by name
+    #[arg(long, value_name = "ORIGINAL")]
+    compare: Option<PathBuf>,
+
     /// How many findings of one rule to report for a file; 0 for all
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: usize,
+
+    /// How many threads check; the output does not depend on it [default: as many as there are processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
 
     /// Print it as JSON
     #[arg(long, conflicts_with = "sarif")]
@@ -45,20 +59,26 @@ pub(crate) struct Opts {
 const EXAMPLES: &str = "\
 Examples:
   ilinst verify app.dll
+  ilinst verify woven/app.dll --compare app.dll            what only the woven one has
+  ilinst verify woven/*.dll --compare publish/
   ilinst verify woven/*.dll --sarif > verify.sarif
   ilinst verify app.dll --json | jq '.files[].findings[] | select(.rule | startswith(\"III.\"))'
 
 Rules have the standard's paragraphs and numbers: II.22.26-7a is rule 7a of Partition II, 22.26. A letter
-stands where the standard has no number.";
+stands where the standard has no number. Findings are the same for --compare if rule, member and what the
+instruction does are: offsets may differ.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let started = Instant::now();
+        if self.inputs.len() > 1 && self.compare.as_ref().is_some_and(|original| !original.is_dir()) {
+            return Err(Failure::usage("--compare: one file cannot be the original of many; name the folder of the originals"));
+        }
         let mut checked = Vec::new();
         let mut is_unreadable = false;
-        for path in &self.inputs {
-            match self.check(path) {
-                Ok(report) => checked.push((path.as_path(), report)),
+        for outcome in self.check_all() {
+            match outcome {
+                Ok(file) => checked.push(file),
                 Err(error) => {
                     is_unreadable = true;
                     let _ = writeln!(std::io::stderr(), "ilinst: {}", failure::one_line(&error));
@@ -67,14 +87,14 @@ impl Opts {
         }
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         if self.json || self.sarif {
-            let value = if self.sarif { sarif(&checked) } else { to_json(&checked, started.elapsed()) };
+            let value = if self.sarif { output::sarif(&checked) } else { output::to_json(&checked, started.elapsed()) };
             serde_json::to_writer_pretty(&mut out, &value)?;
             writeln!(out)?;
         } else {
-            self.print(&mut out, &checked, started.elapsed())?;
+            output::print(&mut out, &checked, self.inputs.len() > 1, started.elapsed())?;
         }
         out.flush()?;
-        let has_findings = checked.iter().any(|(_, report)| !report.findings.is_empty());
+        let has_findings = checked.iter().any(|file| !file.report.findings.is_empty());
         Ok(match (is_unreadable, has_findings) {
             (true, _) => EXIT_BAD_INPUT,
             (_, true) => EXIT_FINDINGS,
@@ -82,127 +102,58 @@ impl Opts {
         })
     }
 
-    fn check(&self, path: &Path) -> anyhow::Result<Report> {
-        let bytes = Input::open(path)?;
-        let in_file = |error: ecma335::Error| Failure::not_an_assembly(format_args!("{}: {error}", path.display()));
-        let image = Image::parse(&bytes).map_err(in_file)?;
-        let metadata = Metadata::parse(image.metadata().map_err(in_file)?).map_err(in_file)?;
+    /// Checks the files, many at a time: a few of them with more threads each. In the order they were named.
+    fn check_all(&self) -> Vec<anyhow::Result<Checked<'_>>> {
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = self.threads.map_or(processors, usize::from);
+        let workers = threads.min(self.inputs.len());
+        let next = AtomicUsize::new(0);
+        let outcomes: Mutex<BTreeMap<usize, anyhow::Result<Checked<'_>>>> = Mutex::default();
+        let work = || {
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(path) = self.inputs.get(index) else { break };
+                let outcome = self.check(path, threads / workers.max(1));
+                outcomes.lock().unwrap_or_else(PoisonError::into_inner).insert(index, outcome);
+            }
+        };
+        if workers == 1 {
+            work();
+        } else {
+            std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
+        }
+        outcomes.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
+    }
+
+    fn check<'p>(&self, path: &'p Path, threads: usize) -> anyhow::Result<Checked<'p>> {
         let limit = if self.limit == 0 { usize::MAX } else { self.limit };
-        Ok(::verify::verify(&image, &metadata, &Options { pedantic: self.pedantic, limit }))
-    }
-
-    fn print(&self, out: &mut impl Write, checked: &[(&Path, Report)], elapsed: Duration) -> std::io::Result<()> {
-        for (path, report) in checked {
-            for finding in &report.findings {
-                if self.inputs.len() > 1 {
-                    write!(out, "{}: ", path.display())?;
-                }
-                writeln!(out, "{finding}")?;
-            }
-        }
-        let total = |of: fn(&Report) -> usize| checked.iter().map(|(_, report)| of(report)).sum::<usize>();
-        let mut words = vec![count(checked.len(), "file"), format!("{} checked", count(total(|report| report.bodies), "body"))];
-        for level in [Level::Error, Level::Warning, Level::Unverifiable] {
-            let of_level = |report: &Report| report.findings.iter().filter(|finding| finding.rule.level == level).count();
-            let found = checked.iter().map(|(_, report)| of_level(report)).sum::<usize>();
-            match level {
-                Level::Unverifiable if found > 0 => words.push(format!("{found} unverifiable")),
-                Level::Error => words.push(count(found, level.name())),
-                _ if found > 0 => words.push(count(found, level.name())),
-                _ => {}
-            }
-        }
-        let omitted = total(|report| report.omitted);
-        if omitted > 0 {
-            words.push(format!("{omitted} more of the same rules"));
-        }
-        writeln!(out, "{} in {} ms", words.join(", "), elapsed.as_millis())
+        let options = Options { pedantic: self.pedantic, limit, every: false, threads };
+        let Some(original) = &self.compare else {
+            return with_file(path, |image, metadata| Checked {
+                path,
+                report: ::verify::verify(image, metadata, &options),
+                known: None,
+            });
+        };
+        let original = if original.is_dir() { original.join(path.file_name().unwrap_or_default()) } else { original.clone() };
+        let every = Options { limit: usize::MAX, every: true, ..options };
+        with_file(path, |image, metadata| {
+            with_file(&original, |before, before_metadata| {
+                let known = ::verify::verify(before, before_metadata, &every);
+                let mut report: Report = ::verify::verify(image, metadata, &every);
+                let known = ::verify::leave_new(&mut report, (image, metadata), &known, (before, before_metadata));
+                ::verify::abridge(&mut report, &options);
+                Checked { path, report, known: Some(known) }
+            })
+        })?
     }
 }
 
-fn to_json(checked: &[(&Path, Report)], elapsed: Duration) -> Value {
-    let file = |(path, report): &(&Path, Report)| {
-        json!({
-            "file": path.display().to_string(),
-            "valid": report.is_valid(),
-            "bodies": report.bodies,
-            "assumed": report.assumed,
-            "omitted": report.omitted,
-            "findings": report.findings.iter().map(finding_json).collect::<Vec<_>>(),
-        })
-    };
-    json!({ "files": checked.iter().map(file).collect::<Vec<_>>(), "milliseconds": elapsed.as_millis() as u64, "rules": RULES.len() })
-}
-
-fn finding_json(finding: &Finding) -> Value {
-    json!({
-        "level": finding.rule.level.name(),
-        "rule": finding.rule.number,
-        "token": token_text(finding.token),
-        "member": finding.member,
-        "offset": finding.offset,
-        "message": finding.message(),
-    })
-}
-
-fn token_text(token: Token) -> Option<String> {
-    (token != Token::default()).then(|| token.to_string())
-}
-
-/// SARIF 2.1.0: the rules that were broken, and where.
-fn sarif(checked: &[(&Path, Report)]) -> Value {
-    let findings = || checked.iter().flat_map(|(path, report)| report.findings.iter().map(move |finding| (*path, finding)));
-    let broken: Vec<&Rule> = RULES.iter().filter(|rule| findings().any(|(_, finding)| finding.rule == *rule)).collect();
-    let result = |(path, finding): (&Path, &Finding)| {
-        json!({
-            "ruleId": finding.rule.number,
-            "ruleIndex": broken.iter().position(|rule| *rule == finding.rule),
-            "level": sarif_level(finding.rule.level),
-            "message": { "text": finding.message() },
-            "locations": [{
-                "physicalLocation": { "artifactLocation": { "uri": uri(path) } },
-                "logicalLocations": [{ "fullyQualifiedName": finding.member }],
-            }],
-            "properties": { "token": token_text(finding.token), "ilOffset": finding.offset },
-        })
-    };
-    let rule = |rule: &&Rule| {
-        json!({
-            "id": rule.number,
-            "shortDescription": { "text": rule.text },
-            "defaultConfiguration": { "level": sarif_level(rule.level) },
-        })
-    };
-    let driver = json!({
-        "name": "ilinst",
-        "version": env!("CARGO_PKG_VERSION"),
-        "informationUri": env!("CARGO_PKG_REPOSITORY"),
-        "rules": broken.iter().map(rule).collect::<Vec<_>>(),
-    });
-    json!({
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{ "tool": { "driver": driver }, "results": findings().map(result).collect::<Vec<_>>() }],
-    })
-}
-
-fn sarif_level(level: Level) -> &'static str {
-    match level {
-        Level::Error => "error",
-        Level::Warning => "warning",
-        Level::Unverifiable => "note",
-    }
-}
-
-/// A path as a relative or absolute URI reference.
-fn uri(path: &Path) -> String {
-    let text = path.display().to_string().replace('\\', "/");
-    let mut uri = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => uri.push(char::from(byte)),
-            _ => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    uri
+/// Reads an assembly, for as long as it is looked at.
+fn with_file<T>(path: &Path, look: impl FnOnce(&Image<'_>, &Metadata<'_>) -> T) -> anyhow::Result<T> {
+    let bytes = Input::open(path)?;
+    let in_file = |error: ecma335::Error| Failure::not_an_assembly(format_args!("{}: {error}", path.display()));
+    let image = Image::parse(&bytes).map_err(in_file)?;
+    let metadata = Metadata::parse(image.metadata().map_err(in_file)?).map_err(in_file)?;
+    Ok(look(&image, &metadata))
 }

@@ -1,5 +1,14 @@
 //! Method bodies (II.25.4): headers, exception clauses, instructions; then where control goes and what is on the stack.
 
+use std::{
+    collections::BTreeMap,
+    ops::Range,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
 use ecma335::{
     ErrorKind, MethodBody, OpCode, Rva, Table, Token,
     body::{Clause, ClauseKind},
@@ -15,6 +24,7 @@ use crate::{
     control,
     kind::Kind,
     model::at,
+    report::Report,
     rule::rule,
     signatures,
     stack::Walk,
@@ -55,11 +65,41 @@ pub(crate) struct Method<'b> {
     pub(crate) body: &'b MethodBody<'b>,
 }
 
+/// How many methods a thread takes at a time.
+const SHARE: usize = 128;
+
 pub(crate) fn check(context: &Context<'_, '_>) {
-    let callees = Callees::new(context);
+    let count = context.model.methods.len();
+    let (image, metadata, model, options) = (context.image, context.metadata, context.model, context.options);
+    let workers = options.threads.min(count.div_ceil(SHARE));
+    if workers <= 1 {
+        return check_range(context, &Callees::new(context), 0..count);
+    }
+    let next = AtomicUsize::new(0);
+    let reports: Mutex<BTreeMap<usize, Report>> = Mutex::default();
+    let work = || {
+        let context = Context::new(image, metadata, model, &options);
+        let callees = Callees::new(&context);
+        loop {
+            let start = next.fetch_add(SHARE, Ordering::Relaxed);
+            if start >= count {
+                break;
+            }
+            check_range(&context, &callees, start..count.min(start + SHARE));
+            reports.lock().unwrap_or_else(PoisonError::into_inner).insert(start, context.take_report());
+        }
+    };
+    std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
+    // In the order of the methods, whoever checked them.
+    reports.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().for_each(|report| context.absorb(report));
+}
+
+/// Checks some methods, by their row numbers less one.
+fn check_range(context: &Context<'_, '_>, callees: &Callees<'_, '_, '_>, range: Range<usize>) {
     let mut code = Code::default();
-    let mut walk = Walk::new(context, &callees);
-    for (row, rid) in context.model.methods.iter().zip(1..) {
+    let mut walk = Walk::new(context, callees);
+    let rids = range.start as u32 + 1..;
+    for (row, rid) in context.model.methods.get(range).unwrap_or_default().iter().zip(rids) {
         if row.rva == 0 || row.impl_flags & NOT_IL != 0 {
             continue;
         }

@@ -21,7 +21,7 @@ pub(crate) struct Context<'a, 'm> {
     pub(crate) model: &'m Model,
     /// Whether its tables are the unordered kind of an editor or of edit-and-continue (`#-`).
     pub(crate) is_uncompressed: bool,
-    options: Options,
+    pub(crate) options: Options,
     names: Names<'a, 'm>,
     report: RefCell<Report>,
     counts: RefCell<BTreeMap<&'static str, usize>>,
@@ -71,16 +71,33 @@ impl<'a, 'm> Context<'a, 'm> {
         if !self.wants(rule) {
             return;
         }
+        if self.counts(rule) {
+            let finding = Finding { rule, token, member: self.names.of(token), offset, detail: detail.to_string() };
+            self.report.borrow_mut().findings.push(finding);
+        }
+    }
+
+    /// Counts a finding; whether it is within the limit.
+    fn counts(&self, rule: &'static Rule) -> bool {
         let mut counts = self.counts.borrow_mut();
         let count = counts.entry(rule.number).or_default();
         *count += 1;
-        let mut report = self.report.borrow_mut();
-        if *count > self.options.limit {
-            report.omitted += 1;
-            return;
+        let is_within = *count <= self.options.limit;
+        self.report.borrow_mut().omitted += usize::from(!is_within);
+        is_within
+    }
+
+    /// Takes over what another context of this assembly has found.
+    pub(crate) fn absorb(&self, other: Report) {
+        for finding in other.findings {
+            if self.counts(finding.rule) {
+                self.report.borrow_mut().findings.push(finding);
+            }
         }
-        let member = self.names.of(token);
-        report.findings.push(Finding { rule, token, member, offset, detail: detail.to_string() });
+        let mut report = self.report.borrow_mut();
+        report.omitted += other.omitted;
+        report.bodies += other.bodies;
+        report.assumed += other.assumed;
     }
 
     /// Counts a body.
@@ -91,6 +108,12 @@ impl<'a, 'm> Context<'a, 'm> {
     /// Counts values that were taken to fit.
     pub(crate) fn count_assumed(&self, values: usize) {
         self.report.borrow_mut().assumed += values;
+    }
+
+    /// What was found since the last time.
+    pub(crate) fn take_report(&self) -> Report {
+        self.counts.take();
+        self.report.take()
     }
 
     pub(crate) fn into_report(self) -> Report {

@@ -11,6 +11,7 @@
 mod body;
 mod call;
 mod cells;
+mod compare;
 mod context;
 mod control;
 mod events;
@@ -36,6 +37,7 @@ use ecma335::{Image, Metadata};
 
 use crate::{context::Context, model::Model};
 
+pub use compare::{abridge, leave_new};
 pub use report::{Finding, Options, Report};
 pub use rule::{Level, RULES, Rule};
 

@@ -32,8 +32,15 @@ pub(crate) struct Machine<'a, 'm, 'c> {
     pub(crate) assumed: usize,
     token: Token,
     offset: u32,
-    /// The rules that were broken in this body: each is said once, but for errors.
-    said: Vec<&'static str>,
+    /// What is not provably safe in this body: the first instruction of each rule, or all.
+    doubts: Vec<Doubt>,
+}
+
+/// An instruction that breaks a rule of verification.
+struct Doubt {
+    offset: u32,
+    rule: &'static Rule,
+    detail: String,
 }
 
 impl Machine<'_, '_, '_> {
@@ -66,11 +73,26 @@ impl Machine<'_, '_, '_> {
         Stop::Found
     }
 
-    /// Notes what is not provably safe, once for the body.
+    /// Notes what is not provably safe.
     pub(crate) fn doubt(&mut self, rule: &'static Rule, detail: impl FnOnce() -> String) {
-        if self.context.wants(rule) && !self.said.contains(&rule.number) {
-            self.said.push(rule.number);
-            self.context.find_at(rule, self.token, self.offset, detail());
+        if !self.context.wants(rule) {
+            return;
+        }
+        let said = self.doubts.iter_mut().find(|doubt| doubt.rule == rule);
+        match said.filter(|_| !self.context.options.every) {
+            Some(said) if said.offset <= self.offset => {}
+            Some(said) => *said = Doubt { offset: self.offset, rule, detail: detail() },
+            None => self.doubts.push(Doubt { offset: self.offset, rule, detail: detail() }),
+        }
+    }
+
+    /// Says what was doubted, in the order of the IL.
+    fn say_doubts(&mut self) {
+        let mut doubts = std::mem::take(&mut self.doubts);
+        doubts.sort_by_key(|doubt| (doubt.offset, doubt.rule.number));
+        doubts.dedup_by_key(|doubt| (doubt.offset, doubt.rule.number));
+        for doubt in doubts {
+            self.context.find_at(doubt.rule, self.token, doubt.offset, doubt.detail);
         }
     }
 }
@@ -89,7 +111,7 @@ pub(crate) struct Walk<'a, 'm, 'c> {
 impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
     pub(crate) fn new(context: &'c Context<'a, 'm>, callees: &'c Callees<'a, 'm, 'c>) -> Self {
         let machine =
-            Machine { context, callees, stack: Vec::new(), assumed: 0, token: Token::default(), offset: 0, said: Vec::new() };
+            Machine { context, callees, stack: Vec::new(), assumed: 0, token: Token::default(), offset: 0, doubts: Vec::new() };
         Self { machine, states: Vec::new(), arena: Vec::new(), work: Vec::new() }
     }
 
@@ -102,7 +124,7 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
     pub(crate) fn run(&mut self, method: &Method<'_>, code: &Code) {
         self.machine.token = method.token;
         self.machine.assumed = 0;
-        self.machine.said.clear();
+        self.machine.doubts.clear();
         self.states.clear();
         self.states.resize(code.steps.len(), None);
         self.arena.clear();
@@ -121,15 +143,22 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
             }
         }
         self.enter(code, 0, false);
-        while let Some(start) = self.work.pop() {
-            if self.follow(method, code, start).is_err() {
-                return;
-            }
+        let is_sound = self.follow_all(method, code).is_ok();
+        self.machine.say_doubts();
+        if !is_sound {
+            return;
         }
         for offset in code.bad() {
             self.machine.offset = *offset;
             self.machine.error(rule!("III.1.2-b"), "");
         }
+    }
+
+    fn follow_all(&mut self, method: &Method<'_>, code: &Code) -> Result<(), Stop> {
+        while let Some(start) = self.work.pop() {
+            self.follow(method, code, start)?;
+        }
+        Ok(())
     }
 
     /// Starts a path with nothing on the stack, or with an exception.

@@ -1,0 +1,117 @@
+//! Which findings are new: what a file has that the one it was made from does not.
+//!
+//! Findings are the same if they are of one rule and one member, and mean the same IL: offsets, row numbers and forms of
+//! opcodes move when code is woven in, what an instruction does to what does not.
+
+use std::collections::BTreeMap;
+
+use ecma335::{Image, Metadata, MethodBody, OpCode, Rva, opcode::Operand, schema::MethodDef};
+
+use crate::{
+    model::Model,
+    names::Names,
+    report::{Finding, Options, Report},
+};
+
+/// A file with what was found in it.
+struct Judged<'a, 'm> {
+    image: &'m Image<'a>,
+    metadata: &'m Metadata<'a>,
+    names: Names<'a, 'm>,
+}
+
+/// What findings are compared by: rule, member, meaning.
+type Key = (&'static str, String, String);
+
+/// Takes from a file's report what the original's has too, and says how much that was. Both are of [`Options::every`].
+pub fn leave_new(
+    report: &mut Report,
+    file: (&Image<'_>, &Metadata<'_>),
+    original: &Report,
+    of: (&Image<'_>, &Metadata<'_>),
+) -> usize {
+    let mut known: BTreeMap<Key, usize> = BTreeMap::new();
+    let model = Model::new(of.1);
+    let judged = Judged { image: of.0, metadata: of.1, names: Names::new(of.1, &model) };
+    for finding in &original.findings {
+        *known.entry(judged.key(finding)).or_default() += 1;
+    }
+    let model = Model::new(file.1);
+    let judged = Judged { image: file.0, metadata: file.1, names: Names::new(file.1, &model) };
+    let before = report.findings.len();
+    report.findings.retain(|finding| match known.get_mut(&judged.key(finding)) {
+        Some(left) if *left > 0 => {
+            *left -= 1;
+            false
+        }
+        _ => true,
+    });
+    before - report.findings.len()
+}
+
+/// Keeps as many findings of each rule as the options ask for, and counts the others.
+pub fn abridge(report: &mut Report, options: &Options) {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let before = report.findings.len();
+    report.findings.retain(|finding| {
+        let count = counts.entry(finding.rule.number).or_default();
+        *count += 1;
+        *count <= options.limit
+    });
+    report.omitted += before - report.findings.len();
+}
+
+impl Judged<'_, '_> {
+    fn key(&self, finding: &Finding) -> Key {
+        let member = if finding.member.is_empty() {
+            finding.token.table().map_or_else(String::new, |table| table.to_string())
+        } else {
+            finding.member.clone()
+        };
+        let instruction = finding.offset.and_then(|offset| self.instruction(finding, offset));
+        (finding.rule.number, member, format!("{} {}", instruction.unwrap_or_default(), without_places(&finding.detail)))
+    }
+
+    /// An instruction by what it does, whatever its form. A probe behind the end puts what is returned into a local
+    /// variable first, so `ret` is such a store.
+    fn instruction(&self, finding: &Finding, offset: u32) -> Option<String> {
+        let row: MethodDef = self.metadata.row(finding.token.rid_in::<MethodDef>()?).ok()?;
+        let body = self.image.cursor_at(Rva(row.rva)).and_then(MethodBody::parse).ok()?;
+        let instruction = body.instructions_from(offset).next()?.ok()?;
+        let name = instruction.info.name;
+        Some(match instruction.info.operand {
+            _ if instruction.opcode() == OpCode::Ret => "stloc".into(),
+            Operand::Method | Operand::Field | Operand::Type | Operand::Token => {
+                format!("{name} {}", self.names.of(instruction.token()))
+            }
+            _ if ["ldarg", "starg", "ldloc", "stloc"].iter().any(|family| name.starts_with(family)) => name[..5].into(),
+            _ => name.trim_end_matches(".s").into(),
+        })
+    }
+}
+
+/// A text without the numbers that stand for places: `IL_0004`, `0x06000002`, `clause 3`.
+fn without_places(text: &str) -> String {
+    let is_place = |word: &str| {
+        let word = word.trim_matches(|character: char| !character.is_ascii_alphanumeric());
+        word.starts_with("IL_") || word.starts_with("0x")
+    };
+    let mut words: Vec<&str> = Vec::new();
+    for word in text.split(' ') {
+        let is_number = words.last() == Some(&"clause");
+        words.push(if is_number || is_place(word) { "_" } else { word });
+    }
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_places;
+
+    #[test]
+    fn places_move_and_words_stay() {
+        assert_eq!(without_places("0 or 1 at IL_0004"), "0 or 1 at _");
+        assert_eq!(without_places("clause 3: 0x06000002"), "clause _ _");
+        assert_eq!(without_places("int32 where O is needed"), "int32 where O is needed");
+    }
+}
