@@ -1,11 +1,14 @@
 //! Damage in bodies: IL, headers and clauses of real methods are overwritten, and one rule has to say so.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
-use ecma335::{Image, Metadata, MethodBody, OpCode, Rid, Rva, schema::MethodDef};
+use ecma335::{Image, Metadata, MethodBody, OpCode, Rid, Rva, Token, body::Clause, body::ClauseKind, schema::MethodDef};
 use tests::sample;
 
-use crate::{PEDANTIC, read, verify_bytes};
+use crate::{PEDANTIC, damage, read, verify_bytes};
 
 /// What `TestClass::Print` of hello.exe begins with instead, before `nop`s and a `ret`, and the rule it breaks.
 #[rustfmt::skip]
@@ -70,6 +73,62 @@ fn damaged_clauses_break_their_rules() {
     }
 }
 
+/// Many clauses, one behind the other, one in the other, or of one block: time grows with them, not with their square.
+#[test]
+fn clauses_cost_what_they_are() {
+    const CLAUSES: u32 = 100_000;
+    let nop_leave = [0x00, 0xDE, 0x01, 0xDC];
+    let behind: Vec<u8> = nop_leave.repeat(CLAUSES as usize);
+    // `leave` over the `endfinally` that follows, from within and from behind each inner clause.
+    let within: Vec<u8> = [vec![0x00; CLAUSES as usize], [0xDE, 0x01, 0xDC].repeat(CLAUSES as usize)].concat();
+    // `pop`, `rethrow`, behind a long `leave` over all of them.
+    let caught = [vec![0xDD], (CLAUSES * 3).to_le_bytes().to_vec(), [0x26, 0xFE, 0x1A].repeat(CLAUSES as usize)].concat();
+    let shapes: [(Vec<u8>, fn(u32) -> Clause); 3] = [
+        (behind, |number| clause(ClauseKind::Finally, number * 4, number * 4 + 3, 1)),
+        (within, |number| clause(ClauseKind::Finally, CLAUSES - 1 - number, CLAUSES + 2 + number * 3, 1)),
+        (caught, |number| Clause { try_length: 5, ..clause(ClauseKind::Catch(Token(0x0100_0001)), 0, 5 + number * 3, 3) }),
+    ];
+    let sound = read(&sample("hello").join("hello.exe"));
+    for (number, (mut il, clause)) in shapes.into_iter().enumerate() {
+        il.push(0x2A);
+        let clauses: Vec<Clause> = (0..CLAUSES).map(clause).collect();
+        let body = MethodBody { is_tiny: false, il: &il, clauses, ..tiny() };
+        let started = Instant::now();
+        let found = broken(&put_body(&sound, PRINT, &body));
+        println!("shape {number}: {:?}", started.elapsed());
+        assert!(found.is_empty(), "{found:?}");
+        assert!(started.elapsed() < Duration::from_secs(20), "shape {number}");
+    }
+}
+
+fn clause(kind: ClauseKind, try_offset: u32, handler_offset: u32, handler_length: u32) -> Clause {
+    Clause { kind, try_offset, try_length: handler_offset - try_offset, handler_offset, handler_length }
+}
+
+fn tiny() -> MethodBody<'static> {
+    MethodBody::parse(ecma335::Cursor::new(&[0x02], ecma335::FileOffset(0))).expect("an empty tiny body")
+}
+
+/// The file with another body for a method, at the end of its last section.
+fn put_body(bytes: &[u8], rid: u32, body: &MethodBody<'_>) -> Vec<u8> {
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize;
+    let header = word(0x3C);
+    let count = usize::from(bytes[header + 6]);
+    let last = header + 24 + (word(header + 20) & 0xFFFF) + (count - 1) * 40;
+    let (address, start) = (word(last + 12), word(last + 20));
+    let mut rows = bytes.to_vec();
+    rows.resize(bytes.len().next_multiple_of(4), 0);
+    let rva = (address + rows.len() - start) as u32;
+    let mut whole = damage::set(&rows, ecma335::Table::MethodDef, rid, "rva", rva);
+    let mut out = Vec::new();
+    body.write(&mut out);
+    whole.extend(out);
+    let size = ((whole.len() - start) as u32).to_le_bytes();
+    whole[last + 8..last + 12].copy_from_slice(&size);
+    whole[last + 16..last + 20].copy_from_slice(&size);
+    whole
+}
+
 fn broken(bytes: &[u8]) -> BTreeSet<&'static str> {
     let report = verify_bytes(bytes, &PEDANTIC).expect("it can be read");
     report.findings.iter().map(|finding| finding.rule.number).collect()
@@ -85,7 +144,7 @@ fn with_clauses(bytes: &[u8]) -> (u32, usize) {
     let image = Image::parse(bytes).expect("it is an assembly");
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
     let leave = |body: &MethodBody<'_>| {
-        let clause = body.clauses.first().filter(|clause| matches!(clause.kind, ecma335::ClauseKind::Catch(_)))?;
+        let clause = body.clauses.first().filter(|clause| matches!(clause.kind, ClauseKind::Catch(_)))?;
         let mut leaves = body.instructions().flatten().filter(|each| each.opcode() == OpCode::LeaveS);
         leaves
             .find(|each| each.offset < clause.handler_offset && each.offset >= clause.try_offset)
@@ -100,7 +159,6 @@ fn with_body<T>(bytes: &[u8], rid: u32, get: impl FnOnce(&MethodBody<'_>) -> T) 
     let image = Image::parse(bytes).expect("it is an assembly");
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
     let row: MethodDef = metadata.row(Rid::new(rid)).expect("it is there");
-    let none = || MethodBody::parse(ecma335::Cursor::new(&[0x02], ecma335::FileOffset(0)));
-    let body = if row.rva == 0 { none() } else { image.cursor_at(Rva(row.rva)).and_then(MethodBody::parse) };
+    let body = if row.rva == 0 { Ok(tiny()) } else { image.cursor_at(Rva(row.rva)).and_then(MethodBody::parse) };
     get(&body.expect("it can be read"))
 }

@@ -20,7 +20,7 @@ const MSCORLIB: &str = "mscorlib";
 /// An enumeration's row in orders.exe.
 const ORDERS_STATUS: u32 = 4;
 /// Not a value but the row above's.
-const ABOVE: u32 = u32::MAX - 1;
+pub(crate) const ABOVE: u32 = u32::MAX - 1;
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
@@ -220,7 +220,7 @@ fn each_damage_breaks_its_rule() {
 }
 
 /// A file with another number in one cell.
-fn set(bytes: &[u8], table: Table, rid: u32, column: &str, value: u32) -> Vec<u8> {
+pub(crate) fn set(bytes: &[u8], table: Table, rid: u32, column: &str, value: u32) -> Vec<u8> {
     let image = Image::parse(bytes).expect("it is an assembly");
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
     let rows = metadata.tables.bytes(table);

@@ -3,6 +3,7 @@
 mod bodies;
 mod corpus;
 mod damage;
+mod faults;
 
 use std::{fs, path::Path};
 

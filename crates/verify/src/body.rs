@@ -11,7 +11,7 @@ use std::{
 
 use ecma335::{
     ErrorKind, MethodBody, OpCode, Rva, Table, Token,
-    body::{Clause, ClauseKind},
+    body::ClauseKind,
     element::convention,
     opcode::{OpCodeInfo, Operand},
     schema::MethodDef,
@@ -24,6 +24,7 @@ use crate::{
     control,
     kind::Kind,
     model::at,
+    regions::{self, handler, protected},
     report::Report,
     rule::rule,
     signatures,
@@ -248,42 +249,10 @@ fn check_clauses(context: &Context<'_, '_>, token: Token, body: &MethodBody<'_>,
             }
             _ => {}
         }
-        for inner in body.clauses.iter().take(number) {
-            if !nest(inner, clause) {
-                context.find(rule!("I.12.4.2-a"), token, format_args!("clause {number}"));
-                is_sound = false;
-            }
-        }
+    }
+    for number in regions::misplaced(&body.clauses) {
+        context.find(rule!("I.12.4.2-a"), token, format_args!("clause {number}"));
+        is_sound = false;
     }
     is_sound
-}
-
-/// Whether an earlier clause and a later one are apart, or the earlier lies in a block of the later, or the later in the
-/// handler of the earlier.
-fn nest(earlier: &Clause, later: &Clause) -> bool {
-    let in_handler = |range: (u32, u32)| is_within(range, handler(earlier));
-    [protected(earlier), handler(earlier)].into_iter().all(|one| {
-        [protected(later), handler(later)].into_iter().all(|other| {
-            let is_apart = one.1 <= other.0 || other.1 <= one.0;
-            is_apart || is_within(one, other) || in_handler(other)
-        })
-    })
-}
-
-fn is_within(one: (u32, u32), other: (u32, u32)) -> bool {
-    one.0 >= other.0 && one.1 <= other.1
-}
-
-/// The protected block.
-pub(crate) fn protected(clause: &Clause) -> (u32, u32) {
-    (clause.try_offset, clause.try_offset.saturating_add(clause.try_length))
-}
-
-/// The handler, with its filter before it.
-pub(crate) fn handler(clause: &Clause) -> (u32, u32) {
-    let start = match clause.kind {
-        ClauseKind::Filter(filter) => filter.min(clause.handler_offset),
-        _ => clause.handler_offset,
-    };
-    (start, clause.handler_offset.saturating_add(clause.handler_length))
 }

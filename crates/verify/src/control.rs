@@ -1,44 +1,18 @@
 //! Where control may go between protected blocks and handlers (III.1.7.3), in code that is never reached too: the CLR's
 //! compiler looks at all of it.
 
-use ecma335::{MethodBody, OpCode, Token, body::ClauseKind};
+use ecma335::{MethodBody, OpCode, Token};
 
 use crate::{
-    body::{Code, handler, protected},
+    body::Code,
     context::Context,
-    rule::rule,
+    regions::{Block, Region, Regions},
+    rule::{Rule, rule},
 };
-
-/// What a block is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Block {
-    Try,
-    Filter,
-    Catch,
-    Finally,
-}
-
-/// A block of an exception clause.
-#[derive(Clone, Copy, Debug)]
-struct Region {
-    block: Block,
-    start: u32,
-    end: u32,
-    /// The protected block that it belongs to.
-    of: (u32, u32),
-}
-
-impl Region {
-    fn holds(&self, offset: u32) -> bool {
-        (self.start..self.end).contains(&offset)
-    }
-}
 
 /// Checks one body whose clauses are sound.
 pub(crate) fn check(context: &Context<'_, '_>, token: Token, body: &MethodBody<'_>, code: &Code) {
-    let regions = regions(body);
-    let mut bounds: Vec<u32> = regions.iter().flat_map(|region| [region.start, region.end]).collect();
-    bounds.sort_unstable();
+    let regions = Regions::new(body);
     if let Some(last) = code.steps.last().filter(|last| last.info.flow.falls_through()) {
         context.find_at(rule!("III.1.7.1-a"), token, last.offset, "");
     }
@@ -57,64 +31,55 @@ pub(crate) fn check(context: &Context<'_, '_>, token: Token, body: &MethodBody<'
             continue;
         }
         let next = code.steps.get(index + 1).map_or(code.size, |next| next.offset);
-        if step.info.flow.falls_through() && next < code.size && bounds.binary_search(&next).is_ok() {
+        if step.info.flow.falls_through() && next < code.size && regions.is_bound(next) {
             check_way(context, token, &regions, step.offset, next, false);
         }
     }
 }
 
-fn regions(body: &MethodBody<'_>) -> Vec<Region> {
-    let mut regions = Vec::new();
-    for clause in &body.clauses {
-        let of = protected(clause);
-        let (start, end) = handler(clause);
-        regions.push(Region { block: Block::Try, start: of.0, end: of.1, of });
-        match clause.kind {
-            ClauseKind::Catch(_) => regions.push(Region { block: Block::Catch, start, end, of }),
-            ClauseKind::Finally | ClauseKind::Fault => regions.push(Region { block: Block::Finally, start, end, of }),
-            ClauseKind::Filter(_) => {
-                regions.push(Region { block: Block::Filter, start, end: clause.handler_offset, of });
-                regions.push(Region { block: Block::Catch, start: clause.handler_offset, end, of });
-            }
-        }
-    }
-    regions
-}
-
 /// Whether control may go from one instruction to another.
-fn check_way(context: &Context<'_, '_>, token: Token, regions: &[Region], from: u32, to: u32, is_leave: bool) {
-    for region in regions {
-        let (is_from, is_to) = (region.holds(from), region.holds(to));
-        if is_from == is_to {
-            continue;
-        }
-        let rule = match region.block {
-            Block::Try if is_from && is_leave || is_to && to == region.start => continue,
-            // A catch handler may leave for any place in the block that it is of.
-            Block::Try if is_to && is_leave && is_in_catch_of(regions, from, region.of) => continue,
-            Block::Try => rule!("III.1.7.3-a"),
-            Block::Catch if is_from && is_leave => continue,
-            _ => rule!("III.1.7.3-b"),
-        };
-        context.find_at(rule, token, from, format_args!("to IL_{to:04x}"));
+fn check_way(context: &Context<'_, '_>, token: Token, regions: &Regions, from: u32, to: u32, is_leave: bool) {
+    if regions.is_empty() {
         return;
     }
+    let left = regions.around(from).take_while(|region| !region.holds(to)).find_map(|region| left(region, is_leave));
+    let broken = left.or_else(|| {
+        let mut entered = regions.around(to).take_while(|region| !region.holds(from));
+        // A catch handler may leave for any place in the block that it is of.
+        let is_of = |region: &Region| {
+            let is_it = |other: &Region| other.block == Block::Catch && other.of == region.of;
+            is_leave && regions.around(from).take_while(|other| !other.holds(to)).any(is_it)
+        };
+        entered.find_map(|region| match region.block {
+            Block::Try if to == region.start || is_of(region) => None,
+            Block::Try => Some(rule!("III.1.7.3-a")),
+            _ => Some(rule!("III.1.7.3-b")),
+        })
+    });
+    if let Some(rule) = broken {
+        context.find_at(rule, token, from, format_args!("to IL_{to:04x}"));
+    }
 }
 
-fn is_in_catch_of(regions: &[Region], offset: u32, of: (u32, u32)) -> bool {
-    regions.iter().any(|region| region.block == Block::Catch && region.of == of && region.holds(offset))
+/// What is broken by the way out of a region.
+fn left(region: &Region, is_leave: bool) -> Option<&'static Rule> {
+    match region.block {
+        Block::Try | Block::Catch if is_leave => None,
+        Block::Try => Some(rule!("III.1.7.3-a")),
+        _ => Some(rule!("III.1.7.3-b")),
+    }
 }
 
 /// Instructions that end a method or a handler are in what they end.
-fn check_end(context: &Context<'_, '_>, token: Token, regions: &[Region], opcode: OpCode, offset: u32) {
-    let innermost = || regions.iter().filter(|region| region.holds(offset)).min_by_key(|region| region.end - region.start);
+fn check_end(context: &Context<'_, '_>, token: Token, regions: &Regions, opcode: OpCode, offset: u32) {
+    let innermost = || regions.around(offset).next();
     let is_in = |block: Block| innermost().is_some_and(|region| region.block == block);
     let (is_well, rule) = match opcode {
         OpCode::Ret => (innermost().is_none(), rule!("III.1.7.3-c")),
         OpCode::Endfinally => (is_in(Block::Finally), rule!("III.1.7.3-d")),
         OpCode::Endfilter => (is_in(Block::Filter), rule!("III.1.7.3-d")),
         OpCode::Rethrow => {
-            let is_in_catch = regions.iter().any(|region| region.block == Block::Catch && region.holds(offset));
+            let is_in_catch = regions.around(offset).any(|region| region.block == Block::Catch);
             (is_in_catch, rule!("III.1.7.3-e"))
         }
         _ => return,

@@ -25,6 +25,7 @@ mod model;
 mod names;
 mod operands;
 mod references;
+mod regions;
 mod report;
 mod rule;
 mod signatures;

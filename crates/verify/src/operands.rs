@@ -63,10 +63,10 @@ fn effect(machine: &mut Machine<'_, '_, '_>, method: &Method<'_>, code: &Code, i
             compare(machine)?;
             machine.push(Kind::Int32);
         }
-        Op::Add | Op::AddOvf | Op::AddOvfUn => arithmetic(machine, Pointers::Add)?,
-        Op::Sub | Op::SubOvf | Op::SubOvfUn => arithmetic(machine, Pointers::Subtract)?,
-        Op::Mul | Op::Div | Op::Rem | Op::MulOvf | Op::MulOvfUn => arithmetic(machine, Pointers::None)?,
-        Op::DivUn | Op::RemUn | Op::And | Op::Or | Op::Xor => arithmetic(machine, Pointers::None)?,
+        opcode @ (Op::Add | Op::AddOvf | Op::AddOvfUn) => arithmetic(machine, opcode, Pointers::Add)?,
+        opcode @ (Op::Sub | Op::SubOvf | Op::SubOvfUn) => arithmetic(machine, opcode, Pointers::Subtract)?,
+        opcode @ (Op::Mul | Op::Div | Op::Rem | Op::MulOvf | Op::MulOvfUn) => arithmetic(machine, opcode, Pointers::None)?,
+        opcode @ (Op::DivUn | Op::RemUn | Op::And | Op::Or | Op::Xor) => arithmetic(machine, opcode, Pointers::None)?,
         Op::Shl | Op::Shr | Op::ShrUn => {
             machine.pop_where(Kind::is_index, "int32 or native int")?;
             let kind = machine.pop()?;
@@ -341,12 +341,14 @@ enum Pointers {
     Subtract,
 }
 
-/// III.1.5, table 2 (and 5, 7: those allow less, and compilers keep to that).
-fn arithmetic(machine: &mut Machine<'_, '_, '_>, pointers: Pointers) -> Outcome {
-    use Kind::{Int32, Native, Ref, Unknown};
+/// III.1.5, tables 2, 5 and 7: floats are for the plain operators alone.
+fn arithmetic(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, pointers: Pointers) -> Outcome {
+    use Kind::{Float, Int32, Native, Ref, Unknown};
+    let takes_floats = matches!(opcode, OpCode::Add | OpCode::Sub | OpCode::Mul | OpCode::Div | OpCode::Rem);
     let (other, one) = (machine.pop()?, machine.pop()?);
     let result = match (one, other) {
         (Kind::Value | Kind::Object, _) | (_, Kind::Value | Kind::Object) => None,
+        (Float, _) | (_, Float) if !takes_floats => None,
         (Unknown, known) | (known, Unknown) => Some(if known == Unknown { Unknown } else { known }),
         (Int32 | Native, Native) | (Native, Int32) => Some(Native),
         (Ref, Ref) if pointers == Pointers::Subtract => Some(Native),
