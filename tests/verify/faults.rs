@@ -5,8 +5,9 @@
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
-use ecma335::Table;
+use ecma335::{Image, Metadata, Table};
 use tests::{root, scratch, skip, tool};
+use verify::{Library, Report, Scope};
 
 use crate::{PEDANTIC, damage, read, verify_bytes};
 
@@ -74,6 +75,55 @@ const CODE: &[Code] = &[
     ("a call by address", "void F(native int)", "ldarg.0 calli void () ret", "III.3-a"),
 ];
 
+/// The same, of types: the kinds of values are as they should be.
+#[rustfmt::skip]
+const TYPES: &[Code] = &[
+    ("a string where another class is passed", "void F()", "ldstr \"\" call void C::TakeB(class B) ret", "III.1.8.1.2-a"),
+    ("a base class where a derived one is passed", "void F(class B)", "ldarg.0 call void C::TakeD(class D) ret", "III.1.8.1.2-a"),
+    ("a class where an interface is passed that it has not", "void F(class B)", "ldarg.0 call void C::TakeI(class I) ret", "III.1.8.1.2-a"),
+    ("object where a string is returned", "string F(object)", "ldarg.0 ret", "III.1.8.1.2-a"),
+    ("object stored to a string", "void F(object)", ".locals (string) ldarg.0 stloc.0 ret", "III.1.8.1.2-a"),
+    ("object stored to an argument of a class", "void F(object, class B)", "ldarg.0 starg.s 1 ret", "III.1.8.1.2-a"),
+    ("a string stored to a field of a class", "void F(class C)", "ldarg.0 ldstr \"\" stfld class B C::b ret", "III.1.8.1.2-a"),
+    ("a class stored to a static string", "void F(class B)", "ldarg.0 stsfld string C::s ret", "III.1.8.1.2-a"),
+    ("a field of what has none", "void F(class B)", "ldarg.0 ldfld class B C::b pop ret", "III.1.8.1.2-a"),
+    ("a method of what has none", "void F(string)", "ldarg.0 callvirt instance void B::Act() ret", "III.1.8.1.2-a"),
+    ("an array of numbers where one of strings is passed", "void F(int32[])", "ldarg.0 call void C::TakeStrings(string[]) ret", "III.1.8.1.2-a"),
+    ("an array of objects where one of strings is passed", "void F(object[])", "ldarg.0 call void C::TakeStrings(string[]) ret", "III.1.8.1.2-a"),
+    ("an element of what is no array", "void F(string)", "ldarg.0 ldc.i4.0 ldelem.ref pop ret", "III.1.8.1.2-a"),
+    ("elements of another size", "void F(int64[])", "ldarg.0 ldc.i4.0 ldelem.i4 pop ret", "III.1.8.1.2-a"),
+    ("a reference to another number", "void F(int64)", "ldarga.s 0 call void C::TakeRef(int32&) ret", "III.1.8.1.2-a"),
+    ("a load of another size", "void F(int32)", "ldarga.s 0 ldind.i8 pop ret", "III.1.8.1.2-a"),
+    ("a number in a box where a string is passed", "void F(int32)", "ldarg.0 box int32 call void C::TakeString(string) ret", "III.1.8.1.2-a"),
+    ("null where a value is passed", "void F()", "ldnull call void C::TakeValue(valuetype V) ret", "III.1.5-b"),
+    ("a value of another type", "void F(valuetype V)", "ldarg.0 call void C::TakeOther(valuetype W) ret", "III.1.8.1.2-a"),
+    ("a value's method on its box", "void F(valuetype V)", "ldarg.0 box V call instance void V::Act() ret", "III.1.8.1.2-a"),
+    ("another constrained type", "void F(int64)", "ldarga.s 0 constrained. V callvirt instance string object::ToString() pop ret", "III.1.8.1.2-a"),
+    ("a list of others", "void F(class [mscorlib]System.Collections.Generic.List`1<string>)", "ldarg.0 \
+        call void C::TakeList(class [mscorlib]System.Collections.Generic.List`1<object>) ret", "III.1.8.1.2-a"),
+    ("a sequence of what is more", "void F(class [mscorlib]System.Collections.Generic.IEnumerable`1<object>)", "ldarg.0 \
+        call void C::TakeSequence(class [mscorlib]System.Collections.Generic.IEnumerable`1<string>) ret", "III.1.8.1.2-a"),
+    ("a class or a string at a join, passed as a class", "void F(class B)", "ldarg.0 brtrue.s L ldarg.0 br.s M L: ldstr \"\" \
+        M: call void C::TakeB(class B) ret", "III.1.8.1.2-a"),
+    ("two value types at a join", "void F(valuetype V, valuetype W)", "ldc.i4.0 brtrue.s L ldarg.0 br.s M L: ldarg.1 M: pop ret", "III.1.8.1.3-a"),
+    ("a pointer where a reference is passed", "void F(int32*)", "ldarg.0 call void C::TakeRef(int32&) ret", "III.1.8.1.2-a"),
+];
+
+/// What is as it should be: none of these breaks a rule.
+#[rustfmt::skip]
+const SOUND: &[(&str, &str)] = &[
+    ("void F()", "ret"),
+    ("void F(class D)", "ldarg.0 call void C::TakeB(class B) ldarg.0 call void C::TakeI(class I) ldnull call void C::TakeI(class I) ret"),
+    ("void F(string[])", "ldarg.0 stloc.0 .locals (object[]) ret"),
+    ("void F(class [mscorlib]System.Collections.Generic.IEnumerable`1<string>)", "ldarg.0 stloc.0 \
+        .locals (class [mscorlib]System.Collections.Generic.IEnumerable`1<object>) ret"),
+    ("void F(string[])", "ldarg.0 stloc.0 .locals (class [mscorlib]System.Collections.Generic.IEnumerable`1<object>) ret"),
+    ("void F(class B, class D)", "ldarg.0 brtrue.s L ldarg.0 br.s M L: ldarg.1 M: call void C::TakeB(class B) ret"),
+    ("void F(uint32)", "ldarga.s 0 call void C::TakeRef(int32&) ret"),
+    ("object F(valuetype V)", "ldarg.0 box V ret"),
+    ("void F(valuetype V)", "ldarga.s 0 constrained. V callvirt instance string object::ToString() pop ret"),
+];
+
 /// What the methods above may name; `F` is put in the place of its comment.
 const AROUND: &str = "
 .assembly extern mscorlib { .ver 4:0:0:0 .publickeytoken = (B7 7A 5C 56 19 34 E0 89) }
@@ -82,7 +132,26 @@ const AROUND: &str = "
 .class public auto ansi beforefieldinit B extends [mscorlib]System.Object {
   .method public hidebysig newslot virtual instance void Act() cil managed { ret }
 }
+.class interface public auto ansi abstract I { }
+.class public auto ansi beforefieldinit D extends B implements I { }
+.class public sequential ansi sealed beforefieldinit V extends [mscorlib]System.ValueType {
+  .field public int32 n
+  .method public hidebysig instance void Act() cil managed { ret }
+}
+.class public sequential ansi sealed beforefieldinit W extends [mscorlib]System.ValueType { .field public int32 n }
 .class public auto ansi beforefieldinit C extends [mscorlib]System.Object {
+  .field public class B b
+  .field public static string s
+  .method public hidebysig static void TakeB(class B a) cil managed { ret }
+  .method public hidebysig static void TakeD(class D a) cil managed { ret }
+  .method public hidebysig static void TakeI(class I a) cil managed { ret }
+  .method public hidebysig static void TakeString(string a) cil managed { ret }
+  .method public hidebysig static void TakeStrings(string[] a) cil managed { ret }
+  .method public hidebysig static void TakeRef(int32& a) cil managed { ret }
+  .method public hidebysig static void TakeValue(valuetype V a) cil managed { ret }
+  .method public hidebysig static void TakeOther(valuetype W a) cil managed { ret }
+  .method public hidebysig static void TakeList(class [mscorlib]System.Collections.Generic.List`1<object> a) cil managed { ret }
+  .method public hidebysig static void TakeSequence(class [mscorlib]System.Collections.Generic.IEnumerable`1<string> a) cil managed { ret }
   .method public hidebysig static void Two(int32 a, int32 b) cil managed { ret }
   // F
 }
@@ -111,17 +180,56 @@ const CELLS: &[Cell] = &[
 #[test]
 fn each_fault_of_code_is_found_by_its_rule() {
     let Some(ilasm) = tool("ILINST_ILASM") else { return skip("ilasm was not found (ILINST_ILASM is not set)") };
-    let folder = scratch("verify-faults");
-    let sound = broken(&assemble(&ilasm, &folder, "sound", "void F()", "ret"));
+    let judge = |head: &str, body: &str| {
+        let report = verify_bytes(&assemble(&ilasm, "verify-faults", head, body), &PEDANTIC);
+        of_f(&report.expect("it can be read"))
+    };
+    check_faults(CODE, "code", judge);
+}
+
+#[test]
+fn each_fault_of_types_is_found_by_its_rule() {
+    let (Some(ilasm), Some(mono)) = (tool("ILINST_ILASM"), tool("ILINST_MONO_LIB")) else {
+        return skip("ilasm and Mono's mscorlib were not found (ILINST_ILASM, ILINST_MONO_LIB are not set)");
+    };
+    let mscorlib = read(&mono.join("4.5/mscorlib.dll"));
+    let judge = |head: &str, body: &str| {
+        let bytes = assemble(&ilasm, "verify-types", head, body);
+        let image = Image::parse(&bytes).expect("it is an assembly");
+        let mut library = Library::new();
+        let module = library.add(parse(&bytes));
+        let system = library.add(parse(&mscorlib));
+        library.link(module, b"mscorlib", system);
+        of_f(&verify::verify_types(&image, &PEDANTIC, Scope { library: &library, module }))
+    };
+    check_faults(TYPES, "types", judge);
+    for (head, body) in SOUND {
+        let found = judge(head, body);
+        assert!(found.is_empty(), "{head} {{ {body} }}: {found:?}");
+    }
+}
+
+/// The rules that the method breaks.
+fn of_f(report: &Report) -> BTreeSet<&'static str> {
+    report.findings.iter().filter(|finding| finding.member == "C::F").map(|finding| finding.rule.number).collect()
+}
+
+fn parse(bytes: &[u8]) -> Metadata<'_> {
+    let image = Image::parse(bytes).expect("it is an assembly");
+    Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read")
+}
+
+fn check_faults(faults: &[Code], kind: &str, judge: impl Fn(&str, &str) -> BTreeSet<&'static str>) {
+    let sound = judge("void F()", "ret");
     assert!(sound.is_empty(), "{sound:?} without a fault");
     let mut failures = Vec::new();
-    for (number, (what, head, body, rule)) in CODE.iter().enumerate() {
-        let found = broken(&assemble(&ilasm, &folder, &format!("fault-{number}"), head, body));
+    for (what, head, body, rule) in faults {
+        let found = judge(head, body);
         if !found.contains(rule) {
             failures.push(format!("{what}: {found:?} instead of {rule}"));
         }
     }
-    println!("{} faults of code", CODE.len());
+    println!("{} faults of {kind}", faults.len());
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
@@ -136,14 +244,15 @@ fn each_fault_of_metadata_is_found_by_its_rule() {
 }
 
 /// An assembly with this method in it.
-fn assemble(ilasm: &Path, folder: &Path, name: &str, head: &str, body: &str) -> Vec<u8> {
+fn assemble(ilasm: &Path, folder: &str, head: &str, body: &str) -> Vec<u8> {
+    let folder = scratch(folder);
     let body = body.replace("catch object", "catch [mscorlib]System.Object");
     let method = format!(".method public hidebysig static {head} cil managed {{ .maxstack 8 {body} }}");
-    let (text, file) = (folder.join(format!("{name}.il")), folder.join(format!("{name}.dll")));
+    let (text, file) = (folder.join("faulty.il"), folder.join("faulty.dll"));
     fs::write(&text, AROUND.replace("// F", &method)).expect("it can be written");
     let output = Command::new(ilasm).arg("/dll").arg(format!("/output:{}", file.display())).arg(&text).output();
     let output = output.expect("ilasm starts");
-    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stdout));
+    assert!(output.status.success(), "{head} {{ {body} }}: {}", String::from_utf8_lossy(&output.stdout));
     read(&file)
 }
 

@@ -1,6 +1,7 @@
 //! `ilinst verify`: is an assembly valid? Findings as text, JSON or SARIF.
 
 mod output;
+mod references;
 
 use std::{
     collections::BTreeMap,
@@ -13,14 +14,17 @@ use std::{
     time::Instant,
 };
 
-use ::verify::{Options, Report};
+use ::verify::{Options, Scope};
 use clap::Args;
 use ecma335::{Image, Metadata};
 
 use crate::{
     failure::{self, EXIT_BAD_INPUT, EXIT_FINDINGS, Failure},
     io::Input,
-    verify::output::Checked,
+    verify::{
+        output::{Checked, How},
+        references::Files,
+    },
 };
 
 /// Check assemblies against the rules of ECMA-335, as runtimes apply them.
@@ -34,6 +38,15 @@ pub(crate) struct Opts {
     /// Report too what runtimes let pass, and code that is valid and cannot be proved type-safe
     #[arg(long)]
     pedantic: bool,
+
+    /// Check the types of values too, and report code that cannot be proved type-safe
+    #[arg(long)]
+    types: bool,
+
+    /// Where referenced assemblies are, after the folder of each assembly itself: of a program or of a framework; may be
+    /// repeated. What is not found is taken to fit
+    #[arg(long = "ref", value_name = "DIR", requires = "types")]
+    references: Vec<PathBuf>,
 
     /// Report only what this assembly doesn't have: the one before the change; or a folder with them, by name
     #[arg(long, value_name = "ORIGINAL")]
@@ -59,6 +72,7 @@ pub(crate) struct Opts {
 const EXAMPLES: &str = "\
 Examples:
   ilinst verify app.dll
+  ilinst verify app.dll --types --ref packages/ --ref /usr/share/dotnet/shared/Microsoft.NETCore.App/8.0.0
   ilinst verify woven/app.dll --compare app.dll            what only the woven one has
   ilinst verify woven/*.dll --compare publish/
   ilinst verify woven/*.dll --sarif > verify.sarif
@@ -91,7 +105,8 @@ impl Opts {
             serde_json::to_writer_pretty(&mut out, &value)?;
             writeln!(out)?;
         } else {
-            output::print(&mut out, &checked, self.inputs.len() > 1, started.elapsed())?;
+            let how = How { are_many: self.inputs.len() > 1, has_types: self.types };
+            output::print(&mut out, &checked, how, started.elapsed())?;
         }
         out.flush()?;
         let has_findings = checked.iter().any(|file| !file.report.findings.is_empty());
@@ -107,13 +122,15 @@ impl Opts {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = self.threads.map_or(processors, usize::from);
         let workers = threads.min(self.inputs.len());
+        let files = if self.types { self.read_references() } else { Files::default() };
+        let library = files.library();
         let next = AtomicUsize::new(0);
         let outcomes: Mutex<BTreeMap<usize, anyhow::Result<Checked<'_>>>> = Mutex::default();
         let work = || {
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(path) = self.inputs.get(index) else { break };
-                let outcome = self.check(path, threads / workers.max(1));
+                let outcome = self.check(path, threads / workers.max(1), |path| files.scope(&library, path));
                 outcomes.lock().unwrap_or_else(PoisonError::into_inner).insert(index, outcome);
             }
         };
@@ -125,23 +142,41 @@ impl Opts {
         outcomes.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
     }
 
-    fn check<'p>(&self, path: &'p Path, threads: usize) -> anyhow::Result<Checked<'p>> {
+    /// What the assemblies and their originals refer to, all in one library.
+    fn read_references(&self) -> Files {
+        let originals: Vec<PathBuf> = self.inputs.iter().filter_map(|path| self.original_of(path)).collect();
+        let beside = originals.iter().filter_map(|original| original.parent()).map(Path::to_owned);
+        let mut folders: Vec<PathBuf> = self.references.iter().cloned().chain(beside).collect();
+        folders.dedup();
+        Files::read(self.inputs.iter().chain(&originals).map(PathBuf::as_path), &folders)
+    }
+
+    fn original_of(&self, path: &Path) -> Option<PathBuf> {
+        let original = self.compare.as_ref()?;
+        Some(if original.is_dir() { original.join(path.file_name().unwrap_or_default()) } else { original.clone() })
+    }
+
+    fn check<'p, 'l>(
+        &self,
+        path: &'p Path,
+        threads: usize,
+        scope: impl Fn(&Path) -> Option<Scope<'l>>,
+    ) -> anyhow::Result<Checked<'p>> {
         let limit = if self.limit == 0 { usize::MAX } else { self.limit };
         let options = Options { pedantic: self.pedantic, limit, every: false, threads };
-        let Some(original) = &self.compare else {
-            return with_file(path, |image, metadata| Checked {
-                path,
-                report: ::verify::verify(image, metadata, &options),
-                known: None,
-            });
+        let verify = |path: &Path, (image, metadata): File<'_>, options: &Options| match scope(path) {
+            Some(scope) => ::verify::verify_types(image, options, scope),
+            None => ::verify::verify(image, metadata, options),
         };
-        let original = if original.is_dir() { original.join(path.file_name().unwrap_or_default()) } else { original.clone() };
+        let Some(original) = self.original_of(path) else {
+            return with_file(path, |file| Checked { path, report: verify(path, file, &options), known: None });
+        };
         let every = Options { limit: usize::MAX, every: true, ..options };
-        with_file(path, |image, metadata| {
-            with_file(&original, |before, before_metadata| {
-                let known = ::verify::verify(before, before_metadata, &every);
-                let mut report: Report = ::verify::verify(image, metadata, &every);
-                let known = ::verify::leave_new(&mut report, (image, metadata), &known, (before, before_metadata));
+        with_file(path, |file| {
+            with_file(&original, |before| {
+                let known = verify(&original, before, &every);
+                let mut report = verify(path, file, &every);
+                let known = ::verify::leave_new(&mut report, file, &known, before);
                 ::verify::abridge(&mut report, &options);
                 Checked { path, report, known: Some(known) }
             })
@@ -149,11 +184,14 @@ impl Opts {
     }
 }
 
+/// An assembly, read.
+type File<'f> = (&'f Image<'f>, &'f Metadata<'f>);
+
 /// Reads an assembly, for as long as it is looked at.
-fn with_file<T>(path: &Path, look: impl FnOnce(&Image<'_>, &Metadata<'_>) -> T) -> anyhow::Result<T> {
+fn with_file<T>(path: &Path, look: impl FnOnce(File<'_>) -> T) -> anyhow::Result<T> {
     let bytes = Input::open(path)?;
     let in_file = |error: ecma335::Error| Failure::not_an_assembly(format_args!("{}: {error}", path.display()));
     let image = Image::parse(&bytes).map_err(in_file)?;
     let metadata = Metadata::parse(image.metadata().map_err(in_file)?).map_err(in_file)?;
-    Ok(look(&image, &metadata))
+    Ok(look((&image, &metadata)))
 }

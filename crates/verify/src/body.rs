@@ -22,14 +22,18 @@ use crate::{
     call::{Call, Callees},
     context::Context,
     control,
-    kind::Kind,
+    kind::{Kind, Value},
     model::at,
     regions::{self, handler, protected},
     report::Report,
     rule::rule,
     signatures,
     stack::Walk,
+    typing::{Arguments, Type},
 };
+
+/// Arguments, and what is returned.
+type Taken = (Vec<Value>, Option<Value>);
 
 /// Of ImplFlags: native or runtime code, or code that is not managed.
 const NOT_IL: u16 = 0x7;
@@ -60,9 +64,9 @@ pub(crate) struct Code {
 /// A method, as its body sees it.
 pub(crate) struct Method<'b> {
     pub(crate) token: Token,
-    pub(crate) args: Vec<Kind>,
-    pub(crate) locals: std::rc::Rc<[Kind]>,
-    pub(crate) returned: Option<Kind>,
+    pub(crate) args: Vec<Value>,
+    pub(crate) locals: std::rc::Rc<[Value]>,
+    pub(crate) returned: Option<Value>,
     pub(crate) body: &'b MethodBody<'b>,
 }
 
@@ -72,6 +76,7 @@ const SHARE: usize = 128;
 pub(crate) fn check(context: &Context<'_, '_>) {
     let count = context.model.methods.len();
     let (image, metadata, model, options) = (context.image, context.metadata, context.model, context.options);
+    let scope = context.scope;
     let workers = options.threads.min(count.div_ceil(SHARE));
     if workers <= 1 {
         return check_range(context, &Callees::new(context), 0..count);
@@ -79,7 +84,7 @@ pub(crate) fn check(context: &Context<'_, '_>) {
     let next = AtomicUsize::new(0);
     let reports: Mutex<BTreeMap<usize, Report>> = Mutex::default();
     let work = || {
-        let context = Context::new(image, metadata, model, &options);
+        let context = Context::new(image, metadata, model, &options, scope);
         let callees = Callees::new(&context);
         loop {
             let start = next.fetch_add(SHARE, Ordering::Relaxed);
@@ -123,7 +128,7 @@ fn check_range(context: &Context<'_, '_>, callees: &Callees<'_, '_, '_>, range: 
             continue;
         }
         let is_sound = check_clauses(context, token, &body, &code);
-        let (Some(locals), Some((args, returned))) = (locals, arguments(context, token, row)) else { continue };
+        let (Some(locals), Some((args, returned))) = (locals, arguments(callees, context, token, row)) else { continue };
         if is_sound {
             control::check(context, token, &body, &code);
             walk.run(&Method { token, args, locals, returned, body: &body }, &code);
@@ -133,16 +138,19 @@ fn check_range(context: &Context<'_, '_>, callees: &Callees<'_, '_, '_>, range: 
 }
 
 /// What a method's arguments are, with `this`, and what its `ret` takes along.
-fn arguments(context: &Context<'_, '_>, token: Token, row: &MethodDef) -> Option<(Vec<Kind>, Option<Kind>)> {
+fn arguments(callees: &Callees<'_, '_, '_>, context: &Context<'_, '_>, token: Token, row: &MethodDef) -> Option<Taken> {
     let Ok(Signature::Method(signature)) = signatures::parse(context, row.signature) else { return None };
-    let owner = at(&context.model.method_owners, token.rid())?;
-    let call = Call::new(context, &signature, Kind::Unknown);
+    let rid = at(&context.model.method_owners, token.rid())?;
+    let owner = callees.own(rid);
+    let call = Call::new(callees, &signature, owner, Arguments::default());
     let mut args = call.params;
     if signature.convention & (convention::HAS_THIS | convention::EXPLICIT_THIS) == convention::HAS_THIS {
-        args.insert(0, if context.model.kind(owner).is_value() { Kind::Ref } else { Kind::Object });
+        let is_value = context.model.kind(rid).is_value();
+        let by_ref = || Value { kind: Kind::Ref, ty: callees.types.put(Type::ByRef(owner.ty)) };
+        args.insert(0, if is_value { by_ref() } else { Value { kind: Kind::Object, ..owner } });
     }
     let is_async = row.impl_flags & ASYNC != 0;
-    Some((args, if is_async { Call::async_return(context, &signature.return_type) } else { call.returned }))
+    Some((args, if is_async { Call::async_return(callees, &signature.return_type) } else { call.returned }))
 }
 
 impl Code {

@@ -11,32 +11,68 @@ use ecma335::{
 
 use crate::{
     context::{Context, type_token},
-    kind::Kind,
+    kind::{Kind, Value},
     model::at,
     signatures,
+    typing::{Arguments, Type, TypeId, Types},
 };
+
+const UNKNOWN: Value = Value::of(Kind::Unknown);
 
 /// What a call does to the stack.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) has_this: bool,
-    pub(crate) params: Vec<Kind>,
-    pub(crate) returned: Option<Kind>,
-    /// What `newobj` makes by it.
-    pub(crate) made: Kind,
+    pub(crate) params: Vec<Value>,
+    pub(crate) returned: Option<Value>,
+    /// What has the method, and what `newobj` makes by it.
+    pub(crate) owner: Value,
+}
+
+/// A field.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Holding {
+    pub(crate) owner: TypeId,
+    pub(crate) held: Value,
 }
 
 /// Looks tokens up.
 pub(crate) struct Callees<'a, 'm, 'c> {
     context: &'c Context<'a, 'm>,
+    pub(crate) types: Types<'m>,
     calls: RefCell<HashMap<Token, Option<Rc<Call>>>>,
-    fields: RefCell<HashMap<Token, Option<Kind>>>,
-    locals: RefCell<HashMap<Token, Option<Rc<[Kind]>>>>,
+    fields: RefCell<HashMap<Token, Option<Holding>>>,
+    locals: RefCell<HashMap<Token, Option<Rc<[Value]>>>>,
 }
 
 impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
     pub(crate) fn new(context: &'c Context<'a, 'm>) -> Self {
-        Self { context, calls: RefCell::default(), fields: RefCell::default(), locals: RefCell::default() }
+        let types = Types::new(context.scope);
+        Self { context, types, calls: RefCell::default(), fields: RefCell::default(), locals: RefCell::default() }
+    }
+
+    /// A value of the type that a signature of this module says; none for void.
+    pub(crate) fn value_of(&self, signature: &TypeSig, arguments: Arguments<'_>) -> Option<Value> {
+        let kind = Kind::of(self.context, signature)?;
+        Some(self.typed(kind, |types, module| types.of(module, signature, arguments)))
+    }
+
+    /// A value of the type that a token of this module names.
+    pub(crate) fn value_of_token(&self, token: Token) -> Value {
+        let kind = Kind::of_token(self.context, token);
+        self.typed(kind, |types, module| types.of_token(module, token, Arguments::default()))
+    }
+
+    /// A value of a type of this module, as its own methods have it.
+    pub(crate) fn own(&self, rid: u32) -> Value {
+        self.typed(Kind::of_token(self.context, type_token(rid)), |types, _| types.own(rid))
+    }
+
+    /// A value of a kind, with its type; the type tells the kind better where another assembly has it.
+    fn typed(&self, kind: Kind, find: impl FnOnce(&Types<'m>, usize) -> TypeId) -> Value {
+        let Some(scope) = self.types.scope else { return Value::of(kind) };
+        let value = self.types.value(find(&self.types, scope.module));
+        if value.kind == Kind::Unknown { Value { kind, ..value } } else { value }
     }
 
     /// What calling a method or a stand-alone signature does; none if the token names nothing that can be called.
@@ -44,48 +80,80 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
         if let Some(known) = self.calls.borrow().get(&token) {
             return known.clone();
         }
-        let found = self.find_call(token).map(Rc::new);
+        let found = self.find_call(token, &[]).map(Rc::new);
         self.calls.borrow_mut().insert(token, found.clone());
         found
     }
 
     /// What a field holds; none if the token names no field.
-    pub(crate) fn field(&self, token: Token) -> Option<Kind> {
+    pub(crate) fn field(&self, token: Token) -> Option<Holding> {
         *self.fields.borrow_mut().entry(token).or_insert_with(|| match self.signature(token)? {
-            Signature::Field(signature) => Kind::of(self.context, &signature),
+            Signature::Field(signature) => {
+                let owner = self.owner(token)?.ty;
+                let of_type = self.arguments_of(owner);
+                let held = self.value_of(&signature, Arguments { of_type: &of_type, of_method: &[] })?;
+                Some(Holding { owner, held })
+            }
             _ => None,
         })
     }
 
     /// The local variables of a body; none if the token names no such signature.
-    pub(crate) fn locals(&self, token: Token) -> Option<Rc<[Kind]>> {
+    pub(crate) fn locals(&self, token: Token) -> Option<Rc<[Value]>> {
         if token == Token::default() {
             return Some(Rc::default());
         }
         let find = || match (token.table()?, self.signature(token)?) {
             (Table::StandAloneSig, Signature::Locals(types)) => {
-                Some(types.iter().map(|each| Kind::of(self.context, each).unwrap_or(Kind::Unknown)).collect())
+                Some(types.iter().map(|each| self.value_of(each, Arguments::default()).unwrap_or(UNKNOWN)).collect())
             }
             _ => None,
         };
         self.locals.borrow_mut().entry(token).or_insert_with(find).clone()
     }
 
-    fn find_call(&self, token: Token) -> Option<Call> {
+    fn find_call(&self, token: Token, of_method: &[TypeId]) -> Option<Call> {
         if token.table() == Some(Table::MethodSpec) {
-            let of = self.context.metadata.row(token.rid_in::<MethodSpec>()?).ok()?.method.token()?;
-            return (of.table() != Some(Table::MethodSpec)).then(|| self.find_call(of)).flatten();
+            let row = self.context.metadata.row(token.rid_in::<MethodSpec>()?).ok()?;
+            let of = row.method.token().filter(|of| of.table() != Some(Table::MethodSpec))?;
+            let of_method = match signatures::parse(self.context, row.instantiation) {
+                Ok(Signature::MethodSpec(list)) => self.ids(&list),
+                _ => Vec::new(),
+            };
+            return self.find_call(of, &of_method);
         }
         let Signature::Method(signature) = self.signature(token)? else { return None };
-        let made = match token.table()? {
-            Table::MethodDef => Kind::of_token(self.context, type_token(at(&self.context.model.method_owners, token.rid())?)),
+        let owner = self.owner(token)?;
+        let of_type = self.arguments_of(owner.ty);
+        Some(Call::new(self, &signature, owner, Arguments { of_type: &of_type, of_method }))
+    }
+
+    /// What has a member.
+    fn owner(&self, token: Token) -> Option<Value> {
+        let model = self.context.model;
+        Some(match token.table()? {
+            Table::MethodDef => self.own(at(&model.method_owners, token.rid())?),
+            Table::Field => self.own(at(&model.field_owners, token.rid())?),
             Table::MemberRef => match self.context.metadata.row(token.rid_in::<MemberRef>()?).ok()?.class.token() {
-                Some(class) => Kind::of_token(self.context, class),
-                None => Kind::Unknown,
+                Some(class) if class.table() == Some(Table::MethodDef) => self.owner(class)?,
+                Some(class) if class.table() == Some(Table::TypeDef) => self.own(class.rid()),
+                Some(class) => self.value_of_token(class),
+                None => UNKNOWN,
             },
-            _ => Kind::Unknown,
-        };
-        Some(Call::new(self.context, &signature, made))
+            _ => UNKNOWN,
+        })
+    }
+
+    fn ids(&self, list: &[TypeSig]) -> Vec<TypeId> {
+        let Some(scope) = self.types.scope else { return Vec::new() };
+        list.iter().map(|each| self.types.of(scope.module, each, Arguments::default())).collect()
+    }
+
+    fn arguments_of(&self, owner: TypeId) -> Rc<[TypeId]> {
+        match self.types.get(owner) {
+            Type::Named(_, arguments) => arguments,
+            _ => Rc::default(),
+        }
     }
 
     fn signature(&self, token: Token) -> Option<Signature> {
@@ -102,20 +170,21 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
 }
 
 impl Call {
-    pub(crate) fn new(context: &Context<'_, '_>, signature: &MethodSig, made: Kind) -> Self {
+    pub(crate) fn new(callees: &Callees<'_, '_, '_>, signature: &MethodSig, owner: Value, arguments: Arguments<'_>) -> Self {
+        let value = |param| callees.value_of(param, arguments);
         Self {
             has_this: signature.convention & (convention::HAS_THIS | convention::EXPLICIT_THIS) == convention::HAS_THIS,
-            params: signature.params.iter().map(|param| Kind::of(context, param).unwrap_or(Kind::Unknown)).collect(),
-            returned: Kind::of(context, &signature.return_type),
-            made,
+            params: signature.params.iter().map(|param| value(param).unwrap_or(UNKNOWN)).collect(),
+            returned: value(&signature.return_type),
+            owner,
         }
     }
 
     /// A runtime-async method's IL returns what the declared task holds: `T` of `Task<T>`, else nothing.
-    pub(crate) fn async_return(context: &Context<'_, '_>, declared: &TypeSig) -> Option<Kind> {
+    pub(crate) fn async_return(callees: &Callees<'_, '_, '_>, declared: &TypeSig) -> Option<Value> {
         match declared {
-            TypeSig::GenericInst { arguments, .. } => Kind::of(context, arguments.first()?),
-            TypeSig::Modified { inner, .. } => Self::async_return(context, inner),
+            TypeSig::GenericInst { arguments, .. } => callees.value_of(arguments.first()?, Arguments::default()),
+            TypeSig::Modified { inner, .. } => Self::async_return(callees, inner),
             TypeSig::Element(ElementType::Void) => None,
             _ => None,
         }

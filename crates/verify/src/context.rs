@@ -8,6 +8,7 @@ use ecma335::{
 };
 
 use crate::{
+    library::Scope,
     model::Model,
     names::Names,
     report::{Finding, Options, Report},
@@ -22,13 +23,21 @@ pub(crate) struct Context<'a, 'm> {
     /// Whether its tables are the unordered kind of an editor or of edit-and-continue (`#-`).
     pub(crate) is_uncompressed: bool,
     pub(crate) options: Options,
+    /// Where types are found, if they are checked.
+    pub(crate) scope: Option<Scope<'m>>,
     names: Names<'a, 'm>,
     report: RefCell<Report>,
     counts: RefCell<BTreeMap<&'static str, usize>>,
 }
 
 impl<'a, 'm> Context<'a, 'm> {
-    pub(crate) fn new(image: &'m Image<'a>, metadata: &'m Metadata<'a>, model: &'m Model, options: &Options) -> Self {
+    pub(crate) fn new(
+        image: &'m Image<'a>,
+        metadata: &'m Metadata<'a>,
+        model: &'m Model,
+        options: &Options,
+        scope: Option<Scope<'m>>,
+    ) -> Self {
         let has_stream = |name: &[u8]| metadata.streams.iter().any(|stream| stream.name == name);
         Self {
             image,
@@ -36,6 +45,7 @@ impl<'a, 'm> Context<'a, 'm> {
             model,
             is_uncompressed: has_stream(b"#-") && !has_stream(b"#~"),
             options: *options,
+            scope,
             names: Names::new(metadata, model),
             report: RefCell::default(),
             counts: RefCell::default(),
@@ -44,7 +54,7 @@ impl<'a, 'm> Context<'a, 'm> {
 
     /// Whether findings of this rule are wanted: then it is worth looking for them.
     pub(crate) fn wants(&self, rule: &Rule) -> bool {
-        rule.level == Level::Error || self.options.pedantic
+        rule.level == Level::Error || self.options.pedantic || self.scope.is_some() && rule.level == Level::Unverifiable
     }
 
     /// Notes a broken rule, unless all is well.

@@ -7,7 +7,7 @@ use ecma335::{
     signature::TypeSig,
 };
 
-use crate::{context::Context, model::at, values};
+use crate::{context::Context, model::at, typing::TypeId, values};
 
 /// What a value on the stack is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +25,20 @@ pub(crate) enum Kind {
     Value,
     /// Of a type that another assembly has, or of a generic parameter.
     Unknown,
+}
+
+/// A value on the stack: its kind, and its type if types are checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Value {
+    pub(crate) kind: Kind,
+    pub(crate) ty: TypeId,
+}
+
+impl Value {
+    /// A value of which only the kind is told.
+    pub(crate) const fn of(kind: Kind) -> Self {
+        Self { kind, ty: TypeId::UNKNOWN }
+    }
 }
 
 impl Kind {

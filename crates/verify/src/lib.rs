@@ -8,6 +8,7 @@
 //! Where compilers and runtimes have moved beyond the standard, what they agree on is valid, and the standard's word is
 //! a pedantic [`Level::Warning`]. Bytes of any kind are judged, and none make it panic.
 
+mod assign;
 mod body;
 mod call;
 mod cells;
@@ -19,10 +20,12 @@ mod fields;
 mod generics;
 mod kind;
 mod layout;
+mod library;
 mod manifest;
 mod methods;
 mod model;
 mod names;
+mod objects;
 mod operands;
 mod references;
 mod regions;
@@ -32,6 +35,7 @@ mod signatures;
 mod stack;
 mod structure;
 mod types;
+mod typing;
 mod values;
 
 use ecma335::{Image, Metadata};
@@ -39,13 +43,26 @@ use ecma335::{Image, Metadata};
 use crate::{context::Context, model::Model};
 
 pub use compare::{abridge, leave_new};
+pub use library::{Library, Scope};
 pub use report::{Finding, Options, Report};
 pub use rule::{Level, RULES, Rule};
 
 /// Checks an assembly. A damaged one makes findings, not errors.
 pub fn verify(image: &Image<'_>, metadata: &Metadata<'_>, options: &Options) -> Report {
+    check(image, metadata, options, None)
+}
+
+/// Checks an assembly, and the types of values in its code: it is one of the library that its references lead into.
+pub fn verify_types(image: &Image<'_>, options: &Options, scope: Scope<'_>) -> Report {
+    match scope.library.metadata(scope.module) {
+        Some(metadata) => check(image, metadata, options, Some(scope)),
+        None => Report::default(),
+    }
+}
+
+fn check(image: &Image<'_>, metadata: &Metadata<'_>, options: &Options, scope: Option<Scope<'_>>) -> Report {
     let model = Model::new(metadata);
-    let context = Context::new(image, metadata, &model, options);
+    let context = Context::new(image, metadata, &model, options, scope);
     structure::check(&context);
     cells::check(&context);
     manifest::check(&context);

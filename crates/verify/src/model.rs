@@ -12,7 +12,7 @@ use ecma335::{
 };
 
 /// What a type is, by what it extends (II.22.37).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum TypeKind {
     /// The pseudo type of the module's own members.
     Module,
@@ -195,7 +195,7 @@ fn owners(starts: &[(u32, u32)], rows: u32, count: u32, of: impl Fn(u32) -> Opti
     owners
 }
 
-fn kind(metadata: &Metadata<'_>, row: &TypeDef, rid: u32) -> TypeKind {
+pub(crate) fn kind(metadata: &Metadata<'_>, row: &TypeDef, rid: u32) -> TypeKind {
     let own = |name: &[u8]| is_named(metadata, (row.namespace, row.name), name);
     if row.flags & flags::TYPE_INTERFACE != 0 {
         TypeKind::Interface

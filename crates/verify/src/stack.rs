@@ -10,9 +10,10 @@ use crate::{
     body::{Code, Method},
     call::Callees,
     context::Context,
-    kind::Kind,
+    kind::{Kind, Value},
     operands,
     rule::{Rule, rule},
+    typing::{TypeId, Types},
 };
 
 /// Why a path is not followed further.
@@ -28,7 +29,9 @@ pub(crate) enum Stop {
 pub(crate) struct Machine<'a, 'm, 'c> {
     pub(crate) context: &'c Context<'a, 'm>,
     pub(crate) callees: &'c Callees<'a, 'm, 'c>,
-    pub(crate) stack: Vec<Kind>,
+    pub(crate) stack: Vec<Value>,
+    /// The type that a `constrained.` prefix names, for the instruction behind.
+    pub(crate) constrained: Option<Value>,
     pub(crate) assumed: usize,
     token: Token,
     offset: u32,
@@ -43,28 +46,75 @@ struct Doubt {
     detail: String,
 }
 
-impl Machine<'_, '_, '_> {
-    pub(crate) fn pop(&mut self) -> Result<Kind, Stop> {
+impl<'m, 'c> Machine<'_, 'm, 'c> {
+    pub(crate) fn types(&self) -> &'c Types<'m> {
+        &self.callees.types
+    }
+
+    /// Whether types are checked, not kinds alone.
+    pub(crate) fn has_types(&self) -> bool {
+        self.callees.types.scope.is_some()
+    }
+
+    pub(crate) fn pop(&mut self) -> Result<Value, Stop> {
         self.stack.pop().ok_or(Stop::Underflow)
     }
 
-    pub(crate) fn push(&mut self, kind: Kind) {
-        self.assumed += usize::from(kind == Kind::Unknown);
-        self.stack.push(kind);
+    pub(crate) fn push(&mut self, value: Value) {
+        // A generic parameter's kind is unknown by its nature.
+        self.assumed += usize::from(value.kind == Kind::Unknown && !self.types().is_parameter(value.ty));
+        if self.types().is_pointer(value.ty) {
+            self.doubt(rule!("III.3-a"), || "an unmanaged pointer".into());
+        }
+        self.stack.push(value);
+    }
+
+    pub(crate) fn push_kind(&mut self, kind: Kind) {
+        self.push(Value::of(kind));
+    }
+
+    pub(crate) fn push_type(&mut self, kind: Kind, ty: TypeId) {
+        self.push(Value { kind, ty });
     }
 
     /// Takes a value that has to be of a kind.
-    pub(crate) fn pop_as(&mut self, wanted: Kind) -> Result<(), Stop> {
+    pub(crate) fn pop_kind(&mut self, wanted: Kind) -> Result<Value, Stop> {
         self.pop_where(|kind| kind.fits(wanted), wanted.name())
     }
 
     /// Takes a value that has to be as told.
-    pub(crate) fn pop_where(&mut self, is_well: impl FnOnce(Kind) -> bool, wanted: &str) -> Result<(), Stop> {
-        let kind = self.pop()?;
-        if !is_well(kind) {
-            self.doubt(rule!("III.1.5-b"), || format!("{} where {wanted} is needed", kind.name()));
+    pub(crate) fn pop_where(&mut self, is_well: impl FnOnce(Kind) -> bool, wanted: &str) -> Result<Value, Stop> {
+        let value = self.pop()?;
+        if !is_well(value.kind) {
+            self.doubt(rule!("III.1.5-b"), || format!("{} where {wanted} is needed", value.kind.name()));
+        }
+        Ok(value)
+    }
+
+    /// Takes a value that goes where another is wanted.
+    pub(crate) fn pop_into(&mut self, wanted: Value) -> Result<(), Stop> {
+        let value = self.pop_kind(wanted.kind)?;
+        if value.kind.fits(wanted.kind) {
+            self.expect_type(value, wanted);
         }
         Ok(())
+    }
+
+    /// III.1.8.1.2.3: a value's type is assignable to what is wanted.
+    pub(crate) fn expect_type(&mut self, value: Value, wanted: Value) {
+        if !self.has_types() {
+            return;
+        }
+        let mixes = matches!((value.kind, wanted.kind), (Kind::Native, Kind::Ref) | (Kind::Ref, Kind::Native));
+        match self.types().fits(value.ty, wanted.ty) {
+            _ if mixes => self.doubt(rule!("III.1.8.1.2-a"), || mismatch(value.kind.name(), wanted.kind.name())),
+            Some(true) => {}
+            Some(false) => {
+                let types = self.types();
+                self.doubt(rule!("III.1.8.1.2-a"), || mismatch(&types.name(value.ty), &types.name(wanted.ty)));
+            }
+            None => self.assumed += 1,
+        }
     }
 
     /// Notes an error of the instruction.
@@ -97,6 +147,10 @@ impl Machine<'_, '_, '_> {
     }
 }
 
+fn mismatch(is: &str, wanted: &str) -> String {
+    format!("{is} where {wanted} is needed")
+}
+
 /// Where in the arena the stack of an instruction is; none if no path has come there yet.
 type State = Option<(usize, usize)>;
 
@@ -104,14 +158,22 @@ type State = Option<(usize, usize)>;
 pub(crate) struct Walk<'a, 'm, 'c> {
     machine: Machine<'a, 'm, 'c>,
     states: Vec<State>,
-    arena: Vec<Kind>,
+    arena: Vec<Value>,
     work: Vec<usize>,
 }
 
 impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
     pub(crate) fn new(context: &'c Context<'a, 'm>, callees: &'c Callees<'a, 'm, 'c>) -> Self {
-        let machine =
-            Machine { context, callees, stack: Vec::new(), assumed: 0, token: Token::default(), offset: 0, doubts: Vec::new() };
+        let machine = Machine {
+            context,
+            callees,
+            stack: Vec::new(),
+            constrained: None,
+            assumed: 0,
+            token: Token::default(),
+            offset: 0,
+            doubts: Vec::new(),
+        };
         Self { machine, states: Vec::new(), arena: Vec::new(), work: Vec::new() }
     }
 
@@ -136,13 +198,21 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
         }
         for clause in &method.body.clauses {
             // The exception object is on the stack of those who want to see it (III.1.7.5).
-            let sees = matches!(clause.kind, ClauseKind::Catch(_) | ClauseKind::Filter(_));
-            self.enter(code, clause.handler_offset, sees);
-            if let ClauseKind::Filter(filter) = clause.kind {
-                self.enter(code, filter, true);
+            let callees = self.machine.callees;
+            let object = || Value { kind: Kind::Object, ty: callees.types.system("Object") };
+            match clause.kind {
+                ClauseKind::Catch(class) => {
+                    let caught = Value { kind: Kind::Object, ..callees.value_of_token(class) };
+                    self.enter(code, clause.handler_offset, Some(caught));
+                }
+                ClauseKind::Filter(filter) => {
+                    self.enter(code, clause.handler_offset, Some(object()));
+                    self.enter(code, filter, Some(object()));
+                }
+                ClauseKind::Finally | ClauseKind::Fault => self.enter(code, clause.handler_offset, None),
             }
         }
-        self.enter(code, 0, false);
+        self.enter(code, 0, None);
         let is_sound = self.follow_all(method, code).is_ok();
         self.machine.say_doubts();
         if !is_sound {
@@ -162,11 +232,9 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
     }
 
     /// Starts a path with nothing on the stack, or with an exception.
-    fn enter(&mut self, code: &Code, offset: u32, sees_exception: bool) {
+    fn enter(&mut self, code: &Code, offset: u32, exception: Option<Value>) {
         self.machine.stack.clear();
-        if sees_exception {
-            self.machine.stack.push(Kind::Object);
-        }
+        self.machine.stack.extend(exception);
         let _ = self.reach(code, offset);
     }
 
@@ -244,19 +312,50 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
             let detail = format_args!("{depth} or {} at IL_{offset:04x}", machine.stack.len());
             return Err(machine.error(rule!("III.1.7.5-a"), detail));
         }
+        let mut is_wider = false;
         for number in 0..depth {
             let (Some(known), Some(new)) = (self.arena.get_mut(start + number), machine.stack.get(number).copied()) else {
                 break;
             };
-            if *known == new || !known.fits(new) && !new.fits(*known) {
-                let known = *known;
-                if known != new {
-                    machine.doubt(rule!("III.1.8.1.3-a"), || format!("{} or {} at IL_{offset:04x}", known.name(), new.name()));
+            match merge(machine, *known, new) {
+                Some(merged) => {
+                    is_wider |= merged != *known;
+                    *known = merged;
                 }
-            } else if new == Kind::Unknown {
-                *known = Kind::Unknown;
+                None => {
+                    let known = *known;
+                    let callees = machine.callees;
+                    machine.doubt(rule!("III.1.8.1.3-a"), || {
+                        let (known, new) = describe(callees, known, new);
+                        format!("{known} or {new} at IL_{offset:04x}")
+                    });
+                }
             }
+        }
+        if is_wider {
+            self.work.push(index);
         }
         Ok(())
     }
+}
+
+/// What a value is that comes as one or the other; none if there is nothing that both are.
+fn merge(machine: &Machine<'_, '_, '_>, known: Value, new: Value) -> Option<Value> {
+    if known == new {
+        return Some(known);
+    }
+    let kind = match (known.kind, new.kind) {
+        (one, other) if one == other => one,
+        (Kind::Unknown, _) | (_, Kind::Unknown) => Kind::Unknown,
+        (one, other) if one.fits(other) || other.fits(one) => one,
+        _ => return None,
+    };
+    Some(Value { kind, ty: machine.types().merge(known.ty, new.ty)? })
+}
+
+fn describe(callees: &Callees<'_, '_, '_>, known: Value, new: Value) -> (String, String) {
+    if known.kind != new.kind {
+        return (known.kind.name().into(), new.kind.name().into());
+    }
+    (callees.types.name(known.ty), callees.types.name(new.ty))
 }

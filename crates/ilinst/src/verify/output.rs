@@ -16,8 +16,18 @@ pub(super) struct Checked<'p> {
     pub(super) known: Option<usize>,
 }
 
+/// What was asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct How {
+    /// Whether more than one file: then each finding says where.
+    pub(super) are_many: bool,
+    /// Whether types were checked.
+    pub(super) has_types: bool,
+}
+
 /// Findings, a line each, and what it comes to.
-pub(super) fn print(out: &mut impl Write, checked: &[Checked<'_>], are_many: bool, elapsed: Duration) -> std::io::Result<()> {
+pub(super) fn print(out: &mut impl Write, checked: &[Checked<'_>], how: How, elapsed: Duration) -> std::io::Result<()> {
+    let How { are_many, has_types } = how;
     for Checked { path, report, .. } in checked {
         for finding in &report.findings {
             if are_many {
@@ -43,6 +53,10 @@ pub(super) fn print(out: &mut impl Write, checked: &[Checked<'_>], are_many: boo
     let omitted = total(|report| report.omitted);
     if omitted > 0 {
         words.push(format!("{omitted} more of the same rules"));
+    }
+    let assumed = total(|report| report.assumed);
+    if has_types && assumed > 0 {
+        words.push(format!("{} assumed", count(assumed, "value")));
     }
     if is_compared {
         let known = checked.iter().filter_map(|file| file.known).sum::<usize>();

@@ -1,0 +1,90 @@
+//! The assemblies that those under check refer to, and those that these refer to.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use ::verify::{Library, Scope};
+use ecma335::{Image, Metadata};
+
+use crate::io::Input;
+
+/// Files, with the references between them.
+#[derive(Default)]
+pub(super) struct Files {
+    inputs: Vec<Input>,
+    numbers: BTreeMap<PathBuf, Option<usize>>,
+    /// A file, a name it refers to, and the file that is meant.
+    links: Vec<(usize, Vec<u8>, usize)>,
+}
+
+impl Files {
+    /// Reads files and all that their references lead to: beside them, then in these folders. What cannot be read is
+    /// not known; whoever checks it says so.
+    pub(super) fn read<'p>(roots: impl Iterator<Item = &'p Path>, folders: &[PathBuf]) -> Self {
+        let mut files = Self::default();
+        let mut work: Vec<(usize, PathBuf, Vec<Vec<u8>>)> = Vec::new();
+        for root in roots {
+            files.add(root, &mut work);
+        }
+        while let Some((number, path, names)) = work.pop() {
+            let beside = path.parent().unwrap_or(Path::new("."));
+            for name in names {
+                let found =
+                    std::iter::once(beside).chain(folders.iter().map(PathBuf::as_path)).find_map(|folder| find(folder, &name));
+                if let Some(to) = found.and_then(|found| files.add(&found, &mut work)) {
+                    files.links.push((number, name, to));
+                }
+            }
+        }
+        files
+    }
+
+    /// A file's number; it is read if it is new.
+    fn add(&mut self, path: &Path, work: &mut Vec<(usize, PathBuf, Vec<Vec<u8>>)>) -> Option<usize> {
+        if let Some(known) = self.numbers.get(path) {
+            return *known;
+        }
+        let read = Input::open(path).ok().and_then(|input| {
+            let names = Library::references(&parse(&input)?);
+            Some((input, names))
+        });
+        let number = read.map(|(input, names)| {
+            self.inputs.push(input);
+            let number = self.inputs.len() - 1;
+            work.push((number, path.to_owned(), names));
+            number
+        });
+        self.numbers.insert(path.to_owned(), number);
+        number
+    }
+
+    /// The library that they make.
+    pub(super) fn library(&self) -> Library<'_> {
+        let mut library = Library::new();
+        for metadata in self.inputs.iter().filter_map(|input| parse(input)) {
+            library.add(metadata);
+        }
+        for (module, name, to) in &self.links {
+            library.link(*module, name, *to);
+        }
+        library
+    }
+
+    /// Where a file's types are found.
+    pub(super) fn scope<'l>(&self, library: &'l Library<'l>, path: &Path) -> Option<Scope<'l>> {
+        let module = self.numbers.get(path).copied().flatten()?;
+        Some(Scope { library, module })
+    }
+}
+
+fn parse(bytes: &[u8]) -> Option<Metadata<'_>> {
+    Metadata::parse(Image::parse(bytes).ok()?.metadata().ok()?).ok()
+}
+
+/// An assembly by its name in a folder.
+fn find(folder: &Path, name: &[u8]) -> Option<PathBuf> {
+    let name = str::from_utf8(name).ok().filter(|name| !name.contains(['/', '\\', '\0']))?;
+    ["dll", "exe"].iter().map(|extension| folder.join(format!("{name}.{extension}"))).find(|path| path.is_file())
+}

@@ -1,0 +1,243 @@
+//! The assemblies that references lead to: types by name, through forwarders, and what they extend.
+//!
+//! Who reads the files decides which assembly a reference means ([`Library::link`]); what has no link is not known, and
+//! whatever depends on it is assumed.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::OnceLock,
+};
+
+use ecma335::{
+    Metadata, Rid, Table, Token,
+    element::ElementType,
+    schema::{AssemblyRef, ExportedType, Field, GenericParam, InterfaceImpl, NestedClass, Str, TypeDef, TypeDefOrRef, TypeRef},
+    signature::{Signature, TypeSig},
+};
+
+use crate::model::{self, TypeKind, flags};
+
+/// Forwarders and enclosing types lead no further than this.
+const MAX_STEPS: usize = 32;
+
+/// Assemblies, with what each one's references mean.
+#[derive(Default, Debug)]
+pub struct Library<'a> {
+    modules: Vec<Module<'a>>,
+}
+
+/// An assembly of a library: the one whose references are followed.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope<'l> {
+    /// The assemblies.
+    pub library: &'l Library<'l>,
+    /// The number of the assembly under check.
+    pub module: usize,
+}
+
+/// A type definition of a library: the module's number and the row's.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Def {
+    pub(crate) module: usize,
+    pub(crate) rid: u32,
+}
+
+#[derive(Debug)]
+struct Module<'a> {
+    metadata: Metadata<'a>,
+    links: BTreeMap<Vec<u8>, usize>,
+    index: OnceLock<Index>,
+}
+
+/// A name within its namespace and its enclosing type (0 for none).
+type Place = (u32, Vec<u8>, Vec<u8>);
+
+/// What is looked for in an assembly.
+#[derive(Default, Debug)]
+struct Index {
+    types: HashMap<Place, u32>,
+    enclosing: HashMap<u32, u32>,
+    exported: HashMap<Place, u32>,
+    interfaces: HashMap<u32, Vec<TypeDefOrRef>>,
+    /// The variance of each generic parameter of a type (II.23.1.7).
+    params: HashMap<u32, Vec<u16>>,
+}
+
+impl<'a> Library<'a> {
+    /// A library of no assemblies.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an assembly; gives its number.
+    pub fn add(&mut self, metadata: Metadata<'a>) -> usize {
+        self.modules.push(Module { metadata, links: BTreeMap::new(), index: OnceLock::new() });
+        self.modules.len() - 1
+    }
+
+    /// Says which assembly another's references of this name mean.
+    pub fn link(&mut self, module: usize, name: &[u8], to: usize) {
+        if let Some(module) = self.modules.get_mut(module) {
+            module.links.insert(name.to_owned(), to);
+        }
+    }
+
+    /// The names of the assemblies that one refers to.
+    pub fn references(metadata: &Metadata<'_>) -> Vec<Vec<u8>> {
+        let rows = metadata.tables.rows::<AssemblyRef>();
+        rows.filter_map(|(_, row)| metadata.strings.string_bytes(row.name).ok().map(<[u8]>::to_owned)).collect()
+    }
+
+    /// An assembly's metadata.
+    pub fn metadata(&self, module: usize) -> Option<&Metadata<'a>> {
+        self.modules.get(module).map(|module| &module.metadata)
+    }
+
+    fn module(&self, module: usize) -> Option<(&Module<'a>, &Index)> {
+        let module = self.modules.get(module)?;
+        Some((module, module.index.get_or_init(|| Index::new(&module.metadata))))
+    }
+
+    /// The definition that a TypeDef or TypeRef of a module comes down to.
+    pub(crate) fn resolve(&self, module: usize, token: Token) -> Option<Def> {
+        self.resolve_within(module, token, MAX_STEPS)
+    }
+
+    fn resolve_within(&self, module: usize, token: Token, steps: usize) -> Option<Def> {
+        let steps = steps.checked_sub(1)?;
+        if token.table()? == Table::TypeDef {
+            return Some(Def { module, rid: token.rid() });
+        }
+        let metadata = self.metadata(module)?;
+        let row = metadata.row(token.rid_in::<TypeRef>()?).ok()?;
+        let place = |enclosing: u32| Some((enclosing, name(metadata, row.namespace)?, name(metadata, row.name)?));
+        let scope = row.resolution_scope.token();
+        match scope.and_then(Token::table) {
+            Some(Table::TypeRef) => {
+                let outer = self.resolve_within(module, scope?, steps)?;
+                let (_, index) = self.module(outer.module)?;
+                index.types.get(&place(outer.rid)?).map(|rid| Def { module: outer.module, rid: *rid })
+            }
+            Some(Table::AssemblyRef) => {
+                let row = metadata.row(scope?.rid_in::<AssemblyRef>()?).ok()?;
+                self.find(self.link_of(module, &name(metadata, row.name)?)?, &place(0)?, steps)
+            }
+            _ => self.find(module, &place(0)?, steps),
+        }
+    }
+
+    fn link_of(&self, module: usize, name: &[u8]) -> Option<usize> {
+        self.modules.get(module)?.links.get(name).copied()
+    }
+
+    /// A type by its name, here or where a forwarder leads (II.6.7).
+    fn find(&self, module: usize, place: &Place, steps: usize) -> Option<Def> {
+        let steps = steps.checked_sub(1)?;
+        let (of, index) = self.module(module)?;
+        if let Some(rid) = index.types.get(place) {
+            return Some(Def { module, rid: *rid });
+        }
+        let row: ExportedType = of.metadata.row(Rid::new(*index.exported.get(place)?)).ok()?;
+        let to = of.metadata.row(row.implementation.token()?.rid_in::<AssemblyRef>()?).ok()?;
+        self.find(self.link_of(module, &name(&of.metadata, to.name)?)?, place, steps)
+    }
+
+    /// A type of the namespace `System`, in the assembly that a module's references lead to and that has `Object`.
+    pub(crate) fn system(&self, module: usize, wanted: &[u8]) -> Option<Def> {
+        let place = |name: &[u8]| (0, b"System".to_vec(), name.to_vec());
+        let (object, wanted) = (place(b"Object"), place(wanted));
+        let mut seen = vec![module];
+        let mut next = 0;
+        while let Some(module) = seen.get(next).copied() {
+            next += 1;
+            let (of, index) = self.module(module)?;
+            if index.types.contains_key(&object) {
+                return index.types.get(&wanted).map(|rid| Def { module, rid: *rid });
+            }
+            for link in of.links.values() {
+                if !seen.contains(link) {
+                    seen.push(*link);
+                }
+            }
+        }
+        None
+    }
+
+    pub(crate) fn row(&self, def: Def) -> Option<TypeDef> {
+        self.metadata(def.module)?.row(Rid::new(def.rid)).ok()
+    }
+
+    pub(crate) fn kind(&self, def: Def) -> Option<TypeKind> {
+        Some(model::kind(self.metadata(def.module)?, &self.row(def)?, def.rid))
+    }
+
+    /// What a type implements by itself, as indices of its module.
+    pub(crate) fn interfaces(&self, def: Def) -> &[TypeDefOrRef] {
+        self.module(def.module).and_then(|(_, index)| index.interfaces.get(&def.rid)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The variance of each of its generic parameters: 0 for none, 1 for covariant, 2 for contravariant.
+    pub(crate) fn params(&self, def: Def) -> &[u16] {
+        self.module(def.module).and_then(|(_, index)| index.params.get(&def.rid)).map_or(&[], Vec::as_slice)
+    }
+
+    /// What an enumeration consists of.
+    pub(crate) fn underlying(&self, def: Def) -> Option<ElementType> {
+        let (metadata, row) = (self.metadata(def.module)?, self.row(def)?);
+        let fields = (row.field_list.get()..).map_while(|rid| metadata.row(Rid::<Field>::new(rid)).ok());
+        let value = fields.into_iter().find(|field| field.flags & flags::STATIC == 0)?;
+        match Signature::parse(metadata.blobs.blob(value.signature).ok()?).ok()? {
+            Signature::Field(TypeSig::Element(element)) => Some(element),
+            _ => None,
+        }
+    }
+
+    /// A type's full name, with those around it: `Namespace.Outer/Inner`.
+    pub(crate) fn full_name(&self, mut def: Def) -> String {
+        let mut full = String::new();
+        for _ in 0..MAX_STEPS {
+            let Some((of, index)) = self.module(def.module) else { break };
+            let Some(row) = self.row(def) else { break };
+            let text = |index: Str| of.metadata.strings.string(index).unwrap_or_default();
+            let own = ecma335::metadata::join(&text(row.namespace), &text(row.name));
+            full = if full.is_empty() { own } else { format!("{own}/{full}") };
+            let Some(outer) = index.enclosing.get(&def.rid) else { break };
+            def.rid = *outer;
+        }
+        full
+    }
+}
+
+impl Index {
+    fn new(metadata: &Metadata<'_>) -> Self {
+        let mut index = Self::default();
+        for (_, row) in metadata.tables.rows::<NestedClass>() {
+            index.enclosing.insert(row.nested_class.get(), row.enclosing_class.get());
+        }
+        for (rid, row) in metadata.tables.rows::<TypeDef>() {
+            let enclosing = index.enclosing.get(&rid.get()).copied().unwrap_or(0);
+            if let (Some(namespace), Some(name)) = (name(metadata, row.namespace), name(metadata, row.name)) {
+                index.types.insert((enclosing, namespace, name), rid.get());
+            }
+        }
+        for (rid, row) in metadata.tables.rows::<ExportedType>() {
+            let is_forwarder = row.implementation.token().is_some_and(|token| token.table() == Some(Table::AssemblyRef));
+            if let (true, Some(namespace), Some(name)) = (is_forwarder, name(metadata, row.namespace), name(metadata, row.name)) {
+                index.exported.insert((0, namespace, name), rid.get());
+            }
+        }
+        for (_, row) in metadata.tables.rows::<InterfaceImpl>() {
+            index.interfaces.entry(row.class.get()).or_default().push(row.interface);
+        }
+        for (_, row) in metadata.tables.rows::<GenericParam>() {
+            if let Some(owner) = row.owner.token().and_then(Token::rid_in::<TypeDef>) {
+                index.params.entry(owner.get()).or_default().push(row.flags & 3);
+            }
+        }
+        index
+    }
+}
+
+fn name(metadata: &Metadata<'_>, index: Str) -> Option<Vec<u8>> {
+    metadata.strings.string_bytes(index).ok().map(<[u8]>::to_owned)
+}

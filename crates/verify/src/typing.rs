@@ -1,0 +1,339 @@
+//! Types of values for verification (III.1.8.1.2): each is kept once, by a number.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeSet, HashMap},
+    rc::Rc,
+};
+
+use ecma335::{
+    Rid, Table, Token,
+    element::ElementType,
+    schema::{TypeDefOrRef, TypeRef, TypeSpec},
+    signature::TypeSig,
+};
+
+use crate::{
+    kind::{Kind, Value},
+    library::{Def, Scope},
+    model::TypeKind,
+};
+
+/// The number of a type.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct TypeId(u32);
+
+impl TypeId {
+    /// Of what only an assembly that is not there tells, and of all if types are not checked.
+    pub(crate) const UNKNOWN: Self = Self(0);
+    /// Of the null reference.
+    pub(crate) const NULL: Self = Self(1);
+}
+
+/// A type.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Type {
+    Unknown,
+    Null,
+    /// A number or a boolean.
+    Primitive(ElementType),
+    /// A class, interface or value type, with its arguments.
+    Named(Named, Rc<[TypeId]>),
+    /// An array; with its rank if it isn't a vector.
+    Array(TypeId, Option<u32>),
+    ByRef(TypeId),
+    /// Unmanaged pointers, those to functions too.
+    Pointer,
+    Var(u32),
+    MVar(u32),
+    /// A value type in a box.
+    Boxed(TypeId),
+}
+
+/// Which class, interface or value type.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Named {
+    /// One of the library.
+    Known(Def, TypeKind),
+    /// One of an assembly that is not there, by its full name.
+    Missing(Rc<str>),
+}
+
+/// The arguments that stand for generic parameters.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Arguments<'s> {
+    pub(crate) of_type: &'s [TypeId],
+    pub(crate) of_method: &'s [TypeId],
+}
+
+/// What a type extends and implements, in its own parameters.
+#[derive(Default, Debug)]
+pub(crate) struct Parents {
+    pub(crate) base: Option<TypeId>,
+    pub(crate) interfaces: Vec<TypeId>,
+}
+
+/// The types that one thread has met.
+#[derive(Debug)]
+pub(crate) struct Types<'l> {
+    pub(crate) scope: Option<Scope<'l>>,
+    items: RefCell<Vec<Type>>,
+    numbers: RefCell<HashMap<Type, TypeId>>,
+    parents: RefCell<HashMap<Def, Rc<Parents>>>,
+    systems: RefCell<HashMap<&'static str, TypeId>>,
+    pub(crate) judged: RefCell<HashMap<(TypeId, TypeId), Option<bool>>>,
+    /// Definitions whose parents are being read: a chain that comes back to itself ends.
+    reading: RefCell<BTreeSet<Def>>,
+}
+
+impl<'l> Types<'l> {
+    /// Types of an assembly of a library; without one, all are unknown.
+    pub(crate) fn new(scope: Option<Scope<'l>>) -> Self {
+        Self {
+            scope,
+            items: RefCell::new(vec![Type::Unknown, Type::Null]),
+            numbers: RefCell::default(),
+            parents: RefCell::default(),
+            systems: RefCell::default(),
+            judged: RefCell::default(),
+            reading: RefCell::default(),
+        }
+    }
+
+    pub(crate) fn get(&self, id: TypeId) -> Type {
+        self.items.borrow().get(id.0 as usize).cloned().unwrap_or(Type::Unknown)
+    }
+
+    /// The number of a type.
+    pub(crate) fn put(&self, item: Type) -> TypeId {
+        match item {
+            Type::Unknown => return TypeId::UNKNOWN,
+            Type::Null => return TypeId::NULL,
+            Type::ByRef(TypeId::UNKNOWN) | Type::Boxed(TypeId::UNKNOWN) => return TypeId::UNKNOWN,
+            _ if self.scope.is_none() => return TypeId::UNKNOWN,
+            _ => {}
+        }
+        if let Some(known) = self.numbers.borrow().get(&item) {
+            return *known;
+        }
+        let mut items = self.items.borrow_mut();
+        let id = TypeId(items.len() as u32);
+        items.push(item.clone());
+        self.numbers.borrow_mut().insert(item, id);
+        id
+    }
+
+    /// A type of the namespace `System`.
+    pub(crate) fn system(&self, name: &'static str) -> TypeId {
+        if let Some(known) = self.systems.borrow().get(name) {
+            return *known;
+        }
+        let found = self.scope.and_then(|scope| {
+            let def = scope.library.system(scope.module, name.as_bytes())?;
+            Some(Named::Known(def, scope.library.kind(def)?))
+        });
+        let named = found.unwrap_or_else(|| Named::Missing(format!("System.{name}").into()));
+        let id = self.put(Type::Named(named, Rc::default()));
+        self.systems.borrow_mut().insert(name, id);
+        id
+    }
+
+    /// What a signature of a module says, with arguments for its parameters. Void is unknown.
+    pub(crate) fn of(&self, module: usize, signature: &TypeSig, arguments: Arguments<'_>) -> TypeId {
+        if self.scope.is_none() {
+            return TypeId::UNKNOWN;
+        }
+        let inner = |inner: &TypeSig| self.of(module, inner, arguments);
+        let argument = |list: &[TypeId], number: u32, open: Type| match list.get(number as usize) {
+            Some(argument) => *argument,
+            None => self.put(open),
+        };
+        match signature {
+            TypeSig::Element(element) => self.of_element(*element),
+            TypeSig::Named { token, .. } => self.named(module, *token, Rc::default()),
+            TypeSig::GenericInst { token, arguments, .. } => self.named(module, *token, arguments.iter().map(inner).collect()),
+            TypeSig::Ptr(_) | TypeSig::FnPtr(_) => self.put(Type::Pointer),
+            TypeSig::ByRef(target) => self.put(Type::ByRef(inner(target))),
+            TypeSig::Pinned(of) | TypeSig::Modified { inner: of, .. } => inner(of),
+            TypeSig::SzArray(element) => self.put(Type::Array(inner(element), None)),
+            TypeSig::Array(element, shape) => self.put(Type::Array(inner(element), Some(shape.rank))),
+            TypeSig::Var(number) => argument(arguments.of_type, *number, Type::Var(*number)),
+            TypeSig::MVar(number) => argument(arguments.of_method, *number, Type::MVar(*number)),
+        }
+    }
+
+    fn of_element(&self, element: ElementType) -> TypeId {
+        match element {
+            ElementType::String => self.system("String"),
+            ElementType::Object => self.system("Object"),
+            ElementType::TypedByRef => self.system("TypedReference"),
+            ElementType::Void => TypeId::UNKNOWN,
+            _ => self.put(Type::Primitive(element)),
+        }
+    }
+
+    /// The type that a TypeDef, TypeRef or TypeSpec of a module names.
+    pub(crate) fn of_token(&self, module: usize, token: Token, arguments: Arguments<'_>) -> TypeId {
+        let Some(scope) = self.scope else { return TypeId::UNKNOWN };
+        if token.table() != Some(Table::TypeSpec) {
+            return self.defined(module, token, Rc::default());
+        }
+        let Some(metadata) = scope.library.metadata(module) else { return TypeId::UNKNOWN };
+        let blob = metadata.row(Rid::<TypeSpec>::new(token.rid())).and_then(|row| metadata.blobs.blob(row.signature));
+        blob.and_then(TypeSig::parse).map_or(TypeId::UNKNOWN, |signature| self.of(module, &signature, arguments))
+    }
+
+    fn named(&self, module: usize, index: TypeDefOrRef, arguments: Rc<[TypeId]>) -> TypeId {
+        match index.token() {
+            // Some compilers name an instantiation by a TypeSpec.
+            Some(token) if token.table() == Some(Table::TypeSpec) => self.of_token(module, token, Arguments::default()),
+            Some(token) => self.defined(module, token, arguments),
+            None => TypeId::UNKNOWN,
+        }
+    }
+
+    fn defined(&self, module: usize, token: Token, arguments: Rc<[TypeId]>) -> TypeId {
+        let Some(library) = self.scope.map(|scope| scope.library) else { return TypeId::UNKNOWN };
+        let Some(def) = library.resolve(module, token) else {
+            let metadata = library.metadata(module);
+            let name = metadata.and_then(|metadata| metadata.type_ref_name(token.rid_in::<TypeRef>()?).ok());
+            let Some(name) = name else { return TypeId::UNKNOWN };
+            let primitive = name.strip_prefix("System.").and_then(primitive);
+            let missing = || Type::Named(Named::Missing(name.as_str().into()), arguments);
+            return self.put(primitive.map_or_else(missing, Type::Primitive));
+        };
+        let Some(kind) = library.kind(def) else { return TypeId::UNKNOWN };
+        if kind == TypeKind::Value
+            && let Some(primitive) = library.full_name(def).strip_prefix("System.").and_then(primitive)
+        {
+            return self.put(Type::Primitive(primitive));
+        }
+        self.put(Type::Named(Named::Known(def, kind), arguments))
+    }
+
+    /// A type of the module under check, with its own parameters for arguments.
+    pub(crate) fn own(&self, rid: u32) -> TypeId {
+        let Some(scope) = self.scope else { return TypeId::UNKNOWN };
+        let def = Def { module: scope.module, rid };
+        let params = scope.library.params(def).len() as u32;
+        let arguments = (0..params).map(|number| self.put(Type::Var(number))).collect();
+        self.defined(scope.module, Token::new(Table::TypeDef, rid), arguments)
+    }
+
+    /// What a known type extends and implements.
+    pub(crate) fn parents(&self, def: Def) -> Rc<Parents> {
+        if let Some(known) = self.parents.borrow().get(&def) {
+            return known.clone();
+        }
+        let mut parents = Parents::default();
+        if let (Some(scope), true) = (self.scope, self.reading.borrow_mut().insert(def)) {
+            let of = |index: TypeDefOrRef| {
+                let token = index.token().filter(|token| token.rid() != 0)?;
+                Some(self.of_token(def.module, token, Arguments::default()))
+            };
+            parents.base = scope.library.row(def).and_then(|row| of(row.extends));
+            parents.interfaces = scope.library.interfaces(def).iter().filter_map(|index| of(*index)).collect();
+        }
+        let parents = Rc::new(parents);
+        self.parents.borrow_mut().insert(def, parents.clone());
+        parents
+    }
+
+    /// A type with arguments for a type's parameters.
+    pub(crate) fn with(&self, id: TypeId, arguments: &[TypeId]) -> TypeId {
+        match self.get(id) {
+            _ if arguments.is_empty() => id,
+            Type::Var(number) => arguments.get(number as usize).copied().unwrap_or(id),
+            Type::Named(named, own) if !own.is_empty() => {
+                let own = own.iter().map(|argument| self.with(*argument, arguments)).collect();
+                self.put(Type::Named(named, own))
+            }
+            Type::Array(element, rank) => self.put(Type::Array(self.with(element, arguments), rank)),
+            Type::ByRef(target) => self.put(Type::ByRef(self.with(target, arguments))),
+            Type::Boxed(inner) => self.put(Type::Boxed(self.with(inner, arguments))),
+            _ => id,
+        }
+    }
+
+    /// A value of a type on the stack.
+    pub(crate) fn value(&self, id: TypeId) -> Value {
+        let kind = match self.get(id) {
+            Type::Unknown | Type::Var(_) | Type::MVar(_) | Type::Named(Named::Missing(_), _) => Kind::Unknown,
+            Type::Null | Type::Array(..) | Type::Boxed(_) => Kind::Object,
+            Type::Primitive(element) => Kind::of_element(element).unwrap_or(Kind::Unknown),
+            Type::Named(Named::Known(def, TypeKind::Enum), _) => {
+                let underlying = self.scope.and_then(|scope| scope.library.underlying(def));
+                underlying.and_then(Kind::of_element).unwrap_or(Kind::Unknown)
+            }
+            Type::Named(Named::Known(_, TypeKind::Value), _) => Kind::Value,
+            Type::Named(..) => Kind::Object,
+            Type::ByRef(_) => Kind::Ref,
+            Type::Pointer => Kind::Native,
+        };
+        Value { kind, ty: id }
+    }
+
+    /// Whether values of a type are held as they are: value types, and parameters that may be one.
+    pub(crate) fn may_be_boxed(&self, id: TypeId) -> bool {
+        match self.get(id) {
+            Type::Primitive(_) | Type::Var(_) | Type::MVar(_) => true,
+            Type::Named(Named::Known(_, kind), _) => kind.is_value(),
+            _ => false,
+        }
+    }
+
+    pub(crate) fn is_parameter(&self, id: TypeId) -> bool {
+        matches!(self.items.borrow().get(id.0 as usize), Some(Type::Var(_) | Type::MVar(_)))
+    }
+
+    pub(crate) fn is_pointer(&self, id: TypeId) -> bool {
+        matches!(self.items.borrow().get(id.0 as usize), Some(Type::Pointer))
+    }
+
+    /// A type's name, for findings.
+    pub(crate) fn name(&self, id: TypeId) -> String {
+        match self.get(id) {
+            Type::Unknown => "unknown".into(),
+            Type::Null => "null".into(),
+            Type::Primitive(element) => element.text().into(),
+            Type::Named(named, arguments) => {
+                let name = match named {
+                    Named::Known(def, _) => self.scope.map_or_else(String::new, |scope| scope.library.full_name(def)),
+                    Named::Missing(name) => name.to_string(),
+                };
+                let arguments: Vec<String> = arguments.iter().map(|argument| self.name(*argument)).collect();
+                if arguments.is_empty() { name } else { format!("{name}<{}>", arguments.join(", ")) }
+            }
+            Type::Array(element, None) => format!("{}[]", self.name(element)),
+            Type::Array(element, Some(rank)) => {
+                format!("{}[{}]", self.name(element), ",".repeat(rank.saturating_sub(1).min(32) as usize))
+            }
+            Type::ByRef(target) => format!("{}&", self.name(target)),
+            Type::Pointer => "an unmanaged pointer".into(),
+            Type::Var(number) => format!("!{number}"),
+            Type::MVar(number) => format!("!!{number}"),
+            Type::Boxed(inner) => format!("boxed {}", self.name(inner)),
+        }
+    }
+}
+
+/// The primitive types by their names.
+fn primitive(name: &str) -> Option<ElementType> {
+    Some(match name {
+        "Boolean" => ElementType::Boolean,
+        "Char" => ElementType::Char,
+        "SByte" => ElementType::I1,
+        "Byte" => ElementType::U1,
+        "Int16" => ElementType::I2,
+        "UInt16" => ElementType::U2,
+        "Int32" => ElementType::I4,
+        "UInt32" => ElementType::U4,
+        "Int64" => ElementType::I8,
+        "UInt64" => ElementType::U8,
+        "Single" => ElementType::R4,
+        "Double" => ElementType::R8,
+        "IntPtr" => ElementType::I,
+        "UIntPtr" => ElementType::U,
+        _ => return None,
+    })
+}
