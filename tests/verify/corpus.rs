@@ -8,8 +8,8 @@ use std::{
 };
 
 use ecma335::{Image, Metadata};
-use tests::{root, sample, skip, tool};
-use verify::{Level, Options};
+use tests::{ilinst, root, said, scratch, skip, tool};
+use verify::Level;
 use weave::{LeaveMode, Plan, Tracker, Weave, plan::Selection};
 
 use crate::{PEDANTIC, read, verify_bytes};
@@ -46,26 +46,47 @@ fn real_assemblies_have_no_errors() {
     assert!(errors.is_empty(), "{} errors:\n{}", errors.len(), errors[..errors.len().min(50)].join("\n"));
 }
 
-/// Weaving adds no finding: what is left alone keeps its own, and what is woven is as sound as before.
+/// Weaving adds no finding, with types too: what is left alone keeps its own, and what is woven is as sound as before.
 #[test]
-fn woven_assemblies_have_the_findings_of_their_input() {
+fn woven_assemblies_have_no_new_findings() {
     let tracker = root().join("tracker-runtime/bin/Ilinst.Tracker.dll");
     let tracker = Tracker::read(&read(&tracker)).expect("it is an assembly");
-    let mut files: Vec<PathBuf> =
-        ["hello/hello.exe", "orders/orders.exe", "shapes/shapes.exe", "modern/modern.dll", "odd/odd.exe"]
-            .iter()
-            .filter_map(|name| name.split_once('/').map(|(folder, file)| sample(folder).join(file)))
-            .collect();
-    files.extend(corpus().into_iter().step_by(16));
+    let samples = ["hello/hello.exe", "orders/orders.exe", "shapes/shapes.exe", "modern/modern.dll", "odd/odd.exe"];
+    let mut files: Vec<PathBuf> = samples.map(crate::sample_file).to_vec();
+    files.extend(corpus().into_iter().step_by(8));
+    let folder = scratch("verify-woven");
+    let (mut compared, mut failures) = (0, Vec::new());
     for file in files {
-        let bytes = read(&file);
         for leave in [LeaveMode::Finally, LeaveMode::Return] {
-            let Some(woven) = weave(&bytes, &tracker, leave) else { continue };
-            let (before, after) = (findings(&bytes), findings(&woven));
-            let new: Vec<_> = after.difference(&before).collect();
-            assert!(new.is_empty(), "{} {leave:?}: {new:#?}", file.display());
+            let Some(woven) = weave(&read(&file), &tracker, leave) else { continue };
+            let output = folder.join(file.file_name().expect("a file has a name"));
+            fs::write(&output, woven).expect("it can be written");
+            let mut command = ilinst();
+            command.args(["verify", "--types", "--limit", "0"]).arg(&output).arg("--compare").arg(&file);
+            for framework in frameworks() {
+                command.arg("--ref").arg(framework);
+            }
+            let (text, errors, code) = said(&command.output().expect("ilinst runs"));
+            if code != Some(0) {
+                failures.push(format!("{} {leave:?}:\n{text}{errors}", file.display()));
+            }
+            compared += 1;
+            fs::remove_file(&output).expect("it can be removed");
         }
     }
+    println!("{compared} woven files compared");
+    assert!(failures.is_empty(), "{} files:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// Where references lead to.
+pub(crate) fn frameworks() -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    if let Some(core) = tool("ILINST_DOTNET31") {
+        let versions = core.with_file_name("shared").join("Microsoft.NETCore.App");
+        folders.extend(fs::read_dir(versions).into_iter().flatten().flatten().map(|version| version.path()));
+    }
+    folders.extend(tool("ILINST_MONO_LIB").map(|mono| mono.join("4.5")));
+    folders
 }
 
 /// The woven file; none if it is refused.
@@ -78,13 +99,6 @@ fn weave(bytes: &[u8], tracker: &Tracker, leave: LeaveMode) -> Option<Vec<u8>> {
     let plan = Plan::new(&image, &metadata, &Selection::default()).expect("it can be planned");
     let how = Weave { leave, ..Weave::new(tracker) };
     Some(weave::weave(&image, &metadata, plan, &how).expect("it can be woven").file.to_vec())
-}
-
-/// Errors, by rule and member: offsets move with weaving.
-fn findings(bytes: &[u8]) -> BTreeSet<(&'static str, String)> {
-    let report = verify_bytes(bytes, &Options { pedantic: false, limit: usize::MAX, every: false, threads: 1 })
-        .expect("it is an assembly");
-    report.findings.into_iter().map(|finding| (finding.rule.number, finding.member)).collect()
 }
 
 /// Every .dll and .exe of the SDK and of Mono, each content once.

@@ -49,16 +49,45 @@ impl Types<'_> {
         }
     }
 
+    /// The closest class that both extend; unknown if it says less than an interface of both.
     fn common_base(&self, one: TypeId, other: TypeId) -> TypeId {
         let mut base = one;
         for _ in 0..MAX_DEPTH * 4 {
             match self.base(base) {
-                Some(next) if self.fits(other, next) == Some(true) => return next,
+                Some(next) if self.fits(other, next) == Some(true) => {
+                    base = next;
+                    break;
+                }
                 Some(next) => base = next,
-                None => break,
+                None => {
+                    base = self.system("Object");
+                    break;
+                }
             }
         }
-        self.system("Object")
+        // Compilers count on the interfaces of both too, which the standard leaves open.
+        let is_of_both =
+            |interface: TypeId| self.fits(other, interface) == Some(true) && self.fits(base, interface) != Some(true);
+        if self.interfaces(one).into_iter().any(is_of_both) { TypeId::UNKNOWN } else { base }
+    }
+
+    /// All that a type implements, by its bases too.
+    fn interfaces(&self, of: TypeId) -> Vec<TypeId> {
+        let mut found = Vec::new();
+        let mut work = vec![of];
+        let mut seen = HashSet::new();
+        while let Some(id) = work.pop() {
+            let Type::Named(Named::Known(def, kind), arguments) = self.get(id) else { continue };
+            if !seen.insert(id) {
+                continue;
+            }
+            if kind == TypeKind::Interface {
+                found.push(id);
+            }
+            let parents = self.parents(def);
+            work.extend(parents.interfaces.iter().chain(&parents.base).map(|parent| self.with(*parent, &arguments)));
+        }
+        found
     }
 
     fn base(&self, of: TypeId) -> Option<TypeId> {
@@ -96,13 +125,24 @@ impl Types<'_> {
             (Type::Named(Named::Missing(_), _), Type::Primitive(_)) => None,
             (Type::Primitive(_), Type::Named(Named::Missing(_), _)) => None,
             (Type::Pointer, Type::Pointer | Type::Primitive(_)) | (Type::Primitive(_), Type::Pointer) => Some(true),
-            (_, Type::Named(..)) if to == self.system("Object") && self.is_reference(from) => Some(true),
+            (_, Type::Named(named, _)) if self.is_object(&named) && self.is_reference(from) => Some(true),
             (Type::Array(from, of), Type::Array(to, rank)) if of == rank => self.is_same_element(from, to, depth),
             (Type::Array(element, rank), Type::Named(..)) => self.array_fits(element, rank, to, depth),
             (Type::Boxed(inner), _) => self.boxed_fits(inner, to, depth),
             (Type::Named(..), Type::Named(..)) => self.extends(from, to, depth),
             (Type::Named(Named::Missing(_), _), Type::Array(..)) => Some(false),
             _ => Some(false),
+        }
+    }
+
+    /// Whether it is the root of all classes: of whatever assembly, for frameworks may be mixed.
+    fn is_object(&self, named: &Named) -> bool {
+        match named {
+            Named::Known(def, TypeKind::Class) => self.scope.is_some_and(|scope| {
+                scope.library.row(*def).is_some_and(|row| row.extends.token().is_none_or(|token| token.rid() == 0))
+            }),
+            Named::Known(..) => false,
+            Named::Missing(name) => &**name == "System.Object",
         }
     }
 

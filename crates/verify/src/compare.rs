@@ -3,7 +3,7 @@
 //! Findings are the same if they are of one rule and one member, and mean the same IL: offsets, row numbers and forms of
 //! opcodes move when code is woven in, what an instruction does to what does not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ecma335::{Image, Metadata, MethodBody, OpCode, Rva, opcode::Operand, schema::MethodDef};
 
@@ -20,8 +20,17 @@ struct Judged<'a, 'm> {
     names: Names<'a, 'm>,
 }
 
-/// What findings are compared by: rule, member, meaning.
-type Key = (&'static str, String, String);
+/// What findings are compared by.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Key {
+    rule: &'static str,
+    member: String,
+    instruction: String,
+    detail: String,
+}
+
+/// What brings a value from one place of the method to another.
+const MOVE: &str = "move";
 
 /// Takes from a file's report what the original's has too, and says how much that was. Both are of [`Options::every`].
 pub fn leave_new(
@@ -31,20 +40,27 @@ pub fn leave_new(
     of: (&Image<'_>, &Metadata<'_>),
 ) -> usize {
     let mut known: BTreeMap<Key, usize> = BTreeMap::new();
+    let mut details: BTreeSet<Key> = BTreeSet::new();
     let model = Model::new(of.1);
     let judged = Judged { image: of.0, metadata: of.1, names: Names::new(of.1, &model) };
     for finding in &original.findings {
-        *known.entry(judged.key(finding)).or_default() += 1;
+        let key = judged.key(finding);
+        details.insert(Key { instruction: String::new(), ..key.clone() });
+        *known.entry(key).or_default() += 1;
     }
     let model = Model::new(file.1);
     let judged = Judged { image: file.0, metadata: file.1, names: Names::new(file.1, &model) };
     let before = report.findings.len();
-    report.findings.retain(|finding| match known.get_mut(&judged.key(finding)) {
-        Some(left) if *left > 0 => {
-            *left -= 1;
-            false
+    report.findings.retain(|finding| {
+        let key = judged.key(finding);
+        match known.get_mut(&key) {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                false
+            }
+            // A probe behind the end moves what is returned through a local variable, however often that is.
+            _ => !(key.instruction == MOVE && details.contains(&Key { instruction: String::new(), ..key })),
         }
-        _ => true,
     });
     before - report.findings.len()
 }
@@ -68,23 +84,22 @@ impl Judged<'_, '_> {
         } else {
             finding.member.clone()
         };
-        let instruction = finding.offset.and_then(|offset| self.instruction(finding, offset));
-        (finding.rule.number, member, format!("{} {}", instruction.unwrap_or_default(), without_places(&finding.detail)))
+        let instruction = finding.offset.and_then(|offset| self.instruction(finding, offset)).unwrap_or_default();
+        Key { rule: finding.rule.number, member, instruction, detail: without_places(&finding.detail) }
     }
 
-    /// An instruction by what it does, whatever its form. A probe behind the end puts what is returned into a local
-    /// variable first, so `ret` is such a store.
+    /// An instruction by what it does, whatever its form.
     fn instruction(&self, finding: &Finding, offset: u32) -> Option<String> {
         let row: MethodDef = self.metadata.row(finding.token.rid_in::<MethodDef>()?).ok()?;
         let body = self.image.cursor_at(Rva(row.rva)).and_then(MethodBody::parse).ok()?;
         let instruction = body.instructions_from(offset).next()?.ok()?;
         let name = instruction.info.name;
         Some(match instruction.info.operand {
-            _ if instruction.opcode() == OpCode::Ret => "stloc".into(),
+            _ if instruction.opcode() == OpCode::Ret => MOVE.into(),
             Operand::Method | Operand::Field | Operand::Type | Operand::Token => {
                 format!("{name} {}", self.names.of(instruction.token()))
             }
-            _ if ["ldarg", "starg", "ldloc", "stloc"].iter().any(|family| name.starts_with(family)) => name[..5].into(),
+            _ if ["ldarg", "starg", "ldloc", "stloc"].iter().any(|family| name.starts_with(family)) => MOVE.into(),
             _ => name.trim_end_matches(".s").into(),
         })
     }

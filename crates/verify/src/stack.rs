@@ -106,6 +106,11 @@ impl<'m, 'c> Machine<'_, 'm, 'c> {
             return;
         }
         let mixes = matches!((value.kind, wanted.kind), (Kind::Native, Kind::Ref) | (Kind::Ref, Kind::Native));
+        // Of numbers the kind says all.
+        let is_number = |kind: Kind| matches!(kind, Kind::Int32 | Kind::Int64 | Kind::Native | Kind::Float);
+        if is_number(value.kind) && is_number(wanted.kind) {
+            return;
+        }
         match self.types().fits(value.ty, wanted.ty) {
             _ if mixes => self.doubt(rule!("III.1.8.1.2-a"), || mismatch(value.kind.name(), wanted.kind.name())),
             Some(true) => {}
