@@ -4,6 +4,7 @@ mod bodies;
 mod corpus;
 mod damage;
 mod faults;
+mod pedump;
 
 use std::{fs, path::Path};
 

@@ -134,7 +134,13 @@ impl Toolchain {
     }
 
     fn add_mono(&mut self) {
-        let programs = [("ILINST_MONO", "mono"), ("ILINST_MCS", "mcs"), ("ILINST_ILASM", "ilasm"), ("ILINST_MONODIS", "monodis")];
+        let programs = [
+            ("ILINST_MONO", "mono"),
+            ("ILINST_MCS", "mcs"),
+            ("ILINST_ILASM", "ilasm"),
+            ("ILINST_MONODIS", "monodis"),
+            ("ILINST_PEDUMP", "pedump"),
+        ];
         if programs.iter().any(|(_, program)| on_path(program).is_none()) {
             let made = install_mono().with_context(|| format!("Mono cannot be had whole; install {}", MONO_PACKAGES.join(" ")));
             self.note(made.map(|()| Vec::new()));

@@ -224,6 +224,8 @@ fn named_kind(name: &str) -> Kind {
 fn push_loaded(machine: &mut Machine<'_, '_, '_>, name: &str, target: TypeId) {
     if name == "ref" {
         machine.push_type(Kind::Object, target);
+    } else if machine.types().is_pointer(target) {
+        machine.push_type(Kind::Native, target);
     } else {
         machine.push_kind(named_kind(name));
     }

@@ -193,7 +193,7 @@ fn arithmetic(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, pointers: Point
     if result.is_none() {
         machine.doubt(rule!("III.1.5-a"), || format!("{} and {}", one.name(), other.name()));
     }
-    if result == Some(Ref) && machine.has_types() {
+    if result.is_some() && (one == Ref || other == Ref) && machine.has_types() {
         machine.doubt(rule!("III.3-a"), || "arithmetic on a managed pointer".into());
     }
     machine.push_kind(result.unwrap_or(Unknown));

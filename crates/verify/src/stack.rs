@@ -63,10 +63,14 @@ impl<'m, 'c> Machine<'_, 'm, 'c> {
     pub(crate) fn push(&mut self, value: Value) {
         // A generic parameter's kind is unknown by its nature.
         self.assumed += usize::from(value.kind == Kind::Unknown && !self.types().is_parameter(value.ty));
-        if self.types().is_pointer(value.ty) {
+        self.doubt_pointer(value.ty);
+        self.stack.push(value);
+    }
+
+    fn doubt_pointer(&mut self, ty: TypeId) {
+        if self.types().is_pointer(ty) {
             self.doubt(rule!("III.3-a"), || "an unmanaged pointer".into());
         }
-        self.stack.push(value);
     }
 
     pub(crate) fn push_kind(&mut self, kind: Kind) {
@@ -94,6 +98,7 @@ impl<'m, 'c> Machine<'_, 'm, 'c> {
     /// Takes a value that goes where another is wanted.
     pub(crate) fn pop_into(&mut self, wanted: Value) -> Result<(), Stop> {
         let value = self.pop_kind(wanted.kind)?;
+        self.doubt_pointer(wanted.ty);
         if value.kind.fits(wanted.kind) {
             self.expect_type(value, wanted);
         }

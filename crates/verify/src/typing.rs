@@ -282,12 +282,17 @@ impl<'l> Types<'l> {
         }
     }
 
+    /// Whether it is a generic parameter.
     pub(crate) fn is_parameter(&self, id: TypeId) -> bool {
         matches!(self.items.borrow().get(id.0 as usize), Some(Type::Var(_) | Type::MVar(_)))
     }
 
+    /// Whether it is an unmanaged pointer, or a reference to one.
     pub(crate) fn is_pointer(&self, id: TypeId) -> bool {
-        matches!(self.items.borrow().get(id.0 as usize), Some(Type::Pointer))
+        match self.items.borrow().get(id.0 as usize) {
+            Some(Type::ByRef(target)) => matches!(self.items.borrow().get(target.0 as usize), Some(Type::Pointer)),
+            item => item == Some(&Type::Pointer),
+        }
     }
 
     /// A type's name, for findings.

@@ -1,0 +1,147 @@
+//! Agreement with Mono's own verifier: the methods that it and ours say something of are the same, or it is said why not.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use tests::{ilinst, scratch, skip, tool};
+
+/// How long either may take over a file.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What pedump says of methods that we have nothing against, and why.
+const THEIRS: &[(&str, &str)] = &[
+    ("Cannot load field from token", "a reference of the file that Mono does not find: its type is not loaded"),
+    ("Could not load type", "the same"),
+    ("Could not decode method", "the same"),
+    ("Incompatible type 'object (Complex)' on stack cannot be stored to local", MERGED),
+    ("Incompatible parameter value with constructor signature: System.Collections.Generic.IReadOnlyList", MERGED),
+    ("Incompatible return value on stack with method signature, expected 'System.Linq.IPartition", MERGED),
+    ("Could not merge stack at depth", "a box of a generic parameter and a class are both objects (III.1.8.1.3)"),
+    ("byref types are safe byref incompatible", "Mono tells references that may be returned from others; the standard does not"),
+    (
+        "Invalid use of typedbyref",
+        "a typed reference may be loaded and stored like any value; only what is in it may not be named",
+    ),
+];
+const MERGED: &str = "classes meet that share an interface, which Mono's merge to object forgets";
+
+/// What we say of methods that pedump has nothing against, and why.
+const OURS: &[(&str, &str)] =
+    &[("an unmanaged pointer", "Mono lets a pointer pass that is only loaded from a field, or passed on")];
+
+/// What was said of methods, by their names without parameters.
+type Said = BTreeMap<String, Vec<String>>;
+
+#[test]
+fn we_and_pedump_find_the_same_methods() {
+    let (Some(pedump), Some(mono)) = (tool("ILINST_PEDUMP"), tool("ILINST_MONO_LIB")) else {
+        return skip("pedump was not found (ILINST_PEDUMP is not set; it is in Debian's mono-utils)");
+    };
+    let folder = scratch("verify-pedump");
+    let (mut table, mut unexplained, mut used) = (String::new(), Vec::new(), BTreeSet::new());
+    let mut total = [0; 3];
+    for file in files(&mono.join("4.5")) {
+        let name = file.file_name().expect("a file has a name").to_string_lossy().into_owned();
+        let theirs = run(Command::new(&pedump).args(["--verify", "all"]).arg(&file), &folder).map(|text| of_pedump(&text));
+        let ours =
+            run(ilinst().args(["verify", "--types", "--limit", "0", "--json"]).arg(&file), &folder).map(|text| of_ilinst(&text));
+        let (Some(theirs), Some(ours)) = (theirs, ours) else {
+            println!("{name}: one of the two took longer than {LIMIT:?}");
+            continue;
+        };
+        let both = theirs.keys().filter(|method| ours.contains_key(*method)).count();
+        let counts = [both, theirs.len() - both, ours.len() - both];
+        if counts != [0; 3] {
+            table.push_str(&format!("{name:<45} {:>6} {:>11} {:>9}\n", counts[0], counts[1], counts[2]));
+        }
+        total.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
+        for (who, one, other, reasons) in [("pedump", &theirs, &ours, THEIRS), ("ilinst", &ours, &theirs, OURS)] {
+            for (method, texts) in one.iter().filter(|(method, _)| !other.contains_key(*method)) {
+                for text in texts {
+                    match reasons.iter().find(|(pattern, _)| text.contains(pattern)) {
+                        Some((pattern, _)) => drop(used.insert(*pattern)),
+                        None => unexplained.push(format!("{name}: {who} alone: {method}: {text}")),
+                    }
+                }
+            }
+        }
+    }
+    println!("{:<45} {:>6} {:>11} {:>9}\n{table}", "methods of", "both", "pedump only", "ours only");
+    println!("in all: {} both, {} pedump only, {} ours only", total[0], total[1], total[2]);
+    for (pattern, reason) in THEIRS.iter().chain(OURS).filter(|(pattern, _)| used.contains(pattern)) {
+        println!("  {pattern}: {reason}");
+    }
+    assert!(unexplained.is_empty(), "{} disagreements:\n{}", unexplained.len(), unexplained.join("\n"));
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "dll" || extension == "exe"));
+    files.sort();
+    files
+}
+
+/// What a program prints; none if it takes too long.
+fn run(command: &mut Command, folder: &Path) -> Option<String> {
+    let path = folder.join("output.txt");
+    let output = fs::File::create(&path).expect("it can be written");
+    let mut child = command.stdout(output).stderr(Stdio::null()).spawn().expect("it starts");
+    let started = Instant::now();
+    while child.try_wait().expect("it can be waited for").is_none() {
+        if started.elapsed() > LIMIT {
+            let _ = child.kill();
+            let _ = child.wait();
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Some(String::from_utf8_lossy(&fs::read(&path).expect("it can be read")).into_owned())
+}
+
+/// `In method: Type::Name(parameters)`, and behind it lines of what is wrong.
+fn of_pedump(text: &str) -> Said {
+    let mut said = Said::new();
+    let mut method = String::new();
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("In method: ") {
+            method = full_name(name.split('(').next().unwrap_or(name));
+        } else if line.starts_with("Not Verifiable: ") || line.starts_with("Error: ") {
+            said.entry(method.clone()).or_default().push(line.into());
+        }
+    }
+    said
+}
+
+/// Mono writes the primitive types as C# does.
+fn full_name(method: &str) -> String {
+    #[rustfmt::skip]
+    const KEYWORDS: &[(&str, &str)] = &[
+        ("bool", "Boolean"), ("char", "Char"), ("sbyte", "SByte"), ("byte", "Byte"), ("int16", "Int16"), ("uint16", "UInt16"),
+        ("int", "Int32"), ("uint", "UInt32"), ("long", "Int64"), ("ulong", "UInt64"), ("single", "Single"), ("double", "Double"),
+        ("intptr", "IntPtr"), ("uintptr", "UIntPtr"), ("string", "String"), ("object", "Object"), ("typedbyref", "TypedReference"),
+    ];
+    let (of, name) = method.rsplit_once("::").unwrap_or(("", method));
+    match KEYWORDS.iter().find(|(keyword, _)| *keyword == of) {
+        Some((_, of)) => format!("System.{of}::{name}"),
+        None => method.into(),
+    }
+}
+
+fn of_ilinst(json: &str) -> Said {
+    let value: serde_json::Value = serde_json::from_str(json).expect("it is JSON");
+    let mut said = Said::new();
+    let findings =
+        value["files"].as_array().into_iter().flatten().flat_map(|file| file["findings"].as_array().into_iter().flatten());
+    for finding in findings {
+        let text = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
+        if text("token").starts_with("0x06") && text("level") != "warning" {
+            said.entry(text("member")).or_default().push(format!("{} {}", text("rule"), text("message")));
+        }
+    }
+    said
+}
