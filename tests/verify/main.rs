@@ -10,7 +10,7 @@ use std::{fs, path::Path};
 
 use ecma335::{Image, Metadata};
 use tests::{root, sample};
-use verify::{Options, RULES, Report};
+use verify::{Library, Options, RULES, Report, Scope};
 
 /// Everything that is found, with as many findings of a rule as there are.
 const PEDANTIC: Options = Options { pedantic: true, limit: usize::MAX, every: false, threads: 1 };
@@ -20,6 +20,17 @@ fn verify_bytes(bytes: &[u8], options: &Options) -> Option<Report> {
     let image = Image::parse(bytes).ok()?;
     let metadata = Metadata::parse(image.metadata().ok()?).ok()?;
     Some(verify::verify(&image, &metadata, options))
+}
+
+/// Checks bytes with types, in a library that has itself for every reference.
+fn verify_bytes_alone(bytes: &[u8], options: &Options) -> Option<Report> {
+    let image = Image::parse(bytes).ok()?;
+    let metadata = Metadata::parse(image.metadata().ok()?).ok()?;
+    let mut library = Library::new();
+    let names = Library::references(&metadata);
+    let module = library.add(metadata);
+    names.iter().for_each(|name| library.link(module, name, module));
+    Some(verify::verify_types(&image, options, Scope { library: &library, module }))
 }
 
 fn read(path: &Path) -> Vec<u8> {
@@ -62,6 +73,7 @@ fn damaged_bytes_never_panic() {
                 bytes[at] = next() as u8;
             }
             judged += usize::from(verify_bytes(&bytes, &PEDANTIC).is_some());
+            verify_bytes_alone(&bytes, &PEDANTIC);
         }
     }
     println!("{judged} of {} damaged files could be judged", 2 * ROUNDS);
@@ -78,6 +90,8 @@ fn threads_do_not_show_in_the_report() {
         for limit in [3, usize::MAX] {
             let with = |threads: usize| verify_bytes(&bytes, &Options { limit, threads, ..PEDANTIC });
             assert!(with(1) == with(2) && with(1) == with(7), "{}", file.display());
+            let with = |threads: usize| verify_bytes_alone(&bytes, &Options { limit, threads, ..PEDANTIC });
+            assert!(with(1) == with(2) && with(1) == with(7), "{} with types", file.display());
         }
     }
 }

@@ -23,6 +23,8 @@ const COVARIANT: u16 = 1;
 const CONTRAVARIANT: u16 = 2;
 /// Types are looked into no deeper than this: variance can lead on and on.
 const MAX_DEPTH: u32 = 16;
+/// And one question takes no more steps than this: types can be made to lead ever further. What is left is assumed.
+const MAX_STEPS: u32 = 20_000;
 
 impl Types<'_> {
     /// Whether a value of one type may go where another is wanted; none if only an assembly that is not there tells.
@@ -33,6 +35,7 @@ impl Types<'_> {
         if let Some(known) = self.judged.borrow().get(&(from, to)) {
             return *known;
         }
+        self.fuel.set(MAX_STEPS);
         let verdict = self.judge(from, to, MAX_DEPTH);
         self.judged.borrow_mut().insert((from, to), verdict);
         verdict
@@ -40,9 +43,10 @@ impl Types<'_> {
 
     /// What a value is that comes as either of two; none if there is no such type.
     pub(crate) fn merge(&self, one: TypeId, other: TypeId) -> Option<TypeId> {
-        match (self.fits(one, other), self.fits(other, one)) {
-            (Some(true), _) => Some(other),
-            (_, Some(true)) => Some(one),
+        // The first one stays where both fit, so that it never goes back and forth.
+        match (self.fits(other, one), self.fits(one, other)) {
+            (Some(true), _) => Some(one),
+            (_, Some(true)) => Some(other),
             (None, _) | (_, None) => Some(TypeId::UNKNOWN),
             _ if self.is_reference(one) && self.is_reference(other) => Some(self.common_base(one, other)),
             _ => None,
@@ -78,7 +82,7 @@ impl Types<'_> {
         let mut seen = HashSet::new();
         while let Some(id) = work.pop() {
             let Type::Named(Named::Known(def, kind), arguments) = self.get(id) else { continue };
-            if !seen.insert(id) {
+            if !seen.insert(id) || seen.len() > MAX_STEPS as usize {
                 continue;
             }
             if kind == TypeKind::Interface {
@@ -107,11 +111,18 @@ impl Types<'_> {
         }
     }
 
+    /// Goes a step further; none if it has been too many.
+    fn burn(&self) -> Option<()> {
+        self.fuel.set(self.fuel.get().checked_sub(1)?);
+        Some(())
+    }
+
     fn judge(&self, from: TypeId, to: TypeId, depth: u32) -> Option<bool> {
         if from == to {
             return Some(true);
         }
         let depth = depth.checked_sub(1)?;
+        self.burn()?;
         match (self.get(from), self.get(to)) {
             (Type::Unknown, _) | (_, Type::Unknown) => None,
             (Type::Null, Type::Var(_) | Type::MVar(_) | Type::Named(Named::Missing(_), _)) => None,
@@ -267,6 +278,7 @@ impl Types<'_> {
         let mut seen: HashSet<TypeId> = HashSet::new();
         let mut verdict = Some(false);
         while let Some(id) = work.pop() {
+            self.burn()?;
             if !seen.insert(id) {
                 continue;
             }

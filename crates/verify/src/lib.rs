@@ -4,6 +4,8 @@
 //! Image, Metadata -> Model (owners, kinds) -> checks -> Report
 //! ```
 //!
+//! Types of values are checked where a [`Library`] says what references lead to ([`verify_types`]).
+//!
 //! The rules are a table ([`RULES`]); the checks name them by number, and what is not in the table does not compile.
 //! Where compilers and runtimes have moved beyond the standard, what they agree on is valid, and the standard's word is
 //! a pedantic [`Level::Warning`]. Bytes of any kind are judged, and none make it panic.

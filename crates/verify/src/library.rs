@@ -184,7 +184,8 @@ impl<'a> Library<'a> {
     /// What an enumeration consists of.
     pub(crate) fn underlying(&self, def: Def) -> Option<ElementType> {
         let (metadata, row) = (self.metadata(def.module)?, self.row(def)?);
-        let fields = (row.field_list.get()..).map_while(|rid| metadata.row(Rid::<Field>::new(rid)).ok());
+        let end = metadata.row(Rid::<TypeDef>::new(def.rid + 1)).map_or(u32::MAX, |next| next.field_list.get());
+        let fields = (row.field_list.get()..end).map_while(|rid| metadata.row(Rid::<Field>::new(rid)).ok());
         let value = fields.into_iter().find(|field| field.flags & flags::STATIC == 0)?;
         match Signature::parse(metadata.blobs.blob(value.signature).ok()?).ok()? {
             Signature::Field(TypeSig::Element(element)) => Some(element),

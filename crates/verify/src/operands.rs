@@ -159,7 +159,7 @@ fn expect_this(machine: &mut Machine<'_, '_, '_>, this: Value, owner: Value, con
         Some(constrained) => machine.expect_type(this, by_ref(constrained.ty)),
         // Of a type that is not there, the value tells what it is.
         None if types.may_be_boxed(owner.ty) || owner.kind == Kind::Unknown && this.kind == Kind::Ref => {
-            machine.expect_type(this, by_ref(owner.ty))
+            machine.expect_type(this, by_ref(owner.ty));
         }
         None if this.kind != Kind::Native => machine.expect_type(this, owner),
         None => {}

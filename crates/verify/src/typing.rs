@@ -1,8 +1,8 @@
 //! Types of values for verification (III.1.8.1.2): each is kept once, by a number.
 
 use std::{
-    cell::RefCell,
-    collections::{BTreeSet, HashMap},
+    cell::{Cell, RefCell},
+    collections::HashMap,
     rc::Rc,
 };
 
@@ -18,6 +18,11 @@ use crate::{
     library::{Def, Scope},
     model::TypeKind,
 };
+
+/// A type made of more types than this is not looked into.
+const MAX_SIZE: u32 = 1000;
+/// TypeSpecs lie in each other no deeper than this.
+const MAX_NESTING: u32 = 16;
 
 /// The number of a type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -82,8 +87,12 @@ pub(crate) struct Types<'l> {
     parents: RefCell<HashMap<Def, Rc<Parents>>>,
     systems: RefCell<HashMap<&'static str, TypeId>>,
     pub(crate) judged: RefCell<HashMap<(TypeId, TypeId), Option<bool>>>,
-    /// Definitions whose parents are being read: a chain that comes back to itself ends.
-    reading: RefCell<BTreeSet<Def>>,
+    /// How many types each one is made of.
+    sizes: RefCell<Vec<u32>>,
+    /// How many steps the question at hand may still take.
+    pub(crate) fuel: Cell<u32>,
+    /// How many TypeSpecs are being read, one in the other.
+    depth: Cell<u32>,
 }
 
 impl<'l> Types<'l> {
@@ -96,7 +105,9 @@ impl<'l> Types<'l> {
             parents: RefCell::default(),
             systems: RefCell::default(),
             judged: RefCell::default(),
-            reading: RefCell::default(),
+            sizes: RefCell::new(vec![1, 1]),
+            fuel: Cell::new(0),
+            depth: Cell::new(0),
         }
     }
 
@@ -116,11 +127,27 @@ impl<'l> Types<'l> {
         if let Some(known) = self.numbers.borrow().get(&item) {
             return *known;
         }
+        let size = self.size(&item);
+        if size > MAX_SIZE {
+            return TypeId::UNKNOWN;
+        }
+        self.sizes.borrow_mut().push(size);
         let mut items = self.items.borrow_mut();
         let id = TypeId(items.len() as u32);
         items.push(item.clone());
         self.numbers.borrow_mut().insert(item, id);
         id
+    }
+
+    fn size(&self, item: &Type) -> u32 {
+        let sizes = self.sizes.borrow();
+        let of = |id: &TypeId| sizes.get(id.0 as usize).copied().unwrap_or(1);
+        let inner: u32 = match item {
+            Type::Named(_, arguments) => arguments.iter().map(of).fold(0, u32::saturating_add),
+            Type::Array(inner, _) | Type::ByRef(inner) | Type::Boxed(inner) => of(inner),
+            _ => 0,
+        };
+        inner.saturating_add(1)
     }
 
     /// A type of the namespace `System`.
@@ -179,8 +206,14 @@ impl<'l> Types<'l> {
             return self.defined(module, token, Rc::default());
         }
         let Some(metadata) = scope.library.metadata(module) else { return TypeId::UNKNOWN };
+        if self.depth.get() > MAX_NESTING {
+            return TypeId::UNKNOWN;
+        }
+        self.depth.set(self.depth.get() + 1);
         let blob = metadata.row(Rid::<TypeSpec>::new(token.rid())).and_then(|row| metadata.blobs.blob(row.signature));
-        blob.and_then(TypeSig::parse).map_or(TypeId::UNKNOWN, |signature| self.of(module, &signature, arguments))
+        let id = blob.and_then(TypeSig::parse).map_or(TypeId::UNKNOWN, |signature| self.of(module, &signature, arguments));
+        self.depth.set(self.depth.get() - 1);
+        id
     }
 
     fn named(&self, module: usize, index: TypeDefOrRef, arguments: Rc<[TypeId]>) -> TypeId {
@@ -226,7 +259,7 @@ impl<'l> Types<'l> {
             return known.clone();
         }
         let mut parents = Parents::default();
-        if let (Some(scope), true) = (self.scope, self.reading.borrow_mut().insert(def)) {
+        if let Some(scope) = self.scope {
             let of = |index: TypeDefOrRef| {
                 let token = index.token().filter(|token| token.rid() != 0)?;
                 Some(self.of_token(def.module, token, Arguments::default()))
