@@ -73,6 +73,9 @@ fn damaged_clauses_break_their_rules() {
     }
 }
 
+/// IL, and its clauses by their numbers.
+type Shape = (Vec<u8>, fn(u32) -> Clause);
+
 /// Many clauses, one behind the other, one in the other, or of one block: time grows with them, not with their square.
 #[test]
 fn clauses_cost_what_they_are() {
@@ -83,7 +86,7 @@ fn clauses_cost_what_they_are() {
     let within: Vec<u8> = [vec![0x00; CLAUSES as usize], [0xDE, 0x01, 0xDC].repeat(CLAUSES as usize)].concat();
     // `pop`, `rethrow`, behind a long `leave` over all of them.
     let caught = [vec![0xDD], (CLAUSES * 3).to_le_bytes().to_vec(), [0x26, 0xFE, 0x1A].repeat(CLAUSES as usize)].concat();
-    let shapes: [(Vec<u8>, fn(u32) -> Clause); 3] = [
+    let shapes: [Shape; 3] = [
         (behind, |number| clause(ClauseKind::Finally, number * 4, number * 4 + 3, 1)),
         (within, |number| clause(ClauseKind::Finally, CLAUSES - 1 - number, CLAUSES + 2 + number * 3, 1)),
         (caught, |number| Clause { try_length: 5, ..clause(ClauseKind::Catch(Token(0x0100_0001)), 0, 5 + number * 3, 3) }),

@@ -106,6 +106,8 @@ const TYPES: &[Code] = &[
     ("a class or a string at a join, passed as a class", "void F(class B)", "ldarg.0 brtrue.s L ldarg.0 br.s M L: ldstr \"\" \
         M: call void C::TakeB(class B) ret", "III.1.8.1.2-a"),
     ("two value types at a join", "void F(valuetype V, valuetype W)", "ldc.i4.0 brtrue.s L ldarg.0 br.s M L: ldarg.1 M: pop ret", "III.1.8.1.3-a"),
+    ("types that lead ever further", "void F(class P`1<int32> a, class X`1<string> b)", ".locals (class N`1<class X`1<string>> c) \
+        ldarg.1 stloc.0 ldarg.0 call void C::TakeB(class B) ret", "III.1.8.1.2-a"),
     ("a pointer where a reference is passed", "void F(int32*)", "ldarg.0 call void C::TakeRef(int32&) ret", "III.1.8.1.2-a"),
 ];
 
@@ -133,6 +135,10 @@ const AROUND: &str = "
   .method public hidebysig newslot virtual instance void Act() cil managed { ret }
 }
 .class interface public auto ansi abstract I { }
+.class interface public auto ansi abstract N`1<-T> { }
+.class interface public auto ansi abstract P`1<T> implements class Q`1<class P`1<class P`1<!0>>> { }
+.class interface public auto ansi abstract Q`1<T> implements class P`1<class Q`1<class Q`1<!0>>> { }
+.class public auto ansi X`1<T> extends [mscorlib]System.Object implements class N`1<class N`1<class X`1<class X`1<!0>>>> { }
 .class public auto ansi beforefieldinit D extends B implements I { }
 .class public sequential ansi sealed beforefieldinit V extends [mscorlib]System.ValueType {
   .field public int32 n
