@@ -1,22 +1,22 @@
 //! `ilinst dis`: an assembly as IL assembly that an assembler takes again.
 
-mod blocks;
-mod bodies;
-mod debug;
+pub(crate) mod blocks;
+pub(crate) mod bodies;
+pub(crate) mod debug;
 mod flags;
 mod kinds;
-mod lines;
-mod manifest;
+pub(crate) mod lines;
+pub(crate) mod manifest;
 mod marshal;
-mod members;
-mod names;
+pub(crate) mod members;
+pub(crate) mod names;
 mod order;
 mod preamble;
-mod quote;
-mod screen;
+pub(crate) mod quote;
+pub(crate) mod screen;
 mod security;
-mod types;
-mod values;
+pub(crate) mod types;
+pub(crate) mod values;
 
 use std::{
     borrow::Cow,
@@ -108,6 +108,8 @@ pub(crate) struct Show {
     pub(crate) bytes: bool,
     /// Tokens of definitions and operands.
     pub(crate) tokens: bool,
+    /// No addresses at all: they say nothing of what is there.
+    pub(crate) placeless: bool,
 }
 
 /// Which types and methods to show; all if it has no pattern.
@@ -132,7 +134,7 @@ impl Filter {
 }
 
 /// A method's name alone means that of any type.
-fn method_pattern(text: &str) -> Result<Pattern, weave::pattern::PatternError> {
+pub(crate) fn method_pattern(text: &str) -> Result<Pattern, weave::pattern::PatternError> {
     if text.is_empty() || text.contains("::") || text.starts_with("re:") { text.parse() } else { format!("*::{text}").parse() }
 }
 
@@ -154,7 +156,7 @@ impl Opts {
         }
         let names = Names::new(&image, &metadata);
         let plain_names = metadata.type_names().map_err(in_file)?;
-        let show = Show { offsets: self.offsets, bytes: self.bytes, tokens: self.tokens };
+        let show = Show { offsets: self.offsets, bytes: self.bytes, tokens: self.tokens, placeless: false };
         let filter = Filter { types: self.types.clone(), methods: self.methods.clone() };
         let printer = Types {
             names: &names,
@@ -168,7 +170,7 @@ impl Opts {
         match &self.output {
             Some(path) => self.write(printer, path)?,
             None => {
-                let mut screen = Screen::open();
+                let mut screen = Screen::open(screen::colour);
                 let found = print(printer, |text| screen.write(text))?;
                 screen.close()?;
                 self.check(found)?;

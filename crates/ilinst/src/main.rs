@@ -2,6 +2,7 @@
 
 mod arguments;
 mod companions;
+mod diff;
 mod dis;
 mod failure;
 mod instrument;
@@ -55,6 +56,8 @@ subcommands! {
     List = list
     /// Show an assembly, or some of its types and methods, as IL assembly
     Dis = dis
+    /// Show what differs between two assemblies, such as one before and after weaving
+    Diff = diff
     /// Show the profile that a woven program wrote
     Report = report
     /// Put back the originals of what was woven in place

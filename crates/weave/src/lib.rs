@@ -23,6 +23,7 @@ pub mod safety;
 mod scan;
 pub mod strong_name;
 pub mod tracker;
+pub mod unweave;
 
 pub use module::{Weave, Woven, weave};
 pub use note::Note;

@@ -23,9 +23,9 @@ use crate::{
 /// A method whose IL returns `T` although it declares `Task<T>`: the runtime makes the task (impl flag `async`).
 const RUNTIME_ASYNC: u16 = 0x2000;
 /// `native int` in a signature: the type of the probe's token.
-const NATIVE_INT: u8 = 0x18;
+pub(crate) const NATIVE_INT: u8 = 0x18;
 /// The first byte of a LocalVarSig (II.23.2.6).
-const LOCAL_SIG: u8 = 0x07;
+pub(crate) const LOCAL_SIG: u8 = 0x07;
 /// The most locals a body can have (II.23.2.6).
 const MAX_LOCALS: u32 = 0xFFFE;
 
@@ -172,7 +172,7 @@ fn extend_locals(metadata: &Metadata<'_>, locals: Token, spill: Option<&[u8]>) -
 }
 
 /// Where in a signature the type is that the IL returns; none if it returns nothing.
-fn effective_return(row: &MethodDef, shape: &MethodShape, signature: &[u8]) -> Option<Range<usize>> {
+pub(crate) fn effective_return(row: &MethodDef, shape: &MethodShape, signature: &[u8]) -> Option<Range<usize>> {
     if !shape.returns_value {
         return None;
     }

@@ -154,7 +154,7 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
         return untouched(methods);
     }
     let Merger { mut builder, code, pdb: new_pdb, bodies, .. } = merger;
-    let mvid = woven_mvid(module_key, how);
+    let mvid = woven_mvid(module_key, how.tool, how.options);
     builder.set_mvid(mvid);
     let is_embedded = debug.is_embedded();
     let new_pdb = debug.check(new_pdb.map(|pdb| pdb?.finish(builder.counts(), is_embedded, how.threads)));
@@ -245,7 +245,7 @@ impl Merger<'_, '_> {
 }
 
 /// What the ids of a module's methods begin with: 40 bits of a hash over all that gives its row numbers their meaning.
-fn module_key(metadata: &Metadata<'_>) -> Result<u64, Error> {
+pub(crate) fn module_key(metadata: &Metadata<'_>) -> Result<u64, Error> {
     let mut hash = Sha256::new();
     hash.update(metadata.mvid()?);
     for stream in metadata.streams.iter().filter(|stream| stream.name == b"#~" || stream.name == b"#-") {
@@ -256,12 +256,12 @@ fn module_key(metadata: &Metadata<'_>) -> Result<u64, Error> {
 
 /// The woven module is another version of the module, and has to say so: Mono, for one, would run the code it compiled
 /// ahead of time for the original.
-fn woven_mvid(module_key: u64, how: &Weave<'_>) -> [u8; 16] {
+pub(crate) fn woven_mvid(module_key: u64, tool: &str, options: &str) -> [u8; 16] {
     let hash = Sha256::new()
         .chain_update(module_key.to_le_bytes())
-        .chain_update(how.tool)
+        .chain_update(tool)
         .chain_update([0])
-        .chain_update(how.options)
+        .chain_update(options)
         .finalize();
     let mut mvid = [0; 16];
     mvid.iter_mut().zip(hash).for_each(|(byte, hashed)| *byte = hashed);

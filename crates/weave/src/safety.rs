@@ -74,7 +74,7 @@ pub fn check(output: &[u8], woven: &Woven<'_>, input: (&Image<'_>, &Metadata<'_>
 }
 
 /// Every row of the input is there, and says what it said; what weaving changes by design is left to others to look at.
-fn check_tables(new: &Metadata<'_>, old: &Metadata<'_>) -> Result<(), String> {
+pub(crate) fn check_tables(new: &Metadata<'_>, old: &Metadata<'_>) -> Result<(), String> {
     for table in Table::ALL.iter().copied() {
         let (before, after) = (old.tables.count(table), new.tables.count(table));
         if after < before || (table == Table::MethodDef && after != before) {

@@ -1,12 +1,12 @@
 //! The tracker's names: what woven code calls, and the mark a woven module carries.
 
 use ecma335::{
-    Cursor, Error, Image, Metadata, MetadataBuilder, MethodBody, Rid, Rva, Table, Token,
+    Cursor, Error, FileOffset, Image, Metadata, MetadataBuilder, MethodBody, Rid, Rva, Table, Token,
     metadata::join,
     opcode::Operand,
     schema::{
         AssemblyRef, CustomAttribute, CustomAttributeType, HasCustomAttribute, MemberRef, MemberRefParent, MethodDef,
-        ResolutionScope, TypeRef,
+        ResolutionScope, Row, TypeRef,
     },
 };
 use sha1::{Digest, Sha1};
@@ -31,6 +31,30 @@ pub struct Tracker {
     pub name: String,
     version: [u16; 4],
     public_key_token: Vec<u8>,
+}
+
+/// The rows that say a module is woven, found again in the file.
+#[derive(Clone, Debug)]
+pub struct TrackerRows {
+    /// The tracker's.
+    pub assembly: Rid<AssemblyRef>,
+    /// Those of the probes' type and of the mark's.
+    pub types: [Rid<TypeRef>; 2],
+    /// Those of the probes' two methods and of the mark's constructor.
+    pub members: [Rid<MemberRef>; 3],
+    /// The mark.
+    pub attribute: Rid<CustomAttribute>,
+    /// What the probes call.
+    pub refs: TrackerRefs,
+    /// The value of the mark.
+    value: Vec<u8>,
+}
+
+impl TrackerRows {
+    /// What the mark says; none if it is not as [`Tracker::add_to`] writes it.
+    pub fn mark(&self) -> Option<Mark<'_>> {
+        Mark::parse(&self.value)
+    }
 }
 
 /// The tokens that a woven module refers to its tracker by.
@@ -96,6 +120,32 @@ impl Tracker {
         builder.insert(&attribute)?;
         Ok(refs)
     }
+
+    /// Finds the rows that [`add_to`](Self::add_to) adds; none if one of them is missing or is not as it was added.
+    pub fn find_in(&self, metadata: &Metadata<'_>) -> Option<TrackerRows> {
+        let is_mine = |row: &AssemblyRef| {
+            metadata.strings.string_bytes(row.name) == Ok(self.name.as_bytes())
+                && [row.major, row.minor, row.build, row.revision] == self.version
+                && metadata.blob(row.public_key_or_token) == Ok(&self.public_key_token)
+                && (row.flags, row.culture.0, row.hash_value.0) == (0, 0, 0)
+        };
+        let assembly = last(metadata, is_mine)?;
+        let types = [find_type(metadata, assembly, PROBE_TYPE)?, find_type(metadata, assembly, MARK_TYPE)?];
+        let [probe_type, mark_type] = types;
+        let members = [
+            find_method(metadata, probe_type, WHEN_ENTERING)?,
+            find_method(metadata, probe_type, WHEN_LEAVING)?,
+            find_method(metadata, mark_type, MARK_CONSTRUCTOR)?,
+        ];
+        let [when_entering, when_leaving, constructor] = members.map(|rid| Token::new(Table::MemberRef, rid.get()));
+        let is_mark = |row: &CustomAttribute| {
+            row.constructor.token() == Some(constructor) && row.parent.token() == Some(Token::new(Table::Module, 1))
+        };
+        let attribute = last(metadata, is_mark)?;
+        let value = metadata.blob(metadata.row(attribute).ok()?.value).ok()?.to_vec();
+        let refs = TrackerRefs { when_entering, when_leaving };
+        Some(TrackerRows { assembly, types, members, attribute, refs, value })
+    }
 }
 
 /// What the mark on a woven module says.
@@ -117,10 +167,19 @@ impl<'s> Mark<'s> {
             row.parent.token() == Some(Token(1)) && name().is_some_and(|name| name == join(NAMESPACE, MARK_TYPE))
         };
         let row = metadata.tables.rows::<CustomAttribute>().map(|(_, row)| row).find(is_mark)?;
-        let mut value = metadata.blobs.blob(row.value).ok()?;
-        value.u16().ok()?;
-        let module_key = value.u64().ok()?;
-        Some(Self { module_key, tool: text(&mut value)?, options: text(&mut value)? })
+        Self::parse(metadata.blob(row.value).ok()?)
+    }
+
+    fn parse(blob: &'s [u8]) -> Option<Self> {
+        let mut cursor = Cursor::new(blob, FileOffset(0));
+        cursor.bytes(2).ok()?;
+        let module_key = cursor.u64().ok()?;
+        let mut text = || {
+            let length = cursor.compressed_u32().ok()?;
+            std::str::from_utf8(cursor.bytes(length as usize).ok()?).ok()
+        };
+        let mark = Self { module_key, tool: text()?, options: text()? };
+        (mark.to_blob() == blob).then_some(mark)
     }
 
     /// The value of the attribute (II.23.3).
@@ -134,12 +193,6 @@ impl<'s> Mark<'s> {
         blob.extend_from_slice(&[0, 0]);
         blob
     }
-}
-
-/// A text of an attribute's value.
-fn text<'s>(value: &mut Cursor<'s>) -> Option<&'s str> {
-    let length = value.compressed_u32().ok()?;
-    std::str::from_utf8(value.bytes(length as usize).ok()?).ok()
 }
 
 /// Which methods of a woven module are woven, by row number less one: those whose bodies call the tracker.
@@ -162,6 +215,29 @@ pub fn woven_methods(image: &Image<'_>, metadata: &Metadata<'_>) -> Vec<bool> {
 /// A public key's token: the last eight bytes of its SHA-1, backwards (II.6.3).
 pub fn public_key_token(public_key: &[u8]) -> Vec<u8> {
     Sha1::digest(public_key).iter().rev().take(8).copied().collect()
+}
+
+/// The last row of a table that is as wanted: what was added stands behind the input's own.
+fn last<R: Row>(metadata: &Metadata<'_>, is_wanted: impl Fn(&R) -> bool) -> Option<Rid<R>> {
+    metadata.tables.rows::<R>().filter(|(_, row)| is_wanted(row)).map(|(rid, _)| rid).last()
+}
+
+fn find_type(metadata: &Metadata<'_>, assembly: Rid<AssemblyRef>, name: &str) -> Option<Rid<TypeRef>> {
+    let scope = Token::new(Table::AssemblyRef, assembly.get());
+    last(metadata, |row: &TypeRef| {
+        row.resolution_scope.token() == Some(scope)
+            && metadata.strings.string_bytes(row.name) == Ok(name.as_bytes())
+            && metadata.strings.string_bytes(row.namespace) == Ok(NAMESPACE.as_bytes())
+    })
+}
+
+fn find_method(metadata: &Metadata<'_>, class: Rid<TypeRef>, (name, signature): (&str, &[u8])) -> Option<Rid<MemberRef>> {
+    let class = Token::new(Table::TypeRef, class.get());
+    last(metadata, |row: &MemberRef| {
+        row.class.token() == Some(class)
+            && metadata.strings.string_bytes(row.name) == Ok(name.as_bytes())
+            && metadata.blob(row.signature) == Ok(signature)
+    })
 }
 
 fn add_type(builder: &mut MetadataBuilder<'_, '_>, assembly: Token, name: &str) -> Result<Token, Error> {

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, fmt::Write as _};
 
 use ecma335::{
-    Clause, ClauseKind, MethodBody, OpCode, Result, Table, Token, body::Instruction, opcode::Operand, schema::StandAloneSig,
-    signature::Signature,
+    Clause, ClauseKind, Cursor, MethodBody, OpCode, Result, Table, Token, body::Instruction, opcode::Operand,
+    schema::StandAloneSig, signature::Signature,
 };
 
 use super::{
@@ -61,7 +61,7 @@ fn label(offset: u32) -> String {
 }
 
 /// Where an instruction may jump to.
-fn targets<'i>(instruction: &'i Instruction<'_>) -> impl Iterator<Item = u32> + 'i {
+pub(crate) fn targets<'i>(instruction: &'i Instruction<'_>) -> impl Iterator<Item = u32> + 'i {
     instruction.branch_target().into_iter().chain(instruction.switch_targets())
 }
 
@@ -86,9 +86,14 @@ fn print_locals(names: &Names<'_, '_>, body: &MethodBody<'_>, debug: &MethodDebu
     }
 }
 
-fn locals(names: &Names<'_, '_>, token: Token) -> Result<Vec<String>> {
+pub(crate) fn locals(names: &Names<'_, '_>, token: Token) -> Result<Vec<String>> {
     let row: StandAloneSig = names.metadata.row(token.rid_in().unwrap_or_default())?;
-    match Signature::parse(names.metadata.blobs.blob(row.signature)?)? {
+    local_types(names, names.metadata.blobs.blob(row.signature)?)
+}
+
+/// The types that a signature of locals lists.
+pub(crate) fn local_types(names: &Names<'_, '_>, signature: Cursor<'_>) -> Result<Vec<String>> {
+    match Signature::parse(signature)? {
         Signature::Locals(types) => Ok(types.iter().map(|each| names.type_text(each)).collect()),
         _ => Ok(Vec::new()),
     }
@@ -131,7 +136,9 @@ impl Printer<'_, '_, '_, '_> {
             instruction.opcode() != OpCode::No && (instruction.info.operand != Operand::Switch || instruction.value() != 0);
         let text = match inside {
             Some(target) => Err(format!("{} leads to {}, which is no instruction", instruction.info.name, label(target))),
-            None if has_words => self.text(instruction).map_err(|error| format!("{}: {error}", instruction.info.name)),
+            None if has_words => {
+                text(self.names, instruction, label).map_err(|error| format!("{}: {error}", instruction.info.name))
+            }
             None => Err(format!("{}, which Mono's ilasm does not know", instruction.info.name)),
         };
         match text {
@@ -177,52 +184,6 @@ impl Printer<'_, '_, '_, '_> {
         comment
     }
 
-    /// An instruction in words.
-    fn text(&self, instruction: &Instruction<'_>) -> Result<String> {
-        let (value, token) = (instruction.value(), instruction.token());
-        let operand = match instruction.info.operand {
-            Operand::None => return Ok(instruction.info.name.to_owned()),
-            Operand::I1 if instruction.opcode() == OpCode::LdcI4S => (value as i8).to_string(),
-            Operand::I1 | Operand::VarS | Operand::Var => value.to_string(),
-            Operand::I4 => (value as i32).to_string(),
-            Operand::I8 => (value as i64).to_string(),
-            Operand::R4 => {
-                let float = f32::from_bits(value as u32);
-                quote::float32(float).unwrap_or_else(|| format!("({}) /* {float:?} */", quote::hex(instruction.operand)))
-            }
-            Operand::R8 => {
-                let float = f64::from_bits(value);
-                quote::float64(float).unwrap_or_else(|| format!("({}) /* {float:?} */", quote::hex(instruction.operand)))
-            }
-            Operand::BranchS | Operand::Branch => instruction.branch_target().map(label).unwrap_or_default(),
-            Operand::Switch => format!("({})", instruction.switch_targets().map(label).collect::<Vec<_>>().join(", ")),
-            Operand::Method => self.names.method(token)?,
-            Operand::Field => self.names.field(token)?,
-            Operand::Type => self.names.type_operand(token)?,
-            Operand::Token => self.token(token)?,
-            Operand::String => quote::string(&self.names.metadata.user_strings.user_string(token.rid())?),
-            Operand::Sig => self.call_site(token)?,
-        };
-        Ok(format!("{} {operand}", instruction.info.name))
-    }
-
-    fn token(&self, token: Token) -> Result<String> {
-        match token.table() {
-            _ if self.names.is_field(token) => Ok(format!("field {}", self.names.field(token)?)),
-            Some(Table::MethodDef | Table::MemberRef) => Ok(format!("method {}", self.names.open_method(token)?)),
-            Some(Table::MethodSpec) => Ok(format!("method {}", self.names.method(token)?)),
-            _ => self.names.type_operand(token),
-        }
-    }
-
-    fn call_site(&self, token: Token) -> Result<String> {
-        let row: StandAloneSig = self.names.metadata.row(token.rid_in().unwrap_or_default())?;
-        match Signature::parse(self.names.metadata.blobs.blob(row.signature)?)? {
-            Signature::Method(method) => Ok(method.display(self.names).to_string()),
-            _ => Ok(format!("/* {token} is no method's signature */")),
-        }
-    }
-
     /// A clause that is no block, by labels (II.19.1).
     fn clause(&mut self, clause: &Clause) {
         let end = clause.try_offset.saturating_add(clause.try_length);
@@ -247,8 +208,54 @@ impl Printer<'_, '_, '_, '_> {
     }
 }
 
+/// An instruction in words; `label` names the places it leads to.
+pub(crate) fn text(names: &Names<'_, '_>, instruction: &Instruction<'_>, label: impl Fn(u32) -> String) -> Result<String> {
+    let (value, token) = (instruction.value(), instruction.token());
+    let operand = match instruction.info.operand {
+        Operand::None => return Ok(instruction.info.name.to_owned()),
+        Operand::I1 if instruction.opcode() == OpCode::LdcI4S => (value as i8).to_string(),
+        Operand::I1 | Operand::VarS | Operand::Var => value.to_string(),
+        Operand::I4 => (value as i32).to_string(),
+        Operand::I8 => (value as i64).to_string(),
+        Operand::R4 => {
+            let float = f32::from_bits(value as u32);
+            quote::float32(float).unwrap_or_else(|| format!("({}) /* {float:?} */", quote::hex(instruction.operand)))
+        }
+        Operand::R8 => {
+            let float = f64::from_bits(value);
+            quote::float64(float).unwrap_or_else(|| format!("({}) /* {float:?} */", quote::hex(instruction.operand)))
+        }
+        Operand::BranchS | Operand::Branch => instruction.branch_target().map(&label).unwrap_or_default(),
+        Operand::Switch => format!("({})", instruction.switch_targets().map(&label).collect::<Vec<_>>().join(", ")),
+        Operand::Method => names.method(token)?,
+        Operand::Field => names.field(token)?,
+        Operand::Type => names.type_operand(token)?,
+        Operand::Token => token_text(names, token)?,
+        Operand::String => quote::string(&names.metadata.user_strings.user_string(token.rid())?),
+        Operand::Sig => call_site(names, token)?,
+    };
+    Ok(format!("{} {operand}", instruction.info.name))
+}
+
+fn token_text(names: &Names<'_, '_>, token: Token) -> Result<String> {
+    match token.table() {
+        _ if names.is_field(token) => Ok(format!("field {}", names.field(token)?)),
+        Some(Table::MethodDef | Table::MemberRef) => Ok(format!("method {}", names.open_method(token)?)),
+        Some(Table::MethodSpec) => Ok(format!("method {}", names.method(token)?)),
+        _ => names.type_operand(token),
+    }
+}
+
+fn call_site(names: &Names<'_, '_>, token: Token) -> Result<String> {
+    let row: StandAloneSig = names.metadata.row(token.rid_in().unwrap_or_default())?;
+    match Signature::parse(names.metadata.blobs.blob(row.signature)?)? {
+        Signature::Method(method) => Ok(method.display(names).to_string()),
+        _ => Ok(format!("/* {token} is no method's signature */")),
+    }
+}
+
 /// The type that a clause catches, if it is one that catches.
-fn caught(names: &Names<'_, '_>, kind: &ClauseKind) -> String {
+pub(crate) fn caught(names: &Names<'_, '_>, kind: &ClauseKind) -> String {
     match kind {
         ClauseKind::Catch(token) => names.type_ref(*token).unwrap_or_else(|error| format!("/* {} */", one_line(error))),
         _ => String::new(),

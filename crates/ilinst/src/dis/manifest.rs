@@ -148,8 +148,8 @@ fn vtable_fixups(names: &Names<'_, '_>, rva: Rva, size: u32, lines: &mut Lines) 
     Ok(())
 }
 
-/// II.6.2.3.2
-fn file(names: &Names<'_, '_>, rid: Rid<File>, row: &File, lines: &mut Lines) {
+/// A file of the assembly (II.6.2.3.2).
+pub(crate) fn file(names: &Names<'_, '_>, rid: Rid<File>, row: &File, lines: &mut Lines) {
     let nometadata = if row.flags & 0x1 != 0 { "nometadata " } else { "" };
     lines.line(format_args!(".file {nometadata}{}", quote::dotted(&text(names, row.name))));
     bytes(names, "  .hash", row.hash_value, lines);
@@ -175,7 +175,8 @@ fn resource(names: &Names<'_, '_>, rid: Rid<ManifestResource>, row: &ManifestRes
     }
 }
 
-fn implementation(names: &Names<'_, '_>, token: Token, offset: u32) -> String {
+/// Where something is that is not in this file.
+pub(crate) fn implementation(names: &Names<'_, '_>, token: Token, offset: u32) -> String {
     let name = |name| quote::dotted(&text(names, name)).into_owned();
     if let Some(row) = token.rid_in::<AssemblyRef>().and_then(|rid| names.metadata.row(rid).ok()) {
         return format!(".assembly extern {}", name(row.name));
@@ -203,7 +204,7 @@ pub(crate) fn resources<'a>(names: &Names<'a, '_>) -> Vec<(String, Result<&'a [u
 }
 
 /// II.22.24: a length of four bytes, then as many bytes.
-fn resource_bytes<'a>(names: &Names<'a, '_>, offset: u32) -> Result<&'a [u8]> {
+pub(crate) fn resource_bytes<'a>(names: &Names<'a, '_>, offset: u32) -> Result<&'a [u8]> {
     let start = names.image.cli_header().resources.rva.0.checked_add(offset);
     let start = start.ok_or_else(|| Error::new(ErrorKind::Malformed("a resource beyond the image")))?;
     let mut cursor: Cursor<'a> = names.image.cursor_at(Rva(start))?;
@@ -211,8 +212,8 @@ fn resource_bytes<'a>(names: &Names<'a, '_>, offset: u32) -> Result<&'a [u8]> {
     cursor.bytes(length as usize)
 }
 
-/// II.6.7
-fn exported(names: &Names<'_, '_>, rid: Rid<ExportedType>, row: &ExportedType, lines: &mut Lines) {
+/// A type that is in another module or assembly (II.6.7).
+pub(crate) fn exported(names: &Names<'_, '_>, rid: Rid<ExportedType>, row: &ExportedType, lines: &mut Lines) {
     let name = full_name(names.metadata, row.namespace, row.name);
     lines.line(format_args!(".class extern {}{name}", flags::words(row.flags, flags::EXPORTED)));
     lines.open();

@@ -50,7 +50,9 @@ fn field_line(types: &mut Types<'_, '_, '_>, rid: Rid<Field>) -> Result<String> 
         if let Some(size) = size_of(names, &signature) {
             let known = types.data.entry(data.rva).or_default();
             *known = size.max(*known);
-            tail = format!(" at {}", data_label(data.rva));
+            tail = if types.show.placeless { " at data".into() } else { format!(" at {}", data_label(data.rva)) };
+        } else if types.show.placeless {
+            tail = " /* at data of a size that is not known */".into();
         } else {
             tail = format!(" /* at RVA {:#x}: the size of its type is not known */", data.rva);
         }
@@ -112,11 +114,47 @@ pub(crate) fn data(types: &mut Types<'_, '_, '_>, lines: &mut Lines) {
 
 /// Prints a method with its body (II.15).
 pub(crate) fn method(types: &mut Types<'_, '_, '_>, owner: Rid<TypeDef>, rid: Rid<MethodDef>, lines: &mut Lines) {
+    let Some(row) = method_head(types, owner, rid, lines) else { return };
+    let names = types.names;
+    if types.show.offsets && row.rva != 0 {
+        lines.comment(format_args!("RVA {}", Rva(row.rva)));
+    }
+    match names.body(&row) {
+        Some(_) if !is_il(&row) => lines.comment(format_args!("native code at RVA {}", Rva(row.rva))),
+        Some(Ok(body)) => {
+            if types.show.offsets {
+                lines.comment(format_args!("code size {} ({:#x})", body.il.len(), body.il.len()));
+            }
+            let debug = types.debug.map(|debug| debug.method(rid)).unwrap_or_default();
+            bodies::print(names, &body, &debug, types.show, lines);
+        }
+        Some(Err(error)) => lines.comment(format_args!("its body cannot be read: {error}")),
+        None => {}
+    }
+    lines.close();
+    lines.blank();
+}
+
+/// Whether a method's body is IL.
+pub(crate) fn is_il(row: &MethodDef) -> bool {
+    row.impl_flags & 0x3 == 0 && row.impl_flags & 0x4 == 0
+}
+
+/// Prints all of a method but its body and the brace behind it; none if its row cannot be read.
+pub(crate) fn method_head(
+    types: &Types<'_, '_, '_>,
+    owner: Rid<TypeDef>,
+    rid: Rid<MethodDef>,
+    lines: &mut Lines,
+) -> Option<MethodDef> {
     let names = types.names;
     let token = Token::new(Table::MethodDef, rid.get());
     let (row, name, signature) = match names.metadata.row(rid).and_then(|row| Ok((row, names.method_signature(token)?))) {
         Ok((row, (name, signature))) => (row, name, signature),
-        Err(error) => return lines.comment(format_args!("method {token}: {error}")),
+        Err(error) => {
+            lines.comment(format_args!("method {token}: {error}"));
+            return None;
+        }
     };
     let params = params(names, rid);
     let tokens = if types.show.tokens { format!("  // {token}") } else { String::new() };
@@ -142,24 +180,7 @@ pub(crate) fn method(types: &mut Types<'_, '_, '_>, owner: Rid<TypeDef>, rid: Ri
     if names.image.cli_header().entry_point_token() == Some(token) {
         lines.line(".entrypoint");
     }
-    if types.show.offsets && row.rva != 0 {
-        lines.comment(format_args!("RVA {}", Rva(row.rva)));
-    }
-    let is_il = row.impl_flags & 0x3 == 0 && row.impl_flags & 0x4 == 0;
-    match names.body(&row) {
-        Some(_) if !is_il => lines.comment(format_args!("native code at RVA {}", Rva(row.rva))),
-        Some(Ok(body)) => {
-            if types.show.offsets {
-                lines.comment(format_args!("code size {} ({:#x})", body.il.len(), body.il.len()));
-            }
-            let debug = types.debug.map(|debug| debug.method(rid)).unwrap_or_default();
-            bodies::print(names, &body, &debug, types.show, lines);
-        }
-        Some(Err(error)) => lines.comment(format_args!("its body cannot be read: {error}")),
-        None => {}
-    }
-    lines.close();
-    lines.blank();
+    Some(row)
 }
 
 /// The rows of a method's parameters by their number; 0 is what it returns (II.22.33).
@@ -243,15 +264,21 @@ fn overrides(names: &Names<'_, '_>, owner: Rid<TypeDef>, method: Token, lines: &
 
 /// Prints a type's properties (II.17).
 pub(crate) fn properties(types: &Types<'_, '_, '_>, owner: Rid<TypeDef>, lines: &mut Lines) {
-    let names = types.names;
-    for map in names.belongings.properties.of::<schema::PropertyMap>(owner.get()) {
-        for rid in run(names.metadata, map, |row: &schema::PropertyMap| row.property_list.get()) {
-            let token = Token::new(Table::Property, rid.get());
-            match property_line(names, rid) {
-                Ok(line) => feature(types, token, &line, lines),
-                Err(error) => lines.comment(format_args!("property {token}: {error}")),
-            }
-        }
+    properties_of(types.names, owner).into_iter().for_each(|rid| property(types, rid, lines));
+}
+
+/// The properties of a type.
+pub(crate) fn properties_of(names: &Names<'_, '_>, owner: Rid<TypeDef>) -> Vec<Rid<Property>> {
+    let maps = names.belongings.properties.of::<schema::PropertyMap>(owner.get());
+    maps.flat_map(|map| run(names.metadata, map, |row: &schema::PropertyMap| row.property_list.get())).collect()
+}
+
+/// Prints a property.
+pub(crate) fn property(types: &Types<'_, '_, '_>, rid: Rid<Property>, lines: &mut Lines) {
+    let token = Token::new(Table::Property, rid.get());
+    match property_line(types.names, rid) {
+        Ok(line) => feature(types, token, &line, lines),
+        Err(error) => lines.comment(format_args!("property {token}: {error}")),
     }
 }
 
@@ -271,15 +298,21 @@ fn property_line(names: &Names<'_, '_>, rid: Rid<Property>) -> Result<String> {
 
 /// Prints a type's events (II.18).
 pub(crate) fn events(types: &Types<'_, '_, '_>, owner: Rid<TypeDef>, lines: &mut Lines) {
-    let names = types.names;
-    for map in names.belongings.events.of::<schema::EventMap>(owner.get()) {
-        for rid in run(names.metadata, map, |row: &schema::EventMap| row.event_list.get()) {
-            let token = Token::new(Table::Event, rid.get());
-            match event_line(names, rid) {
-                Ok(line) => feature(types, token, &line, lines),
-                Err(error) => lines.comment(format_args!("event {token}: {error}")),
-            }
-        }
+    events_of(types.names, owner).into_iter().for_each(|rid| event(types, rid, lines));
+}
+
+/// The events of a type.
+pub(crate) fn events_of(names: &Names<'_, '_>, owner: Rid<TypeDef>) -> Vec<Rid<Event>> {
+    let maps = names.belongings.events.of::<schema::EventMap>(owner.get());
+    maps.flat_map(|map| run(names.metadata, map, |row: &schema::EventMap| row.event_list.get())).collect()
+}
+
+/// Prints an event.
+pub(crate) fn event(types: &Types<'_, '_, '_>, rid: Rid<Event>, lines: &mut Lines) {
+    let token = Token::new(Table::Event, rid.get());
+    match event_line(types.names, rid) {
+        Ok(line) => feature(types, token, &line, lines),
+        Err(error) => lines.comment(format_args!("event {token}: {error}")),
     }
 }
 

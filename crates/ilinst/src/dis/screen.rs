@@ -10,22 +10,26 @@ use std::{
 pub(crate) struct Screen {
     pager: Option<Child>,
     out: Option<StdoutLock<'static>>,
-    colours: bool,
+    /// Puts colours into a line, if there are to be any.
+    paint: Option<Paint>,
 }
+
+/// Puts colours into a line.
+type Paint = fn(&str) -> String;
 
 impl Screen {
     /// Starts a pager if there is somebody to see it.
-    pub(crate) fn open() -> Self {
+    pub(crate) fn open(paint: Paint) -> Self {
         let is_terminal = io::stdout().is_terminal();
         let pager = if is_terminal { start_pager() } else { None };
         let out = pager.is_none().then(|| io::stdout().lock());
         let is_plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self { pager, out, colours: is_terminal && !is_plain }
+        Self { pager, out, paint: (is_terminal && !is_plain).then_some(paint) }
     }
 
     /// Writes whole lines.
     pub(crate) fn write(&mut self, lines: &str) -> io::Result<()> {
-        let coloured = self.colours.then(|| lines.split_inclusive('\n').map(colour).collect::<String>());
+        let coloured = self.paint.map(|paint| lines.split_inclusive('\n').map(paint).collect::<String>());
         let text = coloured.as_deref().unwrap_or(lines).as_bytes();
         match (&mut self.out, self.pager.as_mut().and_then(|pager| pager.stdin.as_mut())) {
             (Some(out), _) => out.write_all(text),
@@ -71,7 +75,7 @@ const STRING: &str = "\x1b[32m";
 const RESET: &str = "\x1b[0m";
 
 /// A line with its first word in colour if it is a directive or a label, its strings, and its comment.
-fn colour(line: &str) -> String {
+pub(crate) fn colour(line: &str) -> String {
     let indent = line.len() - line.trim_start().len();
     let (indent, rest) = line.split_at(indent);
     let first = rest.find(char::is_whitespace).unwrap_or(rest.len());

@@ -117,7 +117,7 @@ impl Types<'_, '_, '_> {
     }
 
     /// Layout, attributes, permissions, and overrides that no method of its own makes.
-    fn head(&self, rid: Rid<TypeDef>, lines: &mut Lines) {
+    pub(crate) fn head(&self, rid: Rid<TypeDef>, lines: &mut Lines) {
         let token = Token::new(Table::TypeDef, rid.get());
         if let Some(layout) = self.names.belongings.layouts.first::<schema::ClassLayout>(self.names.metadata, rid.get()) {
             lines.line(format_args!(".pack {}", layout.packing_size));

@@ -60,7 +60,8 @@ pub(crate) fn attributes_as_comments(names: &Names<'_, '_>, owner: Token, of: &s
     }
 }
 
-fn attribute(names: &Names<'_, '_>, row: &CustomAttribute) -> Result<String> {
+/// An attribute: `.custom instance void A::.ctor() = (01 00)`.
+pub(crate) fn attribute(names: &Names<'_, '_>, row: &CustomAttribute) -> Result<String> {
     let constructor = names.method(row.constructor.token().unwrap_or_default())?;
     let blob = names.metadata.blob(row.value)?;
     let value = if blob.is_empty() { String::new() } else { format!(" = ({})", quote::hex(blob)) };

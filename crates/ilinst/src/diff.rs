@@ -1,0 +1,155 @@
+//! `ilinst diff`: what differs between two assemblies, such as one before and after weaving.
+
+mod bodies;
+mod html;
+mod json;
+mod lines;
+mod methods;
+mod model;
+mod module;
+mod probes;
+mod side;
+mod text;
+mod walk;
+
+use std::{
+    io::BufWriter,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use ecma335::{Image, Metadata};
+use weave::{Pattern, Tracker, unweave};
+
+use self::{
+    html::Html,
+    json::Json,
+    model::{Report, Totals},
+    probes::Probes,
+    side::Side,
+    text::{Stat, Unified},
+    walk::Walk,
+};
+use crate::{
+    companions::TRACKER,
+    dis::{Filter, method_pattern, names::Names, screen::Screen},
+    failure::{EXIT_FINDINGS, EXIT_USAGE, Failure},
+    io::{Input, Outputs, is_same_file},
+};
+
+/// Show what differs between two assemblies: the IL of methods, types, members, references, resources.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Opts {
+    /// The first assembly, as it was before
+    #[arg(value_name = "BEFORE")]
+    old: PathBuf,
+
+    /// The second assembly, as it is after
+    #[arg(value_name = "AFTER")]
+    new: PathBuf,
+
+    /// Hide what is exactly what `ilinst instrument` puts in: if nothing is shown, nothing else changed
+    #[arg(long)]
+    only_probes: bool,
+
+    /// Compare only methods the pattern names (may be repeated): a glob over Namespace.Type::Method, or over the
+    /// method's name alone
+    #[arg(long = "method", value_name = "PATTERN", value_parser = method_pattern)]
+    methods: Vec<Pattern>,
+
+    /// Show a line for each method that changed, and the totals
+    #[arg(long)]
+    stat: bool,
+
+    /// Print it as JSON
+    #[arg(long, conflicts_with = "stat")]
+    json: bool,
+
+    /// Write it to an HTML file, side by side
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["stat", "json"])]
+    html: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ilinst diff app.dll woven/app.dll --method Shop.Order::Total     the probes in one method
+  ilinst diff app.dll woven/app.dll --only-probes                  prints nothing: nothing else changed
+  ilinst diff lib-1.0.dll lib-1.1.dll --stat
+  ilinst diff lib-1.0.dll lib-1.1.dll --html changes.html
+  ilinst diff a.dll b.dll --json | jq -r '.changes[] | select(.kind == \"reference\") | .name'
+
+IL is compared by what it means: tokens by the names they stand for, branches by where they lead.
+
+Exit codes: 0 nothing differs; 1 something does; 2 trouble.";
+
+impl Opts {
+    pub(crate) fn run(self) -> anyhow::Result<u8> {
+        let totals = self.compare().map_err(trouble)?;
+        Ok(if totals.is_same() { 0 } else { EXIT_FINDINGS })
+    }
+
+    fn compare(&self) -> anyhow::Result<Totals> {
+        let (old_bytes, new_bytes) = (Input::open(&self.old)?, Input::open(&self.new)?);
+        let (old_image, old) = parse(&self.old, &old_bytes)?;
+        let (new_image, new) = parse(&self.new, &new_bytes)?;
+        let (old_names, new_names) = (Names::new(&old_image, &old), Names::new(&new_image, &new));
+        let (old_plain, new_plain) = (type_names(&self.old, &old)?, type_names(&self.new, &new)?);
+        let filter = Filter::default();
+        let mut old_side = Side::new(&old_names, &filter, &old_plain);
+        let mut new_side = Side::new(&new_names, &filter, &new_plain);
+
+        let rows = if self.only_probes { Probes::rows(&Tracker::read(TRACKER)?, &new) } else { None };
+        let mut probes = rows.as_ref().map(|rows| Probes::new((&old_image, &old), &new, rows));
+        let is_extended = unweave::extends(&new, &old);
+        let walk =
+            Walk { methods: &self.methods, probes: probes.as_mut(), is_extended, others: Vec::new(), totals: Totals::default() };
+        self.report(|report| Ok(walk.run(&mut old_side, &mut new_side, report)?))
+    }
+
+    /// Opens what was asked for, has it written, and closes it.
+    fn report(&self, run: impl FnOnce(&mut dyn Report) -> anyhow::Result<Totals>) -> anyhow::Result<Totals> {
+        let files = [&self.old, &self.new].map(|path| path.display().to_string());
+        if let Some(path) = &self.html {
+            if is_same_file(path, &self.old) || is_same_file(path, &self.new) {
+                return Err(Failure::output_is_input(format_args!("{}: it would overwrite the input", path.display())));
+            }
+            let mut outputs = Outputs::default();
+            let mut totals = None;
+            outputs.write(path, |file| {
+                let run = run(&mut Html::new(BufWriter::new(file), &files)?);
+                totals = Some(run);
+                Ok(())
+            })?;
+            let totals = totals.unwrap_or_else(|| Ok(Totals::default()))?;
+            outputs.commit()?;
+            return Ok(totals);
+        }
+        if self.json {
+            return run(&mut Json::new(BufWriter::new(std::io::stdout().lock()), &files)?);
+        }
+        let mut screen = Screen::open(text::colour);
+        let totals = if self.stat { run(&mut Stat::new(&mut screen)) } else { run(&mut Unified::new(&mut screen, files)) };
+        screen.close()?;
+        totals
+    }
+}
+
+fn parse<'a>(path: &Path, bytes: &'a [u8]) -> anyhow::Result<(Image<'a>, Metadata<'a>)> {
+    let in_file = |error: ecma335::Error| Failure::not_an_assembly(format_args!("{}: {error}", path.display()));
+    let image = Image::parse(bytes).map_err(in_file)?;
+    let metadata = Metadata::parse(image.metadata().map_err(in_file)?).map_err(in_file)?;
+    Ok((image, metadata))
+}
+
+fn type_names(path: &Path, metadata: &Metadata<'_>) -> anyhow::Result<Vec<String>> {
+    metadata.type_names().map_err(|error| Failure::not_an_assembly(format_args!("{}: {error}", path.display())))
+}
+
+/// A failure with the exit code that means trouble here.
+fn trouble(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast::<Failure>() {
+        Ok(failure) => anyhow::Error::new(Failure { exit: EXIT_USAGE, ..failure }),
+        Err(error) => error,
+    }
+}

@@ -1,0 +1,156 @@
+//! A body as lines that mean the same wherever its code and its names came to lie.
+
+use std::{cell::RefCell, collections::BTreeMap, collections::BTreeSet};
+
+use ecma335::{
+    Clause, ClauseKind, MethodBody, OpCode, Result, Token,
+    body::Instruction,
+    opcode::{OpCodeInfo, Operand},
+};
+
+use super::lines::{PLACE, Text};
+use crate::dis::{
+    blocks::{self, Mark},
+    bodies::{caught, locals, text},
+    lines::one_line,
+    names::Names,
+    quote,
+};
+
+/// How many bytes stand in a line.
+const BYTES_A_LINE: usize = 16;
+
+/// Prints a body with the locals that its signature lists.
+pub(crate) fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, out: &mut Text) {
+    let types = if body.local_var_sig == Token::default() { Ok(Vec::new()) } else { locals(names, body.local_var_sig) };
+    print_with(names, body, types, out);
+}
+
+/// Prints a body with these locals.
+pub(crate) fn print_with(names: &Names<'_, '_>, body: &MethodBody<'_>, locals: Result<Vec<String>>, out: &mut Text) {
+    out.push(1, format!(".maxstack {}", body.max_stack));
+    print_locals(body, locals, out);
+    let instructions: Vec<Instruction<'_>> = match body.instructions().collect() {
+        Ok(instructions) => instructions,
+        Err(error) => {
+            out.push(1, format!("// its IL cannot be decoded ({}): compared by bytes", one_line(error.kind())));
+            body.clauses.iter().for_each(|clause| out.push(1, format!("// {clause:?}")));
+            return print_bytes(body.il, out);
+        }
+    };
+    let end = instructions.last().map_or(0, Instruction::end);
+    let mut starts: BTreeSet<u32> = instructions.iter().map(|instruction| instruction.offset).collect();
+    starts.insert(end);
+    let marks = blocks::nest(&body.clauses, &starts, |kind| caught(names, kind));
+    let mut printer = Printer { names, clauses: &body.clauses, starts: &starts, places: BTreeMap::new(), indent: 1, out };
+    let mut next = marks.as_deref().unwrap_or_default();
+    for instruction in &instructions {
+        next = printer.marks(next, instruction.offset);
+        printer.places.insert(instruction.offset, printer.out.len());
+        printer.instruction(instruction);
+    }
+    printer.marks(next, u32::MAX);
+    printer.places.insert(end, printer.out.len());
+    printer.out.push(1, "// end");
+    if marks.is_none() {
+        body.clauses.iter().for_each(|clause| printer.clause(clause));
+    }
+    let places = printer.places;
+    out.resolve(&places);
+}
+
+/// Prints bytes in hex.
+pub(crate) fn print_bytes(bytes: &[u8], out: &mut Text) {
+    bytes.chunks(BYTES_A_LINE).for_each(|chunk| out.push(2, quote::hex(chunk)));
+}
+
+fn print_locals(body: &MethodBody<'_>, locals: Result<Vec<String>>, out: &mut Text) {
+    let init = if body.init_locals { " init" } else { "" };
+    match locals {
+        Ok(types) if types.is_empty() && init.is_empty() => {}
+        Ok(types) => {
+            out.push(1, format!(".locals{init}"));
+            types.iter().enumerate().for_each(|(number, each)| out.push(2, format!("[{number}] {each}")));
+        }
+        Err(error) => out.push(1, format!(".locals{init} // {}", one_line(error.kind()))),
+    }
+}
+
+struct Printer<'p, 'a, 'm> {
+    names: &'p Names<'a, 'm>,
+    clauses: &'p [Clause],
+    /// The offsets of instructions, and the end.
+    starts: &'p BTreeSet<u32>,
+    /// The lines that offsets stand at.
+    places: BTreeMap<u32, usize>,
+    indent: usize,
+    out: &'p mut Text,
+}
+
+impl Printer<'_, '_, '_> {
+    /// Prints the marks up to an offset; gives those behind it.
+    fn marks<'k>(&mut self, mut marks: &'k [(u32, Mark)], offset: u32) -> &'k [(u32, Mark)] {
+        while let Some(((at, mark), rest)) = marks.split_first() {
+            if *at > offset {
+                break;
+            }
+            match mark {
+                Mark::Open(words) => {
+                    self.out.push(self.indent, format!("{words} {{").trim_start());
+                    self.indent += 1;
+                }
+                Mark::Close => {
+                    self.indent = self.indent.saturating_sub(1);
+                    self.out.push(self.indent, "}");
+                }
+                Mark::Clause(number) => self.clauses.get(*number).into_iter().for_each(|clause| self.clause(clause)),
+            }
+            marks = rest;
+        }
+        marks
+    }
+
+    fn instruction(&mut self, instruction: &Instruction<'_>) {
+        let targets = RefCell::new(Vec::new());
+        let words = match text(self.names, instruction, |target| self.label(target, &targets)) {
+            Ok(words) => words,
+            Err(error) => {
+                format!("{} {}  // {}", instruction.info.name, quote::hex(instruction.operand), one_line(error.kind()))
+            }
+        };
+        // A branch means the same in both of its forms.
+        let words = match words.strip_prefix(instruction.info.name) {
+            Some(operand) => format!("{}{operand}", plain_name(instruction.info)),
+            None => words,
+        };
+        self.out.push_leading(self.indent, words, targets.into_inner());
+    }
+
+    /// The label of a place, which is noted; its offset where no instruction is.
+    fn label(&self, offset: u32, targets: &RefCell<Vec<usize>>) -> String {
+        if !self.starts.contains(&offset) {
+            return format!("IL_{offset:04x} /* which is no instruction */");
+        }
+        targets.borrow_mut().push(offset as usize);
+        PLACE.into()
+    }
+
+    /// A clause that is no block, by labels.
+    fn clause(&mut self, clause: &Clause) {
+        let targets = RefCell::new(Vec::new());
+        let label = |offset: u32| self.label(offset, &targets);
+        let range = |start: u32, length: u32| format!("{} to {}", label(start), label(start.saturating_add(length)));
+        let protected = range(clause.try_offset, clause.try_length);
+        let kind = match clause.kind {
+            ClauseKind::Filter(filter) => format!("filter {}", label(filter)),
+            kind => blocks::words(&kind, |kind| caught(self.names, kind)),
+        };
+        let handler = range(clause.handler_offset, clause.handler_length);
+        self.out.push_leading(1, format!(".try {protected} {kind} handler {handler}"), targets.into_inner());
+    }
+}
+
+/// The name of an opcode; a branch's is that of its long form.
+fn plain_name(info: &OpCodeInfo) -> &'static str {
+    if info.operand == Operand::BranchS { OpCode::long_form(info.opcode).info().name } else { info.name }
+}

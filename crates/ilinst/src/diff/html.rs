@@ -1,0 +1,109 @@
+//! The difference as one HTML file: side by side, light and dark.
+
+use std::io::{self, Write};
+
+use super::{
+    lines::{Hunk, Side},
+    model::{Change, How, Report, Totals},
+};
+
+/// Writes the page as the differences are found.
+pub(crate) struct Html<W> {
+    out: W,
+}
+
+const STYLE: &str = "\
+:root{color-scheme:light dark;--add:#dafbe1;--del:#ffebe9;--line:#d0d7de;--dim:#656d76}
+@media(prefers-color-scheme:dark){:root{--add:#12361f;--del:#4a1b1e;--line:#30363d;--dim:#8b949e}}
+body{font:14px/1.4 system-ui,sans-serif;margin:1.5em}
+summary{cursor:pointer;font-family:ui-monospace,monospace;padding:.2em 0}
+table{border-collapse:collapse;table-layout:fixed;width:100%;margin:.3em 0 1em;border:1px solid var(--line)}
+td{font:12px/1.5 ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere;padding:0 .5em;vertical-align:top}
+td+td{border-left:1px solid var(--line)}
+.a{background:var(--add)}.d{background:var(--del)}.h td{color:var(--dim);border-top:1px solid var(--line)}
+p{margin:.1em 0;font-family:ui-monospace,monospace}.k{color:var(--dim)}
+";
+
+impl<W: Write> Html<W> {
+    /// Starts the page.
+    pub(crate) fn new(mut out: W, [old, new]: &[String; 2]) -> io::Result<Self> {
+        let (old, new) = (escape(old), escape(new));
+        write!(
+            out,
+            "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
+             <title>{old} and {new}</title>\n<style>\n{STYLE}</style>\n<h1>{old} and {new}</h1>\n"
+        )?;
+        Ok(Self { out })
+    }
+
+    /// A hunk's rows: what is gone beside what came for it.
+    fn hunk(&mut self, hunk: &Hunk) -> io::Result<()> {
+        writeln!(self.out, "<tr class=\"h\"><td>{}<td>{}", hunk.old.0, hunk.new.0)?;
+        let (mut gone, mut come) = (Vec::new(), Vec::new());
+        for (side, line) in &hunk.lines {
+            match side {
+                Side::Old => gone.push(line.as_str()),
+                Side::New => come.push(line.as_str()),
+                Side::Both => {
+                    self.rows(&mut gone, &mut come)?;
+                    let line = escape(line);
+                    writeln!(self.out, "<tr><td>{line}<td>{line}")?;
+                }
+            }
+        }
+        self.rows(&mut gone, &mut come)
+    }
+
+    fn rows(&mut self, gone: &mut Vec<&str>, come: &mut Vec<&str>) -> io::Result<()> {
+        let cell = |line: Option<&&str>, class: &str| match line {
+            Some(line) => format!("<td class=\"{class}\">{}", escape(line)),
+            None => "<td>".into(),
+        };
+        for row in 0..gone.len().max(come.len()) {
+            writeln!(self.out, "<tr>{}{}", cell(gone.get(row), "d"), cell(come.get(row), "a"))?;
+        }
+        gone.clear();
+        come.clear();
+        Ok(())
+    }
+}
+
+impl<W: Write> Report for Html<W> {
+    fn change(&mut self, change: &Change) -> io::Result<()> {
+        let (kind, name) = (change.kind.name(), escape(&change.name));
+        match change.how {
+            How::Added => return writeln!(self.out, "<p class=\"a\">+ <span class=\"k\">{kind}</span> {name}</p>"),
+            How::Removed => return writeln!(self.out, "<p class=\"d\">- <span class=\"k\">{kind}</span> {name}</p>"),
+            How::Changed(_) => {}
+        }
+        let (new, old) = change.counts();
+        writeln!(
+            self.out,
+            "<details open><summary><span class=\"k\">{kind}</span> {name} <span class=\"k\">+{new} -{old}</span></summary>"
+        )?;
+        writeln!(self.out, "<table>")?;
+        change.hunks().iter().try_for_each(|hunk| self.hunk(hunk))?;
+        writeln!(self.out, "</table></details>")
+    }
+
+    fn finish(&mut self, totals: &Totals) -> io::Result<()> {
+        let words = if totals.is_same() { "Nothing differs.".into() } else { totals.words() };
+        writeln!(self.out, "<p><b>{}</b></p>\n</html>", escape(&words))?;
+        self.out.flush()
+    }
+}
+
+/// Text that is nothing but text in HTML.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            _ => out.push(character),
+        }
+    }
+    out
+}

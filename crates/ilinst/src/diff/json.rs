@@ -1,0 +1,63 @@
+//! The difference as JSON, written as it is found.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use super::model::{Change, Kind, Report, Totals};
+
+/// Writes one object: the two files, a list of changes, the totals.
+pub(crate) struct Json<W> {
+    out: W,
+    separator: &'static str,
+}
+
+impl<W: Write> Json<W> {
+    /// Starts the object.
+    pub(crate) fn new(mut out: W, [old, new]: &[String; 2]) -> io::Result<Self> {
+        write!(
+            out,
+            "{{\n  \"old\": {},\n  \"new\": {},\n  \"changes\": [",
+            Value::from(old.as_str()),
+            Value::from(new.as_str())
+        )?;
+        Ok(Self { out, separator: "\n" })
+    }
+}
+
+impl<W: Write> Report for Json<W> {
+    fn change(&mut self, change: &Change) -> io::Result<()> {
+        let hunk = |hunk: &super::lines::Hunk| {
+            let lines: Vec<String> = hunk.lines.iter().map(|(side, line)| format!("{}{line}", side.sign())).collect();
+            json!({ "oldStart": hunk.old.0, "oldLines": hunk.old.1, "newStart": hunk.new.0, "newLines": hunk.new.1, "lines": lines })
+        };
+        let mut value = json!({ "kind": change.kind.name(), "name": change.name, "change": change.word() });
+        if !change.hunks().is_empty() {
+            let (new, old) = change.counts();
+            value["added"] = new.into();
+            value["removed"] = old.into();
+            value["hunks"] = change.hunks().iter().map(hunk).collect();
+        }
+        write!(self.out, "{}    {value}", std::mem::replace(&mut self.separator, ",\n"))
+    }
+
+    fn finish(&mut self, totals: &Totals) -> io::Result<()> {
+        let counts = Kind::ALL.iter().zip(&totals.counts).filter(|(_, count)| !count.is_zero());
+        let counts: serde_json::Map<String, Value> = counts
+            .map(|(kind, count)| {
+                let count = json!({ "changed": count.changed, "added": count.added, "removed": count.removed });
+                (kind.name().to_owned(), count)
+            })
+            .collect();
+        let totals = json!({
+            "same": totals.is_same(),
+            "methods": totals.compared,
+            "addedLines": totals.new_lines,
+            "removedLines": totals.old_lines,
+            "counts": counts,
+        });
+        let close = if self.separator == "\n" { "" } else { "\n  " };
+        writeln!(self.out, "{close}],\n  \"totals\": {totals}\n}}")?;
+        self.out.flush()
+    }
+}

@@ -1,0 +1,257 @@
+//! Lines that may lead to other lines, and what differs between two runs of them.
+//!
+//! Labels are no part of a line's text: lines are matched by what else they say, then a branch is the same if it leads
+//! to the line that matches. So code that moved is equal, and a new label changes nothing else.
+
+use std::collections::{BTreeMap, HashMap};
+
+use similar::{Algorithm, DiffTag, capture_diff_slices};
+
+/// Stands in a line's text for the label of a place it leads to. Names and strings have no control characters: those are
+/// escaped when they are printed.
+pub(crate) const PLACE: char = '\u{1}';
+/// Unchanged lines around a change.
+const CONTEXT: usize = 3;
+/// Of more lines than this no shortest difference is sought: all that lies between the first and the last is one.
+const MOST_LINES: usize = 20_000;
+
+/// A line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Line {
+    /// The text, with a [`PLACE`] for each label.
+    text: String,
+    /// The depth of the block it stands in.
+    indent: usize,
+    /// The lines it leads to, one for each label.
+    targets: Vec<usize>,
+}
+
+/// The lines of one thing.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Text(Vec<Line>);
+
+impl Text {
+    /// How many lines there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Adds a line that leads nowhere.
+    pub(crate) fn push(&mut self, indent: usize, text: impl Into<String>) {
+        self.0.push(Line { text: text.into(), indent, targets: Vec::new() });
+    }
+
+    /// Adds a line that leads to others.
+    pub(crate) fn push_leading(&mut self, indent: usize, text: String, targets: Vec<usize>) {
+        self.0.push(Line { text, indent, targets });
+    }
+
+    /// Adds lines that were printed.
+    pub(crate) fn push_printed(&mut self, printed: &str) {
+        for line in printed.lines().filter(|line| !line.is_empty()) {
+            let text = line.trim_start();
+            self.push((line.len() - text.len()) / 2, text);
+        }
+    }
+
+    /// Finds what the lines lead to, which was noted as numbers of places.
+    pub(crate) fn resolve(&mut self, places: &BTreeMap<u32, usize>) {
+        for target in self.0.iter_mut().flat_map(|line| &mut line.targets) {
+            *target = u32::try_from(*target).ok().and_then(|place| places.get(&place)).copied().unwrap_or(usize::MAX);
+        }
+    }
+}
+
+/// Whether a line is in both, in the old one alone, or in the new one alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Side {
+    /// In both.
+    Both,
+    /// In the old one.
+    Old,
+    /// In the new one.
+    New,
+}
+
+impl Side {
+    /// What a unified diff puts before it.
+    pub(crate) fn sign(self) -> char {
+        match self {
+            Self::Both => ' ',
+            Self::Old => '-',
+            Self::New => '+',
+        }
+    }
+}
+
+/// Changes that stand close together, with the lines around them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Hunk {
+    /// The first of the old lines, from 1, and how many they are.
+    pub(crate) old: (usize, usize),
+    /// The first of the new lines, from 1, and how many they are.
+    pub(crate) new: (usize, usize),
+    /// The lines.
+    pub(crate) lines: Vec<(Side, String)>,
+}
+
+/// What differs between two texts; nothing if they mean the same.
+pub(crate) fn diff(old: &Text, new: &Text) -> Vec<Hunk> {
+    let same = |(old, new): (&Line, &Line)| old.text == new.text && old.targets == new.targets;
+    if old.len() == new.len() && old.0.iter().zip(&new.0).all(same) {
+        return Vec::new();
+    }
+    let matches = Matches::new(&old.0, &new.0);
+    let rows = matches.rows(&old.0, &new.0);
+    let names = matches.names(&old.0, &new.0);
+    let show = |row: &Row| match *row {
+        Row(Side::Old, index, _) => (Side::Old, show(&old.0, index, &names.0)),
+        Row(side, _, index) => (side, show(&new.0, index, &names.1)),
+    };
+    hunks(&rows)
+        .into_iter()
+        .filter_map(|range| {
+            let rows = rows.get(range)?;
+            let &Row(_, old, new) = rows.first()?;
+            let count = |other: Side| rows.iter().filter(|row| row.0 != other).count();
+            Some(Hunk {
+                old: (old + 1, count(Side::New)),
+                new: (new + 1, count(Side::Old)),
+                lines: rows.iter().map(show).collect(),
+            })
+        })
+        .collect()
+}
+
+/// A line of the difference, with how many old and how many new lines stand before it.
+struct Row(Side, usize, usize);
+
+/// Which old line is which new one.
+struct Matches {
+    /// Runs of lines: whether they are equal, the old ones, the new ones.
+    runs: Vec<(bool, std::ops::Range<usize>, std::ops::Range<usize>)>,
+    /// By old line: the new one in its place.
+    new_of: Vec<Option<usize>>,
+}
+
+impl Matches {
+    fn new(old: &[Line], new: &[Line]) -> Self {
+        let mut ids: HashMap<&str, u32> = HashMap::new();
+        let mut id = |text| {
+            let next = ids.len() as u32;
+            *ids.entry(text).or_insert(next)
+        };
+        let old_ids: Vec<u32> = old.iter().map(|line| id(line.text.as_str())).collect();
+        let new_ids: Vec<u32> = new.iter().map(|line| id(line.text.as_str())).collect();
+        let mut runs = Vec::new();
+        if old.len() + new.len() > MOST_LINES {
+            let least = old.len().min(new.len());
+            let start = old_ids.iter().zip(&new_ids).take_while(|(old, new)| old == new).count();
+            let backwards = old_ids.iter().rev().zip(new_ids.iter().rev());
+            let end = backwards.take(least - start).take_while(|(old, new)| old == new).count();
+            runs.push((true, 0..start, 0..start));
+            runs.push((false, start..old.len() - end, start..new.len() - end));
+            runs.push((true, old.len() - end..old.len(), new.len() - end..new.len()));
+        } else {
+            for op in capture_diff_slices(Algorithm::Myers, &old_ids, &new_ids) {
+                let (tag, old, new) = op.as_tag_tuple();
+                runs.push((tag == DiffTag::Equal, old, new));
+            }
+        }
+        let mut new_of = vec![None; old.len()];
+        for (_, old, new) in &runs {
+            // In what was replaced, a line's place is taken by the one that is as far from the start.
+            for (old, new) in old.clone().zip(new.clone()) {
+                if let Some(slot) = new_of.get_mut(old) {
+                    *slot = Some(new);
+                }
+            }
+        }
+        Self { runs, new_of }
+    }
+
+    fn leads_alike(&self, old: &Line, new: &Line) -> bool {
+        let place = |target: usize| self.new_of.get(target).map_or(Some(usize::MAX), |place| *place);
+        old.targets.len() == new.targets.len() && old.targets.iter().zip(&new.targets).all(|(old, new)| place(*old) == Some(*new))
+    }
+
+    fn rows(&self, old: &[Line], new: &[Line]) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let (mut gone, mut come) = (Vec::new(), Vec::new());
+        let (mut old_at, mut new_at) = (0, 0);
+        let flush = |rows: &mut Vec<Row>, gone: &mut Vec<usize>, come: &mut Vec<usize>, at: (usize, usize)| {
+            let start = (at.0 - gone.len(), at.1 - come.len());
+            rows.extend(gone.drain(..).map(|index| Row(Side::Old, index, start.1)));
+            rows.extend(come.drain(..).map(|index| Row(Side::New, at.0, index)));
+        };
+        for (is_equal, old_run, new_run) in &self.runs {
+            if !is_equal {
+                gone.extend(old_run.clone());
+                come.extend(new_run.clone());
+                (old_at, new_at) = (old_run.end, new_run.end);
+                continue;
+            }
+            for (old_index, new_index) in old_run.clone().zip(new_run.clone()) {
+                let alike =
+                    matches!((old.get(old_index), new.get(new_index)), (Some(old), Some(new)) if self.leads_alike(old, new));
+                if alike {
+                    flush(&mut rows, &mut gone, &mut come, (old_at, new_at));
+                    rows.push(Row(Side::Both, old_index, new_index));
+                } else {
+                    gone.push(old_index);
+                    come.push(new_index);
+                }
+                (old_at, new_at) = (old_index + 1, new_index + 1);
+            }
+        }
+        flush(&mut rows, &mut gone, &mut come, (old_at, new_at));
+        rows
+    }
+
+    /// The labels of both sides: those of places that match have one name.
+    fn names(&self, old: &[Line], new: &[Line]) -> (Labels, Labels) {
+        let targets = |lines: &[Line]| -> std::collections::BTreeSet<usize> {
+            lines.iter().flat_map(|line| line.targets.iter().copied()).collect()
+        };
+        let old_names: Labels = targets(old).into_iter().zip(1..).collect();
+        let known: Labels = old_names.iter().filter_map(|(place, name)| Some(((*self.new_of.get(*place)?)?, *name))).collect();
+        let mut fresh = old_names.len() + 1..;
+        let name = |place: usize| known.get(&place).copied().or_else(|| fresh.next()).map(|name| (place, name));
+        let new_names = targets(new).into_iter().filter_map(name).collect();
+        (old_names, new_names)
+    }
+}
+
+/// The numbers of labels by the lines they stand at.
+type Labels = BTreeMap<usize, usize>;
+
+fn show(lines: &[Line], index: usize, names: &Labels) -> String {
+    let Some(line) = lines.get(index) else { return String::new() };
+    let label = |place: &usize| names.get(place).map_or_else(|| "nowhere".into(), |name| format!("L{name}"));
+    let mut out = "  ".repeat(line.indent);
+    if names.contains_key(&index) {
+        out.push_str(&label(&index));
+        out.push_str(": ");
+    }
+    let mut targets = line.targets.iter();
+    for (number, piece) in line.text.split(PLACE).enumerate() {
+        if number > 0 {
+            out.push_str(&targets.next().map(label).unwrap_or_default());
+        }
+        out.push_str(piece);
+    }
+    out
+}
+
+/// The ranges of rows that are shown.
+fn hunks(rows: &[Row]) -> Vec<std::ops::Range<usize>> {
+    let mut hunks: Vec<std::ops::Range<usize>> = Vec::new();
+    for (index, _) in rows.iter().enumerate().filter(|(_, row)| row.0 != Side::Both) {
+        let (start, end) = (index.saturating_sub(CONTEXT), (index + CONTEXT + 1).min(rows.len()));
+        match hunks.last_mut() {
+            Some(last) if last.end >= start => last.end = end,
+            _ => hunks.push(start..end),
+        }
+    }
+    hunks
+}

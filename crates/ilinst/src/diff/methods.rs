@@ -1,0 +1,126 @@
+//! Two bodies of one method: as lines, or by bytes where there is no IL to be read.
+
+use ecma335::{Cursor, FileOffset, MethodBody, Rid, Rva, Token, schema::MethodDef};
+
+use super::{bodies, lines::Text, probes::Probes, side::Side};
+use crate::dis::{bodies::local_types, members::is_il};
+
+/// The two bodies.
+pub(crate) struct Bodies<'b, 'n, 'a, 'm, 'o, 'c, 'd> {
+    pub(crate) old: (&'b Side<'n, 'a, 'm>, Rid<MethodDef>, &'b MethodDef),
+    pub(crate) new: (&'b Side<'o, 'c, 'd>, Rid<MethodDef>, &'b MethodDef),
+    /// Whether all tokens of the old one mean the same in the new one.
+    pub(crate) is_extended: bool,
+}
+
+/// What there is of a body.
+enum Body<'a> {
+    None,
+    Il(MethodBody<'a>),
+    /// Native code, or IL whose header breaks the format.
+    Bytes(&'static str, &'a [u8]),
+}
+
+fn read<'a>(side: &Side<'_, 'a, '_>, row: &MethodDef) -> Body<'a> {
+    if row.rva == 0 {
+        return Body::None;
+    }
+    if !is_il(row) {
+        return Body::Bytes("native code: compared by bytes, as far as is known what is its", side.bytes_at(row.rva));
+    }
+    match side.names.image.cursor_at(Rva(row.rva)).and_then(MethodBody::parse) {
+        Ok(body) => Body::Il(body),
+        Err(_) => Body::Bytes("the body cannot be read: compared by bytes", side.bytes_at(row.rva)),
+    }
+}
+
+/// Puts both bodies behind the heads of their methods; neither if they are known to be the same.
+pub(crate) fn body_text(
+    bodies: &Bodies<'_, '_, '_, '_, '_, '_, '_>,
+    probes: Option<&mut Probes<'_, '_>>,
+    old_text: &mut Text,
+    new_text: &mut Text,
+) {
+    let ((old, _, old_row), (new, new_rid, new_row)) = (bodies.old, bodies.new);
+    match (read(old, old_row), read(new, new_row)) {
+        (Body::Il(old_body), Body::Il(new_body)) => {
+            let old_bytes = old.body_bytes(old_row.rva);
+            let is_same = bodies.is_extended && old_bytes.is_some() && old_bytes == new.body_bytes(new_row.rva);
+            if is_same {
+                return;
+            }
+            match probes {
+                Some(probes) => unwoven(bodies, (&old_body, &new_body), probes, old_text, new_text),
+                None => {
+                    bodies::print(old.names, &old_body, old_text);
+                    bodies::print(new.names, &new_body, new_text);
+                }
+            }
+        }
+        (Body::Bytes(what, old_bytes), Body::Bytes(_, new_bytes)) => {
+            // Where the last byte of either is, nobody knows: what comes behind it is not compared.
+            let common = old_bytes.len().min(new_bytes.len());
+            let (old_bytes, new_bytes) = (old_bytes.get(..common), new_bytes.get(..common));
+            if old_bytes != new_bytes {
+                print(old, &Body::Bytes(what, old_bytes.unwrap_or_default()), old_text);
+                print(new, &Body::Bytes(what, new_bytes.unwrap_or_default()), new_text);
+            }
+        }
+        (old_body, new_body) => {
+            print(old, &old_body, old_text);
+            print(new, &new_body, new_text);
+        }
+    }
+    let _ = new_rid;
+}
+
+fn print(side: &Side<'_, '_, '_>, body: &Body<'_>, text: &mut Text) {
+    match body {
+        Body::None => {}
+        Body::Il(body) => bodies::print(side.names, body, text),
+        Body::Bytes(what, bytes) => {
+            text.push(1, format!("// {what}"));
+            bodies::print_bytes(bytes, text);
+        }
+    }
+}
+
+/// The old body and the new one without its probes.
+fn unwoven(
+    bodies: &Bodies<'_, '_, '_, '_, '_, '_, '_>,
+    (old_body, new_body): (&MethodBody<'_>, &MethodBody<'_>),
+    probes: &mut Probes<'_, '_>,
+    old_text: &mut Text,
+    new_text: &mut Text,
+) {
+    let ((old, old_rid, _), (new, new_rid, new_row)) = (bodies.old, bodies.new);
+    let new_bytes = new.body_bytes(new_row.rva).unwrap_or_default();
+    let Some(found) = probes.unweave(new.names.metadata, new_rid, new_body, old_body) else {
+        bodies::print(old.names, old_body, old_text);
+        bodies::print(new.names, new_body, new_text);
+        return;
+    };
+    let is_exact = old_rid == new_rid && probes.is_exact(new_rid, found.shape, new_bytes);
+    let added = u16::from(found.shape == weave::Shape::Return);
+    // What weaving does not keep is the original's, if weaving that gives what is there.
+    let is_stack = is_exact || new_body.max_stack == old_body.max_stack.saturating_add(added).max(1);
+    let is_init = new_body.init_locals == (old_body.init_locals || old_body.is_tiny);
+    let body = MethodBody {
+        is_tiny: false,
+        max_stack: if is_stack { old_body.max_stack } else { new_body.max_stack },
+        init_locals: if is_init { old_body.init_locals } else { new_body.init_locals },
+        local_var_sig: Token::default(),
+        il: &found.il,
+        il_offset: FileOffset(0),
+        clauses: found.clauses,
+    };
+    if is_exact && body.il == old_body.il && body.clauses == old_body.clauses {
+        return;
+    }
+    bodies::print(old.names, old_body, old_text);
+    let locals = local_types(new.names, Cursor::new(&found.locals, FileOffset(0)));
+    bodies::print_with(new.names, &body, locals, new_text);
+    if !is_exact && probes.has_audit() {
+        new_text.push(1, "// woven, but not to the byte as this ilinst weaves the original");
+    }
+}

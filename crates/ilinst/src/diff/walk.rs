@@ -1,0 +1,269 @@
+//! Two modules side by side: types and members matched by name and signature, and what each pair differs in.
+
+use std::collections::HashMap;
+
+use ecma335::{
+    Rid, Table, Token,
+    schema::{Event, Field, MethodDef, Property, TypeDef},
+    signature::TypeNames,
+};
+use weave::Pattern;
+
+use super::{
+    lines::Text,
+    methods::{Bodies, body_text},
+    model::{Change, How, Kind, Report, Totals},
+    module,
+    probes::Probes,
+    side::Side,
+};
+use crate::dis::{
+    members,
+    names::{self, Names},
+    quote,
+    types::Types,
+};
+
+/// Compares what the two modules are; tells of every difference.
+pub(crate) struct Walk<'w, 'p, 'r> {
+    /// The methods to compare, and nothing else; all there is if empty.
+    pub(crate) methods: &'w [Pattern],
+    /// What is hidden, if anything is.
+    pub(crate) probes: Option<&'w mut Probes<'p, 'r>>,
+    /// Whether all tokens of the first mean the same in the second.
+    pub(crate) is_extended: bool,
+    /// What differs beside methods' code, to be told at the end.
+    pub(crate) others: Vec<Change>,
+    /// The totals.
+    pub(crate) totals: Totals,
+}
+
+impl Walk<'_, '_, '_> {
+    /// Compares all.
+    pub(crate) fn run(
+        mut self,
+        old: &mut Side<'_, '_, '_>,
+        new: &mut Side<'_, '_, '_>,
+        report: &mut dyn Report,
+    ) -> std::io::Result<Totals> {
+        for (name, old_type, new_type) in pair(types(old), types(new)) {
+            match (old_type, new_type) {
+                (Some(old_type), Some(new_type)) => self.types(&name, (old, old_type), (new, new_type), report)?,
+                (Some(_), None) if self.is_whole() => self.other(Kind::Type, name, How::Removed),
+                (None, Some(_)) if self.is_whole() => self.other(Kind::Type, name, How::Added),
+                _ => {}
+            }
+        }
+        if self.is_whole() {
+            module::compare(old, new, self.probes.as_deref(), &mut self.others);
+        }
+        self.others.sort_by_key(|change| change.kind);
+        for change in std::mem::take(&mut self.others) {
+            self.totals.add(&change);
+            report.change(&change)?;
+        }
+        report.finish(&self.totals)?;
+        Ok(self.totals)
+    }
+
+    fn is_whole(&self) -> bool {
+        self.methods.is_empty()
+    }
+
+    fn other(&mut self, kind: Kind, name: String, how: How) {
+        self.others.push(Change { kind, name, how });
+    }
+
+    /// A type that is in both.
+    fn types(
+        &mut self,
+        name: &str,
+        (old, old_type): (&mut Side<'_, '_, '_>, Rid<TypeDef>),
+        (new, new_type): (&mut Side<'_, '_, '_>, Rid<TypeDef>),
+        report: &mut dyn Report,
+    ) -> std::io::Result<()> {
+        if self.is_whole() {
+            self.others.extend(Change::between(Kind::Type, name, &type_text(old, old_type), &type_text(new, new_type)));
+            let members = (fields(old, old_type, name), fields(new, new_type, name));
+            self.members(Kind::Field, members, |rid| field_text(old, rid), |rid| field_text(new, rid));
+            let members = (properties(old, old_type, name), properties(new, new_type, name));
+            self.members(Kind::Property, members, |rid| property_text(old, rid), |rid| property_text(new, rid));
+            let members = (events(old, old_type, name), events(new, new_type, name));
+            self.members(Kind::Event, members, |rid| event_text(old, rid), |rid| event_text(new, rid));
+        }
+        for (name, old_method, new_method) in pair(self.methods(old, old_type, name), self.methods(new, new_type, name)) {
+            match (old_method, new_method) {
+                (Some(old_method), Some(new_method)) => {
+                    self.totals.compared += 1;
+                    let change = self.method(&name, (old, old_type, old_method), (new, new_type, new_method));
+                    if let Some(change) = change {
+                        self.totals.add(&change);
+                        report.change(&change)?;
+                    }
+                }
+                (Some(_), None) => self.other(Kind::Method, name, How::Removed),
+                _ => self.other(Kind::Method, name, How::Added),
+            }
+        }
+        Ok(())
+    }
+
+    /// Members of one kind.
+    fn members<T: Copy>(
+        &mut self,
+        kind: Kind,
+        (old, new): (Vec<(String, T)>, Vec<(String, T)>),
+        mut old_text: impl FnMut(T) -> Text,
+        mut new_text: impl FnMut(T) -> Text,
+    ) {
+        for (name, old, new) in pair(old, new) {
+            match (old, new) {
+                (Some(old), Some(new)) => self.others.extend(Change::between(kind, &name, &old_text(old), &new_text(new))),
+                (Some(_), None) => self.other(kind, name, How::Removed),
+                _ => self.other(kind, name, How::Added),
+            }
+        }
+    }
+
+    /// The methods of a type that are to be compared.
+    fn methods(&self, side: &Side<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Vec<(String, Rid<MethodDef>)> {
+        let names = side.names;
+        let is_wanted = |rid: &Rid<MethodDef>| {
+            let name = || names.metadata.row(*rid).and_then(|row| names.metadata.name(row.name)).unwrap_or_default();
+            self.is_whole() || self.methods.iter().any(|pattern| pattern.matches(side.plain_name(owner), &name()))
+        };
+        let methods = names::methods_of(names.metadata, owner).into_iter().filter(is_wanted);
+        methods.map(|rid| (method_name(names, rid, type_name), rid)).collect()
+    }
+
+    /// A method that is in both.
+    fn method(
+        &mut self,
+        name: &str,
+        (old, old_type, old_rid): (&mut Side<'_, '_, '_>, Rid<TypeDef>, Rid<MethodDef>),
+        (new, new_type, new_rid): (&mut Side<'_, '_, '_>, Rid<TypeDef>, Rid<MethodDef>),
+    ) -> Option<Change> {
+        let (mut old_text, old_row) = head_text(&old.types, old_type, old_rid);
+        let (mut new_text, new_row) = head_text(&new.types, new_type, new_rid);
+        if let (Some(old_row), Some(new_row)) = (old_row, new_row) {
+            let bodies = Bodies { old: (old, old_rid, &old_row), new: (new, new_rid, &new_row), is_extended: self.is_extended };
+            body_text(&bodies, self.probes.as_deref_mut(), &mut old_text, &mut new_text);
+        }
+        Change::between(Kind::Method, name, &old_text, &new_text)
+    }
+}
+
+/// Names a module's types and says nothing of where they come from: a method is the same whatever assembly has its types.
+struct Unscoped<'n, 'a, 'm>(&'n Names<'a, 'm>);
+
+impl TypeNames for Unscoped<'_, '_, '_> {
+    fn type_name(&self, token: Token) -> String {
+        let name = self.0.type_name(token);
+        match name.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((_, name)) => name.to_owned(),
+            None => name,
+        }
+    }
+}
+
+/// Matches what is named alike; of several that are, each with the one in the same place. What the first has comes first,
+/// in its order.
+fn pair<T: Copy>(old: Vec<(String, T)>, new: Vec<(String, T)>) -> Vec<(String, Option<T>, Option<T>)> {
+    let (old, new) = (numbered(old), numbered(new));
+    let by_name: HashMap<&str, T> = new.iter().map(|(name, each)| (name.as_str(), *each)).collect();
+    let known: std::collections::HashSet<&str> = old.iter().map(|(name, _)| name.as_str()).collect();
+    let both = old.iter().map(|(name, each)| (name.clone(), Some(*each), by_name.get(name.as_str()).copied()));
+    let added = new.iter().filter(|(name, _)| !known.contains(name.as_str()));
+    both.chain(added.map(|(name, each)| (name.clone(), None, Some(*each)))).collect()
+}
+
+/// Gives names that come again a number.
+fn numbered<T>(named: Vec<(String, T)>) -> Vec<(String, T)> {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let number = |(name, each): (String, T)| {
+        let count = seen.entry(name.clone()).or_default();
+        *count += 1;
+        (if *count > 1 { format!("{name} #{count}") } else { name }, each)
+    };
+    named.into_iter().map(number).collect()
+}
+
+fn types(side: &Side<'_, '_, '_>) -> Vec<(String, Rid<TypeDef>)> {
+    let rids = 1..=side.names.metadata.tables.count(Table::TypeDef);
+    let name = |rid: u32| side.names.type_ref(Token::new(Table::TypeDef, rid)).unwrap_or_default();
+    rids.map(|rid| (name(rid), Rid::new(rid))).collect()
+}
+
+/// `int32 Shop.Order::Total(string)`
+fn method_name(names: &Names<'_, '_>, rid: Rid<MethodDef>, type_name: &str) -> String {
+    let Ok((name, signature)) = names.method_signature(Token::new(Table::MethodDef, rid.get())) else {
+        let name = names.metadata.row(rid).and_then(|row| names.metadata.name(row.name)).unwrap_or_default();
+        return format!("{type_name}::{}", quote::method(&name));
+    };
+    let (shown, params) = (signature.display(&Unscoped(names)).to_string(), signature.display_params(&Unscoped(names)));
+    let head = shown.strip_suffix(params.as_str()).unwrap_or(&shown);
+    let generics = if signature.generic_params > 0 { format!("<[{}]>", signature.generic_params) } else { String::new() };
+    format!("{head}{type_name}::{}{generics}{params}", quote::method(&name))
+}
+
+fn named<T: Copy>(
+    side: &Side<'_, '_, '_>,
+    type_name: &str,
+    rids: Vec<T>,
+    name: impl Fn(T) -> ecma335::Result<ecma335::schema::Str>,
+) -> Vec<(String, T)> {
+    let text = |rid| name(rid).and_then(|name| side.names.metadata.name(name)).unwrap_or_default();
+    rids.into_iter().map(|rid| (format!("{type_name}::{}", quote::name(&text(rid))), rid)).collect()
+}
+
+fn fields(side: &Side<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Vec<(String, Rid<Field>)> {
+    let metadata = side.names.metadata;
+    named(side, type_name, names::fields_of(metadata, owner), |rid| Ok(metadata.row(rid)?.name))
+}
+
+fn properties(side: &Side<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Vec<(String, Rid<Property>)> {
+    let metadata = side.names.metadata;
+    named(side, type_name, members::properties_of(side.names, owner), |rid| Ok(metadata.row(rid)?.name))
+}
+
+fn events(side: &Side<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Vec<(String, Rid<Event>)> {
+    let metadata = side.names.metadata;
+    named(side, type_name, members::events_of(side.names, owner), |rid| Ok(metadata.row(rid)?.name))
+}
+
+fn type_text(side: &Side<'_, '_, '_>, rid: Rid<TypeDef>) -> Text {
+    side.print(|types, lines| {
+        types.full_head(rid, lines);
+        types.head(rid, lines);
+    })
+}
+
+fn field_text(side: &mut Side<'_, '_, '_>, rid: Rid<Field>) -> Text {
+    let mut lines = crate::dis::lines::Lines::default();
+    members::field(&mut side.types, rid, &mut lines);
+    let mut text = Text::default();
+    text.push_printed(&lines.take());
+    for (rva, size) in std::mem::take(&mut side.types.data) {
+        match side.names.image.cursor_at(ecma335::Rva(rva)).and_then(|mut cursor| cursor.bytes(size as usize)) {
+            Ok(bytes) => super::bodies::print_bytes(bytes, &mut text),
+            Err(error) => text.push(1, format!("// {}", error.kind())),
+        }
+    }
+    text
+}
+
+fn property_text(side: &Side<'_, '_, '_>, rid: Rid<Property>) -> Text {
+    side.print(|types, lines| members::property(types, rid, lines))
+}
+
+fn event_text(side: &Side<'_, '_, '_>, rid: Rid<Event>) -> Text {
+    side.print(|types, lines| members::event(types, rid, lines))
+}
+
+fn head_text(types: &Types<'_, '_, '_>, owner: Rid<TypeDef>, rid: Rid<MethodDef>) -> (Text, Option<MethodDef>) {
+    let mut lines = crate::dis::lines::Lines::default();
+    let row = members::method_head(types, owner, rid, &mut lines);
+    let mut text = Text::default();
+    text.push_printed(&lines.take());
+    (text, row)
+}
