@@ -11,7 +11,7 @@ use ecma335::{
 use super::lines::{PLACE, Text};
 use crate::dis::{
     blocks::{self, Mark},
-    bodies::{caught, locals, text},
+    bodies::{caught, locals, targets, text},
     lines::one_line,
     names::Names,
     quote,
@@ -42,7 +42,14 @@ pub(crate) fn print_with(names: &Names<'_, '_>, body: &MethodBody<'_>, locals: R
     let mut starts: BTreeSet<u32> = instructions.iter().map(|instruction| instruction.offset).collect();
     starts.insert(end);
     let marks = blocks::nest(&body.clauses, &starts, |kind| caught(names, kind));
-    let mut printer = Printer { names, clauses: &body.clauses, starts: &starts, places: BTreeMap::new(), indent: 1, out };
+    let is_end = |clause: &Clause| {
+        let ends = [(clause.try_offset, clause.try_length), (clause.handler_offset, clause.handler_length)];
+        ends.iter().any(|(start, length)| start.saturating_add(*length) == end)
+    };
+    let leads_to_end = instructions.iter().any(|each| targets(each).any(|target| target == end))
+        || marks.is_none() && body.clauses.iter().any(is_end);
+    let mut printer =
+        Printer { names, clauses: &body.clauses, starts: &starts, places: BTreeMap::new(), leads_to_end, indent: 1, out };
     let mut next = marks.as_deref().unwrap_or_default();
     for instruction in &instructions {
         next = printer.marks(next, instruction.offset);
@@ -51,7 +58,9 @@ pub(crate) fn print_with(names: &Names<'_, '_>, body: &MethodBody<'_>, locals: R
     }
     printer.marks(next, u32::MAX);
     printer.places.insert(end, printer.out.len());
-    printer.out.push(1, "// end");
+    if printer.leads_to_end {
+        printer.out.push(1, "// end");
+    }
     if marks.is_none() {
         body.clauses.iter().for_each(|clause| printer.clause(clause));
     }
@@ -83,6 +92,8 @@ struct Printer<'p, 'a, 'm> {
     starts: &'p BTreeSet<u32>,
     /// The lines that offsets stand at.
     places: BTreeMap<u32, usize>,
+    /// Whether something leads behind the last instruction.
+    leads_to_end: bool,
     indent: usize,
     out: &'p mut Text,
 }

@@ -41,7 +41,7 @@ pub(crate) fn compare(
     resources(old.names, new.names, changes);
     let (old_headers, mut new_headers) = (headers(old.names), headers(new.names));
     if let Some(probes) = probes {
-        hide(&old_headers, &mut new_headers, new.names, probes);
+        hide((old.names, &old_headers), (new.names, &mut new_headers), probes);
         for rows in probes.other_rows() {
             changes.push(Change { kind: Kind::Header, name: rows, how: How::Added });
         }
@@ -182,6 +182,14 @@ fn resource<'a>(names: &Names<'a, '_>, row: &ManifestResource) -> (String, (Stri
     }
 }
 
+/// Bytes in short: how many they are, and a hash.
+fn bytes(bytes: &[u8]) -> String {
+    match bytes {
+        [] => "none".into(),
+        bytes => format!("{} bytes, SHA-256 {}", bytes.len(), sha256(bytes).get(..16).unwrap_or_default()),
+    }
+}
+
 fn sha256(bytes: &[u8]) -> String {
     use sha2::{Digest as _, Sha256};
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -201,6 +209,7 @@ const CERTIFICATE: &str = "Authenticode";
 const EXCEPTION: &str = "native unwind table";
 const RELOCATION: &str = "base relocations";
 const EXPORTS: &str = "native exports";
+const ALIGNMENT: &str = "section alignment";
 
 fn headers(names: &Names<'_, '_>) -> Headers {
     let (image, metadata) = (names.image, names.metadata);
@@ -213,7 +222,7 @@ fn headers(names: &Names<'_, '_>) -> Headers {
         headers.insert("assembly", format!("{}, Version={major}.{minor}.{build}.{revision}", quote::dotted(&text(row.name))));
         headers.insert("assembly culture", quote::dotted(&text(row.culture)).into_owned());
         headers.insert("assembly flags", format!("{:#x}, hash algorithm {:#x}", row.flags, row.hash_algorithm));
-        headers.insert("public key", quote::hex(metadata.blob(row.public_key).unwrap_or_default()));
+        headers.insert("public key", bytes(metadata.blob(row.public_key).unwrap_or_default()));
         headers.insert("permissions", one_line(permissions(names)));
     }
     let module = metadata.row(Rid::<schema::Module>::new(1)).and_then(|row| metadata.name(row.name));
@@ -226,7 +235,7 @@ fn headers(names: &Names<'_, '_>) -> Headers {
     headers.insert("subsystem", format!("{:#x}", image.subsystem()));
     headers.insert("image base", format!("{:#x}", image.image_base()));
     headers.insert("file alignment", format!("{:#x}", image.file_alignment()));
-    headers.insert("section alignment", format!("{:#x}", image.section_alignment()));
+    headers.insert(ALIGNMENT, format!("{:#x}", image.section_alignment()));
     let entry_point = match cli.entry_point_token() {
         Some(token) => names.open_method(token).unwrap_or_else(|_| token.to_string()),
         None if cli.entry_point == 0 => "none".into(),
@@ -270,18 +279,36 @@ fn debug_entry(entry: &DebugEntry<'_>) -> String {
     format!("kind {} {major}.{minor} {:08x} {}", entry.kind, entry.time_date_stamp, hash.get(..16).unwrap_or_default())
 }
 
+/// Whether the debug entries that a PDB has are of the same kinds and name the same file, or are gone.
+fn is_pdb_renewed(old: &Names<'_, '_>, new: &Names<'_, '_>) -> bool {
+    /// Where in a CodeView entry the path is: behind `RSDS`, a GUID, a counter.
+    const PATH: usize = 24;
+    let entries = |names: &Names<'_, '_>| -> Vec<(u32, Vec<u8>)> {
+        let entries = DebugEntry::read_all(names.image).unwrap_or_default();
+        let is_kept = |entry: &&DebugEntry<'_>| is_of_pdb(entry.kind) && entry.kind != kind::R2R_PERF_MAP;
+        let path = |entry: &DebugEntry<'_>| match entry.kind {
+            kind::CODE_VIEW => entry.data.get(PATH..).unwrap_or_default().to_vec(),
+            _ => Vec::new(),
+        };
+        entries.iter().filter(is_kept).map(|entry| (entry.kind, path(entry))).collect()
+    };
+    let new = entries(new);
+    new.is_empty() || new == entries(old)
+}
+
 /// Has the new headers say what the old ones do, where weaving makes of the old what is in the new.
-fn hide(old: &Headers, new: &mut Headers, names: &Names<'_, '_>, probes: &Probes<'_, '_>) {
+fn hide((old_names, old): (&Names<'_, '_>, &Headers), (names, new): (&Names<'_, '_>, &mut Headers), probes: &Probes<'_, '_>) {
     let value = |headers: &Headers, name: &str| headers.get(name).cloned().unwrap_or_default();
     let is_precompiled = value(old, NATIVE) == "ReadyToRun" && value(new, NATIVE) == "none";
     let cli_flags = names.image.cli_header().flags;
     let is_signed = cli_flags & cli_flags::STRONG_NAME_SIGNED != 0;
-    let mut hidden = vec![(PDB, true), (CERTIFICATE, value(new, CERTIFICATE) == "not signed")];
+    let mut hidden = vec![(PDB, is_pdb_renewed(old_names, names)), (CERTIFICATE, value(new, CERTIFICATE) == "not signed")];
     hidden.push((MVID, probes.has_mvid(names.metadata.mvid().unwrap_or_default())));
     hidden.push((FLAGS, probes.has_flags(cli_flags)));
     hidden.push((STRONG_NAME, !is_signed || value(new, STRONG_NAME) == "signed"));
     hidden.push((NATIVE, is_precompiled));
-    for name in [MACHINE, EXPORTS, EXCEPTION, RELOCATION] {
+    // Sections of such an image may lie closer than those of others can.
+    for name in [MACHINE, EXPORTS, EXCEPTION, RELOCATION, ALIGNMENT] {
         hidden.push((name, is_precompiled));
     }
     for (name, _) in hidden.iter().filter(|(_, is_hidden)| *is_hidden) {
