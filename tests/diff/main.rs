@@ -131,3 +131,41 @@ fn a_byte_of_a_woven_body_is_told_apart() {
         assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
     }
 }
+
+/// Whatever bytes a file has, there is an answer.
+#[test]
+fn damaged_files_are_compared_or_refused() {
+    const FILES: usize = 600;
+    let (folder, tracker) = (scratch("diff-damage"), tracker());
+    let before = sample("shapes").join("shapes.exe");
+    let original = fs::read(&before).expect("it is committed");
+    let woven = with_woven(&original, LeaveMode::Finally, &tracker, |woven| woven.file.to_vec()).expect("it can be woven");
+    let numbers: Vec<usize> = (0..FILES).collect();
+    let codes: Mutex<[usize; 3]> = Mutex::default();
+    let failures = in_parallel(&numbers, |worker, number| {
+        // Numbers that look random, and are the same each time (Knuth's).
+        let mut state = *number as u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize
+        };
+        let mut damaged = if number % 2 == 0 { woven.clone() } else { original.clone() };
+        for _ in 0..1 + random() % 8 {
+            let place = random() % damaged.len();
+            damaged[place] = random() as u8;
+        }
+        let path = folder.join(format!("{worker}.exe"));
+        fs::write(&path, &damaged).expect("it can be written");
+        let (one, other) = if number % 3 == 0 { (&path, &before) } else { (&before, &path) };
+        let (out, errors, code) = said(&only_probes(one, other));
+        match code {
+            Some(code @ 0..=2) if (code == 2) != errors.is_empty() && errors.lines().count() <= 1 => {
+                codes.lock().expect("no other thread panics")[code as usize] += 1;
+                Ok(())
+            }
+            _ => Err(format!("file {number}: exit {code:?}\n{out}{errors}")),
+        }
+    });
+    println!("the same, different, refused: {:?}", codes.into_inner().expect("no thread panicked"));
+    assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
+}

@@ -20,6 +20,9 @@ use crate::{
     token::Rva,
 };
 
+/// How the sections of an image that was laid out anew are aligned, in memory and in the file.
+pub const ALIGNMENT: (u32, u32) = (anew::SECTION_ALIGNMENT, anew::FILE_ALIGNMENT);
+
 /// Writes an image with new metadata and new bodies. What is in it, and what the headers say of it, the caller decides.
 #[derive(Debug)]
 pub struct ImageWriter<'a, 'i> {

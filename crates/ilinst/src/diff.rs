@@ -104,7 +104,12 @@ impl Opts {
         let is_extended = unweave::extends(&new, &old);
         let walk =
             Walk { methods: &self.methods, probes: probes.as_mut(), is_extended, others: Vec::new(), totals: Totals::default() };
-        self.report(|report| Ok(walk.run(&mut old_side, &mut new_side, report)?))
+        let totals = self.report(|report| Ok(walk.run(&mut old_side, &mut new_side, report)?))?;
+        if !self.methods.is_empty() && totals.compared == 0 && totals.is_same() {
+            let patterns: Vec<&str> = self.methods.iter().map(Pattern::as_str).collect();
+            return Err(Failure::usage(format_args!("no method of either is named {}", patterns.join(" or "))));
+        }
+        Ok(totals)
     }
 
     /// Opens what was asked for, has it written, and closes it.
@@ -150,6 +155,7 @@ fn type_names(path: &Path, metadata: &Metadata<'_>) -> anyhow::Result<Vec<String
 fn trouble(error: anyhow::Error) -> anyhow::Error {
     match error.downcast::<Failure>() {
         Ok(failure) => anyhow::Error::new(Failure { exit: EXIT_USAGE, ..failure }),
-        Err(error) => error,
+        Err(error) if error.chain().any(crate::is_broken_pipe) => error,
+        Err(error) => trouble(Failure::unwritable(format_args!("{error:#}"))),
     }
 }

@@ -15,8 +15,8 @@ use crate::{
 };
 
 /// Sections start at multiples of these: what compilers give images of IL.
-const SECTION_ALIGNMENT: u32 = 0x2000;
-const FILE_ALIGNMENT: u32 = 0x200;
+pub(super) const SECTION_ALIGNMENT: u32 = 0x2000;
+pub(super) const FILE_ALIGNMENT: u32 = 0x200;
 /// Field data keeps its place within a block of this size: programs read it as vectors.
 const DATA_ALIGNMENT: u32 = 16;
 /// The import address table: one address, and its end.

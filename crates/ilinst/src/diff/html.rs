@@ -107,3 +107,34 @@ fn escape(text: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff::{lines::Text, model::Kind};
+
+    #[test]
+    fn a_page_holds_all_and_nothing_in_it_is_markup() {
+        let text = |line: &str| {
+            let mut text = Text::default();
+            text.push(0, line);
+            text
+        };
+        let change = Change::between(Kind::Method, "A/'<b>&'::M", &text("ldstr \"<i>\""), &text("ldstr \"</td>\""));
+        let mut page = Vec::new();
+        let mut html = Html::new(&mut page, &["<old>".into(), "new".into()]).expect("a vector takes it");
+        html.change(&change.expect("they differ")).expect("a vector takes it");
+        html.change(&Change { kind: Kind::Type, name: "<T>".into(), how: How::Added }).expect("a vector takes it");
+        html.finish(&Totals::default()).expect("a vector takes it");
+        let page = String::from_utf8(page).expect("it is text");
+        for wanted in [
+            "<h1>&lt;old&gt; and new</h1>",
+            "A/'&lt;b&gt;&amp;'::M",
+            "<tr><td class=\"d\">ldstr &quot;&lt;i&gt;&quot;<td class=\"a\">ldstr &quot;&lt;/td&gt;&quot;",
+            "+ <span class=\"k\">type</span> &lt;T&gt;",
+        ] {
+            assert!(page.contains(wanted), "{wanted}\n{page}");
+        }
+        assert!(!page.contains("http") && !page.contains("<script"), "{page}");
+    }
+}

@@ -255,3 +255,68 @@ fn hunks(rows: &[Row]) -> Vec<std::ops::Range<usize>> {
     }
     hunks
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A text: a line for each word; `name>2` leads to the line with this number.
+    fn text(words: &str) -> Text {
+        let mut text = Text::default();
+        for word in words.split_whitespace() {
+            match word.split_once('>') {
+                Some((name, target)) => {
+                    text.push_leading(0, format!("{name} {PLACE}"), vec![target.parse().expect("a number")]);
+                }
+                None => text.push(0, word),
+            }
+        }
+        text
+    }
+
+    /// What differs, each line with its sign.
+    fn shown(old: &str, new: &str) -> String {
+        let lines = diff(&text(old), &text(new)).into_iter().flat_map(|hunk| hunk.lines);
+        lines.map(|(side, line)| format!("{}{line}", side.sign()).replace(' ', "_")).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn labels_are_compared_by_where_they_are() {
+        for (old, new, expected) in [
+            ("br>1 ret", "br>1 ret", ""),
+            // Code before it moves the label, and the branch is the same.
+            ("br>1 ret", "nop br>2 ret", "+nop _br_L1 _L1:_ret"),
+            // It leads elsewhere.
+            ("br>1 nop ret", "br>2 nop ret", "-br_L1 +br_L2 _nop _L2:_ret"),
+            // What it leads to was replaced by something else.
+            ("br>1 dup ret", "br>1 pop ret", "_br_L1 -L1:_dup +L1:_pop _ret"),
+            // A new branch is one line, though what it leads to had no label before.
+            ("a b c", "a br>3 b c", "_a +br_L1 _b _L1:_c"),
+            ("a b", "a", "_a -b"),
+            ("a", "", "-a"),
+        ] {
+            assert_eq!(shown(old, new), expected, "{old} / {new}");
+        }
+    }
+
+    #[test]
+    fn changes_far_apart_are_hunks_of_their_own() {
+        let hunks = diff(&text("a 1 2 3 4 5 6 7 8 b"), &text("x 1 2 3 4 5 6 7 8 b y"));
+        let places: Vec<_> = hunks.iter().map(|hunk| (hunk.old, hunk.new, hunk.lines.len())).collect();
+        assert_eq!(places, [((1, 4), (1, 4), 5), ((8, 3), (8, 4), 4)]);
+    }
+
+    #[test]
+    fn very_long_texts_are_not_searched_for_the_shortest_difference() {
+        let long = |middle: &str| format!("{} {middle} {}", "a ".repeat(MOST_LINES), "b ".repeat(MOST_LINES));
+        assert_eq!(diff(&text(&long("c")), &text(&long("c"))), []);
+        let hunks = diff(&text(&long("c")), &text(&long("d e")));
+        assert_eq!(hunks.iter().map(|hunk| (hunk.old.1, hunk.new.1)).collect::<Vec<_>>(), [(7, 8)]);
+    }
+
+    #[test]
+    fn equal_lines_may_trade_places_with_what_leads_to_them() {
+        assert_eq!(shown("br>3 a a ret", "br>3 a a ret"), "");
+        assert_ne!(shown("a br>0 a", "a br>2 a"), "");
+    }
+}

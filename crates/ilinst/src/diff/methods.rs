@@ -34,14 +34,14 @@ fn read<'a>(side: &Side<'_, 'a, '_>, row: &MethodDef) -> Body<'a> {
     }
 }
 
-/// Puts both bodies behind the heads of their methods; neither if they are known to be the same.
+/// Puts both bodies behind the heads of their methods; neither if their bytes say that they are the same.
 pub(crate) fn body_text(
     bodies: &Bodies<'_, '_, '_, '_, '_, '_, '_>,
     probes: Option<&mut Probes<'_, '_>>,
     old_text: &mut Text,
     new_text: &mut Text,
 ) {
-    let ((old, _, old_row), (new, new_rid, new_row)) = (bodies.old, bodies.new);
+    let ((old, _, old_row), (new, _, new_row)) = (bodies.old, bodies.new);
     match (read(old, old_row), read(new, new_row)) {
         (Body::Il(old_body), Body::Il(new_body)) => {
             let old_bytes = old.body_bytes(old_row.rva);
@@ -71,7 +71,6 @@ pub(crate) fn body_text(
             print(new, &new_body, new_text);
         }
     }
-    let _ = new_rid;
 }
 
 fn print(side: &Side<'_, '_, '_>, body: &Body<'_>, text: &mut Text) {
@@ -95,9 +94,12 @@ fn unwoven(
 ) {
     let ((old, old_rid, _), (new, new_rid, new_row)) = (bodies.old, bodies.new);
     let new_bytes = new.body_bytes(new_row.rva).unwrap_or_default();
+    bodies::print(old.names, old_body, old_text);
     let Some(found) = probes.unweave(new.names.metadata, new_rid, new_body, old_body) else {
-        bodies::print(old.names, old_body, old_text);
         bodies::print(new.names, new_body, new_text);
+        if bodies.is_extended && old_text == new_text {
+            new_text.push(1, "// the same in other bytes");
+        }
         return;
     };
     let is_exact = old_rid == new_rid && probes.is_exact(new_rid, found.shape, new_bytes);
@@ -114,13 +116,9 @@ fn unwoven(
         il_offset: FileOffset(0),
         clauses: found.clauses,
     };
-    if is_exact && body.il == old_body.il && body.clauses == old_body.clauses {
-        return;
-    }
-    bodies::print(old.names, old_body, old_text);
     let locals = local_types(new.names, Cursor::new(&found.locals, FileOffset(0)));
     bodies::print_with(new.names, &body, locals, new_text);
-    if !is_exact && probes.has_audit() {
-        new_text.push(1, "// woven, but not to the byte as this ilinst weaves the original");
+    if !is_exact && probes.has_audit() && old_text == new_text {
+        new_text.push(1, "// woven, and not to the byte as this ilinst weaves the original");
     }
 }

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     dis::{
         lines::{Lines, one_line},
-        manifest,
+        manifest::{self, PUBLIC_KEY},
         names::Names,
         quote, values,
     },
@@ -46,7 +46,7 @@ pub(crate) fn compare(
             changes.push(Change { kind: Kind::Header, name: rows, how: How::Added });
         }
     }
-    changes.extend(Change::between(Kind::Header, "headers", &text(&old_headers), &text(&new_headers)));
+    changes.extend(Change::between(Kind::Header, "of file and assembly", &text(&old_headers), &text(&new_headers)));
 }
 
 /// What there is of a kind, in words, but for what is hidden.
@@ -104,14 +104,15 @@ fn assembly_ref(names: &Names<'_, '_>, row: &AssemblyRef) -> String {
     if !culture.is_empty() {
         out.push_str(&format!(", Culture={}", quote::dotted(&culture)));
     }
-    for (word, blob) in [("PublicKey", row.public_key_or_token), ("Hash", row.hash_value)] {
+    let key = if row.flags & PUBLIC_KEY != 0 { "PublicKey" } else { "PublicKeyToken" };
+    for (word, blob) in [(key, row.public_key_or_token), ("Hash", row.hash_value)] {
         let bytes = names.metadata.blob(blob).unwrap_or_default();
         if !bytes.is_empty() {
-            out.push_str(&format!(", {word}={}", quote::hex(bytes)));
+            out.push_str(&format!(", {word}={}", quote::hex(bytes).replace(' ', "")));
         }
     }
-    if row.flags != 0 {
-        out.push_str(&format!(", Flags={:#x}", row.flags));
+    if row.flags & !PUBLIC_KEY != 0 {
+        out.push_str(&format!(", Flags={:#x}", row.flags & !PUBLIC_KEY));
     }
     out
 }
@@ -234,8 +235,7 @@ fn headers(names: &Names<'_, '_>) -> Headers {
     headers.insert(MACHINE, format!("{:#06x}", image.machine()));
     headers.insert("subsystem", format!("{:#x}", image.subsystem()));
     headers.insert("image base", format!("{:#x}", image.image_base()));
-    headers.insert("file alignment", format!("{:#x}", image.file_alignment()));
-    headers.insert(ALIGNMENT, format!("{:#x}", image.section_alignment()));
+    headers.insert(ALIGNMENT, format!("{:#x}, {:#x} in the file", image.section_alignment(), image.file_alignment()));
     let entry_point = match cli.entry_point_token() {
         Some(token) => names.open_method(token).unwrap_or_else(|_| token.to_string()),
         None if cli.entry_point == 0 => "none".into(),
@@ -264,7 +264,7 @@ fn permissions(names: &Names<'_, '_>) -> String {
     let rows = names.belongings.permissions.of::<schema::DeclSecurity>(Token::new(Table::Assembly, 1).0);
     let rows = rows.filter_map(|rid| names.metadata.row(rid).ok());
     let text = |row: schema::DeclSecurity| {
-        format!("{} ({})", row.action, quote::hex(names.metadata.blob(row.permission_set).unwrap_or_default()))
+        format!("action {}, {}", row.action, bytes(names.metadata.blob(row.permission_set).unwrap_or_default()))
     };
     rows.map(text).collect::<Vec<_>>().join("; ")
 }
@@ -306,9 +306,10 @@ fn hide((old_names, old): (&Names<'_, '_>, &Headers), (names, new): (&Names<'_, 
     hidden.push((MVID, probes.has_mvid(names.metadata.mvid().unwrap_or_default())));
     hidden.push((FLAGS, probes.has_flags(cli_flags)));
     hidden.push((STRONG_NAME, !is_signed || value(new, STRONG_NAME) == "signed"));
+    let alignment = (names.image.section_alignment(), names.image.file_alignment());
+    hidden.push((ALIGNMENT, alignment == ecma335::writer::ALIGNMENT));
     hidden.push((NATIVE, is_precompiled));
-    // Sections of such an image may lie closer than those of others can.
-    for name in [MACHINE, EXPORTS, EXCEPTION, RELOCATION, ALIGNMENT] {
+    for name in [MACHINE, EXPORTS, EXCEPTION, RELOCATION] {
         hidden.push((name, is_precompiled));
     }
     for (name, _) in hidden.iter().filter(|(_, is_hidden)| *is_hidden) {

@@ -18,7 +18,7 @@ use super::{
 };
 
 /// An assembly reference's flag that its key is whole and no token (II.23.1.2).
-const PUBLIC_KEY: u32 = 0x1;
+pub(crate) const PUBLIC_KEY: u32 = 0x1;
 /// An assembly's or a reference's flag that another publisher's will do as well.
 const RETARGETABLE: u32 = 0x100;
 
