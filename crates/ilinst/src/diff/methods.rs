@@ -94,8 +94,8 @@ fn unwoven(
 ) {
     let ((old, old_rid, _), (new, new_rid, new_row)) = (bodies.old, bodies.new);
     let new_bytes = new.body_bytes(new_row.rva).unwrap_or_default();
-    bodies::print(old.names, old_body, old_text);
     let Some(found) = probes.unweave(new.names.metadata, new_rid, new_body, old_body) else {
+        bodies::print(old.names, old_body, old_text);
         bodies::print(new.names, new_body, new_text);
         if bodies.is_extended && old_text == new_text {
             new_text.push(1, "// the same in other bytes");
@@ -116,6 +116,11 @@ fn unwoven(
         il_offset: FileOffset(0),
         clauses: found.clauses,
     };
+    // Nobody needs the text of what is the same to the byte, both ways.
+    if is_exact && body.il == old_body.il && body.clauses == old_body.clauses {
+        return;
+    }
+    bodies::print(old.names, old_body, old_text);
     let locals = local_types(new.names, Cursor::new(&found.locals, FileOffset(0)));
     bodies::print_with(new.names, &body, locals, new_text);
     if !is_exact && probes.has_audit() && old_text == new_text {

@@ -24,6 +24,9 @@ use crate::dis::{
     types::Types,
 };
 
+/// Things of one kind, each with its full name.
+type Named<T> = Vec<(String, T)>;
+
 /// Compares what the two modules are; tells of every difference.
 pub(crate) struct Walk<'w, 'p, 'r> {
     /// The methods to compare, and nothing else; all there is if empty.
@@ -112,7 +115,7 @@ impl Walk<'_, '_, '_> {
     fn members<T: Copy>(
         &mut self,
         kind: Kind,
-        (old, new): (Vec<(String, T)>, Vec<(String, T)>),
+        (old, new): (Named<T>, Named<T>),
         mut old_text: impl FnMut(T) -> Text,
         mut new_text: impl FnMut(T) -> Text,
     ) {
@@ -126,7 +129,7 @@ impl Walk<'_, '_, '_> {
     }
 
     /// The methods of a type that are to be compared.
-    fn methods(&self, side: &Side<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Vec<(String, Rid<MethodDef>)> {
+    fn methods(&self, side: &Side<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Named<Rid<MethodDef>> {
         let names = side.names;
         let is_wanted = |rid: &Rid<MethodDef>| {
             let name = || names.metadata.row(*rid).and_then(|row| names.metadata.name(row.name)).unwrap_or_default();
@@ -168,7 +171,7 @@ impl TypeNames for Unscoped<'_, '_, '_> {
 
 /// Matches what is named alike; of several that are, each with the one in the same place. What the first has comes first,
 /// in its order.
-fn pair<T: Copy>(old: Vec<(String, T)>, new: Vec<(String, T)>) -> Vec<(String, Option<T>, Option<T>)> {
+fn pair<T: Copy>(old: Named<T>, new: Named<T>) -> Vec<(String, Option<T>, Option<T>)> {
     let (old, new) = (numbered(old), numbered(new));
     let by_name: HashMap<&str, T> = new.iter().map(|(name, each)| (name.as_str(), *each)).collect();
     let known: std::collections::HashSet<&str> = old.iter().map(|(name, _)| name.as_str()).collect();
@@ -178,7 +181,7 @@ fn pair<T: Copy>(old: Vec<(String, T)>, new: Vec<(String, T)>) -> Vec<(String, O
 }
 
 /// Gives names that come again a number.
-fn numbered<T>(named: Vec<(String, T)>) -> Vec<(String, T)> {
+fn numbered<T>(named: Named<T>) -> Named<T> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let number = |(name, each): (String, T)| {
         let count = seen.entry(name.clone()).or_default();
@@ -188,7 +191,7 @@ fn numbered<T>(named: Vec<(String, T)>) -> Vec<(String, T)> {
     named.into_iter().map(number).collect()
 }
 
-fn types(side: &Side<'_, '_, '_>) -> Vec<(String, Rid<TypeDef>)> {
+fn types(side: &Side<'_, '_, '_>) -> Named<Rid<TypeDef>> {
     let rids = 1..=side.names.metadata.tables.count(Table::TypeDef);
     let name = |rid: u32| side.names.type_ref(Token::new(Table::TypeDef, rid)).unwrap_or_default();
     rids.map(|rid| (name(rid), Rid::new(rid))).collect()
@@ -211,22 +214,22 @@ fn named<T: Copy>(
     type_name: &str,
     rids: Vec<T>,
     name: impl Fn(T) -> ecma335::Result<ecma335::schema::Str>,
-) -> Vec<(String, T)> {
+) -> Named<T> {
     let text = |rid| name(rid).and_then(|name| side.names.metadata.name(name)).unwrap_or_default();
     rids.into_iter().map(|rid| (format!("{type_name}::{}", quote::name(&text(rid))), rid)).collect()
 }
 
-fn fields(side: &Side<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Vec<(String, Rid<Field>)> {
+fn fields(side: &Side<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Named<Rid<Field>> {
     let metadata = side.names.metadata;
     named(side, type_name, names::fields_of(metadata, owner), |rid| Ok(metadata.row(rid)?.name))
 }
 
-fn properties(side: &Side<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Vec<(String, Rid<Property>)> {
+fn properties(side: &Side<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Named<Rid<Property>> {
     let metadata = side.names.metadata;
     named(side, type_name, members::properties_of(side.names, owner), |rid| Ok(metadata.row(rid)?.name))
 }
 
-fn events(side: &Side<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Vec<(String, Rid<Event>)> {
+fn events(side: &Side<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Named<Rid<Event>> {
     let metadata = side.names.metadata;
     named(side, type_name, members::events_of(side.names, owner), |rid| Ok(metadata.row(rid)?.name))
 }
