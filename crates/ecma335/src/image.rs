@@ -382,6 +382,21 @@ impl<'a> Image<'a> {
         self.optional.windows_fields.subsystem
     }
 
+    /// What the COFF header says of the file (II.25.2.2.1).
+    pub fn characteristics(&self) -> u16 {
+        self.coff.characteristics
+    }
+
+    /// What a loader should know of the image (II.25.2.3.2).
+    pub fn dll_characteristics(&self) -> u16 {
+        self.optional.windows_fields.dll_characteristics
+    }
+
+    /// How large the stack of its first thread may become.
+    pub fn stack_reserve(&self) -> u64 {
+        self.optional.windows_fields.size_of_stack_reserve
+    }
+
     /// The PE checksum in the headers; 0 where nobody set one.
     pub fn checksum(&self) -> u32 {
         self.optional.windows_fields.check_sum

@@ -11,6 +11,7 @@ mod probes;
 mod side;
 mod text;
 mod walk;
+mod win32;
 
 use std::{
     io::BufWriter,

@@ -14,6 +14,7 @@ use super::{
     model::{Change, How, Kind},
     probes::Probes,
     side::Side,
+    win32,
 };
 use crate::{
     dis::{
@@ -247,7 +248,10 @@ fn headers(names: &Names<'_, '_>) -> Headers {
     let is_signed = image.bytes_at(cli.strong_name).iter().any(|byte| *byte != 0);
     headers.insert(STRONG_NAME, if is_signed { "signed" } else { "not signed" }.into());
     headers.insert("vtable fixups", format!("{} bytes", cli.vtable_fixups.size));
-    headers.insert("Win32 resources", format!("{} bytes", size(DirectoryKind::Resource)));
+    let win32 = win32::leaves(image).into_iter().map(|(way, content)| format!("{way}: {}", bytes(content)));
+    headers.insert("Win32 resources", win32.collect::<Vec<_>>().join("; "));
+    headers.insert("characteristics", format!("{:#x}, {:#x}", image.characteristics(), image.dll_characteristics()));
+    headers.insert("stack", format!("{:#x} bytes", image.stack_reserve()));
     headers.insert(EXPORTS, format!("{} bytes", size(DirectoryKind::Export)));
     headers.insert(EXCEPTION, format!("{} bytes", size(DirectoryKind::Exception)));
     headers.insert(RELOCATION, if size(DirectoryKind::BaseRelocation) == 0 { "none" } else { "some" }.into());
