@@ -76,32 +76,30 @@ mod section {
 impl<'a> MethodBody<'a> {
     /// Reads the body at the cursor; it must start where its method's RVA says.
     pub fn parse(mut cursor: Cursor<'a>) -> Result<Self> {
-        Self::read(&mut cursor)
+        Self::read(&mut cursor, Vec::new())
+    }
+
+    /// The same, with room for the clauses that is used again.
+    pub fn parse_with(mut cursor: Cursor<'a>, mut room: Vec<Clause>) -> Result<Self> {
+        room.clear();
+        Self::read(&mut cursor, room)
     }
 
     /// How many bytes the body at the cursor has.
     pub fn measure(mut cursor: Cursor<'a>) -> Result<usize> {
         let start = cursor.position();
-        Self::read(&mut cursor)?;
+        Self::read(&mut cursor, Vec::new())?;
         Ok(cursor.position() - start)
     }
 
-    fn read(cursor: &mut Cursor<'a>) -> Result<Self> {
+    fn read(cursor: &mut Cursor<'a>, mut clauses: Vec<Clause>) -> Result<Self> {
         let start = *cursor;
         let first = cursor.u8()?;
         if first & header::FORMAT_MASK == header::TINY {
             let il_offset = cursor.offset();
             let il = cursor.bytes(usize::from(first >> 2))?;
             let local_var_sig = Token::default();
-            return Ok(Self {
-                is_tiny: true,
-                max_stack: 8,
-                init_locals: false,
-                local_var_sig,
-                il,
-                il_offset,
-                clauses: Vec::new(),
-            });
+            return Ok(Self { is_tiny: true, max_stack: 8, init_locals: false, local_var_sig, il, il_offset, clauses });
         }
         *cursor = start;
         let flags = cursor.u16()?;
@@ -119,7 +117,6 @@ impl<'a> MethodBody<'a> {
         cursor.bytes(header_size - 12)?;
         let il_offset = cursor.offset();
         let il = cursor.bytes(il_size as usize)?;
-        let mut clauses = Vec::new();
         let mut more = flags & header::MORE_SECTIONS != 0;
         while more {
             cursor.align(4)?;

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use ecma335::{
     Cursor, FileOffset, Image, Metadata, MethodBody, Rid, Rva, Token,
+    body::Clause,
     schema::{MethodDef, StandAloneSig},
     signature::{MethodShape, effective_async_return},
 };
@@ -54,6 +55,7 @@ pub struct MethodWeaver {
     code: Code,
     layout: Layout,
     checker: Checker,
+    clauses: Vec<Clause>,
     scratch: probe::Scratch,
 }
 
@@ -124,9 +126,13 @@ impl MethodWeaver {
         self.layout.clauses = woven.clauses;
         // What is checked is what was written, as who reads it will see it.
         let written = Cursor::new(&batch.bodies[start..], FileOffset(0));
-        let checked = MethodBody::parse(written)
+        let checked = MethodBody::parse_with(written, std::mem::take(&mut self.clauses))
             .map_err(|error| error.to_string())
-            .and_then(|body| self.checker.check(&body, &context.effects, return_type.is_some()));
+            .and_then(|body| {
+                let checked = self.checker.check(&body, &context.effects, return_type.is_some());
+                self.clauses = body.clauses;
+                checked
+            });
         match checked {
             Ok(depth) => {
                 let max_stack = MethodBody::MAX_STACK_AT + start;

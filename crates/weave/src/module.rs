@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// How a module is to be woven.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Weave<'t> {
     /// Whom the probes call.
     pub tracker: &'t Tracker,
@@ -38,6 +38,8 @@ pub struct Weave<'t> {
     pub keep_layout: bool,
     /// How many threads weave; the output does not depend on it.
     pub threads: usize,
+    /// Called when all bodies are woven: from there on one thread goes on alone, and others have time for other work.
+    pub bodies_are_woven: Option<&'t (dyn Fn() + Sync)>,
     /// The tool and its version, for the mark.
     pub tool: &'t str,
     /// The options in words, for the mark.
@@ -60,6 +62,7 @@ impl<'t> Weave<'t> {
             leave: LeaveMode::Finally,
             keep_layout: false,
             threads: 1,
+            bodies_are_woven: None,
             tool: "",
             options: "",
             pdb: None,
@@ -137,6 +140,9 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
     let effects = Effects::new(metadata, &refs);
     let context = Context { image, metadata, effects, refs, module_key, mode: how.leave, pdb: old_pdb.as_ref() };
     let chunks = weave_chunks(&context, &selected, how.threads);
+    if let Some(call) = how.bodies_are_woven {
+        call();
+    }
 
     let writer = ImageWriter::new(image, metadata, how.keep_layout);
     let mut merger = Merger {
@@ -153,7 +159,7 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
     if methods.iter().all(Result::is_err) {
         return untouched(methods);
     }
-    let Merger { mut builder, code, pdb: new_pdb, bodies, .. } = merger;
+    let Merger { mut builder, code, pdb: new_pdb, mut bodies, .. } = merger;
     let mvid = woven_mvid(module_key, how.tool, how.options);
     builder.set_mvid(mvid);
     let is_embedded = debug.is_embedded();
@@ -170,8 +176,9 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
         let signature = key.sign(file.signed_content());
         file.sign(&signature);
     }
-    let placed = |(rid, range): (_, Range<usize>)| (rid, code_offset + range.start..code_offset + range.end);
-    let bodies = bodies.into_iter().map(placed).collect();
+    for (_, range) in &mut bodies {
+        *range = code_offset + range.start..code_offset + range.end;
+    }
     Ok(Woven { file: file.into_segments(), bodies, methods, module_key, mvid, pdb, notes })
 }
 

@@ -108,8 +108,8 @@ impl Reader<'_, '_> {
     fn check_method(&self, rid: Rid<MethodDef>) -> Result<(), String> {
         let text = |error: Error| error.to_string();
         let before: MethodDef = self.input.1.row(rid).map_err(text)?;
-        let after = self.metadata.row(rid).map_err(text)?;
-        if (MethodDef { rva: before.rva, ..after }) != before {
+        let after: MethodDef = self.metadata.row(rid).map_err(text)?;
+        if after.name != before.name || (MethodDef { rva: before.rva, ..after }) != before {
             return Err("its row has changed".into());
         }
         // Woven methods come in the order of their rows.

@@ -4,7 +4,7 @@ use std::{
     io::Write as _,
     path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering},
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, PoisonError, mpsc},
     time::Instant,
 };
 
@@ -175,6 +175,7 @@ fn process_file(
         leave: shared.opts.selection.leave.into(),
         keep_layout: shared.opts.keep_layout,
         threads,
+        bodies_are_woven: None,
         tool: concat!("ilinst ", env!("CARGO_PKG_VERSION")),
         options: shared.options,
         pdb: pdb.as_ref().and_then(|pdb| pdb.content.as_deref()),
@@ -182,11 +183,22 @@ fn process_file(
         modules,
         keys: shared.keys,
     };
-    // Reading, planning and putting together keep one processor busy: the other can hash the input meanwhile.
+    let bytes: &[u8] = &input;
+    // Weaving keeps all processors busy, putting together only one: then another can hash the input.
     let (woven, identity) = std::thread::scope(|scope| {
-        let hash = || FileIdentity::of(file_name(&job.input), std::iter::once(&input[..]));
+        let (sender, bodies_are_woven) = mpsc::channel::<()>();
+        let hash = move || {
+            // Without a word it is over, and nothing was woven.
+            let _ = bodies_are_woven.recv();
+            FileIdentity::of(file_name(&job.input), std::iter::once(bytes))
+        };
         let identity = (!shared.opts.dry_run).then(|| scope.spawn(hash));
-        (weave::weave(&image, &metadata, plan, &how), identity.map(join))
+        let say = || {
+            let _ = sender.send(());
+        };
+        let woven = weave::weave(&image, &metadata, plan, &Weave { bodies_are_woven: Some(&say), ..how });
+        drop(sender);
+        (woven, identity.map(join))
     });
     let woven = woven.map_err(in_file)?;
     let bytes = (size, woven.file.len() as u64);
