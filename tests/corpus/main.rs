@@ -22,7 +22,7 @@ use ecma335::{
     schema::{self, MethodDef},
     signature::{Signature, TypeSig},
 };
-use tests::{lists, root, scratch, skip, tool};
+use tests::{assemblies, library_folders, lists, root, scratch, skip, tool};
 use weave::{LeaveMode, Note, Plan, Tracker, Weave, plan::Selection};
 
 #[test]
@@ -64,38 +64,11 @@ fn every_assembly_is_woven_or_refused_by_name() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Every .dll and .exe of the SDK, of Mono and of what `cargo xtask corpus` fetches, each content once.
+/// The assemblies of the SDK, of Mono, and of what `cargo xtask corpus` fetches.
 fn corpus() -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    if let Some(sdk) = tool("ILINST_SDK") {
-        collect(&sdk, &mut files);
-    }
-    if let Some(mono) = tool("ILINST_MONO_LIB") {
-        collect(&mono.join("4.5"), &mut files);
-        collect(&mono.join("gac"), &mut files);
-    }
-    if let Some(others) = tool("ILINST_CORPUS") {
-        collect(&others, &mut files);
-    }
-    let mut seen = std::collections::BTreeSet::new();
-    files.retain(|file| file.canonicalize().is_ok_and(|real| seen.insert(real)));
-    files
-}
-
-/// What assemblies are named by, also where Python and Node load them.
-const EXTENSIONS: [&str; 5] = ["dll", "exe", "winmd", "pyd", "node"];
-
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
-        if path.is_dir() {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|extension| EXTENSIONS.iter().any(|known| extension == *known)) {
-            files.push(path);
-        }
-    }
+    let mut folders = library_folders();
+    folders.extend(tool("ILINST_CORPUS"));
+    assemblies(&folders)
 }
 
 /// Weaves one file in both modes and checks what came out. Gives what happened, with counts.

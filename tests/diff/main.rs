@@ -3,7 +3,7 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::Output,
     sync::{
         Mutex,
@@ -12,7 +12,7 @@ use std::{
 };
 
 use ecma335::{Image, Metadata};
-use tests::{ilinst, root, said, sample, scratch, skip, tool};
+use tests::{assemblies, ilinst, library_folders, root, said, sample, scratch, skip};
 use weave::{LeaveMode, Plan, Tracker, Weave, Woven, plan::Selection};
 
 const MODES: [LeaveMode; 2] = [LeaveMode::Finally, LeaveMode::Return];
@@ -59,13 +59,10 @@ fn in_parallel<T: Sync>(items: &[T], work: impl Fn(usize, &T) -> Result<(), Stri
 
 #[test]
 fn nothing_but_probes_is_put_into_the_corpus() {
-    let mut files = Vec::new();
-    tool("ILINST_SDK").into_iter().for_each(|sdk| collect(&sdk, &mut files));
-    tool("ILINST_MONO_LIB").into_iter().for_each(|mono| collect(&mono.join("4.5"), &mut files));
+    let mut files = assemblies(&library_folders());
     if files.is_empty() {
         return skip("neither the .NET SDK nor Mono was found");
     }
-    let mut files: Vec<PathBuf> = files.into_iter().step_by(2).collect();
     // The large ones first, so that they are not what is waited for at the end.
     files.sort_by_key(|path| std::cmp::Reverse(fs::metadata(path).map_or(0, |metadata| metadata.len())));
     let (folder, tracker, compared) = (scratch("diff-corpus"), tracker(), AtomicUsize::new(0));
@@ -87,18 +84,6 @@ fn nothing_but_probes_is_put_into_the_corpus() {
     });
     println!("{} files, {} comparisons", files.len(), compared.into_inner());
     assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
-}
-
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    let mut paths: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
-        if path.is_dir() {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "dll" || extension == "exe") {
-            files.push(path);
-        }
-    }
 }
 
 /// Bytes between those that are changed.

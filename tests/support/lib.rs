@@ -1,6 +1,7 @@
 //! What the tests share: the tool, the runtimes found, folders to work in.
 
 use std::{
+    collections::BTreeSet,
     env, fs,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
@@ -152,6 +153,36 @@ pub fn lists(file: &Path, beside: &Path, listing: &Path) -> bool {
                 let _ = child.wait();
                 return false;
             }
+        }
+    }
+}
+
+/// What assemblies are named by, also where Python and Node load them.
+const ASSEMBLY_EXTENSIONS: [&str; 5] = ["dll", "exe", "winmd", "pyd", "node"];
+
+/// The folders of real assemblies that are at hand: the SDK's, and Mono's.
+pub fn library_folders() -> Vec<PathBuf> {
+    let mono = tool("ILINST_MONO_LIB").into_iter().flat_map(|mono| [mono.join("4.5"), mono.join("gac")]);
+    tool("ILINST_SDK").into_iter().chain(mono).collect()
+}
+
+/// Every assembly below some folders by its name, each content once, in order.
+pub fn assemblies(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    folders.iter().for_each(|folder| collect(folder, &mut files));
+    let mut seen = BTreeSet::new();
+    files.retain(|file| file.canonicalize().is_ok_and(|real| seen.insert(real)));
+    files
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|extension| ASSEMBLY_EXTENSIONS.iter().any(|known| extension == *known)) {
+            files.push(path);
         }
     }
 }

@@ -1,14 +1,9 @@
 //! Real assemblies have no errors: what compilers emit and runtimes run is valid.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::{collections::BTreeMap, fs, path::PathBuf, time::Instant};
 
 use ecma335::{Image, Metadata};
-use tests::{ilinst, root, said, scratch, skip, tool};
+use tests::{assemblies, ilinst, library_folders, root, said, scratch, skip, tool};
 use verify::Level;
 use weave::{LeaveMode, Plan, Tracker, Weave, plan::Selection};
 
@@ -19,7 +14,7 @@ const REAL: &[(&str, &str, &str)] = &[];
 
 #[test]
 fn real_assemblies_have_no_errors() {
-    let files = corpus();
+    let files = assemblies(&library_folders());
     if files.is_empty() {
         return skip("neither the .NET SDK nor Mono was found");
     }
@@ -53,7 +48,7 @@ fn woven_assemblies_have_no_new_findings() {
     let tracker = Tracker::read(&read(&tracker)).expect("it is an assembly");
     let samples = ["hello/hello.exe", "orders/orders.exe", "shapes/shapes.exe", "modern/modern.dll", "odd/odd.exe"];
     let mut files: Vec<PathBuf> = samples.map(crate::sample_file).to_vec();
-    files.extend(corpus().into_iter().step_by(8));
+    files.extend(assemblies(&library_folders()).into_iter().step_by(8));
     let folder = scratch("verify-woven");
     let (mut compared, mut failures) = (0, Vec::new());
     for file in files {
@@ -101,7 +96,7 @@ const UNSAFE: &[(&str, &str)] = &[
 /// Types of values are in doubt only where the source was unsafe.
 #[test]
 fn real_assemblies_have_types_that_fit() {
-    let files = corpus();
+    let files = assemblies(&library_folders());
     if files.is_empty() {
         return skip("neither the .NET SDK nor Mono was found");
     }
@@ -128,32 +123,4 @@ fn weave(bytes: &[u8], tracker: &Tracker, leave: LeaveMode) -> Option<Vec<u8>> {
     let plan = Plan::new(&image, &metadata, &Selection::default()).expect("it can be planned");
     let how = Weave { leave, ..Weave::new(tracker) };
     Some(weave::weave(&image, &metadata, plan, &how).expect("it can be woven").file.to_vec())
-}
-
-/// Every .dll and .exe of the SDK and of Mono, each content once.
-fn corpus() -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    if let Some(sdk) = tool("ILINST_SDK") {
-        collect(&sdk, &mut files);
-    }
-    if let Some(mono) = tool("ILINST_MONO_LIB") {
-        collect(&mono.join("4.5"), &mut files);
-        collect(&mono.join("gac"), &mut files);
-    }
-    let mut seen = BTreeSet::new();
-    files.retain(|file| file.canonicalize().is_ok_and(|real| seen.insert(real)));
-    files
-}
-
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
-        if path.is_dir() {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "dll" || extension == "exe") {
-            files.push(path);
-        }
-    }
 }
