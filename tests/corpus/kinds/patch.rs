@@ -24,6 +24,7 @@ pub(crate) fn patch(what: &str, words: &[&str], bytes: &mut Vec<u8>) -> Result<(
             set_streams(bytes, root, &headers);
             Ok(())
         }
+        ("component", []) => component(bytes),
         ("pointers", []) => rewrite_metadata(bytes, |_| (), add_pointers),
         ("log", []) => rewrite_metadata(bytes, |_| (), add_log),
         ("extra", []) => rewrite_metadata(bytes, announce_extra, |_| Ok(())),
@@ -51,6 +52,18 @@ fn rewrite_metadata(
     let writer = ImageWriter::new(&image, &metadata, true);
     let file = writer.finish(Segments::default(), builder).map_err(text)?.into_segments().to_vec();
     *bytes = file;
+    Ok(())
+}
+
+/// Has a ReadyToRun image say that its code lies in a composite image: a flag behind signature and version.
+fn component(bytes: &mut [u8]) -> Result<(), String> {
+    const COMPONENT: u8 = 0x20;
+    let image = Image::parse(bytes).map_err(|error| error.to_string())?;
+    let header = image.offset_of(image.cli_header().managed_native_header.rva).map_err(|error| error.to_string())?.0 as usize;
+    if bytes.get(header..header + 4) != Some(b"RTR\0") {
+        return Err("it is no ReadyToRun image".into());
+    }
+    bytes[header + 8] |= COMPONENT;
     Ok(())
 }
 

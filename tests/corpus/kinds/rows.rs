@@ -162,6 +162,11 @@ pub(crate) const KINDS: &[Kind] = &[
     ),
     // The SDK's, the runtimes' and our own.
     kind("ReadyToRun library", &["take runtime:System.Text.Json.dll"], &[("System.Text.Json.dll", Woven)]),
+    kind(
+        "component of a composite image",
+        &["take runtime:System.Text.Json.dll", "patch component System.Text.Json.dll"],
+        &[("System.Text.Json.dll", Woven)],
+    ),
     kind("ReadyToRun program", &["take sdk:Roslyn/bincore/csc.dll"], &[("csc.dll", Woven)]),
     kind("facade", &["take runtime:netstandard.dll"], &[("netstandard.dll", Nothing)]),
     kind(
