@@ -1,6 +1,7 @@
 //! Works through the files of a run.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     io::Write as _,
     path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering},
@@ -61,13 +62,13 @@ pub(super) fn process(jobs: &[Job], shared: &Shared<'_>) -> anyhow::Result<(Vec<
     done.extend(woven);
     outputs.append(files);
     // A PDB that went with its assembly is there already.
-    let others: Vec<&Job> =
-        others.into_iter().filter(|job| !done.iter().any(|done| done.pdb.as_ref() == Some(&job.output))).collect();
+    let pdbs: BTreeSet<PathBuf> = done.iter().filter_map(|done| done.pdb.clone()).collect();
+    let others: Vec<&Job> = others.into_iter().filter(|job| !pdbs.contains(&job.output)).collect();
     let (copied, copies) = process_all(&others, shared, &[])?;
     done.extend(copied);
     outputs.append(copies);
-    let place = |done: &Done| jobs.iter().position(|job| job.input == done.input);
-    done.sort_by_cached_key(place);
+    let places: BTreeMap<&Path, usize> = jobs.iter().enumerate().map(|(index, job)| (job.input.as_path(), index)).collect();
+    done.sort_by_key(|done| places.get(done.input.as_path()).copied());
     if !shared.opts.dry_run {
         write_trackers(&done, &mut outputs)?;
     }
