@@ -13,12 +13,16 @@ use crate::companions::{TRACKER, TRACKER_FILE};
 pub(crate) struct Manifest<'a> {
     pub(crate) options: &'a str,
     pub(crate) input: FileIdentity,
-    pub(crate) output: FileIdentity,
     pub(crate) module_key: u64,
     /// The woven module's version identifier.
     pub(crate) mvid: [u8; 16],
     pub(crate) notes: &'a [Note],
+    /// By MethodDef row number less one.
+    pub(crate) methods: &'a [Result<Shape, Reason>],
 }
+
+/// How much text is put together before it is written.
+const PIECE: usize = 64 << 10;
 
 /// A file by name, size and hash.
 pub(crate) struct FileIdentity {
@@ -45,18 +49,21 @@ impl FileIdentity {
 }
 
 impl Manifest<'_> {
-    /// Writes it: JSON with the types and their methods, which [`MethodLines`] gives, at its end.
-    pub(crate) fn write(&self, metadata: &Metadata<'_>, types: &[u8], out: &mut impl Write) -> anyhow::Result<()> {
+    /// Writes it. The output's identity comes last, and is not asked for before the rest is written.
+    pub(crate) fn write(
+        &self,
+        metadata: &Metadata<'_>,
+        output: impl FnOnce() -> FileIdentity,
+        out: &mut impl Write,
+    ) -> anyhow::Result<()> {
         let tracker = FileIdentity::of(TRACKER_FILE.into(), std::iter::once(TRACKER));
-        let mvid = guid(&metadata.mvid()?);
         let header = json!({
             "tool": concat!("ilinst ", env!("CARGO_PKG_VERSION")),
             "options": self.options,
             "input": self.input.to_json(),
-            "output": self.output.to_json(),
             "tracker": tracker.to_json(),
             "assembly": assembly_name(metadata),
-            "inputMvid": mvid,
+            "inputMvid": guid(&metadata.mvid()?),
             "outputMvid": guid(&self.mvid),
             "moduleKey": format!("{:010x}", self.module_key),
             "notes": self.notes.iter().map(|note| json!({ "code": note.code(), "text": note.to_string() })).collect::<Vec<_>>(),
@@ -64,32 +71,23 @@ impl Manifest<'_> {
         let header = serde_json::to_string_pretty(&header)?;
         out.write_all(header.trim_end_matches("\n}").as_bytes())?;
         out.write_all(b",\n  \"types\": [")?;
-        out.write_all(types)?;
-        out.write_all(b"\n  ]\n}\n")?;
+        self.write_types(metadata, out)?;
+        writeln!(out, "\n  ],\n  \"output\": {}\n}}", output().to_json())?;
         Ok(())
     }
-}
 
-/// The part of a manifest that is large.
-pub(crate) struct MethodLines<'a> {
-    pub(crate) module_key: u64,
-    pub(crate) methods: &'a [Result<Shape, Reason>],
-}
-
-impl MethodLines<'_> {
     /// A line for each method, under its type: tens of thousands of them, so the text is put together by hand.
-    pub(crate) fn to_json(&self, metadata: &Metadata<'_>) -> Result<Vec<u8>, ecma335::Error> {
-        let mut text = Vec::with_capacity(self.methods.len() * 128);
-        let out = &mut text;
+    fn write_types(&self, metadata: &Metadata<'_>, out: &mut impl Write) -> anyhow::Result<()> {
+        let mut text = Vec::with_capacity(2 * PIECE);
         let mut separator = &b""[..];
         for (index, type_name) in metadata.type_names()?.iter().enumerate() {
             let methods = metadata.methods_of(Rid::new(index as u32 + 1))?;
             if methods.is_empty() {
                 continue;
             }
-            put(out, &[separator, b"\n    { \"type\": "]);
-            put_quoted(out, type_name);
-            put(out, &[b", \"methods\": ["]);
+            put(&mut text, &[separator, b"\n    { \"type\": "]);
+            put_quoted(&mut text, type_name);
+            put(&mut text, &[b", \"methods\": ["]);
             separator = b",";
             let mut comma = &b""[..];
             for method in methods {
@@ -97,13 +95,18 @@ impl MethodLines<'_> {
                 let Some(outcome) = (method.get() as usize).checked_sub(1).and_then(|index| self.methods.get(index)) else {
                     continue;
                 };
-                put(out, &[comma]);
+                put(&mut text, &[comma]);
                 comma = b",";
-                self.put_method(out, method.get(), type_name, &name, outcome);
+                self.put_method(&mut text, method.get(), type_name, &name, outcome);
             }
-            put(out, &[b"\n    ] }"]);
+            put(&mut text, &[b"\n    ] }"]);
+            if text.len() >= PIECE {
+                out.write_all(&text)?;
+                text.clear();
+            }
         }
-        Ok(text)
+        out.write_all(&text)?;
+        Ok(())
     }
 
     fn put_method(&self, out: &mut Vec<u8>, rid: u32, type_name: &str, name: &str, outcome: &Result<Shape, Reason>) {

@@ -57,6 +57,7 @@ pub struct MethodWeaver {
     checker: Checker,
     clauses: Vec<Clause>,
     scratch: probe::Scratch,
+    local_sig: Vec<u8>,
 }
 
 /// Bodies that were woven one after another, with the signatures of their locals.
@@ -64,7 +65,7 @@ pub struct MethodWeaver {
 pub struct Batch {
     /// The bodies, each at a multiple of 4. The token of their locals is not in them yet.
     pub bodies: Vec<u8>,
-    /// The signatures of the bodies' locals, each once.
+    /// The signatures of the locals of all bodies that were ever in here, each once.
     pub local_sigs: IndexSet<Vec<u8>>,
     /// What the PDB says of each body, if there is one.
     pub(crate) debug: Vec<Result<MethodDebug, ecma335::Error>>,
@@ -100,7 +101,7 @@ impl MethodWeaver {
         self.code.decode(&body)?;
         let woven_shape = probe::shape(&self.code, context.mode);
         let spill = return_type.filter(|_| woven_shape == Shape::Finally);
-        let (signature, first_local) = extend_locals(metadata, body.local_var_sig, spill)?;
+        let first_local = extend_locals(metadata, body.local_var_sig, spill, &mut self.local_sig)?;
         let probe = Probe {
             method_id: profile::method_id(context.module_key, rid.get()),
             when_entering: context.refs.when_entering,
@@ -143,15 +144,19 @@ impl MethodWeaver {
                 return Err(Reason::CheckFailed(what));
             }
         }
-        let local_sig = batch.local_sigs.insert_full(signature).0;
+        let local_sig = match batch.local_sigs.get_index_of(self.local_sig.as_slice()) {
+            Some(index) => index,
+            None => batch.local_sigs.insert_full(self.local_sig.clone()).0,
+        };
         let debug = context.pdb.as_ref().map(|pdb| pdb.follow(rid, &self.code, &self.layout, body.il.len() as u32));
         batch.debug.extend(debug);
         Ok(WovenBody { range: start..batch.bodies.len(), local_sig, shape: woven_shape })
     }
 }
 
-/// The signature of a body's locals with the probe's behind them, and the number of the first of those.
-fn extend_locals(metadata: &Metadata<'_>, locals: Token, spill: Option<&[u8]>) -> Result<(Vec<u8>, u16), Reason> {
+/// Puts the signature of a body's locals, with the probe's behind them, in place of another. Gives the number of the first
+/// of the probe's.
+fn extend_locals(metadata: &Metadata<'_>, locals: Token, spill: Option<&[u8]>, signature: &mut Vec<u8>) -> Result<u16, Reason> {
     let bad = |error: ecma335::Error| Reason::BadSignature(error.to_string());
     let (count, types) = match locals.rid_in::<StandAloneSig>() {
         Some(rid) => {
@@ -169,12 +174,13 @@ fn extend_locals(metadata: &Metadata<'_>, locals: Token, spill: Option<&[u8]>) -
     if total > MAX_LOCALS {
         return Err(Reason::TooManyLocals);
     }
-    let mut signature = vec![LOCAL_SIG];
-    ecma335::cursor::put_compressed_u32(&mut signature, total);
+    signature.clear();
+    signature.push(LOCAL_SIG);
+    ecma335::cursor::put_compressed_u32(signature, total);
     signature.extend_from_slice(types);
     signature.push(NATIVE_INT);
     signature.extend_from_slice(spill.unwrap_or_default());
-    Ok((signature, count as u16))
+    Ok(count as u16)
 }
 
 /// Where in a signature the type is that the IL returns; none if it returns nothing.

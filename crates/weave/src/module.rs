@@ -1,17 +1,20 @@
 //! A whole module: its methods woven in parallel, its metadata extended, its image written.
 
-use std::ops::Range;
-use std::sync::{
-    Mutex,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    ops::Range,
+    panic::resume_unwind,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use ecma335::{
     Error, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile, Rid, Rva, Segments, Token,
     image::{Directory, DirectoryKind, Precompiled, cli_flags},
-    schema::{File, MethodDef, StandAloneSig},
+    schema::{Blob, File, MethodDef, StandAloneSig},
 };
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
@@ -19,7 +22,7 @@ use crate::{
     effects::Effects,
     method::{Batch, Context, MethodWeaver, WovenBody},
     note::Note,
-    pdb::{DebugInfo, Pdb, PdbBuilder},
+    pdb::{DebugInfo, MethodDebug, Pdb, PdbBuilder},
     plan::Plan,
     probe::{LeaveMode, Shape},
     reason::Reason,
@@ -101,8 +104,6 @@ impl Woven<'_> {
     }
 }
 
-/// What a woven body takes, more or less, in bytes.
-const TYPICAL_BODY: usize = 160;
 /// Methods that one thread takes at a time.
 const CHUNK: usize = 256;
 /// COFF machine types that a ReadyToRun image for another system than Windows has its own XORed with.
@@ -110,8 +111,17 @@ const OS_MASKS: [u16; 5] = [0x7B79, 0x4644, 0xADC4, 0x1993, 0x1992];
 /// x86, x64, ARM Thumb-2, ARM64, LoongArch64, RISC-V 64.
 const MACHINES: [u16; 6] = [0x014C, 0x8664, 0x01C4, 0xAA64, 0x6264, 0x5064];
 
-/// The chunk's bodies, and what became of each of its methods.
-type Chunk = (Batch, Vec<(Rid<MethodDef>, Result<WovenBody, Reason>)>);
+/// Methods that one thread took at a time.
+struct Chunk {
+    /// Which thread.
+    thread: usize,
+    /// The bodies, one after another.
+    bodies: Vec<u8>,
+    /// What the PDB says of each, if there is one.
+    debug: Vec<Result<MethodDebug, Error>>,
+    /// What became of each method.
+    methods: Vec<(Rid<MethodDef>, Result<WovenBody, Reason>)>,
+}
 
 /// Weaves what the plan selects.
 ///
@@ -139,7 +149,7 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
     let old_pdb = debug.check(pdb_bytes.as_deref().map(Pdb::parse));
     let effects = Effects::new(metadata, &refs);
     let context = Context { image, metadata, effects, refs, module_key, mode: how.leave, pdb: old_pdb.as_ref() };
-    let chunks = weave_chunks(&context, &selected, how.threads);
+    let (chunks, local_sigs) = weave_chunks(&context, &selected, how.threads);
     if let Some(call) = how.bodies_are_woven {
         call();
     }
@@ -147,14 +157,16 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
     let writer = ImageWriter::new(image, metadata, how.keep_layout);
     let mut merger = Merger {
         builder,
-        local_sigs: IndexMap::new(),
+        tokens: local_sigs.iter().map(|signatures| vec![None; signatures.len()]).collect(),
+        local_sigs,
+        known: IndexMap::new(),
         code_rva: writer.code_rva()?,
         code: Segments::default(),
         pdb: old_pdb.as_ref().map(|pdb| Ok(PdbBuilder::new(pdb))),
         bodies: Vec::with_capacity(selected.len()),
     };
-    for (batch, results) in chunks {
-        merger.add(batch, results, &mut methods)?;
+    for chunk in chunks {
+        merger.add(chunk, &mut methods)?;
     }
     if methods.iter().all(Result::is_err) {
         return untouched(methods);
@@ -201,7 +213,12 @@ fn renew_module_hashes(
 /// Puts what the threads wove together, in the order of the methods.
 struct Merger<'a, 'm> {
     builder: MetadataBuilder<'a, 'm>,
-    local_sigs: IndexMap<Vec<u8>, Token>,
+    /// By thread: the signatures of locals it made.
+    local_sigs: Vec<IndexSet<Vec<u8>>>,
+    /// The same: their tokens, once they have one.
+    tokens: Vec<Vec<Option<Token>>>,
+    /// The token that a signature has, whichever thread made it.
+    known: IndexMap<Blob, Token>,
     code_rva: Rva,
     code: Segments<'a>,
     pdb: Option<Result<PdbBuilder<'m, 'm>, Error>>,
@@ -209,44 +226,43 @@ struct Merger<'a, 'm> {
 }
 
 impl Merger<'_, '_> {
-    fn add(
-        &mut self,
-        mut batch: Batch,
-        results: Vec<(Rid<MethodDef>, Result<WovenBody, Reason>)>,
-        methods: &mut [Result<Shape, Reason>],
-    ) -> Result<(), Error> {
-        let signatures = std::mem::take(&mut batch.local_sigs).into_iter();
-        let tokens = signatures.map(|signature| self.local_sig_token(signature)).collect::<Result<Vec<_>, _>>()?;
-        let mut debug = std::mem::take(&mut batch.debug).into_iter();
-        for (rid, result) in results {
-            let outcome = result.map(|body| {
-                let token_at = body.range.start + MethodBody::LOCAL_VAR_SIG_AT;
-                let token: Token = tokens[body.local_sig];
-                batch.bodies[token_at..token_at + 4].copy_from_slice(&token.0.to_le_bytes());
-                let start = self.code.len() + body.range.start;
-                self.builder.set_method_rva(rid, Rva(self.code_rva.0 + start as u32));
-                self.bodies.push((rid, start..start + body.range.len()));
-                if let (Some(records), Some(Ok(pdb))) = (debug.next(), &mut self.pdb)
-                    && let Err(error) = records.and_then(|records| pdb.put(records, token.rid()))
-                {
-                    self.pdb = Some(Err(error));
+    fn add(&mut self, mut chunk: Chunk, methods: &mut [Result<Shape, Reason>]) -> Result<(), Error> {
+        let mut debug = chunk.debug.into_iter();
+        for (rid, result) in chunk.methods {
+            methods[rid.get() as usize - 1] = match result {
+                Ok(body) => {
+                    let token = self.local_sig_token(chunk.thread, body.local_sig)?;
+                    let token_at = body.range.start + MethodBody::LOCAL_VAR_SIG_AT;
+                    chunk.bodies[token_at..token_at + 4].copy_from_slice(&token.0.to_le_bytes());
+                    let start = self.code.len() + body.range.start;
+                    self.builder.set_method_rva(rid, Rva(self.code_rva.0 + start as u32));
+                    self.bodies.push((rid, start..start + body.range.len()));
+                    if let (Some(records), Some(Ok(pdb))) = (debug.next(), &mut self.pdb)
+                        && let Err(error) = records.and_then(|records| pdb.put(records, token.rid()))
+                    {
+                        self.pdb = Some(Err(error));
+                    }
+                    Ok(body.shape)
                 }
-                body.shape
-            });
-            methods[rid.get() as usize - 1] = outcome;
+                Err(reason) => Err(reason),
+            };
         }
-        self.code.push(batch.bodies);
+        self.code.push(chunk.bodies);
         self.code.pad_to(4);
         Ok(())
     }
 
-    fn local_sig_token(&mut self, signature: Vec<u8>) -> Result<Token, Error> {
-        if let Some(token) = self.local_sigs.get(&signature) {
-            return Ok(*token);
+    fn local_sig_token(&mut self, thread: usize, index: usize) -> Result<Token, Error> {
+        if let Some(token) = self.tokens[thread][index] {
+            return Ok(token);
         }
-        let row = StandAloneSig { signature: self.builder.blob(&signature)? };
-        let token = self.builder.add(&row)?;
-        self.local_sigs.insert(signature, token);
+        let signature = self.builder.blob(&self.local_sigs[thread][index])?;
+        let token = match self.known.get(&signature) {
+            Some(token) => *token,
+            None => self.builder.add(&StandAloneSig { signature })?,
+        };
+        self.known.insert(signature, token);
+        self.tokens[thread][index] = Some(token);
         Ok(token)
     }
 }
@@ -278,40 +294,38 @@ pub(crate) fn woven_mvid(module_key: u64, tool: &str, options: &str) -> [u8; 16]
     mvid
 }
 
-/// Weaves the methods in chunks, as many at a time as there are threads. The chunks come back in order.
-fn weave_chunks(context: &Context<'_, '_>, selected: &[Rid<MethodDef>], threads: usize) -> Vec<Chunk> {
+/// Weaves the methods in chunks, as many at a time as there are threads. Gives the chunks in order, and the signatures of
+/// locals that each thread made.
+fn weave_chunks(context: &Context<'_, '_>, selected: &[Rid<MethodDef>], threads: usize) -> (Vec<Chunk>, Vec<IndexSet<Vec<u8>>>) {
     let chunks: Vec<&[Rid<MethodDef>]> = selected.chunks(CHUNK).collect();
-    let weave_chunk = |weaver: &mut MethodWeaver, chunk: &[Rid<MethodDef>]| -> Chunk {
-        let mut batch = Batch::default();
-        batch.bodies.reserve(chunk.len() * TYPICAL_BODY);
-        let results = chunk.iter().map(|rid| (*rid, weaver.weave(context, *rid, &mut batch))).collect();
-        (batch, results)
-    };
-    if threads <= 1 || chunks.len() <= 1 {
-        let mut weaver = MethodWeaver::default();
-        return chunks.into_iter().map(|chunk| weave_chunk(&mut weaver, chunk)).collect();
-    }
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Chunk)>> = Mutex::new(Vec::with_capacity(chunks.len()));
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(chunks.len()) {
-            scope.spawn(|| {
-                let mut weaver = MethodWeaver::default();
-                while let Some((index, chunk)) = chunks.get(next.load(Ordering::Relaxed)).and_then(|_| {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    chunks.get(index).map(|chunk| (index, *chunk))
-                }) {
-                    let woven = weave_chunk(&mut weaver, chunk);
-                    if let Ok(mut done) = done.lock() {
-                        done.push((index, woven));
-                    }
-                }
-            });
+    let weave_some = |thread: usize| {
+        let (mut weaver, mut batch) = (MethodWeaver::default(), Batch::default());
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(chunk) = chunks.get(index) else { break };
+            batch.bodies.clear();
+            let methods = chunk.iter().map(|rid| (*rid, weaver.weave(context, *rid, &mut batch))).collect();
+            // The copy is as large as need be, and the room for the next chunk's is warm.
+            let (bodies, debug) = (batch.bodies.as_slice().to_vec(), std::mem::take(&mut batch.debug));
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((index, Chunk { thread, bodies, debug, methods }));
         }
-    });
-    let mut done = done.into_inner().unwrap_or_default();
+        batch.local_sigs
+    };
+    let threads = threads.min(chunks.len());
+    let local_sigs = if threads <= 1 {
+        vec![weave_some(0)]
+    } else {
+        std::thread::scope(|scope| {
+            let weave_some = &weave_some;
+            let spawned: Vec<_> = (0..threads).map(|thread| scope.spawn(move || weave_some(thread))).collect();
+            spawned.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        })
+    };
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, chunk)| chunk).collect()
+    (done.into_iter().map(|(_, chunk)| chunk).collect(), local_sigs)
 }
 
 /// Has the headers tell the truth about the woven file, and notes what went.

@@ -21,7 +21,7 @@ use crate::{
     companions::{copy_companions, copy_deps_json, is_deps_json, write_tracker},
     failure::Failure,
     io::{Input, Outputs, is_same_file},
-    manifest::{FileIdentity, Manifest, MethodLines},
+    manifest::{FileIdentity, Manifest},
     pdb::Pdb,
 };
 
@@ -250,7 +250,7 @@ fn has_assembly_name(path: &Path) -> bool {
     matches!(extension.as_deref(), Some("dll" | "exe" | "netmodule"))
 }
 
-/// Writes the woven file and its manifest, and reads the file again. Hashing goes on beside that.
+/// Writes the woven file and reads it again; its manifest is written beside that.
 fn write_woven(
     job: &Job,
     threads: usize,
@@ -262,23 +262,30 @@ fn write_woven(
 ) -> anyhow::Result<()> {
     let mut manifest_path = job.output.as_os_str().to_owned();
     manifest_path.push(".ilinst.json");
-    let (manifest, lines) = std::thread::scope(|scope| -> anyhow::Result<_> {
-        let lines = scope.spawn(|| MethodLines { module_key: woven.module_key, methods: &woven.methods }.to_json(input.1));
-        let output = scope.spawn(|| FileIdentity::of(file_name(&job.output), woven.file.iter()));
+    let manifest = Manifest {
+        options: shared.options,
+        input: identity,
+        module_key: woven.module_key,
+        mvid: woven.mvid,
+        notes: &woven.notes,
+        methods: &woven.methods,
+    };
+    let manifest_file = std::thread::scope(|scope| {
+        let identity = scope.spawn(|| FileIdentity::of(file_name(&job.output), woven.file.iter()));
+        let manifest_file = scope.spawn(|| {
+            let mut outputs = Outputs::default();
+            let written = outputs.write(Path::new(&manifest_path), |file| {
+                manifest.write(input.1, || join(identity), file).map_err(std::io::Error::other)
+            });
+            written.map(|()| outputs)
+        });
         outputs.write(&job.output, |file| woven.file.write_to(file))?;
         let written = outputs.read_last()?;
         weave::safety::check(&written, woven, input, threads).map_err(|fault| broken(job, input.1, &fault))?;
-        let manifest = Manifest {
-            options: shared.options,
-            input: identity,
-            output: join(output),
-            module_key: woven.module_key,
-            mvid: woven.mvid,
-            notes: &woven.notes,
-        };
-        Ok((manifest, join(lines)?))
+        join(manifest_file)
     })?;
-    outputs.write(Path::new(&manifest_path), |file| manifest.write(input.1, &lines, file).map_err(std::io::Error::other))
+    outputs.append(manifest_file);
+    Ok(())
 }
 
 /// The safety net caught something: nothing is written, and the method named is what a report of it has to name.
