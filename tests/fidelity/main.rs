@@ -6,7 +6,10 @@ use std::{
     process::Command,
 };
 
-use ecma335::{Image, Metadata};
+use ecma335::{
+    Image, Metadata, Rid, Table, Token,
+    schema::{CustomAttribute, MethodDef, StandAloneSig, TypeRef},
+};
 use tests::{Runtime, instrument, profile_in, root, said, sample, scratch, skip, tool};
 use weave::{Plan, Tracker, Weave, Woven, plan::Selection};
 
@@ -147,7 +150,7 @@ fn a_fault_in_what_was_written_is_caught_and_names_the_method() {
     };
     let mut woven = weave();
     let file = woven.file.to_vec();
-    let check = |file: &[u8], woven: &Woven<'_>| weave::safety::check(file, woven, (&image, &metadata), 2);
+    let check = |file: &[u8], woven: &Woven<'_>| weave::safety::check(file, woven, &tracker, (&image, &metadata), 2);
     assert_eq!(check(&file, &woven), Ok(()));
 
     for at in [0, 400, file.len() / 2, file.len() - 1] {
@@ -165,6 +168,70 @@ fn a_fault_in_what_was_written_is_caught_and_names_the_method() {
     let mut woven = weave();
     let (method, _) = woven.bodies.remove(7);
     assert_eq!(check(&file, &woven).map_err(|fault| fault.method), Err(Some(method)));
+}
+
+/// The safety net: what weaving adds to the tables and heaps obeys their rules, or it is a fault.
+#[test]
+fn a_fault_in_what_was_added_is_caught() {
+    let bytes = fs::read(sample("orders").join("orders.exe")).expect("it is committed");
+    let image = Image::parse(&bytes).expect("it is an assembly");
+    let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
+    let tracker = fs::read(root().join("tracker-runtime/bin/Ilinst.Tracker.dll")).expect("it is committed");
+    let tracker = Tracker::read(&tracker).expect("it is an assembly");
+    let weave = || {
+        let plan = Plan::new(&image, &metadata, &Selection::default()).expect("it can be planned");
+        weave::weave(&image, &metadata, plan, &Weave::new(&tracker)).expect("it can be woven")
+    };
+    let file = weave().file.to_vec();
+    let woven_image = Image::parse(&file).expect("it is an assembly");
+    let woven_metadata = Metadata::parse(woven_image.metadata().expect("it has metadata")).expect("it can be read");
+    let rows = tracker.find_in(&woven_metadata).expect("it is woven");
+    let tables = &woven_metadata.tables;
+    let signature = tables.count(Table::StandAloneSig);
+    let used_by = |rid: u32| {
+        let token = (Token::new(Table::StandAloneSig, rid).0).to_le_bytes();
+        weave().bodies.into_iter().find(|(_, place)| file[place.start + 8..place.start + 12] == token).map(|(method, _)| method)
+    };
+    let blob = woven_metadata.row(Rid::<StandAloneSig>::new(signature)).expect("it is there").signature;
+    let blob = woven_metadata.blobs.blob(blob).expect("it is there").offset();
+    let body = weave().bodies[7].clone();
+    // What is broken, the byte that breaks it, and the method that has to be named.
+    let faults = [
+        ("the tracker's version", tables.offset(rows.assembly).0, None),
+        ("the name of what the probes call", tables.offset(rows.members[0]).0 + 2, None),
+        ("the class of what the probes call", tables.offset(rows.members[1]).0, None),
+        ("the name of the mark's type", tables.offset(rows.types[1]).0 + 2, None),
+        ("what the mark is on", tables.offset(rows.attribute).0, None),
+        ("the attribute before the mark", tables.offset(Rid::<CustomAttribute>::new(rows.attribute.get() - 1)).0 + 4, None),
+        ("the attribute behind the mark", tables.offset(Rid::<CustomAttribute>::new(rows.attribute.get() + 1)).0 + 4, None),
+        ("a name of the input", woven_metadata.strings.offset.0 + 20, None),
+        ("a blob of the input", woven_metadata.blobs.offset.0 + 20, None),
+        ("a row of the input", tables.offset(Rid::<TypeRef>::new(3)).0 + 2, None),
+        ("the kind of a signature", blob.0, used_by(signature)),
+        ("how many locals a signature has", blob.0 + 1, used_by(signature)),
+        ("where a signature is", tables.offset(Rid::<StandAloneSig>::new(signature)).0 + 1, used_by(signature)),
+        ("the table that a body's locals are in", (body.1.start + 11) as u64, Some(body.0)),
+        ("the row that a body's locals are in", (body.1.start + 10) as u64, Some(body.0)),
+    ];
+    let check = |what: &str, woven: &Woven<'_>, method: Option<Rid<MethodDef>>| {
+        let found = weave::safety::check(&woven.file.to_vec(), woven, &tracker, (&image, &metadata), 1);
+        println!("{what}: {}", found.as_ref().err().map_or("nothing", |fault| &fault.what));
+        let fault = found.expect_err(what);
+        assert!(method.is_none() || fault.method == method, "{what}: {fault:?}");
+    };
+    for (what, place, method) in faults {
+        let mut woven = weave();
+        let place = usize::try_from(place).expect("it is in the file");
+        woven.file.patch(place, &[file[place] ^ 0x40]);
+        check(what, &woven, method);
+    }
+    // The mark behind all other attributes, which are sorted.
+    let mut attributes = tables.bytes(Table::CustomAttribute).to_vec();
+    let size = tables.widths().row_size(Table::CustomAttribute);
+    attributes[(rows.attribute.get() as usize - 1) * size..].rotate_left(size);
+    let mut woven = weave();
+    woven.file.patch(tables.offset(Rid::<CustomAttribute>::new(1)).0 as usize, &attributes);
+    check("where the mark is", &woven, None);
 }
 
 /// Damaged files are refused, or woven to what the safety net lets through; nothing panics.
@@ -215,7 +282,7 @@ fn weave_and_check(bytes: &[u8], tracker: &Tracker, keep_layout: bool) -> Result
     let plan = Plan::new(&image, &metadata, &Selection::default()).map_err(text)?;
     let how = Weave { keep_layout, ..Weave::new(tracker) };
     let woven = weave::weave(&image, &metadata, plan, &how).map_err(text)?;
-    let checked = weave::safety::check(&woven.file.to_vec(), &woven, (&image, &metadata), 1);
+    let checked = weave::safety::check(&woven.file.to_vec(), &woven, tracker, (&image, &metadata), 1);
     assert_eq!(checked, Ok(()), "the safety net found a fault");
     Ok(())
 }

@@ -80,15 +80,16 @@ pub(crate) struct HeapAppend {
 }
 
 impl HeapAppend {
-    /// Starts behind the input's heap. An absent heap gets the empty item that must come first (II.24.2.3, II.24.2.4).
+    /// Starts behind the input's heap. A zero comes between, which ends the last name if nothing else does; in an absent
+    /// heap it is the empty item that must come first (II.24.2.3, II.24.2.4).
     pub(crate) fn behind(heap: Heap<'_>) -> Self {
-        let bytes = if heap.bytes.is_empty() { vec![0] } else { Vec::new() };
+        let bytes = if heap.bytes.last() == Some(&0) { Vec::new() } else { vec![0] };
         Self { base: heap.bytes.len() as u32, items: IndexMap::new(), bytes }
     }
 
     /// What was appended.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
-        // Nothing but the first empty item means that nobody added anything.
+        // Nothing but the zero means that nobody added anything.
         if self.items.is_empty() { Vec::new() } else { self.bytes }
     }
 

@@ -380,6 +380,32 @@ impl MethodShape {
     }
 }
 
+/// The outline of the signature of a body's locals (II.23.2.6), made without allocation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LocalsShape {
+    /// How many locals there are.
+    pub count: u32,
+    /// Where in the blob their types stand, one behind the other.
+    pub types: Range<usize>,
+}
+
+impl LocalsShape {
+    /// Reads the outline of a blob that lies at `base` in the file. Bytes behind the last type do no harm.
+    ///
+    /// # Errors
+    /// If the blob is no LocalVarSig, or has fewer types than it says.
+    pub fn read(blob: &[u8], base: FileOffset) -> Result<Self> {
+        let mut cursor = Cursor::new(blob, base);
+        if cursor.u8()? != convention::LOCAL {
+            return malformed(base, "not a signature of locals");
+        }
+        let count = cursor.compressed_u32()?;
+        let start = cursor.position();
+        (0..count).try_for_each(|_| skip_type(&mut cursor, 0))?;
+        Ok(Self { count, types: start..cursor.position() })
+    }
+}
+
 fn skip_modifiers(cursor: &mut Cursor<'_>) -> Result<()> {
     while matches!(cursor.peek().and_then(ElementType::from_byte), Some(ElementType::CModReqd | ElementType::CModOpt)) {
         cursor.u8()?;

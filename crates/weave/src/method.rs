@@ -5,8 +5,9 @@ use std::ops::Range;
 use ecma335::{
     Cursor, FileOffset, Image, Metadata, MethodBody, Rid, Rva, Token,
     body::Clause,
+    element::{ElementType, convention},
     schema::{MethodDef, StandAloneSig},
-    signature::{MethodShape, effective_async_return},
+    signature::{LocalsShape, MethodShape, effective_async_return},
 };
 use indexmap::IndexSet;
 
@@ -24,9 +25,7 @@ use crate::{
 /// A method whose IL returns `T` although it declares `Task<T>`: the runtime makes the task (impl flag `async`).
 const RUNTIME_ASYNC: u16 = 0x2000;
 /// `native int` in a signature: the type of the probe's token.
-pub(crate) const NATIVE_INT: u8 = 0x18;
-/// The first byte of a LocalVarSig (II.23.2.6).
-pub(crate) const LOCAL_SIG: u8 = 0x07;
+pub(crate) const NATIVE_INT: u8 = ElementType::I as u8;
 /// The most locals a body can have (II.23.2.6).
 const MAX_LOCALS: u32 = 0xFFFE;
 
@@ -160,12 +159,9 @@ fn extend_locals(metadata: &Metadata<'_>, locals: Token, spill: Option<&[u8]>, s
     let bad = |error: ecma335::Error| Reason::BadSignature(error.to_string());
     let (count, types) = match locals.rid_in::<StandAloneSig>() {
         Some(rid) => {
-            let row = metadata.row(rid).map_err(bad)?;
-            let mut cursor = metadata.blobs.blob(row.signature).map_err(bad)?;
-            if cursor.u8().map_err(bad)? != LOCAL_SIG {
-                return Err(Reason::BadSignature("the body's locals are no LocalVarSig".into()));
-            }
-            (cursor.compressed_u32().map_err(bad)?, cursor.rest())
+            let blob = metadata.row(rid).and_then(|row| metadata.blobs.blob(row.signature)).map_err(bad)?;
+            let LocalsShape { count, types } = LocalsShape::read(blob.rest(), blob.offset()).map_err(bad)?;
+            (count, blob.rest().get(types).unwrap_or_default())
         }
         None if locals == Token::default() => (0, &[][..]),
         None => return Err(Reason::BadSignature("the body's locals are no StandAloneSig".into())),
@@ -175,7 +171,7 @@ fn extend_locals(metadata: &Metadata<'_>, locals: Token, spill: Option<&[u8]>, s
         return Err(Reason::TooManyLocals);
     }
     signature.clear();
-    signature.push(LOCAL_SIG);
+    signature.push(convention::LOCAL);
     ecma335::cursor::put_compressed_u32(signature, total);
     signature.extend_from_slice(types);
     signature.push(NATIVE_INT);

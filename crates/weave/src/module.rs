@@ -27,7 +27,7 @@ use crate::{
     probe::{LeaveMode, Shape},
     reason::Reason,
     strong_name::{self, StrongNameKey},
-    tracker::{Mark, Tracker},
+    tracker::{Mark, Tracker, TrackerRefs},
 };
 
 /// How a module is to be woven.
@@ -85,6 +85,8 @@ pub struct Woven<'a> {
     pub bodies: Vec<(Rid<MethodDef>, Range<usize>)>,
     /// By MethodDef row number less one: the shape it was woven in, or why it was left alone.
     pub methods: Vec<Result<Shape, Reason>>,
+    /// What the probes call; none if there are none.
+    pub refs: Option<TrackerRefs>,
     /// What the method ids begin with.
     pub module_key: u64,
     /// The woven module's version identifier.
@@ -134,8 +136,9 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
     let selected: Vec<Rid<MethodDef>> =
         (1..).zip(&methods).filter(|(_, method)| method.is_ok()).map(|(number, _)| Rid::new(number)).collect();
     let untouched = |methods| {
-        let file = OutputFile::unchanged(image.bytes()).into_segments();
-        Ok(Woven { file, bodies: Vec::new(), methods, module_key, mvid: metadata.mvid()?, pdb: None, notes: Vec::new() })
+        let (file, refs) = (OutputFile::unchanged(image.bytes()).into_segments(), None);
+        let mvid = metadata.mvid()?;
+        Ok(Woven { file, bodies: Vec::new(), methods, refs, module_key, mvid, pdb: None, notes: Vec::new() })
     };
     if selected.is_empty() {
         return untouched(methods);
@@ -191,7 +194,7 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
     for (_, range) in &mut bodies {
         *range = code_offset + range.start..code_offset + range.end;
     }
-    Ok(Woven { file: file.into_segments(), bodies, methods, module_key, mvid, pdb, notes })
+    Ok(Woven { file: file.into_segments(), bodies, methods, refs: Some(refs), module_key, mvid, pdb, notes })
 }
 
 /// The manifest of a multi-module assembly holds a hash of each of the others (II.22.19).

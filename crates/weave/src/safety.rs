@@ -2,9 +2,17 @@
 
 use std::{fmt, ops::Range, sync::Mutex, sync::PoisonError};
 
-use ecma335::{Error, Image, Metadata, MethodBody, Rid, Rva, Table, image::CliHeader, schema::MethodDef};
+use ecma335::{
+    Error, Image, Metadata, MethodBody, Rid, Rva, Table, Token,
+    image::CliHeader,
+    schema::{CustomAttribute, MethodDef, StandAloneSig},
+    signature::LocalsShape,
+};
 
-use crate::module::Woven;
+use crate::{
+    module::Woven,
+    tracker::{Tracker, TrackerRows},
+};
 
 /// What is wrong with a written file: a fault of ours, never of the input.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,13 +35,20 @@ impl From<Error> for Fault {
     }
 }
 
-/// Reads a woven file. It has to be what was made, to the byte; every row of the input says what it said; and where each
-/// woven method's row leads there is the body that was checked, where any other's leads there is the input's. So all that
-/// the check found of the bodies, and of what they call, is true of the file.
+/// Reads a woven file. It has to be what was made, to the byte; every row of the input says what it said, and what was
+/// added is what probes need, by the rules; and where each woven method's row leads there is the body that was checked,
+/// where any other's leads there is the input's. So all that the check found of the bodies, and of what they call, is true
+/// of the file.
 ///
 /// # Errors
 /// The first fault, by method.
-pub fn check(output: &[u8], woven: &Woven<'_>, input: (&Image<'_>, &Metadata<'_>), threads: usize) -> Result<(), Fault> {
+pub fn check(
+    output: &[u8],
+    woven: &Woven<'_>,
+    tracker: &Tracker,
+    input: (&Image<'_>, &Metadata<'_>),
+    threads: usize,
+) -> Result<(), Fault> {
     let fault = |what: String| Err(Fault { method: None, what });
     let mut rest = output;
     for part in woven.file.iter() {
@@ -48,6 +63,7 @@ pub fn check(output: &[u8], woven: &Woven<'_>, input: (&Image<'_>, &Metadata<'_>
     let image = Image::parse(output)?;
     let metadata = Metadata::parse(image.metadata()?)?;
     check_tables(&metadata, input.1).or_else(fault)?;
+    check_additions(output, &metadata, input.1, tracker.find_in(&metadata).as_ref(), woven)?;
 
     let reader = Reader { image: &image, metadata: &metadata, input, woven };
     let first: Mutex<Option<Fault>> = Mutex::new(None);
@@ -75,6 +91,11 @@ pub fn check(output: &[u8], woven: &Woven<'_>, input: (&Image<'_>, &Metadata<'_>
 
 /// Every row of the input is there, and says what it said; what weaving changes by design is left to others to look at.
 pub(crate) fn check_tables(new: &Metadata<'_>, old: &Metadata<'_>) -> Result<(), String> {
+    let heaps =
+        [("#Strings", old.strings, new.strings), ("#US", old.user_strings, new.user_strings), ("#Blob", old.blobs, new.blobs)];
+    if let Some((name, ..)) = heaps.iter().find(|(_, old, new)| !new.bytes.starts_with(old.bytes)) {
+        return Err(format!("{name} does not begin with what it had"));
+    }
     for table in Table::ALL.iter().copied() {
         let (before, after) = (old.tables.count(table), new.tables.count(table));
         if after < before || (table == Table::MethodDef && after != before) {
@@ -84,16 +105,83 @@ pub(crate) fn check_tables(new: &Metadata<'_>, old: &Metadata<'_>) -> Result<(),
         if matches!(table, Table::MethodDef | Table::FieldRva | Table::File | Table::CustomAttribute) {
             continue;
         }
-        let is_same = if new.tables.widths().columns(table) == old.tables.widths().columns(table) {
-            new.tables.bytes(table).starts_with(old.tables.bytes(table))
-        } else {
-            (1..=before).all(|rid| new.tables.cells(table, rid) == old.tables.cells(table, rid))
-        };
-        if !is_same {
+        if !has_rows(new, 0, old, 0..before, table) {
             return Err(format!("rows of {table} have changed"));
         }
     }
     Ok(())
+}
+
+/// Whether a table has rows of the old one, by their numbers less one, from a place on.
+fn has_rows(new: &Metadata<'_>, place: u32, old: &Metadata<'_>, rows: Range<u32>, table: Table) -> bool {
+    let widths = new.tables.widths();
+    if widths.columns(table) != old.tables.widths().columns(table) {
+        return (place + 1..).zip(rows).all(|(rid, row)| new.tables.cells(table, rid) == old.tables.cells(table, row + 1));
+    }
+    let bytes = |rows: Range<u32>| {
+        let size = widths.row_size(table);
+        rows.start as usize * size..rows.end as usize * size
+    };
+    let place = bytes(place..place + rows.len() as u32);
+    new.tables.bytes(table).get(place) == old.tables.bytes(table).get(bytes(rows))
+}
+
+/// What was added is what probes need, and obeys the rules of its table.
+fn check_additions(
+    output: &[u8],
+    new: &Metadata<'_>,
+    old: &Metadata<'_>,
+    rows: Option<&TrackerRows>,
+    woven: &Woven<'_>,
+) -> Result<(), Fault> {
+    let fault = |what: String| Err(Fault { method: None, what });
+    if rows.map(|rows| rows.refs) != woven.refs {
+        return fault("what the probes call is not the tracker, or the mark is not there".into());
+    }
+    if let Some(rows) = rows {
+        if rows.mark().map(|mark| mark.module_key) != Some(woven.module_key) {
+            return fault("the mark is not this module's".into());
+        }
+        check_attributes(new, old, rows).or_else(fault)?;
+    }
+    for table in Table::ALL.iter().copied() {
+        let (added, needed) = (new.tables.count(table) - old.tables.count(table), rows.map_or(0, |rows| rows.count(table)));
+        if added != needed && (table != Table::StandAloneSig || rows.is_none()) {
+            return fault(format!("{table} has {added} new rows, and the probes need {needed}"));
+        }
+    }
+    let first = old.tables.count(Table::StandAloneSig) + 1;
+    for rid in (first..=new.tables.count(Table::StandAloneSig)).map(Rid::<StandAloneSig>::new) {
+        let blob = new.row(rid).and_then(|row| new.blobs.blob(row.signature));
+        if let Err(error) = blob.and_then(|blob| LocalsShape::read(blob.rest(), blob.offset())) {
+            let method = woven.bodies.iter().find(|(_, place)| local_sig(output, place) == Some(rid)).map(|(method, _)| *method);
+            return Err(Fault { method, what: format!("the signature of its locals: {error}") });
+        }
+    }
+    Ok(())
+}
+
+/// What a fat body at this place of the file has for its locals (II.25.4.3).
+fn local_sig(output: &[u8], body: &Range<usize>) -> Option<Rid<StandAloneSig>> {
+    let token = output.get(body.start + MethodBody::LOCAL_VAR_SIG_AT..)?.first_chunk()?;
+    Token(u32::from_le_bytes(*token)).rid_in()
+}
+
+/// The mark is in its place, and the other attributes are as they were (II.22.10).
+fn check_attributes(new: &Metadata<'_>, old: &Metadata<'_>, rows: &TrackerRows) -> Result<(), String> {
+    let table = Table::CustomAttribute;
+    let (mark, before) = (rows.attribute.get(), old.tables.count(table));
+    if mark > before + 1 || !has_rows(new, 0, old, 0..mark - 1, table) || !has_rows(new, mark, old, mark - 1..before, table) {
+        return Err("the mark is not all that is new among the custom attributes".into());
+    }
+    let parent = |rid: u32| new.row(Rid::<CustomAttribute>::new(rid)).map_or(0, |row| row.parent.0);
+    let is_above = mark == 1 || parent(mark - 1) <= parent(mark);
+    let is_below = mark > before || parent(mark) <= parent(mark + 1);
+    if new.tables.is_sorted(table) && !(is_above && is_below) {
+        Err("the mark is not where its parent belongs".into())
+    } else {
+        Ok(())
+    }
 }
 
 /// A written file and what it was woven of.
@@ -119,6 +207,10 @@ impl Reader<'_, '_> {
                 let expected = &self.woven.bodies[index].1;
                 if offset != expected.start {
                     return Err(format!("its row leads to {offset:#x}, and its body is at {:#x}", expected.start));
+                }
+                let locals = local_sig(self.image.bytes(), expected).map(|sig| self.metadata.row(sig));
+                if !matches!(locals, Some(Ok(_))) {
+                    return Err("it has no signature of its locals".into());
                 }
                 Ok(())
             }

@@ -55,10 +55,20 @@ impl TrackerRows {
     pub fn mark(&self) -> Option<Mark<'_>> {
         Mark::parse(&self.value)
     }
+
+    /// How many of a table's rows they are.
+    pub(crate) fn count(&self, table: Table) -> u32 {
+        match table {
+            Table::AssemblyRef | Table::CustomAttribute => 1,
+            Table::TypeRef => self.types.len() as u32,
+            Table::MemberRef => self.members.len() as u32,
+            _ => 0,
+        }
+    }
 }
 
 /// The tokens that a woven module refers to its tracker by.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TrackerRefs {
     /// `ProfileInfoTracker.WhenEntering`
     pub when_entering: Token,

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use ecma335::{
     Clause, ClauseKind, Cursor, FileOffset, Image, Metadata, MethodBody, OpCode, Rid, Table,
     cursor::put_compressed_u32,
+    element::convention,
     image::{Precompiled, cli_flags},
     opcode::Flow,
     schema::{MethodDef, StandAloneSig},
@@ -19,7 +20,7 @@ use crate::{
     code::{Code, Instruction, Label, Operand},
     effects::Effects,
     layout::{Layout, ldloc, stloc},
-    method::{Batch, Context, LOCAL_SIG, MethodWeaver, NATIVE_INT, effective_return},
+    method::{Batch, Context, MethodWeaver, NATIVE_INT, effective_return},
     module::{module_key, woven_mvid},
     probe::{LeaveMode, Shape},
     safety,
@@ -278,11 +279,11 @@ fn expected(metadata: &Metadata<'_>, rid: Rid<MethodDef>, body: &MethodBody<'_>,
 
     let sig = metadata.row(body.local_var_sig.rid_in::<StandAloneSig>()?).ok()?;
     let mut cursor = metadata.blobs.blob(sig.signature).ok()?;
-    (cursor.u8().ok()? == LOCAL_SIG).then_some(())?;
+    (cursor.u8().ok()? == convention::LOCAL).then_some(())?;
     let total = cursor.compressed_u32().ok()?;
     let types = cursor.rest().strip_suffix(spill.unwrap_or_default())?.strip_suffix(&[NATIVE_INT])?;
     let count = u16::try_from(total.checked_sub(1 + u32::from(spill.is_some()))?).ok()?;
-    let mut locals = vec![LOCAL_SIG];
+    let mut locals = vec![convention::LOCAL];
     put_compressed_u32(&mut locals, count.into());
     locals.extend_from_slice(types);
     Some(Expected { token_local: count, return_local: spill.and(count.checked_add(1)), locals })
@@ -336,11 +337,8 @@ impl<'a, 'm> Audit<'a, 'm> {
     pub fn other_rows(&self) -> Vec<(Table, u32)> {
         let before = |table| self.context.metadata.tables.count(table);
         let added = |table| match table {
-            Table::AssemblyRef | Table::CustomAttribute => 1,
-            Table::TypeRef => self.rows.types.len() as u32,
-            Table::MemberRef => self.rows.members.len() as u32,
             Table::StandAloneSig => self.local_sigs.range(before(table) + 1..).count() as u32,
-            _ => 0,
+            _ => self.rows.count(table),
         };
         let more = |table: &Table| self.woven.tables.count(*table).wrapping_sub(before(*table)).wrapping_sub(added(*table));
         Table::ALL.iter().map(|table| (*table, more(table))).filter(|(_, more)| *more != 0).collect()
@@ -357,11 +355,8 @@ impl<'a, 'm> Audit<'a, 'm> {
 /// Whether all that a module's tokens mean they mean in the other too: rows and heaps are its own, and more behind them.
 /// The places of bodies may differ.
 pub fn extends(new: &Metadata<'_>, old: &Metadata<'_>) -> bool {
-    let heaps = [(old.strings, new.strings), (old.blobs, new.blobs), (old.user_strings, new.user_strings)];
     let methods = || old.tables.rows::<MethodDef>().zip(new.tables.rows::<MethodDef>());
-    heaps.iter().all(|(old, new)| new.bytes.starts_with(old.bytes))
-        && safety::check_tables(new, old).is_ok()
-        && methods().all(|((_, old), (_, new))| MethodDef { rva: old.rva, ..new } == old)
+    safety::check_tables(new, old).is_ok() && methods().all(|((_, old), (_, new))| MethodDef { rva: old.rva, ..new } == old)
 }
 
 /// The flags of the CLI header that a woven image may have, with its strong name kept or signed again, and without.

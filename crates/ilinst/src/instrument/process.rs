@@ -281,7 +281,7 @@ fn write_woven(
         });
         outputs.write(&job.output, |file| woven.file.write_to(file))?;
         let written = outputs.read_last()?;
-        weave::safety::check(&written, woven, input, threads).map_err(|fault| broken(job, input.1, &fault))?;
+        weave::safety::check(&written, woven, shared.tracker, input, threads).map_err(|fault| broken(job, input.1, &fault))?;
         join(manifest_file)
     })?;
     outputs.append(manifest_file);
