@@ -89,6 +89,26 @@ fn the_manifest_of_several_modules_holds_their_new_hashes() {
     assert_eq!((calls("Program::Main"), calls("Part::Twice")), (Some(1), Some(1)));
 }
 
+/// Makes the native host that starts a program, as the SDK does: the program's name goes where its template has a hash.
+fn make_host(path: &Path, program: &str) -> bool {
+    const PLACE: &[u8; 64] = b"c3ab8ff13720e8ad9047dd39466b3c8974e592c2fa383d4a3960714caef0c4f2";
+    let template = tool("ILINST_SDK").map(|sdk| sdk.join("AppHostTemplate/apphost")).filter(|path| path.is_file());
+    let Some(template) = template else {
+        skip("no native host: the SDK was not found");
+        return false;
+    };
+    fs::copy(&template, path).expect("it can be copied");
+    let mut host = fs::read(path).expect("it can be read");
+    let at = host.windows(PLACE.len()).position(|window| window == PLACE).expect("the template has a place for the name");
+    host[at..at + PLACE.len()].fill(0);
+    host[at..at + program.len()].copy_from_slice(program.as_bytes());
+    fs::write(path, host).expect("it can be written");
+    // The SDK keeps it as data.
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it can be");
+    true
+}
+
 /// A program of three assemblies, one strong-named and one in a folder of its own with a satellite, woven as a folder, runs
 /// by the command that ran it.
 #[test]
@@ -109,6 +129,7 @@ fn an_application_runs_woven_from_its_folder() {
     run(&al, &["-embed:words.txt", "-culture:de", "-out:app/de/app.resources.dll"], &folder);
     fs::copy(sample("hello").join("hello.runtimeconfig.json"), app.join("app.runtimeconfig.json")).expect("it can be copied");
     fs::copy(folder.join("app.deps.json"), app.join("app.deps.json")).expect("it can be copied");
+    let has_host = make_host(&app.join("app"), "app.exe");
     for (mode, signed) in [("finally", true), ("return", false)] {
         let woven = folder.join(format!("woven-{mode}"));
         let key = folder.join("key.snk");
@@ -127,6 +148,14 @@ fn an_application_runs_woven_from_its_folder() {
             assert_eq!(before.2, Some(9), "{before:?}");
             assert_eq!(before, start(&woven.join("app.exe")));
             let profile = profile_in(&work);
+            if has_host && !runtime.is_mono() {
+                println!("the same by its own host");
+                let work = scratch(&format!("application-host-{mode}-{}", runtime.name.replace(' ', "-")));
+                let by_host = |host: &Path| said(&runtime.host(host, &work).output().expect("the host starts"));
+                assert_eq!(by_host(&app.join("app")), before);
+                assert_eq!(by_host(&woven.join("app")), before);
+                assert_eq!(profile_in(&work).rows(profile::report::SortBy::Name).len(), 3);
+            }
             let rows = profile.rows(profile::report::SortBy::Name);
             for (name, calls) in [("App::Main", 1), ("Plain::Sum", 1), ("Signed::Square", 3)] {
                 let row = rows.iter().find(|row| row.raw_name.as_deref() == Some(name));

@@ -83,6 +83,14 @@ impl Runtime {
         Self::all().into_iter().find(|runtime| runtime.name == name)
     }
 
+    /// The same by the program's own native host, which looks for the runtime itself.
+    pub fn host(&self, host: &Path, folder: &Path) -> Command {
+        let mut command = Command::new(host);
+        command.current_dir(folder).env_remove("DOTNET_ROLL_FORWARD").env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
+        command.env("DOTNET_ROOT", self.path.parent().expect("it is in a folder"));
+        command
+    }
+
     /// Whether it is Mono.
     pub fn is_mono(&self) -> bool {
         self.name == "Mono"
