@@ -104,8 +104,8 @@ fn make_host(path: &Path, program: &str) -> bool {
     host[at..at + program.len()].copy_from_slice(program.as_bytes());
     fs::write(path, host).expect("it can be written");
     // The SDK keeps it as data.
-    use std::os::unix::fs::PermissionsExt as _;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it can be");
+    #[cfg(unix)]
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("it can be");
     true
 }
 
