@@ -165,18 +165,30 @@ fn an_application_runs_woven_from_its_folder() {
     }
 }
 
+/// A sample, and what it is woven with.
+fn orders() -> (Image<'static>, Metadata<'static>, Tracker) {
+    let bytes = fs::read(sample("orders").join("orders.exe")).expect("it is committed");
+    let image = Image::parse(bytes.leak()).expect("it is an assembly");
+    let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
+    (image, metadata, the_tracker())
+}
+
+fn the_tracker() -> Tracker {
+    let tracker = fs::read(root().join("tracker-runtime/bin/Ilinst.Tracker.dll")).expect("it is committed");
+    Tracker::read(&tracker).expect("it is an assembly")
+}
+
+fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, tracker: &Tracker, keep_layout: bool) -> Result<Woven<'a>, String> {
+    let plan = Plan::new(image, metadata, &Selection::default());
+    let how = Weave { keep_layout, ..Weave::new(tracker) };
+    plan.and_then(|plan| weave::weave(image, metadata, plan, &how)).map_err(|error| error.to_string())
+}
+
 /// The safety net: a written file that is not what was woven is a fault, and it says in which method.
 #[test]
 fn a_fault_in_what_was_written_is_caught_and_names_the_method() {
-    let bytes = fs::read(sample("orders").join("orders.exe")).expect("it is committed");
-    let image = Image::parse(&bytes).expect("it is an assembly");
-    let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
-    let tracker = fs::read(root().join("tracker-runtime/bin/Ilinst.Tracker.dll")).expect("it is committed");
-    let tracker = Tracker::read(&tracker).expect("it is an assembly");
-    let weave = || {
-        let plan = Plan::new(&image, &metadata, &Selection::default()).expect("it can be planned");
-        weave::weave(&image, &metadata, plan, &Weave::new(&tracker)).expect("it can be woven")
-    };
+    let (image, metadata, tracker) = orders();
+    let weave = || weave(&image, &metadata, &tracker, false).expect("it can be woven");
     let mut woven = weave();
     let file = woven.file.to_vec();
     let check = |file: &[u8], woven: &Woven<'_>| weave::safety::check(file, woven, &tracker, (&image, &metadata), 2);
@@ -202,15 +214,8 @@ fn a_fault_in_what_was_written_is_caught_and_names_the_method() {
 /// The safety net: what weaving adds to the tables and heaps obeys their rules, or it is a fault.
 #[test]
 fn a_fault_in_what_was_added_is_caught() {
-    let bytes = fs::read(sample("orders").join("orders.exe")).expect("it is committed");
-    let image = Image::parse(&bytes).expect("it is an assembly");
-    let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
-    let tracker = fs::read(root().join("tracker-runtime/bin/Ilinst.Tracker.dll")).expect("it is committed");
-    let tracker = Tracker::read(&tracker).expect("it is an assembly");
-    let weave = || {
-        let plan = Plan::new(&image, &metadata, &Selection::default()).expect("it can be planned");
-        weave::weave(&image, &metadata, plan, &Weave::new(&tracker)).expect("it can be woven")
-    };
+    let (image, metadata, tracker) = orders();
+    let weave = || weave(&image, &metadata, &tracker, false).expect("it can be woven");
     let file = weave().file.to_vec();
     let woven_image = Image::parse(&file).expect("it is an assembly");
     let woven_metadata = Metadata::parse(woven_image.metadata().expect("it has metadata")).expect("it can be read");
@@ -267,8 +272,7 @@ fn a_fault_in_what_was_added_is_caught() {
 #[test]
 fn random_damage_is_refused_or_woven() {
     const ROUNDS: usize = 3000;
-    let tracker = fs::read(root().join("tracker-runtime/bin/Ilinst.Tracker.dll")).expect("it is committed");
-    let tracker = Tracker::read(&tracker).expect("it is an assembly");
+    let tracker = the_tracker();
     let files = [("orders", "orders.exe"), ("traces", "embedded.exe"), ("modern", "modern.dll"), ("odd", "odd.exe")];
     let (mut woven_files, mut refused) = (0, 0);
     let mut state = 0x2545_F491_4F6C_DD1D_u64;
@@ -308,9 +312,7 @@ fn weave_and_check(bytes: &[u8], tracker: &Tracker, keep_layout: bool) -> Result
     if let Some(refusal) = weave::plan::refusal(&image, &metadata, tracker) {
         return Err(refusal.to_string());
     }
-    let plan = Plan::new(&image, &metadata, &Selection::default()).map_err(text)?;
-    let how = Weave { keep_layout, ..Weave::new(tracker) };
-    let woven = weave::weave(&image, &metadata, plan, &how).map_err(text)?;
+    let woven = weave(&image, &metadata, tracker, keep_layout)?;
     let checked = weave::safety::check(&woven.file.to_vec(), &woven, tracker, (&image, &metadata), 1);
     assert_eq!(checked, Ok(()), "the safety net found a fault");
     Ok(())
