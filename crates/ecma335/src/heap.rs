@@ -156,6 +156,16 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_only_the_heaps_end_ends_stays_as_it_is() {
+        let heap = Heap { bytes: b"\0Main", offset: FileOffset(0) };
+        let mut append = HeapAppend::behind(heap);
+        let added = append.string("Enter").unwrap();
+        let bytes = [heap.bytes, &append.into_bytes()].concat();
+        let heap = Heap { bytes: &bytes, ..heap };
+        assert_eq!((heap.string(Str(1)).unwrap(), heap.string(added).unwrap()), ("Main".into(), "Enter".into()));
+    }
+
+    #[test]
     fn what_lies_outside_is_an_error() {
         let heap = Heap { bytes: &[0, 5, 1, 2], offset: FileOffset(0x10) };
         assert_eq!(heap.blob(Blob(1)).unwrap_err().offset(), Some(FileOffset(0x12)));

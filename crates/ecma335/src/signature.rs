@@ -633,6 +633,17 @@ mod tests {
     }
 
     #[test]
+    fn locals_are_as_many_as_the_signature_says() {
+        // Three of them: pinned uint8&, class T1<int32>, string; and a byte too many.
+        let blob = [0x07, 0x03, 0x45, 0x10, 0x05, 0x15, 0x12, 0x05, 0x01, 0x08, 0x0E, 0xFF];
+        assert_eq!(LocalsShape::read(&blob, FileOffset(0)).unwrap(), LocalsShape { count: 3, types: 2..11 });
+        for (length, kind) in [(10, 0x07), (11, 0x06)] {
+            let blob = [&[kind], &blob[1..length]].concat();
+            assert!(LocalsShape::read(&blob, FileOffset(0)).is_err(), "{length} bytes of kind {kind}");
+        }
+    }
+
+    #[test]
     fn modifiers_before_the_return_type_are_left_out() {
         // void modreq(T1) (int32): an init accessor returns nothing.
         let shape = MethodShape::read(&[0x20, 0x01, 0x1F, 0x05, 0x01, 0x08], FileOffset(0)).unwrap();
