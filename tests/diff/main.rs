@@ -1,7 +1,8 @@
 //! `ilinst diff --only-probes` of an assembly and what was woven of it says nothing; of one that was changed by a byte
-//! besides, it does.
+//! besides, it does. So for the PDBs of both.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::Path,
     process::Output,
@@ -11,8 +12,11 @@ use std::{
     },
 };
 
-use ecma335::{Image, Metadata};
-use tests::{assemblies, ilinst, library_folders, root, said, sample, scratch, skip};
+use ecma335::{
+    Cursor, FileOffset, Image, Metadata, Table,
+    schema::{CustomDebugInformation, Document, ImportScope, LocalVariable, MethodDebugInformation},
+};
+use tests::{assemblies, ilinst, library_folders, root, said, sample, scratch, skip, tool};
 use weave::{LeaveMode, Plan, Tracker, Weave, Woven, plan::Selection};
 
 const MODES: [LeaveMode; 2] = [LeaveMode::Finally, LeaveMode::Return];
@@ -22,20 +26,50 @@ fn tracker() -> Tracker {
     Tracker::read(&bytes).expect("it is an assembly")
 }
 
+/// An assembly, and the PDB beside it.
+#[derive(Clone, Copy)]
+struct Original<'f> {
+    bytes: &'f [u8],
+    pdb: Option<&'f [u8]>,
+}
+
+impl Original<'_> {
+    /// Whether it has a portable PDB, in itself or beside it.
+    fn has_pdb(self) -> bool {
+        Image::parse(self.bytes).is_ok_and(|image| matches!(weave::pdb::find(&image, self.pdb), Ok(Some(_))))
+    }
+}
+
 /// Does something with what an assembly becomes; nothing if it is none, or one that is refused.
-fn with_woven<T>(bytes: &[u8], leave: LeaveMode, tracker: &Tracker, work: impl FnOnce(Woven<'_>) -> T) -> Option<T> {
+fn with_woven<T>(
+    Original { bytes, pdb }: Original<'_>,
+    leave: LeaveMode,
+    tracker: &Tracker,
+    work: impl FnOnce(Woven<'_>) -> T,
+) -> Option<T> {
     let image = Image::parse(bytes).ok()?;
     let metadata = Metadata::parse(image.metadata().ok()?).ok()?;
     if weave::plan::refusal(&image, &metadata, tracker).is_some() {
         return None;
     }
     let plan = Plan::new(&image, &metadata, &Selection::default()).ok()?;
-    let how = Weave { leave, tool: "ilinst", options: "--test", ..Weave::new(tracker) };
+    let how = Weave { leave, tool: "ilinst", options: "--test", pdb, ..Weave::new(tracker) };
     weave::weave(&image, &metadata, plan, &how).ok().map(work)
 }
 
-fn only_probes(before: &Path, after: &Path) -> Output {
-    ilinst().arg("diff").args([before, after]).arg("--only-probes").output().expect("ilinst runs")
+/// What is there beside probes; with the PDBs too, if there are two.
+fn only_probes(before: &Path, after: &Path, has_pdb: bool) -> Output {
+    let mut command = ilinst();
+    command.arg("diff").args([before, after]).arg("--only-probes").args(has_pdb.then_some("--debug-info"));
+    command.output().expect("ilinst runs")
+}
+
+/// Writes a file, and the PDB that goes beside it.
+fn write(path: &Path, woven: &Woven<'_>) {
+    fs::write(path, woven.file.to_vec()).expect("it can be written");
+    if let Some(pdb) = &woven.pdb {
+        fs::write(path.with_extension("pdb"), pdb).expect("it can be written");
+    }
 }
 
 /// Does something with each item on as many threads as there are processors; gives what failed.
@@ -63,26 +97,34 @@ fn nothing_but_probes_is_put_into_the_corpus() {
     if files.is_empty() {
         return skip("neither the .NET SDK nor Mono was found");
     }
+    files.extend(assemblies(&tool("ILINST_CORPUS").into_iter().chain([root().join("samples")]).collect::<Vec<_>>()));
     // The large ones first, so that they are not what is waited for at the end.
     files.sort_by_key(|path| std::cmp::Reverse(fs::metadata(path).map_or(0, |metadata| metadata.len())));
-    let (folder, tracker, compared) = (scratch("diff-corpus"), tracker(), AtomicUsize::new(0));
+    let (folder, tracker) = (scratch("diff-corpus"), tracker());
+    let (compared, with_pdb) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let failures = in_parallel(&files, |worker, file| {
-        let bytes = fs::read(file).expect("it can be read");
+        let (bytes, pdb) = (fs::read(file).expect("it can be read"), fs::read(file.with_extension("pdb")).ok());
+        let original = Original { bytes: &bytes, pdb: pdb.as_deref() };
         let woven = folder.join(format!("{worker}.dll"));
         for mode in MODES {
-            let written = with_woven(&bytes, mode, &tracker, |output| fs::write(&woven, output.file.to_vec()));
-            let Some(written) = written else { return Ok(()) };
-            written.expect("it can be written");
-            let (out, errors, code) = said(&only_probes(file, &woven));
+            if with_woven(original, mode, &tracker, |output| write(&woven, &output)).is_none() {
+                return Ok(());
+            }
+            let has_pdb = original.has_pdb();
+            let (out, errors, code) = said(&only_probes(file, &woven, has_pdb));
             if code != Some(0) || !out.is_empty() {
                 let shown: Vec<&str> = out.lines().chain(errors.lines()).take(30).collect();
                 return Err(format!("{} by {mode:?}: exit {code:?}\n{}", file.display(), shown.join("\n")));
             }
             compared.fetch_add(1, Ordering::Relaxed);
+            with_pdb.fetch_add(usize::from(has_pdb), Ordering::Relaxed);
         }
         Ok(())
     });
-    println!("{} files, {} comparisons", files.len(), compared.into_inner());
+    let with_pdb = with_pdb.into_inner();
+    println!("{} files, {} comparisons, {with_pdb} of them with PDBs", files.len(), compared.into_inner());
+    // The samples have four, and each is woven in both ways.
+    assert!(with_pdb >= 8);
     assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
 }
 
@@ -97,7 +139,7 @@ fn a_byte_of_a_woven_body_is_told_apart() {
         let (sample_name, file_name) = name.split_once('/').expect("a folder and a file");
         let before = sample(sample_name).join(file_name);
         let bytes = fs::read(&before).expect("it is committed");
-        let (file, places) = with_woven(&bytes, mode, &tracker, |woven| {
+        let (file, places) = with_woven(Original { bytes: &bytes, pdb: None }, mode, &tracker, |woven| {
             let places: Vec<usize> = woven.bodies.iter().flat_map(|(_, range)| range.clone()).step_by(STEP).collect();
             (woven.file.to_vec(), places)
         })
@@ -107,13 +149,61 @@ fn a_byte_of_a_woven_body_is_told_apart() {
             changed[*place] ^= 1 << (place % 8);
             let after = folder.join(format!("{worker}.exe"));
             fs::write(&after, &changed).expect("it can be written");
-            match said(&only_probes(&before, &after)) {
+            match said(&only_probes(&before, &after, false)) {
                 (out, _, Some(1)) if !out.is_empty() => Ok(()),
                 (out, errors, code) => Err(format!("{name} by {mode:?}, byte {place:#x}: exit {code:?}\n{out}{errors}")),
             }
         });
         println!("{name} by {mode:?}: {} bytes changed", places.len());
         assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
+    }
+}
+
+#[test]
+fn what_a_pdb_says_otherwise_is_told_apart() {
+    let (folder, tracker) = (scratch("diff-pdb"), tracker());
+    let before = sample("orders").join("orders.exe");
+    let (bytes, pdb) =
+        (fs::read(&before).expect("it is committed"), fs::read(before.with_extension("pdb")).expect("it is committed"));
+    let after = folder.join("orders.exe");
+    for mode in MODES {
+        let original = Original { bytes: &bytes, pdb: Some(&pdb) };
+        let woven = with_woven(original, mode, &tracker, |woven| (woven.pdb.clone(), write(&after, &woven)).0);
+        let woven = woven.flatten().expect("it can be woven, and its PDB too");
+        assert_eq!(said(&only_probes(&before, &after, true)), (String::new(), String::new(), Some(0)));
+        let metadata = Metadata::parse(Cursor::new(&woven, FileOffset(0))).expect("it can be read");
+        // The last byte of what each row of these tables has to say.
+        let mut said_by: BTreeMap<Table, Vec<usize>> = BTreeMap::new();
+        let place = |bytes: &[u8]| {
+            (bytes.as_ptr().addr() - woven.as_ptr().addr() + bytes.len()).checked_sub(1).filter(|_| !bytes.is_empty())
+        };
+        let mut add = |table, bytes: &[u8]| said_by.entry(table).or_default().extend(place(bytes));
+        for (_, row) in metadata.tables.rows::<MethodDebugInformation>() {
+            add(Table::MethodDebugInformation, metadata.blob(row.sequence_points).expect("a blob"));
+        }
+        for (_, row) in metadata.tables.rows::<LocalVariable>() {
+            add(Table::LocalVariable, metadata.strings.string_bytes(row.name).expect("a name"));
+        }
+        for (_, row) in metadata.tables.rows::<ImportScope>() {
+            add(Table::ImportScope, metadata.blob(row.imports).expect("a blob"));
+        }
+        for (_, row) in metadata.tables.rows::<Document>() {
+            add(Table::Document, metadata.blob(row.hash).expect("a blob"));
+        }
+        for (_, row) in metadata.tables.rows::<CustomDebugInformation>() {
+            add(Table::CustomDebugInformation, metadata.blob(row.value).expect("a blob"));
+        }
+        for (table, places) in said_by {
+            assert!(!places.is_empty(), "{table}");
+            println!("{mode:?}: {} of {table}", places.len());
+            for place in places {
+                let mut changed = woven.clone();
+                changed[place] ^= 1;
+                fs::write(after.with_extension("pdb"), &changed).expect("it can be written");
+                let (out, errors, code) = said(&only_probes(&before, &after, true));
+                assert!(code == Some(1) && !out.is_empty(), "{table}, byte {place:#x}: exit {code:?}\n{out}{errors}");
+            }
+        }
     }
 }
 
@@ -124,7 +214,8 @@ fn damaged_files_are_compared_or_refused() {
     let (folder, tracker) = (scratch("diff-damage"), tracker());
     let before = sample("shapes").join("shapes.exe");
     let original = fs::read(&before).expect("it is committed");
-    let woven = with_woven(&original, LeaveMode::Finally, &tracker, |woven| woven.file.to_vec()).expect("it can be woven");
+    let woven = with_woven(Original { bytes: &original, pdb: None }, LeaveMode::Finally, &tracker, |woven| woven.file.to_vec())
+        .expect("it can be woven");
     let numbers: Vec<usize> = (0..FILES).collect();
     let codes: Mutex<[usize; 3]> = Mutex::default();
     let failures = in_parallel(&numbers, |worker, number| {
@@ -142,7 +233,7 @@ fn damaged_files_are_compared_or_refused() {
         let path = folder.join(format!("{worker}.exe"));
         fs::write(&path, &damaged).expect("it can be written");
         let (one, other) = if number % 3 == 0 { (&path, &before) } else { (&before, &path) };
-        let (out, errors, code) = said(&only_probes(one, other));
+        let (out, errors, code) = said(&only_probes(one, other, false));
         match code {
             Some(code @ 0..=2) if (code == 2) != errors.is_empty() && errors.lines().count() <= 1 => {
                 codes.lock().expect("no other thread panics")[code as usize] += 1;

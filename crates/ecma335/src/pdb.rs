@@ -4,9 +4,9 @@ use crate::{
     cursor::{Cursor, put_compressed_i32, put_compressed_u32},
     error::{Result, malformed},
     metadata::Metadata,
-    schema::{Blob, Document, Table},
+    schema::{AssemblyRef, Blob, Document, ImportScope, MethodDef, Table, TypeDefOrRef},
     tables::RowCounts,
-    token::Rid,
+    token::{Rid, Token},
 };
 
 /// The name of the stream that makes metadata a PDB.
@@ -29,6 +29,13 @@ impl PdbId {
     /// The GUID.
     pub fn guid(&self) -> &[u8] {
         &self.0[..16]
+    }
+
+    /// The token of the method that the #Pdb stream says the program starts with; 0 if there is none.
+    pub fn entry_point(metadata: &Metadata<'_>) -> Token {
+        let stream = metadata.streams.iter().find(|stream| stream.name == STREAM);
+        let token = stream.and_then(|stream| stream.bytes.get(Self::SIZE..)?.first_chunk().copied());
+        Token(token.map_or(0, u32::from_le_bytes))
     }
 
     /// The stamp: the CodeView entry's time stamp.
@@ -196,13 +203,134 @@ pub fn document_name(metadata: &Metadata<'_>, document: &Document) -> Result<Str
     Ok(String::from_utf8_lossy(&name).into_owned())
 }
 
-/// Kinds of CustomDebugInformation whose values are IL offsets.
+/// An import of an ImportScope: what a `using` or `Imports` brings into view.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Import {
+    /// The name that the scope gives it, if it gives one.
+    pub alias: Option<String>,
+    /// The assembly whose names it brings.
+    pub assembly: Option<Rid<AssemblyRef>>,
+    /// What is imported; none for an assembly.
+    pub target: Option<ImportTarget>,
+}
+
+/// What an import names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ImportTarget {
+    /// A namespace.
+    Namespace(String),
+    /// A type.
+    Type(TypeDefOrRef),
+    /// A namespace of XML.
+    Xml(String),
+}
+
+/// The imports of a scope.
+///
+/// # Errors
+/// If the blob is cut short or has an import of a kind nobody knows.
+pub fn imports(metadata: &Metadata<'_>, scope: &ImportScope) -> Result<Vec<Import>> {
+    let mut cursor = metadata.blobs.blob(scope.imports)?;
+    let mut imports = Vec::new();
+    while !cursor.is_empty() {
+        let at = cursor.offset();
+        let kind = cursor.u8()?;
+        let text = |cursor: &mut Cursor<'_>| -> Result<String> {
+            Ok(String::from_utf8_lossy(metadata.blob(Blob(cursor.compressed_u32()?))?).into_owned())
+        };
+        let alias = if matches!(kind, 4..=9) { Some(text(&mut cursor)?) } else { None };
+        let assembly = if matches!(kind, 2 | 6 | 8) { Some(Rid::new(cursor.compressed_u32()?)) } else { None };
+        let target = match kind {
+            1 | 2 | 7 | 8 => Some(ImportTarget::Namespace(text(&mut cursor)?)),
+            3 | 9 => Some(ImportTarget::Type(TypeDefOrRef(cursor.compressed_u32()?))),
+            4 => Some(ImportTarget::Xml(text(&mut cursor)?)),
+            5 | 6 => None,
+            _ => return malformed(at, "an import of no known kind"),
+        };
+        imports.push(Import { alias, assembly, target });
+    }
+    Ok(imports)
+}
+
+/// Where an async method waits, and where it goes on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AsyncStepping {
+    /// The offset of the handler that catches what nobody else does.
+    pub catch_handler: Option<u32>,
+    /// Of each await: the offset at which it yields, that at which it goes on, and the method it goes on in.
+    pub awaits: Vec<(u32, u32, Rid<MethodDef>)>,
+}
+
+impl AsyncStepping {
+    /// Reads the value of a record.
+    ///
+    /// # Errors
+    /// If it is cut short.
+    pub fn parse(mut value: Cursor<'_>) -> Result<Self> {
+        let catch_handler = value.u32()?.checked_sub(1);
+        let mut awaits = Vec::new();
+        while !value.is_empty() {
+            awaits.push((value.u32()?, value.u32()?, Rid::new(value.compressed_u32()?)));
+        }
+        Ok(Self { catch_handler, awaits })
+    }
+}
+
+/// The scopes of a state machine's hoisted locals: start and length, by the number in their names.
+///
+/// # Errors
+/// If the value of the record is cut short.
+pub fn hoisted_local_scopes(mut value: Cursor<'_>) -> Result<Vec<(u32, u32)>> {
+    let mut scopes = Vec::new();
+    while !value.is_empty() {
+        scopes.push((value.u32()?, value.u32()?));
+    }
+    Ok(scopes)
+}
+
+/// Kinds of CustomDebugInformation.
 pub mod custom_debug_information {
-    /// Pairs of u32: start and length of the scopes that a state machine's hoisted locals have.
-    pub const STATE_MACHINE_HOISTED_LOCAL_SCOPES: [u8; 16] = guid(0x6DA9_A61E, 0xF8C7, 0x4874, 0xBE62_68BC_5630_DF71);
-    /// A u32: the offset of the catch handler plus one, or 0. Then of each await: u32 where it yields, u32 where it goes on,
-    /// and the method it goes on in as a compressed number.
-    pub const ASYNC_METHOD_STEPPING: [u8; 16] = guid(0x54FD_2AC5, 0xE925, 0x401A, 0x9C2A_F94F_1710_72F8);
+    macro_rules! kinds {
+        ($($(#[$doc:meta])* $name:ident = $a:literal $b:literal $c:literal $d:literal $text:literal)*) => {
+            $($(#[$doc])* pub const $name: [u8; 16] = guid($a, $b, $c, $d);)*
+
+            /// A kind in words, if it is a known one.
+            pub fn name(kind: [u8; 16]) -> Option<&'static str> {
+                match kind { $($name => Some($text),)* _ => None }
+            }
+        };
+    }
+    kinds! {
+        /// Pairs of u32: start and length of the scopes that a state machine's hoisted locals have.
+        STATE_MACHINE_HOISTED_LOCAL_SCOPES = 0x6DA9_A61E 0xF8C7 0x4874 0xBE62_68BC_5630_DF71 "hoisted local scopes"
+        /// A u32: the offset of the catch handler plus one, or 0. Then of each await: u32 where it yields, u32 where it
+        /// goes on, and the method it goes on in as a compressed number.
+        ASYNC_METHOD_STEPPING = 0x54FD_2AC5 0xE925 0x401A 0x9C2A_F94F_1710_72F8 "async stepping"
+        /// A bit for each type in a local's: whether it is `dynamic`.
+        DYNAMIC_LOCAL_VARIABLES = 0x83C5_63C4 0xB4F3 0x47D5 0xB824_BA54_4147_7EA8 "dynamic types"
+        /// The names of a tuple's elements, each ended by a zero.
+        TUPLE_ELEMENT_NAMES = 0xED9F_DF71 0x8879 0x4747 0x8ED3_FE5E_DE3C_E710 "tuple element names"
+        /// Visual Basic's default namespace.
+        DEFAULT_NAMESPACE = 0x58B2_EAB6 0x209F 0x4E4E 0xA22C_B2D0_F910_C782 "default namespace"
+        /// What syntax locals come from, for edit and continue.
+        ENC_LOCAL_SLOT_MAP = 0x755F_52A8 0x91C5 0x45BE 0xB4B8_2095_71E5_52BD "local slots for edit and continue"
+        /// What syntax lambdas come from, for edit and continue.
+        ENC_LAMBDA_MAP = 0xA643_004C 0x0240 0x496F 0xA783_30D6_4F49_79DE "lambdas for edit and continue"
+        /// What syntax states come from, for edit and continue.
+        ENC_STATE_MAP = 0x8B78_CD68 0x2EDE 0x420B 0x980B_E158_84B8_AAA3 "states for edit and continue"
+        /// The text of a document.
+        EMBEDDED_SOURCE = 0x0E8A_571B 0x6926 0x466E 0xB4AD_8AB0_4611_F5FE "embedded source"
+        /// Where documents can be fetched from, as JSON.
+        SOURCE_LINK = 0xCC11_0556 0xA091 0x4D38 0x9FEC_25AB_9A35_1A6A "Source Link"
+        /// The documents of a type without code, as compressed row numbers.
+        TYPE_DEFINITION_DOCUMENTS = 0x932E_74BC 0xDBA9 0x4478 0x8D46_0F32_A7BA_B3D3 "documents"
+        /// What the compiler was called with: names and values, each ended by a zero.
+        COMPILATION_OPTIONS = 0xB5FE_EC05 0x8CD0 0x4A83 0x96DA_4662_84BB_4BD8 "compilation options"
+        /// What the compiler was given to refer to.
+        COMPILATION_METADATA_REFERENCES = 0x7E4D_4708 0x096E 0x4C5C 0xAEDA_CB10_BA6A_740D "compilation references"
+        /// Marks a primary constructor.
+        PRIMARY_CONSTRUCTOR = 0x9D40_ACE1 0xC703 0x4D0E 0xBF41_7243_060A_8FB5 "primary constructor"
+    }
 
     const fn guid(a: u32, b: u16, c: u16, d: u64) -> [u8; 16] {
         let ([a0, a1, a2, a3], [b0, b1], [c0, c1]) = (a.to_le_bytes(), b.to_le_bytes(), c.to_le_bytes());
@@ -215,6 +343,17 @@ pub mod custom_debug_information {
 mod tests {
     use super::*;
     use crate::token::FileOffset;
+
+    #[test]
+    fn offsets_of_state_machines_are_read() {
+        let cursor = |bytes: &'static [u8]| Cursor::new(bytes, FileOffset(0));
+        let stepping = AsyncStepping::parse(cursor(&[8, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 5]));
+        assert_eq!(stepping, Ok(AsyncStepping { catch_handler: Some(7), awaits: vec![(1, 2, Rid::new(5))] }));
+        assert_eq!(AsyncStepping::parse(cursor(&[0; 4])), Ok(AsyncStepping { catch_handler: None, awaits: Vec::new() }));
+        assert!(AsyncStepping::parse(cursor(&[0; 6])).is_err());
+        assert_eq!(hoisted_local_scopes(cursor(&[3, 0, 0, 0, 4, 0, 0, 0])), Ok(vec![(3, 4)]));
+        assert!(hoisted_local_scopes(cursor(&[3, 0, 0, 0, 4])).is_err());
+    }
 
     #[test]
     fn sequence_points_round_trip() {

@@ -1,6 +1,7 @@
 //! `ilinst diff`: what differs between two assemblies, such as one before and after weaving.
 
 mod bodies;
+mod debug;
 mod html;
 mod json;
 mod lines;
@@ -8,6 +9,7 @@ mod methods;
 mod model;
 mod module;
 mod probes;
+mod records;
 mod side;
 mod text;
 mod walk;
@@ -23,6 +25,7 @@ use ecma335::{Image, Metadata};
 use weave::{Pattern, Tracker, unweave};
 
 use self::{
+    debug::Debug,
     html::Html,
     json::Json,
     model::{Report, Totals},
@@ -35,7 +38,8 @@ use crate::{
     companions::TRACKER,
     dis::{Filter, method_pattern, names::Names, screen::Screen},
     failure::{EXIT_FINDINGS, EXIT_USAGE, Failure},
-    io::{Input, Outputs, is_same_file},
+    io::{Input, Outputs, is_same_file, not_an_assembly, read_assembly},
+    pdb::Pdb,
 };
 
 /// Show what differs between two assemblies: the IL of methods, types, members, references, resources.
@@ -53,6 +57,10 @@ pub(crate) struct Opts {
     /// Hide what is exactly what `ilinst instrument` puts in: if nothing is shown, nothing else changed
     #[arg(long)]
     only_probes: bool,
+
+    /// Compare what the portable PDBs say, too: source lines, locals, scopes, imports, async steps, documents
+    #[arg(long)]
+    debug_info: bool,
 
     /// Compare only methods the pattern names (may be repeated): a glob over Namespace.Type::Method, or over the
     /// method's name alone
@@ -76,6 +84,7 @@ const EXAMPLES: &str = "\
 Examples:
   ilinst diff app.dll woven/app.dll --method Shop.Order::Total     the probes in one method
   ilinst diff app.dll woven/app.dll --only-probes                  prints nothing: nothing else changed
+  ilinst diff app.dll woven/app.dll --only-probes --debug-info     nor does it in the PDB
   ilinst diff lib-1.0.dll lib-1.1.dll --stat
   ilinst diff lib-1.0.dll lib-1.1.dll --html changes.html
   ilinst diff a.dll b.dll --json | jq -r '.changes[] | select(.kind == \"reference\") | .name'
@@ -92,13 +101,15 @@ impl Opts {
 
     fn compare(&self) -> anyhow::Result<Totals> {
         let (old_bytes, new_bytes) = (Input::open(&self.old)?, Input::open(&self.new)?);
-        let (old_image, old) = parse(&self.old, &old_bytes)?;
-        let (new_image, new) = parse(&self.new, &new_bytes)?;
+        let (old_image, old) = read_assembly(&self.old, &old_bytes)?;
+        let (new_image, new) = read_assembly(&self.new, &new_bytes)?;
         let (old_names, new_names) = (Names::new(&old_image, &old), Names::new(&new_image, &new));
         let (old_plain, new_plain) = (type_names(&self.old, &old)?, type_names(&self.new, &new)?);
         let filter = Filter::default();
-        let mut old_side = Side::new(&old_names, &filter, &old_plain);
-        let mut new_side = Side::new(&new_names, &filter, &new_plain);
+        let (old_pdb, new_pdb) = (self.pdb(&self.old, &old_image)?, self.pdb(&self.new, &new_image)?);
+        let (old_debug, new_debug) = (debug(&self.old, old_pdb.as_deref())?, debug(&self.new, new_pdb.as_deref())?);
+        let mut old_side = Side::new(&old_names, &filter, &old_plain, old_debug.as_ref());
+        let mut new_side = Side::new(&new_names, &filter, &new_plain, new_debug.as_ref());
 
         let rows = if self.only_probes { Probes::rows(&Tracker::read(TRACKER)?, &new) } else { None };
         let mut probes = rows.as_ref().map(|rows| Probes::new((&old_image, &old), &new, rows));
@@ -111,6 +122,19 @@ impl Opts {
             return Err(Failure::usage(format_args!("no method of either is named {}", patterns.join(" or "))));
         }
         Ok(totals)
+    }
+
+    /// The bytes of a file's PDB, if it is to be compared.
+    fn pdb(&self, path: &Path, image: &Image<'_>) -> anyhow::Result<Option<Vec<u8>>> {
+        if !self.debug_info {
+            return Ok(None);
+        }
+        let pdb = Pdb::find(path, None, image)?;
+        match weave::pdb::find(image, pdb.as_ref().and_then(|pdb| pdb.content.as_deref())) {
+            Ok(Some(bytes)) => Ok(Some(bytes.into_owned())),
+            Ok(None) => Err(no_pdb(path, "the assembly names no PDB")),
+            Err(trouble) => Err(no_pdb(path, trouble)),
+        }
     }
 
     /// Opens what was asked for, has it written, and closes it.
@@ -141,15 +165,16 @@ impl Opts {
     }
 }
 
-fn parse<'a>(path: &Path, bytes: &'a [u8]) -> anyhow::Result<(Image<'a>, Metadata<'a>)> {
-    let in_file = |error: ecma335::Error| Failure::not_an_assembly(format_args!("{}: {error}", path.display()));
-    let image = Image::parse(bytes).map_err(in_file)?;
-    let metadata = Metadata::parse(image.metadata().map_err(in_file)?).map_err(in_file)?;
-    Ok((image, metadata))
+fn debug<'p>(path: &Path, bytes: Option<&'p [u8]>) -> anyhow::Result<Option<Debug<'p>>> {
+    bytes.map(Debug::parse).transpose().map_err(|error| no_pdb(path, error))
+}
+
+fn no_pdb(path: &Path, why: impl std::fmt::Display) -> anyhow::Error {
+    Failure::unreadable(format_args!("{}: no debug information: {why}", path.display()))
 }
 
 fn type_names(path: &Path, metadata: &Metadata<'_>) -> anyhow::Result<Vec<String>> {
-    metadata.type_names().map_err(|error| Failure::not_an_assembly(format_args!("{}: {error}", path.display())))
+    metadata.type_names().map_err(|error| not_an_assembly(path, error))
 }
 
 /// A failure with the exit code that means trouble here.

@@ -26,7 +26,7 @@ use std::{
 };
 
 use clap::Args;
-use ecma335::{Image, Metadata, Rid, Table, schema::TypeDef};
+use ecma335::{Image, Rid, Table, schema::TypeDef};
 use weave::Pattern;
 
 use self::{
@@ -38,7 +38,7 @@ use self::{
 };
 use crate::{
     failure::Failure,
-    io::{Input, Outputs, is_same_file},
+    io::{Input, Outputs, is_same_file, not_an_assembly, read_assembly},
     pdb::Pdb,
 };
 
@@ -141,9 +141,7 @@ pub(crate) fn method_pattern(text: &str) -> Result<Pattern, weave::pattern::Patt
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let bytes = Input::open(&self.input)?;
-        let in_file = |error: ecma335::Error| Failure::not_an_assembly(format_args!("{}: {error}", self.input.display()));
-        let image = Image::parse(&bytes).map_err(in_file)?;
-        let metadata = Metadata::parse(image.metadata().map_err(in_file)?).map_err(in_file)?;
+        let (image, metadata) = read_assembly(&self.input, &bytes)?;
         let pdb = Pdb::find(&self.input, self.pdb.as_deref(), &image)?;
         let pdb = self.pdb_bytes(&image, pdb.as_ref())?;
         let source = || self.source.then(|| Source::new(self.source_root.clone()));
@@ -155,7 +153,7 @@ impl Opts {
             writeln!(io::stderr(), "ilinst: {}: no source lines: {trouble}", self.input.display())?;
         }
         let names = Names::new(&image, &metadata);
-        let plain_names = metadata.type_names().map_err(in_file)?;
+        let plain_names = metadata.type_names().map_err(|error| not_an_assembly(&self.input, error))?;
         let show = Show { offsets: self.offsets, bytes: self.bytes, tokens: self.tokens, placeless: false };
         let filter = Filter { types: self.types.clone(), methods: self.methods.clone() };
         let printer = Types {
@@ -210,8 +208,7 @@ impl Opts {
             if beside == path || is_same_file(&self.input, &beside) {
                 return Err(Failure::usage(format_args!("{}: a resource has this name; choose another -o", beside.display())));
             }
-            let content = content
-                .map_err(|error| Failure::not_an_assembly(format_args!("{}: resource {name}: {error}", self.input.display())))?;
+            let content = content.map_err(|error| not_an_assembly(&self.input, format_args!("resource {name}: {error}")))?;
             outputs.write(&beside, |file| file.write_all(content))?;
         }
         outputs.commit()

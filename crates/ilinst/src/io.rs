@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ecma335::{Image, Metadata};
 use memmap2::Mmap;
 
 use crate::failure::{Failure, about};
@@ -44,6 +45,21 @@ impl std::ops::Deref for Input {
             Self::Empty => &[],
         }
     }
+}
+
+/// Reads the headers and the metadata of an assembly.
+pub(crate) fn read_assembly<'a>(path: &Path, bytes: &'a [u8]) -> anyhow::Result<(Image<'a>, Metadata<'a>)> {
+    let read = || -> ecma335::Result<_> {
+        let image = Image::parse(bytes)?;
+        let metadata = Metadata::parse(image.metadata()?)?;
+        Ok((image, metadata))
+    };
+    read().map_err(|error| not_an_assembly(path, error))
+}
+
+/// The failure of a file that is no assembly, or a damaged one.
+pub(crate) fn not_an_assembly(path: &Path, error: impl std::fmt::Display) -> anyhow::Error {
+    Failure::not_an_assembly(format_args!("{}: {error}", path.display()))
 }
 
 /// Files written to temporary names, which all get their own when the last one is whole. Dropped before that, they

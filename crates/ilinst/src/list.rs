@@ -13,7 +13,7 @@ use std::{cmp::Reverse, fmt::Display, io::Write, path::PathBuf};
 
 use clap::{Args, ValueEnum};
 use ecma335::{
-    Image, Metadata, Rid, Token,
+    Rid, Token,
     schema::{MethodDef, TypeSpec},
     signature::{TypeNames as _, TypeSig},
 };
@@ -24,7 +24,12 @@ use self::{
     module::Module,
     tree::{Shape, Tree},
 };
-use crate::{arguments::SelectionArgs, companions::TRACKER, failure::Failure, io::Input, manifest::assembly_name};
+use crate::{
+    arguments::SelectionArgs,
+    companions::TRACKER,
+    io::{Input, not_an_assembly, read_assembly},
+    manifest::assembly_name,
+};
 
 /// Show types and methods with their tokens, what would be woven or is, and what else there is to be found.
 #[derive(Args, Debug)]
@@ -107,9 +112,8 @@ impl Sort {
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let bytes = Input::open(&self.input)?;
-        let in_file = |error: ecma335::Error| Failure::not_an_assembly(format_args!("{}: {error}", self.input.display()));
-        let image = Image::parse(&bytes).map_err(in_file)?;
-        let metadata = Metadata::parse(image.metadata().map_err(in_file)?).map_err(in_file)?;
+        let (image, metadata) = read_assembly(&self.input, &bytes)?;
+        let in_file = |error: ecma335::Error| not_an_assembly(&self.input, error);
         let module = Module::new(&image, &metadata).map_err(in_file)?;
         let listing = self.listing(&module).map_err(in_file)?;
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());

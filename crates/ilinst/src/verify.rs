@@ -20,7 +20,7 @@ use ecma335::{Image, Metadata};
 
 use crate::{
     failure::{self, EXIT_BAD_INPUT, EXIT_FINDINGS, Failure},
-    io::Input,
+    io::{Input, read_assembly},
     verify::{
         output::{Checked, How},
         references::Files,
@@ -190,8 +190,6 @@ type File<'f> = (&'f Image<'f>, &'f Metadata<'f>);
 /// Reads an assembly, for as long as it is looked at.
 fn with_file<T>(path: &Path, look: impl FnOnce(File<'_>) -> T) -> anyhow::Result<T> {
     let bytes = Input::open(path)?;
-    let in_file = |error: ecma335::Error| Failure::not_an_assembly(format_args!("{}: {error}", path.display()));
-    let image = Image::parse(&bytes).map_err(in_file)?;
-    let metadata = Metadata::parse(image.metadata().map_err(in_file)?).map_err(in_file)?;
+    let (image, metadata) = read_assembly(path, &bytes)?;
     Ok(look((&image, &metadata)))
 }

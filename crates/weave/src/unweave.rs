@@ -38,6 +38,8 @@ pub struct Unwoven {
     pub clauses: Vec<Clause>,
     /// The signature of the locals that are not the probe's.
     pub locals: Vec<u8>,
+    /// Where each instruction stood in the woven body, and where it stands in this one.
+    pub places: Vec<(u32, u32)>,
 }
 
 /// Takes probes out of bodies one after another, in room that it uses again.
@@ -106,7 +108,9 @@ impl Unweaver {
         self.code.replace(&mut self.out, &self.moved);
         self.take_forms();
         self.layout.lay_out(&mut self.code, body.il);
-        Some(Unwoven { shape, il: self.layout.il.clone(), clauses: self.layout.clauses.clone(), locals })
+        let woven = self.code.instructions.iter().map(|instruction| instruction.origin);
+        let places = woven.zip(self.layout.offsets.iter().copied()).collect();
+        Some(Unwoven { shape, il: self.layout.il.clone(), clauses: self.layout.clauses.clone(), locals, places })
     }
 
     /// The body of the protected block, with a `ret` for each way to the epilogue.
@@ -147,17 +151,18 @@ impl Unweaver {
                 continue;
             }
             exits += 1;
+            let mut origin = instruction.origin;
             if let Some(local) = expected.return_local {
                 // Who jumped to the `ret` jumps to the store before it, and nobody to what leaves.
                 if index == ENTER || !self.is_local(body, index - 1, stloc(local)) {
                     return None;
                 }
-                self.out.pop();
+                origin = self.out.pop()?.origin;
                 self.moved.push(NOWHERE);
             } else {
                 self.moved.push(self.out.len() as u32);
             }
-            self.out.push(Instruction::new(OpCode::Ret, Operand::Value(0)));
+            self.out.push(Instruction { origin, ..Instruction::new(OpCode::Ret, Operand::Value(0)) });
         }
         self.moved.push(self.out.len() as u32);
         self.moved.resize(count + 1, NOWHERE);

@@ -8,7 +8,10 @@ use ecma335::{
     opcode::{OpCodeInfo, Operand},
 };
 
-use super::lines::{PLACE, Text};
+use super::{
+    debug::Facts,
+    lines::{PLACE, Text},
+};
 use crate::dis::{
     blocks::{self, Mark},
     bodies::{caught, locals, targets, text},
@@ -20,14 +23,20 @@ use crate::dis::{
 /// How many bytes stand in a line.
 const BYTES_A_LINE: usize = 16;
 
-/// Prints a body with the locals that its signature lists.
-pub(crate) fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, out: &mut Text) {
+/// Prints a body with the locals that its signature lists, and what a PDB says of it.
+pub(crate) fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, facts: &Facts, out: &mut Text) {
     let types = if body.local_var_sig == Token::default() { Ok(Vec::new()) } else { locals(names, body.local_var_sig) };
-    print_with(names, body, types, out);
+    print_with(names, body, types, facts, out);
 }
 
 /// Prints a body with these locals.
-pub(crate) fn print_with(names: &Names<'_, '_>, body: &MethodBody<'_>, locals: Result<Vec<String>>, out: &mut Text) {
+pub(crate) fn print_with(
+    names: &Names<'_, '_>,
+    body: &MethodBody<'_>,
+    locals: Result<Vec<String>>,
+    facts: &Facts,
+    out: &mut Text,
+) {
     out.push(1, format!(".maxstack {}", body.max_stack));
     print_locals(body, locals, out);
     let instructions: Vec<Instruction<'_>> = match body.instructions().collect() {
@@ -47,22 +56,29 @@ pub(crate) fn print_with(names: &Names<'_, '_>, body: &MethodBody<'_>, locals: R
         ends.iter().any(|(start, length)| start.saturating_add(*length) == end)
     };
     let leads_to_end = instructions.iter().any(|each| targets(each).any(|target| target == end))
-        || marks.is_none() && body.clauses.iter().any(is_end);
+        || marks.is_none() && body.clauses.iter().any(is_end)
+        || facts.lines.iter().any(|(.., places)| places.contains(&end));
     let mut printer =
         Printer { names, clauses: &body.clauses, starts: &starts, places: BTreeMap::new(), leads_to_end, indent: 1, out };
     let mut next = marks.as_deref().unwrap_or_default();
     for instruction in &instructions {
-        next = printer.marks(next, instruction.offset);
+        blocks::up_to(&mut next, instruction.offset).for_each(|mark| printer.mark(mark));
+        if let Some(point) = facts.points.get(&instruction.offset) {
+            printer.out.push(printer.indent, point);
+        }
         printer.places.insert(instruction.offset, printer.out.len());
         printer.instruction(instruction);
     }
-    printer.marks(next, u32::MAX);
+    blocks::up_to(&mut next, u32::MAX).for_each(|mark| printer.mark(mark));
     printer.places.insert(end, printer.out.len());
     if printer.leads_to_end {
         printer.out.push(1, "// end");
     }
     if marks.is_none() {
         body.clauses.iter().for_each(|clause| printer.clause(clause));
+    }
+    for (indent, line, places) in &facts.lines {
+        printer.out.push_leading(*indent, line.clone(), places.iter().map(|place| *place as usize).collect());
     }
     let places = printer.places;
     out.resolve(&places);
@@ -99,26 +115,18 @@ struct Printer<'p, 'a, 'm> {
 }
 
 impl Printer<'_, '_, '_> {
-    /// Prints the marks up to an offset; gives those behind it.
-    fn marks<'k>(&mut self, mut marks: &'k [(u32, Mark)], offset: u32) -> &'k [(u32, Mark)] {
-        while let Some(((at, mark), rest)) = marks.split_first() {
-            if *at > offset {
-                break;
+    fn mark(&mut self, mark: &Mark) {
+        match mark {
+            Mark::Open(words) => {
+                self.out.push(self.indent, format!("{words} {{").trim_start());
+                self.indent += 1;
             }
-            match mark {
-                Mark::Open(words) => {
-                    self.out.push(self.indent, format!("{words} {{").trim_start());
-                    self.indent += 1;
-                }
-                Mark::Close => {
-                    self.indent = self.indent.saturating_sub(1);
-                    self.out.push(self.indent, "}");
-                }
-                Mark::Clause(number) => self.clauses.get(*number).into_iter().for_each(|clause| self.clause(clause)),
+            Mark::Close => {
+                self.indent = self.indent.saturating_sub(1);
+                self.out.push(self.indent, "}");
             }
-            marks = rest;
+            Mark::Clause(number) => self.clauses.get(*number).into_iter().for_each(|clause| self.clause(clause)),
         }
-        marks
     }
 
     fn instruction(&mut self, instruction: &Instruction<'_>) {

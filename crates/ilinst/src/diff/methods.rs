@@ -2,7 +2,13 @@
 
 use ecma335::{Cursor, FileOffset, MethodBody, Rid, Rva, Token, schema::MethodDef};
 
-use super::{bodies, lines::Text, probes::Probes, side::Side};
+use super::{
+    bodies,
+    debug::{Facts, Places},
+    lines::Text,
+    probes::Probes,
+    side::Side,
+};
 use crate::dis::{bodies::local_types, members::is_il};
 
 /// The two bodies.
@@ -41,19 +47,20 @@ pub(crate) fn body_text(
     old_text: &mut Text,
     new_text: &mut Text,
 ) {
-    let ((old, _, old_row), (new, _, new_row)) = (bodies.old, bodies.new);
+    let ((old, old_rid, old_row), (new, new_rid, new_row)) = (bodies.old, bodies.new);
     match (read(old, old_row), read(new, new_row)) {
         (Body::Il(old_body), Body::Il(new_body)) => {
+            let facts = (facts(old, old_rid, &old_body), facts(new, new_rid, &new_body));
             let old_bytes = old.body_bytes(old_row.rva);
             let is_same = bodies.is_extended && old_bytes.is_some() && old_bytes == new.body_bytes(new_row.rva);
-            if is_same {
+            if is_same && facts.0 == facts.1 {
                 return;
             }
             match probes {
-                Some(probes) => unwoven(bodies, (&old_body, &new_body), probes, old_text, new_text),
+                Some(probes) => unwoven(bodies, (&old_body, &new_body), facts, probes, old_text, new_text),
                 None => {
-                    bodies::print(old.names, &old_body, old_text);
-                    bodies::print(new.names, &new_body, new_text);
+                    bodies::print(old.names, &old_body, &facts.0, old_text);
+                    bodies::print(new.names, &new_body, &facts.1, new_text);
                 }
             }
         }
@@ -76,7 +83,7 @@ pub(crate) fn body_text(
 fn print(side: &Side<'_, '_, '_>, body: &Body<'_>, text: &mut Text) {
     match body {
         Body::None => {}
-        Body::Il(body) => bodies::print(side.names, body, text),
+        Body::Il(body) => bodies::print(side.names, body, &Facts::default(), text),
         Body::Bytes(what, bytes) => {
             text.push(1, format!("// {what}"));
             bodies::print_bytes(bytes, text);
@@ -84,10 +91,17 @@ fn print(side: &Side<'_, '_, '_>, body: &Body<'_>, text: &mut Text) {
     }
 }
 
+/// What the PDB says of a body that is shown as it is.
+fn facts(side: &Side<'_, '_, '_>, rid: Rid<MethodDef>, body: &MethodBody<'_>) -> Facts {
+    let places = side.debug.and_then(|debug| Some((debug, Places::of(body)?)));
+    places.map(|(debug, places)| debug.facts(side.names, (rid, body), &places, None)).unwrap_or_default()
+}
+
 /// The old body and the new one without its probes.
 fn unwoven(
     bodies: &Bodies<'_, '_, '_, '_, '_, '_, '_>,
     (old_body, new_body): (&MethodBody<'_>, &MethodBody<'_>),
+    (old_facts, new_facts): (Facts, Facts),
     probes: &mut Probes<'_, '_>,
     old_text: &mut Text,
     new_text: &mut Text,
@@ -95,8 +109,8 @@ fn unwoven(
     let ((old, old_rid, _), (new, new_rid, new_row)) = (bodies.old, bodies.new);
     let new_bytes = new.body_bytes(new_row.rva).unwrap_or_default();
     let Some(found) = probes.unweave(new.names.metadata, new_rid, new_body, old_body) else {
-        bodies::print(old.names, old_body, old_text);
-        bodies::print(new.names, new_body, new_text);
+        bodies::print(old.names, old_body, &old_facts, old_text);
+        bodies::print(new.names, new_body, &new_facts, new_text);
         if bodies.is_extended && old_text == new_text {
             new_text.push(1, "// the same in other bytes");
         }
@@ -114,15 +128,18 @@ fn unwoven(
         local_var_sig: Token::default(),
         il: &found.il,
         il_offset: FileOffset(0),
-        clauses: found.clauses,
+        clauses: found.clauses.clone(),
     };
+    let places = Places::without_probes(new_body, &found);
+    let new_facts = new.debug.map(|debug| debug.facts(new.names, (new_rid, new_body), &places, Some(&old_facts)));
+    let new_facts = new_facts.unwrap_or_default();
     // Nobody needs the text of what is the same to the byte, both ways.
-    if is_exact && body.il == old_body.il && body.clauses == old_body.clauses {
+    if is_exact && body.il == old_body.il && body.clauses == old_body.clauses && old_facts == new_facts {
         return;
     }
-    bodies::print(old.names, old_body, old_text);
+    bodies::print(old.names, old_body, &old_facts, old_text);
     let locals = local_types(new.names, Cursor::new(&found.locals, FileOffset(0)));
-    bodies::print_with(new.names, &body, locals, new_text);
+    bodies::print_with(new.names, &body, locals, &new_facts, new_text);
     if !is_exact && probes.has_audit() && old_text == new_text {
         new_text.push(1, "// woven, and not to the byte as this ilinst weaves the original");
     }

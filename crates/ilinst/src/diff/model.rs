@@ -16,12 +16,13 @@ pub(crate) enum Kind {
     Reference,
     Attribute,
     Resource,
+    Document,
     Header,
 }
 
 impl Kind {
     /// All, in the order they are shown in.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Method,
         Self::Type,
         Self::Field,
@@ -31,6 +32,7 @@ impl Kind {
         Self::Reference,
         Self::Attribute,
         Self::Resource,
+        Self::Document,
         Self::Header,
     ];
 
@@ -46,6 +48,7 @@ impl Kind {
             Self::Reference => "reference",
             Self::Attribute => "attribute",
             Self::Resource => "resource",
+            Self::Document => "document",
             Self::Header => "header",
         }
     }

@@ -13,6 +13,7 @@ use super::{
     lines::Text,
     model::{Change, How, Kind},
     probes::Probes,
+    records,
     side::Side,
     win32,
 };
@@ -48,6 +49,9 @@ pub(crate) fn compare(
         }
     }
     changes.extend(Change::between(Kind::Header, "of file and assembly", &text(&old_headers), &text(&new_headers)));
+    if let (Some(old_debug), Some(new_debug)) = (old.debug, new.debug) {
+        records::compare((old_debug, old.names), (new_debug, new.names), changes);
+    }
 }
 
 /// What there is of a kind, in words, but for what is hidden.
@@ -185,7 +189,7 @@ fn resource<'a>(names: &Names<'a, '_>, row: &ManifestResource) -> (String, (Stri
 }
 
 /// Bytes in short: how many they are, and a hash.
-fn bytes(bytes: &[u8]) -> String {
+pub(super) fn bytes(bytes: &[u8]) -> String {
     match bytes {
         [] => "none".into(),
         bytes => format!("{} bytes, SHA-256 {}", bytes.len(), sha256(bytes).get(..16).unwrap_or_default()),

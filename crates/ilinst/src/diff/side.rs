@@ -7,7 +7,7 @@ use ecma335::{
     schema::{FieldRva, MethodDef, TypeDef},
 };
 
-use super::lines::Text;
+use super::{debug::Debug, lines::Text};
 use crate::dis::{Filter, Show, lines::Lines, names::Names, types::Types};
 
 /// How many bytes of what cannot be read are compared at most.
@@ -19,19 +19,26 @@ pub(crate) struct Side<'n, 'a, 'm> {
     pub(crate) names: &'n Names<'a, 'm>,
     /// Prints its types and members.
     pub(crate) types: Types<'n, 'a, 'm>,
+    /// What its PDB says, if that is compared.
+    pub(crate) debug: Option<&'n Debug<'n>>,
     /// The addresses at which bodies and data start, in order.
     starts: Vec<u32>,
 }
 
 impl<'n, 'a, 'm> Side<'n, 'a, 'm> {
     /// A module; `plain_names` are the full names of its types.
-    pub(crate) fn new(names: &'n Names<'a, 'm>, filter: &'n Filter, plain_names: &'n [String]) -> Self {
+    pub(crate) fn new(
+        names: &'n Names<'a, 'm>,
+        filter: &'n Filter,
+        plain_names: &'n [String],
+        debug: Option<&'n Debug<'n>>,
+    ) -> Self {
         let show = Show { placeless: true, ..Show::default() };
         let types = Types { names, show, filter, plain_names, debug: None, data: BTreeMap::new(), printed: BTreeSet::new() };
         let methods = names.metadata.tables.rows::<MethodDef>().map(|(_, row)| row.rva);
         let mut starts: Vec<u32> = methods.chain(names.metadata.tables.rows::<FieldRva>().map(|(_, row)| row.rva)).collect();
         starts.sort_unstable();
-        Self { names, types, starts }
+        Self { names, types, debug, starts }
     }
 
     /// A type's full name without quotes.

@@ -37,6 +37,13 @@ struct Group {
     is_uniform: bool,
 }
 
+/// Takes the marks that stand up to an offset.
+pub(crate) fn up_to<'k>(marks: &mut &'k [(u32, Mark)], offset: u32) -> impl Iterator<Item = &'k Mark> {
+    let count = marks.iter().take_while(|(at, _)| *at <= offset).count();
+    let taken = marks.split_off(..count).unwrap_or_default();
+    taken.iter().map(|(_, mark)| mark)
+}
+
 /// The marks of a body's clauses in the order they are to be written in; none if they are not blocks within each other
 /// as the assembler's grammar has them. `starts` are the offsets of instructions; `type_name` names what a clause catches.
 pub(crate) fn nest(

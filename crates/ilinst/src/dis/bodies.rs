@@ -35,7 +35,7 @@ pub(crate) fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, debug: &Method
     let mut printer = Printer { names, show, clauses: &body.clauses, starts: &starts, lines };
     let mut next = marks.as_deref().unwrap_or_default();
     for instruction in &instructions {
-        next = printer.marks(next, instruction.offset);
+        blocks::up_to(&mut next, instruction.offset).for_each(|mark| printer.mark(mark));
         if let Some(line) = debug.lines.get(&instruction.offset) {
             printer.lines.comment(line);
         }
@@ -49,7 +49,7 @@ pub(crate) fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, debug: &Method
     if marks.is_none() || is_clause || instructions.iter().any(|each| targets(each).any(|target| target == end)) {
         printer.lines.line(format_args!("{}:", label(end)));
     }
-    printer.marks(next, u32::MAX);
+    blocks::up_to(&mut next, u32::MAX).for_each(|mark| printer.mark(mark));
     if marks.is_none() {
         body.clauses.iter().for_each(|clause| printer.clause(clause));
     }
@@ -109,25 +109,17 @@ struct Printer<'n, 'a, 'm, 'l> {
 }
 
 impl Printer<'_, '_, '_, '_> {
-    /// Prints the marks up to an offset; gives those behind it.
-    fn marks<'k>(&mut self, mut marks: &'k [(u32, Mark)], offset: u32) -> &'k [(u32, Mark)] {
-        while let Some(((at, mark), rest)) = marks.split_first() {
-            if *at > offset {
-                break;
-            }
-            match mark {
-                Mark::Open(words) => {
-                    if !words.is_empty() {
-                        self.lines.line(words);
-                    }
-                    self.lines.open();
+    fn mark(&mut self, mark: &Mark) {
+        match mark {
+            Mark::Open(words) => {
+                if !words.is_empty() {
+                    self.lines.line(words);
                 }
-                Mark::Close => self.lines.close(),
-                Mark::Clause(number) => self.clauses.get(*number).into_iter().for_each(|clause| self.clause(clause)),
+                self.lines.open();
             }
-            marks = rest;
+            Mark::Close => self.lines.close(),
+            Mark::Clause(number) => self.clauses.get(*number).into_iter().for_each(|clause| self.clause(clause)),
         }
-        marks
     }
 
     fn instruction(&mut self, instruction: &Instruction<'_>) {

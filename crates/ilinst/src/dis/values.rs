@@ -1,7 +1,7 @@
 //! Values: constants and attributes (II.16.2, II.21).
 
 use ecma335::{
-    Metadata, Result, Token,
+    Cursor, Metadata, Result, Token,
     element::ElementType,
     schema::{self, CustomAttribute},
 };
@@ -10,8 +10,12 @@ use super::{lines::Lines, names::Names, quote};
 
 /// A constant: `int32(5)`, `"text"`, `nullref`.
 pub(crate) fn constant(metadata: &Metadata<'_>, row: &schema::Constant) -> Result<String> {
-    let mut cursor = metadata.blobs.blob(row.value)?;
-    let Some(element) = ElementType::from_byte(row.kind) else { return Ok("nullref".into()) };
+    value(row.kind, &mut metadata.blobs.blob(row.value)?)
+}
+
+/// The value of an element type's byte; a string's is all there is.
+pub(crate) fn value(kind: u8, cursor: &mut Cursor<'_>) -> Result<String> {
+    let Some(element) = ElementType::from_byte(kind) else { return Ok("nullref".into()) };
     Ok(match element {
         ElementType::Boolean => format!("bool({})", cursor.u8()? != 0),
         ElementType::Char => format!("char({:#06x})", cursor.u16()?),
@@ -33,7 +37,7 @@ pub(crate) fn constant(metadata: &Metadata<'_>, row: &schema::Constant) -> Resul
             format!("float64({})", quote::float64(value).unwrap_or_else(|| format!("{:#018x}", value.to_bits())))
         }
         ElementType::String => {
-            let pairs = cursor.rest().chunks_exact(2);
+            let pairs = cursor.bytes(cursor.rest().len())?.chunks_exact(2);
             quote::string(
                 &pairs.map(|pair| pair.iter().rev().fold(0, |unit, byte| unit << 8 | u16::from(*byte))).collect::<Vec<_>>(),
             )

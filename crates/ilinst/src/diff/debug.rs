@@ -1,0 +1,231 @@
+//! What a portable PDB says of a method, in words, at the places of its instructions.
+
+use std::collections::BTreeMap;
+
+use ecma335::{
+    Cursor, FileOffset, Metadata, MethodBody, Result, Rid, Table, Token,
+    body::Instruction,
+    pdb::{SequencePoints, document_name},
+    schema::{
+        CustomDebugInformation, Document, LocalConstant, LocalScope, LocalVariable, MethodDebugInformation, MethodDef,
+        StateMachineMethod, TypeDefOrRef,
+    },
+};
+use weave::unweave::Unwoven;
+
+use super::lines::PLACE;
+use crate::{
+    dis::{lines::one_line, names::Names, quote, values},
+    rows::{self, Children},
+};
+
+/// A local that the debugger does not show (PDB.LocalVariable).
+const DEBUGGER_HIDDEN: u16 = 1;
+
+/// The PDB of one of the two modules.
+pub(crate) struct Debug<'p> {
+    pub(super) metadata: Metadata<'p>,
+    scopes: Children,
+    kickoffs: Children,
+    /// Custom records by token.
+    pub(super) custom: Children,
+    /// The documents' names by row number less one.
+    pub(super) documents: Vec<String>,
+}
+
+/// What a PDB says of one method, at the offsets of the body that is shown.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Facts {
+    /// The source of the instructions from an offset on.
+    pub(crate) points: BTreeMap<u32, String>,
+    /// All else: how far it is indented, the line with a [`PLACE`] for each offset it names, and these.
+    pub(crate) lines: Vec<(usize, String, Vec<u32>)>,
+}
+
+/// Where the instructions of a PDB's body stand in the body that is shown.
+pub(crate) struct Places {
+    /// Both offsets of each instruction that is in both, in order.
+    own: Vec<(u32, u32)>,
+    /// The size of the body of the PDB, and of that which is shown.
+    sizes: (u32, u32),
+    is_unwoven: bool,
+}
+
+impl Places {
+    /// The body is shown as it is; none if its IL cannot be decoded.
+    pub(crate) fn of(body: &MethodBody<'_>) -> Option<Self> {
+        let instructions: Vec<Instruction<'_>> = body.instructions().collect::<Result<_>>().ok()?;
+        let own = instructions.iter().map(|instruction| (instruction.offset, instruction.offset)).collect();
+        let size = body.il.len() as u32;
+        Some(Self { own, sizes: (size, size), is_unwoven: false })
+    }
+
+    /// The body is shown without its probes.
+    pub(crate) fn without_probes(woven: &MethodBody<'_>, body: &Unwoven) -> Self {
+        Self { own: body.places.clone(), sizes: (woven.il.len() as u32, body.il.len() as u32), is_unwoven: true }
+    }
+
+    /// The place of the first instruction that is not before an offset, or the end; of an offset beyond it, none.
+    fn of_offset(&self, offset: u32) -> u32 {
+        let (size, end) = self.sizes;
+        let found = self.own.get(self.own.partition_point(|(own, _)| *own < offset));
+        if offset > size { u32::MAX } else { found.map_or(end, |(_, shown)| *shown) }
+    }
+
+    fn has(&self, offset: u32) -> bool {
+        self.own.binary_search_by_key(&offset, |(own, _)| *own).is_ok()
+    }
+}
+
+impl<'p> Debug<'p> {
+    /// Reads a PDB.
+    pub(crate) fn parse(bytes: &'p [u8]) -> Result<Self> {
+        let metadata = Metadata::parse(Cursor::new(bytes, FileOffset(0)))?;
+        let name = |row: Document| document_name(&metadata, &row).unwrap_or_else(|error| one_line(error.kind()));
+        Ok(Self {
+            scopes: Children::new(&metadata, |row: &LocalScope| row.method.get()),
+            kickoffs: Children::new(&metadata, |row: &StateMachineMethod| row.move_next_method.get()),
+            custom: Children::new(&metadata, |row: &CustomDebugInformation| row.parent.token().map_or(0, |token| token.0)),
+            documents: metadata.tables.rows::<Document>().map(|(_, row)| name(row)).collect(),
+            metadata,
+        })
+    }
+
+    /// What it says of a method. Points that weaving says again behind a probe are not there, unless `original` has them.
+    pub(crate) fn facts(
+        &self,
+        names: &Names<'_, '_>,
+        (method, body): (Rid<MethodDef>, &MethodBody<'_>),
+        places: &Places,
+        original: Option<&Facts>,
+    ) -> Facts {
+        let mut facts = Facts::default();
+        if let Err(error) = self.points(method, body, places, original, &mut facts) {
+            facts.lines.push((1, format!("// its sequence points cannot be read: {}", one_line(error.kind())), Vec::new()));
+        }
+        let mut add = |indent, line: String, offsets: &[u32]| {
+            let places = offsets.iter().map(|offset| places.of_offset(*offset)).collect();
+            facts.lines.push((indent, format!("// {line}"), places));
+        };
+        for rid in self.kickoffs.of::<StateMachineMethod>(method.get()) {
+            let Ok(row) = self.metadata.row(rid) else { continue };
+            add(1, format!("steps of {}", method_name(names, row.kickoff_method)), &[]);
+        }
+        self.custom(names, Token::new(Table::MethodDef, method.get()), &mut |line, offsets| add(1, line, offsets));
+        let mut last_imports = Rid::NONE;
+        for rid in self.scopes.of::<LocalScope>(method.get()) {
+            let Ok(scope) = self.metadata.row(rid) else { continue };
+            let end = scope.start_offset.saturating_add(scope.length);
+            add(1, format!("scope {PLACE} to {PLACE}"), &[scope.start_offset, end]);
+            if scope.import_scope != last_imports {
+                self.imports(names, scope.import_scope).into_iter().for_each(|line| add(2, line, &[]));
+                last_imports = scope.import_scope;
+            }
+            self.custom(names, Token::new(Table::LocalScope, rid.get()), &mut |line, _| add(2, line, &[]));
+            self.locals(names, rid, &mut |indent, line| add(indent, line, &[]));
+        }
+        facts
+    }
+
+    fn points(
+        &self,
+        method: Rid<MethodDef>,
+        body: &MethodBody<'_>,
+        places: &Places,
+        original: Option<&Facts>,
+        facts: &mut Facts,
+    ) -> Result<()> {
+        let row: MethodDebugInformation = self.metadata.row(Rid::new(method.get()))?;
+        let found = SequencePoints::parse(self.metadata.blobs.blob(row.sequence_points)?, row.document)?;
+        // The one in effect, and whether what was passed since is a probe's.
+        let (mut current, mut is_behind_probe) = (None, false);
+        for point in &found.points {
+            let source = match point.span {
+                None => "hidden".to_owned(),
+                Some(span) => {
+                    let ((line, column), (end_line, end_column)) = (span.start, span.end);
+                    format!("{}:{line}:{column} to {end_line}:{end_column}", self.document(point.document))
+                }
+            };
+            if places.is_unwoven && point.span.is_none() && !places.has(point.offset) {
+                is_behind_probe = true;
+                continue;
+            }
+            let place = places.of_offset(point.offset);
+            let is_said_again = std::mem::take(&mut is_behind_probe)
+                && current.as_ref() == Some(&source)
+                && original.is_some_and(|original| !original.points.contains_key(&place));
+            // Behind the last instruction it says nothing.
+            if !is_said_again && place < places.sizes.1 {
+                facts.points.insert(place, format!("// {source}"));
+            }
+            current = Some(source);
+        }
+        // F#'s compiler writes a token where there should be its row number.
+        let local_signature = Token(found.local_signature).rid();
+        if !found.points.is_empty() && local_signature != body.local_var_sig.rid() {
+            facts.lines.push((1, format!("// its locals are said to be StandAloneSig {local_signature}'s"), Vec::new()));
+        }
+        Ok(())
+    }
+
+    pub(super) fn document(&self, rid: Rid<Document>) -> &str {
+        (rid.get() as usize).checked_sub(1).and_then(|index| self.documents.get(index)).map_or("no document", String::as_str)
+    }
+
+    /// The locals of a scope, and its constants.
+    fn locals(&self, names: &Names<'_, '_>, scope: Rid<LocalScope>, add: &mut dyn FnMut(usize, String)) {
+        for rid in rows::run::<_, LocalVariable>(&self.metadata, scope, |row: &LocalScope| row.variable_list.get()) {
+            let Ok(row) = self.metadata.row(rid) else { continue };
+            let hidden = if row.attributes & DEBUGGER_HIDDEN != 0 { ", hidden from debuggers" } else { "" };
+            let name = self.metadata.name(row.name).unwrap_or_default();
+            add(2, format!("local [{}] {}{hidden}", row.index, quote::name(&name)));
+            self.custom(names, Token::new(Table::LocalVariable, rid.get()), &mut |line, _| add(3, line));
+        }
+        for rid in rows::run::<_, LocalConstant>(&self.metadata, scope, |row: &LocalScope| row.constant_list.get()) {
+            let Ok(row) = self.metadata.row(rid) else { continue };
+            let name = self.metadata.name(row.name).unwrap_or_default();
+            let value = self.constant(names, &row).unwrap_or_else(|error| one_line(error.kind()));
+            add(2, format!("const {} = {value}", quote::name(&name)));
+            self.custom(names, Token::new(Table::LocalConstant, rid.get()), &mut |line, _| add(3, line));
+        }
+    }
+
+    /// A constant's value and, if it is of an enum, its type.
+    fn constant(&self, names: &Names<'_, '_>, row: &LocalConstant) -> Result<String> {
+        use ecma335::element::ElementType as Element;
+        let mut cursor = self.metadata.blobs.blob(row.signature)?;
+        let mut kind = cursor.u8()?;
+        let mut modifiers = String::new();
+        while matches!(Element::from_byte(kind), Some(Element::CModOpt | Element::CModReqd)) {
+            modifiers.push_str(&format!(" {}", type_name(names, cursor.compressed_u32()?)));
+            kind = cursor.u8()?;
+        }
+        let value = match Element::from_byte(kind) {
+            Some(Element::Class | Element::ValueType) => {
+                let name = type_name(names, cursor.compressed_u32()?);
+                format!("{name} ({})", quote::hex(cursor.rest()))
+            }
+            Some(element @ (Element::Object | Element::String)) if cursor.is_empty() => format!("{} nullref", element.text()),
+            Some(Element::Boolean | Element::Char | Element::String) => values::value(kind, &mut cursor)?,
+            Some(element) if (Element::I1 as u8..=Element::R8 as u8).contains(&(element as u8)) => {
+                let value = values::value(kind, &mut cursor)?;
+                if cursor.is_empty() { value } else { format!("{value} {}", type_name(names, cursor.compressed_u32()?)) }
+            }
+            _ => format!("({})", quote::hex(cursor.rest())),
+        };
+        Ok(value + &modifiers)
+    }
+}
+
+/// A method as references have it.
+pub(super) fn method_name(names: &Names<'_, '_>, method: Rid<MethodDef>) -> String {
+    let token = Token::new(Table::MethodDef, method.get());
+    names.open_method(token).unwrap_or_else(|error| one_line(error.kind()))
+}
+
+/// A type as references have it.
+pub(super) fn type_name(names: &Names<'_, '_>, token: u32) -> String {
+    let name = TypeDefOrRef(token).token().map(|token| names.type_ref(token));
+    name.unwrap_or_else(|| Ok("no type".into())).unwrap_or_else(|error| one_line(error.kind()))
+}
