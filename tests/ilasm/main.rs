@@ -5,7 +5,7 @@ mod sdk;
 
 use std::{
     cmp::Reverse,
-    env, fs,
+    fs,
     path::{Path, PathBuf},
     process::Command,
     sync::{
@@ -174,11 +174,6 @@ fn every_assembly_of_monos_is_assembled_again() {
     let is_unexpected = |file: &Path| !REFUSED.iter().any(|(refused, _)| file.ends_with(refused));
     let unexpected: Vec<_> = failures.iter().filter(|(file, _)| is_unexpected(file)).collect();
     assert!(unexpected.is_empty(), "{unexpected:#?}");
-}
-
-/// One file of so many is tried; every one if `ILINST_ALL` is set.
-fn step(usual: usize) -> usize {
-    if env::var_os("ILINST_ALL").is_some() { 1 } else { usual }
 }
 
 /// The assemblies of folders. The large ones first, so that they are not what is waited for at the end.

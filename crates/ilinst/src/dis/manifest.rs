@@ -31,6 +31,7 @@ pub(crate) fn print(types: &Types<'_, '_, '_>, lines: &mut Lines) {
         let is_second = earlier.map(|row| text(names, row.name)).any(|name| name == text(names, row.name));
         assembly_ref(names, rid, &row, is_second, show, lines);
     }
+    security::assemblies(names, lines);
     preamble::print(types, lines);
     if let Some(row) = metadata.assembly() {
         assembly(names, &row, lines);

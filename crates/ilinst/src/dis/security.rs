@@ -1,17 +1,19 @@
 //! Declarative security: permission sets (II.11, II.22.11).
 
+use std::collections::BTreeSet;
+
 use ecma335::{
     Cursor, Result, Token,
     attribute::{Argument, ArgumentType, AttributeTypes, NamedArgument},
     element::ElementType,
-    schema::{self, TypeDefOrRef},
+    schema::{AssemblyRef, DeclSecurity, TypeDefOrRef},
 };
 
 use super::{flags, lines::Lines, names::Names, quote};
 
 /// Prints the permission sets of something (II.11).
 pub(crate) fn permissions(names: &Names<'_, '_>, owner: Token, lines: &mut Lines) {
-    for rid in names.belongings.permissions.of::<schema::DeclSecurity>(owner.0) {
+    for rid in names.belongings.permissions.of::<DeclSecurity>(owner.0) {
         let Ok(row) = names.metadata.row(rid) else { continue };
         let action = usize::from(row.action).checked_sub(1).and_then(|index| flags::SECURITY_ACTIONS.get(index));
         let blob = names.metadata.blobs.blob(row.permission_set);
@@ -29,31 +31,97 @@ pub(crate) fn permissions(names: &Names<'_, '_>, owner: Token, lines: &mut Lines
     }
 }
 
-/// A permission set in words; none where the words would not be enough. Mono's ilasm writes strings as what they are not.
-fn permission_set(mut cursor: Cursor<'_>) -> Result<Option<String>> {
+/// Assemblies that permission sets alone name: Mono's ilasm would make up a reference of no version.
+pub(crate) fn assemblies(names: &Names<'_, '_>, lines: &mut Lines) {
+    let text = |index| names.metadata.name(index).unwrap_or_default();
+    let mut known: BTreeSet<String> = names.metadata.tables.rows::<AssemblyRef>().map(|(_, row)| text(row.name)).collect();
+    known.extend(names.metadata.assembly().map(|row| text(row.name)));
+    for (_, row) in names.metadata.tables.rows::<DeclSecurity>() {
+        let permissions = names.metadata.blobs.blob(row.permission_set).and_then(permissions_of);
+        for name in permissions.iter().flatten().flat_map(Permission::type_names) {
+            let Some((_, assembly)) = name.split_once(',') else { continue };
+            let (assembly, rest) = assembly.split_once(',').unwrap_or((assembly, ""));
+            if !known.insert(assembly.trim().to_owned()) {
+                continue;
+            }
+            lines.line(format_args!(".assembly extern {}", quote::dotted(assembly.trim())));
+            lines.open();
+            let is_plain =
+                |(_, value): &(&str, &str)| value.chars().all(|character| matches!(character, '.' | '0'..='9' | 'a'..='f'));
+            for (word, value) in rest.split(',').filter_map(|part| part.trim().split_once('=')).filter(is_plain) {
+                match word {
+                    "Version" => lines.line(format_args!(".ver {}", value.replace('.', ":"))),
+                    "PublicKeyToken" => {
+                        let pairs: Vec<&str> = (0..value.len()).step_by(2).filter_map(|at| value.get(at..at + 2)).collect();
+                        lines.line(format_args!(".publickeytoken = ({})", pairs.join(" ").to_uppercase()));
+                    }
+                    _ => {}
+                }
+            }
+            lines.close();
+        }
+    }
+}
+
+/// A permission: the full name of its type, and what is given to it.
+struct Permission {
+    name: String,
+    members: Vec<NamedArgument>,
+    size: usize,
+}
+
+impl Permission {
+    /// The full names of types that it names.
+    fn type_names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.name.as_str()).chain(self.enums())
+    }
+
+    fn enums(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().filter_map(|member| match &member.argument_type {
+            ArgumentType::Enum(name) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
+    /// In words; none where the words would not be enough. Mono's ilasm writes strings as what they are not, and one byte for
+    /// the size of the members, whose enumerations it names without their culture.
+    fn words(&self) -> Option<String> {
+        /// Of what a full name says of its assembly.
+        const CULTURE: &str = ", Culture=neutral";
+        let shorter = self.enums().filter(|name| name.contains(CULTURE)).count() * CULTURE.len();
+        // The grammar wants one member at the least.
+        if self.members.is_empty() || self.size.saturating_sub(shorter) > 0x7F {
+            return None;
+        }
+        let members: Vec<String> = self.members.iter().map(member).collect::<Option<_>>()?;
+        Some(format!("{} = {{ {} }}", reflected_name(&self.name), members.join(" ")))
+    }
+}
+
+/// A permission set in words; none where the words would not be enough.
+fn permission_set(cursor: Cursor<'_>) -> Result<Option<String>> {
+    let permissions = permissions_of(cursor)?;
+    let words: Option<Vec<String>> = permissions.iter().map(Permission::words).collect();
+    Ok(words.filter(|words| !words.is_empty()).map(|words| format!("{{ {} }}", words.join(", "))))
+}
+
+/// The permissions of a set as version 2 has them (II.22.11); none of one in XML.
+fn permissions_of(mut cursor: Cursor<'_>) -> Result<Vec<Permission>> {
     if cursor.u8()? != b'.' {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let count = cursor.compressed_u32()?;
     let mut permissions = Vec::new();
     for _ in 0..count {
         let length = cursor.compressed_u32()?;
         let name = String::from_utf8_lossy(cursor.bytes(length as usize)?).into_owned();
-        let size = cursor.compressed_u32()?;
-        let mut arguments = cursor.window(size as usize)?;
-        let members = arguments.compressed_u32()?;
-        let mut text = Vec::new();
-        for _ in 0..members {
-            let Some(member) = member(&NamedArgument::read(&mut arguments, &Flags)?) else { return Ok(None) };
-            text.push(member);
-        }
-        // The grammar wants one member at the least.
-        if text.is_empty() {
-            return Ok(None);
-        }
-        permissions.push(format!("{} = {{ {} }}", reflected_name(&name), text.join(" ")));
+        let size = cursor.compressed_u32()? as usize;
+        let mut arguments = cursor.window(size)?;
+        let count = arguments.compressed_u32()?;
+        let members = (0..count).map(|_| NamedArgument::read(&mut arguments, &Flags)).collect::<Result<_>>()?;
+        permissions.push(Permission { name, members, size });
     }
-    Ok((!permissions.is_empty()).then(|| format!("{{ {} }}", permissions.join(", "))))
+    Ok(permissions)
 }
 
 /// A member of a permission: `property bool 'Unrestricted' = bool(true)`.
@@ -98,5 +166,27 @@ impl AttributeTypes for Flags {
 
     fn is_system_type(&self, _: TypeDefOrRef) -> bool {
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_too_long_for_the_assembler_has_no_words() {
+        let flags = |name: &str| NamedArgument {
+            is_property: true,
+            name: "Flags".into(),
+            argument_type: ArgumentType::Enum(name.into()),
+            argument: Argument::Integer(ElementType::I4, 128),
+        };
+        let permission = |size, name| Permission { name: "P, A, Version=1.0.0.0".into(), members: vec![flags(name)], size };
+        let words = "[A]P = { property enum [A]F 'Flags' = int32(128) }";
+        assert_eq!(permission(0x7F, "F, A").words().as_deref(), Some(words));
+        assert_eq!(permission(0x80, "F, A").words(), None);
+        // The assembler leaves the culture out.
+        assert_eq!(permission(0x90, "F, A, Version=1.0.0.0, Culture=neutral").words().as_deref(), Some(words));
+        assert_eq!(permission(0x91, "F, A, Version=1.0.0.0, Culture=neutral").words(), None);
     }
 }
