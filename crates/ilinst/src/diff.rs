@@ -36,7 +36,7 @@ use self::{
 };
 use crate::{
     companions::TRACKER,
-    dis::{Filter, method_pattern, names::Names, screen::Screen},
+    dis::{ANY_TYPE, Filter, method_pattern, names::Names, screen::Screen},
     failure::{EXIT_FINDINGS, EXIT_USAGE, Failure},
     io::{Input, Outputs, is_same_file, not_an_assembly, read_assembly},
     pdb::Pdb,
@@ -118,7 +118,8 @@ impl Opts {
             Walk { methods: &self.methods, probes: probes.as_mut(), is_extended, others: Vec::new(), totals: Totals::default() };
         let totals = self.report(|report| Ok(walk.run(&mut old_side, &mut new_side, report)?))?;
         if !self.methods.is_empty() && totals.compared == 0 && totals.is_same() {
-            let patterns: Vec<&str> = self.methods.iter().map(Pattern::as_str).collect();
+            let patterns = self.methods.iter().map(Pattern::as_str);
+            let patterns: Vec<&str> = patterns.map(|pattern| pattern.trim_start_matches(ANY_TYPE)).collect();
             return Err(Failure::usage(format_args!("no method of either is named {}", patterns.join(" or "))));
         }
         Ok(totals)

@@ -133,9 +133,16 @@ impl Filter {
     }
 }
 
+/// What stands before a method's name that may be any type's.
+pub(crate) const ANY_TYPE: &str = "*::";
+
 /// A method's name alone means that of any type.
 pub(crate) fn method_pattern(text: &str) -> Result<Pattern, weave::pattern::PatternError> {
-    if text.is_empty() || text.contains("::") || text.starts_with("re:") { text.parse() } else { format!("*::{text}").parse() }
+    if text.is_empty() || text.contains("::") || text.starts_with("re:") {
+        text.parse()
+    } else {
+        format!("{ANY_TYPE}{text}").parse()
+    }
 }
 
 impl Opts {
@@ -218,7 +225,8 @@ impl Opts {
         if found {
             return Ok(());
         }
-        let patterns: Vec<&str> = self.types.iter().chain(&self.methods).map(Pattern::as_str).collect();
+        let patterns = self.types.iter().chain(&self.methods).map(Pattern::as_str);
+        let patterns: Vec<&str> = patterns.map(|pattern| pattern.trim_start_matches(ANY_TYPE)).collect();
         Err(Failure::usage(format_args!("{}: nothing is named {}", self.input.display(), patterns.join(" or "))))
     }
 }

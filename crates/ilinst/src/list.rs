@@ -159,7 +159,7 @@ impl Opts {
                 if let Some((tool, options)) = &decisions.mark {
                     writeln!(out, "woven by {tool} {options}")?;
                 }
-                if let Some(refusal) = &decisions.refusal {
+                if let Some(refusal) = decisions.refusal.as_ref().filter(|_| decisions.mark.is_none()) {
                     writeln!(out, "not to be woven: {refusal}")?;
                 }
                 tree::print(&Tree::new(self, module, decisions, shape).nodes(), "", out)?;

@@ -5,6 +5,7 @@ mod companions;
 mod diff;
 mod dis;
 mod failure;
+mod given;
 mod instrument;
 mod io;
 mod list;
@@ -88,5 +89,8 @@ fn main() -> ExitCode {
 }
 
 fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
-    error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+    // JSON's errors keep the one they come from to themselves.
+    let kind = kind.or_else(|| error.downcast_ref::<serde_json::Error>()?.io_error_kind());
+    kind == Some(std::io::ErrorKind::BrokenPipe)
 }

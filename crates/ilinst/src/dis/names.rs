@@ -10,7 +10,10 @@ use ecma335::{
 };
 
 use super::{kinds::Kinds, quote};
-use crate::rows::{self, Belongings};
+use crate::{
+    given::Given,
+    rows::{self, Belongings},
+};
 
 /// Real nesting is a few levels deep; a longer chain is a cycle.
 pub(crate) const MAX_NESTING: usize = 64;
@@ -23,6 +26,8 @@ pub(crate) struct Names<'a, 'm> {
     pub(crate) metadata: &'m Metadata<'a>,
     /// What belongs to what.
     pub(crate) belongings: Belongings,
+    /// What attributes are given.
+    pub(crate) given: Given<'a, 'm>,
     /// What signatures say of types.
     pub(crate) kinds: Kinds,
     types: Vec<String>,
@@ -54,6 +59,7 @@ impl<'a, 'm> Names<'a, 'm> {
             image,
             metadata,
             belongings: Belongings::new(metadata),
+            given: Given::new(metadata),
             kinds: Kinds::new(metadata),
             types: types.map(|rid| type_def_name(metadata, &enclosing, rid)).collect(),
             type_refs: type_refs.map(|rid| type_ref_name(metadata, rid)).collect(),

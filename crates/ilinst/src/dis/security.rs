@@ -22,7 +22,8 @@ pub(crate) fn permissions(names: &Names<'_, '_>, owner: Token, lines: &mut Lines
             (Some(action), Ok((xml @ [b'<', 0, ..], _))) => {
                 lines.line(format_args!(".permissionset {action} = ({})", quote::hex(xml)));
             }
-            (Some(action), Ok((_, Ok(Some(text))))) => lines.line(format_args!(".permissionset {action} = {text}")),
+            (Some(action), Ok((_, Ok(Some((text, true)))))) => lines.line(format_args!(".permissionset {action} = {text}")),
+            (Some(action), Ok((_, Ok(Some((text, false)))))) => lines.comment(format_args!(".permissionset {action} = {text}")),
             (_, Ok((bytes, _))) => {
                 lines.comment(format_args!(".permissionset {} = ({})", action.unwrap_or(&"?"), quote::hex(bytes)));
             }
@@ -83,26 +84,30 @@ impl Permission {
         })
     }
 
-    /// In words; none where the words would not be enough. Mono's ilasm writes strings as what they are not, and one byte for
-    /// the size of the members, whose enumerations it names without their culture.
+    /// In words; none where the words would not be enough.
     fn words(&self) -> Option<String> {
+        let members: Vec<String> = self.members.iter().map(member).collect::<Option<_>>()?;
+        // The grammar wants one member at the least.
+        (!members.is_empty()).then(|| format!("{} = {{ {} }}", reflected_name(&self.name), members.join(" ")))
+    }
+
+    /// Whether Mono's ilasm makes the same of the words. It writes strings as what they are not, and one byte for the size of
+    /// the members, whose enumerations it names without their culture.
+    fn is_for_ilasm(&self) -> bool {
         /// Of what a full name says of its assembly.
         const CULTURE: &str = ", Culture=neutral";
         let shorter = self.enums().filter(|name| name.contains(CULTURE)).count() * CULTURE.len();
-        // The grammar wants one member at the least.
-        if self.members.is_empty() || self.size.saturating_sub(shorter) > 0x7F {
-            return None;
-        }
-        let members: Vec<String> = self.members.iter().map(member).collect::<Option<_>>()?;
-        Some(format!("{} = {{ {} }}", reflected_name(&self.name), members.join(" ")))
+        let has_strings = self.members.iter().any(|member| matches!(member.argument, Argument::String(_)));
+        !has_strings && self.size.saturating_sub(shorter) <= 0x7F
     }
 }
 
-/// A permission set in words; none where the words would not be enough.
-fn permission_set(cursor: Cursor<'_>) -> Result<Option<String>> {
+/// A permission set in words, and whether Mono's ilasm makes the same of them; none where the words would not be enough.
+fn permission_set(cursor: Cursor<'_>) -> Result<Option<(String, bool)>> {
     let permissions = permissions_of(cursor)?;
     let words: Option<Vec<String>> = permissions.iter().map(Permission::words).collect();
-    Ok(words.filter(|words| !words.is_empty()).map(|words| format!("{{ {} }}", words.join(", "))))
+    let words = words.filter(|words| !words.is_empty()).map(|words| format!("{{ {} }}", words.join(", ")));
+    Ok(words.map(|words| (words, permissions.iter().all(Permission::is_for_ilasm))))
 }
 
 /// The permissions of a set as version 2 has them (II.22.11); none of one in XML.
@@ -130,6 +135,7 @@ fn member(named: &NamedArgument) -> Option<String> {
     let name = quote::quoted(&named.name);
     let (member_type, value) = match (&named.argument_type, &named.argument) {
         (_, Argument::Boolean(value)) => ("bool".to_owned(), format!("bool({value})")),
+        (_, Argument::String(Some(text))) => ("string".to_owned(), format!("string({})", quote::quoted(text))),
         // Mono's ilasm can name an enumeration of another assembly alone.
         (ArgumentType::Enum(name), Argument::Integer(_, value)) if name.contains(',') => {
             (format!("enum {}", reflected_name(name)), format!("int32({value})"))
@@ -174,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_too_long_for_the_assembler_has_no_words() {
+    fn a_set_too_long_for_the_assembler_is_not_for_it() {
         let flags = |name: &str| NamedArgument {
             is_property: true,
             name: "Flags".into(),
@@ -183,10 +189,15 @@ mod tests {
         };
         let permission = |size, name| Permission { name: "P, A, Version=1.0.0.0".into(), members: vec![flags(name)], size };
         let words = "[A]P = { property enum [A]F 'Flags' = int32(128) }";
-        assert_eq!(permission(0x7F, "F, A").words().as_deref(), Some(words));
-        assert_eq!(permission(0x80, "F, A").words(), None);
-        // The assembler leaves the culture out.
-        assert_eq!(permission(0x90, "F, A, Version=1.0.0.0, Culture=neutral").words().as_deref(), Some(words));
-        assert_eq!(permission(0x91, "F, A, Version=1.0.0.0, Culture=neutral").words(), None);
+        for (size, name, is_for_ilasm) in [
+            (0x7F, "F, A", true),
+            (0x80, "F, A", false),
+            // The assembler leaves the culture out.
+            (0x90, "F, A, Version=1.0.0.0, Culture=neutral", true),
+            (0x91, "F, A, Version=1.0.0.0, Culture=neutral", false),
+        ] {
+            let permission = permission(size, name);
+            assert_eq!((permission.words().as_deref(), permission.is_for_ilasm()), (Some(words), is_for_ilasm), "{size:#x}");
+        }
     }
 }

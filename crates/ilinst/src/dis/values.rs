@@ -6,7 +6,11 @@ use ecma335::{
     schema::{self, CustomAttribute},
 };
 
-use super::{lines::Lines, names::Names, quote};
+use super::{
+    lines::{Lines, one_line},
+    names::Names,
+    quote,
+};
 
 /// A constant: `int32(5)`, `"text"`, `nullref`.
 pub(crate) fn constant(metadata: &Metadata<'_>, row: &schema::Constant) -> Result<String> {
@@ -64,10 +68,12 @@ pub(crate) fn attributes_as_comments(names: &Names<'_, '_>, owner: Token, of: &s
     }
 }
 
-/// An attribute: `.custom instance void A::.ctor() = (01 00)`.
+/// An attribute: `.custom instance void A::.ctor(int32) = (01 00 05 00 00 00 00 00)  // (5)`.
 pub(crate) fn attribute(names: &Names<'_, '_>, row: &CustomAttribute) -> Result<String> {
     let constructor = names.method(row.constructor.token().unwrap_or_default())?;
     let blob = names.metadata.blob(row.value)?;
     let value = if blob.is_empty() { String::new() } else { format!(" = ({})", quote::hex(blob)) };
-    Ok(format!(".custom {constructor}{value}"))
+    let words = names.given.words(row).filter(|words| !words.is_empty());
+    let comment = words.map(|words| format!("  // {}", one_line(words))).unwrap_or_default();
+    Ok(format!(".custom {constructor}{value}{comment}"))
 }

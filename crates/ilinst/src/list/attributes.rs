@@ -7,18 +7,14 @@ use std::{
 
 use ecma335::{
     Error, Metadata, Rid, Table, Token,
-    attribute::{Argument, AttributeTypes, AttributeValue},
-    element::ElementType,
     schema::{
-        CustomAttribute, Event, EventMap, Field, GenericParam, InterfaceImpl, MemberRef, MethodDef, Param, Property, PropertyMap,
-        TypeDef, TypeDefOrRef,
+        CustomAttribute, Event, EventMap, Field, GenericParam, InterfaceImpl, MethodDef, Param, Property, PropertyMap, TypeDef,
     },
-    signature::Signature,
 };
 use serde::Serialize;
 
 use super::{Opts, module::Module, shown};
-use crate::rows;
+use crate::{given::Given, rows};
 
 /// A custom attribute in words.
 #[derive(Serialize, Debug)]
@@ -38,12 +34,12 @@ pub(super) struct Attribute {
 /// # Errors
 /// If a name cannot be read.
 pub(super) fn read(opts: &Opts, module: &Module<'_, '_>) -> Result<Vec<Attribute>, Error> {
-    let places = Places::new(module.metadata);
+    let (places, given) = (Places::new(module.metadata), Given::new(module.metadata));
     let mut attributes = Vec::new();
     for (_, row) in module.metadata.tables.rows::<CustomAttribute>() {
         let token = row.parent.token().unwrap_or_default();
         let attribute = module.metadata.attribute_type_name(&row).unwrap_or_else(|| "?".into());
-        attributes.push(Attribute { token, on: places.describe(module, token)?, attribute, arguments: arguments(module, &row)? });
+        attributes.push(Attribute { token, on: places.describe(module, token)?, attribute, arguments: given.text(&row)? });
     }
     opts.sort.apply(&mut attributes, |each| (&each.attribute, each.arguments.len() as u64));
     Ok(attributes)
@@ -124,84 +120,5 @@ impl Places {
             Some(table) => table.name().to_owned(),
             None => "nothing".into(),
         })
-    }
-}
-
-/// What an attribute is given: `("text", Name = 5)`, or nothing.
-fn arguments(module: &Module<'_, '_>, row: &CustomAttribute) -> Result<String, Error> {
-    let bytes = module.metadata.blob(row.value)?;
-    let Some(value) = value(module, row) else {
-        let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        return Ok(if hex.is_empty() { String::new() } else { format!("(bytes {})", hex.join(" ")) });
-    };
-    let named = value.named.iter().map(|named| format!("{} = {}", named.name, text(&named.argument)));
-    let arguments: Vec<String> = value.fixed.iter().map(text).chain(named).collect();
-    Ok(if arguments.is_empty() { String::new() } else { format!("({})", arguments.join(", ")) })
-}
-
-/// The value, if the bytes can be told apart: enumerations of elsewhere are taken for `int32`, which most are.
-fn value(module: &Module<'_, '_>, row: &CustomAttribute) -> Option<AttributeValue> {
-    let metadata = module.metadata;
-    let constructor = row.constructor.token()?;
-    let signature = match constructor.rid_in::<MemberRef>() {
-        Some(rid) => metadata.row(rid).ok()?.signature,
-        None => metadata.row(constructor.rid_in::<MethodDef>()?).ok()?.signature,
-    };
-    let Ok(Signature::Method(signature)) = Signature::parse(metadata.blobs.blob(signature).ok()?) else { return None };
-    let value = AttributeValue::parse(metadata.blobs.blob(row.value).ok()?, &signature, &Types { module }).ok()?;
-    let mut written = Vec::new();
-    value.write(&mut written);
-    (metadata.blob(row.value) == Ok(&written[..])).then_some(value)
-}
-
-struct Types<'t, 'a, 'm> {
-    module: &'t Module<'a, 'm>,
-}
-
-impl Types<'_, '_, '_> {
-    /// What an enumeration of this module consists of: its one field that belongs to instances.
-    fn own_enum(&self, rid: Rid<TypeDef>) -> Option<ElementType> {
-        let fields: Vec<Rid<Field>> = rows::run(self.module.metadata, rid, |row: &TypeDef| row.field_list.get());
-        let row = fields.iter().find_map(|field| {
-            let row = self.module.metadata.row(*field).ok()?;
-            (self.module.metadata.name(row.name).ok()? == "value__").then_some(row)
-        })?;
-        match Signature::parse(self.module.metadata.blobs.blob(row.signature).ok()?).ok()? {
-            Signature::Field(ecma335::signature::TypeSig::Element(element)) => Some(element),
-            _ => None,
-        }
-    }
-}
-
-impl AttributeTypes for Types<'_, '_, '_> {
-    fn enum_of(&self, token: TypeDefOrRef) -> Option<ElementType> {
-        let own = token.token().and_then(Token::rid_in::<TypeDef>).and_then(|rid| self.own_enum(rid));
-        own.or(Some(ElementType::I4))
-    }
-
-    fn enum_named(&self, name: &str) -> Option<ElementType> {
-        let path = name.split(',').next().unwrap_or_default().replace('+', "/");
-        let index = self.module.types.iter().position(|each| *each == path);
-        let own = index.and_then(|index| self.own_enum(Rid::new(index as u32 + 1)));
-        own.or(Some(ElementType::I4))
-    }
-
-    fn is_system_type(&self, token: TypeDefOrRef) -> bool {
-        token.token().is_some_and(|token| super::type_text(self.module, token).ends_with("System.Type"))
-    }
-}
-
-fn text(argument: &Argument) -> String {
-    match argument {
-        Argument::Boolean(value) => value.to_string(),
-        Argument::Char(unit) => format!("{:?}", char::from_u32((*unit).into()).unwrap_or(char::REPLACEMENT_CHARACTER)),
-        Argument::Integer(_, value) => value.to_string(),
-        Argument::R4(value) => value.to_string(),
-        Argument::R8(value) => value.to_string(),
-        Argument::String(Some(text)) => format!("{text:?}"),
-        Argument::Type(Some(name)) => format!("typeof({name})"),
-        Argument::String(None) | Argument::Type(None) | Argument::Array(None) => "null".into(),
-        Argument::Array(Some(values)) => format!("{{ {} }}", values.iter().map(text).collect::<Vec<_>>().join(", ")),
-        Argument::Object(_, value) => text(value),
     }
 }

@@ -1,0 +1,109 @@
+//! What custom attributes are given, in words (II.23.3).
+
+use std::{cell::OnceCell, collections::HashMap};
+
+use ecma335::{
+    Metadata, Result, Rid, Token,
+    attribute::{Argument, AttributeTypes, AttributeValue},
+    element::ElementType,
+    schema::{CustomAttribute, Field, MemberRef, MethodDef, TypeDef, TypeDefOrRef},
+    signature::{Signature, TypeNames as _, TypeSig},
+};
+
+use crate::rows;
+
+/// Reads the values of a module's attributes.
+pub(crate) struct Given<'a, 'm> {
+    metadata: &'m Metadata<'a>,
+    /// The module's types by full name, once they are asked for.
+    types: OnceCell<HashMap<String, Rid<TypeDef>>>,
+}
+
+impl<'a, 'm> Given<'a, 'm> {
+    /// The attributes of a module.
+    pub(crate) fn new(metadata: &'m Metadata<'a>) -> Self {
+        Self { metadata, types: OnceCell::new() }
+    }
+
+    /// What an attribute is given: `("text", Name = 5)`, or nothing; the bytes where they cannot be told apart.
+    ///
+    /// # Errors
+    /// If there are no such bytes.
+    pub(crate) fn text(&self, row: &CustomAttribute) -> Result<String> {
+        let bytes = self.metadata.blob(row.value)?;
+        Ok(self.words(row).unwrap_or_else(|| {
+            let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            if hex.is_empty() { String::new() } else { format!("(bytes {})", hex.join(" ")) }
+        }))
+    }
+
+    /// What an attribute is given, if its bytes can be told apart.
+    pub(crate) fn words(&self, row: &CustomAttribute) -> Option<String> {
+        let value = self.value(row)?;
+        let named = value.named.iter().map(|named| format!("{} = {}", named.name, text(&named.argument)));
+        let arguments: Vec<String> = value.fixed.iter().map(text).chain(named).collect();
+        Some(if arguments.is_empty() { String::new() } else { format!("({})", arguments.join(", ")) })
+    }
+
+    /// The value: enumerations of elsewhere are taken for `int32`, which most are.
+    fn value(&self, row: &CustomAttribute) -> Option<AttributeValue> {
+        let metadata = self.metadata;
+        let constructor = row.constructor.token()?;
+        let signature = match constructor.rid_in::<MemberRef>() {
+            Some(rid) => metadata.row(rid).ok()?.signature,
+            None => metadata.row(constructor.rid_in::<MethodDef>()?).ok()?.signature,
+        };
+        let Ok(Signature::Method(signature)) = Signature::parse(metadata.blobs.blob(signature).ok()?) else { return None };
+        let value = AttributeValue::parse(metadata.blobs.blob(row.value).ok()?, &signature, self).ok()?;
+        let mut written = Vec::new();
+        value.write(&mut written);
+        (metadata.blob(row.value) == Ok(&written[..])).then_some(value)
+    }
+
+    /// What an enumeration of this module consists of: its one field that belongs to instances.
+    fn own_enum(&self, rid: Rid<TypeDef>) -> Option<ElementType> {
+        let fields: Vec<Rid<Field>> = rows::run(self.metadata, rid, |row: &TypeDef| row.field_list.get());
+        let row = fields.iter().find_map(|field| {
+            let row = self.metadata.row(*field).ok()?;
+            (self.metadata.name(row.name).ok()? == "value__").then_some(row)
+        })?;
+        match Signature::parse(self.metadata.blobs.blob(row.signature).ok()?).ok()? {
+            Signature::Field(TypeSig::Element(element)) => Some(element),
+            _ => None,
+        }
+    }
+
+    fn type_named(&self, name: &str) -> Option<Rid<TypeDef>> {
+        let types = self.types.get_or_init(|| {
+            let names = self.metadata.type_names().unwrap_or_default();
+            names.into_iter().zip(1..).map(|(name, rid)| (name, Rid::new(rid))).collect()
+        });
+        types.get(name).copied()
+    }
+}
+
+impl AttributeTypes for Given<'_, '_> {
+    fn enum_of(&self, token: TypeDefOrRef) -> Option<ElementType> {
+        let own = token.token().and_then(Token::rid_in::<TypeDef>).and_then(|rid| self.own_enum(rid));
+        own.or(Some(ElementType::I4))
+    }
+
+    fn enum_named(&self, name: &str) -> Option<ElementType> {
+        let path = name.split(',').next().unwrap_or_default().replace('+', "/");
+        let own = self.type_named(&path).and_then(|rid| self.own_enum(rid));
+        own.or(Some(ElementType::I4))
+    }
+
+    fn is_system_type(&self, token: TypeDefOrRef) -> bool {
+        token.token().is_some_and(|token| self.metadata.type_name(token).ends_with("System.Type"))
+    }
+}
+
+fn text(argument: &Argument) -> String {
+    match argument {
+        Argument::Char(unit) => format!("{:?}", char::from_u32((*unit).into()).unwrap_or(char::REPLACEMENT_CHARACTER)),
+        Argument::Array(Some(values)) => format!("{{ {} }}", values.iter().map(text).collect::<Vec<_>>().join(", ")),
+        Argument::Object(_, value) => text(value),
+        other => other.to_string(),
+    }
+}
