@@ -14,7 +14,10 @@ use std::{
 
 use ecma335::{
     Cursor, FileOffset, Image, Metadata, Table,
-    schema::{CustomDebugInformation, Document, ImportScope, LocalVariable, MethodDebugInformation},
+    schema::{
+        AssemblyRef, CustomDebugInformation, Document, ImportScope, LocalScope, LocalVariable, MethodDebugInformation,
+        MethodSemantics,
+    },
 };
 use tests::{assemblies, ilinst, library_folders, root, said, sample, scratch, skip, tool};
 use weave::{LeaveMode, Plan, Tracker, Weave, Woven, plan::Selection};
@@ -193,6 +196,11 @@ fn what_a_pdb_says_otherwise_is_told_apart() {
         for (_, row) in metadata.tables.rows::<CustomDebugInformation>() {
             add(Table::CustomDebugInformation, metadata.blob(row.value).expect("a blob"));
         }
+        for (rid, _) in metadata.tables.rows::<LocalScope>() {
+            // The third byte of a scope's length.
+            let end = metadata.tables.offset(rid).0 as usize + metadata.tables.widths().row_size(Table::LocalScope);
+            said_by.entry(Table::LocalScope).or_default().push(end - 2);
+        }
         for (table, places) in said_by {
             assert!(!places.is_empty(), "{table}");
             println!("{mode:?}: {} of {table}", places.len());
@@ -205,6 +213,51 @@ fn what_a_pdb_says_otherwise_is_told_apart() {
             }
         }
     }
+}
+
+/// What an assembly is compared with itself as, after its bytes were changed.
+fn against_changed(folder: &Path, change: impl FnOnce(&mut [u8], &Metadata<'_>), options: &[&str]) -> (String, Option<i32>) {
+    let before = sample("orders").join("orders.exe");
+    let bytes = fs::read(&before).expect("it is committed");
+    let image = Image::parse(&bytes).expect("it is an assembly");
+    let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
+    let mut changed = bytes.clone();
+    change(&mut changed, &metadata);
+    let after = folder.join("orders.exe");
+    fs::write(&after, &changed).expect("it can be written");
+    let output = ilinst().arg("diff").args([&before, &after]).args(options).output().expect("ilinst runs");
+    let (out, errors, code) = said(&output);
+    assert_eq!(errors, "");
+    (out, code)
+}
+
+#[test]
+fn types_of_another_core_library_are_the_same_if_that_is_asked_for() {
+    let folder = scratch("diff-scopes");
+    let rename = |bytes: &mut [u8], metadata: &Metadata<'_>| {
+        let (_, row) = metadata.tables.rows::<AssemblyRef>().next().expect("it refers to mscorlib");
+        let strings = metadata.streams.iter().find(|stream| stream.name == b"#Strings").expect("it has names");
+        let place = strings.offset.0 as usize + row.name.0 as usize;
+        assert_eq!(&bytes[place..place + 9], b"mscorlib\0");
+        bytes[place] = b'n';
+    };
+    let (out, code) = against_changed(&folder, rename, &["--stat"]);
+    assert!(code == Some(1) && out.contains("methods changed"), "{out}");
+    let (out, code) = against_changed(&folder, rename, &["--stat", "--ignore-scopes"]);
+    assert!(code == Some(1) && !out.contains("changed"), "{out}");
+    assert!(out.contains("1 reference added, 1 reference removed;"), "{out}");
+}
+
+#[test]
+fn accessors_come_in_any_order() {
+    let swap = |bytes: &mut [u8], metadata: &Metadata<'_>| {
+        let size = metadata.tables.widths().row_size(Table::MethodSemantics);
+        let rows: Vec<_> = metadata.tables.rows::<MethodSemantics>().collect();
+        let pair = rows.windows(2).find(|pair| pair[0].1.association == pair[1].1.association).expect("two accessors of one");
+        let start = metadata.tables.offset(pair[0].0).0 as usize;
+        bytes[start..start + 2 * size].rotate_left(size);
+    };
+    assert_eq!(against_changed(&scratch("diff-accessors"), swap, &[]), (String::new(), Some(0)));
 }
 
 /// Whatever bytes a file has, there is an answer.

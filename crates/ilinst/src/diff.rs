@@ -62,6 +62,10 @@ pub(crate) struct Opts {
     #[arg(long)]
     debug_info: bool,
 
+    /// Take types of one name for the same, whichever assemblies they come from: for builds for different frameworks
+    #[arg(long, conflicts_with = "only_probes")]
+    ignore_scopes: bool,
+
     /// Compare only methods the pattern names (may be repeated): a glob over Namespace.Type::Method, or over the
     /// method's name alone
     #[arg(long = "method", value_name = "PATTERN", value_parser = method_pattern)]
@@ -87,6 +91,7 @@ Examples:
   ilinst diff app.dll woven/app.dll --only-probes --debug-info     nor does it in the PDB
   ilinst diff lib-1.0.dll lib-1.1.dll --stat
   ilinst diff lib-1.0.dll lib-1.1.dll --html changes.html
+  ilinst diff net48/lib.dll net8.0/lib.dll --ignore-scopes
   ilinst diff a.dll b.dll --json | jq -r '.changes[] | select(.kind == \"reference\") | .name'
 
 IL is compared by what it means: tokens by the names they stand for, branches by where they lead.
@@ -103,7 +108,10 @@ impl Opts {
         let (old_bytes, new_bytes) = (Input::open(&self.old)?, Input::open(&self.new)?);
         let (old_image, old) = read_assembly(&self.old, &old_bytes)?;
         let (new_image, new) = read_assembly(&self.new, &new_bytes)?;
-        let (old_names, new_names) = (Names::new(&old_image, &old), Names::new(&new_image, &new));
+        let (mut old_names, mut new_names) = (Names::new(&old_image, &old), Names::new(&new_image, &new));
+        if self.ignore_scopes {
+            (old_names, new_names) = (old_names.without_scopes(), new_names.without_scopes());
+        }
         let (old_plain, new_plain) = (type_names(&self.old, &old)?, type_names(&self.new, &new)?);
         let filter = Filter::default();
         let (old_pdb, new_pdb) = (self.pdb(&self.old, &old_image)?, self.pdb(&self.new, &new_image)?);

@@ -108,7 +108,7 @@ pub(crate) struct Show {
     pub(crate) bytes: bool,
     /// Tokens of definitions and operands.
     pub(crate) tokens: bool,
-    /// No addresses at all: they say nothing of what is there.
+    /// No addresses, and accessors in an order of their own: where rows and bytes lie says nothing of what is there.
     pub(crate) placeless: bool,
 }
 

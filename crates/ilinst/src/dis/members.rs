@@ -334,7 +334,12 @@ fn feature(types: &Types<'_, '_, '_>, token: Token, line: &str, lines: &mut Line
     lines.line(format_args!("{line}{tokens}"));
     lines.open();
     values::attributes(names, token, lines);
-    for row in names.belongings.accessors.of::<MethodSemantics>(token.0).filter_map(|rid| names.metadata.row(rid).ok()) {
+    let rows = names.belongings.accessors.of::<MethodSemantics>(token.0);
+    let mut rows: Vec<MethodSemantics> = rows.filter_map(|rid| names.metadata.row(rid).ok()).collect();
+    if types.show.placeless {
+        rows.sort_by_key(|row| row.semantics);
+    }
+    for row in rows {
         let words = flags::words(row.semantics.into(), flags::SEMANTICS);
         match names.method(Token::new(Table::MethodDef, row.method.get())) {
             Ok(method) => lines.line(format_args!("{words}{method}")),

@@ -62,12 +62,20 @@ impl<'a, 'm> Names<'a, 'm> {
             given: Given::new(metadata),
             kinds: Kinds::new(metadata),
             types: types.map(|rid| type_def_name(metadata, &enclosing, rid)).collect(),
-            type_refs: type_refs.map(|rid| type_ref_name(metadata, rid)).collect(),
+            type_refs: type_refs.map(|rid| type_ref_name(metadata, rid).concat()).collect(),
             enclosing,
             method_owners,
             field_owners,
             scope: RefCell::default(),
         }
+    }
+
+    /// Says nothing of where types come from.
+    pub(crate) fn without_scopes(mut self) -> Self {
+        for (name, rid) in self.type_refs.iter_mut().zip(1..) {
+            [_, *name] = type_ref_name(self.metadata, rid);
+        }
+        self
     }
 
     /// The type a method belongs to.
@@ -281,7 +289,8 @@ fn type_def_name(metadata: &Metadata<'_>, enclosing: &[Rid<TypeDef>], rid: u32) 
     slashed(parts)
 }
 
-fn type_ref_name(metadata: &Metadata<'_>, rid: u32) -> String {
+/// A type of elsewhere: its resolution scope, and its name.
+fn type_ref_name(metadata: &Metadata<'_>, rid: u32) -> [String; 2] {
     let mut parts = Vec::new();
     let mut next = Some(Rid::<TypeRef>::new(rid));
     let mut scope = String::new();
@@ -292,7 +301,7 @@ fn type_ref_name(metadata: &Metadata<'_>, rid: u32) -> String {
         next = token.rid_in();
         scope = scope_name(metadata, token);
     }
-    scope + &slashed(parts)
+    [scope, slashed(parts)]
 }
 
 fn scope_name(metadata: &Metadata<'_>, scope: Token) -> String {
