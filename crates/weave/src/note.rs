@@ -71,7 +71,7 @@ impl fmt::Display for PdbTrouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotFound(name) => write!(f, "{name} was not found"),
-            Self::Windows => write!(f, "it is a Windows PDB, and only portable ones can follow"),
+            Self::Windows => write!(f, "it is a Windows PDB, and only portable ones can be read"),
             Self::OfAnotherBuild => write!(f, "it is of another build"),
             Self::Unreadable(error) => write!(f, "it cannot be read: {error}"),
         }

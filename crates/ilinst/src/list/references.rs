@@ -47,6 +47,10 @@ struct UsedType {
 
 impl fmt::Display for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // C++/CLI calls what it has in native code through a reference without a name.
+        if self.kind == "native" && self.name.is_empty() {
+            return f.write_str("its own native code");
+        }
         f.write_str(&self.name)?;
         if let Some(version) = &self.version {
             let culture = self.culture.as_deref().unwrap_or("neutral");
@@ -182,4 +186,24 @@ pub(super) fn print(references: &[Reference], out: &mut impl Write) -> io::Resul
         super::tree::print(&nodes, "", out)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_without_a_name_has_words() {
+        let native = |name: &str| Reference {
+            kind: "native",
+            name: name.into(),
+            version: None,
+            culture: None,
+            public_key_token: None,
+            types: None,
+            functions: None,
+        };
+        assert_eq!(native("kernel32").to_string(), "kernel32  (native library)");
+        assert_eq!(native("").to_string(), "its own native code");
+    }
 }
