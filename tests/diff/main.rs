@@ -260,6 +260,21 @@ fn accessors_come_in_any_order() {
     assert_eq!(against_changed(&scratch("diff-accessors"), swap, &[]), (String::new(), Some(0)));
 }
 
+/// Bytes with a few of them changed: numbers that look random, and are the same each time (Knuth's).
+fn damaged(bytes: &[u8], seed: usize) -> Vec<u8> {
+    let mut state = seed as u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize
+    };
+    let mut damaged = bytes.to_vec();
+    for _ in 0..1 + random() % 8 {
+        let place = random() % damaged.len();
+        damaged[place] = random() as u8;
+    }
+    damaged
+}
+
 /// Whatever bytes a file has, there is an answer.
 #[test]
 fn damaged_files_are_compared_or_refused() {
@@ -267,26 +282,37 @@ fn damaged_files_are_compared_or_refused() {
     let (folder, tracker) = (scratch("diff-damage"), tracker());
     let before = sample("shapes").join("shapes.exe");
     let original = fs::read(&before).expect("it is committed");
-    let woven = with_woven(Original { bytes: &original, pdb: None }, LeaveMode::Finally, &tracker, |woven| woven.file.to_vec())
-        .expect("it can be woven");
-    let numbers: Vec<usize> = (0..FILES).collect();
-    let codes: Mutex<[usize; 3]> = Mutex::default();
-    let failures = in_parallel(&numbers, |worker, number| {
-        // Numbers that look random, and are the same each time (Knuth's).
-        let mut state = *number as u64;
-        let mut random = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as usize
-        };
-        let mut damaged = if number % 2 == 0 { woven.clone() } else { original.clone() };
-        for _ in 0..1 + random() % 8 {
-            let place = random() % damaged.len();
-            damaged[place] = random() as u8;
-        }
+    let woven = with_woven(Original { bytes: &original, pdb: None }, LeaveMode::Finally, &tracker, |woven| woven.file.to_vec());
+    let woven = woven.expect("it can be woven");
+    answers(FILES, |worker, number| {
         let path = folder.join(format!("{worker}.exe"));
-        fs::write(&path, &damaged).expect("it can be written");
+        fs::write(&path, damaged(if number % 2 == 0 { &woven } else { &original }, number)).expect("it can be written");
         let (one, other) = if number % 3 == 0 { (&path, &before) } else { (&before, &path) };
-        let (out, errors, code) = said(&only_probes(one, other, false));
+        only_probes(one, other, false)
+    });
+}
+
+/// So for the bytes of a PDB.
+#[test]
+fn damaged_pdbs_are_compared_or_refused() {
+    const FILES: usize = 300;
+    let folder = scratch("diff-damaged-pdb");
+    let before = sample("orders").join("orders.exe");
+    let pdb = fs::read(before.with_extension("pdb")).expect("it is committed");
+    answers(FILES, |worker, number| {
+        let path = folder.join(worker.to_string()).join("orders.exe");
+        fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
+        fs::copy(&before, &path).expect("it can be copied");
+        fs::write(path.with_extension("pdb"), damaged(&pdb, number)).expect("it can be written");
+        only_probes(&before, &path, true)
+    });
+}
+
+/// Each comparison ends in one of three ways, and says why if it is in trouble, in one line.
+fn answers(count: usize, compare: impl Fn(usize, usize) -> Output + Sync) {
+    let codes: Mutex<[usize; 3]> = Mutex::default();
+    let failures = in_parallel(&(0..count).collect::<Vec<_>>(), |worker, number| {
+        let (out, errors, code) = said(&compare(worker, *number));
         match code {
             Some(code @ 0..=2) if (code == 2) != errors.is_empty() && errors.lines().count() <= 1 => {
                 codes.lock().expect("no other thread panics")[code as usize] += 1;

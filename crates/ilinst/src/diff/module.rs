@@ -282,9 +282,16 @@ fn is_of_pdb(entry: u32) -> bool {
 }
 
 fn debug_entry(entry: &DebugEntry<'_>) -> String {
-    let hash = sha256(&entry.data);
     let (major, minor) = entry.version;
-    format!("kind {} {major}.{minor} {:08x} {}", entry.kind, entry.time_date_stamp, hash.get(..16).unwrap_or_default())
+    let word = match entry.kind {
+        kind::CODE_VIEW => "CodeView".into(),
+        kind::EMBEDDED_PORTABLE_PDB => "embedded PDB".into(),
+        kind::PDB_CHECKSUM => "PDB checksum".into(),
+        kind::R2R_PERF_MAP => "ReadyToRun map".into(),
+        kind::REPRODUCIBLE => "reproducible".into(),
+        other => format!("kind {other}"),
+    };
+    format!("{word} {major}.{minor}, stamp {:08x}, {}", entry.time_date_stamp, bytes(&entry.data))
 }
 
 /// Whether the debug entries that a PDB has are of the same kinds and name the same file, or are gone.
