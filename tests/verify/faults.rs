@@ -109,7 +109,24 @@ const TYPES: &[Code] = &[
     ("types that lead ever further", "void F(class P`1<int32> a, class X`1<string> b)", ".locals (class N`1<class X`1<string>> c) \
         ldarg.1 stloc.0 ldarg.0 call void C::TakeB(class B) ret", "III.1.8.1.2-a"),
     ("a pointer where a reference is passed", "void F(int32*)", "ldarg.0 call void C::TakeRef(int32&) ret", "III.1.8.1.2-a"),
+    ("`this` passed before it is initialized", CTOR, "ldarg.0 call void [mscorlib]System.Console::Write(object) \
+        ldarg.0 call instance void object::.ctor() ret", "III.1.8.1.4-a"),
+    ("`this` kept before it is initialized", CTOR, ".locals (class C) ldarg.0 stloc.0 ldarg.0 call instance void object::.ctor() ret", "III.1.8.1.4-a"),
+    ("another class's field of it", CTOR, "ldarg.0 ldfld int32 A::n pop ldarg.0 call instance void object::.ctor() ret", "III.1.8.1.4-a"),
+    ("its address before it is initialized", CTOR, "ldarga.s 0 pop ldarg.0 call instance void object::.ctor() ret", "III.1.8.1.4-a"),
+    ("`this` used where one path has not initialized it", "specialname rtspecialname instance void .ctor(bool)", "ldarg.1 brtrue.s L \
+        ldarg.0 call instance void object::.ctor() L: ldarg.0 callvirt instance string object::ToString() pop ret", "III.1.8.1.4-a"),
+    ("`this` used in a handler", CTOR, ".try { ldarg.0 call instance void object::.ctor() leave.s L } \
+        catch object { pop ldarg.0 callvirt instance string object::ToString() pop leave.s L } L: ret", "III.1.8.1.4-a"),
+    ("a constructor of another class", CTOR, "ldarg.0 call instance void [mscorlib]System.Exception::.ctor() ret", "III.1.8.1.4-b"),
+    ("a constructor called twice", CTOR, "ldarg.0 call instance void object::.ctor() ldarg.0 call instance void object::.ctor() ret", "III.1.8.1.4-b"),
+    ("a constructor called elsewhere", "void F(object)", "ldarg.0 call instance void object::.ctor() ret", "III.1.8.1.4-b"),
+    ("a constructor that calls none", CTOR, "ret", "III.1.8.1.4-c"),
+    ("a constructor that calls none on one path", "specialname rtspecialname instance void .ctor(bool)", "ldarg.1 brtrue.s L \
+        ldarg.0 call instance void object::.ctor() L: ret", "III.1.8.1.4-c"),
 ];
+
+const CTOR: &str = "specialname rtspecialname instance void .ctor()";
 
 /// What is as it should be: none of these breaks a rule.
 #[rustfmt::skip]
@@ -124,6 +141,9 @@ const SOUND: &[(&str, &str)] = &[
     ("void F(uint32)", "ldarga.s 0 call void C::TakeRef(int32&) ret"),
     ("object F(valuetype V)", "ldarg.0 box V ret"),
     ("void F(valuetype V)", "ldarga.s 0 constrained. V callvirt instance string object::ToString() pop ret"),
+    (CTOR, "ldarg.0 ldnull stfld class B C::b ldarg.0 call instance void object::.ctor() ldarg.0 callvirt instance string object::ToString() pop ret"),
+    (CTOR, ".try { ldarg.0 call instance void object::.ctor() leave.s L } finally { endfinally } L: ret"),
+    (CTOR, "ldnull throw"),
 ];
 
 /// What the methods above may name; `F` is put in the place of its comment.
@@ -144,6 +164,7 @@ const AROUND: &str = "
   .field public int32 n
   .method public hidebysig instance void Act() cil managed { ret }
 }
+.class public auto ansi beforefieldinit A extends [mscorlib]System.Object { .field public int32 n }
 .class public sequential ansi sealed beforefieldinit W extends [mscorlib]System.ValueType { .field public int32 n }
 .class public auto ansi beforefieldinit C extends [mscorlib]System.Object {
   .field public class B b
@@ -217,7 +238,8 @@ fn each_fault_of_types_is_found_by_its_rule() {
 
 /// The rules that the method breaks.
 fn of_f(report: &Report) -> BTreeSet<&'static str> {
-    report.findings.iter().filter(|finding| finding.member == "C::F").map(|finding| finding.rule.number).collect()
+    let is_it = |member: &str| matches!(member, "C::F" | "C::.ctor");
+    report.findings.iter().filter(|finding| is_it(&finding.member)).map(|finding| finding.rule.number).collect()
 }
 
 fn parse(bytes: &[u8]) -> Metadata<'_> {
@@ -253,7 +275,8 @@ fn each_fault_of_metadata_is_found_by_its_rule() {
 fn assemble(ilasm: &Path, folder: &str, head: &str, body: &str) -> Vec<u8> {
     let folder = scratch(folder);
     let body = body.replace("catch object", "catch [mscorlib]System.Object");
-    let method = format!(".method public hidebysig static {head} cil managed {{ .maxstack 8 {body} }}");
+    let kind = if head.contains("instance") { "" } else { "static " };
+    let method = format!(".method public hidebysig {kind}{head} cil managed {{ .maxstack 8 {body} }}");
     let (text, file) = (folder.join("faulty.il"), folder.join("faulty.dll"));
     fs::write(&text, AROUND.replace("// F", &method)).expect("it can be written");
     let output = Command::new(ilasm).arg("/dll").arg(format!("/output:{}", file.display())).arg(&text).output();

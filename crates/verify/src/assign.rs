@@ -94,7 +94,8 @@ impl Types<'_> {
         found
     }
 
-    fn base(&self, of: TypeId) -> Option<TypeId> {
+    /// What a type extends; none if it is the root, or if no assembly at hand tells.
+    pub(crate) fn base(&self, of: TypeId) -> Option<TypeId> {
         match self.get(of) {
             Type::Named(Named::Known(def, _), arguments) => Some(self.with(self.parents(def).base?, &arguments)),
             Type::Array(..) => Some(self.system("Array")),
@@ -172,7 +173,7 @@ impl Types<'_> {
     }
 
     /// Whether two types are one, by their names where two copies of an assembly have it.
-    fn is_same(&self, one: TypeId, other: TypeId) -> Option<bool> {
+    pub(crate) fn is_same(&self, one: TypeId, other: TypeId) -> Option<bool> {
         if one == other {
             return Some(true);
         }

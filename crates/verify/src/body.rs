@@ -23,13 +23,13 @@ use crate::{
     context::Context,
     control,
     kind::{Kind, Value},
-    model::at,
+    model::{at, flags},
     regions::{self, handler, protected},
     report::Report,
     rule::rule,
     signatures,
     stack::Walk,
-    typing::{Arguments, Type},
+    typing::{Arguments, Type, TypeId},
 };
 
 /// Arguments, and what is returned.
@@ -67,6 +67,8 @@ pub(crate) struct Method<'b> {
     pub(crate) args: Vec<Value>,
     pub(crate) locals: std::rc::Rc<[Value]>,
     pub(crate) returned: Option<Value>,
+    /// The class whose constructor it is, if that has another to call.
+    pub(crate) constructs: Option<TypeId>,
     pub(crate) body: &'b MethodBody<'b>,
 }
 
@@ -131,7 +133,8 @@ fn check_range(context: &Context<'_, '_>, callees: &Callees<'_, '_, '_>, range: 
         let (Some(locals), Some((args, returned))) = (locals, arguments(callees, context, token, row)) else { continue };
         if is_sound {
             control::check(context, token, &body, &code);
-            walk.run(&Method { token, args, locals, returned, body: &body }, &code);
+            let constructs = constructed(callees, context, token, row);
+            walk.run(&Method { token, args, locals, returned, constructs, body: &body }, &code);
             context.count_assumed(walk.assumed());
         }
     }
@@ -151,6 +154,14 @@ fn arguments(callees: &Callees<'_, '_, '_>, context: &Context<'_, '_>, token: To
     }
     let is_async = row.impl_flags & ASYNC != 0;
     Some((args, if is_async { Call::async_return(callees, &signature.return_type) } else { call.returned }))
+}
+
+/// III.1.8.1.4: the class that a method is a constructor of; none for value types and the root of all classes.
+fn constructed(callees: &Callees<'_, '_, '_>, context: &Context<'_, '_>, token: Token, row: &MethodDef) -> Option<TypeId> {
+    let is_constructor = context.scope.is_some() && row.flags & flags::STATIC == 0 && context.name(row.name) == b".ctor";
+    let rid = at(&context.model.method_owners, token.rid()).filter(|_| is_constructor)?;
+    let ty = callees.own(rid).ty;
+    (!context.model.kind(rid).is_value() && callees.types.base(ty).is_some()).then_some(ty)
 }
 
 impl Code {

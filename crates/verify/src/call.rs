@@ -23,6 +23,7 @@ const UNKNOWN: Value = Value::of(Kind::Unknown);
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) has_this: bool,
+    pub(crate) is_constructor: bool,
     pub(crate) params: Vec<Value>,
     pub(crate) returned: Option<Value>,
     /// What has the method, and what `newobj` makes by it.
@@ -125,7 +126,20 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
         let Signature::Method(signature) = self.signature(token)? else { return None };
         let owner = self.owner(token)?;
         let of_type = self.arguments_of(owner.ty);
-        Some(Call::new(self, &signature, owner, Arguments { of_type: &of_type, of_method }))
+        let call = Call::new(self, &signature, owner, Arguments { of_type: &of_type, of_method });
+        Some(Call { is_constructor: call.has_this && self.name(token) == b".ctor", ..call })
+    }
+
+    /// The name of a method or field.
+    fn name(&self, token: Token) -> &'a [u8] {
+        let (context, metadata) = (self.context, self.context.metadata);
+        let index = match token.table() {
+            Some(Table::MethodDef) => at(&context.model.methods, token.rid()).map(|row| row.name),
+            Some(Table::Field) => at(&context.model.fields, token.rid()).map(|row| row.name),
+            Some(Table::MemberRef) => metadata.row(Rid::<MemberRef>::new(token.rid())).ok().map(|row| row.name),
+            _ => None,
+        };
+        index.map_or(&[], |index| context.name(index))
     }
 
     /// What has a member.
@@ -174,6 +188,7 @@ impl Call {
         let value = |param| callees.value_of(param, arguments);
         Self {
             has_this: signature.convention & (convention::HAS_THIS | convention::EXPLICIT_THIS) == convention::HAS_THIS,
+            is_constructor: false,
             params: signature.params.iter().map(|param| value(param).unwrap_or(UNKNOWN)).collect(),
             returned: value(&signature.return_type),
             owner,

@@ -36,6 +36,7 @@ mod rule;
 mod signatures;
 mod stack;
 mod structure;
+mod this;
 mod types;
 mod typing;
 mod values;

@@ -10,6 +10,7 @@ use crate::{
     operands::Outcome,
     rule::rule,
     stack::{Machine, Stop},
+    this,
     typing::{Type, TypeId},
 };
 
@@ -113,9 +114,12 @@ fn field(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, token: Token) -> Out
     if matches!(opcode, Op::Ldfld | Op::Ldflda | Op::Stfld) {
         let takes_values = opcode == Op::Ldfld;
         let is_well = |kind: Kind| kind.is_address() || kind == Kind::Object || takes_values && kind == Kind::Value;
-        let object = machine.pop_where(is_well, "an object or address")?;
-        is_native = object.kind == Kind::Native;
-        expect_holder(machine, object, owner);
+        let object = machine.pop()?;
+        if !this::has_own(machine, object, owner) {
+            let object = machine.expect_kind(object, is_well, "an object or address");
+            is_native = object.kind == Kind::Native;
+            expect_holder(machine, object, owner);
+        }
     }
     match opcode {
         Op::Ldfld | Op::Ldsfld => machine.push(held),

@@ -8,6 +8,7 @@ use crate::{
     objects,
     rule::rule,
     stack::{Machine, Stop},
+    this,
     typing::Type,
 };
 
@@ -26,15 +27,22 @@ fn effect(machine: &mut Machine<'_, '_, '_>, method: &Method<'_>, code: &Code, i
     match step.info.opcode {
         Op::Nop | Op::Break | Op::Br | Op::BrS | Op::Leave | Op::LeaveS | Op::Endfinally | Op::Rethrow => {}
         Op::Unaligned | Op::Volatile | Op::Tail | Op::Constrained | Op::Readonly | Op::No => prefix(machine, code, index)?,
-        Op::Ldarg0 | Op::Ldarg1 | Op::Ldarg2 | Op::Ldarg3 | Op::LdargS | Op::Ldarg => {
-            push_one_of(machine, &method.args, number(step))?;
-        }
+        Op::Ldarg0 | Op::Ldarg1 | Op::Ldarg2 | Op::Ldarg3 | Op::LdargS | Op::Ldarg => match method.constructs {
+            Some(class) if number(step) == 0 && !machine.is_initialized => this::push(machine, class),
+            _ => push_one_of(machine, &method.args, number(step))?,
+        },
         Op::Ldloc0 | Op::Ldloc1 | Op::Ldloc2 | Op::Ldloc3 | Op::LdlocS | Op::Ldloc => {
             push_one_of(machine, &method.locals, number(step))?;
         }
-        Op::LdargaS | Op::Ldarga => push_address(machine, &method.args, number(step))?,
+        Op::LdargaS | Op::Ldarga => {
+            this::expect_other(machine, method, number(step));
+            push_address(machine, &method.args, number(step))?;
+        }
         Op::LdlocaS | Op::Ldloca => push_address(machine, &method.locals, number(step))?,
-        Op::StargS | Op::Starg => pop_one_of(machine, &method.args, number(step))?,
+        Op::StargS | Op::Starg => {
+            this::expect_other(machine, method, number(step));
+            pop_one_of(machine, &method.args, number(step))?;
+        }
         Op::Stloc0 | Op::Stloc1 | Op::Stloc2 | Op::Stloc3 | Op::StlocS | Op::Stloc => {
             pop_one_of(machine, &method.locals, number(step))?;
         }
@@ -48,6 +56,7 @@ fn effect(machine: &mut Machine<'_, '_, '_>, method: &Method<'_>, code: &Code, i
             if let Some(returned) = method.returned {
                 machine.pop_into(returned)?;
             }
+            this::check_return(machine);
             if !machine.stack.is_empty() {
                 let left = machine.stack.len();
                 machine.doubt(rule!("III.1.7.5-c"), || format!("{left} values"));
@@ -142,8 +151,11 @@ fn call(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, token: Token) -> Outc
         return Ok(());
     }
     if call.has_this {
-        let this = machine.pop_where(|kind| kind.is_address() || kind == Kind::Object, "this")?;
-        expect_this(machine, this, call.owner, constrained);
+        let this = machine.pop()?;
+        if !call.is_constructor || !this::construct(machine, this, call.owner.ty) {
+            let this = machine.expect_kind(this, |kind| kind.is_address() || kind == Kind::Object, "this");
+            expect_this(machine, this, call.owner, constrained);
+        }
     }
     if let Some(returned) = call.returned {
         machine.push(returned);

@@ -13,6 +13,7 @@ use crate::{
     kind::{Kind, Value},
     operands,
     rule::{Rule, rule},
+    this,
     typing::{TypeId, Types},
 };
 
@@ -33,6 +34,8 @@ pub(crate) struct Machine<'a, 'm, 'c> {
     /// The type that a `constrained.` prefix names, for the instruction behind.
     pub(crate) constrained: Option<Value>,
     pub(crate) assumed: usize,
+    /// Whether `this` can be used; in a constructor, once it has called another.
+    pub(crate) is_initialized: bool,
     token: Token,
     offset: u32,
     /// What is not provably safe in this body: the first instruction of each rule, or all.
@@ -89,10 +92,15 @@ impl<'m, 'c> Machine<'_, 'm, 'c> {
     /// Takes a value that has to be as told.
     pub(crate) fn pop_where(&mut self, is_well: impl FnOnce(Kind) -> bool, wanted: &str) -> Result<Value, Stop> {
         let value = self.pop()?;
+        Ok(self.expect_kind(value, is_well, wanted))
+    }
+
+    /// The value, which has to be as told, and to be initialized.
+    pub(crate) fn expect_kind(&mut self, value: Value, is_well: impl FnOnce(Kind) -> bool, wanted: &str) -> Value {
         if !is_well(value.kind) {
             self.doubt(rule!("III.1.5-b"), || format!("{} where {wanted} is needed", value.kind.name()));
         }
-        Ok(value)
+        if self.is_initialized { value } else { this::expect_initialized(self, value) }
     }
 
     /// Takes a value that goes where another is wanted.
@@ -161,8 +169,8 @@ fn mismatch(is: &str, wanted: &str) -> String {
     format!("{is} where {wanted} is needed")
 }
 
-/// Where in the arena the stack of an instruction is; none if no path has come there yet.
-type State = Option<(usize, usize)>;
+/// Where in the arena the stack of an instruction is, and whether `this` is initialized; none if no path has come there yet.
+type State = Option<(usize, usize, bool)>;
 
 /// Follows the paths of one body after the other; it keeps its room.
 pub(crate) struct Walk<'a, 'm, 'c> {
@@ -170,6 +178,8 @@ pub(crate) struct Walk<'a, 'm, 'c> {
     states: Vec<State>,
     arena: Vec<Value>,
     work: Vec<usize>,
+    /// In a constructor, where protected blocks and their handlers start.
+    handlers: Vec<(u32, u32)>,
 }
 
 impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
@@ -180,11 +190,12 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
             stack: Vec::new(),
             constrained: None,
             assumed: 0,
+            is_initialized: true,
             token: Token::default(),
             offset: 0,
             doubts: Vec::new(),
         };
-        Self { machine, states: Vec::new(), arena: Vec::new(), work: Vec::new() }
+        Self { machine, states: Vec::new(), arena: Vec::new(), work: Vec::new(), handlers: Vec::new() }
     }
 
     /// How many values of the last body were taken to fit.
@@ -206,7 +217,13 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
             self.machine.error(rule!("III.1.7.1-a"), "there are no instructions");
             return;
         }
+        self.machine.is_initialized = true;
+        self.handlers.clear();
         for clause in &method.body.clauses {
+            if method.constructs.is_some() {
+                let filter = if let ClauseKind::Filter(filter) = clause.kind { Some(filter) } else { None };
+                self.handlers.extend(filter.iter().chain([&clause.handler_offset]).map(|start| (clause.try_offset, *start)));
+            }
             // The exception object is on the stack of those who want to see it (III.1.7.5).
             let callees = self.machine.callees;
             let object = || Value { kind: Kind::Object, ty: callees.types.system("Object") };
@@ -222,6 +239,8 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
                 ClauseKind::Finally | ClauseKind::Fault => self.enter(code, clause.handler_offset, None),
             }
         }
+        self.handlers.sort_unstable();
+        self.machine.is_initialized = method.constructs.is_none();
         self.enter(code, 0, None);
         let is_sound = self.follow_all(method, code).is_ok();
         self.machine.say_doubts();
@@ -253,11 +272,15 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
         let state = self.states.get(start).copied().flatten().unwrap_or_default();
         self.machine.stack.clear();
         self.machine.stack.extend_from_slice(self.arena.get(state.0..state.0 + state.1).unwrap_or_default());
+        self.machine.is_initialized = state.2;
         let mut index = start;
         while let Some(step) = code.steps.get(index) {
             self.machine.offset = step.offset;
             if code.bad().binary_search(&step.offset).is_ok() {
                 return Err(self.machine.error(rule!("III.1.2-a"), "no opcode"));
+            }
+            if !self.machine.is_initialized {
+                self.enter_handlers(code, step.offset);
             }
             let before = self.machine.stack.len();
             match operands::apply(&mut self.machine, method, code, index) {
@@ -304,7 +327,19 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
         let start = self.arena.len();
         self.arena.extend_from_slice(&self.machine.stack);
         if let Some(state) = self.states.get_mut(index) {
-            *state = Some((start, self.machine.stack.len()));
+            *state = Some((start, self.machine.stack.len(), self.machine.is_initialized));
+        }
+    }
+
+    /// Where `this` is not initialized when a protected block starts, it may not be in its handlers.
+    fn enter_handlers(&mut self, code: &Code, offset: u32) {
+        let first = self.handlers.partition_point(|(start, _)| *start < offset);
+        let of_block = self.handlers.iter().skip(first).take_while(|(start, _)| *start == offset);
+        for index in of_block.filter_map(|(_, handler)| code.at(*handler)) {
+            if let Some(Some((.., is_initialized @ true))) = self.states.get_mut(index) {
+                *is_initialized = false;
+                self.work.push(index);
+            }
         }
     }
 
@@ -312,7 +347,7 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
     fn reach(&mut self, code: &Code, offset: u32) -> Result<(), Stop> {
         // A target that is no instruction is another rule's finding.
         let Some(index) = code.at(offset) else { return Ok(()) };
-        let Some((start, depth)) = self.states.get(index).copied().flatten() else {
+        let Some((start, depth, was_initialized)) = self.states.get(index).copied().flatten() else {
             self.note(index);
             self.work.push(index);
             return Ok(());
@@ -322,7 +357,10 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
             let detail = format_args!("{depth} or {} at IL_{offset:04x}", machine.stack.len());
             return Err(machine.error(rule!("III.1.7.5-a"), detail));
         }
-        let mut is_wider = false;
+        let mut is_wider = was_initialized && !machine.is_initialized;
+        if let (true, Some(Some(state))) = (is_wider, self.states.get_mut(index)) {
+            state.2 = false;
+        }
         for number in 0..depth {
             let (Some(known), Some(new)) = (self.arena.get_mut(start + number), machine.stack.get(number).copied()) else {
                 break;

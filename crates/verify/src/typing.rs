@@ -53,6 +53,8 @@ pub(crate) enum Type {
     MVar(u32),
     /// A value type in a box.
     Boxed(TypeId),
+    /// `this`, before its constructor has called another (III.1.8.1.4).
+    Uninitialized(TypeId),
 }
 
 /// Which class, interface or value type.
@@ -144,7 +146,7 @@ impl<'l> Types<'l> {
         let of = |id: &TypeId| sizes.get(id.0 as usize).copied().unwrap_or(1);
         let inner: u32 = match item {
             Type::Named(_, arguments) => arguments.iter().map(of).fold(0, u32::saturating_add),
-            Type::Array(inner, _) | Type::ByRef(inner) | Type::Boxed(inner) => of(inner),
+            Type::Array(inner, _) | Type::ByRef(inner) | Type::Boxed(inner) | Type::Uninitialized(inner) => of(inner),
             _ => 0,
         };
         inner.saturating_add(1)
@@ -292,7 +294,7 @@ impl<'l> Types<'l> {
     pub(crate) fn value(&self, id: TypeId) -> Value {
         let kind = match self.get(id) {
             Type::Unknown | Type::Var(_) | Type::MVar(_) | Type::Named(Named::Missing(_), _) => Kind::Unknown,
-            Type::Null | Type::Array(..) | Type::Boxed(_) => Kind::Object,
+            Type::Null | Type::Array(..) | Type::Boxed(_) | Type::Uninitialized(_) => Kind::Object,
             Type::Primitive(element) => Kind::of_element(element).unwrap_or(Kind::Unknown),
             Type::Named(Named::Known(def, TypeKind::Enum), _) => {
                 let underlying = self.scope.and_then(|scope| scope.library.underlying(def));
@@ -351,6 +353,7 @@ impl<'l> Types<'l> {
             Type::Var(number) => format!("!{number}"),
             Type::MVar(number) => format!("!!{number}"),
             Type::Boxed(inner) => format!("boxed {}", self.name(inner)),
+            Type::Uninitialized(inner) => format!("uninitialized {}", self.name(inner)),
         }
     }
 }
