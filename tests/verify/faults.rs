@@ -124,6 +124,26 @@ const TYPES: &[Code] = &[
     ("a constructor that calls none", CTOR, "ret", "III.1.8.1.4-c"),
     ("a constructor that calls none on one path", "specialname rtspecialname instance void .ctor(bool)", "ldarg.1 brtrue.s L \
         ldarg.0 call instance void object::.ctor() L: ret", "III.1.8.1.4-c"),
+    ("a delegate of an address from elsewhere", "void F(native int)", "ldnull ldarg.0 \
+        newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret", "III.4.21-a"),
+    ("a delegate of another object's method", "void F(class B, class B)", "ldarg.0 ldarg.1 ldvirtftn instance void B::Act() \
+        newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret", "III.4.21-a"),
+    ("a delegate of two methods", "void F(bool)", "ldnull ldarg.0 brtrue.s L ldftn void C::TakeV() br.s M L: ldftn void C::TakeNone() M: \
+        newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret", "III.4.21-a"),
+    ("a target that has not the method", "void F(string)", "ldarg.0 ldftn instance void B::Act() \
+        newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret", "III.4.21-b"),
+    ("a value for a target", "void F(valuetype W)", "ldarg.0 box W ldftn instance void V::Act() \
+        newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret", "III.4.21-b"),
+    ("a target for a static method", "void F(string)", "ldarg.0 ldftn void C::TakeV() \
+        newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret", "III.4.21-b"),
+    ("a target that is no first argument", "void F(string)", "ldarg.0 ldftn void C::TakeB(class B) \
+        newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret", "III.4.21-b"),
+    ("a delegate's method that takes another class", "void F()", "ldnull ldftn void C::TakeB(class B) \
+        newobj instance void class [mscorlib]System.Action`1<string>::.ctor(object, native int) pop ret", "II.14.6.1-a"),
+    ("a delegate's method that takes more", "void F()", "ldnull ldftn void C::Two(int32, int32) \
+        newobj instance void class [mscorlib]System.Action`1<string>::.ctor(object, native int) pop ret", "II.14.6.1-a"),
+    ("a delegate's method that returns something", "void F(object)", "ldarg.0 dup ldvirtftn instance string object::ToString() \
+        newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret", "II.14.6.1-a"),
 ];
 
 const CTOR: &str = "specialname rtspecialname instance void .ctor()";
@@ -144,6 +164,11 @@ const SOUND: &[(&str, &str)] = &[
     (CTOR, "ldarg.0 ldnull stfld class B C::b ldarg.0 call instance void object::.ctor() ldarg.0 callvirt instance string object::ToString() pop ret"),
     (CTOR, ".try { ldarg.0 call instance void object::.ctor() leave.s L } finally { endfinally } L: ret"),
     (CTOR, "ldnull throw"),
+    ("void F()", "ldnull ldftn void C::TakeV() newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret"),
+    ("void F(class D)", "ldarg.0 dup ldvirtftn instance void B::Act() newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret"),
+    ("void F(valuetype V)", "ldarg.0 box V ldftn instance void V::Act() newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret"),
+    ("void F(class D)", "ldarg.0 ldftn void C::TakeB(class B) newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret"),
+    ("void F()", "ldnull ldftn void C::TakeObject(object) newobj instance void class [mscorlib]System.Action`1<string>::.ctor(object, native int) pop ret"),
 ];
 
 /// What the methods above may name; `F` is put in the place of its comment.
@@ -179,6 +204,9 @@ const AROUND: &str = "
   .method public hidebysig static void TakeOther(valuetype W a) cil managed { ret }
   .method public hidebysig static void TakeList(class [mscorlib]System.Collections.Generic.List`1<object> a) cil managed { ret }
   .method public hidebysig static void TakeSequence(class [mscorlib]System.Collections.Generic.IEnumerable`1<string> a) cil managed { ret }
+  .method public hidebysig static void TakeV() cil managed { ret }
+  .method public hidebysig static void TakeNone() cil managed { ret }
+  .method public hidebysig static void TakeObject(object a) cil managed { ret }
   .method public hidebysig static void Two(int32 a, int32 b) cil managed { ret }
   // F
 }

@@ -48,6 +48,8 @@ impl Types<'_> {
             (Some(true), _) => Some(one),
             (_, Some(true)) => Some(other),
             (None, _) | (_, None) => Some(TypeId::UNKNOWN),
+            // Which one it is has been lost.
+            _ if matches!((self.get(one), self.get(other)), (Type::Method(_), Type::Method(_))) => Some(TypeId::UNKNOWN),
             _ if self.is_reference(one) && self.is_reference(other) => Some(self.common_base(one, other)),
             _ => None,
         }
@@ -136,7 +138,8 @@ impl Types<'_> {
             (Type::Named(Named::Known(_, TypeKind::Enum), _), Type::Named(Named::Known(_, TypeKind::Enum), _)) => Some(true),
             (Type::Named(Named::Missing(_), _), Type::Primitive(_)) => None,
             (Type::Primitive(_), Type::Named(Named::Missing(_), _)) => None,
-            (Type::Pointer, Type::Pointer | Type::Primitive(_)) | (Type::Primitive(_), Type::Pointer) => Some(true),
+            (Type::Pointer | Type::Method(_), Type::Pointer | Type::Primitive(_)) => Some(true),
+            (Type::Primitive(_), Type::Pointer) => Some(true),
             (_, Type::Named(named, _)) if self.is_object(&named) && self.is_reference(from) => Some(true),
             (Type::Array(from, of), Type::Array(to, rank)) if of == rank => self.is_same_element(from, to, depth),
             (Type::Array(element, rank), Type::Named(..)) => self.array_fits(element, rank, to, depth),
@@ -218,6 +221,15 @@ impl Types<'_> {
             _ if name(one) == name(other) => Some(true),
             // One might be a forwarder to the other's assembly, with the name of another type; or not.
             _ => None,
+        }
+    }
+
+    /// I.8.7.1: whether what a signature has at a place may stand for what another has.
+    pub(crate) fn stands_for(&self, from: TypeId, to: TypeId) -> Option<bool> {
+        self.fuel.set(MAX_STEPS);
+        match (self.get(from), self.get(to)) {
+            (Type::ByRef(from), Type::ByRef(to)) => self.is_same_target(from, to),
+            _ => self.is_same_element(from, to, MAX_DEPTH),
         }
     }
 

@@ -17,6 +17,7 @@ mod cells;
 mod compare;
 mod context;
 mod control;
+mod delegates;
 mod events;
 mod fields;
 mod generics;

@@ -11,7 +11,10 @@ use std::{
 use ecma335::{
     Metadata, Rid, Table, Token,
     element::ElementType,
-    schema::{AssemblyRef, ExportedType, Field, GenericParam, InterfaceImpl, NestedClass, Str, TypeDef, TypeDefOrRef, TypeRef},
+    schema::{
+        AssemblyRef, ExportedType, Field, GenericParam, InterfaceImpl, MethodDef, NestedClass, Str, TypeDef, TypeDefOrRef,
+        TypeRef,
+    },
     signature::{Signature, TypeSig},
 };
 
@@ -169,6 +172,13 @@ impl<'a> Library<'a> {
 
     pub(crate) fn kind(&self, def: Def) -> Option<TypeKind> {
         Some(model::kind(self.metadata(def.module)?, &self.row(def)?, def.rid))
+    }
+
+    /// The first method of a type that has this name, with its row.
+    pub(crate) fn method_named(&self, def: Def, wanted: &[u8]) -> Option<MethodDef> {
+        let metadata = self.metadata(def.module)?;
+        let rows = metadata.methods_of(Rid::new(def.rid)).ok()?.into_iter().filter_map(|rid| metadata.row(rid).ok());
+        rows.into_iter().find(|row| metadata.strings.string_bytes(row.name) == Ok(wanted))
     }
 
     /// What a type implements by itself, as indices of its module.

@@ -6,6 +6,7 @@ use ecma335::{OpCode, Table, Token, opcode::Operand};
 use crate::{
     body::Step,
     call::Holding,
+    delegates,
     kind::{Kind, Value},
     operands::Outcome,
     rule::rule,
@@ -173,10 +174,10 @@ fn by_name(machine: &mut Machine<'_, '_, '_>, step: &Step, token: Token) -> Outc
             machine.pop_kind(Kind::Object)?;
             machine.push_kind(Kind::Native);
         }
-        "ldftn" => machine.push_kind(Kind::Native),
+        "ldftn" => delegates::push_method(machine, token),
         "ldvirtftn" => {
             machine.pop_kind(Kind::Object)?;
-            machine.push_kind(Kind::Native);
+            delegates::push_method(machine, token);
         }
         "refanytype" => {
             machine.pop_kind(Kind::Value)?;

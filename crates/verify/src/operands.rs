@@ -4,6 +4,7 @@ use ecma335::{OpCode, Table, Token, opcode::Operand};
 
 use crate::{
     body::{Code, Method, Step},
+    delegates,
     kind::{Kind, Value},
     objects,
     rule::rule,
@@ -63,7 +64,7 @@ fn effect(machine: &mut Machine<'_, '_, '_>, method: &Method<'_>, code: &Code, i
             }
         }
         Op::Jmp => machine.doubt(rule!("III.3-a"), || "jmp".into()),
-        Op::Call | Op::Callvirt | Op::Newobj | Op::Calli => call(machine, step.info.opcode, token)?,
+        Op::Call | Op::Callvirt | Op::Newobj | Op::Calli => call(machine, code, index, step)?,
         Op::Throw => drop(machine.pop_kind(Kind::Object)?),
         Op::Endfilter | Op::Switch => drop(machine.pop_kind(Kind::Int32)?),
         Op::Brfalse | Op::BrfalseS | Op::Brtrue | Op::BrtrueS => {
@@ -136,7 +137,8 @@ fn pop_one_of(machine: &mut Machine<'_, '_, '_>, values: &[Value], number: usize
     machine.pop_into(value)
 }
 
-fn call(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, token: Token) -> Outcome {
+fn call(machine: &mut Machine<'_, '_, '_>, code: &Code, index: usize, step: &Step) -> Outcome {
+    let (opcode, token) = (step.info.opcode, Token(step.operand));
     let constrained = machine.constrained.take();
     let Some(call) = machine.callees.call(token) else {
         return Err(machine.error(rule!("III.1.9-a"), format_args!("{token} cannot be called")));
@@ -144,6 +146,9 @@ fn call(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, token: Token) -> Outc
     if opcode == OpCode::Calli {
         machine.pop_kind(Kind::Native)?;
         machine.doubt(rule!("III.3-a"), || "calli".into());
+    }
+    if opcode == OpCode::Newobj && machine.has_types() {
+        delegates::check(machine, code, index, call.owner.ty);
     }
     call.params.iter().rev().try_for_each(|param| machine.pop_into(*param))?;
     if opcode == OpCode::Newobj {

@@ -74,6 +74,7 @@ macro_rules! rules {
 
 rules! {
     "I.12.4.2-a"     Error        "exception clauses nest, and inner ones come first"
+    "II.14.6.1-a"    Unverifiable "a delegate's method takes what Invoke is given, and returns what that is to"
     "II.22-a"        Error        "the table is sorted by its key"
     "II.22-b"        Error        "an index names a row that is there"
     "II.22-c"        Error        "a coded index has a tag that is in use"
@@ -360,7 +361,7 @@ rules! {
     "III.1.7.5-c"    Error        "a ret leaves nothing on the stack"
     "III.1.8.1.2-a"  Unverifiable "a value's type is assignable to the type of where it goes"
     "III.1.8.1.3-a"  Unverifiable "the stack has values of one kind, and of types that merge, where paths meet"
-    "III.1.8.1.4-a"  Unverifiable "before its constructor has called another, `this` serves for fields of its class alone"
+    "III.1.8.1.4-a"  Unverifiable "before its constructor has called another, `this` serves for its fields alone"
     "III.1.8.1.4-b"  Unverifiable "a constructor is called for a new object, or on `this` of its class or a derived one, once"
     "III.1.8.1.4-c"  Unverifiable "a constructor returns after it has called one of its class or its base class"
     "III.1.9-a"      Error        "an instruction's token is of a table it can name, and of a row that is there"
@@ -368,6 +369,8 @@ rules! {
     "III.1.9-c"      Error        "an argument or local variable is one of the method's"
     "III.2-a"        Error        "a prefix stands before an instruction it is for"
     "III.3-a"        Unverifiable "the instruction can be proved type-safe"
+    "III.4.21-a"     Unverifiable "a delegate is made of a method by ldftn, or by dup and ldvirtftn, right before newobj"
+    "III.4.21-b"     Unverifiable "a delegate's target is what has the method, or its first argument, or null"
 }
 
 #[cfg(test)]

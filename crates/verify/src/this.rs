@@ -42,14 +42,13 @@ fn doubt(machine: &mut Machine<'_, '_, '_>, class: TypeId) {
     machine.doubt(rule!("III.1.8.1.4-a"), || types.name(class));
 }
 
-/// Whether the object of a field is `this`, not yet initialized. Its class's own fields can be set and read: compilers
-/// initialize them before they call the base class.
+/// Whether the object of a field is `this`, not yet initialized: its fields can be set and read.
 pub(crate) fn has_own(machine: &mut Machine<'_, '_, '_>, object: Value, owner: TypeId) -> bool {
     if machine.is_initialized {
         return false;
     }
     let Some(class) = class_of(machine, object) else { return false };
-    if machine.types().is_same(owner, class) == Some(false) {
+    if machine.types().fits(class, owner) == Some(false) {
         doubt(machine, class);
     }
     true

@@ -14,6 +14,7 @@ use ecma335::{
 };
 
 use crate::{
+    delegates::Invoke,
     kind::{Kind, Value},
     library::{Def, Scope},
     model::TypeKind,
@@ -55,6 +56,8 @@ pub(crate) enum Type {
     Boxed(TypeId),
     /// `this`, before its constructor has called another (III.1.8.1.4).
     Uninitialized(TypeId),
+    /// The address of a method that the module under check names.
+    Method(Token),
 }
 
 /// Which class, interface or value type.
@@ -88,6 +91,7 @@ pub(crate) struct Types<'l> {
     numbers: RefCell<HashMap<Type, TypeId>>,
     parents: RefCell<HashMap<Def, Rc<Parents>>>,
     systems: RefCell<HashMap<&'static str, TypeId>>,
+    pub(crate) invokes: RefCell<HashMap<TypeId, Option<Rc<Invoke>>>>,
     pub(crate) judged: RefCell<HashMap<(TypeId, TypeId), Option<bool>>>,
     /// How many types each one is made of.
     sizes: RefCell<Vec<u32>>,
@@ -106,6 +110,7 @@ impl<'l> Types<'l> {
             numbers: RefCell::default(),
             parents: RefCell::default(),
             systems: RefCell::default(),
+            invokes: RefCell::default(),
             judged: RefCell::default(),
             sizes: RefCell::new(vec![1, 1]),
             fuel: Cell::new(0),
@@ -303,7 +308,7 @@ impl<'l> Types<'l> {
             Type::Named(Named::Known(_, TypeKind::Value), _) => Kind::Value,
             Type::Named(..) => Kind::Object,
             Type::ByRef(_) => Kind::Ref,
-            Type::Pointer => Kind::Native,
+            Type::Pointer | Type::Method(_) => Kind::Native,
         };
         Value { kind, ty: id }
     }
@@ -350,6 +355,7 @@ impl<'l> Types<'l> {
             }
             Type::ByRef(target) => format!("{}&", self.name(target)),
             Type::Pointer => "an unmanaged pointer".into(),
+            Type::Method(_) => "the address of a method".into(),
             Type::Var(number) => format!("!{number}"),
             Type::MVar(number) => format!("!!{number}"),
             Type::Boxed(inner) => format!("boxed {}", self.name(inner)),
