@@ -124,6 +124,15 @@ const TYPES: &[Code] = &[
     ("a constructor that calls none", CTOR, "ret", "III.1.8.1.4-c"),
     ("a constructor that calls none on one path", "specialname rtspecialname instance void .ctor(bool)", "ldarg.1 brtrue.s L \
         ldarg.0 call instance void object::.ctor() L: ret", "III.1.8.1.4-c"),
+    ("a private method", "void F()", "call void A::Hide() ret", "I.8.5.3.2-a"),
+    ("a private field", "void F(class A)", "ldarg.0 ldfld int32 A::hidden pop ret", "I.8.5.3.2-a"),
+    ("a private type", "void F()", "ldtoken A/Inner pop ret", "I.8.5.3.2-a"),
+    ("a private type in an argument of another", "void F()", "newobj instance void class \
+        [mscorlib]System.Collections.Generic.List`1<class A/Inner>::.ctor() pop ret", "I.8.5.3.2-a"),
+    ("a method of a family that it is not of", "void F(class A)", "ldarg.0 call instance void A::Kin() ret", "I.8.5.3.2-a"),
+    ("a method of its family, on an object that is not", "void F(class B)", "ldarg.0 call instance object object::MemberwiseClone() pop ret", "I.8.5.3.2-a"),
+    ("another assembly's own type", "void F()", "ldnull call string [mscorlib]Locale::GetText(string) pop ret", "I.8.5.3.2-a"),
+    ("another assembly's own method", "void F()", "call int32 [mscorlib]System.Environment::get_Platform() pop ret", "I.8.5.3.2-a"),
     ("a delegate of an address from elsewhere", "void F(native int)", "ldnull ldarg.0 \
         newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret", "III.4.21-a"),
     ("a delegate of another object's method", "void F(class B, class B)", "ldarg.0 ldarg.1 ldvirtftn instance void B::Act() \
@@ -164,6 +173,7 @@ const SOUND: &[(&str, &str)] = &[
     (CTOR, "ldarg.0 ldnull stfld class B C::b ldarg.0 call instance void object::.ctor() ldarg.0 callvirt instance string object::ToString() pop ret"),
     (CTOR, ".try { ldarg.0 call instance void object::.ctor() leave.s L } finally { endfinally } L: ret"),
     (CTOR, "ldnull throw"),
+    ("void F(class C)", "ldarg.0 call instance object object::MemberwiseClone() pop call void C::Own() ret"),
     ("void F()", "ldnull ldftn void C::TakeV() newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret"),
     ("void F(class D)", "ldarg.0 dup ldvirtftn instance void B::Act() newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret"),
     ("void F(valuetype V)", "ldarg.0 box V ldftn instance void V::Act() newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret"),
@@ -189,7 +199,13 @@ const AROUND: &str = "
   .field public int32 n
   .method public hidebysig instance void Act() cil managed { ret }
 }
-.class public auto ansi beforefieldinit A extends [mscorlib]System.Object { .field public int32 n }
+.class public auto ansi beforefieldinit A extends [mscorlib]System.Object {
+  .field public int32 n
+  .field private int32 hidden
+  .method private hidebysig static void Hide() cil managed { ret }
+  .method family hidebysig instance void Kin() cil managed { ret }
+  .class nested private auto ansi Inner extends [mscorlib]System.Object { }
+}
 .class public sequential ansi sealed beforefieldinit W extends [mscorlib]System.ValueType { .field public int32 n }
 .class public auto ansi beforefieldinit C extends [mscorlib]System.Object {
   .field public class B b
@@ -204,6 +220,7 @@ const AROUND: &str = "
   .method public hidebysig static void TakeOther(valuetype W a) cil managed { ret }
   .method public hidebysig static void TakeList(class [mscorlib]System.Collections.Generic.List`1<object> a) cil managed { ret }
   .method public hidebysig static void TakeSequence(class [mscorlib]System.Collections.Generic.IEnumerable`1<string> a) cil managed { ret }
+  .method private hidebysig static void Own() cil managed { ret }
   .method public hidebysig static void TakeV() cil managed { ret }
   .method public hidebysig static void TakeNone() cil managed { ret }
   .method public hidebysig static void TakeObject(object a) cil managed { ret }
@@ -236,7 +253,7 @@ const CELLS: &[Cell] = &[
 fn each_fault_of_code_is_found_by_its_rule() {
     let Some(ilasm) = tool("ILINST_ILASM") else { return skip("ilasm was not found (ILINST_ILASM is not set)") };
     let judge = |head: &str, body: &str| {
-        let report = verify_bytes(&assemble(&ilasm, "verify-faults", head, body), &PEDANTIC);
+        let report = verify_bytes(&assemble(&ilasm, "verify-faults", AROUND, head, body), &PEDANTIC);
         of_f(&report.expect("it can be read"))
     };
     check_faults(CODE, "code", judge);
@@ -248,20 +265,47 @@ fn each_fault_of_types_is_found_by_its_rule() {
         return skip("ilasm and Mono's mscorlib were not found (ILINST_ILASM, ILINST_MONO_LIB are not set)");
     };
     let mscorlib = read(&mono.join("4.5/mscorlib.dll"));
-    let judge = |head: &str, body: &str| {
-        let bytes = assemble(&ilasm, "verify-types", head, body);
-        let image = Image::parse(&bytes).expect("it is an assembly");
-        let mut library = Library::new();
-        let module = library.add(parse(&bytes));
-        let system = library.add(parse(&mscorlib));
-        library.link(module, b"mscorlib", system);
-        of_f(&verify::verify_types(&image, &PEDANTIC, Scope { library: &library, module }))
-    };
+    let judge = |head: &str, body: &str| judge_types(&assemble(&ilasm, "verify-types", AROUND, head, body), &mscorlib);
     check_faults(TYPES, "types", judge);
     for (head, body) in SOUND {
         let found = judge(head, body);
         assert!(found.is_empty(), "{head} {{ {body} }}: {found:?}");
     }
+}
+
+/// What is an assembly's own is for its friends too, and for those that runtimes let ignore it.
+#[test]
+fn friends_use_what_is_an_assemblys_own() {
+    let (Some(ilasm), Some(mono)) = (tool("ILINST_ILASM"), tool("ILINST_MONO_LIB")) else {
+        return skip("ilasm and Mono's mscorlib were not found (ILINST_ILASM, ILINST_MONO_LIB are not set)");
+    };
+    let mscorlib = read(&mono.join("4.5/mscorlib.dll"));
+    let ignoring = ".assembly Faulty { .custom instance void System.Runtime.CompilerServices.IgnoresAccessChecksToAttribute::.ctor(string) \
+        = (01 00 08 6D 73 63 6F 72 6C 69 62 00 00) }
+        .class System.Runtime.CompilerServices.IgnoresAccessChecksToAttribute extends [mscorlib]System.Attribute {
+          .method public specialname rtspecialname instance void .ctor(string a) cil managed { ldarg.0 call instance void [mscorlib]System.Attribute::.ctor() ret }
+        }";
+    for (assembly, is_found) in [(".assembly Faulty { }", true), (".assembly System.Core { }", false), (ignoring, false)] {
+        let around = AROUND.replace(".assembly Faulty { }", assembly);
+        let bytes = assemble(
+            &ilasm,
+            "verify-friends",
+            &around,
+            "void F()",
+            "call int32 [mscorlib]System.Environment::get_Platform() pop ret",
+        );
+        assert_eq!(judge_types(&bytes, &mscorlib).contains("I.8.5.3.2-a"), is_found, "{assembly}");
+    }
+}
+
+/// The rules that the method of an assembly breaks, with types.
+fn judge_types(bytes: &[u8], mscorlib: &[u8]) -> BTreeSet<&'static str> {
+    let image = Image::parse(bytes).expect("it is an assembly");
+    let mut library = Library::new();
+    let module = library.add(parse(bytes));
+    let system = library.add(parse(mscorlib));
+    library.link(module, b"mscorlib", system);
+    of_f(&verify::verify_types(&image, &PEDANTIC, Scope { library: &library, module }))
 }
 
 /// The rules that the method breaks.
@@ -300,13 +344,13 @@ fn each_fault_of_metadata_is_found_by_its_rule() {
 }
 
 /// An assembly with this method in it.
-fn assemble(ilasm: &Path, folder: &str, head: &str, body: &str) -> Vec<u8> {
+fn assemble(ilasm: &Path, folder: &str, around: &str, head: &str, body: &str) -> Vec<u8> {
     let folder = scratch(folder);
     let body = body.replace("catch object", "catch [mscorlib]System.Object");
     let kind = if head.contains("instance") { "" } else { "static " };
     let method = format!(".method public hidebysig {kind}{head} cil managed {{ .maxstack 8 {body} }}");
     let (text, file) = (folder.join("faulty.il"), folder.join("faulty.dll"));
-    fs::write(&text, AROUND.replace("// F", &method)).expect("it can be written");
+    fs::write(&text, around.replace("// F", &method)).expect("it can be written");
     let output = Command::new(ilasm).arg("/dll").arg(format!("/output:{}", file.display())).arg(&text).output();
     let output = output.expect("ilasm starts");
     assert!(output.status.success(), "{head} {{ {body} }}: {}", String::from_utf8_lossy(&output.stdout));

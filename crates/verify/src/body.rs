@@ -64,6 +64,8 @@ pub(crate) struct Code {
 /// A method, as its body sees it.
 pub(crate) struct Method<'b> {
     pub(crate) token: Token,
+    /// The type that has it.
+    pub(crate) owner: u32,
     pub(crate) args: Vec<Value>,
     pub(crate) locals: std::rc::Rc<[Value]>,
     pub(crate) returned: Option<Value>,
@@ -134,7 +136,8 @@ fn check_range(context: &Context<'_, '_>, callees: &Callees<'_, '_, '_>, range: 
         if is_sound {
             control::check(context, token, &body, &code);
             let constructs = constructed(callees, context, token, row);
-            walk.run(&Method { token, args, locals, returned, constructs, body: &body }, &code);
+            let owner = at(&context.model.method_owners, rid).unwrap_or(0);
+            walk.run(&Method { token, owner, args, locals, returned, constructs, body: &body }, &code);
             context.count_assumed(walk.assumed());
         }
     }

@@ -10,6 +10,7 @@ use ecma335::{
 };
 
 use crate::{
+    access::Need,
     context::{Context, type_token},
     kind::{Kind, Value},
     model::at,
@@ -39,17 +40,27 @@ pub(crate) struct Holding {
 
 /// Looks tokens up.
 pub(crate) struct Callees<'a, 'm, 'c> {
-    context: &'c Context<'a, 'm>,
+    pub(crate) context: &'c Context<'a, 'm>,
     pub(crate) types: Types<'m>,
     calls: RefCell<HashMap<Token, Option<Rc<Call>>>>,
     fields: RefCell<HashMap<Token, Option<Holding>>>,
     locals: RefCell<HashMap<Token, Option<Rc<[Value]>>>>,
+    named: RefCell<HashMap<Token, Value>>,
+    pub(crate) needs: RefCell<HashMap<Token, Rc<[Need]>>>,
 }
 
 impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
     pub(crate) fn new(context: &'c Context<'a, 'm>) -> Self {
         let types = Types::new(context.scope);
-        Self { context, types, calls: RefCell::default(), fields: RefCell::default(), locals: RefCell::default() }
+        Self {
+            context,
+            types,
+            calls: RefCell::default(),
+            fields: RefCell::default(),
+            locals: RefCell::default(),
+            named: RefCell::default(),
+            needs: RefCell::default(),
+        }
     }
 
     /// A value of the type that a signature of this module says; none for void.
@@ -60,8 +71,13 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
 
     /// A value of the type that a token of this module names.
     pub(crate) fn value_of_token(&self, token: Token) -> Value {
+        if let Some(known) = self.named.borrow().get(&token) {
+            return *known;
+        }
         let kind = Kind::of_token(self.context, token);
-        self.typed(kind, |types, module| types.of_token(module, token, Arguments::default()))
+        let value = self.typed(kind, |types, module| types.of_token(module, token, Arguments::default()));
+        self.named.borrow_mut().insert(token, value);
+        value
     }
 
     /// A value of a type of this module, as its own methods have it.
@@ -131,7 +147,7 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
     }
 
     /// The name of a method or field.
-    fn name(&self, token: Token) -> &'a [u8] {
+    pub(crate) fn name(&self, token: Token) -> &'a [u8] {
         let (context, metadata) = (self.context, self.context.metadata);
         let index = match token.table() {
             Some(Table::MethodDef) => at(&context.model.methods, token.rid()).map(|row| row.name),
@@ -143,7 +159,7 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
     }
 
     /// What has a member.
-    fn owner(&self, token: Token) -> Option<Value> {
+    pub(crate) fn owner(&self, token: Token) -> Option<Value> {
         let model = self.context.model;
         Some(match token.table()? {
             Table::MethodDef => self.own(at(&model.method_owners, token.rid())?),
@@ -158,7 +174,7 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
         })
     }
 
-    fn ids(&self, list: &[TypeSig]) -> Vec<TypeId> {
+    pub(crate) fn ids(&self, list: &[TypeSig]) -> Vec<TypeId> {
         let Some(scope) = self.types.scope else { return Vec::new() };
         list.iter().map(|each| self.types.of(scope.module, each, Arguments::default())).collect()
     }
@@ -170,7 +186,7 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
         }
     }
 
-    fn signature(&self, token: Token) -> Option<Signature> {
+    pub(crate) fn signature(&self, token: Token) -> Option<Signature> {
         let (context, metadata) = (self.context, self.context.metadata);
         let blob: Blob = match token.table()? {
             Table::MethodDef => at(&context.model.methods, token.rid())?.signature,

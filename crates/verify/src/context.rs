@@ -135,6 +135,11 @@ impl<'a, 'm> Context<'a, 'm> {
         self.metadata.strings.string_bytes(index).unwrap_or_default()
     }
 
+    /// A row's full name, for findings.
+    pub(crate) fn full_name(&self, token: Token) -> String {
+        self.names.of(token)
+    }
+
     /// A blob's bytes; empty where it lies outside of its heap.
     pub(crate) fn blob(&self, index: Blob) -> &'a [u8] {
         self.metadata.blob(index).unwrap_or_default()

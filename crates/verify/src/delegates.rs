@@ -2,7 +2,11 @@
 
 use std::rc::Rc;
 
-use ecma335::{OpCode, Token, element::ElementType, signature::TypeSig};
+use ecma335::{
+    OpCode, Token,
+    element::ElementType,
+    signature::{Signature, TypeSig},
+};
 
 use crate::{
     body::Code,
@@ -122,10 +126,7 @@ impl Types<'_> {
 
     fn find_invoke(&self, id: TypeId) -> Option<Invoke> {
         let Type::Named(Named::Known(def, _), of_type) = self.get(id) else { return None };
-        let library = self.scope?.library;
-        let signature = library.method_named(def, b"Invoke")?.signature;
-        let blob = library.metadata(def.module)?.blobs.blob(signature).ok()?;
-        let Ok(ecma335::signature::Signature::Method(signature)) = ecma335::signature::Signature::parse(blob) else {
+        let Signature::Method(signature) = self.signature(def, self.method_named(def, b"Invoke")?.signature)? else {
             return None;
         };
         let of = |sig: &TypeSig| self.of(def.module, sig, Arguments { of_type: &of_type, of_method: &[] });

@@ -10,6 +10,7 @@
 //! Where compilers and runtimes have moved beyond the standard, what they agree on is valid, and the standard's word is
 //! a pedantic [`Level::Warning`]. Bytes of any kind are judged, and none make it panic.
 
+mod access;
 mod assign;
 mod body;
 mod call;
@@ -25,6 +26,7 @@ mod kind;
 mod layout;
 mod library;
 mod manifest;
+mod members;
 mod methods;
 mod model;
 mod names;

@@ -11,10 +11,7 @@ use std::{
 use ecma335::{
     Metadata, Rid, Table, Token,
     element::ElementType,
-    schema::{
-        AssemblyRef, ExportedType, Field, GenericParam, InterfaceImpl, MethodDef, NestedClass, Str, TypeDef, TypeDefOrRef,
-        TypeRef,
-    },
+    schema::{AssemblyRef, ExportedType, Field, GenericParam, InterfaceImpl, NestedClass, Str, TypeDef, TypeDefOrRef, TypeRef},
     signature::{Signature, TypeSig},
 };
 
@@ -174,11 +171,10 @@ impl<'a> Library<'a> {
         Some(model::kind(self.metadata(def.module)?, &self.row(def)?, def.rid))
     }
 
-    /// The first method of a type that has this name, with its row.
-    pub(crate) fn method_named(&self, def: Def, wanted: &[u8]) -> Option<MethodDef> {
-        let metadata = self.metadata(def.module)?;
-        let rows = metadata.methods_of(Rid::new(def.rid)).ok()?.into_iter().filter_map(|rid| metadata.row(rid).ok());
-        rows.into_iter().find(|row| metadata.strings.string_bytes(row.name) == Ok(wanted))
+    /// What a type is nested in.
+    pub(crate) fn enclosing(&self, def: Def) -> Option<Def> {
+        let (_, index) = self.module(def.module)?;
+        index.enclosing.get(&def.rid).map(|rid| Def { rid: *rid, ..def })
     }
 
     /// What a type implements by itself, as indices of its module.

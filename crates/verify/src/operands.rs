@@ -3,6 +3,7 @@
 use ecma335::{OpCode, Table, Token, opcode::Operand};
 
 use crate::{
+    access,
     body::{Code, Method, Step},
     delegates,
     kind::{Kind, Value},
@@ -19,6 +20,9 @@ pub(crate) type Outcome = Result<(), Stop>;
 pub(crate) fn apply(machine: &mut Machine<'_, '_, '_>, method: &Method<'_>, code: &Code, index: usize) -> Outcome {
     let Some(step) = code.steps.get(index) else { return Ok(()) };
     check_token(machine, step)?;
+    if machine.has_types() {
+        access::check(machine, step);
+    }
     effect(machine, method, code, index, step)
 }
 

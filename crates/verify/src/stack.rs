@@ -34,6 +34,8 @@ pub(crate) struct Machine<'a, 'm, 'c> {
     /// The type that a `constrained.` prefix names, for the instruction behind.
     pub(crate) constrained: Option<Value>,
     pub(crate) assumed: usize,
+    /// The type whose code it is.
+    pub(crate) user: u32,
     /// Whether `this` can be used; in a constructor, once it has called another.
     pub(crate) is_initialized: bool,
     token: Token,
@@ -190,6 +192,7 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
             stack: Vec::new(),
             constrained: None,
             assumed: 0,
+            user: 0,
             is_initialized: true,
             token: Token::default(),
             offset: 0,
@@ -206,6 +209,7 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
     /// Follows every path from the start, and from each handler.
     pub(crate) fn run(&mut self, method: &Method<'_>, code: &Code) {
         self.machine.token = method.token;
+        self.machine.user = method.owner;
         self.machine.assumed = 0;
         self.machine.doubts.clear();
         self.states.clear();

@@ -17,6 +17,7 @@ use crate::{
     delegates::Invoke,
     kind::{Kind, Value},
     library::{Def, Scope},
+    members::Members,
     model::TypeKind,
 };
 
@@ -92,6 +93,9 @@ pub(crate) struct Types<'l> {
     parents: RefCell<HashMap<Def, Rc<Parents>>>,
     systems: RefCell<HashMap<&'static str, TypeId>>,
     pub(crate) invokes: RefCell<HashMap<TypeId, Option<Rc<Invoke>>>>,
+    pub(crate) members: RefCell<HashMap<Def, Rc<Members>>>,
+    /// The modules whose assembly lets that of the module under check use what is for itself alone.
+    pub(crate) friends: RefCell<HashMap<usize, bool>>,
     pub(crate) judged: RefCell<HashMap<(TypeId, TypeId), Option<bool>>>,
     /// How many types each one is made of.
     sizes: RefCell<Vec<u32>>,
@@ -111,6 +115,8 @@ impl<'l> Types<'l> {
             parents: RefCell::default(),
             systems: RefCell::default(),
             invokes: RefCell::default(),
+            members: RefCell::default(),
+            friends: RefCell::default(),
             judged: RefCell::default(),
             sizes: RefCell::new(vec![1, 1]),
             fuel: Cell::new(0),

@@ -1,0 +1,291 @@
+//! Whether code may use what it names: visibility of types, accessibility of members (I.8.5.3).
+
+use std::rc::Rc;
+
+use ecma335::{
+    OpCode, Table, Token,
+    opcode::Operand,
+    schema::{CustomAttribute, MemberRef, MethodSpec},
+    signature::Signature,
+};
+
+use crate::{
+    body::Step,
+    call::Callees,
+    library::Def,
+    model::{at, flags},
+    rule::rule,
+    stack::Machine,
+    typing::{Named, Type, TypeId, Types},
+};
+
+/// Types are nested no deeper than this.
+const MAX_NESTING: usize = 64;
+/// More attributes of an assembly than this are not looked at.
+const MAX_ATTRIBUTES: usize = 4096;
+
+const FRIENDS: &str = "System.Runtime.CompilerServices.InternalsVisibleToAttribute";
+const IGNORED: &str = "System.Runtime.CompilerServices.IgnoresAccessChecksToAttribute";
+
+/// Accessibility of members (II.23.1.10); that of nested types has the same names.
+mod accessibility {
+    pub(super) const PRIVATE_SCOPE: u16 = 0;
+    pub(super) const PRIVATE: u16 = 1;
+    pub(super) const FAM_AND_ASSEM: u16 = 2;
+    pub(super) const ASSEM: u16 = 3;
+    pub(super) const FAMILY: u16 = 4;
+    pub(super) const FAM_OR_ASSEM: u16 = 5;
+    pub(super) const PUBLIC: u16 = 6;
+}
+
+/// A type or member that is not for everyone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Need {
+    /// What declares it.
+    def: Def,
+    access: u16,
+    /// Whether it is used on an object.
+    is_instance: bool,
+}
+
+/// Checks what an instruction names, before it takes its operands.
+pub(crate) fn check(machine: &mut Machine<'_, '_, '_>, step: &Step) {
+    if !matches!(step.info.operand, Operand::Method | Operand::Field | Operand::Type | Operand::Token) {
+        return;
+    }
+    let token = Token(step.operand);
+    let needs = machine.callees.needs(token);
+    if needs.is_empty() {
+        return;
+    }
+    let receiver = receiver(machine, step.info.opcode, token);
+    let types = machine.types();
+    if needs.iter().any(|need| types.may_use(machine.user, *need, receiver) == Some(false)) {
+        let context = machine.context;
+        machine.doubt(rule!("I.8.5.3.2-a"), || context.full_name(token));
+    }
+}
+
+/// The type of the object that a member is used on.
+fn receiver(machine: &Machine<'_, '_, '_>, opcode: OpCode, token: Token) -> Option<TypeId> {
+    let below = match opcode {
+        OpCode::Ldfld | OpCode::Ldflda => 0,
+        OpCode::Stfld => 1,
+        OpCode::Call | OpCode::Callvirt if machine.constrained.is_none() => machine.callees.call(token)?.params.len(),
+        _ => return None,
+    };
+    let index = machine.stack.len().checked_sub(below + 1)?;
+    Some(machine.stack.get(index)?.ty)
+}
+
+impl Callees<'_, '_, '_> {
+    /// What is not for everyone of what a token names.
+    fn needs(&self, token: Token) -> Rc<[Need]> {
+        if let Some(known) = self.needs.borrow().get(&token) {
+            return known.clone();
+        }
+        let mut found = Vec::new();
+        let _ = self.find_needs(token, &mut found);
+        let needs: Rc<[Need]> = found.into();
+        self.needs.borrow_mut().insert(token, needs.clone());
+        needs
+    }
+
+    fn find_needs(&self, token: Token, found: &mut Vec<Need>) -> Option<()> {
+        let (context, types) = (self.context, &self.types);
+        let module = types.scope?.module;
+        let member = |rid: u32, access: u16, flags: u16| {
+            let is_instance = flags & flags::STATIC == 0;
+            Need { def: Def { module, rid }, access: access & flags::ACCESS, is_instance }
+        };
+        match token.table()? {
+            Table::MethodDef => {
+                let row = at(&context.model.methods, token.rid())?;
+                let rid = at(&context.model.method_owners, token.rid())?;
+                types.need(member(rid, row.flags, row.flags), found);
+                types.needs_of(types.own(rid), found);
+            }
+            Table::Field => {
+                let row = at(&context.model.fields, token.rid())?;
+                let rid = at(&context.model.field_owners, token.rid())?;
+                types.need(member(rid, row.flags, row.flags), found);
+                types.needs_of(types.own(rid), found);
+            }
+            Table::MethodSpec => {
+                let row = context.metadata.row(token.rid_in::<MethodSpec>()?).ok()?;
+                let of = row.method.token().filter(|of| of.table() != Some(Table::MethodSpec))?;
+                if let Ok(Signature::MethodSpec(list)) = crate::signatures::parse(context, row.instantiation) {
+                    self.ids(&list).into_iter().for_each(|id| types.needs_of(id, found));
+                }
+                self.find_needs(of, found)?;
+            }
+            Table::MemberRef => {
+                let class = context.metadata.row(token.rid_in::<MemberRef>()?).ok()?.class.token()?;
+                if class.table() == Some(Table::MethodDef) {
+                    return self.find_needs(class, found);
+                }
+                let owner = self.owner(token)?.ty;
+                types.needs_of(owner, found);
+                let (def, flags) = match self.signature(token)? {
+                    Signature::Method(signature) => {
+                        types.find_method(owner, self.name(token), &signature).map(|(def, row)| (def, row.flags))?
+                    }
+                    Signature::Field(signature) => {
+                        types.find_field(owner, self.name(token), &signature).map(|(def, row)| (def, row.flags))?
+                    }
+                    _ => return None,
+                };
+                types.need(Need { def, ..member(0, flags, flags) }, found);
+            }
+            _ => types.needs_of(self.value_of_token(token).ty, found),
+        }
+        Some(())
+    }
+}
+
+impl Types<'_> {
+    /// Adds what is not for everyone in the module under check.
+    fn need(&self, need: Need, found: &mut Vec<Need>) {
+        let is_open = match need.access {
+            accessibility::PUBLIC => true,
+            accessibility::ASSEM | accessibility::FAM_OR_ASSEM => self.is_friend(need.def.module),
+            _ => false,
+        };
+        if !is_open && !found.contains(&need) {
+            found.push(need);
+        }
+    }
+
+    /// Adds the types that one is made of, with those around them (I.8.5.3.1).
+    fn needs_of(&self, id: TypeId, found: &mut Vec<Need>) {
+        match self.get(id) {
+            Type::Named(Named::Known(def, _), arguments) => {
+                self.needs_of_def(def, found);
+                arguments.iter().for_each(|argument| self.needs_of(*argument, found));
+            }
+            Type::Array(inner, _) | Type::ByRef(inner) | Type::Boxed(inner) => self.needs_of(inner, found),
+            _ => {}
+        }
+    }
+
+    fn needs_of_def(&self, mut def: Def, found: &mut Vec<Need>) {
+        let Some(library) = self.scope.map(|scope| scope.library) else { return };
+        for _ in 0..MAX_NESTING {
+            let Some(row) = library.row(def) else { return };
+            // II.23.1.15: not public, public, then nested: public, private, family, assembly, both, either.
+            let access = match row.flags & flags::TYPE_VISIBILITY {
+                0 | 5 => accessibility::ASSEM,
+                3 => accessibility::PRIVATE,
+                4 => accessibility::FAMILY,
+                6 => accessibility::FAM_AND_ASSEM,
+                7 => accessibility::FAM_OR_ASSEM,
+                _ => accessibility::PUBLIC,
+            };
+            let outer = library.enclosing(def);
+            self.need(Need { def: outer.unwrap_or(def), access, is_instance: false }, found);
+            let Some(outer) = outer else { return };
+            def = outer;
+        }
+    }
+
+    /// Whether a type of the module under check may use something; none if only an assembly that is not there tells.
+    fn may_use(&self, user: u32, need: Need, receiver: Option<TypeId>) -> Option<bool> {
+        let scope = self.scope?;
+        let mut user = Def { module: scope.module, rid: user };
+        let is_friend = || Some(self.is_friend(need.def.module));
+        match need.access {
+            accessibility::PRIVATE_SCOPE => return Some(need.def.module == scope.module),
+            accessibility::ASSEM => return is_friend(),
+            accessibility::FAM_AND_ASSEM if is_friend() == Some(false) => return Some(false),
+            accessibility::FAM_OR_ASSEM if is_friend() == Some(true) => return Some(true),
+            _ => {}
+        }
+        let mut verdict = Some(false);
+        // A nested type may use what those around it may.
+        for _ in 0..MAX_NESTING {
+            let may = match need.access {
+                accessibility::PRIVATE => Some(user == need.def),
+                _ => self.is_family(user, need, receiver),
+            };
+            match may {
+                Some(true) => return may,
+                None => verdict = None,
+                Some(false) => {}
+            }
+            let Some(outer) = scope.library.enclosing(user) else { break };
+            user = outer;
+        }
+        verdict
+    }
+
+    /// I.8.5.3.2: a class uses what its base classes declare, on objects that are of it.
+    fn is_family(&self, user: Def, need: Need, receiver: Option<TypeId>) -> Option<bool> {
+        if self.derives(user, need.def) != Some(true) {
+            return self.derives(user, need.def);
+        }
+        match receiver.filter(|_| need.is_instance).map(|ty| self.get(ty)) {
+            Some(Type::ByRef(ty) | Type::Boxed(ty) | Type::Uninitialized(ty)) => match self.get(ty) {
+                Type::Named(Named::Known(of, _), _) => self.derives(of, user),
+                _ => Some(true),
+            },
+            Some(Type::Named(Named::Known(of, _), _)) => self.derives(of, user),
+            _ => Some(true),
+        }
+    }
+
+    /// Whether a class is another, or extends it.
+    fn derives(&self, from: Def, to: Def) -> Option<bool> {
+        let bases = self.bases_of(from);
+        if bases.contains(&to) {
+            return Some(true);
+        }
+        let root = bases.last().and_then(|last| self.scope?.library.row(*last));
+        // A base class that is not there might extend it.
+        root.is_some_and(|row| row.extends.token().is_none_or(|token| token.rid() == 0)).then_some(false)
+    }
+
+    /// Whether the module under check may use what is for another's assembly alone.
+    fn is_friend(&self, module: usize) -> bool {
+        if let Some(known) = self.friends.borrow().get(&module) {
+            return *known;
+        }
+        let is_friend = self.find_friend(module).unwrap_or(true);
+        self.friends.borrow_mut().insert(module, is_friend);
+        is_friend
+    }
+
+    fn find_friend(&self, module: usize) -> Option<bool> {
+        let scope = self.scope?;
+        if module == scope.module {
+            return Some(true);
+        }
+        // A module that is no assembly is one of the other's, or of another one: only that one's manifest tells.
+        let (own, other) = (self.assembly_name(scope.module)?, self.assembly_name(module)?);
+        let is_named = |module: usize, attribute: &str, wanted: &str| {
+            self.names_in(module, attribute).iter().any(|name| name.eq_ignore_ascii_case(wanted))
+        };
+        Some(own.eq_ignore_ascii_case(&other) || is_named(module, FRIENDS, &own) || is_named(scope.module, IGNORED, &other))
+    }
+
+    fn assembly_name(&self, module: usize) -> Option<String> {
+        let metadata = self.scope?.library.metadata(module)?;
+        metadata.name(metadata.assembly()?.name).ok()
+    }
+
+    /// The assemblies that attributes of a module's assembly name, without their keys.
+    fn names_in(&self, module: usize, attribute: &str) -> Vec<String> {
+        let Some(metadata) = self.scope.and_then(|scope| scope.library.metadata(module)) else { return Vec::new() };
+        let of_assembly = |row: &CustomAttribute| row.parent.token() == Some(Token::new(Table::Assembly, 1));
+        let rows = metadata.tables.rows::<CustomAttribute>().map(|(_, row)| row).filter(of_assembly).take(MAX_ATTRIBUTES);
+        let named = rows.filter(|row| metadata.attribute_type_name(row).is_some_and(|name| name == attribute));
+        let name = |row: CustomAttribute| {
+            // A prolog of two bytes, then the string (II.23.3).
+            let mut value = metadata.blobs.blob(row.value).ok()?;
+            value.bytes(2).ok()?;
+            let length = value.compressed_u32().ok()? as usize;
+            let name = str::from_utf8(value.bytes(length).ok()?).ok()?;
+            Some(name.split(',').next()?.trim().to_owned())
+        };
+        named.filter_map(name).collect()
+    }
+}

@@ -1,0 +1,133 @@
+//! The members that references name: by name and signature, in the type that is named or in one it extends (II.22.25).
+
+use std::{collections::HashMap, rc::Rc};
+
+use ecma335::{
+    Rid, Table,
+    schema::{Blob, Field, MethodDef, TypeDef},
+    signature::{MethodSig, Signature, TypeSig},
+};
+
+use crate::{
+    library::Def,
+    typing::{Arguments, Named, Type, TypeId, Types},
+};
+
+/// A chain of base classes longer than this is a cycle.
+const MAX_BASES: usize = 256;
+
+/// The rows of a type's members by their names.
+#[derive(Default, Debug)]
+pub(crate) struct Members {
+    methods: HashMap<Vec<u8>, Vec<MethodDef>>,
+    fields: HashMap<Vec<u8>, Vec<Field>>,
+}
+
+impl Types<'_> {
+    /// A method that another module refers to, and what declares it.
+    pub(crate) fn find_method(&self, owner: TypeId, name: &[u8], wanted: &MethodSig) -> Option<(Def, MethodDef)> {
+        let module = self.scope?.module;
+        for (steps, def) in self.bases(owner)?.into_iter().enumerate() {
+            let members = self.members(def);
+            let is_it = |row: &&MethodDef| {
+                let Some(Signature::Method(signature)) = self.signature(def, row.signature) else { return false };
+                let shape = |of: &MethodSig| (of.generic_params, of.params.len(), of.convention & 0x20);
+                // A base class has its own generic parameters.
+                shape(&signature) == shape(wanted)
+                    && (steps > 0 || self.is_same_list(def.module, &signature.params, module, &wanted.params))
+            };
+            if let Some(row) = members.methods.get(name).and_then(|rows| rows.iter().find(is_it)) {
+                return Some((def, *row));
+            }
+        }
+        None
+    }
+
+    /// A field that another module refers to, and what declares it.
+    pub(crate) fn find_field(&self, owner: TypeId, name: &[u8], wanted: &TypeSig) -> Option<(Def, Field)> {
+        let module = self.scope?.module;
+        for (steps, def) in self.bases(owner)?.into_iter().enumerate() {
+            let members = self.members(def);
+            let is_it = |row: &&Field| match self.signature(def, row.signature) {
+                Some(Signature::Field(signature)) => {
+                    steps > 0
+                        || self.is_same_list(def.module, std::slice::from_ref(&signature), module, std::slice::from_ref(wanted))
+                }
+                _ => false,
+            };
+            if let Some(row) = members.fields.get(name).and_then(|rows| rows.iter().find(is_it)) {
+                return Some((def, *row));
+            }
+        }
+        None
+    }
+
+    /// A type's only method of a name.
+    pub(crate) fn method_named(&self, def: Def, name: &[u8]) -> Option<MethodDef> {
+        self.members(def).methods.get(name)?.first().copied()
+    }
+
+    /// A signature of a definition's module.
+    pub(crate) fn signature(&self, def: Def, blob: Blob) -> Option<Signature> {
+        Signature::parse(self.scope?.library.metadata(def.module)?.blobs.blob(blob).ok()?).ok()
+    }
+
+    /// A type and those it extends, as far as they are known.
+    fn bases(&self, of: TypeId) -> Option<Vec<Def>> {
+        let Type::Named(Named::Known(def, _), _) = self.get(of) else { return None };
+        Some(self.bases_of(def))
+    }
+
+    /// A definition and those it extends, as far as they are known.
+    pub(crate) fn bases_of(&self, def: Def) -> Vec<Def> {
+        let mut found = vec![def];
+        let mut next = self.base_of(def);
+        while let Some(def) = next.filter(|_| found.len() < MAX_BASES) {
+            found.push(def);
+            next = self.base_of(def);
+        }
+        found
+    }
+
+    fn base_of(&self, def: Def) -> Option<Def> {
+        match self.get(self.parents(def).base?) {
+            Type::Named(Named::Known(base, _), _) => Some(base),
+            _ => None,
+        }
+    }
+
+    /// Whether types of two modules may be the same, with generic parameters by their numbers.
+    fn is_same_list(&self, one: usize, ones: &[TypeSig], other: usize, others: &[TypeSig]) -> bool {
+        let of = |module: usize, signature: &TypeSig| self.of(module, signature, Arguments::default());
+        ones.len() == others.len() && ones.iter().zip(others).all(|(a, b)| self.is_same(of(one, a), of(other, b)) != Some(false))
+    }
+
+    fn members(&self, def: Def) -> Rc<Members> {
+        if let Some(known) = self.members.borrow().get(&def) {
+            return known.clone();
+        }
+        let members = Rc::new(self.find_members(def).unwrap_or_default());
+        self.members.borrow_mut().insert(def, members.clone());
+        members
+    }
+
+    fn find_members(&self, def: Def) -> Option<Members> {
+        let metadata = self.scope?.library.metadata(def.module)?;
+        let mut members = Members::default();
+        for rid in metadata.methods_of(Rid::new(def.rid)).ok()? {
+            let Ok(row) = metadata.row(rid) else { continue };
+            let Ok(name) = metadata.strings.string_bytes(row.name) else { continue };
+            members.methods.entry(name.to_owned()).or_default().push(row);
+        }
+        // Tables of an editor have fields in another order: they are not looked for.
+        if metadata.tables.count(Table::FieldPtr) == 0 {
+            let start = metadata.row(Rid::<TypeDef>::new(def.rid)).ok()?.field_list.get().max(1);
+            let end = metadata.row(Rid::<TypeDef>::new(def.rid + 1)).map_or(u32::MAX, |next| next.field_list.get());
+            for row in (start..end).map_while(|rid| metadata.row(Rid::<Field>::new(rid)).ok()) {
+                let Ok(name) = metadata.strings.string_bytes(row.name) else { continue };
+                members.fields.entry(name.to_owned()).or_default().push(row);
+            }
+        }
+        Some(members)
+    }
+}
