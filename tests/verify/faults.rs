@@ -133,6 +133,22 @@ const TYPES: &[Code] = &[
     ("a method of its family, on an object that is not", "void F(class B)", "ldarg.0 call instance object object::MemberwiseClone() pop ret", "I.8.5.3.2-a"),
     ("another assembly's own type", "void F()", "ldnull call string [mscorlib]Locale::GetText(string) pop ret", "I.8.5.3.2-a"),
     ("another assembly's own method", "void F()", "call int32 [mscorlib]System.Environment::get_Platform() pop ret", "I.8.5.3.2-a"),
+    ("a value type for a class", "void F()", "ldtoken class OnlyClass`1<int32> pop ret", "II.10.1.7-a"),
+    ("a class for a value type", "void F()", "ldtoken class OnlyValue`1<string> pop ret", "II.10.1.7-a"),
+    ("null for a value type", "void F()", "ldtoken class OnlyValue`1<valuetype [mscorlib]System.Nullable`1<int32>> pop ret", "II.10.1.7-a"),
+    ("another class for a class", "void F()", "ldtoken class OnlyB`1<string> pop ret", "II.10.1.7-a"),
+    ("a class that has not the interface", "void F()", "ldtoken class OnlyI`1<class B> pop ret", "II.10.1.7-a"),
+    ("a class that cannot be made", "void F()", "call void C::Make<string>() ret", "II.10.1.7-a"),
+    ("a parameter that may be what cannot be made", "void F<T>()", "call void C::Make<!!0>() ret", "II.10.1.7-a"),
+    ("a parameter that may be a value type", "void F<(I) T>()", "ldtoken class OnlyClass`1<!!0> pop ret", "II.10.1.7-a"),
+    ("an instantiation within another", "void F()", "ldtoken class [mscorlib]System.Collections.Generic.List`1<class OnlyB`1<string>> pop ret", "II.10.1.7-a"),
+    ("a ref struct for what may be kept", "void F()", "ldtoken class [mscorlib]System.Collections.Generic.List`1<valuetype \
+        [mscorlib]System.Span`1<int32>> pop ret", "II.10.1.7-a"),
+    ("a local variable of such a type", "void F()", ".locals (class OnlyB`1<string>) ret", "II.10.1.7-a"),
+    ("an argument of such a type", "void F(class OnlyB`1<string>)", "ret", "II.10.1.7-a"),
+    ("a field of such a type", "void G()", "ret } .field public class OnlyB`1<string> F .method static void H() cil managed { ret", "II.10.1.7-a"),
+    ("a class that extends such a type", "void G()", "ret } .class nested public F extends class OnlyB`1<string> { } \
+        .method static void H() cil managed { ret", "II.10.1.7-a"),
     ("a delegate of an address from elsewhere", "void F(native int)", "ldnull ldarg.0 \
         newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret", "III.4.21-a"),
     ("a delegate of another object's method", "void F(class B, class B)", "ldarg.0 ldarg.1 ldvirtftn instance void B::Act() \
@@ -174,6 +190,9 @@ const SOUND: &[(&str, &str)] = &[
     (CTOR, ".try { ldarg.0 call instance void object::.ctor() leave.s L } finally { endfinally } L: ret"),
     (CTOR, "ldnull throw"),
     ("void F(class C)", "ldarg.0 call instance object object::MemberwiseClone() pop call void C::Own() ret"),
+    ("void F()", "ldtoken class OnlyClass`1<string> pop ldtoken class OnlyValue`1<int32> pop ldtoken class OnlyB`1<class D> pop \
+        ldtoken class OnlyI`1<class D> pop call void C::Make<object>() call void C::Make<int32>() ret"),
+    ("void F<class .ctor (D) T>(class OnlyB`1<!!0>)", "ldtoken class OnlyClass`1<!!0> pop ldtoken class OnlyI`1<!!0> pop call void C::Make<!!0>() ret"),
     ("void F()", "ldnull ldftn void C::TakeV() newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret"),
     ("void F(class D)", "ldarg.0 dup ldvirtftn instance void B::Act() newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret"),
     ("void F(valuetype V)", "ldarg.0 box V ldftn instance void V::Act() newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret"),
@@ -199,6 +218,10 @@ const AROUND: &str = "
   .field public int32 n
   .method public hidebysig instance void Act() cil managed { ret }
 }
+.class public auto ansi OnlyClass`1<class T> extends [mscorlib]System.Object { }
+.class public auto ansi OnlyValue`1<valuetype .ctor ([mscorlib]System.ValueType) T> extends [mscorlib]System.Object { }
+.class public auto ansi OnlyB`1<(B) T> extends [mscorlib]System.Object { }
+.class public auto ansi OnlyI`1<(I) T> extends [mscorlib]System.Object { }
 .class public auto ansi beforefieldinit A extends [mscorlib]System.Object {
   .field public int32 n
   .field private int32 hidden
@@ -220,6 +243,7 @@ const AROUND: &str = "
   .method public hidebysig static void TakeOther(valuetype W a) cil managed { ret }
   .method public hidebysig static void TakeList(class [mscorlib]System.Collections.Generic.List`1<object> a) cil managed { ret }
   .method public hidebysig static void TakeSequence(class [mscorlib]System.Collections.Generic.IEnumerable`1<string> a) cil managed { ret }
+  .method public hidebysig static void Make<.ctor T>() cil managed { ret }
   .method private hidebysig static void Own() cil managed { ret }
   .method public hidebysig static void TakeV() cil managed { ret }
   .method public hidebysig static void TakeNone() cil managed { ret }
@@ -310,7 +334,7 @@ fn judge_types(bytes: &[u8], mscorlib: &[u8]) -> BTreeSet<&'static str> {
 
 /// The rules that the method breaks.
 fn of_f(report: &Report) -> BTreeSet<&'static str> {
-    let is_it = |member: &str| matches!(member, "C::F" | "C::.ctor");
+    let is_it = |member: &str| matches!(member, "C::F" | "C::.ctor" | "C/F");
     report.findings.iter().filter(|finding| is_it(&finding.member)).map(|finding| finding.rule.number).collect()
 }
 

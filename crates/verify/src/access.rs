@@ -1,19 +1,11 @@
 //! Whether code may use what it names: visibility of types, accessibility of members (I.8.5.3).
 
-use std::rc::Rc;
-
-use ecma335::{
-    OpCode, Table, Token,
-    opcode::Operand,
-    schema::{CustomAttribute, MemberRef, MethodSpec},
-    signature::Signature,
-};
+use ecma335::{OpCode, Table, Token, schema::CustomAttribute};
 
 use crate::{
     body::Step,
-    call::Callees,
     library::Def,
-    model::{at, flags},
+    model::flags,
     rule::rule,
     stack::Machine,
     typing::{Named, Type, TypeId, Types},
@@ -42,22 +34,18 @@ mod accessibility {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Need {
     /// What declares it.
-    def: Def,
-    access: u16,
+    pub(crate) def: Def,
+    pub(crate) access: u16,
     /// Whether it is used on an object.
-    is_instance: bool,
+    pub(crate) is_instance: bool,
 }
 
-/// Checks what an instruction names, before it takes its operands.
-pub(crate) fn check(machine: &mut Machine<'_, '_, '_>, step: &Step) {
-    if !matches!(step.info.operand, Operand::Method | Operand::Field | Operand::Type | Operand::Token) {
-        return;
-    }
-    let token = Token(step.operand);
-    let needs = machine.callees.needs(token);
+/// Whether an instruction may use what it names.
+pub(crate) fn check(machine: &mut Machine<'_, '_, '_>, step: &Step, needs: &[Need]) {
     if needs.is_empty() {
         return;
     }
+    let token = Token(step.operand);
     let receiver = receiver(machine, step.info.opcode, token);
     let types = machine.types();
     if needs.iter().any(|need| types.may_use(machine.user, *need, receiver) == Some(false)) {
@@ -78,74 +66,9 @@ fn receiver(machine: &Machine<'_, '_, '_>, opcode: OpCode, token: Token) -> Opti
     Some(machine.stack.get(index)?.ty)
 }
 
-impl Callees<'_, '_, '_> {
-    /// What is not for everyone of what a token names.
-    fn needs(&self, token: Token) -> Rc<[Need]> {
-        if let Some(known) = self.needs.borrow().get(&token) {
-            return known.clone();
-        }
-        let mut found = Vec::new();
-        let _ = self.find_needs(token, &mut found);
-        let needs: Rc<[Need]> = found.into();
-        self.needs.borrow_mut().insert(token, needs.clone());
-        needs
-    }
-
-    fn find_needs(&self, token: Token, found: &mut Vec<Need>) -> Option<()> {
-        let (context, types) = (self.context, &self.types);
-        let module = types.scope?.module;
-        let member = |rid: u32, access: u16, flags: u16| {
-            let is_instance = flags & flags::STATIC == 0;
-            Need { def: Def { module, rid }, access: access & flags::ACCESS, is_instance }
-        };
-        match token.table()? {
-            Table::MethodDef => {
-                let row = at(&context.model.methods, token.rid())?;
-                let rid = at(&context.model.method_owners, token.rid())?;
-                types.need(member(rid, row.flags, row.flags), found);
-                types.needs_of(types.own(rid), found);
-            }
-            Table::Field => {
-                let row = at(&context.model.fields, token.rid())?;
-                let rid = at(&context.model.field_owners, token.rid())?;
-                types.need(member(rid, row.flags, row.flags), found);
-                types.needs_of(types.own(rid), found);
-            }
-            Table::MethodSpec => {
-                let row = context.metadata.row(token.rid_in::<MethodSpec>()?).ok()?;
-                let of = row.method.token().filter(|of| of.table() != Some(Table::MethodSpec))?;
-                if let Ok(Signature::MethodSpec(list)) = crate::signatures::parse(context, row.instantiation) {
-                    self.ids(&list).into_iter().for_each(|id| types.needs_of(id, found));
-                }
-                self.find_needs(of, found)?;
-            }
-            Table::MemberRef => {
-                let class = context.metadata.row(token.rid_in::<MemberRef>()?).ok()?.class.token()?;
-                if class.table() == Some(Table::MethodDef) {
-                    return self.find_needs(class, found);
-                }
-                let owner = self.owner(token)?.ty;
-                types.needs_of(owner, found);
-                let (def, flags) = match self.signature(token)? {
-                    Signature::Method(signature) => {
-                        types.find_method(owner, self.name(token), &signature).map(|(def, row)| (def, row.flags))?
-                    }
-                    Signature::Field(signature) => {
-                        types.find_field(owner, self.name(token), &signature).map(|(def, row)| (def, row.flags))?
-                    }
-                    _ => return None,
-                };
-                types.need(Need { def, ..member(0, flags, flags) }, found);
-            }
-            _ => types.needs_of(self.value_of_token(token).ty, found),
-        }
-        Some(())
-    }
-}
-
 impl Types<'_> {
     /// Adds what is not for everyone in the module under check.
-    fn need(&self, need: Need, found: &mut Vec<Need>) {
+    pub(crate) fn need(&self, need: Need, found: &mut Vec<Need>) {
         let is_open = match need.access {
             accessibility::PUBLIC => true,
             accessibility::ASSEM | accessibility::FAM_OR_ASSEM => self.is_friend(need.def.module),
@@ -157,7 +80,7 @@ impl Types<'_> {
     }
 
     /// Adds the types that one is made of, with those around them (I.8.5.3.1).
-    fn needs_of(&self, id: TypeId, found: &mut Vec<Need>) {
+    pub(crate) fn needs_of(&self, id: TypeId, found: &mut Vec<Need>) {
         match self.get(id) {
             Type::Named(Named::Known(def, _), arguments) => {
                 self.needs_of_def(def, found);

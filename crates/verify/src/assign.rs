@@ -5,7 +5,7 @@ use std::{collections::HashSet, rc::Rc};
 use ecma335::element::ElementType;
 
 use crate::{
-    library::Def,
+    context::type_token,
     model::TypeKind,
     typing::{Named, Type, TypeId, Types},
 };
@@ -21,6 +21,7 @@ const OF_VECTORS: [&str; 5] = [
 
 const COVARIANT: u16 = 1;
 const CONTRAVARIANT: u16 = 2;
+const VARIANCE: u16 = 3;
 /// Types are looked into no deeper than this: variance can lead on and on.
 const MAX_DEPTH: u32 = 16;
 /// And one question takes no more steps than this: types can be made to lead ever further. What is left is assumed.
@@ -180,21 +181,14 @@ impl Types<'_> {
         if one == other {
             return Some(true);
         }
-        let all = |ones: &[TypeId], others: &[TypeId]| {
-            let mut same = Some(ones.len() == others.len());
-            for (one, other) in ones.iter().zip(others) {
-                match self.is_same(*one, *other) {
-                    Some(true) => {}
-                    Some(false) => return Some(false),
-                    None => same = None,
-                }
-            }
-            same
+        let are_same = |ones: &[TypeId], others: &[TypeId]| {
+            let each = ones.iter().zip(others).map(|(one, other)| self.is_same(*one, *other));
+            all([Some(ones.len() == others.len())].into_iter().chain(each))
         };
         match (self.get(one), self.get(other)) {
             (Type::Unknown, _) | (_, Type::Unknown) => None,
             (Type::Named(named, ones), Type::Named(of, others)) => match self.is_same_definition(&named, &of) {
-                Some(true) => all(&ones, &others),
+                Some(true) => are_same(&ones, &others),
                 verdict => verdict,
             },
             (Type::Named(Named::Missing(_), _), Type::Primitive(_) | Type::Pointer) => None,
@@ -321,12 +315,12 @@ impl Types<'_> {
             Some(true) => {}
         }
         let variance = match &of {
-            Named::Known(def, _) => self.scope.map_or(&[][..], |scope| scope.library.params(Def { ..*def })),
+            Named::Known(def, _) => self.scope.map_or(&[][..], |scope| scope.library.bounds(def.module, type_token(def.rid))),
             Named::Missing(_) => &[],
         };
         let mut verdict = Some(froms.len() == tos.len() || froms.is_empty() || tos.is_empty());
         for (number, (from, to)) in froms.iter().zip(tos.iter()).enumerate() {
-            let way = variance.get(number).copied().unwrap_or(0);
+            let way = variance.get(number).map_or(0, |bound| bound.flags & VARIANCE);
             let same = self.is_same(*from, *to);
             let fits = match way {
                 _ if same == Some(true) => same,
@@ -344,6 +338,19 @@ impl Types<'_> {
         }
         verdict
     }
+}
+
+/// Whether all is well; none if only an assembly that is not there tells.
+pub(crate) fn all(verdicts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let mut so_far = Some(true);
+    for verdict in verdicts {
+        match verdict {
+            Some(false) => return Some(false),
+            None => so_far = None,
+            Some(true) => {}
+        }
+    }
+    so_far
 }
 
 /// Whether numbers are of one type on the stack (III.1.8.1.2.1).

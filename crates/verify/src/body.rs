@@ -20,6 +20,7 @@ use ecma335::{
 
 use crate::{
     call::{Call, Callees},
+    constraints::{self, Within},
     context::Context,
     control,
     kind::{Kind, Value},
@@ -108,6 +109,9 @@ pub(crate) fn check(context: &Context<'_, '_>) {
 fn check_range(context: &Context<'_, '_>, callees: &Callees<'_, '_, '_>, range: Range<usize>) {
     let mut code = Code::default();
     let mut walk = Walk::new(context, callees);
+    if range.start == 0 {
+        constraints::check_declarations(callees, context);
+    }
     let rids = range.start as u32 + 1..;
     for (row, rid) in context.model.methods.get(range).unwrap_or_default().iter().zip(rids) {
         if row.rva == 0 || row.impl_flags & NOT_IL != 0 {
@@ -137,6 +141,10 @@ fn check_range(context: &Context<'_, '_>, callees: &Callees<'_, '_, '_>, range: 
             control::check(context, token, &body, &code);
             let constructs = constructed(callees, context, token, row);
             let owner = at(&context.model.method_owners, rid).unwrap_or(0);
+            let within = Within { owner, method: token };
+            if context.scope.is_some() {
+                constraints::check_values(callees, context, within, args.iter().chain(&returned).chain(locals.iter()));
+            }
             walk.run(&Method { token, owner, args, locals, returned, constructs, body: &body }, &code);
             context.count_assumed(walk.assumed());
         }

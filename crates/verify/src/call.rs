@@ -10,12 +10,12 @@ use ecma335::{
 };
 
 use crate::{
-    access::Need,
     context::{Context, type_token},
     kind::{Kind, Value},
     model::at,
     signatures,
     typing::{Arguments, Type, TypeId, Types},
+    uses::Use,
 };
 
 const UNKNOWN: Value = Value::of(Kind::Unknown);
@@ -46,7 +46,7 @@ pub(crate) struct Callees<'a, 'm, 'c> {
     fields: RefCell<HashMap<Token, Option<Holding>>>,
     locals: RefCell<HashMap<Token, Option<Rc<[Value]>>>>,
     named: RefCell<HashMap<Token, Value>>,
-    pub(crate) needs: RefCell<HashMap<Token, Rc<[Need]>>>,
+    pub(crate) uses: RefCell<HashMap<Token, Option<Rc<Use>>>>,
 }
 
 impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
@@ -59,7 +59,7 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
             fields: RefCell::default(),
             locals: RefCell::default(),
             named: RefCell::default(),
-            needs: RefCell::default(),
+            uses: RefCell::default(),
         }
     }
 
@@ -179,7 +179,7 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
         list.iter().map(|each| self.types.of(scope.module, each, Arguments::default())).collect()
     }
 
-    fn arguments_of(&self, owner: TypeId) -> Rc<[TypeId]> {
+    pub(crate) fn arguments_of(&self, owner: TypeId) -> Rc<[TypeId]> {
         match self.types.get(owner) {
             Type::Named(_, arguments) => arguments,
             _ => Rc::default(),

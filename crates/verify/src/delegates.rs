@@ -9,6 +9,7 @@ use ecma335::{
 };
 
 use crate::{
+    assign::all,
     body::Code,
     call::Call,
     kind::{Kind, Value},
@@ -102,11 +103,7 @@ fn fits_signature(types: &Types<'_>, method: &Call, invoke: &Invoke, given: Give
         (Some(from), Some(to)) => types.stands_for(from.ty, to),
         _ => Some(false),
     };
-    pairs.map(|(from, to)| types.stands_for(from, to)).fold(returned, |all, each| match (all, each) {
-        (Some(false), _) | (_, Some(false)) => Some(false),
-        (None, _) | (_, None) => None,
-        _ => Some(true),
-    })
+    all(pairs.map(|(from, to)| types.stands_for(from, to)).chain([returned]))
 }
 
 impl Types<'_> {

@@ -16,6 +16,7 @@ mod body;
 mod call;
 mod cells;
 mod compare;
+mod constraints;
 mod context;
 mod control;
 mod delegates;
@@ -42,6 +43,7 @@ mod structure;
 mod this;
 mod types;
 mod typing;
+mod uses;
 mod values;
 
 use ecma335::{Image, Metadata};

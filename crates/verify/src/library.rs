@@ -4,14 +4,17 @@
 //! whatever depends on it is assumed.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::OnceLock,
 };
 
 use ecma335::{
     Metadata, Rid, Table, Token,
     element::ElementType,
-    schema::{AssemblyRef, ExportedType, Field, GenericParam, InterfaceImpl, NestedClass, Str, TypeDef, TypeDefOrRef, TypeRef},
+    schema::{
+        AssemblyRef, CustomAttribute, ExportedType, Field, GenericParam, GenericParamConstraint, InterfaceImpl, MemberRef,
+        NestedClass, Str, TypeDef, TypeDefOrRef, TypeRef,
+    },
     signature::{Signature, TypeSig},
 };
 
@@ -49,6 +52,13 @@ struct Module<'a> {
     index: OnceLock<Index>,
 }
 
+/// A generic parameter (II.22.20): its flags and what it is constrained to.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    pub(crate) flags: u16,
+    pub(crate) constraints: Vec<TypeDefOrRef>,
+}
+
 /// A name within its namespace and its enclosing type (0 for none).
 type Place = (u32, Vec<u8>, Vec<u8>);
 
@@ -59,8 +69,9 @@ struct Index {
     enclosing: HashMap<u32, u32>,
     exported: HashMap<Place, u32>,
     interfaces: HashMap<u32, Vec<TypeDefOrRef>>,
-    /// The variance of each generic parameter of a type (II.23.1.7).
-    params: HashMap<u32, Vec<u16>>,
+    /// The generic parameters of each type and method.
+    bounds: HashMap<Token, Vec<Bound>>,
+    ref_structs: HashSet<u32>,
 }
 
 impl<'a> Library<'a> {
@@ -182,9 +193,14 @@ impl<'a> Library<'a> {
         self.module(def.module).and_then(|(_, index)| index.interfaces.get(&def.rid)).map_or(&[], Vec::as_slice)
     }
 
-    /// The variance of each of its generic parameters: 0 for none, 1 for covariant, 2 for contravariant.
-    pub(crate) fn params(&self, def: Def) -> &[u16] {
-        self.module(def.module).and_then(|(_, index)| index.params.get(&def.rid)).map_or(&[], Vec::as_slice)
+    /// The generic parameters of a TypeDef or MethodDef.
+    pub(crate) fn bounds(&self, module: usize, of: Token) -> &[Bound] {
+        self.module(module).and_then(|(_, index)| index.bounds.get(&of)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether values of it live on the stack alone.
+    pub(crate) fn is_ref_struct(&self, def: Def) -> bool {
+        self.module(def.module).is_some_and(|(_, index)| index.ref_structs.contains(&def.rid))
     }
 
     /// What an enumeration consists of.
@@ -236,13 +252,43 @@ impl Index {
         for (_, row) in metadata.tables.rows::<InterfaceImpl>() {
             index.interfaces.entry(row.class.get()).or_default().push(row.interface);
         }
-        for (_, row) in metadata.tables.rows::<GenericParam>() {
-            if let Some(owner) = row.owner.token().and_then(Token::rid_in::<TypeDef>) {
-                index.params.entry(owner.get()).or_default().push(row.flags & 3);
+        let mut constraints: HashMap<u32, Vec<TypeDefOrRef>> = HashMap::new();
+        for (_, row) in metadata.tables.rows::<GenericParamConstraint>() {
+            constraints.entry(row.owner.get()).or_default().push(row.constraint);
+        }
+        for (rid, row) in metadata.tables.rows::<GenericParam>() {
+            if let Some(owner) = row.owner.token() {
+                let constraints = constraints.remove(&rid.get()).unwrap_or_default();
+                index.bounds.entry(owner).or_default().push(Bound { flags: row.flags, constraints });
             }
         }
+        index.ref_structs = ref_structs(metadata);
         index
     }
+}
+
+/// The types that say they are ref structs.
+fn ref_structs(metadata: &Metadata<'_>) -> HashSet<u32> {
+    let is_it = |namespace: Str, name: Str| {
+        let is = |index: Str, wanted: &[u8]| metadata.strings.string_bytes(index) == Ok(wanted);
+        is(name, b"IsByRefLikeAttribute") && is(namespace, b"System.Runtime.CompilerServices")
+    };
+    let tables = &metadata.tables;
+    let defs = tables.rows::<TypeDef>().filter(|(_, row)| is_it(row.namespace, row.name));
+    let methods = defs.flat_map(|(rid, _)| metadata.methods_of(rid).unwrap_or_default());
+    let mut constructors: HashSet<Token> = methods.map(|rid| Token::new(Table::MethodDef, rid.get())).collect();
+    let refs = tables.rows::<TypeRef>().filter(|(_, row)| is_it(row.namespace, row.name));
+    let refs: HashSet<Token> = refs.map(|(rid, _)| Token::new(Table::TypeRef, rid.get())).collect();
+    if !refs.is_empty() {
+        let members = tables.rows::<MemberRef>().filter(|(_, row)| row.class.token().is_some_and(|class| refs.contains(&class)));
+        constructors.extend(members.map(|(rid, _)| Token::new(Table::MemberRef, rid.get())));
+    }
+    if constructors.is_empty() {
+        return HashSet::new();
+    }
+    let rows = tables.rows::<CustomAttribute>().map(|(_, row)| row);
+    let marked = rows.filter(|row| row.constructor.token().is_some_and(|of| constructors.contains(&of)));
+    marked.filter_map(|row| Some(row.parent.token()?.rid_in::<TypeDef>()?.get())).collect()
 }
 
 fn name(metadata: &Metadata<'_>, index: Str) -> Option<Vec<u8>> {

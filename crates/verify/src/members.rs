@@ -10,6 +10,7 @@ use ecma335::{
 
 use crate::{
     library::Def,
+    model::flags,
     typing::{Arguments, Named, Type, TypeId, Types},
 };
 
@@ -19,25 +20,25 @@ const MAX_BASES: usize = 256;
 /// The rows of a type's members by their names.
 #[derive(Default, Debug)]
 pub(crate) struct Members {
-    methods: HashMap<Vec<u8>, Vec<MethodDef>>,
+    methods: HashMap<Vec<u8>, Vec<(u32, MethodDef)>>,
     fields: HashMap<Vec<u8>, Vec<Field>>,
 }
 
 impl Types<'_> {
-    /// A method that another module refers to, and what declares it.
-    pub(crate) fn find_method(&self, owner: TypeId, name: &[u8], wanted: &MethodSig) -> Option<(Def, MethodDef)> {
+    /// A method that another module refers to: what declares it, its row number and row.
+    pub(crate) fn find_method(&self, owner: TypeId, name: &[u8], wanted: &MethodSig) -> Option<(Def, u32, MethodDef)> {
         let module = self.scope?.module;
         for (steps, def) in self.bases(owner)?.into_iter().enumerate() {
             let members = self.members(def);
-            let is_it = |row: &&MethodDef| {
+            let is_it = |(_, row): &&(u32, MethodDef)| {
                 let Some(Signature::Method(signature)) = self.signature(def, row.signature) else { return false };
                 let shape = |of: &MethodSig| (of.generic_params, of.params.len(), of.convention & 0x20);
                 // A base class has its own generic parameters.
                 shape(&signature) == shape(wanted)
                     && (steps > 0 || self.is_same_list(def.module, &signature.params, module, &wanted.params))
             };
-            if let Some(row) = members.methods.get(name).and_then(|rows| rows.iter().find(is_it)) {
-                return Some((def, *row));
+            if let Some((rid, row)) = members.methods.get(name).and_then(|rows| rows.iter().find(is_it)) {
+                return Some((def, *rid, *row));
             }
         }
         None
@@ -64,7 +65,18 @@ impl Types<'_> {
 
     /// A type's only method of a name.
     pub(crate) fn method_named(&self, def: Def, name: &[u8]) -> Option<MethodDef> {
-        self.members(def).methods.get(name)?.first().copied()
+        self.members(def).methods.get(name)?.first().map(|(_, row)| *row)
+    }
+
+    /// Whether a class has a public constructor that takes nothing.
+    pub(crate) fn has_default_constructor(&self, def: Def) -> bool {
+        let members = self.members(def);
+        let is_it = |(_, row): &(u32, MethodDef)| {
+            let signature = self.signature(def, row.signature);
+            let takes_nothing = matches!(signature, Some(Signature::Method(of)) if of.params.is_empty());
+            row.flags & (flags::ACCESS | flags::STATIC) == flags::ACCESS_PUBLIC && takes_nothing
+        };
+        members.methods.get(&b".ctor"[..]).is_some_and(|rows| rows.iter().any(is_it))
     }
 
     /// A signature of a definition's module.
@@ -117,7 +129,7 @@ impl Types<'_> {
         for rid in metadata.methods_of(Rid::new(def.rid)).ok()? {
             let Ok(row) = metadata.row(rid) else { continue };
             let Ok(name) = metadata.strings.string_bytes(row.name) else { continue };
-            members.methods.entry(name.to_owned()).or_default().push(row);
+            members.methods.entry(name.to_owned()).or_default().push((rid.get(), row));
         }
         // Tables of an editor have fields in another order: they are not looked for.
         if metadata.tables.count(Table::FieldPtr) == 0 {

@@ -32,6 +32,7 @@ impl TypeKind {
 /// The flags of II.23.1 that more than one check asks for.
 pub(crate) mod flags {
     pub(crate) const ACCESS: u16 = 0x7;
+    pub(crate) const ACCESS_PUBLIC: u16 = 0x6;
     pub(crate) const STATIC: u16 = 0x10;
     pub(crate) const FINAL: u16 = 0x20;
     pub(crate) const VIRTUAL: u16 = 0x40;

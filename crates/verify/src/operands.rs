@@ -3,7 +3,6 @@
 use ecma335::{OpCode, Table, Token, opcode::Operand};
 
 use crate::{
-    access,
     body::{Code, Method, Step},
     delegates,
     kind::{Kind, Value},
@@ -12,6 +11,7 @@ use crate::{
     stack::{Machine, Stop},
     this,
     typing::Type,
+    uses,
 };
 
 pub(crate) type Outcome = Result<(), Stop>;
@@ -21,7 +21,7 @@ pub(crate) fn apply(machine: &mut Machine<'_, '_, '_>, method: &Method<'_>, code
     let Some(step) = code.steps.get(index) else { return Ok(()) };
     check_token(machine, step)?;
     if machine.has_types() {
-        access::check(machine, step);
+        uses::check(machine, step);
     }
     effect(machine, method, code, index, step)
 }

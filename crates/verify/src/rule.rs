@@ -75,6 +75,7 @@ macro_rules! rules {
 rules! {
     "I.8.5.3.2-a"    Unverifiable "what code names is accessible to it"
     "I.12.4.2-a"     Error        "exception clauses nest, and inner ones come first"
+    "II.10.1.7-a"    Unverifiable "what stands for a generic parameter satisfies its constraints"
     "II.14.6.1-a"    Unverifiable "a delegate's method takes what Invoke is given, and returns what that is to"
     "II.22-a"        Error        "the table is sorted by its key"
     "II.22-b"        Error        "an index names a row that is there"

@@ -38,7 +38,7 @@ pub(crate) struct Machine<'a, 'm, 'c> {
     pub(crate) user: u32,
     /// Whether `this` can be used; in a constructor, once it has called another.
     pub(crate) is_initialized: bool,
-    token: Token,
+    pub(crate) token: Token,
     offset: u32,
     /// What is not provably safe in this body: the first instruction of each rule, or all.
     doubts: Vec<Doubt>,

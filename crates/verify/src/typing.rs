@@ -14,6 +14,7 @@ use ecma335::{
 };
 
 use crate::{
+    constraints::Instance,
     delegates::Invoke,
     kind::{Kind, Value},
     library::{Def, Scope},
@@ -93,6 +94,7 @@ pub(crate) struct Types<'l> {
     parents: RefCell<HashMap<Def, Rc<Parents>>>,
     systems: RefCell<HashMap<&'static str, TypeId>>,
     pub(crate) invokes: RefCell<HashMap<TypeId, Option<Rc<Invoke>>>>,
+    pub(crate) instances: RefCell<HashMap<TypeId, Rc<[Instance]>>>,
     pub(crate) members: RefCell<HashMap<Def, Rc<Members>>>,
     /// The modules whose assembly lets that of the module under check use what is for itself alone.
     pub(crate) friends: RefCell<HashMap<usize, bool>>,
@@ -115,6 +117,7 @@ impl<'l> Types<'l> {
             parents: RefCell::default(),
             systems: RefCell::default(),
             invokes: RefCell::default(),
+            instances: RefCell::default(),
             members: RefCell::default(),
             friends: RefCell::default(),
             judged: RefCell::default(),
@@ -261,7 +264,7 @@ impl<'l> Types<'l> {
     pub(crate) fn own(&self, rid: u32) -> TypeId {
         let Some(scope) = self.scope else { return TypeId::UNKNOWN };
         let def = Def { module: scope.module, rid };
-        let params = scope.library.params(def).len() as u32;
+        let params = scope.library.bounds(def.module, Token::new(Table::TypeDef, rid)).len() as u32;
         let arguments = (0..params).map(|number| self.put(Type::Var(number))).collect();
         self.defined(scope.module, Token::new(Table::TypeDef, rid), arguments)
     }
@@ -331,6 +334,14 @@ impl<'l> Types<'l> {
     /// Whether it is a generic parameter.
     pub(crate) fn is_parameter(&self, id: TypeId) -> bool {
         matches!(self.items.borrow().get(id.0 as usize), Some(Type::Var(_) | Type::MVar(_)))
+    }
+
+    /// Whether it is made of other types.
+    pub(crate) fn is_constructed(&self, id: TypeId) -> bool {
+        match self.items.borrow().get(id.0 as usize) {
+            Some(Type::Named(_, arguments)) => !arguments.is_empty(),
+            item => matches!(item, Some(Type::Array(..) | Type::ByRef(_))),
+        }
     }
 
     /// Whether it is an unmanaged pointer, or a reference to one.
