@@ -91,6 +91,7 @@ pub(crate) struct Types<'l> {
     pub(crate) scope: Option<Scope<'l>>,
     items: RefCell<Vec<Type>>,
     numbers: RefCell<HashMap<Type, TypeId>>,
+    definitions: RefCell<HashMap<(usize, Token), Type>>,
     parents: RefCell<HashMap<Def, Rc<Parents>>>,
     systems: RefCell<HashMap<&'static str, TypeId>>,
     pub(crate) invokes: RefCell<HashMap<TypeId, Option<Rc<Invoke>>>>,
@@ -114,6 +115,7 @@ impl<'l> Types<'l> {
             scope,
             items: RefCell::new(vec![Type::Unknown, Type::Null]),
             numbers: RefCell::default(),
+            definitions: RefCell::default(),
             parents: RefCell::default(),
             systems: RefCell::default(),
             invokes: RefCell::default(),
@@ -242,22 +244,35 @@ impl<'l> Types<'l> {
     }
 
     fn defined(&self, module: usize, token: Token, arguments: Rc<[TypeId]>) -> TypeId {
-        let Some(library) = self.scope.map(|scope| scope.library) else { return TypeId::UNKNOWN };
+        let known = self.definitions.borrow().get(&(module, token)).cloned();
+        let plain = known.unwrap_or_else(|| {
+            let found = self.find_definition(module, token);
+            self.definitions.borrow_mut().insert((module, token), found.clone());
+            found
+        });
+        match plain {
+            Type::Named(named, _) => self.put(Type::Named(named, arguments)),
+            plain => self.put(plain),
+        }
+    }
+
+    /// The type of a TypeDef or TypeRef, without arguments.
+    fn find_definition(&self, module: usize, token: Token) -> Type {
+        let Some(library) = self.scope.map(|scope| scope.library) else { return Type::Unknown };
         let Some(def) = library.resolve(module, token) else {
             let metadata = library.metadata(module);
             let name = metadata.and_then(|metadata| metadata.type_ref_name(token.rid_in::<TypeRef>()?).ok());
-            let Some(name) = name else { return TypeId::UNKNOWN };
+            let Some(name) = name else { return Type::Unknown };
             let primitive = name.strip_prefix("System.").and_then(primitive);
-            let missing = || Type::Named(Named::Missing(name.as_str().into()), arguments);
-            return self.put(primitive.map_or_else(missing, Type::Primitive));
+            let missing = || Type::Named(Named::Missing(name.as_str().into()), Rc::default());
+            return primitive.map_or_else(missing, Type::Primitive);
         };
-        let Some(kind) = library.kind(def) else { return TypeId::UNKNOWN };
-        if kind == TypeKind::Value
-            && let Some(primitive) = library.full_name(def).strip_prefix("System.").and_then(primitive)
-        {
-            return self.put(Type::Primitive(primitive));
+        let Some(kind) = library.kind(def) else { return Type::Unknown };
+        let of_name = || library.full_name(def).strip_prefix("System.").and_then(primitive);
+        match (kind == TypeKind::Value).then(of_name).flatten() {
+            Some(primitive) => Type::Primitive(primitive),
+            None => Type::Named(Named::Known(def, kind), Rc::default()),
         }
-        self.put(Type::Named(Named::Known(def, kind), arguments))
     }
 
     /// A type of the module under check, with its own parameters for arguments.
