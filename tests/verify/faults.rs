@@ -149,6 +149,20 @@ const TYPES: &[Code] = &[
     ("a field of such a type", "void G()", "ret } .field public class OnlyB`1<string> F .method static void H() cil managed { ret", "II.10.1.7-a"),
     ("a class that extends such a type", "void G()", "ret } .class nested public F extends class OnlyB`1<string> { } \
         .method static void H() cil managed { ret", "II.10.1.7-a"),
+    ("a store by readonly.", "void F(string[])", "ldarg.0 ldc.i4.0 readonly. ldelema string ldnull stind.ref ret", "III.1.8.1.2.2-a"),
+    ("a store into a box", "void F(object)", "ldarg.0 unbox int32 ldc.i4.0 stind.i4 ret", "III.1.8.1.2.2-a"),
+    ("a box emptied", "void F(object)", "ldarg.0 unbox V initobj V ret", "III.1.8.1.2.2-a"),
+    ("a box passed as a reference", "void F(object)", "ldarg.0 unbox int32 call void C::TakeRef(int32&) ret", "III.1.8.1.2.2-a"),
+    ("a field of a box passed as a reference", "void F(object)", "ldarg.0 unbox V ldflda int32 V::n call void C::TakeRef(int32&) ret", "III.1.8.1.2.2-a"),
+    ("a store to an `in` argument", "void F(int32& modreq([mscorlib]System.Runtime.InteropServices.InAttribute))", "ldarg.0 ldc.i4.0 stind.i4 ret", "III.1.8.1.2.2-a"),
+    ("a store by an initonly field's address", "void F()", "ldsflda int32 A::constant ldc.i4.0 stind.i4 ret", "III.1.8.1.2.2-a"),
+    ("a store to an initonly field", "void F()", "ldc.i4.0 stsfld int32 A::constant ret", "II.16.1.2-a"),
+    ("an element of another class", "void F(string[], class B)", "ldarg.0 ldc.i4.0 ldarg.1 stelem.ref ret", "III.1.8.1.2-a"),
+    ("a value of another type for an element", "void F(valuetype V[], valuetype W)", "ldarg.0 ldc.i4.0 ldarg.1 stelem V ret", "III.1.8.1.2-a"),
+    ("elements that are larger", "void F(int32[])", "ldarg.0 ldc.i4.0 ldelem.i1 pop ret", "III.1.8.1.2-a"),
+    ("elements of another precision", "void F(float64[])", "ldarg.0 ldc.i4.0 ldc.r8 1 stelem.r4 ret", "III.1.8.1.2-a"),
+    ("a smaller number by its address", "void F(int32)", "ldarga.s 0 ldind.i1 pop ret", "III.1.8.1.2-a"),
+    ("the address of an element of a derived class", "void F(string[])", "ldarg.0 ldc.i4.0 ldelema object pop ret", "III.1.8.1.2-a"),
     ("a delegate of an address from elsewhere", "void F(native int)", "ldnull ldarg.0 \
         newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret", "III.4.21-a"),
     ("a delegate of another object's method", "void F(class B, class B)", "ldarg.0 ldarg.1 ldvirtftn instance void B::Act() \
@@ -193,6 +207,8 @@ const SOUND: &[(&str, &str)] = &[
     ("void F()", "ldtoken class OnlyClass`1<string> pop ldtoken class OnlyValue`1<int32> pop ldtoken class OnlyB`1<class D> pop \
         ldtoken class OnlyI`1<class D> pop call void C::Make<object>() call void C::Make<int32>() ret"),
     ("void F<class .ctor (D) T>(class OnlyB`1<!!0>)", "ldtoken class OnlyClass`1<!!0> pop ldtoken class OnlyI`1<!!0> pop call void C::Make<!!0>() ret"),
+    ("void F(string[])", "ldarg.0 ldc.i4.0 readonly. ldelema object ldind.ref pop ldarg.0 ldc.i4.0 ldstr \"\" stelem.ref ret"),
+    ("void F(object, char[])", "ldarg.0 unbox V ldobj V pop ldsflda int32 A::constant call void C::TakeRef(int32&) ldarg.1 ldc.i4.0 ldelem.u2 pop ret"),
     ("void F()", "ldnull ldftn void C::TakeV() newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret"),
     ("void F(class D)", "ldarg.0 dup ldvirtftn instance void B::Act() newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret"),
     ("void F(valuetype V)", "ldarg.0 box V ldftn instance void V::Act() newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret"),
@@ -225,6 +241,7 @@ const AROUND: &str = "
 .class public auto ansi beforefieldinit A extends [mscorlib]System.Object {
   .field public int32 n
   .field private int32 hidden
+  .field public static initonly int32 constant
   .method private hidebysig static void Hide() cil managed { ret }
   .method family hidebysig instance void Kin() cil managed { ret }
   .class nested private auto ansi Inner extends [mscorlib]System.Object { }

@@ -86,7 +86,7 @@ impl Types<'_> {
                 self.needs_of_def(def, found);
                 arguments.iter().for_each(|argument| self.needs_of(*argument, found));
             }
-            Type::Array(inner, _) | Type::ByRef(inner) | Type::Boxed(inner) => self.needs_of(inner, found),
+            Type::Array(inner, _) | Type::ByRef(inner) | Type::In(inner) | Type::Boxed(inner) => self.needs_of(inner, found),
             _ => {}
         }
     }
@@ -147,10 +147,12 @@ impl Types<'_> {
             return self.derives(user, need.def);
         }
         match receiver.filter(|_| need.is_instance).map(|ty| self.get(ty)) {
-            Some(Type::ByRef(ty) | Type::Boxed(ty) | Type::Uninitialized(ty)) => match self.get(ty) {
-                Type::Named(Named::Known(of, _), _) => self.derives(of, user),
-                _ => Some(true),
-            },
+            Some(Type::ByRef(ty) | Type::ReadOnly(ty) | Type::In(ty) | Type::Boxed(ty) | Type::Uninitialized(ty)) => {
+                match self.get(ty) {
+                    Type::Named(Named::Known(of, _), _) => self.derives(of, user),
+                    _ => Some(true),
+                }
+            }
             Some(Type::Named(Named::Known(of, _), _)) => self.derives(of, user),
             _ => Some(true),
         }

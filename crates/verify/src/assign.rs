@@ -132,7 +132,11 @@ impl Types<'_> {
             (Type::Null, Type::Var(_) | Type::MVar(_) | Type::Named(Named::Missing(_), _)) => None,
             (Type::Null, _) => Some(self.is_reference(to)),
             (_, Type::Null) => Some(false),
-            (Type::ByRef(from), Type::ByRef(to)) => self.is_same_target(from, to),
+            // Compilers pass the address of an initonly field on as `in` and `ref readonly`, which not all signatures tell.
+            (Type::ByRef(from) | Type::In(from), Type::ByRef(to)) => self.is_same_target(from, to),
+            (Type::ByRef(from) | Type::In(from) | Type::ReadOnly(from), Type::ReadOnly(to) | Type::In(to)) => {
+                self.is_same_target(from, to)
+            }
             (Type::Primitive(from), Type::Primitive(to)) => Some(is_same_number(from, to)),
             (Type::Primitive(_), Type::Named(Named::Known(_, TypeKind::Enum), _)) => Some(true),
             (Type::Named(Named::Known(_, TypeKind::Enum), _), Type::Primitive(_)) => Some(true),
@@ -162,17 +166,29 @@ impl Types<'_> {
         }
     }
 
+    /// Whether it is a pointer of controlled mutability where one to the same may be stored through.
+    pub(crate) fn is_read_only(&self, from: TypeId, to: TypeId) -> bool {
+        match (self.get(from), self.get(to)) {
+            (Type::ReadOnly(from), Type::ByRef(to)) => self.is_same_target(from, to) != Some(false),
+            _ => false,
+        }
+    }
+
     /// II.14.4.2: what references point to is the same type, but for the sign of integers.
-    fn is_same_target(&self, from: TypeId, to: TypeId) -> Option<bool> {
-        let number = |id: TypeId| match self.get(id) {
+    pub(crate) fn is_same_target(&self, from: TypeId, to: TypeId) -> Option<bool> {
+        match (self.number(from), self.number(to)) {
+            (Some(from), Some(to)) => Some(reduced(from) == reduced(to)),
+            _ => self.is_same(from, to),
+        }
+    }
+
+    /// What a number, an enumeration or a pointer is in memory.
+    pub(crate) fn number(&self, id: TypeId) -> Option<ElementType> {
+        match self.get(id) {
             Type::Primitive(element) => Some(element),
             Type::Named(Named::Known(def, TypeKind::Enum), _) => self.scope.and_then(|scope| scope.library.underlying(def)),
             Type::Pointer => Some(ElementType::I),
             _ => None,
-        };
-        match (number(from), number(to)) {
-            (Some(from), Some(to)) => Some(reduced(from) == reduced(to)),
-            _ => self.is_same(from, to),
         }
     }
 
@@ -222,7 +238,7 @@ impl Types<'_> {
     pub(crate) fn stands_for(&self, from: TypeId, to: TypeId) -> Option<bool> {
         self.fuel.set(MAX_STEPS);
         match (self.get(from), self.get(to)) {
-            (Type::ByRef(from), Type::ByRef(to)) => self.is_same_target(from, to),
+            (Type::ByRef(from) | Type::In(from), Type::ByRef(to) | Type::In(to)) => self.is_same_target(from, to),
             _ => self.is_same_element(from, to, MAX_DEPTH),
         }
     }
@@ -363,7 +379,7 @@ fn is_same_number(one: ElementType, other: ElementType) -> bool {
 }
 
 /// I.8.7: the verification type, without sign.
-fn reduced(element: ElementType) -> ElementType {
+pub(crate) fn reduced(element: ElementType) -> ElementType {
     match element {
         ElementType::Boolean | ElementType::U1 => ElementType::I1,
         ElementType::Char | ElementType::U2 => ElementType::I2,

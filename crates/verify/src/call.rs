@@ -12,7 +12,8 @@ use ecma335::{
 use crate::{
     context::{Context, type_token},
     kind::{Kind, Value},
-    model::at,
+    library::Def,
+    model::{at, flags},
     signatures,
     typing::{Arguments, Type, TypeId, Types},
     uses::Use,
@@ -36,6 +37,8 @@ pub(crate) struct Call {
 pub(crate) struct Holding {
     pub(crate) owner: TypeId,
     pub(crate) held: Value,
+    /// What declares it, if only that may store to it.
+    pub(crate) init_only: Option<Def>,
 }
 
 /// Looks tokens up.
@@ -109,10 +112,23 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
                 let owner = self.owner(token)?.ty;
                 let of_type = self.arguments_of(owner);
                 let held = self.value_of(&signature, Arguments { of_type: &of_type, of_method: &[] })?;
-                Some(Holding { owner, held })
+                Some(Holding { owner, held, init_only: self.init_only(token, owner, &signature) })
             }
             _ => None,
         })
+    }
+
+    /// II.16.1.2: what declares an initonly field.
+    fn init_only(&self, token: Token, owner: TypeId, signature: &TypeSig) -> Option<Def> {
+        let module = self.types.scope?.module;
+        let (def, flags) = match token.table()? {
+            Table::Field => {
+                let rid = at(&self.context.model.field_owners, token.rid())?;
+                (Def { module, rid }, at(&self.context.model.fields, token.rid())?.flags)
+            }
+            _ => self.types.find_field(owner, self.name(token), signature).map(|(def, row)| (def, row.flags))?,
+        };
+        (flags & flags::FIELD_INIT_ONLY != 0).then_some(def)
     }
 
     /// The local variables of a body; none if the token names no such signature.

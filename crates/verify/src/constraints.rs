@@ -113,7 +113,7 @@ impl Types<'_> {
                 let generic = type_token(def.rid);
                 self.put_instance(Instance { module: def.module, generic, of_type, of_method: Rc::default() }, found);
             }
-            Type::Array(inner, _) | Type::ByRef(inner) | Type::Boxed(inner) => self.collect(inner, found),
+            Type::Array(inner, _) | Type::ByRef(inner) | Type::In(inner) | Type::Boxed(inner) => self.collect(inner, found),
             _ => {}
         }
     }
@@ -290,7 +290,7 @@ impl Types<'_> {
         match self.get(id) {
             Type::Var(_) | Type::MVar(_) => true,
             Type::Named(_, arguments) => arguments.iter().any(|argument| self.is_open(*argument)),
-            Type::Array(inner, _) | Type::ByRef(inner) | Type::Boxed(inner) => self.is_open(inner),
+            Type::Array(inner, _) | Type::ByRef(inner) | Type::In(inner) | Type::Boxed(inner) => self.is_open(inner),
             _ => false,
         }
     }

@@ -33,6 +33,7 @@ mod model;
 mod names;
 mod objects;
 mod operands;
+mod read_only;
 mod references;
 mod regions;
 mod report;

@@ -43,6 +43,7 @@ pub(crate) mod flags {
     pub(crate) const RT_SPECIAL_NAME: u16 = 0x1000;
     pub(crate) const PINVOKE_IMPL: u16 = 0x2000;
     pub(crate) const HAS_SECURITY: u16 = 0x4000;
+    pub(crate) const FIELD_INIT_ONLY: u16 = 0x20;
     pub(crate) const FIELD_LITERAL: u16 = 0x40;
     pub(crate) const FIELD_HAS_RVA: u16 = 0x100;
     pub(crate) const TYPE_VISIBILITY: u32 = 0x7;

@@ -1,14 +1,16 @@
 //! The instructions of III.4, those that load and store by address, constants and conversions: a fixed number of operands
 //! each, of which the name tells the kinds.
 
-use ecma335::{OpCode, Table, Token, opcode::Operand};
+use ecma335::{OpCode, Table, Token, element::ElementType, opcode::Operand};
 
 use crate::{
+    assign::reduced,
     body::Step,
     call::Holding,
     delegates,
     kind::{Kind, Value},
     operands::Outcome,
+    read_only,
     rule::rule,
     stack::{Machine, Stop},
     this,
@@ -37,7 +39,7 @@ fn by_type(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, named: Value) -> O
     use OpCode as Op;
     match opcode {
         Op::Ldobj => {
-            pop_address(machine, named.ty)?;
+            pop_source(machine, named.ty)?;
             machine.push(named);
         }
         Op::Stobj => {
@@ -45,7 +47,7 @@ fn by_type(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, named: Value) -> O
             pop_address(machine, named.ty)?;
         }
         Op::Cpobj => {
-            pop_address(machine, named.ty)?;
+            pop_source(machine, named.ty)?;
             pop_address(machine, named.ty)?;
         }
         Op::Initobj => pop_address(machine, named.ty)?,
@@ -58,12 +60,12 @@ fn by_type(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, named: Value) -> O
             machine.push(named);
         }
         Op::Ldelem => {
-            pop_element(machine, named.ty)?;
+            pop_element(machine, named.ty).map(drop)?;
             machine.push(named);
         }
         Op::Stelem => {
             machine.pop_into(named)?;
-            pop_element(machine, named.ty)?;
+            pop_element(machine, named.ty).map(drop)?;
         }
         _ => machine.push_kind(Kind::Int32),
     }
@@ -84,12 +86,18 @@ fn with_type(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, named: Value) ->
             machine.push_type(Kind::Object, array);
         }
         Op::Ldelema => {
-            pop_element(machine, named.ty)?;
-            push_reference(machine, named.ty);
+            let is_readonly = std::mem::take(&mut machine.is_readonly);
+            let array = pop_element(machine, named.ty)?;
+            if is_readonly {
+                push_read_only(machine, named.ty);
+            } else {
+                expect_exact(machine, array, named.ty);
+                push_reference(machine, named.ty);
+            }
         }
         Op::Unbox => {
             machine.pop_kind(Kind::Object)?;
-            push_reference(machine, named.ty);
+            push_read_only(machine, named.ty);
         }
         Op::Mkrefany => {
             pop_address(machine, named.ty)?;
@@ -105,9 +113,15 @@ fn with_type(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, named: Value) ->
 
 fn field(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, token: Token) -> Outcome {
     use OpCode as Op;
-    let Some(Holding { owner, held }) = machine.callees.field(token) else {
+    let Some(Holding { owner, held, init_only }) = machine.callees.field(token) else {
         return Err(machine.error(rule!("III.1.9-a"), format_args!("{token} is no field")));
     };
+    let is_init_only = init_only.is_some_and(|def| !read_only::may_store(machine, def));
+    let mut of_read_only = false;
+    if is_init_only && matches!(opcode, Op::Stfld | Op::Stsfld) {
+        let context = machine.context;
+        machine.doubt(rule!("II.16.1.2-a"), || context.full_name(token));
+    }
     if matches!(opcode, Op::Stfld | Op::Stsfld) {
         machine.pop_into(held)?;
     }
@@ -119,12 +133,21 @@ fn field(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, token: Token) -> Out
         if !this::has_own(machine, object, owner) {
             let object = machine.expect_kind(object, is_well, "an object or address");
             is_native = object.kind == Kind::Native;
+            of_read_only = matches!(machine.types().get(object.ty), Type::ReadOnly(_));
+            if opcode == Op::Stfld && matches!(machine.types().get(object.ty), Type::In(_)) {
+                read_only::doubt(machine, object);
+            }
             expect_holder(machine, object, owner);
         }
     }
     match opcode {
         Op::Ldfld | Op::Ldsfld => machine.push(held),
         Op::Ldflda if is_native => machine.push_kind(Kind::Native),
+        Op::Ldflda if of_read_only => push_read_only(machine, held.ty),
+        Op::Ldflda | Op::Ldsflda if is_init_only => {
+            let ty = machine.types().put(Type::In(held.ty));
+            machine.push_type(Kind::Ref, ty);
+        }
         Op::Ldflda | Op::Ldsflda => push_reference(machine, held.ty),
         _ => {}
     }
@@ -135,7 +158,7 @@ fn field(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, token: Token) -> Out
 fn expect_holder(machine: &mut Machine<'_, '_, '_>, object: Value, owner: TypeId) {
     let types = machine.types();
     match object.kind {
-        Kind::Ref => machine.expect_type(object, Value { kind: Kind::Ref, ty: types.put(Type::ByRef(owner)) }),
+        Kind::Ref => machine.expect_type(object, Value { kind: Kind::Ref, ty: types.put(Type::ReadOnly(owner)) }),
         Kind::Native if machine.has_types() => machine.doubt(rule!("III.3-a"), || "by an unmanaged pointer".into()),
         Kind::Native => {}
         kind => machine.expect_type(object, Value { kind, ty: owner }),
@@ -149,23 +172,27 @@ fn by_name(machine: &mut Machine<'_, '_, '_>, step: &Step, token: Token) -> Outc
     match family {
         "ldc" => machine.push_kind(named_kind(rest.get(..2).unwrap_or_default())),
         "ldind" => {
-            let target = pop_any_address(machine, named_kind(rest))?;
+            let target = pop_any_address(machine, rest)?;
             push_loaded(machine, rest, target);
         }
         "stind" => {
             let value = machine.pop_kind(named_kind(rest))?;
-            let target = pop_any_address(machine, named_kind(rest))?;
+            read_only::expect_mutable(machine);
+            let target = pop_any_address(machine, rest)?;
             if rest == "ref" {
                 machine.expect_type(value, Value { kind: Kind::Object, ty: target });
             }
         }
         "ldelem" => {
-            let element = pop_any_element(machine, named_kind(rest))?;
+            let element = pop_any_element(machine, rest)?;
             push_loaded(machine, rest, element);
         }
         "stelem" => {
-            machine.pop_kind(named_kind(rest))?;
-            pop_any_element(machine, named_kind(rest))?;
+            let value = machine.pop_kind(named_kind(rest))?;
+            let element = pop_any_element(machine, rest)?;
+            if rest == "ref" {
+                machine.expect_type(value, Value { kind: Kind::Object, ty: element });
+            }
         }
         "conv" => convert(machine, name, rest)?,
         "ldnull" => machine.push_type(Kind::Object, TypeId::NULL),
@@ -236,6 +263,11 @@ fn push_loaded(machine: &mut Machine<'_, '_, '_>, name: &str, target: TypeId) {
     }
 }
 
+fn push_read_only(machine: &mut Machine<'_, '_, '_>, target: TypeId) {
+    let pointer = machine.types().put(Type::ReadOnly(target));
+    machine.push_type(Kind::Ref, pointer);
+}
+
 pub(crate) fn push_reference(machine: &mut Machine<'_, '_, '_>, target: TypeId) {
     let reference = machine.types().put(Type::ByRef(target));
     machine.push_type(Kind::Ref, reference);
@@ -253,54 +285,96 @@ fn boxed(machine: &Machine<'_, '_, '_>, ty: TypeId) -> TypeId {
     }
 }
 
+/// Takes the address of a value of this type, to load it.
+fn pop_source(machine: &mut Machine<'_, '_, '_>, target: TypeId) -> Outcome {
+    let pointer = machine.types().put(Type::ReadOnly(target));
+    pop_pointer(machine, pointer)
+}
+
 /// Takes the address of a value of this type.
 fn pop_address(machine: &mut Machine<'_, '_, '_>, target: TypeId) -> Outcome {
+    let pointer = machine.types().put(Type::ByRef(target));
+    read_only::expect_mutable(machine);
+    pop_pointer(machine, pointer)
+}
+
+fn pop_pointer(machine: &mut Machine<'_, '_, '_>, ty: TypeId) -> Outcome {
     let value = machine.pop_where(Kind::is_address, "an address")?;
     match value.kind {
         Kind::Native => machine.doubt(rule!("III.3-a"), || "by an unmanaged pointer".into()),
-        _ => {
-            let ty = machine.types().put(Type::ByRef(target));
-            machine.expect_type(value, Value { kind: Kind::Ref, ty });
-        }
+        _ => machine.expect_type(value, Value { kind: Kind::Ref, ty }),
     }
     Ok(())
 }
 
-/// Takes an address, of what is of this kind; gives what is there.
-fn pop_any_address(machine: &mut Machine<'_, '_, '_>, wanted: Kind) -> Result<TypeId, Stop> {
+/// Takes an address, of what an instruction's name says; gives what is there.
+fn pop_any_address(machine: &mut Machine<'_, '_, '_>, name: &str) -> Result<TypeId, Stop> {
     let value = machine.pop_where(Kind::is_address, "an address")?;
     if value.kind == Kind::Native {
         machine.doubt(rule!("III.3-a"), || "by an unmanaged pointer".into());
     }
     let types = machine.types();
-    let Type::ByRef(target) = types.get(value.ty) else { return Ok(TypeId::UNKNOWN) };
-    if !types.value(target).kind.fits(wanted) {
-        machine.doubt(rule!("III.1.8.1.2-a"), || format!("{} where one to {} is needed", types.name(value.ty), wanted.name()));
+    let (Type::ByRef(target) | Type::ReadOnly(target) | Type::In(target)) = types.get(value.ty) else {
+        return Ok(TypeId::UNKNOWN);
+    };
+    if !is_of_name(machine, target, name) {
+        machine.doubt(rule!("III.1.8.1.2-a"), || format!("{} where one to {name} is needed", types.name(value.ty)));
     }
     Ok(target)
 }
 
+/// Whether a value in memory is what the name of an instruction says, but for its sign.
+fn is_of_name(machine: &Machine<'_, '_, '_>, id: TypeId, name: &str) -> bool {
+    let types = machine.types();
+    match (named_element(name), types.number(id)) {
+        (Some(wanted), Some(number)) => reduced(wanted) == reduced(number),
+        _ => types.value(id).kind.fits(named_kind(name)),
+    }
+}
+
+fn named_element(name: &str) -> Option<ElementType> {
+    Some(match name {
+        "i1" | "u1" => ElementType::I1,
+        "i2" | "u2" => ElementType::I2,
+        "i4" | "u4" => ElementType::I4,
+        "i8" | "u8" => ElementType::I8,
+        "r4" => ElementType::R4,
+        "r8" => ElementType::R8,
+        "i" | "u" => ElementType::I,
+        _ => return None,
+    })
+}
+
+/// III.4.9: without `readonly.`, the elements whose address is taken are of the very type.
+fn expect_exact(machine: &mut Machine<'_, '_, '_>, array: Value, wanted: TypeId) {
+    let types = machine.types();
+    let Type::Array(element, _) = types.get(array.ty) else { return };
+    if types.is_same_target(element, wanted) == Some(false) {
+        machine.doubt(rule!("III.1.8.1.2-a"), || format!("{}[] where {}[] is needed", types.name(element), types.name(wanted)));
+    }
+}
+
 /// Takes an index and an array of this type.
-fn pop_element(machine: &mut Machine<'_, '_, '_>, element: TypeId) -> Outcome {
+fn pop_element(machine: &mut Machine<'_, '_, '_>, element: TypeId) -> Result<Value, Stop> {
     machine.pop_where(Kind::is_index, "an index")?;
     let array = machine.pop_kind(Kind::Object)?;
     if element != TypeId::UNKNOWN {
         let ty = machine.types().put(Type::Array(element, None));
         machine.expect_type(array, Value { kind: Kind::Object, ty });
     }
-    Ok(())
+    Ok(array)
 }
 
-/// Takes an index and an array, of what is of this kind; gives what it is.
-fn pop_any_element(machine: &mut Machine<'_, '_, '_>, wanted: Kind) -> Result<TypeId, Stop> {
+/// Takes an index and an array, of what an instruction's name says; gives what it is.
+fn pop_any_element(machine: &mut Machine<'_, '_, '_>, name: &str) -> Result<TypeId, Stop> {
     machine.pop_where(Kind::is_index, "an index")?;
     let array = machine.pop_kind(Kind::Object)?;
     let types = machine.types();
     match types.get(array.ty) {
         Type::Array(element, None) => {
-            if !types.value(element).kind.fits(wanted) {
+            if !is_of_name(machine, element, name) {
                 let is = types.name(array.ty);
-                machine.doubt(rule!("III.1.8.1.2-a"), || format!("{is} where an array of {} is needed", wanted.name()));
+                machine.doubt(rule!("III.1.8.1.2-a"), || format!("{is} where an array of {name} is needed"));
             }
             Ok(element)
         }

@@ -144,6 +144,7 @@ fn pop_one_of(machine: &mut Machine<'_, '_, '_>, values: &[Value], number: usize
 fn call(machine: &mut Machine<'_, '_, '_>, code: &Code, index: usize, step: &Step) -> Outcome {
     let (opcode, token) = (step.info.opcode, Token(step.operand));
     let constrained = machine.constrained.take();
+    let is_readonly = std::mem::take(&mut machine.is_readonly);
     let Some(call) = machine.callees.call(token) else {
         return Err(machine.error(rule!("III.1.9-a"), format_args!("{token} cannot be called")));
     };
@@ -167,15 +168,23 @@ fn call(machine: &mut Machine<'_, '_, '_>, code: &Code, index: usize, step: &Ste
         }
     }
     if let Some(returned) = call.returned {
-        machine.push(returned);
+        machine.push(if is_readonly { read_only(machine, returned) } else { returned });
     }
     Ok(())
+}
+
+/// III.2.3: `Address` of an array gives a pointer of controlled mutability then.
+fn read_only(machine: &Machine<'_, '_, '_>, value: Value) -> Value {
+    match machine.types().get(value.ty) {
+        Type::ByRef(target) => Value { ty: machine.types().put(Type::ReadOnly(target)), ..value },
+        _ => value,
+    }
 }
 
 /// III.4.2, III.2.1: `this` is what has the method, or a reference to it if that is a value type or constrained.
 fn expect_this(machine: &mut Machine<'_, '_, '_>, this: Value, owner: Value, constrained: Option<Value>) {
     let types = machine.types();
-    let by_ref = |ty| Value { kind: Kind::Ref, ty: types.put(Type::ByRef(ty)) };
+    let by_ref = |ty| Value { kind: Kind::Ref, ty: types.put(Type::ReadOnly(ty)) };
     match constrained {
         Some(constrained) => machine.expect_type(this, by_ref(constrained.ty)),
         // Of a type that is not there, the value tells what it is.
@@ -286,6 +295,7 @@ fn prefix(machine: &mut Machine<'_, '_, '_>, code: &Code, index: usize) -> Outco
     if !is_well {
         return Err(machine.error(rule!("III.2-a"), format_args!("{} {}", prefix.info.name, next.info.name)));
     }
+    machine.is_readonly |= prefix.info.opcode == Op::Readonly;
     if prefix.info.opcode == Op::Constrained {
         machine.constrained = Some(machine.callees.value_of_token(Token(prefix.operand)));
     }

@@ -11,7 +11,7 @@ use crate::{
     call::Callees,
     context::Context,
     kind::{Kind, Value},
-    operands,
+    operands, read_only,
     rule::{Rule, rule},
     this,
     typing::{TypeId, Types},
@@ -33,6 +33,8 @@ pub(crate) struct Machine<'a, 'm, 'c> {
     pub(crate) stack: Vec<Value>,
     /// The type that a `constrained.` prefix names, for the instruction behind.
     pub(crate) constrained: Option<Value>,
+    /// Whether a `readonly.` prefix stands before the instruction.
+    pub(crate) is_readonly: bool,
     pub(crate) assumed: usize,
     /// The type whose code it is.
     pub(crate) user: u32,
@@ -129,6 +131,9 @@ impl<'m, 'c> Machine<'_, 'm, 'c> {
         match self.types().fits(value.ty, wanted.ty) {
             _ if mixes => self.doubt(rule!("III.1.8.1.2-a"), || mismatch(value.kind.name(), wanted.kind.name())),
             Some(true) => {}
+            Some(false) if self.types().is_read_only(value.ty, wanted.ty) => {
+                read_only::doubt(self, value);
+            }
             Some(false) => {
                 let types = self.types();
                 self.doubt(rule!("III.1.8.1.2-a"), || mismatch(&types.name(value.ty), &types.name(wanted.ty)));
@@ -191,6 +196,7 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
             callees,
             stack: Vec::new(),
             constrained: None,
+            is_readonly: false,
             assumed: 0,
             user: 0,
             is_initialized: true,

@@ -50,6 +50,10 @@ pub(crate) enum Type {
     /// An array; with its rank if it isn't a vector.
     Array(TypeId, Option<u32>),
     ByRef(TypeId),
+    /// A controlled-mutability managed pointer (III.1.8.1.2.2).
+    ReadOnly(TypeId),
+    /// A pointer to what is not stored to: an initonly field (II.16.1.2), or what its signature marks as `in`.
+    In(TypeId),
     /// Unmanaged pointers, those to functions too.
     Pointer,
     Var(u32),
@@ -139,6 +143,7 @@ impl<'l> Types<'l> {
             Type::Unknown => return TypeId::UNKNOWN,
             Type::Null => return TypeId::NULL,
             Type::ByRef(TypeId::UNKNOWN) | Type::Boxed(TypeId::UNKNOWN) => return TypeId::UNKNOWN,
+            Type::ReadOnly(TypeId::UNKNOWN) | Type::In(TypeId::UNKNOWN) => return TypeId::UNKNOWN,
             _ if self.scope.is_none() => return TypeId::UNKNOWN,
             _ => {}
         }
@@ -162,7 +167,8 @@ impl<'l> Types<'l> {
         let of = |id: &TypeId| sizes.get(id.0 as usize).copied().unwrap_or(1);
         let inner: u32 = match item {
             Type::Named(_, arguments) => arguments.iter().map(of).fold(0, u32::saturating_add),
-            Type::Array(inner, _) | Type::ByRef(inner) | Type::Boxed(inner) | Type::Uninitialized(inner) => of(inner),
+            Type::Array(inner, _) | Type::ByRef(inner) | Type::ReadOnly(inner) | Type::In(inner) => of(inner),
+            Type::Boxed(inner) | Type::Uninitialized(inner) => of(inner),
             _ => 0,
         };
         inner.saturating_add(1)
@@ -199,12 +205,23 @@ impl<'l> Types<'l> {
             TypeSig::GenericInst { token, arguments, .. } => self.named(module, *token, arguments.iter().map(inner).collect()),
             TypeSig::Ptr(_) | TypeSig::FnPtr(_) => self.put(Type::Pointer),
             TypeSig::ByRef(target) => self.put(Type::ByRef(inner(target))),
+            TypeSig::Modified { modifier, inner: of, .. } if self.is_in(module, *modifier) => match self.get(inner(of)) {
+                Type::ByRef(target) => self.put(Type::In(target)),
+                _ => inner(of),
+            },
             TypeSig::Pinned(of) | TypeSig::Modified { inner: of, .. } => inner(of),
             TypeSig::SzArray(element) => self.put(Type::Array(inner(element), None)),
             TypeSig::Array(element, shape) => self.put(Type::Array(inner(element), Some(shape.rank))),
             TypeSig::Var(number) => argument(arguments.of_type, *number, Type::Var(*number)),
             TypeSig::MVar(number) => argument(arguments.of_method, *number, Type::MVar(*number)),
         }
+    }
+
+    /// Whether a modifier is what compilers mark `in` and `ref readonly` with.
+    fn is_in(&self, module: usize, modifier: TypeDefOrRef) -> bool {
+        let Some(metadata) = self.scope.and_then(|scope| scope.library.metadata(module)) else { return false };
+        let name = modifier.token().and_then(Token::rid_in::<TypeRef>).and_then(|rid| metadata.row(rid).ok());
+        name.is_some_and(|row| metadata.strings.string_bytes(row.name) == Ok(b"InAttribute"))
     }
 
     fn of_element(&self, element: ElementType) -> TypeId {
@@ -314,6 +331,8 @@ impl<'l> Types<'l> {
             }
             Type::Array(element, rank) => self.put(Type::Array(self.with(element, arguments), rank)),
             Type::ByRef(target) => self.put(Type::ByRef(self.with(target, arguments))),
+            Type::ReadOnly(target) => self.put(Type::ReadOnly(self.with(target, arguments))),
+            Type::In(target) => self.put(Type::In(self.with(target, arguments))),
             Type::Boxed(inner) => self.put(Type::Boxed(self.with(inner, arguments))),
             _ => id,
         }
@@ -331,7 +350,7 @@ impl<'l> Types<'l> {
             }
             Type::Named(Named::Known(_, TypeKind::Value), _) => Kind::Value,
             Type::Named(..) => Kind::Object,
-            Type::ByRef(_) => Kind::Ref,
+            Type::ByRef(_) | Type::ReadOnly(_) | Type::In(_) => Kind::Ref,
             Type::Pointer | Type::Method(_) => Kind::Native,
         };
         Value { kind, ty: id }
@@ -355,14 +374,16 @@ impl<'l> Types<'l> {
     pub(crate) fn is_constructed(&self, id: TypeId) -> bool {
         match self.items.borrow().get(id.0 as usize) {
             Some(Type::Named(_, arguments)) => !arguments.is_empty(),
-            item => matches!(item, Some(Type::Array(..) | Type::ByRef(_))),
+            item => matches!(item, Some(Type::Array(..) | Type::ByRef(_) | Type::In(_))),
         }
     }
 
     /// Whether it is an unmanaged pointer, or a reference to one.
     pub(crate) fn is_pointer(&self, id: TypeId) -> bool {
         match self.items.borrow().get(id.0 as usize) {
-            Some(Type::ByRef(target)) => matches!(self.items.borrow().get(target.0 as usize), Some(Type::Pointer)),
+            Some(Type::ByRef(target) | Type::ReadOnly(target) | Type::In(target)) => {
+                matches!(self.items.borrow().get(target.0 as usize), Some(Type::Pointer))
+            }
             item => item == Some(&Type::Pointer),
         }
     }
@@ -385,7 +406,7 @@ impl<'l> Types<'l> {
             Type::Array(element, Some(rank)) => {
                 format!("{}[{}]", self.name(element), ",".repeat(rank.saturating_sub(1).min(32) as usize))
             }
-            Type::ByRef(target) => format!("{}&", self.name(target)),
+            Type::ByRef(target) | Type::ReadOnly(target) | Type::In(target) => format!("{}&", self.name(target)),
             Type::Pointer => "an unmanaged pointer".into(),
             Type::Method(_) => "the address of a method".into(),
             Type::Var(number) => format!("!{number}"),

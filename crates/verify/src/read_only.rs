@@ -1,0 +1,44 @@
+//! Pointers that may not be stored through: of controlled mutability, and to initonly fields (III.1.8.1.2.2, II.16.1.2).
+
+use ecma335::{
+    schema::{Blob, TypeDef, TypeRef},
+    signature::{Signature, TypeSig},
+};
+
+use crate::{kind::Value, library::Def, model::at, rule::rule, signatures, stack::Machine, typing::Type};
+
+/// What is on the stack may be stored through.
+pub(crate) fn expect_mutable(machine: &mut Machine<'_, '_, '_>) {
+    if let Some(value) = machine.stack.last().copied()
+        && matches!(machine.types().get(value.ty), Type::ReadOnly(_) | Type::In(_))
+    {
+        doubt(machine, value);
+    }
+}
+
+pub(crate) fn doubt(machine: &mut Machine<'_, '_, '_>, value: Value) {
+    let types = machine.types();
+    machine.doubt(rule!("III.1.8.1.2.2-a"), || types.name(value.ty));
+}
+
+/// Whether the code at hand may store to initonly fields of a type: its constructors may, its type initializer, and what
+/// compilers mark as an `init` accessor.
+pub(crate) fn may_store(machine: &Machine<'_, '_, '_>, owner: Def) -> bool {
+    let (context, user) = (machine.context, machine.user);
+    let is_own = machine.types().scope.is_some_and(|scope| owner == Def { module: scope.module, rid: user });
+    let Some(row) = at(&context.model.methods, machine.token.rid()).filter(|_| is_own) else { return false };
+    matches!(context.name(row.name), b".ctor" | b".cctor") || is_init_accessor(machine, row.signature)
+}
+
+fn is_init_accessor(machine: &Machine<'_, '_, '_>, signature: Blob) -> bool {
+    let context = machine.context;
+    let Ok(Signature::Method(signature)) = signatures::parse(context, signature) else { return false };
+    let TypeSig::Modified { modifier, .. } = signature.return_type else { return false };
+    let Some(token) = modifier.token() else { return false };
+    let name = match (token.rid_in::<TypeRef>(), token.rid_in::<TypeDef>()) {
+        (Some(rid), _) => context.metadata.row(rid).map(|row| row.name),
+        (_, Some(rid)) => context.metadata.row(rid).map(|row| row.name),
+        _ => return false,
+    };
+    name.is_ok_and(|name| context.name(name) == b"IsExternalInit")
+}
