@@ -29,7 +29,7 @@ fn verify_bytes_alone(bytes: &[u8], options: &Options) -> Option<Report> {
     let mut library = Library::new();
     let names = Library::references(&metadata);
     let module = library.add(metadata);
-    names.iter().for_each(|name| library.link(module, name, module));
+    names.keys().for_each(|name| library.link(module, name, module));
     Some(verify::verify_types(&image, options, Scope { library: &library, module }))
 }
 

@@ -160,11 +160,14 @@ impl Types<'_> {
 
     /// Whether a class is another, or extends it.
     fn derives(&self, from: Def, to: Def) -> Option<bool> {
+        let library = self.scope?.library;
         let bases = self.bases_of(from);
-        if bases.contains(&to) {
+        // Frameworks may be mixed: another copy of an assembly has it too.
+        let is_copy = |base: &Def| base.module != to.module && library.full_name(*base) == library.full_name(to);
+        if bases.contains(&to) || bases.iter().any(is_copy) {
             return Some(true);
         }
-        let root = bases.last().and_then(|last| self.scope?.library.row(*last));
+        let root = bases.last().and_then(|last| library.row(*last));
         // A base class that is not there might extend it.
         root.is_some_and(|row| row.extends.token().is_none_or(|token| token.rid() == 0)).then_some(false)
     }

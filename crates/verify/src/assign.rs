@@ -132,7 +132,7 @@ impl Types<'_> {
             (Type::Null, Type::Var(_) | Type::MVar(_) | Type::Named(Named::Missing(_), _)) => None,
             (Type::Null, _) => Some(self.is_reference(to)),
             (_, Type::Null) => Some(false),
-            // Compilers pass the address of an initonly field on as `in` and `ref readonly`, which not all signatures tell.
+            // Not all signatures tell that what they take is `in`.
             (Type::ByRef(from) | Type::In(from), Type::ByRef(to)) => self.is_same_target(from, to),
             (Type::ByRef(from) | Type::In(from) | Type::ReadOnly(from), Type::ReadOnly(to) | Type::In(to)) => {
                 self.is_same_target(from, to)

@@ -35,17 +35,22 @@ pub(crate) fn push_method(machine: &mut Machine<'_, '_, '_>, token: Token) {
 /// Checks a delegate that is about to be made.
 pub(crate) fn check(machine: &mut Machine<'_, '_, '_>, code: &Code, index: usize, ty: TypeId) {
     let types = machine.types();
+    let [.., target, address] = &mut machine.stack[..] else { return };
+    let method = if let Type::Method(token) = types.get(address.ty) { machine.callees.call(token) } else { None };
+    // Compilers bind lambdas of field initializers to `this`, which may be before it is initialized.
+    if let (Some(_), Type::Uninitialized(class)) = (&method, types.get(target.ty)) {
+        target.ty = class;
+    }
+    let target = *target;
     if !types.is_delegate(ty) {
         return;
     }
-    let [.., target, address] = machine.stack[..] else { return };
     let back = |steps: usize| index.checked_sub(steps).and_then(|index| code.steps.get(index)).map(|step| step.info.opcode);
     let is_sequence = match back(1) {
         Some(OpCode::Ldftn) => true,
         Some(OpCode::Ldvirtftn) => back(2) == Some(OpCode::Dup),
         _ => false,
     };
-    let method = if let Type::Method(token) = types.get(address.ty) { machine.callees.call(token) } else { None };
     let (Some(method), true) = (method, is_sequence) else {
         return machine.doubt(rule!("III.4.21-a"), || types.name(ty));
     };

@@ -52,7 +52,7 @@ use ecma335::{Image, Metadata};
 use crate::{context::Context, model::Model};
 
 pub use compare::{abridge, leave_new};
-pub use library::{Library, Scope};
+pub use library::{Library, Scope, Version};
 pub use report::{Finding, Options, Report};
 pub use rule::{Level, RULES, Rule};
 

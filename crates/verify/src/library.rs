@@ -29,6 +29,9 @@ pub struct Library<'a> {
     modules: Vec<Module<'a>>,
 }
 
+/// The four numbers of an assembly's version (II.6.2.1.4).
+pub type Version = [u16; 4];
+
 /// An assembly of a library: the one whose references are followed.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'l> {
@@ -93,10 +96,21 @@ impl<'a> Library<'a> {
         }
     }
 
-    /// The names of the assemblies that one refers to.
-    pub fn references(metadata: &Metadata<'_>) -> Vec<Vec<u8>> {
-        let rows = metadata.tables.rows::<AssemblyRef>();
-        rows.filter_map(|(_, row)| metadata.strings.string_bytes(row.name).ok().map(<[u8]>::to_owned)).collect()
+    /// The assemblies that one refers to, by their names, with the version that it asks for: runtimes take no earlier one.
+    pub fn references(metadata: &Metadata<'_>) -> BTreeMap<Vec<u8>, Version> {
+        let mut found = BTreeMap::new();
+        for (_, row) in metadata.tables.rows::<AssemblyRef>() {
+            if let Some(name) = name(metadata, row.name) {
+                let version: &mut Version = found.entry(name).or_default();
+                *version = (*version).max([row.major, row.minor, row.build, row.revision]);
+            }
+        }
+        found
+    }
+
+    /// The version of an assembly; none if it is a module of another one.
+    pub fn version(metadata: &Metadata<'_>) -> Option<Version> {
+        metadata.assembly().map(|row| [row.major, row.minor, row.build, row.revision])
     }
 
     /// An assembly's metadata.

@@ -4,11 +4,13 @@ use std::{collections::HashMap, rc::Rc};
 
 use ecma335::{
     Rid, Table,
+    element::convention,
     schema::{Blob, Field, MethodDef, TypeDef},
     signature::{MethodSig, Signature, TypeSig},
 };
 
 use crate::{
+    assign::all,
     library::Def,
     model::flags,
     typing::{Arguments, Named, Type, TypeId, Types},
@@ -30,14 +32,18 @@ impl Types<'_> {
         let module = self.scope?.module;
         for (steps, def) in self.bases(owner)?.into_iter().enumerate() {
             let members = self.members(def);
-            let is_it = |(_, row): &&(u32, MethodDef)| {
-                let Some(Signature::Method(signature)) = self.signature(def, row.signature) else { return false };
-                let shape = |of: &MethodSig| (of.generic_params, of.params.len(), of.convention & 0x20);
-                // A base class has its own generic parameters.
-                shape(&signature) == shape(wanted)
-                    && (steps > 0 || self.is_same_list(def.module, &signature.params, module, &wanted.params))
+            let fits = |(_, row): &(u32, MethodDef)| {
+                let Some(Signature::Method(signature)) = self.signature(def, row.signature) else { return Some(false) };
+                let shape = |of: &MethodSig| (of.generic_params, of.params.len(), of.convention & convention::HAS_THIS);
+                match shape(&signature) == shape(wanted) {
+                    // A base class has its own generic parameters.
+                    true if steps > 0 => None,
+                    true => self.is_same_list(def.module, &signature.params, module, &wanted.params),
+                    false => Some(false),
+                }
             };
-            if let Some((rid, row)) = members.methods.get(name).and_then(|rows| rows.iter().find(is_it)) {
+            let rows = members.methods.get(name).map_or(&[][..], Vec::as_slice);
+            if let Some((rid, row)) = best(rows, fits, |(_, row)| row.flags) {
                 return Some((def, *rid, *row));
             }
         }
@@ -49,14 +55,15 @@ impl Types<'_> {
         let module = self.scope?.module;
         for (steps, def) in self.bases(owner)?.into_iter().enumerate() {
             let members = self.members(def);
-            let is_it = |row: &&Field| match self.signature(def, row.signature) {
+            let fits = |row: &Field| match self.signature(def, row.signature) {
+                Some(Signature::Field(_)) if steps > 0 => None,
                 Some(Signature::Field(signature)) => {
-                    steps > 0
-                        || self.is_same_list(def.module, std::slice::from_ref(&signature), module, std::slice::from_ref(wanted))
+                    self.is_same_list(def.module, std::slice::from_ref(&signature), module, std::slice::from_ref(wanted))
                 }
-                _ => false,
+                _ => Some(false),
             };
-            if let Some(row) = members.fields.get(name).and_then(|rows| rows.iter().find(is_it)) {
+            let rows = members.fields.get(name).map_or(&[][..], Vec::as_slice);
+            if let Some(row) = best(rows, fits, |row| row.flags) {
                 return Some((def, *row));
             }
         }
@@ -108,10 +115,10 @@ impl Types<'_> {
         }
     }
 
-    /// Whether types of two modules may be the same, with generic parameters by their numbers.
-    fn is_same_list(&self, one: usize, ones: &[TypeSig], other: usize, others: &[TypeSig]) -> bool {
+    /// Whether types of two modules are the same, with generic parameters by their numbers.
+    fn is_same_list(&self, one: usize, ones: &[TypeSig], other: usize, others: &[TypeSig]) -> Option<bool> {
         let of = |module: usize, signature: &TypeSig| self.of(module, signature, Arguments::default());
-        ones.len() == others.len() && ones.iter().zip(others).all(|(a, b)| self.is_same(of(one, a), of(other, b)) != Some(false))
+        all(ones.iter().zip(others).map(|(a, b)| self.is_same(of(one, a), of(other, b))))
     }
 
     fn members(&self, def: Def) -> Rc<Members> {
@@ -142,4 +149,11 @@ impl Types<'_> {
         }
         Some(members)
     }
+}
+
+/// What is meant by a reference: what fits, or else what may. Of several, for pointers are all alike here, the most
+/// accessible one.
+fn best<T>(rows: &[T], fits: impl Fn(&T) -> Option<bool>, flags: impl Fn(&T) -> u16) -> Option<&T> {
+    let judged = rows.iter().map(|row| (fits(row), row)).filter(|(verdict, _)| *verdict != Some(false));
+    judged.max_by_key(|(verdict, row)| (verdict.is_some(), flags(row) & flags::ACCESS)).map(|(_, row)| row)
 }

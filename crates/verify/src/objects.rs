@@ -89,7 +89,7 @@ fn with_type(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, named: Value) ->
             let is_readonly = std::mem::take(&mut machine.is_readonly);
             let array = pop_element(machine, named.ty)?;
             if is_readonly {
-                push_read_only(machine, named.ty);
+                push_in(machine, named.ty);
             } else {
                 expect_exact(machine, array, named.ty);
                 push_reference(machine, named.ty);
@@ -134,9 +134,6 @@ fn field(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, token: Token) -> Out
             let object = machine.expect_kind(object, is_well, "an object or address");
             is_native = object.kind == Kind::Native;
             of_read_only = matches!(machine.types().get(object.ty), Type::ReadOnly(_));
-            if opcode == Op::Stfld && matches!(machine.types().get(object.ty), Type::In(_)) {
-                read_only::doubt(machine, object);
-            }
             expect_holder(machine, object, owner);
         }
     }
@@ -144,10 +141,7 @@ fn field(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, token: Token) -> Out
         Op::Ldfld | Op::Ldsfld => machine.push(held),
         Op::Ldflda if is_native => machine.push_kind(Kind::Native),
         Op::Ldflda if of_read_only => push_read_only(machine, held.ty),
-        Op::Ldflda | Op::Ldsflda if is_init_only => {
-            let ty = machine.types().put(Type::In(held.ty));
-            machine.push_type(Kind::Ref, ty);
-        }
+        Op::Ldflda | Op::Ldsflda if is_init_only => push_in(machine, held.ty),
         Op::Ldflda | Op::Ldsflda => push_reference(machine, held.ty),
         _ => {}
     }
@@ -261,6 +255,11 @@ fn push_loaded(machine: &mut Machine<'_, '_, '_>, name: &str, target: TypeId) {
     } else {
         machine.push_kind(named_kind(name));
     }
+}
+
+fn push_in(machine: &mut Machine<'_, '_, '_>, target: TypeId) {
+    let pointer = machine.types().put(Type::In(target));
+    machine.push_type(Kind::Ref, pointer);
 }
 
 fn push_read_only(machine: &mut Machine<'_, '_, '_>, target: TypeId) {

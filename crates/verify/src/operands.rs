@@ -173,10 +173,10 @@ fn call(machine: &mut Machine<'_, '_, '_>, code: &Code, index: usize, step: &Ste
     Ok(())
 }
 
-/// III.2.3: `Address` of an array gives a pointer of controlled mutability then.
+/// III.2.3: `Address` of an array gives a pointer that is not stored through.
 fn read_only(machine: &Machine<'_, '_, '_>, value: Value) -> Value {
     match machine.types().get(value.ty) {
-        Type::ByRef(target) => Value { ty: machine.types().put(Type::ReadOnly(target)), ..value },
+        Type::ByRef(target) => Value { ty: machine.types().put(Type::In(target)), ..value },
         _ => value,
     }
 }

@@ -50,9 +50,10 @@ pub(crate) enum Type {
     /// An array; with its rank if it isn't a vector.
     Array(TypeId, Option<u32>),
     ByRef(TypeId),
-    /// A controlled-mutability managed pointer (III.1.8.1.2.2).
+    /// A controlled-mutability managed pointer (III.1.8.1.2.2), into a box.
     ReadOnly(TypeId),
-    /// A pointer to what is not stored to: an initonly field (II.16.1.2), or what its signature marks as `in`.
+    /// One that compilers pass on as `in` and `ref readonly`: of `readonly.`, to an initonly field (II.16.1.2), or
+    /// what its signature marks so.
     In(TypeId),
     /// Unmanaged pointers, those to functions too.
     Pointer,

@@ -5,15 +5,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ::verify::{Library, Scope};
+use ::verify::{Library, Scope, Version};
 use ecma335::{Image, Metadata};
 
 use crate::io::Input;
+
+/// Files whose references are still to be followed: number, path, and what each refers to.
+type Work = Vec<(usize, PathBuf, BTreeMap<Vec<u8>, Version>)>;
 
 /// Files, with the references between them.
 #[derive(Default)]
 pub(super) struct Files {
     inputs: Vec<Input>,
+    versions: Vec<Option<Version>>,
     numbers: BTreeMap<PathBuf, Option<usize>>,
     /// A file, a name it refers to, and the file that is meant.
     links: Vec<(usize, Vec<u8>, usize)>,
@@ -24,36 +28,38 @@ impl Files {
     /// not known; whoever checks it says so.
     pub(super) fn read<'p>(roots: impl Iterator<Item = &'p Path>, folders: &[PathBuf]) -> Self {
         let mut files = Self::default();
-        let mut work: Vec<(usize, PathBuf, Vec<Vec<u8>>)> = Vec::new();
+        let mut work: Work = Vec::new();
         for root in roots {
             files.add(root, &mut work);
         }
-        while let Some((number, path, names)) = work.pop() {
+        while let Some((number, path, references)) = work.pop() {
             let beside = path.parent().unwrap_or(Path::new("."));
-            for name in names {
-                let found =
-                    std::iter::once(beside).chain(folders.iter().map(PathBuf::as_path)).find_map(|folder| find(folder, &name));
-                if let Some(to) = found.and_then(|found| files.add(&found, &mut work)) {
-                    files.links.push((number, name, to));
-                }
+            for (name, version) in references {
+                let found = std::iter::once(beside).chain(folders.iter().map(PathBuf::as_path)).find_map(|folder| {
+                    let to = files.add(&find(folder, &name)?, &mut work)?;
+                    (files.versions.get(to).copied().flatten()? >= version).then_some(to)
+                });
+                files.links.extend(found.map(|to| (number, name, to)));
             }
         }
         files
     }
 
     /// A file's number; it is read if it is new.
-    fn add(&mut self, path: &Path, work: &mut Vec<(usize, PathBuf, Vec<Vec<u8>>)>) -> Option<usize> {
+    fn add(&mut self, path: &Path, work: &mut Work) -> Option<usize> {
         if let Some(known) = self.numbers.get(path) {
             return *known;
         }
         let read = Input::open(path).ok().and_then(|input| {
-            let names = Library::references(&parse(&input)?);
-            Some((input, names))
+            let metadata = parse(&input)?;
+            let (references, version) = (Library::references(&metadata), Library::version(&metadata));
+            Some((input, references, version))
         });
-        let number = read.map(|(input, names)| {
+        let number = read.map(|(input, references, version)| {
             self.inputs.push(input);
+            self.versions.push(version);
             let number = self.inputs.len() - 1;
-            work.push((number, path.to_owned(), names));
+            work.push((number, path.to_owned(), references));
             number
         });
         self.numbers.insert(path.to_owned(), number);
