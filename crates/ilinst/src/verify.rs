@@ -142,11 +142,11 @@ impl Opts {
         outcomes.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
     }
 
-    /// What the assemblies and their originals refer to, all in one library.
+    /// What the assemblies and their originals refer to, all in one library: what lies beside an original is meant first.
     fn read_references(&self) -> Files {
         let originals: Vec<PathBuf> = self.inputs.iter().filter_map(|path| self.original_of(path)).collect();
         let beside = originals.iter().filter_map(|original| original.parent()).map(Path::to_owned);
-        let mut folders: Vec<PathBuf> = self.references.iter().cloned().chain(beside).collect();
+        let mut folders: Vec<PathBuf> = beside.chain(self.references.iter().cloned()).collect();
         folders.dedup();
         Files::read(self.inputs.iter().chain(&originals).map(PathBuf::as_path), &folders)
     }

@@ -5,7 +5,7 @@ use ecma335::{OpCode, Table, Token, schema::CustomAttribute};
 use crate::{
     body::Step,
     library::Def,
-    model::flags,
+    model::{TypeKind, flags},
     rule::rule,
     stack::Machine,
     typing::{Named, Type, TypeId, Types},
@@ -143,8 +143,12 @@ impl Types<'_> {
 
     /// I.8.5.3.2: a class uses what its base classes declare, on objects that are of it.
     fn is_family(&self, user: Def, need: Need, receiver: Option<TypeId>) -> Option<bool> {
-        if self.derives(user, need.def) != Some(true) {
-            return self.derives(user, need.def);
+        if self.scope?.library.kind(need.def) == Some(TypeKind::Interface) {
+            return self.implements(user, need.def);
+        }
+        let derives = self.derives(user, need.def);
+        if derives != Some(true) {
+            return derives;
         }
         match receiver.filter(|_| need.is_instance).map(|ty| self.get(ty)) {
             Some(Type::ByRef(ty) | Type::ReadOnly(ty) | Type::In(ty) | Type::Boxed(ty) | Type::Uninitialized(ty)) => {
@@ -156,6 +160,12 @@ impl Types<'_> {
             Some(Type::Named(Named::Known(of, _), _)) => self.derives(of, user),
             _ => Some(true),
         }
+    }
+
+    /// Whether a type of the module under check is an interface, or implements it: that has members for those too.
+    fn implements(&self, user: Def, interface: Def) -> Option<bool> {
+        let is_it = |id: &TypeId| matches!(self.get(*id), Type::Named(Named::Known(def, _), _) if def == interface);
+        Some(self.interfaces(self.own(user.rid)).iter().any(is_it))
     }
 
     /// Whether a class is another, or extends it.

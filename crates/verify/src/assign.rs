@@ -79,7 +79,7 @@ impl Types<'_> {
     }
 
     /// All that a type implements, by its bases too.
-    fn interfaces(&self, of: TypeId) -> Vec<TypeId> {
+    pub(crate) fn interfaces(&self, of: TypeId) -> Vec<TypeId> {
         let mut found = Vec::new();
         let mut work = vec![of];
         let mut seen = HashSet::new();
