@@ -194,15 +194,16 @@ impl Types<'_> {
 
     fn find_friend(&self, module: usize) -> Option<bool> {
         let scope = self.scope?;
-        if module == scope.module {
+        let (user, module) = (scope.library.manifest(scope.module), scope.library.manifest(module));
+        if user == module {
             return Some(true);
         }
-        // A module that is no assembly is one of the other's, or of another one: only that one's manifest tells.
-        let (own, other) = (self.assembly_name(scope.module)?, self.assembly_name(module)?);
+        // Of a module whose assembly is not there, nothing tells.
+        let (own, other) = (self.assembly_name(user)?, self.assembly_name(module)?);
         let is_named = |module: usize, attribute: &str, wanted: &str| {
             self.names_in(module, attribute).iter().any(|name| name.eq_ignore_ascii_case(wanted))
         };
-        Some(own.eq_ignore_ascii_case(&other) || is_named(module, FRIENDS, &own) || is_named(scope.module, IGNORED, &other))
+        Some(own.eq_ignore_ascii_case(&other) || is_named(module, FRIENDS, &own) || is_named(user, IGNORED, &other))
     }
 
     fn assembly_name(&self, module: usize) -> Option<String> {

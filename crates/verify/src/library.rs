@@ -4,7 +4,7 @@
 //! whatever depends on it is assumed.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::OnceLock,
 };
 
@@ -12,14 +12,16 @@ use ecma335::{
     Metadata, Rid, Table, Token,
     element::ElementType,
     schema::{
-        AssemblyRef, CustomAttribute, ExportedType, Field, GenericParam, GenericParamConstraint, InterfaceImpl, MemberRef,
-        NestedClass, Str, TypeDef, TypeDefOrRef, TypeRef,
+        AssemblyRef, CustomAttribute, ExportedType, Field, File, GenericParam, GenericParamConstraint, InterfaceImpl, MemberRef,
+        ModuleRef, NestedClass, Str, TypeDef, TypeDefOrRef, TypeRef,
     },
     signature::{Signature, TypeSig},
 };
 
 use crate::model::{self, TypeKind, flags};
 
+/// Of File.Flags (II.23.1.6).
+const CONTAINS_NO_METADATA: u32 = 1;
 /// Forwarders and enclosing types lead no further than this.
 const MAX_STEPS: usize = 32;
 
@@ -52,6 +54,10 @@ pub(crate) struct Def {
 struct Module<'a> {
     metadata: Metadata<'a>,
     links: BTreeMap<Vec<u8>, usize>,
+    /// Other modules of its assembly, by the names of their files.
+    files: BTreeMap<Vec<u8>, usize>,
+    /// The module with the manifest of its assembly; itself, unless another one has it for a file.
+    manifest: usize,
     index: OnceLock<Index>,
 }
 
@@ -85,8 +91,10 @@ impl<'a> Library<'a> {
 
     /// Adds an assembly; gives its number.
     pub fn add(&mut self, metadata: Metadata<'a>) -> usize {
-        self.modules.push(Module { metadata, links: BTreeMap::new(), index: OnceLock::new() });
-        self.modules.len() - 1
+        let number = self.modules.len();
+        let (links, files) = (BTreeMap::new(), BTreeMap::new());
+        self.modules.push(Module { metadata, links, files, manifest: number, index: OnceLock::new() });
+        number
     }
 
     /// Says which assembly another's references of this name mean.
@@ -94,6 +102,33 @@ impl<'a> Library<'a> {
         if let Some(module) = self.modules.get_mut(module) {
             module.links.insert(name.to_owned(), to);
         }
+    }
+
+    /// Says which module of the same assembly a module's file of this name is (II.22.19, II.22.31).
+    pub fn link_file(&mut self, module: usize, name: &[u8], to: usize) {
+        if let Some(module) = self.modules.get_mut(module) {
+            module.files.insert(name.to_owned(), to);
+        }
+        let has_manifest = |of: &Module<'_>| of.metadata.assembly().is_some();
+        if self.modules.get(module).is_some_and(has_manifest)
+            && let Some(file) = self.modules.get_mut(to).filter(|file| !has_manifest(file))
+        {
+            file.manifest = module;
+        }
+    }
+
+    /// The files of other modules of its assembly that a module refers to.
+    pub fn files(metadata: &Metadata<'_>) -> BTreeSet<Vec<u8>> {
+        let tables = &metadata.tables;
+        let files = tables.rows::<File>().filter(|(_, row)| row.flags & CONTAINS_NO_METADATA == 0).map(|(_, row)| row.name);
+        let scopes = tables.rows::<TypeRef>().filter_map(|(_, row)| row.resolution_scope.token()?.rid_in::<ModuleRef>());
+        let modules = scopes.filter_map(|rid| Some(metadata.row(rid).ok()?.name));
+        files.chain(modules).filter_map(|index| name(metadata, index)).collect()
+    }
+
+    /// The module that has the manifest of a module's assembly.
+    pub(crate) fn manifest(&self, module: usize) -> usize {
+        self.modules.get(module).map_or(module, |module| module.manifest)
     }
 
     /// The assemblies that one refers to, by their names, with the version that it asks for: runtimes take no earlier one.
@@ -147,6 +182,10 @@ impl<'a> Library<'a> {
                 let row = metadata.row(scope?.rid_in::<AssemblyRef>()?).ok()?;
                 self.find(self.link_of(module, &name(metadata, row.name)?)?, &place(0)?, steps)
             }
+            Some(Table::ModuleRef) => {
+                let row = metadata.row(scope?.rid_in::<ModuleRef>()?).ok()?;
+                self.find(self.file_of(module, row.name)?, &place(0)?, steps)
+            }
             _ => self.find(module, &place(0)?, steps),
         }
     }
@@ -155,7 +194,13 @@ impl<'a> Library<'a> {
         self.modules.get(module)?.links.get(name).copied()
     }
 
-    /// A type by its name, here or where a forwarder leads (II.6.7).
+    /// The module of the same assembly that a file is.
+    fn file_of(&self, module: usize, index: Str) -> Option<usize> {
+        let of = self.modules.get(module)?;
+        of.files.get(&name(&of.metadata, index)?).copied()
+    }
+
+    /// A type by its name, here, in another module, or where a forwarder leads (II.6.7, II.6.8).
     fn find(&self, module: usize, place: &Place, steps: usize) -> Option<Def> {
         let steps = steps.checked_sub(1)?;
         let (of, index) = self.module(module)?;
@@ -163,6 +208,9 @@ impl<'a> Library<'a> {
             return Some(Def { module, rid: *rid });
         }
         let row: ExportedType = of.metadata.row(Rid::new(*index.exported.get(place)?)).ok()?;
+        if let Some(file) = row.implementation.token()?.rid_in::<File>() {
+            return self.find(self.file_of(module, of.metadata.row(file).ok()?.name)?, place, steps);
+        }
         let to = of.metadata.row(row.implementation.token()?.rid_in::<AssemblyRef>()?).ok()?;
         self.find(self.link_of(module, &name(&of.metadata, to.name)?)?, place, steps)
     }
@@ -258,8 +306,9 @@ impl Index {
             }
         }
         for (rid, row) in metadata.tables.rows::<ExportedType>() {
-            let is_forwarder = row.implementation.token().is_some_and(|token| token.table() == Some(Table::AssemblyRef));
-            if let (true, Some(namespace), Some(name)) = (is_forwarder, name(metadata, row.namespace), name(metadata, row.name)) {
+            // Those of another exported type are nested in it.
+            let is_outer = row.implementation.token().is_some_and(|token| token.table() != Some(Table::ExportedType));
+            if let (true, Some(namespace), Some(name)) = (is_outer, name(metadata, row.namespace), name(metadata, row.name)) {
                 index.exported.insert((0, namespace, name), rid.get());
             }
         }

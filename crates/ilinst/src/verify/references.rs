@@ -21,6 +21,8 @@ pub(super) struct Files {
     numbers: BTreeMap<PathBuf, Option<usize>>,
     /// A file, a name it refers to, and the file that is meant.
     links: Vec<(usize, Vec<u8>, usize)>,
+    /// The same of modules of one assembly.
+    modules: Vec<(usize, Vec<u8>, usize)>,
 }
 
 impl Files {
@@ -34,6 +36,13 @@ impl Files {
         }
         while let Some((number, path, references)) = work.pop() {
             let beside = path.parent().unwrap_or(Path::new("."));
+            let modules = files.inputs.get(number).and_then(|input| parse(input)).map(|metadata| Library::files(&metadata));
+            for name in modules.unwrap_or_default() {
+                let file = str::from_utf8(&name).ok().filter(|name| is_file_name(name)).map(|name| beside.join(name));
+                if let Some(to) = file.and_then(|file| files.add(&file, &mut work)) {
+                    files.modules.push((number, name, to));
+                }
+            }
             for (name, version) in references {
                 let found = std::iter::once(beside).chain(folders.iter().map(PathBuf::as_path)).find_map(|folder| {
                     let to = files.add(&find(folder, &name)?, &mut work)?;
@@ -75,6 +84,9 @@ impl Files {
         for (module, name, to) in &self.links {
             library.link(*module, name, *to);
         }
+        for (module, name, to) in &self.modules {
+            library.link_file(*module, name, *to);
+        }
         library
     }
 
@@ -91,6 +103,11 @@ fn parse(bytes: &[u8]) -> Option<Metadata<'_>> {
 
 /// An assembly by its name in a folder.
 fn find(folder: &Path, name: &[u8]) -> Option<PathBuf> {
-    let name = str::from_utf8(name).ok().filter(|name| !name.contains(['/', '\\', '\0']))?;
+    let name = str::from_utf8(name).ok().filter(|name| is_file_name(name))?;
     ["dll", "exe"].iter().map(|extension| folder.join(format!("{name}.{extension}"))).find(|path| path.is_file())
+}
+
+/// Whether a name leads to no other folder.
+fn is_file_name(name: &str) -> bool {
+    !name.contains(['/', '\\', '\0'])
 }
