@@ -217,7 +217,7 @@ const SOUND: &[(&str, &str)] = &[
 ];
 
 /// What the methods above may name; `F` is put in the place of its comment.
-const AROUND: &str = "
+pub(crate) const AROUND: &str = "
 .assembly extern mscorlib { .ver 4:0:0:0 .publickeytoken = (B7 7A 5C 56 19 34 E0 89) }
 .assembly Faulty { }
 .module Faulty.dll
@@ -314,73 +314,8 @@ fn each_fault_of_types_is_found_by_its_rule() {
     }
 }
 
-/// What is an assembly's own is for its friends too, and for those that runtimes let ignore it.
-#[test]
-fn friends_use_what_is_an_assemblys_own() {
-    let (Some(ilasm), Some(mono)) = (tool("ILINST_ILASM"), tool("ILINST_MONO_LIB")) else {
-        return skip("ilasm and Mono's mscorlib were not found (ILINST_ILASM, ILINST_MONO_LIB are not set)");
-    };
-    let mscorlib = read(&mono.join("4.5/mscorlib.dll"));
-    let ignoring = ".assembly Faulty { .custom instance void System.Runtime.CompilerServices.IgnoresAccessChecksToAttribute::.ctor(string) \
-        = (01 00 08 6D 73 63 6F 72 6C 69 62 00 00) }
-        .class System.Runtime.CompilerServices.IgnoresAccessChecksToAttribute extends [mscorlib]System.Attribute {
-          .method public specialname rtspecialname instance void .ctor(string a) cil managed { ldarg.0 call instance void [mscorlib]System.Attribute::.ctor() ret }
-        }";
-    for (assembly, is_found) in [(".assembly Faulty { }", true), (".assembly System.Core { }", false), (ignoring, false)] {
-        let around = AROUND.replace(".assembly Faulty { }", assembly);
-        let bytes = assemble(
-            &ilasm,
-            "verify-friends",
-            &around,
-            "void F()",
-            "call int32 [mscorlib]System.Environment::get_Platform() pop ret",
-        );
-        assert_eq!(judge_types(&bytes, &mscorlib).contains("I.8.5.3.2-a"), is_found, "{assembly}");
-    }
-}
-
-/// Types of another module of an assembly are looked for in its file, whether code names that or the assembly.
-#[test]
-fn types_of_other_modules_are_found() {
-    let (Some(ilasm), Some(mcs), Some(mono)) = (tool("ILINST_ILASM"), tool("ILINST_MCS"), tool("ILINST_MONO_LIB")) else {
-        return skip("ilasm, mcs and Mono's mscorlib were not found (ILINST_ILASM, ILINST_MCS, ILINST_MONO_LIB are not set)");
-    };
-    let folder = scratch("verify-modules");
-    let compile = |source: &str, name: &str, arguments: &[&str]| {
-        fs::write(folder.join("source.cs"), source).expect("it can be written");
-        let command =
-            Command::new(&mcs).current_dir(&folder).args(arguments).arg(format!("-out:{name}")).arg("source.cs").output();
-        assert!(command.expect("mcs starts").status.success(), "{source}");
-        read(&folder.join(name))
-    };
-    let other = compile("public class Base { } public class Other : Base { }", "other.netmodule", &["-target:module"]);
-    let manifest = compile("class Own { }", "Whole.dll", &["-target:library", "-addmodule:other.netmodule"]);
-    let mscorlib = read(&mono.join("4.5/mscorlib.dll"));
-    let scopes = [
-        ("[.module other.netmodule]", ".file other.netmodule .module extern other.netmodule"),
-        ("[Whole]", ".assembly extern Whole { }"),
-    ];
-    for (scope, declared) in scopes {
-        let around = AROUND.replace(".module Faulty.dll", &format!("{declared} .module Faulty.dll"));
-        let take = format!("}} .method static void TakeBase(class {scope}Base a) cil managed {{ ret");
-        for (given, is_found) in [("ldarg.0", false), ("ldstr \"\"", true)] {
-            let body = format!("{given} call void C::TakeBase(class {scope}Base) ret {take}");
-            let bytes = assemble(&ilasm, "verify-module", &around, &format!("void F(class {scope}Other)"), &body);
-            let image = Image::parse(&bytes).expect("it is an assembly");
-            let mut library = Library::new();
-            let [module, whole, file, system] = [&bytes, &manifest, &other, &mscorlib].map(|bytes| library.add(parse(bytes)));
-            [module, file].into_iter().for_each(|of| library.link(of, b"mscorlib", system));
-            library.link(module, b"Whole", whole);
-            [module, whole].into_iter().for_each(|of| library.link_file(of, b"other.netmodule", file));
-            let found = of_f(&verify::verify_types(&image, &PEDANTIC, Scope { library: &library, module }));
-            assert_eq!(found.contains("III.1.8.1.2-a"), is_found, "{scope} {given}: {found:?}");
-        }
-    }
-    assert!(Library::files(&parse(&manifest)).contains(&b"other.netmodule"[..]));
-}
-
 /// The rules that the method of an assembly breaks, with types.
-fn judge_types(bytes: &[u8], mscorlib: &[u8]) -> BTreeSet<&'static str> {
+pub(crate) fn judge_types(bytes: &[u8], mscorlib: &[u8]) -> BTreeSet<&'static str> {
     let image = Image::parse(bytes).expect("it is an assembly");
     let mut library = Library::new();
     let module = library.add(parse(bytes));
@@ -390,12 +325,12 @@ fn judge_types(bytes: &[u8], mscorlib: &[u8]) -> BTreeSet<&'static str> {
 }
 
 /// The rules that the method breaks.
-fn of_f(report: &Report) -> BTreeSet<&'static str> {
+pub(crate) fn of_f(report: &Report) -> BTreeSet<&'static str> {
     let is_it = |member: &str| matches!(member, "C::F" | "C::.ctor" | "C/F");
     report.findings.iter().filter(|finding| is_it(&finding.member)).map(|finding| finding.rule.number).collect()
 }
 
-fn parse(bytes: &[u8]) -> Metadata<'_> {
+pub(crate) fn parse(bytes: &[u8]) -> Metadata<'_> {
     let image = Image::parse(bytes).expect("it is an assembly");
     Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read")
 }
@@ -425,14 +360,14 @@ fn each_fault_of_metadata_is_found_by_its_rule() {
 }
 
 /// An assembly with this method in it.
-fn assemble(ilasm: &Path, folder: &str, around: &str, head: &str, body: &str) -> Vec<u8> {
+pub(crate) fn assemble(ilasm: &Path, folder: &str, around: &str, head: &str, body: &str) -> Vec<u8> {
     let body = body.replace("catch object", "catch [mscorlib]System.Object");
     let kind = if head.contains("instance") { "" } else { "static " };
     let method = format!(".method public hidebysig {kind}{head} cil managed {{ .maxstack 8 {body} }}");
     assemble_text(ilasm, folder, &around.replace("// F", &method))
 }
 
-fn assemble_text(ilasm: &Path, folder: &str, source: &str) -> Vec<u8> {
+pub(crate) fn assemble_text(ilasm: &Path, folder: &str, source: &str) -> Vec<u8> {
     let folder = scratch(folder);
     let (text, file) = (folder.join("faulty.il"), folder.join("faulty.dll"));
     fs::write(&text, source).expect("it can be written");

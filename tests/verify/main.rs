@@ -5,6 +5,7 @@ mod corpus;
 mod damage;
 mod faults;
 mod pedump;
+mod several;
 
 use std::{fs, path::Path};
 

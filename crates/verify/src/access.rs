@@ -5,9 +5,9 @@ use ecma335::{OpCode, Table, Token, schema::CustomAttribute};
 use crate::{
     body::Step,
     library::Def,
+    machine::Machine,
     model::{TypeKind, flags},
     rule::rule,
-    stack::Machine,
     typing::{Named, Type, TypeId, Types},
 };
 

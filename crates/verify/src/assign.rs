@@ -1,4 +1,4 @@
-//! Which values may go where, and what they are where paths meet (III.1.8.1.2.3, III.1.8.1.3).
+//! Which values may go where (III.1.8.1.2.3).
 
 use std::{collections::HashSet, rc::Rc};
 
@@ -23,9 +23,9 @@ const COVARIANT: u16 = 1;
 const CONTRAVARIANT: u16 = 2;
 const VARIANCE: u16 = 3;
 /// Types are looked into no deeper than this: variance can lead on and on.
-const MAX_DEPTH: u32 = 16;
+pub(crate) const MAX_DEPTH: u32 = 16;
 /// And one question takes no more steps than this: types can be made to lead ever further. What is left is assumed.
-const MAX_STEPS: u32 = 20_000;
+pub(crate) const MAX_STEPS: u32 = 20_000;
 
 impl Types<'_> {
     /// Whether a value of one type may go where another is wanted; none if only an assembly that is not there tells.
@@ -40,70 +40,6 @@ impl Types<'_> {
         let verdict = self.judge(from, to, MAX_DEPTH);
         self.judged.borrow_mut().insert((from, to), verdict);
         verdict
-    }
-
-    /// What a value is that comes as either of two; none if there is no such type.
-    pub(crate) fn merge(&self, one: TypeId, other: TypeId) -> Option<TypeId> {
-        // The first one stays where both fit, so that it never goes back and forth.
-        match (self.fits(other, one), self.fits(one, other)) {
-            (Some(true), _) => Some(one),
-            (_, Some(true)) => Some(other),
-            (None, _) | (_, None) => Some(TypeId::UNKNOWN),
-            // Which one it is has been lost.
-            _ if matches!((self.get(one), self.get(other)), (Type::Method(_), Type::Method(_))) => Some(TypeId::UNKNOWN),
-            _ if self.is_reference(one) && self.is_reference(other) => Some(self.common_base(one, other)),
-            _ => None,
-        }
-    }
-
-    /// The closest class that both extend; unknown if it says less than an interface of both.
-    fn common_base(&self, one: TypeId, other: TypeId) -> TypeId {
-        let mut base = one;
-        for _ in 0..MAX_DEPTH * 4 {
-            match self.base(base) {
-                Some(next) if self.fits(other, next) == Some(true) => {
-                    base = next;
-                    break;
-                }
-                Some(next) => base = next,
-                None => {
-                    base = self.system("Object");
-                    break;
-                }
-            }
-        }
-        // Compilers count on the interfaces of both too, which the standard leaves open.
-        let is_of_both =
-            |interface: TypeId| self.fits(other, interface) == Some(true) && self.fits(base, interface) != Some(true);
-        if self.interfaces(one).into_iter().any(is_of_both) { TypeId::UNKNOWN } else { base }
-    }
-
-    /// All that a type implements, by its bases too.
-    pub(crate) fn interfaces(&self, of: TypeId) -> Vec<TypeId> {
-        let mut found = Vec::new();
-        let mut work = vec![of];
-        let mut seen = HashSet::new();
-        while let Some(id) = work.pop() {
-            let Type::Named(Named::Known(def, kind), arguments) = self.get(id) else { continue };
-            if !seen.insert(id) || seen.len() > MAX_STEPS as usize {
-                continue;
-            }
-            if kind == TypeKind::Interface {
-                found.push(id);
-            }
-            let parents = self.parents(def);
-            work.extend(parents.interfaces.iter().chain(&parents.base).map(|parent| self.with(*parent, &arguments)));
-        }
-        found
-    }
-
-    /// What a type extends; none if it is the root, or if no assembly at hand tells.
-    pub(crate) fn base(&self, of: TypeId) -> Option<TypeId> {
-        match self.get(of) {
-            Type::Named(Named::Known(def, _), arguments) => Some(self.with(self.parents(def).base?, &arguments)),
-            Type::Array(..) => Some(self.system("Array")),
-            _ => None,
-        }
     }
 
     /// Whether values of the type are references to objects.

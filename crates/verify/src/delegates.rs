@@ -13,9 +13,9 @@ use crate::{
     body::Code,
     call::Call,
     kind::{Kind, Value},
+    machine::Machine,
     model::TypeKind,
     rule::rule,
-    stack::Machine,
     typing::{Arguments, Named, Type, TypeId, Types},
 };
 

@@ -9,10 +9,10 @@ use crate::{
     call::Holding,
     delegates,
     kind::{Kind, Value},
+    machine::{Machine, Stop},
     operands::Outcome,
     read_only,
     rule::rule,
-    stack::{Machine, Stop},
     this,
     typing::{Type, TypeId},
 };

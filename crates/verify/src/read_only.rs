@@ -5,7 +5,7 @@ use ecma335::{
     signature::{Signature, TypeSig},
 };
 
-use crate::{kind::Value, library::Def, model::at, rule::rule, signatures, stack::Machine, typing::Type};
+use crate::{kind::Value, library::Def, machine::Machine, model::at, rule::rule, signatures, typing::Type};
 
 /// What is on the stack may be stored through.
 pub(crate) fn expect_mutable(machine: &mut Machine<'_, '_, '_>) {

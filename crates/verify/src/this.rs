@@ -3,8 +3,8 @@
 use crate::{
     body::Method,
     kind::{Kind, Value},
+    machine::Machine,
     rule::rule,
-    stack::Machine,
     typing::{Type, TypeId},
 };
 

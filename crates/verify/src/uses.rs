@@ -15,10 +15,10 @@ use crate::{
     call::Callees,
     constraints::{Instance, Within},
     library::Def,
+    machine::Machine,
     model::{at, flags},
     rule::rule,
     signatures,
-    stack::Machine,
     typing::TypeId,
 };
 

@@ -1,0 +1,78 @@
+//! Types with several assemblies and modules: who may use what, and where it is found.
+
+use std::{fs, process::Command};
+
+use ecma335::Image;
+use tests::{scratch, skip, tool};
+use verify::{Library, Scope};
+
+use crate::{
+    PEDANTIC,
+    faults::{AROUND, assemble, judge_types, of_f, parse},
+    read,
+};
+
+/// What is an assembly's own is for its friends too, and for those that runtimes let ignore it.
+#[test]
+fn friends_use_what_is_an_assemblys_own() {
+    let (Some(ilasm), Some(mono)) = (tool("ILINST_ILASM"), tool("ILINST_MONO_LIB")) else {
+        return skip("ilasm and Mono's mscorlib were not found (ILINST_ILASM, ILINST_MONO_LIB are not set)");
+    };
+    let mscorlib = read(&mono.join("4.5/mscorlib.dll"));
+    let ignoring = ".assembly Faulty { .custom instance void System.Runtime.CompilerServices.IgnoresAccessChecksToAttribute::.ctor(string) \
+        = (01 00 08 6D 73 63 6F 72 6C 69 62 00 00) }
+        .class System.Runtime.CompilerServices.IgnoresAccessChecksToAttribute extends [mscorlib]System.Attribute {
+          .method public specialname rtspecialname instance void .ctor(string a) cil managed { ldarg.0 call instance void [mscorlib]System.Attribute::.ctor() ret }
+        }";
+    for (assembly, is_found) in [(".assembly Faulty { }", true), (".assembly System.Core { }", false), (ignoring, false)] {
+        let around = AROUND.replace(".assembly Faulty { }", assembly);
+        let bytes = assemble(
+            &ilasm,
+            "verify-friends",
+            &around,
+            "void F()",
+            "call int32 [mscorlib]System.Environment::get_Platform() pop ret",
+        );
+        assert_eq!(judge_types(&bytes, &mscorlib).contains("I.8.5.3.2-a"), is_found, "{assembly}");
+    }
+}
+
+/// Types of another module of an assembly are looked for in its file, whether code names that or the assembly.
+#[test]
+fn types_of_other_modules_are_found() {
+    let (Some(ilasm), Some(mcs), Some(mono)) = (tool("ILINST_ILASM"), tool("ILINST_MCS"), tool("ILINST_MONO_LIB")) else {
+        return skip("ilasm, mcs and Mono's mscorlib were not found (ILINST_ILASM, ILINST_MCS, ILINST_MONO_LIB are not set)");
+    };
+    let folder = scratch("verify-modules");
+    let compile = |source: &str, name: &str, arguments: &[&str]| {
+        fs::write(folder.join("source.cs"), source).expect("it can be written");
+        let command =
+            Command::new(&mcs).current_dir(&folder).args(arguments).arg(format!("-out:{name}")).arg("source.cs").output();
+        assert!(command.expect("mcs starts").status.success(), "{source}");
+        read(&folder.join(name))
+    };
+    let other = compile("public class Base { } public class Other : Base { }", "other.netmodule", &["-target:module"]);
+    let manifest = compile("class Own { }", "Whole.dll", &["-target:library", "-addmodule:other.netmodule"]);
+    let mscorlib = read(&mono.join("4.5/mscorlib.dll"));
+    let scopes = [
+        ("[.module other.netmodule]", ".file other.netmodule .module extern other.netmodule"),
+        ("[Whole]", ".assembly extern Whole { }"),
+    ];
+    for (scope, declared) in scopes {
+        let around = AROUND.replace(".module Faulty.dll", &format!("{declared} .module Faulty.dll"));
+        let take = format!("}} .method static void TakeBase(class {scope}Base a) cil managed {{ ret");
+        for (given, is_found) in [("ldarg.0", false), ("ldstr \"\"", true)] {
+            let body = format!("{given} call void C::TakeBase(class {scope}Base) ret {take}");
+            let bytes = assemble(&ilasm, "verify-module", &around, &format!("void F(class {scope}Other)"), &body);
+            let image = Image::parse(&bytes).expect("it is an assembly");
+            let mut library = Library::new();
+            let [module, whole, file, system] = [&bytes, &manifest, &other, &mscorlib].map(|bytes| library.add(parse(bytes)));
+            [module, file].into_iter().for_each(|of| library.link(of, b"mscorlib", system));
+            library.link(module, b"Whole", whole);
+            [module, whole].into_iter().for_each(|of| library.link_file(of, b"other.netmodule", file));
+            let found = of_f(&verify::verify_types(&image, &PEDANTIC, Scope { library: &library, module }));
+            assert_eq!(found.contains("III.1.8.1.2-a"), is_found, "{scope} {given}: {found:?}");
+        }
+    }
+    assert!(Library::files(&parse(&manifest)).contains(&b"other.netmodule"[..]));
+}
