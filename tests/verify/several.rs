@@ -3,12 +3,12 @@
 use std::{fs, process::Command};
 
 use ecma335::Image;
-use tests::{scratch, skip, tool};
+use tests::{ilinst, said, scratch, skip, tool};
 use verify::{Library, Scope};
 
 use crate::{
     PEDANTIC,
-    faults::{AROUND, assemble, judge_types, of_f, parse},
+    faults::{AROUND, assemble, assemble_text, judge_types, of_f, parse},
     read,
 };
 
@@ -75,4 +75,32 @@ fn types_of_other_modules_are_found() {
         }
     }
     assert!(Library::files(&parse(&manifest)).contains(&b"other.netmodule"[..]));
+}
+
+/// A reference is to an assembly of the version that it asks for, or of a later one: another is not looked into.
+#[test]
+fn references_ask_for_a_version() {
+    let (Some(ilasm), Some(mono)) = (tool("ILINST_ILASM"), tool("ILINST_MONO_LIB")) else {
+        return skip("ilasm and Mono's mscorlib were not found (ILINST_ILASM, ILINST_MONO_LIB are not set)");
+    };
+    let folder = scratch("verify-versions");
+    let declared = ".assembly extern Made { .ver 2:0:0:0 } .module Faulty.dll";
+    let around = AROUND.replace(".module Faulty.dll", declared);
+    let user =
+        assemble(&ilasm, "verify-version", &around, "void F()", "ldstr \"\" call void [Made]Made::Take(class [Made]Made) ret");
+    for (version, is_found) in [("1:9:9:9", false), ("2:0:0:0", true), ("2:0:0:1", true)] {
+        let made = format!(
+            ".assembly extern mscorlib {{ .ver 4:0:0:0 }} .assembly Made {{ .ver {version} }} .module Made.dll
+            .class public auto ansi Made extends [mscorlib]System.Object {{
+              .method public static void Take(class Made a) cil managed {{ ret }}
+            }}"
+        );
+        let made = assemble_text(&ilasm, "verify-version", &made);
+        fs::write(folder.join("Made.dll"), made).expect("it can be written");
+        fs::write(folder.join("user.dll"), &user).expect("it can be written");
+        let mut command = ilinst();
+        command.args(["verify", "--types", "--ref"]).arg(mono.join("4.5")).arg(folder.join("user.dll"));
+        let (text, _, _) = said(&command.output().expect("ilinst runs"));
+        assert_eq!(text.contains("III.1.8.1.2-a"), is_found, "{version}: {text}");
+    }
 }

@@ -44,7 +44,7 @@ pub(crate) struct Opts {
     types: bool,
 
     /// Where referenced assemblies are, after the folder of each assembly itself: of a program or of a framework; may be
-    /// repeated. What is not found is taken to fit
+    /// repeated. What is not found, of the version asked for or a later one, is taken to fit
     #[arg(long = "ref", value_name = "DIR", requires = "types")]
     references: Vec<PathBuf>,
 

@@ -144,7 +144,7 @@ impl Types<'_> {
     /// I.8.5.3.2: a class uses what its base classes declare, on objects that are of it.
     fn is_family(&self, user: Def, need: Need, receiver: Option<TypeId>) -> Option<bool> {
         if self.scope?.library.kind(need.def) == Some(TypeKind::Interface) {
-            return self.implements(user, need.def);
+            return Some(self.implements(user.rid, need.def));
         }
         let derives = self.derives(user, need.def);
         if derives != Some(true) {
@@ -163,9 +163,14 @@ impl Types<'_> {
     }
 
     /// Whether a type of the module under check is an interface, or implements it: that has members for those too.
-    fn implements(&self, user: Def, interface: Def) -> Option<bool> {
+    fn implements(&self, user: u32, interface: Def) -> bool {
+        if let Some(known) = self.implemented.borrow().get(&(user, interface)) {
+            return *known;
+        }
         let is_it = |id: &TypeId| matches!(self.get(*id), Type::Named(Named::Known(def, _), _) if def == interface);
-        Some(self.interfaces(self.own(user.rid)).iter().any(is_it))
+        let implements = self.interfaces(self.own(user)).iter().any(is_it);
+        self.implemented.borrow_mut().insert((user, interface), implements);
+        implements
     }
 
     /// Whether a class is another, or extends it.

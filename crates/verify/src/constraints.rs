@@ -22,6 +22,8 @@ use crate::{
 
 /// Constraints lead to further ones no deeper than this.
 const MAX_DEPTH: u32 = 16;
+/// And one question takes no more steps than this.
+const MAX_STEPS: u32 = 1000;
 
 /// Flags of a generic parameter (II.23.1.7); the last one is of later runtimes.
 mod bound {
@@ -164,6 +166,7 @@ impl Types<'_> {
     /// Whether a type satisfies all constraints; none if only an assembly that is not there tells.
     fn satisfies(&self, within: Option<Within>, argument: TypeId, bound: &Bound, instance: &Instance) -> Option<bool> {
         let arguments = Arguments { of_type: &instance.of_type, of_method: &instance.of_method };
+        self.budget.set(MAX_STEPS);
         let checks = [
             (bound.flags & bound::CLASS != 0).then(|| self.is_class(within, argument, MAX_DEPTH)),
             (bound.flags & bound::VALUE != 0).then(|| self.is_value(within, argument)),
@@ -175,6 +178,12 @@ impl Types<'_> {
             self.meets(within, argument, wanted, MAX_DEPTH)
         });
         all(checks.into_iter().flatten().chain(constraints))
+    }
+
+    /// Goes a step further; none if it has been too many.
+    fn pay(&self) -> Option<()> {
+        self.budget.set(self.budget.get().checked_sub(1)?);
+        Some(())
     }
 
     /// The constraints of a generic parameter of the code at hand.
@@ -199,6 +208,7 @@ impl Types<'_> {
         if self.is_parameter(id) {
             let bound = self.bound_of(within, id)?;
             let depth = depth.checked_sub(1)?;
+            self.pay()?;
             // An interface may be a value type's.
             let is_class = |id: &TypeId| match self.get(*id) {
                 Type::Named(Named::Known(def, kind), _) => {
@@ -260,6 +270,7 @@ impl Types<'_> {
     /// Whether a type is what a constraint names, or converts to it.
     fn meets(&self, within: Option<Within>, id: TypeId, wanted: TypeId, depth: u32) -> Option<bool> {
         let depth = depth.checked_sub(1)?;
+        self.pay()?;
         if id == wanted || wanted == self.system("Object") {
             return Some(true);
         }

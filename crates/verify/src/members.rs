@@ -16,6 +16,8 @@ use crate::{
     typing::{Arguments, Named, Type, TypeId, Types},
 };
 
+/// Methods of one type and name beyond this many are not looked at.
+const MAX_OVERLOADS: usize = 1024;
 /// A chain of base classes longer than this is a cycle.
 const MAX_BASES: usize = 256;
 
@@ -154,6 +156,6 @@ impl Types<'_> {
 /// What is meant by a reference: what fits, or else what may. Of several, for pointers are all alike here, the most
 /// accessible one.
 fn best<T>(rows: &[T], fits: impl Fn(&T) -> Option<bool>, flags: impl Fn(&T) -> u16) -> Option<&T> {
-    let judged = rows.iter().map(|row| (fits(row), row)).filter(|(verdict, _)| *verdict != Some(false));
+    let judged = rows.iter().take(MAX_OVERLOADS).map(|row| (fits(row), row)).filter(|(verdict, _)| *verdict != Some(false));
     judged.max_by_key(|(verdict, row)| (verdict.is_some(), flags(row) & flags::ACCESS)).map(|(_, row)| row)
 }

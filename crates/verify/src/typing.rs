@@ -102,11 +102,15 @@ pub(crate) struct Types<'l> {
     pub(crate) members: RefCell<HashMap<Def, Rc<Members>>>,
     /// The modules whose assembly lets that of the module under check use what is for itself alone.
     pub(crate) friends: RefCell<HashMap<usize, bool>>,
+    /// Which types of that module implement an interface, as far as it was asked.
+    pub(crate) implemented: RefCell<HashMap<(u32, Def), bool>>,
     pub(crate) judged: RefCell<HashMap<(TypeId, TypeId), Option<bool>>>,
     /// How many types each one is made of.
     sizes: RefCell<Vec<u32>>,
     /// How many steps the question at hand may still take.
     pub(crate) fuel: Cell<u32>,
+    /// The same for constraints, which ask more questions.
+    pub(crate) budget: Cell<u32>,
     /// How many TypeSpecs are being read, one in the other.
     pub(crate) depth: Cell<u32>,
 }
@@ -125,9 +129,11 @@ impl<'l> Types<'l> {
             instances: RefCell::default(),
             members: RefCell::default(),
             friends: RefCell::default(),
+            implemented: RefCell::default(),
             judged: RefCell::default(),
             sizes: RefCell::new(vec![1, 1]),
             fuel: Cell::new(0),
+            budget: Cell::new(0),
             depth: Cell::new(0),
         }
     }
