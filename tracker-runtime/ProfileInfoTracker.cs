@@ -54,11 +54,51 @@ namespace Ilinst
             {
                 return;
             }
-            node->Total += Stopwatch.GetTimestamp() - node->Start;
-            node->Leaves++;
-            // Where an exception passed frames without a finally, Current is still one of theirs: this puts it right.
+            long now = Stopwatch.GetTimestamp();
             CallTree* tree = (CallTree*)NodeChunk.Of(node)->Tree;
+            if (tree->Current != (long)node)
+            {
+                LeaveSkipped(tree, node, now);
+            }
+            node->Total += now - node->Start;
+            node->Leaves++;
             tree->Current = node->Caller;
+        }
+
+        /// <summary>Called where an exception handler begins.</summary>
+        /// <param name="token">What <see cref="WhenEntering"/> gave for the call that the handler is in.</param>
+        public static void WhenHandling(IntPtr token)
+        {
+            CallNode* node = (CallNode*)token;
+            if (node == null)
+            {
+                return;
+            }
+            CallTree* tree = (CallTree*)NodeChunk.Of(node)->Tree;
+            if (tree->Current != (long)node)
+            {
+                LeaveSkipped(tree, node, Stopwatch.GetTimestamp());
+                tree->Current = (long)node;
+            }
+        }
+
+        /// <summary>An exception has passed the calls above this one, and their leave probes: they end now.</summary>
+        private static void LeaveSkipped(CallTree* tree, CallNode* node, long now)
+        {
+            CallNode* skipped = (CallNode*)tree->Current;
+            while (skipped != null && skipped != node)
+            {
+                skipped = (CallNode*)skipped->Caller;
+            }
+            if (skipped == null)
+            {
+                return;
+            }
+            for (skipped = (CallNode*)tree->Current; skipped != node; skipped = (CallNode*)skipped->Caller)
+            {
+                skipped->Total += now - skipped->Start;
+                skipped->Leaves++;
+            }
         }
     }
 }

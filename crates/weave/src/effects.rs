@@ -47,6 +47,7 @@ impl<'a, 'm> Effects<'a, 'm> {
         let probes = [
             (refs.when_entering, Effect { params: 1, has_this: false, returns: true }),
             (refs.when_leaving, Effect { params: 1, has_this: false, returns: false }),
+            (refs.when_handling, Effect { params: 1, has_this: false, returns: false }),
         ];
         let known = TABLES.map(|table| {
             let probe_rows = probes.iter().filter(|(token, _)| token.kind() == table as u8).map(|(token, _)| token.rid()).max();

@@ -105,6 +105,7 @@ impl MethodWeaver {
             method_id: profile::method_id(context.module_key, rid.get()),
             when_entering: context.refs.when_entering,
             when_leaving: context.refs.when_leaving,
+            when_handling: context.refs.when_handling,
             token_local: first_local,
             return_local: spill.map(|_| first_local + 1),
         };

@@ -1,4 +1,5 @@
-//! What is put into a method: the enter probe before its first instruction, the leave probe on every way out.
+//! What is put into a method: the enter probe before its first instruction, the leave probe on every way out, and the
+//! handle probe where each of its handlers begins.
 
 use ecma335::{OpCode, Token, body::ClauseKind};
 
@@ -14,7 +15,7 @@ pub enum LeaveMode {
     /// The body goes into a try block and the probe into its finally: it runs however the method ends.
     #[default]
     Finally,
-    /// The probe stands before each `ret`. An exception passes it by; the tracker then repairs the caller's frame.
+    /// The probe stands before each `ret`. An exception passes it by; the handle probe of who handles that says so.
     Return,
 }
 
@@ -36,6 +37,8 @@ pub struct Probe {
     pub when_entering: Token,
     /// `void ProfileInfoTracker.WhenLeaving(native int)`.
     pub when_leaving: Token,
+    /// `void ProfileInfoTracker.WhenHandling(native int)`.
+    pub when_handling: Token,
     /// The local that holds what the enter probe gave.
     pub token_local: u16,
     /// The local that holds the return value on the way out, if the IL returns one.
@@ -47,6 +50,7 @@ pub struct Probe {
 pub struct Scratch {
     instructions: Vec<Instruction>,
     moved: Vec<u32>,
+    handlers: Vec<usize>,
 }
 
 /// The shape that fits a body and the mode asked for.
@@ -55,13 +59,19 @@ pub fn shape(code: &Code, mode: LeaveMode) -> Shape {
     if mode == LeaveMode::Return || code.instructions.iter().any(needs_return) { Shape::Return } else { Shape::Finally }
 }
 
-/// Weaves both probes into a body.
+/// Weaves the probes into a body.
 ///
 /// # Errors
 /// If the body has a `ret` or a `tail.` where none can be.
 pub fn weave(code: &mut Code, probe: &Probe, shape: Shape, scratch: &mut Scratch) -> Result<(), Reason> {
     refuse_protected_rets(code)?;
-    let Scratch { instructions, moved } = scratch;
+    let Scratch { instructions, moved, handlers } = scratch;
+    if !code.clauses.is_empty() {
+        handlers.clear();
+        handlers.extend(code.clauses.iter().map(|clause| code.target(clause.handler.0)));
+        handlers.sort_unstable();
+        weave_handlers(code, probe, handlers, instructions, moved);
+    }
     instructions.clear();
     moved.clear();
     instructions.push(Instruction::new(OpCode::LdcI8, Operand::Value(probe.method_id)));
@@ -72,6 +82,22 @@ pub fn weave(code: &mut Code, probe: &Probe, shape: Shape, scratch: &mut Scratch
         Shape::Return => weave_return(code, probe, instructions, moved)?,
     }
     Ok(())
+}
+
+/// The handle probe where each handler begins; the block before it ends there as it did. A filter has none: it runs while
+/// the frames that the exception will pass are still there.
+fn weave_handlers(code: &mut Code, probe: &Probe, starts: &[usize], out: &mut Vec<Instruction>, moved: &mut Vec<u32>) {
+    out.clear();
+    moved.clear();
+    for (index, instruction) in code.instructions.iter().enumerate() {
+        moved.push(out.len() as u32);
+        if starts.binary_search(&index).is_ok() {
+            out.extend([ldloc(probe.token_local), call(probe.when_handling)]);
+        }
+        out.push(*instruction);
+    }
+    moved.push(out.len() as u32);
+    code.replace(out, moved);
 }
 
 /// The body in a try block; each `ret` stores its value and leaves to one epilogue behind the finally handler.

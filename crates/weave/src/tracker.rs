@@ -21,6 +21,8 @@ const MARK_TYPE: &str = "WovenAttribute";
 const WHEN_ENTERING: (&str, &[u8]) = ("WhenEntering", &[0x00, 0x01, 0x18, 0x0A]);
 /// `void (native int)`
 const WHEN_LEAVING: (&str, &[u8]) = ("WhenLeaving", &[0x00, 0x01, 0x01, 0x18]);
+/// `void (native int)`
+const WHEN_HANDLING: (&str, &[u8]) = ("WhenHandling", &[0x00, 0x01, 0x01, 0x18]);
 /// `instance void (int64, string, string)`
 const MARK_CONSTRUCTOR: (&str, &[u8]) = (".ctor", &[0x20, 0x03, 0x01, 0x0A, 0x0E, 0x0E]);
 
@@ -40,8 +42,8 @@ pub struct TrackerRows {
     pub assembly: Rid<AssemblyRef>,
     /// Those of the probes' type and of the mark's.
     pub types: [Rid<TypeRef>; 2],
-    /// Those of the probes' two methods and of the mark's constructor.
-    pub members: [Rid<MemberRef>; 3],
+    /// Those of the probes' three methods and of the mark's constructor.
+    pub members: [Rid<MemberRef>; 4],
     /// The mark.
     pub attribute: Rid<CustomAttribute>,
     /// What the probes call.
@@ -74,6 +76,8 @@ pub struct TrackerRefs {
     pub when_entering: Token,
     /// `ProfileInfoTracker.WhenLeaving`
     pub when_leaving: Token,
+    /// `ProfileInfoTracker.WhenHandling`
+    pub when_handling: Token,
 }
 
 impl Tracker {
@@ -120,6 +124,7 @@ impl Tracker {
         let refs = TrackerRefs {
             when_entering: add_method(builder, probe_type, WHEN_ENTERING)?,
             when_leaving: add_method(builder, probe_type, WHEN_LEAVING)?,
+            when_handling: add_method(builder, probe_type, WHEN_HANDLING)?,
         };
         let constructor = add_method(builder, mark_type, MARK_CONSTRUCTOR)?;
         let attribute = CustomAttribute {
@@ -145,15 +150,17 @@ impl Tracker {
         let members = [
             find_method(metadata, probe_type, WHEN_ENTERING)?,
             find_method(metadata, probe_type, WHEN_LEAVING)?,
+            find_method(metadata, probe_type, WHEN_HANDLING)?,
             find_method(metadata, mark_type, MARK_CONSTRUCTOR)?,
         ];
-        let [when_entering, when_leaving, constructor] = members.map(|rid| Token::new(Table::MemberRef, rid.get()));
+        let [when_entering, when_leaving, when_handling, constructor] =
+            members.map(|rid| Token::new(Table::MemberRef, rid.get()));
         let is_mark = |row: &CustomAttribute| {
             row.constructor.token() == Some(constructor) && row.parent.token() == Some(Token::new(Table::Module, 1))
         };
         let attribute = last(metadata, is_mark)?;
         let value = metadata.blob(metadata.row(attribute).ok()?.value).ok()?.to_vec();
-        let refs = TrackerRefs { when_entering, when_leaving };
+        let refs = TrackerRefs { when_entering, when_leaving, when_handling };
         Some(TrackerRows { assembly, types, members, attribute, refs, value })
     }
 }

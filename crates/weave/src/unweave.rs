@@ -24,7 +24,7 @@ use crate::{
     module::{module_key, woven_mvid},
     probe::{LeaveMode, Shape},
     safety,
-    tracker::{Tracker, TrackerRows},
+    tracker::{Tracker, TrackerRefs, TrackerRows},
 };
 
 /// A body without its probes.
@@ -59,6 +59,7 @@ const ENTER: usize = 3;
 
 /// What a body's probes are made of, by its signature and that of its locals.
 struct Expected {
+    shape: Shape,
     token_local: u16,
     /// The local of the return value, in the shape that has one.
     return_local: Option<u16>,
@@ -86,21 +87,16 @@ impl Unweaver {
         if original.is_none_or(|original| self.original.decode(original).is_err()) {
             self.original.instructions.clear();
         }
-        self.out.clear();
-        self.moved.clear();
-        let leave = rows.refs.when_leaving.0;
-        let expect = |shape| expected(metadata, rid, body, shape);
-        let (shape, locals) =
-            match expect(Shape::Finally).filter(|expected| self.unweave_finally(body, expected, leave).is_some()) {
-                Some(expected) => (Shape::Finally, expected.locals),
-                None => {
-                    self.out.clear();
-                    self.moved.clear();
-                    let expected = expect(Shape::Return)?;
-                    self.unweave_return(body, &expected, leave)?;
-                    (Shape::Return, expected.locals)
-                }
-            };
+        let mut found = None;
+        for shape in [Shape::Finally, Shape::Return] {
+            self.code.decode(body).ok()?;
+            found =
+                expected(metadata, rid, body, shape).filter(|expected| self.unweave_shape(body, expected, &rows.refs).is_some());
+            if found.is_some() {
+                break;
+            }
+        }
+        let (shape, locals) = found.map(|expected| (expected.shape, expected.locals))?;
         if shape == Shape::Finally {
             self.code.clauses.pop();
         }
@@ -113,6 +109,50 @@ impl Unweaver {
         Some(Unwoven { shape, il: self.layout.il.clone(), clauses: self.layout.clauses.clone(), locals, places })
     }
 
+    /// Takes the probes of one shape out, into `out` and `moved`.
+    fn unweave_shape(&mut self, body: &MethodBody<'_>, expected: &Expected, refs: &TrackerRefs) -> Option<()> {
+        let is_finally = expected.shape == Shape::Finally;
+        // The last clause of that shape is the leave probe's.
+        let handlers = self.code.clauses.len().checked_sub(usize::from(is_finally))?;
+        if handlers > 0 {
+            self.unweave_handlers(body, expected, refs.when_handling.0, handlers)?;
+            self.check_labels()?;
+            self.code.replace(&mut self.out, &self.moved);
+        }
+        self.out.clear();
+        self.moved.clear();
+        if is_finally {
+            self.unweave_finally(body, expected, refs.when_leaving.0)
+        } else {
+            self.unweave_return(body, expected, refs.when_leaving.0)
+        }
+    }
+
+    /// The body without the probe where each handler begins.
+    fn unweave_handlers(&mut self, body: &MethodBody<'_>, expected: &Expected, handle: u32, clauses: usize) -> Option<()> {
+        self.out.clear();
+        self.moved.clear();
+        let mut starts: Vec<usize> =
+            self.code.clauses[..clauses].iter().map(|clause| self.code.target(clause.handler.0)).collect();
+        starts.sort_unstable();
+        let mut index = 0;
+        while index < self.code.instructions.len() {
+            self.moved.push(self.out.len() as u32);
+            if starts.binary_search(&index).is_ok() {
+                if !self.is_probe(body, index, expected, handle) {
+                    return None;
+                }
+                // Whoever led to the handler's own start leads to the probe.
+                index += 2;
+                self.moved.resize(index + 1, NOWHERE);
+            }
+            self.out.push(*self.code.instructions.get(index)?);
+            index += 1;
+        }
+        self.moved.push(self.out.len() as u32);
+        Some(())
+    }
+
     /// The body of the protected block, with a `ret` for each way to the epilogue.
     fn unweave_finally(&mut self, body: &MethodBody<'_>, expected: &Expected, leave: u32) -> Option<()> {
         let clause = *self.code.clauses.last()?;
@@ -121,7 +161,7 @@ impl Unweaver {
         let is_probe = clause.kind == ClauseKind::Finally
             && (start, end, epilogue) == (ENTER, handler, handler + 3)
             && self.is_local(body, ENTER - 1, stloc(expected.token_local))
-            && self.is_leave_probe(body, handler, expected, leave)
+            && self.is_probe(body, handler, expected, leave)
             && self.opcode(handler + 2) == Some(OpCode::Endfinally);
         if !is_probe {
             return None;
@@ -178,7 +218,7 @@ impl Unweaver {
         let mut index = ENTER;
         while index < self.code.instructions.len() {
             self.moved.push(self.out.len() as u32);
-            let is_probed = self.is_leave_probe(body, index, expected, leave);
+            let is_probed = self.is_probe(body, index, expected, leave);
             let first = if is_probed { index + 2 } else { index };
             let mut last = first;
             let mut is_tail = false;
@@ -217,8 +257,7 @@ impl Unweaver {
 
     /// Whether the probed `ret` here is the copy of one behind a tail call: then the original has one less.
     fn has_copy(&self, body: &MethodBody<'_>, index: usize, expected: &Expected, leave: u32) -> bool {
-        let is_probed_ret =
-            |at: usize| self.is_leave_probe(body, at, expected, leave) && self.opcode(at + 2) == Some(OpCode::Ret);
+        let is_probed_ret = |at: usize| self.is_probe(body, at, expected, leave) && self.opcode(at + 2) == Some(OpCode::Ret);
         let probed = (0..).take_while(|number| is_probed_ret(index + number * 3)).count();
         let original = self.original.instructions.iter().skip(self.out.len());
         let plain = original.take_while(|instruction| instruction.opcode() == OpCode::Ret).count();
@@ -269,8 +308,9 @@ impl Unweaver {
         self.at(body, index).is_some_and(|found| found.opcode() == expected.opcode() && found.value() == local)
     }
 
-    fn is_leave_probe(&self, body: &MethodBody<'_>, index: usize, expected: &Expected, leave: u32) -> bool {
-        self.is_local(body, index, ldloc(expected.token_local)) && self.is_call(body, index + 1, leave)
+    /// Whether a probe is here that takes the token.
+    fn is_probe(&self, body: &MethodBody<'_>, index: usize, expected: &Expected, method: u32) -> bool {
+        self.is_local(body, index, ldloc(expected.token_local)) && self.is_call(body, index + 1, method)
     }
 }
 
@@ -291,7 +331,7 @@ fn expected(metadata: &Metadata<'_>, rid: Rid<MethodDef>, body: &MethodBody<'_>,
     let mut locals = vec![convention::LOCAL];
     put_compressed_u32(&mut locals, count.into());
     locals.extend_from_slice(types);
-    Some(Expected { token_local: count, return_local: spill.and(count.checked_add(1)), locals })
+    Some(Expected { shape, token_local: count, return_local: spill.and(count.checked_add(1)), locals })
 }
 
 /// Tells whether a woven module is its original and the probes, and nothing else.

@@ -1,0 +1,67 @@
+//! What calls what, and how often: the profile's call tree is the one that the program's source says.
+
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
+
+use profile::Profile;
+use tests::{Runtime, instrument, profile_in, root, said, scratch, skip, tool};
+
+use crate::MODES;
+
+/// Programs whose source says what they call, in lines of `//> caller > callee calls`.
+#[test]
+fn the_call_tree_is_what_the_source_says() {
+    let (Some(mcs), Some(ilasm)) = (tool("ILINST_MCS"), tool("ILINST_ILASM")) else {
+        return skip("mcs and ilasm were not found (ILINST_MCS, ILINST_ILASM are not set)");
+    };
+    for entry in fs::read_dir(root().join("tests/run/paths")).expect("it is there").flatten() {
+        let source = entry.path();
+        let name = source.file_stem().expect("a file has a name").to_string_lossy().into_owned();
+        let text = fs::read_to_string(&source).expect("it can be read");
+        let expected: BTreeSet<String> = text.lines().filter_map(|line| line.strip_prefix("//> ")).map(str::to_owned).collect();
+        let folder = scratch(&format!("paths-{name}"));
+        let program = folder.join(format!("{name}.exe"));
+        let mut compiler = if source.extension().is_some_and(|extension| extension == "il") {
+            let mut ilasm = Command::new(&ilasm);
+            ilasm.arg(format!("/output:{}", program.display()));
+            ilasm
+        } else {
+            let mut mcs = Command::new(&mcs);
+            mcs.arg(format!("-out:{}", program.display()));
+            mcs
+        };
+        let output = compiler.arg(&source).output().expect("it starts");
+        assert!(output.status.success(), "{name}: {:?}", said(&output));
+        fs::copy(root().join("samples/hello/bin/hello.runtimeconfig.json"), program.with_extension("runtimeconfig.json"))
+            .expect("it can be copied");
+        for mode in MODES {
+            let woven = folder.join(mode);
+            instrument(&[&program, &"-o", &woven.join(format!("{name}.exe")), &"--leave", &mode, &"-q"]);
+            for runtime in Runtime::all() {
+                compare(&runtime, &program, &woven.join(format!("{name}.exe")), mode, &expected);
+            }
+        }
+    }
+}
+
+fn compare(runtime: &Runtime, program: &Path, woven: &Path, mode: &str, expected: &BTreeSet<String>) {
+    let context = format!("{} on {} by {mode}", program.display(), runtime.name);
+    println!("{context}");
+    let work = scratch("paths-work");
+    let start = |program: &Path| said(&runtime.program(program, &work).output().expect("the runtime starts"));
+    assert_eq!(start(program), start(woven), "{context}");
+    assert_eq!(&paths(&profile_in(&work)), expected, "{context}");
+}
+
+/// Each caller with a callee and the number of calls. Nothing runs any more, so every call has ended.
+fn paths(profile: &Profile) -> BTreeSet<String> {
+    let name = |id: u64| profile.methods.get(&id).map_or("-".into(), |name| format!("{}::{}", name.type_name, name.method));
+    let mut paths = BTreeSet::new();
+    for tree in &profile.trees {
+        for node in tree.nodes.iter().filter(|node| node.caller.is_some()) {
+            let caller = node.caller.map_or(0, |caller| tree.nodes[caller].method_id);
+            assert_eq!(node.calls, node.leaves, "{}", name(node.method_id));
+            paths.insert(format!("{} > {} {}", name(caller), name(node.method_id), node.calls));
+        }
+    }
+    paths
+}
