@@ -9,13 +9,21 @@ use std::{
 use ecma335::{Image, Metadata};
 use tests::{skip, tool};
 
-use super::{assemblies, differences, each, round_trip};
+use super::{
+    assemblies, differences, each, round_trip,
+    same::{copied, says_the_same},
+};
 
 /// Assemblies that Mono's ilasm does not take again as they were, and why.
 const REFUSED: &[(&str, &str)] = &[
     ("FSharp.Core.dll", "it has an ldtoken of a generic method without arguments, for which ilasm has no words"),
+    ("Microsoft.Web.Deployment.dll", COM),
+    ("Microsoft.NET.Build.Extensions.Tasks.dll", COM),
+    ("Microsoft.NET.Build.Tasks.dll", COM),
     ("ref/netstandard.dll", "it is a core library of another name than mscorlib: ilasm takes its System.String for a word"),
 ];
+
+const COM: &str = "an interface of COM is nested in a class that calls it: ilasm numbers its methods as they are called";
 
 #[test]
 fn assemblies_of_the_sdk_are_assembled_again() {
@@ -24,9 +32,10 @@ fn assemblies_of_the_sdk_are_assembled_again() {
     };
     let files: Vec<PathBuf> = assemblies(&folders(&sdk)).into_iter().filter(|file| is_managed(file)).collect();
     let failures = each(&files, "ilasm-sdk", |file, scratch| {
-        let assembled = round_trip(&ilasm, file, scratch)?;
-        match &differences(file, &assembled)[..] {
-            [] => Ok(()),
+        let copy = copied(file, scratch);
+        let assembled = round_trip(&ilasm, &copy, scratch)?;
+        match &differences(&copy, &assembled)[..] {
+            [] => says_the_same(&copy, &assembled),
             differences => Err(differences.join("; ")),
         }
     });

@@ -7,7 +7,10 @@ use std::{
     process::{Output, Stdio},
 };
 
-use ecma335::{Image, Metadata};
+use ecma335::{
+    Image, Metadata,
+    image::{Directory, DirectoryKind, cli_flags},
+};
 use profile::report::SortBy;
 use serde_json::Value;
 use tests::{Runtime, ilinst, lists, profile_in, said, sample, without_places};
@@ -118,13 +121,13 @@ fn weave(input: &Path, output: &Path, mode: &str) -> Seen {
 
 fn check(expect: &Expect, seen: &Seen, input: &Path, output: &Path) -> Result<(), String> {
     match (expect, seen) {
-        (Expect::Woven, Seen::Processed { status, findings, .. }) if status == "woven" && findings.is_empty() => {
-            is_sound(input, output)
+        (Expect::Woven, Seen::Processed { status, findings, notes, .. }) if status == "woven" && findings.is_empty() => {
+            is_sound(input, output, notes)
         }
-        (Expect::WovenBut(reasons), Seen::Processed { status, findings, .. })
+        (Expect::WovenBut(reasons), Seen::Processed { status, findings, notes, .. })
             if status == "woven" && findings.iter().map(String::as_str).eq(reasons.iter().copied()) =>
         {
-            is_sound(input, output)
+            is_sound(input, output, notes)
         }
         (Expect::Nothing, Seen::Processed { status, .. }) if status == "nothing-to-weave" => {
             if fs::read(input).ok() == fs::read(output).ok() { Ok(()) } else { Err("the output is not the input".into()) }
@@ -148,11 +151,30 @@ fn is_refused(exit: Option<i32>, said: &str, code: &str, words: &str, output: &P
     if output.exists() { Err("it was refused, and written".into()) } else { Ok(()) }
 }
 
-/// Whether a woven file can be read again, by us and, if it reads the original, by monodis.
-fn is_sound(input: &Path, output: &Path) -> Result<(), String> {
-    let bytes = fs::read(output).map_err(|error| error.to_string())?;
-    let read = Image::parse(&bytes).and_then(|image| Metadata::parse(image.metadata()?).map(drop));
-    read.map_err(|error| format!("the woven file cannot be read: {error}"))?;
+/// Whether a woven file can be read again, by us and, if it reads the original, by monodis; and what it lost was said.
+fn is_sound(input: &Path, output: &Path, notes: &[String]) -> Result<(), String> {
+    let [before, after] = [input, output].map(|file| fs::read(file).unwrap_or_default());
+    let original = Image::parse(&before).map_err(|error| format!("the original cannot be read: {error}"))?;
+    let woven = Image::parse(&after).and_then(|image| Metadata::parse(image.metadata()?).map(|_| image));
+    let woven = woven.map_err(|error| format!("the woven file cannot be read: {error}"))?;
+    // Who signs with a public key alone leaves zeros in the place of the signature.
+    let is_signed = |image: &Image<'_>| {
+        let Directory { rva, size } = image.cli_header().strong_name;
+        let start = image.offset_of(rva).map_or(usize::MAX, |offset| offset.0 as usize);
+        let signature = image.bytes().get(start..).and_then(|rest| rest.get(..size as usize)).unwrap_or_default();
+        image.cli_header().flags & cli_flags::STRONG_NAME_SIGNED != 0 && signature.iter().any(|byte| *byte != 0)
+    };
+    let is_certified = |image: &Image<'_>| image.directory(DirectoryKind::Certificate).size != 0;
+    let lost = [
+        ("ILI0002", original.precompiled().is_some(), woven.precompiled().is_some()),
+        ("ILI0003", is_signed(&original), is_signed(&woven)),
+        ("ILI0004", is_certified(&original), is_certified(&woven)),
+    ];
+    for (note, had, has) in lost {
+        if has || had != notes.iter().any(|said| said == note) {
+            return Err(format!("{note}: it had that: {had}; it has: {has}; said: {notes:?}"));
+        }
+    }
     let listing = output.with_extension("listing");
     if lists(input, input, &listing) && !lists(output, input, &listing) {
         return Err("monodis lists the original and not the woven file".into());

@@ -25,6 +25,7 @@ pub(crate) fn patch(what: &str, words: &[&str], bytes: &mut Vec<u8>) -> Result<(
             Ok(())
         }
         ("component", []) => component(bytes),
+        ("certify", []) => certify(bytes),
         ("pointers", []) => rewrite_metadata(bytes, |_| (), add_pointers),
         ("log", []) => rewrite_metadata(bytes, |_| (), add_log),
         ("extra", []) => rewrite_metadata(bytes, announce_extra, |_| Ok(())),
@@ -53,6 +54,26 @@ fn rewrite_metadata(
     let file = writer.finish(Segments::default(), builder).map_err(text)?.into_segments().to_vec();
     *bytes = file;
     Ok(())
+}
+
+/// Puts an Authenticode certificate behind the image: the entry of the optional header holds a file offset.
+fn certify(bytes: &mut Vec<u8>) -> Result<(), String> {
+    const CERTIFICATE: usize = 4;
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
+    let start = bytes.len() as u32;
+    bytes.extend_from_slice(&[24, 0, 0, 0, 0, 2, 2, 0]);
+    bytes.extend_from_slice(b"a PKCS #7 blob..");
+    let at = directory_at(bytes, CERTIFICATE)?;
+    bytes[at..at + 4].copy_from_slice(&start.to_le_bytes());
+    bytes[at + 4..at + 8].copy_from_slice(&24_u32.to_le_bytes());
+    Ok(())
+}
+
+/// Where the optional header has a data directory (II.25.2.3.3).
+fn directory_at(bytes: &[u8], number: usize) -> Result<usize, String> {
+    let optional = bytes.get(0x3C..0x40).and_then(|at| Some(u32::from_le_bytes(at.try_into().ok()?) as usize + 24));
+    let optional = optional.filter(|at| at + 112 + number * 8 + 8 <= bytes.len()).ok_or("no optional header")?;
+    Ok(optional + number * 8 + if bytes[optional..].starts_with(&[0x0B, 0x02]) { 112 } else { 96 })
 }
 
 /// Has a ReadyToRun image say that its code lies in a composite image: a flag behind signature and version.

@@ -264,6 +264,8 @@ pub(crate) const KINDS: &[Kind] = &[
         .run("program.exe", On::Core),
     kind("streams in another order", &["mcs {made}/program.cs -out:program.exe", "patch order program.exe"], PROGRAM)
         .run("program.exe", On::All),
+    kind("Authenticode signature", &["mcs {made}/program.cs -out:program.exe", "patch certify program.exe"], PROGRAM)
+        .run("program.exe", On::All),
     kind("bytes behind the image", &["mcs {made}/program.cs -out:program.exe", "patch append program.exe 1001"], PROGRAM)
         .run("program.exe", On::All),
     kind("module without a manifest", &["ilasm -quiet -dll -output:module.dll {made}/module.il"], &[("module.dll", Woven)]),

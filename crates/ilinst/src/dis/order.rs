@@ -62,12 +62,18 @@ impl Order {
     }
 }
 
-/// The interfaces of COM, where the order of methods counts. The assembler numbers methods as they are first mentioned: only
+/// `import` and `interface` among the flags of a type.
+const INTERFACE_OF_COM: u32 = 0x1020;
+
+/// Whether a type is an interface of COM, where the order of methods counts.
+pub(crate) fn is_com_interface(row: &TypeDef) -> bool {
+    row.flags & INTERFACE_OF_COM == INTERFACE_OF_COM
+}
+
+/// The interfaces of COM. The assembler numbers methods as they are first mentioned: only
 /// of what is defined before all code that calls it does it keep the order.
 fn com(names: &Names<'_, '_>) -> impl Iterator<Item = u32> {
-    const INTERFACE_OF_COM: u32 = 0x1020;
-    let rows = names.metadata.tables.rows::<TypeDef>();
-    rows.filter(|(_, row)| row.flags & INTERFACE_OF_COM == INTERFACE_OF_COM).map(|(rid, _)| rid.get())
+    names.metadata.tables.rows::<TypeDef>().filter(|(_, row)| is_com_interface(row)).map(|(rid, _)| rid.get())
 }
 
 /// Defines types as the assembler does.

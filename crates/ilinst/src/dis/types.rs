@@ -14,6 +14,7 @@ use super::{
     lines::Lines,
     members,
     names::{self, MAX_NESTING, Names},
+    order::is_com_interface,
     security, values,
 };
 
@@ -45,6 +46,9 @@ impl Types<'_, '_, '_> {
         lines.open();
         if self.filter.wants_type(self.plain_name(rid)) {
             self.head(rid, lines);
+        }
+        if depth > 0 && self.names.metadata.row(rid).is_ok_and(|row| is_com_interface(&row)) {
+            lines.comment("Mono's ilasm numbers these methods as the code around mentions them, and COM goes by this order");
         }
         if depth < MAX_NESTING {
             for inner in self.names.nested(rid) {
