@@ -157,6 +157,8 @@ const TYPES: &[Code] = &[
     ("a store to an `in` argument", "void F(int32& modreq([mscorlib]System.Runtime.InteropServices.InAttribute))", "ldarg.0 ldc.i4.0 stind.i4 ret", "III.1.8.1.2.2-a"),
     ("a store by an initonly field's address", "void F()", "ldsflda int32 A::constant ldc.i4.0 stind.i4 ret", "III.1.8.1.2.2-a"),
     ("a store to an initonly field", "void F()", "ldc.i4.0 stsfld int32 A::constant ret", "II.16.1.2-a"),
+    ("a store to an initonly field by what is no constructor", "instance void F(int32)", "ldarg.0 ldarg.1 stfld int32 C::once ret", "II.16.1.2-a"),
+    ("a store to another class's initonly field by an init accessor", INIT, "newobj instance void D::.ctor() ldarg.1 stfld int32 D::once ret", "II.16.1.2-a"),
     ("an element of another class", "void F(string[], class B)", "ldarg.0 ldc.i4.0 ldarg.1 stelem.ref ret", "III.1.8.1.2-a"),
     ("a value of another type for an element", "void F(valuetype V[], valuetype W)", "ldarg.0 ldc.i4.0 ldarg.1 stelem V ret", "III.1.8.1.2-a"),
     ("elements that are larger", "void F(int32[])", "ldarg.0 ldc.i4.0 ldelem.i1 pop ret", "III.1.8.1.2-a"),
@@ -183,9 +185,30 @@ const TYPES: &[Code] = &[
         newobj instance void class [mscorlib]System.Action`1<string>::.ctor(object, native int) pop ret", "II.14.6.1-a"),
     ("a delegate's method that returns something", "void F(object)", "ldarg.0 dup ldvirtftn instance string object::ToString() \
         newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret", "II.14.6.1-a"),
+    ("another object's virtual method without callvirt", "void F(class B)", "ldarg.0 call instance void B::Act() ret", "III.3.19-a"),
+    ("a base class's, on an object of its own class", "instance void F(class C)", "ldarg.1 call instance string object::ToString() pop ret", "III.3.19-a"),
+    ("one on `this` kept in a local", "instance void F()", ".locals (class C) ldarg.0 stloc.0 ldloc.0 call instance string object::ToString() pop ret", "III.3.19-a"),
+    ("one on `this` or another at a join", "instance void F(class C)", "ldarg.1 brtrue.s L ldarg.0 br.s M L: ldarg.1 M: \
+        call instance string object::ToString() pop ret", "III.3.19-a"),
+    ("one on `this` or another in a loop", "instance void F(class C)", "ldarg.0 L: call instance string object::ToString() pop \
+        ldarg.1 dup brtrue.s L pop ret", "III.3.19-a"),
+    ("one on `this` that is stored to later", "instance void F(class C)", "ldarg.0 call instance string object::ToString() pop \
+        ldarg.1 starg.s 0 ret", "III.3.19-a"),
+    ("one on `this` whose address is taken", "instance void F()", "ldarga.s 0 pop ldarg.0 call instance string object::ToString() pop ret", "III.3.19-a"),
+    ("one on the box of what may be a class", "void F<T>(!!0)", "ldarg.0 box !!0 call instance string object::ToString() pop ret", "III.3.19-a"),
+    ("one by an instantiation", "void F(class B)", "ldarg.0 call instance void B::ActOn<string>() ret", "III.3.19-a"),
+    ("one of an interface", "void F(class I)", "ldarg.0 call instance void I::Act() ret", "III.3.19-a"),
+    ("a delegate of another object's virtual method by ldftn", "void F(class B)", "ldarg.0 ldftn instance void B::Act() \
+        newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret", "III.4.21-c"),
+    ("a delegate of a virtual method by ldftn, for no object", "void F()", "ldnull ldftn instance void B::Act() \
+        newobj instance void class [mscorlib]System.Action`1<class B>::.ctor(object, native int) pop ret", "III.4.21-c"),
+    ("a new object by its base class's family constructor", "void G()", "ret } .class nested public E extends B { \
+        .method public hidebysig static void F() cil managed { newobj instance void B::.ctor(int32) pop ret } } \
+        .method static void H() cil managed { ret", "I.8.5.3.2-a"),
 ];
 
 const CTOR: &str = "specialname rtspecialname instance void .ctor()";
+const INIT: &str = "instance void modreq([mscorlib]System.Runtime.CompilerServices.IsExternalInit) F(int32)";
 
 /// What is as it should be: none of these breaks a rule.
 #[rustfmt::skip]
@@ -214,6 +237,18 @@ const SOUND: &[(&str, &str)] = &[
     ("void F(valuetype V)", "ldarg.0 box V ldftn instance void V::Act() newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret"),
     ("void F(class D)", "ldarg.0 ldftn void C::TakeB(class B) newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret"),
     ("void F()", "ldnull ldftn void C::TakeObject(object) newobj instance void class [mscorlib]System.Action`1<string>::.ctor(object, native int) pop ret"),
+    ("instance void F()", "ldarg.0 dup call instance string object::ToString() pop call instance int32 object::GetHashCode() pop ret"),
+    ("instance void F(bool)", ".try { leave.s L } finally { ldarg.0 ldarg.1 brtrue.s M nop M: call instance string object::ToString() pop endfinally } L: ret"),
+    ("instance void F()", "ldarg.0 ldftn instance string object::ToString() \
+        newobj instance void class [mscorlib]System.Func`1<string>::.ctor(object, native int) pop ret"),
+    (CTOR, "ldarg.0 call instance void object::.ctor() ldarg.0 call instance string object::ToString() pop ret"),
+    ("void F(valuetype V)", "ldarg.0 box V call instance string [mscorlib]System.ValueType::ToString() pop ret"),
+    ("void F(string)", "ldarg.0 call instance string string::ToString() pop ldarg.0 ldftn instance string string::ToString() \
+        newobj instance void class [mscorlib]System.Func`1<string>::.ctor(object, native int) pop ret"),
+    ("void F(class B)", "ldarg.0 call instance void B::Fixed() ret"),
+    (INIT, "ldarg.0 ldarg.1 stfld int32 C::once ret"),
+    // No runtime asks whether types of local variables, and those that are caught, are accessible.
+    ("void F()", ".locals (class A/Inner) .try { leave.s L } catch A/Inner { pop leave.s L } L: ret"),
 ];
 
 /// What the methods above may name; `F` is put in the place of its comment.
@@ -223,13 +258,22 @@ pub(crate) const AROUND: &str = "
 .module Faulty.dll
 .class public auto ansi beforefieldinit B extends [mscorlib]System.Object {
   .method public hidebysig newslot virtual instance void Act() cil managed { ret }
+  .method public hidebysig newslot virtual instance void ActOn<T>() cil managed { ret }
+  .method public hidebysig newslot virtual final instance void Fixed() cil managed { ret }
+  .method public hidebysig specialname rtspecialname instance void .ctor() cil managed { ldarg.0 call instance void object::.ctor() ret }
+  .method family hidebysig specialname rtspecialname instance void .ctor(int32 a) cil managed { ldarg.0 call instance void object::.ctor() ret }
 }
-.class interface public auto ansi abstract I { }
+.class interface public auto ansi abstract I {
+  .method public hidebysig newslot virtual instance void Act() cil managed { ret }
+}
 .class interface public auto ansi abstract N`1<-T> { }
 .class interface public auto ansi abstract P`1<T> implements class Q`1<class P`1<class P`1<!0>>> { }
 .class interface public auto ansi abstract Q`1<T> implements class P`1<class Q`1<class Q`1<!0>>> { }
 .class public auto ansi X`1<T> extends [mscorlib]System.Object implements class N`1<class N`1<class X`1<class X`1<!0>>>> { }
-.class public auto ansi beforefieldinit D extends B implements I { }
+.class public auto ansi beforefieldinit D extends B implements I {
+  .field public initonly int32 once
+  .method public hidebysig specialname rtspecialname instance void .ctor() cil managed { ldarg.0 call instance void B::.ctor() ret }
+}
 .class public sequential ansi sealed beforefieldinit V extends [mscorlib]System.ValueType {
   .field public int32 n
   .method public hidebysig instance void Act() cil managed { ret }
@@ -249,6 +293,7 @@ pub(crate) const AROUND: &str = "
 .class public sequential ansi sealed beforefieldinit W extends [mscorlib]System.ValueType { .field public int32 n }
 .class public auto ansi beforefieldinit C extends [mscorlib]System.Object {
   .field public class B b
+  .field public initonly int32 once
   .field public static string s
   .method public hidebysig static void TakeB(class B a) cil managed { ret }
   .method public hidebysig static void TakeD(class D a) cil managed { ret }
@@ -326,7 +371,7 @@ pub(crate) fn judge_types(bytes: &[u8], mscorlib: &[u8]) -> BTreeSet<&'static st
 
 /// The rules that the method breaks.
 pub(crate) fn of_f(report: &Report) -> BTreeSet<&'static str> {
-    let is_it = |member: &str| matches!(member, "C::F" | "C::.ctor" | "C/F");
+    let is_it = |member: &str| matches!(member, "C::F" | "C::.ctor" | "C/F" | "C/E::F");
     report.findings.iter().filter(|finding| is_it(&finding.member)).map(|finding| finding.rule.number).collect()
 }
 

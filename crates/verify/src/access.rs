@@ -59,6 +59,8 @@ fn receiver(machine: &Machine<'_, '_, '_>, opcode: OpCode, token: Token) -> Opti
     let below = match opcode {
         OpCode::Ldfld | OpCode::Ldflda => 0,
         OpCode::Stfld => 1,
+        // A new object is of the very class: that of a base class is not of the family.
+        OpCode::Newobj => return Some(machine.callees.call(token)?.owner.ty),
         OpCode::Call | OpCode::Callvirt if machine.constrained.is_none() => machine.callees.call(token)?.params.len(),
         _ => return None,
     };

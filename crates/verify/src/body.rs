@@ -136,7 +136,10 @@ fn check_range(context: &Context<'_, '_>, callees: &Callees<'_, '_, '_>, range: 
             continue;
         }
         let is_sound = check_clauses(context, token, &body, &code);
-        let (Some(locals), Some((args, returned))) = (locals, arguments(callees, context, token, row)) else { continue };
+        let (Some(locals), Some((args, returned))) = (locals, arguments(callees, context, token, row, &code))
+        else {
+            continue;
+        };
         if is_sound {
             control::check(context, token, &body, &code);
             let constructs = constructed(callees, context, token, row);
@@ -152,7 +155,13 @@ fn check_range(context: &Context<'_, '_>, callees: &Callees<'_, '_, '_>, range: 
 }
 
 /// What a method's arguments are, with `this`, and what its `ret` takes along.
-fn arguments(callees: &Callees<'_, '_, '_>, context: &Context<'_, '_>, token: Token, row: &MethodDef) -> Option<Taken> {
+fn arguments(
+    callees: &Callees<'_, '_, '_>,
+    context: &Context<'_, '_>,
+    token: Token,
+    row: &MethodDef,
+    code: &Code,
+) -> Option<Taken> {
     let Ok(Signature::Method(signature)) = signatures::parse(context, row.signature) else { return None };
     let rid = at(&context.model.method_owners, token.rid())?;
     let owner = callees.own(rid);
@@ -160,8 +169,9 @@ fn arguments(callees: &Callees<'_, '_, '_>, context: &Context<'_, '_>, token: To
     let mut args = call.params;
     if signature.convention & (convention::HAS_THIS | convention::EXPLICIT_THIS) == convention::HAS_THIS {
         let is_value = context.model.kind(rid).is_value();
-        let by_ref = || Value { kind: Kind::Ref, ty: callees.types.put(Type::ByRef(owner.ty)) };
-        args.insert(0, if is_value { by_ref() } else { Value { kind: Kind::Object, ..owner } });
+        let by_ref = || Value::new(Kind::Ref, callees.types.put(Type::ByRef(owner.ty)));
+        let this = if is_value { by_ref() } else { Value { kind: Kind::Object, ..owner } };
+        args.insert(0, Value { is_this: context.scope.is_some() && code.keeps_this(), ..this });
     }
     let is_async = row.impl_flags & ASYNC != 0;
     Some((args, if is_async { Call::async_return(callees, &signature.return_type) } else { call.returned }))
@@ -225,6 +235,12 @@ impl Code {
         if let Some(slot) = self.by_offset.get_mut(step.offset as usize) {
             *slot = self.steps.len() as u32;
         }
+    }
+
+    /// Whether argument 0 stays what it is: it is not stored to, and its address is not taken.
+    fn keeps_this(&self) -> bool {
+        let may_store = |opcode| matches!(opcode, OpCode::StargS | OpCode::Starg | OpCode::LdargaS | OpCode::Ldarga);
+        !self.steps.iter().any(|step| step.operand == 0 && may_store(step.info.opcode))
     }
 
     /// Where no opcode of the standard stands.

@@ -15,7 +15,7 @@ use crate::{
     library::Def,
     model::{at, flags},
     signatures,
-    typing::{Arguments, Type, TypeId, Types},
+    typing::{Arguments, Named, Type, TypeId, Types},
     uses::Use,
 };
 
@@ -49,6 +49,7 @@ pub(crate) struct Callees<'a, 'm, 'c> {
     fields: RefCell<HashMap<Token, Option<Holding>>>,
     locals: RefCell<HashMap<Token, Option<Rc<[Value]>>>>,
     named: RefCell<HashMap<Token, Value>>,
+    overridable: RefCell<HashMap<Token, Option<bool>>>,
     pub(crate) uses: RefCell<HashMap<Token, Option<Rc<Use>>>>,
 }
 
@@ -62,6 +63,7 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
             fields: RefCell::default(),
             locals: RefCell::default(),
             named: RefCell::default(),
+            overridable: RefCell::default(),
             uses: RefCell::default(),
         }
     }
@@ -172,6 +174,49 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
             _ => None,
         };
         index.map_or(&[], |index| context.name(index))
+    }
+
+    /// What declares a method, its row number and its flags; none if only an assembly that is not there tells.
+    pub(crate) fn method(&self, token: Token) -> Option<(Def, u32, u16)> {
+        let model = self.context.model;
+        let row = |token: Token| self.context.metadata.row(token.rid_in::<MemberRef>()?).ok();
+        let def = match token.table()? {
+            Table::MemberRef => row(token)?.class.token().filter(|class| class.table() == Some(Table::MethodDef)),
+            _ => Some(token),
+        };
+        if let Some(def) = def {
+            let owner = Def { module: self.types.scope?.module, rid: at(&model.method_owners, def.rid())? };
+            return Some((owner, def.rid(), at(&model.methods, def.rid())?.flags));
+        }
+        let Signature::Method(signature) = self.signature(token)? else { return None };
+        let found = self.types.find_method(self.owner(token)?.ty, self.name(token), &signature);
+        found.map(|(def, rid, row)| (def, rid, row.flags))
+    }
+
+    /// Whether an object may have another method in its place; none if only an assembly that is not there tells.
+    pub(crate) fn is_overridable(&self, token: Token) -> Option<bool> {
+        if let Some(known) = self.overridable.borrow().get(&token) {
+            return *known;
+        }
+        let found = self.find_overridable(token);
+        self.overridable.borrow_mut().insert(token, found);
+        found
+    }
+
+    fn find_overridable(&self, token: Token) -> Option<bool> {
+        let of = match token.rid_in::<MethodSpec>() {
+            Some(rid) => self.context.metadata.row(rid).ok()?.method.token().filter(|of| of.table() != Some(Table::MethodSpec))?,
+            None => token,
+        };
+        let library = self.types.scope?.library;
+        let is_sealed = |def: Def| library.row(def).is_some_and(|row| row.flags & flags::TYPE_SEALED != 0);
+        let owner = match self.types.get(self.owner(of)?.ty) {
+            Type::Named(Named::Known(def, _), _) => def,
+            Type::Array(..) => return Some(false),
+            _ => return None,
+        };
+        let (_, _, flags) = self.method(of)?;
+        Some(flags & (flags::VIRTUAL | flags::FINAL | flags::STATIC) == flags::VIRTUAL && !is_sealed(owner))
     }
 
     /// What has a member.

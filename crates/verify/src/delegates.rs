@@ -16,6 +16,7 @@ use crate::{
     machine::Machine,
     model::TypeKind,
     rule::rule,
+    this,
     typing::{Arguments, Named, Type, TypeId, Types},
 };
 
@@ -36,7 +37,8 @@ pub(crate) fn push_method(machine: &mut Machine<'_, '_, '_>, token: Token) {
 pub(crate) fn check(machine: &mut Machine<'_, '_, '_>, code: &Code, index: usize, ty: TypeId) {
     let types = machine.types();
     let [.., target, address] = &mut machine.stack[..] else { return };
-    let method = if let Type::Method(token) = types.get(address.ty) { machine.callees.call(token) } else { None };
+    let named = if let Type::Method(token) = types.get(address.ty) { Some(token) } else { None };
+    let method = named.and_then(|token| machine.callees.call(token));
     // Compilers bind lambdas of field initializers to `this`, which may be before it is initialized.
     if let (Some(_), Type::Uninitialized(class)) = (&method, types.get(target.ty)) {
         target.ty = class;
@@ -51,9 +53,12 @@ pub(crate) fn check(machine: &mut Machine<'_, '_, '_>, code: &Code, index: usize
         Some(OpCode::Ldvirtftn) => back(2) == Some(OpCode::Dup),
         _ => false,
     };
-    let (Some(method), true) = (method, is_sequence) else {
+    let (Some(named), Some(method), true) = (named, method, is_sequence) else {
         return machine.doubt(rule!("III.4.21-a"), || types.name(ty));
     };
+    if method.has_this && back(1) == Some(OpCode::Ldftn) {
+        this::expect_own(machine, rule!("III.4.21-c"), target, named);
+    }
     let Some(invoke) = types.invoke(ty) else { return machine.assumed += 1 };
     match fits_target(types, &method, &invoke, target) {
         Some((verdict, given)) => {

@@ -32,12 +32,19 @@ pub(crate) enum Kind {
 pub(crate) struct Value {
     pub(crate) kind: Kind,
     pub(crate) ty: TypeId,
+    /// Whether it is the method's own `this`.
+    pub(crate) is_this: bool,
 }
 
 impl Value {
     /// A value of which only the kind is told.
     pub(crate) const fn of(kind: Kind) -> Self {
-        Self { kind, ty: TypeId::UNKNOWN }
+        Self::new(kind, TypeId::UNKNOWN)
+    }
+
+    /// A value of a kind and a type.
+    pub(crate) const fn new(kind: Kind, ty: TypeId) -> Self {
+        Self { kind, ty, is_this: false }
     }
 }
 

@@ -80,7 +80,7 @@ impl<'m, 'c> Machine<'_, 'm, 'c> {
     }
 
     pub(crate) fn push_type(&mut self, kind: Kind, ty: TypeId) {
-        self.push(Value { kind, ty });
+        self.push(Value::new(kind, ty));
     }
 
     /// Takes a value that has to be of a kind.

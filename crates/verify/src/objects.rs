@@ -152,10 +152,10 @@ fn field(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, token: Token) -> Out
 fn expect_holder(machine: &mut Machine<'_, '_, '_>, object: Value, owner: TypeId) {
     let types = machine.types();
     match object.kind {
-        Kind::Ref => machine.expect_type(object, Value { kind: Kind::Ref, ty: types.put(Type::ReadOnly(owner)) }),
+        Kind::Ref => machine.expect_type(object, Value::new(Kind::Ref, types.put(Type::ReadOnly(owner)))),
         Kind::Native if machine.has_types() => machine.doubt(rule!("III.3-a"), || "by an unmanaged pointer".into()),
         Kind::Native => {}
-        kind => machine.expect_type(object, Value { kind, ty: owner }),
+        kind => machine.expect_type(object, Value::new(kind, owner)),
     }
 }
 
@@ -174,7 +174,7 @@ fn by_name(machine: &mut Machine<'_, '_, '_>, step: &Step, token: Token) -> Outc
             read_only::expect_mutable(machine);
             let target = pop_any_address(machine, rest)?;
             if rest == "ref" {
-                machine.expect_type(value, Value { kind: Kind::Object, ty: target });
+                machine.expect_type(value, Value::new(Kind::Object, target));
             }
         }
         "ldelem" => {
@@ -185,7 +185,7 @@ fn by_name(machine: &mut Machine<'_, '_, '_>, step: &Step, token: Token) -> Outc
             let value = machine.pop_kind(named_kind(rest))?;
             let element = pop_any_element(machine, rest)?;
             if rest == "ref" {
-                machine.expect_type(value, Value { kind: Kind::Object, ty: element });
+                machine.expect_type(value, Value::new(Kind::Object, element));
             }
         }
         "conv" => convert(machine, name, rest)?,
@@ -301,7 +301,7 @@ fn pop_pointer(machine: &mut Machine<'_, '_, '_>, ty: TypeId) -> Outcome {
     let value = machine.pop_where(Kind::is_address, "an address")?;
     match value.kind {
         Kind::Native => machine.doubt(rule!("III.3-a"), || "by an unmanaged pointer".into()),
-        _ => machine.expect_type(value, Value { kind: Kind::Ref, ty }),
+        _ => machine.expect_type(value, Value::new(Kind::Ref, ty)),
     }
     Ok(())
 }
@@ -359,7 +359,7 @@ fn pop_element(machine: &mut Machine<'_, '_, '_>, element: TypeId) -> Result<Val
     let array = machine.pop_kind(Kind::Object)?;
     if element != TypeId::UNKNOWN {
         let ty = machine.types().put(Type::Array(element, None));
-        machine.expect_type(array, Value { kind: Kind::Object, ty });
+        machine.expect_type(array, Value::new(Kind::Object, ty));
     }
     Ok(array)
 }

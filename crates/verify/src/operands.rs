@@ -33,7 +33,7 @@ fn effect(machine: &mut Machine<'_, '_, '_>, method: &Method<'_>, code: &Code, i
         Op::Nop | Op::Break | Op::Br | Op::BrS | Op::Leave | Op::LeaveS | Op::Endfinally | Op::Rethrow => {}
         Op::Unaligned | Op::Volatile | Op::Tail | Op::Constrained | Op::Readonly | Op::No => prefix(machine, code, index)?,
         Op::Ldarg0 | Op::Ldarg1 | Op::Ldarg2 | Op::Ldarg3 | Op::LdargS | Op::Ldarg => match method.constructs {
-            Some(class) if number(step) == 0 && !machine.is_initialized => this::push(machine, class),
+            Some(class) if number(step) == 0 && !machine.is_initialized => this::push(machine, class, one_of(machine, &method.args, 0)?),
             _ => push_one_of(machine, &method.args, number(step))?,
         },
         Op::Ldloc0 | Op::Ldloc1 | Op::Ldloc2 | Op::Ldloc3 | Op::LdlocS | Op::Ldloc => {
@@ -165,6 +165,9 @@ fn call(machine: &mut Machine<'_, '_, '_>, code: &Code, index: usize, step: &Ste
         if !call.is_constructor || !this::construct(machine, this, call.owner.ty) {
             let this = machine.expect_kind(this, |kind| kind.is_address() || kind == Kind::Object, "this");
             expect_this(machine, this, call.owner, constrained);
+            if opcode == OpCode::Call && constrained.is_none() {
+                this::expect_own(machine, rule!("III.3.19-a"), this, token);
+            }
         }
     }
     if let Some(returned) = call.returned {
@@ -184,7 +187,7 @@ fn read_only(machine: &Machine<'_, '_, '_>, value: Value) -> Value {
 /// III.4.2, III.2.1: `this` is what has the method, or a reference to it if that is a value type or constrained.
 fn expect_this(machine: &mut Machine<'_, '_, '_>, this: Value, owner: Value, constrained: Option<Value>) {
     let types = machine.types();
-    let by_ref = |ty| Value { kind: Kind::Ref, ty: types.put(Type::ReadOnly(ty)) };
+    let by_ref = |ty| Value::new(Kind::Ref, types.put(Type::ReadOnly(ty)));
     match constrained {
         Some(constrained) => machine.expect_type(this, by_ref(constrained.ty)),
         // Of a type that is not there, the value tells what it is.

@@ -373,8 +373,10 @@ rules! {
     "III.1.9-c"      Error        "an argument or local variable is one of the method's"
     "III.2-a"        Error        "a prefix stands before an instruction it is for"
     "III.3-a"        Unverifiable "the instruction can be proved type-safe"
+    "III.3.19-a"     Unverifiable "without callvirt, a virtual method that may be overridden is called on `this` or a box alone"
     "III.4.21-a"     Unverifiable "a delegate is made of a method by ldftn, or by dup and ldvirtftn, right before newobj"
     "III.4.21-b"     Unverifiable "a delegate's target is what has the method, or its first argument, or null"
+    "III.4.21-c"     Unverifiable "a delegate of a virtual method that may be overridden is made by ldvirtftn, or of `this` or a box"
 }
 
 #[cfg(test)]

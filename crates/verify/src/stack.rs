@@ -76,7 +76,7 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
             }
             // The exception object is on the stack of those who want to see it (III.1.7.5).
             let callees = self.machine.callees;
-            let object = || Value { kind: Kind::Object, ty: callees.types.system("Object") };
+            let object = || Value::new(Kind::Object, callees.types.system("Object"));
             match clause.kind {
                 ClauseKind::Catch(class) => {
                     let caught = Value { kind: Kind::Object, ..callees.value_of_token(class) };
@@ -248,7 +248,7 @@ fn merge(machine: &Machine<'_, '_, '_>, known: Value, new: Value) -> Option<Valu
         (one, other) if one.fits(other) || other.fits(one) => one,
         _ => return None,
     };
-    Some(Value { kind, ty: machine.types().merge(known.ty, new.ty)? })
+    Some(Value { kind, ty: machine.types().merge(known.ty, new.ty)?, is_this: known.is_this && new.is_this })
 }
 
 fn describe(callees: &Callees<'_, '_, '_>, known: Value, new: Value) -> (String, String) {

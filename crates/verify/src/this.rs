@@ -1,17 +1,19 @@
-//! `this` of a class's constructor, before that has called another one (III.1.8.1.4).
+//! `this`: before a class's constructor has called another one (III.1.8.1.4), and what is called on it alone (III.3.19).
+
+use ecma335::Token;
 
 use crate::{
     body::Method,
     kind::{Kind, Value},
     machine::Machine,
-    rule::rule,
+    rule::{Rule, rule},
     typing::{Type, TypeId},
 };
 
-/// Puts it on the stack.
-pub(crate) fn push(machine: &mut Machine<'_, '_, '_>, class: TypeId) {
+/// Puts it on the stack before it is initialized.
+pub(crate) fn push(machine: &mut Machine<'_, '_, '_>, class: TypeId, this: Value) {
     let ty = machine.types().put(Type::Uninitialized(class));
-    machine.push_type(Kind::Object, ty);
+    machine.push(Value { ty, ..this });
 }
 
 /// The class, if the value is it.
@@ -78,5 +80,22 @@ pub(crate) fn construct(machine: &mut Machine<'_, '_, '_>, this: Value, owner: T
 pub(crate) fn check_return(machine: &mut Machine<'_, '_, '_>) {
     if !machine.is_initialized {
         machine.doubt(rule!("III.1.8.1.4-c"), String::new);
+    }
+}
+
+/// Without dispatch, a method that derived classes may override is for `this`, and for boxes, whose types have none.
+pub(crate) fn expect_own(machine: &mut Machine<'_, '_, '_>, rule: &'static Rule, object: Value, method: Token) {
+    let types = machine.types();
+    let is_box = |ty| matches!(types.get(ty), Type::Boxed(inner) if !types.is_parameter(inner));
+    if object.is_this || object.kind != Kind::Object || !machine.has_types() || is_box(object.ty) {
+        return;
+    }
+    match machine.callees.is_overridable(method) {
+        Some(false) => {}
+        Some(true) if object.ty != TypeId::UNKNOWN => {
+            let context = machine.context;
+            machine.doubt(rule, || context.full_name(method));
+        }
+        _ => machine.assumed += 1,
     }
 }

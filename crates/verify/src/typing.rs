@@ -291,7 +291,7 @@ impl<'l> Types<'l> {
             Type::ByRef(_) | Type::ReadOnly(_) | Type::In(_) => Kind::Ref,
             Type::Pointer | Type::Method(_) => Kind::Native,
         };
-        Value { kind, ty: id }
+        Value::new(kind, id)
     }
 
     /// Whether values of a type are held as they are: value types, and parameters that may be one.

@@ -80,9 +80,7 @@ impl Callees<'_, '_, '_> {
                 let owner = self.owner(token)?.ty;
                 self.use_type(owner, found);
                 let (def, flags) = match self.signature(token)? {
-                    Signature::Method(signature) => {
-                        self.types.find_method(owner, self.name(token), &signature).map(|(def, _, row)| (def, row.flags))?
-                    }
+                    Signature::Method(_) => self.method(token).map(|(def, _, flags)| (def, flags))?,
                     Signature::Field(signature) => {
                         self.types.find_field(owner, self.name(token), &signature).map(|(def, row)| (def, row.flags))?
                     }
@@ -109,16 +107,8 @@ impl Callees<'_, '_, '_> {
         let ids = self.ids(&list);
         ids.iter().for_each(|id| self.use_type(*id, found));
         self.find_use(of, found)?;
-        let module = self.types.scope?.module;
-        let owner = self.owner(of)?.ty;
-        let (module, rid) = match (of.table()?, self.signature(of)?) {
-            (Table::MethodDef, _) => (module, of.rid()),
-            (_, Signature::Method(signature)) => {
-                self.types.find_method(owner, self.name(of), &signature).map(|(def, rid, _)| (def.module, rid))?
-            }
-            _ => return None,
-        };
-        let instance = Instance::of_method(module, rid, self.arguments_of(owner), ids.into());
+        let (def, rid, _) = self.method(of)?;
+        let instance = Instance::of_method(def.module, rid, self.arguments_of(self.owner(of)?.ty), ids.into());
         self.types.put_instance(instance, &mut found.instances);
         Some(())
     }
