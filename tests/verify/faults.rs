@@ -159,6 +159,7 @@ const TYPES: &[Code] = &[
     ("a store to an initonly field", "void F()", "ldc.i4.0 stsfld int32 A::constant ret", "II.16.1.2-a"),
     ("a store to an initonly field by what is no constructor", "instance void F(int32)", "ldarg.0 ldarg.1 stfld int32 C::once ret", "II.16.1.2-a"),
     ("a store to another class's initonly field by an init accessor", INIT, "newobj instance void D::.ctor() ldarg.1 stfld int32 D::once ret", "II.16.1.2-a"),
+    ("a store by the address of `this`", "instance void F(class C)", "ldarga.s 0 ldarg.1 stind.ref ret", "III.1.8.1.2.2-a"),
     ("an element of another class", "void F(string[], class B)", "ldarg.0 ldc.i4.0 ldarg.1 stelem.ref ret", "III.1.8.1.2-a"),
     ("a value of another type for an element", "void F(valuetype V[], valuetype W)", "ldarg.0 ldc.i4.0 ldarg.1 stelem V ret", "III.1.8.1.2-a"),
     ("elements that are larger", "void F(int32[])", "ldarg.0 ldc.i4.0 ldelem.i1 pop ret", "III.1.8.1.2-a"),
@@ -194,7 +195,6 @@ const TYPES: &[Code] = &[
         ldarg.1 dup brtrue.s L pop ret", "III.3.19-a"),
     ("one on `this` that is stored to later", "instance void F(class C)", "ldarg.0 call instance string object::ToString() pop \
         ldarg.1 starg.s 0 ret", "III.3.19-a"),
-    ("one on `this` whose address is taken", "instance void F()", "ldarga.s 0 pop ldarg.0 call instance string object::ToString() pop ret", "III.3.19-a"),
     ("one on the box of what may be a class", "void F<T>(!!0)", "ldarg.0 box !!0 call instance string object::ToString() pop ret", "III.3.19-a"),
     ("one by an instantiation", "void F(class B)", "ldarg.0 call instance void B::ActOn<string>() ret", "III.3.19-a"),
     ("one of an interface", "void F(class I)", "ldarg.0 call instance void I::Act() ret", "III.3.19-a"),
@@ -241,12 +241,14 @@ const SOUND: &[(&str, &str)] = &[
     ("instance void F(bool)", ".try { leave.s L } finally { ldarg.0 ldarg.1 brtrue.s M nop M: call instance string object::ToString() pop endfinally } L: ret"),
     ("instance void F()", "ldarg.0 ldftn instance string object::ToString() \
         newobj instance void class [mscorlib]System.Func`1<string>::.ctor(object, native int) pop ret"),
+    ("instance void F()", "ldarga.s 0 ldind.ref pop ldarg.0 call instance string object::ToString() pop ret"),
     (CTOR, "ldarg.0 call instance void object::.ctor() ldarg.0 call instance string object::ToString() pop ret"),
     ("void F(valuetype V)", "ldarg.0 box V call instance string [mscorlib]System.ValueType::ToString() pop ret"),
     ("void F(string)", "ldarg.0 call instance string string::ToString() pop ldarg.0 ldftn instance string string::ToString() \
         newobj instance void class [mscorlib]System.Func`1<string>::.ctor(object, native int) pop ret"),
     ("void F(class B)", "ldarg.0 call instance void B::Fixed() ret"),
     (INIT, "ldarg.0 ldarg.1 stfld int32 C::once ret"),
+    ("void F()", "call void A::Nameless() ret"),
     // No runtime asks whether types of local variables, and those that are caught, are accessible.
     ("void F()", ".locals (class A/Inner) .try { leave.s L } catch A/Inner { pop leave.s L } L: ret"),
 ];
@@ -287,6 +289,7 @@ pub(crate) const AROUND: &str = "
   .field private int32 hidden
   .field public static initonly int32 constant
   .method private hidebysig static void Hide() cil managed { ret }
+  .method privatescope hidebysig static void Nameless() cil managed { ret }
   .method family hidebysig instance void Kin() cil managed { ret }
   .class nested private auto ansi Inner extends [mscorlib]System.Object { }
 }

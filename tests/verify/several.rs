@@ -37,6 +37,49 @@ fn friends_use_what_is_an_assemblys_own() {
     }
 }
 
+/// A friend has the key that it is named with; what is for no name at all is not for friends either (II.23.1.10).
+#[test]
+fn friends_have_the_key_that_they_are_named_with() {
+    let (Some(ilasm), Some(mono)) = (tool("ILINST_ILASM"), tool("ILINST_MONO_LIB")) else {
+        return skip("ilasm and Mono's mscorlib were not found (ILINST_ILASM, ILINST_MONO_LIB are not set)");
+    };
+    let mscorlib = read(&mono.join("4.5/mscorlib.dll"));
+    let with_key = ".assembly Faulty { .publickey = (00 AB 01) }";
+    let cases = [
+        ("Faulty", with_key, "Own", false),
+        ("faulty, PublicKey=00ab01", with_key, "Own", false),
+        ("Faulty, PublicKey=00ab02", with_key, "Own", true),
+        ("Faulty, PublicKey=00ab02", ".assembly Faulty { }", "Own", false),
+        ("Another, PublicKey=00ab01", with_key, "Own", true),
+        ("Faulty", with_key, "Nameless", true),
+    ];
+    for (friend, assembly, method, is_found) in cases {
+        let text: String = friend.bytes().map(|byte| format!("{byte:02X} ")).collect();
+        let made = format!(
+            ".assembly extern mscorlib {{ .ver 4:0:0:0 }} .module Made.dll
+            .assembly Made {{
+              .custom instance void [mscorlib]System.Runtime.CompilerServices.InternalsVisibleToAttribute::.ctor(string)
+                = (01 00 {:02X} {text} 00 00)
+            }}
+            .class public auto ansi Made extends [mscorlib]System.Object {{
+              .method assembly static void Own() cil managed {{ ret }}
+              .method privatescope static void Nameless() cil managed {{ ret }}
+            }}",
+            friend.len()
+        );
+        let made = assemble_text(&ilasm, "verify-keys", &made);
+        let around = AROUND.replace(".assembly Faulty { }", &format!("{assembly} .assembly extern Made {{ }}"));
+        let user = assemble(&ilasm, "verify-keys", &around, "void F()", &format!("call void [Made]Made::{method}() ret"));
+        let image = Image::parse(&user).expect("it is an assembly");
+        let mut library = Library::new();
+        let [module, made, system] = [&user, &made, &mscorlib].map(|bytes| library.add(parse(bytes)));
+        [module, made].into_iter().for_each(|of| library.link(of, b"mscorlib", system));
+        library.link(module, b"Made", made);
+        let found = of_f(&verify::verify_types(&image, &PEDANTIC, Scope { library: &library, module }));
+        assert_eq!(found.contains("I.8.5.3.2-a"), is_found, "{friend} {assembly} {method}: {found:?}");
+    }
+}
+
 /// Types of another module of an assembly are looked for in its file, whether code names that or the assembly.
 #[test]
 fn types_of_other_modules_are_found() {

@@ -1,4 +1,6 @@
 //! Whether code may use what it names: visibility of types, accessibility of members (I.8.5.3).
+//!
+//! Types of local variables and types that are caught are not asked for, since no runtime does: neither Mono nor CoreCLR.
 
 use ecma335::{OpCode, Table, Token, schema::CustomAttribute};
 
@@ -38,6 +40,26 @@ pub(crate) struct Need {
     pub(crate) access: u16,
     /// Whether it is used on an object.
     pub(crate) is_instance: bool,
+}
+
+/// What an assembly is known by.
+struct Identity {
+    name: String,
+    /// Its public key in hexadecimal; empty if it has none.
+    key: String,
+}
+
+impl Identity {
+    /// Whether an attribute names it: keys differ only where both have one.
+    fn is_named_by(&self, text: &str) -> bool {
+        let mut parts = text.split(',').map(str::trim);
+        let key = |part: &str| {
+            let (word, key) = part.split_once('=')?;
+            word.trim().eq_ignore_ascii_case("PublicKey").then(|| key.trim().to_owned())
+        };
+        let is_name = parts.next().is_some_and(|name| name.eq_ignore_ascii_case(&self.name));
+        is_name && (self.key.is_empty() || parts.find_map(key).is_none_or(|key| key.eq_ignore_ascii_case(&self.key)))
+    }
 }
 
 /// Whether an instruction may use what it names.
@@ -169,8 +191,12 @@ impl Types<'_> {
         if let Some(known) = self.implemented.borrow().get(&(user, interface)) {
             return *known;
         }
+        let Some(scope) = self.scope else { return false };
+        let def = Def { module: scope.module, rid: user };
         let is_it = |id: &TypeId| matches!(self.get(*id), Type::Named(Named::Known(def, _), _) if def == interface);
-        let implements = self.interfaces(self.own(user)).iter().any(is_it);
+        let parents = self.parents(def);
+        let mut of = parents.interfaces.iter().chain(&parents.base);
+        let implements = def == interface || of.any(|id| self.interfaces(*id).iter().any(is_it));
         self.implemented.borrow_mut().insert((user, interface), implements);
         implements
     }
@@ -206,19 +232,23 @@ impl Types<'_> {
             return Some(true);
         }
         // Of a module whose assembly is not there, nothing tells.
-        let (own, other) = (self.assembly_name(user)?, self.assembly_name(module)?);
-        let is_named = |module: usize, attribute: &str, wanted: &str| {
-            self.names_in(module, attribute).iter().any(|name| name.eq_ignore_ascii_case(wanted))
+        let (own, other) = (self.identity(user)?, self.identity(module)?);
+        let is_named = |module: usize, attribute: &str, wanted: &Identity| {
+            self.names_in(module, attribute).iter().any(|name| wanted.is_named_by(name))
         };
-        Some(own.eq_ignore_ascii_case(&other) || is_named(module, FRIENDS, &own) || is_named(user, IGNORED, &other))
+        let is_same = own.name.eq_ignore_ascii_case(&other.name);
+        Some(is_same || is_named(module, FRIENDS, &own) || is_named(user, IGNORED, &other))
     }
 
-    fn assembly_name(&self, module: usize) -> Option<String> {
+    fn identity(&self, module: usize) -> Option<Identity> {
         let metadata = self.scope?.library.metadata(module)?;
-        metadata.name(metadata.assembly()?.name).ok()
+        let row = metadata.assembly()?;
+        let key = metadata.blob(row.public_key).unwrap_or_default();
+        let name = metadata.name(row.name).ok()?;
+        Some(Identity { name, key: key.iter().map(|byte| format!("{byte:02x}")).collect() })
     }
 
-    /// The assemblies that attributes of a module's assembly name, without their keys.
+    /// The assemblies that attributes of a module's assembly name, as they name them: `Name, PublicKey=0024...`.
     fn names_in(&self, module: usize, attribute: &str) -> Vec<String> {
         let Some(metadata) = self.scope.and_then(|scope| scope.library.metadata(module)) else { return Vec::new() };
         let of_assembly = |row: &CustomAttribute| row.parent.token() == Some(Token::new(Table::Assembly, 1));
@@ -230,7 +260,7 @@ impl Types<'_> {
             value.bytes(2).ok()?;
             let length = value.compressed_u32().ok()? as usize;
             let name = str::from_utf8(value.bytes(length).ok()?).ok()?;
-            Some(name.split(',').next()?.trim().to_owned())
+            Some(name.to_owned())
         };
         named.filter_map(name).collect()
     }

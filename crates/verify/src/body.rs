@@ -171,7 +171,7 @@ fn arguments(
         let is_value = context.model.kind(rid).is_value();
         let by_ref = || Value::new(Kind::Ref, callees.types.put(Type::ByRef(owner.ty)));
         let this = if is_value { by_ref() } else { Value { kind: Kind::Object, ..owner } };
-        args.insert(0, Value { is_this: context.scope.is_some() && code.keeps_this(), ..this });
+        args.insert(0, Value { is_this: context.scope.is_some() && !code.overwrites_this(), ..this });
     }
     let is_async = row.impl_flags & ASYNC != 0;
     Some((args, if is_async { Call::async_return(callees, &signature.return_type) } else { call.returned }))
@@ -237,10 +237,10 @@ impl Code {
         }
     }
 
-    /// Whether argument 0 stays what it is: it is not stored to, and its address is not taken.
-    fn keeps_this(&self) -> bool {
-        let may_store = |opcode| matches!(opcode, OpCode::StargS | OpCode::Starg | OpCode::LdargaS | OpCode::Ldarga);
-        !self.steps.iter().any(|step| step.operand == 0 && may_store(step.info.opcode))
+    /// Whether argument 0 is stored to.
+    fn overwrites_this(&self) -> bool {
+        let is_store = |step: &Step| matches!(step.info.opcode, OpCode::StargS | OpCode::Starg);
+        self.steps.iter().any(|step| is_store(step) && step.operand == 0)
     }
 
     /// Where no opcode of the standard stands.

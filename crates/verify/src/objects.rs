@@ -257,7 +257,7 @@ fn push_loaded(machine: &mut Machine<'_, '_, '_>, name: &str, target: TypeId) {
     }
 }
 
-fn push_in(machine: &mut Machine<'_, '_, '_>, target: TypeId) {
+pub(crate) fn push_in(machine: &mut Machine<'_, '_, '_>, target: TypeId) {
     let pointer = machine.types().put(Type::In(target));
     machine.push_type(Kind::Ref, pointer);
 }

@@ -132,7 +132,12 @@ fn push_one_of(machine: &mut Machine<'_, '_, '_>, values: &[Value], number: usiz
 
 fn push_address(machine: &mut Machine<'_, '_, '_>, values: &[Value], number: usize) -> Outcome {
     let value = one_of(machine, values, number)?;
-    objects::push_reference(machine, value.ty);
+    if value.is_this {
+        // Compilers pass it on as `in`. What stores through its address is in doubt for that.
+        objects::push_in(machine, value.ty);
+    } else {
+        objects::push_reference(machine, value.ty);
+    }
     Ok(())
 }
 
