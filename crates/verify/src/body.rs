@@ -136,8 +136,7 @@ fn check_range(context: &Context<'_, '_>, callees: &Callees<'_, '_, '_>, range: 
             continue;
         }
         let is_sound = check_clauses(context, token, &body, &code);
-        let (Some(locals), Some((args, returned))) = (locals, arguments(callees, context, token, row, &code))
-        else {
+        let (Some(locals), Some((args, returned))) = (locals, arguments(callees, context, token, row, &code)) else {
             continue;
         };
         if is_sound {

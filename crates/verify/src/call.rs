@@ -205,7 +205,7 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
 
     fn find_overridable(&self, token: Token) -> Option<bool> {
         let of = match token.rid_in::<MethodSpec>() {
-            Some(rid) => self.context.metadata.row(rid).ok()?.method.token().filter(|of| of.table() != Some(Table::MethodSpec))?,
+            Some(rid) => self.context.metadata.row(rid).ok()?.method.token()?,
             None => token,
         };
         let library = self.types.scope?.library;

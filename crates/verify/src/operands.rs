@@ -33,7 +33,9 @@ fn effect(machine: &mut Machine<'_, '_, '_>, method: &Method<'_>, code: &Code, i
         Op::Nop | Op::Break | Op::Br | Op::BrS | Op::Leave | Op::LeaveS | Op::Endfinally | Op::Rethrow => {}
         Op::Unaligned | Op::Volatile | Op::Tail | Op::Constrained | Op::Readonly | Op::No => prefix(machine, code, index)?,
         Op::Ldarg0 | Op::Ldarg1 | Op::Ldarg2 | Op::Ldarg3 | Op::LdargS | Op::Ldarg => match method.constructs {
-            Some(class) if number(step) == 0 && !machine.is_initialized => this::push(machine, class, one_of(machine, &method.args, 0)?),
+            Some(class) if number(step) == 0 && !machine.is_initialized => {
+                this::push(machine, class, one_of(machine, &method.args, 0)?);
+            }
             _ => push_one_of(machine, &method.args, number(step))?,
         },
         Op::Ldloc0 | Op::Ldloc1 | Op::Ldloc2 | Op::Ldloc3 | Op::LdlocS | Op::Ldloc => {
