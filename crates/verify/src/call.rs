@@ -182,7 +182,8 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
         let row = |token: Token| self.context.metadata.row(token.rid_in::<MemberRef>()?).ok();
         let def = match token.table()? {
             Table::MemberRef => row(token)?.class.token().filter(|class| class.table() == Some(Table::MethodDef)),
-            _ => Some(token),
+            Table::MethodDef => Some(token),
+            _ => return None,
         };
         if let Some(def) = def {
             let owner = Def { module: self.types.scope?.module, rid: at(&model.method_owners, def.rid())? };
