@@ -79,13 +79,12 @@ impl Callees<'_, '_, '_> {
                 }
                 let owner = self.owner(token)?.ty;
                 self.use_type(owner, found);
-                let (def, flags) = match self.signature(token)? {
-                    Signature::Method(_) => self.method(token).map(|(def, _, flags)| (def, flags))?,
-                    Signature::Field(signature) => {
-                        self.types.find_field(owner, self.name(token), &signature).map(|(def, row)| (def, row.flags))?
-                    }
-                    _ => return None,
+                let field = || match self.signature(token)? {
+                    Signature::Field(signature) => self.types.find_field(owner, self.name(token), &signature),
+                    _ => None,
                 };
+                let method = self.method(token).map(|(def, _, flags)| (def, flags));
+                let (def, flags) = method.or_else(|| field().map(|(def, row)| (def, row.flags)))?;
                 self.types.need(Need::of_member(def, flags), &mut found.needs);
             }
             Table::MethodSpec => self.use_instance(token, found)?,
