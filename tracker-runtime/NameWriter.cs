@@ -32,10 +32,6 @@ namespace Ilinst
             {
                 try
                 {
-                    if (!ReferencesTracker(assembly))
-                    {
-                        continue;
-                    }
                     foreach (Module module in assembly.GetLoadedModules(false))
                     {
                         WriteModule(module);
@@ -46,19 +42,6 @@ namespace Ilinst
                     // An assembly made at run time has nothing of what was asked for.
                 }
             }
-        }
-
-        private static bool ReferencesTracker(Assembly assembly)
-        {
-            string tracker = typeof(NameWriter).Assembly.GetName().Name;
-            foreach (AssemblyName reference in assembly.GetReferencedAssemblies())
-            {
-                if (reference.Name == tracker)
-                {
-                    return true;
-                }
-            }
-            return false;
         }
 
         private void WriteModule(Module module)

@@ -1,0 +1,140 @@
+//! What the environment says: where the profile goes. All of it on a program that asks for no culture, without the
+//! variable that lets .NET Core do without ICU: where there is none, the tracker may not ask for one either.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, OpenOptions},
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use profile::Profile;
+use tests::{Runtime, instrument, said, sample, scratch};
+
+/// What `bare` is started with, what `ILINST_OUTPUT` says, and the profile that is there afterwards, if one is.
+/// `{base}` is the folder above the one it is started in, `{pid}` the process.
+const PLACES: &[(&str, Option<&str>, Option<&str>)] = &[
+    ("", None, Some("start/bare-{pid}.ilprof")),
+    ("", Some(""), Some("start/bare-{pid}.ilprof")),
+    ("", Some("named.ilprof"), Some("start/named.ilprof")),
+    ("", Some("%n-%p-%p.ilprof"), Some("start/bare-{pid}-{pid}.ilprof")),
+    ("", Some("made/deep/"), Some("start/made/deep/bare-{pid}.ilprof")),
+    ("", Some("{base}/made/%n"), Some("made/bare")),
+    ("", Some("../there"), Some("there/bare-{pid}.ilprof")),
+    // Regular files are replaced, also such as `mktemp` makes.
+    ("", Some("../old"), Some("old")),
+    ("", Some("../empty"), Some("empty")),
+    // What is no regular file stays what it is.
+    ("", Some("../pipe"), None),
+    ("", Some("../link"), None),
+    ("", Some("../device"), None),
+    // Nowhere to write is no reason to fail.
+    ("", Some("../old/below/x.ilprof"), None),
+    ("", Some("../device/below/"), None),
+    ("", Some("/dev/null/nowhere/"), None),
+    ("", Some("/proc/x.ilprof"), None),
+    // A program that deletes the folder it was started in does not get it back.
+    ("folder", None, None),
+    ("folder", Some("made/"), None),
+    ("folder", Some("{base}/start/x.ilprof"), None),
+    ("folder", Some("{base}/made/x.ilprof"), Some("made/x.ilprof")),
+];
+
+#[test]
+fn the_profile_goes_where_the_environment_says_and_replaces_only_files() {
+    for runtime in Runtime::all() {
+        let woven = Woven::new("output", &runtime);
+        for (argument, output, expected) in PLACES {
+            println!("{argument} {output:?} on {}", runtime.name);
+            let base = furnished(&woven.folder.join("base"));
+            let start = base.join("start");
+            let output = output.map(|output| output.replace("{base}", &base.to_string_lossy()));
+            // Held open, so that a writer would not wait.
+            let pipe = OpenOptions::new().read(true).write(true).open(base.join("pipe")).expect("a pipe can be opened");
+            let mut before = entries(&base);
+            let pid = woven.run(&start, argument, &[("ILINST_OUTPUT", output.as_deref())]);
+            drop(pipe);
+            let mut after = entries(&base);
+            if let Some(expected) = expected {
+                let path = base.join(expected.replace("{pid}", &pid.to_string()));
+                assert_eq!(read(&path).program, "bare");
+                before.remove(&path);
+                after.remove(&path).expect("it is a file");
+            }
+            assert_eq!(before, after, "all else is as it was");
+            assert_eq!(start.exists(), *argument != "folder", "and so is the folder it was started in");
+        }
+    }
+}
+
+/// A woven program and the runtime it is to run on.
+pub(crate) struct Woven<'r> {
+    pub(crate) folder: PathBuf,
+    runtime: &'r Runtime,
+}
+
+impl<'r> Woven<'r> {
+    pub(crate) fn new(name: &str, runtime: &'r Runtime) -> Self {
+        let folder = scratch(&format!("bare-{name}-{}", runtime.name.replace(' ', "-")));
+        instrument(&[&sample("bare").join("bare.exe"), &"-o", &folder.join("woven/"), &"-q"]);
+        Self { folder, runtime }
+    }
+
+    /// Runs the original and the woven program, which have to end alike; gives the process id of the latter.
+    pub(crate) fn run(&self, start: &Path, argument: &str, variables: &[(&str, Option<&str>)]) -> u32 {
+        let run = |program: PathBuf, folder: &Path| -> (u32, Output) {
+            let mut command = self.runtime.program(&program, folder);
+            command
+                .env_remove("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT")
+                .env_remove("ILINST_OUTPUT")
+                .env_remove("ILINST_MAX_NODES");
+            for (name, value) in variables {
+                value.map(|value| command.env(name, value));
+            }
+            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+            let child = command.args((!argument.is_empty()).then_some(argument)).spawn().expect("the runtime starts");
+            (child.id(), child.wait_with_output().expect("it ends"))
+        };
+        let elsewhere = self.folder.join("elsewhere");
+        fs::create_dir_all(&elsewhere).expect("a folder can be made");
+        let (_, original) = run(sample("bare").join("bare.exe"), &elsewhere);
+        let (pid, woven) = run(self.folder.join("woven/bare.exe"), start);
+        assert_eq!(said(&original), (String::new(), String::new(), Some(8)));
+        assert_eq!(said(&woven), said(&original));
+        pid
+    }
+}
+
+pub(crate) fn read(path: &Path) -> Profile {
+    let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let profile = Profile::parse(&bytes).expect("it is a profile");
+    assert_eq!(profile.damage, None);
+    profile
+}
+
+/// A new folder with an empty one to start in, and one of each kind of file. `device` is a link to one.
+fn furnished(base: &Path) -> PathBuf {
+    let _ = fs::remove_dir_all(base);
+    fs::create_dir_all(base.join("start")).expect("a folder can be made");
+    fs::create_dir(base.join("there")).expect("a folder can be made");
+    fs::write(base.join("old"), "something").expect("a file can be written");
+    fs::write(base.join("empty"), "").expect("a file can be written");
+    for command in [&["mkfifo", "pipe"][..], &["ln", "-s", "old", "link"], &["ln", "-s", "/dev/full", "device"]] {
+        assert!(Command::new(command[0]).args(&command[1..]).current_dir(base).status().expect("it starts").success());
+    }
+    base.to_owned()
+}
+
+/// The paths below a folder, that are no folders, and what each is.
+fn entries(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let mut entries = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("the folder is there").flatten() {
+        let data = entry.metadata().expect("a file has a type");
+        if data.is_dir() {
+            entries.extend(self::entries(&entry.path()));
+        } else {
+            entries.insert(entry.path(), format!("{:?}, {} bytes", data.file_type(), data.len()));
+        }
+    }
+    entries
+}
