@@ -14,10 +14,10 @@ namespace Ilinst
         private static readonly bool isUnix = Path.DirectorySeparatorChar == '/';
         /// <summary>.NET Core's exceptions take their texts by culture (see <see cref="ThisProcess"/>): libc is asked first.</summary>
         private static readonly bool mayNotThrow = isUnix && ThisProcess.IsCore;
-        private static string startFolder;
+        private static string startFolder = "";
         /// <summary>The folder below which folders may be made: if the program deletes it, it does not get it back.</summary>
         private static string home;
-        private static string wish;
+        private static string wish = "";
         private static string path;
 
         /// <summary>Called at the first probe: notes where the profile is wanted, and what is there.</summary>
@@ -31,7 +31,6 @@ namespace Ilinst
             catch (Exception)
             {
                 // It was deleted, or may not be seen: a full path in the settings still is one.
-                startFolder = "";
             }
             home = Path.Combine(startFolder, wish);
             while (!string.IsNullOrEmpty(home) && !Directory.Exists(home))

@@ -90,6 +90,7 @@ namespace Ilinst
             writer.Write(startTicks);
             writer.Write(endTicks);
             writer.Write(startTime.Ticks);
+            writer.Write(CallTrees.MaxNodes);
             writer.Seek(StringsOffset, SeekOrigin.Begin);
             NameWriter.WriteString(writer, Cut(ThisProcess.ProgramName()));
             NameWriter.WriteString(writer, Cut(ThisProcess.RuntimeName()));

@@ -1,4 +1,4 @@
-//! What the environment says: where the profile goes. All of it on a program that asks for no culture, without the
+//! What the environment says: where the profile goes, how large it gets. All of it on a program that asks for no culture, without the
 //! variable that lets .NET Core do without ICU: where there is none, the tracker may not ask for one either.
 
 use std::{
@@ -8,8 +8,8 @@ use std::{
     process::{Command, Output},
 };
 
-use profile::Profile;
-use tests::{Runtime, instrument, said, sample, scratch};
+use profile::{Profile, report::SortBy};
+use tests::{Runtime, ilinst, instrument, said, sample, scratch};
 
 /// What `bare` is started with, what `ILINST_OUTPUT` says, and the profile that is there afterwards, if one is.
 /// `{base}` is the folder above the one it is started in, `{pid}` the process.
@@ -64,6 +64,63 @@ fn the_profile_goes_where_the_environment_says_and_replaces_only_files() {
             assert_eq!(before, after, "all else is as it was");
             assert_eq!(start.exists(), *argument != "folder", "and so is the folder it was started in");
         }
+    }
+}
+
+/// How many calls `bare` makes when asked for many paths.
+const CALLS: u64 = 1 + 2 * 4095 + 1000 + 25;
+/// Nodes in a tree's first chunk, which every thread has, but for its root.
+const FIRST_NODES: usize = 1021;
+
+/// What `ILINST_MAX_NODES` says, and the limit that it means.
+const LIMITS: &[(Option<&str>, u32)] = &[
+    (None, 1_000_000),
+    (Some(""), 1_000_000),
+    (Some("0"), 1_000_000),
+    (Some("-5"), 1_000_000),
+    (Some("20x"), 1_000_000),
+    (Some("1"), 1),
+    (Some("2000"), 2000),
+    (Some(" 5000 "), 5000),
+    (Some("99999999999999999999"), i32::MAX as u32),
+];
+
+#[test]
+fn calls_beyond_the_limit_are_counted_and_said() {
+    for runtime in Runtime::all() {
+        let woven = Woven::new("limit", &runtime);
+        let path = woven.folder.join("bare.ilprof");
+        for (value, limit) in LIMITS {
+            println!("{value:?} on {}", runtime.name);
+            woven.run(&woven.folder, "paths", &[("ILINST_MAX_NODES", *value), ("ILINST_OUTPUT", Some("bare.ilprof"))]);
+            let profile = read(&path);
+            let recorded: u64 = profile.rows(SortBy::Name).iter().map(|row| row.calls).sum();
+            assert_eq!((recorded + profile.lost_calls, profile.max_nodes), (CALLS, *limit));
+            let nodes = profile.trees.iter().map(|tree| tree.nodes.len()).sum::<usize>();
+            let is_reached = *limit < 8192;
+            assert_eq!(profile.lost_calls > 0, is_reached);
+            assert!(!is_reached || nodes <= FIRST_NODES + 1 + *limit as usize, "{nodes} nodes");
+            let (lost, report) = (profile.lost_calls, said(&ilinst().arg("report").arg(&path).output().expect("it runs")).0);
+            let line =
+                format!("warning ILI0020: not recorded: {lost} calls, as the call tree is limited to {limit} call paths; ");
+            assert_eq!(report.contains(&(line + "ILINST_MAX_NODES sets another limit\n")), is_reached, "{report}");
+            assert_eq!(report.contains("warning"), is_reached, "{report}");
+            let json = said(&ilinst().args(["report", "--json"]).arg(&path).output().expect("it runs")).0;
+            assert!(json.contains(&format!("\n  \"lostCalls\": {lost},\n  \"maxNodes\": {limit},\n")), "{json}");
+        }
+    }
+}
+
+#[test]
+fn threads_are_counted_though_they_share_trees() {
+    for runtime in Runtime::all() {
+        let woven = Woven::new("threads", &runtime);
+        woven.run(&woven.folder, "threads", &[("ILINST_OUTPUT", Some("bare.ilprof"))]);
+        let path = woven.folder.join("bare.ilprof");
+        let profile = read(&path);
+        assert!(profile.trees.len() < 51, "trees of threads that have ended are used again");
+        let report = said(&ilinst().arg("report").arg(&path).output().expect("it runs")).0;
+        assert!(report.lines().next().is_some_and(|line| line.contains(" ms, 51 threads, ")), "{report}");
     }
 }
 
