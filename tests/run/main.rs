@@ -1,6 +1,7 @@
 //! Woven programs on every runtime found: they print what the originals print, and their profiles count exactly.
 
 mod settings;
+mod tree;
 
 use std::{
     collections::BTreeMap,
@@ -83,6 +84,10 @@ fn hello_and_orders_run_as_before_and_are_counted_exactly() {
                 compare_counts(&both, true);
                 if mode == "finally" {
                     assert_balanced(&both.profile);
+                }
+                // By return, what orders' exceptions skip is not in the tree.
+                if mode == "finally" || name == "hello" {
+                    tree::check(&both.profile, name);
                 }
                 assert_eq!(both.profile.end, End::Clean);
                 assert_eq!(both.original.status.code(), Some(if name == "orders" { 3 } else { 0 }));
@@ -195,6 +200,9 @@ fn every_way_to_end_leaves_a_profile() {
             for mode in MODES {
                 let both = run(&runtime, "endings", "exe", mode, Some(way));
                 assert_eq!(both.profile.end, end, "{way} on {}", runtime.name);
+                if way == "return" {
+                    tree::check(&both.profile, "endings-return");
+                }
                 let deep = profile_counts(&both.profile).into_iter().find(|(method, _)| method.starts_with("Program::Deep"));
                 assert_eq!(
                     deep.map(|(_, (calls, ..))| calls),

@@ -11,6 +11,8 @@ use std::{
 use profile::{Profile, report::SortBy};
 use tests::{Runtime, ilinst, instrument, said, sample, scratch};
 
+use crate::tree;
+
 /// What `bare` is started with, what `ILINST_OUTPUT` says, and the profile that is there afterwards, if one is.
 /// `{base}` is the folder above the one it is started in, `{pid}` the process.
 const PLACES: &[(&str, Option<&str>, Option<&str>)] = &[
@@ -99,6 +101,9 @@ fn calls_beyond_the_limit_are_counted_and_said() {
             let nodes = profile.trees.iter().map(|tree| tree.nodes.len()).sum::<usize>();
             let is_reached = *limit < 8192;
             assert_eq!(profile.lost_calls > 0, is_reached);
+            if !is_reached {
+                tree::check(&profile, "bare-paths");
+            }
             assert!(!is_reached || nodes <= FIRST_NODES + 1 + *limit as usize, "{nodes} nodes");
             let (lost, report) = (profile.lost_calls, said(&ilinst().arg("report").arg(&path).output().expect("it runs")).0);
             let line =
@@ -119,6 +124,7 @@ fn threads_are_counted_though_they_share_trees() {
         let path = woven.folder.join("bare.ilprof");
         let profile = read(&path);
         assert!(profile.trees.len() < 51, "trees of threads that have ended are used again");
+        tree::check(&profile, "bare-threads");
         let report = said(&ilinst().arg("report").arg(&path).output().expect("it runs")).0;
         assert!(report.lines().next().is_some_and(|line| line.contains(" ms, 51 threads, ")), "{report}");
     }
