@@ -32,6 +32,10 @@ namespace Ilinst
             {
                 try
                 {
+                    if (!MayBeWoven(assembly))
+                    {
+                        continue;
+                    }
                     foreach (Module module in assembly.GetLoadedModules(false))
                     {
                         WriteModule(module);
@@ -42,6 +46,24 @@ namespace Ilinst
                     // An assembly made at run time has nothing of what was asked for.
                 }
             }
+        }
+
+        /// <summary>Whether it refers to the tracker. On .NET Core AssemblyName has a culture: there its marks alone tell.</summary>
+        private static bool MayBeWoven(Assembly assembly)
+        {
+            if (ThisProcess.IsCore)
+            {
+                return true;
+            }
+            string tracker = typeof(NameWriter).Assembly.GetName().Name;
+            foreach (AssemblyName reference in assembly.GetReferencedAssemblies())
+            {
+                if (reference.Name == tracker)
+                {
+                    return true;
+                }
+            }
+            return false;
         }
 
         private void WriteModule(Module module)

@@ -1,6 +1,5 @@
 using System;
 using System.IO;
-using System.Runtime.InteropServices;
 
 namespace Ilinst
 {
@@ -11,9 +10,6 @@ namespace Ilinst
         private const int AllMayReadAndWrite = 438; // 0666, less the umask
         private const int AllMayEnter = 511; // 0777
 
-        private static readonly bool isUnix = Path.DirectorySeparatorChar == '/';
-        /// <summary>.NET Core's exceptions take their texts by culture (see <see cref="ThisProcess"/>): libc is asked first.</summary>
-        private static readonly bool mayNotThrow = isUnix && ThisProcess.IsCore;
         private static string startFolder = "";
         /// <summary>The folder below which folders may be made: if the program deletes it, it does not get it back.</summary>
         private static string home;
@@ -58,7 +54,7 @@ namespace Ilinst
             try
             {
                 File.Delete(temporary);
-                if (mayNotThrow && close(creat(temporary, AllMayReadAndWrite)) != 0)
+                if (Libc.IsAskedFirst && Libc.close(Libc.creat(temporary, AllMayReadAndWrite)) != 0)
                 {
                     return;
                 }
@@ -111,7 +107,7 @@ namespace Ilinst
             FileInfo file = new FileInfo(path);
             bool isLink = (file.Attributes & FileAttributes.ReparsePoint) != 0;
             // What is not regular has no length; that an empty file is regular .NET does not say, but it can be cut to nothing.
-            return !isLink && (file.Length > 0 || !isUnix || truncate(path, IntPtr.Zero) == 0);
+            return !isLink && (file.Length > 0 || !Libc.IsThere || Libc.truncate(path, IntPtr.Zero) == 0);
         }
 
         /// <summary>Whether the folder is there, made if need be.</summary>
@@ -125,19 +121,7 @@ namespace Ilinst
             {
                 return false;
             }
-            return mayNotThrow ? mkdir(folder, AllMayEnter) == 0 : Directory.CreateDirectory(folder).Exists;
+            return Libc.IsAskedFirst ? Libc.mkdir(folder, AllMayEnter) == 0 : Directory.CreateDirectory(folder).Exists;
         }
-
-        [DllImport("libc")]
-        private static extern int truncate(string path, IntPtr length);
-
-        [DllImport("libc")]
-        private static extern int mkdir(string path, int mode);
-
-        [DllImport("libc")]
-        private static extern int creat(string path, int mode);
-
-        [DllImport("libc")]
-        private static extern int close(int file);
     }
 }

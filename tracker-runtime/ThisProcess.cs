@@ -2,12 +2,13 @@ using System;
 using System.Diagnostics;
 using System.IO;
 using System.Reflection;
+using System.Runtime.CompilerServices;
 
 namespace Ilinst
 {
     /// <summary>
     /// What the process is. Nothing here, nor elsewhere in the tracker, may ask for a culture, as numbers made text and
-    /// AssemblyName do: .NET Core before 5.0 ends the process if it finds no ICU then, and the program may not need one.
+    /// AssemblyName do: .NET Core ends the process if it finds no ICU then, and the program may not need one.
     /// </summary>
     internal static class ThisProcess
     {
@@ -19,10 +20,7 @@ namespace Ilinst
         {
             try
             {
-                using (Process process = Process.GetCurrentProcess())
-                {
-                    return process.Id;
-                }
+                return Libc.IsAskedFirst ? Libc.getpid() : IdByProcess();
             }
             catch (Exception)
             {
@@ -58,6 +56,16 @@ namespace Ilinst
             }
             while (number > 0);
             return text;
+        }
+
+        /// <summary>By itself: what it refers to is loaded where it is compiled.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static int IdByProcess()
+        {
+            using (Process process = Process.GetCurrentProcess())
+            {
+                return process.Id;
+            }
         }
 
         private static string EntryName()

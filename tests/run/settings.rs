@@ -151,6 +151,8 @@ impl<'r> Woven<'r> {
                 .env_remove("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT")
                 .env_remove("ILINST_OUTPUT")
                 .env_remove("ILINST_MAX_NODES");
+            // Of ICU, .NET 8 is to take a version that isn't there.
+            command.env("DOTNET_SYSTEM_GLOBALIZATION_APPLOCALICU", "99.9");
             for (name, value) in variables {
                 value.map(|value| command.env(name, value));
             }
