@@ -41,6 +41,8 @@ namespace Ilinst
         public long Root;
         /// <summary>How many threads have used this tree, one after another.</summary>
         public long Threads;
+        /// <summary>How many calls are not in the tree, since no node could be added for them.</summary>
+        public long LostCalls;
     }
 
     /// <summary>The header of 64 KiB of nodes, which start at a multiple of 64 KiB.</summary>

@@ -23,6 +23,9 @@ namespace Ilinst
         private static int nodesLeft;
         private static bool isStarted;
 
+        /// <summary>How many nodes all call trees may have together, beside each one's first chunk.</summary>
+        public static int MaxNodes;
+
         /// <summary>Set while this thread is in here: probes that it passes meanwhile are not tracked.</summary>
         [ThreadStatic]
         private static bool isBusy;
@@ -42,7 +45,8 @@ namespace Ilinst
                     if (!isStarted)
                     {
                         isStarted = true;
-                        nodesLeft = Settings.MaxNodes(DefaultMaxNodes);
+                        MaxNodes = Settings.MaxNodes(DefaultMaxNodes);
+                        nodesLeft = MaxNodes;
                         ProfileFile.Start();
                     }
                     CallTree* tree = Adopt();
@@ -159,14 +163,25 @@ namespace Ilinst
             return node;
         }
 
-        /// <summary>Gives a tree one more chunk, unless it would pass the limit on nodes.</summary>
+        /// <summary>Gives a tree one more chunk; if it cannot, the call that needs it is counted as lost.</summary>
         private static bool Extend(CallTree* tree)
         {
-            // Asked without the lock first: once the limit is reached, every call on a new path comes by here.
-            if (isBusy || nodesLeft < NodesPerChunk)
+            if (isBusy)
             {
                 return false;
             }
+            // Asked without the lock first: once the limit is reached, every call on a new path comes by here.
+            if (nodesLeft >= NodesPerChunk && AddChunk(tree))
+            {
+                return true;
+            }
+            tree->LostCalls++;
+            return false;
+        }
+
+        /// <summary>Adds a chunk to a tree, unless it would pass the limit on nodes or there is no memory.</summary>
+        private static bool AddChunk(CallTree* tree)
+        {
             isBusy = true;
             try
             {

@@ -32,7 +32,7 @@ namespace Ilinst
             {
                 try
                 {
-                    if (!ReferencesTracker(assembly))
+                    if (!MayBeWoven(assembly))
                     {
                         continue;
                     }
@@ -48,8 +48,13 @@ namespace Ilinst
             }
         }
 
-        private static bool ReferencesTracker(Assembly assembly)
+        /// <summary>Whether it refers to the tracker. On .NET Core AssemblyName has a culture: there its marks alone tell.</summary>
+        private static bool MayBeWoven(Assembly assembly)
         {
+            if (ThisProcess.IsCore)
+            {
+                return true;
+            }
             string tracker = typeof(NameWriter).Assembly.GetName().Name;
             foreach (AssemblyName reference in assembly.GetReferencedAssemblies())
             {

@@ -1,7 +1,6 @@
 using System;
 using System.Diagnostics;
 using System.IO;
-using System.Reflection;
 using System.Runtime.InteropServices;
 using System.Text;
 
@@ -20,8 +19,6 @@ namespace Ilinst
         private const int MaxString = 1500;
 
         private static readonly object gate = new object();
-        private static string startFolder;
-        private static string path;
         private static long startTicks;
         private static DateTime startTime;
         private static int flags;
@@ -31,15 +28,7 @@ namespace Ilinst
         {
             startTicks = Stopwatch.GetTimestamp();
             startTime = DateTime.UtcNow;
-            try
-            {
-                startFolder = Directory.GetCurrentDirectory();
-            }
-            catch (Exception)
-            {
-                // It was deleted, or may not be seen: a full path in the settings still is one.
-                startFolder = "";
-            }
+            OutputFile.Start();
             AppDomain domain = AppDomain.CurrentDomain;
             domain.UnhandledException += delegate(object sender, UnhandledExceptionEventArgs e)
             {
@@ -61,11 +50,7 @@ namespace Ilinst
                     {
                         // A program that ends by an exception may still come by the other way out.
                         flags |= (flags & UnhandledException) != 0 ? 0 : flag;
-                        if (path == null)
-                        {
-                            path = Settings.OutputPath(startFolder);
-                        }
-                        WriteTo(path);
+                        OutputFile.Write(WriteTo);
                     }
                 });
             }
@@ -75,33 +60,19 @@ namespace Ilinst
             }
         }
 
-        private static void WriteTo(string target)
+        private static void WriteTo(Stream file)
         {
-            string folder = Path.GetDirectoryName(target);
-            if (!string.IsNullOrEmpty(folder))
-            {
-                Directory.CreateDirectory(folder);
-            }
-            string temporary = target + ".tmp";
             long endTicks = Stopwatch.GetTimestamp();
             IntPtr[] chunks = CallTrees.Chunks();
-            using (FileStream file = new FileStream(temporary, FileMode.Create, FileAccess.Write))
+            byte[] header = Header(endTicks);
+            file.Write(header, 0, header.Length);
+            foreach (IntPtr chunk in chunks)
             {
-                byte[] header = Header(endTicks);
-                file.Write(header, 0, header.Length);
-                foreach (IntPtr chunk in chunks)
-                {
-                    byte[] bytes = CopyOf((NodeChunk*)chunk);
-                    file.Write(bytes, 0, bytes.Length);
-                }
-                byte[] names = NamesChunk(chunks);
-                file.Write(names, 0, names.Length);
+                byte[] bytes = CopyOf((NodeChunk*)chunk);
+                file.Write(bytes, 0, bytes.Length);
             }
-            if (File.Exists(target))
-            {
-                File.Delete(target);
-            }
-            File.Move(temporary, target);
+            byte[] names = NamesChunk(chunks);
+            file.Write(names, 0, names.Length);
         }
 
         private static byte[] Header(long endTicks)
@@ -111,7 +82,7 @@ namespace Ilinst
             writer.Write(new byte[] { (byte)'I', (byte)'L', (byte)'P', (byte)'R', (byte)'O', (byte)'F', 13, 10 });
             writer.Write(FormatVersion);
             writer.Write(flags);
-            writer.Write(Settings.ProcessId());
+            writer.Write(ThisProcess.Id());
             writer.Write(IntPtr.Size);
             writer.Write(StopwatchClock);
             writer.Write(HeaderSize);
@@ -119,9 +90,10 @@ namespace Ilinst
             writer.Write(startTicks);
             writer.Write(endTicks);
             writer.Write(startTime.Ticks);
+            writer.Write(CallTrees.MaxNodes);
             writer.Seek(StringsOffset, SeekOrigin.Begin);
-            NameWriter.WriteString(writer, Cut(Settings.ProgramName()));
-            NameWriter.WriteString(writer, Cut(RuntimeName()));
+            NameWriter.WriteString(writer, Cut(ThisProcess.ProgramName()));
+            NameWriter.WriteString(writer, Cut(ThisProcess.RuntimeName()));
             stream.SetLength(HeaderSize);
             return stream.ToArray();
         }
@@ -129,18 +101,6 @@ namespace Ilinst
         private static string Cut(string text)
         {
             return text.Length > MaxString / 3 ? text.Substring(0, MaxString / 3) : text;
-        }
-
-        private static string RuntimeName()
-        {
-            Type mono = Type.GetType("Mono.Runtime");
-            MethodInfo monoName = mono == null ? null : mono.GetMethod("GetDisplayName", BindingFlags.NonPublic | BindingFlags.Static);
-            string core = typeof(object).Assembly.GetName().Name;
-            // Mono's Environment.Version is that of the .NET Framework it stands in for; its own is "6.8.0.105 (Debian ...)".
-            string name = monoName != null
-                ? "Mono " + ((string)monoName.Invoke(null, null)).Split(' ')[0]
-                : (core == "mscorlib" ? ".NET Framework " : ".NET ") + Environment.Version;
-            return name + ", " + Environment.OSVersion.Platform;
         }
 
         /// <summary>The part of a chunk that is in use; other threads may go on meanwhile.</summary>

@@ -1,6 +1,8 @@
 //! Woven programs on every runtime found: they print what the originals print, and their profiles count exactly.
 
 mod paths;
+mod settings;
+mod tree;
 
 use std::{
     collections::BTreeMap,
@@ -82,6 +84,7 @@ fn hello_and_orders_run_as_before_and_are_counted_exactly() {
                 let both = run(&runtime, name, "exe", mode, None);
                 compare_counts(&both, true);
                 assert_balanced(&both.profile);
+                tree::check(&both.profile, name);
                 assert_eq!(both.profile.end, End::Clean);
                 assert_eq!(both.original.status.code(), Some(if name == "orders" { 3 } else { 0 }));
             }
@@ -189,6 +192,9 @@ fn every_way_to_end_leaves_a_profile() {
             for mode in MODES {
                 let both = run(&runtime, "endings", "exe", mode, Some(way));
                 assert_eq!(both.profile.end, end, "{way} on {}", runtime.name);
+                if way == "return" {
+                    tree::check(&both.profile, "endings-return");
+                }
                 let deep = profile_counts(&both.profile).into_iter().find(|(method, _)| method.starts_with("Program::Deep"));
                 assert_eq!(
                     deep.map(|(_, (calls, ..))| calls),
@@ -198,23 +204,5 @@ fn every_way_to_end_leaves_a_profile() {
                 );
             }
         }
-    }
-}
-
-#[test]
-fn the_profile_goes_where_the_environment_says() {
-    for runtime in Runtime::all() {
-        let folder = scratch(&format!("output-{}", runtime.name.replace(' ', "-")));
-        instrument(&[&sample("hello").join("hello.exe"), &"-o", &folder.join("woven/"), &"-q"]);
-        let start = |output: &Path| {
-            let mut command = runtime.program(&folder.join("woven/hello.exe"), &folder);
-            assert!(command.env("ILINST_OUTPUT", output).output().expect("it starts").status.success());
-        };
-        start(&folder.join("named.ilprof"));
-        assert_eq!(profile_in(&folder).program, "hello");
-        start(Path::new("made/"));
-        profile_in(&folder.join("made"));
-        // Nowhere to write is no reason to fail.
-        start(Path::new("/dev/null/nowhere/"));
     }
 }

@@ -17,6 +17,7 @@ use crate::{
 
 /// Samples that run on every runtime, compiled by the SDK's C# 8: folder, program, where its PDB goes.
 const CLASSIC: &[(&str, &str, Pdb)] = &[
+    ("bare", "bare", Pdb::Beside),
     ("endings", "endings", Pdb::Beside),
     ("hello", "hello", Pdb::Beside),
     ("orders", "orders", Pdb::Beside),

@@ -88,6 +88,9 @@ impl Opts {
                 "pid": profile.pid,
                 "end": end_text(profile.end),
                 "milliseconds": profile.milliseconds(profile.wall_ticks()),
+                "threads": profile.threads,
+                "lostCalls": profile.lost_calls,
+                "maxNodes": profile.max_nodes,
                 "damage": profile.damage.as_ref().map(ToString::to_string),
                 "methods": rows,
             });
@@ -102,11 +105,16 @@ impl Opts {
             profile.program,
             profile.pid,
             profile.runtime,
-            crate::text::count(profile.trees.len(), "thread"),
+            crate::text::count(profile.threads as usize, "thread"),
             end_text(profile.end)
         )?;
         if let Some(damage) = &profile.damage {
             writeln!(out, "warning ILI0007: the file is damaged, and what follows is all that it holds: {damage}")?;
+        }
+        if profile.lost_calls > 0 {
+            let (lost, limit) = (crate::text::count(profile.lost_calls as usize, "call"), profile.max_nodes);
+            let set = "ILINST_MAX_NODES sets another limit";
+            writeln!(out, "warning ILI0020: not recorded: {lost}, as the call tree is limited to {limit} call paths; {set}")?;
         }
         let limit = if self.limit == 0 { usize::MAX } else { self.limit };
         let text = if self.tree { profile.tree_text(self.min_percent) } else { profile.table(self.sort.into(), limit) };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use byteorder::{ByteOrder, LE};
 use indexmap::IndexMap;
 
-use crate::tree::{CallTree, Node};
+use crate::tree::{CallTree, Node, add};
 
 /// How many bits of a method id are its row in MethodDef; the module's key is above them.
 pub const ROW_BITS: u32 = 24;
@@ -62,6 +62,12 @@ pub struct Profile {
     pub methods: IndexMap<u64, MethodName>,
     /// The call trees, one a thread; a thread may have taken over another's that had ended.
     pub trees: Vec<CallTree>,
+    /// How many threads these are of.
+    pub threads: u64,
+    /// How many nodes the program's trees were allowed; 0 if it isn't said.
+    pub max_nodes: u32,
+    /// How many calls are not in the trees, since there was no room for more nodes.
+    pub lost_calls: u64,
     /// What is missing: a file cut short still says all that it holds.
     pub damage: Option<Error>,
 }
@@ -163,9 +169,18 @@ impl<'a> Reader<'a> {
 struct NodeChunk {
     address: u64,
     tree: u64,
-    /// If it is the tree's first chunk: the node that was running.
-    current: Option<u64>,
+    /// If it is the tree's first chunk.
+    header: Option<TreeHeader>,
     nodes: Vec<RawNode>,
+}
+
+/// What a tree's first chunk says of all of it.
+#[derive(Clone, Copy)]
+struct TreeHeader {
+    /// The node that was running.
+    current: u64,
+    threads: u64,
+    lost_calls: u64,
 }
 
 /// A node as it stands in the file.
@@ -211,9 +226,12 @@ impl Profile {
             start_ticks: reader.u64()? as i64,
             end_ticks: reader.u64()? as i64,
             start_time: reader.u64()?,
+            max_nodes: reader.u32()?,
             modules: Vec::new(),
             methods: IndexMap::new(),
             trees: Vec::new(),
+            threads: 0,
+            lost_calls: 0,
             damage: None,
         };
         let mut strings = Reader::new(bytes.get(STRINGS_AT..header_size).unwrap_or_default(), STRINGS_AT);
@@ -222,6 +240,10 @@ impl Profile {
         let mut chunks = Vec::new();
         reader.position = header_size;
         profile.damage = profile.read_chunks(reader, &mut chunks).err();
+        for header in chunks.iter().filter_map(|chunk| chunk.header) {
+            add(&mut profile.threads, header.threads);
+            add(&mut profile.lost_calls, header.lost_calls);
+        }
         profile.trees = join_trees(&chunks, profile.start_ticks, profile.end_ticks);
         Ok(profile)
     }
@@ -294,8 +316,11 @@ fn read_nodes(mut reader: Reader<'_>) -> Result<NodeChunk, Error> {
     let _tree_number = reader.u64()?;
     let used = (reader.u64()? as usize).min(reader.bytes.len());
     reader.position = CHUNK_HEADER;
-    let current = reader.u64()?;
-    let current = (tree == address.wrapping_add(CHUNK_HEADER as u64)).then_some(current);
+    let mut fields = [0; CHUNK_HEADER / 8];
+    LE::read_u64_into(reader.take(CHUNK_HEADER)?, &mut fields);
+    let [current, _free, _end, _root, threads, lost_calls, ..] = fields;
+    let is_first = tree == address.wrapping_add(CHUNK_HEADER as u64);
+    let header = is_first.then_some(TreeHeader { current, threads, lost_calls });
     let mut nodes = Vec::new();
     for node in reader.bytes.get(FIRST_NODE..used).unwrap_or_default().chunks_exact(NODE_SIZE) {
         let mut fields = [0; NODE_SIZE / 8];
@@ -303,7 +328,7 @@ fn read_nodes(mut reader: Reader<'_>) -> Result<NodeChunk, Error> {
         let [method_id, _callees, _next, caller, start, total, calls, leaves] = fields;
         nodes.push(RawNode { method_id, caller, start: start as i64, total: total as i64, calls, leaves });
     }
-    Ok(NodeChunk { address, tree, current, nodes })
+    Ok(NodeChunk { address, tree, header, nodes })
 }
 
 /// Turns the addresses that nodes name each other by into numbers, a tree for each thread. Only the way up, to the
@@ -331,7 +356,7 @@ fn join_trees(chunks: &[NodeChunk], start_ticks: i64, end_ticks: i64) -> Vec<Cal
     }
     for chunk in chunks {
         let Some((tree, raw)) = trees.get_mut(&chunk.tree) else { continue };
-        let current = chunk.current.and_then(|address| places.get(&(chunk.tree, address)).copied());
+        let current = chunk.header.and_then(|header| places.get(&(chunk.tree, header.current)).copied());
         close_open_calls(tree, raw, current, start_ticks, end_ticks);
     }
     trees.into_values().map(|(tree, _)| tree).collect()

@@ -149,7 +149,8 @@ pub fn merge(trees: &[CallTree]) -> CallTree {
     merged
 }
 
-fn add(sum: &mut u64, value: u64) {
+/// Adds up, to the largest number at most.
+pub(crate) fn add(sum: &mut u64, value: u64) {
     *sum = sum.saturating_add(value);
 }
 

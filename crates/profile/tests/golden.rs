@@ -16,6 +16,8 @@ const START: Range<usize> = 32..40;
 const CALLS: Range<usize> = 48..56;
 const LEAVES: Range<usize> = 56..64;
 const SIZE_AT: usize = 4;
+const MAX_NODES_AT: usize = 64;
+const LOST_CALLS_AT: usize = 104;
 
 fn golden(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
@@ -65,7 +67,18 @@ fn calls_are_counted_and_leaves_that_were_lost_are_seen() {
     assert_eq!(counts("Golden::Catch"), (1, 1, 0));
     assert_eq!(counts("Golden::Wait"), (1, 0, 1), "a thread was in it at the end");
     assert_eq!(counts("Golden::Main"), (1, 0, 1));
-    assert_eq!(profile.trees.len(), 2, "threads that come after one another share a tree");
+    assert_eq!((profile.trees.len(), profile.threads), (2, 6), "threads that come after one another share a tree");
+}
+
+#[test]
+fn calls_that_were_not_recorded_are_said() {
+    let mut bytes = golden_bytes();
+    let old = read(&bytes);
+    assert_eq!((old.lost_calls, old.max_nodes), (0, 0), "a file written before they were counted says nothing of them");
+    bytes[MAX_NODES_AT] = 200;
+    bytes[CHUNKS_AT + LOST_CALLS_AT] = 7;
+    let new = read(&bytes);
+    assert_eq!((new.lost_calls, new.max_nodes), (7, 200));
 }
 
 #[test]

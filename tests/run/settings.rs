@@ -1,0 +1,205 @@
+//! What the environment says: where the profile goes, how large it gets. All of it on a program that asks for no culture, without the
+//! variable that lets .NET Core do without ICU: where there is none, the tracker may not ask for one either.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, OpenOptions},
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use profile::{Profile, report::SortBy};
+use tests::{Runtime, ilinst, instrument, said, sample, scratch};
+
+use crate::tree;
+
+/// What `bare` is started with, what `ILINST_OUTPUT` says, and the profile that is there afterwards, if one is.
+/// `{base}` is the folder above the one it is started in, `{pid}` the process.
+const PLACES: &[(&str, Option<&str>, Option<&str>)] = &[
+    ("", None, Some("start/bare-{pid}.ilprof")),
+    ("", Some(""), Some("start/bare-{pid}.ilprof")),
+    ("", Some("named.ilprof"), Some("start/named.ilprof")),
+    ("", Some("%n-%p-%p.ilprof"), Some("start/bare-{pid}-{pid}.ilprof")),
+    ("", Some("made/deep/"), Some("start/made/deep/bare-{pid}.ilprof")),
+    ("", Some("{base}/made/%n"), Some("made/bare")),
+    ("", Some("../there"), Some("there/bare-{pid}.ilprof")),
+    // Regular files are replaced, also such as `mktemp` makes.
+    ("", Some("../old"), Some("old")),
+    ("", Some("../empty"), Some("empty")),
+    // What is no regular file stays what it is.
+    ("", Some("../pipe"), None),
+    ("", Some("../link"), None),
+    ("", Some("../device"), None),
+    // Nowhere to write is no reason to fail.
+    ("", Some("../old/below/x.ilprof"), None),
+    ("", Some("../device/below/"), None),
+    ("", Some("/dev/null/nowhere/"), None),
+    ("", Some("/proc/x.ilprof"), None),
+    // A program that deletes the folder it was started in does not get it back.
+    ("folder", None, None),
+    ("folder", Some("made/"), None),
+    ("folder", Some("{base}/start/x.ilprof"), None),
+    ("folder", Some("{base}/made/x.ilprof"), Some("made/x.ilprof")),
+];
+
+#[test]
+fn the_profile_goes_where_the_environment_says_and_replaces_only_files() {
+    for runtime in Runtime::all() {
+        let woven = Woven::new("output", &runtime);
+        for (argument, output, expected) in PLACES {
+            println!("{argument} {output:?} on {}", runtime.name);
+            let base = furnished(&woven.folder.join("base"));
+            let start = base.join("start");
+            let output = output.map(|output| output.replace("{base}", &base.to_string_lossy()));
+            // Held open, so that a writer would not wait.
+            let pipe = OpenOptions::new().read(true).write(true).open(base.join("pipe")).expect("a pipe can be opened");
+            let mut before = entries(&base);
+            let pid = woven.run(&start, argument, &[("ILINST_OUTPUT", output.as_deref())]);
+            drop(pipe);
+            let mut after = entries(&base);
+            if let Some(expected) = expected {
+                let path = base.join(expected.replace("{pid}", &pid.to_string()));
+                assert_eq!(read(&path).program, "bare");
+                before.remove(&path);
+                after.remove(&path).expect("it is a file");
+            }
+            assert_eq!(before, after, "all else is as it was");
+            assert_eq!(start.exists(), *argument != "folder", "and so is the folder it was started in");
+        }
+    }
+}
+
+/// How many calls `bare` makes when asked for many paths.
+const CALLS: u64 = 1 + 2 * 4095 + 1000 + 25;
+/// Nodes in a tree's first chunk, which every thread has, but for its root.
+const FIRST_NODES: usize = 1021;
+
+/// What `ILINST_MAX_NODES` says, and the limit that it means.
+const LIMITS: &[(Option<&str>, u32)] = &[
+    (None, 1_000_000),
+    (Some(""), 1_000_000),
+    (Some("0"), 1_000_000),
+    (Some("-5"), 1_000_000),
+    (Some("20x"), 1_000_000),
+    (Some("1"), 1),
+    (Some("2000"), 2000),
+    (Some(" 5000 "), 5000),
+    (Some("99999999999999999999"), i32::MAX as u32),
+];
+
+#[test]
+fn calls_beyond_the_limit_are_counted_and_said() {
+    for runtime in Runtime::all() {
+        let woven = Woven::new("limit", &runtime);
+        let path = woven.folder.join("bare.ilprof");
+        for (value, limit) in LIMITS {
+            println!("{value:?} on {}", runtime.name);
+            woven.run(&woven.folder, "paths", &[("ILINST_MAX_NODES", *value), ("ILINST_OUTPUT", Some("bare.ilprof"))]);
+            let profile = read(&path);
+            let recorded: u64 = profile.rows(SortBy::Name).iter().map(|row| row.calls).sum();
+            assert_eq!((recorded + profile.lost_calls, profile.max_nodes), (CALLS, *limit));
+            let nodes = profile.trees.iter().map(|tree| tree.nodes.len()).sum::<usize>();
+            let is_reached = *limit < 8192;
+            assert_eq!(profile.lost_calls > 0, is_reached);
+            if !is_reached {
+                tree::check(&profile, "bare-paths");
+            }
+            assert!(!is_reached || nodes <= FIRST_NODES + 1 + *limit as usize, "{nodes} nodes");
+            let (lost, report) = (profile.lost_calls, said(&ilinst().arg("report").arg(&path).output().expect("it runs")).0);
+            let line =
+                format!("warning ILI0020: not recorded: {lost} calls, as the call tree is limited to {limit} call paths; ");
+            assert_eq!(report.contains(&(line + "ILINST_MAX_NODES sets another limit\n")), is_reached, "{report}");
+            assert_eq!(report.contains("warning"), is_reached, "{report}");
+            let json = said(&ilinst().args(["report", "--json"]).arg(&path).output().expect("it runs")).0;
+            assert!(json.contains(&format!("\n  \"lostCalls\": {lost},\n  \"maxNodes\": {limit},\n")), "{json}");
+        }
+    }
+}
+
+#[test]
+fn threads_are_counted_though_they_share_trees() {
+    for runtime in Runtime::all() {
+        let woven = Woven::new("threads", &runtime);
+        woven.run(&woven.folder, "threads", &[("ILINST_OUTPUT", Some("bare.ilprof"))]);
+        let path = woven.folder.join("bare.ilprof");
+        let profile = read(&path);
+        assert!(profile.trees.len() < 51, "trees of threads that have ended are used again");
+        tree::check(&profile, "bare-threads");
+        let report = said(&ilinst().arg("report").arg(&path).output().expect("it runs")).0;
+        assert!(report.lines().next().is_some_and(|line| line.contains(" ms, 51 threads, ")), "{report}");
+    }
+}
+
+/// A woven program and the runtime it is to run on.
+pub(crate) struct Woven<'r> {
+    pub(crate) folder: PathBuf,
+    runtime: &'r Runtime,
+}
+
+impl<'r> Woven<'r> {
+    pub(crate) fn new(name: &str, runtime: &'r Runtime) -> Self {
+        let folder = scratch(&format!("bare-{name}-{}", runtime.name.replace(' ', "-")));
+        instrument(&[&sample("bare").join("bare.exe"), &"-o", &folder.join("woven/"), &"-q"]);
+        Self { folder, runtime }
+    }
+
+    /// Runs the original and the woven program, which have to end alike; gives the process id of the latter.
+    pub(crate) fn run(&self, start: &Path, argument: &str, variables: &[(&str, Option<&str>)]) -> u32 {
+        let run = |program: PathBuf, folder: &Path| -> (u32, Output) {
+            let mut command = self.runtime.program(&program, folder);
+            command
+                .env_remove("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT")
+                .env_remove("ILINST_OUTPUT")
+                .env_remove("ILINST_MAX_NODES");
+            // Of ICU, .NET 8 is to take a version that isn't there.
+            command.env("DOTNET_SYSTEM_GLOBALIZATION_APPLOCALICU", "99.9");
+            for (name, value) in variables {
+                value.map(|value| command.env(name, value));
+            }
+            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+            let child = command.args((!argument.is_empty()).then_some(argument)).spawn().expect("the runtime starts");
+            (child.id(), child.wait_with_output().expect("it ends"))
+        };
+        let elsewhere = self.folder.join("elsewhere");
+        fs::create_dir_all(&elsewhere).expect("a folder can be made");
+        let (_, original) = run(sample("bare").join("bare.exe"), &elsewhere);
+        let (pid, woven) = run(self.folder.join("woven/bare.exe"), start);
+        assert_eq!(said(&original), (String::new(), String::new(), Some(8)));
+        assert_eq!(said(&woven), said(&original));
+        pid
+    }
+}
+
+pub(crate) fn read(path: &Path) -> Profile {
+    let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let profile = Profile::parse(&bytes).expect("it is a profile");
+    assert_eq!(profile.damage, None);
+    profile
+}
+
+/// A new folder with an empty one to start in, and one of each kind of file. `device` is a link to one.
+fn furnished(base: &Path) -> PathBuf {
+    let _ = fs::remove_dir_all(base);
+    fs::create_dir_all(base.join("start")).expect("a folder can be made");
+    fs::create_dir(base.join("there")).expect("a folder can be made");
+    fs::write(base.join("old"), "something").expect("a file can be written");
+    fs::write(base.join("empty"), "").expect("a file can be written");
+    for command in [&["mkfifo", "pipe"][..], &["ln", "-s", "old", "link"], &["ln", "-s", "/dev/full", "device"]] {
+        assert!(Command::new(command[0]).args(&command[1..]).current_dir(base).status().expect("it starts").success());
+    }
+    base.to_owned()
+}
+
+/// The paths below a folder, that are no folders, and what each is.
+fn entries(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let mut entries = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("the folder is there").flatten() {
+        let data = entry.metadata().expect("a file has a type");
+        if data.is_dir() {
+            entries.extend(self::entries(&entry.path()));
+        } else {
+            entries.insert(entry.path(), format!("{:?}, {} bytes", data.file_type(), data.len()));
+        }
+    }
+    entries
+}

@@ -1,0 +1,114 @@
+using System;
+using System.Diagnostics;
+using System.IO;
+using System.Reflection;
+using System.Runtime.CompilerServices;
+
+namespace Ilinst
+{
+    /// <summary>
+    /// What the process is. Nothing here, nor elsewhere in the tracker, may ask for a culture, as numbers made text and
+    /// AssemblyName do: .NET Core ends the process if it finds no ICU then, and the program may not need one.
+    /// </summary>
+    internal static class ThisProcess
+    {
+        /// <summary>Whether this is .NET Core or later.</summary>
+        public static readonly bool IsCore = !typeof(object).Assembly.FullName.StartsWith("mscorlib,", StringComparison.Ordinal);
+
+        /// <summary>The process id, or 0.</summary>
+        public static int Id()
+        {
+            try
+            {
+                return Libc.IsAskedFirst ? Libc.getpid() : IdByProcess();
+            }
+            catch (Exception)
+            {
+                return 0;
+            }
+        }
+
+        /// <summary>The program's name without its extension, fit for a file name.</summary>
+        public static string ProgramName()
+        {
+            string name = IsCore ? EntryName() : DomainName();
+            foreach (char bad in Path.GetInvalidFileNameChars())
+            {
+                name = name.Replace(bad, '_');
+            }
+            return name.Length == 0 ? "program" : name;
+        }
+
+        /// <summary>For people: ".NET 8.0.4, Unix".</summary>
+        public static string RuntimeName()
+        {
+            return NameAndVersion() + ", " + Environment.OSVersion.Platform;
+        }
+
+        /// <summary>A number that is not negative, as text.</summary>
+        public static string Digits(int number)
+        {
+            string text = "";
+            do
+            {
+                text = (char)('0' + number % 10) + text;
+                number /= 10;
+            }
+            while (number > 0);
+            return text;
+        }
+
+        /// <summary>By itself: what it refers to is loaded where it is compiled.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static int IdByProcess()
+        {
+            using (Process process = Process.GetCurrentProcess())
+            {
+                return process.Id;
+            }
+        }
+
+        private static string EntryName()
+        {
+            Assembly entry = Assembly.GetEntryAssembly();
+            return entry == null ? "" : entry.FullName.Split(',')[0];
+        }
+
+        private static string DomainName()
+        {
+            string name = AppDomain.CurrentDomain.FriendlyName;
+            foreach (string extension in new string[] { ".exe", ".dll" })
+            {
+                if (name.EndsWith(extension, StringComparison.OrdinalIgnoreCase))
+                {
+                    name = name.Substring(0, name.Length - extension.Length);
+                }
+            }
+            return name;
+        }
+
+        private static string NameAndVersion()
+        {
+            Type mono = Type.GetType("Mono.Runtime");
+            MethodInfo monoName = mono == null ? null : mono.GetMethod("GetDisplayName", BindingFlags.NonPublic | BindingFlags.Static);
+            if (monoName != null)
+            {
+                // Environment.Version is that of the .NET Framework it stands in for; its own is "6.8.0.105 (Debian ...)".
+                return "Mono " + ((string)monoName.Invoke(null, null)).Split(' ')[0];
+            }
+            return IsCore ? ".NET " + CoreVersion() : ".NET Framework " + Environment.Version;
+        }
+
+        /// <summary>What Environment.Version is made of: the host says it, or else the core library.</summary>
+        private static string CoreVersion()
+        {
+            object said = AppDomain.CurrentDomain.GetData("FX_PRODUCT_VERSION");
+            object[] marks = typeof(object).Assembly.GetCustomAttributes(typeof(AssemblyInformationalVersionAttribute), false);
+            if (said == null && marks.Length > 0)
+            {
+                said = ((AssemblyInformationalVersionAttribute)marks[0]).InformationalVersion;
+            }
+            return ((string)said ?? "").Split('+')[0];
+        }
+    }
+}
