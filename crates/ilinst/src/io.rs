@@ -100,9 +100,9 @@ impl Outputs {
         self.folders.append(&mut other.folders);
     }
 
-    /// The files that will be there: those that are there already, and the others.
-    pub(crate) fn paths(&self) -> (Vec<&Path>, Vec<&Path>) {
-        self.pending.iter().map(|(_, path)| path.as_path()).partition(|path| path.exists())
+    /// The temporary name and the own of every file.
+    pub(crate) fn pending(&self) -> impl Iterator<Item = (&Path, &Path)> {
+        self.pending.iter().map(|(temporary, path)| (temporary.as_path(), path.as_path()))
     }
 
     /// Copies a file, with its permissions; onto itself there is nothing to do.
