@@ -1,5 +1,7 @@
 //! `ilinst instrument`: weaves files, or every assembly of a folder.
 
+mod beside;
+mod pdbs;
 mod process;
 mod summary;
 
@@ -12,6 +14,7 @@ use clap::Args;
 use weave::{StrongNameKey, Tracker};
 
 use self::{
+    pdbs::name_pdbs,
     process::{Job, Shared, process},
     summary::Done,
 };
@@ -97,7 +100,8 @@ impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let started = Instant::now();
         let tracker = Tracker::read(TRACKER)?;
-        let jobs = self.jobs()?;
+        let mut jobs = self.jobs()?;
+        name_pdbs(&mut jobs, &self);
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = self.threads.map_or(processors, usize::from);
         let options = self.selection.in_words();
@@ -154,7 +158,7 @@ impl Opts {
                 );
                 return Err(Failure::usage(text));
             }
-            jobs.push(Job { input: input.clone(), output, named: true });
+            jobs.push(Job::new(input.clone(), output, true));
         }
         Ok(jobs)
     }
@@ -176,7 +180,7 @@ impl Opts {
             .into_iter()
             .map(|input| {
                 let output = output.join(input.strip_prefix(folder).unwrap_or(&input));
-                Job { input, output, named: false }
+                Job::new(input, output, false)
             })
             .collect())
     }
