@@ -145,5 +145,7 @@ mod tests {
         assert_eq!(value["libraries"].as_object().unwrap().keys().collect::<Vec<_>>(), ["z/1.0.0", TRACKER_LIBRARY]);
         assert_eq!(add_tracker(&added), Ok(None));
         assert!(add_tracker(b"[]").is_err());
+        let commented = [b"\xEF\xBB\xBF// a list\n", &deps[..]].concat();
+        assert_eq!(add_tracker(&commented), Ok(Some(added)));
     }
 }
