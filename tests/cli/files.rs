@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use tests::{ilinst, said, sample, scratch};
+use tests::{ilinst, said, sample, scratch, skip};
 
 fn instrument(folder: &Path, arguments: &[&str]) -> (String, String, Option<i32>) {
     said(&ilinst().arg("instrument").args(arguments).arg("-q").current_dir(folder).output().expect("ilinst runs"))
@@ -40,6 +40,21 @@ fn only_files_that_can_be_written_are_replaced() {
     assert_eq!(instrument(&folder, &[original, "-o", "kept.exe"]), refused(why));
     assert_eq!(fs::read(folder.join("kept.exe")).expect("it is there"), b"kept");
     assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 2, "nothing is left behind");
+}
+
+/// Said at once, and not after all of it was read.
+#[test]
+fn what_is_larger_than_an_image_can_be_is_refused() {
+    let folder = scratch("cli-large");
+    let large = folder.join("large.exe");
+    fs::copy(sample("hello").join("hello.exe"), &large).expect("it can be copied");
+    let file = fs::OpenOptions::new().write(true).open(&large).expect("it can be opened");
+    if file.set_len(5 << 30).is_err() {
+        return skip("there can be no file of 5 GiB");
+    }
+    let why = "ilinst: error ILI0011: large.exe: not a PE file: it is larger than 4 GiB\n";
+    assert_eq!(instrument(&folder, &["large.exe", "--dry-run"]), (String::new(), why.into(), Some(3)));
+    fs::remove_file(large).expect("it can be removed");
 }
 
 #[test]
