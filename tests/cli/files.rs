@@ -36,7 +36,7 @@ fn only_files_that_can_be_written_are_replaced() {
 
     fs::write(folder.join("kept.exe"), "kept").expect("it can be written");
     set_mode(&folder.join("kept.exe"), 0o444);
-    let why = "ILI0014: kept.exe: it is there and is read-only; make it writable, remove it, or name another";
+    let why = "ILI0014: kept.exe: it is there and is read-only; make it writable, or write elsewhere";
     assert_eq!(instrument(&folder, &[original, "-o", "kept.exe"]), refused(why));
     assert_eq!(fs::read(folder.join("kept.exe")).expect("it is there"), b"kept");
     assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 2, "nothing is left behind");

@@ -59,7 +59,7 @@ pub(crate) fn is_deps_json(path: &Path) -> bool {
 }
 
 /// The lists beside a file that name it: a program's name the libraries that it loads.
-fn lists_that_name(input: &Path) -> Vec<PathBuf> {
+pub(crate) fn lists_that_name(input: &Path) -> Vec<PathBuf> {
     let folder = input.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut lists: Vec<PathBuf> =

@@ -23,13 +23,8 @@ pub(crate) enum Input {
 impl Input {
     /// Maps a file.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
+        let metadata = of_file(path)?;
         let unreadable = |error: io::Error| Failure::unreadable(about(path, &error));
-        // Asked before it is opened: that would wait for whoever writes into a pipe.
-        let metadata = fs::metadata(path).map_err(unreadable)?;
-        if !metadata.is_file() {
-            let what = if metadata.is_dir() { "a folder" } else { "no regular file" };
-            return Err(Failure::unreadable(format_args!("{}: it is {what}, and a file was asked for", path.display())));
-        }
         let file = File::open(path).map_err(unreadable)?;
         if metadata.len() == 0 {
             return Ok(Self::Empty);
@@ -87,8 +82,7 @@ impl Outputs {
         path: &Path,
         put: impl FnOnce(&mut File) -> io::Result<()>,
     ) -> anyhow::Result<()> {
-        let metadata = fs::metadata(from).map_err(|error| Failure::unreadable(about(from, &error)))?;
-        self.write_with(path, Some(for_an_output(metadata.permissions())), put)
+        self.write_with(path, Some(for_an_output(of_file(from)?.permissions())), put)
     }
 
     fn write_with(
@@ -103,7 +97,7 @@ impl Outputs {
             Ok(there) if there.is_dir() => return refuse("it is a folder; name a file in it, or end it with /"),
             Ok(there) if !there.is_file() => return refuse("it is no regular file, and would be replaced by one; name another"),
             Ok(there) if there.permissions().readonly() => {
-                return refuse("it is there and is read-only; make it writable, remove it, or name another");
+                return refuse("it is there and is read-only; make it writable, or write elsewhere");
             }
             _ => {}
         }
@@ -148,8 +142,7 @@ impl Outputs {
         if from == to {
             return Ok(());
         }
-        let mut input = File::open(from).map_err(|error| Failure::unreadable(about(from, &error)))?;
-        self.write_like(from, to, |out| io::copy(&mut input, out).map(drop))
+        self.write_like(from, to, |out| io::copy(&mut File::open(from)?, out).map(drop))
     }
 
     /// Two files are not written to one place, and none over one of those that were read.
@@ -229,6 +222,16 @@ impl Drop for Outputs {
             let _ = fs::remove_dir(folder);
         }
     }
+}
+
+/// What the system says of a file, before it is opened: that would wait for whoever writes into a pipe.
+fn of_file(path: &Path) -> anyhow::Result<fs::Metadata> {
+    let metadata = fs::metadata(path).map_err(|error| Failure::unreadable(about(path, &error)))?;
+    if metadata.is_file() {
+        return Ok(metadata);
+    }
+    let what = if metadata.is_dir() { "a folder" } else { "no regular file" };
+    Err(Failure::unreadable(format_args!("{}: it is {what}, and a file was asked for", path.display())))
 }
 
 /// A name beside a file that no other has.

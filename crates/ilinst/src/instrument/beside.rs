@@ -14,7 +14,7 @@ use super::{
     summary::{Done, Outcome},
 };
 use crate::{
-    companions::{TRACKER_FILE, is_deps_json, missing_for_tracker, with_tracker, write_tracker},
+    companions::{TRACKER_FILE, is_deps_json, lists_that_name, missing_for_tracker, with_tracker, write_tracker},
     failure::Failure,
     io::{Outputs, is_same_file},
 };
@@ -40,35 +40,34 @@ pub(super) fn write_beside(
     let mut warnings: Vec<(PathBuf, String)> = Vec::new();
     for (to, from) in &companions {
         let list_folder = folder(to);
-        if !is_deps_json(from) || !folders.iter().any(|woven| woven.starts_with(&list_folder)) {
-            if !opts.dry_run && !is_same_file(from, to) {
-                outputs.copy(from, to)?;
-            }
-            continue;
-        }
-        match with_tracker(from)? {
-            Ok(Some(_)) if !opts.in_place && is_same_file(from, to) => {
-                let text = "lists what the program may load, and is no output: write to another folder, or add the tracker to it";
-                warnings.push((list_folder, format!("{} {text}", from.display())));
-            }
+        let is_same = is_same_file(from, to);
+        let is_program_list = is_deps_json(from) && folders.iter().any(|woven| woven.starts_with(&list_folder));
+        match if is_program_list { with_tracker(from)? } else { Ok(None) } {
+            Ok(Some(_)) if is_same && !opts.in_place => warnings.push((list_folder, untold(from))),
             Ok(Some(text)) => {
                 if !opts.dry_run {
                     outputs.write_like(from, to, |file| file.write_all(&text))?;
                 }
                 folders.insert(list_folder);
             }
-            Ok(None) => {
-                if !opts.dry_run && !is_same_file(from, to) {
+            unchanged => {
+                if !opts.dry_run && !is_same {
                     outputs.copy(from, to)?;
                 }
-            }
-            Err(why) => {
-                if !opts.dry_run {
-                    outputs.copy(from, to)?;
+                if let Err(why) = unchanged {
+                    let why =
+                        format!("the tracker could not be added to {}, so the program may not find it: {why}", from.display());
+                    warnings.push((list_folder, why));
                 }
-                let text = format!("the tracker could not be added to {}, so the program may not find it: {why}", from.display());
-                warnings.push((list_folder, text));
             }
+        }
+    }
+    // Into a program's folder: its own list is none of the files of this run.
+    let named = done.iter().filter(|done| done.woven() > 0 && jobs.iter().all(|job| job.named));
+    let lists: BTreeSet<PathBuf> = named.flat_map(|done| lists_that_name(&done.output)).collect();
+    for list in lists.iter().filter(|list| !companions.contains_key(*list)) {
+        if let Ok(Some(_)) = with_tracker(list)? {
+            warnings.push((folder(list), untold(list)));
         }
     }
     let inputs: BTreeSet<PathBuf> = done.iter().filter(|done| done.woven() > 0).map(|done| folder(&done.input)).collect();
@@ -80,8 +79,8 @@ pub(super) fn write_beside(
             warnings.push((input, text));
         }
     }
-    for (folder_of, text) in warnings {
-        let is_there = |done: &Done| folder(&done.output).starts_with(&folder_of) || folder(&done.input).starts_with(&folder_of);
+    for (place, text) in warnings {
+        let is_there = |done: &Done| [&done.output, &done.input].iter().any(|path| path.starts_with(&place));
         if let Some(done) = done.iter_mut().find(|done| done.woven() > 0 && is_there(done)) {
             done.warnings.push(text);
         }
@@ -90,6 +89,11 @@ pub(super) fn write_beside(
         folders.iter().try_for_each(|folder| put_tracker(folder, done, outputs))?;
     }
     Ok(companions.into_values().collect())
+}
+
+fn untold(list: &Path) -> String {
+    let text = "lists what its program may load, and is not written here, so the tracker is not in it: weave in place";
+    format!("{} {text}", list.display())
 }
 
 /// Nothing else may be written in the tracker's place, but the tracker that was there.

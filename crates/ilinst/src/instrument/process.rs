@@ -68,9 +68,11 @@ pub(super) fn process<'j>(jobs: &'j [Job], shared: &Shared<'_>) -> anyhow::Resul
     }
     done.extend(woven);
     outputs.append(files);
-    // A PDB that went with its assembly is there already.
-    let pdbs: BTreeSet<PathBuf> = done.iter().filter_map(|done| done.pdb.clone()).collect();
-    let others: Vec<&Job> = others.into_iter().filter(|job| !pdbs.contains(&job.output)).collect();
+    // The PDB and the manifest of what was woven take the places of those that were there.
+    let processed = done.iter().filter(|done| matches!(done.outcome, Outcome::Processed { .. }));
+    let made: BTreeSet<PathBuf> =
+        processed.flat_map(|done| done.pdb.clone().into_iter().chain([manifest_path(&done.output)])).collect();
+    let others: Vec<&Job> = others.into_iter().filter(|job| !made.contains(&job.output)).collect();
     let (copied, copies) = process_all(&others, shared, &[])?;
     done.extend(copied);
     outputs.append(copies);
@@ -248,8 +250,6 @@ fn write_woven(
     woven: &Woven<'_>,
     outputs: &mut Outputs,
 ) -> anyhow::Result<()> {
-    let mut manifest_path = job.output.as_os_str().to_owned();
-    manifest_path.push(".ilinst.json");
     let manifest = Manifest {
         options: shared.options,
         input: identity,
@@ -262,7 +262,7 @@ fn write_woven(
     let written = std::thread::scope(|scope| {
         let identity = scope.spawn(|| FileIdentity::of(file_name(&job.output), woven.file.iter()));
         let manifest_written = scope.spawn(|| {
-            manifest_file.write(Path::new(&manifest_path), |file| {
+            manifest_file.write(&manifest_path(&job.output), |file| {
                 manifest.write(input.1, || join(identity), file).map_err(std::io::Error::other)
             })
         });
@@ -273,6 +273,12 @@ fn write_woven(
     });
     outputs.append(manifest_file);
     written
+}
+
+fn manifest_path(output: &Path) -> PathBuf {
+    let mut path = output.as_os_str().to_owned();
+    path.push(".ilinst.json");
+    path.into()
 }
 
 /// The safety net caught something: nothing is written, and the method named is what a report of it has to name.
