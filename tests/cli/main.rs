@@ -166,6 +166,7 @@ fn copy(from: &Path, to: &Path) -> String {
         return link(&target, to);
     }
     if from.is_file() {
+        fs::create_dir_all(to.parent().expect("it is in a folder")).expect("a folder can be made");
         fs::copy(from, to).expect("it can be copied");
         return String::new();
     }

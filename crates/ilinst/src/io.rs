@@ -81,9 +81,7 @@ impl Outputs {
             )));
         }
         self.make_parent(path).map_err(unwritable)?;
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".ilinst-{}.tmp", std::process::id()));
-        let temporary = path.with_file_name(name);
+        let temporary = temporary_beside(path);
         let mut file = File::create(&temporary).map_err(unwritable)?;
         self.pending.push((temporary, path.to_owned()));
         put(&mut file).and_then(|()| file.flush()).map_err(unwritable)
@@ -118,6 +116,16 @@ impl Outputs {
         })
     }
 
+    /// Makes a link.
+    pub(crate) fn link(&mut self, target: &Path, path: &Path) -> anyhow::Result<()> {
+        let unwritable = |error: io::Error| Failure::unwritable(about(path, &error));
+        self.make_parent(path).map_err(unwritable)?;
+        let temporary = temporary_beside(path);
+        make_link(target, &temporary).map_err(unwritable)?;
+        self.pending.push((temporary, path.to_owned()));
+        Ok(())
+    }
+
     /// Gives every file its name.
     pub(crate) fn commit(mut self) -> anyhow::Result<()> {
         for (temporary, path) in &self.pending {
@@ -150,6 +158,26 @@ impl Drop for Outputs {
             let _ = fs::remove_dir(folder);
         }
     }
+}
+
+/// A name beside a file that no other has.
+fn temporary_beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".ilinst-{}.tmp", std::process::id()));
+    path.with_file_name(name)
+}
+
+#[cfg(unix)]
+fn make_link(target: &Path, path: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, path)
+}
+
+/// Windows has one kind of links to files, and one to folders.
+#[cfg(windows)]
+fn make_link(target: &Path, path: &Path) -> io::Result<()> {
+    use std::os::windows::fs::{symlink_dir, symlink_file};
+    let is_folder = path.parent().is_some_and(|parent| parent.join(target).is_dir());
+    if is_folder { symlink_dir(target, path) } else { symlink_file(target, path) }
 }
 
 /// Whether two paths are the same file, also through links.

@@ -77,11 +77,7 @@ pub(crate) fn commit(outputs: Outputs) -> anyhow::Result<()> {
         let is_kept = match place.and_then(|place| list.files.get(place)) {
             // What an earlier run wrote has no other original than that run's.
             Some(file) if file.is_as_written(path)? => file.is_kept,
-            _ if path.exists() => {
-                originals.copy(path, &folder.join(FOLDER).join(name))?;
-                true
-            }
-            _ => false,
+            _ => keep(path, &folder.join(FOLDER).join(name), &mut originals)?,
         };
         let file = Written { name: Name::new(name), sha256: sha256(temporary)?, is_kept };
         match place.and_then(|place| list.files.get_mut(place)) {
@@ -96,6 +92,20 @@ pub(crate) fn commit(outputs: Outputs) -> anyhow::Result<()> {
     originals.commit()
 }
 
+/// Keeps what is at a path, if anything is.
+fn keep(path: &Path, kept: &Path, originals: &mut Outputs) -> anyhow::Result<bool> {
+    if let Ok(target) = fs::read_link(path) {
+        // It leads there again once it is put back.
+        originals.link(&target, kept)?;
+        return Ok(true);
+    }
+    let is_there = path.exists();
+    if is_there {
+        originals.copy(path, kept)?;
+    }
+    Ok(is_there)
+}
+
 /// Puts back what was woven in place in a folder and those below it, but for what was changed since.
 pub(crate) fn restore(folder: &Path) -> anyhow::Result<Restored> {
     let mut lists = Vec::new();
@@ -103,7 +113,7 @@ pub(crate) fn restore(folder: &Path) -> anyhow::Result<Restored> {
     for (folder, list) in &lists {
         for file in list.files.iter().filter(|file| file.is_kept) {
             let kept = file.kept(folder);
-            if !kept.exists() && file.is_as_written(&file.path(folder))? {
+            if kept.symlink_metadata().is_err() && file.is_as_written(&file.path(folder))? {
                 return Err(Failure::no_originals(format_args!("{}: it is gone, so nothing was put back", kept.display())));
             }
         }
@@ -121,7 +131,7 @@ fn restore_files(folder: &Path, list: List, restored: &mut Restored) -> anyhow::
     for file in list.files {
         let (path, kept) = (file.path(folder), file.kept(folder));
         let unwritable = |error: io::Error| Failure::unwritable(about(&path, &error));
-        let is_same = || anyhow::Ok(is_file(&path)? && sha256(&path)? == sha256(&kept)?);
+        let is_same = || anyhow::Ok(is_file(&path)? && is_file(&kept)? && sha256(&path)? == sha256(&kept)?);
         if file.is_as_written(&path)? {
             if file.is_kept {
                 fs::rename(&kept, &path).map_err(unwritable)?;
@@ -130,7 +140,7 @@ fn restore_files(folder: &Path, list: List, restored: &mut Restored) -> anyhow::
                 fs::remove_file(&path).map_err(unwritable)?;
                 restored.removed += 1;
             }
-        } else if file.is_kept && (!kept.exists() || is_same()?) {
+        } else if file.is_kept && (kept.symlink_metadata().is_err() || is_same()?) {
             let _ = fs::remove_file(&kept);
         } else {
             restored.changed.push((path, file.is_kept.then_some(kept)));

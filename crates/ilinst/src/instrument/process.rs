@@ -31,11 +31,13 @@ pub(super) struct Job {
     pub(super) output: PathBuf,
     /// Whether the user named it: then it has to be an assembly.
     pub(super) named: bool,
+    /// Where its output leads, if it is a link in a folder.
+    pub(super) link: Option<PathBuf>,
 }
 
 impl Job {
     fn may_be_an_assembly(&self) -> bool {
-        self.named || has_assembly_name(&self.input)
+        self.named || (has_assembly_name(&self.input) && self.link.is_none())
     }
 }
 
@@ -134,6 +136,12 @@ fn process_file(
         let (input, output) = (job.input.clone(), job.output.clone());
         Ok(Done { input, output, outcome, bytes, seconds: started.elapsed().as_secs_f64(), pdb, module_hash: None })
     };
+    if let Some(target) = &job.link {
+        if !shared.opts.dry_run && !shared.opts.in_place {
+            outputs.link(target, &job.output)?;
+        }
+        return finish(Outcome::Link(target.clone()), (0, 0), None);
+    }
     if !job.may_be_an_assembly() {
         if !shared.opts.dry_run {
             if is_deps_json(&job.input) {

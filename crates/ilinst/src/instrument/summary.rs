@@ -33,6 +33,8 @@ pub(super) enum Outcome {
     Refused(Refusal),
     /// It was copied: it is no assembly, though its name says so.
     NotAnAssembly(String),
+    /// It was copied: it is a link, which leads there.
+    Link(PathBuf),
     /// It was copied.
     Copied,
 }
@@ -132,6 +134,7 @@ impl Done {
             }
             Outcome::Refused(refusal) => (refusal.code(), Some(refusal.to_string())),
             Outcome::NotAnAssembly(why) => ("not-an-assembly", Some(why.clone())),
+            Outcome::Link(target) => ("link", Some(target.to_string_lossy().into_owned())),
             Outcome::Copied => ("copied", None),
         };
         value["status"] = status.into();
@@ -225,6 +228,7 @@ impl Opts {
             }
             Outcome::Refused(refusal) => writeln!(out, "{input}: {copied}: {refusal}")?,
             Outcome::NotAnAssembly(why) => writeln!(out, "{input}: {copied}: {why}")?,
+            Outcome::Link(target) => writeln!(out, "{input}: {copied}: it is a link to {}", target.display())?,
             Outcome::Copied => writeln!(out, "{input}: {copied}")?,
         }
         Ok(())
