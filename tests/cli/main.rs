@@ -1,9 +1,9 @@
 //! The command line, case by case. A case is a file: lines that start with `$` are run, and what they print stands
 //! below them. `BLESS=1` writes what they print now into the files; look at the difference before you commit it.
 //!
-//! Beside `ilinst` a case can call `ls FOLDER`, `copy FILE|FOLDER NEW`, `link TARGET NEW`, `same FOLDER FOLDER` (what
-//! differs in them), `cut FILE BYTES NEW` (the file's first bytes), `zero FILE OFFSET NEW` (the file with eight bytes
-//! zeroed) and `text NEW WORDS`.
+//! Beside `ilinst` a case can call `folder NEW`, `ls FOLDER`, `copy FILE|FOLDER NEW`, `link TARGET NEW`, `same FOLDER
+//! FOLDER` (what differs in them), `cut FILE BYTES NEW` (the file's first bytes), `zero FILE OFFSET NEW` (the file with
+//! eight bytes zeroed) and `text NEW WORDS`.
 //! `{samples}`, `{tmp}` and `{tracker}` stand for folders; times and process ids are replaced, since they differ.
 
 use std::{
@@ -88,6 +88,7 @@ fn run(case: &Path, text: &str) -> String {
         let words = words(line.trim_start_matches('$'), &folders);
         let printed = match words.first().map(String::as_str) {
             Some("ilinst") => call(&words[1..], &folders[2].1),
+            Some("folder") => fs::create_dir_all(&words[1]).map(|()| String::new()).expect("a folder can be made"),
             Some("ls") => list(Path::new(&words[1])),
             Some("cut") => cut(&words[1], &words[2], &words[3]),
             Some("zero") => zero(&words[1], &words[2], &words[3]),

@@ -210,6 +210,8 @@ fn process_file(
         (woven, identity.map(join))
     });
     let woven = woven.map_err(in_file)?;
+    // In place, a file with nothing to weave is its own output.
+    let identity = identity.filter(|_| !shared.opts.in_place || woven.methods.iter().any(Result::is_ok));
     let bytes = (size, woven.file.len() as u64);
     let pdb_output = woven.pdb.as_ref().and(pdb_name.as_ref()).map(|name| job.output.with_file_name(name));
     if let Some(identity) = identity {

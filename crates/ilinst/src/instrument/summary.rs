@@ -107,6 +107,22 @@ impl Done {
         reasons
     }
 
+    /// Why nothing was woven.
+    fn why_nothing(&self) -> &'static str {
+        let reasons = self.left_alone();
+        if reasons.contains_key("reference-assembly") {
+            "a reference assembly is there to compile against, and never runs"
+        } else if self.findings().next().is_some() {
+            "no method that should be woven can be"
+        } else if reasons.contains_key("excluded") {
+            "the patterns leave no method with a body"
+        } else if reasons.contains_key("not-included") {
+            "no pattern names a method with a body"
+        } else {
+            "no method has an IL body"
+        }
+    }
+
     fn to_json(&self) -> Value {
         let mut value = json!({
             "input": self.input.to_string_lossy(),
@@ -164,7 +180,8 @@ impl Opts {
         for each in done.iter().filter(|done| done.output_is_worth_a_line(self.verbose)) {
             self.print_file(each, &mut out)?;
         }
-        if done.len() > 1 {
+        let folder = self.inputs.first().filter(|input| input.is_dir());
+        if done.len() > 1 || folder.is_some() {
             let woven = done.iter().filter(|done| done.woven() > 0).count();
             let methods: usize = done.iter().map(Done::woven).sum();
             let sum = |get: fn(&Done) -> u64| done.iter().map(get).sum::<u64>();
@@ -179,6 +196,10 @@ impl Opts {
                 size(sum(|done| done.bytes.1)),
                 seconds
             )?;
+        }
+        let is_none = |done: &Done| matches!(done.outcome, Outcome::NotAnAssembly(_) | Outcome::Link(_) | Outcome::Copied);
+        if let Some(folder) = folder.filter(|_| done.iter().all(is_none)) {
+            writeln!(out, "warning ILI0006: nothing to weave: {} holds no assembly", folder.display())?;
         }
         Ok(out.flush()?)
     }
@@ -216,14 +237,7 @@ impl Opts {
                     writeln!(out, "  and {} more; -v shows all", names.len() - shown)?;
                 }
                 if done.woven() == 0 {
-                    let why = if done.left_alone().contains_key("reference-assembly") {
-                        "a reference assembly is there to compile against, and never runs"
-                    } else if done.left_alone().contains_key("not-included") {
-                        "no pattern names a method with a body"
-                    } else {
-                        "no method has an IL body"
-                    };
-                    writeln!(out, "  warning ILI0006: nothing to weave, so the output is the input: {why}")?;
+                    writeln!(out, "  warning ILI0006: nothing to weave, so the output is the input: {}", done.why_nothing())?;
                 }
             }
             Outcome::Refused(refusal) => writeln!(out, "{input}: {copied}: {refusal}")?,
