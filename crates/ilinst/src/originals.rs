@@ -21,7 +21,7 @@ const FOLDER: &str = ".ilinst-originals";
 /// The list in it.
 const LIST: &str = "originals.json";
 
-/// The files of one folder that were written, in the order of their first time.
+/// The files of one folder that were written, in the order of their names.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct List {
@@ -29,7 +29,7 @@ struct List {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Written {
     name: Name,
     /// Of what was written: a file with another was changed since, and is the user's.
@@ -85,7 +85,8 @@ pub(crate) fn commit(outputs: Outputs) -> anyhow::Result<()> {
             None => list.files.push(file),
         }
     }
-    for (folder, list) in &lists {
+    for (folder, list) in &mut lists {
+        list.files.sort_by(|one, other| one.name.as_os_str().cmp(other.name.as_os_str()));
         originals.write(&folder.join(FOLDER).join(LIST), |file| list.write(file))?;
     }
     originals.append(outputs);
@@ -173,7 +174,11 @@ fn find_lists(folder: &Path, lists: &mut Vec<(PathBuf, List)>) -> anyhow::Result
 impl List {
     fn read(folder: &Path) -> anyhow::Result<Option<Self>> {
         let path = folder.join(FOLDER).join(LIST);
-        let Ok(text) = fs::read(&path) else { return Ok(None) };
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Failure::no_originals(about(&path, &error))),
+        };
         let list: Self = serde_json::from_slice(&text)
             .map_err(|error| Failure::no_originals(format_args!("{}: it cannot be read: {error}", path.display())))?;
         // Names of files here, never paths to somewhere else.
