@@ -69,6 +69,21 @@ fn odd_names_are_put_back() {
     assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 1, "nothing is left behind");
 }
 
+/// What is in a folder and no file is left out.
+#[cfg(unix)]
+#[test]
+fn sockets_are_left_out() {
+    let folder = scratch("cli-sockets");
+    fs::create_dir(folder.join("app")).expect("a folder can be made");
+    copy(&root().join("samples/hello/bin/hello.exe"), &folder.join("app/hello.exe"));
+    let _socket = std::os::unix::net::UnixListener::bind(folder.join("app/socket.dll")).expect("a socket can be made");
+    let output = ilinst().args(["instrument", "app", "-o", "woven"]).current_dir(&folder).output().expect("ilinst runs");
+    let (out, errors, code) = said(&output);
+    assert_eq!((errors.as_str(), code), ("", Some(0)));
+    assert!(out.contains("app/socket.dll: left out: it is no regular file\n"), "{out}");
+    assert!(folder.join("woven/hello.exe").is_file() && !folder.join("woven/socket.dll").exists());
+}
+
 /// Runs a case's commands; gives the case with what they print now.
 fn run(case: &Path, text: &str) -> String {
     let name = case.file_stem().expect("a case has a name").to_string_lossy().into_owned();

@@ -142,6 +142,9 @@ fn process_file(
         }
         return finish(Outcome::Link(target.clone()), (0, 0), None);
     }
+    if !job.named && !job.input.is_file() {
+        return finish(Outcome::LeftOut, (0, 0), None);
+    }
     if !job.may_be_an_assembly() {
         if !shared.opts.dry_run {
             if is_deps_json(&job.input) {

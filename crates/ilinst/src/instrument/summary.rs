@@ -35,6 +35,8 @@ pub(super) enum Outcome {
     NotAnAssembly(String),
     /// It was copied: it is a link, which leads there.
     Link(PathBuf),
+    /// It was not copied: it is a pipe, a socket or a device.
+    LeftOut,
     /// It was copied.
     Copied,
 }
@@ -151,6 +153,7 @@ impl Done {
             Outcome::Refused(refusal) => (refusal.code(), Some(refusal.to_string())),
             Outcome::NotAnAssembly(why) => ("not-an-assembly", Some(why.clone())),
             Outcome::Link(target) => ("link", Some(target.to_string_lossy().into_owned())),
+            Outcome::LeftOut => ("left-out", None),
             Outcome::Copied => ("copied", None),
         };
         value["status"] = status.into();
@@ -197,7 +200,7 @@ impl Opts {
                 seconds
             )?;
         }
-        let is_none = |done: &Done| matches!(done.outcome, Outcome::NotAnAssembly(_) | Outcome::Link(_) | Outcome::Copied);
+        let is_none = |done: &Done| !matches!(done.outcome, Outcome::Processed { .. } | Outcome::Refused(_));
         if let Some(folder) = folder.filter(|_| done.iter().all(is_none)) {
             writeln!(out, "warning ILI0006: nothing to weave: {} holds no assembly", folder.display())?;
         }
@@ -243,6 +246,7 @@ impl Opts {
             Outcome::Refused(refusal) => writeln!(out, "{input}: {copied}: {refusal}")?,
             Outcome::NotAnAssembly(why) => writeln!(out, "{input}: {copied}: {why}")?,
             Outcome::Link(target) => writeln!(out, "{input}: {copied}: it is a link to {}", target.display())?,
+            Outcome::LeftOut => writeln!(out, "{input}: left out: it is no regular file")?,
             Outcome::Copied => writeln!(out, "{input}: {copied}")?,
         }
         Ok(())
