@@ -3,7 +3,7 @@
 //!
 //! Beside `ilinst` a case can call `folder NEW`, `ls FOLDER`, `copy FILE|FOLDER NEW`, `link TARGET NEW`, `same FOLDER
 //! FOLDER` (what differs in them), `cut FILE BYTES NEW` (the file's first bytes), `zero FILE OFFSET NEW` (the file with
-//! eight bytes zeroed) and `text NEW WORDS`.
+//! eight bytes zeroed), `text NEW WORDS` and `show FILE`.
 //! `{samples}`, `{tmp}` and `{tracker}` stand for folders; times and process ids are replaced, since they differ.
 
 use std::{
@@ -104,6 +104,7 @@ fn run(case: &Path, text: &str) -> String {
         let printed = match words.first().map(String::as_str) {
             Some("ilinst") => call(&words[1..], &folders[2].1),
             Some("folder") => fs::create_dir_all(&words[1]).map(|()| String::new()).expect("a folder can be made"),
+            Some("show") => fs::read_to_string(&words[1]).expect("it is text"),
             Some("ls") => list(Path::new(&words[1])),
             Some("cut") => cut(&words[1], &words[2], &words[3]),
             Some("zero") => zero(&words[1], &words[2], &words[3]),

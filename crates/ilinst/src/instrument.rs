@@ -1,6 +1,8 @@
 //! `ilinst instrument`: weaves files, or every assembly of a folder.
 
+mod beside;
 mod folder;
+mod pdbs;
 mod process;
 mod summary;
 
@@ -14,6 +16,7 @@ use weave::{StrongNameKey, Tracker};
 
 use self::{
     folder::{collect_files, copied_target, without_links},
+    pdbs::name_pdbs,
     process::{Job, Shared, process},
     summary::Done,
 };
@@ -99,7 +102,8 @@ impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let started = Instant::now();
         let tracker = Tracker::read(TRACKER)?;
-        let jobs = self.jobs()?;
+        let mut jobs = self.jobs()?;
+        name_pdbs(&mut jobs, &self);
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = self.threads.map_or(processors, usize::from);
         let options = self.selection.in_words();
@@ -160,7 +164,7 @@ impl Opts {
                 );
                 return Err(Failure::usage(text));
             }
-            jobs.push(Job { input: input.clone(), output, named: true, link: None });
+            jobs.push(Job::new(input.clone(), output, true));
         }
         Ok(jobs)
     }
@@ -183,7 +187,7 @@ impl Opts {
                 let output = output.join(input.strip_prefix(folder).unwrap_or(&input));
                 let target = input.read_link().ok();
                 let link = if self.in_place { target } else { target.map(|target| copied_target(folder, &input, target)) };
-                Job { input, output, named: false, link }
+                Job { link, ..Job::new(input, output, false) }
             })
             .collect())
     }

@@ -24,7 +24,14 @@ pub(super) struct Done {
     pub(super) pdb: Option<PathBuf>,
     /// The SHA-1 of a module, which its assembly's manifest holds.
     pub(super) module_hash: Option<[u8; 20]>,
+    /// The files that go with it if it was named, and where to.
+    pub(super) companions: Vec<(PathBuf, PathBuf)>,
+    /// Why the program will not find or load the tracker.
+    pub(super) warnings: Vec<String>,
 }
+
+/// The number of these warnings.
+const NO_TRACKER: &str = "ILI0020";
 
 pub(super) enum Outcome {
     /// It was woven, or had nothing to weave; by MethodDef row number less one, what became of each method.
@@ -138,7 +145,9 @@ impl Done {
         });
         let (status, detail) = match &self.outcome {
             Outcome::Processed { notes, names, methods } => {
-                let notes = notes.iter().map(|note| json!({ "code": note.code(), "text": note.to_string() })).collect::<Vec<_>>();
+                let warnings = self.warnings.iter().map(|text| json!({ "code": NO_TRACKER, "text": text }));
+                let notes = notes.iter().map(|note| json!({ "code": note.code(), "text": note.to_string() }));
+                let notes = notes.chain(warnings).collect::<Vec<_>>();
                 let finding = |(index, name): &(usize, String)| {
                     let reason = methods.get(*index)?.as_ref().err()?;
                     let token = Token::new(Table::MethodDef, *index as u32 + 1).to_string();
@@ -228,6 +237,9 @@ impl Opts {
                 )?;
                 for note in notes {
                     writeln!(out, "  note {}: {note}", note.code())?;
+                }
+                for warning in &done.warnings {
+                    writeln!(out, "  warning {NO_TRACKER}: {warning}")?;
                 }
                 let shown = if self.verbose { usize::MAX } else { SHOWN_FINDINGS };
                 for (index, name) in names.iter().take(shown) {

@@ -1,0 +1,113 @@
+//! What goes beside woven files, once it is known which these are: companions, and the tracker.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use weave::Refusal;
+
+use super::{
+    Opts,
+    process::{Job, file_name},
+    summary::{Done, Outcome},
+};
+use crate::{
+    companions::{TRACKER_FILE, is_deps_json, missing_for_tracker, with_tracker, write_tracker},
+    failure::Failure,
+    io::{Outputs, is_same_file},
+};
+
+/// Copies the companions, has lists of what may be loaded tell of the tracker, and writes that into every folder where it is
+/// looked for. Gives the companions that were read.
+pub(super) fn write_beside(
+    jobs: &[Job],
+    done: &mut [Done],
+    opts: &Opts,
+    outputs: &mut Outputs,
+) -> anyhow::Result<BTreeSet<PathBuf>> {
+    // By where they go: a program and its libraries have them in common.
+    let mut companions: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+    for (from, to) in done.iter().flat_map(|done| &done.companions) {
+        companions.insert(to.clone(), from.clone());
+    }
+    jobs.iter().for_each(|job| drop(companions.remove(&job.output)));
+    let lists = jobs.iter().filter(|job| job.link.is_none() && is_deps_json(&job.input));
+    companions.extend(lists.map(|job| (job.output.clone(), job.input.clone())));
+
+    let mut folders: BTreeSet<PathBuf> = done.iter().filter(|done| done.woven() > 0).map(|done| folder(&done.output)).collect();
+    let mut warnings: Vec<(PathBuf, String)> = Vec::new();
+    for (to, from) in &companions {
+        let list_folder = folder(to);
+        if !is_deps_json(from) || !folders.iter().any(|woven| woven.starts_with(&list_folder)) {
+            if !opts.dry_run && !is_same_file(from, to) {
+                outputs.copy(from, to)?;
+            }
+            continue;
+        }
+        match with_tracker(from)? {
+            Ok(Some(_)) if !opts.in_place && is_same_file(from, to) => {
+                let text = "lists what the program may load, and is no output: write to another folder, or add the tracker to it";
+                warnings.push((list_folder, format!("{} {text}", from.display())));
+            }
+            Ok(Some(text)) => {
+                if !opts.dry_run {
+                    outputs.write_like(from, to, |file| file.write_all(&text))?;
+                }
+                folders.insert(list_folder);
+            }
+            Ok(None) => {
+                if !opts.dry_run && !is_same_file(from, to) {
+                    outputs.copy(from, to)?;
+                }
+            }
+            Err(why) => {
+                if !opts.dry_run {
+                    outputs.copy(from, to)?;
+                }
+                let text = format!("the tracker could not be added to {}, so the program may not find it: {why}", from.display());
+                warnings.push((list_folder, text));
+            }
+        }
+    }
+    let inputs: BTreeSet<PathBuf> = done.iter().filter(|done| done.woven() > 0).map(|done| folder(&done.input)).collect();
+    for input in inputs {
+        let missing = missing_for_tracker(&input)?.join(" and ");
+        if !missing.is_empty() {
+            let text =
+                format!("the tracker needs {missing}, which this self-contained program does not have: publish it untrimmed");
+            warnings.push((input, text));
+        }
+    }
+    for (folder_of, text) in warnings {
+        let is_there = |done: &Done| folder(&done.output).starts_with(&folder_of) || folder(&done.input).starts_with(&folder_of);
+        if let Some(done) = done.iter_mut().find(|done| done.woven() > 0 && is_there(done)) {
+            done.warnings.push(text);
+        }
+    }
+    if !opts.dry_run {
+        folders.iter().try_for_each(|folder| put_tracker(folder, done, outputs))?;
+    }
+    Ok(companions.into_values().collect())
+}
+
+/// Nothing else may be written in the tracker's place, but the tracker that was there.
+fn put_tracker(folder: &Path, done: &[Done], outputs: &mut Outputs) -> anyhow::Result<()> {
+    let path = folder.join(TRACKER_FILE);
+    let is_there =
+        |done: &&Done| self::folder(&done.output) == folder && file_name(&done.output).eq_ignore_ascii_case(TRACKER_FILE);
+    match done.iter().find(is_there) {
+        Some(done) if matches!(done.outcome, Outcome::Refused(Refusal::IsTracker)) => outputs.forget(&done.output),
+        Some(done) => {
+            let text = format_args!("{}: the tracker has to be there, and {} would be", path.display(), done.input.display());
+            return Err(Failure::usage(text));
+        }
+        None => {}
+    }
+    write_tracker(&path, outputs)
+}
+
+fn folder(path: &Path) -> PathBuf {
+    path.parent().unwrap_or_else(|| Path::new("")).to_owned()
+}
