@@ -292,7 +292,7 @@ fn for_an_output(mut permissions: Permissions) -> Permissions {
 }
 
 /// A path by its true folder; the file itself may be a link, and is what is replaced.
-fn place(path: &Path) -> PathBuf {
+pub(crate) fn place(path: &Path) -> PathBuf {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return path.to_owned() };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     fs::canonicalize(folder).map_or_else(|_| path.to_owned(), |folder| folder.join(name))

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     failure::{Failure, about},
-    io::{Input, Outputs},
+    io::{Input, Outputs, place},
     manifest::FileIdentity,
 };
 
@@ -65,22 +65,24 @@ pub(crate) fn is_folder_of_originals(folder: &Path) -> bool {
 /// Keeps the originals of all files that are to be replaced, then replaces them: nothing is replaced before all that it
 /// takes to put the originals back is there.
 pub(crate) fn commit(outputs: Outputs) -> anyhow::Result<()> {
-    let mut lists: BTreeMap<&Path, List> = BTreeMap::new();
+    let mut lists: BTreeMap<PathBuf, List> = BTreeMap::new();
     let mut originals = Outputs::default();
     for (temporary, path) in outputs.pending() {
-        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { continue };
-        let list = match lists.entry(folder) {
+        // Two files of one folder may be named by different paths to it.
+        let place = place(path);
+        let (Some(folder), Some(name)) = (place.parent(), place.file_name()) else { continue };
+        let list = match lists.entry(folder.to_owned()) {
             btree_map::Entry::Occupied(entry) => entry.into_mut(),
             btree_map::Entry::Vacant(entry) => entry.insert(List::read(folder)?.unwrap_or_default()),
         };
-        let place = list.files.iter().position(|file| file.name.as_os_str() == name);
-        let is_kept = match place.and_then(|place| list.files.get(place)) {
+        let index = list.files.iter().position(|file| file.name.as_os_str() == name);
+        let is_kept = match index.and_then(|index| list.files.get(index)) {
             // What an earlier run wrote has no other original than that run's.
             Some(file) if file.is_as_written(path)? => file.is_kept,
             _ => keep(path, &folder.join(FOLDER).join(name), &mut originals)?,
         };
         let file = Written { name: Name::new(name), sha256: sha256(temporary)?, is_kept };
-        match place.and_then(|place| list.files.get_mut(place)) {
+        match index.and_then(|index| list.files.get_mut(index)) {
             Some(before) => *before = file,
             None => list.files.push(file),
         }
