@@ -6,6 +6,9 @@
 //! eight bytes zeroed), `text NEW WORDS` and `show FILE`.
 //! `{samples}`, `{tmp}` and `{tracker}` stand for folders; times and process ids are replaced, since they differ.
 
+#[cfg(unix)]
+mod files;
+
 use std::{
     env, fs,
     path::{Path, PathBuf},
