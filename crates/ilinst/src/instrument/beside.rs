@@ -16,7 +16,7 @@ use super::{
 use crate::{
     companions::{TRACKER_FILE, is_deps_json, missing_for_tracker, with_tracker, write_tracker},
     failure::Failure,
-    io::{Outputs, is_same_file},
+    io::{Outputs, is_same_file, place},
 };
 
 /// Copies the companions, has lists of what may be loaded tell of the tracker, and writes that into every folder where it is
@@ -37,10 +37,14 @@ pub(super) fn write_beside(
     companions.extend(lists.map(|job| (job.output.clone(), job.input.clone())));
 
     let mut folders: BTreeSet<PathBuf> = done.iter().filter(|done| done.woven() > 0).map(|done| folder(&done.output)).collect();
+    // A list that was written anew beside a file that is woven already is told again.
+    let is_woven = |done: &&Done| done.woven() > 0 || matches!(done.outcome, Outcome::Refused(Refusal::AlreadyWoven));
+    let woven: BTreeSet<PathBuf> = done.iter().filter(is_woven).map(|done| folder(&done.output)).collect();
+    let is_listed_in = |list_folder: &Path| woven.iter().any(|woven| woven.starts_with(list_folder));
     let mut warnings: Vec<(PathBuf, String)> = Vec::new();
     for (to, from) in &companions {
         let list_folder = folder(to);
-        if !is_deps_json(from) || !folders.iter().any(|woven| woven.starts_with(&list_folder)) {
+        if !is_deps_json(from) || !is_listed_in(&list_folder) {
             if !opts.dry_run && !is_same_file(from, to) {
                 outputs.copy(from, to)?;
             }
@@ -71,6 +75,13 @@ pub(super) fn write_beside(
             }
         }
     }
+    for job in jobs.iter().filter(|job| job.link.is_some() && is_deps_json(&job.input)) {
+        let list_folder = folder(&job.output);
+        if is_listed_in(&list_folder) && matches!(with_tracker(&job.input), Ok(Ok(Some(_)))) {
+            let text = "lists what the program may load, and is a link: add the tracker to what it leads to";
+            warnings.push((list_folder, format!("{} {text}", job.input.display())));
+        }
+    }
     let inputs: BTreeSet<PathBuf> = done.iter().filter(|done| done.woven() > 0).map(|done| folder(&done.input)).collect();
     for input in inputs {
         let missing = missing_for_tracker(&input)?.join(" and ");
@@ -96,7 +107,7 @@ pub(super) fn write_beside(
 fn put_tracker(folder: &Path, done: &[Done], outputs: &mut Outputs) -> anyhow::Result<()> {
     let path = folder.join(TRACKER_FILE);
     let is_there =
-        |done: &&Done| self::folder(&done.output) == folder && file_name(&done.output).eq_ignore_ascii_case(TRACKER_FILE);
+        |done: &&Done| file_name(&done.output).eq_ignore_ascii_case(TRACKER_FILE) && self::folder(&done.output) == folder;
     match done.iter().find(is_there) {
         Some(done) if matches!(done.outcome, Outcome::Refused(Refusal::IsTracker)) => outputs.forget(&done.output),
         Some(done) => {
@@ -108,6 +119,7 @@ fn put_tracker(folder: &Path, done: &[Done], outputs: &mut Outputs) -> anyhow::R
     write_tracker(&path, outputs)
 }
 
+/// The folder that a file is in, by whatever path.
 fn folder(path: &Path) -> PathBuf {
-    path.parent().unwrap_or_else(|| Path::new("")).to_owned()
+    place(path).parent().unwrap_or_else(|| Path::new("")).to_owned()
 }
