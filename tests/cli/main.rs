@@ -1,9 +1,9 @@
 //! The command line, case by case. A case is a file: lines that start with `$` are run, and what they print stands
 //! below them. `BLESS=1` writes what they print now into the files; look at the difference before you commit it.
 //!
-//! Beside `ilinst` a case can call `ls FOLDER`, `copy FILE|FOLDER NEW`, `link TARGET NEW`, `same FOLDER FOLDER` (what
-//! differs in them), `cut FILE BYTES NEW` (the file's first bytes), `zero FILE OFFSET NEW` (the file with eight bytes
-//! zeroed), `text NEW WORDS` and `show FILE`.
+//! Beside `ilinst` a case can call `folder NEW`, `ls FOLDER`, `copy FILE|FOLDER NEW`, `link TARGET NEW`, `same FOLDER
+//! FOLDER` (what differs in them), `cut FILE BYTES NEW` (the file's first bytes), `zero FILE OFFSET NEW` (the file with
+//! eight bytes zeroed), `text NEW WORDS` and `show FILE`.
 //! `{samples}`, `{tmp}` and `{tracker}` stand for folders; times and process ids are replaced, since they differ.
 
 #[cfg(unix)]
@@ -72,6 +72,21 @@ fn odd_names_are_put_back() {
     assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 1, "nothing is left behind");
 }
 
+/// What is in a folder and no file is left out.
+#[cfg(unix)]
+#[test]
+fn sockets_are_left_out() {
+    let folder = scratch("cli-sockets");
+    fs::create_dir(folder.join("app")).expect("a folder can be made");
+    copy(&root().join("samples/hello/bin/hello.exe"), &folder.join("app/hello.exe"));
+    let _socket = std::os::unix::net::UnixListener::bind(folder.join("app/socket.dll")).expect("a socket can be made");
+    let output = ilinst().args(["instrument", "app", "-o", "woven"]).current_dir(&folder).output().expect("ilinst runs");
+    let (out, errors, code) = said(&output);
+    assert_eq!((errors.as_str(), code), ("", Some(0)));
+    assert!(out.contains("app/socket.dll: left out: it is no regular file\n"), "{out}");
+    assert!(folder.join("woven/hello.exe").is_file() && !folder.join("woven/socket.dll").exists());
+}
+
 /// Runs a case's commands; gives the case with what they print now.
 fn run(case: &Path, text: &str) -> String {
     let name = case.file_stem().expect("a case has a name").to_string_lossy().into_owned();
@@ -91,6 +106,7 @@ fn run(case: &Path, text: &str) -> String {
         let words = words(line.trim_start_matches('$'), &folders);
         let printed = match words.first().map(String::as_str) {
             Some("ilinst") => call(&words[1..], &folders[2].1),
+            Some("folder") => fs::create_dir_all(&words[1]).map(|()| String::new()).expect("a folder can be made"),
             Some("show") => fs::read_to_string(&words[1]).expect("it is text"),
             Some("ls") => list(Path::new(&words[1])),
             Some("cut") => cut(&words[1], &words[2], &words[3]),
@@ -170,6 +186,7 @@ fn copy(from: &Path, to: &Path) -> String {
         return link(&target, to);
     }
     if from.is_file() {
+        fs::create_dir_all(to.parent().expect("it is in a folder")).expect("a folder can be made");
         fs::copy(from, to).expect("it can be copied");
         return String::new();
     }

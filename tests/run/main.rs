@@ -1,5 +1,7 @@
 //! Woven programs on every runtime found: they print what the originals print, and their profiles count exactly.
 
+mod in_place;
+
 use std::{
     collections::BTreeMap,
     fs,

@@ -1,6 +1,7 @@
 //! `ilinst instrument`: weaves files, or every assembly of a folder.
 
 mod beside;
+mod folder;
 mod pdbs;
 mod process;
 mod summary;
@@ -14,6 +15,7 @@ use clap::Args;
 use weave::{StrongNameKey, Tracker};
 
 use self::{
+    folder::{collect_files, copied_target, without_links},
     pdbs::name_pdbs,
     process::{Job, Shared, process},
     summary::Done,
@@ -139,6 +141,10 @@ impl Opts {
         let mut jobs: Vec<Job> = Vec::new();
         for input in &self.inputs {
             let output = if self.in_place {
+                if let Ok(target) = input.read_link() {
+                    let (input, target) = (input.display(), target.display());
+                    return Err(Failure::usage(format_args!("{input}: it is a link to {target}: name what is to be woven")));
+                }
                 input.clone()
             } else if is_folder {
                 output.join(input.file_name().unwrap_or_default())
@@ -165,8 +171,7 @@ impl Opts {
 
     fn folder_jobs(&self, folder: &Path, output: &Path) -> anyhow::Result<Vec<Job>> {
         if !self.dry_run && !self.in_place {
-            let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-            if is_same_file(folder, output) || absolute(output).starts_with(absolute(folder)) {
+            if without_links(output).starts_with(without_links(folder)) {
                 let text = format_args!("{}: the output folder would be the input folder or lie in it", output.display());
                 return Err(Failure::output_is_input(text));
             }
@@ -180,29 +185,12 @@ impl Opts {
             .into_iter()
             .map(|input| {
                 let output = output.join(input.strip_prefix(folder).unwrap_or(&input));
-                Job::new(input, output, false)
+                let target = input.read_link().ok();
+                let link = if self.in_place { target } else { target.map(|target| copied_target(folder, &input, target)) };
+                Job { link, ..Job::new(input, output, false) }
             })
             .collect())
     }
-}
-
-/// All files below a folder, in the order of their names.
-fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    let unreadable = |error: std::io::Error| Failure::unreadable(about(folder, &error));
-    let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
-        .map_err(unreadable)?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<_, _>>()
-        .map_err(unreadable)?;
-    entries.sort();
-    for path in entries {
-        if !path.is_dir() {
-            files.push(path);
-        } else if !originals::is_folder_of_originals(&path) {
-            collect_files(&path, files)?;
-        }
-    }
-    Ok(())
 }
 
 fn read_key(path: &Path) -> anyhow::Result<StrongNameKey> {

@@ -145,6 +145,16 @@ impl Outputs {
         self.write_like(from, to, |out| io::copy(&mut File::open(from)?, out).map(drop))
     }
 
+    /// Makes a link.
+    pub(crate) fn link(&mut self, target: &Path, path: &Path) -> anyhow::Result<()> {
+        let unwritable = |error: io::Error| Failure::unwritable(about(path, &error));
+        self.make_parent(path).map_err(unwritable)?;
+        let temporary = temporary_beside(path);
+        make_link(target, &temporary).map_err(unwritable)?;
+        self.pending.push((temporary, path.to_owned()));
+        Ok(())
+    }
+
     /// Two files are not written to one place, and none over one of those that were read.
     pub(crate) fn check<'p>(&self, read: impl Iterator<Item = &'p Path>) -> anyhow::Result<()> {
         let mut places = BTreeMap::new();
@@ -154,7 +164,8 @@ impl Outputs {
                 let text = format_args!("{}: two files would be written there; choose another -o", other.display());
                 return Err(Failure::usage(text));
             }
-            existing.extend(fs::canonicalize(path).ok().map(|there| (there, path)));
+            // A link is replaced, not what it leads to.
+            existing.extend(fs::canonicalize(path).ok().filter(|_| !path.is_symlink()).map(|there| (there, path)));
         }
         if existing.is_empty() {
             return Ok(());
@@ -240,6 +251,19 @@ fn temporary_beside(path: &Path) -> PathBuf {
     path.with_file_name(format!(".ilinst-{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)))
 }
 
+#[cfg(unix)]
+fn make_link(target: &Path, path: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, path)
+}
+
+/// Windows has one kind of links to files, and one to folders.
+#[cfg(windows)]
+fn make_link(target: &Path, path: &Path) -> io::Result<()> {
+    use std::os::windows::fs::{symlink_dir, symlink_file};
+    let is_folder = path.parent().is_some_and(|parent| parent.join(target).is_dir());
+    if is_folder { symlink_dir(target, path) } else { symlink_file(target, path) }
+}
+
 /// Gives the file at a path a second name, by which it can be put back; none if there is no file.
 fn set_aside(path: &Path) -> io::Result<Option<PathBuf>> {
     if !path.symlink_metadata().is_ok_and(|there| !there.is_dir()) {
@@ -271,7 +295,7 @@ fn for_an_output(mut permissions: Permissions) -> Permissions {
 }
 
 /// A path by its true folder; the file itself may be a link, and is what is replaced.
-fn place(path: &Path) -> PathBuf {
+pub(crate) fn place(path: &Path) -> PathBuf {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return path.to_owned() };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     fs::canonicalize(folder).map_or_else(|_| path.to_owned(), |folder| folder.join(name))

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     failure::{Failure, about},
-    io::{Input, Outputs},
+    io::{Input, Outputs, place},
     manifest::FileIdentity,
 };
 
@@ -21,7 +21,7 @@ const FOLDER: &str = ".ilinst-originals";
 /// The list in it.
 const LIST: &str = "originals.json";
 
-/// The files of one folder that were written, in the order of their first time.
+/// The files of one folder that were written, in the order of their names.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct List {
@@ -29,7 +29,7 @@ struct List {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Written {
     name: Name,
     /// Of what was written: a file with another was changed since, and is the user's.
@@ -65,35 +65,48 @@ pub(crate) fn is_folder_of_originals(folder: &Path) -> bool {
 /// Keeps the originals of all files that are to be replaced, then replaces them: nothing is replaced before all that it
 /// takes to put the originals back is there.
 pub(crate) fn commit(outputs: Outputs) -> anyhow::Result<()> {
-    let mut lists: BTreeMap<&Path, List> = BTreeMap::new();
+    let mut lists: BTreeMap<PathBuf, List> = BTreeMap::new();
     let mut originals = Outputs::default();
     for (temporary, path) in outputs.pending() {
-        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { continue };
-        let list = match lists.entry(folder) {
+        // Two files of one folder may be named by different paths to it.
+        let place = place(path);
+        let (Some(folder), Some(name)) = (place.parent(), place.file_name()) else { continue };
+        let list = match lists.entry(folder.to_owned()) {
             btree_map::Entry::Occupied(entry) => entry.into_mut(),
             btree_map::Entry::Vacant(entry) => entry.insert(List::read(folder)?.unwrap_or_default()),
         };
-        let place = list.files.iter().position(|file| file.name.as_os_str() == name);
-        let is_kept = match place.and_then(|place| list.files.get(place)) {
+        let index = list.files.iter().position(|file| file.name.as_os_str() == name);
+        let is_kept = match index.and_then(|index| list.files.get(index)) {
             // What an earlier run wrote has no other original than that run's.
             Some(file) if file.is_as_written(path)? => file.is_kept,
-            _ if path.exists() => {
-                originals.copy(path, &folder.join(FOLDER).join(name))?;
-                true
-            }
-            _ => false,
+            _ => keep(path, &folder.join(FOLDER).join(name), &mut originals)?,
         };
         let file = Written { name: Name::new(name), sha256: sha256(temporary)?, is_kept };
-        match place.and_then(|place| list.files.get_mut(place)) {
+        match index.and_then(|index| list.files.get_mut(index)) {
             Some(before) => *before = file,
             None => list.files.push(file),
         }
     }
-    for (folder, list) in &lists {
+    for (folder, list) in &mut lists {
+        list.files.sort_by(|one, other| one.name.as_os_str().cmp(other.name.as_os_str()));
         originals.write(&folder.join(FOLDER).join(LIST), |file| list.write(file))?;
     }
     originals.append(outputs);
     originals.commit()
+}
+
+/// Keeps what is at a path, if anything is.
+fn keep(path: &Path, kept: &Path, originals: &mut Outputs) -> anyhow::Result<bool> {
+    if let Ok(target) = fs::read_link(path) {
+        // It leads there again once it is put back.
+        originals.link(&target, kept)?;
+        return Ok(true);
+    }
+    let is_there = path.exists();
+    if is_there {
+        originals.copy(path, kept)?;
+    }
+    Ok(is_there)
 }
 
 /// Puts back what was woven in place in a folder and those below it, but for what was changed since.
@@ -103,7 +116,7 @@ pub(crate) fn restore(folder: &Path) -> anyhow::Result<Restored> {
     for (folder, list) in &lists {
         for file in list.files.iter().filter(|file| file.is_kept) {
             let kept = file.kept(folder);
-            if !kept.exists() && file.is_as_written(&file.path(folder))? {
+            if kept.symlink_metadata().is_err() && file.is_as_written(&file.path(folder))? {
                 return Err(Failure::no_originals(format_args!("{}: it is gone, so nothing was put back", kept.display())));
             }
         }
@@ -121,7 +134,7 @@ fn restore_files(folder: &Path, list: List, restored: &mut Restored) -> anyhow::
     for file in list.files {
         let (path, kept) = (file.path(folder), file.kept(folder));
         let unwritable = |error: io::Error| Failure::unwritable(about(&path, &error));
-        let is_same = || anyhow::Ok(is_file(&path)? && sha256(&path)? == sha256(&kept)?);
+        let is_same = || anyhow::Ok(is_file(&path)? && is_file(&kept)? && sha256(&path)? == sha256(&kept)?);
         if file.is_as_written(&path)? {
             if file.is_kept {
                 fs::rename(&kept, &path).map_err(unwritable)?;
@@ -130,7 +143,7 @@ fn restore_files(folder: &Path, list: List, restored: &mut Restored) -> anyhow::
                 fs::remove_file(&path).map_err(unwritable)?;
                 restored.removed += 1;
             }
-        } else if file.is_kept && (!kept.exists() || is_same()?) {
+        } else if file.is_kept && (kept.symlink_metadata().is_err() || is_same()?) {
             let _ = fs::remove_file(&kept);
         } else {
             restored.changed.push((path, file.is_kept.then_some(kept)));
@@ -163,7 +176,11 @@ fn find_lists(folder: &Path, lists: &mut Vec<(PathBuf, List)>) -> anyhow::Result
 impl List {
     fn read(folder: &Path) -> anyhow::Result<Option<Self>> {
         let path = folder.join(FOLDER).join(LIST);
-        let Ok(text) = fs::read(&path) else { return Ok(None) };
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Failure::no_originals(about(&path, &error))),
+        };
         let list: Self = serde_json::from_slice(&text)
             .map_err(|error| Failure::no_originals(format_args!("{}: it cannot be read: {error}", path.display())))?;
         // Names of files here, never paths to somewhere else.

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     companions::{TRACKER_FILE, is_deps_json, lists_that_name, missing_for_tracker, with_tracker, write_tracker},
     failure::Failure,
-    io::{Outputs, is_same_file},
+    io::{Outputs, is_same_file, place},
 };
 
 /// Copies the companions, has lists of what may be loaded tell of the tracker, and writes that into every folder where it is
@@ -33,17 +33,21 @@ pub(super) fn write_beside(
         companions.insert(to.clone(), from.clone());
     }
     jobs.iter().for_each(|job| drop(companions.remove(&job.output)));
-    let lists = jobs.iter().filter(|job| is_deps_json(&job.input));
+    let lists = jobs.iter().filter(|job| job.link.is_none() && is_deps_json(&job.input));
     companions.extend(lists.map(|job| (job.output.clone(), job.input.clone())));
 
     let mut folders: BTreeSet<PathBuf> = done.iter().filter(|done| done.woven() > 0).map(|done| folder(&done.output)).collect();
+    // A list that was written anew beside a file that is woven already is told again.
+    let is_woven = |done: &&Done| done.woven() > 0 || matches!(done.outcome, Outcome::Refused(Refusal::AlreadyWoven));
+    let woven: BTreeSet<PathBuf> = done.iter().filter(is_woven).map(|done| folder(&done.output)).collect();
+    let is_listed_in = |list_folder: &Path| woven.iter().any(|woven| woven.starts_with(list_folder));
     let mut warnings: Vec<(PathBuf, String)> = Vec::new();
     for (to, from) in &companions {
         let list_folder = folder(to);
         let is_same = is_same_file(from, to);
-        let is_program_list = is_deps_json(from) && folders.iter().any(|woven| woven.starts_with(&list_folder));
+        let is_program_list = is_deps_json(from) && is_listed_in(&list_folder);
         match if is_program_list { with_tracker(from)? } else { Ok(None) } {
-            Ok(Some(_)) if is_same && !opts.in_place => warnings.push((list_folder, untold(from))),
+            Ok(Some(_)) if is_same && opts.output.is_some() => warnings.push((list_folder, untold(from))),
             Ok(Some(text)) => {
                 if !opts.dry_run {
                     outputs.write_like(from, to, |file| file.write_all(&text))?;
@@ -63,11 +67,18 @@ pub(super) fn write_beside(
         }
     }
     // Into a program's folder: its own list is none of the files of this run.
-    let named = done.iter().filter(|done| done.woven() > 0 && jobs.iter().all(|job| job.named));
+    let named = done.iter().filter(|done| opts.output.is_some() && done.woven() > 0 && jobs.iter().all(|job| job.named));
     let lists: BTreeSet<PathBuf> = named.flat_map(|done| lists_that_name(&done.output)).collect();
     for list in lists.iter().filter(|list| !companions.contains_key(*list)) {
         if let Ok(Some(_)) = with_tracker(list)? {
             warnings.push((folder(list), untold(list)));
+        }
+    }
+    for job in jobs.iter().filter(|job| job.link.is_some() && is_deps_json(&job.input)) {
+        let list_folder = folder(&job.output);
+        if is_listed_in(&list_folder) && matches!(with_tracker(&job.input), Ok(Ok(Some(_)))) {
+            let text = "lists what the program may load, and is a link: add the tracker to what it leads to";
+            warnings.push((list_folder, format!("{} {text}", job.input.display())));
         }
     }
     let inputs: BTreeSet<PathBuf> = done.iter().filter(|done| done.woven() > 0).map(|done| folder(&done.input)).collect();
@@ -80,7 +91,7 @@ pub(super) fn write_beside(
         }
     }
     for (place, text) in warnings {
-        let is_there = |done: &Done| [&done.output, &done.input].iter().any(|path| path.starts_with(&place));
+        let is_there = |done: &Done| [&done.output, &done.input].iter().any(|path| folder(path).starts_with(&place));
         if let Some(done) = done.iter_mut().find(|done| done.woven() > 0 && is_there(done)) {
             done.warnings.push(text);
         }
@@ -100,7 +111,7 @@ fn untold(list: &Path) -> String {
 fn put_tracker(folder: &Path, done: &[Done], outputs: &mut Outputs) -> anyhow::Result<()> {
     let path = folder.join(TRACKER_FILE);
     let is_there =
-        |done: &&Done| self::folder(&done.output) == folder && file_name(&done.output).eq_ignore_ascii_case(TRACKER_FILE);
+        |done: &&Done| file_name(&done.output).eq_ignore_ascii_case(TRACKER_FILE) && self::folder(&done.output) == folder;
     match done.iter().find(is_there) {
         Some(done) if matches!(done.outcome, Outcome::Refused(Refusal::IsTracker)) => outputs.forget(&done.output),
         Some(done) => {
@@ -112,6 +123,7 @@ fn put_tracker(folder: &Path, done: &[Done], outputs: &mut Outputs) -> anyhow::R
     write_tracker(&path, outputs)
 }
 
+/// The folder that a file is in, by whatever path.
 fn folder(path: &Path) -> PathBuf {
-    path.parent().unwrap_or_else(|| Path::new("")).to_owned()
+    place(path).parent().unwrap_or_else(|| Path::new("")).to_owned()
 }

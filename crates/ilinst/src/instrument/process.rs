@@ -32,17 +32,19 @@ pub(super) struct Job {
     pub(super) output: PathBuf,
     /// Whether the user named it: then it has to be an assembly.
     pub(super) named: bool,
+    /// Where its output leads, if it is a link in a folder.
+    pub(super) link: Option<PathBuf>,
     /// Where its PDB is, and what the woven one will be called.
     pub(super) pdb: Option<Pdb>,
 }
 
 impl Job {
     pub(super) fn new(input: PathBuf, output: PathBuf, named: bool) -> Self {
-        Self { input, output, named, pdb: None }
+        Self { input, output, named, link: None, pdb: None }
     }
 
     pub(super) fn may_be_an_assembly(&self) -> bool {
-        self.named || has_assembly_name(&self.input)
+        self.named || (has_assembly_name(&self.input) && self.link.is_none())
     }
 }
 
@@ -136,6 +138,15 @@ fn process_file(
         let seconds = started.elapsed().as_secs_f64();
         Ok(Done { input, output, outcome, bytes, seconds, pdb, module_hash: None, companions: Vec::new(), warnings: Vec::new() })
     };
+    if let Some(target) = &job.link {
+        if !shared.opts.dry_run && !shared.opts.in_place {
+            outputs.link(target, &job.output)?;
+        }
+        return finish(Outcome::Link(target.clone()), (0, 0), None);
+    }
+    if !job.named && !job.input.is_file() {
+        return finish(Outcome::LeftOut, (0, 0), None);
+    }
     if !job.may_be_an_assembly() {
         // Whether a list is told about the tracker depends on what is woven.
         if !shared.opts.dry_run && !is_deps_json(&job.input) {
@@ -201,6 +212,8 @@ fn process_file(
         (woven, identity.map(join))
     });
     let woven = woven.map_err(in_file)?;
+    // In place, a file with nothing to weave is its own output.
+    let identity = identity.filter(|_| !shared.opts.in_place || woven.methods.iter().any(Result::is_ok));
     let bytes = (size, woven.file.len() as u64);
     let pdb_output = woven.pdb.as_ref().and(pdb_name).map(|name| job.output.with_file_name(name));
     if let Some(identity) = identity {

@@ -40,6 +40,10 @@ pub(super) enum Outcome {
     Refused(Refusal),
     /// It was copied: it is no assembly, though its name says so.
     NotAnAssembly(String),
+    /// It was copied: it is a link, which leads there.
+    Link(PathBuf),
+    /// It was not copied: it is a pipe, a socket or a device.
+    LeftOut,
     /// It was copied.
     Copied,
 }
@@ -112,6 +116,22 @@ impl Done {
         reasons
     }
 
+    /// Why nothing was woven.
+    fn why_nothing(&self) -> &'static str {
+        let reasons = self.left_alone();
+        if reasons.contains_key("reference-assembly") {
+            "a reference assembly is there to compile against, and never runs"
+        } else if self.findings().next().is_some() {
+            "no method that should be woven can be"
+        } else if reasons.contains_key("excluded") {
+            "the patterns leave no method with a body"
+        } else if reasons.contains_key("not-included") {
+            "no pattern names a method with a body"
+        } else {
+            "no method has an IL body"
+        }
+    }
+
     fn to_json(&self) -> Value {
         let mut value = json!({
             "input": self.input.to_string_lossy(),
@@ -141,6 +161,8 @@ impl Done {
             }
             Outcome::Refused(refusal) => (refusal.code(), Some(refusal.to_string())),
             Outcome::NotAnAssembly(why) => ("not-an-assembly", Some(why.clone())),
+            Outcome::Link(target) => ("link", Some(target.to_string_lossy().into_owned())),
+            Outcome::LeftOut => ("left-out", None),
             Outcome::Copied => ("copied", None),
         };
         value["status"] = status.into();
@@ -170,7 +192,8 @@ impl Opts {
         for each in done.iter().filter(|done| done.output_is_worth_a_line(self.verbose)) {
             self.print_file(each, &mut out)?;
         }
-        if done.len() > 1 {
+        let folder = self.inputs.first().filter(|input| input.is_dir());
+        if done.len() > 1 || folder.is_some() {
             let woven = done.iter().filter(|done| done.woven() > 0).count();
             let methods: usize = done.iter().map(Done::woven).sum();
             let sum = |get: fn(&Done) -> u64| done.iter().map(get).sum::<u64>();
@@ -185,6 +208,10 @@ impl Opts {
                 size(sum(|done| done.bytes.1)),
                 seconds
             )?;
+        }
+        let is_none = |done: &Done| !matches!(done.outcome, Outcome::Processed { .. } | Outcome::Refused(_));
+        if let Some(folder) = folder.filter(|_| done.iter().all(is_none)) {
+            writeln!(out, "warning ILI0006: nothing to weave: {} holds no assembly", folder.display())?;
         }
         Ok(out.flush()?)
     }
@@ -225,18 +252,13 @@ impl Opts {
                     writeln!(out, "  and {} more; -v shows all", names.len() - shown)?;
                 }
                 if done.woven() == 0 {
-                    let why = if done.left_alone().contains_key("reference-assembly") {
-                        "a reference assembly is there to compile against, and never runs"
-                    } else if done.left_alone().contains_key("not-included") {
-                        "no pattern names a method with a body"
-                    } else {
-                        "no method has an IL body"
-                    };
-                    writeln!(out, "  warning ILI0006: nothing to weave, so the output is the input: {why}")?;
+                    writeln!(out, "  warning ILI0006: nothing to weave, so the output is the input: {}", done.why_nothing())?;
                 }
             }
             Outcome::Refused(refusal) => writeln!(out, "{input}: {copied}: {refusal}")?,
             Outcome::NotAnAssembly(why) => writeln!(out, "{input}: {copied}: {why}")?,
+            Outcome::Link(target) => writeln!(out, "{input}: {copied}: it is a link to {}", target.display())?,
+            Outcome::LeftOut => writeln!(out, "{input}: left out: it is no regular file")?,
             Outcome::Copied => writeln!(out, "{input}: {copied}")?,
         }
         Ok(())
