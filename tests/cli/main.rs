@@ -1,9 +1,13 @@
 //! The command line, case by case. A case is a file: lines that start with `$` are run, and what they print stands
 //! below them. `BLESS=1` writes what they print now into the files; look at the difference before you commit it.
 //!
-//! Beside `ilinst` a case can call `ls FOLDER`, `copy FOLDER NEW`, `same FOLDER FOLDER` (what differs in them), `cut FILE BYTES NEW` (the file's first bytes), `zero FILE OFFSET NEW` (the
-//! file with eight bytes zeroed) and `text NEW WORDS`.
+//! Beside `ilinst` a case can call `folder NEW`, `ls FOLDER`, `copy FILE|FOLDER NEW`, `link TARGET NEW`, `same FOLDER
+//! FOLDER` (what differs in them), `cut FILE BYTES NEW` (the file's first bytes), `zero FILE OFFSET NEW` (the file with
+//! eight bytes zeroed), `text NEW WORDS` and `show FILE`.
 //! `{samples}`, `{tmp}` and `{tracker}` stand for folders; times and process ids are replaced, since they differ.
+
+#[cfg(unix)]
+mod files;
 
 use std::{
     env, fs,
@@ -49,6 +53,40 @@ fn closed_pipes_are_no_errors() {
     }
 }
 
+/// A name that is no UTF-8 is as good as any.
+#[cfg(unix)]
+#[test]
+fn odd_names_are_put_back() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
+    let folder = scratch("cli-odd-names");
+    let program = folder.join(OsStr::from_bytes(b"bad\xff.exe"));
+    let original = fs::read(root().join("samples/orders/bin/orders.exe")).expect("it can be read");
+    fs::write(&program, &original).expect("it can be written");
+    let call = |arguments: &[&str]| {
+        assert_eq!(said(&ilinst().args(arguments).arg(&folder).output().expect("ilinst runs")), ("".into(), "".into(), Some(0)));
+    };
+    call(&["instrument", "--in-place", "-q"]);
+    assert_ne!(fs::read(&program).expect("it is there"), original);
+    call(&["restore", "-q"]);
+    assert_eq!(fs::read(&program).expect("it is there"), original);
+    assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 1, "nothing is left behind");
+}
+
+/// What is in a folder and no file is left out.
+#[cfg(unix)]
+#[test]
+fn sockets_are_left_out() {
+    let folder = scratch("cli-sockets");
+    fs::create_dir(folder.join("app")).expect("a folder can be made");
+    copy(&root().join("samples/hello/bin/hello.exe"), &folder.join("app/hello.exe"));
+    let _socket = std::os::unix::net::UnixListener::bind(folder.join("app/socket.dll")).expect("a socket can be made");
+    let output = ilinst().args(["instrument", "app", "-o", "woven"]).current_dir(&folder).output().expect("ilinst runs");
+    let (out, errors, code) = said(&output);
+    assert_eq!((errors.as_str(), code), ("", Some(0)));
+    assert!(out.contains("app/socket.dll: left out: it is no regular file\n"), "{out}");
+    assert!(folder.join("woven/hello.exe").is_file() && !folder.join("woven/socket.dll").exists());
+}
+
 /// Runs a case's commands; gives the case with what they print now.
 fn run(case: &Path, text: &str) -> String {
     let name = case.file_stem().expect("a case has a name").to_string_lossy().into_owned();
@@ -68,9 +106,12 @@ fn run(case: &Path, text: &str) -> String {
         let words = words(line.trim_start_matches('$'), &folders);
         let printed = match words.first().map(String::as_str) {
             Some("ilinst") => call(&words[1..], &folders[2].1),
+            Some("folder") => fs::create_dir_all(&words[1]).map(|()| String::new()).expect("a folder can be made"),
+            Some("show") => fs::read_to_string(&words[1]).expect("it is text"),
             Some("ls") => list(Path::new(&words[1])),
             Some("cut") => cut(&words[1], &words[2], &words[3]),
             Some("zero") => zero(&words[1], &words[2], &words[3]),
+            Some("link") => link(Path::new(&words[1]), Path::new(&words[2])),
             Some("copy") => copy(Path::new(&words[1]), Path::new(&words[2])),
             Some("same") => same(Path::new(&words[1]), Path::new(&words[2])),
             Some("text") => fs::write(&words[1], words[2..].join(" ")).map(|()| String::new()).expect("it can be written"),
@@ -114,45 +155,69 @@ fn call(arguments: &[String], folder: &Path) -> String {
     printed
 }
 
-/// The files below a folder, in order.
-fn list(folder: &Path) -> String {
+/// What is below a folder, in order; links are not followed.
+fn below(folder: &Path) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(&next).into_iter().flatten().flatten() {
-            if entry.path().is_dir() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 folders.push(entry.path());
             }
-            paths.push(entry.path());
+            paths.push(entry.path().strip_prefix(folder).expect("it is below").to_owned());
         }
     }
     paths.sort();
-    paths.iter().map(|path| format!("{}\n", path.strip_prefix(folder).unwrap_or(path).display())).collect()
+    paths
 }
 
-/// A folder with all that is in it.
+/// The names of what is below a folder, and where links lead.
+fn list(folder: &Path) -> String {
+    let line = |path: PathBuf| match fs::read_link(folder.join(&path)) {
+        Ok(target) => format!("{} -> {}\n", path.display(), target.display()),
+        Err(_) => format!("{}\n", path.display()),
+    };
+    below(folder).into_iter().map(line).collect()
+}
+
+/// A file, or a folder with all that is in it.
 fn copy(from: &Path, to: &Path) -> String {
-    fs::create_dir_all(to).expect("a folder can be made");
-    for file in list(from).lines() {
-        let (from, to) = (from.join(file), to.join(file));
-        if from.is_dir() {
-            fs::create_dir_all(to).expect("a folder can be made");
-        } else {
-            fs::copy(from, to).expect("it can be copied");
-        }
+    if let Ok(target) = fs::read_link(from) {
+        return link(&target, to);
     }
+    if from.is_file() {
+        fs::create_dir_all(to.parent().expect("it is in a folder")).expect("a folder can be made");
+        fs::copy(from, to).expect("it can be copied");
+        return String::new();
+    }
+    fs::create_dir_all(to).expect("a folder can be made");
+    for entry in fs::read_dir(from).expect("it can be read").flatten() {
+        copy(&entry.path(), &to.join(entry.file_name()));
+    }
+    String::new()
+}
+
+/// A link that leads to a target.
+fn link(target: &Path, new: &Path) -> String {
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(target, new).expect("a link can be made");
+    #[cfg(not(unix))]
+    panic!("no link from {} to {}: links are tested where everybody may make them", new.display(), target.display());
     String::new()
 }
 
 /// What differs between two folders.
 fn same(one: &Path, other: &Path) -> String {
-    let (files, others) = (list(one), list(other));
-    let mut names: Vec<&str> = files.lines().chain(others.lines()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let read = |folder: &Path, name: &str| fs::read(folder.join(name)).map_err(|error| error.kind());
-    let differs = |name: &&str| read(one, name) != read(other, name);
-    names.into_iter().filter(differs).map(|name| format!("{name} differs\n")).collect()
+    let (files, others) = (below(one), below(other));
+    let mut paths: Vec<&PathBuf> = files.iter().chain(&others).collect();
+    paths.sort();
+    paths.dedup();
+    let read = |folder: &Path, path: &PathBuf| match fs::read_link(folder.join(path)) {
+        Ok(target) => Ok(target.into_os_string().into_encoded_bytes()),
+        Err(_) => fs::read(folder.join(path)).map_err(|error| error.kind()),
+    };
+    let differs = |path: &&PathBuf| read(one, path) != read(other, path);
+    paths.into_iter().filter(differs).map(|path| format!("{} differs\n", path.display())).collect()
 }
 
 fn cut(from: &str, bytes: &str, to: &str) -> String {

@@ -81,12 +81,17 @@ fn the_manifest_of_several_modules_holds_their_new_hashes() {
     let hash: [u8; 20] = sha1::Digest::finalize(<sha1::Sha1 as sha1::Digest>::new_with_prefix(&part)).into();
     let main = fs::read(folder.join("woven/main.exe")).expect("it is there");
     assert!(main.windows(20).any(|window| window == hash), "the manifest does not hold the module's hash");
-    let output = Command::new(mono).arg("woven/main.exe").current_dir(&folder).output().expect("it starts");
+    let output = Command::new(&mono).arg("woven/main.exe").current_dir(&folder).output().expect("it starts");
     assert_eq!(said(&output), ("42\n".into(), String::new(), Some(6)));
     let profile = profile_in(&folder);
     let rows = profile.rows(profile::report::SortBy::Name);
     let calls = |name: &str| rows.iter().find(|row| row.raw_name.as_deref() == Some(name)).map(|row| row.calls);
     assert_eq!((calls("Program::Main"), calls("Part::Twice")), (Some(1), Some(1)));
+    // Woven alone, the one with the manifest takes the other along.
+    instrument(&[&folder.join("main.exe"), &"-o", &folder.join("alone/"), &"-q"]);
+    assert_eq!(fs::read(folder.join("alone/part.netmodule")).ok(), fs::read(folder.join("part.netmodule")).ok());
+    let output = Command::new(mono).arg("alone/main.exe").current_dir(&folder).output().expect("it starts");
+    assert_eq!(said(&output), ("42\n".into(), String::new(), Some(6)));
 }
 
 /// Makes the native host that starts a program, as the SDK does: the program's name goes where its template has a hash.
@@ -130,6 +135,20 @@ fn an_application_runs_woven_from_its_folder() {
     fs::copy(sample("hello").join("hello.runtimeconfig.json"), app.join("app.runtimeconfig.json")).expect("it can be copied");
     fs::copy(folder.join("app.deps.json"), app.join("app.deps.json")).expect("it can be copied");
     let has_host = make_host(&app.join("app"), "app.exe");
+    // A library woven where it is: the program's list has to name the tracker.
+    let placed = folder.join("placed");
+    for file in ["app.exe", "Plain.dll", "Signed.dll", "de/app.resources.dll", "app.runtimeconfig.json", "app.deps.json"] {
+        let to = placed.join(file);
+        fs::create_dir_all(to.parent().expect("it has one")).expect("a folder can be made");
+        fs::copy(app.join(file), to).expect("it can be copied");
+    }
+    instrument(&[&placed.join("Plain.dll"), &"--in-place", &"-q"]);
+    for runtime in Runtime::all() {
+        let work = scratch(&format!("application-placed-{}", runtime.name.replace(' ', "-")));
+        let start = |folder: &Path| said(&runtime.program(&folder.join("app.exe"), &work).output().expect("the runtime starts"));
+        assert_eq!(start(&app), start(&placed), "{}", runtime.name);
+        assert_eq!(profile_in(&work).rows(profile::report::SortBy::Name).len(), 1);
+    }
     for (mode, signed) in [("finally", true), ("return", false)] {
         let woven = folder.join(format!("woven-{mode}"));
         let key = folder.join("key.snk");
@@ -209,6 +228,34 @@ fn a_fault_in_what_was_written_is_caught_and_names_the_method() {
     let mut woven = weave();
     let (method, _) = woven.bodies.remove(7);
     assert_eq!(check(&file, &woven).map_err(|fault| fault.method), Err(Some(method)));
+}
+
+/// A method whose row leads anywhere in the file, as in a damaged one: woven or left alone, the net holds it for no fault.
+#[test]
+fn a_row_that_leads_anywhere_is_no_fault() {
+    let (image, metadata, tracker) = orders();
+    let rows = metadata.tables.bytes(Table::MethodDef);
+    let size = rows.len() / metadata.tables.count(Table::MethodDef) as usize;
+    let at = rows.as_ptr() as usize - image.bytes().as_ptr() as usize + 20 * size;
+    let end = image.sections().last().map_or(0, |section| section.virtual_address.0 + section.raw_size);
+    let (mut woven, mut rest) = (0, 0);
+    for rva in (1..image.size_of_headers()).chain((1..end).step_by(92)) {
+        let mut bytes = image.bytes().to_vec();
+        bytes[at..at + 4].copy_from_slice(&rva.to_le_bytes());
+        let Ok(damaged) = Image::parse(&bytes) else { continue };
+        let metadata = Metadata::parse(damaged.metadata().expect("it is where it was")).expect("it can be read");
+        for keep_layout in [false, true] {
+            let made = self::weave(&damaged, &metadata, &tracker, keep_layout);
+            let Ok(made) = made else {
+                rest += 1;
+                continue;
+            };
+            woven += 1;
+            let found = weave::safety::check(&made.file.to_vec(), &made, &tracker, (&damaged, &metadata), 1);
+            assert_eq!(found, Ok(()), "{rva:#x}, layout kept: {keep_layout}");
+        }
+    }
+    assert!(woven > 100, "{woven} were woven, {rest} were not");
 }
 
 /// The safety net: what weaving adds to the tables and heaps obeys their rules, or it is a fault.

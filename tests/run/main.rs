@@ -1,5 +1,6 @@
 //! Woven programs on every runtime found: they print what the originals print, and their profiles count exactly.
 
+mod in_place;
 mod paths;
 mod settings;
 mod tree;

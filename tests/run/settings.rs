@@ -107,7 +107,7 @@ fn calls_beyond_the_limit_are_counted_and_said() {
             assert!(!is_reached || nodes <= FIRST_NODES + 1 + *limit as usize, "{nodes} nodes");
             let (lost, report) = (profile.lost_calls, said(&ilinst().arg("report").arg(&path).output().expect("it runs")).0);
             let line =
-                format!("warning ILI0020: not recorded: {lost} calls, as the call tree is limited to {limit} call paths; ");
+                format!("warning ILI0021: not recorded: {lost} calls, as the call tree is limited to {limit} call paths; ");
             assert_eq!(report.contains(&(line + "ILINST_MAX_NODES sets another limit\n")), is_reached, "{report}");
             assert_eq!(report.contains("warning"), is_reached, "{report}");
             let json = said(&ilinst().args(["report", "--json"]).arg(&path).output().expect("it runs")).0;

@@ -210,6 +210,10 @@ impl<'a> Image<'a> {
         if !bytes.starts_with(b"MZ") {
             return Err(Error::new(ErrorKind::NotPe(what_it_looks_like(bytes).into())));
         }
+        // II.25.3: a section's place in the file is four bytes.
+        if u32::try_from(bytes.len()).is_err() {
+            return Err(Error::new(ErrorKind::NotPe("it is larger than 4 GiB".into())));
+        }
         let not_pe = |error: goblin::error::Error| Error::new(ErrorKind::NotPe(error.to_string()));
         let dos = DosHeader::parse(bytes).map_err(not_pe)?;
         let pe_offset = dos.pe_pointer as usize;

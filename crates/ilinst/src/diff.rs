@@ -138,8 +138,8 @@ impl Opts {
         if !self.debug_info {
             return Ok(None);
         }
-        let pdb = Pdb::find(path, None, image)?;
-        match weave::pdb::find(image, pdb.as_ref().and_then(|pdb| pdb.content.as_deref())) {
+        let pdb = Pdb::read(Pdb::find(path, None, image).as_ref())?;
+        match weave::pdb::find(image, pdb.as_deref()) {
             Ok(Some(bytes)) => Ok(Some(bytes.into_owned())),
             Ok(None) => Err(no_pdb(path, "the assembly names no PDB")),
             Err(trouble) => Err(no_pdb(path, trouble)),

@@ -149,8 +149,8 @@ impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let bytes = Input::open(&self.input)?;
         let (image, metadata) = read_assembly(&self.input, &bytes)?;
-        let pdb = Pdb::find(&self.input, self.pdb.as_deref(), &image)?;
-        let pdb = self.pdb_bytes(&image, pdb.as_ref())?;
+        let pdb = Pdb::read(Pdb::find(&self.input, self.pdb.as_deref(), &image).as_ref())?;
+        let pdb = self.pdb_bytes(&image, pdb.as_deref())?;
         let source = || self.source.then(|| Source::new(self.source_root.clone()));
         let debug = match &pdb {
             Ok(bytes) => Debug::parse(bytes, source()).map_err(|error| format!("the PDB cannot be read: {error}")),
@@ -185,8 +185,7 @@ impl Opts {
     }
 
     /// The PDB's bytes, or why there are none. One that was named has to be the right one.
-    fn pdb_bytes<'p>(&self, image: &Image<'_>, pdb: Option<&'p Pdb>) -> anyhow::Result<Result<Cow<'p, [u8]>, String>> {
-        let beside = pdb.and_then(|pdb| pdb.content.as_deref());
+    fn pdb_bytes<'p>(&self, image: &Image<'_>, beside: Option<&'p [u8]>) -> anyhow::Result<Result<Cow<'p, [u8]>, String>> {
         match (weave::pdb::find(image, beside), &self.pdb) {
             (Ok(Some(bytes)), _) => Ok(Ok(bytes)),
             (Ok(None), None) => Ok(Err("the assembly names no PDB".into())),

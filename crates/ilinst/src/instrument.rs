@@ -1,5 +1,8 @@
 //! `ilinst instrument`: weaves files, or every assembly of a folder.
 
+mod beside;
+mod folder;
+mod pdbs;
 mod process;
 mod summary;
 
@@ -12,6 +15,8 @@ use clap::Args;
 use weave::{StrongNameKey, Tracker};
 
 use self::{
+    folder::{collect_files, copied_target, without_links},
+    pdbs::name_pdbs,
     process::{Job, Shared, process},
     summary::Done,
 };
@@ -97,7 +102,8 @@ impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let started = Instant::now();
         let tracker = Tracker::read(TRACKER)?;
-        let jobs = self.jobs()?;
+        let mut jobs = self.jobs()?;
+        name_pdbs(&mut jobs, &self);
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = self.threads.map_or(processors, usize::from);
         let options = self.selection.in_words();
@@ -135,6 +141,10 @@ impl Opts {
         let mut jobs: Vec<Job> = Vec::new();
         for input in &self.inputs {
             let output = if self.in_place {
+                if let Ok(target) = input.read_link() {
+                    let (input, target) = (input.display(), target.display());
+                    return Err(Failure::usage(format_args!("{input}: it is a link to {target}: name what is to be woven")));
+                }
                 input.clone()
             } else if is_folder {
                 output.join(input.file_name().unwrap_or_default())
@@ -154,15 +164,14 @@ impl Opts {
                 );
                 return Err(Failure::usage(text));
             }
-            jobs.push(Job { input: input.clone(), output, named: true });
+            jobs.push(Job::new(input.clone(), output, true));
         }
         Ok(jobs)
     }
 
     fn folder_jobs(&self, folder: &Path, output: &Path) -> anyhow::Result<Vec<Job>> {
         if !self.dry_run && !self.in_place {
-            let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-            if is_same_file(folder, output) || absolute(output).starts_with(absolute(folder)) {
+            if without_links(output).starts_with(without_links(folder)) {
                 let text = format_args!("{}: the output folder would be the input folder or lie in it", output.display());
                 return Err(Failure::output_is_input(text));
             }
@@ -176,29 +185,12 @@ impl Opts {
             .into_iter()
             .map(|input| {
                 let output = output.join(input.strip_prefix(folder).unwrap_or(&input));
-                Job { input, output, named: false }
+                let target = input.read_link().ok();
+                let link = if self.in_place { target } else { target.map(|target| copied_target(folder, &input, target)) };
+                Job { link, ..Job::new(input, output, false) }
             })
             .collect())
     }
-}
-
-/// All files below a folder, in the order of their names.
-fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    let unreadable = |error: std::io::Error| Failure::unreadable(about(folder, &error));
-    let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
-        .map_err(unreadable)?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<_, _>>()
-        .map_err(unreadable)?;
-    entries.sort();
-    for path in entries {
-        if !path.is_dir() {
-            files.push(path);
-        } else if !originals::is_folder_of_originals(&path) {
-            collect_files(&path, files)?;
-        }
-    }
-    Ok(())
 }
 
 fn read_key(path: &Path) -> anyhow::Result<StrongNameKey> {

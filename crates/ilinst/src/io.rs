@@ -1,9 +1,11 @@
 //! Files in and out: mapped when read, written whole or not at all.
 
 use std::{
-    fs::{self, File},
+    collections::BTreeMap,
+    fs::{self, File, OpenOptions, Permissions},
     io::{self, Write},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use ecma335::{Image, Metadata};
@@ -21,12 +23,9 @@ pub(crate) enum Input {
 impl Input {
     /// Maps a file.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
+        let metadata = of_file(path)?;
         let unreadable = |error: io::Error| Failure::unreadable(about(path, &error));
         let file = File::open(path).map_err(unreadable)?;
-        let metadata = file.metadata().map_err(unreadable)?;
-        if metadata.is_dir() {
-            return Err(Failure::unreadable(format_args!("{}: it is a folder, and a file was asked for", path.display())));
-        }
         if metadata.len() == 0 {
             return Ok(Self::Empty);
         }
@@ -73,19 +72,41 @@ pub(crate) struct Outputs {
 impl Outputs {
     /// Writes a file under a temporary name beside its own.
     pub(crate) fn write(&mut self, path: &Path, put: impl FnOnce(&mut File) -> io::Result<()>) -> anyhow::Result<()> {
+        self.write_with(path, None, put)
+    }
+
+    /// The same with the permissions of the file it comes from.
+    pub(crate) fn write_like(
+        &mut self,
+        from: &Path,
+        path: &Path,
+        put: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> anyhow::Result<()> {
+        self.write_with(path, Some(for_an_output(of_file(from)?.permissions())), put)
+    }
+
+    fn write_with(
+        &mut self,
+        path: &Path,
+        permissions: Option<Permissions>,
+        put: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> anyhow::Result<()> {
         let unwritable = |error: io::Error| Failure::unwritable(about(path, &error));
-        if path.is_dir() {
-            return Err(Failure::unwritable(format_args!(
-                "{}: it is a folder; name a file in it, or end it with /",
-                path.display()
-            )));
+        let refuse = |why: &str| Err(Failure::unwritable(format_args!("{}: {why}", path.display())));
+        match fs::metadata(path) {
+            Ok(there) if there.is_dir() => return refuse("it is a folder; name a file in it, or end it with /"),
+            Ok(there) if !there.is_file() => return refuse("it is no regular file, and would be replaced by one; name another"),
+            Ok(there) if there.permissions().readonly() => {
+                return refuse("it is there and is read-only; make it writable, or write elsewhere");
+            }
+            _ => {}
         }
         self.make_parent(path).map_err(unwritable)?;
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".ilinst-{}.tmp", std::process::id()));
-        let temporary = path.with_file_name(name);
-        let mut file = File::create(&temporary).map_err(unwritable)?;
+        let temporary = temporary_beside(path);
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&temporary).map_err(unwritable)?;
         self.pending.push((temporary, path.to_owned()));
+        // Before there is anything in it to be read by others.
+        permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions)).map_err(unwritable)?;
         put(&mut file).and_then(|()| file.flush()).map_err(unwritable)
     }
 
@@ -94,15 +115,26 @@ impl Outputs {
         self.pending.last().map_or(Ok(Input::Empty), |(temporary, _)| Input::open(temporary))
     }
 
+    /// Takes back what was to be written to a path.
+    pub(crate) fn forget(&mut self, path: &Path) {
+        self.pending.retain(|(temporary, other)| {
+            let is_other = other != path;
+            if !is_other {
+                let _ = fs::remove_file(temporary);
+            }
+            is_other
+        });
+    }
+
     /// Takes over another's files.
     pub(crate) fn append(&mut self, mut other: Self) {
         self.pending.append(&mut other.pending);
         self.folders.append(&mut other.folders);
     }
 
-    /// The files that will be there: those that are there already, and the others.
-    pub(crate) fn paths(&self) -> (Vec<&Path>, Vec<&Path>) {
-        self.pending.iter().map(|(_, path)| path.as_path()).partition(|path| path.exists())
+    /// The temporary name and the own of every file.
+    pub(crate) fn pending(&self) -> impl Iterator<Item = (&Path, &Path)> {
+        self.pending.iter().map(|(temporary, path)| (temporary.as_path(), path.as_path()))
     }
 
     /// Copies a file, with its permissions; onto itself there is nothing to do.
@@ -110,18 +142,67 @@ impl Outputs {
         if from == to {
             return Ok(());
         }
-        let permissions = fs::metadata(from).map_err(|error| Failure::unreadable(about(from, &error)))?.permissions();
-        let mut input = File::open(from).map_err(|error| Failure::unreadable(about(from, &error)))?;
-        self.write(to, |out| {
-            io::copy(&mut input, out)?;
-            out.set_permissions(permissions)
-        })
+        self.write_like(from, to, |out| io::copy(&mut File::open(from)?, out).map(drop))
     }
 
-    /// Gives every file its name.
+    /// Makes a link.
+    pub(crate) fn link(&mut self, target: &Path, path: &Path) -> anyhow::Result<()> {
+        let unwritable = |error: io::Error| Failure::unwritable(about(path, &error));
+        self.make_parent(path).map_err(unwritable)?;
+        let temporary = temporary_beside(path);
+        make_link(target, &temporary).map_err(unwritable)?;
+        self.pending.push((temporary, path.to_owned()));
+        Ok(())
+    }
+
+    /// Two files are not written to one place, and none over one of those that were read.
+    pub(crate) fn check<'p>(&self, read: impl Iterator<Item = &'p Path>) -> anyhow::Result<()> {
+        let mut places = BTreeMap::new();
+        let mut existing = BTreeMap::new();
+        for (_, path) in &self.pending {
+            if let Some(other) = places.insert(place(path), path) {
+                let text = format_args!("{}: two files would be written there; choose another -o", other.display());
+                return Err(Failure::usage(text));
+            }
+            // A link is replaced, not what it leads to.
+            existing.extend(fs::canonicalize(path).ok().filter(|_| !path.is_symlink()).map(|there| (there, path)));
+        }
+        if existing.is_empty() {
+            return Ok(());
+        }
+        for input in read {
+            if let Some(output) = fs::canonicalize(input).ok().and_then(|input| existing.get(&input)) {
+                let text = format_args!("{}: the output would overwrite what is read; choose another -o", output.display());
+                return Err(Failure::output_is_input(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives every file its name, or none of them.
     pub(crate) fn commit(mut self) -> anyhow::Result<()> {
+        let mut done: Vec<(&Path, Option<PathBuf>)> = Vec::new();
         for (temporary, path) in &self.pending {
-            fs::rename(temporary, path).map_err(|error| Failure::unwritable(about(path, &error)))?;
+            let replaced = set_aside(path).and_then(|former| {
+                let renamed = fs::rename(temporary, path);
+                if let (Err(_), Some(former)) = (&renamed, &former) {
+                    put_back(path, former);
+                }
+                renamed.map(|()| former)
+            });
+            match replaced {
+                Ok(former) => done.push((path, former)),
+                Err(error) => {
+                    done.iter().rev().for_each(|(path, former)| match former {
+                        Some(former) => put_back(path, former),
+                        None => drop(fs::remove_file(path)),
+                    });
+                    return Err(Failure::unwritable(about(path, &error)));
+                }
+            }
+        }
+        for former in done.iter().filter_map(|(_, former)| former.as_ref()) {
+            let _ = fs::remove_file(former);
         }
         self.pending.clear();
         self.folders.clear();
@@ -146,10 +227,78 @@ impl Drop for Outputs {
         for (temporary, _) in &self.pending {
             let _ = fs::remove_file(temporary);
         }
+        // Those in others come first.
+        self.folders.sort_unstable();
         for folder in self.folders.iter().rev() {
             let _ = fs::remove_dir(folder);
         }
     }
+}
+
+/// What the system says of a file, before it is opened: that would wait for whoever writes into a pipe.
+fn of_file(path: &Path) -> anyhow::Result<fs::Metadata> {
+    let metadata = fs::metadata(path).map_err(|error| Failure::unreadable(about(path, &error)))?;
+    if metadata.is_file() {
+        return Ok(metadata);
+    }
+    let what = if metadata.is_dir() { "a folder" } else { "no regular file" };
+    Err(Failure::unreadable(format_args!("{}: it is {what}, and a file was asked for", path.display())))
+}
+
+/// A name beside a file that no other has.
+fn temporary_beside(path: &Path) -> PathBuf {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    path.with_file_name(format!(".ilinst-{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)))
+}
+
+#[cfg(unix)]
+fn make_link(target: &Path, path: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, path)
+}
+
+/// Windows has one kind of links to files, and one to folders.
+#[cfg(windows)]
+fn make_link(target: &Path, path: &Path) -> io::Result<()> {
+    use std::os::windows::fs::{symlink_dir, symlink_file};
+    let is_folder = path.parent().is_some_and(|parent| parent.join(target).is_dir());
+    if is_folder { symlink_dir(target, path) } else { symlink_file(target, path) }
+}
+
+/// Gives the file at a path a second name, by which it can be put back; none if there is no file.
+fn set_aside(path: &Path) -> io::Result<Option<PathBuf>> {
+    if !path.symlink_metadata().is_ok_and(|there| !there.is_dir()) {
+        return Ok(None);
+    }
+    let former = temporary_beside(path);
+    // A link leaves it in its place until it is replaced; not all file systems have them.
+    fs::hard_link(path, &former).or_else(|_| fs::rename(path, &former))?;
+    Ok(Some(former))
+}
+
+fn put_back(path: &Path, former: &Path) {
+    if fs::rename(former, path).is_ok() {
+        // Renaming does nothing if both are names of one file.
+        let _ = fs::remove_file(former);
+    }
+}
+
+/// An output's permissions are those of the file it comes from; but the next run can write it again.
+fn for_an_output(mut permissions: Permissions) -> Permissions {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        permissions.set_mode(permissions.mode() & 0o777 | 0o200);
+    }
+    #[cfg(not(unix))]
+    permissions.set_readonly(false);
+    permissions
+}
+
+/// A path by its true folder; the file itself may be a link, and is what is replaced.
+pub(crate) fn place(path: &Path) -> PathBuf {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return path.to_owned() };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    fs::canonicalize(folder).map_or_else(|_| path.to_owned(), |folder| folder.join(name))
 }
 
 /// Whether two paths are the same file, also through links.
@@ -157,5 +306,29 @@ pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
     match (fs::canonicalize(one), fs::canonicalize(other)) {
         (Ok(one), Ok(other)) => one == other,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last of three files cannot get its name: the first is what it was, the second is not there.
+    #[test]
+    fn all_files_get_their_names_or_none_does() {
+        let folder = std::env::temp_dir().join(format!("ilinst-io-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let [old, new, blocked] = ["old", "new", "blocked"].map(|name| folder.join(name));
+        fs::write(&old, "before").unwrap();
+        let mut outputs = Outputs::default();
+        for path in [&old, &new, &blocked] {
+            outputs.write(path, |file| file.write_all(b"after")).unwrap();
+        }
+        fs::create_dir(&blocked).unwrap();
+        assert!(outputs.commit().is_err());
+        assert_eq!(fs::read(&old).unwrap(), b"before");
+        let left: Vec<_> = fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.path()).collect();
+        assert_eq!(left.len(), 2, "{left:?}");
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -1,10 +1,10 @@
-//! The originals of what was woven in place: a folder beside the files, with a list of what to put back and what to
-//! remove.
+//! The originals of what was woven in place: a folder beside the files, with a list of what was written there.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, btree_map},
+    ffi::{OsStr, OsString},
     fs,
-    io::Write as _,
+    io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     failure::{Failure, about},
-    io::Outputs,
+    io::{Input, Outputs, place},
+    manifest::FileIdentity,
 };
 
 /// The folder's name. It lies in every folder that something was woven in.
@@ -20,14 +21,40 @@ const FOLDER: &str = ".ilinst-originals";
 /// The list in it.
 const LIST: &str = "originals.json";
 
-/// What was done to the files of one folder, by their names.
+/// The files of one folder that were written, in the order of their names.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct List {
-    /// Files whose originals are kept.
-    replaced: BTreeSet<String>,
-    /// Files that were not there.
-    created: BTreeSet<String>,
+    files: Vec<Written>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Written {
+    name: Name,
+    /// Of what was written: a file with another was changed since, and is the user's.
+    sha256: String,
+    /// Whether there was a file before, which is kept under the same name.
+    is_kept: bool,
+}
+
+/// A file's name: text in JSON, unless it is none.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Name {
+    Text(String),
+    Other(OsString),
+}
+
+/// What became of the files that had been written.
+#[derive(Default)]
+pub(crate) struct Restored {
+    /// How many got their originals back.
+    pub(crate) put_back: usize,
+    /// How many are gone, as they were not there before.
+    pub(crate) removed: usize,
+    /// Files that were changed since, and left as they are; and where their originals are still kept, if they had one.
+    pub(crate) changed: Vec<(PathBuf, Option<PathBuf>)>,
 }
 
 /// Whether a folder holds originals, and so is none of the program's own.
@@ -35,98 +62,177 @@ pub(crate) fn is_folder_of_originals(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name == FOLDER)
 }
 
-/// Keeps the originals of all files that are to be replaced, then replaces them. Nothing is replaced before all that it
+/// Keeps the originals of all files that are to be replaced, then replaces them: nothing is replaced before all that it
 /// takes to put the originals back is there.
 pub(crate) fn commit(outputs: Outputs) -> anyhow::Result<()> {
-    let (replaced, created) = outputs.paths();
     let mut lists: BTreeMap<PathBuf, List> = BTreeMap::new();
-    for (paths, is_new) in [(&replaced, false), (&created, true)] {
-        for path in paths {
-            let (folder, name) = split(path);
-            let list = match lists.entry(folder.clone()) {
-                std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
-                std::collections::btree_map::Entry::Vacant(entry) => entry.insert(List::read(&folder)?.unwrap_or_default()),
-            };
+    let mut originals = Outputs::default();
+    for (temporary, path) in outputs.pending() {
+        // Two files of one folder may be named by different paths to it.
+        let place = place(path);
+        let (Some(folder), Some(name)) = (place.parent(), place.file_name()) else { continue };
+        let list = match lists.entry(folder.to_owned()) {
+            btree_map::Entry::Occupied(entry) => entry.into_mut(),
+            btree_map::Entry::Vacant(entry) => entry.insert(List::read(folder)?.unwrap_or_default()),
+        };
+        let index = list.files.iter().position(|file| file.name.as_os_str() == name);
+        let is_kept = match index.and_then(|index| list.files.get(index)) {
             // What an earlier run wrote has no other original than that run's.
-            if list.replaced.contains(&name) || list.created.contains(&name) {
-                continue;
-            }
-            if is_new {
-                list.created.insert(name);
-                continue;
-            }
-            let kept = folder.join(FOLDER).join(&name);
-            let unwritable = |error: std::io::Error| Failure::unwritable(about(&kept, &error));
-            fs::create_dir_all(folder.join(FOLDER)).map_err(unwritable)?;
-            fs::copy(path, &kept).map_err(unwritable)?;
-            list.replaced.insert(name);
+            Some(file) if file.is_as_written(path)? => file.is_kept,
+            _ => keep(path, &folder.join(FOLDER).join(name), &mut originals)?,
+        };
+        let file = Written { name: Name::new(name), sha256: sha256(temporary)?, is_kept };
+        match index.and_then(|index| list.files.get_mut(index)) {
+            Some(before) => *before = file,
+            None => list.files.push(file),
         }
     }
-    for (folder, list) in &lists {
-        list.write(folder)?;
+    for (folder, list) in &mut lists {
+        list.files.sort_by(|one, other| one.name.as_os_str().cmp(other.name.as_os_str()));
+        originals.write(&folder.join(FOLDER).join(LIST), |file| list.write(file))?;
     }
-    outputs.commit()
+    originals.append(outputs);
+    originals.commit()
 }
 
-/// Puts back what was woven in place in a folder and those below it. Gives how many files were put back, and how many were
-/// removed.
-pub(crate) fn restore(folder: &Path) -> anyhow::Result<(usize, usize)> {
-    let (mut put_back, mut removed) = (0, 0);
-    if let Some(list) = List::read(folder)? {
-        let originals = folder.join(FOLDER);
-        let missing = list.replaced.iter().map(|name| originals.join(name)).find(|kept| !kept.is_file());
-        if let Some(missing) = missing {
-            return Err(Failure::no_originals(format_args!("{}: it is gone, so nothing was put back", missing.display())));
+/// Keeps what is at a path, if anything is.
+fn keep(path: &Path, kept: &Path, originals: &mut Outputs) -> anyhow::Result<bool> {
+    if let Ok(target) = fs::read_link(path) {
+        // It leads there again once it is put back.
+        originals.link(&target, kept)?;
+        return Ok(true);
+    }
+    let is_there = path.exists();
+    if is_there {
+        originals.copy(path, kept)?;
+    }
+    Ok(is_there)
+}
+
+/// Puts back what was woven in place in a folder and those below it, but for what was changed since.
+pub(crate) fn restore(folder: &Path) -> anyhow::Result<Restored> {
+    let mut lists = Vec::new();
+    find_lists(folder, &mut lists)?;
+    for (folder, list) in &lists {
+        for file in list.files.iter().filter(|file| file.is_kept) {
+            let kept = file.kept(folder);
+            if kept.symlink_metadata().is_err() && file.is_as_written(&file.path(folder))? {
+                return Err(Failure::no_originals(format_args!("{}: it is gone, so nothing was put back", kept.display())));
+            }
         }
-        for name in &list.replaced {
-            let path = folder.join(name);
-            fs::rename(originals.join(name), &path).map_err(|error| Failure::unwritable(about(&path, &error)))?;
-            put_back += 1;
+    }
+    let mut restored = Restored::default();
+    for (folder, list) in lists {
+        restore_files(&folder, list, &mut restored)?;
+    }
+    Ok(restored)
+}
+
+/// What an interrupted run did already is found done.
+fn restore_files(folder: &Path, list: List, restored: &mut Restored) -> anyhow::Result<()> {
+    let mut rest = List::default();
+    for file in list.files {
+        let (path, kept) = (file.path(folder), file.kept(folder));
+        let unwritable = |error: io::Error| Failure::unwritable(about(&path, &error));
+        let is_same = || anyhow::Ok(is_file(&path)? && is_file(&kept)? && sha256(&path)? == sha256(&kept)?);
+        if file.is_as_written(&path)? {
+            if file.is_kept {
+                fs::rename(&kept, &path).map_err(unwritable)?;
+                restored.put_back += 1;
+            } else if is_file(&path)? {
+                fs::remove_file(&path).map_err(unwritable)?;
+                restored.removed += 1;
+            }
+        } else if file.is_kept && (kept.symlink_metadata().is_err() || is_same()?) {
+            let _ = fs::remove_file(&kept);
+        } else {
+            restored.changed.push((path, file.is_kept.then_some(kept)));
+            rest.files.extend(file.is_kept.then_some(file));
         }
-        for name in &list.created {
-            removed += usize::from(fs::remove_file(folder.join(name)).is_ok());
-        }
+    }
+    let originals = folder.join(FOLDER);
+    if rest.files.is_empty() {
         fs::remove_file(originals.join(LIST)).map_err(|error| Failure::unwritable(about(&originals, &error)))?;
         // Not if the user put something of his own there.
         let _ = fs::remove_dir(&originals);
+        return Ok(());
+    }
+    let mut outputs = Outputs::default();
+    outputs.write(&originals.join(LIST), |file| rest.write(file))?;
+    outputs.commit()
+}
+
+fn find_lists(folder: &Path, lists: &mut Vec<(PathBuf, List)>) -> anyhow::Result<()> {
+    if let Some(list) = List::read(folder)? {
+        lists.push((folder.to_owned(), list));
     }
     let entries = fs::read_dir(folder).map_err(|error| Failure::unreadable(about(folder, &error)))?;
     for entry in entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
-        let (more_put_back, more_removed) = restore(&entry.path())?;
-        put_back += more_put_back;
-        removed += more_removed;
+        find_lists(&entry.path(), lists)?;
     }
-    Ok((put_back, removed))
+    Ok(())
 }
 
 impl List {
-    fn path(folder: &Path) -> PathBuf {
-        folder.join(FOLDER).join(LIST)
-    }
-
     fn read(folder: &Path) -> anyhow::Result<Option<Self>> {
-        let path = Self::path(folder);
-        let Ok(text) = fs::read(&path) else { return Ok(None) };
+        let path = folder.join(FOLDER).join(LIST);
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Failure::no_originals(about(&path, &error))),
+        };
         let list: Self = serde_json::from_slice(&text)
             .map_err(|error| Failure::no_originals(format_args!("{}: it cannot be read: {error}", path.display())))?;
         // Names of files here, never paths to somewhere else.
-        let is_plain = |name: &String| Path::new(name).file_name().is_some_and(|plain| plain == name.as_str());
-        if !list.replaced.iter().chain(&list.created).all(is_plain) {
+        let is_plain = |file: &Written| Path::new(file.name.as_os_str()).file_name() == Some(file.name.as_os_str());
+        if !list.files.iter().all(is_plain) {
             return Err(Failure::no_originals(format_args!("{}: it names files of other folders", path.display())));
         }
         Ok(Some(list))
     }
 
-    fn write(&self, folder: &Path) -> anyhow::Result<()> {
-        let path = Self::path(folder);
-        let mut outputs = Outputs::default();
-        let text = serde_json::to_vec_pretty(self)?;
-        outputs.write(&path, |file| file.write_all(&text))?;
-        outputs.commit()
+    fn write(&self, file: &mut fs::File) -> io::Result<()> {
+        file.write_all(&serde_json::to_vec_pretty(self)?)
     }
 }
 
-fn split(path: &Path) -> (PathBuf, String) {
-    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-    (folder.to_owned(), path.file_name().unwrap_or_default().to_string_lossy().into_owned())
+impl Written {
+    fn path(&self, folder: &Path) -> PathBuf {
+        folder.join(self.name.as_os_str())
+    }
+
+    fn kept(&self, folder: &Path) -> PathBuf {
+        folder.join(FOLDER).join(self.name.as_os_str())
+    }
+
+    /// Whether a file is what was written, or is gone: then nothing of the user's is lost with it.
+    fn is_as_written(&self, path: &Path) -> anyhow::Result<bool> {
+        Ok(if is_file(path)? { sha256(path)? == self.sha256 } else { path.symlink_metadata().is_err() })
+    }
+}
+
+impl Name {
+    fn new(name: &OsStr) -> Self {
+        name.to_str().map_or_else(|| Self::Other(name.to_owned()), |text| Self::Text(text.to_owned()))
+    }
+
+    fn as_os_str(&self) -> &OsStr {
+        match self {
+            Self::Text(text) => text.as_ref(),
+            Self::Other(name) => name,
+        }
+    }
+}
+
+/// Whether it is a file, and no link to one.
+fn is_file(path: &Path) -> anyhow::Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(metadata.is_file()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(Failure::unreadable(about(path, &error))),
+    }
+}
+
+fn sha256(path: &Path) -> anyhow::Result<String> {
+    Ok(FileIdentity::of(String::new(), std::iter::once(&*Input::open(path)?)).sha256)
 }

@@ -13,17 +13,19 @@ pub(crate) struct Pdb {
     pub(crate) name: String,
     /// Where it was found.
     pub(crate) path: Option<PathBuf>,
-    pub(crate) content: Option<Input>,
 }
 
 impl Pdb {
     /// Looks for it where the user says, or beside the image; none if the image names none.
-    pub(crate) fn find(input: &Path, given: Option<&Path>, image: &Image<'_>) -> anyhow::Result<Option<Self>> {
-        let named = || DebugEntry::read_all(image).ok().and_then(|entries| PdbReference::of(&entries));
-        let Some(reference) = named() else { return Ok(None) };
+    pub(crate) fn find(input: &Path, given: Option<&Path>, image: &Image<'_>) -> Option<Self> {
+        let reference = DebugEntry::read_all(image).ok().and_then(|entries| PdbReference::of(&entries))?;
         let beside = [input.with_file_name(&reference.name), input.with_extension("pdb")];
         let path = given.or_else(|| beside.iter().map(PathBuf::as_path).find(|path| path.is_file()));
-        let content = path.map(Input::open).transpose()?;
-        Ok(Some(Self { name: reference.name, path: path.map(Path::to_owned), content }))
+        Some(Self { path: path.map(Path::to_owned), name: reference.name })
+    }
+
+    /// What is in it, if there is one and it was found.
+    pub(crate) fn read(pdb: Option<&Self>) -> anyhow::Result<Option<Input>> {
+        pdb.and_then(|pdb| pdb.path.as_deref()).map(Input::open).transpose()
     }
 }

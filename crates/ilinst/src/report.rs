@@ -114,7 +114,7 @@ impl Opts {
         if profile.lost_calls > 0 {
             let (lost, limit) = (crate::text::count(profile.lost_calls as usize, "call"), profile.max_nodes);
             let set = "ILINST_MAX_NODES sets another limit";
-            writeln!(out, "warning ILI0020: not recorded: {lost}, as the call tree is limited to {limit} call paths; {set}")?;
+            writeln!(out, "warning ILI0021: not recorded: {lost}, as the call tree is limited to {limit} call paths; {set}")?;
         }
         let limit = if self.limit == 0 { usize::MAX } else { self.limit };
         let text = if self.tree { profile.tree_text(self.min_percent) } else { profile.table(self.sort.into(), limit) };

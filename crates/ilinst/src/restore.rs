@@ -4,9 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::{failure::Failure, originals, text::count};
+use crate::{
+    failure::{EXIT_FINDINGS, Failure},
+    originals::{self, Restored},
+    text::count,
+};
 
-/// Put back the originals of what was woven in place.
+/// Put back the originals of what was woven in place; what was changed since stays as it is.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
@@ -22,20 +26,26 @@ pub(crate) struct Opts {
 const EXAMPLES: &str = "\
 Examples:
   ilinst instrument publish/ --in-place
-  ilinst restore publish/                  publish/ is again what it was";
+  ilinst restore publish/                  publish/ is again what it was
+
+What was written anew since, as a rebuild does, is left as it is and said, and the exit code is 1.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let parent = self.folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
         let folder = if self.folder.is_file() { parent } else { &self.folder };
-        let (put_back, removed) = originals::restore(folder)?;
-        if put_back + removed == 0 {
+        let Restored { put_back, removed, changed } = originals::restore(folder)?;
+        if put_back + removed + changed.len() == 0 {
             let text = format_args!("{}: nothing was woven in place there, or it was put back already", folder.display());
             return Err(Failure::no_originals(text));
         }
         if !self.quiet {
+            for (path, kept) in &changed {
+                let kept = kept.as_ref().map(|kept| format!("; what it was before is still {}", kept.display()));
+                println!("{}: changed since it was woven, so left as it is{}", path.display(), kept.unwrap_or_default());
+            }
             println!("{}: {} put back, {} removed", folder.display(), count(put_back, "file"), count(removed, "file"));
         }
-        Ok(0)
+        Ok(if changed.is_empty() { 0 } else { EXIT_FINDINGS })
     }
 }

@@ -218,18 +218,21 @@ impl Reader<'_, '_> {
                 Ok(())
             }
             // Junk that leads into the headers, which do change, is junk still.
-            Err(_) if self.is_in_cli_header(before.rva) => Ok(()),
+            Err(_) if self.is_in_headers(before.rva) => Ok(()),
             Err(_) => Err("it was to be left alone, and its body has changed".into()),
         }
     }
 }
 
 impl Reader<'_, '_> {
-    fn is_in_cli_header(&self, rva: u32) -> bool {
-        let start = self.input.0.cli_header_offset().0;
-        let body = body(self.input.0, rva).map_or(0, |body| body.len() as u64);
-        let offset = self.input.0.offset_of(Rva(rva)).map_or(u64::MAX, |offset| offset.0);
-        offset < start + CliHeader::SIZE as u64 && offset.saturating_add(body) > start
+    /// Whether it lies in the PE headers or the CLI header, be it in part.
+    fn is_in_headers(&self, rva: u32) -> bool {
+        let input = self.input.0;
+        let start = input.cli_header_offset().0;
+        let body = body(input, rva).map_or(0, |body| body.len() as u64);
+        let offset = input.offset_of(Rva(rva)).map_or(u64::MAX, |offset| offset.0);
+        let is_in_cli_header = offset < start + CliHeader::SIZE as u64 && offset.saturating_add(body) > start;
+        is_in_cli_header || offset < input.size_of_headers().into()
     }
 }
 

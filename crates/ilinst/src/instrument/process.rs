@@ -15,12 +15,13 @@ use weave::{Plan, Refusal, StrongNameKey, Tracker, Weave, Woven, plan::Selection
 
 use super::{
     Opts,
+    beside::write_beside,
     summary::{Done, Outcome, method_name, names_of_findings},
 };
 use crate::{
-    companions::{copy_companions, copy_deps_json, is_deps_json, write_tracker},
+    companions::{companions, is_deps_json},
     failure::Failure,
-    io::{Input, Outputs, is_same_file},
+    io::{Input, Outputs},
     manifest::{FileIdentity, Manifest},
     pdb::Pdb,
 };
@@ -31,11 +32,19 @@ pub(super) struct Job {
     pub(super) output: PathBuf,
     /// Whether the user named it: then it has to be an assembly.
     pub(super) named: bool,
+    /// Where its output leads, if it is a link in a folder.
+    pub(super) link: Option<PathBuf>,
+    /// Where its PDB is, and what the woven one will be called.
+    pub(super) pdb: Option<Pdb>,
 }
 
 impl Job {
-    fn may_be_an_assembly(&self) -> bool {
-        self.named || has_assembly_name(&self.input)
+    pub(super) fn new(input: PathBuf, output: PathBuf, named: bool) -> Self {
+        Self { input, output, named, link: None, pdb: None }
+    }
+
+    pub(super) fn may_be_an_assembly(&self) -> bool {
+        self.named || (has_assembly_name(&self.input) && self.link.is_none())
     }
 }
 
@@ -50,7 +59,7 @@ pub(super) struct Shared<'a> {
 }
 
 /// Works through the files: one with all threads, or many with a thread each.
-pub(super) fn process(jobs: &[Job], shared: &Shared<'_>) -> anyhow::Result<(Vec<Done>, Outputs)> {
+pub(super) fn process<'j>(jobs: &'j [Job], shared: &Shared<'_>) -> anyhow::Result<(Vec<Done>, Outputs)> {
     let (assemblies, others): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(|job| job.may_be_an_assembly());
     let (modules, assemblies): (Vec<&Job>, Vec<&Job>) = assemblies.into_iter().partition(|job| is_module(&job.input));
     let (mut done, mut outputs) = process_all(&modules, shared, &[])?;
@@ -61,17 +70,21 @@ pub(super) fn process(jobs: &[Job], shared: &Shared<'_>) -> anyhow::Result<(Vec<
     }
     done.extend(woven);
     outputs.append(files);
-    // A PDB that went with its assembly is there already.
-    let pdbs: BTreeSet<PathBuf> = done.iter().filter_map(|done| done.pdb.clone()).collect();
-    let others: Vec<&Job> = others.into_iter().filter(|job| !pdbs.contains(&job.output)).collect();
+    // The PDB and the manifest of what was woven take the places of those that were there.
+    let processed = done.iter().filter(|done| matches!(done.outcome, Outcome::Processed { .. }));
+    let made: BTreeSet<PathBuf> =
+        processed.flat_map(|done| done.pdb.clone().into_iter().chain([manifest_path(&done.output)])).collect();
+    let others: Vec<&Job> = others.into_iter().filter(|job| !made.contains(&job.output)).collect();
     let (copied, copies) = process_all(&others, shared, &[])?;
     done.extend(copied);
     outputs.append(copies);
     let places: BTreeMap<&Path, usize> = jobs.iter().enumerate().map(|(index, job)| (job.input.as_path(), index)).collect();
     done.sort_by_key(|done| places.get(done.input.as_path()).copied());
-    if !shared.opts.dry_run {
-        write_trackers(&done, &mut outputs)?;
-    }
+    let beside = write_beside(jobs, &mut done, shared.opts, &mut outputs)?;
+    let read_by_jobs = |job: &'j Job| [Some(job.input.as_path()), job.pdb.as_ref().and_then(|pdb| pdb.path.as_deref())];
+    let read_beside = beside.iter().chain(&shared.opts.snk).map(PathBuf::as_path);
+    let read = jobs.iter().flat_map(read_by_jobs).flatten().chain(read_beside);
+    outputs.check(read.filter(|_| !shared.opts.in_place))?;
     Ok((done, outputs))
 }
 
@@ -105,21 +118,11 @@ fn process_all(jobs: &[&Job], shared: &Shared<'_>, modules: &[(String, [u8; 20])
     progress.finish_and_clear();
     let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
     results.sort_by_key(|(index, _)| *index);
-    let done: Vec<Done> = results.into_iter().map(|(_, done)| done).collect::<Result<_, _>>()?;
+    // All in one: if there was an error, a folder is removed when there is nothing left in it.
     let mut outputs = Outputs::default();
     all_outputs.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().for_each(|other| outputs.append(other));
+    let done: Vec<Done> = results.into_iter().map(|(_, done)| done).collect::<Result<_, _>>()?;
     Ok((done, outputs))
-}
-
-/// The tracker goes into every folder that a woven file goes into.
-fn write_trackers(done: &[Done], outputs: &mut Outputs) -> anyhow::Result<()> {
-    let mut folders: Vec<&Path> = done.iter().filter(|done| done.woven() > 0).filter_map(|done| done.output.parent()).collect();
-    folders.sort_unstable();
-    folders.dedup();
-    for folder in folders {
-        write_tracker(folder, outputs)?;
-    }
-    Ok(())
 }
 
 fn process_file(
@@ -132,15 +135,22 @@ fn process_file(
     let started = Instant::now();
     let finish = |outcome: Outcome, bytes: (u64, u64), pdb: Option<PathBuf>| {
         let (input, output) = (job.input.clone(), job.output.clone());
-        Ok(Done { input, output, outcome, bytes, seconds: started.elapsed().as_secs_f64(), pdb, module_hash: None })
+        let seconds = started.elapsed().as_secs_f64();
+        Ok(Done { input, output, outcome, bytes, seconds, pdb, module_hash: None, companions: Vec::new(), warnings: Vec::new() })
     };
+    if let Some(target) = &job.link {
+        if !shared.opts.dry_run && !shared.opts.in_place {
+            outputs.link(target, &job.output)?;
+        }
+        return finish(Outcome::Link(target.clone()), (0, 0), None);
+    }
+    if !job.named && !job.input.is_file() {
+        return finish(Outcome::LeftOut, (0, 0), None);
+    }
     if !job.may_be_an_assembly() {
-        if !shared.opts.dry_run {
-            if is_deps_json(&job.input) {
-                copy_deps_json(&job.input, &job.output, outputs)?;
-            } else {
-                outputs.copy(&job.input, &job.output)?;
-            }
+        // Whether a list is told about the tracker depends on what is woven.
+        if !shared.opts.dry_run && !is_deps_json(&job.input) {
+            outputs.copy(&job.input, &job.output)?;
         }
         return finish(Outcome::Copied, (0, 0), None);
     }
@@ -169,8 +179,8 @@ fn process_file(
     }
     let in_file = |error: ecma335::Error| Failure::not_an_assembly(format_args!("{}: {error}", job.input.display()));
     let plan = Plan::new(&image, &metadata, shared.selection).map_err(in_file)?;
-    let pdb = Pdb::find(&job.input, shared.opts.pdb.as_deref(), &image)?;
-    let pdb_name = pdb.as_ref().map(|pdb| pdb_name(job, pdb, shared.opts.in_place));
+    let pdb = Pdb::read(job.pdb.as_ref())?;
+    let pdb_name = job.pdb.as_ref().map(|pdb| pdb.name.as_str());
     let how = Weave {
         tracker: shared.tracker,
         leave: shared.opts.selection.leave.into(),
@@ -179,8 +189,8 @@ fn process_file(
         bodies_are_woven: None,
         tool: concat!("ilinst ", env!("CARGO_PKG_VERSION")),
         options: shared.options,
-        pdb: pdb.as_ref().and_then(|pdb| pdb.content.as_deref()),
-        pdb_name: pdb_name.as_deref(),
+        pdb: pdb.as_deref(),
+        pdb_name,
         modules,
         keys: shared.keys,
     };
@@ -202,35 +212,28 @@ fn process_file(
         (woven, identity.map(join))
     });
     let woven = woven.map_err(in_file)?;
+    // In place, a file with nothing to weave is its own output.
+    let identity = identity.filter(|_| !shared.opts.in_place || woven.methods.iter().any(Result::is_ok));
     let bytes = (size, woven.file.len() as u64);
-    let pdb_output = woven.pdb.as_ref().and(pdb_name.as_ref()).map(|name| job.output.with_file_name(name));
+    let pdb_output = woven.pdb.as_ref().and(pdb_name).map(|name| job.output.with_file_name(name));
     if let Some(identity) = identity {
         write_woven(job, threads, shared, identity, (&image, &metadata), &woven, outputs)?;
         if let (Some(path), Some(content)) = (&pdb_output, &woven.pdb) {
-            outputs.write(path, |file| file.write_all(content))?;
-        }
-        if job.named {
-            copy_companions(&job.input, &job.output, outputs)?;
+            let from = job.pdb.as_ref().and_then(|pdb| pdb.path.as_deref()).unwrap_or(&job.input);
+            outputs.write_like(from, path, |file| file.write_all(content))?;
         }
     }
+    let companions = if job.named { companions(&job.input, &job.output, &metadata) } else { Vec::new() };
     let names = names_of_findings(&metadata, &woven.methods, shared.opts.verbose);
     let module_hash = is_module(&job.input).then(|| woven.sha1());
     let done = finish(Outcome::Processed { methods: woven.methods, names, notes: woven.notes }, bytes, pdb_output)?;
-    Ok(Done { module_hash, ..done })
+    Ok(Done { module_hash, companions, ..done })
 }
 
 fn read(input: &Input) -> Result<(Image<'_>, Metadata<'_>), ecma335::Error> {
     let image = Image::parse(input)?;
     let metadata = Metadata::parse(image.metadata()?)?;
     Ok((image, metadata))
-}
-
-/// The file name that the PDB will have beside the woven file. No input is written over; and an odd name is no reason to
-/// write anything but a PDB.
-fn pdb_name(job: &Job, pdb: &Pdb, in_place: bool) -> String {
-    let is_input = pdb.path.as_ref().is_some_and(|path| is_same_file(path, &job.output.with_file_name(&pdb.name)));
-    let is_plain = Path::new(&pdb.name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pdb"));
-    if (is_input && !in_place) || !is_plain { file_name(&job.output.with_extension("pdb")) } else { pdb.name.clone() }
 }
 
 /// A .NET Core program is a library, beside a native host of the same name: people name the host.
@@ -260,8 +263,6 @@ fn write_woven(
     woven: &Woven<'_>,
     outputs: &mut Outputs,
 ) -> anyhow::Result<()> {
-    let mut manifest_path = job.output.as_os_str().to_owned();
-    manifest_path.push(".ilinst.json");
     let manifest = Manifest {
         options: shared.options,
         input: identity,
@@ -270,22 +271,27 @@ fn write_woven(
         notes: &woven.notes,
         methods: &woven.methods,
     };
-    let manifest_file = std::thread::scope(|scope| {
+    let mut manifest_file = Outputs::default();
+    let written = std::thread::scope(|scope| {
         let identity = scope.spawn(|| FileIdentity::of(file_name(&job.output), woven.file.iter()));
-        let manifest_file = scope.spawn(|| {
-            let mut outputs = Outputs::default();
-            let written = outputs.write(Path::new(&manifest_path), |file| {
+        let manifest_written = scope.spawn(|| {
+            manifest_file.write(&manifest_path(&job.output), |file| {
                 manifest.write(input.1, || join(identity), file).map_err(std::io::Error::other)
-            });
-            written.map(|()| outputs)
+            })
         });
-        outputs.write(&job.output, |file| woven.file.write_to(file))?;
+        outputs.write_like(&job.input, &job.output, |file| woven.file.write_to(file))?;
         let written = outputs.read_last()?;
         weave::safety::check(&written, woven, shared.tracker, input, threads).map_err(|fault| broken(job, input.1, &fault))?;
-        join(manifest_file)
-    })?;
+        join(manifest_written)
+    });
     outputs.append(manifest_file);
-    Ok(())
+    written
+}
+
+fn manifest_path(output: &Path) -> PathBuf {
+    let mut path = output.as_os_str().to_owned();
+    path.push(".ilinst.json");
+    path.into()
 }
 
 /// The safety net caught something: nothing is written, and the method named is what a report of it has to name.
@@ -299,7 +305,7 @@ fn broken(job: &Job, metadata: &Metadata<'_>, fault: &Fault) -> anyhow::Error {
     ))
 }
 
-fn file_name(path: &Path) -> String {
+pub(super) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 

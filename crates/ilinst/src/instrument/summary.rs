@@ -24,7 +24,14 @@ pub(super) struct Done {
     pub(super) pdb: Option<PathBuf>,
     /// The SHA-1 of a module, which its assembly's manifest holds.
     pub(super) module_hash: Option<[u8; 20]>,
+    /// The files that go with it if it was named, and where to.
+    pub(super) companions: Vec<(PathBuf, PathBuf)>,
+    /// Why the program will not find or load the tracker.
+    pub(super) warnings: Vec<String>,
 }
+
+/// The number of these warnings.
+const NO_TRACKER: &str = "ILI0020";
 
 pub(super) enum Outcome {
     /// It was woven, or had nothing to weave; by MethodDef row number less one, what became of each method.
@@ -33,6 +40,10 @@ pub(super) enum Outcome {
     Refused(Refusal),
     /// It was copied: it is no assembly, though its name says so.
     NotAnAssembly(String),
+    /// It was copied: it is a link, which leads there.
+    Link(PathBuf),
+    /// It was not copied: it is a pipe, a socket or a device.
+    LeftOut,
     /// It was copied.
     Copied,
 }
@@ -105,6 +116,22 @@ impl Done {
         reasons
     }
 
+    /// Why nothing was woven.
+    fn why_nothing(&self) -> &'static str {
+        let reasons = self.left_alone();
+        if reasons.contains_key("reference-assembly") {
+            "a reference assembly is there to compile against, and never runs"
+        } else if self.findings().next().is_some() {
+            "no method that should be woven can be"
+        } else if reasons.contains_key("excluded") {
+            "the patterns leave no method with a body"
+        } else if reasons.contains_key("not-included") {
+            "no pattern names a method with a body"
+        } else {
+            "no method has an IL body"
+        }
+    }
+
     fn to_json(&self) -> Value {
         let mut value = json!({
             "input": self.input.to_string_lossy(),
@@ -118,7 +145,9 @@ impl Done {
         });
         let (status, detail) = match &self.outcome {
             Outcome::Processed { notes, names, methods } => {
-                let notes = notes.iter().map(|note| json!({ "code": note.code(), "text": note.to_string() })).collect::<Vec<_>>();
+                let warnings = self.warnings.iter().map(|text| json!({ "code": NO_TRACKER, "text": text }));
+                let notes = notes.iter().map(|note| json!({ "code": note.code(), "text": note.to_string() }));
+                let notes = notes.chain(warnings).collect::<Vec<_>>();
                 let finding = |(index, name): &(usize, String)| {
                     let reason = methods.get(*index)?.as_ref().err()?;
                     let token = Token::new(Table::MethodDef, *index as u32 + 1).to_string();
@@ -132,6 +161,8 @@ impl Done {
             }
             Outcome::Refused(refusal) => (refusal.code(), Some(refusal.to_string())),
             Outcome::NotAnAssembly(why) => ("not-an-assembly", Some(why.clone())),
+            Outcome::Link(target) => ("link", Some(target.to_string_lossy().into_owned())),
+            Outcome::LeftOut => ("left-out", None),
             Outcome::Copied => ("copied", None),
         };
         value["status"] = status.into();
@@ -161,7 +192,8 @@ impl Opts {
         for each in done.iter().filter(|done| done.output_is_worth_a_line(self.verbose)) {
             self.print_file(each, &mut out)?;
         }
-        if done.len() > 1 {
+        let folder = self.inputs.first().filter(|input| input.is_dir());
+        if done.len() > 1 || folder.is_some() {
             let woven = done.iter().filter(|done| done.woven() > 0).count();
             let methods: usize = done.iter().map(Done::woven).sum();
             let sum = |get: fn(&Done) -> u64| done.iter().map(get).sum::<u64>();
@@ -176,6 +208,10 @@ impl Opts {
                 size(sum(|done| done.bytes.1)),
                 seconds
             )?;
+        }
+        let is_none = |done: &Done| !matches!(done.outcome, Outcome::Processed { .. } | Outcome::Refused(_));
+        if let Some(folder) = folder.filter(|_| done.iter().all(is_none)) {
+            writeln!(out, "warning ILI0006: nothing to weave: {} holds no assembly", folder.display())?;
         }
         Ok(out.flush()?)
     }
@@ -202,6 +238,9 @@ impl Opts {
                 for note in notes {
                     writeln!(out, "  note {}: {note}", note.code())?;
                 }
+                for warning in &done.warnings {
+                    writeln!(out, "  warning {NO_TRACKER}: {warning}")?;
+                }
                 let shown = if self.verbose { usize::MAX } else { SHOWN_FINDINGS };
                 for (index, name) in names.iter().take(shown) {
                     let Some(Err(reason)) = methods.get(*index) else { continue };
@@ -213,18 +252,13 @@ impl Opts {
                     writeln!(out, "  and {} more; -v shows all", names.len() - shown)?;
                 }
                 if done.woven() == 0 {
-                    let why = if done.left_alone().contains_key("reference-assembly") {
-                        "a reference assembly is there to compile against, and never runs"
-                    } else if done.left_alone().contains_key("not-included") {
-                        "no pattern names a method with a body"
-                    } else {
-                        "no method has an IL body"
-                    };
-                    writeln!(out, "  warning ILI0006: nothing to weave, so the output is the input: {why}")?;
+                    writeln!(out, "  warning ILI0006: nothing to weave, so the output is the input: {}", done.why_nothing())?;
                 }
             }
             Outcome::Refused(refusal) => writeln!(out, "{input}: {copied}: {refusal}")?,
             Outcome::NotAnAssembly(why) => writeln!(out, "{input}: {copied}: {why}")?,
+            Outcome::Link(target) => writeln!(out, "{input}: {copied}: it is a link to {}", target.display())?,
+            Outcome::LeftOut => writeln!(out, "{input}: left out: it is no regular file")?,
             Outcome::Copied => writeln!(out, "{input}: {copied}")?,
         }
         Ok(())

@@ -1,0 +1,68 @@
+//! What the PDBs beside the woven files are called.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use ecma335::Image;
+
+use super::{
+    Opts,
+    process::{Job, file_name},
+};
+use crate::{io::Input, pdb::Pdb};
+
+/// Finds the PDB of each assembly, and gives the woven one a name that is no other file's: the debug directory says it, so
+/// any will do. It is the name that the image has for it, if that can be.
+pub(super) fn name_pdbs(jobs: &mut [Job], opts: &Opts) {
+    for job in jobs.iter_mut().filter(|job| job.may_be_an_assembly()) {
+        // What cannot be read is said when it is its turn.
+        let Ok(input) = Input::open(&job.input) else { continue };
+        let Ok(image) = Image::parse(&input) else { continue };
+        job.pdb = Pdb::find(&job.input, opts.pdb.as_deref(), &image);
+    }
+    let found = |job: &Job| job.pdb.as_ref().and_then(|pdb| pdb.path.clone());
+    let read: BTreeSet<PathBuf> = jobs
+        .iter()
+        .flat_map(|job| [Some(job.input.clone()), found(job)])
+        .flatten()
+        .filter_map(|path| fs::canonicalize(path).ok())
+        .collect();
+    let outputs: BTreeMap<PathBuf, PathBuf> = jobs.iter().map(|job| (job.output.clone(), job.input.clone())).collect();
+    let mut taken = BTreeSet::new();
+    let mut jobs: Vec<&mut Job> = jobs.iter_mut().filter(|job| job.pdb.is_some()).collect();
+    // Of several that name one PDB, it is that of its namesake.
+    jobs.sort_by_key(|job| !job.pdb.as_ref().is_some_and(|pdb| is_namesake(&job.output, pdb)));
+    for job in jobs {
+        let Job { output, pdb: Some(pdb), .. } = job else { continue };
+        let is_free = |name: &String| {
+            let path = output.with_file_name(name);
+            let is_its_own = pdb.path.as_ref() == Some(&path);
+            let is_read = fs::canonicalize(&path).is_ok_and(|path| read.contains(&path));
+            let is_anothers = !is_namesake(output, pdb) && has_other_namesake(&path, output);
+            !taken.contains(&path)
+                && outputs.get(&path).is_none_or(|input| pdb.path.as_ref() == Some(input))
+                && if opts.in_place { (is_its_own || !is_read) && !is_anothers } else { !is_read }
+        };
+        let last = file_name(output) + ".pdb";
+        let names = [pdb.name.clone(), file_name(&output.with_extension("pdb")), last.clone()];
+        pdb.name = names.into_iter().filter(|name| is_plain(name)).find(is_free).unwrap_or(last);
+        taken.insert(output.with_file_name(&pdb.name));
+    }
+}
+
+/// An odd name is no reason to write anything but a PDB.
+fn is_plain(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pdb"))
+}
+
+fn is_namesake(assembly: &Path, pdb: &Pdb) -> bool {
+    assembly.file_stem() == Path::new(&pdb.name).file_stem()
+}
+
+/// Whether an assembly that is not woven in place has the name of this PDB.
+fn has_other_namesake(pdb: &Path, assembly: &Path) -> bool {
+    ["exe", "dll"].map(|extension| pdb.with_extension(extension)).iter().any(|other| other != assembly && other.is_file())
+}
