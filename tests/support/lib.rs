@@ -9,7 +9,7 @@ use std::{
 };
 
 /// How long monodis may take over one file. One of the SDK's keeps it busy for minutes, and ends in a crash.
-const LISTING_LIMIT: Duration = Duration::from_secs(20);
+const LISTING_LIMIT: Duration = Duration::from_secs(120);
 
 /// The repository's root.
 pub fn root() -> PathBuf {
