@@ -158,6 +158,7 @@ const TYPES: &[Code] = &[
     ("a store by an initonly field's address", "void F()", "ldsflda int32 A::constant ldc.i4.0 stind.i4 ret", "III.1.8.1.2.2-a"),
     ("a store to an initonly field", "void F()", "ldc.i4.0 stsfld int32 A::constant ret", "II.16.1.2-a"),
     ("a store to an initonly field by what is no constructor", "instance void F(int32)", "ldarg.0 ldarg.1 stfld int32 C::once ret", "II.16.1.2-a"),
+    ("a store to a static initonly field by a constructor", CTOR, "ldarg.0 call instance void object::.ctor() ldc.i4.0 stsfld int32 C::always ret", "II.16.1.2-a"),
     ("a store to another class's initonly field by an init accessor", INIT, "newobj instance void D::.ctor() ldarg.1 stfld int32 D::once ret", "II.16.1.2-a"),
     ("a store by the address of `this`", "instance void F(class C)", "ldarga.s 0 ldarg.1 stind.ref ret", "III.1.8.1.2.2-a"),
     ("an element of another class", "void F(string[], class B)", "ldarg.0 ldc.i4.0 ldarg.1 stelem.ref ret", "III.1.8.1.2-a"),
@@ -300,6 +301,7 @@ pub(crate) const AROUND: &str = "
 .class public auto ansi beforefieldinit C extends [mscorlib]System.Object {
   .field public class B b
   .field public initonly int32 once
+  .field public static initonly int32 always
   .field public static string s
   .method public hidebysig static void TakeB(class B a) cil managed { ret }
   .method public hidebysig static void TakeD(class D a) cil managed { ret }

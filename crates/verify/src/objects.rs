@@ -116,7 +116,8 @@ fn field(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, token: Token) -> Out
     let Some(Holding { owner, held, init_only }) = machine.callees.field(token) else {
         return Err(machine.error(rule!("III.1.9-a"), format_args!("{token} is no field")));
     };
-    let is_init_only = init_only.is_some_and(|def| !read_only::may_store(machine, def));
+    let is_static = matches!(opcode, Op::Ldsfld | Op::Ldsflda | Op::Stsfld);
+    let is_init_only = init_only.is_some_and(|def| !read_only::may_store(machine, def, is_static));
     let mut of_read_only = false;
     if is_init_only && matches!(opcode, Op::Stfld | Op::Stsfld) {
         let context = machine.context;

@@ -21,13 +21,17 @@ pub(crate) fn doubt(machine: &mut Machine<'_, '_, '_>, value: Value) {
     machine.doubt(rule!("III.1.8.1.2.2-a"), || types.name(value.ty));
 }
 
-/// Whether the code at hand may store to initonly fields of a type: its constructors may, its type initializer, and what
-/// compilers mark as an `init` accessor.
-pub(crate) fn may_store(machine: &Machine<'_, '_, '_>, owner: Def) -> bool {
+/// Whether the code at hand may store to initonly fields of a type: its type initializer to static ones, its constructors
+/// and what compilers mark as an `init` accessor to the others.
+pub(crate) fn may_store(machine: &Machine<'_, '_, '_>, owner: Def, is_static: bool) -> bool {
     let (context, user) = (machine.context, machine.user);
     let is_own = machine.types().scope.is_some_and(|scope| owner == Def { module: scope.module, rid: user });
     let Some(row) = at(&context.model.methods, machine.token.rid()).filter(|_| is_own) else { return false };
-    matches!(context.name(row.name), b".ctor" | b".cctor") || is_init_accessor(machine, row.signature)
+    match context.name(row.name) {
+        b".cctor" => is_static,
+        b".ctor" => !is_static,
+        _ => !is_static && is_init_accessor(machine, row.signature),
+    }
 }
 
 fn is_init_accessor(machine: &Machine<'_, '_, '_>, signature: Blob) -> bool {

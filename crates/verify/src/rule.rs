@@ -77,7 +77,7 @@ rules! {
     "I.12.4.2-a"     Error        "exception clauses nest, and inner ones come first"
     "II.10.1.7-a"    Unverifiable "what stands for a generic parameter satisfies its constraints"
     "II.14.6.1-a"    Unverifiable "a delegate's method takes what Invoke is given, and returns what that is to"
-    "II.16.1.2-a"    Unverifiable "an initonly field is stored to in constructors and init accessors of its type alone"
+    "II.16.1.2-a"    Unverifiable "an initonly field is stored to by the initializer, constructors and init accessors of its type alone"
     "II.22-a"        Error        "the table is sorted by its key"
     "II.22-b"        Error        "an index names a row that is there"
     "II.22-c"        Error        "a coded index has a tag that is in use"
