@@ -10,9 +10,12 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use weave::tracker::Mark;
+
 use crate::{
+    companions::{TRACKER_FILE, is_deps_json},
     failure::{Failure, about},
-    io::{Input, Outputs, place},
+    io::{Input, Outputs, place, read_assembly},
     manifest::FileIdentity,
 };
 
@@ -131,8 +134,18 @@ pub(crate) fn restore(folder: &Path) -> anyhow::Result<Restored> {
 /// What an interrupted run did already is found done.
 fn restore_files(folder: &Path, list: List, restored: &mut Restored) -> anyhow::Result<()> {
     let mut rest = List::default();
+    let mut is_woven_still = false;
+    for file in &list.files {
+        let path = file.path(folder);
+        is_woven_still |= !file.is_as_written(&path)? && is_woven(&path);
+    }
     for file in list.files {
         let (path, kept) = (file.path(folder), file.kept(folder));
+        if is_woven_still && (path.ends_with(TRACKER_FILE) || is_deps_json(&path)) {
+            // What was signed since, say, needs them to run.
+            rest.files.push(file);
+            continue;
+        }
         let unwritable = |error: io::Error| Failure::unwritable(about(&path, &error));
         let is_same = || anyhow::Ok(is_file(&path)? && is_file(&kept)? && sha256(&path)? == sha256(&kept)?);
         if file.is_as_written(&path)? {
@@ -222,6 +235,12 @@ impl Name {
             Self::Other(name) => name,
         }
     }
+}
+
+/// Whether a file is a woven assembly.
+fn is_woven(path: &Path) -> bool {
+    let input = Input::open(path);
+    input.is_ok_and(|input| read_assembly(path, &input).is_ok_and(|(_, metadata)| Mark::read(&metadata).is_some()))
 }
 
 /// Whether it is a file, and no link to one.
