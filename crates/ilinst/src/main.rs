@@ -1,17 +1,11 @@
 //! `ilinst`: instruments .NET assemblies without .NET.
 
 mod arguments;
-mod companions;
 mod diff;
 mod dis;
-mod failure;
 mod given;
 mod instrument;
-mod io;
 mod list;
-mod manifest;
-mod originals;
-mod pdb;
 mod report;
 mod restore;
 mod rows;
@@ -20,6 +14,7 @@ mod verify;
 
 use std::{io::Write as _, process::ExitCode};
 
+use ::instrument::{companions, failure, io, manifest, originals, pdb};
 use clap::Parser;
 
 use crate::failure::{EXIT_USAGE, Failure};

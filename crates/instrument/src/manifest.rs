@@ -10,30 +10,37 @@ use weave::{Note, Reason, Shape};
 use crate::companions::{TRACKER, TRACKER_FILE};
 
 /// What a manifest says beside what the metadata says.
-pub(crate) struct Manifest<'a> {
-    pub(crate) options: &'a str,
-    pub(crate) input: FileIdentity,
-    pub(crate) module_key: u64,
+pub struct Manifest<'a> {
+    /// The options in words.
+    pub options: &'a str,
+    /// The input.
+    pub input: FileIdentity,
+    /// What the method ids begin with.
+    pub module_key: u64,
     /// The woven module's version identifier.
-    pub(crate) mvid: [u8; 16],
-    pub(crate) notes: &'a [Note],
+    pub mvid: [u8; 16],
+    /// What the user should know.
+    pub notes: &'a [Note],
     /// By MethodDef row number less one.
-    pub(crate) methods: &'a [Result<Shape, Reason>],
+    pub methods: &'a [Result<Shape, Reason>],
 }
 
 /// How much text is put together before it is written.
 const PIECE: usize = 64 << 10;
 
 /// A file by name, size and hash.
-pub(crate) struct FileIdentity {
-    pub(crate) name: String,
-    pub(crate) size: u64,
-    pub(crate) sha256: String,
+pub struct FileIdentity {
+    /// Its name, without a folder.
+    pub name: String,
+    /// In bytes.
+    pub size: u64,
+    /// In hex.
+    pub sha256: String,
 }
 
 impl FileIdentity {
     /// Of a file in parts.
-    pub(crate) fn of<'b>(name: String, parts: impl Iterator<Item = &'b [u8]>) -> Self {
+    pub fn of<'b>(name: String, parts: impl Iterator<Item = &'b [u8]>) -> Self {
         let mut hash = Sha256::new();
         let mut size = 0;
         for part in parts {
@@ -50,7 +57,7 @@ impl FileIdentity {
 
 impl Manifest<'_> {
     /// Writes it. The output's identity comes last, and is not asked for before the rest is written.
-    pub(crate) fn write(
+    pub fn write(
         &self,
         metadata: &Metadata<'_>,
         output: impl FnOnce() -> FileIdentity,
@@ -155,7 +162,7 @@ fn put_quoted(out: &mut Vec<u8>, text: &str) {
 }
 
 /// The assembly's full name, or the module's where there is none.
-pub(crate) fn assembly_name(metadata: &Metadata<'_>) -> String {
+pub fn assembly_name(metadata: &Metadata<'_>) -> String {
     match metadata.assembly() {
         Some(Assembly { major, minor, build, revision, name, .. }) => {
             format!("{}, Version={major}.{minor}.{build}.{revision}", metadata.name(name).unwrap_or_default())
@@ -168,7 +175,7 @@ pub(crate) fn assembly_name(metadata: &Metadata<'_>) -> String {
 }
 
 /// A GUID as people write it: the first three parts are little-endian numbers.
-pub(crate) fn guid(bytes: &[u8; 16]) -> String {
+pub fn guid(bytes: &[u8; 16]) -> String {
     let part = |indices: &[usize]| {
         indices.iter().filter_map(|index| bytes.get(*index)).map(|byte| format!("{byte:02x}")).collect::<String>()
     };

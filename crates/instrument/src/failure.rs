@@ -3,26 +3,29 @@
 use std::{fmt, path::Path};
 
 /// Something was found, and saying so is the command's job.
-pub(crate) const EXIT_FINDINGS: u8 = 1;
+pub const EXIT_FINDINGS: u8 = 1;
 /// The command line makes no sense.
-pub(crate) const EXIT_USAGE: u8 = 2;
+pub const EXIT_USAGE: u8 = 2;
 /// An input or output that cannot be used.
-pub(crate) const EXIT_BAD_INPUT: u8 = 3;
+pub const EXIT_BAD_INPUT: u8 = 3;
 /// Under `--strict`: methods that should have been woven were left alone.
-pub(crate) const EXIT_LEFT_ALONE: u8 = 4;
+pub const EXIT_LEFT_ALONE: u8 = 4;
 
 /// A numbered diagnostic that ends the run.
 #[derive(Debug)]
-pub(crate) struct Failure {
-    pub(crate) code: &'static str,
-    pub(crate) exit: u8,
-    pub(crate) message: String,
+pub struct Failure {
+    /// Its number.
+    pub code: &'static str,
+    /// The exit code that it means.
+    pub exit: u8,
+    /// What happened, in words.
+    pub message: String,
 }
 
 macro_rules! failures {
     ($($(#[$doc:meta])* $name:ident = $code:literal exits $exit:ident)*) => {
         impl Failure {
-            $($(#[$doc])* pub(crate) fn $name(message: impl fmt::Display) -> anyhow::Error {
+            $($(#[$doc])* pub fn $name(message: impl fmt::Display) -> anyhow::Error {
                 anyhow::Error::new(Self { code: $code, exit: $exit, message: message.to_string() })
             })*
         }
@@ -60,12 +63,12 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 /// An error and its causes in one line.
-pub(crate) fn one_line(error: &anyhow::Error) -> String {
+pub fn one_line(error: &anyhow::Error) -> String {
     format!("{error:#}").replace('\n', " ")
 }
 
 /// An I/O error in words, with the path it is about.
-pub(crate) fn about(path: &Path, error: &std::io::Error) -> String {
+pub fn about(path: &Path, error: &std::io::Error) -> String {
     format!(
         "{}: {}",
         path.display(),

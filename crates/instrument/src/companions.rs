@@ -15,14 +15,14 @@ use crate::{
 };
 
 /// The tracker that woven code calls, as it is written beside each output.
-pub(crate) const TRACKER: &[u8] = include_bytes!("../../../tracker-runtime/bin/Ilinst.Tracker.dll");
+pub const TRACKER: &[u8] = include_bytes!("../../../tracker-runtime/bin/Ilinst.Tracker.dll");
 /// Its file name.
-pub(crate) const TRACKER_FILE: &str = "Ilinst.Tracker.dll";
+pub const TRACKER_FILE: &str = "Ilinst.Tracker.dll";
 /// Its name and version, as a `deps.json` lists libraries.
 const TRACKER_LIBRARY: &str = "Ilinst.Tracker/1.0.0";
 
 /// Writes the tracker to a path, unless it is there already.
-pub(crate) fn write_tracker(path: &Path, outputs: &mut Outputs) -> anyhow::Result<()> {
+pub fn write_tracker(path: &Path, outputs: &mut Outputs) -> anyhow::Result<()> {
     if fs::read(path).is_ok_and(|bytes| bytes == TRACKER) {
         return Ok(());
     }
@@ -31,7 +31,7 @@ pub(crate) fn write_tracker(path: &Path, outputs: &mut Outputs) -> anyhow::Resul
 
 /// What a single assembly is run with, and where it goes: its runtime configuration, its configuration file, the other
 /// files of the assembly (II.22.19), and the lists of what may be loaded that name it, be they its own or a program's.
-pub(crate) fn companions(input: &Path, output: &Path, metadata: &Metadata<'_>) -> Vec<(PathBuf, PathBuf)> {
+pub fn companions(input: &Path, output: &Path, metadata: &Metadata<'_>) -> Vec<(PathBuf, PathBuf)> {
     let own = companion_paths(input).into_iter().zip(companion_paths(output));
     let names = metadata.tables.rows::<ecma335::schema::File>().filter_map(|(_, row)| metadata.name(row.name).ok());
     let plain = names.filter(|name| Path::new(name).file_name().is_some_and(|plain| plain == name.as_str()));
@@ -54,12 +54,12 @@ fn companion_paths(program: &Path) -> Vec<PathBuf> {
 }
 
 /// Whether a file is a list of the assemblies that the host lets a program load.
-pub(crate) fn is_deps_json(path: &Path) -> bool {
+pub fn is_deps_json(path: &Path) -> bool {
     path.to_string_lossy().ends_with(".deps.json")
 }
 
 /// The lists beside a file that name it: a program's name the libraries that it loads.
-pub(crate) fn lists_that_name(input: &Path) -> Vec<PathBuf> {
+pub fn lists_that_name(input: &Path) -> Vec<PathBuf> {
     let folder = input.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut lists: Vec<PathBuf> =
@@ -88,7 +88,7 @@ fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
 ///
 /// # Errors
 /// If it is no such list; why, in words.
-pub(crate) fn with_tracker(path: &Path) -> anyhow::Result<Result<Option<Vec<u8>>, String>> {
+pub fn with_tracker(path: &Path) -> anyhow::Result<Result<Option<Vec<u8>>, String>> {
     let text = fs::read(path).map_err(|error| Failure::unreadable(about(path, &error)))?;
     Ok(add_tracker(&text))
 }
@@ -122,7 +122,7 @@ fn parse(text: &[u8]) -> Result<Value, String> {
 
 /// The assemblies that the tracker needs and a self-contained program in this folder does not have: such a program has its
 /// own core library, and a trimmed one little else.
-pub(crate) fn missing_for_tracker(folder: &Path) -> anyhow::Result<Vec<String>> {
+pub fn missing_for_tracker(folder: &Path) -> anyhow::Result<Vec<String>> {
     if !folder.join("System.Private.CoreLib.dll").is_file() {
         return Ok(Vec::new());
     }

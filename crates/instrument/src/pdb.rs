@@ -8,16 +8,16 @@ use weave::pdb::PdbReference;
 use crate::io::Input;
 
 /// The PDB that an image names.
-pub(crate) struct Pdb {
+pub struct Pdb {
     /// The file name that the image names.
-    pub(crate) name: String,
+    pub name: String,
     /// Where it was found.
-    pub(crate) path: Option<PathBuf>,
+    pub path: Option<PathBuf>,
 }
 
 impl Pdb {
     /// Looks for it where the user says, or beside the image; none if the image names none.
-    pub(crate) fn find(input: &Path, given: Option<&Path>, image: &Image<'_>) -> Option<Self> {
+    pub fn find(input: &Path, given: Option<&Path>, image: &Image<'_>) -> Option<Self> {
         let reference = DebugEntry::read_all(image).ok().and_then(|entries| PdbReference::of(&entries))?;
         let beside = [input.with_file_name(&reference.name), input.with_extension("pdb")];
         let path = given.or_else(|| beside.iter().map(PathBuf::as_path).find(|path| path.is_file()));
@@ -25,7 +25,7 @@ impl Pdb {
     }
 
     /// What is in it, if there is one and it was found.
-    pub(crate) fn read(pdb: Option<&Self>) -> anyhow::Result<Option<Input>> {
+    pub fn read(pdb: Option<&Self>) -> anyhow::Result<Option<Input>> {
         pdb.and_then(|pdb| pdb.path.as_deref()).map(Input::open).transpose()
     }
 }

@@ -51,23 +51,23 @@ enum Name {
 
 /// What became of the files that had been written.
 #[derive(Default)]
-pub(crate) struct Restored {
+pub struct Restored {
     /// How many got their originals back.
-    pub(crate) put_back: usize,
+    pub put_back: usize,
     /// How many are gone, as they were not there before.
-    pub(crate) removed: usize,
+    pub removed: usize,
     /// Files that were changed since, and left as they are; and where their originals are still kept, if they had one.
-    pub(crate) changed: Vec<(PathBuf, Option<PathBuf>)>,
+    pub changed: Vec<(PathBuf, Option<PathBuf>)>,
 }
 
 /// Whether a folder holds originals, and so is none of the program's own.
-pub(crate) fn is_folder_of_originals(folder: &Path) -> bool {
+pub fn is_folder_of_originals(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name == FOLDER)
 }
 
 /// Keeps the originals of all files that are to be replaced, then replaces them: nothing is replaced before all that it
 /// takes to put the originals back is there.
-pub(crate) fn commit(outputs: Outputs) -> anyhow::Result<()> {
+pub fn commit(outputs: Outputs) -> anyhow::Result<()> {
     let mut lists: BTreeMap<PathBuf, List> = BTreeMap::new();
     let mut originals = Outputs::default();
     for (temporary, path) in outputs.pending() {
@@ -113,7 +113,7 @@ fn keep(path: &Path, kept: &Path, originals: &mut Outputs) -> anyhow::Result<boo
 }
 
 /// Puts back what was woven in place in a folder and those below it, but for what was changed since.
-pub(crate) fn restore(folder: &Path) -> anyhow::Result<Restored> {
+pub fn restore(folder: &Path) -> anyhow::Result<Restored> {
     let mut lists = Vec::new();
     find_lists(folder, &mut lists)?;
     for (folder, list) in &lists {

@@ -14,7 +14,8 @@ use memmap2::Mmap;
 use crate::failure::{Failure, about};
 
 /// A file's bytes.
-pub(crate) enum Input {
+pub enum Input {
+    /// Those of a file.
     Mapped(Mmap),
     /// A file of no bytes cannot be mapped.
     Empty,
@@ -22,7 +23,7 @@ pub(crate) enum Input {
 
 impl Input {
     /// Maps a file.
-    pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
+    pub fn open(path: &Path) -> anyhow::Result<Self> {
         let metadata = of_file(path)?;
         let unreadable = |error: io::Error| Failure::unreadable(about(path, &error));
         let file = File::open(path).map_err(unreadable)?;
@@ -47,7 +48,7 @@ impl std::ops::Deref for Input {
 }
 
 /// Reads the headers and the metadata of an assembly.
-pub(crate) fn read_assembly<'a>(path: &Path, bytes: &'a [u8]) -> anyhow::Result<(Image<'a>, Metadata<'a>)> {
+pub fn read_assembly<'a>(path: &Path, bytes: &'a [u8]) -> anyhow::Result<(Image<'a>, Metadata<'a>)> {
     let read = || -> ecma335::Result<_> {
         let image = Image::parse(bytes)?;
         let metadata = Metadata::parse(image.metadata()?)?;
@@ -57,31 +58,26 @@ pub(crate) fn read_assembly<'a>(path: &Path, bytes: &'a [u8]) -> anyhow::Result<
 }
 
 /// The failure of a file that is no assembly, or a damaged one.
-pub(crate) fn not_an_assembly(path: &Path, error: impl std::fmt::Display) -> anyhow::Error {
+pub fn not_an_assembly(path: &Path, error: impl std::fmt::Display) -> anyhow::Error {
     Failure::not_an_assembly(format_args!("{}: {error}", path.display()))
 }
 
 /// Files written to temporary names, which all get their own when the last one is whole. Dropped before that, they
 /// are gone, and so are the folders made for them.
 #[derive(Default)]
-pub(crate) struct Outputs {
+pub struct Outputs {
     pending: Vec<(PathBuf, PathBuf)>,
     folders: Vec<PathBuf>,
 }
 
 impl Outputs {
     /// Writes a file under a temporary name beside its own.
-    pub(crate) fn write(&mut self, path: &Path, put: impl FnOnce(&mut File) -> io::Result<()>) -> anyhow::Result<()> {
+    pub fn write(&mut self, path: &Path, put: impl FnOnce(&mut File) -> io::Result<()>) -> anyhow::Result<()> {
         self.write_with(path, None, put)
     }
 
     /// The same with the permissions of the file it comes from.
-    pub(crate) fn write_like(
-        &mut self,
-        from: &Path,
-        path: &Path,
-        put: impl FnOnce(&mut File) -> io::Result<()>,
-    ) -> anyhow::Result<()> {
+    pub fn write_like(&mut self, from: &Path, path: &Path, put: impl FnOnce(&mut File) -> io::Result<()>) -> anyhow::Result<()> {
         self.write_with(path, Some(for_an_output(of_file(from)?.permissions())), put)
     }
 
@@ -111,12 +107,12 @@ impl Outputs {
     }
 
     /// Reads what was written last.
-    pub(crate) fn read_last(&self) -> anyhow::Result<Input> {
+    pub fn read_last(&self) -> anyhow::Result<Input> {
         self.pending.last().map_or(Ok(Input::Empty), |(temporary, _)| Input::open(temporary))
     }
 
     /// Takes back what was to be written to a path.
-    pub(crate) fn forget(&mut self, path: &Path) {
+    pub fn forget(&mut self, path: &Path) {
         self.pending.retain(|(temporary, other)| {
             let is_other = other != path;
             if !is_other {
@@ -127,18 +123,18 @@ impl Outputs {
     }
 
     /// Takes over another's files.
-    pub(crate) fn append(&mut self, mut other: Self) {
+    pub fn append(&mut self, mut other: Self) {
         self.pending.append(&mut other.pending);
         self.folders.append(&mut other.folders);
     }
 
     /// The temporary name and the own of every file.
-    pub(crate) fn pending(&self) -> impl Iterator<Item = (&Path, &Path)> {
+    pub fn pending(&self) -> impl Iterator<Item = (&Path, &Path)> {
         self.pending.iter().map(|(temporary, path)| (temporary.as_path(), path.as_path()))
     }
 
     /// Copies a file, with its permissions; onto itself there is nothing to do.
-    pub(crate) fn copy(&mut self, from: &Path, to: &Path) -> anyhow::Result<()> {
+    pub fn copy(&mut self, from: &Path, to: &Path) -> anyhow::Result<()> {
         if from == to {
             return Ok(());
         }
@@ -146,7 +142,7 @@ impl Outputs {
     }
 
     /// Makes a link.
-    pub(crate) fn link(&mut self, target: &Path, path: &Path) -> anyhow::Result<()> {
+    pub fn link(&mut self, target: &Path, path: &Path) -> anyhow::Result<()> {
         let unwritable = |error: io::Error| Failure::unwritable(about(path, &error));
         self.make_parent(path).map_err(unwritable)?;
         let temporary = temporary_beside(path);
@@ -156,7 +152,7 @@ impl Outputs {
     }
 
     /// Two files are not written to one place, and none over one of those that were read.
-    pub(crate) fn check<'p>(&self, read: impl Iterator<Item = &'p Path>) -> anyhow::Result<()> {
+    pub fn check<'p>(&self, read: impl Iterator<Item = &'p Path>) -> anyhow::Result<()> {
         let mut places = BTreeMap::new();
         let mut existing = BTreeMap::new();
         for (_, path) in &self.pending {
@@ -180,7 +176,7 @@ impl Outputs {
     }
 
     /// Gives every file its name, or none of them.
-    pub(crate) fn commit(mut self) -> anyhow::Result<()> {
+    pub fn commit(mut self) -> anyhow::Result<()> {
         let mut done: Vec<(&Path, Option<PathBuf>)> = Vec::new();
         for (temporary, path) in &self.pending {
             let replaced = set_aside(path).and_then(|former| {
@@ -295,14 +291,14 @@ fn for_an_output(mut permissions: Permissions) -> Permissions {
 }
 
 /// A path by its true folder; the file itself may be a link, and is what is replaced.
-pub(crate) fn place(path: &Path) -> PathBuf {
+pub fn place(path: &Path) -> PathBuf {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return path.to_owned() };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     fs::canonicalize(folder).map_or_else(|_| path.to_owned(), |folder| folder.join(name))
 }
 
 /// Whether two paths are the same file, also through links.
-pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
     match (fs::canonicalize(one), fs::canonicalize(other)) {
         (Ok(one), Ok(other)) => one == other,
         _ => false,
