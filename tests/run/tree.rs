@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeMap, env, fs};
 
-use profile::{Profile, source_name};
+use identity::source_name;
+use profile::Profile;
 use tests::root;
 
 /// Compares a profile with `calls/NAME.txt`, which says how often each method calls each other one. `BLESS=1` writes what

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use ecma335::{Metadata, Rid, Table, Token, metadata::join, schema::Assembly};
+use identity::MethodId;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use weave::{Note, Reason, Shape};
@@ -120,10 +121,10 @@ impl Manifest<'_> {
         put(out, &[b"\n      {\"token\":\"0x"]);
         put_hex(out, Token::new(Table::MethodDef, rid).0.into(), 8);
         put(out, &[b"\",\"id\":\""]);
-        put_hex(out, profile::method_id(self.module_key, rid), 16);
+        put_hex(out, MethodId::new(self.module_key, rid).0, 16);
         put(out, &[b"\",\"name\":"]);
         put_quoted(out, name);
-        if let Some(source) = profile::source_name(type_name, name) {
+        if let Some(source) = identity::source_name(type_name, name) {
             put(out, &[b",\"source\":"]);
             put_quoted(out, &source.to_string());
         }

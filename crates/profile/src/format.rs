@@ -7,9 +7,6 @@ use indexmap::IndexMap;
 
 use crate::tree::{CallTree, Node, add};
 
-/// How many bits of a method id are its row in MethodDef; the module's key is above them.
-pub const ROW_BITS: u32 = 24;
-
 const MAGIC: &[u8; 8] = b"ILPROF\r\n";
 const VERSION: u32 = 1;
 const STRINGS_AT: usize = 128;
@@ -30,11 +27,6 @@ mod record {
 mod flag {
     pub(super) const CLEAN_EXIT: u32 = 1;
     pub(super) const UNHANDLED_EXCEPTION: u32 = 2;
-}
-
-/// The id a probe passes for a method: 40 bits of its module's key, then its row number in MethodDef.
-pub fn method_id(module_key: u64, row: u32) -> u64 {
-    module_key << ROW_BITS | u64::from(row)
 }
 
 /// A profile.

@@ -5,9 +5,7 @@
 //! ```
 
 pub mod format;
-pub mod names;
 pub mod report;
 pub mod tree;
 
-pub use format::{Error, Profile, method_id};
-pub use names::{SourceName, source_name};
+pub use format::{Error, Profile};

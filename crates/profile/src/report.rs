@@ -2,12 +2,12 @@
 
 use std::{collections::HashMap, fmt::Write};
 
+use identity::{MethodId, source_name};
 use indexmap::IndexMap;
 use serde::Serialize;
 
 use crate::{
-    format::{MethodName, Profile, ROW_BITS},
-    names::source_name,
+    format::{MethodName, Profile},
     tree::{CallTree, by_method, merge},
 };
 
@@ -68,7 +68,7 @@ impl Profile {
         let mut rows: Vec<Row> = by_method(&self.trees)
             .into_iter()
             .map(|(id, totals)| {
-                let module = self.modules.iter().find(|module| module.key == id >> ROW_BITS);
+                let module = self.modules.iter().find(|module| module.key == MethodId(id).module_key());
                 Row {
                     name: names.get(&id).cloned().unwrap_or_else(|| self.fallback_name(id)),
                     raw_name: self.methods.get(&id).map(|name| format!("{}::{}", name.type_name, name.method)),
@@ -107,16 +107,16 @@ impl Profile {
         let mut names = self.methods.iter().map(name_of).collect();
         tell_apart(&mut names, |id| format!(" ({})", token(id)));
         tell_apart(&mut names, |id| {
-            let module = self.modules.iter().find(|module| module.key == id >> ROW_BITS);
+            let module = self.modules.iter().find(|module| module.key == MethodId(id).module_key());
             let assembly = module.and_then(|module| module.assembly.split(',').next());
-            format!(" in {}", assembly.map_or_else(|| format!("{:010x}", id >> ROW_BITS), str::to_owned))
+            format!(" in {}", assembly.map_or_else(|| format!("{:010x}", MethodId(id).module_key()), str::to_owned))
         });
         names
     }
 
     /// The name of a method whose name the program could not tell.
     fn fallback_name(&self, id: u64) -> String {
-        format!("{:010x}!{}", id >> ROW_BITS, token(id))
+        format!("{:010x}!{}", MethodId(id).module_key(), token(id))
     }
 
     /// The table as text: `limit` rows at most.
@@ -173,7 +173,7 @@ fn tell_apart(names: &mut IndexMap<u64, String>, mark: impl Fn(u64) -> String) {
 
 /// `0x06000012`
 fn token(id: u64) -> String {
-    format!("0x{:08x}", 0x0600_0000 | id & ((1 << ROW_BITS) - 1))
+    format!("0x{:08x}", MethodId(id).token())
 }
 
 struct TreePrinter<'p> {

@@ -9,6 +9,7 @@ use ecma335::{
     schema::{MethodDef, StandAloneSig},
     signature::{LocalsShape, MethodShape, effective_async_return},
 };
+use identity::MethodId;
 use indexmap::IndexSet;
 
 use crate::{
@@ -102,7 +103,7 @@ impl MethodWeaver {
         let spill = return_type.filter(|_| woven_shape == Shape::Finally);
         let first_local = extend_locals(metadata, body.local_var_sig, spill, &mut self.local_sig)?;
         let probe = Probe {
-            method_id: profile::method_id(context.module_key, rid.get()),
+            method_id: MethodId::new(context.module_key, rid.get()).0,
             when_entering: context.refs.when_entering,
             when_leaving: context.refs.when_leaving,
             when_handling: context.refs.when_handling,

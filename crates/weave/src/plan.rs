@@ -199,7 +199,7 @@ impl Plan {
                     continue;
                 };
                 let name = metadata.name(metadata.row(method)?.name)?;
-                let source = profile::source_name(type_name, &name);
+                let source = identity::source_name(type_name, &name);
                 let matches = |patterns: &[Pattern]| {
                     patterns.iter().any(|pattern| {
                         // What the compiler made of a method goes by that method's name too.

@@ -15,6 +15,7 @@ use ecma335::{
     schema::{MethodDef, StandAloneSig},
     signature::MethodShape,
 };
+use identity::MethodId;
 
 use crate::{
     code::{Code, Instruction, Label, Operand},
@@ -79,7 +80,7 @@ impl Unweaver {
         original: Option<&MethodBody<'_>>,
     ) -> Option<Unwoven> {
         self.code.decode(body).ok()?;
-        let id = profile::method_id(rows.mark()?.module_key, rid.get());
+        let id = MethodId::new(rows.mark()?.module_key, rid.get()).0;
         let enter = self.at(body, 0)?;
         if enter.opcode() != OpCode::LdcI8 || enter.value() != id || !self.is_call(body, 1, rows.refs.when_entering.0) {
             return None;

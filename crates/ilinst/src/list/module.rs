@@ -29,7 +29,7 @@ pub(super) struct Method {
     /// What stands behind it: `(int32)`.
     params: String,
     /// The source name, if the compiler made it.
-    pub(super) source: Option<profile::SourceName>,
+    pub(super) source: Option<identity::SourceName>,
     /// The size of its IL in bytes; none if it has no body that can be read.
     pub(super) il_size: Option<u32>,
 }
@@ -64,7 +64,7 @@ impl<'a, 'm> Module<'a, 'm> {
             Ok(Signature::Method(signature)) => self.around_name(&signature),
             _ => Default::default(),
         };
-        let source = profile::source_name(self.type_name_of(owner), &name);
+        let source = identity::source_name(self.type_name_of(owner), &name);
         let il_size = self.body(row).map(|body| body.il.len() as u32);
         Ok(Method { owner, name, head, params, source, il_size })
     }

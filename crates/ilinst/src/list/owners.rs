@@ -8,7 +8,7 @@ use ecma335::{
     schema::{Field, MemberRef, MethodDef, MethodSpec, TypeDef, TypeSpec},
     signature::{Signature, TypeSig},
 };
-use profile::names::Part;
+use identity::Part;
 
 use super::module::Module;
 use crate::rows;
