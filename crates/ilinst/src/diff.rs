@@ -1,18 +1,32 @@
 //! `ilinst diff`: what differs between two assemblies, such as one before and after weaving.
 
+#[path = "../../iltext/src/diff/bodies.rs"]
 mod bodies;
+#[path = "../../iltext/src/diff/debug.rs"]
 mod debug;
+#[path = "../../iltext/src/diff/html.rs"]
 mod html;
+#[path = "../../iltext/src/diff/json.rs"]
 mod json;
+#[path = "../../iltext/src/diff/lines.rs"]
 mod lines;
+#[path = "../../iltext/src/diff/methods.rs"]
 mod methods;
+#[path = "../../iltext/src/diff/model.rs"]
 mod model;
+#[path = "../../iltext/src/diff/module.rs"]
 mod module;
+#[path = "../../iltext/src/diff/probes.rs"]
 mod probes;
+#[path = "../../iltext/src/diff/records.rs"]
 mod records;
+#[path = "../../iltext/src/diff/side.rs"]
 mod side;
+#[path = "../../iltext/src/diff/text.rs"]
 mod text;
+#[path = "../../iltext/src/diff/walk.rs"]
 mod walk;
+#[path = "../../iltext/src/diff/win32.rs"]
 mod win32;
 
 use std::{
@@ -36,10 +50,11 @@ use self::{
 };
 use crate::{
     companions::TRACKER,
-    dis::{ANY_TYPE, Filter, method_pattern, names::Names, screen::Screen},
+    dis::{ANY_TYPE, Filter, method_pattern, names::Names},
     failure::{EXIT_FINDINGS, EXIT_USAGE, Failure},
     io::{Input, Outputs, is_same_file, not_an_assembly, read_assembly},
     pdb::Pdb,
+    screen::Screen,
 };
 
 /// Show what differs between two assemblies: the IL of methods, types, members, references, resources.

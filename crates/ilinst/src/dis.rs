@@ -1,21 +1,36 @@
 //! `ilinst dis`: an assembly as IL assembly that an assembler takes again.
 
+#[path = "../../iltext/src/dis/blocks.rs"]
 pub(crate) mod blocks;
+#[path = "../../iltext/src/dis/bodies.rs"]
 pub(crate) mod bodies;
+#[path = "../../iltext/src/dis/debug.rs"]
 pub(crate) mod debug;
+#[path = "../../iltext/src/dis/flags.rs"]
 mod flags;
+#[path = "../../iltext/src/dis/kinds.rs"]
 mod kinds;
+#[path = "../../iltext/src/dis/lines.rs"]
 pub(crate) mod lines;
+#[path = "../../iltext/src/dis/manifest.rs"]
 pub(crate) mod manifest;
+#[path = "../../iltext/src/dis/marshal.rs"]
 mod marshal;
+#[path = "../../iltext/src/dis/members.rs"]
 pub(crate) mod members;
+#[path = "../../iltext/src/dis/names.rs"]
 pub(crate) mod names;
+#[path = "../../iltext/src/dis/order.rs"]
 mod order;
+#[path = "../../iltext/src/dis/preamble.rs"]
 mod preamble;
+#[path = "../../iltext/src/dis/quote.rs"]
 pub(crate) mod quote;
-pub(crate) mod screen;
+#[path = "../../iltext/src/dis/security.rs"]
 mod security;
+#[path = "../../iltext/src/dis/types.rs"]
 pub(crate) mod types;
+#[path = "../../iltext/src/dis/values.rs"]
 pub(crate) mod values;
 
 use std::{
@@ -33,13 +48,13 @@ use self::{
     debug::{Debug, Source},
     lines::Lines,
     names::Names,
-    screen::Screen,
     types::Types,
 };
 use crate::{
     failure::Failure,
     io::{Input, Outputs, is_same_file, not_an_assembly, read_assembly},
     pdb::Pdb,
+    screen::{self, Screen},
 };
 
 /// Show an assembly, or some of its types and methods, as IL assembly.

@@ -1,12 +1,20 @@
 //! `ilinst list`: what is in an assembly, and what becomes of each method.
 
+#[path = "../../iltext/src/list/attributes.rs"]
 mod attributes;
+#[path = "../../iltext/src/list/decisions.rs"]
 mod decisions;
+#[path = "../../iltext/src/list/json.rs"]
 mod json;
+#[path = "../../iltext/src/list/literals.rs"]
 mod literals;
+#[path = "../../iltext/src/list/module.rs"]
 mod module;
+#[path = "../../iltext/src/list/owners.rs"]
 mod owners;
+#[path = "../../iltext/src/list/references.rs"]
 mod references;
+#[path = "../../iltext/src/list/tree.rs"]
 mod tree;
 
 use std::{cmp::Reverse, fmt::Display, io::Write, path::PathBuf};

@@ -3,12 +3,15 @@
 mod arguments;
 mod diff;
 mod dis;
+#[path = "../../iltext/src/given.rs"]
 mod given;
 mod instrument;
 mod list;
 mod report;
 mod restore;
+#[path = "../../iltext/src/rows.rs"]
 mod rows;
+mod screen;
 mod text;
 mod verify;
 

@@ -6,7 +6,7 @@ use super::{
     lines::Side,
     model::{Change, How, Kind, Report, Totals},
 };
-use crate::{dis::screen::Screen, text::count};
+use crate::{screen::Screen, text::count};
 
 /// How wide a bar of signs may be.
 const BAR: usize = 40;
