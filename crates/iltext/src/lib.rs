@@ -1,0 +1,1 @@
+//! Assemblies as text: IL assembly, listings, and what differs between two of them.
