@@ -134,6 +134,14 @@ impl HeapAppend {
     }
 }
 
+/// A GUID as people write it: the first three parts are little-endian numbers.
+pub fn format_guid(guid: &[u8; 16]) -> String {
+    let [a0, a1, a2, a3, b0, b1, c0, c1, rest @ ..] = *guid;
+    let (a, b, c) = (u32::from_le_bytes([a0, a1, a2, a3]), u16::from_le_bytes([b0, b1]), u16::from_le_bytes([c0, c1]));
+    let rest = u64::from_be_bytes(rest);
+    format!("{a:08x}-{b:04x}-{c:04x}-{:04x}-{:012x}", rest >> 48, rest & 0xFFFF_FFFF_FFFF)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,5 +180,11 @@ mod tests {
         assert!(heap.blob(Blob(9)).is_err());
         assert!(heap.string_bytes(Str(5)).is_err());
         assert_eq!(Heap::ABSENT.string(Str(0)).unwrap(), "");
+    }
+
+    #[test]
+    fn guids_are_mixed_endian() {
+        let bytes = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+        assert_eq!(format_guid(&bytes), "03020100-0504-0706-0809-0a0b0c0d0e0f");
     }
 }

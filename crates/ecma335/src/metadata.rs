@@ -145,6 +145,16 @@ impl<'a> Metadata<'a> {
         self.row(Rid::new(1)).ok()
     }
 
+    /// The assembly's name and version, or the module's name where there is no assembly.
+    pub fn display_name(&self) -> String {
+        match self.assembly() {
+            Some(schema::Assembly { major, minor, build, revision, name, .. }) => {
+                format!("{}, Version={major}.{minor}.{build}.{revision}", self.name(name).unwrap_or_default())
+            }
+            None => self.row(Rid::<schema::Module>::new(1)).and_then(|module| self.name(module.name)).unwrap_or_default(),
+        }
+    }
+
     /// The rows of the methods of a type, as `MethodDef` numbers, through `MethodPtr` where there is one.
     pub fn methods_of(&self, rid: Rid<TypeDef>) -> Result<Vec<Rid<MethodDef>>> {
         let has_ptr = self.tables.count(Table::MethodPtr) > 0;

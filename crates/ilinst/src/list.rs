@@ -36,7 +36,6 @@ use crate::{
     arguments::SelectionArgs,
     companions::TRACKER,
     io::{Input, not_an_assembly, read_assembly},
-    manifest::assembly_name,
 };
 
 /// Show types and methods with their tokens, what would be woven or is, and what else there is to be found.
@@ -163,7 +162,7 @@ impl Opts {
     fn print(&self, module: &Module<'_, '_>, listing: &Listing, out: &mut impl Write) -> anyhow::Result<()> {
         if let (Some(decisions), Some(shape)) = (&listing.decisions, &listing.shape) {
             if self.shows_tree() {
-                writeln!(out, "{}", assembly_name(module.metadata))?;
+                writeln!(out, "{}", module.metadata.display_name())?;
                 if let Some((tool, options)) = &decisions.mark {
                     writeln!(out, "woven by {tool} {options}")?;
                 }

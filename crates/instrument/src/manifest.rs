@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ecma335::{Metadata, Rid, Table, Token, metadata::join, schema::Assembly};
+use ecma335::{Metadata, Rid, Table, Token, heap::format_guid};
 use identity::MethodId;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -70,9 +70,9 @@ impl Manifest<'_> {
             "options": self.options,
             "input": self.input.to_json(),
             "tracker": tracker.to_json(),
-            "assembly": assembly_name(metadata),
-            "inputMvid": guid(&metadata.mvid()?),
-            "outputMvid": guid(&self.mvid),
+            "assembly": metadata.display_name(),
+            "inputMvid": format_guid(&metadata.mvid()?),
+            "outputMvid": format_guid(&self.mvid),
             "moduleKey": format!("{:010x}", self.module_key),
             "notes": self.notes.iter().map(|note| json!({ "code": note.code(), "text": note.to_string() })).collect::<Vec<_>>(),
         });
@@ -162,36 +162,6 @@ fn put_quoted(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// The assembly's full name, or the module's where there is none.
-pub fn assembly_name(metadata: &Metadata<'_>) -> String {
-    match metadata.assembly() {
-        Some(Assembly { major, minor, build, revision, name, .. }) => {
-            format!("{}, Version={major}.{minor}.{build}.{revision}", metadata.name(name).unwrap_or_default())
-        }
-        None => {
-            let module = metadata.row(Rid::<ecma335::schema::Module>::new(1));
-            join("", &module.and_then(|module| metadata.name(module.name)).unwrap_or_default())
-        }
-    }
-}
-
-/// A GUID as people write it: the first three parts are little-endian numbers.
-pub fn guid(bytes: &[u8; 16]) -> String {
-    let part = |indices: &[usize]| {
-        indices.iter().filter_map(|index| bytes.get(*index)).map(|byte| format!("{byte:02x}")).collect::<String>()
-    };
-    [part(&[3, 2, 1, 0]), part(&[5, 4]), part(&[7, 6]), part(&[8, 9]), part(&[10, 11, 12, 13, 14, 15])].join("-")
-}
-
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn guids_are_mixed_endian() {
-        let bytes = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
-        assert_eq!(super::guid(&bytes), "03020100-0504-0706-0809-0a0b0c0d0e0f");
-    }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ecma335::{
     Rid, Table, Token,
     debug::{DebugEntry, kind},
+    heap::format_guid,
     image::{DirectoryKind, Precompiled, cli_flags},
     schema::{self, AssemblyRef, CustomAttribute, ExportedType, File, ManifestResource, ModuleRef},
 };
@@ -17,14 +18,11 @@ use super::{
     side::Side,
     win32,
 };
-use crate::{
-    dis::{
-        lines::{Lines, one_line},
-        manifest::{self, PUBLIC_KEY},
-        names::Names,
-        quote, values,
-    },
-    manifest::guid,
+use crate::dis::{
+    lines::{Lines, one_line},
+    manifest::{self, PUBLIC_KEY},
+    names::Names,
+    quote, values,
 };
 
 /// Compares them; what `probes` hides is not there.
@@ -233,7 +231,7 @@ fn headers(names: &Names<'_, '_>) -> Headers {
     }
     let module = metadata.row(Rid::<schema::Module>::new(1)).and_then(|row| metadata.name(row.name));
     headers.insert("module", quote::dotted(&module.unwrap_or_default()).into_owned());
-    headers.insert(MVID, guid(&metadata.mvid().unwrap_or_default()));
+    headers.insert(MVID, format_guid(&metadata.mvid().unwrap_or_default()));
     headers.insert("metadata version", quote::text(String::from_utf8_lossy(metadata.version).trim_end_matches('\0')));
     headers.insert("runtime", format!("{}.{}", cli.runtime_version.0, cli.runtime_version.1));
     headers.insert(FLAGS, format!("{:#x}", cli.flags));

@@ -7,6 +7,7 @@ use std::{
 
 use ecma335::{
     Result, Rid, Table, Token,
+    heap::format_guid,
     pdb::{self, AsyncStepping, Import, ImportTarget, PdbId, custom_debug_information as kinds},
     schema::{AssemblyRef, CustomDebugInformation, Document, ImportScope},
 };
@@ -17,13 +18,10 @@ use super::{
     model::{Change, How, Kind},
     module::bytes,
 };
-use crate::{
-    dis::{
-        lines::one_line,
-        names::{MAX_NESTING, Names},
-        quote,
-    },
-    manifest::guid,
+use crate::dis::{
+    lines::one_line,
+    names::{MAX_NESTING, Names},
+    quote,
 };
 
 impl Debug<'_> {
@@ -61,7 +59,7 @@ impl Debug<'_> {
     fn custom_row(&self, names: &Names<'_, '_>, row: &CustomDebugInformation, add: &mut dyn FnMut(String, &[u32])) -> Result<()> {
         let kind = self.metadata.guids.guid(row.kind)?.unwrap_or_default();
         let mut value = self.metadata.blobs.blob(row.value)?;
-        let word = kinds::name(kind).map_or_else(|| Cow::Owned(guid(&kind)), Cow::Borrowed);
+        let word = kinds::name(kind).map_or_else(|| Cow::Owned(format_guid(&kind)), Cow::Borrowed);
         match kind {
             kinds::ASYNC_METHOD_STEPPING => {
                 let stepping = AsyncStepping::parse(value)?;
@@ -177,7 +175,7 @@ fn printable(bytes: &[u8]) -> Option<String> {
 
 /// The languages and hashes that compilers name.
 fn document_word(kind: [u8; 16]) -> String {
-    let text = guid(&kind);
+    let text = format_guid(&kind);
     let known = match text.to_ascii_lowercase().as_str() {
         "3f5162f8-07c6-11d3-9053-00c04fa302a1" => "C#",
         "3a12d0b8-c26c-11d0-b442-00a0244a1dd2" => "Visual Basic",

@@ -4,11 +4,11 @@ use ecma335::{Error, Rid, Table, Token, schema::MethodDef};
 use serde_json::{Value, json};
 
 use super::{Opts, decisions::Decisions, module::Module, tree::Shape};
-use crate::manifest::{assembly_name, guid};
+use ecma335::heap::format_guid;
 
 /// What every listing says of the file.
 pub(super) fn header(module: &Module<'_, '_>, decisions: Option<&Decisions>) -> Result<Value, Error> {
-    let mut header = json!({ "assembly": assembly_name(module.metadata), "mvid": guid(&module.metadata.mvid()?) });
+    let mut header = json!({ "assembly": module.metadata.display_name(), "mvid": format_guid(&module.metadata.mvid()?) });
     if let (Some(decisions), Some(header)) = (decisions, header.as_object_mut()) {
         let mark = decisions.mark.as_ref().map(|(tool, options)| json!({ "tool": tool, "options": options }));
         header.insert("refusal".into(), json!(decisions.refusal));
