@@ -1,5 +1,18 @@
 //! Method bodies (II.25.4): headers, exception clauses, instructions; then where control goes and what is on the stack.
 
+pub(crate) mod control_flow;
+pub(crate) mod dataflow;
+pub(crate) mod delegates;
+pub(crate) mod eval_stack;
+pub(crate) mod instructions;
+pub(crate) mod object_model;
+pub(crate) mod read_only;
+pub(crate) mod regions;
+pub(crate) mod stack_value;
+pub(crate) mod this_init;
+pub(crate) mod token_use;
+pub(crate) mod tokens;
+
 use std::{
     collections::BTreeMap,
     ops::Range,
@@ -19,18 +32,21 @@ use ecma335::{
 };
 
 use crate::{
-    call::{Call, Callees},
-    constraints::{self, Within},
+    body::{
+        dataflow::Walk,
+        regions::{handler, protected},
+        stack_value::{Kind, Value},
+        tokens::{Call, Callees},
+    },
     context::Context,
-    control,
-    kind::{Kind, Value},
     model::{at, flags},
-    regions::{self, handler, protected},
     report::Report,
     rule::rule,
     signatures,
-    stack::Walk,
-    typing::{Arguments, Type, TypeId},
+    types::{
+        constraints::{self, Within},
+        store::{Arguments, Type, TypeId},
+    },
 };
 
 /// Arguments, and what is returned.
@@ -140,7 +156,7 @@ fn check_range(context: &Context<'_, '_>, callees: &Callees<'_, '_, '_>, range: 
             continue;
         };
         if is_sound {
-            control::check(context, token, &body, &code);
+            control_flow::check(context, token, &body, &code);
             let constructs = constructed(callees, context, token, row);
             let owner = at(&context.model.method_owners, rid).unwrap_or(0);
             let within = Within { owner, method: token };

@@ -8,11 +8,11 @@ use ecma335::{
 };
 
 use crate::{
-    library::Scope,
     model::Model,
     names::Names,
     report::{Finding, Options, Report},
     rule::{Level, Rule},
+    types::library::Scope,
 };
 
 /// An assembly under check.

@@ -10,54 +10,26 @@
 //! Where compilers and runtimes have moved beyond the standard, what they agree on is valid, and the standard's word is
 //! a pedantic [`Level::Warning`]. Bytes of any kind are judged, and none make it panic.
 
-mod access;
-mod assign;
 mod body;
-mod call;
-mod cells;
 mod compare;
-mod constraints;
 mod context;
-mod control;
-mod definitions;
-mod delegates;
-mod events;
-mod fields;
-mod generics;
-mod kind;
-mod layout;
-mod library;
-mod machine;
-mod manifest;
-mod members;
-mod merge;
-mod methods;
 mod model;
 mod names;
-mod objects;
-mod operands;
-mod read_only;
-mod references;
-mod regions;
 mod report;
 mod rule;
 mod signatures;
-mod stack;
 mod structure;
-mod this;
+mod tables;
 mod types;
-mod typing;
-mod uses;
-mod values;
 
 use ecma335::{Image, Metadata};
 
 use crate::{context::Context, model::Model};
 
 pub use compare::{abridge, leave_new};
-pub use library::{Library, Scope, Version};
 pub use report::{Finding, Options, Report};
 pub use rule::{Level, RULES, Rule};
+pub use types::library::{Library, Scope, Version};
 
 /// Checks an assembly. A damaged one makes findings, not errors.
 pub fn verify(image: &Image<'_>, metadata: &Metadata<'_>, options: &Options) -> Report {
@@ -76,16 +48,7 @@ fn check(image: &Image<'_>, metadata: &Metadata<'_>, options: &Options, scope: O
     let model = Model::new(metadata);
     let context = Context::new(image, metadata, &model, options, scope);
     structure::check(&context);
-    cells::check(&context);
-    manifest::check(&context);
-    types::check(&context);
-    layout::check(&context);
-    generics::check(&context);
-    fields::check(&context);
-    methods::check(&context);
-    events::check(&context);
-    references::check(&context);
-    values::check(&context);
+    tables::check(&context);
     body::check(&context);
     context.into_report()
 }

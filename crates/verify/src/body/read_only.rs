@@ -5,7 +5,13 @@ use ecma335::{
     signature::{Signature, TypeSig},
 };
 
-use crate::{kind::Value, library::Def, machine::Machine, model::at, rule::rule, signatures, typing::Type};
+use crate::{
+    body::{eval_stack::Machine, stack_value::Value},
+    model::at,
+    rule::rule,
+    signatures,
+    types::{library::Def, store::Type},
+};
 
 /// What is on the stack may be stored through.
 pub(crate) fn expect_mutable(machine: &mut Machine<'_, '_, '_>) {

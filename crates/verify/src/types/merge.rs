@@ -3,9 +3,11 @@
 use std::collections::HashSet;
 
 use crate::{
-    assign::{MAX_DEPTH, MAX_STEPS},
     model::TypeKind,
-    typing::{Named, Type, TypeId, Types},
+    types::{
+        assign::{MAX_DEPTH, MAX_STEPS},
+        store::{Named, Type, TypeId, Types},
+    },
 };
 
 impl Types<'_> {

@@ -10,10 +10,12 @@ use ecma335::{
 };
 
 use crate::{
-    assign::all,
-    library::Def,
     model::flags,
-    typing::{Arguments, Named, Type, TypeId, Types},
+    types::{
+        assign::all,
+        library::Def,
+        store::{Arguments, Named, Type, TypeId, Types},
+    },
 };
 
 /// Methods of one type and name beyond this many are not looked at.

@@ -9,15 +9,16 @@ use ecma335::{
 };
 
 use crate::{
-    assign::all,
-    call::Callees,
+    body::{stack_value::Value, tokens::Callees},
     context::{Context, type_token},
-    kind::Value,
-    library::{Bound, Def},
     model::{TypeKind, flags},
     rule::rule,
     signatures,
-    typing::{Arguments, Named, Type, TypeId, Types},
+    types::{
+        assign::all,
+        library::{Bound, Def},
+        store::{Arguments, Named, Type, TypeId, Types},
+    },
 };
 
 /// Constraints lead to further ones no deeper than this.

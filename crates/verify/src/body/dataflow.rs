@@ -7,12 +7,14 @@ use ecma335::{
 };
 
 use crate::{
-    body::{Code, Method},
-    call::Callees,
+    body::{
+        Code, Method,
+        eval_stack::{Machine, Stop},
+        instructions,
+        stack_value::{Kind, Value},
+        tokens::Callees,
+    },
     context::Context,
-    kind::{Kind, Value},
-    machine::{Machine, Stop},
-    operands,
     rule::rule,
 };
 
@@ -133,7 +135,7 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
                 self.enter_handlers(code, step.offset);
             }
             let before = self.machine.stack.len();
-            match operands::apply(&mut self.machine, method, code, index) {
+            match instructions::apply(&mut self.machine, method, code, index) {
                 Ok(()) => {}
                 Err(Stop::Underflow) => {
                     return Err(self

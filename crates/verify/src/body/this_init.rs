@@ -3,11 +3,13 @@
 use ecma335::Token;
 
 use crate::{
-    body::Method,
-    kind::{Kind, Value},
-    machine::Machine,
+    body::{
+        Method,
+        eval_stack::Machine,
+        stack_value::{Kind, Value},
+    },
     rule::{Rule, rule},
-    typing::{Type, TypeId},
+    types::store::{Type, TypeId},
 };
 
 /// Puts it on the stack before it is initialized.

@@ -5,7 +5,7 @@ use ecma335::{
     schema::{Assembly, AssemblyRef, ExportedType, File, Guid, ManifestResource, Module},
 };
 
-use crate::{context::Context, model::flags, rule::rule, types::on_cycles};
+use crate::{context::Context, model::flags, rule::rule, tables::type_defs::on_cycles};
 
 const PUBLIC_KEY: u32 = 0x1;
 /// II.23.1.2: public key, retargetable, the two of the JIT compiler.

@@ -10,10 +10,10 @@ use ecma335::{
 
 use crate::{
     context::Context,
-    generics,
     model::{TypeKind, at, flags, is_system},
     rule::rule,
     signatures,
+    tables::generics,
 };
 
 /// The last security action of .NET Framework.

@@ -7,7 +7,7 @@ use ecma335::element::ElementType;
 use crate::{
     context::type_token,
     model::TypeKind,
-    typing::{Named, Type, TypeId, Types},
+    types::store::{Named, Type, TypeId, Types},
 };
 
 /// Interfaces of vectors (I.8.9.1), each with the element type for its argument.
@@ -307,7 +307,7 @@ pub(crate) fn all(verdicts: impl Iterator<Item = Option<bool>>) -> Option<bool> 
 
 /// Whether numbers are of one type on the stack (III.1.8.1.2.1).
 fn is_same_number(one: ElementType, other: ElementType) -> bool {
-    use crate::kind::Kind;
+    use crate::body::stack_value::Kind;
     match (Kind::of_element(one), Kind::of_element(other)) {
         (Some(one), Some(other)) => one.fits(other),
         _ => false,

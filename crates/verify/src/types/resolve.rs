@@ -10,9 +10,11 @@ use ecma335::{
 };
 
 use crate::{
-    library::Def,
     model::TypeKind,
-    typing::{Arguments, Named, Type, TypeId, Types},
+    types::{
+        library::Def,
+        store::{Arguments, Named, Type, TypeId, Types},
+    },
 };
 
 /// TypeSpecs lie in each other no deeper than this.

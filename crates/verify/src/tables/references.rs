@@ -15,7 +15,7 @@ use crate::{
     rule::rule,
     signatures::{self, Place},
     structure,
-    types::on_cycles,
+    tables::type_defs::on_cycles,
 };
 
 pub(crate) fn check(context: &Context<'_, '_>) {

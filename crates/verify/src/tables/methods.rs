@@ -11,10 +11,10 @@ use ecma335::{
 
 use crate::{
     context::Context,
-    generics,
     model::{TypeKind, at, flags},
     rule::rule,
-    signatures, structure, types,
+    signatures, structure,
+    tables::{generics, type_defs},
 };
 
 /// What the standard knows of II.23.1.11, and what runtimes know.
@@ -32,7 +32,7 @@ const CALL_CONVENTION: u16 = 0x700;
 
 pub(crate) fn check(context: &Context<'_, '_>) {
     let model = context.model;
-    let suppressing = types::suppressing(context);
+    let suppressing = type_defs::suppressing(context);
     for ((row, owner), rid) in model.methods.iter().zip(&model.method_owners).zip(1..) {
         let token = Token::new(Table::MethodDef, rid);
         context.expect(*owner != 0, rule!("II.22.26-2"), token);

@@ -10,16 +10,16 @@ use ecma335::{
 };
 
 use crate::{
-    access::{self, Need},
-    body::Step,
-    call::Callees,
-    constraints::{Instance, Within},
-    library::Def,
-    machine::Machine,
+    body::{Step, eval_stack::Machine, tokens::Callees},
     model::{at, flags},
     rule::rule,
     signatures,
-    typing::TypeId,
+    types::{
+        access::{self, Need},
+        constraints::{Instance, Within},
+        library::Def,
+        store::TypeId,
+    },
 };
 
 /// What has to be right for a type or member to be used.

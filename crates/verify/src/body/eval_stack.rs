@@ -3,13 +3,15 @@
 use ecma335::Token;
 
 use crate::{
-    call::Callees,
+    body::{
+        read_only,
+        stack_value::{Kind, Value},
+        this_init,
+        tokens::Callees,
+    },
     context::Context,
-    kind::{Kind, Value},
-    read_only,
     rule::{Rule, rule},
-    this,
-    typing::{TypeId, Types},
+    types::store::{TypeId, Types},
 };
 
 /// Why a path is not followed further.
@@ -99,7 +101,7 @@ impl<'m, 'c> Machine<'_, 'm, 'c> {
         if !is_well(value.kind) {
             self.doubt(rule!("III.1.5-b"), || format!("{} where {wanted} is needed", value.kind.name()));
         }
-        if self.is_initialized { value } else { this::expect_initialized(self, value) }
+        if self.is_initialized { value } else { this_init::expect_initialized(self, value) }
     }
 
     /// Takes a value that goes where another is wanted.

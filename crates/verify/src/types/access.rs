@@ -5,12 +5,13 @@
 use ecma335::{OpCode, Table, Token, schema::CustomAttribute};
 
 use crate::{
-    body::Step,
-    library::Def,
-    machine::Machine,
+    body::{Step, eval_stack::Machine},
     model::{TypeKind, flags},
     rule::rule,
-    typing::{Named, Type, TypeId, Types},
+    types::{
+        library::Def,
+        store::{Named, Type, TypeId, Types},
+    },
 };
 
 /// Types are nested no deeper than this.

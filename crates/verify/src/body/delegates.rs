@@ -9,15 +9,19 @@ use ecma335::{
 };
 
 use crate::{
-    assign::all,
-    body::Code,
-    call::Call,
-    kind::{Kind, Value},
-    machine::Machine,
+    body::{
+        Code,
+        eval_stack::Machine,
+        stack_value::{Kind, Value},
+        this_init,
+        tokens::Call,
+    },
     model::TypeKind,
     rule::rule,
-    this,
-    typing::{Arguments, Named, Type, TypeId, Types},
+    types::{
+        assign::all,
+        store::{Arguments, Named, Type, TypeId, Types},
+    },
 };
 
 /// What `Invoke` of a delegate takes and returns.
@@ -57,7 +61,7 @@ pub(crate) fn check(machine: &mut Machine<'_, '_, '_>, code: &Code, index: usize
         return machine.doubt(rule!("III.4.21-a"), || types.name(ty));
     };
     if method.has_this && back(1) == Some(OpCode::Ldftn) {
-        this::expect_own(machine, rule!("III.4.21-c"), target, named);
+        this_init::expect_own(machine, rule!("III.4.21-c"), target, named);
     }
     let Some(invoke) = types.invoke(ty) else { return machine.assumed += 1 };
     match fits_target(types, &method, &invoke, target) {

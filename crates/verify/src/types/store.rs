@@ -14,12 +14,16 @@ use ecma335::{
 };
 
 use crate::{
-    constraints::Instance,
-    delegates::Invoke,
-    kind::{Kind, Value},
-    library::{Def, Scope},
-    members::Members,
+    body::{
+        delegates::Invoke,
+        stack_value::{Kind, Value},
+    },
     model::TypeKind,
+    types::{
+        constraints::Instance,
+        library::{Def, Scope},
+        members::Members,
+    },
 };
 
 /// A type made of more types than this is not looked into.

@@ -10,13 +10,17 @@ use ecma335::{
 };
 
 use crate::{
+    body::{
+        stack_value::{Kind, Value},
+        token_use::Use,
+    },
     context::{Context, type_token},
-    kind::{Kind, Value},
-    library::Def,
     model::{at, flags},
     signatures,
-    typing::{Arguments, Named, Type, TypeId, Types},
-    uses::Use,
+    types::{
+        library::Def,
+        store::{Arguments, Named, Type, TypeId, Types},
+    },
 };
 
 const UNKNOWN: Value = Value::of(Kind::Unknown);

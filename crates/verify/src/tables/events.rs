@@ -11,10 +11,10 @@ use ecma335::{
 
 use crate::{
     context::Context,
-    generics,
     model::{TypeKind, at},
     rule::rule,
     signatures::{self, Place},
+    tables::generics,
 };
 
 /// The bits of II.23.1.12.

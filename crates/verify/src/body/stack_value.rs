@@ -7,7 +7,7 @@ use ecma335::{
     signature::TypeSig,
 };
 
-use crate::{context::Context, model::at, typing::TypeId, values};
+use crate::{context::Context, model::at, tables::values, types::store::TypeId};
 
 /// What a value on the stack is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

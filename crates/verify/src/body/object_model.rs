@@ -4,17 +4,20 @@
 use ecma335::{OpCode, Table, Token, element::ElementType, opcode::Operand};
 
 use crate::{
-    assign::reduced,
-    body::Step,
-    call::Holding,
-    delegates,
-    kind::{Kind, Value},
-    machine::{Machine, Stop},
-    operands::Outcome,
-    read_only,
+    body::{
+        Step, delegates,
+        eval_stack::{Machine, Stop},
+        instructions::Outcome,
+        read_only,
+        stack_value::{Kind, Value},
+        this_init,
+        tokens::Holding,
+    },
     rule::rule,
-    this,
-    typing::{Type, TypeId},
+    types::{
+        assign::reduced,
+        store::{Type, TypeId},
+    },
 };
 
 /// Applies one of them to the stack.
@@ -131,7 +134,7 @@ fn field(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, token: Token) -> Out
         let takes_values = opcode == Op::Ldfld;
         let is_well = |kind: Kind| kind.is_address() || kind == Kind::Object || takes_values && kind == Kind::Value;
         let object = machine.pop()?;
-        if !this::has_own(machine, object, owner) {
+        if !this_init::has_own(machine, object, owner) {
             let object = machine.expect_kind(object, is_well, "an object or address");
             is_native = object.kind == Kind::Native;
             of_read_only = matches!(machine.types().get(object.ty), Type::ReadOnly(_));

@@ -4,9 +4,11 @@
 use ecma335::{MethodBody, OpCode, Token};
 
 use crate::{
-    body::Code,
+    body::{
+        Code,
+        regions::{Block, Region, Regions},
+    },
     context::Context,
-    regions::{Block, Region, Regions},
     rule::{Rule, rule},
 };
 

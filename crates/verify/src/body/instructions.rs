@@ -3,15 +3,15 @@
 use ecma335::{OpCode, Table, Token, opcode::Operand};
 
 use crate::{
-    body::{Code, Method, Step},
-    delegates,
-    kind::{Kind, Value},
-    machine::{Machine, Stop},
-    objects,
+    body::{
+        Code, Method, Step, delegates,
+        eval_stack::{Machine, Stop},
+        object_model,
+        stack_value::{Kind, Value},
+        this_init, token_use,
+    },
     rule::rule,
-    this,
-    typing::Type,
-    uses,
+    types::store::Type,
 };
 
 pub(crate) type Outcome = Result<(), Stop>;
@@ -21,7 +21,7 @@ pub(crate) fn apply(machine: &mut Machine<'_, '_, '_>, method: &Method<'_>, code
     let Some(step) = code.steps.get(index) else { return Ok(()) };
     check_token(machine, step)?;
     if machine.has_types() {
-        uses::check(machine, step);
+        token_use::check(machine, step);
     }
     effect(machine, method, code, index, step)
 }
@@ -34,7 +34,7 @@ fn effect(machine: &mut Machine<'_, '_, '_>, method: &Method<'_>, code: &Code, i
         Op::Unaligned | Op::Volatile | Op::Tail | Op::Constrained | Op::Readonly | Op::No => prefix(machine, code, index)?,
         Op::Ldarg0 | Op::Ldarg1 | Op::Ldarg2 | Op::Ldarg3 | Op::LdargS | Op::Ldarg => match method.constructs {
             Some(class) if number(step) == 0 && !machine.is_initialized => {
-                this::push(machine, class, one_of(machine, &method.args, 0)?);
+                this_init::push(machine, class, one_of(machine, &method.args, 0)?);
             }
             _ => push_one_of(machine, &method.args, number(step))?,
         },
@@ -42,12 +42,12 @@ fn effect(machine: &mut Machine<'_, '_, '_>, method: &Method<'_>, code: &Code, i
             push_one_of(machine, &method.locals, number(step))?;
         }
         Op::LdargaS | Op::Ldarga => {
-            this::expect_other(machine, method, number(step));
+            this_init::expect_other(machine, method, number(step));
             push_address(machine, &method.args, number(step))?;
         }
         Op::LdlocaS | Op::Ldloca => push_address(machine, &method.locals, number(step))?,
         Op::StargS | Op::Starg => {
-            this::expect_other(machine, method, number(step));
+            this_init::expect_other(machine, method, number(step));
             pop_one_of(machine, &method.args, number(step))?;
         }
         Op::Stloc0 | Op::Stloc1 | Op::Stloc2 | Op::Stloc3 | Op::StlocS | Op::Stloc => {
@@ -63,7 +63,7 @@ fn effect(machine: &mut Machine<'_, '_, '_>, method: &Method<'_>, code: &Code, i
             if let Some(returned) = method.returned {
                 machine.pop_into(returned)?;
             }
-            this::check_return(machine);
+            this_init::check_return(machine);
             if !machine.stack.is_empty() {
                 let left = machine.stack.len();
                 machine.doubt(rule!("III.1.7.5-c"), || format!("{left} values"));
@@ -108,7 +108,7 @@ fn effect(machine: &mut Machine<'_, '_, '_>, method: &Method<'_>, code: &Code, i
             machine.pop_where(Kind::is_address, "an address")?;
             machine.doubt(rule!("III.3-a"), || step.info.name.into());
         }
-        _ => objects::apply(machine, step, token)?,
+        _ => object_model::apply(machine, step, token)?,
     }
     Ok(())
 }
@@ -136,9 +136,9 @@ fn push_address(machine: &mut Machine<'_, '_, '_>, values: &[Value], number: usi
     let value = one_of(machine, values, number)?;
     if value.is_this {
         // Compilers pass it on as `in`. What stores through its address is in doubt for that.
-        objects::push_in(machine, value.ty);
+        object_model::push_in(machine, value.ty);
     } else {
-        objects::push_reference(machine, value.ty);
+        object_model::push_reference(machine, value.ty);
     }
     Ok(())
 }
@@ -169,11 +169,11 @@ fn call(machine: &mut Machine<'_, '_, '_>, code: &Code, index: usize, step: &Ste
     }
     if call.has_this {
         let this = machine.pop()?;
-        if !call.is_constructor || !this::construct(machine, this, call.owner.ty) {
+        if !call.is_constructor || !this_init::construct(machine, this, call.owner.ty) {
             let this = machine.expect_kind(this, |kind| kind.is_address() || kind == Kind::Object, "this");
             expect_this(machine, this, call.owner, constrained);
             if opcode == OpCode::Call && constrained.is_none() {
-                this::expect_own(machine, rule!("III.3.19-a"), this, token);
+                this_init::expect_own(machine, rule!("III.3.19-a"), this, token);
             }
         }
     }

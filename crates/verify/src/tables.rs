@@ -1,0 +1,27 @@
+//! The rules of the metadata tables (II.22), a file for each group of them.
+
+mod columns;
+mod events;
+mod fields;
+mod generics;
+mod layout;
+mod manifest;
+mod methods;
+mod references;
+mod type_defs;
+pub(crate) mod values;
+
+use crate::context::Context;
+
+pub(crate) fn check(context: &Context<'_, '_>) {
+    columns::check(context);
+    manifest::check(context);
+    type_defs::check(context);
+    layout::check(context);
+    generics::check(context);
+    fields::check(context);
+    methods::check(context);
+    events::check(context);
+    references::check(context);
+    values::check(context);
+}
