@@ -23,7 +23,7 @@ use ecma335::{
     signature::{Signature, TypeSig},
 };
 use tests::{assemblies, library_folders, lists, root, scratch, skip, tool};
-use weave::{LeaveMode, Note, Plan, Tracker, Weave, plan::Selection};
+use weave::{LeaveMode, Note, Options, Tracker, Weave, plan::Selection};
 
 #[test]
 fn every_assembly_is_woven_or_refused_by_name() {
@@ -87,10 +87,10 @@ fn check(file: &Path, tracker: &Tracker, scratch: &Path) -> Result<Vec<(String, 
     let mut outcomes = Vec::new();
     let mut listable = None;
     for mode in [LeaveMode::Finally, LeaveMode::Return] {
-        let plan = Plan::new(&image, &metadata, &Selection::default()).map_err(|error| error.to_string())?;
         let beside = pdb::beside(file);
-        let how = Weave { leave: mode, pdb: beside.as_deref(), ..Weave::new(tracker) };
-        let woven = weave::weave(&image, &metadata, plan, &how).map_err(|error| error.to_string())?;
+        let options = Options { leave: mode, ..Options::default() };
+        let how = Weave { options: &options, pdb: beside.as_deref(), ..Weave::new(tracker) };
+        let woven = weave::weave(&image, &metadata, &how).map_err(|error| error.to_string())?;
         let methods = woven.methods.iter().filter(|method| method.is_ok()).count();
         for reason in woven.methods.iter().filter_map(|method| method.as_ref().err()) {
             outcomes.push((format!("methods left alone by {mode:?}: {}", reason.code()), 1));
@@ -329,10 +329,9 @@ fn the_spill_local_of_a_runtime_async_method_is_what_its_il_returns() {
     }
     let image = Image::parse(&bytes).expect("it is an assembly");
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
-    let plan = Plan::new(&image, &metadata, &Selection::default()).expect("it can be planned");
     let tracker = tracker();
     let how = Weave::new(&tracker);
-    let woven = weave::weave(&image, &metadata, plan, &how).expect("it can be woven");
+    let woven = weave::weave(&image, &metadata, &how).expect("it can be woven");
     let file = woven.file.to_vec();
     let image = Image::parse(&file).expect("it is an assembly");
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
@@ -452,9 +451,10 @@ fn the_output_depends_on_nothing_but_input_and_options() {
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
     let tracker = tracker();
     let weave_with = |threads: usize, selection: &Selection| {
-        let plan = Plan::new(&image, &metadata, selection).expect("it can be planned");
-        let how = Weave { threads, ..Weave::new(&tracker) };
-        weave::weave(&image, &metadata, plan, &how).expect("it can be woven").file.to_vec()
+        let options = Options { selection: selection.clone(), ..Options::default() };
+        let how = Weave { options: &options, ..Weave::new(&tracker) };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be made");
+        pool.install(|| weave::weave(&image, &metadata, &how)).expect("it can be woven").file.to_vec()
     };
     let once = weave_with(1, &Selection::default());
     for threads in [1, 2, 7] {

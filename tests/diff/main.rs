@@ -20,7 +20,7 @@ use ecma335::{
     },
 };
 use tests::{assemblies, ilinst, library_folders, root, said, sample, scratch, skip, tool};
-use weave::{LeaveMode, Plan, Tracker, Weave, Woven, plan::Selection};
+use weave::{LeaveMode, Options, Tracker, Weave, Woven};
 
 const MODES: [LeaveMode; 2] = [LeaveMode::Finally, LeaveMode::Return];
 
@@ -55,9 +55,9 @@ fn with_woven<T>(
     if weave::plan::refusal(&image, &metadata, tracker).is_some() {
         return None;
     }
-    let plan = Plan::new(&image, &metadata, &Selection::default()).ok()?;
-    let how = Weave { leave, tool: "ilinst", options: "--test", pdb, ..Weave::new(tracker) };
-    weave::weave(&image, &metadata, plan, &how).ok().map(work)
+    let options = Options { leave, ..Options::default() };
+    let how = Weave { options: &options, tool: "ilinst", pdb, ..Weave::new(tracker) };
+    weave::weave(&image, &metadata, &how).ok().map(work)
 }
 
 /// What is there beside probes; with the PDBs too, if there are two.

@@ -11,7 +11,7 @@ use ecma335::{
     schema::{CustomAttribute, MethodDef, StandAloneSig, TypeRef},
 };
 use tests::{Runtime, instrument, profile_in, root, said, sample, scratch, skip, tool};
-use weave::{Plan, Tracker, Weave, Woven, plan::Selection};
+use weave::{Options, Tracker, Weave, Woven};
 
 /// Mono's tools, where Mono is.
 fn mono_tool(name: &str) -> Option<PathBuf> {
@@ -198,19 +198,18 @@ fn the_tracker() -> Tracker {
 }
 
 fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, tracker: &Tracker, keep_layout: bool) -> Result<Woven<'a>, String> {
-    let plan = Plan::new(image, metadata, &Selection::default());
-    let how = Weave { keep_layout, ..Weave::new(tracker) };
-    plan.and_then(|plan| weave::weave(image, metadata, plan, &how)).map_err(|error| error.to_string())
+    let options = Options { keep_layout, ..Options::default() };
+    weave::weave(image, metadata, &Weave { options: &options, ..Weave::new(tracker) }).map_err(|error| error.to_string())
 }
 
-/// The safety net: a written file that is not what was woven is a fault, and it says in which method.
+/// The output check: a written file that is not what was woven is a fault, and it says in which method.
 #[test]
 fn a_fault_in_what_was_written_is_caught_and_names_the_method() {
     let (image, metadata, tracker) = orders();
     let weave = || weave(&image, &metadata, &tracker, false).expect("it can be woven");
     let mut woven = weave();
     let file = woven.file.to_vec();
-    let check = |file: &[u8], woven: &Woven<'_>| weave::safety::check(file, woven, &tracker, (&image, &metadata), 2);
+    let check = |file: &[u8], woven: &Woven<'_>| weave::output_check::check(file, woven, &tracker, (&image, &metadata));
     assert_eq!(check(&file, &woven), Ok(()));
 
     for at in [0, 400, file.len() / 2, file.len() - 1] {
@@ -251,14 +250,14 @@ fn a_row_that_leads_anywhere_is_no_fault() {
                 continue;
             };
             woven += 1;
-            let found = weave::safety::check(&made.file.to_vec(), &made, &tracker, (&damaged, &metadata), 1);
+            let found = weave::output_check::check(&made.file.to_vec(), &made, &tracker, (&damaged, &metadata));
             assert_eq!(found, Ok(()), "{rva:#x}, layout kept: {keep_layout}");
         }
     }
     assert!(woven > 100, "{woven} were woven, {rest} were not");
 }
 
-/// The safety net: what weaving adds to the tables and heaps obeys their rules, or it is a fault.
+/// The output check: what weaving adds to the tables and heaps obeys their rules, or it is a fault.
 #[test]
 fn a_fault_in_what_was_added_is_caught() {
     let (image, metadata, tracker) = orders();
@@ -295,7 +294,7 @@ fn a_fault_in_what_was_added_is_caught() {
         ("the row that a body's locals are in", (body.1.start + 10) as u64, Some(body.0)),
     ];
     let check = |what: &str, woven: &Woven<'_>, method: Option<Rid<MethodDef>>| {
-        let found = weave::safety::check(&woven.file.to_vec(), woven, &tracker, (&image, &metadata), 1);
+        let found = weave::output_check::check(&woven.file.to_vec(), woven, &tracker, (&image, &metadata));
         println!("{what}: {}", found.as_ref().err().map_or("nothing", |fault| &fault.what));
         let fault = found.expect_err(what);
         assert!(method.is_none() || fault.method == method, "{what}: {fault:?}");
@@ -315,7 +314,7 @@ fn a_fault_in_what_was_added_is_caught() {
     check("where the mark is", &woven, None);
 }
 
-/// Damaged files are refused, or woven to what the safety net lets through; nothing panics.
+/// Damaged files are refused, or woven to what the output check lets through; nothing panics.
 #[test]
 fn random_damage_is_refused_or_woven() {
     const ROUNDS: usize = 3000;
@@ -351,7 +350,7 @@ fn random_damage_is_refused_or_woven() {
     assert!(woven_files > ROUNDS && refused > ROUNDS / 4);
 }
 
-/// Weaves a file and has the safety net look at it; an error is a refusal.
+/// Weaves a file and has the output check look at it; an error is a refusal.
 fn weave_and_check(bytes: &[u8], tracker: &Tracker, keep_layout: bool) -> Result<(), String> {
     let text = |error: ecma335::Error| error.to_string();
     let image = Image::parse(bytes).map_err(text)?;
@@ -360,7 +359,7 @@ fn weave_and_check(bytes: &[u8], tracker: &Tracker, keep_layout: bool) -> Result
         return Err(refusal.to_string());
     }
     let woven = weave(&image, &metadata, tracker, keep_layout)?;
-    let checked = weave::safety::check(&woven.file.to_vec(), &woven, tracker, (&image, &metadata), 1);
-    assert_eq!(checked, Ok(()), "the safety net found a fault");
+    let checked = weave::output_check::check(&woven.file.to_vec(), &woven, tracker, (&image, &metadata));
+    assert_eq!(checked, Ok(()), "the output check found a fault");
     Ok(())
 }

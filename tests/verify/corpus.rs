@@ -10,7 +10,7 @@ use std::{
 use ecma335::{Image, Metadata};
 use tests::{assemblies, ilinst, library_folders, root, said, scratch, skip, tool};
 use verify::Level;
-use weave::{LeaveMode, Plan, Tracker, Weave, plan::Selection};
+use weave::{LeaveMode, Options, Tracker, Weave};
 
 use crate::{PEDANTIC, read, verify_bytes};
 
@@ -178,7 +178,7 @@ fn weave(bytes: &[u8], tracker: &Tracker, leave: LeaveMode) -> Option<Vec<u8>> {
     if weave::plan::refusal(&image, &metadata, tracker).is_some() {
         return None;
     }
-    let plan = Plan::new(&image, &metadata, &Selection::default()).expect("it can be planned");
-    let how = Weave { leave, ..Weave::new(tracker) };
-    Some(weave::weave(&image, &metadata, plan, &how).expect("it can be woven").file.to_vec())
+    let options = Options { leave, ..Options::default() };
+    let how = Weave { options: &options, ..Weave::new(tracker) };
+    Some(weave::weave(&image, &metadata, &how).expect("it can be woven").file.to_vec())
 }

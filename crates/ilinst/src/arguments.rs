@@ -1,7 +1,7 @@
 //! Arguments that several subcommands share.
 
 use clap::{Args, ValueEnum};
-use weave::{LeaveMode, Pattern, plan::Selection};
+use weave::{LeaveMode, Options, Pattern, plan::Selection};
 
 /// Which methods.
 #[derive(Args, Debug, Default)]
@@ -40,16 +40,9 @@ impl From<Leave> for LeaveMode {
 }
 
 impl SelectionArgs {
-    /// The patterns.
-    pub(crate) fn selection(&self) -> Selection {
-        Selection { include: self.include.clone(), exclude: self.exclude.clone() }
-    }
-
-    /// The options in words: what a woven module's mark and the manifest say.
-    pub(crate) fn in_words(&self) -> String {
-        let mut words = vec![format!("--leave={}", if self.leave == Leave::Finally { "finally" } else { "return" })];
-        words.extend(self.include.iter().map(|pattern| format!("--include={}", pattern.as_str())));
-        words.extend(self.exclude.iter().map(|pattern| format!("--exclude={}", pattern.as_str())));
-        words.join(" ")
+    /// What is to be woven, and how.
+    pub(crate) fn options(&self, keep_layout: bool) -> Options {
+        let selection = Selection { include: self.include.clone(), exclude: self.exclude.clone() };
+        Options { leave: self.leave.into(), selection, keep_layout }
     }
 }

@@ -106,10 +106,13 @@ impl Opts {
         name_pdbs(&mut jobs, &self);
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = self.threads.map_or(processors, usize::from);
-        let options = self.selection.in_words();
-        let selection = self.selection.selection();
+        if self.threads.is_some() {
+            // An error says that there is a pool already, and here is the one place that makes one.
+            let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+        }
+        let options = self.selection.options(self.keep_layout);
         let keys = self.snk.iter().map(|path| read_key(path)).collect::<anyhow::Result<Vec<_>>>()?;
-        let shared = Shared { tracker: &tracker, selection: &selection, options: &options, keys: &keys, opts: &self, threads };
+        let shared = Shared { tracker: &tracker, options: &options, keys: &keys, opts: &self, threads };
         let (done, outputs) = process(&jobs, &shared)?;
         if !keys.is_empty() && !done.iter().any(Done::is_signed) {
             return Err(Failure::usage("--snk: no assembly that was woven has the public key of a key that was given"));

@@ -1,13 +1,6 @@
 //! A whole module: its methods woven in parallel, its metadata extended, its image written.
 
-use std::{
-    ops::Range,
-    panic::resume_unwind,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::ops::Range;
 
 use ecma335::{
     Error, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile, Rid, Rva, Segments, Token,
@@ -15,6 +8,7 @@ use ecma335::{
     schema::{Blob, File, MethodDef, StandAloneSig},
 };
 use indexmap::{IndexMap, IndexSet};
+use rayon::prelude::*;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
@@ -22,9 +16,10 @@ use crate::{
     effects::Effects,
     method::{Batch, Context, MethodWeaver, WovenBody},
     note::Note,
+    options::{self, Options},
     pdb::{DebugInfo, MethodDebug, Pdb, PdbBuilder},
     plan::Plan,
-    probe::{LeaveMode, Shape},
+    probe::Shape,
     reason::Reason,
     strong_name::{self, StrongNameKey},
     tracker::{Mark, Tracker, TrackerRefs},
@@ -35,18 +30,10 @@ use crate::{
 pub struct Weave<'t> {
     /// Whom the probes call.
     pub tracker: &'t Tracker,
-    /// The leave mode.
-    pub leave: LeaveMode,
-    /// Whether the input's layout is to be kept though the image could be laid out anew.
-    pub keep_layout: bool,
-    /// How many threads weave; the output does not depend on it.
-    pub threads: usize,
-    /// Called when all bodies are woven: from there on one thread goes on alone, and others have time for other work.
-    pub bodies_are_woven: Option<&'t (dyn Fn() + Sync)>,
+    /// What decides the bytes; the mark records it.
+    pub options: &'t Options,
     /// The tool and its version, for the mark.
     pub tool: &'t str,
-    /// The options in words, for the mark.
-    pub options: &'t str,
     /// The PDB beside the image, if there is one.
     pub pdb: Option<&'t [u8]>,
     /// The file name that the PDB will have beside the woven file; none for the one it has.
@@ -58,21 +45,9 @@ pub struct Weave<'t> {
 }
 
 impl<'t> Weave<'t> {
-    /// The defaults, with one thread.
+    /// The defaults.
     pub fn new(tracker: &'t Tracker) -> Self {
-        Self {
-            tracker,
-            leave: LeaveMode::Finally,
-            keep_layout: false,
-            threads: 1,
-            bodies_are_woven: None,
-            tool: "",
-            options: "",
-            pdb: None,
-            pdb_name: None,
-            modules: &[],
-            keys: &[],
-        }
+        Self { tracker, options: &options::DEFAULT, tool: "", pdb: None, pdb_name: None, modules: &[], keys: &[] }
     }
 }
 
@@ -115,8 +90,8 @@ const MACHINES: [u16; 6] = [0x014C, 0x8664, 0x01C4, 0xAA64, 0x6264, 0x5064];
 
 /// Methods that one thread took at a time.
 struct Chunk {
-    /// Which thread.
-    thread: usize,
+    /// The signatures of locals that the bodies have, each once.
+    local_sigs: IndexSet<Vec<u8>>,
     /// The bodies, one after another.
     bodies: Vec<u8>,
     /// What the PDB says of each, if there is one.
@@ -125,12 +100,13 @@ struct Chunk {
     methods: Vec<(Rid<MethodDef>, Result<WovenBody, Reason>)>,
 }
 
-/// Weaves what the plan selects.
+/// Weaves what the options select.
 ///
 /// # Errors
 /// If the file as a whole cannot be written; a method that cannot be woven is no error.
-pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &Weave<'_>) -> Result<Woven<'a>, Error> {
+pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, how: &Weave<'_>) -> Result<Woven<'a>, Error> {
     let module_key = module_key(metadata)?;
+    let plan = Plan::new(image, metadata, &how.options.selection)?;
     let mut methods: Vec<Result<Shape, Reason>> =
         plan.methods.into_iter().map(|method| method.map(|()| Shape::Finally)).collect();
     let selected: Vec<Rid<MethodDef>> =
@@ -144,24 +120,20 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
         return untouched(methods);
     }
 
+    let options = how.options.to_string();
     let mut builder = MetadataBuilder::new(metadata);
-    let refs = how.tracker.add_to(&mut builder, &Mark { module_key, tool: how.tool, options: how.options })?;
+    let refs = how.tracker.add_to(&mut builder, &Mark { module_key, tool: how.tool, options: &options })?;
     renew_module_hashes(&mut builder, metadata, how.modules)?;
     let mut debug = DebugInfo::find(image, how.pdb);
     let pdb_bytes = debug.take_pdb();
     let old_pdb = debug.check(pdb_bytes.as_deref().map(Pdb::parse));
     let effects = Effects::new(metadata, &refs);
-    let context = Context { image, metadata, effects, refs, module_key, mode: how.leave, pdb: old_pdb.as_ref() };
-    let (chunks, local_sigs) = weave_chunks(&context, &selected, how.threads);
-    if let Some(call) = how.bodies_are_woven {
-        call();
-    }
+    let context = Context { image, metadata, effects, refs, module_key, mode: how.options.leave, pdb: old_pdb.as_ref() };
+    let chunks = weave_chunks(&context, &selected);
 
-    let writer = ImageWriter::new(image, metadata, how.keep_layout);
+    let writer = ImageWriter::new(image, metadata, how.options.keep_layout);
     let mut merger = Merger {
         builder,
-        tokens: local_sigs.iter().map(|signatures| vec![None; signatures.len()]).collect(),
-        local_sigs,
         known: IndexMap::new(),
         code_rva: writer.code_rva()?,
         code: Segments::default(),
@@ -175,10 +147,10 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, plan: Plan, how: &W
         return untouched(methods);
     }
     let Merger { mut builder, code, pdb: new_pdb, mut bodies, .. } = merger;
-    let mvid = woven_mvid(module_key, how.tool, how.options);
+    let mvid = woven_mvid(module_key, how.tool, &options);
     builder.set_mvid(mvid);
     let is_embedded = debug.is_embedded();
-    let new_pdb = debug.check(new_pdb.map(|pdb| pdb?.finish(builder.counts(), is_embedded, how.threads)));
+    let new_pdb = debug.check(new_pdb.map(|pdb| pdb?.finish(builder.counts(), is_embedded)));
     let (entries, pdb, trouble) = debug.finish(new_pdb, how.pdb_name);
     let (mut writer, mut notes) = adapt_headers(image, writer);
     writer.set_debug(entries);
@@ -213,14 +185,10 @@ fn renew_module_hashes(
     Ok(())
 }
 
-/// Puts what the threads wove together, in the order of the methods.
+/// Puts the chunks together, in the order of the methods.
 struct Merger<'a, 'm> {
     builder: MetadataBuilder<'a, 'm>,
-    /// By thread: the signatures of locals it made.
-    local_sigs: Vec<IndexSet<Vec<u8>>>,
-    /// The same: their tokens, once they have one.
-    tokens: Vec<Vec<Option<Token>>>,
-    /// The token that a signature has, whichever thread made it.
+    /// The token that a signature of locals has, whichever chunk it is in.
     known: IndexMap<Blob, Token>,
     code_rva: Rva,
     code: Segments<'a>,
@@ -231,10 +199,14 @@ struct Merger<'a, 'm> {
 impl Merger<'_, '_> {
     fn add(&mut self, mut chunk: Chunk, methods: &mut [Result<Shape, Reason>]) -> Result<(), Error> {
         let mut debug = chunk.debug.into_iter();
+        let mut tokens: Vec<Option<Token>> = vec![None; chunk.local_sigs.len()];
         for (rid, result) in chunk.methods {
             methods[rid.get() as usize - 1] = match result {
                 Ok(body) => {
-                    let token = self.local_sig_token(chunk.thread, body.local_sig)?;
+                    let token = match tokens[body.local_sig] {
+                        Some(token) => token,
+                        None => *tokens[body.local_sig].insert(self.local_sig_token(&chunk.local_sigs[body.local_sig])?),
+                    };
                     let token_at = body.range.start + MethodBody::LOCAL_VAR_SIG_AT;
                     chunk.bodies[token_at..token_at + 4].copy_from_slice(&token.0.to_le_bytes());
                     let start = self.code.len() + body.range.start;
@@ -255,18 +227,12 @@ impl Merger<'_, '_> {
         Ok(())
     }
 
-    fn local_sig_token(&mut self, thread: usize, index: usize) -> Result<Token, Error> {
-        if let Some(token) = self.tokens[thread][index] {
-            return Ok(token);
-        }
-        let signature = self.builder.blob(&self.local_sigs[thread][index])?;
-        let token = match self.known.get(&signature) {
+    fn local_sig_token(&mut self, signature: &[u8]) -> Result<Token, Error> {
+        let signature = self.builder.blob(signature)?;
+        Ok(match self.known.get(&signature) {
             Some(token) => *token,
-            None => self.builder.add(&StandAloneSig { signature })?,
-        };
-        self.known.insert(signature, token);
-        self.tokens[thread][index] = Some(token);
-        Ok(token)
+            None => *self.known.entry(signature).or_insert(self.builder.add(&StandAloneSig { signature })?),
+        })
     }
 }
 
@@ -297,38 +263,20 @@ pub(crate) fn woven_mvid(module_key: u64, tool: &str, options: &str) -> [u8; 16]
     mvid
 }
 
-/// Weaves the methods in chunks, as many at a time as there are threads. Gives the chunks in order, and the signatures of
-/// locals that each thread made.
-fn weave_chunks(context: &Context<'_, '_>, selected: &[Rid<MethodDef>], threads: usize) -> (Vec<Chunk>, Vec<IndexSet<Vec<u8>>>) {
-    let chunks: Vec<&[Rid<MethodDef>]> = selected.chunks(CHUNK).collect();
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Chunk)>> = Mutex::new(Vec::with_capacity(chunks.len()));
-    let weave_some = |thread: usize| {
-        let (mut weaver, mut batch) = (MethodWeaver::default(), Batch::default());
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(chunk) = chunks.get(index) else { break };
-            batch.bodies.clear();
-            let methods = chunk.iter().map(|rid| (*rid, weaver.weave(context, *rid, &mut batch))).collect();
-            // The copy is as large as need be, and the room for the next chunk's is warm.
-            let (bodies, debug) = (batch.bodies.as_slice().to_vec(), std::mem::take(&mut batch.debug));
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((index, Chunk { thread, bodies, debug, methods }));
-        }
-        batch.local_sigs
+/// Weaves the methods in chunks, as many at a time as the current pool has threads; gives the chunks in order. A few
+/// methods are no work for a pool, and wake none.
+fn weave_chunks(context: &Context<'_, '_>, selected: &[Rid<MethodDef>]) -> Vec<Chunk> {
+    let weave = |(weaver, batch): &mut (MethodWeaver, Batch), chunk: &[Rid<MethodDef>]| {
+        batch.bodies.clear();
+        let methods = chunk.iter().map(|rid| (*rid, weaver.weave(context, *rid, batch))).collect();
+        // The copy is as large as need be, and the room for the next chunk's is warm.
+        let bodies = batch.bodies.as_slice().to_vec();
+        Chunk { local_sigs: std::mem::take(&mut batch.local_sigs), bodies, debug: std::mem::take(&mut batch.debug), methods }
     };
-    let threads = threads.min(chunks.len());
-    let local_sigs = if threads <= 1 {
-        vec![weave_some(0)]
-    } else {
-        std::thread::scope(|scope| {
-            let weave_some = &weave_some;
-            let spawned: Vec<_> = (0..threads).map(|thread| scope.spawn(move || weave_some(thread))).collect();
-            spawned.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
-        })
-    };
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(index, _)| *index);
-    (done.into_iter().map(|(_, chunk)| chunk).collect(), local_sigs)
+    if selected.len() <= CHUNK {
+        return vec![weave(&mut Default::default(), selected)];
+    }
+    selected.par_chunks(CHUNK).map_init(Default::default, weave).collect()
 }
 
 /// Has the headers tell the truth about the woven file, and notes what went.

@@ -232,7 +232,7 @@ impl<'a, 'm> PdbBuilder<'a, 'm> {
     }
 
     /// The new PDB with its id, which is made of what it holds, and the hash that vouches for it.
-    pub(crate) fn finish(mut self, assembly: RowCounts, is_embedded: bool, threads: usize) -> Result<NewPdb, Error> {
+    pub(crate) fn finish(mut self, assembly: RowCounts, is_embedded: bool) -> Result<NewPdb, Error> {
         self.builder.set_assembly_counts(assembly);
         let mut bytes = self.builder.finish()?.to_vec();
         let hash: [u8; 32] = Sha256::digest(&bytes).into();
@@ -250,7 +250,7 @@ impl<'a, 'm> PdbBuilder<'a, 'm> {
         if let Some(place) = stream.and_then(|at| bytes.get_mut(at..at + PdbId::SIZE)) {
             place.copy_from_slice(&id.0);
         }
-        let deflated = if is_embedded { deflate(&bytes, threads) } else { Vec::new() };
+        let deflated = if is_embedded { deflate(&bytes) } else { Vec::new() };
         Ok(NewPdb { bytes, deflated, id, hash })
     }
 }

@@ -19,6 +19,21 @@ pub enum LeaveMode {
     Return,
 }
 
+impl LeaveMode {
+    /// The word for it on a command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Finally => "finally",
+            Self::Return => "return",
+        }
+    }
+
+    /// The mode that a word stands for.
+    pub fn of_word(word: &str) -> Option<Self> {
+        [Self::Finally, Self::Return].into_iter().find(|mode| mode.word() == word)
+    }
+}
+
 /// The shape that a method was woven in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {

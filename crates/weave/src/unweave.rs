@@ -23,8 +23,8 @@ use crate::{
     layout::{Layout, ldloc, stloc},
     method::{Batch, Context, MethodWeaver, NATIVE_INT, effective_return},
     module::{module_key, woven_mvid},
+    output_check,
     probe::{LeaveMode, Shape},
-    safety,
     tracker::{Tracker, TrackerRefs, TrackerRows},
 };
 
@@ -402,7 +402,7 @@ impl<'a, 'm> Audit<'a, 'm> {
 /// The places of bodies may differ.
 pub fn extends(new: &Metadata<'_>, old: &Metadata<'_>) -> bool {
     let methods = || old.tables.rows::<MethodDef>().zip(new.tables.rows::<MethodDef>());
-    safety::check_tables(new, old).is_ok() && methods().all(|((_, old), (_, new))| MethodDef { rva: old.rva, ..new } == old)
+    output_check::check_tables(new, old).is_ok() && methods().all(|((_, old), (_, new))| MethodDef { rva: old.rva, ..new } == old)
 }
 
 /// The flags of the CLI header that a woven image may have, with its strong name kept or signed again, and without.

@@ -4,8 +4,7 @@ use std::{fs, path::Path};
 
 use ecma335::{Cursor, FileOffset, Image, Metadata, MethodBody, Rid, Rva, schema::MethodDef};
 use weave::{
-    LeaveMode, Plan, Shape, Tracker, Weave,
-    plan::Selection,
+    LeaveMode, Options, Shape, Tracker, Weave,
     tracker::TrackerRows,
     unweave::{self, Audit, Unweaver},
 };
@@ -30,9 +29,9 @@ fn with_woven(sample: &str, leave: LeaveMode, work: impl FnOnce(&Metadata<'_>, &
     let tracker = Tracker::read(&read("tracker-runtime/bin/Ilinst.Tracker.dll")).expect("it is an assembly");
     let bytes = read(sample);
     let (image, metadata) = parse(&bytes);
-    let plan = Plan::new(&image, &metadata, &Selection::default()).expect("it can be planned");
-    let how = Weave { leave, tool: "tool", options: "options", ..Weave::new(&tracker) };
-    let woven = weave::weave(&image, &metadata, plan, &how).expect("it can be woven");
+    let options = Options { leave, ..Options::default() };
+    let how = Weave { options: &options, tool: "tool", ..Weave::new(&tracker) };
+    let woven = weave::weave(&image, &metadata, &how).expect("it can be woven");
     let file = woven.file.to_vec();
     let (_, new) = parse(&file);
     let rows = unweave::rows(&tracker, &new).expect("it is woven");

@@ -5,13 +5,13 @@ use std::{
     io::Write as _,
     path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering},
-    sync::{Mutex, PoisonError, mpsc},
+    sync::{Mutex, PoisonError},
     time::Instant,
 };
 
 use ecma335::{Image, Metadata};
 use indicatif::{ProgressBar, ProgressStyle};
-use weave::{Plan, Refusal, StrongNameKey, Tracker, Weave, Woven, plan::Selection, safety::Fault};
+use weave::{Options, Refusal, StrongNameKey, Tracker, Weave, Woven, output_check::Fault};
 
 use super::{
     Opts,
@@ -51,14 +51,13 @@ impl Job {
 /// What all files are woven with.
 pub(super) struct Shared<'a> {
     pub(super) tracker: &'a Tracker,
-    pub(super) selection: &'a Selection,
-    pub(super) options: &'a str,
+    pub(super) options: &'a Options,
     pub(super) keys: &'a [StrongNameKey],
     pub(super) opts: &'a Opts,
     pub(super) threads: usize,
 }
 
-/// Works through the files: one with all threads, or many with a thread each.
+/// Works through the files: many with a thread each, and each with those of the pool that have nothing to do.
 pub(super) fn process<'j>(jobs: &'j [Job], shared: &Shared<'_>) -> anyhow::Result<(Vec<Done>, Outputs)> {
     let (assemblies, others): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(|job| job.may_be_an_assembly());
     let (modules, assemblies): (Vec<&Job>, Vec<&Job>) = assemblies.into_iter().partition(|job| is_module(&job.input));
@@ -90,7 +89,6 @@ pub(super) fn process<'j>(jobs: &'j [Job], shared: &Shared<'_>) -> anyhow::Resul
 
 fn process_all(jobs: &[&Job], shared: &Shared<'_>, modules: &[(String, [u8; 20])]) -> anyhow::Result<(Vec<Done>, Outputs)> {
     let workers = if jobs.len() < 8 { 1 } else { shared.threads.min(jobs.len()) };
-    let threads = if workers == 1 { shared.threads } else { 1 };
     let progress = progress_bar(jobs.len(), shared.opts);
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<(usize, anyhow::Result<Done>)>> = Mutex::default();
@@ -100,7 +98,7 @@ fn process_all(jobs: &[&Job], shared: &Shared<'_>, modules: &[(String, [u8; 20])
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(job) = jobs.get(index) else { break };
-            let done = process_file(job, shared, modules, threads, &mut outputs);
+            let done = process_file(job, shared, modules, &mut outputs);
             if done.is_err() {
                 // Nothing will be written, so nobody need go on.
                 next.store(jobs.len(), Ordering::Relaxed);
@@ -125,13 +123,7 @@ fn process_all(jobs: &[&Job], shared: &Shared<'_>, modules: &[(String, [u8; 20])
     Ok((done, outputs))
 }
 
-fn process_file(
-    job: &Job,
-    shared: &Shared<'_>,
-    modules: &[(String, [u8; 20])],
-    threads: usize,
-    outputs: &mut Outputs,
-) -> anyhow::Result<Done> {
+fn process_file(job: &Job, shared: &Shared<'_>, modules: &[(String, [u8; 20])], outputs: &mut Outputs) -> anyhow::Result<Done> {
     let started = Instant::now();
     let finish = |outcome: Outcome, bytes: (u64, u64), pdb: Option<PathBuf>| {
         let (input, output) = (job.input.clone(), job.output.clone());
@@ -178,46 +170,27 @@ fn process_file(
         };
     }
     let in_file = |error: ecma335::Error| Failure::not_an_assembly(format_args!("{}: {error}", job.input.display()));
-    let plan = Plan::new(&image, &metadata, shared.selection).map_err(in_file)?;
     let pdb = Pdb::read(job.pdb.as_ref())?;
     let pdb_name = job.pdb.as_ref().map(|pdb| pdb.name.as_str());
     let how = Weave {
         tracker: shared.tracker,
-        leave: shared.opts.selection.leave.into(),
-        keep_layout: shared.opts.keep_layout,
-        threads,
-        bodies_are_woven: None,
-        tool: concat!("ilinst ", env!("CARGO_PKG_VERSION")),
         options: shared.options,
+        tool: concat!("ilinst ", env!("CARGO_PKG_VERSION")),
         pdb: pdb.as_deref(),
         pdb_name,
         modules,
         keys: shared.keys,
     };
     let bytes: &[u8] = &input;
-    // Weaving keeps all processors busy, putting together only one: then another can hash the input.
-    let (woven, identity) = std::thread::scope(|scope| {
-        let (sender, bodies_are_woven) = mpsc::channel::<()>();
-        let hash = move || {
-            // Without a word it is over, and nothing was woven.
-            let _ = bodies_are_woven.recv();
-            FileIdentity::of(file_name(&job.input), std::iter::once(bytes))
-        };
-        let identity = (!shared.opts.dry_run).then(|| scope.spawn(hash));
-        let say = || {
-            let _ = sender.send(());
-        };
-        let woven = weave::weave(&image, &metadata, plan, &Weave { bodies_are_woven: Some(&say), ..how });
-        drop(sender);
-        (woven, identity.map(join))
-    });
+    let hash = || (!shared.opts.dry_run).then(|| FileIdentity::of(file_name(&job.input), std::iter::once(bytes)));
+    let (woven, identity) = rayon::join(|| weave::weave(&image, &metadata, &how), hash);
     let woven = woven.map_err(in_file)?;
     // In place, a file with nothing to weave is its own output.
     let identity = identity.filter(|_| !shared.opts.in_place || woven.methods.iter().any(Result::is_ok));
     let bytes = (size, woven.file.len() as u64);
     let pdb_output = woven.pdb.as_ref().and(pdb_name).map(|name| job.output.with_file_name(name));
     if let Some(identity) = identity {
-        write_woven(job, threads, shared, identity, (&image, &metadata), &woven, outputs)?;
+        write_woven(job, shared, identity, (&image, &metadata), &woven, outputs)?;
         if let (Some(path), Some(content)) = (&pdb_output, &woven.pdb) {
             let from = job.pdb.as_ref().and_then(|pdb| pdb.path.as_deref()).unwrap_or(&job.input);
             outputs.write_like(from, path, |file| file.write_all(content))?;
@@ -256,7 +229,6 @@ fn has_assembly_name(path: &Path) -> bool {
 /// Writes the woven file and reads it again; its manifest is written beside that.
 fn write_woven(
     job: &Job,
-    threads: usize,
     shared: &Shared<'_>,
     identity: FileIdentity,
     input: (&Image<'_>, &Metadata<'_>),
@@ -264,7 +236,7 @@ fn write_woven(
     outputs: &mut Outputs,
 ) -> anyhow::Result<()> {
     let manifest = Manifest {
-        options: shared.options,
+        options: &shared.options.to_string(),
         input: identity,
         module_key: woven.module_key,
         mvid: woven.mvid,
@@ -281,7 +253,7 @@ fn write_woven(
         });
         outputs.write_like(&job.input, &job.output, |file| woven.file.write_to(file))?;
         let written = outputs.read_last()?;
-        weave::safety::check(&written, woven, shared.tracker, input, threads).map_err(|fault| broken(job, input.1, &fault))?;
+        weave::output_check::check(&written, woven, shared.tracker, input).map_err(|fault| broken(job, input.1, &fault))?;
         join(manifest_written)
     });
     outputs.append(manifest_file);
@@ -294,7 +266,7 @@ fn manifest_path(output: &Path) -> PathBuf {
     path.into()
 }
 
-/// The safety net caught something: nothing is written, and the method named is what a report of it has to name.
+/// The output check found something: nothing is written, and the method named is what a report of it has to name.
 fn broken(job: &Job, metadata: &Metadata<'_>, fault: &Fault) -> anyhow::Error {
     let index = fault.method.map(|method| method.get() as usize - 1);
     let name = index.map(|index| format!("{}: ", method_name(metadata, index)));

@@ -1,7 +1,7 @@
 //! What becomes of each method, and what has become of it already.
 
 use ecma335::{Error, Image, Metadata, Rid, schema::MethodDef};
-use weave::{Plan, Refusal, Tracker, Weave, plan::Selection, tracker::Mark};
+use weave::{Options, Refusal, Tracker, Weave, tracker::Mark};
 
 use super::{Opts, TRACKER};
 
@@ -25,7 +25,7 @@ impl Decisions {
         let refusal = weave::plan::refusal(image, metadata, &tracker);
         let mark = Mark::read(metadata).map(|mark| (mark.tool.to_owned(), mark.options.to_owned()));
         let words = match refusal {
-            None => decide(&opts.selection.selection(), opts.selection.leave.into(), image, metadata, &tracker)?,
+            None => decide(&opts.selection.options(false), image, metadata, &tracker)?,
             Some(Refusal::AlreadyWoven) => {
                 let woven = weave::tracker::woven_methods(image, metadata);
                 woven.into_iter().map(|is_woven| if is_woven { WOVEN } else { "-" }).collect()
@@ -49,15 +49,7 @@ impl Decisions {
     }
 }
 
-fn decide(
-    selection: &Selection,
-    leave: weave::LeaveMode,
-    image: &Image<'_>,
-    metadata: &Metadata<'_>,
-    tracker: &Tracker,
-) -> Result<Vec<&'static str>, Error> {
-    let plan = Plan::new(image, metadata, selection)?;
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let woven = weave::weave(image, metadata, plan, &Weave { leave, threads, ..Weave::new(tracker) })?;
+fn decide(options: &Options, image: &Image<'_>, metadata: &Metadata<'_>, tracker: &Tracker) -> Result<Vec<&'static str>, Error> {
+    let woven = weave::weave(image, metadata, &Weave { options, ..Weave::new(tracker) })?;
     Ok(woven.methods.iter().map(|method| method.as_ref().map_or_else(weave::Reason::code, |_| WOVEN)).collect())
 }

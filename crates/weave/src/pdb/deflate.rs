@@ -1,15 +1,11 @@
 //! Compression of what is embedded, on several threads.
 
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicUsize, Ordering},
-};
-
 use flate2::{Compress, Compression, FlushCompress};
+use rayon::prelude::*;
 
 /// Deflates (RFC 1951) in pieces, side by side: each but the last ends at a byte with a block of nothing, so that they make
 /// one stream, and the same one from any number of threads.
-pub(super) fn deflate(bytes: &[u8], threads: usize) -> Vec<u8> {
+pub(super) fn deflate(bytes: &[u8]) -> Vec<u8> {
     const PIECE: usize = 1 << 19;
     let deflate_piece = |piece: &[u8], is_last: bool| {
         let mut out = Vec::with_capacity(piece.len() / 2 + 64);
@@ -26,24 +22,19 @@ pub(super) fn deflate(bytes: &[u8], threads: usize) -> Vec<u8> {
         }
     };
     let pieces: Vec<&[u8]> = bytes.chunks(PIECE).collect();
-    let last = pieces.len().saturating_sub(1);
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Vec<u8>)>> = Mutex::default();
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(pieces.len()) {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(piece) = pieces.get(index) else { break };
-                    let deflated = deflate_piece(piece, index == last);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((index, deflated));
-                }
-            });
+    match &pieces[..] {
+        [] => Vec::new(),
+        [piece] => deflate_piece(piece, true),
+        [first @ .., last] => {
+            let deflated: Vec<Vec<u8>> = first
+                .par_iter()
+                .map(|piece| (piece, false))
+                .chain([(last, true)])
+                .map(|(piece, is_last)| deflate_piece(piece, is_last))
+                .collect();
+            deflated.concat()
         }
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_unstable_by_key(|(index, _)| *index);
-    done.into_iter().flat_map(|(_, piece)| piece).collect()
+    }
 }
 
 #[cfg(test)]
@@ -60,8 +51,9 @@ mod tests {
         let bytes: Vec<u8> = noise.collect();
         for length in [0, 1, 1 << 19, (1 << 19) + 1, bytes.len()] {
             let bytes = &bytes[..length];
-            let deflated = deflate(bytes, 1);
-            assert_eq!(deflate(bytes, 3), deflated);
+            let deflated = deflate(bytes);
+            let threads = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+            assert_eq!(threads.install(|| deflate(bytes)), deflated);
             let mut inflated = Vec::new();
             if !bytes.is_empty() {
                 DeflateDecoder::new(&deflated[..]).read_to_end(&mut inflated).unwrap();

@@ -1,6 +1,6 @@
-//! The safety net: what was written is read again, as a runtime would, before it takes anything's place.
+//! The output check: what was written is read again, as a runtime would, before it takes anything's place.
 
-use std::{fmt, ops::Range, sync::Mutex, sync::PoisonError};
+use std::{fmt, ops::Range};
 
 use ecma335::{
     Error, Image, Metadata, MethodBody, Rid, Rva, Table, Token,
@@ -9,10 +9,15 @@ use ecma335::{
     signature::LocalsShape,
 };
 
+use rayon::prelude::*;
+
 use crate::{
     module::Woven,
     tracker::{Tracker, TrackerRows},
 };
+
+/// Methods that one thread checks at a time.
+const CHUNK: u32 = 4096;
 
 /// What is wrong with a written file: a fault of ours, never of the input.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,13 +47,7 @@ impl From<Error> for Fault {
 ///
 /// # Errors
 /// The first fault, by method.
-pub fn check(
-    output: &[u8],
-    woven: &Woven<'_>,
-    tracker: &Tracker,
-    input: (&Image<'_>, &Metadata<'_>),
-    threads: usize,
-) -> Result<(), Fault> {
+pub fn check(output: &[u8], woven: &Woven<'_>, tracker: &Tracker, input: (&Image<'_>, &Metadata<'_>)) -> Result<(), Fault> {
     let fault = |what: String| Err(Fault { method: None, what });
     let mut rest = output;
     for part in woven.file.iter() {
@@ -66,27 +65,17 @@ pub fn check(
     check_additions(output, &metadata, input.1, tracker.find_in(&metadata).as_ref(), woven)?;
 
     let reader = Reader { image: &image, metadata: &metadata, input, woven };
-    let first: Mutex<Option<Fault>> = Mutex::new(None);
-    let check_range = |range: Range<u32>| {
-        for rid in range.map(Rid::new) {
-            if let Err(what) = reader.check_method(rid) {
-                let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
-                if first.as_ref().is_none_or(|fault| fault.method > Some(rid)) {
-                    *first = Some(Fault { method: Some(rid), what });
-                }
-                return;
-            }
-        }
-    };
     let end = woven.methods.len() as u32 + 1;
-    let share = end.div_ceil(threads.max(1) as u32).max(4096);
-    let ranges = (1..end).step_by(share as usize).map(|start| start..(start + share).min(end));
-    if end <= share {
-        ranges.for_each(check_range);
-    } else {
-        std::thread::scope(|scope| ranges.for_each(|range| drop(scope.spawn(|| check_range(range)))));
-    }
-    first.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    let check_from = |start: u32| {
+        let mut range = (start..end.min(start + CHUNK)).map(Rid::new);
+        range.find_map(|rid| reader.check_method(rid).err().map(|what| Fault { method: Some(rid), what }))
+    };
+    let starts: Vec<u32> = (1..end).step_by(CHUNK as usize).collect();
+    let fault = match &starts[..] {
+        [start] => check_from(*start),
+        starts => starts.par_iter().find_map_first(|start| check_from(*start)),
+    };
+    fault.map_or(Ok(()), Err)
 }
 
 /// Every row of the input is there, and says what it said; what weaving changes by design is left to others to look at.
