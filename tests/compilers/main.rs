@@ -3,13 +3,13 @@
 use std::{fs, path::Path, process::Command};
 
 use profile::report::SortBy;
-use tests::{Runtime, instrument, profile_in, root, sample, scratch, skip, tool};
+use tests::{Runtime, instrument, profile_in, require, root, sample, scratch};
 
 #[test]
+#[ignore = "needs the .NET SDK and Mono"]
 fn roslyn_woven_compiles_to_the_same_bytes() {
-    let (Some(runtime), Some(sdk), Some(mono)) = (Runtime::find(".NET 8"), tool("ILINST_SDK"), tool("ILINST_MONO_LIB")) else {
-        return skip("the .NET SDK and Mono's reference assemblies are needed");
-    };
+    let needed = (Runtime::find(".NET 8"), require("ILINST_SDK"), require("ILINST_MONO_LIB"));
+    let (Some(runtime), Some(sdk), Some(mono)) = needed else { return };
     let folder = scratch("roslyn");
     let compiler = sdk.join("Roslyn/bincore");
     for mode in ["finally", "return"] {
@@ -57,11 +57,10 @@ fn roslyn_woven_compiles_to_the_same_bytes() {
 }
 
 #[test]
+#[ignore = "needs Mono"]
 fn mcs_woven_compiles_the_same_program() {
-    let (Some(runtime), Some(library), Some(monodis)) = (Runtime::find("Mono"), tool("ILINST_MONO_LIB"), tool("ILINST_MONODIS"))
-    else {
-        return skip("Mono is needed");
-    };
+    let needed = (Runtime::find("Mono"), require("ILINST_MONO_LIB"), require("ILINST_MONODIS"));
+    let (Some(runtime), Some(library), Some(monodis)) = needed else { return };
     let folder = scratch("mcs");
     let mcs = library.join("4.5/mcs.exe");
     instrument(&[&mcs, &"-o", &folder.join("woven/"), &"-q"]);

@@ -19,7 +19,7 @@ use ecma335::{
         MethodSemantics,
     },
 };
-use tests::{assemblies, ilinst, library_folders, root, said, sample, scratch, skip, tool};
+use tests::{assemblies, ilinst, library_folders, root, said, sample, scratch, tool};
 use weave::{LeaveMode, Options, Tracker, Weave, Woven};
 
 const MODES: [LeaveMode; 2] = [LeaveMode::Finally, LeaveMode::Return];
@@ -95,10 +95,11 @@ fn in_parallel<T: Sync>(items: &[T], work: impl Fn(usize, &T) -> Result<(), Stri
 }
 
 #[test]
+#[ignore = "needs the .NET SDK and Mono"]
 fn nothing_but_probes_is_put_into_the_corpus() {
     let mut files = assemblies(&library_folders());
     if files.is_empty() {
-        return skip("neither the .NET SDK nor Mono was found");
+        return;
     }
     files.extend(assemblies(&tool("ILINST_CORPUS").into_iter().chain([root().join("samples")]).collect::<Vec<_>>()));
     // The large ones first, so that they are not what is waited for at the end.
@@ -177,9 +178,8 @@ fn what_a_pdb_says_otherwise_is_told_apart() {
         let metadata = Metadata::parse(Cursor::new(&woven, FileOffset(0))).expect("it can be read");
         // The last byte of what each row of these tables has to say.
         let mut said_by: BTreeMap<Table, Vec<usize>> = BTreeMap::new();
-        let place = |bytes: &[u8]| {
-            (bytes.as_ptr().addr() - woven.as_ptr().addr() + bytes.len()).checked_sub(1).filter(|_| !bytes.is_empty())
-        };
+        // An empty heap item is no part of the file.
+        let place = |bytes: &[u8]| bytes.last().map(|last| std::ptr::from_ref(last).addr() - woven.as_ptr().addr());
         let mut add = |table, bytes: &[u8]| said_by.entry(table).or_default().extend(place(bytes));
         for (_, row) in metadata.tables.rows::<MethodDebugInformation>() {
             add(Table::MethodDebugInformation, metadata.blob(row.sequence_points).expect("a blob"));

@@ -10,12 +10,12 @@ use ecma335::{
     Image, Metadata, Rid, Table, Token,
     schema::{CustomAttribute, MethodDef, StandAloneSig, TypeRef},
 };
-use tests::{Runtime, instrument, profile_in, root, said, sample, scratch, skip, tool};
+use tests::{Runtime, instrument, profile_in, require, root, said, sample, scratch, skip_part, tool};
 use weave::{Options, Tracker, Weave, Woven};
 
-/// Mono's tools, where Mono is.
+/// A tool beside Mono.
 fn mono_tool(name: &str) -> Option<PathBuf> {
-    tool("ILINST_MONO").map(|mono| mono.with_file_name(name)).filter(|path| path.is_file())
+    require("ILINST_MONO").map(|mono| mono.with_file_name(name))
 }
 
 /// Runs a tool in a folder; it has to succeed.
@@ -35,8 +35,9 @@ fn strong_name(sn: &Path, file: &str, folder: &Path) -> &'static str {
 }
 
 #[test]
+#[ignore = "needs Mono"]
 fn strong_names_are_signed_again_or_said_to_be_gone() {
-    let (Some(sn), Some(mcs)) = (mono_tool("sn"), tool("ILINST_MCS")) else { return skip("Mono's sn or mcs was not found") };
+    let (Some(sn), Some(mcs)) = (mono_tool("sn"), require("ILINST_MCS")) else { return };
     let folder = scratch("strong-names");
     fs::write(folder.join("lib.cs"), "public class Lib { public static int Twice(int n) { return n * 2; } }").expect("it can be");
     run(&sn, &["-q", "-k", "key.snk"], &folder);
@@ -67,8 +68,9 @@ fn strong_names_are_signed_again_or_said_to_be_gone() {
 }
 
 #[test]
+#[ignore = "needs Mono"]
 fn the_manifest_of_several_modules_holds_their_new_hashes() {
-    let (Some(mono), Some(mcs)) = (tool("ILINST_MONO"), tool("ILINST_MCS")) else { return skip("Mono was not found") };
+    let (Some(mono), Some(mcs)) = (require("ILINST_MONO"), require("ILINST_MCS")) else { return };
     let folder = scratch("modules");
     fs::write(folder.join("part.cs"), "public class Part { public static int Twice(int n) { return n * 2; } }")
         .expect("it can be");
@@ -99,7 +101,7 @@ fn make_host(path: &Path, program: &str) -> bool {
     const PLACE: &[u8; 64] = b"c3ab8ff13720e8ad9047dd39466b3c8974e592c2fa383d4a3960714caef0c4f2";
     let template = tool("ILINST_SDK").map(|sdk| sdk.join("AppHostTemplate/apphost")).filter(|path| path.is_file());
     let Some(template) = template else {
-        skip("no native host: the SDK was not found");
+        skip_part("no native host: the SDK was not found");
         return false;
     };
     fs::copy(&template, path).expect("it can be copied");
@@ -117,10 +119,9 @@ fn make_host(path: &Path, program: &str) -> bool {
 /// A program of three assemblies, one strong-named and one in a folder of its own with a satellite, woven as a folder, runs
 /// by the command that ran it.
 #[test]
+#[ignore = "needs the .NET SDK and Mono"]
 fn an_application_runs_woven_from_its_folder() {
-    let (Some(sn), Some(mcs), Some(al)) = (mono_tool("sn"), tool("ILINST_MCS"), mono_tool("al")) else {
-        return skip("Mono's sn, mcs or al was not found");
-    };
+    let (Some(sn), Some(mcs), Some(al)) = (mono_tool("sn"), require("ILINST_MCS"), mono_tool("al")) else { return };
     let folder = scratch("application");
     let app = folder.join("app");
     fs::create_dir_all(app.join("de")).expect("a folder can be made");

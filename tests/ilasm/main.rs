@@ -15,7 +15,7 @@ use std::{
 };
 
 use ecma335::{Image, Metadata, Table};
-use tests::{Runtime, ilinst, root, said, sample, scratch, skip, tool, without_places};
+use tests::{Runtime, ilinst, require, root, said, sample, scratch, without_places};
 
 /// Assemblies of Mono's that its own ilasm does not take again as they were, and why.
 const REFUSED: &[(&str, &str)] = &[(
@@ -110,10 +110,9 @@ fn is_sorted(metadata: &Metadata<'_>, table: Table) -> bool {
 }
 
 #[test]
+#[ignore = "needs Mono"]
 fn samples_behave_the_same() {
-    let (Some(runtime), Some(ilasm)) = (Runtime::find("Mono"), tool("ILINST_ILASM")) else {
-        return skip("Mono and its ilasm are needed");
-    };
+    let (Some(runtime), Some(ilasm)) = (Runtime::find("Mono"), require("ILINST_ILASM")) else { return };
     for (name, arguments) in
         [("hello", &[""][..]), ("orders", &[""]), ("shapes", &["varargs"]), ("endings", &["return", "exit", "throw", "thread"])]
     {
@@ -134,10 +133,10 @@ fn samples_behave_the_same() {
 }
 
 #[test]
+#[ignore = "needs Mono"]
 fn the_compiler_compiles_the_same() {
-    let (Some(runtime), Some(ilasm), Some(mono)) = (Runtime::find("Mono"), tool("ILINST_ILASM"), tool("ILINST_MONO_LIB")) else {
-        return skip("Mono, its ilasm and its libraries are needed");
-    };
+    let needed = (Runtime::find("Mono"), require("ILINST_ILASM"), require("ILINST_MONO_LIB"));
+    let (Some(runtime), Some(ilasm), Some(mono)) = needed else { return };
     let folder = scratch("ilasm-mcs");
     let program = mono.join("4.5/mcs.exe");
     let assembled = round_trip(&ilasm, &program, &folder).unwrap_or_else(|error| panic!("{error}"));
@@ -168,10 +167,9 @@ fn the_compiler_compiles_the_same() {
 }
 
 #[test]
+#[ignore = "needs Mono"]
 fn every_assembly_of_monos_is_assembled_again() {
-    let (Some(ilasm), Some(mono)) = (tool("ILINST_ILASM"), tool("ILINST_MONO_LIB")) else {
-        return skip("Mono's ilasm and its libraries are needed");
-    };
+    let (Some(ilasm), Some(mono)) = (require("ILINST_ILASM"), require("ILINST_MONO_LIB")) else { return };
     let files = assemblies(&[mono.join("4.5"), mono.join("4.5/Facades")]);
     let failures = each(&files, "ilasm-all", |file, scratch| {
         let assembled = round_trip(&ilasm, file, scratch)?;

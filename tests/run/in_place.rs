@@ -12,6 +12,7 @@ const DEPS_JSON: &str = r#"{
 }"#;
 
 #[test]
+#[ignore = "needs .NET and Mono"]
 fn a_program_with_a_deps_json_is_woven_in_place_and_put_back() {
     for runtime in Runtime::all() {
         let folder = scratch(&format!("in-place-{}", runtime.name.replace(' ', "-")));

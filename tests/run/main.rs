@@ -13,7 +13,7 @@ use std::{
 };
 
 use profile::{Profile, format::End, report::SortBy};
-use tests::{Runtime, instrument, profile_in, said, sample, scratch, skip, without_places};
+use tests::{Runtime, instrument, profile_in, said, sample, scratch, skip_part, without_places};
 
 const MODES: [&str; 2] = ["finally", "return"];
 
@@ -78,6 +78,7 @@ fn compare_counts(both: &Both, all: bool) {
 }
 
 #[test]
+#[ignore = "needs .NET and Mono"]
 fn hello_and_orders_run_as_before_and_are_counted_exactly() {
     for runtime in Runtime::all() {
         for name in ["hello", "orders"] {
@@ -101,6 +102,7 @@ fn assert_balanced(profile: &Profile) {
 }
 
 #[test]
+#[ignore = "needs .NET 8"]
 fn modern_csharp_runs_as_before() {
     let Some(runtime) = Runtime::find(".NET 8") else { return };
     for mode in MODES {
@@ -124,6 +126,7 @@ const SHAPE_CALLS: &[(&str, u64)] = &[
 ];
 
 #[test]
+#[ignore = "needs .NET and Mono"]
 fn shapes_that_csharp_does_not_make_run_as_before() {
     for runtime in Runtime::all() {
         // CoreCLR has variable argument lists on Windows alone.
@@ -149,11 +152,12 @@ fn shapes_that_csharp_does_not_make_run_as_before() {
 
 /// A stack trace names the same files and lines, whether the PDB lies beside the program or in it.
 #[test]
+#[ignore = "needs .NET and Mono"]
 fn stack_traces_keep_their_lines() {
     for runtime in Runtime::all() {
         for program in ["traces.exe", "embedded.exe"] {
             if runtime.is_mono() && program == "embedded.exe" {
-                skip("Mono 6.8 reads no embedded PDBs");
+                skip_part("Mono 6.8 reads no embedded PDBs");
                 continue;
             }
             for mode in MODES {
@@ -182,6 +186,7 @@ fn stack_traces_keep_their_lines() {
 }
 
 #[test]
+#[ignore = "needs .NET and Mono"]
 fn every_way_to_end_leaves_a_profile() {
     for runtime in Runtime::all() {
         for (way, end) in [

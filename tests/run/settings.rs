@@ -43,6 +43,7 @@ const PLACES: &[(&str, Option<&str>, Option<&str>)] = &[
 ];
 
 #[test]
+#[ignore = "needs .NET and Mono"]
 fn the_profile_goes_where_the_environment_says_and_replaces_only_files() {
     for runtime in Runtime::all() {
         let woven = Woven::new("output", &runtime);
@@ -88,6 +89,7 @@ const LIMITS: &[(Option<&str>, u32)] = &[
 ];
 
 #[test]
+#[ignore = "needs .NET and Mono"]
 fn calls_beyond_the_limit_are_counted_and_said() {
     for runtime in Runtime::all() {
         let woven = Woven::new("limit", &runtime);
@@ -117,6 +119,7 @@ fn calls_beyond_the_limit_are_counted_and_said() {
 }
 
 #[test]
+#[ignore = "needs .NET and Mono"]
 fn threads_are_counted_though_they_share_trees() {
     for runtime in Runtime::all() {
         let woven = Woven::new("threads", &runtime);

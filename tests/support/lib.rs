@@ -5,6 +5,7 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    sync::OnceLock,
     time::{Duration, Instant},
 };
 
@@ -21,15 +22,20 @@ pub fn sample(name: &str) -> PathBuf {
     root().join("samples").join(name).join("bin")
 }
 
-/// The tool, ready for its arguments.
+/// The tool, ready for its arguments: what `ILINST_BIN` names, or built first, as the test itself was.
 pub fn ilinst() -> Command {
-    let built = || {
-        let test = env::current_exe().expect("a test knows itself");
-        test.parent().and_then(Path::parent).expect("tests are built below the target folder").join("ilinst")
-    };
-    let path = env::var_os("ILINST_BIN").map_or_else(built, PathBuf::from);
-    assert!(path.is_file(), "{} is not built: run `cargo xtask test`, or `cargo build` first", path.display());
-    Command::new(path)
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    Command::new(PATH.get_or_init(|| env::var_os("ILINST_BIN").map_or_else(build, PathBuf::from)))
+}
+
+/// Has cargo build the tool, unless it did: of this package's tests it builds only these.
+fn build() -> PathBuf {
+    let test = env::current_exe().expect("a test knows itself");
+    let folder = test.parent().and_then(Path::parent).expect("tests are built below a profile's folder");
+    let profile = folder.file_name().filter(|name| *name != "debug").unwrap_or("dev".as_ref());
+    let status = Command::new(env!("CARGO")).args(["build", "--quiet", "--package", "ilinst", "--profile"]).arg(profile).status();
+    assert!(status.expect("cargo starts").success(), "ilinst cannot be built");
+    folder.join("ilinst").with_extension(env::consts::EXE_EXTENSION)
 }
 
 /// Runs the tool, which has to succeed.
@@ -46,14 +52,47 @@ pub fn scratch(name: &str) -> PathBuf {
     folder.canonicalize().expect("it is there")
 }
 
-/// What `cargo xtask test` says is at hand, by its variable.
+/// What `cargo xtask test` found, by its variable.
 pub fn tool(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from)
+}
+
+/// The same for a test that cannot do without: it fails, or skips if `ILINST_ALLOW_MISSING` is set.
+pub fn require(variable: &str) -> Option<PathBuf> {
+    tool(variable).or_else(|| without(variable, skip))
+}
+
+/// The same for a test that does with others then.
+fn prefer(variable: &str) -> Option<PathBuf> {
+    tool(variable).or_else(|| without(variable, skip_part))
+}
+
+fn without(variable: &str, skip: fn(&str)) -> Option<PathBuf> {
+    let reason = format!("{variable} is not set; `cargo xtask test` finds or fetches what it names");
+    assert!(env::var_os("ILINST_ALLOW_MISSING").is_some(), "{reason}");
+    skip(&reason);
+    None
 }
 
 /// Says that a test did not test, and why.
 pub fn skip(reason: &str) {
     println!("skipped: {reason}");
+}
+
+/// Says what a test left out, and why.
+pub fn skip_part(reason: &str) {
+    println!("skipped in part: {reason}");
+}
+
+/// The runtimes by their names, and the variables that say where they are.
+const RUNTIMES: [(&str, &str); 3] = [("Mono", "ILINST_MONO"), (".NET 8", "ILINST_DOTNET8"), (".NET Core 3.1", "ILINST_DOTNET31")];
+
+/// Says so if there is nothing to test with.
+fn some_of<T>(found: Vec<T>, otherwise: &str) -> Vec<T> {
+    if found.is_empty() {
+        skip(otherwise);
+    }
+    found
 }
 
 /// A .NET runtime.
@@ -65,22 +104,16 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// The runtimes found; those that are missing are said.
+    /// Every runtime. Without one the test fails, or, if `ILINST_ALLOW_MISSING` is set, does with the others.
     pub fn all() -> Vec<Self> {
-        let known = [("Mono", "ILINST_MONO"), (".NET 8", "ILINST_DOTNET8"), (".NET Core 3.1", "ILINST_DOTNET31")];
-        let mut found = Vec::new();
-        for (name, variable) in known {
-            match tool(variable) {
-                Some(path) => found.push(Self { name, path }),
-                None => skip(&format!("{name} was not found ({variable} is not set; `cargo xtask test` sets it)")),
-            }
-        }
-        found
+        let found = RUNTIMES.iter().filter_map(|(name, variable)| Some(Self { name, path: prefer(variable)? }));
+        some_of(found.collect(), "there is no runtime")
     }
 
-    /// One runtime by its name.
+    /// One runtime by its name; see [`require`].
     pub fn find(name: &str) -> Option<Self> {
-        Self::all().into_iter().find(|runtime| runtime.name == name)
+        let (name, variable) = RUNTIMES.iter().find(|(known, _)| *known == name)?;
+        Some(Self { name, path: require(variable)? })
     }
 
     /// The same by the program's own native host, which looks for the runtime itself.
@@ -144,7 +177,7 @@ const NOT_FOR_MONODIS: [&str; 2] = ["System.ComponentModel.Composition.dll", "Mi
 /// Whether monodis lists a file, with what lies beside another to refer to; not if monodis is not there. The listing goes
 /// to a file.
 pub fn lists(file: &Path, beside: &Path, listing: &Path) -> bool {
-    let (Some(monodis), Some(references)) = (tool("ILINST_MONODIS"), beside.parent()) else { return false };
+    let (Some(monodis), Some(references)) = (prefer("ILINST_MONODIS"), beside.parent()) else { return false };
     let is_fetched = tool("ILINST_CORPUS").is_some_and(|corpus| beside.starts_with(corpus));
     if is_fetched && NOT_FOR_MONODIS.iter().any(|name| beside.ends_with(name)) {
         return false;
@@ -171,10 +204,10 @@ pub fn lists(file: &Path, beside: &Path, listing: &Path) -> bool {
 /// What assemblies are named by, also where Python and Node load them.
 const ASSEMBLY_EXTENSIONS: [&str; 5] = ["dll", "exe", "winmd", "pyd", "node"];
 
-/// The folders of real assemblies that are at hand: the SDK's, and Mono's.
+/// The folders of real assemblies: the SDK's, and Mono's. What is missing is as for [`Runtime::all`].
 pub fn library_folders() -> Vec<PathBuf> {
-    let mono = tool("ILINST_MONO_LIB").into_iter().flat_map(|mono| [mono.join("4.5"), mono.join("gac")]);
-    tool("ILINST_SDK").into_iter().chain(mono).collect()
+    let mono = prefer("ILINST_MONO_LIB").into_iter().flat_map(|mono| [mono.join("4.5"), mono.join("gac")]);
+    some_of(prefer("ILINST_SDK").into_iter().chain(mono).collect(), "there are no real assemblies")
 }
 
 /// Every assembly below some folders by its name, each content once, in order.

@@ -3,7 +3,7 @@
 use std::{fs, process::Command};
 
 use ecma335::Image;
-use tests::{ilinst, said, scratch, skip, tool};
+use tests::{ilinst, require, said, scratch};
 use verify::{Library, Scope};
 
 use crate::{
@@ -14,10 +14,9 @@ use crate::{
 
 /// What is an assembly's own is for its friends too, and for those that runtimes let ignore it.
 #[test]
+#[ignore = "needs Mono"]
 fn friends_use_what_is_an_assemblys_own() {
-    let (Some(ilasm), Some(mono)) = (tool("ILINST_ILASM"), tool("ILINST_MONO_LIB")) else {
-        return skip("ilasm and Mono's mscorlib were not found (ILINST_ILASM, ILINST_MONO_LIB are not set)");
-    };
+    let (Some(ilasm), Some(mono)) = (require("ILINST_ILASM"), require("ILINST_MONO_LIB")) else { return };
     let mscorlib = read(&mono.join("4.5/mscorlib.dll"));
     let ignoring = ".assembly Faulty { .custom instance void System.Runtime.CompilerServices.IgnoresAccessChecksToAttribute::.ctor(string) \
         = (01 00 08 6D 73 63 6F 72 6C 69 62 00 00) }
@@ -39,10 +38,9 @@ fn friends_use_what_is_an_assemblys_own() {
 
 /// A friend has the key that it is named with; what is for no name at all is not for friends either (II.23.1.10).
 #[test]
+#[ignore = "needs Mono"]
 fn friends_have_the_key_that_they_are_named_with() {
-    let (Some(ilasm), Some(mono)) = (tool("ILINST_ILASM"), tool("ILINST_MONO_LIB")) else {
-        return skip("ilasm and Mono's mscorlib were not found (ILINST_ILASM, ILINST_MONO_LIB are not set)");
-    };
+    let (Some(ilasm), Some(mono)) = (require("ILINST_ILASM"), require("ILINST_MONO_LIB")) else { return };
     let mscorlib = read(&mono.join("4.5/mscorlib.dll"));
     let with_key = ".assembly Faulty { .publickey = (00 AB 01) }";
     let cases = [
@@ -82,10 +80,10 @@ fn friends_have_the_key_that_they_are_named_with() {
 
 /// Types of another module of an assembly are looked for in its file, whether code names that or the assembly.
 #[test]
+#[ignore = "needs Mono"]
 fn types_of_other_modules_are_found() {
-    let (Some(ilasm), Some(mcs), Some(mono)) = (tool("ILINST_ILASM"), tool("ILINST_MCS"), tool("ILINST_MONO_LIB")) else {
-        return skip("ilasm, mcs and Mono's mscorlib were not found (ILINST_ILASM, ILINST_MCS, ILINST_MONO_LIB are not set)");
-    };
+    let needed = (require("ILINST_ILASM"), require("ILINST_MCS"), require("ILINST_MONO_LIB"));
+    let (Some(ilasm), Some(mcs), Some(mono)) = needed else { return };
     let folder = scratch("verify-modules");
     let compile = |source: &str, name: &str, arguments: &[&str]| {
         fs::write(folder.join("source.cs"), source).expect("it can be written");
@@ -122,10 +120,9 @@ fn types_of_other_modules_are_found() {
 
 /// A reference is to an assembly of the version that it asks for, or of a later one: another is not looked into.
 #[test]
+#[ignore = "needs Mono"]
 fn references_ask_for_a_version() {
-    let (Some(ilasm), Some(mono)) = (tool("ILINST_ILASM"), tool("ILINST_MONO_LIB")) else {
-        return skip("ilasm and Mono's mscorlib were not found (ILINST_ILASM, ILINST_MONO_LIB are not set)");
-    };
+    let (Some(ilasm), Some(mono)) = (require("ILINST_ILASM"), require("ILINST_MONO_LIB")) else { return };
     let folder = scratch("verify-versions");
     let declared = ".assembly extern Made { .ver 2:0:0:0 } .module Faulty.dll";
     let around = AROUND.replace(".module Faulty.dll", declared);

@@ -1,5 +1,5 @@
 //! `cargo xtask corpus`: real files of kinds that neither the SDK nor Mono has, fetched by version and hash into
-//! `target/toolchain/corpus/<name>`. What cannot be had is said there in `<name>.missing`, and the tests that want it skip.
+//! `target/toolchain/corpus/<name>`. What cannot be had is said, there too in `<name>.missing`.
 
 use std::{
     fs,
@@ -140,35 +140,36 @@ const LARGE: &[Input] = &[input(
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     only(arguments, &["--all"])?;
-    prepare();
+    let mut missing = prepare().1;
     if !arguments.is_empty() {
-        LARGE.iter().for_each(add);
+        missing.extend(LARGE.iter().filter_map(add));
     }
+    missing.iter().for_each(|missing| println!("  missing: {missing}"));
     println!("ILINST_CORPUS={}", path().display());
     Ok(())
 }
 
-/// Fetches what is not there yet, and gives the corpus's folder. What cannot be had is said, and is no error.
-pub(crate) fn prepare() -> PathBuf {
-    INPUTS.iter().for_each(add);
-    path()
+/// Fetches what is not there yet; gives the corpus's folder, and what cannot be had.
+pub(crate) fn prepare() -> (PathBuf, Vec<String>) {
+    (path(), INPUTS.iter().filter_map(add).collect())
 }
 
 fn path() -> PathBuf {
     folder().join("corpus")
 }
 
-fn add(Input { name, download, parts }: &Input) {
-    let missing = path().join(format!("{name}.missing"));
+/// Fetches one; gives why it cannot be had, and leaves that where tests find it.
+fn add(Input { name, download, parts }: &Input) -> Option<String> {
+    let note = path().join(format!("{name}.missing"));
     let made = make(&format!("corpus/{name}"), &[download], |work| unpack(download, parts, work));
-    let noted = match made.with_context(|| format!("{name} cannot be had")) {
-        Ok(_) => fs::remove_file(missing).or(Ok(())),
-        Err(error) => {
-            println!("  missing: {error:#}");
-            fs::create_dir_all(path()).and_then(|()| fs::write(missing, format!("{error:#}")))
-        }
+    let Err(error) = made.with_context(|| format!("{name} cannot be had")) else {
+        let _ = fs::remove_file(note);
+        return None;
     };
-    noted.unwrap_or_else(|error| println!("  {}: {error}", path().display()));
+    let error = format!("{error:#}");
+    // Who cannot write the note neither finds the file.
+    let _ = fs::create_dir_all(path()).and_then(|()| fs::write(note, &error));
+    Some(error)
 }
 
 fn unpack(download: &Download, parts: &[&str], work: &Path) -> Result<PathBuf> {

@@ -1,57 +1,181 @@
-//! `cargo xtask test`: all that CI checks, on whatever runtimes there are.
+//! `cargo xtask test`: all that CI checks. What cargo does comes one step after the other; meanwhile the runtimes are found
+//! or fetched, and what is built with them is built. Then all tests run. A step is a line, and the last line is the sum.
 
-use std::{process::Command, time::Instant};
+mod suites;
+
+use std::{
+    path::PathBuf,
+    process::Command,
+    sync::Mutex,
+    thread,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Result, bail};
 
-use crate::{corpus, root, samples, sh, target, toolchain::Toolchain, tracker};
+use crate::{corpus, quiet, root, samples, toolchain::Toolchain, tracker};
 
-/// A step: its name, and what it does.
-type Step = (&'static str, fn(&Toolchain) -> Result<()>);
-
-const STEPS: &[Step] = &[
-    ("fmt", |_| sh(cargo().args(["fmt", "--all", "--check"]))),
-    ("clippy", |_| {
-        sh(cargo().args(["clippy", "--quiet", "--workspace", "--all-targets", "--profile", PROFILE, "--", "-D", "warnings"]))
-    }),
-    ("doc", |_| {
-        sh(cargo()
-            .args(["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"])
-            .env("RUSTDOCFLAGS", "-D warnings"))
-    }),
-    ("tracker", tracker::check),
-    ("samples", samples::check),
-    ("test", run_tests),
-];
-
-/// The profile that tests are built by: optimised, since the corpus is large.
+/// The profile that tests are built by: optimised, since the corpus is large, and with every check.
 const PROFILE: &str = "corpus";
+/// The steps by which one can ask.
+const STEPS: [&str; 6] = ["fmt", "clippy", "doc", "tracker", "samples", "test"];
+/// What needs no runtime and no download.
+const QUICK: &str = "--quick";
+/// Runtimes that cannot be had are no failure.
+const ALLOW_MISSING: &str = "--allow-missing";
+/// How many of the tests that took longest are named.
+const LONGEST: usize = 5;
+
+/// What is asked for, and what came of it so far.
+struct Run<'a> {
+    quick: bool,
+    allow_missing: bool,
+    /// All, if none is named.
+    steps: Vec<&'a str>,
+    tally: Mutex<Tally>,
+}
+
+/// What came of steps and tests. A step that runs no tests counts as one.
+#[derive(Default)]
+struct Tally {
+    passed: usize,
+    failed: Vec<String>,
+    /// What was not tested, and why.
+    skipped: Vec<String>,
+    times: Vec<(Duration, String)>,
+}
+
+/// What tests of programs need.
+struct Runtimes {
+    toolchain: Toolchain,
+    corpus: PathBuf,
+}
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    if let Some(unknown) = arguments.iter().find(|argument| !STEPS.iter().any(|(name, _)| name == argument)) {
-        bail!("no step '{unknown}'; there are {}", STEPS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "));
+    let run = Run::new(arguments)?;
+    let started = Instant::now();
+    let (built, runtimes) = thread::scope(|scope| {
+        let runtimes = scope.spawn(|| run.with_runtimes());
+        (run.with_cargo(), runtimes.join().expect("a step returns its errors"))
+    });
+    if let Some(built) = built
+        && let Err(error) = suites::run(&run, &built, runtimes.as_ref())
+    {
+        run.fail("test", &error);
     }
-    let toolchain = Toolchain::prepare();
-    toolchain.print();
-    for (name, step) in STEPS {
-        if arguments.is_empty() || arguments.iter().any(|argument| argument == name) {
-            println!("--- {name}");
-            let started = Instant::now();
-            step(&toolchain)?;
-            println!("--- {name}: passed in {:.0} s", started.elapsed().as_secs_f64());
-        }
+    if !run.finish(started) {
+        // The sum is the last line, whatever it is.
+        std::process::exit(1);
     }
-    println!("all steps passed");
     Ok(())
 }
 
-/// Unit, command line, run and corpus tests; they say what they skip.
-fn run_tests(toolchain: &Toolchain) -> Result<()> {
-    sh(cargo().args(["build", "--quiet", "--profile", PROFILE, "--package", "ilinst"]))?;
-    let mut command = cargo();
-    toolchain.export(&mut command).env("ILINST_BIN", target().join(PROFILE).join("ilinst"));
-    command.env("ILINST_CORPUS", corpus::prepare());
-    sh(command.args(["test", "--profile", PROFILE, "--workspace", "--", "--show-output"]))
+impl<'a> Run<'a> {
+    fn new(arguments: &'a [String]) -> Result<Self> {
+        let has = |option| arguments.iter().any(|argument| argument == option);
+        let (quick, allow_missing) = (has(QUICK), has(ALLOW_MISSING));
+        let mut steps: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        steps.retain(|step| *step != QUICK && *step != ALLOW_MISSING);
+        if let Some(unknown) = steps.iter().find(|step| !STEPS.contains(step)) {
+            bail!("no step '{unknown}'; there are {}, and the options {QUICK}, {ALLOW_MISSING}", STEPS.join(", "));
+        }
+        Ok(Self { quick, allow_missing, steps, tally: Mutex::default() })
+    }
+
+    /// The steps that want cargo for themselves; gives what was built to be tested.
+    fn with_cargo(&self) -> Option<suites::Built> {
+        self.step("fmt", || quiet(cargo().args(["fmt", "--all", "--check"])));
+        self.step("clippy", || {
+            quiet(cargo().args(["clippy", "--workspace", "--all-targets", "--profile", PROFILE, "--", "-D", "warnings"]))
+        });
+        self.step("doc", || {
+            let mut command = cargo();
+            command.args(["doc", "--workspace", "--no-deps", "--document-private-items", "--profile", PROFILE]);
+            quiet(command.env("RUSTDOCFLAGS", "-D warnings"))
+        });
+        self.is_wanted("test").then(|| self.always("build", suites::build)).flatten()
+    }
+
+    /// The steps that want runtimes; gives these. Without them the rest is tested, and what is not is said.
+    fn with_runtimes(&self) -> Option<Runtimes> {
+        if self.quick {
+            self.step("samples", samples::check_hashes);
+            self.skip(["tracker, samples: not built again: needs .NET and Mono".to_owned()]);
+            return None;
+        }
+        if !["tracker", "samples", "test"].iter().any(|step| self.is_wanted(step)) {
+            return None;
+        }
+        let toolchain = Toolchain::prepare();
+        self.always("runtimes", || match toolchain.missing() {
+            [] => Ok(()),
+            missing if self.allow_missing => {
+                self.skip(missing.iter().map(|missing| format!("runtimes: {missing}")));
+                Ok(())
+            }
+            missing => bail!("{}\n{ALLOW_MISSING} tests without", missing.join("\n")),
+        });
+        if toolchain.missing().is_empty() {
+            self.step("tracker", || tracker::check(&toolchain));
+            self.step("samples", || samples::check(&toolchain).map(|skipped| self.skip(skipped)));
+        } else {
+            self.skip(["tracker, samples: not built again".to_owned()]);
+        }
+        let (corpus, missing) = if self.is_wanted("test") { corpus::prepare() } else { Default::default() };
+        self.skip(missing);
+        Some(Runtimes { toolchain, corpus })
+    }
+
+    fn is_wanted(&self, step: &str) -> bool {
+        self.steps.is_empty() || self.steps.contains(&step)
+    }
+
+    /// Runs a step if it is wanted.
+    fn step<T>(&self, name: &str, work: impl FnOnce() -> Result<T>) -> Option<T> {
+        self.is_wanted(name).then(|| self.always(name, work)).flatten()
+    }
+
+    /// Runs a step, prints its line, and counts it; none if it failed.
+    fn always<T>(&self, name: &str, work: impl FnOnce() -> Result<T>) -> Option<T> {
+        let started = Instant::now();
+        let result = work().map_err(|error| self.fail(name, &error)).ok();
+        print_line(name, if result.is_some() { "passed" } else { "FAILED" }, started.elapsed());
+        self.tally().passed += usize::from(result.is_some());
+        result
+    }
+
+    fn fail(&self, name: &str, error: &anyhow::Error) {
+        println!("{name}: {error:#}");
+        self.tally().failed.push(name.to_owned());
+    }
+
+    fn skip(&self, reasons: impl IntoIterator<Item = String>) {
+        self.tally().skipped.extend(reasons);
+    }
+
+    fn tally(&self) -> std::sync::MutexGuard<'_, Tally> {
+        self.tally.lock().expect("no step panics")
+    }
+
+    /// Prints what was skipped, what failed, and the sum; whether nothing failed.
+    fn finish(&self, started: Instant) -> bool {
+        let mut tally = self.tally();
+        tally.times.sort_unstable_by(|one, other| other.cmp(one));
+        let longest = tally.times.iter().take(LONGEST).map(|(time, name)| format!("{name} {:.0} s", time.as_secs_f64()));
+        println!(
+            "{:.0} s in all; the longest tests: {}",
+            started.elapsed().as_secs_f64(),
+            longest.collect::<Vec<_>>().join(", ")
+        );
+        tally.skipped.iter().for_each(|skipped| println!("skipped: {skipped}"));
+        tally.failed.iter().for_each(|failed| println!("FAILED: {failed}"));
+        println!("{} passed, {} failed, {} skipped", tally.passed, tally.failed.len(), tally.skipped.len());
+        tally.failed.is_empty()
+    }
+}
+
+fn print_line(name: &str, what: &str, time: Duration) {
+    println!("{name:<20} {:>7.1} s  {what}", time.as_secs_f64());
 }
 
 fn cargo() -> Command {

@@ -14,8 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{only, quiet, root};
 
-/// Programs and folders by the environment variables that tests know them by. A test whose variable is not set skips,
-/// and says so.
+/// Programs and folders by the environment variables that tests know them by.
 pub(crate) struct Toolchain {
     found: Vec<(&'static str, PathBuf)>,
     missing: Vec<String>,
@@ -76,7 +75,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 }
 
 impl Toolchain {
-    /// Finds or makes all pieces. What cannot be had is noted, and is no error: the tests that need it skip.
+    /// Finds or makes all pieces. What cannot be had is noted.
     pub(crate) fn prepare() -> Self {
         let mut toolchain = Self { found: Vec::new(), missing: Vec::new() };
         toolchain.add_mono();
@@ -93,6 +92,11 @@ impl Toolchain {
     /// Tells a command where everything is.
     pub(crate) fn export<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         command.envs(self.found.iter().map(|(name, path)| (name, path))).envs(DOTNET_ENVIRONMENT.iter().copied())
+    }
+
+    /// What cannot be had, and why.
+    pub(crate) fn missing(&self) -> &[String] {
+        &self.missing
     }
 
     /// Says which runtimes were found.

@@ -14,11 +14,12 @@ const DLL: &str = "bin/Ilinst.Tracker.dll";
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     only(arguments, &["--check"])?;
     let toolchain = Toolchain::prepare();
-    if arguments.iter().any(|argument| argument == "--check") {
-        check(&toolchain)
-    } else {
-        build(&toolchain, &folder().join(DLL))
+    if arguments.is_empty() {
+        return build(&toolchain, &folder().join(DLL));
     }
+    check(&toolchain)?;
+    println!("tracker-runtime/{DLL} is what its sources make");
+    Ok(())
 }
 
 /// Builds it elsewhere and compares.
@@ -28,7 +29,6 @@ pub(crate) fn check(toolchain: &Toolchain) -> Result<()> {
     if fs::read(&rebuilt)? != fs::read(folder().join(DLL))? {
         bail!("tracker-runtime/{DLL} is not what its sources make; run `cargo xtask tracker` and commit it");
     }
-    println!("tracker-runtime/{DLL} is what its sources make");
     Ok(())
 }
 

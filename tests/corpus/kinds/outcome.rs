@@ -13,7 +13,7 @@ use ecma335::{
 };
 use profile::report::SortBy;
 use serde_json::Value;
-use tests::{Runtime, ilinst, lists, profile_in, said, sample, without_places};
+use tests::{Runtime, ilinst, lists, profile_in, said, sample, skip_part, without_places};
 
 use crate::{
     make::{Stop, make},
@@ -49,7 +49,10 @@ pub(crate) fn try_kind(kind: &Kind, folder: &Path) -> Vec<Line> {
     };
     match make(kind.make, &input) {
         Ok(()) => {}
-        Err(Stop::Skipped(reason)) => return vec![line("", format!("skipped: {reason}"), Vec::new())],
+        Err(Stop::Skipped(reason)) => {
+            skip_part(&format!("{}: {reason}", kind.name));
+            return vec![line("", format!("skipped: {reason}"), Vec::new())];
+        }
         Err(Stop::Failed(reason)) => return vec![line("", "not made".into(), vec![format!("{}: {reason}", kind.name)])],
     }
     if let Some((program, _)) = kind.run {
@@ -228,8 +231,10 @@ fn run(program: &str, on: On, folder: &Path) -> (String, Vec<String>) {
         }
         ran.push(runtime.name);
     }
-    let ran = if ran.is_empty() { "skipped: no runtime for it was found".into() } else { ran.join(", ") };
-    (ran, failures)
+    if ran.is_empty() {
+        skip_part(&format!("{program} is not run: no runtime for it was found"));
+    }
+    (ran.join(", "), failures)
 }
 
 fn start(runtime: &Runtime, program: &str, folder: &Path) -> Output {

@@ -1,0 +1,190 @@
+//! The tests themselves: built once, and each run as a process of its own, on as many threads as there are processors.
+//! Its output is kept, and shown if it fails. A test says what it skips by lines: `skipped: ` that it did not test at all,
+//! `skipped in part: ` what it left out.
+
+use std::{
+    collections::BTreeSet,
+    io::Read as _,
+    path::PathBuf,
+    process::Command,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+use super::{PROFILE, Run, Runtimes, cargo, print_line};
+use crate::show;
+
+/// What is tested, and what tests it.
+pub(super) struct Built {
+    /// `ilinst` itself.
+    tool: PathBuf,
+    suites: Vec<Suite>,
+}
+
+/// A program full of tests.
+struct Suite {
+    /// The crate's folder, and the target's name if that is another.
+    name: String,
+    program: PathBuf,
+    /// Where cargo would run it.
+    folder: PathBuf,
+}
+
+struct Test {
+    /// The index of its suite.
+    suite: usize,
+    name: String,
+    /// Whether it needs something that not every machine has.
+    is_ignored: bool,
+}
+
+/// What came of a suite so far.
+#[derive(Clone, Default)]
+struct Progress {
+    left: usize,
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+    time: Duration,
+}
+
+/// Builds the tool and all tests.
+pub(super) fn build() -> Result<Built> {
+    let mut command = cargo();
+    command.args(["build", "--workspace", "--bins", "--tests", "--profile", PROFILE]);
+    let output = command.arg("--message-format=json-render-diagnostics").output()?;
+    if !output.status.success() {
+        bail!("{} failed\n{}", show(&command), String::from_utf8_lossy(&output.stderr));
+    }
+    let (mut tool, mut suites) = (None, Vec::new());
+    for line in output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let message: Value = serde_json::from_slice(line)?;
+        let (Some(program), Some(target)) = (message["executable"].as_str(), message["target"]["name"].as_str()) else {
+            continue;
+        };
+        if message["profile"]["test"] == true {
+            let manifest = PathBuf::from(message["manifest_path"].as_str().context("a target has a manifest")?);
+            let folder = manifest.parent().context("a manifest is in a folder")?.to_owned();
+            let package = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let name = if package == target { package } else { format!("{package}/{target}") };
+            suites.push(Suite { name, program: program.into(), folder });
+        } else if target == "ilinst" {
+            tool = Some(program.into());
+        }
+    }
+    suites.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(Built { tool: tool.context("ilinst was not built")?, suites })
+}
+
+/// Runs all tests; without runtimes, those that need none. A suite that is through is a line.
+pub(super) fn run(run: &Run<'_>, built: &Built, runtimes: Option<&Runtimes>) -> Result<()> {
+    let mut tests = Vec::new();
+    let mut progress = vec![Progress::default(); built.suites.len()];
+    for (index, suite) in built.suites.iter().enumerate() {
+        let ignored = suite.list(&["--ignored"])?;
+        let all = suite.list(&[])?;
+        progress[index].left = all.len();
+        tests.extend(all.into_iter().map(|name| Test { suite: index, is_ignored: ignored.contains(&name), name }));
+    }
+    // What needs runtimes takes longest, and had better not be what is waited for.
+    tests.sort_by_key(|test| !test.is_ignored);
+    let (next, progress) = (AtomicUsize::new(0), Mutex::new(progress));
+    let work = || {
+        while let Some(test) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let started = Instant::now();
+            let outcome = test.run(built, runtimes);
+            let mut progress = progress.lock().expect("no thread panics");
+            settle(run, built, test, outcome, started.elapsed(), &mut progress[test.suite]);
+        }
+    };
+    let workers = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
+    Ok(())
+}
+
+/// Counts what came of a test, shows what it printed if it failed, and says so when its suite is through.
+fn settle(run: &Run<'_>, built: &Built, test: &Test, outcome: Result<Outcome>, time: Duration, suite: &mut Progress) {
+    let suite_name = &built.suites[test.suite].name;
+    let name = format!("{suite_name} {}", test.name);
+    let mut tally = run.tally();
+    let outcome = outcome.unwrap_or_else(|error| Outcome { failure: Some(format!("{error:#}")), ..Outcome::default() });
+    if let Some(output) = outcome.failure {
+        println!("FAILED: {name}\n{output}");
+        tally.failed.push(name.clone());
+        suite.failed += 1;
+    } else if !outcome.is_skipped {
+        tally.passed += 1;
+        suite.passed += 1;
+    }
+    suite.skipped += outcome.skipped.len();
+    tally.skipped.extend(outcome.skipped.iter().map(|reason| format!("{name}: {reason}")));
+    tally.times.push((time, name));
+    suite.time += time;
+    suite.left -= 1;
+    if suite.left == 0 {
+        let Progress { passed, failed, skipped, .. } = suite;
+        print_line(suite_name, &format!("{passed} passed, {failed} failed, {skipped} skipped"), suite.time);
+    }
+}
+
+impl Suite {
+    /// The names of its tests.
+    fn list(&self, options: &[&str]) -> Result<BTreeSet<String>> {
+        let output = Command::new(&self.program).args(["--list", "--format", "terse"]).args(options).output()?;
+        let text = String::from_utf8(output.stdout)?;
+        Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+    }
+}
+
+/// What came of a test.
+#[derive(Default)]
+struct Outcome {
+    /// All it printed, if it failed.
+    failure: Option<String>,
+    /// Whether it tested nothing.
+    is_skipped: bool,
+    /// What it did not test, and why.
+    skipped: BTreeSet<String>,
+}
+
+impl Test {
+    fn run(&self, built: &Built, runtimes: Option<&Runtimes>) -> Result<Outcome> {
+        let suite = &built.suites[self.suite];
+        let mut command = Command::new(&suite.program);
+        // With more than one thread the test's output begins on a line of its own.
+        command.args([&self.name, "--exact", "--nocapture", "--test-threads=2"]).current_dir(&suite.folder);
+        command.env("ILINST_BIN", &built.tool);
+        if let Some(Runtimes { toolchain, corpus }) = runtimes {
+            toolchain.export(&mut command).env("ILINST_CORPUS", corpus).arg("--include-ignored");
+            if !toolchain.missing().is_empty() {
+                command.env("ILINST_ALLOW_MISSING", "1");
+            }
+        }
+        let (mut reader, writer) = std::io::pipe()?;
+        let mut child = command.stdout(writer.try_clone()?).stderr(writer).spawn()?;
+        // It holds the writing end.
+        drop(command);
+        let mut output = Vec::new();
+        reader.read_to_end(&mut output)?;
+        let output = String::from_utf8_lossy(&output).into_owned();
+        let mut outcome = Outcome::default();
+        for line in output.lines() {
+            let ignored = line.strip_prefix("test ").and_then(|line| line.split_once(" ... ignored, "));
+            if let Some(reason) = line.strip_prefix("skipped: ").or(ignored.map(|(_, reason)| reason)) {
+                outcome.is_skipped = true;
+                outcome.skipped.insert(reason.to_owned());
+            } else if let Some(reason) = line.strip_prefix("skipped in part: ") {
+                outcome.skipped.insert(reason.to_owned());
+            }
+        }
+        outcome.failure = (!child.wait()?.success()).then_some(output);
+        Ok(outcome)
+    }
+}
