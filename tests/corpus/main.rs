@@ -18,7 +18,8 @@ use ecma335::{
     attribute::{AttributeTypes, AttributeValue},
     debug::DebugEntry,
     element::ElementType,
-    image::{CliHeader, Directory, DirectoryKind, cli_flags},
+    flags::cli_flags,
+    image::{CliHeader, Directory, DirectoryKind},
     schema::{self, MethodDef},
     signature::{Signature, TypeSig},
 };

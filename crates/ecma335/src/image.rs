@@ -90,22 +90,6 @@ impl DirectoryKind {
     ];
 }
 
-/// Flags of the CLI header (II.25.3.3.1).
-pub mod cli_flags {
-    /// Only IL: no native code.
-    pub const IL_ONLY: u32 = 0x1;
-    /// Runs in 32-bit processes alone.
-    pub const REQUIRED_32BIT: u32 = 0x2;
-    /// Precompiled IL library: ReadyToRun images carry it.
-    pub const IL_LIBRARY: u32 = 0x4;
-    /// Carries a strong name signature.
-    pub const STRONG_NAME_SIGNED: u32 = 0x8;
-    /// The entry point is native code at an RVA.
-    pub const NATIVE_ENTRY_POINT: u32 = 0x10;
-    /// Prefers 32 bits where both are to be had.
-    pub const PREFERRED_32BIT: u32 = 0x0002_0000;
-}
-
 /// The CLI header (II.25.3.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CliHeader {
@@ -115,7 +99,7 @@ pub struct CliHeader {
     pub runtime_version: (u16, u16),
     /// The metadata root.
     pub metadata: Directory,
-    /// See [`cli_flags`].
+    /// See [`cli_flags`](crate::flags::cli_flags).
     pub flags: u32,
     /// A MethodDef or File token, or the RVA of native code.
     pub entry_point: u32,
@@ -185,7 +169,7 @@ impl CliHeader {
 
     /// The method that a program starts with; none in a library or where native code starts it.
     pub fn entry_point_token(&self) -> Option<Token> {
-        (self.flags & cli_flags::NATIVE_ENTRY_POINT == 0 && self.entry_point != 0).then_some(Token(self.entry_point))
+        (!self.has_native_entry_point() && self.entry_point != 0).then_some(Token(self.entry_point))
     }
 }
 
@@ -297,7 +281,7 @@ impl<'a> Image<'a> {
 
     /// Whether there is nothing but IL in it, by its own account.
     pub fn is_il_only(&self) -> bool {
-        self.cli.flags & cli_flags::IL_ONLY != 0
+        self.cli.is_il_only()
     }
 
     /// What precompiled code it carries, if any.

@@ -18,6 +18,7 @@ pub mod cursor;
 pub mod debug;
 pub mod element;
 pub mod error;
+pub mod flags;
 pub mod heap;
 pub mod image;
 pub mod metadata;

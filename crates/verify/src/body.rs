@@ -39,7 +39,7 @@ use crate::{
         tokens::{Call, Callees},
     },
     context::Context,
-    model::{at, flags},
+    model::at,
     report::Report,
     rule::rule,
     signatures,
@@ -51,10 +51,6 @@ use crate::{
 
 /// Arguments, and what is returned.
 type Taken = (Vec<Value>, Option<Value>);
-
-/// Of ImplFlags: native or runtime code, or code that is not managed.
-const NOT_IL: u16 = 0x7;
-const ASYNC: u16 = 0x2000;
 
 /// An instruction, decoded.
 #[derive(Clone, Copy, Debug)]
@@ -130,7 +126,7 @@ fn check_range(context: &Context<'_, '_>, callees: &Callees<'_, '_, '_>, range: 
     }
     let rids = range.start as u32 + 1..;
     for (row, rid) in context.model.methods.get(range).unwrap_or_default().iter().zip(rids) {
-        if row.rva == 0 || row.impl_flags & NOT_IL != 0 {
+        if !row.has_il_body() {
             continue;
         }
         let token = Token::new(Table::MethodDef, rid);
@@ -188,13 +184,12 @@ fn arguments(
         let this = if is_value { by_ref() } else { Value { kind: Kind::Object, ..owner } };
         args.insert(0, Value { is_this: context.scope.is_some() && !code.overwrites_this(), ..this });
     }
-    let is_async = row.impl_flags & ASYNC != 0;
-    Some((args, if is_async { Call::async_return(callees, &signature.return_type) } else { call.returned }))
+    Some((args, if row.is_async() { Call::async_return(callees, &signature.return_type) } else { call.returned }))
 }
 
 /// III.1.8.1.4: the class that a method is a constructor of; none for value types and the root of all classes.
 fn constructed(callees: &Callees<'_, '_, '_>, context: &Context<'_, '_>, token: Token, row: &MethodDef) -> Option<TypeId> {
-    let is_constructor = context.scope.is_some() && row.flags & flags::STATIC == 0 && context.name(row.name) == b".ctor";
+    let is_constructor = context.scope.is_some() && !row.is_static() && context.name(row.name) == b".ctor";
     let rid = at(&context.model.method_owners, token.rid()).filter(|_| is_constructor)?;
     let ty = callees.own(rid).ty;
     (!context.model.kind(rid).is_value() && callees.types.base(ty).is_some()).then_some(ty)

@@ -29,33 +29,6 @@ impl TypeKind {
     }
 }
 
-/// The flags of II.23.1 that more than one check asks for.
-pub(crate) mod flags {
-    pub(crate) const ACCESS: u16 = 0x7;
-    pub(crate) const ACCESS_PUBLIC: u16 = 0x6;
-    pub(crate) const STATIC: u16 = 0x10;
-    pub(crate) const FINAL: u16 = 0x20;
-    pub(crate) const VIRTUAL: u16 = 0x40;
-    pub(crate) const NEW_SLOT: u16 = 0x100;
-    pub(crate) const STRICT: u16 = 0x200;
-    pub(crate) const ABSTRACT: u16 = 0x400;
-    pub(crate) const SPECIAL_NAME: u16 = 0x800;
-    pub(crate) const RT_SPECIAL_NAME: u16 = 0x1000;
-    pub(crate) const PINVOKE_IMPL: u16 = 0x2000;
-    pub(crate) const HAS_SECURITY: u16 = 0x4000;
-    pub(crate) const FIELD_INIT_ONLY: u16 = 0x20;
-    pub(crate) const FIELD_LITERAL: u16 = 0x40;
-    pub(crate) const FIELD_HAS_RVA: u16 = 0x100;
-    pub(crate) const TYPE_VISIBILITY: u32 = 0x7;
-    pub(crate) const TYPE_LAYOUT: u32 = 0x18;
-    pub(crate) const TYPE_EXPLICIT: u32 = 0x10;
-    pub(crate) const TYPE_INTERFACE: u32 = 0x20;
-    pub(crate) const TYPE_ABSTRACT: u32 = 0x80;
-    pub(crate) const TYPE_SEALED: u32 = 0x100;
-    pub(crate) const TYPE_HAS_SECURITY: u32 = 0x4_0000;
-    pub(crate) const TYPE_FORWARDER: u32 = 0x20_0000;
-}
-
 /// The tables joined. Row numbers less one are indices here.
 #[derive(Debug)]
 pub(crate) struct Model {
@@ -199,7 +172,7 @@ fn owners(starts: &[(u32, u32)], rows: u32, count: u32, of: impl Fn(u32) -> Opti
 
 pub(crate) fn kind(metadata: &Metadata<'_>, row: &TypeDef, rid: u32) -> TypeKind {
     let own = |name: &[u8]| is_named(metadata, (row.namespace, row.name), name);
-    if row.flags & flags::TYPE_INTERFACE != 0 {
+    if row.is_interface() {
         TypeKind::Interface
     } else if rid == 1 {
         TypeKind::Module

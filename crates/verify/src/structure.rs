@@ -4,27 +4,15 @@ use std::collections::BTreeSet;
 
 use ecma335::{
     Rva, Table, Token,
-    image::{Directory, DirectoryKind, cli_flags},
+    flags::cli_flags,
+    image::{Directory, DirectoryKind},
     schema::{self, MethodDef},
     signature::{Signature, TypeSig},
     {cursor::Cursor, element::ElementType},
 };
 
-use crate::{
-    context::Context,
-    model::{at, flags},
-    rule::rule,
-};
+use crate::{context::Context, model::at, rule::rule};
 
-/// The flags of the CLI header that are in use (II.25.3.3.1).
-const CLI_FLAGS: u32 = cli_flags::IL_ONLY
-    | cli_flags::REQUIRED_32BIT
-    | cli_flags::IL_LIBRARY
-    | cli_flags::STRONG_NAME_SIGNED
-    | cli_flags::NATIVE_ENTRY_POINT
-    | TRACK_DEBUG_DATA
-    | cli_flags::PREFERRED_32BIT;
-const TRACK_DEBUG_DATA: u32 = 0x1_0000;
 /// Streams of II.24.2.2, with the one that says the tables are not ordered.
 const STREAMS: [&[u8]; 6] = [b"#~", b"#-", b"#Strings", b"#US", b"#GUID", b"#Blob"];
 const NO_TOKEN: Token = Token(0);
@@ -92,7 +80,7 @@ fn check_cli_header(context: &Context<'_, '_>) {
     if header.size < 72 {
         context.find(rule!("II.25.3.3-a"), NO_TOKEN, header.size);
     }
-    if header.flags & !CLI_FLAGS != 0 {
+    if header.flags & !cli_flags::ALL != 0 {
         context.find(rule!("II.25.3.3-b"), NO_TOKEN, format_args!("{:#x}", header.flags));
     }
     for (name, directory) in [
@@ -134,7 +122,7 @@ fn check_entry_method(context: &Context<'_, '_>, token: Token, method: &MethodDe
         [param] => is_string_array(param),
         _ => false,
     };
-    let is_well = method.flags & flags::STATIC != 0 && signature.generic_params == 0 && takes_well;
+    let is_well = method.is_static() && signature.generic_params == 0 && takes_well;
     context.expect(is_well, rule!("II.25.3.3-d"), token);
 }
 

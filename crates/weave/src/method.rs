@@ -23,8 +23,6 @@ use crate::{
     tracker::TrackerRefs,
 };
 
-/// A method whose IL returns `T` although it declares `Task<T>`: the runtime makes the task (impl flag `async`).
-const RUNTIME_ASYNC: u16 = 0x2000;
 /// `native int` in a signature: the type of the probe's token.
 pub(crate) const NATIVE_INT: u8 = ElementType::I as u8;
 /// The most locals a body can have (II.23.2.6).
@@ -186,7 +184,8 @@ pub(crate) fn effective_return(row: &MethodDef, shape: &MethodShape, signature: 
     if !shape.returns_value {
         return None;
     }
-    if row.impl_flags & RUNTIME_ASYNC != 0 {
+    // Its IL returns `T` although it declares `Task<T>`: the runtime makes the task.
+    if row.is_async() {
         return effective_async_return(signature, &shape.return_type);
     }
     Some(shape.return_type.clone())

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use ecma335::{
     Error, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile, Rid, Rva, Segments, Token,
-    image::{Directory, DirectoryKind, Precompiled, cli_flags},
+    flags::cli_flags,
+    image::{Directory, DirectoryKind, Precompiled},
     schema::{Blob, File, MethodDef, StandAloneSig},
 };
 use indexmap::{IndexMap, IndexSet};

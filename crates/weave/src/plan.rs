@@ -68,14 +68,6 @@ pub struct Selection {
 /// for ever.
 const TRACKER_CALLEES: &[&str] = &["System.Diagnostics.Stopwatch"];
 
-mod impl_flags {
-    /// The bits that say what the body is: IL, native, OPTIL or made by the runtime (II.23.1.11).
-    pub(super) const CODE_TYPE_MASK: u16 = 0x3;
-    pub(super) const NATIVE: u16 = 0x1;
-    pub(super) const UNMANAGED: u16 = 0x4;
-    pub(super) const INTERNAL_CALL: u16 = 0x1000;
-}
-
 /// Whether a file must be left alone as a whole.
 pub fn refusal(image: &Image<'_>, metadata: &Metadata<'_>, tracker: &Tracker) -> Option<Refusal> {
     if tracker.is_referenced_by(metadata) {
@@ -116,14 +108,10 @@ impl Plan {
         let is_reference = is_reference_assembly(metadata);
         let mut methods: Vec<Result<(), Reason>> = Vec::with_capacity(metadata.tables.count(Table::MethodDef) as usize);
         for (_, row) in metadata.tables.rows::<MethodDef>() {
-            let is_native =
-                row.impl_flags & impl_flags::CODE_TYPE_MASK == impl_flags::NATIVE || row.impl_flags & impl_flags::UNMANAGED != 0;
-            methods.push(if row.rva == 0 || row.impl_flags & impl_flags::INTERNAL_CALL != 0 {
+            methods.push(if row.rva == 0 || row.is_internal_call() {
                 Err(Reason::NoBody)
-            } else if is_native {
-                Err(Reason::NativeCode)
-            } else if row.impl_flags & impl_flags::CODE_TYPE_MASK != 0 {
-                Err(Reason::NoBody)
+            } else if !row.has_il_body() {
+                Err(if row.is_native() || row.is_unmanaged() { Reason::NativeCode } else { Reason::NoBody })
             } else if is_reference {
                 Err(Reason::ReferenceAssembly)
             } else {

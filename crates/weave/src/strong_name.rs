@@ -1,6 +1,6 @@
 //! Strong names (II.6.2.1.3): what is signed is signed again, or says that it no longer is.
 
-use ecma335::{Image, ImageWriter, Metadata, image::cli_flags};
+use ecma335::{Image, ImageWriter, Metadata, flags::cli_flags};
 use rsa::{BigUint, Pkcs1v15Sign, RsaPrivateKey, traits::PublicKeyParts as _};
 use sha1::{Digest, Sha1};
 
@@ -105,7 +105,7 @@ pub(crate) fn prepare<'k>(
     }
     // Where the signature is zeros, it was signed in public only: nothing was ever to be verified.
     let was_signed = image.bytes_at(image.cli_header().strong_name).iter().any(|byte| *byte != 0);
-    if was_signed && cli.flags & cli_flags::STRONG_NAME_SIGNED != 0 {
+    if was_signed && cli.is_strong_name_signed() {
         cli.flags &= !cli_flags::STRONG_NAME_SIGNED;
         notes.push(Note::SignatureRemoved);
     }

@@ -9,7 +9,8 @@ use std::{
 
 use ecma335::{
     Image, Metadata,
-    image::{Directory, DirectoryKind, cli_flags},
+    flags::cli_flags,
+    image::{Directory, DirectoryKind},
 };
 use profile::report::SortBy;
 use serde_json::Value;

@@ -7,7 +7,7 @@ use crate::{
     body::MethodBody,
     element::ElementType,
     error::Result,
-    image::{Directory, DirectoryKind, Image, Precompiled, cli_flags},
+    image::{Directory, DirectoryKind, Image, Precompiled},
     metadata::Metadata,
     schema::{ClassLayout, Field, FieldRva, MethodDef, Table},
     signature::{Signature, TypeSig},
@@ -54,8 +54,6 @@ const LIBRARY: &[u8] = b"mscoree.dll\0";
 const JUMP: [u8; 2] = [0xFF, 0x25];
 const JUMP_SIZE: usize = 6;
 const MACHINE_I386: u16 = 0x014C;
-/// The bits of ImplFlags that say what a body is made of, and who manages it: zeros for IL (II.23.1.11).
-const NOT_MANAGED_IL: u16 = 0x0007;
 const SECTION_WRITABLE: u32 = 0x8000_0000;
 
 impl<'a> Inventory<'a> {
@@ -66,7 +64,7 @@ impl<'a> Inventory<'a> {
             precompiled => precompiled.is_some(),
         };
         let cli = image.cli_header();
-        if !(image.is_il_only() || precompiled) || cli.flags & cli_flags::NATIVE_ENTRY_POINT != 0 {
+        if !(image.is_il_only() || precompiled) || cli.has_native_entry_point() {
             return Err("it holds native code");
         }
         let unknown = [cli.vtable_fixups, cli.code_manager, cli.export_jumps];
@@ -161,7 +159,7 @@ impl<'a> Account<'a, '_> {
     fn bodies(&mut self, metadata: &Metadata<'_>) -> Result<Vec<Item<MethodDef>>, Obstacle> {
         let mut bodies = Vec::with_capacity(metadata.tables.count(Table::MethodDef) as usize);
         for (row, method) in metadata.tables.rows::<MethodDef>().filter(|(_, method)| method.rva != 0) {
-            if method.impl_flags & NOT_MANAGED_IL != 0 {
+            if !method.has_il_body() {
                 return Err("a method in it is native code");
             }
             let rva = Rva(method.rva);

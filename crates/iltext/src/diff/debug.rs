@@ -19,9 +19,6 @@ use crate::{
     rows::{self, Children},
 };
 
-/// A local that the debugger does not show (PDB.LocalVariable).
-const DEBUGGER_HIDDEN: u16 = 1;
-
 /// The PDB of one of the two modules.
 pub(crate) struct Debug<'p> {
     pub(super) metadata: Metadata<'p>,
@@ -177,7 +174,7 @@ impl<'p> Debug<'p> {
     fn locals(&self, names: &Names<'_, '_>, scope: Rid<LocalScope>, add: &mut dyn FnMut(usize, String)) {
         for rid in rows::run::<_, LocalVariable>(&self.metadata, scope, |row: &LocalScope| row.variable_list.get()) {
             let Ok(row) = self.metadata.row(rid) else { continue };
-            let hidden = if row.attributes & DEBUGGER_HIDDEN != 0 { ", hidden from debuggers" } else { "" };
+            let hidden = if row.is_debugger_hidden() { ", hidden from debuggers" } else { "" };
             let name = self.metadata.name(row.name).unwrap_or_default();
             add(2, format!("local [{}] {}{hidden}", row.index, quote::name(&name)));
             self.custom(names, Token::new(Table::LocalVariable, rid.get()), &mut |line, _| add(3, line));

@@ -9,7 +9,7 @@ use super::{
     probes::Probes,
     side::Side,
 };
-use crate::dis::{bodies::local_types, members::is_il};
+use crate::dis::bodies::local_types;
 
 /// The two bodies.
 pub(crate) struct Bodies<'b, 'n, 'a, 'm, 'o, 'c, 'd> {
@@ -31,7 +31,7 @@ fn read<'a>(side: &Side<'_, 'a, '_>, row: &MethodDef) -> Body<'a> {
     if row.rva == 0 {
         return Body::None;
     }
-    if !is_il(row) {
+    if !row.has_il_body() {
         return Body::Bytes("native code: compared by bytes, as far as is known what is its", side.bytes_at(row.rva));
     }
     match side.names.image.cursor_at(Rva(row.rva)).and_then(MethodBody::parse) {

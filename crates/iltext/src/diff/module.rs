@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use ecma335::{
     Rid, Table, Token,
     debug::{DebugEntry, kind},
+    flags::assembly_flags,
     heap::format_guid,
-    image::{DirectoryKind, Precompiled, cli_flags},
+    image::{DirectoryKind, Precompiled},
     schema::{self, AssemblyRef, CustomAttribute, ExportedType, File, ManifestResource, ModuleRef},
 };
 
@@ -20,7 +21,7 @@ use super::{
 };
 use crate::dis::{
     lines::{Lines, one_line},
-    manifest::{self, PUBLIC_KEY},
+    manifest,
     names::Names,
     quote, values,
 };
@@ -107,15 +108,15 @@ fn assembly_ref(names: &Names<'_, '_>, row: &AssemblyRef) -> String {
     if !culture.is_empty() {
         out.push_str(&format!(", Culture={}", quote::dotted(&culture)));
     }
-    let key = if row.flags & PUBLIC_KEY != 0 { "PublicKey" } else { "PublicKeyToken" };
+    let key = if row.has_public_key() { "PublicKey" } else { "PublicKeyToken" };
     for (word, blob) in [(key, row.public_key_or_token), ("Hash", row.hash_value)] {
         let bytes = names.metadata.blob(blob).unwrap_or_default();
         if !bytes.is_empty() {
             out.push_str(&format!(", {word}={}", quote::hex(bytes).replace(' ', "")));
         }
     }
-    if row.flags & !PUBLIC_KEY != 0 {
-        out.push_str(&format!(", Flags={:#x}", row.flags & !PUBLIC_KEY));
+    if row.flags & !assembly_flags::PUBLIC_KEY != 0 {
+        out.push_str(&format!(", Flags={:#x}", row.flags & !assembly_flags::PUBLIC_KEY));
     }
     out
 }
@@ -179,7 +180,7 @@ fn resources(old: &Names<'_, '_>, new: &Names<'_, '_>, changes: &mut Vec<Change>
 /// A resource: its name, what is said of it, what it holds.
 fn resource<'a>(names: &Names<'a, '_>, row: &ManifestResource) -> (String, (String, &'a [u8])) {
     let name = quote::dotted(&names.metadata.name(row.name).unwrap_or_default()).into_owned();
-    let visibility = if row.flags & 0x7 == 1 { "public, " } else { "private, " };
+    let visibility = if row.is_public() { "public, " } else { "private, " };
     match row.implementation.token().filter(|token| token.rid() != 0) {
         Some(token) => (name, (format!("{visibility}{}, ", manifest::implementation(names, token, row.offset)), &[])),
         None => (name, (visibility.to_owned(), manifest::resource_bytes(names, row.offset).unwrap_or_default())),
@@ -313,12 +314,11 @@ fn is_pdb_renewed(old: &Names<'_, '_>, new: &Names<'_, '_>) -> bool {
 fn hide((old_names, old): (&Names<'_, '_>, &Headers), (names, new): (&Names<'_, '_>, &mut Headers), probes: &Probes<'_, '_>) {
     let value = |headers: &Headers, name: &str| headers.get(name).cloned().unwrap_or_default();
     let is_precompiled = value(old, NATIVE) == "ReadyToRun" && value(new, NATIVE) == "none";
-    let cli_flags = names.image.cli_header().flags;
-    let is_signed = cli_flags & cli_flags::STRONG_NAME_SIGNED != 0;
+    let cli = names.image.cli_header();
     let mut hidden = vec![(PDB, is_pdb_renewed(old_names, names)), (CERTIFICATE, value(new, CERTIFICATE) == "not signed")];
     hidden.push((MVID, probes.has_mvid(names.metadata.mvid().unwrap_or_default())));
-    hidden.push((FLAGS, probes.has_flags(cli_flags)));
-    hidden.push((STRONG_NAME, !is_signed || value(new, STRONG_NAME) == "signed"));
+    hidden.push((FLAGS, probes.has_flags(cli.flags)));
+    hidden.push((STRONG_NAME, !cli.is_strong_name_signed() || value(new, STRONG_NAME) == "signed"));
     let alignment = (names.image.section_alignment(), names.image.file_alignment());
     hidden.push((ALIGNMENT, alignment == ecma335::writer::ALIGNMENT));
     hidden.push((NATIVE, is_precompiled));

@@ -4,6 +4,7 @@ use std::path::{Component, Path};
 
 use ecma335::{
     Cursor, Error, ErrorKind, Result, Rid, Rva, Table, Token,
+    flags::{assembly_flags, vtable_fixup_flags},
     image::DirectoryKind,
     schema::{self, AssemblyRef, ExportedType, File, ManifestResource, ModuleRef, Str},
 };
@@ -16,11 +17,6 @@ use super::{
     types::Types,
     values,
 };
-
-/// An assembly reference's flag that its key is whole and no token (II.23.1.2).
-pub(crate) const PUBLIC_KEY: u32 = 0x1;
-/// An assembly's or a reference's flag that another publisher's will do as well.
-const RETARGETABLE: u32 = 0x100;
 
 /// Prints all that belongs to no type.
 pub(crate) fn print(types: &Types<'_, '_, '_>, lines: &mut Lines) {
@@ -70,10 +66,6 @@ fn bytes(names: &Names<'_, '_>, word: &str, blob: schema::Blob, lines: &mut Line
     }
 }
 
-fn retargetable(flags: u32) -> &'static str {
-    if flags & RETARGETABLE != 0 { "retargetable " } else { "" }
-}
-
 /// II.6.3
 fn assembly_ref(names: &Names<'_, '_>, rid: Rid<AssemblyRef>, row: &AssemblyRef, is_second: bool, show: Show, lines: &mut Lines) {
     let name = text(names, row.name);
@@ -84,10 +76,14 @@ fn assembly_ref(names: &Names<'_, '_>, rid: Rid<AssemblyRef>, row: &AssemblyRef,
         return lines.comment(format_args!(".assembly extern {} is there once more, with .ver {version}", quote::dotted(&name)));
     }
     let tokens = if show.tokens { format!("  // {token}") } else { String::new() };
-    lines.line(format_args!(".assembly extern {}{}{tokens}", retargetable(row.flags), quote::dotted(&name)));
+    lines.line(format_args!(
+        ".assembly extern {}{}{tokens}",
+        flags::words(row.flags, assembly_flags::LIST),
+        quote::dotted(&name)
+    ));
     lines.open();
     lines.line(format_args!(".ver {version}"));
-    let key = if row.flags & PUBLIC_KEY != 0 { ".publickey" } else { ".publickeytoken" };
+    let key = if row.has_public_key() { ".publickey" } else { ".publickeytoken" };
     bytes(names, key, row.public_key_or_token, lines);
     bytes(names, ".hash", row.hash_value, lines);
     locale(names, row.culture, lines);
@@ -105,7 +101,11 @@ fn locale(names: &Names<'_, '_>, culture: Str, lines: &mut Lines) {
 /// II.6.2
 fn assembly(names: &Names<'_, '_>, row: &schema::Assembly, lines: &mut Lines) {
     let token = Token::new(Table::Assembly, 1);
-    lines.line(format_args!(".assembly {}{}", retargetable(row.flags), quote::dotted(&text(names, row.name))));
+    lines.line(format_args!(
+        ".assembly {}{}",
+        flags::words(row.flags, assembly_flags::LIST),
+        quote::dotted(&text(names, row.name))
+    ));
     lines.open();
     values::attributes(names, token, lines);
     security::permissions(names, token, lines);
@@ -137,11 +137,13 @@ fn headers(names: &Names<'_, '_>, lines: &mut Lines) {
 /// II.15.5.1, II.25.3.3.3
 fn vtable_fixups(names: &Names<'_, '_>, rva: Rva, size: u32, lines: &mut Lines) -> Result<()> {
     let mut cursor = names.image.cursor_at(rva)?.window(size as usize)?;
-    let words = [(0x1, 0x1, "int32"), (0x2, 0x2, "int64"), (0x4, 0x4, "fromunmanaged"), (0x10, 0x10, "callmostderived")];
     while !cursor.is_empty() {
         let (slots, count, kind) = (cursor.u32()?, cursor.u16()?, cursor.u16()?);
-        lines.line(format_args!(".data VT_{slots:08x} = int8[{}]", u32::from(count) * if kind & 0x2 != 0 { 8 } else { 4 }));
-        lines.line(format_args!(".vtfixup [{count}] {}at VT_{slots:08x}", flags::words(kind.into(), &words)));
+        lines.line(format_args!(
+            ".data VT_{slots:08x} = int8[{}]",
+            u32::from(count) * if kind & vtable_fixup_flags::SLOTS_64BIT != 0 { 8 } else { 4 }
+        ));
+        lines.line(format_args!(".vtfixup [{count}] {}at VT_{slots:08x}", flags::words(kind.into(), vtable_fixup_flags::LIST)));
         let mut methods = names.image.cursor_at(Rva(slots))?;
         let first = Token(methods.u32()?);
         lines.comment(format_args!("its first slot: {}", names.method(first).unwrap_or_else(|error| error.to_string())));
@@ -151,7 +153,7 @@ fn vtable_fixups(names: &Names<'_, '_>, rva: Rva, size: u32, lines: &mut Lines) 
 
 /// A file of the assembly (II.6.2.3.2).
 pub(crate) fn file(names: &Names<'_, '_>, rid: Rid<File>, row: &File, lines: &mut Lines) {
-    let nometadata = if row.flags & 0x1 != 0 { "nometadata " } else { "" };
+    let nometadata = if row.contains_no_metadata() { "nometadata " } else { "" };
     lines.line(format_args!(".file {nometadata}{}", quote::dotted(&text(names, row.name))));
     bytes(names, "  .hash", row.hash_value, lines);
     let token = Token::new(Table::File, rid.get());
@@ -164,7 +166,7 @@ pub(crate) fn file(names: &Names<'_, '_>, rid: Rid<File>, row: &File, lines: &mu
 /// A resource that is in this file is read from one of its name; one elsewhere the assembler cannot take (II.6.2.2).
 fn resource(names: &Names<'_, '_>, rid: Rid<ManifestResource>, row: &ManifestResource, lines: &mut Lines) {
     let name = text(names, row.name);
-    let visibility = if row.flags & 0x7 == 1 { "public" } else { "private" };
+    let visibility = if row.is_public() { "public" } else { "private" };
     let head = format!(".mresource {visibility} {}", quote::dotted(&name));
     match row.implementation.token().filter(|token| token.rid() != 0) {
         Some(token) => lines.comment(format_args!("{head} {{ {} }}", implementation(names, token, row.offset))),
@@ -216,7 +218,7 @@ pub(crate) fn resource_bytes<'a>(names: &Names<'a, '_>, offset: u32) -> Result<&
 /// A type that is in another module or assembly (II.6.7).
 pub(crate) fn exported(names: &Names<'_, '_>, rid: Rid<ExportedType>, row: &ExportedType, lines: &mut Lines) {
     let name = full_name(names.metadata, row.namespace, row.name);
-    lines.line(format_args!(".class extern {}{name}", flags::words(row.flags, flags::EXPORTED)));
+    lines.line(format_args!(".class extern {}{name}", flags::exported_words(row.flags)));
     lines.open();
     let token = row.implementation.token().unwrap_or_default();
     match token.rid_in::<ExportedType>() {

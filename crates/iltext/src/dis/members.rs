@@ -5,6 +5,10 @@ use std::collections::BTreeMap;
 use ecma335::{
     Error, ErrorKind, Result, Rid, Rva, Table, Token,
     element::ElementType,
+    flags::{
+        event_attributes, field_attributes, method_attributes, method_impl_attributes, method_semantics_attributes,
+        param_attributes, pinvoke_attributes, property_attributes,
+    },
     schema::{self, Event, Field, MethodDef, MethodImpl, MethodSemantics, Param, Property, TypeDef},
     signature::{MethodSig, Signature, TypeSig},
 };
@@ -57,7 +61,7 @@ fn field_line(types: &mut Types<'_, '_, '_>, rid: Rid<Field>) -> Result<String> 
             tail = format!(" /* at RVA {:#x}: the size of its type is not known */", data.rva);
         }
     }
-    let words = flags::words(row.flags.into(), flags::FIELD);
+    let words = flags::words(row.flags.into(), field_attributes::LIST);
     Ok(format!(".field {offset}{words}{}{} {}{tail}", marshal(names, token), names.type_text(&signature), quote::name(&name)))
 }
 
@@ -120,7 +124,7 @@ pub(crate) fn method(types: &mut Types<'_, '_, '_>, owner: Rid<TypeDef>, rid: Ri
         lines.comment(format_args!("RVA {}", Rva(row.rva)));
     }
     match names.body(&row) {
-        Some(_) if !is_il(&row) => lines.comment(format_args!("native code at RVA {}", Rva(row.rva))),
+        Some(_) if !row.has_il_body() => lines.comment(format_args!("native code at RVA {}", Rva(row.rva))),
         Some(Ok(body)) => {
             if types.show.offsets {
                 lines.comment(format_args!("code size {} ({:#x})", body.il.len(), body.il.len()));
@@ -133,11 +137,6 @@ pub(crate) fn method(types: &mut Types<'_, '_, '_>, owner: Rid<TypeDef>, rid: Ri
     }
     lines.close();
     lines.blank();
-}
-
-/// Whether a method's body is IL.
-pub(crate) fn is_il(row: &MethodDef) -> bool {
-    row.impl_flags & 0x3 == 0 && row.impl_flags & 0x4 == 0
 }
 
 /// Prints all of a method but its body and the brace behind it; none if its row cannot be read.
@@ -229,17 +228,17 @@ fn method_line(
         .collect();
     format!(
         ".method {}{import}{conventions}{result_words}{} {result_marshal}{}{} ({}) {}",
-        flags::words(row.flags.into(), flags::METHOD),
+        flags::words(row.flags.into(), method_attributes::LIST),
         names.type_text(&signature.return_type),
         quote::method(name),
         types::generics(names, token),
         listed.join(", "),
-        flags::words(row.impl_flags.into(), flags::METHOD_IMPL).trim_end()
+        flags::words(row.impl_flags.into(), method_impl_attributes::LIST).trim_end()
     )
 }
 
 fn attributes_of(row: &Param) -> String {
-    flags::words(row.flags.into(), flags::PARAM)
+    flags::words(row.flags.into(), param_attributes::LIST)
 }
 
 /// `pinvokeimpl("c" as "puts" winapi) ` (II.15.5.2)
@@ -247,7 +246,7 @@ fn pinvoke(names: &Names<'_, '_>, import: &schema::ImplMap, method: &str) -> Str
     let module = names.metadata.row(import.import_scope).and_then(|row| names.metadata.name(row.name)).unwrap_or_default();
     let name = names.metadata.name(import.import_name).unwrap_or_default();
     let alias = if name == method { String::new() } else { format!(" as {}", quote::text(&name)) };
-    let words = flags::words(import.flags.into(), flags::PINVOKE);
+    let words = flags::words(import.flags.into(), pinvoke_attributes::LIST);
     format!("pinvokeimpl({}{alias} {}) ", quote::text(&module), words.trim_end())
 }
 
@@ -285,7 +284,7 @@ pub(crate) fn property(types: &Types<'_, '_, '_>, rid: Rid<Property>, lines: &mu
 fn property_line(names: &Names<'_, '_>, rid: Rid<Property>) -> Result<String> {
     let row = names.metadata.row(rid)?;
     let name = names.metadata.name(row.name)?;
-    let words = flags::words(row.flags.into(), flags::FEATURE);
+    let words = flags::words(row.flags.into(), property_attributes::LIST);
     let constant = constant(names, Token::new(Table::Property, rid.get()))?;
     let Signature::Property(signature) = Signature::parse(names.metadata.blobs.blob(row.signature)?)? else {
         return Err(Error::new(ErrorKind::Malformed("not a property's signature")));
@@ -319,7 +318,7 @@ pub(crate) fn event(types: &Types<'_, '_, '_>, rid: Rid<Event>, lines: &mut Line
 fn event_line(names: &Names<'_, '_>, rid: Rid<Event>) -> Result<String> {
     let row = names.metadata.row(rid)?;
     let name = names.metadata.name(row.name)?;
-    let words = flags::words(row.flags.into(), flags::FEATURE);
+    let words = flags::words(row.flags.into(), event_attributes::LIST);
     let kind = match row.event_type.token().filter(|token| token.rid() != 0) {
         Some(token) => names.type_ref(token)? + " ",
         None => String::new(),
@@ -340,7 +339,7 @@ fn feature(types: &Types<'_, '_, '_>, token: Token, line: &str, lines: &mut Line
         rows.sort_by_key(|row| row.semantics);
     }
     for row in rows {
-        let words = flags::words(row.semantics.into(), flags::SEMANTICS);
+        let words = flags::words(row.semantics.into(), method_semantics_attributes::LIST);
         match names.method(Token::new(Table::MethodDef, row.method.get())) {
             Ok(method) => lines.line(format_args!("{words}{method}")),
             Err(error) => lines.comment(format_args!("{words}{error}")),

@@ -62,12 +62,9 @@ impl Order {
     }
 }
 
-/// `import` and `interface` among the flags of a type.
-const INTERFACE_OF_COM: u32 = 0x1020;
-
 /// Whether a type is an interface of COM, where the order of methods counts.
 pub(crate) fn is_com_interface(row: &TypeDef) -> bool {
-    row.flags & INTERFACE_OF_COM == INTERFACE_OF_COM
+    row.is_import() && row.is_interface()
 }
 
 /// The interfaces of COM. The assembler numbers methods as they are first mentioned: only

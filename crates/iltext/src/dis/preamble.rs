@@ -113,7 +113,7 @@ fn holder(names: &Names<'_, '_>, order: &Order) -> Option<Rid<TypeDef>> {
         let token = Token::new(Table::TypeDef, rid.get());
         !names.is_module_type(rid)
             && !order.early.contains(&rid)
-            && row.flags & 0x7 < 2
+            && (row.is_not_public() || row.is_public())
             && row.extends.token().is_some_and(|parent| parent.table() == Some(Table::TypeRef) && parent.rid() != 0)
             && names.belongings.generics.of::<schema::GenericParam>(token.0).next().is_none()
             && names.belongings.interfaces.of::<schema::InterfaceImpl>(rid.get()).next().is_none()

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ecma335::{
     Rid, Table, Token,
+    flags::generic_param_attributes,
     schema::{self, GenericParam, GenericParamConstraint, InterfaceImpl, MethodImpl, TypeDef},
 };
 
@@ -69,7 +70,7 @@ impl Types<'_, '_, '_> {
             Ok(row) => {
                 let tokens = if self.show.tokens { format!("  // {token}") } else { String::new() };
                 let name = names::full_name(self.names.metadata, row.namespace, row.name);
-                let words = flags::words(row.flags, flags::TYPE);
+                let words = flags::type_words(row.flags);
                 lines.line(format_args!(".class {words}{name}{}{tokens}", generics(self.names, token)));
             }
             Err(error) => lines.comment(error),
@@ -180,7 +181,7 @@ fn generic(names: &Names<'_, '_>, rid: Rid<GenericParam>) -> String {
         constraints.filter_map(|rid| names.type_ref(names.metadata.row(rid).ok()?.constraint.token()?).ok()).collect();
     let constraints = if constraints.is_empty() { String::new() } else { format!("({}) ", constraints.join(", ")) };
     let name = names.metadata.name(row.name).unwrap_or_default();
-    format!("{}{constraints}{}", flags::words(row.flags.into(), flags::GENERIC_PARAM), super::quote::name(&name))
+    format!("{}{constraints}{}", flags::words(row.flags.into(), generic_param_attributes::LIST), super::quote::name(&name))
 }
 
 /// The attributes of generic parameters, each behind a `.param type` (II.15.4.1.5).

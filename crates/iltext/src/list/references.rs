@@ -15,8 +15,6 @@ use serde::Serialize;
 
 use super::{Opts, module::Module, tree::Node};
 
-/// A public key in full, not its token (II.23.1.2).
-const PUBLIC_KEY: u32 = 1;
 /// Nested types lie no deeper than this.
 const MAX_NESTING: usize = 64;
 
@@ -73,7 +71,7 @@ pub(super) fn read(opts: &Opts, module: &Module<'_, '_>) -> Result<Vec<Reference
     for (rid, row) in metadata.tables.rows::<AssemblyRef>() {
         let culture = metadata.name(row.culture)?;
         let key = metadata.blob(row.public_key_or_token)?;
-        let key = if row.flags & PUBLIC_KEY != 0 { weave::tracker::public_key_token(key) } else { key.to_vec() };
+        let key = if row.has_public_key() { weave::tracker::public_key_token(key) } else { key.to_vec() };
         references.push(Reference {
             kind: "assembly",
             name: metadata.name(row.name)?,

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use ecma335::{
     Table, Token,
+    flags::method_attributes,
     opcode::Operand,
     schema::{MemberRef, MethodSpec},
     signature::Signature,
@@ -11,7 +12,7 @@ use ecma335::{
 
 use crate::{
     body::{Step, eval_stack::Machine, tokens::Callees},
-    model::{at, flags},
+    model::at,
     rule::rule,
     signatures,
     types::{
@@ -115,6 +116,6 @@ impl Callees<'_, '_, '_> {
 
 impl Need {
     fn of_member(def: Def, flags: u16) -> Self {
-        Self { def, access: flags & flags::ACCESS, is_instance: flags & flags::STATIC == 0 }
+        Self { def, access: flags & method_attributes::ACCESS_MASK, is_instance: flags & method_attributes::STATIC == 0 }
     }
 }

@@ -5,6 +5,7 @@ use std::{cell::RefCell, collections::HashMap, rc::Rc};
 use ecma335::{
     Rid, Table, Token,
     element::{ElementType, convention},
+    flags::method_attributes,
     schema::{Blob, MemberRef, MethodSpec, StandAloneSig},
     signature::{MethodSig, Signature, TypeSig},
 };
@@ -15,7 +16,7 @@ use crate::{
         token_use::Use,
     },
     context::{Context, type_token},
-    model::{at, flags},
+    model::at,
     signatures,
     types::{
         library::Def,
@@ -127,14 +128,14 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
     /// II.16.1.2: what declares an initonly field.
     fn init_only(&self, token: Token, owner: TypeId, signature: &TypeSig) -> Option<Def> {
         let module = self.types.scope?.module;
-        let (def, flags) = match token.table()? {
+        let (def, is_init_only) = match token.table()? {
             Table::Field => {
                 let rid = at(&self.context.model.field_owners, token.rid())?;
-                (Def { module, rid }, at(&self.context.model.fields, token.rid())?.flags)
+                (Def { module, rid }, at(&self.context.model.fields, token.rid())?.is_init_only())
             }
-            _ => self.types.find_field(owner, self.name(token), signature).map(|(def, row)| (def, row.flags))?,
+            _ => self.types.find_field(owner, self.name(token), signature).map(|(def, row)| (def, row.is_init_only()))?,
         };
-        (flags & flags::FIELD_INIT_ONLY != 0).then_some(def)
+        is_init_only.then_some(def)
     }
 
     /// The local variables of a body; none if the token names no such signature.
@@ -214,14 +215,18 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
             None => token,
         };
         let library = self.types.scope?.library;
-        let is_sealed = |def: Def| library.row(def).is_some_and(|row| row.flags & flags::TYPE_SEALED != 0);
+        let is_sealed = |def: Def| library.row(def).is_some_and(|row| row.is_sealed());
         let owner = match self.types.get(self.owner(of)?.ty) {
             Type::Named(Named::Known(def, _), _) => def,
             Type::Array(..) => return Some(false),
             _ => return None,
         };
         let (_, _, flags) = self.method(of)?;
-        Some(flags & (flags::VIRTUAL | flags::FINAL | flags::STATIC) == flags::VIRTUAL && !is_sealed(owner))
+        Some(
+            flags & (method_attributes::VIRTUAL | method_attributes::FINAL | method_attributes::STATIC)
+                == method_attributes::VIRTUAL
+                && !is_sealed(owner),
+        )
     }
 
     /// What has a member.

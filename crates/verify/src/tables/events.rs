@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ecma335::{
     Table, Token,
     element::ElementType,
+    flags::{event_attributes, method_semantics_attributes as semantics, property_attributes},
     schema::{Event, EventMap, MethodSemantics, Property, PropertyMap},
     signature::{Signature, TypeSig},
 };
@@ -17,18 +18,8 @@ use crate::{
     tables::generics,
 };
 
-/// The bits of II.23.1.12.
-mod semantics {
-    pub(super) const ALL: u16 = 0x3F;
-    pub(super) const OF_PROPERTY: [u16; 3] = [0x1, 0x2, OTHER];
-    pub(super) const OF_EVENT: [u16; 4] = [OTHER, ADD, REMOVE, FIRE];
-    pub(super) const OTHER: u16 = 0x4;
-    pub(super) const ADD: u16 = 0x8;
-    pub(super) const REMOVE: u16 = 0x10;
-    pub(super) const FIRE: u16 = 0x20;
-}
-const EVENT_FLAGS: u16 = 0x600;
-const PROPERTY_FLAGS: u16 = 0x1600;
+const OF_PROPERTY: [u16; 3] = [semantics::SETTER, semantics::GETTER, semantics::OTHER];
+const OF_EVENT: [u16; 4] = [semantics::OTHER, semantics::ADD_ON, semantics::REMOVE_ON, semantics::FIRE];
 
 pub(crate) fn check(context: &Context<'_, '_>) {
     check_maps(context);
@@ -56,18 +47,15 @@ fn check_semantics(context: &Context<'_, '_>) -> BTreeMap<Token, Vec<u16>> {
         }
         let Some(association) = row.association.token() else { continue };
         let is_event = association.table() == Some(Table::Event);
-        let (owners, known): (_, &[u16]) = if is_event {
-            (&model.event_owners, &semantics::OF_EVENT)
-        } else {
-            (&model.property_owners, &semantics::OF_PROPERTY)
-        };
+        let (owners, known): (_, &[u16]) =
+            if is_event { (&model.event_owners, &OF_EVENT) } else { (&model.property_owners, &OF_PROPERTY) };
         context.expect(known.contains(&row.semantics), rule!("II.22.28-5"), token);
         let owner = at(owners, association.rid());
         let of_method = at(&model.method_owners, row.method.get());
         context.expect(owner.is_none() || of_method.is_none() || owner == of_method, rule!("II.22.28-3"), token);
         if is_event {
             parts.entry(association).or_default().push(row.semantics);
-            if matches!(row.semantics, semantics::ADD | semantics::REMOVE) && context.wants(rule!("II.22.28-6")) {
+            if (row.is_add_on() || row.is_remove_on()) && context.wants(rule!("II.22.28-6")) {
                 let method = Token::new(Table::MethodDef, row.method.get());
                 let is_well = generics::method_signature(context, method)
                     .is_none_or(|of| of.params.len() == 1 && of.return_type == TypeSig::Element(ElementType::Void));
@@ -82,7 +70,7 @@ fn check_events(context: &Context<'_, '_>, parts: &BTreeMap<Token, Vec<u16>>) {
     let owner = |token: Token| at(&context.model.event_owners, token.rid()).unwrap_or(0);
     for (token, row) in context.rows::<Event>() {
         context.expect(owner(token) != 0, rule!("II.22.13-2"), token);
-        if row.flags & !EVENT_FLAGS != 0 {
+        if row.flags & !event_attributes::ALL != 0 {
             context.find(rule!("II.22.13-3"), token, format_args!("{:#x}", row.flags));
         }
         context.expect(!context.name(row.name).is_empty(), rule!("II.22.13-4"), token);
@@ -91,7 +79,7 @@ fn check_events(context: &Context<'_, '_>, parts: &BTreeMap<Token, Vec<u16>>) {
             .is_none_or(|rid| !matches!(context.model.kind(rid.get()), TypeKind::Interface | TypeKind::Value | TypeKind::Enum));
         context.expect(is_class, rule!("II.22.13-8"), token);
         let count = |part: u16| parts.get(&token).map_or(0, |parts| parts.iter().filter(|each| **each == part).count());
-        let has_both = count(semantics::ADD) == 1 && count(semantics::REMOVE) == 1;
+        let has_both = count(semantics::ADD_ON) == 1 && count(semantics::REMOVE_ON) == 1;
         context.expect(has_both, rule!("II.22.13-9"), token);
         context.expect(count(semantics::FIRE) <= 1, rule!("II.22.13-10"), token);
     }
@@ -105,7 +93,7 @@ fn check_properties(context: &Context<'_, '_>) {
     let owner = |token: Token| at(&context.model.property_owners, token.rid()).unwrap_or(0);
     for (token, row) in context.rows::<Property>() {
         context.expect(owner(token) != 0, rule!("II.22.34-2"), token);
-        if row.flags & !PROPERTY_FLAGS != 0 {
+        if row.flags & !property_attributes::ALL != 0 {
             context.find(rule!("II.22.34-3"), token, format_args!("{:#x}", row.flags));
         }
         context.expect(!context.name(row.name).is_empty(), rule!("II.22.34-4"), token);

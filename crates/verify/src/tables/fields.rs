@@ -2,25 +2,18 @@
 
 use ecma335::{
     Rva, Table, Token,
+    flags::field_attributes,
     schema::{Field, FieldRva},
     signature::Signature,
 };
 
 use crate::{
     context::Context,
-    model::{TypeKind, at, flags},
+    model::{TypeKind, at},
     rule::{Rule, rule},
     signatures::{self, Place},
     structure,
 };
-
-/// Flags of II.23.1.5.
-const FIELD_FLAGS: u16 = 0xB7F7;
-const INIT_ONLY: u16 = 0x20;
-const SPECIAL_NAME: u16 = 0x200;
-const RT_SPECIAL_NAME: u16 = 0x400;
-const HAS_MARSHAL: u16 = 0x1000;
-const HAS_DEFAULT: u16 = 0x8000;
 
 pub(crate) fn check(context: &Context<'_, '_>) {
     let model = context.model;
@@ -31,13 +24,12 @@ pub(crate) fn check(context: &Context<'_, '_>) {
         context.expect(!context.name(row.name).is_empty(), rule!("II.22.15-12"), token);
         check_signature(context, token, row);
         if model.kind(*owner) == TypeKind::Module && *owner != 0 {
-            context.expect(row.flags & flags::STATIC != 0, rule!("II.22.15-16"), token);
-            context.expect(matches!(row.flags & flags::ACCESS, 0 | 1 | 6), rule!("II.22.15-16a"), token);
+            context.expect(row.is_static(), rule!("II.22.15-16"), token);
+            context.expect(row.is_private_scope() || row.is_private() || row.is_public(), rule!("II.22.15-16a"), token);
         }
     }
     if !context.is_uncompressed {
-        let compared =
-            model.fields.iter().zip(&model.field_owners).zip(1..).filter(|((row, _), _)| row.flags & flags::ACCESS != 0);
+        let compared = model.fields.iter().zip(&model.field_owners).zip(1..).filter(|((row, _), _)| !row.is_private_scope());
         let keys = compared.map(|((row, owner), rid)| {
             (Token::new(Table::Field, rid), (*owner, context.name(row.name), context.blob(row.signature)))
         });
@@ -47,23 +39,22 @@ pub(crate) fn check(context: &Context<'_, '_>) {
 }
 
 fn check_flags(context: &Context<'_, '_>, token: Token, row: &Field) {
-    let has = |flag: u16| row.flags & flag != 0;
-    if has(!FIELD_FLAGS) {
+    if row.flags & !field_attributes::ALL != 0 {
         context.find(rule!("II.22.15-4"), token, format_args!("{:#x}", row.flags));
     }
-    context.expect(row.flags & flags::ACCESS < 7, rule!("II.22.15-5"), token);
-    context.expect(!has(flags::FIELD_LITERAL) || !has(INIT_ONLY), rule!("II.22.15-6"), token);
-    context.expect(!has(flags::FIELD_LITERAL) || has(flags::STATIC), rule!("II.22.15-7"), token);
-    context.expect(!has(RT_SPECIAL_NAME) || has(SPECIAL_NAME), rule!("II.22.15-8"), token);
-    let goes_with = |flag: u16, rows: &std::collections::BTreeMap<Token, u32>, rule: &'static Rule| {
-        if has(flag) != rows.contains_key(&token) {
+    context.expect(row.access() <= field_attributes::PUBLIC, rule!("II.22.15-5"), token);
+    context.expect(!row.is_literal() || !row.is_init_only(), rule!("II.22.15-6"), token);
+    context.expect(!row.is_literal() || row.is_static(), rule!("II.22.15-7"), token);
+    context.expect(!row.is_rt_special_name() || row.is_special_name(), rule!("II.22.15-8"), token);
+    let goes_with = |has: bool, rows: &std::collections::BTreeMap<Token, u32>, rule: &'static Rule| {
+        if has != rows.contains_key(&token) {
             let rows = rows.get(&token).copied().unwrap_or(0);
             context.find(rule, token, format_args!("{rows} rows, flags {:#x}", row.flags));
         }
     };
-    goes_with(HAS_MARSHAL, &context.model.marshals, rule!("II.22.15-9"));
-    goes_with(HAS_DEFAULT, &context.model.constants, rule!("II.22.15-10"));
-    goes_with(flags::FIELD_HAS_RVA, &context.model.rvas, rule!("II.22.15-11"));
+    goes_with(row.has_field_marshal(), &context.model.marshals, rule!("II.22.15-9"));
+    goes_with(row.has_default(), &context.model.constants, rule!("II.22.15-10"));
+    goes_with(row.has_field_rva(), &context.model.rvas, rule!("II.22.15-11"));
 }
 
 fn check_signature(context: &Context<'_, '_>, token: Token, row: &Field) {
@@ -85,7 +76,7 @@ fn check_rvas(context: &Context<'_, '_>) {
             context.find(rule!("II.22.18-2"), token, format_args!("{:#x}", row.rva));
         }
         let field = at(&context.model.fields, row.field.get());
-        let is_well = field.is_none_or(|field| field.flags & flags::STATIC != 0 && field.flags & flags::FIELD_HAS_RVA != 0);
+        let is_well = field.is_none_or(|field| field.is_static() && field.has_field_rva());
         context.expect(is_well, rule!("II.22.18-a"), token);
     }
     context.expect_unique(rule!("II.22.18-b"), context.rows::<FieldRva>().map(|(token, row)| (token, row.field.get())));

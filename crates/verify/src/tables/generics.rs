@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ecma335::{
     Table, Token,
+    flags::generic_param_attributes,
     schema::{Blob, GenericParam, GenericParamConstraint, MemberRef, MethodSpec},
     signature::{MethodSig, Signature},
 };
@@ -14,10 +15,6 @@ use crate::{
     rule::rule,
     signatures::{self, Place},
 };
-
-/// Flags of II.23.1.7, with `allows ref struct`.
-const PARAM_FLAGS: u16 = 0x3F;
-const VARIANCE: u16 = 0x3;
 
 pub(crate) fn check(context: &Context<'_, '_>) {
     let counts = check_params(context);
@@ -38,8 +35,8 @@ fn check_params(context: &Context<'_, '_>) -> BTreeMap<Token, u32> {
             context.find(rule!("II.22.20-10"), token, format_args!("{} instead of {count}", row.number));
         }
         *count += 1;
-        let variance = row.flags & VARIANCE;
-        if row.flags & !PARAM_FLAGS != 0 || variance == VARIANCE {
+        let variance = row.variance();
+        if row.flags & !generic_param_attributes::ALL != 0 || variance == generic_param_attributes::VARIANCE_MASK {
             context.find(rule!("II.22.20-a"), token, format_args!("{:#x}", row.flags));
         }
         let kind = (owner.table() == Some(Table::TypeDef)).then(|| context.model.kind(owner.rid()));

@@ -11,7 +11,7 @@ use ecma335::{
 
 use crate::{
     context::Context,
-    model::{TypeKind, at, flags},
+    model::{TypeKind, at},
     rule::rule,
     signatures,
 };
@@ -29,12 +29,12 @@ fn check_classes(context: &Context<'_, '_>) {
         let Some(parent) = at(&context.model.types, row.parent.get()) else { continue };
         let kind = context.model.kind(row.parent.get());
         context.expect(kind != TypeKind::Interface, rule!("II.22.8-2"), token);
-        let layout = parent.flags & flags::TYPE_LAYOUT;
+        let layout = parent.layout();
         context.expect(layout != 0, rule!("II.22.8-3"), token);
         let is_packing = row.packing_size == 0 || row.packing_size.is_power_of_two() && row.packing_size <= 128;
         context.expect(is_packing, rule!("II.22.8-4"), token);
         context.expect(!kind.is_value() || row.class_size < MAX_VALUE_SIZE, rule!("II.22.8-4a"), token);
-        context.expect(layout != flags::TYPE_EXPLICIT || row.packing_size == 0, rule!("II.22.8-5"), token);
+        context.expect(!parent.is_explicit_layout() || row.packing_size == 0, rule!("II.22.8-5"), token);
     }
     context.expect_unique(rule!("II.22.8-a"), context.rows::<ClassLayout>().map(|(token, row)| (token, row.parent.get())));
 }
@@ -49,8 +49,7 @@ struct Placed {
 
 fn check_fields(context: &Context<'_, '_>) {
     let model = context.model;
-    let is_explicit =
-        |owner: u32| at(&model.types, owner).is_some_and(|of| of.flags & flags::TYPE_LAYOUT == flags::TYPE_EXPLICIT);
+    let is_explicit = |owner: u32| at(&model.types, owner).is_some_and(|of| of.is_explicit_layout());
     let mut by_owner: BTreeMap<u32, Vec<Placed>> = BTreeMap::new();
     let mut has_offset = vec![false; model.fields.len()];
     for (token, row) in context.rows::<FieldLayout>() {
@@ -63,7 +62,7 @@ fn check_fields(context: &Context<'_, '_>) {
         // The CLR has no use for the offsets of other layouts, nor for -1.
         context.expect(is_explicit(owner), rule!("II.22.16-2"), token);
         context.expect(row.offset <= i32::MAX as u32, rule!("II.22.16-3"), token);
-        context.expect(field.flags & flags::STATIC == 0, rule!("II.22.16-5"), token);
+        context.expect(!field.is_static(), rule!("II.22.16-5"), token);
         if let Some((size, is_reference)) = size(context, &field) {
             let start = u64::from(row.offset);
             by_owner.entry(owner).or_default().push(Placed { token, start, end: start + size, is_reference });
@@ -72,7 +71,7 @@ fn check_fields(context: &Context<'_, '_>) {
     context.expect_unique(rule!("II.22.16-6"), context.rows::<FieldLayout>().map(|(token, row)| (token, row.field.get())));
     by_owner.values_mut().for_each(|fields| check_overlaps(context, fields));
     for (((field, owner), has_offset), rid) in model.fields.iter().zip(&model.field_owners).zip(has_offset).zip(1..) {
-        let is_well = has_offset || field.flags & flags::STATIC != 0 || !is_explicit(*owner);
+        let is_well = has_offset || field.is_static() || !is_explicit(*owner);
         context.expect(is_well, rule!("II.22.16-9"), Token::new(Table::Field, rid));
     }
 }

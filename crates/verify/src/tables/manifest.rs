@@ -2,26 +2,15 @@
 
 use ecma335::{
     Table, Token,
+    flags::{assembly_flags, file_attributes, manifest_resource_attributes, type_attributes},
     schema::{Assembly, AssemblyRef, ExportedType, File, Guid, ManifestResource, Module},
 };
 
-use crate::{context::Context, model::flags, rule::rule, tables::type_defs::on_cycles};
+use crate::{context::Context, rule::rule, tables::type_defs::on_cycles};
 
-const PUBLIC_KEY: u32 = 0x1;
-/// II.23.1.2: public key, retargetable, the two of the JIT compiler.
-const ASSEMBLY_FLAGS: u32 = 0xC101;
-/// The processor, and the kind of content (Windows Runtime).
-const CLR_ASSEMBLY_FLAGS: u32 = 0x0EF0;
 /// II.23.1.1, and the SHA-2 family.
 const HASH_ALGORITHMS: [u32; 6] = [0, 0x8003, 0x8004, 0x800C, 0x800D, 0x800E];
 const TOKEN_LENGTH: usize = 8;
-const NO_METADATA: u32 = 1;
-const VISIBILITY: u32 = 0x7;
-const PUBLIC: u32 = 1;
-const PRIVATE: u32 = 2;
-const NESTED_PUBLIC: u32 = 2;
-/// Of type flags, what no exported type has either.
-const NO_EXPORT_FLAGS: u32 = !0x00F7_7DBF;
 
 pub(crate) fn check(context: &Context<'_, '_>) {
     check_modules(context);
@@ -51,9 +40,9 @@ fn check_assemblies(context: &Context<'_, '_>) {
         if !HASH_ALGORITHMS.contains(&row.hash_algorithm) {
             context.find(rule!("II.22.2-2"), token, format_args!("{:#x}", row.hash_algorithm));
         }
-        if row.flags & !(ASSEMBLY_FLAGS | CLR_ASSEMBLY_FLAGS) != 0 {
+        if row.flags & !assembly_flags::ALL != 0 {
             context.find(rule!("II.22.2-4"), token, format_args!("{:#x}", row.flags));
-        } else if row.flags & !ASSEMBLY_FLAGS != 0 {
+        } else if row.flags & !assembly_flags::STANDARD != 0 {
             context.find(rule!("II.22.2-4/clr"), token, format_args!("{:#x}", row.flags));
         }
         context.expect(!context.name(row.name).is_empty(), rule!("II.22.2-6"), token);
@@ -62,13 +51,13 @@ fn check_assemblies(context: &Context<'_, '_>) {
 
 fn check_references(context: &Context<'_, '_>) {
     for (token, row) in context.rows::<AssemblyRef>() {
-        if row.flags & !(ASSEMBLY_FLAGS | CLR_ASSEMBLY_FLAGS) != 0 {
+        if row.flags & !assembly_flags::ALL != 0 {
             context.find(rule!("II.22.5-2"), token, format_args!("{:#x}", row.flags));
-        } else if row.flags & !PUBLIC_KEY != 0 {
+        } else if row.flags & !assembly_flags::PUBLIC_KEY != 0 {
             context.find(rule!("II.22.5-2/clr"), token, format_args!("{:#x}", row.flags));
         }
         let key = context.blob(row.public_key_or_token);
-        let is_token = key.is_empty() || key.len() == TOKEN_LENGTH || row.flags & PUBLIC_KEY != 0;
+        let is_token = key.is_empty() || key.len() == TOKEN_LENGTH || row.has_public_key();
         context.expect(is_token, rule!("II.22.5-3"), token);
         context.expect(!context.name(row.name).is_empty(), rule!("II.22.5-5"), token);
         context.expect(row.hash_value.0 == 0 || !context.blob(row.hash_value).is_empty(), rule!("II.22.5-9"), token);
@@ -82,7 +71,7 @@ fn check_references(context: &Context<'_, '_>) {
 
 fn check_files(context: &Context<'_, '_>) {
     for (token, row) in context.rows::<File>() {
-        context.expect(row.flags & !NO_METADATA == 0, rule!("II.22.19-1"), token);
+        context.expect(row.flags & !file_attributes::ALL == 0, rule!("II.22.19-1"), token);
         let name = context.name(row.name);
         let has_path = name.iter().any(|byte| matches!(byte, b'/' | b'\\' | b':'));
         context.expect(!name.is_empty() && !has_path, rule!("II.22.19-2"), token);
@@ -94,7 +83,7 @@ fn check_files(context: &Context<'_, '_>) {
 fn check_exports(context: &Context<'_, '_>) {
     let mut outer = Vec::new();
     for (token, row) in context.rows::<ExportedType>() {
-        if row.flags & NO_EXPORT_FLAGS != 0 {
+        if row.flags & !type_attributes::ALL != 0 {
             context.find(rule!("II.22.14-3"), token, format_args!("{:#x}", row.flags));
         }
         context.expect(!context.name(row.name).is_empty(), rule!("II.22.14-7"), token);
@@ -102,21 +91,19 @@ fn check_exports(context: &Context<'_, '_>) {
         context.expect(row.namespace.0 == 0 || has_namespace, rule!("II.22.14-9"), token);
         let place = row.implementation.token().filter(|place| place.rid() != 0);
         let table = place.and_then(Token::table);
-        let visibility = row.flags & VISIBILITY;
-        let is_forwarder = row.flags & flags::TYPE_FORWARDER != 0;
         context.expect(place.is_some(), rule!("II.22.14-12"), token);
         let is_nested = table == Some(Table::ExportedType);
         outer.push(if is_nested { place.map_or(0, Token::rid) } else { 0 });
         match table {
-            Some(Table::File) => context.expect(visibility == PUBLIC, rule!("II.22.14-4"), token),
+            Some(Table::File) => context.expect(row.is_public(), rule!("II.22.14-4"), token),
             Some(Table::ExportedType) => {
-                context.expect(visibility == NESTED_PUBLIC, rule!("II.22.14-5"), token);
+                context.expect(row.is_nested_public(), rule!("II.22.14-5"), token);
                 context.expect(!has_namespace, rule!("II.22.14-11"), token);
             }
             _ => {}
         }
         let to_assembly = table == Some(Table::AssemblyRef);
-        context.expect(is_nested || place.is_none() || is_forwarder == to_assembly, rule!("II.22.14-a"), token);
+        context.expect(is_nested || place.is_none() || row.is_forwarder() == to_assembly, rule!("II.22.14-a"), token);
     }
     for rid in on_cycles(&outer) {
         context.find(rule!("II.22.14-12a"), Token::new(Table::ExportedType, rid), "");
@@ -135,10 +122,10 @@ fn check_exports(context: &Context<'_, '_>) {
 fn check_resources(context: &Context<'_, '_>) {
     let directory = context.image.cli_header().resources;
     for (token, row) in context.rows::<ManifestResource>() {
-        if row.flags & !VISIBILITY != 0 {
+        if row.flags & !manifest_resource_attributes::ALL != 0 {
             context.find(rule!("II.22.24-3"), token, format_args!("{:#x}", row.flags));
         }
-        context.expect(matches!(row.flags & VISIBILITY, PUBLIC | PRIVATE), rule!("II.22.24-4"), token);
+        context.expect(row.is_public() || row.is_private(), rule!("II.22.24-4"), token);
         context.expect(!context.name(row.name).is_empty(), rule!("II.22.24-5"), token);
         let place = row.implementation.token().filter(|place| place.rid() != 0);
         match place.and_then(Token::table) {

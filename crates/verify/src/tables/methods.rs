@@ -5,30 +5,18 @@ use std::collections::BTreeSet;
 use ecma335::{
     Rva, Table, Token,
     element::{ElementType, convention},
+    flags::{method_attributes, method_impl_attributes, param_attributes, pinvoke_attributes},
     schema::{ImplMap, MethodDef, MethodImpl},
     signature::{MethodSig, Signature, TypeSig},
 };
 
 use crate::{
     context::Context,
-    model::{TypeKind, at, flags},
+    model::{TypeKind, at},
     rule::rule,
     signatures, structure,
     tables::{generics, type_defs},
 };
-
-/// What the standard knows of II.23.1.11, and what runtimes know.
-const IMPL_FLAGS: u16 = 0x10FF;
-const CLR_IMPL_FLAGS: u16 = 0x2700;
-const CODE_TYPE: u16 = 0x3;
-const OPTIL: u16 = 0x2;
-const RUNTIME: u16 = 0x3;
-const FORWARD_REF: u16 = 0x10;
-const SYNCHRONIZED: u16 = 0x20;
-const INTERNAL_CALL: u16 = 0x1000;
-/// Flags of II.23.1.8, with best fit and unmappable characters.
-const MAPPING_FLAGS: u16 = 0x3777;
-const CALL_CONVENTION: u16 = 0x700;
 
 pub(crate) fn check(context: &Context<'_, '_>) {
     let model = context.model;
@@ -61,68 +49,63 @@ pub(crate) fn check(context: &Context<'_, '_>) {
 
 /// Rules 3, 6 to 9, 23 and 24.
 fn check_flags(context: &Context<'_, '_>, token: Token, row: &MethodDef) {
-    let has = |flag: u16| row.flags & flag != 0;
-    let both = |one: u16, other: u16| has(one) && has(other);
-    if row.impl_flags & !(IMPL_FLAGS | CLR_IMPL_FLAGS) != 0 {
+    if row.impl_flags & !method_impl_attributes::ALL != 0 {
         context.find(rule!("II.22.26-3"), token, format_args!("{:#x}", row.impl_flags));
-    } else if row.impl_flags & !IMPL_FLAGS != 0 {
+    } else if row.impl_flags & !method_impl_attributes::STANDARD != 0 {
         context.find(rule!("II.22.26-3/clr"), token, format_args!("{:#x}", row.impl_flags));
     }
-    context.expect(row.flags & flags::ACCESS < 7, rule!("II.22.26-6"), token);
-    context.expect(!both(flags::STATIC, flags::FINAL), rule!("II.22.26-7a"), token);
-    context.expect(!both(flags::STATIC, flags::NEW_SLOT), rule!("II.22.26-7c"), token);
-    context.expect(!both(flags::FINAL, flags::ABSTRACT), rule!("II.22.26-7d"), token);
-    context.expect(!both(flags::ABSTRACT, flags::PINVOKE_IMPL), rule!("II.22.26-7e"), token);
-    let is_special = has(flags::SPECIAL_NAME | flags::RT_SPECIAL_NAME);
-    context.expect(row.flags & flags::ACCESS != 0 || !is_special, rule!("II.22.26-7f"), token);
-    context.expect(!has(flags::ABSTRACT) || has(flags::VIRTUAL), rule!("II.22.26-8"), token);
-    context.expect(!has(flags::RT_SPECIAL_NAME) || has(flags::SPECIAL_NAME), rule!("II.22.26-9"), token);
-    let needs_virtual = has(flags::FINAL | flags::NEW_SLOT | flags::STRICT);
-    context.expect(!needs_virtual || has(flags::VIRTUAL), rule!("II.22.26-23"), token);
-    context.expect(!both(flags::PINVOKE_IMPL, flags::VIRTUAL), rule!("II.22.26-24"), token);
+    context.expect(row.access() <= method_attributes::PUBLIC, rule!("II.22.26-6"), token);
+    context.expect(!(row.is_static() && row.is_final()), rule!("II.22.26-7a"), token);
+    context.expect(!(row.is_static() && row.is_new_slot()), rule!("II.22.26-7c"), token);
+    context.expect(!(row.is_final() && row.is_abstract()), rule!("II.22.26-7d"), token);
+    context.expect(!(row.is_abstract() && row.is_pinvoke_impl()), rule!("II.22.26-7e"), token);
+    let is_special = row.is_special_name() || row.is_rt_special_name();
+    context.expect(!row.is_private_scope() || !is_special, rule!("II.22.26-7f"), token);
+    context.expect(!row.is_abstract() || row.is_virtual(), rule!("II.22.26-8"), token);
+    context.expect(!row.is_rt_special_name() || row.is_special_name(), rule!("II.22.26-9"), token);
+    let needs_virtual = row.is_final() || row.is_new_slot() || row.is_strict();
+    context.expect(!needs_virtual || row.is_virtual(), rule!("II.22.26-23"), token);
+    context.expect(!(row.is_pinvoke_impl() && row.is_virtual()), rule!("II.22.26-24"), token);
 }
 
 /// Rules 33 to 35: body, runtime's own, or native.
 fn check_implementation(context: &Context<'_, '_>, token: Token, row: &MethodDef) {
-    let has = |flag: u16| row.flags & flag != 0;
-    let code = row.impl_flags & CODE_TYPE;
     if row.rva == 0 {
         let is_elsewhere =
-            has(flags::ABSTRACT | flags::PINVOKE_IMPL) || code == RUNTIME || row.impl_flags & (INTERNAL_CALL | FORWARD_REF) != 0;
+            row.is_abstract() || row.is_pinvoke_impl() || row.is_runtime() || row.is_internal_call() || row.is_forward_ref();
         // Roslyn leaves local functions that are not called without bodies.
-        let rule = if has(flags::STATIC) { rule!("II.22.26-33/clr") } else { rule!("II.22.26-33") };
+        let rule = if row.is_static() { rule!("II.22.26-33/clr") } else { rule!("II.22.26-33") };
         context.expect(is_elsewhere, rule, token);
         let is_imported = context.model.imports.contains_key(&token);
-        context.expect(!has(flags::PINVOKE_IMPL) || is_imported, rule!("II.22.26-35"), token);
+        context.expect(!row.is_pinvoke_impl() || is_imported, rule!("II.22.26-35"), token);
         return;
     }
-    context.expect(!has(flags::ABSTRACT), rule!("II.22.26-34a"), token);
-    context.expect(code != OPTIL, rule!("II.22.26-34b"), token);
+    context.expect(!row.is_abstract(), rule!("II.22.26-34a"), token);
+    context.expect(!row.is_optil(), rule!("II.22.26-34b"), token);
     if !structure::is_in_section(context, Rva(row.rva)) {
         context.find(rule!("II.22.26-34c"), token, format_args!("{:#x}", row.rva));
     }
     // Mixed images have native bodies that managed callers reach by PInvoke (IJW).
-    context.expect(!has(flags::PINVOKE_IMPL) || !context.image.is_il_only(), rule!("II.22.26-35"), token);
+    context.expect(!row.is_pinvoke_impl() || !context.image.is_il_only(), rule!("II.22.26-35"), token);
 }
 
 /// Rules 7b, 15, 19 and 20: what kind of owner the method has.
 fn check_owner(context: &Context<'_, '_>, token: Token, row: &MethodDef, owner: u32) {
-    let has = |flag: u16| row.flags & flag != 0;
     let kind = context.model.kind(owner);
-    let is_static_virtual = has(flags::STATIC) && has(flags::VIRTUAL);
+    let is_static_virtual = row.is_static() && row.is_virtual();
     context.expect(!is_static_virtual || kind == TypeKind::Interface, rule!("II.22.26-7b"), token);
     context.expect(kind != TypeKind::Interface || context.name(row.name) != b".ctor", rule!("II.22.26-15"), token);
     if kind == TypeKind::Module && owner != 0 {
-        context.expect(has(flags::STATIC), rule!("II.22.26-19a"), token);
-        context.expect(!has(flags::ABSTRACT | flags::VIRTUAL), rule!("II.22.26-19b"), token);
-        context.expect(matches!(row.flags & flags::ACCESS, 0 | 1 | 6), rule!("II.22.26-19d"), token);
+        context.expect(row.is_static(), rule!("II.22.26-19a"), token);
+        context.expect(!(row.is_abstract() || row.is_virtual()), rule!("II.22.26-19b"), token);
+        context.expect(row.is_private_scope() || row.is_private() || row.is_public(), rule!("II.22.26-19d"), token);
     }
-    context.expect(!kind.is_value() || row.impl_flags & SYNCHRONIZED == 0, rule!("II.22.26-20"), token);
+    context.expect(!kind.is_value() || !row.is_synchronized(), rule!("II.22.26-20"), token);
 }
 
 /// Rules 10 and 12; rule 11 is II.22.11-5.
 fn check_security(context: &Context<'_, '_>, token: Token, row: &MethodDef, suppressing: &BTreeSet<Token>) {
-    let has_security = row.flags & flags::HAS_SECURITY != 0;
+    let has_security = row.has_security();
     let is_suppressing = suppressing.contains(&token);
     let is_secured = is_suppressing || context.model.security.contains_key(&token);
     context.expect(!has_security || is_secured, rule!("II.22.26-10"), token);
@@ -134,7 +117,7 @@ fn check_convention(context: &Context<'_, '_>, token: Token, row: &MethodDef, si
     let has = |bit: u8| signature.convention & bit != 0;
     let is_managed = matches!(signature.convention & convention::MASK, convention::DEFAULT | convention::VARARG);
     context.expect(is_managed, rule!("II.22.26-27"), token);
-    if row.flags & flags::STATIC == 0 {
+    if !row.is_static() {
         context.expect(has(convention::HAS_THIS), rule!("II.22.26-29"), token);
     } else {
         context.expect(!has(convention::HAS_THIS), rule!("II.22.26-30"), token);
@@ -145,24 +128,23 @@ fn check_convention(context: &Context<'_, '_>, token: Token, row: &MethodDef, si
 
 /// Rules 5 and 36 to 39: constructors and initializers.
 fn check_special(context: &Context<'_, '_>, token: Token, row: &MethodDef, owner: u32, signature: &MethodSig) {
-    let has = |flag: u16| row.flags & flag != 0;
     let name = context.name(row.name);
     let returns_nothing = signature.return_type == TypeSig::Element(ElementType::Void);
     let is_special = matches!(name, b".ctor" | b".cctor");
     let is_gap = name.starts_with(b"_VtblGap");
-    context.expect(!has(flags::RT_SPECIAL_NAME) || is_special || is_gap, rule!("II.22.26-36"), token);
-    context.expect(has(flags::RT_SPECIAL_NAME) || !is_special, rule!("II.22.26-37"), token);
+    context.expect(!row.is_rt_special_name() || is_special || is_gap, rule!("II.22.26-36"), token);
+    context.expect(row.is_rt_special_name() || !is_special, rule!("II.22.26-37"), token);
     if name == b".ctor" {
         context.expect(signature.generic_params == 0, rule!("II.22.26-5"), token);
         context.expect(returns_nothing, rule!("II.22.26-38a"), token);
-        context.expect(!has(flags::STATIC), rule!("II.22.26-38b"), token);
-        context.expect(!has(flags::ABSTRACT | flags::VIRTUAL), rule!("II.22.26-38c"), token);
+        context.expect(!row.is_static(), rule!("II.22.26-38b"), token);
+        context.expect(!(row.is_abstract() || row.is_virtual()), rule!("II.22.26-38c"), token);
         context.expect(context.model.kind(owner) != TypeKind::Module, rule!("II.22.26-38e"), token);
     }
     if name == b".cctor" {
         let is_plain = returns_nothing && signature.params.is_empty() && signature.generic_params == 0;
-        context.expect(is_plain && has(flags::STATIC), rule!("II.22.26-39"), token);
-        context.expect(!has(flags::VIRTUAL | flags::ABSTRACT), rule!("II.22.26-39e"), token);
+        context.expect(is_plain && row.is_static(), rule!("II.22.26-39"), token);
+        context.expect(!(row.is_virtual() || row.is_abstract()), rule!("II.22.26-39e"), token);
     }
 }
 
@@ -172,7 +154,7 @@ fn check_duplicates(context: &Context<'_, '_>) {
     let rows = || model.methods.iter().zip(&model.method_owners).zip(1..).map(|((row, owner), rid)| (row, *owner, rid));
     let token = |rid: u32| Token::new(Table::MethodDef, rid);
     if !context.is_uncompressed {
-        let compared = rows().filter(|(row, ..)| row.flags & flags::ACCESS != 0);
+        let compared = rows().filter(|(row, ..)| !row.is_private_scope());
         let keys = compared.map(|(row, owner, rid)| (token(rid), (owner, context.name(row.name), context.blob(row.signature))));
         context.expect_unique(rule!("II.22.26-21"), keys);
     }
@@ -182,21 +164,18 @@ fn check_duplicates(context: &Context<'_, '_>) {
 
 /// II.22.33.
 fn check_params(context: &Context<'_, '_>) {
-    const PARAM_FLAGS: u16 = 0x3013;
-    const HAS_DEFAULT: u16 = 0x1000;
-    const HAS_MARSHAL: u16 = 0x2000;
     let model = context.model;
     let count = |owner: u32| generics::method_signature(context, Token::new(Table::MethodDef, owner)).map(|of| of.params.len());
     let mut previous = (0, None, None);
     for ((row, owner), rid) in model.params.iter().zip(&model.param_owners).zip(1..) {
         let token = Token::new(Table::Param, rid);
         context.expect(*owner != 0, rule!("II.22.33-2"), token);
-        context.expect(row.flags & !PARAM_FLAGS == 0, rule!("II.22.33-3"), token);
+        context.expect(row.flags & !param_attributes::ALL == 0, rule!("II.22.33-3"), token);
         let has_constant = model.constants.contains_key(&token);
-        context.expect(row.flags & HAS_DEFAULT == 0 || has_constant, rule!("II.22.33-6"), token);
-        context.expect(row.flags & HAS_DEFAULT != 0 || !has_constant, rule!("II.22.33-7"), token);
+        context.expect(!row.has_default() || has_constant, rule!("II.22.33-6"), token);
+        context.expect(row.has_default() || !has_constant, rule!("II.22.33-7"), token);
         let has_marshal = model.marshals.contains_key(&token);
-        context.expect((row.flags & HAS_MARSHAL != 0) == has_marshal, rule!("II.22.33-8"), token);
+        context.expect(row.has_field_marshal() == has_marshal, rule!("II.22.33-8"), token);
         if previous.0 != *owner {
             previous = (*owner, None, count(*owner));
         }
@@ -218,11 +197,11 @@ fn check_overrides(context: &Context<'_, '_>) {
     for (token, row) in context.rows::<MethodImpl>() {
         let (body, declaration) = (row.body.token(), row.declaration.token());
         if let Some((method, _)) = definition(declaration) {
-            context.expect(method.flags & flags::VIRTUAL != 0, rule!("II.22.27-4"), token);
-            context.expect(method.flags & flags::FINAL == 0, rule!("II.22.27-10"), token);
+            context.expect(method.is_virtual(), rule!("II.22.27-4"), token);
+            context.expect(!method.is_final(), rule!("II.22.27-10"), token);
         }
         if let Some((method, owner)) = definition(body) {
-            context.expect(method.flags & (flags::VIRTUAL | flags::STATIC) != 0, rule!("II.22.27-7"), token);
+            context.expect(method.is_virtual() || method.is_static(), rule!("II.22.27-7"), token);
             context.expect(method.rva != 0, rule!("II.22.27-8"), token);
             context.expect(is_own_or_inherited(context, row.class.get(), owner), rule!("II.22.27-6"), token);
         }
@@ -254,17 +233,16 @@ fn is_own_or_inherited(context: &Context<'_, '_>, mut class: u32, owner: u32) ->
 /// II.22.22.
 fn check_imports(context: &Context<'_, '_>) {
     for (token, row) in context.rows::<ImplMap>() {
-        if row.flags & !MAPPING_FLAGS != 0 {
+        if row.flags & !pinvoke_attributes::ALL != 0 {
             context.find(rule!("II.22.22-2"), token, format_args!("{:#x}", row.flags));
         }
         // None at all is the platform's own, as C++ has it.
-        context.expect(row.flags & CALL_CONVENTION <= 0x500, rule!("II.22.22-2a"), token);
+        context.expect(row.call_conv() <= pinvoke_attributes::CALL_CONV_FASTCALL, rule!("II.22.22-2a"), token);
         context.expect(!context.name(row.import_name).is_empty(), rule!("II.22.22-5"), token);
         let Some(forwarded) = row.member_forwarded.token() else { continue };
         context.expect(forwarded.table() == Some(Table::MethodDef), rule!("II.22.22-3"), token);
         if let Some(method) = at(&context.model.methods, forwarded.rid()) {
-            let needed = flags::PINVOKE_IMPL | flags::STATIC;
-            context.expect(method.flags & needed == needed, rule!("II.22.22-7"), token);
+            context.expect(method.is_pinvoke_impl() && method.is_static(), rule!("II.22.22-7"), token);
         }
     }
     let keys = context.rows::<ImplMap>().map(|(token, row)| (token, row.member_forwarded));

@@ -5,19 +5,17 @@ use std::collections::BTreeSet;
 use ecma335::{
     Rid, Table, Token,
     element::ElementType,
+    flags::type_attributes,
     schema::{CustomAttribute, Field, InterfaceImpl, NestedClass, TypeDef},
     signature::{Signature, TypeSig},
 };
 
 use crate::{
     context::{Context, type_token},
-    model::{TypeKind, at, flags, is_named, is_system},
+    model::{TypeKind, at, is_named, is_system},
     rule::rule,
     signatures,
 };
-
-/// Flags of II.23.1.15, with those of .NET: WindowsRuntime, and both bits of the layout.
-const TYPE_FLAGS: u32 = 0x00F7_7DBF;
 
 pub(crate) fn check(context: &Context<'_, '_>) {
     if context.model.types.is_empty() {
@@ -27,7 +25,7 @@ pub(crate) fn check(context: &Context<'_, '_>) {
     for (row, rid) in context.model.types.iter().zip(1..) {
         let token = type_token(rid);
         check_flags(context, token, row);
-        let has_security = row.flags & flags::TYPE_HAS_SECURITY != 0;
+        let has_security = row.has_security();
         let secured = context.model.security.contains_key(&token) || suppressing.contains(&token);
         context.expect(!has_security || secured, rule!("II.22.37-2d"), token);
         context.expect(!context.name(row.name).is_empty(), rule!("II.22.37-3"), token);
@@ -35,7 +33,7 @@ pub(crate) fn check(context: &Context<'_, '_>) {
         check_base(context, token, row);
         match context.model.kind(rid) {
             TypeKind::Interface => check_interface(context, token, row),
-            TypeKind::Value | TypeKind::Enum => context.expect(row.flags & flags::TYPE_SEALED != 0, rule!("II.22.37-35"), token),
+            TypeKind::Value | TypeKind::Enum => context.expect(row.is_sealed(), rule!("II.22.37-35"), token),
             _ => {}
         }
     }
@@ -61,10 +59,10 @@ pub(crate) fn suppressing(context: &Context<'_, '_>) -> BTreeSet<Token> {
 }
 
 fn check_flags(context: &Context<'_, '_>, token: Token, row: &TypeDef) {
-    if row.flags & !TYPE_FLAGS != 0 {
+    if row.flags & !type_attributes::ALL != 0 {
         context.find(rule!("II.22.37-2a"), token, format_args!("{:#x}", row.flags));
     }
-    context.expect(row.flags & flags::TYPE_LAYOUT != flags::TYPE_LAYOUT, rule!("II.22.37-2b"), token);
+    context.expect(row.layout() != type_attributes::LAYOUT_MASK, rule!("II.22.37-2b"), token);
 }
 
 /// Rules 8 to 11 and 13: what a type extends.
@@ -95,14 +93,14 @@ fn check_base(context: &Context<'_, '_>, token: Token, row: &TypeDef) {
     let Some(base_rid) = context.model.definition(metadata, base) else { return };
     let Some(base_row) = at(&context.model.types, base_rid.get()) else { return };
     let is_class = matches!(context.model.kind(base_rid.get()), TypeKind::Class | TypeKind::Delegate);
-    if !is_class || base_row.flags & flags::TYPE_SEALED != 0 {
+    if !is_class || base_row.is_sealed() {
         context.find(rule!("II.22.37-11"), token, base);
     }
 }
 
 fn check_interface(context: &Context<'_, '_>, token: Token, row: &TypeDef) {
-    context.expect(row.flags & flags::TYPE_ABSTRACT != 0, rule!("II.22.37-23"), token);
-    context.expect(row.flags & flags::TYPE_SEALED == 0, rule!("II.22.37-27"), token);
+    context.expect(row.is_abstract(), rule!("II.22.37-23"), token);
+    context.expect(!row.is_sealed(), rule!("II.22.37-27"), token);
 }
 
 /// Rules 16, 22, 26 and 28: what a type's members ask of it.
@@ -115,7 +113,7 @@ fn check_members(context: &Context<'_, '_>) {
         }
     }
     for ((row, owner), rid) in model.fields.iter().zip(&model.field_owners).zip(1..) {
-        if row.flags & flags::STATIC != 0 {
+        if row.is_static() {
             continue;
         }
         if let Some(slot) = has_size.get_mut((*owner as usize).wrapping_sub(1)) {
@@ -128,13 +126,13 @@ fn check_members(context: &Context<'_, '_>) {
     }
     for ((row, owner), rid) in model.methods.iter().zip(&model.method_owners).zip(1..) {
         let token = Token::new(Table::MethodDef, rid);
-        let is_abstract = row.flags & flags::ABSTRACT != 0;
+        let is_abstract = row.is_abstract();
         let Some(of) = at(&model.types, *owner) else { continue };
         if model.kind(*owner) == TypeKind::Interface {
             let is_well = is_abstract || context.name(row.name) == b".cctor";
             context.expect(is_well, rule!("II.22.37-28"), token);
         } else {
-            context.expect(!is_abstract || of.flags & flags::TYPE_ABSTRACT != 0, rule!("II.22.37-22"), token);
+            context.expect(!is_abstract || of.is_abstract(), rule!("II.22.37-22"), token);
         }
     }
 }
@@ -146,8 +144,8 @@ fn check_enumerations(context: &Context<'_, '_>) {
     let mut instance_fields = vec![0_u32; model.types.len()];
     for ((row, owner), rid) in model.fields.iter().zip(&model.field_owners).zip(1..).filter(|((_, owner), _)| is_enum(**owner)) {
         let token = Token::new(Table::Field, rid);
-        if row.flags & flags::STATIC != 0 {
-            context.expect(row.flags & flags::FIELD_LITERAL != 0, rule!("II.22.37-33f"), token);
+        if row.is_static() {
+            context.expect(row.is_literal(), rule!("II.22.37-33f"), token);
         } else {
             context.expect(is_primitive(context, row), rule!("II.22.37-33h"), token);
             if let Some(count) = instance_fields.get_mut((*owner as usize).wrapping_sub(1)) {
@@ -157,7 +155,7 @@ fn check_enumerations(context: &Context<'_, '_>) {
     }
     for (rid, count) in (1..).zip(instance_fields).filter(|(rid, _)| is_enum(*rid)) {
         let row = at(&model.types, rid);
-        context.expect(row.is_none_or(|row| row.flags & flags::TYPE_SEALED != 0), rule!("II.22.37-33a"), type_token(rid));
+        context.expect(row.is_none_or(|row| row.is_sealed()), rule!("II.22.37-33a"), type_token(rid));
         context.expect(count == 1, rule!("II.22.37-33h"), type_token(rid));
     }
     for (owner, rid) in model.method_owners.iter().zip(1..) {
@@ -223,7 +221,7 @@ pub(crate) fn on_cycles(next: &[u32]) -> Vec<u32> {
 fn check_nesting(context: &Context<'_, '_>) {
     let model = context.model;
     for ((row, outer), rid) in model.types.iter().zip(&model.enclosing).zip(1..) {
-        let is_nested = row.flags & flags::TYPE_VISIBILITY >= 2;
+        let is_nested = row.visibility() > type_attributes::PUBLIC;
         if is_nested == outer.is_none() {
             context.find(rule!("II.22.37-34"), type_token(rid), "");
         }

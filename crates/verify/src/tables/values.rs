@@ -10,7 +10,7 @@ use ecma335::{
 
 use crate::{
     context::Context,
-    model::{TypeKind, at, flags, is_system},
+    model::{TypeKind, at, is_system},
     rule::rule,
     signatures,
     tables::generics,
@@ -128,7 +128,7 @@ pub(crate) fn underlying(context: &Context<'_, '_>, rid: u32) -> Option<ElementT
     }
     let first = at(&model.types, rid)?.field_list.get();
     let of_type = (first..).map_while(|field| Some((at(&model.fields, field)?, at(&model.field_owners, field)?)));
-    let value = of_type.take_while(|(_, owner)| *owner == rid).find(|(row, _)| row.flags & flags::STATIC == 0)?;
+    let value = of_type.take_while(|(_, owner)| *owner == rid).find(|(row, _)| !row.is_static())?;
     match signatures::parse(context, value.0.signature) {
         Ok(Signature::Field(TypeSig::Element(element))) => Some(element),
         _ => None,
@@ -165,12 +165,12 @@ fn check_secured(context: &Context<'_, '_>, token: Token, parent: Token) {
     match parent.table() {
         Some(Table::TypeDef) => {
             let Some(row) = at(&context.model.types, parent.rid()) else { return };
-            context.expect(row.flags & flags::TYPE_HAS_SECURITY != 0, rule!("II.22.11-4"), token);
-            context.expect(row.flags & flags::TYPE_INTERFACE == 0, rule!("II.22.11-3"), token);
+            context.expect(row.has_security(), rule!("II.22.11-4"), token);
+            context.expect(!row.is_interface(), rule!("II.22.11-3"), token);
         }
         Some(Table::MethodDef) => {
             let Some(row) = at(&context.model.methods, parent.rid()) else { return };
-            context.expect(row.flags & flags::HAS_SECURITY != 0, rule!("II.22.11-5"), token);
+            context.expect(row.has_security(), rule!("II.22.11-5"), token);
         }
         _ => {}
     }

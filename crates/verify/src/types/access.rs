@@ -2,11 +2,15 @@
 //!
 //! Types of local variables and types that are caught are not asked for, since no runtime does: neither Mono nor CoreCLR.
 
-use ecma335::{OpCode, Table, Token, schema::CustomAttribute};
+use ecma335::{
+    OpCode, Table, Token,
+    flags::{method_attributes as accessibility, type_attributes},
+    schema::CustomAttribute,
+};
 
 use crate::{
     body::{Step, eval_stack::Machine},
-    model::{TypeKind, flags},
+    model::TypeKind,
     rule::rule,
     types::{
         library::Def,
@@ -21,17 +25,6 @@ const MAX_ATTRIBUTES: usize = 4096;
 
 const FRIENDS: &str = "System.Runtime.CompilerServices.InternalsVisibleToAttribute";
 const IGNORED: &str = "System.Runtime.CompilerServices.IgnoresAccessChecksToAttribute";
-
-/// Accessibility of members (II.23.1.10); that of nested types has the same names.
-mod accessibility {
-    pub(super) const PRIVATE_SCOPE: u16 = 0;
-    pub(super) const PRIVATE: u16 = 1;
-    pub(super) const FAM_AND_ASSEM: u16 = 2;
-    pub(super) const ASSEM: u16 = 3;
-    pub(super) const FAMILY: u16 = 4;
-    pub(super) const FAM_OR_ASSEM: u16 = 5;
-    pub(super) const PUBLIC: u16 = 6;
-}
 
 /// A type or member that is not for everyone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,7 +89,7 @@ impl Types<'_> {
     pub(crate) fn need(&self, need: Need, found: &mut Vec<Need>) {
         let is_open = match need.access {
             accessibility::PUBLIC => true,
-            accessibility::ASSEM | accessibility::FAM_OR_ASSEM => self.is_friend(need.def.module),
+            accessibility::ASSEMBLY | accessibility::FAM_OR_ASSEM => self.is_friend(need.def.module),
             _ => false,
         };
         if !is_open && !found.contains(&need) {
@@ -120,13 +113,12 @@ impl Types<'_> {
         let Some(library) = self.scope.map(|scope| scope.library) else { return };
         for _ in 0..MAX_NESTING {
             let Some(row) = library.row(def) else { return };
-            // II.23.1.15: not public, public, then nested: public, private, family, assembly, both, either.
-            let access = match row.flags & flags::TYPE_VISIBILITY {
-                0 | 5 => accessibility::ASSEM,
-                3 => accessibility::PRIVATE,
-                4 => accessibility::FAMILY,
-                6 => accessibility::FAM_AND_ASSEM,
-                7 => accessibility::FAM_OR_ASSEM,
+            let access = match row.visibility() {
+                type_attributes::NOT_PUBLIC | type_attributes::NESTED_ASSEMBLY => accessibility::ASSEMBLY,
+                type_attributes::NESTED_PRIVATE => accessibility::PRIVATE,
+                type_attributes::NESTED_FAMILY => accessibility::FAMILY,
+                type_attributes::NESTED_FAM_AND_ASSEM => accessibility::FAM_AND_ASSEM,
+                type_attributes::NESTED_FAM_OR_ASSEM => accessibility::FAM_OR_ASSEM,
                 _ => accessibility::PUBLIC,
             };
             let outer = library.enclosing(def);
@@ -143,7 +135,7 @@ impl Types<'_> {
         let is_friend = || Some(self.is_friend(need.def.module));
         match need.access {
             accessibility::PRIVATE_SCOPE => return Some(need.def.module == scope.module),
-            accessibility::ASSEM => return is_friend(),
+            accessibility::ASSEMBLY => return is_friend(),
             accessibility::FAM_AND_ASSEM if is_friend() == Some(false) => return Some(false),
             accessibility::FAM_OR_ASSEM if is_friend() == Some(true) => return Some(true),
             _ => {}

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, rc::Rc};
 
-use ecma335::element::ElementType;
+use ecma335::{element::ElementType, flags::generic_param_attributes as variance};
 
 use crate::{
     context::type_token,
@@ -19,9 +19,6 @@ const OF_VECTORS: [&str; 5] = [
     "System.Collections.Generic.IReadOnlyCollection`1",
 ];
 
-const COVARIANT: u16 = 1;
-const CONTRAVARIANT: u16 = 2;
-const VARIANCE: u16 = 3;
 /// Types are looked into no deeper than this: variance can lead on and on.
 pub(crate) const MAX_DEPTH: u32 = 16;
 /// And one question takes no more steps than this: types can be made to lead ever further. What is left is assumed.
@@ -266,20 +263,20 @@ impl Types<'_> {
             Some(false) => return Some(false),
             Some(true) => {}
         }
-        let variance = match &of {
+        let bounds = match &of {
             Named::Known(def, _) => self.scope.map_or(&[][..], |scope| scope.library.bounds(def.module, type_token(def.rid))),
             Named::Missing(_) => &[],
         };
         let mut verdict = Some(froms.len() == tos.len() || froms.is_empty() || tos.is_empty());
         for (number, (from, to)) in froms.iter().zip(tos.iter()).enumerate() {
-            let way = variance.get(number).map_or(0, |bound| bound.flags & VARIANCE);
+            let way = bounds.get(number).map_or(0, |bound| bound.param.variance());
             let same = self.is_same(*from, *to);
             let fits = match way {
                 _ if same == Some(true) => same,
-                COVARIANT if self.is_reference(*from) => self.judge(*from, *to, depth),
-                CONTRAVARIANT if self.is_reference(*to) => self.judge(*to, *from, depth),
+                variance::COVARIANT if self.is_reference(*from) => self.judge(*from, *to, depth),
+                variance::CONTRAVARIANT if self.is_reference(*to) => self.judge(*to, *from, depth),
                 // A parameter may be constrained to references.
-                COVARIANT | CONTRAVARIANT => None,
+                variance::COVARIANT | variance::CONTRAVARIANT => None,
                 _ => same,
             };
             match fits {

@@ -11,7 +11,7 @@ use ecma335::{
 use crate::{
     body::{stack_value::Value, tokens::Callees},
     context::{Context, type_token},
-    model::{TypeKind, flags},
+    model::TypeKind,
     rule::rule,
     signatures,
     types::{
@@ -25,14 +25,6 @@ use crate::{
 const MAX_DEPTH: u32 = 16;
 /// And one question takes no more steps than this.
 const MAX_STEPS: u32 = 1000;
-
-/// Flags of a generic parameter (II.23.1.7); the last one is of later runtimes.
-mod bound {
-    pub(super) const CLASS: u16 = 0x4;
-    pub(super) const VALUE: u16 = 0x8;
-    pub(super) const NEW: u16 = 0x10;
-    pub(super) const ALLOWS_REF_STRUCT: u16 = 0x20;
-}
 
 /// An instantiation of a constrained type or method.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -126,11 +118,9 @@ impl Types<'_> {
         let arguments = instance.arguments();
         let is_open = arguments.iter().any(|argument| self.is_open(*argument));
         let is_kept = self.bounds(&instance).iter().zip(arguments.iter()).any(|(bound, argument)| {
-            let is_free = bound.flags & (bound::CLASS | bound::VALUE | bound::NEW) == 0 && bound.constraints.is_empty();
+            let is_free = bound.is_free();
             match (is_free, is_open) {
-                (true, _) => {
-                    bound.flags & bound::ALLOWS_REF_STRUCT == 0 && (self.is_open(*argument) || self.is_ref_struct(*argument))
-                }
+                (true, _) => !bound.param.allows_by_ref_like() && (self.is_open(*argument) || self.is_ref_struct(*argument)),
                 (false, true) => true,
                 (false, false) => self.satisfies(None, *argument, bound, &instance) == Some(false),
             }
@@ -169,10 +159,10 @@ impl Types<'_> {
         let arguments = Arguments { of_type: &instance.of_type, of_method: &instance.of_method };
         self.budget.set(MAX_STEPS);
         let checks = [
-            (bound.flags & bound::CLASS != 0).then(|| self.is_class(within, argument, MAX_DEPTH)),
-            (bound.flags & bound::VALUE != 0).then(|| self.is_value(within, argument)),
-            (bound.flags & bound::NEW != 0).then(|| self.can_be_made(within, argument)),
-            (bound.flags & bound::ALLOWS_REF_STRUCT == 0).then(|| self.can_be_boxed(within, argument)),
+            (bound.param.is_reference_type()).then(|| self.is_class(within, argument, MAX_DEPTH)),
+            (bound.param.is_not_nullable_value_type()).then(|| self.is_value(within, argument)),
+            (bound.param.has_default_constructor()).then(|| self.can_be_made(within, argument)),
+            (!bound.param.allows_by_ref_like()).then(|| self.can_be_boxed(within, argument)),
         ];
         let constraints = bound.constraints.iter().map(|constraint| {
             let wanted = self.of_token(instance.module, constraint.token()?, arguments);
@@ -219,7 +209,7 @@ impl Types<'_> {
                 Type::Array(..) => true,
                 _ => self.is_class(within, *id, depth) != Some(false),
             };
-            return Some(bound.flags & bound::CLASS != 0 || self.constraints_of(bound).iter().any(is_class));
+            return Some(bound.param.is_reference_type() || self.constraints_of(bound).iter().any(is_class));
         }
         match self.get(id) {
             Type::Unknown | Type::Named(Named::Missing(_), _) => None,
@@ -229,7 +219,7 @@ impl Types<'_> {
 
     fn is_value(&self, within: Option<Within>, id: TypeId) -> Option<bool> {
         match self.get(id) {
-            Type::Var(_) | Type::MVar(_) => Some(self.bound_of(within, id)?.flags & bound::VALUE != 0),
+            Type::Var(_) | Type::MVar(_) => Some(self.bound_of(within, id)?.param.is_not_nullable_value_type()),
             Type::Unknown | Type::Pointer | Type::Named(Named::Missing(_), _) => None,
             Type::Named(Named::Known(_, TypeKind::Value), of) if of.len() == 1 => {
                 Some(!self.name(id).starts_with("System.Nullable`1<"))
@@ -241,10 +231,13 @@ impl Types<'_> {
     /// Whether it has a public constructor that takes nothing, as all value types do.
     fn can_be_made(&self, within: Option<Within>, id: TypeId) -> Option<bool> {
         match self.get(id) {
-            Type::Var(_) | Type::MVar(_) => Some(self.bound_of(within, id)?.flags & (bound::NEW | bound::VALUE) != 0),
+            Type::Var(_) | Type::MVar(_) => {
+                let param = &self.bound_of(within, id)?.param;
+                Some(param.has_default_constructor() || param.is_not_nullable_value_type())
+            }
             Type::Unknown | Type::Pointer | Type::Named(Named::Missing(_), _) => None,
             Type::Named(Named::Known(def, TypeKind::Class), _) => {
-                let is_abstract = self.scope?.library.row(def)?.flags & flags::TYPE_ABSTRACT != 0;
+                let is_abstract = self.scope?.library.row(def)?.is_abstract();
                 Some(!is_abstract && self.has_default_constructor(def))
             }
             _ => Some(self.may_be_boxed(id)),
@@ -254,7 +247,7 @@ impl Types<'_> {
     /// Whether it may stand for a parameter that is not for ref structs.
     fn can_be_boxed(&self, within: Option<Within>, id: TypeId) -> Option<bool> {
         match self.bound_of(within, id) {
-            Some(bound) => Some(bound.flags & bound::ALLOWS_REF_STRUCT == 0),
+            Some(bound) => Some(!bound.param.allows_by_ref_like()),
             None => Some(!self.is_ref_struct(id)),
         }
     }
@@ -277,7 +270,7 @@ impl Types<'_> {
         }
         if self.is_parameter(id) {
             let bound = self.bound_of(within, id)?;
-            if bound.flags & bound::VALUE != 0 && wanted == self.system("ValueType") {
+            if bound.param.is_not_nullable_value_type() && wanted == self.system("ValueType") {
                 return Some(true);
             }
             let mut verdict = Some(false);

@@ -18,10 +18,8 @@ use ecma335::{
     signature::{Signature, TypeSig},
 };
 
-use crate::model::{self, TypeKind, flags};
+use crate::model::{self, TypeKind};
 
-/// Of File.Flags (II.23.1.6).
-const CONTAINS_NO_METADATA: u32 = 1;
 /// Forwarders and enclosing types lead no further than this.
 const MAX_STEPS: usize = 32;
 
@@ -61,11 +59,20 @@ struct Module<'a> {
     index: OnceLock<Index>,
 }
 
-/// A generic parameter (II.22.20): its flags and what it is constrained to.
+/// A generic parameter (II.22.20) and what it is constrained to.
 #[derive(Debug)]
 pub(crate) struct Bound {
-    pub(crate) flags: u16,
+    pub(crate) param: GenericParam,
     pub(crate) constraints: Vec<TypeDefOrRef>,
+}
+
+impl Bound {
+    /// Whether every type that may be an argument will do.
+    pub(crate) fn is_free(&self) -> bool {
+        let param = &self.param;
+        let is_special = param.is_reference_type() || param.is_not_nullable_value_type() || param.has_default_constructor();
+        !is_special && self.constraints.is_empty()
+    }
 }
 
 /// A name within its namespace and its enclosing type (0 for none).
@@ -120,7 +127,7 @@ impl<'a> Library<'a> {
     /// The files of other modules of its assembly that a module refers to.
     pub fn files(metadata: &Metadata<'_>) -> BTreeSet<Vec<u8>> {
         let tables = &metadata.tables;
-        let files = tables.rows::<File>().filter(|(_, row)| row.flags & CONTAINS_NO_METADATA == 0).map(|(_, row)| row.name);
+        let files = tables.rows::<File>().filter(|(_, row)| !row.contains_no_metadata()).map(|(_, row)| row.name);
         let scopes = tables.rows::<TypeRef>().filter_map(|(_, row)| row.resolution_scope.token()?.rid_in::<ModuleRef>());
         let modules = scopes.filter_map(|rid| Some(metadata.row(rid).ok()?.name));
         files.chain(modules).filter_map(|index| name(metadata, index)).collect()
@@ -270,7 +277,7 @@ impl<'a> Library<'a> {
         let (metadata, row) = (self.metadata(def.module)?, self.row(def)?);
         let end = metadata.row(Rid::<TypeDef>::new(def.rid + 1)).map_or(u32::MAX, |next| next.field_list.get());
         let fields = (row.field_list.get()..end).map_while(|rid| metadata.row(Rid::<Field>::new(rid)).ok());
-        let value = fields.into_iter().find(|field| field.flags & flags::STATIC == 0)?;
+        let value = fields.into_iter().find(|field| !field.is_static())?;
         match Signature::parse(metadata.blobs.blob(value.signature).ok()?).ok()? {
             Signature::Field(TypeSig::Element(element)) => Some(element),
             _ => None,
@@ -322,7 +329,7 @@ impl Index {
         for (rid, row) in metadata.tables.rows::<GenericParam>() {
             if let Some(owner) = row.owner.token() {
                 let constraints = constraints.remove(&rid.get()).unwrap_or_default();
-                index.bounds.entry(owner).or_default().push(Bound { flags: row.flags, constraints });
+                index.bounds.entry(owner).or_default().push(Bound { param: row, constraints });
             }
         }
         index.ref_structs = ref_structs(metadata);

@@ -9,13 +9,10 @@ use ecma335::{
     signature::{MethodSig, Signature, TypeSig},
 };
 
-use crate::{
-    model::flags,
-    types::{
-        assign::all,
-        library::Def,
-        store::{Arguments, Named, Type, TypeId, Types},
-    },
+use crate::types::{
+    assign::all,
+    library::Def,
+    store::{Arguments, Named, Type, TypeId, Types},
 };
 
 /// Methods of one type and name beyond this many are not looked at.
@@ -47,7 +44,7 @@ impl Types<'_> {
                 }
             };
             let rows = members.methods.get(name).map_or(&[][..], Vec::as_slice);
-            if let Some((rid, row)) = best(rows, fits, |(_, row)| row.flags) {
+            if let Some((rid, row)) = best(rows, fits, |(_, row)| row.access()) {
                 return Some((def, *rid, *row));
             }
         }
@@ -67,7 +64,7 @@ impl Types<'_> {
                 _ => Some(false),
             };
             let rows = members.fields.get(name).map_or(&[][..], Vec::as_slice);
-            if let Some(row) = best(rows, fits, |row| row.flags) {
+            if let Some(row) = best(rows, fits, Field::access) {
                 return Some((def, *row));
             }
         }
@@ -85,7 +82,7 @@ impl Types<'_> {
         let is_it = |(_, row): &(u32, MethodDef)| {
             let signature = self.signature(def, row.signature);
             let takes_nothing = matches!(signature, Some(Signature::Method(of)) if of.params.is_empty());
-            row.flags & (flags::ACCESS | flags::STATIC) == flags::ACCESS_PUBLIC && takes_nothing
+            row.is_public() && !row.is_static() && takes_nothing
         };
         members.methods.get(&b".ctor"[..]).is_some_and(|rows| rows.iter().any(is_it))
     }
@@ -157,7 +154,7 @@ impl Types<'_> {
 
 /// What is meant by a reference: what fits, or else what may. Of several, for pointers are all alike here, the most
 /// accessible one.
-fn best<T>(rows: &[T], fits: impl Fn(&T) -> Option<bool>, flags: impl Fn(&T) -> u16) -> Option<&T> {
+fn best<T>(rows: &[T], fits: impl Fn(&T) -> Option<bool>, access: impl Fn(&T) -> u16) -> Option<&T> {
     let judged = rows.iter().take(MAX_OVERLOADS).map(|row| (fits(row), row)).filter(|(verdict, _)| *verdict != Some(false));
-    judged.max_by_key(|(verdict, row)| (verdict.is_some(), flags(row) & flags::ACCESS)).map(|(_, row)| row)
+    judged.max_by_key(|(verdict, row)| (verdict.is_some(), access(row))).map(|(_, row)| row)
 }
