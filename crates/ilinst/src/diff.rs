@@ -34,6 +34,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ::instrument::{Input, Outputs, Pdb, TRACKER, is_same_file, not_an_assembly, read_assembly};
 use clap::Args;
 use ecma335::{Image, Metadata};
 use weave::{Pattern, Tracker, unweave};
@@ -49,11 +50,8 @@ use self::{
     walk::Walk,
 };
 use crate::{
-    companions::TRACKER,
     dis::{ANY_TYPE, Filter, method_pattern, names::Names},
     failure::{EXIT_FINDINGS, EXIT_USAGE, Failure},
-    io::{Input, Outputs, is_same_file, not_an_assembly, read_assembly},
-    pdb::Pdb,
     screen::Screen,
 };
 
@@ -143,7 +141,7 @@ impl Opts {
         if !self.methods.is_empty() && totals.compared == 0 && totals.is_same() {
             let patterns = self.methods.iter().map(Pattern::as_str);
             let patterns: Vec<&str> = patterns.map(|pattern| pattern.trim_start_matches(ANY_TYPE)).collect();
-            return Err(Failure::usage(format_args!("no method of either is named {}", patterns.join(" or "))));
+            return Err(Failure::usage(format_args!("no method of either is named {}", patterns.join(" or "))).into());
         }
         Ok(totals)
     }
@@ -166,7 +164,7 @@ impl Opts {
         let files = [&self.old, &self.new].map(|path| path.display().to_string());
         if let Some(path) = &self.html {
             if is_same_file(path, &self.old) || is_same_file(path, &self.new) {
-                return Err(Failure::output_is_input(format_args!("{}: it would overwrite the input", path.display())));
+                return Err(Failure::output_is_input(format_args!("{}: it would overwrite the input", path.display())).into());
             }
             let mut outputs = Outputs::default();
             let mut totals = None;
@@ -194,11 +192,11 @@ fn debug<'p>(path: &Path, bytes: Option<&'p [u8]>) -> anyhow::Result<Option<Debu
 }
 
 fn no_pdb(path: &Path, why: impl std::fmt::Display) -> anyhow::Error {
-    Failure::unreadable(format_args!("{}: no debug information: {why}", path.display()))
+    Failure::unreadable(format_args!("{}: no debug information: {why}", path.display())).into()
 }
 
 fn type_names(path: &Path, metadata: &Metadata<'_>) -> anyhow::Result<Vec<String>> {
-    metadata.type_names().map_err(|error| not_an_assembly(path, error))
+    Ok(metadata.type_names().map_err(|error| not_an_assembly(path, error))?)
 }
 
 /// A failure with the exit code that means trouble here.
@@ -206,6 +204,6 @@ fn trouble(error: anyhow::Error) -> anyhow::Error {
     match error.downcast::<Failure>() {
         Ok(failure) => anyhow::Error::new(Failure { exit: EXIT_USAGE, ..failure }),
         Err(error) if error.chain().any(crate::is_broken_pipe) => error,
-        Err(error) => trouble(Failure::unwritable(format_args!("{error:#}"))),
+        Err(error) => trouble(Failure::unwritable(format_args!("{error:#}")).into()),
     }
 }

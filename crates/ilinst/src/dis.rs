@@ -40,6 +40,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ::instrument::{Input, Outputs, Pdb, is_same_file, not_an_assembly, read_assembly};
 use clap::Args;
 use ecma335::{Image, Rid, Table, schema::TypeDef};
 use weave::Pattern;
@@ -52,8 +53,6 @@ use self::{
 };
 use crate::{
     failure::Failure,
-    io::{Input, Outputs, is_same_file, not_an_assembly, read_assembly},
-    pdb::Pdb,
     screen::{self, Screen},
 };
 
@@ -205,15 +204,15 @@ impl Opts {
             (Ok(Some(bytes)), _) => Ok(Ok(bytes)),
             (Ok(None), None) => Ok(Err("the assembly names no PDB".into())),
             (Err(trouble), None) => Ok(Err(trouble.to_string())),
-            (Ok(None), Some(_)) => Err(Failure::usage(format_args!("--pdb: {} names no PDB", self.input.display()))),
-            (Err(trouble), Some(path)) => Err(Failure::unreadable(format_args!("{}: {trouble}", path.display()))),
+            (Ok(None), Some(_)) => Err(Failure::usage(format_args!("--pdb: {} names no PDB", self.input.display())).into()),
+            (Err(trouble), Some(path)) => Err(Failure::unreadable(format_args!("{}: {trouble}", path.display())).into()),
         }
     }
 
     /// Writes the text to a file, and each resource to one of its name beside it.
     fn write(&self, printer: Types<'_, '_, '_>, path: &Path) -> anyhow::Result<()> {
         if is_same_file(&self.input, path) {
-            return Err(Failure::output_is_input(format_args!("{}: the output would overwrite the input", path.display())));
+            return Err(Failure::output_is_input(format_args!("{}: the output would overwrite the input", path.display())).into());
         }
         let resources = if printer.filter.is_empty() { manifest::resources(printer.names) } else { Vec::new() };
         let mut outputs = Outputs::default();
@@ -227,12 +226,14 @@ impl Opts {
         for (name, content) in resources {
             let beside = path.with_file_name(&name);
             if beside == path || is_same_file(&self.input, &beside) {
-                return Err(Failure::usage(format_args!("{}: a resource has this name; choose another -o", beside.display())));
+                return Err(
+                    Failure::usage(format_args!("{}: a resource has this name; choose another -o", beside.display())).into()
+                );
             }
             let content = content.map_err(|error| not_an_assembly(&self.input, format_args!("resource {name}: {error}")))?;
             outputs.write(&beside, |file| file.write_all(content))?;
         }
-        outputs.commit()
+        Ok(outputs.commit()?)
     }
 
     fn check(&self, found: bool) -> anyhow::Result<()> {
@@ -241,7 +242,7 @@ impl Opts {
         }
         let patterns = self.types.iter().chain(&self.methods).map(Pattern::as_str);
         let patterns: Vec<&str> = patterns.map(|pattern| pattern.trim_start_matches(ANY_TYPE)).collect();
-        Err(Failure::usage(format_args!("{}: nothing is named {}", self.input.display(), patterns.join(" or "))))
+        Err(Failure::usage(format_args!("{}: nothing is named {}", self.input.display(), patterns.join(" or "))).into())
     }
 }
 

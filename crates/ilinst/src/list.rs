@@ -19,6 +19,7 @@ mod tree;
 
 use std::{cmp::Reverse, fmt::Display, io::Write, path::PathBuf};
 
+use ::instrument::{Input, TRACKER, not_an_assembly, read_assembly};
 use clap::{Args, ValueEnum};
 use ecma335::{
     Rid, Token,
@@ -32,11 +33,7 @@ use self::{
     module::Module,
     tree::{Shape, Tree},
 };
-use crate::{
-    arguments::SelectionArgs,
-    companions::TRACKER,
-    io::{Input, not_an_assembly, read_assembly},
-};
+use crate::arguments::SelectionArgs;
 
 /// Show types and methods with their tokens, what would be woven or is, and what else there is to be found.
 #[derive(Args, Debug)]

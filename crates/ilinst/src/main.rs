@@ -3,6 +3,7 @@
 mod arguments;
 mod diff;
 mod dis;
+mod failure;
 #[path = "../../iltext/src/given.rs"]
 mod given;
 mod instrument;
@@ -17,7 +18,6 @@ mod verify;
 
 use std::{io::Write as _, process::ExitCode};
 
-use ::instrument::{companions, failure, io, manifest, originals, pdb};
 use clap::Parser;
 
 use crate::failure::{EXIT_USAGE, Failure};

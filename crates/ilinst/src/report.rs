@@ -2,6 +2,7 @@
 
 use std::{io::Write as _, path::PathBuf};
 
+use ::instrument::Input;
 use clap::{Args, ValueEnum};
 use profile::{
     Profile,
@@ -10,7 +11,7 @@ use profile::{
 };
 use serde_json::json;
 
-use crate::{failure::Failure, io::Input};
+use crate::failure::Failure;
 
 /// Show a profile: a table of methods, or the call tree.
 #[derive(Args, Debug)]

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use ::instrument::Restored;
 use clap::Args;
 
 use crate::{
     failure::{EXIT_FINDINGS, Failure},
-    originals::{self, Restored},
     text::count,
 };
 
@@ -34,10 +34,10 @@ impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let parent = self.folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
         let folder = if self.folder.is_file() { parent } else { &self.folder };
-        let Restored { put_back, removed, changed } = originals::restore(folder)?;
+        let Restored { put_back, removed, changed } = ::instrument::restore(folder)?;
         if put_back + removed + changed.len() == 0 {
             let text = format_args!("{}: nothing was woven in place there, or it was put back already", folder.display());
-            return Err(Failure::no_originals(text));
+            return Err(Failure::no_originals(text).into());
         }
         if !self.quiet {
             for (path, kept) in &changed {

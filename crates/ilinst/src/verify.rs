@@ -14,13 +14,13 @@ use std::{
     time::Instant,
 };
 
+use ::instrument::{Input, read_assembly};
 use ::verify::{Options, Scope};
 use clap::Args;
 use ecma335::{Image, Metadata};
 
 use crate::{
     failure::{self, EXIT_BAD_INPUT, EXIT_FINDINGS, Failure},
-    io::{Input, read_assembly},
     verify::{
         output::{Checked, How},
         references::Files,
@@ -86,7 +86,9 @@ impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let started = Instant::now();
         if self.inputs.len() > 1 && self.compare.as_ref().is_some_and(|original| !original.is_dir()) {
-            return Err(Failure::usage("--compare: one file cannot be the original of many; name the folder of the originals"));
+            return Err(
+                Failure::usage("--compare: one file cannot be the original of many; name the folder of the originals").into()
+            );
         }
         let mut checked = Vec::new();
         let mut is_unreadable = false;

@@ -2,31 +2,31 @@
 
 use std::{fmt, path::Path};
 
-/// Something was found, and saying so is the command's job.
-pub const EXIT_FINDINGS: u8 = 1;
-/// The command line makes no sense.
+/// The command line, or what else was asked for, makes no sense.
 pub const EXIT_USAGE: u8 = 2;
 /// An input or output that cannot be used.
 pub const EXIT_BAD_INPUT: u8 = 3;
-/// Under `--strict`: methods that should have been woven were left alone.
-pub const EXIT_LEFT_ALONE: u8 = 4;
 
-/// A numbered diagnostic that ends the run.
-#[derive(Debug)]
+/// What a run comes to, if nothing ends it.
+pub type Result<T> = std::result::Result<T, Failure>;
+
+/// A numbered diagnostic that ends a run.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("error {code}: {message}")]
 pub struct Failure {
-    /// Its number.
+    /// Its number: `ILI0010` and up.
     pub code: &'static str,
-    /// The exit code that it means.
+    /// The exit code that it means for a process.
     pub exit: u8,
-    /// What happened, in words.
+    /// What happened, in words, beginning with the path it is about.
     pub message: String,
 }
 
 macro_rules! failures {
     ($($(#[$doc:meta])* $name:ident = $code:literal exits $exit:ident)*) => {
         impl Failure {
-            $($(#[$doc])* pub fn $name(message: impl fmt::Display) -> anyhow::Error {
-                anyhow::Error::new(Self { code: $code, exit: $exit, message: message.to_string() })
+            $($(#[$doc])* pub fn $name(message: impl fmt::Display) -> Self {
+                Self { code: $code, exit: $exit, message: message.to_string() }
             })*
         }
     };
@@ -50,21 +50,8 @@ failures! {
     bad_key = "ILI0017" exits EXIT_BAD_INPUT
     /// There are no originals to be put back.
     no_originals = "ILI0018" exits EXIT_BAD_INPUT
-    /// What was written did not pass the safety net.
+    /// What was written did not pass the output check.
     broken_output = "ILI0019" exits EXIT_BAD_INPUT
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error {}: {}", self.code, self.message)
-    }
-}
-
-impl std::error::Error for Failure {}
-
-/// An error and its causes in one line.
-pub fn one_line(error: &anyhow::Error) -> String {
-    format!("{error:#}").replace('\n', " ")
 }
 
 /// An I/O error in words, with the path it is about.

@@ -1,8 +1,57 @@
-//! Instruments files: weaves assemblies, and writes them with all that goes beside.
+//! Instruments files: weaves assemblies, or every assembly of a folder, and writes them with all that goes beside: manifest,
+//! PDB, companions, tracker.
+//!
+//! ```text
+//! Request -> jobs -> run -> Run (under temporary names) -> commit -> Report
+//! ```
+//!
+//! Every output gets its name, or none does. Nothing is printed: what became of each file is in its [`FileReport`], and what
+//! ends a run is a numbered [`Failure`].
+//!
+//! ```no_run
+//! use instrument::{Destination, Options, Request};
+//!
+//! let request = Request {
+//!     inputs: vec!["app.dll".into()],
+//!     destination: Destination::Path("woven/".into()),
+//!     pdb: None,
+//!     dry_run: false,
+//! };
+//! let jobs = request.jobs()?;
+//! let report = instrument::run(&request, &jobs, &Options::default(), &|_| {})?.commit()?;
+//! # Ok::<(), instrument::Failure>(())
+//! ```
 
-pub mod companions;
+mod companions;
+mod context;
+mod deploy;
+mod deps_json;
 pub mod failure;
-pub mod io;
-pub mod manifest;
-pub mod originals;
-pub mod pdb;
+mod file;
+mod folder;
+mod input;
+mod job;
+mod manifest;
+mod options;
+mod originals;
+mod outputs;
+mod paths;
+mod pdb;
+mod pdb_names;
+mod report;
+mod request;
+mod run;
+mod tracker;
+
+pub use failure::{Failure, Result};
+pub use input::{Input, not_an_assembly, read_assembly};
+pub use job::Job;
+pub use options::Options;
+pub use originals::{Restored, restore};
+pub use outputs::Outputs;
+pub use paths::is_same_file;
+pub use pdb::Pdb;
+pub use report::{FileReport, LeftAlone, Outcome, Report, TRACKER_NOT_FOUND};
+pub use request::{Destination, Request};
+pub use run::{Progress, Run, run};
+pub use tracker::{TOOL, TRACKER, TRACKER_FILE};

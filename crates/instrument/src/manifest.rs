@@ -1,6 +1,9 @@
 //! The manifest beside each output: lets anyone audit a run.
 
-use std::io::Write;
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
 
 use ecma335::{Metadata, Rid, Table, Token, heap::format_guid};
 use identity::MethodId;
@@ -8,47 +11,47 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use weave::{Note, Reason, Shape};
 
-use crate::companions::{TRACKER, TRACKER_FILE};
+use crate::tracker::{TOOL, TRACKER, TRACKER_FILE};
 
 /// What a manifest says beside what the metadata says.
-pub struct Manifest<'a> {
+pub(crate) struct Manifest<'a> {
     /// The options in words.
-    pub options: &'a str,
+    pub(crate) options: &'a str,
     /// The input.
-    pub input: FileIdentity,
+    pub(crate) input: FileIdentity,
     /// What the method ids begin with.
-    pub module_key: u64,
+    pub(crate) module_key: u64,
     /// The woven module's version identifier.
-    pub mvid: [u8; 16],
+    pub(crate) mvid: [u8; 16],
     /// What the user should know.
-    pub notes: &'a [Note],
+    pub(crate) notes: &'a [Note],
     /// By MethodDef row number less one.
-    pub methods: &'a [Result<Shape, Reason>],
+    pub(crate) methods: &'a [Result<Shape, Reason>],
 }
 
 /// How much text is put together before it is written.
 const PIECE: usize = 64 << 10;
 
 /// A file by name, size and hash.
-pub struct FileIdentity {
+pub(crate) struct FileIdentity {
     /// Its name, without a folder.
-    pub name: String,
+    pub(crate) name: String,
     /// In bytes.
-    pub size: u64,
+    pub(crate) size: u64,
     /// In hex.
-    pub sha256: String,
+    pub(crate) sha256: String,
 }
 
 impl FileIdentity {
     /// Of a file in parts.
-    pub fn of<'b>(name: String, parts: impl Iterator<Item = &'b [u8]>) -> Self {
+    pub(crate) fn of<'b>(name: String, parts: impl Iterator<Item = &'b [u8]>) -> Self {
         let mut hash = Sha256::new();
         let mut size = 0;
         for part in parts {
             hash.update(part);
             size += part.len() as u64;
         }
-        Self { name, size, sha256: hex(&hash.finalize()) }
+        Self { name, size, sha256: hex::encode(hash.finalize()) }
     }
 
     fn to_json(&self) -> Value {
@@ -58,20 +61,20 @@ impl FileIdentity {
 
 impl Manifest<'_> {
     /// Writes it. The output's identity comes last, and is not asked for before the rest is written.
-    pub fn write(
+    pub(crate) fn write(
         &self,
         metadata: &Metadata<'_>,
         output: impl FnOnce() -> FileIdentity,
         out: &mut impl Write,
-    ) -> anyhow::Result<()> {
+    ) -> io::Result<()> {
         let tracker = FileIdentity::of(TRACKER_FILE.into(), std::iter::once(TRACKER));
         let header = json!({
-            "tool": concat!("ilinst ", env!("CARGO_PKG_VERSION")),
+            "tool": TOOL,
             "options": self.options,
             "input": self.input.to_json(),
             "tracker": tracker.to_json(),
             "assembly": metadata.display_name(),
-            "inputMvid": format_guid(&metadata.mvid()?),
+            "inputMvid": format_guid(&metadata.mvid().map_err(io::Error::other)?),
             "outputMvid": format_guid(&self.mvid),
             "moduleKey": format!("{:010x}", self.module_key),
             "notes": self.notes.iter().map(|note| json!({ "code": note.code(), "text": note.to_string() })).collect::<Vec<_>>(),
@@ -85,11 +88,11 @@ impl Manifest<'_> {
     }
 
     /// A line for each method, under its type: tens of thousands of them, so the text is put together by hand.
-    fn write_types(&self, metadata: &Metadata<'_>, out: &mut impl Write) -> anyhow::Result<()> {
+    fn write_types(&self, metadata: &Metadata<'_>, out: &mut impl Write) -> io::Result<()> {
         let mut text = Vec::with_capacity(2 * PIECE);
         let mut separator = &b""[..];
-        for (index, type_name) in metadata.type_names()?.iter().enumerate() {
-            let methods = metadata.methods_of(Rid::new(index as u32 + 1))?;
+        for (index, type_name) in metadata.type_names().map_err(io::Error::other)?.iter().enumerate() {
+            let methods = metadata.methods_of(Rid::new(index as u32 + 1)).map_err(io::Error::other)?;
             if methods.is_empty() {
                 continue;
             }
@@ -99,7 +102,8 @@ impl Manifest<'_> {
             separator = b",";
             let mut comma = &b""[..];
             for method in methods {
-                let name = metadata.strings.string(metadata.row(method)?.name)?;
+                let row = metadata.row(method).map_err(io::Error::other)?;
+                let name = metadata.strings.string(row.name).map_err(io::Error::other)?;
                 let Some(outcome) = (method.get() as usize).checked_sub(1).and_then(|index| self.methods.get(index)) else {
                     continue;
                 };
@@ -119,9 +123,9 @@ impl Manifest<'_> {
 
     fn put_method(&self, out: &mut Vec<u8>, rid: u32, type_name: &str, name: &str, outcome: &Result<Shape, Reason>) {
         put(out, &[b"\n      {\"token\":\"0x"]);
-        put_hex(out, Token::new(Table::MethodDef, rid).0.into(), 8);
+        put_hex(out, Token::new(Table::MethodDef, rid).0.to_be_bytes());
         put(out, &[b"\",\"id\":\""]);
-        put_hex(out, MethodId::new(self.module_key, rid).0, 16);
+        put_hex(out, MethodId::new(self.module_key, rid).0.to_be_bytes());
         put(out, &[b"\",\"name\":"]);
         put_quoted(out, name);
         if let Some(source) = identity::source_name(type_name, name) {
@@ -147,10 +151,11 @@ fn put(out: &mut Vec<u8>, parts: &[&[u8]]) {
     parts.iter().for_each(|part| out.extend_from_slice(part));
 }
 
-/// A number in hex, in so many digits.
-fn put_hex(out: &mut Vec<u8>, number: u64, digits: u32) {
-    let digit = |place: u32| b"0123456789abcdef"[(number >> (place * 4) & 0xF) as usize];
-    out.extend((0..digits).rev().map(digit));
+fn put_hex<const N: usize>(out: &mut Vec<u8>, number: [u8; N]) {
+    let start = out.len();
+    out.resize(start + 2 * N, 0);
+    // There is room for just that many digits.
+    let _ = hex::encode_to_slice(number, &mut out[start..]);
 }
 
 /// A JSON string.
@@ -162,6 +167,9 @@ fn put_quoted(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// Where the manifest of an output is.
+pub(crate) fn manifest_path(output: &Path) -> PathBuf {
+    let mut path = output.as_os_str().to_owned();
+    path.push(".ilinst.json");
+    path.into()
 }

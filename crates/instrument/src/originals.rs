@@ -13,10 +13,13 @@ use serde::{Deserialize, Serialize};
 use weave::tracker::Mark;
 
 use crate::{
-    companions::{TRACKER_FILE, is_deps_json},
-    failure::{Failure, about},
-    io::{Input, Outputs, place, read_assembly},
+    deps_json::is_deps_json,
+    failure::{Failure, Result, about},
+    input::{Input, read_assembly},
     manifest::FileIdentity,
+    outputs::Outputs,
+    paths::place,
+    tracker::TRACKER_FILE,
 };
 
 /// The folder's name. It lies in every folder that something was woven in.
@@ -61,13 +64,13 @@ pub struct Restored {
 }
 
 /// Whether a folder holds originals, and so is none of the program's own.
-pub fn is_folder_of_originals(folder: &Path) -> bool {
+pub(crate) fn is_folder_of_originals(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name == FOLDER)
 }
 
 /// Keeps the originals of all files that are to be replaced, then replaces them: nothing is replaced before all that it
 /// takes to put the originals back is there.
-pub fn commit(outputs: Outputs) -> anyhow::Result<()> {
+pub(crate) fn commit(outputs: Outputs) -> Result<()> {
     let mut lists: BTreeMap<PathBuf, List> = BTreeMap::new();
     let mut originals = Outputs::default();
     for (temporary, path) in outputs.pending() {
@@ -99,7 +102,7 @@ pub fn commit(outputs: Outputs) -> anyhow::Result<()> {
 }
 
 /// Keeps what is at a path, if anything is.
-fn keep(path: &Path, kept: &Path, originals: &mut Outputs) -> anyhow::Result<bool> {
+fn keep(path: &Path, kept: &Path, originals: &mut Outputs) -> Result<bool> {
     if let Ok(target) = fs::read_link(path) {
         // It leads there again once it is put back.
         originals.link(&target, kept)?;
@@ -113,7 +116,10 @@ fn keep(path: &Path, kept: &Path, originals: &mut Outputs) -> anyhow::Result<boo
 }
 
 /// Puts back what was woven in place in a folder and those below it, but for what was changed since.
-pub fn restore(folder: &Path) -> anyhow::Result<Restored> {
+///
+/// # Errors
+/// If originals cannot be read or put back; before anything is put back if one is gone.
+pub fn restore(folder: &Path) -> Result<Restored> {
     let mut lists = Vec::new();
     find_lists(folder, &mut lists)?;
     for (folder, list) in &lists {
@@ -132,7 +138,7 @@ pub fn restore(folder: &Path) -> anyhow::Result<Restored> {
 }
 
 /// What an interrupted run did already is found done.
-fn restore_files(folder: &Path, list: List, restored: &mut Restored) -> anyhow::Result<()> {
+fn restore_files(folder: &Path, list: List, restored: &mut Restored) -> Result<()> {
     let mut rest = List::default();
     let mut is_woven_still = false;
     for file in &list.files {
@@ -147,7 +153,7 @@ fn restore_files(folder: &Path, list: List, restored: &mut Restored) -> anyhow::
             continue;
         }
         let unwritable = |error: io::Error| Failure::unwritable(about(&path, &error));
-        let is_same = || anyhow::Ok(is_file(&path)? && is_file(&kept)? && sha256(&path)? == sha256(&kept)?);
+        let is_same = || Result::Ok(is_file(&path)? && is_file(&kept)? && sha256(&path)? == sha256(&kept)?);
         if file.is_as_written(&path)? {
             if file.is_kept {
                 fs::rename(&kept, &path).map_err(unwritable)?;
@@ -175,7 +181,7 @@ fn restore_files(folder: &Path, list: List, restored: &mut Restored) -> anyhow::
     outputs.commit()
 }
 
-fn find_lists(folder: &Path, lists: &mut Vec<(PathBuf, List)>) -> anyhow::Result<()> {
+fn find_lists(folder: &Path, lists: &mut Vec<(PathBuf, List)>) -> Result<()> {
     if let Some(list) = List::read(folder)? {
         lists.push((folder.to_owned(), list));
     }
@@ -187,7 +193,7 @@ fn find_lists(folder: &Path, lists: &mut Vec<(PathBuf, List)>) -> anyhow::Result
 }
 
 impl List {
-    fn read(folder: &Path) -> anyhow::Result<Option<Self>> {
+    fn read(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(FOLDER).join(LIST);
         let text = match fs::read(&path) {
             Ok(text) => text,
@@ -219,7 +225,7 @@ impl Written {
     }
 
     /// Whether a file is what was written, or is gone: then nothing of the user's is lost with it.
-    fn is_as_written(&self, path: &Path) -> anyhow::Result<bool> {
+    fn is_as_written(&self, path: &Path) -> Result<bool> {
         Ok(if is_file(path)? { sha256(path)? == self.sha256 } else { path.symlink_metadata().is_err() })
     }
 }
@@ -244,7 +250,7 @@ fn is_woven(path: &Path) -> bool {
 }
 
 /// Whether it is a file, and no link to one.
-fn is_file(path: &Path) -> anyhow::Result<bool> {
+fn is_file(path: &Path) -> Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(metadata.is_file()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -252,6 +258,6 @@ fn is_file(path: &Path) -> anyhow::Result<bool> {
     }
 }
 
-fn sha256(path: &Path) -> anyhow::Result<String> {
+fn sha256(path: &Path) -> Result<String> {
     Ok(FileIdentity::of(String::new(), std::iter::once(&*Input::open(path)?)).sha256)
 }

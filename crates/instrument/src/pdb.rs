@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use ecma335::{Image, debug::DebugEntry};
 use weave::pdb::PdbReference;
 
-use crate::io::Input;
+use crate::{failure::Result, input::Input};
 
 /// The PDB that an image names.
+#[derive(Clone, Debug)]
 pub struct Pdb {
-    /// The file name that the image names.
+    /// The file name that the image names; once outputs are planned, the one that the woven PDB will have.
     pub name: String,
     /// Where it was found.
     pub path: Option<PathBuf>,
@@ -25,7 +26,10 @@ impl Pdb {
     }
 
     /// What is in it, if there is one and it was found.
-    pub fn read(pdb: Option<&Self>) -> anyhow::Result<Option<Input>> {
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn read(pdb: Option<&Self>) -> Result<Option<Input>> {
         pdb.and_then(|pdb| pdb.path.as_deref()).map(Input::open).transpose()
     }
 }

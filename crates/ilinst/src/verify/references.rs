@@ -8,7 +8,7 @@ use std::{
 use ::verify::{Library, Scope, Version};
 use ecma335::{Image, Metadata};
 
-use crate::io::Input;
+use ::instrument::Input;
 
 /// Files whose references are still to be followed: number, path, and what each refers to.
 type Work = Vec<(usize, PathBuf, BTreeMap<Vec<u8>, Version>)>;

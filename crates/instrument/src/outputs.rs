@@ -1,4 +1,4 @@
-//! Files in and out: mapped when read, written whole or not at all.
+//! Files out: all get their names, or none.
 
 use std::{
     collections::BTreeMap,
@@ -8,59 +8,11 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use ecma335::{Image, Metadata};
-use memmap2::Mmap;
-
-use crate::failure::{Failure, about};
-
-/// A file's bytes.
-pub enum Input {
-    /// Those of a file.
-    Mapped(Mmap),
-    /// A file of no bytes cannot be mapped.
-    Empty,
-}
-
-impl Input {
-    /// Maps a file.
-    pub fn open(path: &Path) -> anyhow::Result<Self> {
-        let metadata = of_file(path)?;
-        let unreadable = |error: io::Error| Failure::unreadable(about(path, &error));
-        let file = File::open(path).map_err(unreadable)?;
-        if metadata.len() == 0 {
-            return Ok(Self::Empty);
-        }
-        #[expect(unsafe_code, reason = "a mapping is sound as long as nobody changes the file, as with any reader of it")]
-        let map = unsafe { Mmap::map(&file) }.map_err(unreadable)?;
-        Ok(Self::Mapped(map))
-    }
-}
-
-impl std::ops::Deref for Input {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        match self {
-            Self::Mapped(map) => map,
-            Self::Empty => &[],
-        }
-    }
-}
-
-/// Reads the headers and the metadata of an assembly.
-pub fn read_assembly<'a>(path: &Path, bytes: &'a [u8]) -> anyhow::Result<(Image<'a>, Metadata<'a>)> {
-    let read = || -> ecma335::Result<_> {
-        let image = Image::parse(bytes)?;
-        let metadata = Metadata::parse(image.metadata()?)?;
-        Ok((image, metadata))
-    };
-    read().map_err(|error| not_an_assembly(path, error))
-}
-
-/// The failure of a file that is no assembly, or a damaged one.
-pub fn not_an_assembly(path: &Path, error: impl std::fmt::Display) -> anyhow::Error {
-    Failure::not_an_assembly(format_args!("{}: {error}", path.display()))
-}
+use crate::{
+    failure::{Failure, Result, about},
+    input::{Input, of_file},
+    paths::place,
+};
 
 /// Files written to temporary names, which all get their own when the last one is whole. Dropped before that, they
 /// are gone, and so are the folders made for them.
@@ -72,12 +24,12 @@ pub struct Outputs {
 
 impl Outputs {
     /// Writes a file under a temporary name beside its own.
-    pub fn write(&mut self, path: &Path, put: impl FnOnce(&mut File) -> io::Result<()>) -> anyhow::Result<()> {
+    pub fn write(&mut self, path: &Path, put: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
         self.write_with(path, None, put)
     }
 
     /// The same with the permissions of the file it comes from.
-    pub fn write_like(&mut self, from: &Path, path: &Path, put: impl FnOnce(&mut File) -> io::Result<()>) -> anyhow::Result<()> {
+    pub fn write_like(&mut self, from: &Path, path: &Path, put: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
         self.write_with(path, Some(for_an_output(of_file(from)?.permissions())), put)
     }
 
@@ -86,7 +38,7 @@ impl Outputs {
         path: &Path,
         permissions: Option<Permissions>,
         put: impl FnOnce(&mut File) -> io::Result<()>,
-    ) -> anyhow::Result<()> {
+    ) -> Result<()> {
         let unwritable = |error: io::Error| Failure::unwritable(about(path, &error));
         let refuse = |why: &str| Err(Failure::unwritable(format_args!("{}: {why}", path.display())));
         match fs::metadata(path) {
@@ -107,7 +59,7 @@ impl Outputs {
     }
 
     /// Reads what was written last.
-    pub fn read_last(&self) -> anyhow::Result<Input> {
+    pub fn read_last(&self) -> Result<Input> {
         self.pending.last().map_or(Ok(Input::Empty), |(temporary, _)| Input::open(temporary))
     }
 
@@ -134,7 +86,7 @@ impl Outputs {
     }
 
     /// Copies a file, with its permissions; onto itself there is nothing to do.
-    pub fn copy(&mut self, from: &Path, to: &Path) -> anyhow::Result<()> {
+    pub fn copy(&mut self, from: &Path, to: &Path) -> Result<()> {
         if from == to {
             return Ok(());
         }
@@ -142,7 +94,7 @@ impl Outputs {
     }
 
     /// Makes a link.
-    pub fn link(&mut self, target: &Path, path: &Path) -> anyhow::Result<()> {
+    pub fn link(&mut self, target: &Path, path: &Path) -> Result<()> {
         let unwritable = |error: io::Error| Failure::unwritable(about(path, &error));
         self.make_parent(path).map_err(unwritable)?;
         let temporary = temporary_beside(path);
@@ -152,7 +104,7 @@ impl Outputs {
     }
 
     /// Two files are not written to one place, and none over one of those that were read.
-    pub fn check<'p>(&self, read: impl Iterator<Item = &'p Path>) -> anyhow::Result<()> {
+    pub(crate) fn check(&self, read: impl Iterator<Item = PathBuf>) -> Result<()> {
         let mut places = BTreeMap::new();
         let mut existing = BTreeMap::new();
         for (_, path) in &self.pending {
@@ -176,7 +128,7 @@ impl Outputs {
     }
 
     /// Gives every file its name, or none of them.
-    pub fn commit(mut self) -> anyhow::Result<()> {
+    pub fn commit(mut self) -> Result<()> {
         let mut done: Vec<(&Path, Option<PathBuf>)> = Vec::new();
         for (temporary, path) in &self.pending {
             let replaced = set_aside(path).and_then(|former| {
@@ -231,16 +183,6 @@ impl Drop for Outputs {
     }
 }
 
-/// What the system says of a file, before it is opened: that would wait for whoever writes into a pipe.
-fn of_file(path: &Path) -> anyhow::Result<fs::Metadata> {
-    let metadata = fs::metadata(path).map_err(|error| Failure::unreadable(about(path, &error)))?;
-    if metadata.is_file() {
-        return Ok(metadata);
-    }
-    let what = if metadata.is_dir() { "a folder" } else { "no regular file" };
-    Err(Failure::unreadable(format_args!("{}: it is {what}, and a file was asked for", path.display())))
-}
-
 /// A name beside a file that no other has.
 fn temporary_beside(path: &Path) -> PathBuf {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -288,21 +230,6 @@ fn for_an_output(mut permissions: Permissions) -> Permissions {
     #[cfg(not(unix))]
     permissions.set_readonly(false);
     permissions
-}
-
-/// A path by its true folder; the file itself may be a link, and is what is replaced.
-pub fn place(path: &Path) -> PathBuf {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return path.to_owned() };
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    fs::canonicalize(folder).map_or_else(|_| path.to_owned(), |folder| folder.join(name))
-}
-
-/// Whether two paths are the same file, also through links.
-pub fn is_same_file(one: &Path, other: &Path) -> bool {
-    match (fs::canonicalize(one), fs::canonicalize(other)) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => false,
-    }
 }
 
 #[cfg(test)]

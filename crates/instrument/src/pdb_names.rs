@@ -8,20 +8,16 @@ use std::{
 
 use ecma335::Image;
 
-use super::{
-    Opts,
-    process::{Job, file_name},
-};
-use crate::{io::Input, pdb::Pdb};
+use crate::{input::Input, job::Job, paths::file_name, pdb::Pdb};
 
 /// Finds the PDB of each assembly, and gives the woven one a name that is no other file's: the debug directory says it, so
 /// any will do. It is the name that the image has for it, if that can be.
-pub(super) fn name_pdbs(jobs: &mut [Job], opts: &Opts) {
+pub(crate) fn name_pdbs(jobs: &mut [Job], given: Option<&Path>, is_in_place: bool) {
     for job in jobs.iter_mut().filter(|job| job.may_be_an_assembly()) {
         // What cannot be read is said when it is its turn.
         let Ok(input) = Input::open(&job.input) else { continue };
         let Ok(image) = Image::parse(&input) else { continue };
-        job.pdb = Pdb::find(&job.input, opts.pdb.as_deref(), &image);
+        job.pdb = Pdb::find(&job.input, given, &image);
     }
     let found = |job: &Job| job.pdb.as_ref().and_then(|pdb| pdb.path.clone());
     let read: BTreeSet<PathBuf> = jobs
@@ -44,7 +40,7 @@ pub(super) fn name_pdbs(jobs: &mut [Job], opts: &Opts) {
             let is_anothers = !is_namesake(output, pdb) && has_other_namesake(&path, output);
             !taken.contains(&path)
                 && outputs.get(&path).is_none_or(|input| pdb.path.as_ref() == Some(input))
-                && if opts.in_place { (is_its_own || !is_read) && !is_anothers } else { !is_read }
+                && if is_in_place { (is_its_own || !is_read) && !is_anothers } else { !is_read }
         };
         let last = file_name(output) + ".pdb";
         let names = [pdb.name.clone(), file_name(&output.with_extension("pdb")), last.clone()];

@@ -3,23 +3,24 @@
 use std::path::{Component, Path, PathBuf};
 
 use crate::{
-    failure::{Failure, about},
-    originals,
+    failure::{Failure, Result, about},
+    originals::is_folder_of_originals,
+    paths::without_links,
 };
 
 /// All files and links below a folder, in the order of their names.
-pub(super) fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+pub(crate) fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     let unreadable = |error: std::io::Error| Failure::unreadable(about(folder, &error));
     let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
         .map_err(unreadable)?
         .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<_, _>>()
+        .collect::<std::io::Result<_>>()
         .map_err(unreadable)?;
     entries.sort();
     for path in entries {
         if path.is_symlink() || !path.is_dir() {
             files.push(path);
-        } else if !originals::is_folder_of_originals(&path) {
+        } else if !is_folder_of_originals(&path) {
             collect_files(&path, files)?;
         }
     }
@@ -28,7 +29,7 @@ pub(super) fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::
 
 /// What the copy of a link leads to: a relative path within the folder is that of the copied file; one that leads out of
 /// the folder becomes absolute.
-pub(super) fn copied_target(folder: &Path, link: &Path, target: PathBuf) -> PathBuf {
+pub(crate) fn copied_target(folder: &Path, link: &Path, target: PathBuf) -> PathBuf {
     let Some(parent) = link.parent() else { return target };
     let levels = parent.strip_prefix(folder).map_or(0, |path| path.components().count());
     let level = target.components().try_fold(levels, |level, component| match component {
@@ -37,14 +38,4 @@ pub(super) fn copied_target(folder: &Path, link: &Path, target: PathBuf) -> Path
         Component::Normal(_) | Component::Prefix(_) | Component::RootDir => Some(level + 1),
     });
     if level.is_none() { without_links(&without_links(parent).join(target)) } else { target }
-}
-
-/// An absolute path without links, as far as it is there.
-pub(super) fn without_links(path: &Path) -> PathBuf {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let real = |there: &Path| {
-        let (real, rest) = (there.canonicalize().ok()?, path.strip_prefix(there).ok()?);
-        Some(real.components().chain(rest.components()).collect())
-    };
-    path.ancestors().find_map(real).unwrap_or_else(|| path.clone())
 }

@@ -1,0 +1,22 @@
+//! What all files of a run are instrumented with.
+
+use weave::{StrongNameKey, Tracker};
+
+use crate::{options::Options, request::Request};
+
+/// What all files of a run are instrumented with.
+pub(crate) struct RunContext<'a> {
+    pub(crate) request: &'a Request,
+    pub(crate) options: &'a Options,
+    pub(crate) tracker: &'a Tracker,
+    pub(crate) keys: &'a [StrongNameKey],
+    /// The modules of multi-module assemblies that were woven before: file name and SHA-1.
+    pub(crate) modules: Vec<(String, [u8; 20])>,
+}
+
+impl RunContext<'_> {
+    /// Whether files are written.
+    pub(crate) fn writes(&self) -> bool {
+        !self.request.dry_run
+    }
+}

@@ -1,0 +1,178 @@
+//! What goes beside woven files, once it is known which these are: companions, and the tracker in every folder where it is
+//! looked for, with the lists of what may be loaded told about it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use weave::Refusal;
+
+use crate::{
+    context::RunContext,
+    deps_json::{is_deps_json, lists_that_name, with_tracker},
+    failure::{Failure, Result},
+    file::Instrumented,
+    job::Job,
+    outputs::Outputs,
+    paths::{file_name, folder_of, is_same_file},
+    report::{FileReport, Outcome},
+    request::Destination,
+    tracker::{TRACKER_FILE, missing_for_tracker, write_tracker},
+};
+
+/// Writes all that goes beside, and warns of programs that will not find or load the tracker. Gives the companions that were
+/// read.
+pub(crate) fn deploy(
+    jobs: &[Job],
+    files: &mut [Instrumented],
+    context: &RunContext<'_>,
+    outputs: &mut Outputs,
+) -> Result<BTreeSet<PathBuf>> {
+    let companions = companions_by_place(jobs, files);
+    let reports = || files.iter().map(|file| &file.report);
+    let is_woven = |file: &&FileReport| file.woven() > 0;
+    // A list that was written anew beside a file that is woven already is told again.
+    let is_woven_still = |file: &&FileReport| is_woven(file) || matches!(file.outcome, Outcome::Refused(Refusal::AlreadyWoven));
+    let mut deployment = Deployment {
+        jobs,
+        context,
+        woven: reports().filter(is_woven).collect(),
+        woven_folders: reports().filter(is_woven_still).map(|file| folder_of(&file.output)).collect(),
+        warnings: Vec::new(),
+    };
+    let mut tracker_folders: BTreeSet<PathBuf> = deployment.woven.iter().map(|file| folder_of(&file.output)).collect();
+    for (to, from) in &companions {
+        tracker_folders.extend(deployment.write_companion(from, to, outputs)?);
+    }
+    deployment.check_lists_of_others(&companions)?;
+    deployment.check_linked_lists();
+    deployment.check_trimmed_programs()?;
+    if context.writes() {
+        let reports: Vec<&FileReport> = reports().collect();
+        tracker_folders.iter().try_for_each(|folder| put_tracker(folder, &reports, outputs))?;
+    }
+    for (place, text) in deployment.warnings {
+        let is_there = |file: &FileReport| [&file.output, &file.input].iter().any(|path| folder_of(path).starts_with(&place));
+        if let Some(file) = files.iter_mut().map(|file| &mut file.report).find(|file| file.woven() > 0 && is_there(file)) {
+            file.warnings.push(text);
+        }
+    }
+    Ok(companions.into_values().collect())
+}
+
+/// From where each companion comes, by where it goes: a program and its libraries have some in common.
+fn companions_by_place(jobs: &[Job], files: &[Instrumented]) -> BTreeMap<PathBuf, PathBuf> {
+    let named = files.iter().flat_map(|file| &file.companions);
+    let mut companions: BTreeMap<PathBuf, PathBuf> = named.map(|(from, to)| (to.clone(), from.clone())).collect();
+    jobs.iter().for_each(|job| drop(companions.remove(&job.output)));
+    let lists = jobs.iter().filter(|job| job.link.is_none() && is_deps_json(&job.input));
+    companions.extend(lists.map(|job| (job.output.clone(), job.input.clone())));
+    companions
+}
+
+struct Deployment<'a> {
+    jobs: &'a [Job],
+    context: &'a RunContext<'a>,
+    woven: Vec<&'a FileReport>,
+    /// The folders with outputs that are woven, by this run or an earlier one.
+    woven_folders: BTreeSet<PathBuf>,
+    /// By folder: why a program there will not find or load the tracker.
+    warnings: Vec<(PathBuf, String)>,
+}
+
+impl Deployment<'_> {
+    /// Copies a companion, or writes it with the tracker in it; gives the folder of such a list.
+    fn write_companion(&mut self, from: &Path, to: &Path, outputs: &mut Outputs) -> Result<Option<PathBuf>> {
+        let list_folder = folder_of(to);
+        let is_same = is_same_file(from, to);
+        let is_program_list = is_deps_json(from) && self.is_list_of_woven(&list_folder);
+        match if is_program_list { with_tracker(from)? } else { Ok(None) } {
+            Ok(Some(_)) if is_same && self.goes_elsewhere() => self.warnings.push((list_folder, untold(from))),
+            Ok(Some(text)) => {
+                if self.context.writes() {
+                    outputs.write_like(from, to, |file| file.write_all(&text))?;
+                }
+                return Ok(Some(list_folder));
+            }
+            unchanged => {
+                if self.context.writes() && !is_same {
+                    outputs.copy(from, to)?;
+                }
+                if let Err(why) = unchanged {
+                    let from = from.display();
+                    let text = format!("the tracker could not be added to {from}, so the program may not find it: {why}");
+                    self.warnings.push((list_folder, text));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Into a program's folder: its own list is none of the files of this run.
+    fn check_lists_of_others(&mut self, companions: &BTreeMap<PathBuf, PathBuf>) -> Result<()> {
+        if !self.goes_elsewhere() || !self.jobs.iter().all(|job| job.is_named) {
+            return Ok(());
+        }
+        let lists: BTreeSet<PathBuf> = self.woven.iter().flat_map(|file| lists_that_name(&file.output)).collect();
+        for list in lists.iter().filter(|list| !companions.contains_key(*list)) {
+            if let Ok(Some(_)) = with_tracker(list)? {
+                self.warnings.push((folder_of(list), untold(list)));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_linked_lists(&mut self) {
+        for job in self.jobs.iter().filter(|job| job.link.is_some() && is_deps_json(&job.input)) {
+            let list_folder = folder_of(&job.output);
+            if self.is_list_of_woven(&list_folder) && matches!(with_tracker(&job.input), Ok(Ok(Some(_)))) {
+                let text = "lists what the program may load, and is a link: add the tracker to what it leads to";
+                self.warnings.push((list_folder, format!("{} {text}", job.input.display())));
+            }
+        }
+    }
+
+    fn check_trimmed_programs(&mut self) -> Result<()> {
+        let folders: BTreeSet<PathBuf> = self.woven.iter().map(|file| folder_of(&file.input)).collect();
+        for folder in folders {
+            let missing = missing_for_tracker(&folder)?.join(" and ");
+            if !missing.is_empty() {
+                let text =
+                    format!("the tracker needs {missing}, which this self-contained program does not have: publish it untrimmed");
+                self.warnings.push((folder, text));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_list_of_woven(&self, list_folder: &Path) -> bool {
+        self.woven_folders.iter().any(|woven| woven.starts_with(list_folder))
+    }
+
+    fn goes_elsewhere(&self) -> bool {
+        matches!(self.context.request.destination, Destination::Path(_))
+    }
+}
+
+fn untold(list: &Path) -> String {
+    let text = "lists what its program may load, and is not written here, so the tracker is not in it: weave in place";
+    format!("{} {text}", list.display())
+}
+
+/// Nothing else may be written in the tracker's place, but the tracker that was there.
+fn put_tracker(folder: &Path, files: &[&FileReport], outputs: &mut Outputs) -> Result<()> {
+    let path = folder.join(TRACKER_FILE);
+    let is_there =
+        |file: &&&FileReport| file_name(&file.output).eq_ignore_ascii_case(TRACKER_FILE) && folder_of(&file.output) == folder;
+    match files.iter().find(is_there) {
+        Some(file) if matches!(file.outcome, Outcome::Refused(Refusal::IsTracker)) => outputs.forget(&file.output),
+        Some(file) => {
+            let text = format_args!("{}: the tracker has to be there, and {} would be", path.display(), file.input.display());
+            return Err(Failure::usage(text));
+        }
+        None => {}
+    }
+    write_tracker(&path, outputs)
+}

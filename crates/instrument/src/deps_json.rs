@@ -1,0 +1,101 @@
+//! `deps.json`: the list of what the host of .NET lets a program load, which has to have the tracker.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    failure::{Failure, about},
+    tracker::TRACKER_FILE,
+};
+
+/// The tracker's name and version, as a list has libraries.
+const TRACKER_LIBRARY: &str = "Ilinst.Tracker/1.0.0";
+
+/// Whether a file is a list of the assemblies that the host lets a program load.
+pub(crate) fn is_deps_json(path: &Path) -> bool {
+    path.to_string_lossy().ends_with(".deps.json")
+}
+
+/// The lists beside a file that name it: a program's name the libraries that it loads.
+pub(crate) fn lists_that_name(input: &Path) -> Vec<PathBuf> {
+    let folder = input.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut lists: Vec<PathBuf> =
+        entries.map(|entry| input.with_file_name(entry.file_name())).filter(|path| is_deps_json(path)).collect();
+    lists.retain(|list| {
+        let deps = fs::read(list).ok().and_then(|text| parse(&text).ok());
+        deps.is_some_and(|deps| names(&deps, &input.file_name().unwrap_or_default().to_string_lossy()))
+    });
+    lists.sort();
+    lists
+}
+
+/// Whether a list has a file of this name among what is loaded, whatever folder of its package it was in.
+fn names(deps: &Value, file: &str) -> bool {
+    let libraries = members(&deps["targets"]).flat_map(|(_, target)| members(target));
+    let mut assets = libraries.flat_map(|(_, library)| members(&library["runtime"]).chain(members(&library["runtimeTargets"])));
+    assets.any(|(path, _)| path.rsplit(['/', '\\']).next() == Some(file))
+}
+
+fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().into_iter().flatten()
+}
+
+/// A `deps.json` with the tracker in it, without which the host would not let the program load it; none if it is there
+/// already.
+///
+/// # Errors
+/// If it is no such list; why, in words.
+pub(crate) fn with_tracker(path: &Path) -> Result<Result<Option<Vec<u8>>, String>, Failure> {
+    let text = fs::read(path).map_err(|error| Failure::unreadable(about(path, &error)))?;
+    Ok(add_tracker(&text))
+}
+
+fn add_tracker(text: &[u8]) -> Result<Option<Vec<u8>>, String> {
+    let mut deps = parse(text)?;
+    let no = |what: &'static str| move || format!("it has no {what}");
+    let target = deps.get("runtimeTarget").ok_or_else(no("runtimeTarget"))?;
+    let target = target.get("name").unwrap_or(target).as_str().ok_or_else(no("runtimeTarget"))?.to_owned();
+    let libraries = deps.get_mut("libraries").and_then(Value::as_object_mut).ok_or_else(no("libraries"))?;
+    if libraries.contains_key(TRACKER_LIBRARY) {
+        return Ok(None);
+    }
+    libraries.insert(TRACKER_LIBRARY.into(), json!({ "type": "reference", "serviceable": false, "sha512": "" }));
+    let targets = deps.get_mut("targets").and_then(|targets| targets.get_mut(target)).and_then(Value::as_object_mut);
+    let runtime = json!({ "runtime": { TRACKER_FILE: { "assemblyVersion": "1.0.0.0", "fileVersion": "1.0.0.0" } } });
+    targets.ok_or_else(no("target of its runtimeTarget"))?.insert(TRACKER_LIBRARY.into(), runtime);
+    let mut text = serde_json::to_vec_pretty(&deps).map_err(|error| error.to_string())?;
+    text.push(b'\n');
+    Ok(Some(text))
+}
+
+/// JSON as the host reads it: with comments.
+fn parse(text: &[u8]) -> Result<Value, String> {
+    // A byte order mark is no JSON, but hosts accept it.
+    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+    let mut text = String::from_utf8(text.to_vec()).map_err(|error| error.to_string())?;
+    json_strip_comments::strip(&mut text).map_err(|error| error.to_string())?;
+    serde_json::from_str(&text).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tracker_is_listed_once_and_the_order_is_kept() {
+        let deps = br#"{"runtimeTarget":{"name":".NETCoreApp,Version=v8.0"},"targets":{".NETCoreApp,Version=v8.0":{"z/1.0.0":{}}},"libraries":{"z/1.0.0":{"type":"project"}}}"#;
+        let added = add_tracker(deps).unwrap().unwrap();
+        let value: Value = serde_json::from_slice(&added).unwrap();
+        assert!(value["targets"][".NETCoreApp,Version=v8.0"][TRACKER_LIBRARY]["runtime"][TRACKER_FILE].is_object());
+        assert_eq!(value["libraries"].as_object().unwrap().keys().collect::<Vec<_>>(), ["z/1.0.0", TRACKER_LIBRARY]);
+        assert_eq!(add_tracker(&added), Ok(None));
+        assert!(add_tracker(b"[]").is_err());
+        let commented = [b"\xEF\xBB\xBF// a list\n", &deps[..]].concat();
+        assert_eq!(add_tracker(&commented), Ok(Some(added)));
+    }
+}

@@ -1,0 +1,186 @@
+//! Instruments one file.
+
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use ecma335::{Image, Metadata};
+use weave::{Refusal, Weave, Woven, output_check::Fault};
+
+use crate::{
+    companions::companions,
+    context::RunContext,
+    deps_json::is_deps_json,
+    failure::{Failure, Result},
+    input::{Input, not_an_assembly, parse_assembly},
+    job::Job,
+    manifest::{FileIdentity, Manifest, manifest_path},
+    outputs::Outputs,
+    paths::file_name,
+    pdb::Pdb,
+    report::{FileReport, Outcome, left_alone, name_methods},
+    tracker::TOOL,
+};
+
+/// What became of a file, and what other files have to know of it.
+pub(crate) struct Instrumented {
+    pub(crate) report: FileReport,
+    /// The SHA-1 of a module, which its assembly's manifest holds.
+    pub(crate) module_hash: Option<[u8; 20]>,
+    /// The files that go with it if it was named, and where to.
+    pub(crate) companions: Vec<(PathBuf, PathBuf)>,
+}
+
+/// Files from this size on are worth a second thread, in bytes.
+const LARGE: u64 = 128 << 10;
+
+/// Does what a job says; what it writes is added to the outputs.
+pub(crate) fn instrument_file(job: &Job, context: &RunContext<'_>, outputs: &mut Outputs) -> Result<Instrumented> {
+    let started = Instant::now();
+    let mut file = if let Some(target) = &job.link {
+        if context.writes() && !context.request.is_in_place() {
+            outputs.link(target, &job.output)?;
+        }
+        unread(job, Outcome::Link(target.clone()))
+    } else if !job.is_named && !job.input.is_file() {
+        unread(job, Outcome::LeftOut)
+    } else if !job.may_be_an_assembly() {
+        // Whether a list is told about the tracker depends on what is woven.
+        if context.writes() && !is_deps_json(&job.input) {
+            outputs.copy(&job.input, &job.output)?;
+        }
+        unread(job, Outcome::Copied)
+    } else {
+        instrument_assembly(job, context, outputs)?
+    };
+    file.report.duration = started.elapsed();
+    Ok(file)
+}
+
+/// The result of what is not read as an assembly.
+fn unread(job: &Job, outcome: Outcome) -> Instrumented {
+    let report = FileReport {
+        input: job.input.clone(),
+        output: job.output.clone(),
+        outcome,
+        input_size: 0,
+        output_size: 0,
+        duration: Duration::ZERO,
+        pdb: None,
+        warnings: Vec::new(),
+    };
+    Instrumented { report, module_hash: None, companions: Vec::new() }
+}
+
+fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Outputs) -> Result<Instrumented> {
+    let bytes = Input::open(&job.input)?;
+    let size = bytes.len() as u64;
+    let mut leave_as_it_is = |outcome: Outcome| {
+        if context.writes() {
+            outputs.copy(&job.input, &job.output)?;
+        }
+        let file = unread(job, outcome);
+        Ok(Instrumented { report: FileReport { input_size: size, output_size: size, ..file.report }, ..file })
+    };
+    let (image, metadata) = match parse_assembly(&bytes) {
+        Ok(read) => read,
+        Err(error) if job.is_named => {
+            return Err(not_an_assembly(&job.input, format_args!("{error}{}", host_hint(&job.input))));
+        }
+        Err(error) => return leave_as_it_is(Outcome::NotAnAssembly(error.to_string())),
+    };
+    if let Some(refusal) = weave::plan::refusal(&image, &metadata, context.tracker) {
+        return if job.is_named && !(context.request.is_in_place() && refusal == Refusal::AlreadyWoven) {
+            Err(Failure::refused(format_args!("{}: {refusal}", job.input.display())))
+        } else {
+            leave_as_it_is(Outcome::Refused(refusal))
+        };
+    }
+    let pdb = Pdb::read(job.pdb.as_ref())?;
+    let pdb_name = job.pdb.as_ref().map(|pdb| pdb.name.as_str());
+    let how = Weave {
+        tracker: context.tracker,
+        options: &context.options.weave,
+        tool: TOOL,
+        pdb: pdb.as_deref(),
+        pdb_name,
+        modules: &context.modules,
+        keys: context.keys,
+    };
+    let hash = || context.writes().then(|| FileIdentity::of(file_name(&job.input), std::iter::once(&*bytes)));
+    let (woven, identity) = join(size >= LARGE, || weave::weave(&image, &metadata, &how), hash);
+    let woven = woven.map_err(|error| not_an_assembly(&job.input, error))?;
+    // In place, a file with nothing to weave is its own output.
+    let identity = identity.filter(|_| !context.request.is_in_place() || woven.methods.iter().any(std::result::Result::is_ok));
+    let pdb_output = woven.pdb.as_ref().and(pdb_name).map(|name| job.output.with_file_name(name));
+    if let Some(identity) = identity {
+        write_woven(job, context, identity, (&image, &metadata), &woven, outputs)?;
+        if let (Some(path), Some(content)) = (&pdb_output, &woven.pdb) {
+            let from = job.pdb.as_ref().and_then(|pdb| pdb.path.as_deref()).unwrap_or(&job.input);
+            outputs.write_like(from, path, |file| file.write_all(content))?;
+        }
+    }
+    let module_hash = job.is_module().then(|| woven.sha1());
+    let output_size = woven.file.len() as u64;
+    let left_alone = left_alone(&metadata, &woven.methods, context.options.names_expected);
+    let file = unread(job, Outcome::Processed { methods: woven.methods, left_alone, notes: woven.notes });
+    let report = FileReport { input_size: size, output_size, pdb: pdb_output, ..file.report };
+    let companions = if job.is_named { companions(&job.input, &job.output, &metadata) } else { Vec::new() };
+    Ok(Instrumented { report, module_hash, companions })
+}
+
+/// A .NET Core program is a library, beside a native host of the same name: people name the host.
+fn host_hint(path: &Path) -> String {
+    let library = path.with_extension("dll");
+    let is_host = library != path && library.is_file();
+    if is_host { format!("; it may be the host that starts {}: weave that", library.display()) } else { String::new() }
+}
+
+/// Writes the woven file and reads it again; its manifest is written beside that.
+fn write_woven(
+    job: &Job,
+    context: &RunContext<'_>,
+    identity: FileIdentity,
+    input: (&Image<'_>, &Metadata<'_>),
+    woven: &Woven<'_>,
+    outputs: &mut Outputs,
+) -> Result<()> {
+    let manifest = Manifest {
+        options: &context.options.weave.to_string(),
+        input: identity,
+        module_key: woven.module_key,
+        mvid: woven.mvid,
+        notes: &woven.notes,
+        methods: &woven.methods,
+    };
+    let write_and_check = || {
+        outputs.write_like(&job.input, &job.output, |file| woven.file.write_to(file))?;
+        let written = outputs.read_last()?;
+        weave::output_check::check(&written, woven, context.tracker, input).map_err(|fault| broken(job, input.1, &fault))
+    };
+    let mut manifest_file = Outputs::default();
+    let write_manifest = || {
+        let identity = || FileIdentity::of(file_name(&job.output), woven.file.iter());
+        manifest_file.write(&manifest_path(&job.output), |file| manifest.write(input.1, identity, file))
+    };
+    let (written, manifest_written) = join(woven.file.len() as u64 >= LARGE, write_and_check, write_manifest);
+    outputs.append(manifest_file);
+    written.and(manifest_written)
+}
+
+/// The output check found something: nothing is written, and the method named is what a report of it has to name.
+fn broken(job: &Job, metadata: &Metadata<'_>, fault: &Fault) -> Failure {
+    let name = fault.method.map(|method| format!("{}: ", name_methods(metadata)(method)));
+    Failure::broken_output(format_args!(
+        "{}: {}{fault}; this is a fault of ilinst, so nothing was written: please report it, and --exclude the method meanwhile",
+        job.output.display(),
+        name.unwrap_or_default()
+    ))
+}
+
+/// Does both; side by side if that is worth it.
+fn join<A: Send, B: Send>(is_worth_it: bool, one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B + Send) -> (A, B) {
+    if is_worth_it { rayon::join(one, other) } else { (one(), other()) }
+}

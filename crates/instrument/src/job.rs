@@ -1,0 +1,40 @@
+//! What is to be done: a file to be written, and what it is made from.
+
+use std::path::{Path, PathBuf};
+
+use crate::pdb::Pdb;
+
+/// A file to be written.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// What it is made from.
+    pub input: PathBuf,
+    /// Its path; in place, the input's.
+    pub output: PathBuf,
+    /// Whether the request names it: then it has to be an assembly.
+    pub is_named: bool,
+    /// Where its output leads, if it is a link in a folder.
+    pub link: Option<PathBuf>,
+    /// Where its PDB is, and what the woven one will be called.
+    pub pdb: Option<Pdb>,
+}
+
+impl Job {
+    pub(crate) fn new(input: PathBuf, output: PathBuf, is_named: bool) -> Self {
+        Self { input, output, is_named, link: None, pdb: None }
+    }
+
+    /// Whether it is read as an assembly.
+    pub fn may_be_an_assembly(&self) -> bool {
+        self.is_named || (self.link.is_none() && has_extension(&self.input, &["dll", "exe", "netmodule"]))
+    }
+
+    /// Whether it is one of the lesser modules of an assembly (II.6.1).
+    pub(crate) fn is_module(&self) -> bool {
+        has_extension(&self.input, &["netmodule"])
+    }
+}
+
+fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    path.extension().is_some_and(|extension| extensions.iter().any(|other| extension.eq_ignore_ascii_case(other)))
+}

@@ -1,0 +1,129 @@
+//! What a run is asked for, and the jobs that it comes to.
+
+use std::path::{Path, PathBuf};
+
+use crate::{
+    failure::{Failure, Result},
+    folder::{collect_files, copied_target},
+    job::Job,
+    paths::{is_same_file, without_links},
+    pdb_names::name_pdbs,
+};
+
+/// Which files, and where to.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Assemblies, or one folder.
+    pub inputs: Vec<PathBuf>,
+    /// Where to write.
+    pub destination: Destination,
+    /// The PDB of the one input, if it is not beside it.
+    pub pdb: Option<PathBuf>,
+    /// Whether to do everything but write.
+    pub dry_run: bool,
+}
+
+/// Where outputs go.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Destination {
+    /// A file for one input; a folder for several, for a folder, or if there is one or a separator ends it.
+    Path(PathBuf),
+    /// In the inputs' places; their originals are kept, and [`restore`](crate::restore()) puts them back.
+    InPlace,
+    /// Nowhere, in a dry run: outputs are named as if they went to the current folder.
+    Nowhere,
+}
+
+impl Request {
+    /// Whether the inputs themselves are replaced.
+    pub fn is_in_place(&self) -> bool {
+        self.destination == Destination::InPlace
+    }
+
+    /// The files to be written, in the order of the inputs or of their names in a folder. Assemblies are opened for the
+    /// names of their PDBs; nothing is written.
+    ///
+    /// # Errors
+    /// If what is asked for makes no sense, or a folder cannot be read.
+    pub fn jobs(&self) -> Result<Vec<Job>> {
+        if self.pdb.is_some() && (self.inputs.len() > 1 || self.inputs.iter().any(|input| input.is_dir())) {
+            return Err(Failure::usage("--pdb: it is of one input, and there are several"));
+        }
+        let mut jobs = match &self.inputs[..] {
+            [folder] if folder.is_dir() => self.folder_jobs(folder)?,
+            files => self.file_jobs(files)?,
+        };
+        name_pdbs(&mut jobs, self.pdb.as_deref(), self.is_in_place());
+        Ok(jobs)
+    }
+
+    /// Where outputs go by their own names; none if they stay.
+    fn output(&self) -> Option<&Path> {
+        match &self.destination {
+            Destination::Path(path) => Some(path),
+            Destination::InPlace => None,
+            Destination::Nowhere => Some(Path::new(".")),
+        }
+    }
+
+    fn file_jobs(&self, files: &[PathBuf]) -> Result<Vec<Job>> {
+        if let Some(folder) = files.iter().find(|input| input.is_dir()) {
+            return Err(Failure::usage(format_args!("{}: a folder has to be the only input", folder.display())));
+        }
+        let mut jobs: Vec<Job> = Vec::new();
+        for input in files {
+            let output = match self.output() {
+                Some(output) => output_of(input, output, files.len() > 1),
+                None => no_link(input)?,
+            };
+            if !self.dry_run && !self.is_in_place() && is_same_file(input, &output) {
+                let text = format_args!("{}: the output would overwrite the input; choose another -o", output.display());
+                return Err(Failure::output_is_input(text));
+            }
+            if let Some(other) = jobs.iter().find(|job| job.output == output) {
+                let (one, two, output) = (other.input.display(), input.display(), output.display());
+                return Err(Failure::usage(format_args!("{one} and {two} would both be written to {output}")));
+            }
+            jobs.push(Job::new(input.clone(), output, true));
+        }
+        Ok(jobs)
+    }
+
+    fn folder_jobs(&self, folder: &Path) -> Result<Vec<Job>> {
+        let output = self.output().unwrap_or(folder);
+        if !self.dry_run && !self.is_in_place() {
+            if without_links(output).starts_with(without_links(folder)) {
+                let text = format_args!("{}: the output folder would be the input folder or lie in it", output.display());
+                return Err(Failure::output_is_input(text));
+            }
+            if output.is_file() {
+                return Err(Failure::unwritable(format_args!("{}: it is a file, and a folder was asked for", output.display())));
+            }
+        }
+        let mut files = Vec::new();
+        collect_files(folder, &mut files)?;
+        let job = |input: PathBuf| {
+            let output = output.join(input.strip_prefix(folder).unwrap_or(&input));
+            let target = input.read_link().ok();
+            let link = if self.is_in_place() { target } else { target.map(|target| copied_target(folder, &input, target)) };
+            Job { link, ..Job::new(input, output, false) }
+        };
+        Ok(files.into_iter().map(job).collect())
+    }
+}
+
+fn output_of(input: &Path, output: &Path, are_many: bool) -> PathBuf {
+    let ends_with_separator = output.as_os_str().to_string_lossy().ends_with(['/', '\\']);
+    let is_folder = are_many || output.is_dir() || ends_with_separator;
+    if is_folder { output.join(input.file_name().unwrap_or_default()) } else { output.to_owned() }
+}
+
+fn no_link(input: &Path) -> Result<PathBuf> {
+    match input.read_link() {
+        Ok(target) => {
+            let (input, target) = (input.display(), target.display());
+            Err(Failure::usage(format_args!("{input}: it is a link to {target}: name what is to be woven")))
+        }
+        Err(_) => Ok(input.to_owned()),
+    }
+}

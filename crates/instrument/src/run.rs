@@ -1,0 +1,143 @@
+//! Runs jobs: modules first, as their assemblies hold hashes of them, then what was not written in any other way.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use rayon::prelude::*;
+use weave::{Note, StrongNameKey};
+
+use crate::{
+    context::RunContext,
+    deploy::deploy,
+    failure::{Failure, Result, about},
+    file::{Instrumented, instrument_file},
+    job::Job,
+    manifest::manifest_path,
+    options::Options,
+    originals,
+    outputs::Outputs,
+    paths::file_name,
+    report::{FileReport, Outcome, Report},
+    request::Request,
+    tracker::read_tracker,
+};
+
+/// Told of each file when it is done, from any thread.
+pub type Progress<'p> = &'p (dyn Fn(&FileReport) + Sync);
+
+/// A run whose outputs are written under temporary names. [`Run::commit`] gives them their own; dropped, nothing is left of it.
+pub struct Run {
+    /// What became of each file, in the order of the jobs.
+    pub files: Vec<FileReport>,
+    outputs: Outputs,
+    is_in_place: bool,
+}
+
+impl Run {
+    /// Gives every output its name, or none of them; in place, the originals are kept first.
+    ///
+    /// # Errors
+    /// If one cannot be written: then all is as it was before.
+    pub fn commit(self) -> Result<Report> {
+        let written = self.outputs.pending().map(|(_, path)| path.to_owned()).collect();
+        if self.is_in_place {
+            originals::commit(self.outputs)?;
+        } else {
+            self.outputs.commit()?;
+        }
+        Ok(Report { files: self.files, written })
+    }
+}
+
+/// Does the jobs of a request: weaves, checks, and writes under temporary names, with all that goes beside.
+///
+/// # Errors
+/// The first by the order of the jobs; nothing is left behind then.
+pub fn run(request: &Request, jobs: &[Job], options: &Options, progress: Progress<'_>) -> Result<Run> {
+    let tracker = read_tracker()?;
+    let keys = options.keys.iter().map(|path| read_key(path)).collect::<Result<Vec<_>>>()?;
+    let context = RunContext { request, options, tracker: &tracker, keys: &keys, modules: Vec::new() };
+    let work = || run_jobs(jobs, context, progress);
+    let (files, outputs) = match options.threads {
+        None => work()?,
+        Some(threads) => {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build();
+            pool.map_err(|error| Failure::usage(format_args!("{threads} threads: {error}")))?.install(work)?
+        }
+    };
+    if !keys.is_empty() && !files.iter().any(|file| file.notes().contains(&Note::SignedAgain)) {
+        return Err(Failure::usage("--snk: no assembly that was woven has the public key of a key that was given"));
+    }
+    Ok(Run { files, outputs, is_in_place: request.is_in_place() })
+}
+
+fn read_key(path: &Path) -> Result<StrongNameKey> {
+    let bytes = std::fs::read(path).map_err(|error| Failure::unreadable(about(path, &error)))?;
+    StrongNameKey::parse(&bytes).map_err(|error| Failure::bad_key(format_args!("{}: {error}", path.display())))
+}
+
+fn run_jobs(jobs: &[Job], mut context: RunContext<'_>, progress: Progress<'_>) -> Result<(Vec<FileReport>, Outputs)> {
+    let (assemblies, others): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(|job| job.may_be_an_assembly());
+    let (modules, assemblies): (Vec<&Job>, Vec<&Job>) = assemblies.into_iter().partition(|job| job.is_module());
+    let mut outputs = Outputs::default();
+    let mut files = instrument_files(&modules, &context, progress, &mut outputs)?;
+    context.modules = files.iter().filter_map(|file| Some((file_name(&file.report.output), file.module_hash?))).collect();
+    if !assemblies.is_empty() {
+        files.iter_mut().for_each(|file| file.report.belongs_to_an_assembly());
+    }
+    files.extend(instrument_files(&assemblies, &context, progress, &mut outputs)?);
+    // The PDB and the manifest of what was woven take the places of those that were there.
+    let processed = files.iter().map(|file| &file.report).filter(|file| matches!(file.outcome, Outcome::Processed { .. }));
+    let made: BTreeSet<PathBuf> =
+        processed.flat_map(|file| file.pdb.clone().into_iter().chain([manifest_path(&file.output)])).collect();
+    let others: Vec<&Job> = others.into_iter().filter(|job| !made.contains(&job.output)).collect();
+    files.extend(instrument_files(&others, &context, progress, &mut outputs)?);
+    let places: BTreeMap<&Path, usize> = jobs.iter().enumerate().map(|(index, job)| (job.input.as_path(), index)).collect();
+    files.sort_by_key(|file| places.get(file.report.input.as_path()).copied());
+
+    let companions = deploy(jobs, &mut files, &context, &mut outputs)?;
+    if !context.request.is_in_place() {
+        let read_by_job = |job: &'_ Job| [Some(job.input.clone()), job.pdb.as_ref().and_then(|pdb| pdb.path.clone())];
+        let read = jobs.iter().flat_map(read_by_job).flatten().chain(companions);
+        outputs.check(read.chain(context.options.keys.iter().cloned()))?;
+    }
+    Ok((files.into_iter().map(|file| file.report).collect(), outputs))
+}
+
+/// Fewer files than this are done one after another, each by all threads.
+const MANY: usize = 8;
+
+fn instrument_files(
+    jobs: &[&Job],
+    context: &RunContext<'_>,
+    progress: Progress<'_>,
+    outputs: &mut Outputs,
+) -> Result<Vec<Instrumented>> {
+    let first_failed = AtomicUsize::new(usize::MAX);
+    let instrument = |(index, job): (usize, &&Job)| {
+        // Nothing will be written then, so nobody need go on; but the first failure is the same for any number of threads.
+        if index > first_failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut outputs = Outputs::default();
+        let file = instrument_file(job, context, &mut outputs);
+        match &file {
+            Ok(file) => progress(&file.report),
+            Err(_) => drop(first_failed.fetch_min(index, Ordering::Relaxed)),
+        }
+        Some((file, outputs))
+    };
+    let results: Vec<_> = if jobs.len() < MANY {
+        jobs.iter().enumerate().filter_map(instrument).collect()
+    } else {
+        // One at a time is taken: their sizes are far apart.
+        jobs.par_iter().enumerate().with_max_len(1).filter_map(instrument).collect()
+    };
+    // All in one: if there was a failure, a folder is removed when there is nothing left in it.
+    let (files, all_outputs): (Vec<_>, Vec<_>) = results.into_iter().unzip();
+    all_outputs.into_iter().for_each(|other| outputs.append(other));
+    files.into_iter().collect()
+}

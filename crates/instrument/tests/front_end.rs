@@ -1,0 +1,121 @@
+//! The crate as a front end beside the command line would call it: a build task, say, or the launcher of a profiler.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use instrument::{Destination, FileReport, Options, Outcome, Request, TRACKER_FILE};
+
+const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../samples/orders/bin/orders.exe");
+
+/// A folder with the sample in it, which is gone when it is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("ilinst-front-end-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::copy(SAMPLE, folder.join("orders.exe")).unwrap();
+        Self(folder)
+    }
+
+    /// Every file below it, by its path in it.
+    fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
+            for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                if path.is_dir() {
+                    collect(root, &path, files);
+                } else {
+                    files.insert(path.strip_prefix(root).unwrap().to_owned(), fs::read(&path).unwrap());
+                }
+            }
+        }
+        let mut files = BTreeMap::new();
+        collect(&self.0, &self.0, &mut files);
+        files
+    }
+
+    fn request(&self, destination: Destination) -> Request {
+        Request { inputs: vec![self.0.join("orders.exe")], destination, pdb: None, dry_run: false }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_front_end_weaves_in_place_reads_what_was_done_and_restores() {
+    let folder = Folder::new("in-place");
+    let before = folder.files();
+    let request = folder.request(Destination::InPlace);
+    let mut options = Options { names_expected: true, ..Options::default() };
+    options.weave.selection.exclude.push("*::get_*".parse().unwrap());
+    let jobs = request.jobs().unwrap();
+    assert_eq!(jobs.len(), 1);
+    assert!(jobs[0].is_named && jobs[0].output == jobs[0].input);
+
+    let told = AtomicUsize::new(0);
+    let progress = |_: &FileReport| {
+        told.fetch_add(1, Ordering::Relaxed);
+    };
+    let report = instrument::run(&request, &jobs, &options, &progress).unwrap().commit().unwrap();
+    assert_eq!(told.into_inner(), 1);
+
+    let [file] = &report.files[..] else { panic!("{report:?}") };
+    let Outcome::Processed { methods, left_alone, .. } = &file.outcome else { panic!("{file:?}") };
+    assert!(file.woven() > 0 && !file.has_findings() && file.warnings.is_empty(), "{file:?}");
+    assert_eq!(file.woven() + left_alone.len(), methods.len());
+    assert!(left_alone.iter().any(|method| method.name.contains("::get_") && method.reason.code() == "excluded"));
+    assert_eq!(file.output_size, fs::metadata(&file.output).unwrap().len());
+    assert_eq!(file.input_size, before[Path::new("orders.exe")].len() as u64);
+    for name in ["orders.exe", "orders.exe.ilinst.json", TRACKER_FILE] {
+        assert!(report.written.contains(&folder.0.join(name)), "{name}: {:?}", report.written);
+    }
+    assert_ne!(folder.files(), before);
+
+    let restored = instrument::restore(&folder.0).unwrap();
+    assert_eq!((restored.put_back, restored.changed.len()), (1, 0));
+    assert_eq!(folder.files(), before);
+}
+
+#[test]
+fn nothing_is_left_of_a_run_that_is_not_committed() {
+    let folder = Folder::new("dropped");
+    let before = folder.files();
+    let request = folder.request(Destination::Path(folder.0.join("woven/")));
+    let run = instrument::run(&request, &request.jobs().unwrap(), &Options::default(), &|_| {}).unwrap();
+    assert!(run.files[0].woven() > 0);
+    assert!(folder.files().len() > before.len());
+    drop(run);
+    assert_eq!(folder.files(), before);
+    assert!(!folder.0.join("woven").exists());
+}
+
+#[test]
+fn what_ends_a_run_has_a_number_and_leaves_nothing() {
+    let folder = Folder::new("fails");
+    for (name, number) in (0..20).map(|number| (format!("lib{number:02}.dll"), number)) {
+        let bytes = if number == 7 || number == 15 { b"no assembly".to_vec() } else { fs::read(SAMPLE).unwrap() };
+        fs::write(folder.0.join(name), bytes).unwrap();
+    }
+    let before = folder.files();
+    let inputs = before.keys().map(|name| folder.0.join(name)).collect();
+    let destination = Destination::Path(folder.0.join("woven"));
+    let request = Request { inputs, ..folder.request(destination) };
+    for threads in [1, 4] {
+        let options = Options { threads: threads.try_into().ok(), ..Options::default() };
+        let failure = instrument::run(&request, &request.jobs().unwrap(), &options, &|_| {}).err().unwrap();
+        assert_eq!((failure.code, failure.exit), ("ILI0011", 3));
+        assert!(failure.message.contains("lib07.dll: "), "the first of two, whatever the threads: {failure}");
+        assert_eq!(folder.files(), before);
+        assert!(!folder.0.join("woven").exists());
+    }
+    let request = folder.request(Destination::Path(folder.0.join("orders.exe")));
+    assert_eq!(request.jobs().unwrap_err().code, "ILI0013");
+}
