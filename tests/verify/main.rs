@@ -17,7 +17,7 @@ use tests::{require, root, sample};
 use verify::{Library, Options, RULES, Report, Scope};
 
 /// Everything that is found, with as many findings of a rule as there are.
-const PEDANTIC: Options = Options { pedantic: true, limit: usize::MAX, every: false, threads: 1 };
+const PEDANTIC: Options = Options { pedantic: true, limit: usize::MAX, every: false };
 
 /// Checks bytes; none if they are no assembly at all.
 fn verify_bytes(bytes: &[u8], options: &Options) -> Option<Report> {
@@ -108,12 +108,17 @@ fn check_threads(files: &[PathBuf]) {
     for file in files {
         let bytes = read(file);
         for limit in [3, usize::MAX] {
-            let with = |threads: usize| verify_bytes(&bytes, &Options { limit, threads, ..PEDANTIC });
+            let options = Options { limit, ..PEDANTIC };
+            let with = |threads: usize| pool(threads).install(|| verify_bytes(&bytes, &options));
             assert!(with(1) == with(2) && with(1) == with(7), "{}", file.display());
-            let with = |threads: usize| verify_bytes_alone(&bytes, &Options { limit, threads, ..PEDANTIC });
+            let with = |threads: usize| pool(threads).install(|| verify_bytes_alone(&bytes, &options));
             assert!(with(1) == with(2) && with(1) == with(7), "{} with types", file.display());
         }
     }
+}
+
+fn pool(threads: usize) -> rayon::ThreadPool {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be made")
 }
 
 fn sample_file(name: &str) -> PathBuf {

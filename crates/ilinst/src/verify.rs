@@ -4,13 +4,8 @@ mod output;
 mod references;
 
 use std::{
-    collections::BTreeMap,
     io::Write,
     path::{Path, PathBuf},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
     time::Instant,
 };
 
@@ -18,11 +13,12 @@ use ::instrument::{Input, read_assembly};
 use ::verify::{Options, Scope};
 use clap::Args;
 use ecma335::{Image, Metadata};
+use rayon::prelude::*;
 
 use crate::{
     failure::{self, EXIT_BAD_INPUT, EXIT_FINDINGS, Failure},
     verify::{
-        output::{Checked, How},
+        output::{Checked, Layout},
         references::Files,
     },
 };
@@ -107,8 +103,8 @@ impl Opts {
             serde_json::to_writer_pretty(&mut out, &value)?;
             writeln!(out)?;
         } else {
-            let how = How { are_many: self.inputs.len() > 1, has_types: self.types };
-            output::print(&mut out, &checked, how, started.elapsed())?;
+            let layout = Layout { are_many: self.inputs.len() > 1, has_types: self.types };
+            output::print(&mut out, &checked, layout, started.elapsed())?;
         }
         out.flush()?;
         let has_findings = checked.iter().any(|file| !file.report.findings.is_empty());
@@ -119,29 +115,15 @@ impl Opts {
         })
     }
 
-    /// Checks the files, many at a time: a few of them with more threads each. In the order they were named.
+    /// Checks the files, and the bodies of each, in parallel. In the order they were named.
     fn check_all(&self) -> Vec<anyhow::Result<Checked<'_>>> {
-        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let threads = self.threads.map_or(processors, usize::from);
-        let workers = threads.min(self.inputs.len());
+        if let Some(threads) = self.threads {
+            // An error says that there is a pool already, and here is the one place that makes one.
+            let _ = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
+        }
         let files = if self.types { self.read_references() } else { Files::default() };
         let library = files.library();
-        let next = AtomicUsize::new(0);
-        let outcomes: Mutex<BTreeMap<usize, anyhow::Result<Checked<'_>>>> = Mutex::default();
-        let work = || {
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(path) = self.inputs.get(index) else { break };
-                let outcome = self.check(path, threads / workers.max(1), |path| files.scope(&library, path));
-                outcomes.lock().unwrap_or_else(PoisonError::into_inner).insert(index, outcome);
-            }
-        };
-        if workers == 1 {
-            work();
-        } else {
-            std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
-        }
-        outcomes.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
+        self.inputs.par_iter().map(|path| self.check(path, |path| files.scope(&library, path))).collect()
     }
 
     /// What the assemblies and their originals refer to, all in one library: what lies beside an original is meant first.
@@ -158,14 +140,9 @@ impl Opts {
         Some(if original.is_dir() { original.join(path.file_name().unwrap_or_default()) } else { original.clone() })
     }
 
-    fn check<'p, 'l>(
-        &self,
-        path: &'p Path,
-        threads: usize,
-        scope: impl Fn(&Path) -> Option<Scope<'l>>,
-    ) -> anyhow::Result<Checked<'p>> {
+    fn check<'p, 'l>(&self, path: &'p Path, scope: impl Fn(&Path) -> Option<Scope<'l>>) -> anyhow::Result<Checked<'p>> {
         let limit = if self.limit == 0 { usize::MAX } else { self.limit };
-        let options = Options { pedantic: self.pedantic, limit, every: false, threads };
+        let options = Options { pedantic: self.pedantic, limit, every: false };
         let verify = |path: &Path, (image, metadata): File<'_>, options: &Options| match scope(path) {
             Some(scope) => ::verify::verify_types(image, options, scope),
             None => ::verify::verify(image, metadata, options),

@@ -5,7 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ecma335::{Image, Metadata, MethodBody, OpCode, Rva, opcode::Operand, schema::MethodDef};
+use ecma335::{
+    Image, Metadata, MethodBody, OpCode, Rva,
+    opcode::{Implicit, Operand},
+    schema::MethodDef,
+};
 
 use crate::{
     model::Model,
@@ -14,10 +18,10 @@ use crate::{
 };
 
 /// A file with what was found in it.
-struct Judged<'a, 'm> {
-    image: &'m Image<'a>,
-    metadata: &'m Metadata<'a>,
-    names: Names<'a, 'm>,
+struct Compared<'m> {
+    image: &'m Image<'m>,
+    metadata: &'m Metadata<'m>,
+    names: Names<'m>,
 }
 
 /// What findings are compared by.
@@ -42,17 +46,17 @@ pub fn leave_new(
     let mut known: BTreeMap<Key, usize> = BTreeMap::new();
     let mut details: BTreeSet<Key> = BTreeSet::new();
     let model = Model::new(of.1);
-    let judged = Judged { image: of.0, metadata: of.1, names: Names::new(of.1, &model) };
+    let compared = Compared { image: of.0, metadata: of.1, names: Names::new(of.1, &model) };
     for finding in &original.findings {
-        let key = judged.key(finding);
+        let key = compared.key(finding);
         details.insert(Key { instruction: String::new(), ..key.clone() });
         *known.entry(key).or_default() += 1;
     }
     let model = Model::new(file.1);
-    let judged = Judged { image: file.0, metadata: file.1, names: Names::new(file.1, &model) };
+    let compared = Compared { image: file.0, metadata: file.1, names: Names::new(file.1, &model) };
     let before = report.findings.len();
     report.findings.retain(|finding| {
-        let key = judged.key(finding);
+        let key = compared.key(finding);
         match known.get_mut(&key) {
             Some(left) if *left > 0 => {
                 *left -= 1;
@@ -77,7 +81,7 @@ pub fn abridge(report: &mut Report, options: &Options) {
     report.omitted += before - report.findings.len();
 }
 
-impl Judged<'_, '_> {
+impl Compared<'_> {
     fn key(&self, finding: &Finding) -> Key {
         let member = if finding.member.is_empty() {
             finding.token.table().map_or_else(String::new, |table| table.to_string())
@@ -99,7 +103,8 @@ impl Judged<'_, '_> {
             Operand::Method | Operand::Field | Operand::Type | Operand::Token => {
                 format!("{name} {}", self.names.of(instruction.token()))
             }
-            _ if ["ldarg", "starg", "ldloc", "stloc"].iter().any(|family| name.starts_with(family)) => MOVE.into(),
+            Operand::Var | Operand::VarS => MOVE.into(),
+            _ if matches!(instruction.info.implicit, Some(Implicit::Argument(_) | Implicit::Local(_))) => MOVE.into(),
             _ => name.trim_end_matches(".s").into(),
         })
     }

@@ -10,6 +10,7 @@
 //! Where compilers and runtimes have moved beyond the standard, what they agree on is valid, and the standard's word is
 //! a pedantic [`Level::Warning`]. Bytes of any kind are judged, and none make it panic.
 
+mod assembly;
 mod body;
 mod compare;
 mod context;
@@ -24,7 +25,7 @@ mod types;
 
 use ecma335::{Image, Metadata};
 
-use crate::{context::Context, model::Model};
+use crate::{assembly::Assembly, context::Context, model::Model};
 
 pub use compare::{abridge, leave_new};
 pub use report::{Finding, Options, Report};
@@ -46,9 +47,10 @@ pub fn verify_types(image: &Image<'_>, options: &Options, scope: Scope<'_>) -> R
 
 fn check(image: &Image<'_>, metadata: &Metadata<'_>, options: &Options, scope: Option<Scope<'_>>) -> Report {
     let model = Model::new(metadata);
-    let context = Context::new(image, metadata, &model, options, scope);
+    let assembly = Assembly::new(image, metadata, &model, options, scope);
+    let context = Context::new(&assembly);
     structure::check(&context);
     tables::check(&context);
     body::check(&context);
-    context.into_report()
+    context.take_report()
 }

@@ -129,6 +129,11 @@ impl Model {
     }
 }
 
+/// The token of a type definition.
+pub(crate) fn type_token(rid: u32) -> Token {
+    Token::new(Table::TypeDef, rid)
+}
+
 /// The item of a row number.
 pub(crate) fn at<T: Copy>(items: &[T], rid: u32) -> Option<T> {
     items.get(index(rid)?).copied()

@@ -14,13 +14,13 @@ use crate::model::{Model, at};
 const MAX_NESTING: usize = 64;
 
 /// Names the rows of one module.
-pub(crate) struct Names<'a, 'm> {
-    metadata: &'m Metadata<'a>,
+pub(crate) struct Names<'m> {
+    metadata: &'m Metadata<'m>,
     model: &'m Model,
 }
 
-impl<'a, 'm> Names<'a, 'm> {
-    pub(crate) fn new(metadata: &'m Metadata<'a>, model: &'m Model) -> Self {
+impl<'m> Names<'m> {
+    pub(crate) fn new(metadata: &'m Metadata<'m>, model: &'m Model) -> Self {
         Self { metadata, model }
     }
 

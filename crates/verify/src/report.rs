@@ -15,13 +15,11 @@ pub struct Options {
     pub limit: usize,
     /// Whether to report every instruction that is no [`Level::Error`], not the first of a rule in each body.
     pub every: bool,
-    /// How many threads check bodies; the report does not depend on it.
-    pub threads: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { pedantic: false, limit: 1000, every: false, threads: 1 }
+        Self { pedantic: false, limit: 1000, every: false }
     }
 }
 

@@ -7,7 +7,12 @@ use ecma335::{
     signature::{MethodSig, Signature, TypeSig},
 };
 
-use crate::{context::Context, rule::rule};
+use crate::{
+    assembly::Assembly,
+    context::Context,
+    model::{TypeKind, at},
+    rule::rule,
+};
 
 /// Where a type stands, which decides what it may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,12 +32,27 @@ pub(crate) enum Place {
 }
 
 /// Reads a signature blob; why it cannot be read, if so.
-pub(crate) fn parse(context: &Context<'_, '_>, blob: Blob) -> Result<Signature, String> {
-    context.metadata.blobs.blob(blob).and_then(Signature::parse).map_err(|error| error.to_string())
+pub(crate) fn parse(assembly: &Assembly<'_>, blob: Blob) -> Result<Signature, String> {
+    assembly.metadata.blobs.blob(blob).and_then(Signature::parse).map_err(|error| error.to_string())
+}
+
+/// What an enumeration of this module consists of.
+pub(crate) fn underlying(assembly: &Assembly<'_>, rid: u32) -> Option<ElementType> {
+    let model = assembly.model;
+    if model.kind(rid) != TypeKind::Enum {
+        return None;
+    }
+    let first = at(&model.types, rid)?.field_list.get();
+    let of_type = (first..).map_while(|field| Some((at(&model.fields, field)?, at(&model.field_owners, field)?)));
+    let value = of_type.take_while(|(_, owner)| *owner == rid).find(|(row, _)| !row.is_static())?;
+    match parse(assembly, value.0.signature) {
+        Ok(Signature::Field(TypeSig::Element(element))) => Some(element),
+        _ => None,
+    }
 }
 
 /// The first thing that is wrong with a type.
-pub(crate) fn check_type(context: &Context<'_, '_>, owner: Token, signature: &TypeSig, place: Place) -> Result<(), String> {
+pub(crate) fn check_type(context: &Context<'_>, owner: Token, signature: &TypeSig, place: Place) -> Result<(), String> {
     match signature {
         TypeSig::Element(ElementType::Void) if !matches!(place, Place::Return | Place::Target | Place::Spec) => {
             Err("void stands where a type is needed".into())
@@ -70,7 +90,7 @@ pub(crate) fn check_type(context: &Context<'_, '_>, owner: Token, signature: &Ty
 }
 
 /// The first thing that is wrong with a method's signature.
-pub(crate) fn check_method(context: &Context<'_, '_>, owner: Token, signature: &MethodSig) -> Result<(), String> {
+pub(crate) fn check_method(context: &Context<'_>, owner: Token, signature: &MethodSig) -> Result<(), String> {
     if signature.convention & convention::GENERIC != 0 && signature.generic_params == 0 {
         return Err("it is generic without parameters".into());
     }
@@ -79,7 +99,7 @@ pub(crate) fn check_method(context: &Context<'_, '_>, owner: Token, signature: &
 }
 
 /// The first thing that is wrong with local variables.
-pub(crate) fn check_locals(context: &Context<'_, '_>, owner: Token, types: &[TypeSig]) -> Result<(), String> {
+pub(crate) fn check_locals(context: &Context<'_>, owner: Token, types: &[TypeSig]) -> Result<(), String> {
     types.iter().try_for_each(|each| check_type(context, owner, each, Place::Local))
 }
 
@@ -103,18 +123,18 @@ pub(crate) fn method_reach(signature: &MethodSig) -> (u32, u32) {
     types.map(generic_reach).fold((0, 0), |one, other| (one.0.max(other.0), one.1.max(other.1)))
 }
 
-fn check_named(context: &Context<'_, '_>, owner: Token, token: TypeDefOrRef, is_value: bool) -> Result<(), String> {
+fn check_named(context: &Context<'_>, owner: Token, token: TypeDefOrRef, is_value: bool) -> Result<(), String> {
     let target = check_token(context, token)?;
     if target.table() == Some(Table::TypeDef) && context.wants(rule!("II.23.2.12-a")) {
         let is_really = context.model.kind(target.rid()).is_value();
         if is_really != is_value {
-            context.find(rule!("II.23.2.12-a"), owner, target);
+            context.report(rule!("II.23.2.12-a"), owner, target);
         }
     }
     Ok(())
 }
 
-fn check_token(context: &Context<'_, '_>, index: TypeDefOrRef) -> Result<Token, String> {
+fn check_token(context: &Context<'_>, index: TypeDefOrRef) -> Result<Token, String> {
     match index.token() {
         Some(token) if context.is_row(token) => Ok(token),
         Some(token) => Err(format!("{token} is not there")),

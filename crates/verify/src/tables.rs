@@ -9,11 +9,11 @@ mod manifest;
 mod methods;
 mod references;
 mod type_defs;
-pub(crate) mod values;
+mod values;
 
 use crate::context::Context;
 
-pub(crate) fn check(context: &Context<'_, '_>) {
+pub(crate) fn check(context: &Context<'_>) {
     columns::check(context);
     manifest::check(context);
     type_defs::check(context);

@@ -3,8 +3,12 @@
 pub(crate) mod access;
 pub(crate) mod assign;
 pub(crate) mod constraints;
+pub(crate) mod delegate;
+pub(crate) mod hierarchy;
 pub(crate) mod library;
 pub(crate) mod members;
 pub(crate) mod merge;
 pub(crate) mod resolve;
 pub(crate) mod store;
+pub(crate) mod value_kind;
+pub(crate) mod verdict;

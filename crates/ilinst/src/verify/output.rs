@@ -16,9 +16,9 @@ pub(super) struct Checked<'p> {
     pub(super) known: Option<usize>,
 }
 
-/// What was asked for.
+/// What the text says beside the findings.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct How {
+pub(super) struct Layout {
     /// Whether more than one file: then each finding says where.
     pub(super) are_many: bool,
     /// Whether types were checked.
@@ -26,8 +26,8 @@ pub(super) struct How {
 }
 
 /// Findings, a line each, and what it comes to.
-pub(super) fn print(out: &mut impl Write, checked: &[Checked<'_>], how: How, elapsed: Duration) -> std::io::Result<()> {
-    let How { are_many, has_types } = how;
+pub(super) fn print(out: &mut impl Write, checked: &[Checked<'_>], layout: Layout, elapsed: Duration) -> std::io::Result<()> {
+    let Layout { are_many, has_types } = layout;
     for Checked { path, report, .. } in checked {
         for finding in &report.findings {
             if are_many {

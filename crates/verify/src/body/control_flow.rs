@@ -1,46 +1,46 @@
 //! Where control may go between protected blocks and handlers (III.1.7.3), in code that is never reached too: the CLR's
 //! compiler looks at all of it.
 
-use ecma335::{MethodBody, OpCode, Token};
+use ecma335::{MethodBody, OpCode, Table, Token, body::ClauseKind};
 
 use crate::{
     body::{
-        Code,
-        regions::{Block, Region, Regions},
+        code::Code,
+        regions::{self, Block, Region, Regions, handler, protected},
     },
     context::Context,
     rule::{Rule, rule},
 };
 
 /// Checks one body whose clauses are sound.
-pub(crate) fn check(context: &Context<'_, '_>, token: Token, body: &MethodBody<'_>, code: &Code) {
+pub(crate) fn check(context: &Context<'_>, token: Token, body: &MethodBody<'_>, code: &Code) {
     let regions = Regions::new(body);
-    if let Some(last) = code.steps.last().filter(|last| last.info.flow.falls_through()) {
-        context.find_at(rule!("III.1.7.1-a"), token, last.offset, "");
+    if let Some(last) = code.instructions.last().filter(|last| last.info.flow.falls_through()) {
+        context.report_at(rule!("III.1.7.1-a"), token, last.offset, "");
     }
-    for (index, step) in code.steps.iter().enumerate() {
-        let is_leave = matches!(step.info.opcode, OpCode::Leave | OpCode::LeaveS);
-        for target in code.targets(step) {
+    for (index, instruction) in code.instructions.iter().enumerate() {
+        let is_leave = matches!(instruction.info.opcode, OpCode::Leave | OpCode::LeaveS);
+        for target in code.targets(instruction) {
             if code.at(*target).is_none() {
                 let detail = format_args!("IL_{target:04x}");
-                context.find_at(rule!("III.1.7.2-a"), token, step.offset, detail);
+                context.report_at(rule!("III.1.7.2-a"), token, instruction.offset, detail);
             } else {
-                check_way(context, token, &regions, step.offset, *target, is_leave);
+                check_way(context, token, &regions, instruction.offset, *target, is_leave);
             }
         }
-        check_end(context, token, &regions, step.info.opcode, step.offset);
+        check_end(context, token, &regions, instruction.info.opcode, instruction.offset);
         if regions.is_empty() {
             continue;
         }
-        let next = code.steps.get(index + 1).map_or(code.size, |next| next.offset);
-        if step.info.flow.falls_through() && next < code.size && regions.is_bound(next) {
-            check_way(context, token, &regions, step.offset, next, false);
+        let next = code.instructions.get(index + 1).map_or(code.size, |next| next.offset);
+        if instruction.info.flow.falls_through() && next < code.size && regions.is_bound(next) {
+            check_way(context, token, &regions, instruction.offset, next, false);
         }
     }
 }
 
 /// Whether control may go from one instruction to another.
-fn check_way(context: &Context<'_, '_>, token: Token, regions: &Regions, from: u32, to: u32, is_leave: bool) {
+fn check_way(context: &Context<'_>, token: Token, regions: &Regions, from: u32, to: u32, is_leave: bool) {
     if regions.is_empty() {
         return;
     }
@@ -59,7 +59,7 @@ fn check_way(context: &Context<'_, '_>, token: Token, regions: &Regions, from: u
         })
     });
     if let Some(rule) = broken {
-        context.find_at(rule, token, from, format_args!("to IL_{to:04x}"));
+        context.report_at(rule, token, from, format_args!("to IL_{to:04x}"));
     }
 }
 
@@ -73,7 +73,7 @@ fn left(region: &Region, is_leave: bool) -> Option<&'static Rule> {
 }
 
 /// Instructions that end a method or a handler are in what they end.
-fn check_end(context: &Context<'_, '_>, token: Token, regions: &Regions, opcode: OpCode, offset: u32) {
+fn check_end(context: &Context<'_>, token: Token, regions: &Regions, opcode: OpCode, offset: u32) {
     let innermost = || regions.around(offset).next();
     let is_in = |block: Block| innermost().is_some_and(|region| region.block == block);
     let (is_well, rule) = match opcode {
@@ -87,6 +87,36 @@ fn check_end(context: &Context<'_, '_>, token: Token, regions: &Regions, opcode:
         _ => return,
     };
     if !is_well {
-        context.find_at(rule, token, offset, "");
+        context.report_at(rule, token, offset, "");
     }
+}
+
+/// II.25.4.6, I.12.4.2: clauses lead to instructions and nest, inner ones first. Whether all is well.
+pub(crate) fn check_clauses(context: &Context<'_>, token: Token, body: &MethodBody<'_>, code: &Code) -> bool {
+    let mut is_sound = true;
+    for (number, clause) in body.clauses.iter().enumerate() {
+        let ranges = [protected(clause), handler(clause)];
+        if ranges.iter().any(|(start, end)| start >= end || !code.is_boundary(*start) || !code.is_boundary(*end)) {
+            context.report(rule!("II.25.4.6-a"), token, format_args!("clause {number}"));
+            return false;
+        }
+        match clause.kind {
+            ClauseKind::Catch(class) => {
+                let is_type = matches!(class.table(), Some(Table::TypeDef | Table::TypeRef | Table::TypeSpec));
+                if !is_type || !context.is_row(class) {
+                    context.report(rule!("II.25.4.6-b"), token, format_args!("clause {number}: {class}"));
+                }
+            }
+            ClauseKind::Filter(filter) if filter >= clause.handler_offset || !code.is_boundary(clause.handler_offset) => {
+                context.report(rule!("II.25.4.6-c"), token, format_args!("clause {number}"));
+                return false;
+            }
+            _ => {}
+        }
+    }
+    for number in regions::misplaced(&body.clauses) {
+        context.report(rule!("I.12.4.2-a"), token, format_args!("clause {number}"));
+        is_sound = false;
+    }
+    is_sound
 }

@@ -1,75 +1,73 @@
 //! The evaluation stack along every path of a body (III.1.7.5, III.1.8.1).
 
-use ecma335::{
-    OpCode, Token,
-    body::ClauseKind,
-    opcode::{Flow, OpCodeInfo},
-};
+use ecma335::{OpCode, Token, body::ClauseKind, opcode::Flow};
 
 use crate::{
     body::{
-        Code, Method,
-        eval_stack::{Machine, Stop},
+        code::{Code, Instruction},
+        eval_stack::{EvalStack, Stop},
         instructions,
-        stack_value::{Kind, Value},
-        tokens::Callees,
+        method::Method,
+        stack_value::StackValue,
+        tokens::TokenResolver,
     },
     context::Context,
     rule::rule,
+    types::{merge, resolve, value_kind::ValueKind},
 };
 
 /// Where in the arena the stack of an instruction is, and whether `this` is initialized; none if no path has come there yet.
 type State = Option<(usize, usize, bool)>;
 
 /// Follows the paths of one body after the other; it keeps its room.
-pub(crate) struct Walk<'a, 'm, 'c> {
-    machine: Machine<'a, 'm, 'c>,
+pub(crate) struct Dataflow<'c> {
+    stack: EvalStack<'c>,
     states: Vec<State>,
-    arena: Vec<Value>,
+    arena: Vec<StackValue>,
     work: Vec<usize>,
     /// In a constructor, where protected blocks and their handlers start.
     handlers: Vec<(u32, u32)>,
 }
 
-impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
-    pub(crate) fn new(context: &'c Context<'a, 'm>, callees: &'c Callees<'a, 'm, 'c>) -> Self {
-        let machine = Machine {
+impl<'c> Dataflow<'c> {
+    pub(crate) fn new(context: &'c Context<'c>, tokens: &'c TokenResolver<'c>) -> Self {
+        let stack = EvalStack {
             context,
-            callees,
-            stack: Vec::new(),
+            tokens,
+            values: Vec::new(),
             constrained: None,
             is_readonly: false,
             assumed: 0,
-            user: 0,
+            owner: 0,
             is_initialized: true,
             token: Token::default(),
             offset: 0,
-            doubts: Vec::new(),
+            findings: Vec::new(),
         };
-        Self { machine, states: Vec::new(), arena: Vec::new(), work: Vec::new(), handlers: Vec::new() }
+        Self { stack, states: Vec::new(), arena: Vec::new(), work: Vec::new(), handlers: Vec::new() }
     }
 
     /// How many values of the last body were taken to fit.
     pub(crate) fn assumed(&self) -> usize {
-        self.machine.assumed
+        self.stack.assumed
     }
 
     /// Follows every path from the start, and from each handler.
     pub(crate) fn run(&mut self, method: &Method<'_>, code: &Code) {
-        self.machine.token = method.token;
-        self.machine.user = method.owner;
-        self.machine.assumed = 0;
-        self.machine.doubts.clear();
+        self.stack.token = method.token;
+        self.stack.owner = method.owner;
+        self.stack.assumed = 0;
+        self.stack.findings.clear();
         self.states.clear();
-        self.states.resize(code.steps.len(), None);
+        self.states.resize(code.instructions.len(), None);
         self.arena.clear();
         self.work.clear();
-        if code.steps.is_empty() {
-            self.machine.offset = 0;
-            self.machine.error(rule!("III.1.7.1-a"), "there are no instructions");
+        if code.instructions.is_empty() {
+            self.stack.offset = 0;
+            self.stack.error(rule!("III.1.7.1-a"), "there are no instructions");
             return;
         }
-        self.machine.is_initialized = true;
+        self.stack.is_initialized = true;
         self.handlers.clear();
         for clause in &method.body.clauses {
             if method.constructs.is_some() {
@@ -77,11 +75,11 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
                 self.handlers.extend(filter.iter().chain([&clause.handler_offset]).map(|start| (clause.try_offset, *start)));
             }
             // The exception object is on the stack of those who want to see it (III.1.7.5).
-            let callees = self.machine.callees;
-            let object = || Value::new(Kind::Object, callees.types.system("Object"));
+            let tokens = self.stack.tokens;
+            let object = || StackValue::new(ValueKind::Object, resolve::system(&tokens.types, "Object"));
             match clause.kind {
                 ClauseKind::Catch(class) => {
-                    let caught = Value { kind: Kind::Object, ..callees.value_of_token(class) };
+                    let caught = StackValue { kind: ValueKind::Object, ..tokens.value_of_token(class) };
                     self.enter(code, clause.handler_offset, Some(caught));
                 }
                 ClauseKind::Filter(filter) => {
@@ -92,16 +90,16 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
             }
         }
         self.handlers.sort_unstable();
-        self.machine.is_initialized = method.constructs.is_none();
+        self.stack.is_initialized = method.constructs.is_none();
         self.enter(code, 0, None);
         let is_sound = self.follow_all(method, code).is_ok();
-        self.machine.say_doubts();
+        self.stack.report_unverifiable();
         if !is_sound {
             return;
         }
         for offset in code.bad() {
-            self.machine.offset = *offset;
-            self.machine.error(rule!("III.1.2-b"), "");
+            self.stack.offset = *offset;
+            self.stack.error(rule!("III.1.2-b"), "");
         }
     }
 
@@ -113,49 +111,49 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
     }
 
     /// Starts a path with nothing on the stack, or with an exception.
-    fn enter(&mut self, code: &Code, offset: u32, exception: Option<Value>) {
-        self.machine.stack.clear();
-        self.machine.stack.extend(exception);
+    fn enter(&mut self, code: &Code, offset: u32, exception: Option<StackValue>) {
+        self.stack.values.clear();
+        self.stack.values.extend(exception);
         let _ = self.reach(code, offset);
     }
 
     /// Follows a path until it ends, or comes to where another has been.
     fn follow(&mut self, method: &Method<'_>, code: &Code, start: usize) -> Result<(), Stop> {
         let state = self.states.get(start).copied().flatten().unwrap_or_default();
-        self.machine.stack.clear();
-        self.machine.stack.extend_from_slice(self.arena.get(state.0..state.0 + state.1).unwrap_or_default());
-        self.machine.is_initialized = state.2;
+        self.stack.values.clear();
+        self.stack.values.extend_from_slice(self.arena.get(state.0..state.0 + state.1).unwrap_or_default());
+        self.stack.is_initialized = state.2;
         let mut index = start;
-        while let Some(step) = code.steps.get(index) {
-            self.machine.offset = step.offset;
-            if code.bad().binary_search(&step.offset).is_ok() {
-                return Err(self.machine.error(rule!("III.1.2-a"), "no opcode"));
+        while let Some(instruction) = code.instructions.get(index) {
+            self.stack.offset = instruction.offset;
+            if code.bad().binary_search(&instruction.offset).is_ok() {
+                return Err(self.stack.error(rule!("III.1.2-a"), "no opcode"));
             }
-            if !self.machine.is_initialized {
-                self.enter_handlers(code, step.offset);
+            if !self.stack.is_initialized {
+                self.enter_handlers(code, instruction.offset);
             }
-            let before = self.machine.stack.len();
-            match instructions::apply(&mut self.machine, method, code, index) {
+            let before = self.stack.values.len();
+            match instructions::apply(&mut self.stack, method, code, index) {
                 Ok(()) => {}
                 Err(Stop::Underflow) => {
                     return Err(self
-                        .machine
-                        .error(rule!("III.1.7.5-b"), format_args!("{} with {before} on the stack", step.info.name)));
+                        .stack
+                        .error(rule!("III.1.7.5-b"), format_args!("{} with {before} on the stack", instruction.info.name)));
                 }
                 Err(stop) => return Err(stop),
             }
-            let depth = self.machine.stack.len();
+            let depth = self.stack.values.len();
             if depth > usize::from(method.body.max_stack) {
                 let detail = format_args!("{depth} of {}", method.body.max_stack);
-                return Err(self.machine.error(rule!("III.1.7.4-a"), detail));
+                return Err(self.stack.error(rule!("III.1.7.4-a"), detail));
             }
-            self.branch(code, step)?;
-            if !step.info.flow.falls_through() {
+            self.branch(code, instruction)?;
+            if !instruction.info.flow.falls_through() {
                 return Ok(());
             }
             index += 1;
             // That the last instruction ends the body is looked at whether a path comes there or not.
-            let Some(next) = code.steps.get(index) else { return Err(Stop::Found) };
+            let Some(next) = code.instructions.get(index) else { return Err(Stop::Found) };
             if self.states.get(index).copied().flatten().is_some() {
                 return self.reach(code, next.offset);
             }
@@ -164,22 +162,22 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
         Ok(())
     }
 
-    fn branch(&mut self, code: &Code, step: &crate::body::Step) -> Result<(), Stop> {
-        if matches!(step.info, OpCodeInfo { opcode: OpCode::Leave | OpCode::LeaveS, .. }) {
-            self.machine.stack.clear();
+    fn branch(&mut self, code: &Code, instruction: &Instruction) -> Result<(), Stop> {
+        if matches!(instruction.info.opcode, OpCode::Leave | OpCode::LeaveS) {
+            self.stack.values.clear();
         }
-        if step.info.flow == Flow::Next {
+        if instruction.info.flow == Flow::Next {
             return Ok(());
         }
-        code.targets(step).iter().try_for_each(|target| self.reach(code, *target))
+        code.targets(instruction).iter().try_for_each(|target| self.reach(code, *target))
     }
 
     /// Remembers the stack for an instruction.
     fn note(&mut self, index: usize) {
         let start = self.arena.len();
-        self.arena.extend_from_slice(&self.machine.stack);
+        self.arena.extend_from_slice(&self.stack.values);
         if let Some(state) = self.states.get_mut(index) {
-            *state = Some((start, self.machine.stack.len(), self.machine.is_initialized));
+            *state = Some((start, self.stack.values.len(), self.stack.is_initialized));
         }
     }
 
@@ -204,29 +202,29 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
             self.work.push(index);
             return Ok(());
         };
-        let machine = &mut self.machine;
-        if depth != machine.stack.len() {
-            let detail = format_args!("{depth} or {} at IL_{offset:04x}", machine.stack.len());
-            return Err(machine.error(rule!("III.1.7.5-a"), detail));
+        let stack = &mut self.stack;
+        if depth != stack.values.len() {
+            let detail = format_args!("{depth} or {} at IL_{offset:04x}", stack.values.len());
+            return Err(stack.error(rule!("III.1.7.5-a"), detail));
         }
-        let mut is_wider = was_initialized && !machine.is_initialized;
+        let mut is_wider = was_initialized && !stack.is_initialized;
         if let (true, Some(Some(state))) = (is_wider, self.states.get_mut(index)) {
             state.2 = false;
         }
         for number in 0..depth {
-            let (Some(known), Some(new)) = (self.arena.get_mut(start + number), machine.stack.get(number).copied()) else {
+            let (Some(known), Some(new)) = (self.arena.get_mut(start + number), stack.values.get(number).copied()) else {
                 break;
             };
-            match merge(machine, *known, new) {
+            match merge(stack, *known, new) {
                 Some(merged) => {
                     is_wider |= merged != *known;
                     *known = merged;
                 }
                 None => {
                     let known = *known;
-                    let callees = machine.callees;
-                    machine.doubt(rule!("III.1.8.1.3-a"), || {
-                        let (known, new) = describe(callees, known, new);
+                    let tokens = stack.tokens;
+                    stack.unverifiable(rule!("III.1.8.1.3-a"), || {
+                        let (known, new) = describe(tokens, known, new);
                         format!("{known} or {new} at IL_{offset:04x}")
                     });
                 }
@@ -240,22 +238,22 @@ impl<'a, 'm, 'c> Walk<'a, 'm, 'c> {
 }
 
 /// What a value is that comes as one or the other; none if there is nothing that both are.
-fn merge(machine: &Machine<'_, '_, '_>, known: Value, new: Value) -> Option<Value> {
+fn merge(stack: &EvalStack<'_>, known: StackValue, new: StackValue) -> Option<StackValue> {
     if known == new {
         return Some(known);
     }
     let kind = match (known.kind, new.kind) {
         (one, other) if one == other => one,
-        (Kind::Unknown, _) | (_, Kind::Unknown) => Kind::Unknown,
-        (one, other) if one.fits(other) || other.fits(one) => one,
+        (ValueKind::Unknown, _) | (_, ValueKind::Unknown) => ValueKind::Unknown,
+        (one, other) if one.assignable_to(other) || other.assignable_to(one) => one,
         _ => return None,
     };
-    Some(Value { kind, ty: machine.types().merge(known.ty, new.ty)?, is_this: known.is_this && new.is_this })
+    Some(StackValue { kind, ty: merge::merge(stack.types(), known.ty, new.ty)?, is_this: known.is_this && new.is_this })
 }
 
-fn describe(callees: &Callees<'_, '_, '_>, known: Value, new: Value) -> (String, String) {
+fn describe(tokens: &TokenResolver<'_>, known: StackValue, new: StackValue) -> (String, String) {
     if known.kind != new.kind {
         return (known.kind.name().into(), new.kind.name().into());
     }
-    (callees.types.name(known.ty), callees.types.name(new.ty))
+    (tokens.types.name(known.ty), tokens.types.name(new.ty))
 }

@@ -1,17 +1,16 @@
-//! The stack at one place of a body, and what is asked of the values on it (III.1.8.1.2).
+//! The evaluation stack at one place of a body, and what is asked of the values on it (III.1.8.1.2).
 
 use ecma335::Token;
 
 use crate::{
-    body::{
-        read_only,
-        stack_value::{Kind, Value},
-        this_init,
-        tokens::Callees,
-    },
+    body::{stack_value::StackValue, tokens::TokenResolver},
     context::Context,
     rule::{Rule, rule},
-    types::store::{TypeId, Types},
+    types::{
+        assign,
+        store::{Type, TypeId, Types},
+        value_kind::ValueKind,
+    },
 };
 
 /// Why a path is not followed further.
@@ -23,117 +22,156 @@ pub(crate) enum Stop {
     Found,
 }
 
+/// What an instruction comes to.
+pub(crate) type Outcome = Result<(), Stop>;
+
 /// The stack at one place, and what its instructions may ask for.
-pub(crate) struct Machine<'a, 'm, 'c> {
-    pub(crate) context: &'c Context<'a, 'm>,
-    pub(crate) callees: &'c Callees<'a, 'm, 'c>,
-    pub(crate) stack: Vec<Value>,
+pub(crate) struct EvalStack<'c> {
+    pub(crate) context: &'c Context<'c>,
+    pub(crate) tokens: &'c TokenResolver<'c>,
+    pub(crate) values: Vec<StackValue>,
     /// The type that a `constrained.` prefix names, for the instruction behind.
-    pub(crate) constrained: Option<Value>,
+    pub(crate) constrained: Option<StackValue>,
     /// Whether a `readonly.` prefix stands before the instruction.
     pub(crate) is_readonly: bool,
+    /// How many values of types that only an assembly tells that is not at hand were taken to fit.
     pub(crate) assumed: usize,
     /// The type whose code it is.
-    pub(crate) user: u32,
+    pub(crate) owner: u32,
     /// Whether `this` can be used; in a constructor, once it has called another.
     pub(crate) is_initialized: bool,
     pub(crate) token: Token,
     pub(crate) offset: u32,
-    /// What is not provably safe in this body: the first instruction of each rule, or all.
-    pub(crate) doubts: Vec<Doubt>,
+    /// What is unverifiable in this body: the first instruction of each rule, or all.
+    pub(crate) findings: Vec<Unverifiable>,
 }
 
 /// An instruction that breaks a rule of verification.
-pub(crate) struct Doubt {
+pub(crate) struct Unverifiable {
     offset: u32,
     rule: &'static Rule,
     detail: String,
 }
 
-impl<'m, 'c> Machine<'_, 'm, 'c> {
-    pub(crate) fn types(&self) -> &'c Types<'m> {
-        &self.callees.types
+impl<'c> EvalStack<'c> {
+    pub(crate) fn types(&self) -> &'c Types<'c> {
+        &self.tokens.types
     }
 
     /// Whether types are checked, not kinds alone.
     pub(crate) fn has_types(&self) -> bool {
-        self.callees.types.scope.is_some()
+        self.tokens.types.scope.is_some()
     }
 
-    pub(crate) fn pop(&mut self) -> Result<Value, Stop> {
-        self.stack.pop().ok_or(Stop::Underflow)
+    pub(crate) fn pop(&mut self) -> Result<StackValue, Stop> {
+        self.values.pop().ok_or(Stop::Underflow)
     }
 
-    pub(crate) fn push(&mut self, value: Value) {
+    pub(crate) fn push(&mut self, value: StackValue) {
         // A generic parameter's kind is unknown by its nature.
-        self.assumed += usize::from(value.kind == Kind::Unknown && !self.types().is_parameter(value.ty));
-        self.doubt_pointer(value.ty);
-        self.stack.push(value);
+        self.assumed += usize::from(value.kind == ValueKind::Unknown && !self.types().is_parameter(value.ty));
+        self.require_managed(value.ty);
+        self.values.push(value);
     }
 
-    fn doubt_pointer(&mut self, ty: TypeId) {
+    fn require_managed(&mut self, ty: TypeId) {
         if self.types().is_pointer(ty) {
-            self.doubt(rule!("III.3-a"), || "an unmanaged pointer".into());
+            self.unverifiable(rule!("III.3-a"), || "an unmanaged pointer".into());
         }
     }
 
-    pub(crate) fn push_kind(&mut self, kind: Kind) {
-        self.push(Value::of(kind));
+    pub(crate) fn push_kind(&mut self, kind: ValueKind) {
+        self.push(StackValue::of(kind));
     }
 
-    pub(crate) fn push_type(&mut self, kind: Kind, ty: TypeId) {
-        self.push(Value::new(kind, ty));
+    pub(crate) fn push_type(&mut self, kind: ValueKind, ty: TypeId) {
+        self.push(StackValue::new(kind, ty));
     }
 
     /// Takes a value that has to be of a kind.
-    pub(crate) fn pop_kind(&mut self, wanted: Kind) -> Result<Value, Stop> {
-        self.pop_where(|kind| kind.fits(wanted), wanted.name())
+    pub(crate) fn pop_kind(&mut self, wanted: ValueKind) -> Result<StackValue, Stop> {
+        self.pop_where(|kind| kind.assignable_to(wanted), wanted.name())
     }
 
     /// Takes a value that has to be as told.
-    pub(crate) fn pop_where(&mut self, is_well: impl FnOnce(Kind) -> bool, wanted: &str) -> Result<Value, Stop> {
+    pub(crate) fn pop_where(&mut self, is_well: impl FnOnce(ValueKind) -> bool, wanted: &str) -> Result<StackValue, Stop> {
         let value = self.pop()?;
-        Ok(self.expect_kind(value, is_well, wanted))
+        Ok(self.require_kind(value, is_well, wanted))
     }
 
     /// The value, which has to be as told, and to be initialized.
-    pub(crate) fn expect_kind(&mut self, value: Value, is_well: impl FnOnce(Kind) -> bool, wanted: &str) -> Value {
+    pub(crate) fn require_kind(
+        &mut self,
+        value: StackValue,
+        is_well: impl FnOnce(ValueKind) -> bool,
+        wanted: &str,
+    ) -> StackValue {
         if !is_well(value.kind) {
-            self.doubt(rule!("III.1.5-b"), || format!("{} where {wanted} is needed", value.kind.name()));
+            self.unverifiable(rule!("III.1.5-b"), || format!("{} where {wanted} is needed", value.kind.name()));
         }
-        if self.is_initialized { value } else { this_init::expect_initialized(self, value) }
+        if self.is_initialized { value } else { self.require_initialized(value) }
+    }
+
+    /// The class whose constructor it is, if a value is `this` before that has called another one (III.1.8.1.4).
+    pub(crate) fn uninitialized_class(&self, value: StackValue) -> Option<TypeId> {
+        match self.types().get(value.ty) {
+            Type::Uninitialized(class) if !self.is_initialized => Some(class),
+            _ => None,
+        }
+    }
+
+    /// The value where an object is needed; as one of unknown type if it is `this` too early.
+    #[cold]
+    fn require_initialized(&mut self, value: StackValue) -> StackValue {
+        let Some(class) = self.uninitialized_class(value) else { return value };
+        self.uninitialized(class);
+        StackValue::of(value.kind)
+    }
+
+    /// Notes a use of `this` before its class's constructor has called another one.
+    pub(crate) fn uninitialized(&mut self, class: TypeId) {
+        let types = self.types();
+        self.unverifiable(rule!("III.1.8.1.4-a"), || types.name(class));
+    }
+
+    /// Notes a store through a pointer of controlled mutability, or that it goes where one could be.
+    pub(crate) fn read_only(&mut self, value: StackValue) {
+        let types = self.types();
+        self.unverifiable(rule!("III.1.8.1.2.2-a"), || types.name(value.ty));
     }
 
     /// Takes a value that goes where another is wanted.
-    pub(crate) fn pop_into(&mut self, wanted: Value) -> Result<(), Stop> {
+    pub(crate) fn pop_into(&mut self, wanted: StackValue) -> Outcome {
         let value = self.pop_kind(wanted.kind)?;
-        self.doubt_pointer(wanted.ty);
-        if value.kind.fits(wanted.kind) {
-            self.expect_type(value, wanted);
+        self.require_managed(wanted.ty);
+        if value.kind.assignable_to(wanted.kind) {
+            self.require_assignable(value, wanted);
         }
         Ok(())
     }
 
     /// III.1.8.1.2.3: a value's type is assignable to what is wanted.
-    pub(crate) fn expect_type(&mut self, value: Value, wanted: Value) {
+    pub(crate) fn require_assignable(&mut self, value: StackValue, wanted: StackValue) {
         if !self.has_types() {
             return;
         }
-        let mixes = matches!((value.kind, wanted.kind), (Kind::Native, Kind::Ref) | (Kind::Ref, Kind::Native));
+        let mixes =
+            matches!((value.kind, wanted.kind), (ValueKind::Native, ValueKind::Ref) | (ValueKind::Ref, ValueKind::Native));
         // Of numbers the kind says all.
-        let is_number = |kind: Kind| matches!(kind, Kind::Int32 | Kind::Int64 | Kind::Native | Kind::Float);
+        let is_number =
+            |kind: ValueKind| matches!(kind, ValueKind::Int32 | ValueKind::Int64 | ValueKind::Native | ValueKind::Float);
         if is_number(value.kind) && is_number(wanted.kind) {
             return;
         }
-        match self.types().fits(value.ty, wanted.ty) {
-            _ if mixes => self.doubt(rule!("III.1.8.1.2-a"), || mismatch(value.kind.name(), wanted.kind.name())),
+        match assign::assignable(self.types(), value.ty, wanted.ty) {
+            _ if mixes => self.unverifiable(rule!("III.1.8.1.2-a"), || mismatch(value.kind.name(), wanted.kind.name())),
             Some(true) => {}
-            Some(false) if self.types().is_read_only(value.ty, wanted.ty) => {
-                read_only::doubt(self, value);
+            Some(false) if assign::is_read_only(self.types(), value.ty, wanted.ty) => {
+                self.read_only(value);
             }
             Some(false) => {
                 let types = self.types();
-                self.doubt(rule!("III.1.8.1.2-a"), || mismatch(&types.name(value.ty), &types.name(wanted.ty)));
+                self.unverifiable(rule!("III.1.8.1.2-a"), || mismatch(&types.name(value.ty), &types.name(wanted.ty)));
             }
             None => self.assumed += 1,
         }
@@ -141,30 +179,30 @@ impl<'m, 'c> Machine<'_, 'm, 'c> {
 
     /// Notes an error of the instruction.
     pub(crate) fn error(&self, rule: &'static Rule, detail: impl std::fmt::Display) -> Stop {
-        self.context.find_at(rule, self.token, self.offset, detail);
+        self.context.report_at(rule, self.token, self.offset, detail);
         Stop::Found
     }
 
-    /// Notes what is not provably safe.
-    pub(crate) fn doubt(&mut self, rule: &'static Rule, detail: impl FnOnce() -> String) {
+    /// Notes what cannot be proved type-safe.
+    pub(crate) fn unverifiable(&mut self, rule: &'static Rule, detail: impl FnOnce() -> String) {
         if !self.context.wants(rule) {
             return;
         }
-        let said = self.doubts.iter_mut().find(|doubt| doubt.rule == rule);
+        let said = self.findings.iter_mut().find(|finding| finding.rule == rule);
         match said.filter(|_| !self.context.options.every) {
             Some(said) if said.offset <= self.offset => {}
-            Some(said) => *said = Doubt { offset: self.offset, rule, detail: detail() },
-            None => self.doubts.push(Doubt { offset: self.offset, rule, detail: detail() }),
+            Some(said) => *said = Unverifiable { offset: self.offset, rule, detail: detail() },
+            None => self.findings.push(Unverifiable { offset: self.offset, rule, detail: detail() }),
         }
     }
 
-    /// Says what was doubted, in the order of the IL.
-    pub(crate) fn say_doubts(&mut self) {
-        let mut doubts = std::mem::take(&mut self.doubts);
-        doubts.sort_by_key(|doubt| (doubt.offset, doubt.rule.number));
-        doubts.dedup_by_key(|doubt| (doubt.offset, doubt.rule.number));
-        for doubt in doubts {
-            self.context.find_at(doubt.rule, self.token, doubt.offset, doubt.detail);
+    /// Reports what is unverifiable, in the order of the IL.
+    pub(crate) fn report_unverifiable(&mut self) {
+        let mut findings = std::mem::take(&mut self.findings);
+        findings.sort_by_key(|finding| (finding.offset, finding.rule.number));
+        findings.dedup_by_key(|finding| (finding.offset, finding.rule.number));
+        for finding in findings {
+            self.context.report_at(finding.rule, self.token, finding.offset, finding.detail);
         }
     }
 }

@@ -1,207 +1,207 @@
 //! What each instruction takes and gives (III.1.5, III.3, III.4).
 
-use ecma335::{OpCode, Table, Token, opcode::Operand};
+use ecma335::{
+    OpCode, Table, Token,
+    opcode::{Flow, Implicit, OpCodeInfo, Operand, StackKind},
+};
 
 use crate::{
     body::{
-        Code, Method, Step, delegates,
-        eval_stack::{Machine, Stop},
+        code::{Code, Instruction},
+        delegates,
+        eval_stack::{EvalStack, Outcome, Stop},
+        method::Method,
         object_model,
-        stack_value::{Kind, Value},
+        stack_value::StackValue,
         this_init, token_use,
     },
     rule::rule,
-    types::store::Type,
+    types::{store::Type, value_kind::ValueKind},
 };
 
-pub(crate) type Outcome = Result<(), Stop>;
-
 /// Applies one instruction to the stack.
-pub(crate) fn apply(machine: &mut Machine<'_, '_, '_>, method: &Method<'_>, code: &Code, index: usize) -> Outcome {
-    let Some(step) = code.steps.get(index) else { return Ok(()) };
-    check_token(machine, step)?;
-    if machine.has_types() {
-        token_use::check(machine, step);
+pub(crate) fn apply(stack: &mut EvalStack<'_>, method: &Method<'_>, code: &Code, index: usize) -> Outcome {
+    let Some(instruction) = code.instructions.get(index) else { return Ok(()) };
+    check_token(stack, instruction)?;
+    if stack.has_types() {
+        token_use::check(stack, instruction);
     }
-    effect(machine, method, code, index, step)
+    effect(stack, method, code, index, instruction)
 }
 
-fn effect(machine: &mut Machine<'_, '_, '_>, method: &Method<'_>, code: &Code, index: usize, step: &Step) -> Outcome {
+fn effect(stack: &mut EvalStack<'_>, method: &Method<'_>, code: &Code, index: usize, instruction: &Instruction) -> Outcome {
     use OpCode as Op;
-    let token = Token(step.operand);
-    match step.info.opcode {
+    let token = Token(instruction.operand);
+    match instruction.info.opcode {
         Op::Nop | Op::Break | Op::Br | Op::BrS | Op::Leave | Op::LeaveS | Op::Endfinally | Op::Rethrow => {}
-        Op::Unaligned | Op::Volatile | Op::Tail | Op::Constrained | Op::Readonly | Op::No => prefix(machine, code, index)?,
+        Op::Unaligned | Op::Volatile | Op::Tail | Op::Constrained | Op::Readonly | Op::No => prefix(stack, code, index)?,
         Op::Ldarg0 | Op::Ldarg1 | Op::Ldarg2 | Op::Ldarg3 | Op::LdargS | Op::Ldarg => match method.constructs {
-            Some(class) if number(step) == 0 && !machine.is_initialized => {
-                this_init::push(machine, class, one_of(machine, &method.args, 0)?);
+            Some(class) if number(instruction) == 0 && !stack.is_initialized => {
+                this_init::push(stack, class, one_of(stack, &method.args, 0)?);
             }
-            _ => push_one_of(machine, &method.args, number(step))?,
+            _ => push_one_of(stack, &method.args, number(instruction))?,
         },
         Op::Ldloc0 | Op::Ldloc1 | Op::Ldloc2 | Op::Ldloc3 | Op::LdlocS | Op::Ldloc => {
-            push_one_of(machine, &method.locals, number(step))?;
+            push_one_of(stack, &method.locals, number(instruction))?;
         }
         Op::LdargaS | Op::Ldarga => {
-            this_init::expect_other(machine, method, number(step));
-            push_address(machine, &method.args, number(step))?;
+            this_init::require_initialized_argument(stack, method, number(instruction));
+            push_address(stack, &method.args, number(instruction))?;
         }
-        Op::LdlocaS | Op::Ldloca => push_address(machine, &method.locals, number(step))?,
+        Op::LdlocaS | Op::Ldloca => push_address(stack, &method.locals, number(instruction))?,
         Op::StargS | Op::Starg => {
-            this_init::expect_other(machine, method, number(step));
-            pop_one_of(machine, &method.args, number(step))?;
+            this_init::require_initialized_argument(stack, method, number(instruction));
+            pop_one_of(stack, &method.args, number(instruction))?;
         }
         Op::Stloc0 | Op::Stloc1 | Op::Stloc2 | Op::Stloc3 | Op::StlocS | Op::Stloc => {
-            pop_one_of(machine, &method.locals, number(step))?;
+            pop_one_of(stack, &method.locals, number(instruction))?;
         }
         Op::Dup => {
-            let value = machine.pop()?;
-            machine.push(value);
-            machine.push(value);
+            let value = stack.pop()?;
+            stack.push(value);
+            stack.push(value);
         }
-        Op::Pop => drop(machine.pop()?),
+        Op::Pop => drop(stack.pop()?),
         Op::Ret => {
             if let Some(returned) = method.returned {
-                machine.pop_into(returned)?;
+                stack.pop_into(returned)?;
             }
-            this_init::check_return(machine);
-            if !machine.stack.is_empty() {
-                let left = machine.stack.len();
-                machine.doubt(rule!("III.1.7.5-c"), || format!("{left} values"));
+            this_init::check_return(stack);
+            if !stack.values.is_empty() {
+                let left = stack.values.len();
+                stack.unverifiable(rule!("III.1.7.5-c"), || format!("{left} values"));
             }
         }
-        Op::Jmp => machine.doubt(rule!("III.3-a"), || "jmp".into()),
-        Op::Call | Op::Callvirt | Op::Newobj | Op::Calli => call(machine, code, index, step)?,
-        Op::Throw => drop(machine.pop_kind(Kind::Object)?),
-        Op::Endfilter | Op::Switch => drop(machine.pop_kind(Kind::Int32)?),
+        Op::Jmp => stack.unverifiable(rule!("III.3-a"), || "jmp".into()),
+        Op::Call | Op::Callvirt | Op::Newobj | Op::Calli => call(stack, code, index, instruction)?,
         Op::Brfalse | Op::BrfalseS | Op::Brtrue | Op::BrtrueS => {
-            machine.pop_where(|kind| !matches!(kind, Kind::Float | Kind::Value), "a number or reference")?;
+            stack.pop_where(|kind| !matches!(kind, ValueKind::Float | ValueKind::Value), "a number or reference")?;
         }
-        opcode if is_comparing_branch(opcode) => compare(machine)?,
+        opcode if is_comparing_branch(opcode) => compare(stack)?,
         Op::Ceq | Op::Cgt | Op::CgtUn | Op::Clt | Op::CltUn => {
-            compare(machine)?;
-            machine.push_kind(Kind::Int32);
+            compare(stack)?;
+            stack.push_kind(ValueKind::Int32);
         }
-        opcode @ (Op::Add | Op::AddOvf | Op::AddOvfUn) => arithmetic(machine, opcode, Pointers::Add)?,
-        opcode @ (Op::Sub | Op::SubOvf | Op::SubOvfUn) => arithmetic(machine, opcode, Pointers::Subtract)?,
-        opcode @ (Op::Mul | Op::Div | Op::Rem | Op::MulOvf | Op::MulOvfUn) => arithmetic(machine, opcode, Pointers::None)?,
-        opcode @ (Op::DivUn | Op::RemUn | Op::And | Op::Or | Op::Xor) => arithmetic(machine, opcode, Pointers::None)?,
+        opcode @ (Op::Add | Op::AddOvf | Op::AddOvfUn) => arithmetic(stack, opcode, Pointers::Add)?,
+        opcode @ (Op::Sub | Op::SubOvf | Op::SubOvfUn) => arithmetic(stack, opcode, Pointers::Subtract)?,
+        opcode @ (Op::Mul | Op::Div | Op::Rem | Op::MulOvf | Op::MulOvfUn) => arithmetic(stack, opcode, Pointers::None)?,
+        opcode @ (Op::DivUn | Op::RemUn | Op::And | Op::Or | Op::Xor) => arithmetic(stack, opcode, Pointers::None)?,
         Op::Shl | Op::Shr | Op::ShrUn => {
-            machine.pop_where(Kind::is_index, "int32 or native int")?;
-            let kind = machine.pop_where(Kind::is_integer, "an integer")?.kind;
-            machine.push_kind(kind);
+            stack.pop_where(ValueKind::is_index, "int32 or native int")?;
+            let kind = stack.pop_where(ValueKind::is_integer, "an integer")?.kind;
+            stack.push_kind(kind);
         }
         Op::Neg | Op::Not | Op::Ckfinite => {
-            let takes_floats = step.info.opcode != Op::Not;
-            let is_well = |kind: Kind| kind.is_integer() || kind == Kind::Float && takes_floats;
-            let kind = machine.pop_where(is_well, "a number")?.kind;
-            machine.push_kind(kind);
+            let takes_floats = instruction.info.opcode != Op::Not;
+            let is_well = |kind: ValueKind| kind.is_integer() || kind == ValueKind::Float && takes_floats;
+            let kind = stack.pop_where(is_well, "a number")?.kind;
+            stack.push_kind(kind);
         }
         Op::Localloc => {
-            machine.pop_where(Kind::is_index, "a size")?;
-            machine.doubt(rule!("III.3-a"), || "localloc".into());
-            machine.push_kind(Kind::Native);
+            stack.pop_where(ValueKind::is_index, "a size")?;
+            stack.unverifiable(rule!("III.3-a"), || "localloc".into());
+            stack.push_kind(ValueKind::Native);
         }
         Op::Cpblk | Op::Initblk => {
-            machine.pop_where(Kind::is_index, "a size")?;
-            let is_copy = step.info.opcode == Op::Cpblk;
-            machine.pop_where(|kind| if is_copy { kind.is_address() } else { kind.is_index() }, "a source")?;
-            machine.pop_where(Kind::is_address, "an address")?;
-            machine.doubt(rule!("III.3-a"), || step.info.name.into());
+            stack.pop_where(ValueKind::is_index, "a size")?;
+            let is_copy = instruction.info.opcode == Op::Cpblk;
+            stack.pop_where(|kind| if is_copy { kind.is_address() } else { kind.is_index() }, "a source")?;
+            stack.pop_where(ValueKind::is_address, "an address")?;
+            stack.unverifiable(rule!("III.3-a"), || instruction.info.name.into());
         }
-        _ => object_model::apply(machine, step, token)?,
+        _ => object_model::apply(stack, instruction, token)?,
     }
     Ok(())
 }
 
 /// The number of an argument or local variable.
-fn number(step: &Step) -> usize {
-    match step.info.operand {
-        // `ldarg.0` to `stloc.3` have it in their names.
-        Operand::None => step.info.name.bytes().last().map_or(0, |digit| usize::from(digit.wrapping_sub(b'0'))),
-        _ => step.operand as usize,
+fn number(instruction: &Instruction) -> usize {
+    match instruction.info.implicit {
+        Some(Implicit::Argument(number) | Implicit::Local(number)) => usize::from(number),
+        _ => instruction.operand as usize,
     }
 }
 
-fn one_of(machine: &Machine<'_, '_, '_>, values: &[Value], number: usize) -> Result<Value, Stop> {
-    values.get(number).copied().ok_or_else(|| machine.error(rule!("III.1.9-c"), format_args!("{number} of {}", values.len())))
+fn one_of(stack: &EvalStack<'_>, values: &[StackValue], number: usize) -> Result<StackValue, Stop> {
+    values.get(number).copied().ok_or_else(|| stack.error(rule!("III.1.9-c"), format_args!("{number} of {}", values.len())))
 }
 
-fn push_one_of(machine: &mut Machine<'_, '_, '_>, values: &[Value], number: usize) -> Outcome {
-    let value = one_of(machine, values, number)?;
-    machine.push(value);
+fn push_one_of(stack: &mut EvalStack<'_>, values: &[StackValue], number: usize) -> Outcome {
+    let value = one_of(stack, values, number)?;
+    stack.push(value);
     Ok(())
 }
 
-fn push_address(machine: &mut Machine<'_, '_, '_>, values: &[Value], number: usize) -> Outcome {
-    let value = one_of(machine, values, number)?;
+fn push_address(stack: &mut EvalStack<'_>, values: &[StackValue], number: usize) -> Outcome {
+    let value = one_of(stack, values, number)?;
     if value.is_this {
-        // Compilers pass it on as `in`. What stores through its address is in doubt for that.
-        object_model::push_in(machine, value.ty);
+        // Compilers pass it on as `in`. What stores through its address is in finding for that.
+        object_model::push_in(stack, value.ty);
     } else {
-        object_model::push_reference(machine, value.ty);
+        object_model::push_reference(stack, value.ty);
     }
     Ok(())
 }
 
-fn pop_one_of(machine: &mut Machine<'_, '_, '_>, values: &[Value], number: usize) -> Outcome {
-    let value = one_of(machine, values, number)?;
-    machine.pop_into(value)
+fn pop_one_of(stack: &mut EvalStack<'_>, values: &[StackValue], number: usize) -> Outcome {
+    let value = one_of(stack, values, number)?;
+    stack.pop_into(value)
 }
 
-fn call(machine: &mut Machine<'_, '_, '_>, code: &Code, index: usize, step: &Step) -> Outcome {
-    let (opcode, token) = (step.info.opcode, Token(step.operand));
-    let constrained = machine.constrained.take();
-    let is_readonly = std::mem::take(&mut machine.is_readonly);
-    let Some(call) = machine.callees.call(token) else {
-        return Err(machine.error(rule!("III.1.9-a"), format_args!("{token} cannot be called")));
+fn call(stack: &mut EvalStack<'_>, code: &Code, index: usize, instruction: &Instruction) -> Outcome {
+    let (opcode, token) = (instruction.info.opcode, Token(instruction.operand));
+    let constrained = stack.constrained.take();
+    let is_readonly = std::mem::take(&mut stack.is_readonly);
+    let Some(method) = stack.tokens.method(token) else {
+        return Err(stack.error(rule!("III.1.9-a"), format_args!("{token} cannot be called")));
     };
     if opcode == OpCode::Calli {
-        machine.pop_kind(Kind::Native)?;
-        machine.doubt(rule!("III.3-a"), || "calli".into());
+        stack.pop_kind(ValueKind::Native)?;
+        stack.unverifiable(rule!("III.3-a"), || "calli".into());
     }
-    if opcode == OpCode::Newobj && machine.has_types() {
-        delegates::check(machine, code, index, call.owner.ty);
+    if opcode == OpCode::Newobj && stack.has_types() {
+        delegates::check(stack, code, index, method.owner.ty);
     }
-    call.params.iter().rev().try_for_each(|param| machine.pop_into(*param))?;
+    method.params.iter().rev().try_for_each(|param| stack.pop_into(*param))?;
     if opcode == OpCode::Newobj {
-        machine.push(call.owner);
+        stack.push(method.owner);
         return Ok(());
     }
-    if call.has_this {
-        let this = machine.pop()?;
-        if !call.is_constructor || !this_init::construct(machine, this, call.owner.ty) {
-            let this = machine.expect_kind(this, |kind| kind.is_address() || kind == Kind::Object, "this");
-            expect_this(machine, this, call.owner, constrained);
+    if method.has_this {
+        let this = stack.pop()?;
+        if !method.is_constructor || !this_init::construct(stack, this, method.owner.ty) {
+            let this = stack.require_kind(this, |kind| kind.is_address() || kind == ValueKind::Object, "this");
+            require_this(stack, this, method.owner, constrained);
             if opcode == OpCode::Call && constrained.is_none() {
-                this_init::expect_own(machine, rule!("III.3.19-a"), this, token);
+                this_init::require_nonvirtual_receiver(stack, rule!("III.3.19-a"), this, token);
             }
         }
     }
-    if let Some(returned) = call.returned {
-        machine.push(if is_readonly { read_only(machine, returned) } else { returned });
+    if let Some(returned) = method.returned {
+        stack.push(if is_readonly { read_only(stack, returned) } else { returned });
     }
     Ok(())
 }
 
 /// III.2.3: `Address` of an array gives a pointer that is not stored through.
-fn read_only(machine: &Machine<'_, '_, '_>, value: Value) -> Value {
-    match machine.types().get(value.ty) {
-        Type::ByRef(target) => Value { ty: machine.types().put(Type::In(target)), ..value },
+fn read_only(stack: &EvalStack<'_>, value: StackValue) -> StackValue {
+    match stack.types().get(value.ty) {
+        Type::ByRef(target) => StackValue { ty: stack.types().intern(Type::In(target)), ..value },
         _ => value,
     }
 }
 
 /// III.4.2, III.2.1: `this` is what has the method, or a reference to it if that is a value type or constrained.
-fn expect_this(machine: &mut Machine<'_, '_, '_>, this: Value, owner: Value, constrained: Option<Value>) {
-    let types = machine.types();
-    let by_ref = |ty| Value::new(Kind::Ref, types.put(Type::ReadOnly(ty)));
+fn require_this(stack: &mut EvalStack<'_>, this: StackValue, owner: StackValue, constrained: Option<StackValue>) {
+    let types = stack.types();
+    let by_ref = |ty| StackValue::new(ValueKind::Ref, types.intern(Type::ReadOnly(ty)));
     match constrained {
-        Some(constrained) => machine.expect_type(this, by_ref(constrained.ty)),
+        Some(constrained) => stack.require_assignable(this, by_ref(constrained.ty)),
         // Of a type that is not there, the value tells what it is.
-        None if types.may_be_boxed(owner.ty) || owner.kind == Kind::Unknown && this.kind == Kind::Ref => {
-            machine.expect_type(this, by_ref(owner.ty));
+        None if types.may_be_boxed(owner.ty) || owner.kind == ValueKind::Unknown && this.kind == ValueKind::Ref => {
+            stack.require_assignable(this, by_ref(owner.ty));
         }
-        None if this.kind != Kind::Native => machine.expect_type(this, owner),
+        None if this.kind != ValueKind::Native => stack.require_assignable(this, owner),
         None => {}
     }
 }
@@ -215,12 +215,12 @@ enum Pointers {
 }
 
 /// III.1.5, tables 2, 5 and 7: floats are for the plain operators alone.
-fn arithmetic(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, pointers: Pointers) -> Outcome {
-    use Kind::{Float, Int32, Native, Ref, Unknown};
+fn arithmetic(stack: &mut EvalStack<'_>, opcode: OpCode, pointers: Pointers) -> Outcome {
+    use ValueKind::{Float, Int32, Native, Ref, Unknown};
     let takes_floats = matches!(opcode, OpCode::Add | OpCode::Sub | OpCode::Mul | OpCode::Div | OpCode::Rem);
-    let (other, one) = (machine.pop()?.kind, machine.pop()?.kind);
+    let (other, one) = (stack.pop()?.kind, stack.pop()?.kind);
     let result = match (one, other) {
-        (Kind::Value | Kind::Object, _) | (_, Kind::Value | Kind::Object) => None,
+        (ValueKind::Value | ValueKind::Object, _) | (_, ValueKind::Value | ValueKind::Object) => None,
         (Float, _) | (_, Float) if !takes_floats => None,
         (Unknown, known) | (known, Unknown) => Some(if known == Unknown { Unknown } else { known }),
         (Int32 | Native, Native) | (Native, Int32) => Some(Native),
@@ -231,21 +231,21 @@ fn arithmetic(machine: &mut Machine<'_, '_, '_>, opcode: OpCode, pointers: Point
         _ => None,
     };
     if result.is_none() {
-        machine.doubt(rule!("III.1.5-a"), || format!("{} and {}", one.name(), other.name()));
+        stack.unverifiable(rule!("III.1.5-a"), || format!("{} and {}", one.name(), other.name()));
     }
-    if result.is_some() && (one == Ref || other == Ref) && machine.has_types() {
-        machine.doubt(rule!("III.3-a"), || "arithmetic on a managed pointer".into());
+    if result.is_some() && (one == Ref || other == Ref) && stack.has_types() {
+        stack.unverifiable(rule!("III.3-a"), || "arithmetic on a managed pointer".into());
     }
-    machine.push_kind(result.unwrap_or(Unknown));
+    stack.push_kind(result.unwrap_or(Unknown));
     Ok(())
 }
 
 /// III.1.5, table 4.
-fn compare(machine: &mut Machine<'_, '_, '_>) -> Outcome {
-    let (other, one) = (machine.pop()?.kind, machine.pop()?.kind);
-    let is_well = one != Kind::Value && (one.fits(other) || other.fits(one));
+fn compare(stack: &mut EvalStack<'_>) -> Outcome {
+    let (other, one) = (stack.pop()?.kind, stack.pop()?.kind);
+    let is_well = one != ValueKind::Value && (one.assignable_to(other) || other.assignable_to(one));
     if !is_well {
-        machine.doubt(rule!("III.1.5-a"), || format!("{} and {}", one.name(), other.name()));
+        stack.unverifiable(rule!("III.1.5-a"), || format!("{} and {}", one.name(), other.name()));
     }
     Ok(())
 }
@@ -255,9 +255,9 @@ fn is_comparing_branch(opcode: OpCode) -> bool {
 }
 
 /// III.1.9: a token is of a table that the instruction can name, and of a row that is there.
-fn check_token(machine: &Machine<'_, '_, '_>, step: &Step) -> Outcome {
-    let token = Token(step.operand);
-    let tables: &[Table] = match step.info.operand {
+fn check_token(stack: &EvalStack<'_>, instruction: &Instruction) -> Outcome {
+    let token = Token(instruction.operand);
+    let tables: &[Table] = match instruction.info.operand {
         Operand::Method => &[Table::MethodDef, Table::MemberRef, Table::MethodSpec],
         Operand::Field => &[Table::Field, Table::MemberRef],
         Operand::Type => &[Table::TypeDef, Table::TypeRef, Table::TypeSpec],
@@ -272,26 +272,26 @@ fn check_token(machine: &Machine<'_, '_, '_>, step: &Step) -> Outcome {
         ],
         Operand::Sig => &[Table::StandAloneSig],
         Operand::String => {
-            let is_there = token.kind() == 0x70 && machine.context.metadata.user_strings.user_string(token.rid()).is_ok();
-            return if is_there { Ok(()) } else { Err(machine.error(rule!("III.1.9-b"), token)) };
+            let is_there = token.kind() == 0x70 && stack.context.metadata.user_strings.user_string(token.rid()).is_ok();
+            return if is_there { Ok(()) } else { Err(stack.error(rule!("III.1.9-b"), token)) };
         }
         _ => return Ok(()),
     };
-    if token.table().is_some_and(|table| tables.contains(&table)) && machine.context.is_row(token) {
+    if token.table().is_some_and(|table| tables.contains(&table)) && stack.context.is_row(token) {
         return Ok(());
     }
-    Err(machine.error(rule!("III.1.9-a"), format_args!("{} {token}", step.info.name)))
+    Err(stack.error(rule!("III.1.9-a"), format_args!("{} {token}", instruction.info.name)))
 }
 
 /// III.2: what a prefix may stand before, other prefixes between.
-fn prefix(machine: &mut Machine<'_, '_, '_>, code: &Code, index: usize) -> Outcome {
+fn prefix(stack: &mut EvalStack<'_>, code: &Code, index: usize) -> Outcome {
     use OpCode as Op;
-    let rest = code.steps.get(index..).unwrap_or_default();
+    let rest = code.instructions.get(index..).unwrap_or_default();
     let Some(prefix) = rest.first() else { return Ok(()) };
-    let is_prefix = |step: &&Step| step.info.flow == ecma335::opcode::Flow::Prefix;
-    let Some(next) = rest.iter().find(|step| !is_prefix(step)) else { return Ok(()) };
+    let is_prefix = |instruction: &&Instruction| instruction.info.flow == Flow::Prefix;
+    let Some(next) = rest.iter().find(|instruction| !is_prefix(instruction)) else { return Ok(()) };
     let opcode = next.info.opcode;
-    let by_address = next.info.name.starts_with("ldind") || next.info.name.starts_with("stind");
+    let by_address = is_indirect(next.info);
     let on_memory =
         matches!(opcode, Op::Ldfld | Op::Stfld | Op::Ldobj | Op::Stobj | Op::Initblk | Op::Cpblk | Op::Cpobj | Op::Initobj);
     let is_well = match prefix.info.opcode {
@@ -303,11 +303,16 @@ fn prefix(machine: &mut Machine<'_, '_, '_>, code: &Code, index: usize) -> Outco
         _ => true,
     };
     if !is_well {
-        return Err(machine.error(rule!("III.2-a"), format_args!("{} {}", prefix.info.name, next.info.name)));
+        return Err(stack.error(rule!("III.2-a"), format_args!("{} {}", prefix.info.name, next.info.name)));
     }
-    machine.is_readonly |= prefix.info.opcode == Op::Readonly;
+    stack.is_readonly |= prefix.info.opcode == Op::Readonly;
     if prefix.info.opcode == Op::Constrained {
-        machine.constrained = Some(machine.callees.value_of_token(Token(prefix.operand)));
+        stack.constrained = Some(stack.tokens.value_of_token(Token(prefix.operand)));
     }
     Ok(())
+}
+
+/// Whether it is one of `ldind` and `stind`.
+fn is_indirect(info: &OpCodeInfo) -> bool {
+    matches!((info.implicit, info.popped), (Some(Implicit::Type(_)), [StackKind::Address, ..]))
 }

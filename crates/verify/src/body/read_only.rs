@@ -6,42 +6,36 @@ use ecma335::{
 };
 
 use crate::{
-    body::{eval_stack::Machine, stack_value::Value},
+    body::eval_stack::EvalStack,
     model::at,
-    rule::rule,
     signatures,
     types::{library::Def, store::Type},
 };
 
 /// What is on the stack may be stored through.
-pub(crate) fn expect_mutable(machine: &mut Machine<'_, '_, '_>) {
-    if let Some(value) = machine.stack.last().copied()
-        && matches!(machine.types().get(value.ty), Type::ReadOnly(_) | Type::In(_))
+pub(crate) fn require_mutable(stack: &mut EvalStack<'_>) {
+    if let Some(value) = stack.values.last().copied()
+        && matches!(stack.types().get(value.ty), Type::ReadOnly(_) | Type::In(_))
     {
-        doubt(machine, value);
+        stack.read_only(value);
     }
-}
-
-pub(crate) fn doubt(machine: &mut Machine<'_, '_, '_>, value: Value) {
-    let types = machine.types();
-    machine.doubt(rule!("III.1.8.1.2.2-a"), || types.name(value.ty));
 }
 
 /// Whether the code at hand may store to initonly fields of a type: its type initializer to static ones, its constructors
 /// and what compilers mark as an `init` accessor to the others.
-pub(crate) fn may_store(machine: &Machine<'_, '_, '_>, owner: Def, is_static: bool) -> bool {
-    let (context, user) = (machine.context, machine.user);
-    let is_own = machine.types().scope.is_some_and(|scope| owner == Def { module: scope.module, rid: user });
-    let Some(row) = at(&context.model.methods, machine.token.rid()).filter(|_| is_own) else { return false };
+pub(crate) fn may_store(stack: &EvalStack<'_>, owner: Def, is_static: bool) -> bool {
+    let (context, user) = (stack.context, stack.owner);
+    let is_own = stack.types().scope.is_some_and(|scope| owner == Def { module: scope.module, rid: user });
+    let Some(row) = at(&context.model.methods, stack.token.rid()).filter(|_| is_own) else { return false };
     match context.name(row.name) {
         b".cctor" => is_static,
         b".ctor" => !is_static,
-        _ => !is_static && is_init_accessor(machine, row.signature),
+        _ => !is_static && is_init_accessor(stack, row.signature),
     }
 }
 
-fn is_init_accessor(machine: &Machine<'_, '_, '_>, signature: Blob) -> bool {
-    let context = machine.context;
+fn is_init_accessor(stack: &EvalStack<'_>, signature: Blob) -> bool {
+    let context = stack.context;
     let Ok(Signature::Method(signature)) = signatures::parse(context, signature) else { return false };
     let TypeSig::Modified { modifier, .. } = signature.return_type else { return false };
     let Some(token) = modifier.token() else { return false };

@@ -1,4 +1,4 @@
-//! What a token in the IL stands for: what a call takes and gives, what a field holds. Each is found once.
+//! What tokens in the IL name: the signature of a method or field, the types of locals. Each is resolved once.
 
 use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
@@ -11,115 +11,113 @@ use ecma335::{
 };
 
 use crate::{
-    body::{
-        stack_value::{Kind, Value},
-        token_use::Use,
-    },
-    context::{Context, type_token},
-    model::at,
+    assembly::Assembly,
+    body::stack_value::{StackValue, kind_of, kind_of_token},
+    model::{at, type_token},
     signatures,
     types::{
         library::Def,
+        members, resolve,
         store::{Arguments, Named, Type, TypeId, Types},
+        value_kind::ValueKind,
+        verdict::Verdict,
     },
 };
 
-const UNKNOWN: Value = Value::of(Kind::Unknown);
+const UNKNOWN: StackValue = StackValue::of(ValueKind::Unknown);
 
-/// What a call does to the stack.
+/// What a MethodDef, MemberRef, MethodSpec or StandAloneSig token is to a call.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub(crate) struct MethodRef {
     pub(crate) has_this: bool,
     pub(crate) is_constructor: bool,
-    pub(crate) params: Vec<Value>,
-    pub(crate) returned: Option<Value>,
+    pub(crate) params: Vec<StackValue>,
+    pub(crate) returned: Option<StackValue>,
     /// What has the method, and what `newobj` makes by it.
-    pub(crate) owner: Value,
+    pub(crate) owner: StackValue,
 }
 
-/// A field.
+/// What a Field or MemberRef token is to a load or store.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Holding {
+pub(crate) struct FieldRef {
     pub(crate) owner: TypeId,
-    pub(crate) held: Value,
+    pub(crate) held: StackValue,
     /// What declares it, if only that may store to it.
     pub(crate) init_only: Option<Def>,
 }
 
-/// Looks tokens up.
-pub(crate) struct Callees<'a, 'm, 'c> {
-    pub(crate) context: &'c Context<'a, 'm>,
+/// Resolves the tokens of the module under check.
+pub(crate) struct TokenResolver<'m> {
+    pub(crate) assembly: &'m Assembly<'m>,
     pub(crate) types: Types<'m>,
-    calls: RefCell<HashMap<Token, Option<Rc<Call>>>>,
-    fields: RefCell<HashMap<Token, Option<Holding>>>,
-    locals: RefCell<HashMap<Token, Option<Rc<[Value]>>>>,
-    named: RefCell<HashMap<Token, Value>>,
-    overridable: RefCell<HashMap<Token, Option<bool>>>,
-    pub(crate) uses: RefCell<HashMap<Token, Option<Rc<Use>>>>,
+    methods: RefCell<HashMap<Token, Option<Rc<MethodRef>>>>,
+    fields: RefCell<HashMap<Token, Option<FieldRef>>>,
+    locals: RefCell<HashMap<Token, Option<Rc<[StackValue]>>>>,
+    named: RefCell<HashMap<Token, StackValue>>,
+    overridable: RefCell<HashMap<Token, Verdict>>,
 }
 
-impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
-    pub(crate) fn new(context: &'c Context<'a, 'm>) -> Self {
-        let types = Types::new(context.scope);
+impl<'m> TokenResolver<'m> {
+    pub(crate) fn new(assembly: &'m Assembly<'m>) -> Self {
+        let types = Types::new(assembly.scope);
         Self {
-            context,
+            assembly,
             types,
-            calls: RefCell::default(),
+            methods: RefCell::default(),
             fields: RefCell::default(),
             locals: RefCell::default(),
             named: RefCell::default(),
             overridable: RefCell::default(),
-            uses: RefCell::default(),
         }
     }
 
     /// A value of the type that a signature of this module says; none for void.
-    pub(crate) fn value_of(&self, signature: &TypeSig, arguments: Arguments<'_>) -> Option<Value> {
-        let kind = Kind::of(self.context, signature)?;
-        Some(self.typed(kind, |types, module| types.of(module, signature, arguments)))
+    pub(crate) fn value_of(&self, signature: &TypeSig, arguments: Arguments<'_>) -> Option<StackValue> {
+        let kind = kind_of(self.assembly, signature)?;
+        Some(self.typed(kind, |types, module| resolve::of_signature(types, module, signature, arguments)))
     }
 
     /// A value of the type that a token of this module names.
-    pub(crate) fn value_of_token(&self, token: Token) -> Value {
+    pub(crate) fn value_of_token(&self, token: Token) -> StackValue {
         if let Some(known) = self.named.borrow().get(&token) {
             return *known;
         }
-        let kind = Kind::of_token(self.context, token);
-        let value = self.typed(kind, |types, module| types.of_token(module, token, Arguments::default()));
+        let kind = kind_of_token(self.assembly, token);
+        let value = self.typed(kind, |types, module| resolve::of_token(types, module, token, Arguments::default()));
         self.named.borrow_mut().insert(token, value);
         value
     }
 
-    /// A value of a type of this module, as its own methods have it.
-    pub(crate) fn own(&self, rid: u32) -> Value {
-        self.typed(Kind::of_token(self.context, type_token(rid)), |types, _| types.own(rid))
+    /// A value of the typical instantiation of a type of this module: as its own methods have it.
+    pub(crate) fn typical_instantiation(&self, rid: u32) -> StackValue {
+        self.typed(kind_of_token(self.assembly, type_token(rid)), |types, _| resolve::typical_instantiation(types, rid))
     }
 
     /// A value of a kind, with its type; the type tells the kind better where another assembly has it.
-    fn typed(&self, kind: Kind, find: impl FnOnce(&Types<'m>, usize) -> TypeId) -> Value {
-        let Some(scope) = self.types.scope else { return Value::of(kind) };
-        let value = self.types.value(find(&self.types, scope.module));
-        if value.kind == Kind::Unknown { Value { kind, ..value } } else { value }
+    fn typed(&self, kind: ValueKind, find: impl FnOnce(&Types<'m>, usize) -> TypeId) -> StackValue {
+        let Some(scope) = self.types.scope else { return StackValue::of(kind) };
+        let value = StackValue::of_type(&self.types, find(&self.types, scope.module));
+        if value.kind == ValueKind::Unknown { StackValue { kind, ..value } } else { value }
     }
 
     /// What calling a method or a stand-alone signature does; none if the token names nothing that can be called.
-    pub(crate) fn call(&self, token: Token) -> Option<Rc<Call>> {
-        if let Some(known) = self.calls.borrow().get(&token) {
+    pub(crate) fn method(&self, token: Token) -> Option<Rc<MethodRef>> {
+        if let Some(known) = self.methods.borrow().get(&token) {
             return known.clone();
         }
-        let found = self.find_call(token, &[]).map(Rc::new);
-        self.calls.borrow_mut().insert(token, found.clone());
+        let found = self.find_method(token, &[]).map(Rc::new);
+        self.methods.borrow_mut().insert(token, found.clone());
         found
     }
 
     /// What a field holds; none if the token names no field.
-    pub(crate) fn field(&self, token: Token) -> Option<Holding> {
+    pub(crate) fn field(&self, token: Token) -> Option<FieldRef> {
         *self.fields.borrow_mut().entry(token).or_insert_with(|| match self.signature(token)? {
             Signature::Field(signature) => {
                 let owner = self.owner(token)?.ty;
                 let of_type = self.arguments_of(owner);
                 let held = self.value_of(&signature, Arguments { of_type: &of_type, of_method: &[] })?;
-                Some(Holding { owner, held, init_only: self.init_only(token, owner, &signature) })
+                Some(FieldRef { owner, held, init_only: self.init_only(token, owner, &signature) })
             }
             _ => None,
         })
@@ -130,16 +128,19 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
         let module = self.types.scope?.module;
         let (def, is_init_only) = match token.table()? {
             Table::Field => {
-                let rid = at(&self.context.model.field_owners, token.rid())?;
-                (Def { module, rid }, at(&self.context.model.fields, token.rid())?.is_init_only())
+                let rid = at(&self.assembly.model.field_owners, token.rid())?;
+                (Def { module, rid }, at(&self.assembly.model.fields, token.rid())?.is_init_only())
             }
-            _ => self.types.find_field(owner, self.name(token), signature).map(|(def, row)| (def, row.is_init_only()))?,
+            _ => {
+                let found = members::find_field(&self.types, owner, self.name(token), signature);
+                found.map(|(def, row)| (def, row.is_init_only()))?
+            }
         };
         is_init_only.then_some(def)
     }
 
     /// The local variables of a body; none if the token names no such signature.
-    pub(crate) fn locals(&self, token: Token) -> Option<Rc<[Value]>> {
+    pub(crate) fn locals(&self, token: Token) -> Option<Rc<[StackValue]>> {
         if token == Token::default() {
             return Some(Rc::default());
         }
@@ -152,39 +153,39 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
         self.locals.borrow_mut().entry(token).or_insert_with(find).clone()
     }
 
-    fn find_call(&self, token: Token, of_method: &[TypeId]) -> Option<Call> {
+    fn find_method(&self, token: Token, of_method: &[TypeId]) -> Option<MethodRef> {
         if token.table() == Some(Table::MethodSpec) {
-            let row = self.context.metadata.row(token.rid_in::<MethodSpec>()?).ok()?;
+            let row = self.assembly.metadata.row(token.rid_in::<MethodSpec>()?).ok()?;
             let of = row.method.token().filter(|of| of.table() != Some(Table::MethodSpec))?;
-            let of_method = match signatures::parse(self.context, row.instantiation) {
+            let of_method = match signatures::parse(self.assembly, row.instantiation) {
                 Ok(Signature::MethodSpec(list)) => self.ids(&list),
                 _ => Vec::new(),
             };
-            return self.find_call(of, &of_method);
+            return self.find_method(of, &of_method);
         }
         let Signature::Method(signature) = self.signature(token)? else { return None };
         let owner = self.owner(token)?;
         let of_type = self.arguments_of(owner.ty);
-        let call = Call::new(self, &signature, owner, Arguments { of_type: &of_type, of_method });
-        Some(Call { is_constructor: call.has_this && self.name(token) == b".ctor", ..call })
+        let method = MethodRef::new(self, &signature, owner, Arguments { of_type: &of_type, of_method });
+        Some(MethodRef { is_constructor: method.has_this && self.name(token) == b".ctor", ..method })
     }
 
     /// The name of a method or field.
-    pub(crate) fn name(&self, token: Token) -> &'a [u8] {
-        let (context, metadata) = (self.context, self.context.metadata);
+    pub(crate) fn name(&self, token: Token) -> &'m [u8] {
+        let (assembly, metadata) = (self.assembly, self.assembly.metadata);
         let index = match token.table() {
-            Some(Table::MethodDef) => at(&context.model.methods, token.rid()).map(|row| row.name),
-            Some(Table::Field) => at(&context.model.fields, token.rid()).map(|row| row.name),
+            Some(Table::MethodDef) => at(&assembly.model.methods, token.rid()).map(|row| row.name),
+            Some(Table::Field) => at(&assembly.model.fields, token.rid()).map(|row| row.name),
             Some(Table::MemberRef) => metadata.row(Rid::<MemberRef>::new(token.rid())).ok().map(|row| row.name),
             _ => None,
         };
-        index.map_or(&[], |index| context.name(index))
+        index.map_or(&[], |index| assembly.name(index))
     }
 
-    /// What declares a method, its row number and its flags; none if only an assembly that is not there tells.
-    pub(crate) fn method(&self, token: Token) -> Option<(Def, u32, u16)> {
-        let model = self.context.model;
-        let row = |token: Token| self.context.metadata.row(token.rid_in::<MemberRef>()?).ok();
+    /// What declares a method, its row number and its flags; none if only an assembly that is not at hand tells.
+    pub(crate) fn method_definition(&self, token: Token) -> Option<(Def, u32, u16)> {
+        let model = self.assembly.model;
+        let row = |token: Token| self.assembly.metadata.row(token.rid_in::<MemberRef>()?).ok();
         let def = match token.table()? {
             Table::MemberRef => row(token)?.class.token().filter(|class| class.table() == Some(Table::MethodDef)),
             Table::MethodDef => Some(token),
@@ -195,12 +196,12 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
             return Some((owner, def.rid(), at(&model.methods, def.rid())?.flags));
         }
         let Signature::Method(signature) = self.signature(token)? else { return None };
-        let found = self.types.find_method(self.owner(token)?.ty, self.name(token), &signature);
+        let found = members::find_method(&self.types, self.owner(token)?.ty, self.name(token), &signature);
         found.map(|(def, rid, row)| (def, rid, row.flags))
     }
 
-    /// Whether an object may have another method in its place; none if only an assembly that is not there tells.
-    pub(crate) fn is_overridable(&self, token: Token) -> Option<bool> {
+    /// Whether an object may have another method in its place; none if only an assembly that is not at hand tells.
+    pub(crate) fn is_overridable(&self, token: Token) -> Verdict {
         if let Some(known) = self.overridable.borrow().get(&token) {
             return *known;
         }
@@ -209,9 +210,9 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
         found
     }
 
-    fn find_overridable(&self, token: Token) -> Option<bool> {
+    fn find_overridable(&self, token: Token) -> Verdict {
         let of = match token.rid_in::<MethodSpec>() {
-            Some(rid) => self.context.metadata.row(rid).ok()?.method.token()?,
+            Some(rid) => self.assembly.metadata.row(rid).ok()?.method.token()?,
             None => token,
         };
         let library = self.types.scope?.library;
@@ -221,23 +222,20 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
             Type::Array(..) => return Some(false),
             _ => return None,
         };
-        let (_, _, flags) = self.method(of)?;
-        Some(
-            flags & (method_attributes::VIRTUAL | method_attributes::FINAL | method_attributes::STATIC)
-                == method_attributes::VIRTUAL
-                && !is_sealed(owner),
-        )
+        let (_, _, flags) = self.method_definition(of)?;
+        const KINDS: u16 = method_attributes::VIRTUAL | method_attributes::FINAL | method_attributes::STATIC;
+        Some(flags & KINDS == method_attributes::VIRTUAL && !is_sealed(owner))
     }
 
     /// What has a member.
-    pub(crate) fn owner(&self, token: Token) -> Option<Value> {
-        let model = self.context.model;
+    pub(crate) fn owner(&self, token: Token) -> Option<StackValue> {
+        let model = self.assembly.model;
         Some(match token.table()? {
-            Table::MethodDef => self.own(at(&model.method_owners, token.rid())?),
-            Table::Field => self.own(at(&model.field_owners, token.rid())?),
-            Table::MemberRef => match self.context.metadata.row(token.rid_in::<MemberRef>()?).ok()?.class.token() {
+            Table::MethodDef => self.typical_instantiation(at(&model.method_owners, token.rid())?),
+            Table::Field => self.typical_instantiation(at(&model.field_owners, token.rid())?),
+            Table::MemberRef => match self.assembly.metadata.row(token.rid_in::<MemberRef>()?).ok()?.class.token() {
                 Some(class) if class.table() == Some(Table::MethodDef) => self.owner(class)?,
-                Some(class) if class.table() == Some(Table::TypeDef) => self.own(class.rid()),
+                Some(class) if class.table() == Some(Table::TypeDef) => self.typical_instantiation(class.rid()),
                 Some(class) => self.value_of_token(class),
                 None => UNKNOWN,
             },
@@ -247,7 +245,7 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
 
     pub(crate) fn ids(&self, list: &[TypeSig]) -> Vec<TypeId> {
         let Some(scope) = self.types.scope else { return Vec::new() };
-        list.iter().map(|each| self.types.of(scope.module, each, Arguments::default())).collect()
+        list.iter().map(|each| resolve::of_signature(&self.types, scope.module, each, Arguments::default())).collect()
     }
 
     pub(crate) fn arguments_of(&self, owner: TypeId) -> Rc<[TypeId]> {
@@ -258,21 +256,21 @@ impl<'a, 'm, 'c> Callees<'a, 'm, 'c> {
     }
 
     pub(crate) fn signature(&self, token: Token) -> Option<Signature> {
-        let (context, metadata) = (self.context, self.context.metadata);
+        let (assembly, metadata) = (self.assembly, self.assembly.metadata);
         let blob: Blob = match token.table()? {
-            Table::MethodDef => at(&context.model.methods, token.rid())?.signature,
-            Table::Field => at(&context.model.fields, token.rid())?.signature,
+            Table::MethodDef => at(&assembly.model.methods, token.rid())?.signature,
+            Table::Field => at(&assembly.model.fields, token.rid())?.signature,
             Table::MemberRef => metadata.row(Rid::<MemberRef>::new(token.rid())).ok()?.signature,
             Table::StandAloneSig => metadata.row(Rid::<StandAloneSig>::new(token.rid())).ok()?.signature,
             _ => return None,
         };
-        signatures::parse(context, blob).ok()
+        signatures::parse(assembly, blob).ok()
     }
 }
 
-impl Call {
-    pub(crate) fn new(callees: &Callees<'_, '_, '_>, signature: &MethodSig, owner: Value, arguments: Arguments<'_>) -> Self {
-        let value = |param| callees.value_of(param, arguments);
+impl MethodRef {
+    pub(crate) fn new(tokens: &TokenResolver<'_>, signature: &MethodSig, owner: StackValue, arguments: Arguments<'_>) -> Self {
+        let value = |param| tokens.value_of(param, arguments);
         Self {
             has_this: signature.convention & (convention::HAS_THIS | convention::EXPLICIT_THIS) == convention::HAS_THIS,
             is_constructor: false,
@@ -283,10 +281,10 @@ impl Call {
     }
 
     /// A runtime-async method's IL returns what the declared task holds: `T` of `Task<T>`, else nothing.
-    pub(crate) fn async_return(callees: &Callees<'_, '_, '_>, declared: &TypeSig) -> Option<Value> {
+    pub(crate) fn async_return(tokens: &TokenResolver<'_>, declared: &TypeSig) -> Option<StackValue> {
         match declared {
-            TypeSig::GenericInst { arguments, .. } => callees.value_of(arguments.first()?, Arguments::default()),
-            TypeSig::Modified { inner, .. } => Self::async_return(callees, inner),
+            TypeSig::GenericInst { arguments, .. } => tokens.value_of(arguments.first()?, Arguments::default()),
+            TypeSig::Modified { inner, .. } => Self::async_return(tokens, inner),
             TypeSig::Element(ElementType::Void) => None,
             _ => None,
         }

@@ -31,14 +31,14 @@ const LISTS: &[(Table, &str, Option<Table>, &Rule, &Rule)] = &[
     (Table::PropertyMap, "property_list", Some(Table::PropertyPtr), rule!("II.22-b"), rule!("II.22.34-2")),
 ];
 
-pub(crate) fn check(context: &Context<'_, '_>) {
+pub(crate) fn check(context: &Context<'_>) {
     for table in Table::ALL.iter().copied().filter(|table| *table < Table::Document && context.metadata.tables.count(*table) > 0)
     {
         check_table(context, table);
     }
 }
 
-fn check_table(context: &Context<'_, '_>, table: Table) {
+fn check_table(context: &Context<'_>, table: Table) {
     let keys: Vec<usize> =
         (table.sort_keys().iter()).filter_map(|key| table.columns().iter().position(|column| column.name == *key)).collect();
     // The CLR looks for a type's interfaces and a parameter's constraints by the first key alone.
@@ -56,21 +56,21 @@ fn check_table(context: &Context<'_, '_>, table: Table) {
         for ((index, rule), start) in lists.iter().zip(&mut starts) {
             let cell = cells.get(*index).copied().unwrap_or(0);
             if cell < *start {
-                context.find(rule, Token::new(table, rid), format_args!("its run starts at {cell}, before the one above"));
+                context.report(rule, Token::new(table, rid), format_args!("its run starts at {cell}, before the one above"));
             }
             *start = cell;
         }
         let key: Vec<u32> = keys.iter().filter_map(|index| cells.get(*index).copied()).collect();
         if previous.is_some_and(|previous| previous > key) && !context.is_uncompressed {
-            context.find(rule!("II.22-a"), Token::new(table, rid), "");
+            context.report(rule!("II.22-a"), Token::new(table, rid), "");
         }
         previous = Some(key);
     }
 }
 
-fn check_cell(context: &Context<'_, '_>, token: Token, table: Table, name: &str, kind: ColumnKind, cell: u32) {
+fn check_cell(context: &Context<'_>, token: Token, table: Table, name: &str, kind: ColumnKind, cell: u32) {
     let metadata = context.metadata;
-    let bad = |rule: &'static Rule| context.find(rule, token, format_args!("{table}.{name} is {cell:#x}"));
+    let bad = |rule: &'static Rule| context.report(rule, token, format_args!("{table}.{name} is {cell:#x}"));
     let is_nullable = || NULLABLE.contains(&(table, name));
     match kind {
         ColumnKind::Fixed(_) => {}

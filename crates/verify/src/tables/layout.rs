@@ -19,24 +19,24 @@ use crate::{
 /// II.22.8: a value type's size stays below.
 const MAX_VALUE_SIZE: u32 = 0x10_0000;
 
-pub(crate) fn check(context: &Context<'_, '_>) {
+pub(crate) fn check(context: &Context<'_>) {
     check_classes(context);
     check_fields(context);
 }
 
-fn check_classes(context: &Context<'_, '_>) {
+fn check_classes(context: &Context<'_>) {
     for (token, row) in context.rows::<ClassLayout>() {
         let Some(parent) = at(&context.model.types, row.parent.get()) else { continue };
         let kind = context.model.kind(row.parent.get());
-        context.expect(kind != TypeKind::Interface, rule!("II.22.8-2"), token);
+        context.require(kind != TypeKind::Interface, rule!("II.22.8-2"), token);
         let layout = parent.layout();
-        context.expect(layout != 0, rule!("II.22.8-3"), token);
+        context.require(layout != 0, rule!("II.22.8-3"), token);
         let is_packing = row.packing_size == 0 || row.packing_size.is_power_of_two() && row.packing_size <= 128;
-        context.expect(is_packing, rule!("II.22.8-4"), token);
-        context.expect(!kind.is_value() || row.class_size < MAX_VALUE_SIZE, rule!("II.22.8-4a"), token);
-        context.expect(!parent.is_explicit_layout() || row.packing_size == 0, rule!("II.22.8-5"), token);
+        context.require(is_packing, rule!("II.22.8-4"), token);
+        context.require(!kind.is_value() || row.class_size < MAX_VALUE_SIZE, rule!("II.22.8-4a"), token);
+        context.require(!parent.is_explicit_layout() || row.packing_size == 0, rule!("II.22.8-5"), token);
     }
-    context.expect_unique(rule!("II.22.8-a"), context.rows::<ClassLayout>().map(|(token, row)| (token, row.parent.get())));
+    context.require_unique(rule!("II.22.8-a"), context.rows::<ClassLayout>().map(|(token, row)| (token, row.parent.get())));
 }
 
 /// What lies at an offset.
@@ -47,7 +47,7 @@ struct Placed {
     is_reference: bool,
 }
 
-fn check_fields(context: &Context<'_, '_>) {
+fn check_fields(context: &Context<'_>) {
     let model = context.model;
     let is_explicit = |owner: u32| at(&model.types, owner).is_some_and(|of| of.is_explicit_layout());
     let mut by_owner: BTreeMap<u32, Vec<Placed>> = BTreeMap::new();
@@ -60,37 +60,37 @@ fn check_fields(context: &Context<'_, '_>) {
             *slot = true;
         }
         // The CLR has no use for the offsets of other layouts, nor for -1.
-        context.expect(is_explicit(owner), rule!("II.22.16-2"), token);
-        context.expect(row.offset <= i32::MAX as u32, rule!("II.22.16-3"), token);
-        context.expect(!field.is_static(), rule!("II.22.16-5"), token);
+        context.require(is_explicit(owner), rule!("II.22.16-2"), token);
+        context.require(row.offset <= i32::MAX as u32, rule!("II.22.16-3"), token);
+        context.require(!field.is_static(), rule!("II.22.16-5"), token);
         if let Some((size, is_reference)) = size(context, &field) {
             let start = u64::from(row.offset);
             by_owner.entry(owner).or_default().push(Placed { token, start, end: start + size, is_reference });
         }
     }
-    context.expect_unique(rule!("II.22.16-6"), context.rows::<FieldLayout>().map(|(token, row)| (token, row.field.get())));
+    context.require_unique(rule!("II.22.16-6"), context.rows::<FieldLayout>().map(|(token, row)| (token, row.field.get())));
     by_owner.values_mut().for_each(|fields| check_overlaps(context, fields));
     for (((field, owner), has_offset), rid) in model.fields.iter().zip(&model.field_owners).zip(has_offset).zip(1..) {
         let is_well = has_offset || field.is_static() || !is_explicit(*owner);
-        context.expect(is_well, rule!("II.22.16-9"), Token::new(Table::Field, rid));
+        context.require(is_well, rule!("II.22.16-9"), Token::new(Table::Field, rid));
     }
 }
 
 /// Rules 7 and 8, by the smallest size that a field has on any machine: what is found is wrong on all.
-fn check_overlaps(context: &Context<'_, '_>, fields: &mut [Placed]) {
+fn check_overlaps(context: &Context<'_>, fields: &mut [Placed]) {
     fields.sort_by_key(|field| field.start);
     // How far references and other fields reach.
     let (mut references, mut others) = (0, 0);
     for field in fields {
-        context.expect(!field.is_reference || field.start.is_multiple_of(4), rule!("II.22.16-7"), field.token);
+        context.require(!field.is_reference || field.start.is_multiple_of(4), rule!("II.22.16-7"), field.token);
         let (own, opposite) = if field.is_reference { (&mut references, &others) } else { (&mut others, &references) };
-        context.expect(*opposite <= field.start, rule!("II.22.16-8"), field.token);
+        context.require(*opposite <= field.start, rule!("II.22.16-8"), field.token);
         *own = field.end.max(*own);
     }
 }
 
 /// The least size of a field, and whether it is an object reference; none if that is not known here.
-fn size(context: &Context<'_, '_>, field: &Field) -> Option<(u64, bool)> {
+fn size(context: &Context<'_>, field: &Field) -> Option<(u64, bool)> {
     let Ok(Signature::Field(signature)) = signatures::parse(context, field.signature) else { return None };
     size_of(&signature)
 }

@@ -18,7 +18,7 @@ use crate::{
     tables::type_defs::on_cycles,
 };
 
-pub(crate) fn check(context: &Context<'_, '_>) {
+pub(crate) fn check(context: &Context<'_>) {
     check_types(context);
     check_members(context);
     check_modules(context);
@@ -27,7 +27,7 @@ pub(crate) fn check(context: &Context<'_, '_>) {
 }
 
 /// II.22.38.
-fn check_types(context: &Context<'_, '_>) {
+fn check_types(context: &Context<'_>) {
     let exported: BTreeSet<_> =
         context.rows::<ExportedType>().map(|(_, row)| (context.name(row.namespace), context.name(row.name))).collect();
     let mut outer = Vec::new();
@@ -36,28 +36,28 @@ fn check_types(context: &Context<'_, '_>) {
         outer.push(scope.filter(|scope| scope.table() == Some(Table::TypeRef)).map_or(0, Token::rid));
         if scope.is_some_and(|scope| scope.rid() == 0) {
             let names = (context.name(row.namespace), context.name(row.name));
-            context.expect(exported.contains(&names), rule!("II.22.38-1a"), token);
+            context.require(exported.contains(&names), rule!("II.22.38-1a"), token);
         } else {
             let is_elsewhere = scope.is_none_or(|scope| scope.table() != Some(Table::Module));
-            context.expect(is_elsewhere, rule!("II.22.38-1d"), token);
+            context.require(is_elsewhere, rule!("II.22.38-1d"), token);
         }
-        context.expect(!context.name(row.name).is_empty(), rule!("II.22.38-2"), token);
-        context.expect(row.namespace.0 == 0 || !context.name(row.namespace).is_empty(), rule!("II.22.38-4"), token);
+        context.require(!context.name(row.name).is_empty(), rule!("II.22.38-2"), token);
+        context.require(row.namespace.0 == 0 || !context.name(row.namespace).is_empty(), rule!("II.22.38-4"), token);
     }
     for rid in on_cycles(&outer) {
-        context.find(rule!("II.22.38-1b"), Token::new(Table::TypeRef, rid), "");
+        context.report(rule!("II.22.38-1b"), Token::new(Table::TypeRef, rid), "");
     }
     let keys = context.rows::<TypeRef>();
     let keys = keys.map(|(token, row)| (token, (row.resolution_scope, context.name(row.namespace), context.name(row.name))));
-    context.expect_unique(rule!("II.22.38-6"), keys);
+    context.require_unique(rule!("II.22.38-6"), keys);
 }
 
 /// II.22.25.
-fn check_members(context: &Context<'_, '_>) {
+fn check_members(context: &Context<'_>) {
     for (token, row) in context.rows::<MemberRef>() {
         let parent = row.class.token().filter(|parent| parent.rid() != 0);
-        context.expect(parent.is_some(), rule!("II.22.25-2"), token);
-        context.expect(!context.name(row.name).is_empty(), rule!("II.22.25-3"), token);
+        context.require(parent.is_some(), rule!("II.22.25-2"), token);
+        context.require(!context.name(row.name).is_empty(), rule!("II.22.25-3"), token);
         let checked = match signatures::parse(context, row.signature) {
             Ok(Signature::Field(signature)) => signatures::check_type(context, token, &signature, Place::Param),
             Ok(Signature::Method(signature)) => {
@@ -68,29 +68,29 @@ fn check_members(context: &Context<'_, '_>) {
             Err(error) => Err(error),
         };
         if let Err(error) = checked {
-            context.find(rule!("II.22.25-5"), token, error);
+            context.report(rule!("II.22.25-5"), token, error);
         }
     }
     let keys = context.rows::<MemberRef>();
     let keys = keys.map(|(token, row)| (token, (row.class, context.name(row.name), context.blob(row.signature))));
-    context.expect_unique(rule!("II.22.25-6"), keys);
+    context.require_unique(rule!("II.22.25-6"), keys);
 }
 
 /// Rule 1c: a reference to a method of this module says what a call passes beyond its listed parameters.
-fn check_call_site(context: &Context<'_, '_>, token: Token, row: &MemberRef, parent: Option<Token>, first: u8) {
+fn check_call_site(context: &Context<'_>, token: Token, row: &MemberRef, parent: Option<Token>, first: u8) {
     let Some(parent) = parent.filter(|parent| parent.table() == Some(Table::MethodDef)) else { return };
     let Some(method) = at(&context.model.methods, parent.rid()) else { return };
     let is_well = first & convention::MASK == convention::VARARG && context.name(method.name) == context.name(row.name);
-    context.expect(is_well, rule!("II.22.25-1"), token);
+    context.require(is_well, rule!("II.22.25-1"), token);
 }
 
 /// II.22.31.
-fn check_modules(context: &Context<'_, '_>) {
+fn check_modules(context: &Context<'_>) {
     for (token, row) in context.rows::<ModuleRef>() {
-        context.expect(!context.name(row.name).is_empty(), rule!("II.22.31-1"), token);
+        context.require(!context.name(row.name).is_empty(), rule!("II.22.31-1"), token);
     }
     let keys = context.rows::<ModuleRef>().map(|(token, row)| (token, context.name(row.name)));
-    context.expect_unique(rule!("II.22.31-2"), keys);
+    context.require_unique(rule!("II.22.31-2"), keys);
     if !structure::has_manifest(context) || !context.wants(rule!("II.22.31-3")) {
         return;
     }
@@ -100,38 +100,38 @@ fn check_modules(context: &Context<'_, '_>) {
     let parents = context.rows::<MemberRef>().filter_map(|(_, row)| row.class.token());
     let used: BTreeSet<Token> = scopes.chain(parents).filter(|token| token.table() == Some(Table::ModuleRef)).collect();
     for (token, row) in context.rows::<ModuleRef>().filter(|(token, _)| used.contains(token)) {
-        context.expect(files.contains(context.name(row.name)), rule!("II.22.31-3"), token);
+        context.require(files.contains(context.name(row.name)), rule!("II.22.31-3"), token);
     }
 }
 
 /// II.22.39.
-fn check_specs(context: &Context<'_, '_>) {
+fn check_specs(context: &Context<'_>) {
     for (token, row) in context.rows::<TypeSpec>() {
         let parsed = context.metadata.blobs.blob(row.signature).and_then(TypeSig::parse).map_err(|error| error.to_string());
         let checked = parsed.and_then(|signature| signatures::check_type(context, token, &signature, Place::Spec));
         if let Err(error) = checked {
-            context.find(rule!("II.22.39-2"), token, error);
+            context.report(rule!("II.22.39-2"), token, error);
         }
     }
     let keys = context.rows::<TypeSpec>().map(|(token, row)| (token, context.blob(row.signature)));
-    context.expect_unique(rule!("II.22.39-3"), keys);
+    context.require_unique(rule!("II.22.39-3"), keys);
 }
 
 /// II.22.36.
-fn check_signatures(context: &Context<'_, '_>) {
+fn check_signatures(context: &Context<'_>) {
     for (token, row) in context.rows::<StandAloneSig>() {
         let checked = match signatures::parse(context, row.signature) {
             Ok(Signature::Method(signature)) => signatures::check_method(context, token, &signature),
             Ok(Signature::Locals(types)) => signatures::check_locals(context, token, &types),
             Ok(Signature::Field(signature)) => {
-                context.find(rule!("II.22.36-3/clr"), token, "");
+                context.report(rule!("II.22.36-3/clr"), token, "");
                 signatures::check_type(context, token, &signature, Place::Local)
             }
             Ok(_) => Err("it is of another kind".into()),
             Err(error) => Err(error),
         };
         if let Err(error) = checked {
-            context.find(rule!("II.22.36-3"), token, error);
+            context.report(rule!("II.22.36-3"), token, error);
         }
     }
 }

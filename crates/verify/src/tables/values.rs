@@ -5,12 +5,11 @@ use ecma335::{
     attribute::{AttributeTypes, AttributeValue},
     element::ElementType,
     schema::{Constant, CustomAttribute, DeclSecurity, FieldMarshal, MemberRef, TypeDef, TypeDefOrRef, TypeRef},
-    signature::{Signature, TypeSig},
 };
 
 use crate::{
     context::Context,
-    model::{TypeKind, at, is_system},
+    model::{at, is_system},
     rule::rule,
     signatures,
     tables::generics,
@@ -21,16 +20,16 @@ const MAX_ACTION: u16 = 15;
 /// The last native type that runtimes know (`NATIVE_TYPE_MAX` stands for none given).
 const MAX_NATIVE_TYPE: u8 = 0x50;
 
-pub(crate) fn check(context: &Context<'_, '_>) {
+pub(crate) fn check(context: &Context<'_>) {
     check_constants(context);
     check_attributes(context);
     check_marshalling(context);
     check_security(context);
 }
 
-fn check_constants(context: &Context<'_, '_>) {
+fn check_constants(context: &Context<'_>) {
     for (token, row) in context.rows::<Constant>() {
-        context.expect(row.padding == 0, rule!("II.22.9-b"), token);
+        context.require(row.padding == 0, rule!("II.22.9-b"), token);
         let value = context.blob(row.value);
         let size = match ElementType::from_byte(row.kind) {
             Some(ElementType::Boolean | ElementType::I1 | ElementType::U1) => 1,
@@ -39,26 +38,26 @@ fn check_constants(context: &Context<'_, '_>) {
             Some(ElementType::I8 | ElementType::U8 | ElementType::R8) => 8,
             // UTF-16 of any length.
             Some(ElementType::String) => {
-                context.expect(value.len().is_multiple_of(2), rule!("II.22.9-a"), token);
+                context.require(value.len().is_multiple_of(2), rule!("II.22.9-a"), token);
                 continue;
             }
             Some(ElementType::Class) => {
-                context.expect(value.iter().all(|byte| *byte == 0), rule!("II.22.9-1"), token);
+                context.require(value.iter().all(|byte| *byte == 0), rule!("II.22.9-1"), token);
                 4
             }
             _ => {
-                context.find(rule!("II.22.9-1"), token, format_args!("{:#x}", row.kind));
+                context.report(rule!("II.22.9-1"), token, format_args!("{:#x}", row.kind));
                 continue;
             }
         };
         if value.len() != size {
-            context.find(rule!("II.22.9-a"), token, format_args!("{} bytes instead of {size}", value.len()));
+            context.report(rule!("II.22.9-a"), token, format_args!("{} bytes instead of {size}", value.len()));
         }
     }
-    context.expect_unique(rule!("II.22.9-4"), context.rows::<Constant>().map(|(token, row)| (token, row.parent)));
+    context.require_unique(rule!("II.22.9-4"), context.rows::<Constant>().map(|(token, row)| (token, row.parent)));
 }
 
-fn check_attributes(context: &Context<'_, '_>) {
+fn check_attributes(context: &Context<'_>) {
     for (token, row) in context.rows::<CustomAttribute>() {
         let Some(constructor) = row.constructor.token().filter(|of| context.is_row(*of)) else { continue };
         let name = match constructor.table() {
@@ -66,11 +65,11 @@ fn check_attributes(context: &Context<'_, '_>) {
             _ => context.metadata.row(ecma335::Rid::<MemberRef>::new(constructor.rid())).ok().map(|row| row.name),
         };
         let Some(signature) = generics::method_signature(context, constructor) else {
-            context.find(rule!("II.22.10-3"), token, constructor);
+            context.report(rule!("II.22.10-3"), token, constructor);
             continue;
         };
         if name.is_none_or(|name| context.name(name) != b".ctor") {
-            context.find(rule!("II.22.10-3"), token, constructor);
+            context.report(rule!("II.22.10-3"), token, constructor);
         }
         let Ok(blob) = context.metadata.blobs.blob(row.value) else { continue };
         // An attribute without arguments may have no value at all.
@@ -81,21 +80,21 @@ fn check_attributes(context: &Context<'_, '_>) {
             Ok(_) => {}
             // The size of an enumeration that another assembly has.
             Err(error) if matches!(error.kind(), ErrorKind::Unsupported(_)) => {}
-            Err(error) => context.find(rule!("II.22.10-6"), token, format_args!("{constructor}: {error}")),
+            Err(error) => context.report(rule!("II.22.10-6"), token, format_args!("{constructor}: {error}")),
         }
     }
 }
 
 /// Knows the enumerations of the module itself.
-struct Types<'a, 'm, 'c>(&'c Context<'a, 'm>);
+struct Types<'c>(&'c Context<'c>);
 
-impl Types<'_, '_, '_> {
+impl Types<'_> {
     fn underlying(&self, rid: u32) -> Option<ElementType> {
-        underlying(self.0, rid)
+        signatures::underlying(self.0, rid)
     }
 }
 
-impl AttributeTypes for Types<'_, '_, '_> {
+impl AttributeTypes for Types<'_> {
     fn enum_of(&self, token: TypeDefOrRef) -> Option<ElementType> {
         self.underlying(token.token()?.rid_in::<TypeDef>()?.get())
     }
@@ -120,57 +119,42 @@ impl AttributeTypes for Types<'_, '_, '_> {
     }
 }
 
-/// What an enumeration of this module consists of.
-pub(crate) fn underlying(context: &Context<'_, '_>, rid: u32) -> Option<ElementType> {
-    let model = context.model;
-    if model.kind(rid) != TypeKind::Enum {
-        return None;
-    }
-    let first = at(&model.types, rid)?.field_list.get();
-    let of_type = (first..).map_while(|field| Some((at(&model.fields, field)?, at(&model.field_owners, field)?)));
-    let value = of_type.take_while(|(_, owner)| *owner == rid).find(|(row, _)| !row.is_static())?;
-    match signatures::parse(context, value.0.signature) {
-        Ok(Signature::Field(TypeSig::Element(element))) => Some(element),
-        _ => None,
-    }
-}
-
-fn check_marshalling(context: &Context<'_, '_>) {
+fn check_marshalling(context: &Context<'_>) {
     for (token, row) in context.rows::<FieldMarshal>() {
         match context.blob(row.native_type).first() {
-            None => context.find(rule!("II.22.17-3"), token, ""),
+            None => context.report(rule!("II.22.17-3"), token, ""),
             Some(native) if (1..=MAX_NATIVE_TYPE).contains(native) => {}
-            Some(native) => context.find(rule!("II.22.17-5"), token, format_args!("{native:#x}")),
+            Some(native) => context.report(rule!("II.22.17-5"), token, format_args!("{native:#x}")),
         }
     }
-    context.expect_unique(rule!("II.22.17-4"), context.rows::<FieldMarshal>().map(|(token, row)| (token, row.parent)));
+    context.require_unique(rule!("II.22.17-4"), context.rows::<FieldMarshal>().map(|(token, row)| (token, row.parent)));
 }
 
-fn check_security(context: &Context<'_, '_>) {
+fn check_security(context: &Context<'_>) {
     for (token, row) in context.rows::<DeclSecurity>() {
         if !(1..=MAX_ACTION).contains(&row.action) {
-            context.find(rule!("II.22.11-1"), token, row.action);
+            context.report(rule!("II.22.11-1"), token, row.action);
         }
         if let Some(parent) = row.parent.token() {
             check_secured(context, token, parent);
         }
         let set = context.blob(row.permission_set);
-        context.expect(!set.is_empty(), rule!("II.22.11-6"), token);
+        context.require(!set.is_empty(), rule!("II.22.11-6"), token);
         let is_known = set.is_empty() || matches!(set, [b'.', ..] | [b'<', 0, ..] | [0xFF, 0xFE, b'<', 0, ..]);
-        context.expect(is_known, rule!("II.22.11-7"), token);
+        context.require(is_known, rule!("II.22.11-7"), token);
     }
 }
 
-fn check_secured(context: &Context<'_, '_>, token: Token, parent: Token) {
+fn check_secured(context: &Context<'_>, token: Token, parent: Token) {
     match parent.table() {
         Some(Table::TypeDef) => {
             let Some(row) = at(&context.model.types, parent.rid()) else { return };
-            context.expect(row.has_security(), rule!("II.22.11-4"), token);
-            context.expect(!row.is_interface(), rule!("II.22.11-3"), token);
+            context.require(row.has_security(), rule!("II.22.11-4"), token);
+            context.require(!row.is_interface(), rule!("II.22.11-3"), token);
         }
         Some(Table::MethodDef) => {
             let Some(row) = at(&context.model.methods, parent.rid()) else { return };
-            context.expect(row.has_security(), rule!("II.22.11-5"), token);
+            context.require(row.has_security(), rule!("II.22.11-5"), token);
         }
         _ => {}
     }

@@ -1,6 +1,6 @@
 //! The members that references name: by name and signature, in the type that is named or in one it extends (II.22.25).
 
-use std::{collections::HashMap, rc::Rc};
+use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
 use ecma335::{
     Rid, Table,
@@ -10,151 +10,135 @@ use ecma335::{
 };
 
 use crate::types::{
-    assign::all,
+    assign, hierarchy,
     library::Def,
+    resolve,
     store::{Arguments, Named, Type, TypeId, Types},
+    verdict::{Verdict, all},
 };
 
 /// Methods of one type and name beyond this many are not looked at.
 const MAX_OVERLOADS: usize = 1024;
-/// A chain of base classes longer than this is a cycle.
-const MAX_BASES: usize = 256;
+
+#[derive(Default)]
+struct Cache(RefCell<HashMap<Def, Rc<Members>>>);
 
 /// The rows of a type's members by their names.
 #[derive(Default, Debug)]
-pub(crate) struct Members {
+struct Members {
     methods: HashMap<Vec<u8>, Vec<(u32, MethodDef)>>,
     fields: HashMap<Vec<u8>, Vec<Field>>,
 }
 
-impl Types<'_> {
-    /// A method that another module refers to: what declares it, its row number and row.
-    pub(crate) fn find_method(&self, owner: TypeId, name: &[u8], wanted: &MethodSig) -> Option<(Def, u32, MethodDef)> {
-        let module = self.scope?.module;
-        for (steps, def) in self.bases(owner)?.into_iter().enumerate() {
-            let members = self.members(def);
-            let fits = |(_, row): &(u32, MethodDef)| {
-                let Some(Signature::Method(signature)) = self.signature(def, row.signature) else { return Some(false) };
-                let shape = |of: &MethodSig| (of.generic_params, of.params.len(), of.convention & convention::HAS_THIS);
-                match shape(&signature) == shape(wanted) {
-                    // A base class has its own generic parameters.
-                    true if steps > 0 => None,
-                    true => self.is_same_list(def.module, &signature.params, module, &wanted.params),
-                    false => Some(false),
-                }
-            };
-            let rows = members.methods.get(name).map_or(&[][..], Vec::as_slice);
-            if let Some((rid, row)) = best(rows, fits, |(_, row)| row.access()) {
-                return Some((def, *rid, *row));
+/// A method that another module refers to: what declares it, its row number and row.
+pub(crate) fn find_method(types: &Types<'_>, owner: TypeId, name: &[u8], wanted: &MethodSig) -> Option<(Def, u32, MethodDef)> {
+    let module = types.scope?.module;
+    for (steps, def) in bases(types, owner)?.into_iter().enumerate() {
+        let members = members(types, def);
+        let fits = |(_, row): &(u32, MethodDef)| {
+            let Some(Signature::Method(signature)) = signature(types, def, row.signature) else { return Some(false) };
+            let shape = |of: &MethodSig| (of.generic_params, of.params.len(), of.convention & convention::HAS_THIS);
+            match shape(&signature) == shape(wanted) {
+                // A base class has its own generic parameters.
+                true if steps > 0 => None,
+                true => are_same(types, def.module, &signature.params, module, &wanted.params),
+                false => Some(false),
             }
-        }
-        None
-    }
-
-    /// A field that another module refers to, and what declares it.
-    pub(crate) fn find_field(&self, owner: TypeId, name: &[u8], wanted: &TypeSig) -> Option<(Def, Field)> {
-        let module = self.scope?.module;
-        for (steps, def) in self.bases(owner)?.into_iter().enumerate() {
-            let members = self.members(def);
-            let fits = |row: &Field| match self.signature(def, row.signature) {
-                Some(Signature::Field(_)) if steps > 0 => None,
-                Some(Signature::Field(signature)) => {
-                    self.is_same_list(def.module, std::slice::from_ref(&signature), module, std::slice::from_ref(wanted))
-                }
-                _ => Some(false),
-            };
-            let rows = members.fields.get(name).map_or(&[][..], Vec::as_slice);
-            if let Some(row) = best(rows, fits, Field::access) {
-                return Some((def, *row));
-            }
-        }
-        None
-    }
-
-    /// A type's only method of a name.
-    pub(crate) fn method_named(&self, def: Def, name: &[u8]) -> Option<MethodDef> {
-        self.members(def).methods.get(name)?.first().map(|(_, row)| *row)
-    }
-
-    /// Whether a class has a public constructor that takes nothing.
-    pub(crate) fn has_default_constructor(&self, def: Def) -> bool {
-        let members = self.members(def);
-        let is_it = |(_, row): &(u32, MethodDef)| {
-            let signature = self.signature(def, row.signature);
-            let takes_nothing = matches!(signature, Some(Signature::Method(of)) if of.params.is_empty());
-            row.is_public() && !row.is_static() && takes_nothing
         };
-        members.methods.get(&b".ctor"[..]).is_some_and(|rows| rows.iter().any(is_it))
-    }
-
-    /// A signature of a definition's module.
-    pub(crate) fn signature(&self, def: Def, blob: Blob) -> Option<Signature> {
-        Signature::parse(self.scope?.library.metadata(def.module)?.blobs.blob(blob).ok()?).ok()
-    }
-
-    /// A type and those it extends, as far as they are known.
-    fn bases(&self, of: TypeId) -> Option<Vec<Def>> {
-        let Type::Named(Named::Known(def, _), _) = self.get(of) else { return None };
-        Some(self.bases_of(def))
-    }
-
-    /// A definition and those it extends, as far as they are known.
-    pub(crate) fn bases_of(&self, def: Def) -> Vec<Def> {
-        let mut found = vec![def];
-        let mut next = self.base_of(def);
-        while let Some(def) = next.filter(|_| found.len() < MAX_BASES) {
-            found.push(def);
-            next = self.base_of(def);
-        }
-        found
-    }
-
-    fn base_of(&self, def: Def) -> Option<Def> {
-        match self.get(self.parents(def).base?) {
-            Type::Named(Named::Known(base, _), _) => Some(base),
-            _ => None,
+        let rows = members.methods.get(name).map_or(&[][..], Vec::as_slice);
+        if let Some((rid, row)) = best(rows, fits, |(_, row)| row.access()) {
+            return Some((def, *rid, *row));
         }
     }
+    None
+}
 
-    /// Whether types of two modules are the same, with generic parameters by their numbers.
-    fn is_same_list(&self, one: usize, ones: &[TypeSig], other: usize, others: &[TypeSig]) -> Option<bool> {
-        let of = |module: usize, signature: &TypeSig| self.of(module, signature, Arguments::default());
-        all(ones.iter().zip(others).map(|(a, b)| self.is_same(of(one, a), of(other, b))))
-    }
-
-    fn members(&self, def: Def) -> Rc<Members> {
-        if let Some(known) = self.members.borrow().get(&def) {
-            return known.clone();
-        }
-        let members = Rc::new(self.find_members(def).unwrap_or_default());
-        self.members.borrow_mut().insert(def, members.clone());
-        members
-    }
-
-    fn find_members(&self, def: Def) -> Option<Members> {
-        let metadata = self.scope?.library.metadata(def.module)?;
-        let mut members = Members::default();
-        for rid in metadata.methods_of(Rid::new(def.rid)).ok()? {
-            let Ok(row) = metadata.row(rid) else { continue };
-            let Ok(name) = metadata.strings.string_bytes(row.name) else { continue };
-            members.methods.entry(name.to_owned()).or_default().push((rid.get(), row));
-        }
-        // Tables of an editor have fields in another order: they are not looked for.
-        if metadata.tables.count(Table::FieldPtr) == 0 {
-            let start = metadata.row(Rid::<TypeDef>::new(def.rid)).ok()?.field_list.get().max(1);
-            let end = metadata.row(Rid::<TypeDef>::new(def.rid + 1)).map_or(u32::MAX, |next| next.field_list.get());
-            for row in (start..end).map_while(|rid| metadata.row(Rid::<Field>::new(rid)).ok()) {
-                let Ok(name) = metadata.strings.string_bytes(row.name) else { continue };
-                members.fields.entry(name.to_owned()).or_default().push(row);
+/// A field that another module refers to, and what declares it.
+pub(crate) fn find_field(types: &Types<'_>, owner: TypeId, name: &[u8], wanted: &TypeSig) -> Option<(Def, Field)> {
+    let module = types.scope?.module;
+    for (steps, def) in bases(types, owner)?.into_iter().enumerate() {
+        let members = members(types, def);
+        let fits = |row: &Field| match signature(types, def, row.signature) {
+            Some(Signature::Field(_)) if steps > 0 => None,
+            Some(Signature::Field(signature)) => {
+                are_same(types, def.module, std::slice::from_ref(&signature), module, std::slice::from_ref(wanted))
             }
+            _ => Some(false),
+        };
+        let rows = members.fields.get(name).map_or(&[][..], Vec::as_slice);
+        if let Some(row) = best(rows, fits, Field::access) {
+            return Some((def, *row));
         }
-        Some(members)
     }
+    None
+}
+
+/// A type's only method of a name.
+pub(crate) fn method_named(types: &Types<'_>, def: Def, name: &[u8]) -> Option<MethodDef> {
+    members(types, def).methods.get(name)?.first().map(|(_, row)| *row)
+}
+
+/// Whether a class has a public constructor that takes nothing.
+pub(crate) fn has_default_constructor(types: &Types<'_>, def: Def) -> bool {
+    let members = members(types, def);
+    let is_it = |(_, row): &(u32, MethodDef)| {
+        let signature = signature(types, def, row.signature);
+        let takes_nothing = matches!(signature, Some(Signature::Method(of)) if of.params.is_empty());
+        row.is_public() && !row.is_static() && takes_nothing
+    };
+    members.methods.get(&b".ctor"[..]).is_some_and(|rows| rows.iter().any(is_it))
+}
+
+/// A signature of a definition's module.
+pub(crate) fn signature(types: &Types<'_>, def: Def, blob: Blob) -> Option<Signature> {
+    Signature::parse(types.scope?.library.metadata(def.module)?.blobs.blob(blob).ok()?).ok()
+}
+
+/// The definitions of a type and of those it extends, as far as they are known.
+fn bases(types: &Types<'_>, of: TypeId) -> Option<Vec<Def>> {
+    let Type::Named(Named::Known(def, _), _) = types.get(of) else { return None };
+    Some(hierarchy::base_chain(types, def))
+}
+
+/// Whether types of two modules are the same, with generic parameters by their numbers.
+fn are_same(types: &Types<'_>, one: usize, ones: &[TypeSig], other: usize, others: &[TypeSig]) -> Verdict {
+    let of = |module: usize, signature: &TypeSig| resolve::of_signature(types, module, signature, Arguments::default());
+    all(ones.iter().zip(others).map(|(a, b)| assign::is_same(types, of(one, a), of(other, b))))
+}
+
+fn members(types: &Types<'_>, def: Def) -> Rc<Members> {
+    let cache = types.cache::<Cache>();
+    if let Some(known) = cache.0.borrow().get(&def) {
+        return known.clone();
+    }
+    let members = Rc::new(find_members(types, def).unwrap_or_default());
+    cache.0.borrow_mut().insert(def, members.clone());
+    members
+}
+
+fn find_members(types: &Types<'_>, def: Def) -> Option<Members> {
+    let metadata = types.scope?.library.metadata(def.module)?;
+    let mut members = Members::default();
+    for rid in metadata.methods_of(Rid::new(def.rid)).ok()? {
+        let Ok(row) = metadata.row(rid) else { continue };
+        let Ok(name) = metadata.strings.string_bytes(row.name) else { continue };
+        members.methods.entry(name.to_owned()).or_default().push((rid.get(), row));
+    }
+    // Tables of an editor have fields in another order: they are not looked for.
+    if metadata.tables.count(Table::FieldPtr) == 0 {
+        let start = metadata.row(Rid::<TypeDef>::new(def.rid)).ok()?.field_list.get().max(1);
+        let end = metadata.row(Rid::<TypeDef>::new(def.rid + 1)).map_or(u32::MAX, |next| next.field_list.get());
+        for row in (start..end).map_while(|rid| metadata.row(Rid::<Field>::new(rid)).ok()) {
+            let Ok(name) = metadata.strings.string_bytes(row.name) else { continue };
+            members.fields.entry(name.to_owned()).or_default().push(row);
+        }
+    }
+    Some(members)
 }
 
 /// What is meant by a reference: what fits, or else what may. Of several, for pointers are all alike here, the most
 /// accessible one.
-fn best<T>(rows: &[T], fits: impl Fn(&T) -> Option<bool>, access: impl Fn(&T) -> u16) -> Option<&T> {
+fn best<T>(rows: &[T], fits: impl Fn(&T) -> Verdict, access: impl Fn(&T) -> u16) -> Option<&T> {
     let judged = rows.iter().take(MAX_OVERLOADS).map(|row| (fits(row), row)).filter(|(verdict, _)| *verdict != Some(false));
     judged.max_by_key(|(verdict, row)| (verdict.is_some(), access(row))).map(|(_, row)| row)
 }

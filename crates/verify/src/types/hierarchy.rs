@@ -1,0 +1,94 @@
+//! What types extend and implement (I.8.9).
+
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
+
+use ecma335::schema::TypeDefOrRef;
+
+use crate::{
+    model::TypeKind,
+    types::{
+        library::Def,
+        resolve,
+        store::{Arguments, Named, Type, TypeId, Types},
+    },
+};
+
+/// A chain of base classes longer than this is a cycle.
+const MAX_BASES: usize = 256;
+/// More types than this are not asked for what they implement: types can be made to lead ever further.
+const MAX_PARENTS: usize = 20_000;
+
+#[derive(Default)]
+struct Cache(RefCell<HashMap<Def, Rc<Parents>>>);
+
+/// What a type extends and implements, in its own parameters.
+#[derive(Default, Debug)]
+struct Parents {
+    base: Option<TypeId>,
+    interfaces: Vec<TypeId>,
+}
+
+fn parents_of(types: &Types<'_>, def: Def) -> Rc<Parents> {
+    let cache = types.cache::<Cache>();
+    if let Some(known) = cache.0.borrow().get(&def) {
+        return known.clone();
+    }
+    let mut parents = Parents::default();
+    if let Some(scope) = types.scope {
+        let of = |index: TypeDefOrRef| {
+            let token = index.token().filter(|token| token.rid() != 0)?;
+            Some(resolve::of_token(types, def.module, token, Arguments::default()))
+        };
+        parents.base = scope.library.row(def).and_then(|row| of(row.extends));
+        parents.interfaces = scope.library.interfaces(def).iter().filter_map(|index| of(*index)).collect();
+    }
+    let parents = Rc::new(parents);
+    cache.0.borrow_mut().insert(def, parents.clone());
+    parents
+}
+
+/// What a definition implements and extends by itself, the base class last, with arguments for its parameters.
+pub(crate) fn parents(types: &Types<'_>, def: Def, arguments: &[TypeId]) -> Vec<TypeId> {
+    let parents = parents_of(types, def);
+    parents.interfaces.iter().chain(&parents.base).map(|parent| types.substitute(*parent, arguments)).collect()
+}
+
+/// All that a type implements, by its bases too.
+pub(crate) fn interfaces(types: &Types<'_>, of: TypeId) -> Vec<TypeId> {
+    let mut found = Vec::new();
+    let mut work = vec![of];
+    let mut seen = HashSet::new();
+    while let Some(id) = work.pop() {
+        let Type::Named(Named::Known(def, kind), arguments) = types.get(id) else { continue };
+        if !seen.insert(id) || seen.len() > MAX_PARENTS {
+            continue;
+        }
+        if kind == TypeKind::Interface {
+            found.push(id);
+        }
+        work.extend(parents(types, def, &arguments));
+    }
+    found
+}
+
+/// What a type extends; none if it is the root, or if no assembly at hand tells.
+pub(crate) fn base(types: &Types<'_>, of: TypeId) -> Option<TypeId> {
+    match types.get(of) {
+        Type::Named(Named::Known(def, _), arguments) => Some(types.substitute(parents_of(types, def).base?, &arguments)),
+        Type::Array(..) => Some(resolve::system(types, "Array")),
+        _ => None,
+    }
+}
+
+/// A definition and those it extends, as far as they are known.
+pub(crate) fn base_chain(types: &Types<'_>, def: Def) -> Vec<Def> {
+    let base_of = |def: Def| match types.get(parents_of(types, def).base?) {
+        Type::Named(Named::Known(base, _), _) => Some(base),
+        _ => None,
+    };
+    std::iter::successors(Some(def), |def| base_of(*def)).take(MAX_BASES).collect()
+}
