@@ -1,34 +1,5 @@
 //! `ilinst diff`: what differs between two assemblies, such as one before and after weaving.
 
-#[path = "../../iltext/src/diff/bodies.rs"]
-mod bodies;
-#[path = "../../iltext/src/diff/debug.rs"]
-mod debug;
-#[path = "../../iltext/src/diff/html.rs"]
-mod html;
-#[path = "../../iltext/src/diff/json.rs"]
-mod json;
-#[path = "../../iltext/src/diff/lines.rs"]
-mod lines;
-#[path = "../../iltext/src/diff/methods.rs"]
-mod methods;
-#[path = "../../iltext/src/diff/model.rs"]
-mod model;
-#[path = "../../iltext/src/diff/module.rs"]
-mod module;
-#[path = "../../iltext/src/diff/probes.rs"]
-mod probes;
-#[path = "../../iltext/src/diff/records.rs"]
-mod records;
-#[path = "../../iltext/src/diff/side.rs"]
-mod side;
-#[path = "../../iltext/src/diff/text.rs"]
-mod text;
-#[path = "../../iltext/src/diff/walk.rs"]
-mod walk;
-#[path = "../../iltext/src/diff/win32.rs"]
-mod win32;
-
 use std::{
     io::BufWriter,
     path::{Path, PathBuf},
@@ -37,22 +8,15 @@ use std::{
 use ::instrument::{Input, Outputs, Pdb, TRACKER, is_same_file, not_an_assembly, read_assembly};
 use clap::Args;
 use ecma335::{Image, Metadata};
-use weave::{Pattern, Tracker, unweave};
-
-use self::{
-    debug::Debug,
-    html::Html,
-    json::Json,
-    model::{Report, Totals},
-    probes::Probes,
-    side::Side,
-    text::{Stat, Unified},
-    walk::Walk,
+use iltext::{
+    diff::{self, Html, Json, Options, Side, Stat, Totals, Unified, Visitor},
+    filter::{self, method_pattern},
 };
+use weave::{Pattern, Tracker};
+
 use crate::{
-    dis::{ANY_TYPE, Filter, method_pattern, names::Names},
     failure::{EXIT_FINDINGS, EXIT_USAGE, Failure},
-    screen::Screen,
+    terminal::{self, Terminal},
 };
 
 /// Show what differs between two assemblies: the IL of methods, types, members, references, resources.
@@ -121,29 +85,23 @@ impl Opts {
         let (old_bytes, new_bytes) = (Input::open(&self.old)?, Input::open(&self.new)?);
         let (old_image, old) = read_assembly(&self.old, &old_bytes)?;
         let (new_image, new) = read_assembly(&self.new, &new_bytes)?;
-        let (mut old_names, mut new_names) = (Names::new(&old_image, &old), Names::new(&new_image, &new));
-        if self.ignore_scopes {
-            (old_names, new_names) = (old_names.without_scopes(), new_names.without_scopes());
-        }
-        let (old_plain, new_plain) = (type_names(&self.old, &old)?, type_names(&self.new, &new)?);
-        let filter = Filter::default();
+        let (old_side, new_side) = (self.side(&self.old, &old_image, &old)?, self.side(&self.new, &new_image, &new)?);
         let (old_pdb, new_pdb) = (self.pdb(&self.old, &old_image)?, self.pdb(&self.new, &new_image)?);
-        let (old_debug, new_debug) = (debug(&self.old, old_pdb.as_deref())?, debug(&self.new, new_pdb.as_deref())?);
-        let mut old_side = Side::new(&old_names, &filter, &old_plain, old_debug.as_ref());
-        let mut new_side = Side::new(&new_names, &filter, &new_plain, new_debug.as_ref());
-
-        let rows = if self.only_probes { Probes::rows(&Tracker::read(TRACKER)?, &new) } else { None };
-        let mut probes = rows.as_ref().map(|rows| Probes::new((&old_image, &old), &new, rows));
-        let is_extended = unweave::extends(&new, &old);
-        let walk =
-            Walk { methods: &self.methods, probes: probes.as_mut(), is_extended, others: Vec::new(), totals: Totals::default() };
-        let totals = self.report(|report| Ok(walk.run(&mut old_side, &mut new_side, report)?))?;
+        let old_side = with_pdb(old_side, &self.old, old_pdb.as_deref())?;
+        let new_side = with_pdb(new_side, &self.new, new_pdb.as_deref())?;
+        let tracker = self.only_probes.then(|| Tracker::read(TRACKER)).transpose()?;
+        let options = Options { methods: &self.methods, without_probes: tracker.as_ref() };
+        let totals = self.print(|printer| Ok(diff::visit(&old_side, &new_side, &options, printer)?))?;
         if !self.methods.is_empty() && totals.compared == 0 && totals.is_same() {
-            let patterns = self.methods.iter().map(Pattern::as_str);
-            let patterns: Vec<&str> = patterns.map(|pattern| pattern.trim_start_matches(ANY_TYPE)).collect();
-            return Err(Failure::usage(format_args!("no method of either is named {}", patterns.join(" or "))).into());
+            let patterns = filter::describe(&self.methods);
+            return Err(Failure::usage(format_args!("no method of either is named {patterns}")).into());
         }
         Ok(totals)
+    }
+
+    fn side<'a, 'm>(&self, path: &Path, image: &'m Image<'a>, metadata: &'m Metadata<'a>) -> anyhow::Result<Side<'a, 'm>> {
+        let side = Side::new(image, metadata).map_err(|error| not_an_assembly(path, error))?;
+        Ok(if self.ignore_scopes { side.without_scopes() } else { side })
     }
 
     /// The bytes of a file's PDB, if it is to be compared.
@@ -160,7 +118,7 @@ impl Opts {
     }
 
     /// Opens what was asked for, has it written, and closes it.
-    fn report(&self, run: impl FnOnce(&mut dyn Report) -> anyhow::Result<Totals>) -> anyhow::Result<Totals> {
+    fn print(&self, run: impl FnOnce(&mut dyn Visitor) -> anyhow::Result<Totals>) -> anyhow::Result<Totals> {
         let files = [&self.old, &self.new].map(|path| path.display().to_string());
         if let Some(path) = &self.html {
             if is_same_file(path, &self.old) || is_same_file(path, &self.new) {
@@ -180,23 +138,20 @@ impl Opts {
         if self.json {
             return run(&mut Json::new(BufWriter::new(std::io::stdout().lock()), &files)?);
         }
-        let mut screen = Screen::open(text::colour);
-        let totals = if self.stat { run(&mut Stat::new(&mut screen)) } else { run(&mut Unified::new(&mut screen, files)) };
-        screen.close()?;
+        let mut terminal = Terminal::open(terminal::colour_diff);
+        let totals = if self.stat { run(&mut Stat::new(&mut terminal)) } else { run(&mut Unified::new(&mut terminal, files)) };
+        terminal.close()?;
         totals
     }
 }
 
-fn debug<'p>(path: &Path, bytes: Option<&'p [u8]>) -> anyhow::Result<Option<Debug<'p>>> {
-    bytes.map(Debug::parse).transpose().map_err(|error| no_pdb(path, error))
+fn with_pdb<'a, 'm>(side: Side<'a, 'm>, path: &Path, bytes: Option<&'m [u8]>) -> anyhow::Result<Side<'a, 'm>> {
+    let Some(bytes) = bytes else { return Ok(side) };
+    side.with_pdb(bytes).map_err(|error| no_pdb(path, error))
 }
 
 fn no_pdb(path: &Path, why: impl std::fmt::Display) -> anyhow::Error {
     Failure::unreadable(format_args!("{}: no debug information: {why}", path.display())).into()
-}
-
-fn type_names(path: &Path, metadata: &Metadata<'_>) -> anyhow::Result<Vec<String>> {
-    Ok(metadata.type_names().map_err(|error| not_an_assembly(path, error))?)
 }
 
 /// A failure with the exit code that means trouble here.

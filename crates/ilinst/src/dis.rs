@@ -1,60 +1,28 @@
 //! `ilinst dis`: an assembly as IL assembly that an assembler takes again.
 
-#[path = "../../iltext/src/dis/blocks.rs"]
-pub(crate) mod blocks;
-#[path = "../../iltext/src/dis/bodies.rs"]
-pub(crate) mod bodies;
-#[path = "../../iltext/src/dis/debug.rs"]
-pub(crate) mod debug;
-#[path = "../../iltext/src/dis/flags.rs"]
-mod flags;
-#[path = "../../iltext/src/dis/kinds.rs"]
-mod kinds;
-#[path = "../../iltext/src/dis/lines.rs"]
-pub(crate) mod lines;
-#[path = "../../iltext/src/dis/manifest.rs"]
-pub(crate) mod manifest;
-#[path = "../../iltext/src/dis/marshal.rs"]
-mod marshal;
-#[path = "../../iltext/src/dis/members.rs"]
-pub(crate) mod members;
-#[path = "../../iltext/src/dis/names.rs"]
-pub(crate) mod names;
-#[path = "../../iltext/src/dis/order.rs"]
-mod order;
-#[path = "../../iltext/src/dis/preamble.rs"]
-mod preamble;
-#[path = "../../iltext/src/dis/quote.rs"]
-pub(crate) mod quote;
-#[path = "../../iltext/src/dis/security.rs"]
-mod security;
-#[path = "../../iltext/src/dis/types.rs"]
-pub(crate) mod types;
-#[path = "../../iltext/src/dis/values.rs"]
-pub(crate) mod values;
-
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
+    fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
 use ::instrument::{Input, Outputs, Pdb, is_same_file, not_an_assembly, read_assembly};
 use clap::Args;
-use ecma335::{Image, Rid, Table, schema::TypeDef};
+use ecma335::Image;
+use iltext::{
+    dis::{DebugInfo, Disassembler, Options},
+    filter::{self, Filter, method_pattern},
+};
 use weave::Pattern;
 
-use self::{
-    debug::{Debug, Source},
-    lines::Lines,
-    names::Names,
-    types::Types,
-};
 use crate::{
     failure::Failure,
-    screen::{self, Screen},
+    terminal::{self, Terminal},
 };
+
+/// No source file is larger than this.
+const MAX_SOURCE: u64 = 1 << 26;
 
 /// Show an assembly, or some of its types and methods, as IL assembly.
 #[derive(Args, Debug)]
@@ -113,85 +81,31 @@ Examples:
 
 The text is what Mono's ilasm takes. What it cannot take is shown as a comment.";
 
-/// What to show beside the assembly itself.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Show {
-    /// Addresses and sizes of methods.
-    pub(crate) offsets: bool,
-    /// Bytes of instructions.
-    pub(crate) bytes: bool,
-    /// Tokens of definitions and operands.
-    pub(crate) tokens: bool,
-    /// No addresses, and accessors in an order of their own: where rows and bytes lie says nothing of what is there.
-    pub(crate) placeless: bool,
-}
-
-/// Which types and methods to show; all if it has no pattern.
-#[derive(Debug, Default)]
-pub(crate) struct Filter {
-    types: Vec<Pattern>,
-    methods: Vec<Pattern>,
-}
-
-impl Filter {
-    fn is_empty(&self) -> bool {
-        self.types.is_empty() && self.methods.is_empty()
-    }
-
-    fn wants_type(&self, type_name: &str) -> bool {
-        self.is_empty() || self.types.iter().any(|pattern| pattern.matches(type_name, ""))
-    }
-
-    fn wants_method(&self, type_name: &str, method: &str) -> bool {
-        self.methods.iter().any(|pattern| pattern.matches(type_name, method))
-    }
-}
-
-/// What stands before a method's name that may be any type's.
-pub(crate) const ANY_TYPE: &str = "*::";
-
-/// A method's name alone means that of any type.
-pub(crate) fn method_pattern(text: &str) -> Result<Pattern, weave::pattern::PatternError> {
-    if text.is_empty() || text.contains("::") || text.starts_with("re:") {
-        text.parse()
-    } else {
-        format!("{ANY_TYPE}{text}").parse()
-    }
-}
-
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let bytes = Input::open(&self.input)?;
         let (image, metadata) = read_assembly(&self.input, &bytes)?;
         let pdb = Pdb::read(Pdb::find(&self.input, self.pdb.as_deref(), &image).as_ref())?;
         let pdb = self.pdb_bytes(&image, pdb.as_deref())?;
-        let source = || self.source.then(|| Source::new(self.source_root.clone()));
         let debug = match &pdb {
-            Ok(bytes) => Debug::parse(bytes, source()).map_err(|error| format!("the PDB cannot be read: {error}")),
+            Ok(bytes) => DebugInfo::parse(bytes).map_err(|error| format!("the PDB cannot be read: {error}")),
             Err(trouble) => Err(trouble.clone()),
         };
         if let Some(trouble) = debug.as_ref().err().filter(|_| self.source) {
             writeln!(io::stderr(), "ilinst: {}: no source lines: {trouble}", self.input.display())?;
         }
-        let names = Names::new(&image, &metadata);
-        let plain_names = metadata.type_names().map_err(|error| not_an_assembly(&self.input, error))?;
-        let show = Show { offsets: self.offsets, bytes: self.bytes, tokens: self.tokens, placeless: false };
-        let filter = Filter { types: self.types.clone(), methods: self.methods.clone() };
-        let printer = Types {
-            names: &names,
-            show,
-            debug: debug.as_ref().ok(),
-            filter: &filter,
-            plain_names: &plain_names,
-            data: BTreeMap::new(),
-            printed: BTreeSet::new(),
-        };
+        let root = self.source_root.as_deref();
+        let debug = debug.ok().map(|debug| if self.source { debug.with_source(|path| find_source(path, root)) } else { debug });
+        let mut dis = Disassembler::new(&image, &metadata).map_err(|error| not_an_assembly(&self.input, error))?;
+        dis.options = Options { offsets: self.offsets, bytes: self.bytes, tokens: self.tokens, ..Options::default() };
+        dis.filter = Filter { types: self.types.clone(), methods: self.methods.clone() };
+        dis.debug = debug;
         match &self.output {
-            Some(path) => self.write(printer, path)?,
+            Some(path) => self.write(&dis, path)?,
             None => {
-                let mut screen = Screen::open(screen::colour);
-                let found = print(printer, |text| screen.write(text))?;
-                screen.close()?;
+                let mut terminal = Terminal::open(terminal::colour_il);
+                let found = dis.print(&mut terminal)?;
+                terminal.close()?;
                 self.check(found)?;
             }
         }
@@ -210,20 +124,19 @@ impl Opts {
     }
 
     /// Writes the text to a file, and each resource to one of its name beside it.
-    fn write(&self, printer: Types<'_, '_, '_>, path: &Path) -> anyhow::Result<()> {
+    fn write(&self, dis: &Disassembler<'_, '_>, path: &Path) -> anyhow::Result<()> {
         if is_same_file(&self.input, path) {
             return Err(Failure::output_is_input(format_args!("{}: the output would overwrite the input", path.display())).into());
         }
-        let resources = if printer.filter.is_empty() { manifest::resources(printer.names) } else { Vec::new() };
         let mut outputs = Outputs::default();
         let mut found = false;
         outputs.write(path, |file| {
             let mut file = io::BufWriter::new(file);
-            found = print(printer, |text| file.write_all(text.as_bytes()))?;
+            found = dis.print(&mut file)?;
             file.flush()
         })?;
         self.check(found)?;
-        for (name, content) in resources {
+        for (name, content) in dis.resources() {
             let beside = path.with_file_name(&name);
             if beside == path || is_same_file(&self.input, &beside) {
                 return Err(
@@ -240,30 +153,22 @@ impl Opts {
         if found {
             return Ok(());
         }
-        let patterns = self.types.iter().chain(&self.methods).map(Pattern::as_str);
-        let patterns: Vec<&str> = patterns.map(|pattern| pattern.trim_start_matches(ANY_TYPE)).collect();
-        Err(Failure::usage(format_args!("{}: nothing is named {}", self.input.display(), patterns.join(" or "))).into())
+        let patterns = filter::describe(self.types.iter().chain(&self.methods));
+        Err(Failure::usage(format_args!("{}: nothing is named {patterns}", self.input.display())).into())
     }
 }
 
-/// Prints the manifest, then type by type; says whether there was anything to print.
-fn print(mut types: Types<'_, '_, '_>, mut put: impl FnMut(&str) -> io::Result<()>) -> io::Result<bool> {
-    let mut lines = Lines::default();
-    let metadata = types.names.metadata;
-    let mut found = types.filter.is_empty();
-    if found {
-        manifest::print(&types, &mut lines);
-    }
-    put(&lines.take())?;
-    for (index, outer) in metadata.enclosing_types().iter().enumerate() {
-        if outer.is_none() {
-            types.print(Rid::<TypeDef>::new(index as u32 + 1), 0, &mut lines);
-            members::data(&mut types, &mut lines);
-            let text = lines.take();
-            found |= !text.is_empty();
-            put(&text)?;
-        }
-    }
-    debug_assert_eq!(metadata.tables.count(Table::TypeDef) as usize, types.plain_names.len());
-    Ok(found)
+/// A document's bytes: at its own path, else under the root at as much of its path as is there.
+fn find_source(path: &str, root: Option<&Path>) -> Option<Vec<u8>> {
+    let own = read_source(Path::new(path));
+    let parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !matches!(*part, "" | "." | "..")).collect();
+    let under =
+        |root: &Path| (0..parts.len()).find_map(|first| read_source(&root.join(parts.iter().skip(first).collect::<PathBuf>())));
+    own.or_else(|| root.and_then(under))
+}
+
+/// A file's bytes, if it is a file that can be source.
+fn read_source(path: &Path) -> Option<Vec<u8>> {
+    let is_source = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= MAX_SOURCE);
+    is_source.then(|| fs::read(path).ok()).flatten()
 }

@@ -4,15 +4,11 @@ mod arguments;
 mod diff;
 mod dis;
 mod failure;
-#[path = "../../iltext/src/given.rs"]
-mod given;
 mod instrument;
 mod list;
 mod report;
 mod restore;
-#[path = "../../iltext/src/rows.rs"]
-mod rows;
-mod screen;
+mod terminal;
 mod text;
 mod verify;
 

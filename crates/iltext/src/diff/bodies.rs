@@ -10,15 +10,15 @@ use ecma335::{
 
 use super::{
     debug::Facts,
-    lines::{PLACE, Text},
+    lines::{LABEL, Text},
 };
 use crate::dis::{
     blocks::{self, Mark},
     bodies::{caught, locals, targets, text},
     lines::one_line,
     names::Names,
-    quote,
 };
+use crate::quote;
 
 /// How many bytes stand in a line.
 const BYTES_A_LINE: usize = 16;
@@ -151,7 +151,7 @@ impl Printer<'_, '_, '_> {
             return format!("IL_{offset:04x} /* which is no instruction */");
         }
         targets.borrow_mut().push(offset as usize);
-        PLACE.into()
+        LABEL.into()
     }
 
     /// A clause that is no block, by labels.

@@ -3,39 +3,29 @@
 use std::collections::BTreeMap;
 
 use ecma335::{
-    Cursor, FileOffset, Metadata, MethodBody, Result, Rid, Table, Token,
+    MethodBody, Result, Rid, Table, Token,
     body::Instruction,
-    pdb::{SequencePoints, document_name},
-    schema::{
-        CustomDebugInformation, Document, LocalConstant, LocalScope, LocalVariable, MethodDebugInformation, MethodDef,
-        StateMachineMethod, TypeDefOrRef,
-    },
+    pdb::SequencePoints,
+    schema::{LocalConstant, LocalScope, LocalVariable, MethodDebugInformation, MethodDef, StateMachineMethod},
 };
 use weave::unweave::Unwoven;
 
-use super::lines::PLACE;
-use crate::{
-    dis::{lines::one_line, names::Names, quote, values},
-    rows::{self, Children},
+use super::{
+    lines::LABEL,
+    pdb::{Pdb, method_name, type_name},
 };
-
-/// The PDB of one of the two modules.
-pub(crate) struct Debug<'p> {
-    pub(super) metadata: Metadata<'p>,
-    scopes: Children,
-    kickoffs: Children,
-    /// Custom records by token.
-    pub(super) custom: Children,
-    /// The documents' names by row number less one.
-    pub(super) documents: Vec<String>,
-}
+use crate::{
+    dis::{lines::one_line, names::Names, values},
+    parent_index::list_rows,
+    quote,
+};
 
 /// What a PDB says of one method, at the offsets of the body that is shown.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Facts {
     /// The source of the instructions from an offset on.
     pub(crate) points: BTreeMap<u32, String>,
-    /// All else: how far it is indented, the line with a [`PLACE`] for each offset it names, and these.
+    /// All else: how far it is indented, the line with a [`LABEL`] for each offset it names, and these.
     pub(crate) lines: Vec<(usize, String, Vec<u32>)>,
 }
 
@@ -74,20 +64,7 @@ impl Places {
     }
 }
 
-impl<'p> Debug<'p> {
-    /// Reads a PDB.
-    pub(crate) fn parse(bytes: &'p [u8]) -> Result<Self> {
-        let metadata = Metadata::parse(Cursor::new(bytes, FileOffset(0)))?;
-        let name = |row: Document| document_name(&metadata, &row).unwrap_or_else(|error| one_line(error.kind()));
-        Ok(Self {
-            scopes: Children::new(&metadata, |row: &LocalScope| row.method.get()),
-            kickoffs: Children::new(&metadata, |row: &StateMachineMethod| row.move_next_method.get()),
-            custom: Children::new(&metadata, |row: &CustomDebugInformation| row.parent.token().map_or(0, |token| token.0)),
-            documents: metadata.tables.rows::<Document>().map(|(_, row)| name(row)).collect(),
-            metadata,
-        })
-    }
-
+impl Pdb<'_> {
     /// What it says of a method. Points that weaving says again behind a probe are not there, unless `original` has them.
     pub(crate) fn facts(
         &self,
@@ -113,7 +90,7 @@ impl<'p> Debug<'p> {
         for rid in self.scopes.of::<LocalScope>(method.get()) {
             let Ok(scope) = self.metadata.row(rid) else { continue };
             let end = scope.start_offset.saturating_add(scope.length);
-            add(1, format!("scope {PLACE} to {PLACE}"), &[scope.start_offset, end]);
+            add(1, format!("scope {LABEL} to {LABEL}"), &[scope.start_offset, end]);
             if scope.import_scope != last_imports {
                 self.imports(names, scope.import_scope).into_iter().for_each(|line| add(2, line, &[]));
                 last_imports = scope.import_scope;
@@ -166,20 +143,16 @@ impl<'p> Debug<'p> {
         Ok(())
     }
 
-    pub(super) fn document(&self, rid: Rid<Document>) -> &str {
-        (rid.get() as usize).checked_sub(1).and_then(|index| self.documents.get(index)).map_or("no document", String::as_str)
-    }
-
     /// The locals of a scope, and its constants.
     fn locals(&self, names: &Names<'_, '_>, scope: Rid<LocalScope>, add: &mut dyn FnMut(usize, String)) {
-        for rid in rows::run::<_, LocalVariable>(&self.metadata, scope, |row: &LocalScope| row.variable_list.get()) {
+        for rid in list_rows::<_, LocalVariable>(&self.metadata, scope, |row: &LocalScope| row.variable_list.get()) {
             let Ok(row) = self.metadata.row(rid) else { continue };
             let hidden = if row.is_debugger_hidden() { ", hidden from debuggers" } else { "" };
             let name = self.metadata.name(row.name).unwrap_or_default();
             add(2, format!("local [{}] {}{hidden}", row.index, quote::name(&name)));
             self.custom(names, Token::new(Table::LocalVariable, rid.get()), &mut |line, _| add(3, line));
         }
-        for rid in rows::run::<_, LocalConstant>(&self.metadata, scope, |row: &LocalScope| row.constant_list.get()) {
+        for rid in list_rows::<_, LocalConstant>(&self.metadata, scope, |row: &LocalScope| row.constant_list.get()) {
             let Ok(row) = self.metadata.row(rid) else { continue };
             let name = self.metadata.name(row.name).unwrap_or_default();
             let value = self.constant(names, &row).unwrap_or_else(|error| one_line(error.kind()));
@@ -213,16 +186,4 @@ impl<'p> Debug<'p> {
         };
         Ok(value + &modifiers)
     }
-}
-
-/// A method as references have it.
-pub(super) fn method_name(names: &Names<'_, '_>, method: Rid<MethodDef>) -> String {
-    let token = Token::new(Table::MethodDef, method.get());
-    names.open_method(token).unwrap_or_else(|error| one_line(error.kind()))
-}
-
-/// A type as references have it.
-pub(super) fn type_name(names: &Names<'_, '_>, token: u32) -> String {
-    let name = TypeDefOrRef(token).token().map(|token| names.type_ref(token));
-    name.unwrap_or_else(|| Ok("no type".into())).unwrap_or_else(|error| one_line(error.kind()))
 }

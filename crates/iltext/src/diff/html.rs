@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 
 use super::{
-    lines::{Hunk, Side},
-    model::{Change, How, Report, Totals},
+    lines::{Hunk, LineTag},
+    model::{Change, Status, Totals, Visitor},
 };
 
 /// Writes the page as the differences are found.
-pub(crate) struct Html<W> {
+pub struct Html<W> {
     out: W,
 }
 
@@ -26,7 +26,7 @@ p{margin:.1em 0;font-family:ui-monospace,monospace}.k{color:var(--dim)}
 
 impl<W: Write> Html<W> {
     /// Starts the page.
-    pub(crate) fn new(mut out: W, [old, new]: &[String; 2]) -> io::Result<Self> {
+    pub fn new(mut out: W, [old, new]: &[String; 2]) -> io::Result<Self> {
         let (old, new) = (escape(old), escape(new));
         write!(
             out,
@@ -36,45 +36,45 @@ impl<W: Write> Html<W> {
         Ok(Self { out })
     }
 
-    /// A hunk's rows: what is gone beside what came for it.
+    /// A hunk's rows: what is removed beside what came for it.
     fn hunk(&mut self, hunk: &Hunk) -> io::Result<()> {
         writeln!(self.out, "<tr class=\"h\"><td>{}<td>{}", hunk.old.0, hunk.new.0)?;
-        let (mut gone, mut come) = (Vec::new(), Vec::new());
-        for (side, line) in &hunk.lines {
-            match side {
-                Side::Old => gone.push(line.as_str()),
-                Side::New => come.push(line.as_str()),
-                Side::Both => {
-                    self.rows(&mut gone, &mut come)?;
+        let (mut removed, mut added) = (Vec::new(), Vec::new());
+        for (tag, line) in &hunk.lines {
+            match tag {
+                LineTag::Removed => removed.push(line.as_str()),
+                LineTag::Added => added.push(line.as_str()),
+                LineTag::Context => {
+                    self.rows(&mut removed, &mut added)?;
                     let line = escape(line);
                     writeln!(self.out, "<tr><td>{line}<td>{line}")?;
                 }
             }
         }
-        self.rows(&mut gone, &mut come)
+        self.rows(&mut removed, &mut added)
     }
 
-    fn rows(&mut self, gone: &mut Vec<&str>, come: &mut Vec<&str>) -> io::Result<()> {
+    fn rows(&mut self, removed: &mut Vec<&str>, added: &mut Vec<&str>) -> io::Result<()> {
         let cell = |line: Option<&&str>, class: &str| match line {
             Some(line) => format!("<td class=\"{class}\">{}", escape(line)),
             None => "<td>".into(),
         };
-        for row in 0..gone.len().max(come.len()) {
-            writeln!(self.out, "<tr>{}{}", cell(gone.get(row), "d"), cell(come.get(row), "a"))?;
+        for row in 0..removed.len().max(added.len()) {
+            writeln!(self.out, "<tr>{}{}", cell(removed.get(row), "d"), cell(added.get(row), "a"))?;
         }
-        gone.clear();
-        come.clear();
+        removed.clear();
+        added.clear();
         Ok(())
     }
 }
 
-impl<W: Write> Report for Html<W> {
+impl<W: Write> Visitor for Html<W> {
     fn change(&mut self, change: &Change) -> io::Result<()> {
         let (kind, name) = (change.kind.name(), escape(&change.name));
-        match change.how {
-            How::Added => return writeln!(self.out, "<p class=\"a\">+ <span class=\"k\">{kind}</span> {name}</p>"),
-            How::Removed => return writeln!(self.out, "<p class=\"d\">- <span class=\"k\">{kind}</span> {name}</p>"),
-            How::Changed(_) => {}
+        match change.status {
+            Status::Added => return writeln!(self.out, "<p class=\"a\">+ <span class=\"k\">{kind}</span> {name}</p>"),
+            Status::Removed => return writeln!(self.out, "<p class=\"d\">- <span class=\"k\">{kind}</span> {name}</p>"),
+            Status::Changed(_) => {}
         }
         let (new, old) = change.counts();
         writeln!(
@@ -124,7 +124,7 @@ mod tests {
         let mut page = Vec::new();
         let mut html = Html::new(&mut page, &["<old>".into(), "new".into()]).expect("a vector takes it");
         html.change(&change.expect("they differ")).expect("a vector takes it");
-        html.change(&Change { kind: Kind::Type, name: "<T>".into(), how: How::Added }).expect("a vector takes it");
+        html.change(&Change { kind: Kind::Type, name: "<T>".into(), status: Status::Added }).expect("a vector takes it");
         html.finish(&Totals::default()).expect("a vector takes it");
         let page = String::from_utf8(page).expect("it is text");
         for wanted in [

@@ -4,17 +4,17 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::model::{Change, Kind, Report, Totals};
+use super::model::{Change, Kind, Totals, Visitor};
 
 /// Writes one object: the two files, a list of changes, the totals.
-pub(crate) struct Json<W> {
+pub struct Json<W> {
     out: W,
     separator: &'static str,
 }
 
 impl<W: Write> Json<W> {
     /// Starts the object.
-    pub(crate) fn new(mut out: W, [old, new]: &[String; 2]) -> io::Result<Self> {
+    pub fn new(mut out: W, [old, new]: &[String; 2]) -> io::Result<Self> {
         write!(
             out,
             "{{\n  \"old\": {},\n  \"new\": {},\n  \"changes\": [",
@@ -25,10 +25,10 @@ impl<W: Write> Json<W> {
     }
 }
 
-impl<W: Write> Report for Json<W> {
+impl<W: Write> Visitor for Json<W> {
     fn change(&mut self, change: &Change) -> io::Result<()> {
         let hunk = |hunk: &super::lines::Hunk| {
-            let lines: Vec<String> = hunk.lines.iter().map(|(side, line)| format!("{}{line}", side.sign())).collect();
+            let lines: Vec<String> = hunk.lines.iter().map(|(tag, line)| format!("{}{line}", tag.sign())).collect();
             json!({ "oldStart": hunk.old.0, "oldLines": hunk.old.1, "newStart": hunk.new.0, "newLines": hunk.new.1, "lines": lines })
         };
         let mut value = json!({ "kind": change.kind.name(), "name": change.name, "change": change.word() });

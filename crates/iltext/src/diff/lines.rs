@@ -9,7 +9,7 @@ use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 /// Stands in a line's text for the label of a place it leads to. Names and strings have no control characters: those are
 /// escaped when they are printed.
-pub(crate) const PLACE: char = '\u{1}';
+pub(crate) const LABEL: char = '\u{1}';
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
 /// Of more lines than this no shortest difference is sought: all that lies between the first and the last is one.
@@ -18,7 +18,7 @@ const MOST_LINES: usize = 20_000;
 /// A line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Line {
-    /// The text, with a [`PLACE`] for each label.
+    /// The text, with a [`LABEL`] for each label.
     text: String,
     /// The depth of the block it stands in.
     indent: usize,
@@ -64,35 +64,35 @@ impl Text {
 
 /// Whether a line is in both, in the old one alone, or in the new one alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Side {
+pub enum LineTag {
     /// In both.
-    Both,
+    Context,
     /// In the old one.
-    Old,
+    Removed,
     /// In the new one.
-    New,
+    Added,
 }
 
-impl Side {
+impl LineTag {
     /// What a unified diff puts before it.
-    pub(crate) fn sign(self) -> char {
+    pub fn sign(self) -> char {
         match self {
-            Self::Both => ' ',
-            Self::Old => '-',
-            Self::New => '+',
+            Self::Context => ' ',
+            Self::Removed => '-',
+            Self::Added => '+',
         }
     }
 }
 
 /// Changes that stand close together, with the lines around them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Hunk {
+pub struct Hunk {
     /// The first of the old lines, from 1, and how many they are.
-    pub(crate) old: (usize, usize),
+    pub old: (usize, usize),
     /// The first of the new lines, from 1, and how many they are.
-    pub(crate) new: (usize, usize),
+    pub new: (usize, usize),
     /// The lines.
-    pub(crate) lines: Vec<(Side, String)>,
+    pub lines: Vec<(LineTag, String)>,
 }
 
 /// What differs between two texts; nothing if they mean the same.
@@ -105,18 +105,18 @@ pub(crate) fn diff(old: &Text, new: &Text) -> Vec<Hunk> {
     let rows = matches.rows(&old.0, &new.0);
     let names = matches.names(&old.0, &new.0);
     let show = |row: &Row| match *row {
-        Row(Side::Old, index, _) => (Side::Old, show(&old.0, index, &names.0)),
-        Row(side, _, index) => (side, show(&new.0, index, &names.1)),
+        Row(LineTag::Removed, index, _) => (LineTag::Removed, show(&old.0, index, &names.0)),
+        Row(tag, _, index) => (tag, show(&new.0, index, &names.1)),
     };
     hunks(&rows)
         .into_iter()
         .filter_map(|range| {
             let rows = rows.get(range)?;
             let &Row(_, old, new) = rows.first()?;
-            let count = |other: Side| rows.iter().filter(|row| row.0 != other).count();
+            let count = |other: LineTag| rows.iter().filter(|row| row.0 != other).count();
             Some(Hunk {
-                old: (old + 1, count(Side::New)),
-                new: (new + 1, count(Side::Old)),
+                old: (old + 1, count(LineTag::Added)),
+                new: (new + 1, count(LineTag::Removed)),
                 lines: rows.iter().map(show).collect(),
             })
         })
@@ -124,7 +124,7 @@ pub(crate) fn diff(old: &Text, new: &Text) -> Vec<Hunk> {
 }
 
 /// A line of the difference, with how many old and how many new lines stand before it.
-struct Row(Side, usize, usize);
+struct Row(LineTag, usize, usize);
 
 /// Which old line is which new one.
 struct Matches {
@@ -177,17 +177,17 @@ impl Matches {
 
     fn rows(&self, old: &[Line], new: &[Line]) -> Vec<Row> {
         let mut rows = Vec::new();
-        let (mut gone, mut come) = (Vec::new(), Vec::new());
+        let (mut removed, mut added) = (Vec::new(), Vec::new());
         let (mut old_at, mut new_at) = (0, 0);
-        let flush = |rows: &mut Vec<Row>, gone: &mut Vec<usize>, come: &mut Vec<usize>, at: (usize, usize)| {
-            let start = (at.0 - gone.len(), at.1 - come.len());
-            rows.extend(gone.drain(..).map(|index| Row(Side::Old, index, start.1)));
-            rows.extend(come.drain(..).map(|index| Row(Side::New, at.0, index)));
+        let flush = |rows: &mut Vec<Row>, removed: &mut Vec<usize>, added: &mut Vec<usize>, at: (usize, usize)| {
+            let start = (at.0 - removed.len(), at.1 - added.len());
+            rows.extend(removed.drain(..).map(|index| Row(LineTag::Removed, index, start.1)));
+            rows.extend(added.drain(..).map(|index| Row(LineTag::Added, at.0, index)));
         };
         for (is_equal, old_run, new_run) in &self.runs {
             if !is_equal {
-                gone.extend(old_run.clone());
-                come.extend(new_run.clone());
+                removed.extend(old_run.clone());
+                added.extend(new_run.clone());
                 (old_at, new_at) = (old_run.end, new_run.end);
                 continue;
             }
@@ -195,16 +195,16 @@ impl Matches {
                 let alike =
                     matches!((old.get(old_index), new.get(new_index)), (Some(old), Some(new)) if self.leads_alike(old, new));
                 if alike {
-                    flush(&mut rows, &mut gone, &mut come, (old_at, new_at));
-                    rows.push(Row(Side::Both, old_index, new_index));
+                    flush(&mut rows, &mut removed, &mut added, (old_at, new_at));
+                    rows.push(Row(LineTag::Context, old_index, new_index));
                 } else {
-                    gone.push(old_index);
-                    come.push(new_index);
+                    removed.push(old_index);
+                    added.push(new_index);
                 }
                 (old_at, new_at) = (old_index + 1, new_index + 1);
             }
         }
-        flush(&mut rows, &mut gone, &mut come, (old_at, new_at));
+        flush(&mut rows, &mut removed, &mut added, (old_at, new_at));
         rows
     }
 
@@ -234,7 +234,7 @@ fn show(lines: &[Line], index: usize, names: &Labels) -> String {
         out.push_str(": ");
     }
     let mut targets = line.targets.iter();
-    for (number, piece) in line.text.split(PLACE).enumerate() {
+    for (number, piece) in line.text.split(LABEL).enumerate() {
         if number > 0 {
             out.push_str(&targets.next().map(label).unwrap_or_default());
         }
@@ -246,7 +246,7 @@ fn show(lines: &[Line], index: usize, names: &Labels) -> String {
 /// The ranges of rows that are shown.
 fn hunks(rows: &[Row]) -> Vec<std::ops::Range<usize>> {
     let mut hunks: Vec<std::ops::Range<usize>> = Vec::new();
-    for (index, _) in rows.iter().enumerate().filter(|(_, row)| row.0 != Side::Both) {
+    for (index, _) in rows.iter().enumerate().filter(|(_, row)| row.0 != LineTag::Context) {
         let (start, end) = (index.saturating_sub(CONTEXT), (index + CONTEXT + 1).min(rows.len()));
         match hunks.last_mut() {
             Some(last) if last.end >= start => last.end = end,
@@ -266,7 +266,7 @@ mod tests {
         for word in words.split_whitespace() {
             match word.split_once('>') {
                 Some((name, target)) => {
-                    text.push_leading(0, format!("{name} {PLACE}"), vec![target.parse().expect("a number")]);
+                    text.push_leading(0, format!("{name} {LABEL}"), vec![target.parse().expect("a number")]);
                 }
                 None => text.push(0, word),
             }
@@ -277,7 +277,7 @@ mod tests {
     /// What differs, each line with its sign.
     fn shown(old: &str, new: &str) -> String {
         let lines = diff(&text(old), &text(new)).into_iter().flat_map(|hunk| hunk.lines);
-        lines.map(|(side, line)| format!("{}{line}", side.sign()).replace(' ', "_")).collect::<Vec<_>>().join(" ")
+        lines.map(|(tag, line)| format!("{}{line}", tag.sign()).replace(' ', "_")).collect::<Vec<_>>().join(" ")
     }
 
     #[test]

@@ -6,15 +6,15 @@ use super::{
     bodies,
     debug::{Facts, Places},
     lines::Text,
+    module::Module,
     probes::Probes,
-    side::Side,
 };
 use crate::dis::bodies::local_types;
 
 /// The two bodies.
 pub(crate) struct Bodies<'b, 'n, 'a, 'm, 'o, 'c, 'd> {
-    pub(crate) old: (&'b Side<'n, 'a, 'm>, Rid<MethodDef>, &'b MethodDef),
-    pub(crate) new: (&'b Side<'o, 'c, 'd>, Rid<MethodDef>, &'b MethodDef),
+    pub(crate) old: (&'b Module<'n, 'a, 'm>, Rid<MethodDef>, &'b MethodDef),
+    pub(crate) new: (&'b Module<'o, 'c, 'd>, Rid<MethodDef>, &'b MethodDef),
     /// Whether all tokens of the old one mean the same in the new one.
     pub(crate) is_extended: bool,
 }
@@ -27,16 +27,16 @@ enum Body<'a> {
     Bytes(&'static str, &'a [u8]),
 }
 
-fn read<'a>(side: &Side<'_, 'a, '_>, row: &MethodDef) -> Body<'a> {
+fn read<'a>(module: &Module<'_, 'a, '_>, row: &MethodDef) -> Body<'a> {
     if row.rva == 0 {
         return Body::None;
     }
     if !row.has_il_body() {
-        return Body::Bytes("native code: compared by bytes, as far as is known what is its", side.bytes_at(row.rva));
+        return Body::Bytes("native code: compared by bytes, as far as is known what is its", module.bytes_at(row.rva));
     }
-    match side.names.image.cursor_at(Rva(row.rva)).and_then(MethodBody::parse) {
+    match module.names.image.cursor_at(Rva(row.rva)).and_then(MethodBody::parse) {
         Ok(body) => Body::Il(body),
-        Err(_) => Body::Bytes("the body cannot be read: compared by bytes", side.bytes_at(row.rva)),
+        Err(_) => Body::Bytes("the body cannot be read: compared by bytes", module.bytes_at(row.rva)),
     }
 }
 
@@ -80,10 +80,10 @@ pub(crate) fn body_text(
     }
 }
 
-fn print(side: &Side<'_, '_, '_>, body: &Body<'_>, text: &mut Text) {
+fn print(module: &Module<'_, '_, '_>, body: &Body<'_>, text: &mut Text) {
     match body {
         Body::None => {}
-        Body::Il(body) => bodies::print(side.names, body, &Facts::default(), text),
+        Body::Il(body) => bodies::print(module.names, body, &Facts::default(), text),
         Body::Bytes(what, bytes) => {
             text.push(1, format!("// {what}"));
             bodies::print_bytes(bytes, text);
@@ -92,9 +92,9 @@ fn print(side: &Side<'_, '_, '_>, body: &Body<'_>, text: &mut Text) {
 }
 
 /// What the PDB says of a body that is shown as it is.
-fn facts(side: &Side<'_, '_, '_>, rid: Rid<MethodDef>, body: &MethodBody<'_>) -> Facts {
-    let places = side.debug.and_then(|debug| Some((debug, Places::of(body)?)));
-    places.map(|(debug, places)| debug.facts(side.names, (rid, body), &places, None)).unwrap_or_default()
+fn facts(module: &Module<'_, '_, '_>, rid: Rid<MethodDef>, body: &MethodBody<'_>) -> Facts {
+    let places = module.pdb.and_then(|pdb| Some((pdb, Places::of(body)?)));
+    places.map(|(pdb, places)| pdb.facts(module.names, (rid, body), &places, None)).unwrap_or_default()
 }
 
 /// The old body and the new one without its probes.
@@ -131,7 +131,7 @@ fn unwoven(
         clauses: found.clauses.clone(),
     };
     let places = Places::without_probes(new_body, &found);
-    let new_facts = new.debug.map(|debug| debug.facts(new.names, (new_rid, new_body), &places, Some(&old_facts)));
+    let new_facts = new.pdb.map(|pdb| pdb.facts(new.names, (new_rid, new_body), &places, Some(&old_facts)));
     let new_facts = new_facts.unwrap_or_default();
     // Nobody needs the text of what is the same to the byte, both ways.
     if is_exact && body.il == old_body.il && body.clauses == old_body.clauses && old_facts == new_facts {

@@ -2,27 +2,38 @@
 
 use std::io;
 
-use super::lines::{Hunk, Side, Text, diff};
+use super::lines::{Hunk, LineTag, Text, diff};
 
 /// What something is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// A method: its head and its body.
     Method,
+    /// A type: its head, without its members.
     Type,
+    /// A field.
     Field,
+    /// A property.
     Property,
+    /// An event.
     Event,
+    /// A type or file of the assembly that is elsewhere.
     Export,
+    /// A reference to an assembly, module, type or member.
     Reference,
+    /// An attribute of assembly or module.
     Attribute,
+    /// A manifest resource.
     Resource,
+    /// A source document of the PDB.
     Document,
+    /// What headers say, of file, assembly or PDB.
     Header,
 }
 
 impl Kind {
     /// All, in the order they are shown in.
-    pub(crate) const ALL: [Self; 11] = [
+    pub const ALL: [Self; 11] = [
         Self::Method,
         Self::Type,
         Self::Field,
@@ -37,7 +48,7 @@ impl Kind {
     ];
 
     /// Its word.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Method => "method",
             Self::Type => "type",
@@ -56,7 +67,7 @@ impl Kind {
 
 /// What became of something.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum How {
+pub enum Status {
     /// It is in the second alone.
     Added,
     /// It is in the first alone.
@@ -67,82 +78,85 @@ pub(crate) enum How {
 
 /// One thing that differs.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Change {
+pub struct Change {
     /// What it is.
-    pub(crate) kind: Kind,
+    pub kind: Kind,
     /// Its full name.
-    pub(crate) name: String,
+    pub name: String,
     /// What became of it.
-    pub(crate) how: How,
+    pub status: Status,
 }
 
 impl Change {
     /// What differs between two texts of one thing, if anything does.
     pub(crate) fn between(kind: Kind, name: &str, old: &Text, new: &Text) -> Option<Self> {
         let hunks = diff(old, new);
-        (!hunks.is_empty()).then(|| Self { kind, name: name.to_owned(), how: How::Changed(hunks) })
+        (!hunks.is_empty()).then(|| Self { kind, name: name.to_owned(), status: Status::Changed(hunks) })
     }
 
     /// The word for what became of it.
-    pub(crate) fn word(&self) -> &'static str {
-        match self.how {
-            How::Added => "added",
-            How::Removed => "removed",
-            How::Changed(_) => "changed",
+    pub fn word(&self) -> &'static str {
+        match self.status {
+            Status::Added => "added",
+            Status::Removed => "removed",
+            Status::Changed(_) => "changed",
         }
     }
 
     /// The places that changed.
-    pub(crate) fn hunks(&self) -> &[Hunk] {
-        match &self.how {
-            How::Changed(hunks) => hunks,
+    pub fn hunks(&self) -> &[Hunk] {
+        match &self.status {
+            Status::Changed(hunks) => hunks,
             _ => &[],
         }
     }
 
-    /// How many lines are new, and how many are gone.
-    pub(crate) fn counts(&self) -> (usize, usize) {
+    /// How many lines are new, and how many are removed.
+    pub fn counts(&self) -> (usize, usize) {
         let lines = || self.hunks().iter().flat_map(|hunk| &hunk.lines);
-        let count = |wanted: Side| lines().filter(|(side, _)| *side == wanted).count();
-        (count(Side::New), count(Side::Old))
+        let count = |wanted: LineTag| lines().filter(|(tag, _)| *tag == wanted).count();
+        (count(LineTag::Added), count(LineTag::Removed))
     }
 }
 
 /// How many things of a kind differ.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Count {
-    pub(crate) added: usize,
-    pub(crate) removed: usize,
-    pub(crate) changed: usize,
+pub struct Count {
+    /// In the second alone.
+    pub added: usize,
+    /// In the first alone.
+    pub removed: usize,
+    /// In both, and different.
+    pub changed: usize,
 }
 
 impl Count {
     /// Counts a change.
     pub(crate) fn add(&mut self, change: &Change) {
-        match change.how {
-            How::Added => self.added += 1,
-            How::Removed => self.removed += 1,
-            How::Changed(_) => self.changed += 1,
+        match change.status {
+            Status::Added => self.added += 1,
+            Status::Removed => self.removed += 1,
+            Status::Changed(_) => self.changed += 1,
         }
     }
 
     /// Whether there is none.
-    pub(crate) fn is_zero(self) -> bool {
+    pub fn is_zero(self) -> bool {
         self.added + self.removed + self.changed == 0
     }
 }
 
 /// All there is to be said at the end.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Totals {
+pub struct Totals {
     /// By kind, in the order of [`Kind::ALL`].
-    pub(crate) counts: [Count; Kind::ALL.len()],
+    pub counts: [Count; Kind::ALL.len()],
     /// Lines that are new.
-    pub(crate) new_lines: usize,
-    /// Lines that are gone.
-    pub(crate) old_lines: usize,
+    pub new_lines: usize,
+    /// Lines that are removed.
+    pub old_lines: usize,
     /// Methods that are in both.
-    pub(crate) compared: usize,
+    pub compared: usize,
 }
 
 impl Totals {
@@ -157,17 +171,17 @@ impl Totals {
     }
 
     /// Whether nothing differs.
-    pub(crate) fn is_same(&self) -> bool {
+    pub fn is_same(&self) -> bool {
         self.counts.iter().all(|count| count.is_zero())
     }
 
     /// `2 methods changed, 1 type added`; nothing if nothing differs.
-    pub(crate) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         let mut words = Vec::new();
         for (kind, count) in Kind::ALL.iter().zip(&self.counts) {
             for (number, what) in [(count.changed, "changed"), (count.added, "added"), (count.removed, "removed")] {
                 if number > 0 {
-                    words.push(format!("{} {what}", crate::text::count(number, kind.name())));
+                    words.push(format!("{} {what}", crate::words::count(number, kind.name())));
                 }
             }
         }
@@ -175,11 +189,37 @@ impl Totals {
     }
 }
 
-/// Who is told: first of the methods that changed, one by one, then of all else, kind by kind.
-pub(crate) trait Report {
-    /// Told of one thing.
+/// All that differs between two modules.
+#[derive(Clone, Default, Debug)]
+pub struct Diff {
+    /// First the methods that changed, then all else, kind by kind.
+    pub changes: Vec<Change>,
+    /// How much that is.
+    pub totals: Totals,
+}
+
+impl Diff {
+    /// Shows it to a printer.
+    ///
+    /// # Errors
+    /// If the printer cannot write.
+    pub fn visit(&self, visitor: &mut dyn Visitor) -> io::Result<()> {
+        self.changes.iter().try_for_each(|change| visitor.change(change))?;
+        visitor.finish(&self.totals)
+    }
+}
+
+/// Is shown one change after the other, in the order of [`Diff::changes`].
+pub trait Visitor {
+    /// Shown one change.
+    ///
+    /// # Errors
+    /// If it cannot be written.
     fn change(&mut self, change: &Change) -> io::Result<()>;
 
-    /// Told that this was all.
+    /// Shown the totals, behind all changes.
+    ///
+    /// # Errors
+    /// If they cannot be written.
     fn finish(&mut self, totals: &Totals) -> io::Result<()>;
 }

@@ -1,42 +1,39 @@
 //! The difference as text: a unified diff, or a line for each method.
 
-use std::io;
+use std::io::{self, Write};
 
-use super::{
-    lines::Side,
-    model::{Change, How, Kind, Report, Totals},
-};
-use crate::{screen::Screen, text::count};
+use super::model::{Change, Kind, Status, Totals, Visitor};
+use crate::words::count;
 
 /// How wide a bar of signs may be.
 const BAR: usize = 40;
 
 /// A unified diff.
-pub(crate) struct Unified<'s> {
-    screen: &'s mut Screen,
+pub struct Unified<W> {
+    out: W,
     /// The two files, until they are named.
     files: Option<[String; 2]>,
     /// The kind of thing that was listed last.
     listed: Option<Kind>,
 }
 
-impl<'s> Unified<'s> {
-    /// Writes to a screen.
-    pub(crate) fn new(screen: &'s mut Screen, files: [String; 2]) -> Self {
-        Self { screen, files: Some(files), listed: None }
+impl<W: Write> Unified<W> {
+    /// Begins with the names of the two files, if anything differs.
+    pub fn new(out: W, files: [String; 2]) -> Self {
+        Self { out, files: Some(files), listed: None }
     }
 }
 
-impl Report for Unified<'_> {
+impl<W: Write> Visitor for Unified<W> {
     fn change(&mut self, change: &Change) -> io::Result<()> {
         let mut out = String::new();
         if let Some([old, new]) = self.files.take() {
             out.push_str(&format!("--- {old}\n+++ {new}\n"));
         }
-        let line = match change.how {
-            How::Changed(_) => format!("{} {}\n", change.kind.name(), change.name),
-            How::Added => format!("+{} {}\n", change.kind.name(), change.name),
-            How::Removed => format!("-{} {}\n", change.kind.name(), change.name),
+        let line = match change.status {
+            Status::Changed(_) => format!("{} {}\n", change.kind.name(), change.name),
+            Status::Added => format!("+{} {}\n", change.kind.name(), change.name),
+            Status::Removed => format!("-{} {}\n", change.kind.name(), change.name),
         };
         // A blank line between what is shown in full, and between lists.
         let listed = change.hunks().is_empty().then_some(change.kind);
@@ -47,35 +44,35 @@ impl Report for Unified<'_> {
         out.push_str(&line);
         for hunk in change.hunks() {
             out.push_str(&format!("@@ -{},{} +{},{} @@\n", hunk.old.0, hunk.old.1, hunk.new.0, hunk.new.1));
-            for (side, line) in &hunk.lines {
-                out.push_str(&format!("{}{line}\n", side.sign()));
+            for (tag, line) in &hunk.lines {
+                out.push_str(&format!("{}{line}\n", tag.sign()));
             }
         }
-        self.screen.write(&out)
+        self.out.write_all(out.as_bytes())
     }
 
     fn finish(&mut self, totals: &Totals) -> io::Result<()> {
         if totals.is_same() {
             return Ok(());
         }
-        self.screen.write(&format!("\n{}\n", totals.words()))
+        writeln!(self.out, "\n{}", totals.words())
     }
 }
 
 /// A line for each method that changed, and the totals.
-pub(crate) struct Stat<'s> {
-    screen: &'s mut Screen,
+pub struct Stat<W> {
+    out: W,
     lines: Vec<(String, usize, usize)>,
 }
 
-impl<'s> Stat<'s> {
-    /// Writes to a screen.
-    pub(crate) fn new(screen: &'s mut Screen) -> Self {
-        Self { screen, lines: Vec::new() }
+impl<W: Write> Stat<W> {
+    /// Writes when it has seen all.
+    pub fn new(out: W) -> Self {
+        Self { out, lines: Vec::new() }
     }
 }
 
-impl Report for Stat<'_> {
+impl<W: Write> Visitor for Stat<W> {
     fn change(&mut self, change: &Change) -> io::Result<()> {
         if change.kind == Kind::Method && !change.hunks().is_empty() {
             let (new, old) = change.counts();
@@ -93,48 +90,10 @@ impl Report for Stat<'_> {
         let bar = |number: usize| if most <= BAR { number } else { (number * BAR).div_ceil(most) };
         for (name, new, old) in &self.lines {
             let signs = format!("{}{}", "+".repeat(bar(*new)), "-".repeat(bar(*old)));
-            self.screen.write(&format!(" {:>digits$} {signs}  {name}\n", new + old))?;
+            writeln!(self.out, " {:>digits$} {signs}  {name}", new + old)?;
         }
         let (new, old) = (count(totals.new_lines, "line"), count(totals.old_lines, "line"));
         let compared = count(totals.compared, "method");
-        self.screen.write(&format!("{compared} compared: {}; {new} added, {old} removed\n", totals.words()))
-    }
-}
-
-const BOLD: &str = "\x1b[1m";
-const RED: &str = "\x1b[31m";
-const GREEN: &str = "\x1b[32m";
-const CYAN: &str = "\x1b[36m";
-const RESET: &str = "\x1b[0m";
-
-/// A line of either report in its colour.
-pub(crate) fn colour(line: &str) -> String {
-    let (text, end) = line.strip_suffix('\n').map_or((line, ""), |text| (text, "\n"));
-    let whole = |colour: &str| format!("{colour}{text}{RESET}{end}");
-    let is_method_line = |text: &str| text.starts_with(|first: char| first.is_ascii_lowercase());
-    if text.starts_with("---") || text.starts_with("+++") || is_method_line(text) {
-        whole(BOLD)
-    } else if text.starts_with("@@") {
-        whole(CYAN)
-    } else if text.starts_with(Side::Old.sign()) {
-        whole(RED)
-    } else if text.starts_with(Side::New.sign()) {
-        whole(GREEN)
-    } else {
-        line.to_owned()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_coloured_by_their_signs() {
-        assert_eq!(colour("+  ldc.i4.1\n"), format!("{GREEN}+  ldc.i4.1{RESET}\n"));
-        assert_eq!(colour("-  ret\n"), format!("{RED}-  ret{RESET}\n"));
-        for plain in [" ret\n", "\n", "", " 12 +++---  A::B()\n"] {
-            assert_eq!(colour(plain), plain);
-        }
+        writeln!(self.out, "{compared} compared: {}; {new} added, {old} removed", totals.words())
     }
 }

@@ -1,6 +1,6 @@
 //! Two modules side by side: types and members matched by name and signature, and what each pair differs in.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, io};
 
 use ecma335::{
     Rid, Table, Token,
@@ -11,17 +11,20 @@ use weave::Pattern;
 
 use super::{
     lines::Text,
+    manifest,
     methods::{Bodies, body_text},
-    model::{Change, How, Kind, Report, Totals},
-    module,
+    model::{Change, Kind, Status, Totals},
+    module::Module,
     probes::Probes,
-    side::Side,
 };
-use crate::dis::{
-    members,
-    names::{self, Names},
+use crate::{
+    dis::{
+        lines::Lines,
+        members,
+        names::{self, Names},
+        printer::Printer,
+    },
     quote,
-    types::Types,
 };
 
 /// Things of one kind, each with its full name.
@@ -30,42 +33,47 @@ type Named<T> = Vec<(String, T)>;
 /// Compares what the two modules are; tells of every difference.
 pub(crate) struct Walk<'w, 'p, 'r> {
     /// The methods to compare, and nothing else; all there is if empty.
-    pub(crate) methods: &'w [Pattern],
+    methods: &'w [Pattern],
     /// What is hidden, if anything is.
-    pub(crate) probes: Option<&'w mut Probes<'p, 'r>>,
+    probes: Option<&'w mut Probes<'p, 'r>>,
     /// Whether all tokens of the first mean the same in the second.
-    pub(crate) is_extended: bool,
+    is_extended: bool,
+    /// Told of each difference.
+    add: &'w mut dyn FnMut(Change) -> io::Result<()>,
     /// What differs beside methods' code, to be told at the end.
-    pub(crate) others: Vec<Change>,
-    /// The totals.
-    pub(crate) totals: Totals,
+    others: Vec<Change>,
+    totals: Totals,
 }
 
-impl Walk<'_, '_, '_> {
+impl<'w, 'p, 'r> Walk<'w, 'p, 'r> {
+    /// Compares these methods, or all there is if none are named.
+    pub(crate) fn new(
+        methods: &'w [Pattern],
+        probes: Option<&'w mut Probes<'p, 'r>>,
+        is_extended: bool,
+        add: &'w mut dyn FnMut(Change) -> io::Result<()>,
+    ) -> Self {
+        Self { methods, probes, is_extended, add, others: Vec::new(), totals: Totals::default() }
+    }
+
     /// Compares all.
-    pub(crate) fn run(
-        mut self,
-        old: &mut Side<'_, '_, '_>,
-        new: &mut Side<'_, '_, '_>,
-        report: &mut dyn Report,
-    ) -> std::io::Result<Totals> {
+    pub(crate) fn run(mut self, old: &mut Module<'_, '_, '_>, new: &mut Module<'_, '_, '_>) -> io::Result<Totals> {
         for (name, old_type, new_type) in pair(types(old), types(new)) {
             match (old_type, new_type) {
-                (Some(old_type), Some(new_type)) => self.types(&name, (old, old_type), (new, new_type), report)?,
-                (Some(_), None) if self.is_whole() => self.other(Kind::Type, name, How::Removed),
-                (None, Some(_)) if self.is_whole() => self.other(Kind::Type, name, How::Added),
+                (Some(old_type), Some(new_type)) => self.types(&name, (old, old_type), (new, new_type))?,
+                (Some(_), None) if self.is_whole() => self.other(Kind::Type, name, Status::Removed),
+                (None, Some(_)) if self.is_whole() => self.other(Kind::Type, name, Status::Added),
                 _ => {}
             }
         }
         if self.is_whole() {
-            module::compare(old, new, self.probes.as_deref(), &mut self.others);
+            manifest::compare(old, new, self.probes.as_deref(), &mut self.others);
         }
         self.others.sort_by_key(|change| change.kind);
         for change in std::mem::take(&mut self.others) {
             self.totals.add(&change);
-            report.change(&change)?;
+            (self.add)(change)?;
         }
-        report.finish(&self.totals)?;
         Ok(self.totals)
     }
 
@@ -73,18 +81,17 @@ impl Walk<'_, '_, '_> {
         self.methods.is_empty()
     }
 
-    fn other(&mut self, kind: Kind, name: String, how: How) {
-        self.others.push(Change { kind, name, how });
+    fn other(&mut self, kind: Kind, name: String, status: Status) {
+        self.others.push(Change { kind, name, status });
     }
 
     /// A type that is in both.
     fn types(
         &mut self,
         name: &str,
-        (old, old_type): (&mut Side<'_, '_, '_>, Rid<TypeDef>),
-        (new, new_type): (&mut Side<'_, '_, '_>, Rid<TypeDef>),
-        report: &mut dyn Report,
-    ) -> std::io::Result<()> {
+        (old, old_type): (&mut Module<'_, '_, '_>, Rid<TypeDef>),
+        (new, new_type): (&mut Module<'_, '_, '_>, Rid<TypeDef>),
+    ) -> io::Result<()> {
         if self.is_whole() {
             self.others.extend(Change::between(Kind::Type, name, &type_text(old, old_type), &type_text(new, new_type)));
             let members = (fields(old, old_type, name), fields(new, new_type, name));
@@ -101,11 +108,11 @@ impl Walk<'_, '_, '_> {
                     let change = self.method(&name, (old, old_type, old_method), (new, new_type, new_method));
                     if let Some(change) = change {
                         self.totals.add(&change);
-                        report.change(&change)?;
+                        (self.add)(change)?;
                     }
                 }
-                (Some(_), None) => self.other(Kind::Method, name, How::Removed),
-                _ => self.other(Kind::Method, name, How::Added),
+                (Some(_), None) => self.other(Kind::Method, name, Status::Removed),
+                _ => self.other(Kind::Method, name, Status::Added),
             }
         }
         Ok(())
@@ -122,18 +129,18 @@ impl Walk<'_, '_, '_> {
         for (name, old, new) in pair(old, new) {
             match (old, new) {
                 (Some(old), Some(new)) => self.others.extend(Change::between(kind, &name, &old_text(old), &new_text(new))),
-                (Some(_), None) => self.other(kind, name, How::Removed),
-                _ => self.other(kind, name, How::Added),
+                (Some(_), None) => self.other(kind, name, Status::Removed),
+                _ => self.other(kind, name, Status::Added),
             }
         }
     }
 
     /// The methods of a type that are to be compared.
-    fn methods(&self, side: &Side<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Named<Rid<MethodDef>> {
-        let names = side.names;
+    fn methods(&self, module: &Module<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Named<Rid<MethodDef>> {
+        let names = module.names;
         let is_wanted = |rid: &Rid<MethodDef>| {
             let name = || names.metadata.row(*rid).and_then(|row| names.metadata.name(row.name)).unwrap_or_default();
-            self.is_whole() || self.methods.iter().any(|pattern| pattern.matches(side.plain_name(owner), &name()))
+            self.is_whole() || self.methods.iter().any(|pattern| pattern.matches(module.type_name(owner), &name()))
         };
         let methods = names::methods_of(names.metadata, owner).into_iter().filter(is_wanted);
         methods.map(|rid| (method_name(names, rid, type_name), rid)).collect()
@@ -143,11 +150,11 @@ impl Walk<'_, '_, '_> {
     fn method(
         &mut self,
         name: &str,
-        (old, old_type, old_rid): (&mut Side<'_, '_, '_>, Rid<TypeDef>, Rid<MethodDef>),
-        (new, new_type, new_rid): (&mut Side<'_, '_, '_>, Rid<TypeDef>, Rid<MethodDef>),
+        (old, old_type, old_rid): (&mut Module<'_, '_, '_>, Rid<TypeDef>, Rid<MethodDef>),
+        (new, new_type, new_rid): (&mut Module<'_, '_, '_>, Rid<TypeDef>, Rid<MethodDef>),
     ) -> Option<Change> {
-        let (mut old_text, old_row) = head_text(&old.types, old_type, old_rid);
-        let (mut new_text, new_row) = head_text(&new.types, new_type, new_rid);
+        let (mut old_text, old_row) = head_text(&old.printer, old_type, old_rid);
+        let (mut new_text, new_row) = head_text(&new.printer, new_type, new_rid);
         if let (Some(old_row), Some(new_row)) = (old_row, new_row) {
             let bodies = Bodies { old: (old, old_rid, &old_row), new: (new, new_rid, &new_row), is_extended: self.is_extended };
             body_text(&bodies, self.probes.as_deref_mut(), &mut old_text, &mut new_text);
@@ -191,9 +198,9 @@ fn numbered<T>(named: Named<T>) -> Named<T> {
     named.into_iter().map(number).collect()
 }
 
-fn types(side: &Side<'_, '_, '_>) -> Named<Rid<TypeDef>> {
-    let rids = 1..=side.names.metadata.tables.count(Table::TypeDef);
-    let name = |rid: u32| side.names.type_ref(Token::new(Table::TypeDef, rid)).unwrap_or_default();
+fn types(module: &Module<'_, '_, '_>) -> Named<Rid<TypeDef>> {
+    let rids = 1..=module.names.metadata.tables.count(Table::TypeDef);
+    let name = |rid: u32| module.names.type_ref(Token::new(Table::TypeDef, rid)).unwrap_or_default();
     rids.map(|rid| (name(rid), Rid::new(rid))).collect()
 }
 
@@ -210,44 +217,44 @@ fn method_name(names: &Names<'_, '_>, rid: Rid<MethodDef>, type_name: &str) -> S
 }
 
 fn named<T: Copy>(
-    side: &Side<'_, '_, '_>,
+    module: &Module<'_, '_, '_>,
     type_name: &str,
     rids: Vec<T>,
     name: impl Fn(T) -> ecma335::Result<ecma335::schema::Str>,
 ) -> Named<T> {
-    let text = |rid| name(rid).and_then(|name| side.names.metadata.name(name)).unwrap_or_default();
+    let text = |rid| name(rid).and_then(|name| module.names.metadata.name(name)).unwrap_or_default();
     rids.into_iter().map(|rid| (format!("{type_name}::{}", quote::name(&text(rid))), rid)).collect()
 }
 
-fn fields(side: &Side<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Named<Rid<Field>> {
-    let metadata = side.names.metadata;
-    named(side, type_name, names::fields_of(metadata, owner), |rid| Ok(metadata.row(rid)?.name))
+fn fields(module: &Module<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Named<Rid<Field>> {
+    let metadata = module.names.metadata;
+    named(module, type_name, names::fields_of(metadata, owner), |rid| Ok(metadata.row(rid)?.name))
 }
 
-fn properties(side: &Side<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Named<Rid<Property>> {
-    let metadata = side.names.metadata;
-    named(side, type_name, members::properties_of(side.names, owner), |rid| Ok(metadata.row(rid)?.name))
+fn properties(module: &Module<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Named<Rid<Property>> {
+    let metadata = module.names.metadata;
+    named(module, type_name, members::properties_of(module.names, owner), |rid| Ok(metadata.row(rid)?.name))
 }
 
-fn events(side: &Side<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Named<Rid<Event>> {
-    let metadata = side.names.metadata;
-    named(side, type_name, members::events_of(side.names, owner), |rid| Ok(metadata.row(rid)?.name))
+fn events(module: &Module<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Named<Rid<Event>> {
+    let metadata = module.names.metadata;
+    named(module, type_name, members::events_of(module.names, owner), |rid| Ok(metadata.row(rid)?.name))
 }
 
-fn type_text(side: &Side<'_, '_, '_>, rid: Rid<TypeDef>) -> Text {
-    side.print(|types, lines| {
-        types.full_head(rid, lines);
-        types.head(rid, lines);
+fn type_text(module: &Module<'_, '_, '_>, rid: Rid<TypeDef>) -> Text {
+    module.print(|printer, lines| {
+        printer.full_head(rid, lines);
+        printer.head(rid, lines);
     })
 }
 
-fn field_text(side: &mut Side<'_, '_, '_>, rid: Rid<Field>) -> Text {
-    let mut lines = crate::dis::lines::Lines::default();
-    members::field(&mut side.types, rid, &mut lines);
+fn field_text(module: &mut Module<'_, '_, '_>, rid: Rid<Field>) -> Text {
+    let mut lines = Lines::default();
+    members::field(&mut module.printer, rid, &mut lines);
     let mut text = Text::default();
     text.push_printed(&lines.take());
-    for (rva, size) in std::mem::take(&mut side.types.data) {
-        match side.names.image.cursor_at(ecma335::Rva(rva)).and_then(|mut cursor| cursor.bytes(size as usize)) {
+    for (rva, size) in std::mem::take(&mut module.printer.data) {
+        match module.names.image.cursor_at(ecma335::Rva(rva)).and_then(|mut cursor| cursor.bytes(size as usize)) {
             Ok(bytes) => super::bodies::print_bytes(bytes, &mut text),
             Err(error) => text.push(1, format!("// {}", error.kind())),
         }
@@ -255,17 +262,17 @@ fn field_text(side: &mut Side<'_, '_, '_>, rid: Rid<Field>) -> Text {
     text
 }
 
-fn property_text(side: &Side<'_, '_, '_>, rid: Rid<Property>) -> Text {
-    side.print(|types, lines| members::property(types, rid, lines))
+fn property_text(module: &Module<'_, '_, '_>, rid: Rid<Property>) -> Text {
+    module.print(|printer, lines| members::property(printer, rid, lines))
 }
 
-fn event_text(side: &Side<'_, '_, '_>, rid: Rid<Event>) -> Text {
-    side.print(|types, lines| members::event(types, rid, lines))
+fn event_text(module: &Module<'_, '_, '_>, rid: Rid<Event>) -> Text {
+    module.print(|printer, lines| members::event(printer, rid, lines))
 }
 
-fn head_text(types: &Types<'_, '_, '_>, owner: Rid<TypeDef>, rid: Rid<MethodDef>) -> (Text, Option<MethodDef>) {
-    let mut lines = crate::dis::lines::Lines::default();
-    let row = members::method_head(types, owner, rid, &mut lines);
+fn head_text(printer: &Printer<'_, '_, '_>, owner: Rid<TypeDef>, rid: Rid<MethodDef>) -> (Text, Option<MethodDef>) {
+    let mut lines = Lines::default();
+    let row = members::method_head(printer, owner, rid, &mut lines);
     let mut text = Text::default();
     text.push_printed(&lines.take());
     (text, row)

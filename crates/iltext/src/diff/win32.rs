@@ -66,7 +66,7 @@ fn text(tree: &[u8], at: u32) -> Result<String> {
     let mut cursor = cursor_at(tree, at);
     let count = cursor.u16()?;
     let units: Vec<u16> = (0..count).map(|_| cursor.u16()).collect::<Result<_>>()?;
-    Ok(crate::dis::quote::string(&units))
+    Ok(crate::quote::string(&units))
 }
 
 #[cfg(test)]

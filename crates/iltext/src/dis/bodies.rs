@@ -8,16 +8,16 @@ use ecma335::{
 };
 
 use super::{
-    Show,
     blocks::{self, Mark},
     debug::MethodDebug,
     lines::{Lines, one_line},
     names::Names,
-    quote,
+    printer::Options,
 };
+use crate::quote;
 
 /// Prints a body: what stands between a method's braces, but for its attributes.
-pub(crate) fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, debug: &MethodDebug, show: Show, lines: &mut Lines) {
+pub(crate) fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, debug: &MethodDebug, options: Options, lines: &mut Lines) {
     lines.line(format_args!(".maxstack {}", body.max_stack));
     print_locals(names, body, debug, lines);
     let mut instructions = Vec::new();
@@ -32,7 +32,7 @@ pub(crate) fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, debug: &Method
     let mut starts: BTreeSet<u32> = instructions.iter().map(|instruction| instruction.offset).collect();
     starts.insert(end);
     let marks = blocks::nest(&body.clauses, &starts, |kind| caught(names, kind));
-    let mut printer = Printer { names, show, clauses: &body.clauses, starts: &starts, lines };
+    let mut printer = Printer { names, options, clauses: &body.clauses, starts: &starts, lines };
     let mut next = marks.as_deref().unwrap_or_default();
     for instruction in &instructions {
         blocks::up_to(&mut next, instruction.offset).for_each(|mark| printer.mark(mark));
@@ -101,7 +101,7 @@ pub(crate) fn local_types(names: &Names<'_, '_>, signature: Cursor<'_>) -> Resul
 
 struct Printer<'n, 'a, 'm, 'l> {
     names: &'n Names<'a, 'm>,
-    show: Show,
+    options: Options,
     clauses: &'n [Clause],
     /// The offsets of instructions, and the end.
     starts: &'n BTreeSet<u32>,
@@ -160,7 +160,7 @@ impl Printer<'_, '_, '_, '_> {
     /// What `--bytes` and `--tokens` show behind an instruction.
     fn comment(&self, instruction: &Instruction<'_>) -> String {
         let mut comment = String::new();
-        if self.show.bytes {
+        if self.options.bytes {
             let mut bytes = Vec::new();
             instruction.opcode().put(&mut bytes);
             bytes.extend_from_slice(instruction.operand);
@@ -170,7 +170,7 @@ impl Printer<'_, '_, '_, '_> {
             instruction.info.operand,
             Operand::Method | Operand::Field | Operand::Type | Operand::Token | Operand::String | Operand::Sig
         );
-        if self.show.tokens && has_token {
+        if self.options.tokens && has_token {
             let _ = write!(comment, "{}{}", if comment.is_empty() { "" } else { "  " }, instruction.token());
         }
         comment

@@ -10,25 +10,26 @@ use ecma335::{
 };
 
 use super::{
-    Show, flags,
+    flags,
     lines::Lines,
     names::{Names, full_name},
-    preamble, quote, security,
-    types::Types,
-    values,
+    preamble,
+    printer::{Options, Printer},
+    security, values,
 };
+use crate::quote;
 
 /// Prints all that belongs to no type.
-pub(crate) fn print(types: &Types<'_, '_, '_>, lines: &mut Lines) {
-    let (names, show) = (types.names, types.show);
+pub(crate) fn print(printer: &Printer<'_, '_, '_>, lines: &mut Lines) {
+    let (names, options) = (printer.names, printer.options);
     let metadata = names.metadata;
     for (rid, row) in metadata.tables.rows::<AssemblyRef>() {
         let earlier = (1..rid.get()).filter_map(|rid| metadata.row(Rid::<AssemblyRef>::new(rid)).ok());
         let is_second = earlier.map(|row| text(names, row.name)).any(|name| name == text(names, row.name));
-        assembly_ref(names, rid, &row, is_second, show, lines);
+        assembly_ref(names, rid, &row, is_second, options, lines);
     }
     security::assemblies(names, lines);
-    preamble::print(types, lines);
+    preamble::print(printer, lines);
     if let Some(row) = metadata.assembly() {
         assembly(names, &row, lines);
     }
@@ -67,7 +68,14 @@ fn bytes(names: &Names<'_, '_>, word: &str, blob: schema::Blob, lines: &mut Line
 }
 
 /// II.6.3
-fn assembly_ref(names: &Names<'_, '_>, rid: Rid<AssemblyRef>, row: &AssemblyRef, is_second: bool, show: Show, lines: &mut Lines) {
+fn assembly_ref(
+    names: &Names<'_, '_>,
+    rid: Rid<AssemblyRef>,
+    row: &AssemblyRef,
+    is_second: bool,
+    options: Options,
+    lines: &mut Lines,
+) {
     let name = text(names, row.name);
     let token = Token::new(Table::AssemblyRef, rid.get());
     let version = format!("{}:{}:{}:{}", row.major, row.minor, row.build, row.revision);
@@ -75,12 +83,9 @@ fn assembly_ref(names: &Names<'_, '_>, rid: Rid<AssemblyRef>, row: &AssemblyRef,
         // References are by name, and a name means one of them.
         return lines.comment(format_args!(".assembly extern {} is there once more, with .ver {version}", quote::dotted(&name)));
     }
-    let tokens = if show.tokens { format!("  // {token}") } else { String::new() };
-    lines.line(format_args!(
-        ".assembly extern {}{}{tokens}",
-        flags::words(row.flags, assembly_flags::LIST),
-        quote::dotted(&name)
-    ));
+    let tokens = if options.tokens { format!("  // {token}") } else { String::new() };
+    let words = flags::words(row.flags, assembly_flags::LIST);
+    lines.line(format_args!(".assembly extern {words}{}{tokens}", quote::dotted(&name)));
     lines.open();
     lines.line(format_args!(".ver {version}"));
     let key = if row.has_public_key() { ".publickey" } else { ".publickeytoken" };
@@ -101,11 +106,8 @@ fn locale(names: &Names<'_, '_>, culture: Str, lines: &mut Lines) {
 /// II.6.2
 fn assembly(names: &Names<'_, '_>, row: &schema::Assembly, lines: &mut Lines) {
     let token = Token::new(Table::Assembly, 1);
-    lines.line(format_args!(
-        ".assembly {}{}",
-        flags::words(row.flags, assembly_flags::LIST),
-        quote::dotted(&text(names, row.name))
-    ));
+    let words = flags::words(row.flags, assembly_flags::LIST);
+    lines.line(format_args!(".assembly {words}{}", quote::dotted(&text(names, row.name))));
     lines.open();
     values::attributes(names, token, lines);
     security::permissions(names, token, lines);
@@ -139,10 +141,8 @@ fn vtable_fixups(names: &Names<'_, '_>, rva: Rva, size: u32, lines: &mut Lines) 
     let mut cursor = names.image.cursor_at(rva)?.window(size as usize)?;
     while !cursor.is_empty() {
         let (slots, count, kind) = (cursor.u32()?, cursor.u16()?, cursor.u16()?);
-        lines.line(format_args!(
-            ".data VT_{slots:08x} = int8[{}]",
-            u32::from(count) * if kind & vtable_fixup_flags::SLOTS_64BIT != 0 { 8 } else { 4 }
-        ));
+        let size = if kind & vtable_fixup_flags::SLOTS_64BIT != 0 { 8 } else { 4 };
+        lines.line(format_args!(".data VT_{slots:08x} = int8[{}]", u32::from(count) * size));
         lines.line(format_args!(".vtfixup [{count}] {}at VT_{slots:08x}", flags::words(kind.into(), vtable_fixup_flags::LIST)));
         let mut methods = names.image.cursor_at(Rva(slots))?;
         let first = Token(methods.u32()?);

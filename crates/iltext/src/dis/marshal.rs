@@ -2,7 +2,8 @@
 
 use ecma335::{Cursor, Result, Token, schema};
 
-use super::{lines::one_line, names::Names, quote};
+use super::{lines::one_line, names::Names};
+use crate::quote;
 
 /// Native types that are one word (II.23.4); what Mono's ilasm parses and cannot use is marked so.
 const NATIVE: &[(u8, &str, bool)] = &[
@@ -74,7 +75,7 @@ const VARIANTS: &[&str] = &[
 
 /// `marshal(lpstr) `, with a space behind it; a comment where Mono's ilasm would fail on it.
 pub(crate) fn marshal(names: &Names<'_, '_>, owner: Token) -> String {
-    let row: Option<schema::FieldMarshal> = names.belongings.marshals.first(names.metadata, owner.0);
+    let row: Option<schema::FieldMarshal> = names.by_parent.marshals.first(names.metadata, owner.0);
     let Some(row) = row else { return String::new() };
     let blob = names.metadata.blobs.blob(row.native_type);
     match blob.and_then(|mut cursor| native(&mut cursor, 0)) {

@@ -13,24 +13,17 @@ use ecma335::{
     signature::{MethodSig, Signature, TypeSig},
 };
 
-use super::{
-    bodies, flags,
-    lines::Lines,
-    marshal::marshal,
-    names::Names,
-    quote, security,
-    types::{self, Types},
-    values,
-};
-use crate::rows::run;
+use super::{bodies, flags, generics, lines::Lines, marshal::marshal, names::Names, printer::Printer, security, values};
+use crate::parent_index::list_rows;
+use crate::quote;
 
 /// Prints a field (II.16).
-pub(crate) fn field(types: &mut Types<'_, '_, '_>, rid: Rid<Field>, lines: &mut Lines) {
-    let names = types.names;
+pub(crate) fn field(printer: &mut Printer<'_, '_, '_>, rid: Rid<Field>, lines: &mut Lines) {
+    let names = printer.names;
     let token = Token::new(Table::Field, rid.get());
-    match field_line(types, rid) {
+    match field_line(printer, rid) {
         Ok(line) => {
-            let tokens = if types.show.tokens { format!("  // {token}") } else { String::new() };
+            let tokens = if printer.options.tokens { format!("  // {token}") } else { String::new() };
             lines.line(format_args!("{line}{tokens}"));
             values::attributes(names, token, lines);
         }
@@ -38,8 +31,8 @@ pub(crate) fn field(types: &mut Types<'_, '_, '_>, rid: Rid<Field>, lines: &mut 
     }
 }
 
-fn field_line(types: &mut Types<'_, '_, '_>, rid: Rid<Field>) -> Result<String> {
-    let names = types.names;
+fn field_line(printer: &mut Printer<'_, '_, '_>, rid: Rid<Field>) -> Result<String> {
+    let names = printer.names;
     let token = Token::new(Table::Field, rid.get());
     let row = names.metadata.row(rid)?;
     let name = names.metadata.name(row.name)?;
@@ -47,15 +40,15 @@ fn field_line(types: &mut Types<'_, '_, '_>, rid: Rid<Field>) -> Result<String> 
         Signature::Field(signature) => signature,
         _ => return Err(Error::new(ErrorKind::Malformed("not a field's signature"))),
     };
-    let offset = names.belongings.offsets.first(names.metadata, rid.get());
+    let offset = names.by_parent.offsets.first(names.metadata, rid.get());
     let offset = offset.map(|row: schema::FieldLayout| format!("[{}] ", row.offset)).unwrap_or_default();
     let mut tail = constant(names, token)?;
-    if let Some(data) = names.belongings.data.first::<schema::FieldRva>(names.metadata, rid.get()) {
+    if let Some(data) = names.by_parent.data.first::<schema::FieldRva>(names.metadata, rid.get()) {
         if let Some(size) = size_of(names, &signature) {
-            let known = types.data.entry(data.rva).or_default();
+            let known = printer.data.entry(data.rva).or_default();
             *known = size.max(*known);
-            tail = if types.show.placeless { " at data".into() } else { format!(" at {}", data_label(data.rva)) };
-        } else if types.show.placeless {
+            tail = if printer.options.position_independent { " at data".into() } else { format!(" at {}", data_label(data.rva)) };
+        } else if printer.options.position_independent {
             tail = " /* at data of a size that is not known */".into();
         } else {
             tail = format!(" /* at RVA {:#x}: the size of its type is not known */", data.rva);
@@ -67,7 +60,7 @@ fn field_line(types: &mut Types<'_, '_, '_>, rid: Rid<Field>) -> Result<String> 
 
 /// ` = int32(5)`, or nothing.
 fn constant(names: &Names<'_, '_>, owner: Token) -> Result<String> {
-    match names.belongings.constants.first::<schema::Constant>(names.metadata, owner.0) {
+    match names.by_parent.constants.first::<schema::Constant>(names.metadata, owner.0) {
         Some(row) => Ok(format!(" = {}", values::constant(names.metadata, &row)?)),
         None => Ok(String::new()),
     }
@@ -90,7 +83,7 @@ fn size_of(names: &Names<'_, '_>, signature: &TypeSig) -> Option<u32> {
         },
         TypeSig::Named { is_value: true, token } => {
             let rid: Rid<TypeDef> = token.token()?.rid_in()?;
-            let layout: schema::ClassLayout = names.belongings.layouts.first(names.metadata, rid.get())?;
+            let layout: schema::ClassLayout = names.by_parent.layouts.first(names.metadata, rid.get())?;
             (layout.class_size > 0).then_some(layout.class_size)
         }
         TypeSig::Modified { inner, .. } => size_of(names, inner),
@@ -100,12 +93,12 @@ fn size_of(names: &Names<'_, '_>, signature: &TypeSig) -> Option<u32> {
 }
 
 /// Prints the data that fields printed so far point to (II.16.3.1).
-pub(crate) fn data(types: &mut Types<'_, '_, '_>, lines: &mut Lines) {
-    for (rva, size) in std::mem::take(&mut types.data) {
-        if !types.printed.insert(rva) {
+pub(crate) fn data(printer: &mut Printer<'_, '_, '_>, lines: &mut Lines) {
+    for (rva, size) in std::mem::take(&mut printer.data) {
+        if !printer.printed.insert(rva) {
             continue;
         }
-        let bytes = types.names.image.cursor_at(Rva(rva)).and_then(|mut cursor| cursor.bytes(size as usize));
+        let bytes = printer.names.image.cursor_at(Rva(rva)).and_then(|mut cursor| cursor.bytes(size as usize));
         match bytes {
             Ok(bytes) => lines.line(format_args!(".data {} = {}", data_label(rva), quote::bytearray(bytes))),
             Err(error) => {
@@ -117,20 +110,20 @@ pub(crate) fn data(types: &mut Types<'_, '_, '_>, lines: &mut Lines) {
 }
 
 /// Prints a method with its body (II.15).
-pub(crate) fn method(types: &mut Types<'_, '_, '_>, owner: Rid<TypeDef>, rid: Rid<MethodDef>, lines: &mut Lines) {
-    let Some(row) = method_head(types, owner, rid, lines) else { return };
-    let names = types.names;
-    if types.show.offsets && row.rva != 0 {
+pub(crate) fn method(printer: &mut Printer<'_, '_, '_>, owner: Rid<TypeDef>, rid: Rid<MethodDef>, lines: &mut Lines) {
+    let Some(row) = method_head(printer, owner, rid, lines) else { return };
+    let names = printer.names;
+    if printer.options.offsets && row.rva != 0 {
         lines.comment(format_args!("RVA {}", Rva(row.rva)));
     }
     match names.body(&row) {
         Some(_) if !row.has_il_body() => lines.comment(format_args!("native code at RVA {}", Rva(row.rva))),
         Some(Ok(body)) => {
-            if types.show.offsets {
+            if printer.options.offsets {
                 lines.comment(format_args!("code size {} ({:#x})", body.il.len(), body.il.len()));
             }
-            let debug = types.debug.map(|debug| debug.method(rid)).unwrap_or_default();
-            bodies::print(names, &body, &debug, types.show, lines);
+            let debug = printer.debug.map(|debug| debug.method(rid)).unwrap_or_default();
+            bodies::print(names, &body, &debug, printer.options, lines);
         }
         Some(Err(error)) => lines.comment(format_args!("its body cannot be read: {error}")),
         None => {}
@@ -141,12 +134,12 @@ pub(crate) fn method(types: &mut Types<'_, '_, '_>, owner: Rid<TypeDef>, rid: Ri
 
 /// Prints all of a method but its body and the brace behind it; none if its row cannot be read.
 pub(crate) fn method_head(
-    types: &Types<'_, '_, '_>,
+    printer: &Printer<'_, '_, '_>,
     owner: Rid<TypeDef>,
     rid: Rid<MethodDef>,
     lines: &mut Lines,
 ) -> Option<MethodDef> {
-    let names = types.names;
+    let names = printer.names;
     let token = Token::new(Table::MethodDef, rid.get());
     let (row, name, signature) = match names.metadata.row(rid).and_then(|row| Ok((row, names.method_signature(token)?))) {
         Ok((row, (name, signature))) => (row, name, signature),
@@ -156,15 +149,15 @@ pub(crate) fn method_head(
         }
     };
     let params = params(names, rid);
-    let tokens = if types.show.tokens { format!("  // {token}") } else { String::new() };
+    let tokens = if printer.options.tokens { format!("  // {token}") } else { String::new() };
     lines.line(format_args!("{}{tokens}", method_line(names, token, &row, &name, &signature, &params)));
     lines.open();
     values::attributes(names, token, lines);
-    types::generic_attributes(names, token, lines);
+    generics::attributes(names, token, lines);
     security::permissions(names, token, lines);
     for (number, (param, _)) in &params {
         let token = Token::new(Table::Param, param.get());
-        let has_attributes = names.belongings.attributes.of::<schema::CustomAttribute>(token.0).next().is_some();
+        let has_attributes = names.by_parent.attributes.of::<schema::CustomAttribute>(token.0).next().is_some();
         match constant(names, token) {
             Ok(constant) if constant.is_empty() && !has_attributes => {}
             Ok(_) if *number as usize > signature.params.len() => lines.comment(format_args!(".param [{number}]: there is none")),
@@ -184,7 +177,7 @@ pub(crate) fn method_head(
 
 /// The rows of a method's parameters by their number; 0 is what it returns (II.22.33).
 fn params(names: &Names<'_, '_>, rid: Rid<MethodDef>) -> BTreeMap<u16, (Rid<Param>, Param)> {
-    let rows = run(names.metadata, rid, |row: &MethodDef| row.param_list.get());
+    let rows = list_rows(names.metadata, rid, |row: &MethodDef| row.param_list.get());
     rows.into_iter().filter_map(|rid| names.metadata.row(rid).ok().map(|row: Param| (row.sequence, (rid, row)))).collect()
 }
 
@@ -197,7 +190,7 @@ fn method_line(
     signature: &MethodSig,
     params: &BTreeMap<u16, (Rid<Param>, Param)>,
 ) -> String {
-    let import: Option<schema::ImplMap> = names.belongings.imports.first(names.metadata, token.0);
+    let import: Option<schema::ImplMap> = names.by_parent.imports.first(names.metadata, token.0);
     let import = import.map(|import| pinvoke(names, &import, name)).unwrap_or_default();
     // The signature's own words, less its parameters, which get their names here.
     let conventions = {
@@ -231,7 +224,7 @@ fn method_line(
         flags::words(row.flags.into(), method_attributes::LIST),
         names.type_text(&signature.return_type),
         quote::method(name),
-        types::generics(names, token),
+        generics::list(names, token),
         listed.join(", "),
         flags::words(row.impl_flags.into(), method_impl_attributes::LIST).trim_end()
     )
@@ -252,7 +245,7 @@ fn pinvoke(names: &Names<'_, '_>, import: &schema::ImplMap, method: &str) -> Str
 
 /// The methods that a method stands in for by the word of its type (II.10.3.2).
 fn overrides(names: &Names<'_, '_>, owner: Rid<TypeDef>, method: Token, lines: &mut Lines) {
-    let rows = names.belongings.overrides.of::<MethodImpl>(owner.get());
+    let rows = names.by_parent.overrides.of::<MethodImpl>(owner.get());
     for row in rows.filter_map(|rid| names.metadata.row(rid).ok()).filter(|row| row.body.token() == Some(method)) {
         match names.open_method(row.declaration.token().unwrap_or_default()) {
             Ok(declaration) => lines.line(format_args!(".override method {declaration}")),
@@ -262,21 +255,21 @@ fn overrides(names: &Names<'_, '_>, owner: Rid<TypeDef>, method: Token, lines: &
 }
 
 /// Prints a type's properties (II.17).
-pub(crate) fn properties(types: &Types<'_, '_, '_>, owner: Rid<TypeDef>, lines: &mut Lines) {
-    properties_of(types.names, owner).into_iter().for_each(|rid| property(types, rid, lines));
+pub(crate) fn properties(printer: &Printer<'_, '_, '_>, owner: Rid<TypeDef>, lines: &mut Lines) {
+    properties_of(printer.names, owner).into_iter().for_each(|rid| property(printer, rid, lines));
 }
 
 /// The properties of a type.
 pub(crate) fn properties_of(names: &Names<'_, '_>, owner: Rid<TypeDef>) -> Vec<Rid<Property>> {
-    let maps = names.belongings.properties.of::<schema::PropertyMap>(owner.get());
-    maps.flat_map(|map| run(names.metadata, map, |row: &schema::PropertyMap| row.property_list.get())).collect()
+    let maps = names.by_parent.properties.of::<schema::PropertyMap>(owner.get());
+    maps.flat_map(|map| list_rows(names.metadata, map, |row: &schema::PropertyMap| row.property_list.get())).collect()
 }
 
 /// Prints a property.
-pub(crate) fn property(types: &Types<'_, '_, '_>, rid: Rid<Property>, lines: &mut Lines) {
+pub(crate) fn property(printer: &Printer<'_, '_, '_>, rid: Rid<Property>, lines: &mut Lines) {
     let token = Token::new(Table::Property, rid.get());
-    match property_line(types.names, rid) {
-        Ok(line) => feature(types, token, &line, lines),
+    match property_line(printer.names, rid) {
+        Ok(line) => feature(printer, token, &line, lines),
         Err(error) => lines.comment(format_args!("property {token}: {error}")),
     }
 }
@@ -296,21 +289,21 @@ fn property_line(names: &Names<'_, '_>, rid: Rid<Property>) -> Result<String> {
 }
 
 /// Prints a type's events (II.18).
-pub(crate) fn events(types: &Types<'_, '_, '_>, owner: Rid<TypeDef>, lines: &mut Lines) {
-    events_of(types.names, owner).into_iter().for_each(|rid| event(types, rid, lines));
+pub(crate) fn events(printer: &Printer<'_, '_, '_>, owner: Rid<TypeDef>, lines: &mut Lines) {
+    events_of(printer.names, owner).into_iter().for_each(|rid| event(printer, rid, lines));
 }
 
 /// The events of a type.
 pub(crate) fn events_of(names: &Names<'_, '_>, owner: Rid<TypeDef>) -> Vec<Rid<Event>> {
-    let maps = names.belongings.events.of::<schema::EventMap>(owner.get());
-    maps.flat_map(|map| run(names.metadata, map, |row: &schema::EventMap| row.event_list.get())).collect()
+    let maps = names.by_parent.events.of::<schema::EventMap>(owner.get());
+    maps.flat_map(|map| list_rows(names.metadata, map, |row: &schema::EventMap| row.event_list.get())).collect()
 }
 
 /// Prints an event.
-pub(crate) fn event(types: &Types<'_, '_, '_>, rid: Rid<Event>, lines: &mut Lines) {
+pub(crate) fn event(printer: &Printer<'_, '_, '_>, rid: Rid<Event>, lines: &mut Lines) {
     let token = Token::new(Table::Event, rid.get());
-    match event_line(types.names, rid) {
-        Ok(line) => feature(types, token, &line, lines),
+    match event_line(printer.names, rid) {
+        Ok(line) => feature(printer, token, &line, lines),
         Err(error) => lines.comment(format_args!("event {token}: {error}")),
     }
 }
@@ -327,15 +320,15 @@ fn event_line(names: &Names<'_, '_>, rid: Rid<Event>) -> Result<String> {
 }
 
 /// A property or event: its line, its attributes, its methods.
-fn feature(types: &Types<'_, '_, '_>, token: Token, line: &str, lines: &mut Lines) {
-    let names = types.names;
-    let tokens = if types.show.tokens { format!("  // {token}") } else { String::new() };
+fn feature(printer: &Printer<'_, '_, '_>, token: Token, line: &str, lines: &mut Lines) {
+    let names = printer.names;
+    let tokens = if printer.options.tokens { format!("  // {token}") } else { String::new() };
     lines.line(format_args!("{line}{tokens}"));
     lines.open();
     values::attributes(names, token, lines);
-    let rows = names.belongings.accessors.of::<MethodSemantics>(token.0);
+    let rows = names.by_parent.accessors.of::<MethodSemantics>(token.0);
     let mut rows: Vec<MethodSemantics> = rows.filter_map(|rid| names.metadata.row(rid).ok()).collect();
-    if types.show.placeless {
+    if printer.options.position_independent {
         rows.sort_by_key(|row| row.semantics);
     }
     for row in rows {

@@ -9,10 +9,11 @@ use ecma335::{
     signature::{MethodSig, Signature, TypeNames, TypeSig},
 };
 
-use super::{kinds::Kinds, quote};
+use super::value_types::TypeKinds;
+use crate::quote;
 use crate::{
-    given::Given,
-    rows::{self, Belongings},
+    attribute_values::AttributeValues,
+    parent_index::{ByParent, list_rows},
 };
 
 /// Real nesting is a few levels deep; a longer chain is a cycle.
@@ -24,12 +25,12 @@ pub(crate) struct Names<'a, 'm> {
     pub(crate) image: &'m Image<'a>,
     /// Its metadata.
     pub(crate) metadata: &'m Metadata<'a>,
-    /// What belongs to what.
-    pub(crate) belongings: Belongings,
-    /// What attributes are given.
-    pub(crate) given: Given<'a, 'm>,
+    /// Rows by the rows they belong to.
+    pub(crate) by_parent: ByParent,
+    /// The values of attributes.
+    pub(crate) attribute_values: AttributeValues<'a, 'm>,
     /// What signatures say of types.
-    pub(crate) kinds: Kinds,
+    pub(crate) kinds: TypeKinds,
     types: Vec<String>,
     type_refs: Vec<String>,
     enclosing: Vec<Rid<TypeDef>>,
@@ -58,9 +59,9 @@ impl<'a, 'm> Names<'a, 'm> {
         Self {
             image,
             metadata,
-            belongings: Belongings::new(metadata),
-            given: Given::new(metadata),
-            kinds: Kinds::new(metadata),
+            by_parent: ByParent::new(metadata),
+            attribute_values: AttributeValues::new(metadata),
+            kinds: TypeKinds::new(metadata),
             types: types.map(|rid| type_def_name(metadata, &enclosing, rid)).collect(),
             type_refs: type_refs.map(|rid| type_ref_name(metadata, rid).concat()).collect(),
             enclosing,
@@ -100,7 +101,7 @@ impl<'a, 'm> Names<'a, 'm> {
 
     /// The types in a type, each in the one that its last row says.
     pub(crate) fn nested(&self, rid: Rid<TypeDef>) -> Vec<Rid<TypeDef>> {
-        let rows = self.belongings.nested.of::<schema::NestedClass>(rid.get()).filter_map(|row| self.metadata.row(row).ok());
+        let rows = self.by_parent.nested.of::<schema::NestedClass>(rid.get()).filter_map(|row| self.metadata.row(row).ok());
         let is_here = |inner: &Rid<TypeDef>| get(&self.enclosing, inner.get()) == Some(&rid);
         let mut nested: Vec<Rid<TypeDef>> = rows.map(|row| row.nested_class).filter(is_here).collect();
         // A damaged table may say it twice.
@@ -270,12 +271,12 @@ impl TypeNames for Names<'_, '_> {
 
 /// The methods of a type.
 pub(crate) fn methods_of(metadata: &Metadata<'_>, rid: Rid<TypeDef>) -> Vec<Rid<MethodDef>> {
-    rows::run(metadata, rid, |row: &TypeDef| row.method_list.get())
+    list_rows(metadata, rid, |row: &TypeDef| row.method_list.get())
 }
 
 /// The fields of a type.
 pub(crate) fn fields_of(metadata: &Metadata<'_>, rid: Rid<TypeDef>) -> Vec<Rid<Field>> {
-    rows::run(metadata, rid, |row: &TypeDef| row.field_list.get())
+    list_rows(metadata, rid, |row: &TypeDef| row.field_list.get())
 }
 
 fn type_def_name(metadata: &Metadata<'_>, enclosing: &[Rid<TypeDef>], rid: u32) -> String {

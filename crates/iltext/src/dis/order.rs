@@ -12,7 +12,7 @@ use ecma335::{
     signature::TypeSig,
 };
 
-use super::{kinds::Kinds, names::Names};
+use super::{names::Names, value_types::TypeKinds};
 
 /// Chains of parents are not followed further; real ones are short.
 const MAX_DEPTH: usize = 200;
@@ -124,13 +124,13 @@ impl Heads {
         let mut heads = Self { parents: Vec::new(), interfaces: Vec::new(), constraints: Vec::new(), outers };
         for (rid, row) in metadata.tables.rows::<TypeDef>() {
             heads.parents.push(mentions(names, row.extends.token()));
-            let interfaces = names.belongings.interfaces.of::<InterfaceImpl>(rid.get());
+            let interfaces = names.by_parent.interfaces.of::<InterfaceImpl>(rid.get());
             let interfaces = interfaces.filter_map(|rid| metadata.row(rid).ok());
             // Its own name among its interfaces does no harm: by then it is defined.
             let interfaces = interfaces.flat_map(|row| mentions(names, row.interface.token())).filter(|each| *each != rid.get());
             heads.interfaces.push(interfaces.collect());
-            let params = names.belongings.generics.of::<GenericParam>(Token::new(Table::TypeDef, rid.get()).0);
-            let constraints = params.flat_map(|param| names.belongings.constraints.of::<GenericParamConstraint>(param.get()));
+            let params = names.by_parent.generics.of::<GenericParam>(Token::new(Table::TypeDef, rid.get()).0);
+            let constraints = params.flat_map(|param| names.by_parent.constraints.of::<GenericParamConstraint>(param.get()));
             let constraints = constraints.filter_map(|rid| metadata.row(rid).ok());
             heads.constraints.push(constraints.flat_map(|row| mentions(names, row.constraint.token())).collect());
         }
@@ -226,7 +226,7 @@ fn postorder(starts: impl Iterator<Item = u32>, next: impl Fn(u32) -> Vec<u32>) 
 /// The types of this module that a parent or interface mentions, itself and in its arguments.
 fn mentions(names: &Names<'_, '_>, token: Option<Token>) -> Vec<u32> {
     let token = token.unwrap_or_default();
-    let mut kinds = Kinds::default();
+    let mut kinds = TypeKinds::default();
     match token.rid_in::<TypeSpec>() {
         Some(spec) => {
             let signature = names.metadata.row(spec).and_then(|row| TypeSig::parse(names.metadata.blobs.blob(row.signature)?));

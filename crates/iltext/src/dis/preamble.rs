@@ -17,13 +17,13 @@ use super::{
     lines::Lines,
     names::{MAX_NESTING, Names},
     order::Order,
-    quote,
-    types::Types,
+    printer::Printer,
 };
+use crate::quote;
 
 /// Prints the heads that must come first.
-pub(crate) fn print(types: &Types<'_, '_, '_>, lines: &mut Lines) {
-    let names = types.names;
+pub(crate) fn print(printer: &Printer<'_, '_, '_>, lines: &mut Lines) {
+    let names = printer.names;
     let Some(assembly) = names.metadata.assembly() else { return };
     let name = names.metadata.name(assembly.name).unwrap_or_default();
     // The library that has System.Object must be named before its types.
@@ -47,27 +47,27 @@ pub(crate) fn print(types: &Types<'_, '_, '_>, lines: &mut Lines) {
         lines.close();
     }
     if let Some(holder) = holder {
-        types.full_head(holder, lines);
+        printer.full_head(holder, lines);
         lines.braces();
-        types.head_line(holder, lines);
+        printer.head_line(holder, lines);
         lines.line(format_args!("  implements {}", mentions.join(", ")));
         lines.braces();
     }
     for rid in &order.early {
         let scope = order.circular.contains(&rid.get()).then(|| format!("[{}]", quote::dotted(&name)));
-        names.with_scope(scope, || head(types, *rid, lines));
+        names.with_scope(scope, || head(printer, *rid, lines));
     }
     lines.blank();
 }
 
 /// A type's head within those of the types around it.
-fn head(types: &Types<'_, '_, '_>, rid: Rid<TypeDef>, lines: &mut Lines) {
-    let around = types.names.around(rid);
+fn head(printer: &Printer<'_, '_, '_>, rid: Rid<TypeDef>, lines: &mut Lines) {
+    let around = printer.names.around(rid);
     for outer in &around {
-        types.head_line(*outer, lines);
+        printer.head_line(*outer, lines);
         lines.open();
     }
-    types.full_head(rid, lines);
+    printer.full_head(rid, lines);
     lines.braces();
     around.iter().for_each(|_| lines.close());
 }
@@ -115,8 +115,8 @@ fn holder(names: &Names<'_, '_>, order: &Order) -> Option<Rid<TypeDef>> {
             && !order.early.contains(&rid)
             && (row.is_not_public() || row.is_public())
             && row.extends.token().is_some_and(|parent| parent.table() == Some(Table::TypeRef) && parent.rid() != 0)
-            && names.belongings.generics.of::<schema::GenericParam>(token.0).next().is_none()
-            && names.belongings.interfaces.of::<schema::InterfaceImpl>(rid.get()).next().is_none()
+            && names.by_parent.generics.of::<schema::GenericParam>(token.0).next().is_none()
+            && names.by_parent.interfaces.of::<schema::InterfaceImpl>(rid.get()).next().is_none()
     };
     let mut rows = names.metadata.tables.rows::<TypeDef>();
     rows.find(|(rid, row)| is_plain(*rid, row)).map(|(rid, _)| rid)

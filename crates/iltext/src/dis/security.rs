@@ -9,11 +9,12 @@ use ecma335::{
     schema::{AssemblyRef, DeclSecurity, TypeDefOrRef},
 };
 
-use super::{flags, lines::Lines, names::Names, quote};
+use super::{flags, lines::Lines, names::Names};
+use crate::quote;
 
 /// Prints the permission sets of something (II.11).
 pub(crate) fn permissions(names: &Names<'_, '_>, owner: Token, lines: &mut Lines) {
-    for rid in names.belongings.permissions.of::<DeclSecurity>(owner.0) {
+    for rid in names.by_parent.permissions.of::<DeclSecurity>(owner.0) {
         let Ok(row) = names.metadata.row(rid) else { continue };
         let action = usize::from(row.action).checked_sub(1).and_then(|index| flags::SECURITY_ACTIONS.get(index));
         let blob = names.metadata.blobs.blob(row.permission_set);

@@ -1,40 +1,21 @@
 //! Types: `.class` with what it is made of (II.10).
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use ecma335::{
     Rid, Table, Token,
-    flags::generic_param_attributes,
-    schema::{self, GenericParam, GenericParamConstraint, InterfaceImpl, MethodImpl, TypeDef},
+    schema::{self, InterfaceImpl, MethodImpl, TypeDef},
 };
 
 use super::{
-    Filter, Show,
-    debug::Debug,
-    flags,
+    flags, generics,
     lines::Lines,
     members,
-    names::{self, MAX_NESTING, Names},
+    names::{self, MAX_NESTING},
     order::is_com_interface,
+    printer::Printer,
     security, values,
 };
 
-/// Prints types, and keeps in mind the data their fields point to.
-pub(crate) struct Types<'n, 'a, 'm> {
-    pub(crate) names: &'n Names<'a, 'm>,
-    pub(crate) show: Show,
-    /// What the PDB says, if there is one.
-    pub(crate) debug: Option<&'n Debug<'n>>,
-    pub(crate) filter: &'n Filter,
-    /// Full names without quotes, for patterns.
-    pub(crate) plain_names: &'n [String],
-    /// The sizes of the data that fields point to, by address, as far as it was not printed yet.
-    pub(crate) data: BTreeMap<u32, u32>,
-    /// The addresses whose data was printed.
-    pub(crate) printed: BTreeSet<u32>,
-}
-
-impl Types<'_, '_, '_> {
+impl Printer<'_, '_, '_> {
     /// Prints a type with those in it, if it or one of them is wanted.
     pub(crate) fn print(&mut self, rid: Rid<TypeDef>, depth: usize, lines: &mut Lines) {
         if !self.wants(rid, depth) {
@@ -45,7 +26,7 @@ impl Types<'_, '_, '_> {
         }
         self.full_head(rid, lines);
         lines.open();
-        if self.filter.wants_type(self.plain_name(rid)) {
+        if self.filter.has_type(self.type_name(rid)) {
             self.head(rid, lines);
         }
         if depth > 0 && self.names.metadata.row(rid).is_ok_and(|row| is_com_interface(&row)) {
@@ -68,10 +49,10 @@ impl Types<'_, '_, '_> {
         let token = Token::new(Table::TypeDef, rid.get());
         match self.names.metadata.row(rid) {
             Ok(row) => {
-                let tokens = if self.show.tokens { format!("  // {token}") } else { String::new() };
+                let tokens = if self.options.tokens { format!("  // {token}") } else { String::new() };
                 let name = names::full_name(self.names.metadata, row.namespace, row.name);
                 let words = flags::type_words(row.flags);
-                lines.line(format_args!(".class {words}{name}{}{tokens}", generics(self.names, token)));
+                lines.line(format_args!(".class {words}{name}{}{tokens}", generics::list(self.names, token)));
             }
             Err(error) => lines.comment(error),
         }
@@ -84,7 +65,7 @@ impl Types<'_, '_, '_> {
         if let Some(parent) = parent.filter(|parent| parent.rid() != 0) {
             lines.line(format_args!("  extends {}", self.parent(parent)));
         }
-        let interfaces = self.names.belongings.interfaces.of::<InterfaceImpl>(rid.get());
+        let interfaces = self.names.by_parent.interfaces.of::<InterfaceImpl>(rid.get());
         let interfaces: Vec<String> = interfaces.map(|rid| self.interface(rid)).collect();
         if !interfaces.is_empty() {
             lines.line(format_args!("  implements {}", interfaces.join(", ")));
@@ -96,16 +77,12 @@ impl Types<'_, '_, '_> {
         if self.filter.is_empty() {
             return true;
         }
-        let name = self.plain_name(rid);
-        self.filter.wants_type(name)
+        let name = self.type_name(rid);
+        self.filter.has_type(name)
             || names::methods_of(self.names.metadata, rid)
                 .iter()
-                .any(|method| self.filter.wants_method(name, &self.method_name(*method)))
+                .any(|method| self.filter.has_method(name, &self.method_name(*method)))
             || depth < MAX_NESTING && self.names.nested(rid).into_iter().any(|inner| self.wants(inner, depth + 1))
-    }
-
-    fn plain_name(&self, rid: Rid<TypeDef>) -> &str {
-        (rid.get() as usize).checked_sub(1).and_then(|index| self.plain_names.get(index)).map_or("", String::as_str)
     }
 
     fn method_name(&self, rid: Rid<schema::MethodDef>) -> String {
@@ -124,18 +101,18 @@ impl Types<'_, '_, '_> {
     /// Layout, attributes, permissions, and overrides that no method of its own makes.
     pub(crate) fn head(&self, rid: Rid<TypeDef>, lines: &mut Lines) {
         let token = Token::new(Table::TypeDef, rid.get());
-        if let Some(layout) = self.names.belongings.layouts.first::<schema::ClassLayout>(self.names.metadata, rid.get()) {
+        if let Some(layout) = self.names.by_parent.layouts.first::<schema::ClassLayout>(self.names.metadata, rid.get()) {
             lines.line(format_args!(".pack {}", layout.packing_size));
             lines.line(format_args!(".size {}", layout.class_size));
         }
         values::attributes(self.names, token, lines);
-        generic_attributes(self.names, token, lines);
-        for rid in self.names.belongings.interfaces.of::<InterfaceImpl>(rid.get()) {
+        generics::attributes(self.names, token, lines);
+        for rid in self.names.by_parent.interfaces.of::<InterfaceImpl>(rid.get()) {
             let of = format!(".interfaceimpl type {}", self.interface(rid));
             values::attributes_as_comments(self.names, Token::new(Table::InterfaceImpl, rid.get()), &of, lines);
         }
         security::permissions(self.names, token, lines);
-        for row in self.names.belongings.overrides.of::<MethodImpl>(rid.get()).filter_map(|rid| self.names.metadata.row(rid).ok())
+        for row in self.names.by_parent.overrides.of::<MethodImpl>(rid.get()).filter_map(|rid| self.names.metadata.row(rid).ok())
         {
             let body = row.body.token().unwrap_or_default();
             let is_own = body.rid_in().is_some_and(|method| self.names.method_owner(method) == rid);
@@ -148,7 +125,7 @@ impl Types<'_, '_, '_> {
     }
 
     fn members(&mut self, rid: Rid<TypeDef>, lines: &mut Lines) {
-        let is_whole = self.filter.is_empty() || self.filter.wants_type(self.plain_name(rid));
+        let is_whole = self.filter.is_empty() || self.filter.has_type(self.type_name(rid));
         let metadata = self.names.metadata;
         if is_whole {
             for field in names::fields_of(metadata, rid) {
@@ -156,45 +133,13 @@ impl Types<'_, '_, '_> {
             }
         }
         for method in names::methods_of(metadata, rid) {
-            if is_whole || self.filter.wants_method(self.plain_name(rid), &self.method_name(method)) {
+            if is_whole || self.filter.has_method(self.type_name(rid), &self.method_name(method)) {
                 members::method(self, rid, method, lines);
             }
         }
         if is_whole {
             members::properties(self, rid, lines);
             members::events(self, rid, lines);
-        }
-    }
-}
-
-/// The generic parameters of a type or method, between angle brackets (II.10.1.7).
-pub(crate) fn generics(names: &Names<'_, '_>, owner: Token) -> String {
-    let params = names.belongings.generics.of::<GenericParam>(owner.0);
-    let params: Vec<String> = params.map(|rid| generic(names, rid)).collect();
-    if params.is_empty() { String::new() } else { format!("<{}>", params.join(", ")) }
-}
-
-fn generic(names: &Names<'_, '_>, rid: Rid<GenericParam>) -> String {
-    let Ok(row) = names.metadata.row(rid) else { return format!("/* {rid:?} */") };
-    let constraints = names.belongings.constraints.of::<GenericParamConstraint>(rid.get());
-    let constraints: Vec<String> =
-        constraints.filter_map(|rid| names.type_ref(names.metadata.row(rid).ok()?.constraint.token()?).ok()).collect();
-    let constraints = if constraints.is_empty() { String::new() } else { format!("({}) ", constraints.join(", ")) };
-    let name = names.metadata.name(row.name).unwrap_or_default();
-    format!("{}{constraints}{}", flags::words(row.flags.into(), generic_param_attributes::LIST), super::quote::name(&name))
-}
-
-/// The attributes of generic parameters, each behind a `.param type` (II.15.4.1.5).
-pub(crate) fn generic_attributes(names: &Names<'_, '_>, owner: Token, lines: &mut Lines) {
-    for (number, rid) in names.belongings.generics.of::<GenericParam>(owner.0).enumerate() {
-        let token = Token::new(Table::GenericParam, rid.get());
-        if names.belongings.attributes.of::<schema::CustomAttribute>(token.0).next().is_some() {
-            lines.line(format_args!(".param type [{}]", number + 1));
-            values::attributes(names, token, lines);
-        }
-        for rid in names.belongings.constraints.of::<GenericParamConstraint>(rid.get()) {
-            let token = Token::new(Table::GenericParamConstraint, rid.get());
-            values::attributes_as_comments(names, token, &format!(".param constraint [{}]", number + 1), lines);
         }
     }
 }

@@ -9,8 +9,8 @@ use ecma335::{
 use super::{
     lines::{Lines, one_line},
     names::Names,
-    quote,
 };
+use crate::quote;
 
 /// A constant: `int32(5)`, `"text"`, `nullref`.
 pub(crate) fn constant(metadata: &Metadata<'_>, row: &schema::Constant) -> Result<String> {
@@ -52,7 +52,7 @@ pub(crate) fn value(kind: u8, cursor: &mut Cursor<'_>) -> Result<String> {
 
 /// Prints the attributes of something, each as its constructor and its bytes.
 pub(crate) fn attributes(names: &Names<'_, '_>, owner: Token, lines: &mut Lines) {
-    for rid in names.belongings.attributes.of::<CustomAttribute>(owner.0) {
+    for rid in names.by_parent.attributes.of::<CustomAttribute>(owner.0) {
         match names.metadata.row(rid).and_then(|row| attribute(names, &row)) {
             Ok(text) => lines.line(text),
             Err(error) => lines.comment(format_args!("CustomAttribute {rid:?}: {error}")),
@@ -62,7 +62,7 @@ pub(crate) fn attributes(names: &Names<'_, '_>, owner: Token, lines: &mut Lines)
 
 /// The attributes of what the assembler has no place for them at, as comments.
 pub(crate) fn attributes_as_comments(names: &Names<'_, '_>, owner: Token, of: &str, lines: &mut Lines) {
-    for rid in names.belongings.attributes.of::<CustomAttribute>(owner.0) {
+    for rid in names.by_parent.attributes.of::<CustomAttribute>(owner.0) {
         let text = names.metadata.row(rid).and_then(|row| attribute(names, &row));
         lines.comment(format_args!("{of}: {}", text.unwrap_or_else(|error| error.to_string())));
     }
@@ -73,7 +73,7 @@ pub(crate) fn attribute(names: &Names<'_, '_>, row: &CustomAttribute) -> Result<
     let constructor = names.method(row.constructor.token().unwrap_or_default())?;
     let blob = names.metadata.blob(row.value)?;
     let value = if blob.is_empty() { String::new() } else { format!(" = ({})", quote::hex(blob)) };
-    let words = names.given.words(row).filter(|words| !words.is_empty());
+    let words = names.attribute_values.words(row).filter(|words| !words.is_empty());
     let comment = words.map(|words| format!("  // {}", one_line(words))).unwrap_or_default();
     Ok(format!(".custom {constructor}{value}{comment}"))
 }

@@ -1,4 +1,4 @@
-//! `--attributes`: custom attributes, what each is on, and what it is given.
+//! Custom attributes, what each is on, and what it is given.
 
 use std::{
     collections::BTreeMap,
@@ -13,40 +13,41 @@ use ecma335::{
 };
 use serde::Serialize;
 
-use super::{Opts, module::Module, shown};
-use crate::{given::Given, rows};
+use super::{module::Module, options::Sort, token_text::token_text};
+use crate::{attribute_values::AttributeValues, parent_index::list_owners};
 
 /// A custom attribute in words.
 #[derive(Serialize, Debug)]
-pub(super) struct Attribute {
-    /// What it is on: its token and its name.
-    #[serde(serialize_with = "shown")]
-    token: Token,
-    on: String,
+pub struct Attribute {
+    /// The token of what it is on.
+    #[serde(serialize_with = "token_text")]
+    pub token: Token,
+    /// What it is on: `method Shop.Order::Add`.
+    pub on: String,
     /// Its type.
-    attribute: String,
-    /// What it is given; the bytes in hex where they cannot be told apart.
-    arguments: String,
+    pub attribute: String,
+    /// Its value (II.23.3); the bytes in hex where they cannot be told apart.
+    pub arguments: String,
 }
 
 /// Reads them.
 ///
 /// # Errors
 /// If a name cannot be read.
-pub(super) fn read(opts: &Opts, module: &Module<'_, '_>) -> Result<Vec<Attribute>, Error> {
-    let (places, given) = (Places::new(module.metadata), Given::new(module.metadata));
+pub(crate) fn read(module: &Module<'_, '_>, sort: Sort) -> Result<Vec<Attribute>, Error> {
+    let (places, values) = (Places::new(module.metadata), AttributeValues::new(module.metadata));
     let mut attributes = Vec::new();
     for (_, row) in module.metadata.tables.rows::<CustomAttribute>() {
         let token = row.parent.token().unwrap_or_default();
         let attribute = module.metadata.attribute_type_name(&row).unwrap_or_else(|| "?".into());
-        attributes.push(Attribute { token, on: places.describe(module, token)?, attribute, arguments: given.text(&row)? });
+        attributes.push(Attribute { token, on: places.describe(module, token)?, attribute, arguments: values.text(&row)? });
     }
-    opts.sort.apply(&mut attributes, |each| (&each.attribute, each.arguments.len() as u64));
+    sort.apply(&mut attributes, |each| (&each.attribute, each.arguments.len() as u64));
     Ok(attributes)
 }
 
 /// Prints a line for each: token, place, attribute, arguments.
-pub(super) fn print(attributes: &[Attribute], out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn print(attributes: &[Attribute], out: &mut impl Write) -> io::Result<()> {
     for Attribute { token, on, attribute, arguments } in attributes {
         writeln!(out, "{token}  {on}  {attribute}{arguments}")?;
     }
@@ -64,10 +65,10 @@ struct Places {
 impl Places {
     fn new(metadata: &Metadata<'_>) -> Self {
         Self {
-            fields: rows::owners(metadata, |row: &TypeDef| row.field_list.get()),
-            params: rows::owners(metadata, |row: &MethodDef| row.param_list.get()),
-            properties: rows::owners(metadata, |row: &PropertyMap| row.property_list.get()),
-            events: rows::owners(metadata, |row: &EventMap| row.event_list.get()),
+            fields: list_owners(metadata, |row: &TypeDef| row.field_list.get()),
+            params: list_owners(metadata, |row: &MethodDef| row.param_list.get()),
+            properties: list_owners(metadata, |row: &PropertyMap| row.property_list.get()),
+            events: list_owners(metadata, |row: &EventMap| row.event_list.get()),
         }
     }
 

@@ -3,14 +3,12 @@
 use ecma335::{Error, Image, Metadata, Rid, schema::MethodDef};
 use weave::{Options, Refusal, Tracker, Weave, tracker::Mark};
 
-use super::{Opts, TRACKER};
-
 /// What becomes of the methods of a file.
-pub(super) struct Decisions {
+pub(crate) struct Decisions {
     /// Why the file as a whole is refused.
-    pub(super) refusal: Option<String>,
+    pub(crate) refusal: Option<String>,
     /// What the mark of a woven file says: the tool and its version, and the options.
-    pub(super) mark: Option<(String, String)>,
+    pub(crate) mark: Option<(String, String)>,
     /// `woven` or the code of the reason why not, by row number less one; none if nothing is to be said.
     words: Vec<&'static str>,
 }
@@ -20,12 +18,11 @@ const WOVEN: &str = "woven";
 
 impl Decisions {
     /// Weaves without writing: only that tells what would be left alone. Of a woven file it tells what is.
-    pub(super) fn new(opts: &Opts, image: &Image<'_>, metadata: &Metadata<'_>) -> Result<Self, Error> {
-        let tracker = Tracker::read(TRACKER)?;
-        let refusal = weave::plan::refusal(image, metadata, &tracker);
+    pub(crate) fn new(image: &Image<'_>, metadata: &Metadata<'_>, options: &Options, tracker: &Tracker) -> Result<Self, Error> {
+        let refusal = weave::plan::refusal(image, metadata, tracker);
         let mark = Mark::read(metadata).map(|mark| (mark.tool.to_owned(), mark.options.to_owned()));
         let words = match refusal {
-            None => decide(&opts.selection.options(false), image, metadata, &tracker)?,
+            None => decide(options, image, metadata, tracker)?,
             Some(Refusal::AlreadyWoven) => {
                 let woven = weave::tracker::woven_methods(image, metadata);
                 woven.into_iter().map(|is_woven| if is_woven { WOVEN } else { "-" }).collect()
@@ -36,12 +33,12 @@ impl Decisions {
     }
 
     /// `woven`, or the code of the reason why not.
-    pub(super) fn of(&self, method: Rid<MethodDef>) -> &'static str {
+    pub(crate) fn of(&self, method: Rid<MethodDef>) -> &'static str {
         (method.get() as usize).checked_sub(1).and_then(|index| self.words.get(index)).copied().unwrap_or("-")
     }
 
     /// How many methods there are, and how many of them are woven; none if nothing is to be said.
-    pub(super) fn summary(&self) -> Option<String> {
+    pub(crate) fn summary(&self) -> Option<String> {
         let woven = self.words.iter().filter(|word| **word == WOVEN).count();
         let when = if self.refusal.is_some() { "woven" } else { "to be woven" };
         let says_something = self.refusal.is_none() || !self.words.is_empty();

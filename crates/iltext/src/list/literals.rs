@@ -1,35 +1,41 @@
-//! `--strings`: string literals and where they are used.
+//! String literals and where they are used.
 
 use std::{collections::BTreeMap, io, io::Write};
 
 use ecma335::{OpCode, Token, schema::Blob};
 use serde::Serialize;
 
-use super::{Opts, module::Module, shown};
+use super::{module::Module, options::Sort, token_text::token_text};
 
 /// The kind of a string's token (III.1.9).
 const USER_STRING: u32 = 0x7000_0000;
 
 /// A string literal.
 #[derive(Serialize, Debug)]
-pub(super) struct Literal {
-    #[serde(serialize_with = "shown")]
-    token: Token,
-    text: String,
-    uses: Vec<Use>,
+pub struct Literal {
+    /// Its token (III.1.9).
+    #[serde(serialize_with = "token_text")]
+    pub token: Token,
+    /// The text; what is no UTF-16 is replaced.
+    pub text: String,
+    /// In the order of methods; none if no code loads it.
+    pub uses: Vec<Use>,
 }
 
 /// Where a literal is used.
 #[derive(Serialize, Debug)]
-struct Use {
-    #[serde(serialize_with = "shown")]
-    token: Token,
-    method: String,
-    offset: u32,
+pub struct Use {
+    /// The method's.
+    #[serde(serialize_with = "token_text")]
+    pub token: Token,
+    /// `Shop.Order::Add`
+    pub method: String,
+    /// Of the instruction, in the method's IL.
+    pub offset: u32,
 }
 
 /// Reads what code loads, and what lies in the heap without being used.
-pub(super) fn read(opts: &Opts, module: &Module<'_, '_>) -> Vec<Literal> {
+pub(crate) fn read(module: &Module<'_, '_>, sort: Sort) -> Vec<Literal> {
     let mut uses: BTreeMap<Token, Vec<Use>> = heap(module).into_iter().map(|token| (token, Vec::new())).collect();
     for (rid, body) in module.bodies() {
         for instruction in body.instructions().map_while(Result::ok).filter(|each| each.opcode() == OpCode::Ldstr) {
@@ -42,7 +48,7 @@ pub(super) fn read(opts: &Opts, module: &Module<'_, '_>) -> Vec<Literal> {
     let literals =
         uses.into_iter().filter_map(|(token, uses)| Some(Literal { token, text: String::from_utf16_lossy(&text(token)?), uses }));
     let mut literals: Vec<Literal> = literals.collect();
-    opts.sort.apply(&mut literals, |literal| (&literal.text, literal.text.len() as u64));
+    sort.apply(&mut literals, |literal| (&literal.text, literal.text.len() as u64));
     literals
 }
 
@@ -67,7 +73,7 @@ fn heap(module: &Module<'_, '_>) -> Vec<Token> {
 }
 
 /// Prints a line for each use: token, place, text.
-pub(super) fn print(literals: &[Literal], out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn print(literals: &[Literal], out: &mut impl Write) -> io::Result<()> {
     for literal in literals {
         let (token, text) = (literal.token, &literal.text);
         if literal.uses.is_empty() {

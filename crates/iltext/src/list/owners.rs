@@ -11,23 +11,23 @@ use ecma335::{
 use identity::Part;
 
 use super::module::Module;
-use crate::rows;
+use crate::parent_index::list_owners;
 
 /// Owners are made of each other no deeper than this.
 const MAX_DEPTH: usize = 16;
 
 /// The methods that people wrote, by what the compiler made of their parts.
 #[derive(Default)]
-pub(super) struct Owners {
+pub(crate) struct Owners {
     /// Of lambdas and local functions.
-    pub(super) methods: BTreeMap<Rid<MethodDef>, Rid<MethodDef>>,
+    pub(crate) methods: BTreeMap<Rid<MethodDef>, Rid<MethodDef>>,
     /// Of state machines, which are types.
-    pub(super) types: BTreeMap<Rid<TypeDef>, Rid<MethodDef>>,
+    pub(crate) types: BTreeMap<Rid<TypeDef>, Rid<MethodDef>>,
 }
 
 impl Owners {
     /// Finds them by name; of several overloads, the one whose code leads to what was made is the owner.
-    pub(super) fn find(module: &Module<'_, '_>) -> Self {
+    pub(crate) fn find(module: &Module<'_, '_>) -> Self {
         let mut written: BTreeMap<(&str, &str), Vec<Rid<MethodDef>>> = BTreeMap::new();
         let methods = || (1..).map(Rid::<MethodDef>::new).zip(&module.methods);
         for (rid, method) in methods().filter(|(_, method)| method.source.is_none()) {
@@ -72,7 +72,7 @@ struct Mentions {
 impl Mentions {
     fn find(module: &Module<'_, '_>) -> Self {
         let mut mentions = Self { methods: BTreeMap::new(), types: BTreeMap::new() };
-        let fields = rows::owners(module.metadata, |row: &TypeDef| row.field_list.get());
+        let fields = list_owners(module.metadata, |row: &TypeDef| row.field_list.get());
         let by_name: BTreeMap<(Rid<TypeDef>, &str), Rid<MethodDef>> =
             (1..).map(Rid::new).zip(&module.methods).map(|(rid, method)| ((method.owner, method.name.as_str()), rid)).collect();
         for (rid, body) in module.bodies() {

@@ -1,4 +1,4 @@
-//! `--refs`: the assemblies, modules and native libraries that a module refers to, and what it uses of each.
+//! The assemblies, modules and native libraries that a module refers to, and what it uses of each.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,11 @@ use ecma335::{
 };
 use serde::Serialize;
 
-use super::{Opts, module::Module, tree::Node};
+use super::{
+    module::Module,
+    options::Sort,
+    outline::{self, Node},
+};
 
 /// Nested types lie no deeper than this.
 const MAX_NESTING: usize = 64;
@@ -21,26 +25,32 @@ const MAX_NESTING: usize = 64;
 /// Something that the module refers to.
 #[derive(Serialize, Debug)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Reference {
+pub struct Reference {
     /// `assembly`, `module` or `native`.
-    kind: &'static str,
-    name: String,
-    version: Option<String>,
-    culture: Option<String>,
-    public_key_token: Option<String>,
-    /// What is used of it, with `--verbose`.
+    pub kind: &'static str,
+    /// Its name; a native library's is that of its file, and empty for the module's own native code.
+    pub name: String,
+    /// Of an assembly.
+    pub version: Option<String>,
+    /// Of an assembly that has one.
+    pub culture: Option<String>,
+    /// Of an assembly that has one: 16 digits of hex.
+    pub public_key_token: Option<String>,
+    /// What is used of it, if that is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    types: Option<Vec<UsedType>>,
-    /// The functions that are called in it, with `--verbose`.
+    pub types: Option<Vec<UsedType>>,
+    /// The functions that are called in it, if that is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    functions: Option<Vec<String>>,
+    pub functions: Option<Vec<String>>,
 }
 
 /// A type, and the members of it that are used.
 #[derive(Serialize, Debug)]
-struct UsedType {
-    name: String,
-    members: Vec<String>,
+pub struct UsedType {
+    /// Its full name.
+    pub name: String,
+    /// Members with their signatures.
+    pub members: Vec<String>,
 }
 
 impl fmt::Display for Reference {
@@ -59,14 +69,14 @@ impl fmt::Display for Reference {
     }
 }
 
-/// Reads them.
+/// Reads them; with the types and `members` used of each, if asked for.
 ///
 /// # Errors
 /// If a name or signature cannot be read.
-pub(super) fn read(opts: &Opts, module: &Module<'_, '_>) -> Result<Vec<Reference>, Error> {
+pub(crate) fn read(module: &Module<'_, '_>, members: bool, sort: Sort) -> Result<Vec<Reference>, Error> {
     let metadata = module.metadata;
-    let mut used = if opts.verbose { uses(opts, module)? } else { BTreeMap::new() };
-    let mut types = |token: Token| opts.verbose.then(|| used.remove(&token).unwrap_or_default());
+    let mut used = if members { uses(module, sort)? } else { BTreeMap::new() };
+    let mut types = |token: Token| members.then(|| used.remove(&token).unwrap_or_default());
     let mut references = Vec::new();
     for (rid, row) in metadata.tables.rows::<AssemblyRef>() {
         let culture = metadata.name(row.culture)?;
@@ -77,7 +87,7 @@ pub(super) fn read(opts: &Opts, module: &Module<'_, '_>) -> Result<Vec<Reference
             name: metadata.name(row.name)?,
             version: Some(format!("{}.{}.{}.{}", row.major, row.minor, row.build, row.revision)),
             culture: (!culture.is_empty()).then_some(culture),
-            public_key_token: (!key.is_empty()).then(|| key.iter().map(|byte| format!("{byte:02x}")).collect()),
+            public_key_token: (!key.is_empty()).then(|| hex::encode(&key)),
             types: types(Token::new(ecma335::Table::AssemblyRef, rid.get())),
             functions: None,
         });
@@ -85,7 +95,7 @@ pub(super) fn read(opts: &Opts, module: &Module<'_, '_>) -> Result<Vec<Reference
     let files = metadata.tables.rows::<File>().map(|(_, row)| metadata.name(row.name)).collect::<Result<Vec<_>, _>>()?;
     for (rid, row) in metadata.tables.rows::<ModuleRef>() {
         let name = metadata.name(row.name)?;
-        let functions = functions(opts, module, rid)?;
+        let functions = functions(module, rid, sort)?;
         let is_module = functions.is_empty() && files.contains(&name);
         references.push(Reference {
             kind: if is_module { "module" } else { "native" },
@@ -94,28 +104,28 @@ pub(super) fn read(opts: &Opts, module: &Module<'_, '_>) -> Result<Vec<Reference
             culture: None,
             public_key_token: None,
             types: is_module.then(|| types(Token::new(ecma335::Table::ModuleRef, rid.get()))).flatten(),
-            functions: (!is_module && opts.verbose).then_some(functions),
+            functions: (!is_module && members).then_some(functions),
         });
     }
     let size = |reference: &Reference| {
         let members = reference.types.iter().flatten().map(|each| each.members.len() + 1).sum::<usize>();
         (members + reference.functions.as_ref().map_or(0, Vec::len)) as u64
     };
-    opts.sort.apply(&mut references, |reference| (&reference.name, size(reference)));
+    sort.apply(&mut references, |reference| (&reference.name, size(reference)));
     Ok(references)
 }
 
 /// The functions of a library that methods stand for, by the names they have there.
-fn functions(opts: &Opts, module: &Module<'_, '_>, library: Rid<ModuleRef>) -> Result<Vec<String>, Error> {
+fn functions(module: &Module<'_, '_>, library: Rid<ModuleRef>, sort: Sort) -> Result<Vec<String>, Error> {
     let metadata = module.metadata;
     let rows = metadata.tables.rows::<ImplMap>().filter(|(_, row)| row.import_scope == library);
     let mut functions = rows.map(|(_, row)| metadata.name(row.import_name)).collect::<Result<Vec<String>, _>>()?;
-    opts.sort.apply(&mut functions, |name| (name, 0));
+    sort.apply(&mut functions, |name| (name, 0));
     Ok(functions)
 }
 
 /// The types and members used, by what they come from.
-fn uses(opts: &Opts, module: &Module<'_, '_>) -> Result<BTreeMap<Token, Vec<UsedType>>, Error> {
+fn uses(module: &Module<'_, '_>, sort: Sort) -> Result<BTreeMap<Token, Vec<UsedType>>, Error> {
     let metadata = module.metadata;
     let mut members: BTreeMap<Rid<TypeRef>, Vec<String>> = BTreeMap::new();
     for (_, row) in metadata.tables.rows::<MemberRef>() {
@@ -127,11 +137,11 @@ fn uses(opts: &Opts, module: &Module<'_, '_>) -> Result<BTreeMap<Token, Vec<Used
     for (rid, _) in metadata.tables.rows::<TypeRef>() {
         let Some(scope) = scope(module, rid) else { continue };
         let mut members = members.remove(&rid).unwrap_or_default();
-        opts.sort.apply(&mut members, |member| (member, 0));
+        sort.apply(&mut members, |member| (member, 0));
         used.entry(scope).or_default().push(UsedType { name: metadata.type_ref_name(rid)?, members });
     }
     for types in used.values_mut() {
-        opts.sort.apply(types, |each| (&each.name, each.members.len() as u64));
+        sort.apply(types, |each| (&each.name, each.members.len() as u64));
     }
     Ok(used)
 }
@@ -170,7 +180,7 @@ fn scope(module: &Module<'_, '_>, rid: Rid<TypeRef>) -> Option<Token> {
 }
 
 /// Prints each with what is used of it below.
-pub(super) fn print(references: &[Reference], out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn print(references: &[Reference], out: &mut impl Write) -> io::Result<()> {
     let leaf = |line: &String| Node { line: line.clone(), ..Node::default() };
     for reference in references {
         writeln!(out, "{reference}")?;
@@ -181,7 +191,7 @@ pub(super) fn print(references: &[Reference], out: &mut impl Write) -> io::Resul
             ..Node::default()
         });
         let nodes: Vec<Node> = types.chain(reference.functions.iter().flatten().map(leaf)).collect();
-        super::tree::print(&nodes, "", out)?;
+        outline::print(&nodes, "", out)?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use ecma335::{
 
 /// The tokens that signatures name as value types, and as classes.
 #[derive(Default)]
-pub(crate) struct Kinds {
+pub(crate) struct TypeKinds {
     /// Behind `valuetype`.
     pub(crate) values: BTreeSet<Token>,
     /// Behind `class`.
@@ -18,7 +18,7 @@ pub(crate) struct Kinds {
     seen: HashSet<Blob>,
 }
 
-impl Kinds {
+impl TypeKinds {
     /// Reads all signatures, each blob once; what cannot be read says nothing.
     pub(crate) fn new(metadata: &Metadata<'_>) -> Self {
         let mut kinds = Self::default();

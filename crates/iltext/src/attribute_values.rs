@@ -10,16 +10,16 @@ use ecma335::{
     signature::{Signature, TypeNames as _, TypeSig},
 };
 
-use crate::rows;
+use crate::{parent_index::list_rows, quote};
 
 /// Reads the values of a module's attributes.
-pub(crate) struct Given<'a, 'm> {
+pub(crate) struct AttributeValues<'a, 'm> {
     metadata: &'m Metadata<'a>,
     /// The module's types by full name, once they are asked for.
     types: OnceCell<HashMap<String, Rid<TypeDef>>>,
 }
 
-impl<'a, 'm> Given<'a, 'm> {
+impl<'a, 'm> AttributeValues<'a, 'm> {
     /// The attributes of a module.
     pub(crate) fn new(metadata: &'m Metadata<'a>) -> Self {
         Self { metadata, types: OnceCell::new() }
@@ -32,8 +32,7 @@ impl<'a, 'm> Given<'a, 'm> {
     pub(crate) fn text(&self, row: &CustomAttribute) -> Result<String> {
         let bytes = self.metadata.blob(row.value)?;
         Ok(self.words(row).unwrap_or_else(|| {
-            let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            if hex.is_empty() { String::new() } else { format!("(bytes {})", hex.join(" ")) }
+            if bytes.is_empty() { String::new() } else { format!("(bytes {})", quote::hex(bytes).to_ascii_lowercase()) }
         }))
     }
 
@@ -62,7 +61,7 @@ impl<'a, 'm> Given<'a, 'm> {
 
     /// What an enumeration of this module consists of: its one field that belongs to instances.
     fn own_enum(&self, rid: Rid<TypeDef>) -> Option<ElementType> {
-        let fields: Vec<Rid<Field>> = rows::run(self.metadata, rid, |row: &TypeDef| row.field_list.get());
+        let fields: Vec<Rid<Field>> = list_rows(self.metadata, rid, |row: &TypeDef| row.field_list.get());
         let row = fields.iter().find_map(|field| {
             let row = self.metadata.row(*field).ok()?;
             (self.metadata.name(row.name).ok()? == "value__").then_some(row)
@@ -82,7 +81,7 @@ impl<'a, 'm> Given<'a, 'm> {
     }
 }
 
-impl AttributeTypes for Given<'_, '_> {
+impl AttributeTypes for AttributeValues<'_, '_> {
     fn enum_of(&self, token: TypeDefOrRef) -> Option<ElementType> {
         let own = token.token().and_then(Token::rid_in::<TypeDef>).and_then(|rid| self.own_enum(rid));
         own.or(Some(ElementType::I4))

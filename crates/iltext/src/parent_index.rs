@@ -8,9 +8,9 @@ use ecma335::{
 };
 
 /// Rows by what they belong to, in their own order.
-pub(crate) struct Children(Vec<(u32, u32)>);
+pub(crate) struct ParentIndex(Vec<(u32, u32)>);
 
-impl Children {
+impl ParentIndex {
     /// Turns a column around: `parent` gives a row's parent as any number.
     pub(crate) fn new<R: Row>(metadata: &Metadata<'_>, parent: impl Fn(&R) -> u32) -> Self {
         let mut pairs: Vec<(u32, u32)> = metadata.tables.rows::<R>().map(|(rid, row)| (parent(&row), rid.get())).collect();
@@ -30,20 +30,20 @@ impl Children {
     }
 }
 
-macro_rules! belongings {
+macro_rules! by_parent {
     ($($(#[$doc:meta])* $name:ident = $table:ident by $row:ident => $parent:expr;)*) => {
         /// All that belongs to something, by the number of what it belongs to: a row's, or a token's for coded indices.
-        pub(crate) struct Belongings { $($(#[$doc])* pub(crate) $name: Children,)* }
+        pub(crate) struct ByParent { $($(#[$doc])* pub(crate) $name: ParentIndex,)* }
 
-        impl Belongings {
+        impl ByParent {
             /// Reads them all.
             pub(crate) fn new(metadata: &Metadata<'_>) -> Self {
-                Self { $($name: Children::new::<schema::$table>(metadata, |$row| $parent),)* }
+                Self { $($name: ParentIndex::new::<schema::$table>(metadata, |$row| $parent),)* }
             }
         }
     };
 }
-belongings! {
+by_parent! {
     /// Attributes by token.
     attributes = CustomAttribute by row => number(row.parent.token());
     /// Constants by token.
@@ -84,7 +84,7 @@ fn number(token: Option<Token>) -> u32 {
 
 /// The rows that a list column gives a row: from its own start to where the next row's begin (II.22), through the
 /// pointer table where there is one.
-pub(crate) fn run<O: Row, C: Row>(metadata: &Metadata<'_>, owner: Rid<O>, start: impl Fn(&O) -> u32) -> Vec<Rid<C>> {
+pub(crate) fn list_rows<O: Row, C: Row>(metadata: &Metadata<'_>, owner: Rid<O>, start: impl Fn(&O) -> u32) -> Vec<Rid<C>> {
     let pointers = match C::TABLE {
         Table::Field => Some(Table::FieldPtr),
         Table::MethodDef => Some(Table::MethodPtr),
@@ -107,10 +107,10 @@ pub(crate) fn run<O: Row, C: Row>(metadata: &Metadata<'_>, owner: Rid<O>, start:
 }
 
 /// The owner of every row that a list column gives an owner.
-pub(crate) fn owners<O: Row, C: Row>(metadata: &Metadata<'_>, start: impl Fn(&O) -> u32) -> BTreeMap<Rid<C>, Rid<O>> {
+pub(crate) fn list_owners<O: Row, C: Row>(metadata: &Metadata<'_>, start: impl Fn(&O) -> u32) -> BTreeMap<Rid<C>, Rid<O>> {
     let owners = 1..=metadata.tables.count(O::TABLE);
     owners
         .map(Rid::<O>::new)
-        .flat_map(|owner| run(metadata, owner, &start).into_iter().map(move |child| (child, owner)))
+        .flat_map(|owner| list_rows(metadata, owner, &start).into_iter().map(move |child| (child, owner)))
         .collect()
 }

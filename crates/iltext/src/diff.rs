@@ -1,0 +1,114 @@
+//! What differs between two modules, such as one before and after weaving: as a model, and as text, JSON or HTML.
+//!
+//! IL is compared by what it means: tokens by the names they stand for, branches by where they lead.
+
+mod bodies;
+mod custom;
+mod debug;
+mod digest;
+mod documents;
+mod headers;
+mod html;
+mod json;
+mod lines;
+mod manifest;
+mod methods;
+mod model;
+mod module;
+mod pdb;
+mod probes;
+mod text;
+mod walk;
+mod win32;
+
+use std::io;
+
+use ecma335::{Image, Metadata, Result};
+use weave::{Pattern, Tracker, unweave};
+
+pub use self::{
+    html::Html,
+    json::Json,
+    lines::{Hunk, LineTag},
+    model::{Change, Count, Diff, Kind, Status, Totals, Visitor},
+    text::{Stat, Unified},
+};
+use self::{module::Module, pdb::Pdb, probes::Probes, walk::Walk};
+use crate::{dis::names::Names, filter::Filter};
+
+/// One of the two modules.
+pub struct Side<'a, 'm> {
+    names: Names<'a, 'm>,
+    type_names: Vec<String>,
+    pdb: Option<Pdb<'m>>,
+}
+
+impl<'a, 'm> Side<'a, 'm> {
+    /// Reads a module's names.
+    ///
+    /// # Errors
+    /// If the name of a type cannot be read.
+    pub fn new(image: &'m Image<'a>, metadata: &'m Metadata<'a>) -> Result<Self> {
+        Ok(Self { names: Names::new(image, metadata), type_names: metadata.type_names()?, pdb: None })
+    }
+
+    /// Takes types of one name for the same, whichever assemblies they come from.
+    #[must_use]
+    pub fn without_scopes(self) -> Self {
+        Self { names: self.names.without_scopes(), ..self }
+    }
+
+    /// Compares what the module's portable PDB says, too, if the other side has one.
+    ///
+    /// # Errors
+    /// If its headers or streams cannot be read.
+    pub fn with_pdb(self, bytes: &'m [u8]) -> Result<Self> {
+        Ok(Self { pdb: Some(Pdb::parse(bytes)?), ..self })
+    }
+}
+
+/// What to compare.
+#[derive(Default)]
+pub struct Options<'o> {
+    /// These methods and nothing else; all there is if empty.
+    pub methods: &'o [Pattern],
+    /// Hides exactly what weaving the first with this tracker puts into the second.
+    pub without_probes: Option<&'o Tracker>,
+}
+
+/// Compares two modules.
+pub fn compare(old: &Side<'_, '_>, new: &Side<'_, '_>, options: &Options<'_>) -> Diff {
+    let mut changes = Vec::new();
+    let add = &mut |change| {
+        changes.push(change);
+        Ok(())
+    };
+    let totals = compare_each(old, new, options, add).unwrap_or_default();
+    Diff { changes, totals }
+}
+
+/// Compares two modules and shows each change as it is found, then the totals: no difference is kept that has been shown.
+///
+/// # Errors
+/// If the visitor cannot write.
+pub fn visit(old: &Side<'_, '_>, new: &Side<'_, '_>, options: &Options<'_>, visitor: &mut dyn Visitor) -> io::Result<Totals> {
+    let totals = compare_each(old, new, options, &mut |change| visitor.change(&change))?;
+    visitor.finish(&totals)?;
+    Ok(totals)
+}
+
+fn compare_each(
+    old: &Side<'_, '_>,
+    new: &Side<'_, '_>,
+    options: &Options<'_>,
+    add: &mut dyn FnMut(Change) -> io::Result<()>,
+) -> io::Result<Totals> {
+    let all = Filter::default();
+    let mut old_module = Module::new(&old.names, &old.type_names, old.pdb.as_ref(), &all);
+    let mut new_module = Module::new(&new.names, &new.type_names, new.pdb.as_ref(), &all);
+    let (old_metadata, new_metadata) = (old.names.metadata, new.names.metadata);
+    let rows = options.without_probes.and_then(|tracker| Probes::rows(tracker, new_metadata));
+    let mut probes = rows.as_ref().map(|rows| Probes::new((old.names.image, old_metadata), new_metadata, rows));
+    let is_extended = unweave::extends(new_metadata, old_metadata);
+    Walk::new(options.methods, probes.as_mut(), is_extended, add).run(&mut old_module, &mut new_module)
+}

@@ -1,0 +1,181 @@
+//! What belongs to no type: references, exports, attributes of assembly and module, resources, headers.
+
+use std::collections::BTreeMap;
+
+use ecma335::{
+    Table, Token,
+    flags::assembly_flags,
+    schema::{AssemblyRef, CustomAttribute, ExportedType, File, ManifestResource, ModuleRef},
+};
+
+use super::{
+    digest::sha256,
+    documents, headers,
+    lines::Text,
+    model::{Change, Kind, Status},
+    module::Module,
+    probes::Probes,
+};
+use crate::{
+    dis::{
+        lines::{Lines, one_line},
+        manifest,
+        names::Names,
+        values,
+    },
+    quote,
+};
+
+/// Compares them; what `probes` hides is not there.
+pub(crate) fn compare(
+    old: &Module<'_, '_, '_>,
+    new: &Module<'_, '_, '_>,
+    probes: Option<&Probes<'_, '_>>,
+    changes: &mut Vec<Change>,
+) {
+    let is_hidden = |token: Token| probes.is_some_and(|probes| probes.is_added(token));
+    for (kind, list) in [(Kind::Reference, references as List), (Kind::Export, exports), (Kind::Attribute, attributes)] {
+        let old = list(old, &|_| false);
+        let new = list(new, &is_hidden);
+        sets(kind, old, new, changes);
+    }
+    resources(old.names, new.names, changes);
+    headers::compare(old.names, new.names, probes, changes);
+    if let (Some(old_pdb), Some(new_pdb)) = (old.pdb, new.pdb) {
+        documents::compare((old_pdb, old.names), (new_pdb, new.names), changes);
+    }
+}
+
+/// What there is of a kind, in words, but for what is hidden.
+type List = fn(&Module<'_, '_, '_>, &dyn Fn(Token) -> bool) -> Vec<String>;
+
+/// What is in one list alone, as often as it is there.
+fn sets(kind: Kind, old: Vec<String>, new: Vec<String>, changes: &mut Vec<Change>) {
+    let mut counts: BTreeMap<String, i64> = BTreeMap::new();
+    old.into_iter().for_each(|each| *counts.entry(each).or_default() -= 1);
+    new.into_iter().for_each(|each| *counts.entry(each).or_default() += 1);
+    for (name, count) in counts {
+        for _ in 0..count.unsigned_abs() {
+            let status = if count > 0 { Status::Added } else { Status::Removed };
+            changes.push(Change { kind, name: name.clone(), status });
+        }
+    }
+}
+
+fn references(module: &Module<'_, '_, '_>, is_hidden: &dyn Fn(Token) -> bool) -> Vec<String> {
+    let names = module.names;
+    let mut list = Vec::new();
+    for (rid, row) in names.metadata.tables.rows::<AssemblyRef>() {
+        if !is_hidden(Token::new(Table::AssemblyRef, rid.get())) {
+            list.push(assembly_ref(names, &row));
+        }
+    }
+    for (_, row) in names.metadata.tables.rows::<ModuleRef>() {
+        list.push(format!("module {}", quote::dotted(&names.metadata.name(row.name).unwrap_or_default())));
+    }
+    for rid in 1..=names.metadata.tables.count(Table::TypeRef) {
+        let token = Token::new(Table::TypeRef, rid);
+        if !is_hidden(token) {
+            list.push(format!("type {}", names.type_ref(token).unwrap_or_else(|error| one_line(error.kind()))));
+        }
+    }
+    for rid in 1..=names.metadata.tables.count(Table::MemberRef) {
+        let token = Token::new(Table::MemberRef, rid);
+        let (word, name) = match names.is_field(token) {
+            true => ("field", names.field(token)),
+            false => ("method", names.open_method(token)),
+        };
+        if !is_hidden(token) {
+            list.push(format!("{word} {}", name.unwrap_or_else(|error| one_line(error.kind()))));
+        }
+    }
+    list
+}
+
+/// `assembly mscorlib, Version=4.0.0.0, PublicKeyToken=B77A5C561934E089`
+fn assembly_ref(names: &Names<'_, '_>, row: &AssemblyRef) -> String {
+    let text = |index| names.metadata.name(index).unwrap_or_default();
+    let AssemblyRef { major, minor, build, revision, .. } = row;
+    let mut out = format!("assembly {}, Version={major}.{minor}.{build}.{revision}", quote::dotted(&text(row.name)));
+    let culture = text(row.culture);
+    if !culture.is_empty() {
+        out.push_str(&format!(", Culture={}", quote::dotted(&culture)));
+    }
+    let key = if row.has_public_key() { "PublicKey" } else { "PublicKeyToken" };
+    for (word, blob) in [(key, row.public_key_or_token), ("Hash", row.hash_value)] {
+        let bytes = names.metadata.blob(blob).unwrap_or_default();
+        if !bytes.is_empty() {
+            out.push_str(&format!(", {word}={}", hex::encode_upper(bytes)));
+        }
+    }
+    if row.flags & !assembly_flags::PUBLIC_KEY != 0 {
+        out.push_str(&format!(", Flags={:#x}", row.flags & !assembly_flags::PUBLIC_KEY));
+    }
+    out
+}
+
+fn exports(module: &Module<'_, '_, '_>, _: &dyn Fn(Token) -> bool) -> Vec<String> {
+    let names = module.names;
+    let files = names.metadata.tables.rows::<File>().map(|(rid, row)| printed(|lines| manifest::file(names, rid, &row, lines)));
+    let types = names.metadata.tables.rows::<ExportedType>();
+    files.chain(types.map(|(rid, row)| printed(|lines| manifest::exported(names, rid, &row, lines)))).collect()
+}
+
+/// What is printed, in one line.
+fn printed(print: impl FnOnce(&mut Lines)) -> String {
+    let mut lines = Lines::default();
+    print(&mut lines);
+    lines.take().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn attributes(module: &Module<'_, '_, '_>, is_hidden: &dyn Fn(Token) -> bool) -> Vec<String> {
+    let names = module.names;
+    let mut list = Vec::new();
+    for (table, word) in [(Table::Assembly, "assembly"), (Table::Module, "module")] {
+        for rid in names.by_parent.attributes.of::<CustomAttribute>(Token::new(table, 1).0) {
+            if !is_hidden(Token::new(Table::CustomAttribute, rid.get())) {
+                let text = names.metadata.row(rid).and_then(|row| values::attribute(names, &row));
+                list.push(format!("{word} {}", text.unwrap_or_else(|error| one_line(error.kind()))));
+            }
+        }
+    }
+    list
+}
+
+fn resources(old: &Names<'_, '_>, new: &Names<'_, '_>, changes: &mut Vec<Change>) {
+    fn all<'a>(names: &Names<'a, '_>) -> BTreeMap<String, (String, &'a [u8])> {
+        names.metadata.tables.rows::<ManifestResource>().map(|(_, row)| resource(names, &row)).collect()
+    }
+    let (old, new) = (all(old), all(new));
+    for (name, (words, content)) in &old {
+        let status = match new.get(name) {
+            None => Status::Removed,
+            Some(same) if *same == (words.clone(), *content) => continue,
+            Some((new_words, new_content)) => {
+                let mut texts = [Text::default(), Text::default()];
+                for (text, words, content) in [(0, words, content), (1, new_words, new_content)] {
+                    let Some(text) = texts.get_mut(text) else { continue };
+                    text.push(0, format!("{words}{} bytes", content.len()));
+                    text.push(0, format!("SHA-256 {}", sha256(content)));
+                }
+                let [old, new] = &texts;
+                changes.extend(Change::between(Kind::Resource, name, old, new));
+                continue;
+            }
+        };
+        changes.push(Change { kind: Kind::Resource, name: name.clone(), status });
+    }
+    for name in new.keys().filter(|name| !old.contains_key(*name)) {
+        changes.push(Change { kind: Kind::Resource, name: name.clone(), status: Status::Added });
+    }
+}
+
+/// A resource: its name, what is said of it, what it holds.
+fn resource<'a>(names: &Names<'a, '_>, row: &ManifestResource) -> (String, (String, &'a [u8])) {
+    let name = quote::dotted(&names.metadata.name(row.name).unwrap_or_default()).into_owned();
+    let visibility = if row.is_public() { "public, " } else { "private, " };
+    match row.implementation.token().filter(|token| token.rid() != 0) {
+        Some(token) => (name, (format!("{visibility}{}, ", manifest::implementation(names, token, row.offset)), &[])),
+        None => (name, (visibility.to_owned(), manifest::resource_bytes(names, row.offset).unwrap_or_default())),
+    }
+}

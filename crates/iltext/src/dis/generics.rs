@@ -1,0 +1,42 @@
+//! Generic parameters: what they are declared as, and their attributes (II.10.1.7).
+
+use ecma335::{
+    Rid, Table, Token,
+    flags::generic_param_attributes,
+    schema::{self, GenericParam, GenericParamConstraint},
+};
+
+use super::{flags, lines::Lines, names::Names, values};
+use crate::quote;
+
+/// The generic parameters of a type or method, between angle brackets (II.10.1.7).
+pub(crate) fn list(names: &Names<'_, '_>, owner: Token) -> String {
+    let params = names.by_parent.generics.of::<GenericParam>(owner.0);
+    let params: Vec<String> = params.map(|rid| generic(names, rid)).collect();
+    if params.is_empty() { String::new() } else { format!("<{}>", params.join(", ")) }
+}
+
+fn generic(names: &Names<'_, '_>, rid: Rid<GenericParam>) -> String {
+    let Ok(row) = names.metadata.row(rid) else { return format!("/* {rid:?} */") };
+    let constraints = names.by_parent.constraints.of::<GenericParamConstraint>(rid.get());
+    let constraints: Vec<String> =
+        constraints.filter_map(|rid| names.type_ref(names.metadata.row(rid).ok()?.constraint.token()?).ok()).collect();
+    let constraints = if constraints.is_empty() { String::new() } else { format!("({}) ", constraints.join(", ")) };
+    let name = names.metadata.name(row.name).unwrap_or_default();
+    format!("{}{constraints}{}", flags::words(row.flags.into(), generic_param_attributes::LIST), quote::name(&name))
+}
+
+/// The attributes of generic parameters, each behind a `.param type` (II.15.4.1.5).
+pub(crate) fn attributes(names: &Names<'_, '_>, owner: Token, lines: &mut Lines) {
+    for (number, rid) in names.by_parent.generics.of::<GenericParam>(owner.0).enumerate() {
+        let token = Token::new(Table::GenericParam, rid.get());
+        if names.by_parent.attributes.of::<schema::CustomAttribute>(token.0).next().is_some() {
+            lines.line(format_args!(".param type [{}]", number + 1));
+            values::attributes(names, token, lines);
+        }
+        for rid in names.by_parent.constraints.of::<GenericParamConstraint>(rid.get()) {
+            let token = Token::new(Table::GenericParamConstraint, rid.get());
+            values::attributes_as_comments(names, token, &format!(".param constraint [{}]", number + 1), lines);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! What is in a module: its types and methods with what weaving would do to each, what it refers to, its string literals
+//! and its attributes. As a model, and as text or JSON.
+
+mod attributes;
+mod decisions;
+mod json;
+mod listing;
+mod literals;
+mod module;
+mod options;
+mod outline;
+mod owners;
+mod references;
+mod structure;
+mod text;
+mod token_text;
+mod tree;
+
+pub use self::{
+    attributes::Attribute,
+    json::to_json,
+    listing::Listing,
+    literals::{Literal, Use},
+    options::{Methods, Options, Sort},
+    references::{Reference, UsedType},
+    text::print,
+};
