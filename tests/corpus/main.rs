@@ -7,10 +7,6 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
 };
 
 use ecma335::{
@@ -23,7 +19,7 @@ use ecma335::{
     schema::{self, MethodDef},
     signature::{Signature, TypeSig},
 };
-use tests::{assemblies, library_folders, lists, require, root, scratch, tool};
+use tests::{assemblies, in_parallel, library_folders, lists, require, root, scratch, tool};
 use weave::{LeaveMode, Note, Options, Tracker, Weave, plan::Selection};
 
 #[test]
@@ -35,34 +31,20 @@ fn every_assembly_is_woven_or_refused_by_name() {
     }
     let tracker = tracker();
     let folder = scratch("corpus");
-    let next = AtomicUsize::new(0);
-    let outcomes: Mutex<BTreeMap<String, usize>> = Mutex::default();
-    let failures: Mutex<Vec<String>> = Mutex::default();
-    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    std::thread::scope(|scope| {
-        for worker in 0..workers {
-            let (next, outcomes, failures, files, tracker) = (&next, &outcomes, &failures, &files, &tracker);
-            let scratch = folder.join(format!("{worker}.dll"));
-            scope.spawn(move || {
-                while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    match check(file, tracker, &scratch) {
-                        Ok(found) => {
-                            let mut outcomes = outcomes.lock().expect("no other thread panics");
-                            found.into_iter().for_each(|(outcome, count)| *outcomes.entry(outcome).or_default() += count);
-                        }
-                        Err(error) => {
-                            failures.lock().expect("no other thread panics").push(format!("{}: {error}", file.display()));
-                        }
-                    }
-                }
-            });
-        }
+    let done = in_parallel(&files, |worker, file| {
+        check(file, &tracker, &folder.join(format!("{worker}.dll"))).map_err(|error| format!("{}: {error}", file.display()))
     });
+    let (mut outcomes, mut failures): (BTreeMap<String, usize>, Vec<String>) = Default::default();
+    for found in done {
+        match found {
+            Ok(found) => found.into_iter().for_each(|(outcome, count)| *outcomes.entry(outcome).or_default() += count),
+            Err(error) => failures.push(error),
+        }
+    }
     println!("{} files", files.len());
-    for (outcome, count) in outcomes.into_inner().expect("no thread panicked") {
+    for (outcome, count) in outcomes {
         println!("{count:>8} {outcome}");
     }
-    let failures = failures.into_inner().expect("no thread panicked");
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 

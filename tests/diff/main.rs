@@ -19,7 +19,7 @@ use ecma335::{
         MethodSemantics,
     },
 };
-use tests::{assemblies, ilinst, library_folders, root, said, sample, scratch, tool};
+use tests::{assemblies, ilinst, in_parallel, library_folders, root, said, sample, scratch, tool};
 use weave::{LeaveMode, Options, Tracker, Weave, Woven};
 
 const MODES: [LeaveMode; 2] = [LeaveMode::Finally, LeaveMode::Return];
@@ -75,23 +75,9 @@ fn write(path: &Path, woven: &Woven<'_>) {
     }
 }
 
-/// Does something with each item on as many threads as there are processors; gives what failed.
-fn in_parallel<T: Sync>(items: &[T], work: impl Fn(usize, &T) -> Result<(), String> + Sync) -> Vec<String> {
-    let next = AtomicUsize::new(0);
-    let failures: Mutex<Vec<String>> = Mutex::default();
-    std::thread::scope(|scope| {
-        for worker in 0..std::thread::available_parallelism().map_or(1, std::num::NonZero::get) {
-            let (next, failures, work) = (&next, &failures, &work);
-            scope.spawn(move || {
-                while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(failure) = work(worker, item) {
-                        failures.lock().expect("no other thread panics").push(failure);
-                    }
-                }
-            });
-        }
-    });
-    failures.into_inner().expect("no thread panicked")
+/// What fails of items, each tried on one of as many threads as there are processors.
+fn failures<T: Sync>(items: &[T], work: impl Fn(usize, &T) -> Result<(), String> + Sync) -> Vec<String> {
+    in_parallel(items, work).into_iter().filter_map(Result::err).collect()
 }
 
 #[test]
@@ -106,7 +92,7 @@ fn nothing_but_probes_is_put_into_the_corpus() {
     files.sort_by_key(|path| std::cmp::Reverse(fs::metadata(path).map_or(0, |metadata| metadata.len())));
     let (folder, tracker) = (scratch("diff-corpus"), tracker());
     let (compared, with_pdb) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let failures = in_parallel(&files, |worker, file| {
+    let failures = failures(&files, |worker, file| {
         let (bytes, pdb) = (fs::read(file).expect("it can be read"), fs::read(file.with_extension("pdb")).ok());
         let original = Original { bytes: &bytes, pdb: pdb.as_deref() };
         let woven = folder.join(format!("{worker}.dll"));
@@ -148,7 +134,7 @@ fn a_byte_of_a_woven_body_is_told_apart() {
             (woven.file.to_vec(), places)
         })
         .expect("it can be woven");
-        let failures = in_parallel(&places, |worker, place| {
+        let failures = failures(&places, |worker, place| {
             let mut changed = file.clone();
             changed[*place] ^= 1 << (place % 8);
             let after = folder.join(format!("{worker}.exe"));
@@ -311,7 +297,7 @@ fn damaged_pdbs_are_compared_or_refused() {
 /// Each comparison ends in one of three ways, and says why if it is in trouble, in one line.
 fn answers(count: usize, compare: impl Fn(usize, usize) -> Output + Sync) {
     let codes: Mutex<[usize; 3]> = Mutex::default();
-    let failures = in_parallel(&(0..count).collect::<Vec<_>>(), |worker, number| {
+    let failures = failures(&(0..count).collect::<Vec<_>>(), |worker, number| {
         let (out, errors, code) = said(&compare(worker, *number));
         match code {
             Some(code @ 0..=2) if (code == 2) != errors.is_empty() && errors.lines().count() <= 1 => {

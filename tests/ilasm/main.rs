@@ -1,28 +1,16 @@
 //! `ilinst dis` and back: what it prints, Mono's ilasm assembles again, and the program behaves the same.
 
+mod corpus;
 mod same;
-mod sdk;
 
 use std::{
-    cmp::Reverse,
     fs,
     path::{Path, PathBuf},
     process::Command,
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
 };
 
 use ecma335::{Image, Metadata, Table};
 use tests::{Runtime, ilinst, require, root, said, sample, scratch, without_places};
-
-/// Assemblies of Mono's that its own ilasm does not take again as they were, and why.
-const REFUSED: &[(&str, &str)] = &[(
-    "mscorlib.dll",
-    "ilasm gives its InterfaceImpl rows out of order; heads in another order would have to stand before the assembly's name, \
-     and then mean other types",
-)];
 
 /// Tables that must have as many rows as before: what they say is all in the text.
 const KEPT: &[Table] = &[
@@ -164,58 +152,4 @@ fn the_compiler_compiles_the_same() {
         assert!(before.1.len() >= lines, "{} lines", before.1.len());
         assert_eq!(before.1, after.1, "what it makes");
     }
-}
-
-#[test]
-#[ignore = "needs Mono"]
-fn every_assembly_of_monos_is_assembled_again() {
-    let (Some(ilasm), Some(mono)) = (require("ILINST_ILASM"), require("ILINST_MONO_LIB")) else { return };
-    let files = assemblies(&[mono.join("4.5"), mono.join("4.5/Facades")]);
-    let failures = each(&files, "ilasm-all", |file, scratch| {
-        let assembled = round_trip(&ilasm, file, scratch)?;
-        match &differences(file, &assembled)[..] {
-            [] => Ok(()),
-            differences => Err(differences.join("; ")),
-        }
-    });
-    println!("{} files, {} assembled again", files.len(), files.len() - failures.len());
-    for (name, reason) in REFUSED {
-        println!("{name}: {reason}");
-    }
-    let is_unexpected = |file: &Path| !REFUSED.iter().any(|(refused, _)| file.ends_with(refused));
-    let unexpected: Vec<_> = failures.iter().filter(|(file, _)| is_unexpected(file)).collect();
-    assert!(unexpected.is_empty(), "{unexpected:#?}");
-}
-
-/// The assemblies of folders. The large ones first, so that they are not what is waited for at the end.
-fn assemblies(folders: &[PathBuf]) -> Vec<PathBuf> {
-    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
-    let is_assembly = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "dll" || extension == "exe");
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_assembly).collect();
-    files.sort();
-    files.sort_by_key(|path| Reverse(fs::metadata(path).map_or(0, |metadata| metadata.len())));
-    files
-}
-
-/// Does something with each file, on all processors, each time in an empty folder; gives what failed.
-fn each(files: &[PathBuf], folder: &str, work: impl Fn(&Path, &Path) -> Result<(), String> + Sync) -> Vec<(PathBuf, String)> {
-    let folder = scratch(folder);
-    let next = AtomicUsize::new(0);
-    let failures: Mutex<Vec<(PathBuf, String)>> = Mutex::default();
-    std::thread::scope(|scope| {
-        for worker in 0..std::thread::available_parallelism().map_or(1, std::num::NonZero::get) {
-            let scratch = folder.join(worker.to_string());
-            let (next, failures, work) = (&next, &failures, &work);
-            scope.spawn(move || {
-                while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let _ = fs::remove_dir_all(&scratch);
-                    fs::create_dir_all(&scratch).expect("a folder can be made");
-                    if let Err(error) = work(file, &scratch) {
-                        failures.lock().expect("no other thread panics").push((file.clone(), error));
-                    }
-                }
-            });
-        }
-    });
-    failures.into_inner().expect("no thread panicked")
 }

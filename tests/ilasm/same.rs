@@ -11,12 +11,10 @@ use std::{
 };
 
 use regex::Regex;
-use tests::{ilinst, require, said, sample};
-
-use super::{assemblies, each, round_trip};
+use tests::{ilinst, said};
 
 /// What differs and why: in both texts, what the pattern finds is replaced. `{own}` is the assembly's own name.
-const LISTED: &[(&str, &str, &str)] = &[
+pub(super) const LISTED: &[(&str, &str, &str)] = &[
     (r"^// MVID .*", "", "a new module has a new number"),
     (r"\bD_[0-9a-f]{8}", "D_", "data lies at another address"),
     (r"^\.(imagebase|file alignment|corflags) .*", "", "ilasm has its own"),
@@ -51,28 +49,6 @@ const WORDS: &[(&str, &str)] = &[
     ("UIntPtr", "native uint"),
     ("Void", "void"),
 ];
-
-#[test]
-#[ignore = "needs Mono"]
-fn what_is_assembled_again_says_the_same() {
-    let (Some(ilasm), Some(mono)) = (require("ILINST_ILASM"), require("ILINST_MONO_LIB")) else { return };
-    let samples = ["hello", "orders", "shapes", "endings", "odd", "traces"].map(|name| sample(name).join(format!("{name}.exe")));
-    let mono = assemblies(&[mono.join("4.5")]).into_iter().filter(|path| !path.ends_with("mscorlib.dll"));
-    let files: Vec<PathBuf> = mono.chain(samples).collect();
-    let failures = each(&files, "ilasm-same", |file, scratch| {
-        let copy = copied(file, scratch);
-        says_the_same(&copy, &round_trip(&ilasm, &copy, scratch)?)
-    });
-    println!("{} files, {} the same", files.len(), files.len() - failures.len());
-    for (_, _, reason) in LISTED {
-        println!("but for: {reason}");
-    }
-    assert!(
-        failures.is_empty(),
-        "{}",
-        failures.iter().map(|(file, error)| format!("{}: {error}\n", file.display())).collect::<String>()
-    );
-}
 
 /// A copy without a PDB: names of locals are not what is compared.
 pub(super) fn copied(file: &Path, scratch: &Path) -> PathBuf {

@@ -5,11 +5,14 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
-    sync::OnceLock,
+    sync::{
+        Mutex, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
-/// How long monodis may take over one file. One of the SDK's keeps it busy for minutes, and ends in a crash.
+/// How long monodis may take over one file.
 const LISTING_LIMIT: Duration = Duration::from_secs(120);
 
 /// The repository's root.
@@ -50,6 +53,28 @@ pub fn scratch(name: &str) -> PathBuf {
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("a folder can be made");
     folder.canonicalize().expect("it is there")
+}
+
+/// Does something with each item, on as many threads as there are processors, and gives what came of it in the order of
+/// the items. The work is told the number of its thread: what it writes by that is its own.
+pub fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &T) -> R + Sync) -> Vec<R> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for worker in 0..std::thread::available_parallelism().map_or(1, std::num::NonZero::get) {
+            let (next, done, work) = (&next, &done, &work);
+            scope.spawn(move || {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(index) else { break };
+                    let result = work(worker, item);
+                    done.lock().expect("no other thread panics").push((index, result));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().expect("no thread panicked");
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// What `cargo xtask test` found, by its variable.
@@ -171,15 +196,18 @@ pub fn without_places(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Files that monodis lists or crashes over by the shape of their bodies, as Mono has no base type for their types.
+/// Files that are fetched and that monodis lists or crashes over by the shape of their bodies, as Mono has no base type for
+/// their types.
 const NOT_FOR_MONODIS: [&str; 2] = ["System.ComponentModel.Composition.dll", "Microsoft.Extensions.VectorData.Abstractions.dll"];
+/// It keeps monodis busy for minutes, and ends in a crash.
+const TOO_LARGE_FOR_MONODIS: &str = "FSharp.Compiler.Private.dll";
 
 /// Whether monodis lists a file, with what lies beside another to refer to; not if monodis is not there. The listing goes
 /// to a file.
 pub fn lists(file: &Path, beside: &Path, listing: &Path) -> bool {
     let (Some(monodis), Some(references)) = (prefer("ILINST_MONODIS"), beside.parent()) else { return false };
     let is_fetched = tool("ILINST_CORPUS").is_some_and(|corpus| beside.starts_with(corpus));
-    if is_fetched && NOT_FOR_MONODIS.iter().any(|name| beside.ends_with(name)) {
+    if beside.ends_with(TOO_LARGE_FOR_MONODIS) || is_fetched && NOT_FOR_MONODIS.iter().any(|name| beside.ends_with(name)) {
         return false;
     }
     let text = fs::File::create(listing).expect("a listing can be made");
@@ -214,9 +242,14 @@ pub fn library_folders() -> Vec<PathBuf> {
 pub fn assemblies(folders: &[PathBuf]) -> Vec<PathBuf> {
     let mut files = Vec::new();
     folders.iter().for_each(|folder| collect(folder, &mut files));
-    let mut seen = BTreeSet::new();
-    files.retain(|file| file.canonicalize().is_ok_and(|real| seen.insert(real)));
+    let (mut paths, mut contents) = (BTreeSet::new(), BTreeSet::new());
+    files.retain(|file| file.canonicalize().is_ok_and(|real| paths.insert(real)));
+    files.retain(|file| fs::read(file).is_ok_and(|content| contents.insert(hash(&content))));
     files
+}
+
+fn hash(content: &[u8]) -> [u8; 20] {
+    sha1::Digest::finalize(<sha1::Sha1 as sha1::Digest>::new_with_prefix(content)).into()
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {

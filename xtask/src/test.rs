@@ -84,13 +84,23 @@ impl<'a> Run<'a> {
 
     /// The steps that want cargo for themselves; gives what was built to be tested.
     fn with_cargo(&self) -> Option<suites::Built> {
-        self.step("fmt", || quiet(cargo().args(["fmt", "--all", "--check"])));
+        self.step("fmt", || quiet(cargo().args(["fmt", "--all", "--check", "--", "--color=never"])));
         self.step("clippy", || {
-            quiet(cargo().args(["clippy", "--workspace", "--all-targets", "--profile", PROFILE, "--", "-D", "warnings"]))
+            quiet(cargo().args([
+                "clippy",
+                "--quiet",
+                "--workspace",
+                "--all-targets",
+                "--profile",
+                PROFILE,
+                "--",
+                "-D",
+                "warnings",
+            ]))
         });
         self.step("doc", || {
             let mut command = cargo();
-            command.args(["doc", "--workspace", "--no-deps", "--document-private-items", "--profile", PROFILE]);
+            command.args(["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items", "--profile", PROFILE]);
             quiet(command.env("RUSTDOCFLAGS", "-D warnings"))
         });
         self.is_wanted("test").then(|| self.always("build", suites::build)).flatten()

@@ -7,15 +7,9 @@ mod outcome;
 mod patch;
 mod rows;
 
-use std::{
-    sync::{
-        Mutex, OnceLock,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-};
+use std::sync::OnceLock;
 
-use tests::{Runtime, scratch};
+use tests::{Runtime, in_parallel, scratch};
 
 use crate::{
     outcome::{Line, try_kind},
@@ -26,21 +20,9 @@ use crate::{
 #[ignore = "needs the .NET SDK and Mono"]
 fn every_kind_is_woven_or_refused_as_it_should() {
     let folder = scratch("kinds");
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Vec<Line>)>> = Mutex::default();
-    let work = || {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(kind) = KINDS.get(index) else { break };
-            let lines = try_kind(kind, &folder.join(format!("{index:02}")));
-            done.lock().expect("no other thread panics").push((index, lines));
-        }
-    };
-    let workers = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
-    let mut done = done.into_inner().expect("no thread panicked");
-    done.sort_by_key(|(index, _)| *index);
-    let lines: Vec<Line> = done.into_iter().flat_map(|(_, lines)| lines).collect();
+    let kinds: Vec<_> = KINDS.iter().enumerate().collect();
+    let lines = in_parallel(&kinds, |_, (index, kind)| try_kind(kind, &folder.join(format!("{index:02}"))));
+    let lines: Vec<Line> = lines.into_iter().flatten().collect();
     print(&lines);
     let failures: Vec<String> = lines.iter().flat_map(|line| line.failures.clone()).collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
