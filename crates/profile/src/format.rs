@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use byteorder::{ByteOrder, LE};
 use indexmap::IndexMap;
 
-use crate::tree::{CallTree, Node, add};
+use crate::aggregate::{CallTree, Node, add};
 
 const MAGIC: &[u8; 8] = b"ILPROF\r\n";
 const VERSION: u32 = 1;

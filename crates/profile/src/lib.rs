@@ -4,8 +4,8 @@
 //! bytes -> Profile { threads of nodes, names } -> method table | call tree
 //! ```
 
+pub mod aggregate;
 pub mod format;
 pub mod report;
-pub mod tree;
 
 pub use format::{Error, Profile};

@@ -7,8 +7,8 @@ use indexmap::IndexMap;
 use serde::Serialize;
 
 use crate::{
+    aggregate::{CallTree, by_method, merge},
     format::{MethodName, Profile},
-    tree::{CallTree, by_method, merge},
 };
 
 /// How many levels of the call tree are indented; deeper ones say their depth instead, since recursion has no end of them.

@@ -4,9 +4,9 @@ use std::{env, fs, ops::Range, path::PathBuf};
 
 use profile::{
     Error, Profile,
+    aggregate::CallTree,
     format::End,
     report::{Row, SortBy},
-    tree::CallTree,
 };
 
 const CHUNKS_AT: usize = 4096;
