@@ -12,7 +12,7 @@ use std::{
     process::Output,
 };
 
-use profile::{Profile, format::End, report::SortBy};
+use profile::{End, Profile, report::SortBy};
 use tests::{Runtime, instrument, profile_in, said, sample, scratch, skip_part, without_places};
 
 const MODES: [&str; 2] = ["finally", "return"];

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
-use profile::Profile;
+use profile::{Profile, SampleType};
 use tests::{Runtime, instrument, profile_in, require, root, said, scratch};
 
 use crate::MODES;
@@ -53,13 +53,14 @@ fn compare(runtime: &Runtime, program: &Path, woven: &Path, mode: &str, expected
 
 /// Each caller with a callee and the number of calls. Nothing runs any more, so every call has ended.
 fn paths(profile: &Profile) -> BTreeSet<String> {
-    let name = |id: u64| profile.methods.get(&id).map_or("-".into(), |name| format!("{}::{}", name.type_name, name.method));
+    let name = |function: usize| profile.functions[function].raw_name().expect("every method is named");
     let mut paths = BTreeSet::new();
     for tree in &profile.trees {
-        for node in tree.nodes.iter().filter(|node| node.caller.is_some()) {
-            let caller = node.caller.map_or(0, |caller| tree.nodes[caller].method_id);
-            assert_eq!(node.calls, node.leaves, "{}", name(node.method_id));
-            paths.insert(format!("{} > {} {}", name(caller), name(node.method_id), node.calls));
+        let counts = profile.flat(tree, SampleType::CALLS).iter().zip(profile.flat(tree, SampleType::LEAVES));
+        for (node, (calls, leaves)) in tree.nodes.iter().zip(counts) {
+            assert_eq!(calls, leaves, "{}", name(node.function));
+            let caller = node.caller.map_or("-".into(), |caller| name(tree.nodes[caller].function));
+            paths.insert(format!("{caller} > {} {calls}", name(node.function)));
         }
     }
     paths

@@ -99,15 +99,15 @@ fn calls_beyond_the_limit_are_counted_and_said() {
             woven.run(&woven.folder, "paths", &[("ILINST_MAX_NODES", *value), ("ILINST_OUTPUT", Some("bare.ilprof"))]);
             let profile = read(&path);
             let recorded: u64 = profile.rows(SortBy::Name).iter().map(|row| row.calls).sum();
-            assert_eq!((recorded + profile.lost_calls, profile.max_nodes), (CALLS, *limit));
+            assert_eq!((recorded + profile.lost_calls(), profile.max_nodes), (CALLS, *limit));
             let nodes = profile.trees.iter().map(|tree| tree.nodes.len()).sum::<usize>();
             let is_reached = *limit < 8192;
-            assert_eq!(profile.lost_calls > 0, is_reached);
+            assert_eq!(profile.lost_calls() > 0, is_reached);
             if !is_reached {
                 tree::check(&profile, "bare-paths");
             }
             assert!(!is_reached || nodes <= FIRST_NODES + 1 + *limit as usize, "{nodes} nodes");
-            let (lost, report) = (profile.lost_calls, said(&ilinst().arg("report").arg(&path).output().expect("it runs")).0);
+            let (lost, report) = (profile.lost_calls(), said(&ilinst().arg("report").arg(&path).output().expect("it runs")).0);
             let line =
                 format!("warning ILI0021: not recorded: {lost} calls, as the call tree is limited to {limit} call paths; ");
             assert_eq!(report.contains(&(line + "ILINST_MAX_NODES sets another limit\n")), is_reached, "{report}");

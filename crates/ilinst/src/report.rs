@@ -4,12 +4,7 @@ use std::{io::Write as _, path::PathBuf};
 
 use ::instrument::Input;
 use clap::{Args, ValueEnum};
-use profile::{
-    Profile,
-    format::End,
-    report::{Row, SortBy},
-};
-use serde_json::json;
+use profile::{Profile, report::SortBy};
 
 use crate::failure::Failure;
 
@@ -82,52 +77,13 @@ impl Opts {
         let profile = Profile::parse(&bytes).map_err(|error| Failure::bad_profile(format_args!("{path}: {error}")))?;
         let mut out = std::io::stdout().lock();
         if self.json {
-            let rows: Vec<Row> = profile.rows(self.sort.into());
-            let value = json!({
-                "program": profile.program,
-                "runtime": profile.runtime,
-                "pid": profile.pid,
-                "end": end_text(profile.end),
-                "milliseconds": profile.milliseconds(profile.wall_ticks()),
-                "threads": profile.threads,
-                "lostCalls": profile.lost_calls,
-                "maxNodes": profile.max_nodes,
-                "damage": profile.damage.as_ref().map(ToString::to_string),
-                "methods": rows,
-            });
-            serde_json::to_writer_pretty(&mut out, &value)?;
+            serde_json::to_writer_pretty(&mut out, &profile.document(self.sort.into()))?;
             writeln!(out)?;
             return Ok(0);
         }
-        let milliseconds = profile.milliseconds(profile.wall_ticks());
-        writeln!(
-            out,
-            "{} (process {}) on {}: {milliseconds:.1} ms, {}, {}",
-            profile.program,
-            profile.pid,
-            profile.runtime,
-            crate::text::count(profile.threads as usize, "thread"),
-            end_text(profile.end)
-        )?;
-        if let Some(damage) = &profile.damage {
-            writeln!(out, "warning ILI0007: the file is damaged, and what follows is all that it holds: {damage}")?;
-        }
-        if profile.lost_calls > 0 {
-            let (lost, limit) = (crate::text::count(profile.lost_calls as usize, "call"), profile.max_nodes);
-            let set = "ILINST_MAX_NODES sets another limit";
-            writeln!(out, "warning ILI0021: not recorded: {lost}, as the call tree is limited to {limit} call paths; {set}")?;
-        }
         let limit = if self.limit == 0 { usize::MAX } else { self.limit };
         let text = if self.tree { profile.tree_text(self.min_percent) } else { profile.table(self.sort.into(), limit) };
-        out.write_all(text.as_bytes())?;
+        out.write_all((profile.head() + &text).as_bytes())?;
         Ok(0)
-    }
-}
-
-fn end_text(end: End) -> &'static str {
-    match end {
-        End::Clean => "ended cleanly",
-        End::UnhandledException => "ended by an unhandled exception",
-        End::Unknown => "was cut off",
     }
 }

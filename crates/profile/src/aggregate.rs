@@ -1,210 +1,271 @@
-//! Call trees: what was called along which path, how often and for how long.
+//! Adding up: flat values become cumulative ones, paths become functions, call trees become one.
 //!
 //! Numbers from a damaged file may be anything: sums stop at the largest number.
 
 use std::collections::HashMap;
 
-use indexmap::IndexMap;
+use crate::model::{CallTree, Node, Profile, SampleType};
 
-/// What one thread did. Callers stand before their callees.
-#[derive(Clone, Default, Debug)]
-pub struct CallTree {
-    /// The nodes; the first is the root, with method id 0.
-    pub nodes: Vec<Node>,
+/// Who calls whom: the callees of each node of a tree.
+#[derive(Clone, Debug)]
+pub struct Callees {
+    /// Where each node's callees begin in `nodes`; the first are those that nobody calls.
+    starts: Vec<usize>,
+    nodes: Vec<usize>,
 }
 
-/// A method called along one path.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Node {
-    /// Which method; 0 in a root.
-    pub method_id: u64,
-    /// Who called it: a number in the same tree.
-    pub caller: Option<usize>,
-    /// How often it was entered.
-    pub calls: u64,
-    /// How often it was left.
-    pub leaves: u64,
-    /// How many calls were open when the file was written: one at most, unless trees were merged.
-    pub open: u64,
-    /// Ticks spent in it and its callees, with the calls that are open.
-    pub total: u64,
-}
-
-/// A method over all trees.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct MethodTotals {
-    /// How often it was entered.
-    pub calls: u64,
-    /// How often it was left.
-    pub leaves: u64,
-    /// How many calls were open at the end.
-    pub open: u64,
-    /// Ticks in it alone.
-    pub self_ticks: u64,
-    /// Ticks in it and its callees; a call within a call of the same method is not counted twice.
-    pub total_ticks: u64,
+impl Callees {
+    /// The callees of a node, or the nodes that none calls.
+    pub fn of(&self, caller: Option<usize>) -> &[usize] {
+        let place = caller.map_or(0, |caller| caller.saturating_add(1));
+        let range = self.starts.get(place).zip(self.starts.get(place.saturating_add(1)));
+        range.and_then(|(start, end)| self.nodes.get(*start..*end)).unwrap_or_default()
+    }
 }
 
 impl CallTree {
-    /// Ticks spent in each node alone.
-    pub fn self_ticks(&self) -> Vec<u64> {
-        let mut own: Vec<u64> = self.nodes.iter().map(|node| node.total).collect();
+    /// The callees of each node, in the order of nodes.
+    pub fn callees(&self) -> Callees {
+        let place = |node: &Node| node.caller.filter(|caller| *caller < self.nodes.len()).map_or(0, |caller| caller + 1);
+        let mut starts = vec![0; self.nodes.len() + 2];
         for node in &self.nodes {
-            if let Some(slot) = node.caller.and_then(|caller| own.get_mut(caller)) {
-                // Where threads ran on while the file was written, a callee may have more than its caller.
-                *slot = slot.saturating_sub(node.total);
-            }
+            starts[place(node) + 1] += 1;
         }
-        own
-    }
-
-    /// The callees of each node.
-    pub fn callees(&self) -> Vec<Vec<usize>> {
-        let mut callees = vec![Vec::new(); self.nodes.len()];
+        for index in 1..starts.len() {
+            starts[index] += starts[index - 1];
+        }
+        let (mut next, mut nodes) = (starts.clone(), vec![0; self.nodes.len()]);
         for (index, node) in self.nodes.iter().enumerate() {
-            if let Some(list) = node.caller.and_then(|caller| callees.get_mut(caller)) {
-                list.push(index);
-            }
+            let next = &mut next[place(node)];
+            nodes[*next] = index;
+            *next += 1;
         }
-        callees
+        Callees { starts, nodes }
     }
 
-    /// For each node, whether its method is also somewhere above it. One walk over the tree: to look up from each node
-    /// would take the square of the depth, and recursion goes deep.
-    fn recursive(&self) -> Vec<bool> {
-        let callees = self.callees();
-        let mut recursive = vec![false; self.nodes.len()];
-        let mut on_path: HashMap<u64, usize> = HashMap::new();
-        let roots = (0..self.nodes.len()).filter(|index| self.nodes.get(*index).is_some_and(|node| node.caller.is_none()));
-        let mut steps: Vec<Step> = roots.map(Step::Enter).collect();
-        while let Some(step) = steps.pop() {
-            match step {
-                Step::Enter(index) => {
-                    let (Some(node), Some(slot)) = (self.nodes.get(index), recursive.get_mut(index)) else { continue };
-                    let above = on_path.entry(node.method_id).or_default();
-                    *slot = *above > 0;
-                    *above += 1;
-                    steps.push(Step::Leave(node.method_id));
-                    steps.extend(callees.get(index).into_iter().flatten().copied().map(Step::Enter));
-                }
-                Step::Leave(method_id) => *on_path.entry(method_id).or_default() -= 1,
+    /// Flat values of nodes with those of all that they call.
+    fn add_callees(&self, flat: &[i64]) -> Vec<i64> {
+        let mut cumulative = flat.to_vec();
+        for (index, node) in self.nodes.iter().enumerate().rev() {
+            let value = cumulative.get(index).copied().unwrap_or_default();
+            if let Some(of_caller) = node.caller.and_then(|caller| cumulative.get_mut(caller)) {
+                add(of_caller, value);
             }
         }
-        recursive
+        cumulative
+    }
+
+    /// For each node, whether its function is nowhere above it. One walk over the tree: to look up from each node would
+    /// take the square of the depth, and recursion goes deep. `on_path` has a zero for each function, before and after.
+    fn outermost(&self, on_path: &mut [usize]) -> Vec<bool> {
+        let callees = self.callees();
+        let mut outermost = vec![false; self.nodes.len()];
+        let mut steps: Vec<Step> = callees.of(None).iter().copied().map(Step::Enter).collect();
+        while let Some(step) = steps.pop() {
+            let (Step::Enter(index) | Step::Leave(index)) = step;
+            let Some(above) = self.nodes.get(index).and_then(|node| on_path.get_mut(node.function)) else { continue };
+            match step {
+                Step::Leave(_) => *above -= 1,
+                Step::Enter(_) => {
+                    outermost[index] = *above == 0;
+                    *above += 1;
+                    steps.push(Step::Leave(index));
+                    steps.extend(callees.of(Some(index)).iter().copied().map(Step::Enter));
+                }
+            }
+        }
+        outermost
     }
 }
 
 /// A step of a walk over a tree.
 enum Step {
     Enter(usize),
-    Leave(u64),
+    Leave(usize),
 }
 
-/// Adds all trees up, method by method, in the order they were first called.
-pub fn by_method(trees: &[CallTree]) -> IndexMap<u64, MethodTotals> {
-    let mut totals: IndexMap<u64, MethodTotals> = IndexMap::new();
-    for tree in trees {
-        for ((node, self_ticks), is_recursive) in tree.nodes.iter().zip(tree.self_ticks()).zip(tree.recursive()) {
-            if node.method_id == 0 {
-                continue;
-            }
-            let total = totals.entry(node.method_id).or_default();
-            add(&mut total.calls, node.calls);
-            add(&mut total.leaves, node.leaves);
-            add(&mut total.open, node.open);
-            add(&mut total.self_ticks, self_ticks);
-            add(&mut total.total_ticks, if is_recursive { 0 } else { node.total });
-        }
+impl Profile {
+    /// What each node has itself; nothing if that was not measured.
+    pub fn flat<'t>(&self, tree: &'t CallTree, sample_type: SampleType) -> &'t [i64] {
+        let place = self.sample_types.iter().position(|measured| *measured == sample_type);
+        place.and_then(|place| tree.values.get(place)).map(Vec::as_slice).unwrap_or_default()
     }
-    totals
-}
 
-/// One tree of several: paths that are the same become one. Node 0 is the root.
-pub fn merge(trees: &[CallTree]) -> CallTree {
-    let empty = Node { method_id: 0, caller: None, calls: 0, leaves: 0, open: 0, total: 0 };
-    let mut merged = CallTree { nodes: vec![empty] };
-    let mut places: HashMap<(usize, u64), usize> = HashMap::new();
-    for tree in trees {
-        // Where each node of this tree went.
-        let mut mapped = Vec::with_capacity(tree.nodes.len());
-        for node in &tree.nodes {
-            if node.method_id == 0 {
-                mapped.push(0);
-                continue;
-            }
-            let caller = node.caller.and_then(|caller| mapped.get(caller).copied()).unwrap_or(0);
-            let place = *places.entry((caller, node.method_id)).or_insert_with(|| {
-                merged.nodes.push(Node { method_id: node.method_id, caller: Some(caller), ..empty });
-                merged.nodes.len() - 1
-            });
-            mapped.push(place);
-            if let Some(into) = merged.nodes.get_mut(place) {
-                add(&mut into.calls, node.calls);
-                add(&mut into.leaves, node.leaves);
-                add(&mut into.open, node.open);
-                add(&mut into.total, node.total);
+    /// What each node has with all that it calls; nothing if that was not measured.
+    pub fn cumulative(&self, tree: &CallTree, sample_type: SampleType) -> Vec<i64> {
+        tree.add_callees(self.flat(tree, sample_type))
+    }
+
+    /// What each function has itself, over all its paths.
+    pub fn flat_by_function(&self, sample_type: SampleType) -> Vec<i64> {
+        let mut sums = vec![0; self.functions.len()];
+        for tree in &self.trees {
+            for (node, value) in tree.nodes.iter().zip(self.flat(tree, sample_type)) {
+                sums.get_mut(node.function).into_iter().for_each(|sum| add(sum, *value));
             }
         }
+        sums
     }
-    merged
+
+    /// What each function has with all that it calls, over all its paths; what it calls by itself again is not counted
+    /// twice.
+    pub fn cumulative_by_function(&self, sample_type: SampleType) -> Vec<i64> {
+        let mut sums = vec![0; self.functions.len()];
+        let mut on_path = vec![0; self.functions.len()];
+        for tree in &self.trees {
+            let values = self.cumulative(tree, sample_type);
+            let outermost = tree.nodes.iter().zip(values).zip(tree.outermost(&mut on_path));
+            for ((node, value), _) in outermost.filter(|(_, is_outermost)| *is_outermost) {
+                sums.get_mut(node.function).into_iter().for_each(|sum| add(sum, value));
+            }
+        }
+        sums
+    }
+
+    /// All call trees in one: paths that are the same become one.
+    pub fn merged_tree(&self) -> CallTree {
+        let mut merged = CallTree {
+            threads: self.threads(),
+            lost_calls: self.lost_calls(),
+            nodes: Vec::new(),
+            values: vec![Vec::new(); self.sample_types.len()],
+        };
+        let mut places: HashMap<Node, usize> = HashMap::new();
+        for tree in &self.trees {
+            // Where each node of this tree went.
+            let mut mapped: Vec<usize> = Vec::with_capacity(tree.nodes.len());
+            for node in &tree.nodes {
+                let caller = node.caller.and_then(|caller| mapped.get(caller).copied());
+                let node = Node { caller, ..*node };
+                mapped.push(*places.entry(node).or_insert_with(|| {
+                    merged.nodes.push(node);
+                    merged.nodes.len() - 1
+                }));
+            }
+            for (sums, values) in merged.values.iter_mut().zip(&tree.values) {
+                sums.resize(merged.nodes.len(), 0);
+                for (place, value) in mapped.iter().zip(values) {
+                    sums.get_mut(*place).into_iter().for_each(|sum| add(sum, *value));
+                }
+            }
+        }
+        merged
+    }
 }
 
 /// Adds up, to the largest number at most.
-pub(crate) fn add(sum: &mut u64, value: u64) {
+fn add(sum: &mut i64, value: i64) {
     *sum = sum.saturating_add(value);
 }
 
 #[cfg(test)]
 mod tests {
+    use identity::MethodId;
+
     use super::*;
+    use crate::model::{Clock, End, Function, Mode};
 
-    fn node(method_id: u64, caller: Option<usize>, calls: u64, total: u64) -> Node {
-        Node { method_id, caller, calls, leaves: calls, open: 0, total }
-    }
+    /// A node: its function, its caller, how often it was called, how long it ran itself.
+    type Line = (usize, Option<usize>, i64, i64);
 
-    /// Root -> 1 -> { 2 -> 1, 3 }
-    fn tree() -> CallTree {
-        let nodes = vec![
-            node(0, None, 0, 0),
-            node(1, Some(0), 1, 100),
-            node(2, Some(1), 2, 60),
-            node(1, Some(2), 2, 40),
-            node(3, Some(1), 1, 10),
-        ];
-        CallTree { nodes }
-    }
+    /// 1 -> { 2 -> 1, 3 }, and 3 beside it.
+    const LINES: &[Line] = &[(1, None, 1, 30), (2, Some(0), 2, 20), (1, Some(1), 2, 40), (3, Some(0), 1, 10), (3, None, 5, 7)];
 
-    #[test]
-    fn self_time_is_what_callees_do_not_take() {
-        assert_eq!(tree().self_ticks(), [0, 30, 20, 40, 10]);
-    }
-
-    #[test]
-    fn recursion_is_not_counted_twice() {
-        let totals = by_method(&[tree(), tree()]);
-        let one = totals[&1];
-        assert_eq!((one.calls, one.self_ticks, one.total_ticks), (6, 140, 200));
-        assert_eq!(totals.values().map(|total| total.self_ticks).sum::<u64>(), 200);
-    }
-
-    #[test]
-    fn deep_recursion_is_added_up_in_no_time() {
-        // Method 1 calls itself and method 2, 200,000 deep.
-        let mut nodes = vec![node(0, None, 0, 0)];
-        for level in 0..200_000 {
-            let caller = if level == 0 { 0 } else { 2 * level - 1 };
-            nodes.push(node(1, Some(caller), 1, 1_000_000 - level as u64));
-            nodes.push(node(2, Some(2 * level + 1), 1, 1));
+    fn tree(lines: &[Line]) -> CallTree {
+        CallTree {
+            threads: 1,
+            lost_calls: 2,
+            nodes: lines.iter().map(|(function, caller, ..)| Node { function: *function, caller: *caller }).collect(),
+            values: vec![lines.iter().map(|line| line.2).collect(), lines.iter().map(|line| line.3).collect()],
         }
-        let totals = by_method(&[CallTree { nodes }]);
-        assert_eq!((totals[&1].calls, totals[&1].total_ticks), (200_000, 1_000_000));
-        assert_eq!((totals[&2].calls, totals[&2].total_ticks), (200_000, 200_000));
+    }
+
+    fn profile(trees: Vec<CallTree>) -> Profile {
+        let function = |row| Function { method_id: MethodId::new(1, row), name: None, module: None };
+        Profile {
+            program: String::new(),
+            runtime: String::new(),
+            pid: 0,
+            end: End::Clean,
+            mode: Mode::Exact,
+            clock: Clock::Stopwatch,
+            ticks_per_second: 1,
+            start_time: 0,
+            duration: 0,
+            sample_types: vec![SampleType::CALLS, SampleType::WALL],
+            modules: Vec::new(),
+            functions: (0..4).map(function).collect(),
+            trees,
+            max_nodes: 0,
+            damage: None,
+        }
+    }
+
+    #[test]
+    fn callees_are_listed_in_order() {
+        let callees = tree(LINES).callees();
+        let lists =
+            [None, Some(0), Some(1), Some(2), Some(4), Some(5), Some(usize::MAX)].map(|caller| callees.of(caller).to_vec());
+        assert_eq!(lists, [vec![0, 4], vec![1, 3], vec![2], vec![], vec![], vec![], vec![]]);
+    }
+
+    #[test]
+    fn cumulative_is_flat_with_that_of_callees() {
+        let profile = profile(vec![tree(LINES)]);
+        assert_eq!(profile.flat(&profile.trees[0], SampleType::WALL), [30, 20, 40, 10, 7]);
+        assert_eq!(profile.cumulative(&profile.trees[0], SampleType::WALL), [100, 60, 40, 10, 7]);
+        // A callee that took longer than its caller: the sum is what was measured all the same.
+        let racing = tree(&[(1, None, 1, -5), (2, Some(0), 1, 15)]);
+        assert_eq!(profile.cumulative(&racing, SampleType::WALL), [10, 15]);
+    }
+
+    #[test]
+    fn functions_are_added_up_over_trees_and_recursion_is_counted_once() {
+        let profile = profile(vec![tree(LINES), tree(LINES)]);
+        assert_eq!(profile.flat_by_function(SampleType::CALLS), [0, 6, 4, 12]);
+        assert_eq!(profile.flat_by_function(SampleType::WALL), [0, 140, 40, 34]);
+        assert_eq!(profile.cumulative_by_function(SampleType::WALL), [0, 200, 120, 34]);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_none() {
+        let profile = profile(vec![tree(LINES)]);
+        assert!(profile.flat(&profile.trees[0], SampleType::OPEN).is_empty());
+        assert_eq!(profile.flat_by_function(SampleType::OPEN), [0; 4]);
+        assert_eq!(profile.cumulative_by_function(SampleType::OPEN), [0; 4]);
+    }
+
+    #[test]
+    fn deep_recursion_is_added_up() {
+        // Function 1 calls itself and function 2, 200,000 deep.
+        let levels = (0..200_000).flat_map(|level: usize| {
+            let caller = (2 * level).checked_sub(2);
+            [(1, caller, 1, 1), (2, Some(2 * level), 1, 1)]
+        });
+        let profile = profile(vec![tree(&levels.collect::<Vec<_>>())]);
+        assert_eq!(profile.flat_by_function(SampleType::CALLS), [0, 200_000, 200_000, 0]);
+        assert_eq!(profile.cumulative_by_function(SampleType::WALL), [0, 400_000, 200_000, 0]);
+    }
+
+    #[test]
+    fn sums_stop_at_the_largest_number() {
+        let profile = profile(vec![tree(&[(1, None, 1, 1), (2, Some(0), i64::MAX, i64::MAX), (2, None, 1, 1)])]);
+        assert_eq!(profile.flat_by_function(SampleType::CALLS)[2], i64::MAX);
+        assert_eq!(profile.cumulative_by_function(SampleType::WALL)[1..3], [i64::MAX; 2]);
     }
 
     #[test]
     fn equal_paths_become_one() {
-        let merged = merge(&[tree(), tree()]);
-        assert_eq!(merged.nodes.len(), 5);
-        assert_eq!(merged.nodes[3], node(1, Some(2), 4, 80));
+        let other = tree(&[(3, None, 1, 1), (1, None, 1, 1), (2, Some(1), 1, 1), (2, Some(0), 1, 1)]);
+        let merged = profile(vec![tree(LINES), other]).merged_tree();
+        let expected = tree(&[
+            (1, None, 2, 31),
+            (2, Some(0), 3, 21),
+            (1, Some(1), 2, 40),
+            (3, Some(0), 1, 10),
+            (3, None, 6, 8),
+            (2, Some(4), 1, 1),
+        ]);
+        assert_eq!(merged, CallTree { threads: 2, lost_calls: 4, ..expected });
     }
 }

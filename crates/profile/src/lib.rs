@@ -1,11 +1,18 @@
-//! The profile that a woven program writes: its format, its call trees, its reports. Knows nothing of PE files.
+//! The profile that a woven program writes: its file, what it says, and how that is shown. Knows nothing of PE files.
 //!
 //! ```text
-//! bytes -> Profile { threads of nodes, names } -> method table | call tree
+//! bytes -> records -> Profile { call paths, values by sample type, functions } -> sums -> text | JSON
 //! ```
 
 pub mod aggregate;
-pub mod format;
+mod error;
+mod format;
+pub mod json;
+pub mod model;
+mod names;
+mod read;
 pub mod report;
+mod text;
 
-pub use format::{Error, Profile};
+pub use error::Error;
+pub use model::{CallTree, End, Profile, SampleType};

@@ -3,9 +3,7 @@
 use std::{env, fs, ops::Range, path::PathBuf};
 
 use profile::{
-    Error, Profile,
-    aggregate::CallTree,
-    format::End,
+    End, Error, Profile, SampleType,
     report::{Row, SortBy},
 };
 
@@ -39,6 +37,7 @@ fn row(profile: &Profile, name: &str) -> Row {
 fn use_all(bytes: &[u8]) -> Option<Profile> {
     let profile = Profile::parse(bytes).ok()?;
     assert!(profile.table(SortBy::SelfTime, usize::MAX).starts_with("       calls"));
+    profile.head();
     profile.tree_text(0.0);
     Some(profile)
 }
@@ -67,28 +66,28 @@ fn calls_are_counted_and_leaves_that_were_lost_are_seen() {
     assert_eq!(counts("Golden::Catch"), (1, 1, 0));
     assert_eq!(counts("Golden::Wait"), (1, 0, 1), "a thread was in it at the end");
     assert_eq!(counts("Golden::Main"), (1, 0, 1));
-    assert_eq!((profile.trees.len(), profile.threads), (2, 6), "threads that come after one another share a tree");
+    assert_eq!((profile.trees.len(), profile.threads()), (2, 6), "threads that come after one another share a tree");
 }
 
 #[test]
 fn calls_that_were_not_recorded_are_said() {
     let mut bytes = golden_bytes();
     let old = read(&bytes);
-    assert_eq!((old.lost_calls, old.max_nodes), (0, 0), "a file written before they were counted says nothing of them");
+    assert_eq!((old.lost_calls(), old.max_nodes), (0, 0), "a file written before they were counted says nothing of them");
     bytes[MAX_NODES_AT] = 200;
     bytes[CHUNKS_AT + LOST_CALLS_AT] = 7;
     let new = read(&bytes);
-    assert_eq!((new.lost_calls, new.max_nodes), (7, 200));
+    assert_eq!((new.lost_calls(), new.max_nodes), (7, 200));
 }
 
 #[test]
 fn times_add_up() {
     let profile = read(&golden_bytes());
-    let wall = profile.milliseconds(profile.wall_ticks());
+    let wall = profile.milliseconds(profile.duration);
     let rows = profile.rows(SortBy::SelfTime);
     assert!(rows.iter().all(|row| row.self_ms <= row.total_ms && row.total_ms <= wall), "{rows:#?}");
     assert!(row(&profile, "Golden::Wait").self_ms > 0.0);
-    let of_trees: u64 = profile.trees.iter().flat_map(CallTree::self_ticks).sum();
+    let of_trees: i64 = profile.trees.iter().flat_map(|tree| profile.flat(tree, SampleType::WALL)).sum();
     let of_rows: f64 = rows.iter().map(|row| row.self_ms).sum();
     assert!((profile.milliseconds(of_trees) - of_rows).abs() < 1e-6);
 }
@@ -100,7 +99,7 @@ fn a_call_that_was_just_beginning_or_ending_takes_no_time() {
     let ending = with_nodes(|node| node.copy_within(CALLS, LEAVES.start));
     for (bytes, open) in [(beginning, 1), (ending, 0)] {
         let profile = read(&bytes);
-        let wall = profile.milliseconds(profile.wall_ticks());
+        let wall = profile.milliseconds(profile.duration);
         assert!(profile.rows(SortBy::Name).iter().all(|row| row.total_ms <= wall), "{}", profile.table(SortBy::Name, 99));
         assert_eq!(row(&profile, "Golden::Wait").open, open);
     }
@@ -157,23 +156,43 @@ fn what_is_damaged_never_panics() {
 }
 
 #[test]
-fn chunks_of_unknown_kind_are_passed_over() {
+fn what_is_unknown_is_refused_or_said() {
     let bytes = golden_bytes();
-    let mut unknown = vec![0; 128];
-    unknown[0] = 99;
-    unknown[SIZE_AT] = 128;
-    let longer = [&bytes[..CHUNKS_AT], &unknown, &bytes[CHUNKS_AT..]].concat();
-    let (expected, profile) = (read(&bytes), read(&longer));
-    assert_eq!(profile.damage, None);
-    assert_eq!(profile.table(SortBy::Name, usize::MAX), expected.table(SortBy::Name, usize::MAX));
+    for (offset, value, message) in [
+        (8, 2, "format version 2; this ilinst reads version 1"),
+        (12, 4, "flags 4, which this ilinst does not know (file offset 0xc)"),
+        (12, 0x8000_0001, "flags 2147483649, which this ilinst does not know (file offset 0xc)"),
+        (24, 1, "clock 1, which this ilinst does not know (file offset 0x18)"),
+        (68, 3, "mode 3, which this ilinst does not know (file offset 0x44)"),
+        (72, 1, "a header field of value 1, which this ilinst does not know (file offset 0x48)"),
+        (124, 0x100, "a header field of value 256, which this ilinst does not know (file offset 0x7c)"),
+    ] {
+        let error = Profile::parse(&with_u32(&bytes, offset, value)).expect_err(message);
+        assert_eq!(error.to_string(), message);
+    }
+    assert_eq!(Profile::parse(b"MZ").err(), Some(Error::NotAProfile));
 }
 
 #[test]
-fn other_files_are_refused_by_name_and_version() {
-    assert_eq!(Profile::parse(b"MZ").err(), Some(Error::NotAProfile));
-    let mut later = golden_bytes();
-    later[8] = 2;
-    assert_eq!(Profile::parse(&later).err(), Some(Error::Version(2)));
+fn chunks_of_unknown_kind_are_said_and_the_others_are_read() {
+    let bytes = golden_bytes();
+    let unknown = with_u32(&with_u32(&[0; 128], 0, 99), SIZE_AT, 128);
+    let longer = [&bytes[..CHUNKS_AT], &unknown, &bytes[CHUNKS_AT..]].concat();
+    let profile = read(&longer);
+    let message = "a chunk of kind 99, which this ilinst does not know (file offset 0x1000)";
+    assert_eq!(profile.damage.as_ref().map(ToString::to_string).as_deref(), Some(message));
+    assert!(profile.head().contains(message), "{}", profile.head());
+    assert_eq!(profile.table(SortBy::Name, usize::MAX), read(&bytes).table(SortBy::Name, usize::MAX));
+}
+
+#[test]
+fn chunks_that_come_again_are_said_and_not_counted() {
+    let bytes = golden_bytes();
+    let first = &bytes[CHUNKS_AT..chunk_ends(&bytes)[1]];
+    let profile = read(&[&bytes[..], first, first].concat());
+    let message = format!("a chunk of nodes where there was one before (file offset 0x{:x})", bytes.len());
+    assert_eq!(profile.damage.as_ref().map(ToString::to_string), Some(message));
+    assert_eq!(profile.rows(SortBy::Name), read(&bytes).rows(SortBy::Name));
 }
 
 /// The golden profile with all its nodes changed.
@@ -186,6 +205,13 @@ fn with_nodes(change: impl Fn(&mut [u8])) -> Vec<u8> {
             chunk[FIRST_NODE..].chunks_exact_mut(NODE_SIZE).for_each(&change);
         }
     }
+    bytes
+}
+
+/// The bytes with a number in them changed.
+fn with_u32(bytes: &[u8], offset: usize, value: u32) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[offset..offset + 4].copy_from_slice(&value.to_le_bytes());
     bytes
 }
 

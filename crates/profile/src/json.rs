@@ -1,0 +1,42 @@
+//! A profile for scripts.
+
+use serde::Serialize;
+
+use crate::{
+    model::Profile,
+    report::{Row, SortBy},
+};
+
+/// What `ilinst report --json` prints.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Document<'p> {
+    program: &'p str,
+    runtime: &'p str,
+    pid: u32,
+    end: String,
+    milliseconds: f64,
+    threads: u64,
+    lost_calls: u64,
+    max_nodes: u32,
+    damage: Option<String>,
+    methods: Vec<Row>,
+}
+
+impl Profile {
+    /// The profile as a document that serde writes.
+    pub fn document(&self, sort: SortBy) -> Document<'_> {
+        Document {
+            program: &self.program,
+            runtime: &self.runtime,
+            pid: self.pid,
+            end: self.end.to_string(),
+            milliseconds: self.milliseconds(self.duration),
+            threads: self.threads(),
+            lost_calls: self.lost_calls(),
+            max_nodes: self.max_nodes,
+            damage: self.damage.as_ref().map(ToString::to_string),
+            methods: self.rows(sort),
+        }
+    }
+}
