@@ -306,7 +306,7 @@ fn in_cargo_cache(file: &str) -> Result<PathBuf> {
 
 /// A hash in hex.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(bytes))
 }
 
 #[cfg(unix)]

@@ -46,3 +46,11 @@ impl SelectionArgs {
         Options { leave: self.leave.into(), selection, keep_layout }
     }
 }
+
+/// `--threads`: the size of the pool that all work is shared by.
+pub(crate) fn limit_threads(threads: Option<u16>) {
+    if let Some(threads) = threads {
+        // The one error is that there is a pool already, and only this makes one.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
+    }
+}

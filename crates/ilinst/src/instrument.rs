@@ -2,13 +2,17 @@
 
 mod summary;
 
-use std::{num::NonZero, path::PathBuf, time::Instant};
+use std::{path::PathBuf, time::Instant};
 
 use ::instrument::{Destination, FileReport, Options, Request};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::{arguments::SelectionArgs, failure::EXIT_LEFT_ALONE};
+use self::summary::Summary;
+use crate::{
+    arguments::{SelectionArgs, limit_threads},
+    failure::EXIT_LEFT_ALONE,
+};
 
 /// Weave enter and leave probes into assemblies.
 #[derive(Args, Debug)]
@@ -62,8 +66,8 @@ pub(crate) struct Opts {
     verbose: bool,
 
     /// How many threads weave; the output does not depend on it [default: as many as there are processors]
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZero<u16>>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
 }
 
 const EXAMPLES: &str = "\
@@ -83,13 +87,14 @@ folder, or to where the environment variable ILINST_OUTPUT says; show it with `i
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let started = Instant::now();
+        limit_threads(self.threads);
         let (request, options) = (self.request(), self.options());
         let jobs = request.jobs()?;
         let progress = self.progress_bar(jobs.len());
         let run = ::instrument::run(&request, &jobs, &options, &|_| progress.inc(1));
         progress.finish_and_clear();
         let report = run?.commit()?;
-        self.print(&report.files, started.elapsed().as_secs_f64())?;
+        self.summary().print(&report.files, started.elapsed().as_secs_f64())?;
         Ok(if self.strict && report.files.iter().any(FileReport::has_findings) { EXIT_LEFT_ALONE } else { 0 })
     }
 
@@ -103,12 +108,13 @@ impl Opts {
     }
 
     fn options(&self) -> Options {
-        Options {
-            weave: self.selection.options(self.keep_layout),
-            keys: self.snk.clone(),
-            threads: self.threads.map(NonZero::from),
-            names_expected: self.verbose,
-        }
+        Options { weave: self.selection.options(self.keep_layout), keys: self.snk.clone(), names_expected: self.verbose }
+    }
+
+    fn summary(&self) -> Summary<'_> {
+        let Self { dry_run, in_place, json, quiet, verbose, .. } = *self;
+        let folder = self.inputs.first().map(PathBuf::as_path).filter(|input| input.is_dir());
+        Summary { folder, dry_run, in_place, json, quiet, verbose }
     }
 
     fn progress_bar(&self, files: usize) -> ProgressBar {

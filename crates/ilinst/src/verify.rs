@@ -16,6 +16,7 @@ use ecma335::{Image, Metadata};
 use rayon::prelude::*;
 
 use crate::{
+    arguments::limit_threads,
     failure::{self, EXIT_BAD_INPUT, EXIT_FINDINGS, Failure},
     verify::{
         output::{Checked, Layout},
@@ -117,10 +118,7 @@ impl Opts {
 
     /// Checks the files, and the bodies of each, in parallel. In the order they were named.
     fn check_all(&self) -> Vec<anyhow::Result<Checked<'_>>> {
-        if let Some(threads) = self.threads {
-            // An error says that there is a pool already, and here is the one place that makes one.
-            let _ = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
-        }
+        limit_threads(self.threads);
         let files = if self.types { self.read_references() } else { Files::default() };
         let library = files.library();
         self.inputs.par_iter().map(|path| self.check(path, |path| files.scope(&library, path))).collect()

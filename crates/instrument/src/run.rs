@@ -52,7 +52,8 @@ impl Run {
     }
 }
 
-/// Does the jobs of a request: weaves, checks, and writes under temporary names, with all that goes beside.
+/// Does the jobs of a request: weaves, checks, and writes under temporary names, with all that goes beside. The threads of
+/// the rayon pool that the caller is in share the work; what is written does not depend on how many they are.
 ///
 /// # Errors
 /// The first by the order of the jobs; nothing is left behind then.
@@ -60,14 +61,7 @@ pub fn run(request: &Request, jobs: &[Job], options: &Options, progress: Progres
     let tracker = read_tracker()?;
     let keys = options.keys.iter().map(|path| read_key(path)).collect::<Result<Vec<_>>>()?;
     let context = RunContext { request, options, tracker: &tracker, keys: &keys, modules: Vec::new() };
-    let work = || run_jobs(jobs, context, progress);
-    let (files, outputs) = match options.threads {
-        None => work()?,
-        Some(threads) => {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build();
-            pool.map_err(|error| Failure::usage(format_args!("{threads} threads: {error}")))?.install(work)?
-        }
-    };
+    let (files, outputs) = run_jobs(jobs, context, progress)?;
     if !keys.is_empty() && !files.iter().any(|file| file.notes().contains(&Note::SignedAgain)) {
         return Err(Failure::usage("--snk: no assembly that was woven has the public key of a key that was given"));
     }

@@ -109,8 +109,9 @@ fn what_ends_a_run_has_a_number_and_leaves_nothing() {
     let destination = Destination::Path(folder.0.join("woven"));
     let request = Request { inputs, ..folder.request(destination) };
     for threads in [1, 4] {
-        let options = Options { threads: threads.try_into().ok(), ..Options::default() };
-        let failure = instrument::run(&request, &request.jobs().unwrap(), &options, &|_| {}).err().unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let run = || instrument::run(&request, &request.jobs().unwrap(), &Options::default(), &|_| {});
+        let failure = pool.install(run).err().unwrap();
         assert_eq!((failure.code, failure.exit), ("ILI0011", 3));
         assert!(failure.message.contains("lib07.dll: "), "the first of two, whatever the threads: {failure}");
         assert_eq!(folder.files(), before);

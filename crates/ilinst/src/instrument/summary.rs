@@ -1,11 +1,13 @@
 //! What `ilinst instrument` says when it is done.
 
-use std::{io::BufWriter, io::Write as _};
+use std::{
+    io::{BufWriter, Write as _},
+    path::Path,
+};
 
 use ::instrument::{FileReport, LeftAlone, Outcome, TOOL, TRACKER_NOT_FOUND};
 use serde_json::{Value, json};
 
-use super::Opts;
 use crate::text::{count, size};
 
 /// The number of a method that was left alone and should have been woven.
@@ -66,7 +68,18 @@ fn to_json(file: &FileReport) -> Value {
 /// Findings shown unless `-v` asks for all.
 const SHOWN_FINDINGS: usize = 10;
 
-impl Opts {
+/// What to say of a run.
+pub(super) struct Summary<'a> {
+    /// The request's one folder.
+    pub(super) folder: Option<&'a Path>,
+    pub(super) dry_run: bool,
+    pub(super) in_place: bool,
+    pub(super) json: bool,
+    pub(super) quiet: bool,
+    pub(super) verbose: bool,
+}
+
+impl Summary<'_> {
     pub(super) fn print(&self, files: &[FileReport], seconds: f64) -> anyhow::Result<()> {
         let mut out = BufWriter::new(std::io::stdout().lock());
         if self.json {
@@ -82,8 +95,7 @@ impl Opts {
         for file in files.iter().filter(|file| self.verbose || !matches!(file.outcome, Outcome::Copied)) {
             self.print_file(file, &mut out)?;
         }
-        let folder = self.inputs.first().filter(|input| input.is_dir());
-        if files.len() > 1 || folder.is_some() {
+        if files.len() > 1 || self.folder.is_some() {
             let woven = files.iter().filter(|file| file.woven() > 0).count();
             let methods: usize = files.iter().map(FileReport::woven).sum();
             let sum = |get: fn(&FileReport) -> u64| files.iter().map(get).sum::<u64>();
@@ -100,7 +112,7 @@ impl Opts {
             )?;
         }
         let is_none = |file: &FileReport| !matches!(file.outcome, Outcome::Processed { .. } | Outcome::Refused(_));
-        if let Some(folder) = folder.filter(|_| files.iter().all(is_none)) {
+        if let Some(folder) = self.folder.filter(|_| files.iter().all(is_none)) {
             writeln!(out, "warning ILI0006: nothing to weave: {} holds no assembly", folder.display())?;
         }
         Ok(out.flush()?)
