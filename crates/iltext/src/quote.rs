@@ -93,8 +93,11 @@ fn escape(character: char, quote: char, out: &mut String) {
 /// Bytes in hex, as they stand between parentheses.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len() * 3);
-    for (index, byte) in bytes.iter().enumerate() {
-        let _ = write!(out, "{}{byte:02X}", if index == 0 { "" } else { " " });
+    for (index, digit) in hex::encode_upper(bytes).chars().enumerate() {
+        if index > 0 && index % 2 == 0 {
+            out.push(' ');
+        }
+        out.push(digit);
     }
     out
 }
