@@ -87,7 +87,7 @@ fn take(from: &str, folder: &Path) -> Result<(), Stop> {
         let why = fs::read_to_string(place.join(format!("{package}.missing")));
         let why = why.ok().and_then(|why| Some(why.lines().next()?.to_owned()));
         return Err(Stop::Skipped(
-            why.unwrap_or_else(|| format!("{from} is not there; `cargo xtask corpus` fetches what it can")),
+            why.unwrap_or_else(|| format!("{from} is not there; `cargo xtask corpus --all` fetches what it can")),
         ));
     }
     Ok(())
