@@ -37,7 +37,7 @@ pub(crate) fn check_declarations(tokens: &TokenResolver<'_>, context: &Context<'
         }
     }
     for rid in 1..=context.model.types.len() as u32 {
-        for id in hierarchy::parents(&tokens.types, Def { module: scope.module, rid }, &[]) {
+        for id in hierarchy::parents(&tokens.types, Def { module: scope.module, rid }).iter() {
             require_satisfied(tokens, context, type_token(rid), GenericContext { owner: rid, method: Token::default() }, id);
         }
     }

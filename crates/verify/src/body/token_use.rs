@@ -1,7 +1,7 @@
 //! What an instruction names: whether the code at hand may use it (I.8.5.3), and whether its generic arguments satisfy the
 //! constraints (II.10.1.7). Each token is looked at once, and what is left to ask of each place is kept.
 
-use std::{cell::RefCell, collections::HashMap, rc::Rc};
+use std::{cell::RefCell, rc::Rc};
 
 use ecma335::{
     OpCode, Table, Token,
@@ -9,6 +9,7 @@ use ecma335::{
     schema::{MemberRef, MethodSpec},
     signature::Signature,
 };
+use foldhash::HashMap;
 
 use crate::{
     body::{code::Instruction, eval_stack::EvalStack, tokens::TokenResolver},

@@ -1,6 +1,6 @@
 //! What tokens in the IL name: the signature of a method or field, the types of locals. Each is resolved once.
 
-use std::{cell::RefCell, collections::HashMap, rc::Rc};
+use std::{cell::RefCell, rc::Rc};
 
 use ecma335::{
     Rid, Table, Token,
@@ -9,6 +9,7 @@ use ecma335::{
     schema::{Blob, MemberRef, MethodSpec, StandAloneSig},
     signature::{MethodSig, Signature, TypeSig},
 };
+use foldhash::HashMap;
 
 use crate::{
     assembly::Assembly,

@@ -2,13 +2,14 @@
 //!
 //! Types of local variables and types that are caught are not asked for, since no runtime does: neither Mono nor CoreCLR.
 
-use std::{cell::RefCell, collections::HashMap};
+use std::cell::RefCell;
 
 use ecma335::{
     Table, Token,
     flags::{method_attributes as accessibility, type_attributes},
     schema::CustomAttribute,
 };
+use foldhash::HashMap;
 
 use crate::{
     model::TypeKind,
@@ -176,7 +177,8 @@ fn implements(types: &Types<'_>, user: u32, interface: Def) -> bool {
     let Some(scope) = types.scope else { return false };
     let def = Def { module: scope.module, rid: user };
     let is_it = |id: &TypeId| matches!(types.get(*id), Type::Named(Named::Known(def, _), _) if def == interface);
-    let mut of = hierarchy::parents(types, def, &[]).into_iter();
+    let parents = hierarchy::parents(types, def);
+    let mut of = parents.iter();
     let implements = def == interface || of.any(|id| hierarchy::interfaces(types, id).iter().any(is_it));
     cache.implemented.borrow_mut().insert((user, interface), implements);
     implements

@@ -1,11 +1,9 @@
 //! Which values may go where (III.1.8.1.2.3).
 
-use std::{
-    cell::{Cell, RefCell},
-    collections::{HashMap, HashSet},
-};
+use std::cell::{Cell, RefCell};
 
 use ecma335::{element::ElementType, flags::generic_param_attributes as variance};
+use foldhash::{HashMap, HashSet};
 
 use crate::{
     model::{TypeKind, type_token},
@@ -216,7 +214,7 @@ fn box_assignable(types: &Types<'_>, inner: TypeId, to: TypeId, limit: Limit<'_>
 /// Whether a type is another, or extends or implements it.
 fn is_subtype(types: &Types<'_>, from: TypeId, to: TypeId, limit: Limit<'_>) -> Verdict {
     let mut work = vec![from];
-    let mut seen: HashSet<TypeId> = HashSet::new();
+    let mut seen: HashSet<TypeId> = HashSet::default();
     let mut verdict = Some(false);
     while let Some(id) = work.pop() {
         limit.step()?;
@@ -229,7 +227,9 @@ fn is_subtype(types: &Types<'_>, from: TypeId, to: TypeId, limit: Limit<'_>) -> 
             Some(false) => {}
         }
         match types.get(id) {
-            Type::Named(Named::Known(def, _), arguments) => work.extend(hierarchy::parents(types, def, &arguments)),
+            Type::Named(Named::Known(def, _), arguments) => {
+                work.extend(hierarchy::parents(types, def).iter().map(|parent| types.substitute(parent, &arguments)));
+            }
             _ => verdict = None,
         }
     }

@@ -2,11 +2,11 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::HashMap,
     rc::Rc,
 };
 
 use ecma335::{Table, Token, schema::MethodDef};
+use foldhash::HashMap;
 
 use crate::{
     model::{TypeKind, type_token},

@@ -1,11 +1,12 @@
 //! What a delegate's Invoke takes and returns (II.14.6).
 
-use std::{cell::RefCell, collections::HashMap, rc::Rc};
+use std::{cell::RefCell, rc::Rc};
 
 use ecma335::{
     element::ElementType,
     signature::{Signature, TypeSig},
 };
+use foldhash::HashMap;
 
 use crate::types::{
     members, resolve,

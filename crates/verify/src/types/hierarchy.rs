@@ -1,12 +1,9 @@
 //! What types extend and implement (I.8.9).
 
-use std::{
-    cell::RefCell,
-    collections::{HashMap, HashSet},
-    rc::Rc,
-};
+use std::{cell::RefCell, rc::Rc};
 
 use ecma335::schema::TypeDefOrRef;
+use foldhash::{HashMap, HashSet};
 
 use crate::{
     model::TypeKind,
@@ -25,14 +22,22 @@ const MAX_PARENTS: usize = 20_000;
 #[derive(Default)]
 struct Cache(RefCell<HashMap<Def, Rc<Parents>>>);
 
-/// What a type extends and implements, in its own parameters.
+/// What a type implements and extends by itself, in its own parameters.
 #[derive(Default, Debug)]
-struct Parents {
+pub(crate) struct Parents {
     base: Option<TypeId>,
     interfaces: Vec<TypeId>,
 }
 
-fn parents_of(types: &Types<'_>, def: Def) -> Rc<Parents> {
+impl Parents {
+    /// All of them, the base class last.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = TypeId> {
+        self.interfaces.iter().chain(&self.base).copied()
+    }
+}
+
+/// What a definition implements and extends by itself.
+pub(crate) fn parents(types: &Types<'_>, def: Def) -> Rc<Parents> {
     let cache = types.cache::<Cache>();
     if let Some(known) = cache.0.borrow().get(&def) {
         return known.clone();
@@ -51,17 +56,11 @@ fn parents_of(types: &Types<'_>, def: Def) -> Rc<Parents> {
     parents
 }
 
-/// What a definition implements and extends by itself, the base class last, with arguments for its parameters.
-pub(crate) fn parents(types: &Types<'_>, def: Def, arguments: &[TypeId]) -> Vec<TypeId> {
-    let parents = parents_of(types, def);
-    parents.interfaces.iter().chain(&parents.base).map(|parent| types.substitute(*parent, arguments)).collect()
-}
-
 /// All that a type implements, by its bases too.
 pub(crate) fn interfaces(types: &Types<'_>, of: TypeId) -> Vec<TypeId> {
     let mut found = Vec::new();
     let mut work = vec![of];
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     while let Some(id) = work.pop() {
         let Type::Named(Named::Known(def, kind), arguments) = types.get(id) else { continue };
         if !seen.insert(id) || seen.len() > MAX_PARENTS {
@@ -70,7 +69,7 @@ pub(crate) fn interfaces(types: &Types<'_>, of: TypeId) -> Vec<TypeId> {
         if kind == TypeKind::Interface {
             found.push(id);
         }
-        work.extend(parents(types, def, &arguments));
+        work.extend(parents(types, def).iter().map(|parent| types.substitute(parent, &arguments)));
     }
     found
 }
@@ -78,7 +77,7 @@ pub(crate) fn interfaces(types: &Types<'_>, of: TypeId) -> Vec<TypeId> {
 /// What a type extends; none if it is the root, or if no assembly at hand tells.
 pub(crate) fn base(types: &Types<'_>, of: TypeId) -> Option<TypeId> {
     match types.get(of) {
-        Type::Named(Named::Known(def, _), arguments) => Some(types.substitute(parents_of(types, def).base?, &arguments)),
+        Type::Named(Named::Known(def, _), arguments) => Some(types.substitute(parents(types, def).base?, &arguments)),
         Type::Array(..) => Some(resolve::system(types, "Array")),
         _ => None,
     }
@@ -86,7 +85,7 @@ pub(crate) fn base(types: &Types<'_>, of: TypeId) -> Option<TypeId> {
 
 /// A definition and those it extends, as far as they are known.
 pub(crate) fn base_chain(types: &Types<'_>, def: Def) -> Vec<Def> {
-    let base_of = |def: Def| match types.get(parents_of(types, def).base?) {
+    let base_of = |def: Def| match types.get(parents(types, def).base?) {
         Type::Named(Named::Known(base, _), _) => Some(base),
         _ => None,
     };

@@ -4,7 +4,7 @@
 //! whatever depends on it is assumed.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet},
     sync::OnceLock,
 };
 
@@ -17,6 +17,7 @@ use ecma335::{
     },
     signature::{Signature, TypeSig},
 };
+use foldhash::{HashMap, HashSet};
 
 use crate::model::{self, TypeKind};
 
@@ -322,7 +323,7 @@ impl Index {
         for (_, row) in metadata.tables.rows::<InterfaceImpl>() {
             index.interfaces.entry(row.class.get()).or_default().push(row.interface);
         }
-        let mut constraints: HashMap<u32, Vec<TypeDefOrRef>> = HashMap::new();
+        let mut constraints: HashMap<u32, Vec<TypeDefOrRef>> = HashMap::default();
         for (_, row) in metadata.tables.rows::<GenericParamConstraint>() {
             constraints.entry(row.owner.get()).or_default().push(row.constraint);
         }
@@ -354,7 +355,7 @@ fn ref_structs(metadata: &Metadata<'_>) -> HashSet<u32> {
         constructors.extend(members.map(|(rid, _)| Token::new(Table::MemberRef, rid.get())));
     }
     if constructors.is_empty() {
-        return HashSet::new();
+        return HashSet::default();
     }
     let rows = tables.rows::<CustomAttribute>().map(|(_, row)| row);
     let marked = rows.filter(|row| row.constructor.token().is_some_and(|of| constructors.contains(&of)));

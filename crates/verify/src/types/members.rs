@@ -1,6 +1,6 @@
 //! The members that references name: by name and signature, in the type that is named or in one it extends (II.22.25).
 
-use std::{cell::RefCell, collections::HashMap, rc::Rc};
+use std::{cell::RefCell, rc::Rc};
 
 use ecma335::{
     Rid, Table,
@@ -8,6 +8,7 @@ use ecma335::{
     schema::{Blob, Field, MethodDef, TypeDef},
     signature::{MethodSig, Signature, TypeSig},
 };
+use foldhash::HashMap;
 
 use crate::types::{
     assign, hierarchy,

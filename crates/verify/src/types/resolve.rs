@@ -2,7 +2,6 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::HashMap,
     rc::Rc,
 };
 
@@ -12,6 +11,7 @@ use ecma335::{
     schema::{TypeDefOrRef, TypeRef, TypeSpec},
     signature::TypeSig,
 };
+use foldhash::HashMap;
 
 use crate::{
     model::TypeKind,

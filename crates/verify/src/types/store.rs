@@ -3,11 +3,11 @@
 use std::{
     any::{Any, TypeId as CacheId},
     cell::RefCell,
-    collections::HashMap,
     rc::Rc,
 };
 
 use ecma335::{Token, element::ElementType};
+use foldhash::HashMap;
 
 use crate::{
     model::TypeKind,
