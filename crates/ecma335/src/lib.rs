@@ -21,6 +21,7 @@ pub mod error;
 pub mod flags;
 pub mod heap;
 pub mod image;
+pub mod lists;
 pub mod metadata;
 pub mod opcode;
 pub mod pdb;

@@ -155,36 +155,6 @@ impl<'a> Metadata<'a> {
         }
     }
 
-    /// The rows of the methods of a type, as `MethodDef` numbers, through `MethodPtr` where there is one.
-    pub fn methods_of(&self, rid: Rid<TypeDef>) -> Result<Vec<Rid<MethodDef>>> {
-        let has_ptr = self.tables.count(Table::MethodPtr) > 0;
-        let total = self.tables.count(if has_ptr { Table::MethodPtr } else { Table::MethodDef });
-        let start = self.row(rid)?.method_list.get();
-        let end = match self.row(Rid::<TypeDef>::new(rid.get() + 1)) {
-            Ok(next) => next.method_list.get(),
-            Err(_) => total + 1,
-        };
-        let rows = start.max(1)..end.min(total + 1);
-        if has_ptr {
-            rows.map(|ptr| Ok(self.row(Rid::<schema::MethodPtr>::new(ptr))?.method)).collect()
-        } else {
-            Ok(rows.map(Rid::new).collect())
-        }
-    }
-
-    /// The owner of every method, by its row number less one; no owner where no type lists it.
-    pub fn method_owners(&self) -> Result<Vec<Rid<TypeDef>>> {
-        let mut owners = vec![Rid::NONE; self.tables.count(Table::MethodDef) as usize];
-        for number in 1..=self.tables.count(Table::TypeDef) {
-            for method in self.methods_of(Rid::new(number))? {
-                if let Some(owner) = (method.get() as usize).checked_sub(1).and_then(|index| owners.get_mut(index)) {
-                    *owner = Rid::new(number);
-                }
-            }
-        }
-        Ok(owners)
-    }
-
     /// The enclosing type of every nested one, by its row number less one; none for the others.
     pub fn enclosing_types(&self) -> Vec<Rid<TypeDef>> {
         let mut enclosing = vec![Rid::NONE; self.tables.count(Table::TypeDef) as usize];
@@ -255,12 +225,8 @@ impl<'a> Metadata<'a> {
                 _ => None,
             };
         }
-        let method = constructor.rid();
-        let types = 1..=self.tables.count(Table::TypeDef);
-        let owner = types.rev().find(|number| {
-            self.row(Rid::<TypeDef>::new(*number)).is_ok_and(|row| !row.method_list.is_none() && row.method_list.get() <= method)
-        })?;
-        self.simple_type_name(Rid::new(owner)).ok()
+        let owner = self.owner(constructor.rid_in::<MethodDef>()?)?;
+        self.simple_type_name(owner).ok()
     }
 
     fn simple_type_name(&self, rid: Rid<TypeDef>) -> Result<String> {

@@ -62,6 +62,22 @@ macro_rules! for_each_table { ($then:ident) => { $then! {
     CustomDebugInformation = 0x37 "PDB.CustomDebugInformation" [parent, kind] { parent: HasCustomDebugInformation, kind: Guid, value: Blob }
 }}}
 
+/// The list columns, each of which says where the rows begin that belong to a row (II.22): owner, column, what they are rows of,
+/// and the table that they are found through where an uncompressed stream (`#-`) has it.
+macro_rules! for_each_list {
+    ($then:ident) => {
+        $then! {
+            TypeDef.field_list: Field [FieldPtr]
+            TypeDef.method_list: MethodDef [MethodPtr]
+            MethodDef.param_list: Param [ParamPtr]
+            EventMap.event_list: Event [EventPtr]
+            PropertyMap.property_list: Property [PropertyPtr]
+            LocalScope.variable_list: LocalVariable []
+            LocalScope.constant_list: LocalConstant []
+        }
+    };
+}
+
 /// The coded indices of II.24.2.6: name, tag bits, and the table each tag means.
 macro_rules! for_each_coded_index { ($then:ident) => { $then! {
     TypeDefOrRef        2 { 0 TypeDef, 1 TypeRef, 2 TypeSpec }
@@ -140,6 +156,12 @@ pub trait Row: Sized {
     fn from_cells(next: impl FnMut() -> u32) -> Self;
     /// Gives the raw numbers of its cells, in column order.
     fn for_each_cell(&self, put: impl FnMut(u32));
+}
+
+/// A row that rows of another table belong to: a list column says where they begin (II.22).
+pub trait Owner<C: Row>: Row {
+    /// The list column.
+    fn list(&self) -> Rid<C>;
 }
 
 macro_rules! fixed_cells {
@@ -243,6 +265,25 @@ macro_rules! tables {
     };
 }
 for_each_table!(tables);
+
+macro_rules! lists {
+    ($($owner:ident.$column:ident: $child:ident [$($pointers:ident)?])*) => {
+        $(impl Owner<$child> for $owner {
+            #[inline]
+            fn list(&self) -> Rid<$child> {
+                self.$column
+            }
+        })*
+
+        impl Table {
+            /// The table that list columns lead through to this one, if it has rows (II.22).
+            pub const fn pointers(self) -> Option<Table> {
+                match self { $($(Table::$child => Some(Table::$pointers),)?)* _ => None }
+            }
+        }
+    };
+}
+for_each_list!(lists);
 
 macro_rules! coded_indices {
     ($($name:ident $bits:literal { $($tag:literal $table:ident),* })*) => {$(

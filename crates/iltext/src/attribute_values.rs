@@ -10,7 +10,7 @@ use ecma335::{
     signature::{Signature, TypeNames as _, TypeSig},
 };
 
-use crate::{parent_index::list_rows, quote};
+use crate::quote;
 
 /// Reads the values of a module's attributes.
 pub(crate) struct AttributeValues<'a, 'm> {
@@ -61,9 +61,8 @@ impl<'a, 'm> AttributeValues<'a, 'm> {
 
     /// What an enumeration of this module consists of: its one field that belongs to instances.
     fn own_enum(&self, rid: Rid<TypeDef>) -> Option<ElementType> {
-        let fields: Vec<Rid<Field>> = list_rows(self.metadata, rid, |row: &TypeDef| row.field_list.get());
-        let row = fields.iter().find_map(|field| {
-            let row = self.metadata.row(*field).ok()?;
+        let row = self.metadata.children::<_, Field>(rid).find_map(|field| {
+            let row = self.metadata.row(field).ok()?;
             (self.metadata.name(row.name).ok()? == "value__").then_some(row)
         })?;
         match Signature::parse(self.metadata.blobs.blob(row.signature).ok()?).ok()? {

@@ -1,9 +1,7 @@
 //! Which rows belong to which: what the tables say child by child, turned around so that it is found without a scan.
 
-use std::collections::BTreeMap;
-
 use ecma335::{
-    Metadata, Rid, Table, Token,
+    Metadata, Rid, Token,
     schema::{self, Row},
 };
 
@@ -80,37 +78,4 @@ by_parent! {
 
 fn number(token: Option<Token>) -> u32 {
     token.map_or(0, |token| token.0)
-}
-
-/// The rows that a list column gives a row: from its own start to where the next row's begin (II.22), through the
-/// pointer table where there is one.
-pub(crate) fn list_rows<O: Row, C: Row>(metadata: &Metadata<'_>, owner: Rid<O>, start: impl Fn(&O) -> u32) -> Vec<Rid<C>> {
-    let pointers = match C::TABLE {
-        Table::Field => Some(Table::FieldPtr),
-        Table::MethodDef => Some(Table::MethodPtr),
-        Table::Param => Some(Table::ParamPtr),
-        Table::Event => Some(Table::EventPtr),
-        Table::Property => Some(Table::PropertyPtr),
-        _ => None,
-    };
-    let pointers = pointers.filter(|table| metadata.tables.count(*table) > 0);
-    let total = metadata.tables.count(pointers.unwrap_or(C::TABLE));
-    let Ok(row) = metadata.row(owner) else { return Vec::new() };
-    let end = metadata.row(Rid::<O>::new(owner.get() + 1)).map_or(total + 1, |next| start(&next));
-    let rows = start(&row).max(1)..end.min(total + 1);
-    rows.filter_map(|rid| match pointers {
-        Some(table) => metadata.tables.cells(table, rid).and_then(|cells| cells.first().copied()),
-        None => Some(rid),
-    })
-    .map(Rid::new)
-    .collect()
-}
-
-/// The owner of every row that a list column gives an owner.
-pub(crate) fn list_owners<O: Row, C: Row>(metadata: &Metadata<'_>, start: impl Fn(&O) -> u32) -> BTreeMap<Rid<C>, Rid<O>> {
-    let owners = 1..=metadata.tables.count(O::TABLE);
-    owners
-        .map(Rid::<O>::new)
-        .flat_map(|owner| list_rows(metadata, owner, &start).into_iter().map(move |child| (child, owner)))
-        .collect()
 }

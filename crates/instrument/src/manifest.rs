@@ -5,7 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ecma335::{Metadata, Rid, Table, Token, heap::format_guid};
+use ecma335::{
+    Metadata, Rid, Table, Token,
+    heap::format_guid,
+    schema::{MethodDef, TypeDef},
+};
 use identity::MethodId;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -92,7 +96,7 @@ impl Manifest<'_> {
         let mut text = Vec::with_capacity(2 * PIECE);
         let mut separator = &b""[..];
         for (index, type_name) in metadata.type_names().map_err(io::Error::other)?.iter().enumerate() {
-            let methods = metadata.methods_of(Rid::new(index as u32 + 1)).map_err(io::Error::other)?;
+            let methods = metadata.children(Rid::<TypeDef>::new(index as u32 + 1)).collect::<Vec<Rid<MethodDef>>>();
             if methods.is_empty() {
                 continue;
             }

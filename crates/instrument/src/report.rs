@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-use ecma335::{Metadata, Rid, Table, Token, schema::MethodDef};
+use ecma335::{
+    Metadata, Rid, Table, Token,
+    schema::{MethodDef, TypeDef},
+};
 use weave::{Note, Reason, Refusal, Shape};
 
 /// The number of a [`FileReport::warnings`] diagnostic.
@@ -134,10 +137,9 @@ pub(crate) fn left_alone(metadata: &Metadata<'_>, methods: &[Result<Shape, Reaso
 
 /// The full names of methods.
 pub(crate) fn name_methods(metadata: &Metadata<'_>) -> impl Fn(Rid<MethodDef>) -> String {
-    let (owners, types) = (metadata.method_owners().unwrap_or_default(), metadata.type_names().unwrap_or_default());
+    let (owners, types) = (metadata.owners::<TypeDef, MethodDef>(), metadata.type_names().unwrap_or_default());
     move |method| {
-        let owner = (method.get() as usize).checked_sub(1).and_then(|index| owners.get(index));
-        let owner = owner.and_then(|owner| types.get((owner.get() as usize).checked_sub(1)?));
+        let owner = owners.of(method).and_then(|owner| types.get((owner.get() as usize).checked_sub(1)?));
         let name = metadata.row(method).and_then(|row| metadata.name(row.name));
         format!("{}::{}", owner.map_or("?", String::as_str), name.unwrap_or_else(|_| "?".into()))
     }

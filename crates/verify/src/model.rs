@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use ecma335::{
     Metadata, Rid, Table, Token,
+    lists::ListOwners,
     schema::{
-        Constant, DeclSecurity, EventMap, EventPtr, Field, FieldMarshal, FieldPtr, FieldRva, ImplMap, MethodDef, MethodPtr,
-        NestedClass, Param, ParamPtr, PropertyMap, PropertyPtr, Row, TypeDef, TypeDefOrRef, TypeRef,
+        Constant, DeclSecurity, Event, EventMap, Field, FieldMarshal, FieldRva, ImplMap, MethodDef, Param, Property, PropertyMap,
+        Row, TypeDef, TypeDefOrRef, TypeRef,
     },
     signature::TypeSig,
 };
@@ -56,47 +57,17 @@ impl Model {
     pub(crate) fn new(metadata: &Metadata<'_>) -> Self {
         let types: Vec<TypeDef> = all(metadata);
         let methods: Vec<MethodDef> = all(metadata);
-        let through = |ptr: Table, table: Table, of: &dyn Fn(u32) -> Option<u32>, starts: &[(u32, u32)]| {
-            let count = metadata.tables.count(table);
-            match metadata.tables.count(ptr) {
-                0 => owners(starts, count, count, Some),
-                rows => owners(starts, rows, count, of),
-            }
-        };
-        let lists = |list: fn(&TypeDef) -> u32| types.iter().map(list).zip(1..).collect::<Vec<_>>();
-        let fields = lists(|row| row.field_list.get());
-        let method_lists = lists(|row| row.method_list.get());
-        let params: Vec<_> = methods.iter().map(|row| row.param_list.get()).zip(1..).collect();
-        let events: Vec<_> = all::<EventMap>(metadata).iter().map(|row| (row.event_list.get(), row.parent.get())).collect();
-        let properties: Vec<_> =
-            all::<PropertyMap>(metadata).iter().map(|row| (row.property_list.get(), row.parent.get())).collect();
-        let ptr = |rid| Some(metadata.row(Rid::<FieldPtr>::new(rid)).ok()?.field.get());
-        let field_owners = through(Table::FieldPtr, Table::Field, &ptr, &fields);
-        let ptr = |rid| Some(metadata.row(Rid::<MethodPtr>::new(rid)).ok()?.method.get());
-        let method_owners = through(Table::MethodPtr, Table::MethodDef, &ptr, &method_lists);
-        let ptr = |rid| Some(metadata.row(Rid::<ParamPtr>::new(rid)).ok()?.param.get());
-        let param_owners = through(Table::ParamPtr, Table::Param, &ptr, &params);
-        let ptr = |rid| Some(metadata.row(Rid::<EventPtr>::new(rid)).ok()?.event.get());
-        let event_owners = through(Table::EventPtr, Table::Event, &ptr, &events);
-        let ptr = |rid| Some(metadata.row(Rid::<PropertyPtr>::new(rid)).ok()?.property.get());
-        let property_owners = through(Table::PropertyPtr, Table::Property, &ptr, &properties);
-        let mut enclosing = vec![Rid::NONE; types.len()];
-        for (_, row) in metadata.tables.rows::<NestedClass>() {
-            if let Some(slot) = index(row.nested_class.get()).and_then(|index| enclosing.get_mut(index)) {
-                *slot = row.enclosing_class;
-            }
-        }
         let kinds = types.iter().zip(1..).map(|(row, rid)| kind(metadata, row, rid)).collect();
         Self {
             kinds,
-            enclosing,
+            enclosing: metadata.enclosing_types(),
             fields: all(metadata),
             params: all(metadata),
-            field_owners,
-            method_owners,
-            param_owners,
-            event_owners,
-            property_owners,
+            field_owners: numbers(&metadata.owners::<TypeDef, Field>()),
+            method_owners: numbers(&metadata.owners::<TypeDef, MethodDef>()),
+            param_owners: numbers(&metadata.owners::<MethodDef, Param>()),
+            event_owners: parents(metadata, &metadata.owners::<_, Event>(), |map: EventMap| map.parent),
+            property_owners: parents(metadata, &metadata.owners::<_, Property>(), |map: PropertyMap| map.parent),
             constants: count(all::<Constant>(metadata).iter().filter_map(|row| row.parent.token())),
             marshals: count(all::<FieldMarshal>(metadata).iter().filter_map(|row| row.parent.token())),
             rvas: count(all::<FieldRva>(metadata).iter().map(|row| Token::new(Table::Field, row.field.get()))),
@@ -147,32 +118,19 @@ fn all<R: Row>(metadata: &Metadata<'_>) -> Vec<R> {
     metadata.tables.rows().map(|(_, row)| row).collect()
 }
 
+fn numbers<O, C>(owners: &ListOwners<O, C>) -> Vec<u32> {
+    owners.as_slice().iter().map(|owner| owner.get()).collect()
+}
+
+/// The types that the owners are maps of.
+fn parents<M: Row, C>(metadata: &Metadata<'_>, maps: &ListOwners<M, C>, parent: impl Fn(M) -> Rid<TypeDef>) -> Vec<u32> {
+    maps.as_slice().iter().map(|map| metadata.row(*map).map_or(0, |map| parent(map).get())).collect()
+}
+
 fn count(tokens: impl Iterator<Item = Token>) -> BTreeMap<Token, u32> {
     let mut counts = BTreeMap::new();
     tokens.for_each(|token| *counts.entry(token).or_default() += 1);
     counts
-}
-
-/// The owner of each of `count` rows. Runs start where owners say, in rows that `of` leads on from, and end where the
-/// next one starts. Runs that go back and forth over the rows end the work early: other rules say so.
-fn owners(starts: &[(u32, u32)], rows: u32, count: u32, of: impl Fn(u32) -> Option<u32>) -> Vec<u32> {
-    let mut owners = vec![0; count as usize];
-    let mut budget = u64::from(rows) * 4;
-    for (number, (start, owner)) in starts.iter().enumerate() {
-        let end = starts.get(number + 1).map_or(rows + 1, |(next, _)| (*next).min(rows + 1));
-        let start = (*start).max(1);
-        let length = u64::from(end.saturating_sub(start));
-        if length > budget {
-            break;
-        }
-        budget -= length;
-        for row in start..end {
-            if let Some(slot) = of(row).and_then(index).and_then(|index| owners.get_mut(index)) {
-                *slot = *owner;
-            }
-        }
-    }
-    owners
 }
 
 pub(crate) fn kind(metadata: &Metadata<'_>, row: &TypeDef, rid: u32) -> TypeKind {

@@ -1,9 +1,9 @@
 //! Signatures (II.23.2): what is in them beside their form.
 
 use ecma335::{
-    Table, Token,
+    Rid, Table, Token,
     element::{ElementType, convention},
-    schema::{Blob, TypeDefOrRef},
+    schema::{Blob, Field, TypeDef, TypeDefOrRef},
     signature::{MethodSig, Signature, TypeSig},
 };
 
@@ -42,10 +42,9 @@ pub(crate) fn underlying(assembly: &Assembly<'_>, rid: u32) -> Option<ElementTyp
     if model.kind(rid) != TypeKind::Enum {
         return None;
     }
-    let first = at(&model.types, rid)?.field_list.get();
-    let of_type = (first..).map_while(|field| Some((at(&model.fields, field)?, at(&model.field_owners, field)?)));
-    let value = of_type.take_while(|(_, owner)| *owner == rid).find(|(row, _)| !row.is_static())?;
-    match parse(assembly, value.0.signature) {
+    let fields = assembly.metadata.children::<_, Field>(Rid::<TypeDef>::new(rid));
+    let value = fields.filter_map(|field| at(&model.fields, field.get())).find(|row| !row.is_static())?;
+    match parse(assembly, value.signature) {
         Ok(Signature::Field(TypeSig::Element(element))) => Some(element),
         _ => None,
     }

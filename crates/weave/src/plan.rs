@@ -135,7 +135,7 @@ impl Plan {
     /// What a C++/CLI image does while it is being loaded: no other assembly can be loaded then.
     fn leave_start_of_mixed_mode(&mut self, metadata: &Metadata<'_>) -> Result<(), ecma335::Error> {
         // Global functions belong to the first type, `<Module>` (II.22.37).
-        for rid in metadata.methods_of(Rid::<TypeDef>::new(1))? {
+        for rid in metadata.children::<TypeDef, MethodDef>(Rid::new(1)) {
             let name = metadata.name(metadata.row(rid)?.name)?;
             let is_start = name == ".cctor" || name.starts_with("<CrtImplementationDetails>");
             if let Some(method @ Ok(())) = self.methods.get_mut((rid.get() as usize).wrapping_sub(1)).filter(|_| is_start) {
@@ -154,13 +154,13 @@ impl Plan {
                 })
             });
             if is_callee {
-                self.leave(&metadata.methods_of(rid)?, &Reason::TrackerCallee);
+                self.leave(metadata.children(rid), &Reason::TrackerCallee);
             }
         }
         Ok(())
     }
 
-    fn leave(&mut self, methods: &[Rid<MethodDef>], reason: &Reason) {
+    fn leave(&mut self, methods: impl Iterator<Item = Rid<MethodDef>>, reason: &Reason) {
         for method in methods {
             if let Some(slot @ Ok(())) = (method.get() as usize).checked_sub(1).and_then(|index| self.methods.get_mut(index)) {
                 *slot = Err(reason.clone());
@@ -181,7 +181,7 @@ impl Plan {
         };
         let (include, exclude) = (here(&selection.include), here(&selection.exclude));
         for (index, type_name) in metadata.type_names()?.iter().enumerate() {
-            for method in metadata.methods_of(Rid::new(index as u32 + 1))? {
+            for method in metadata.children::<TypeDef, MethodDef>(Rid::new(index as u32 + 1)) {
                 let Some(slot @ Ok(())) = (method.get() as usize).checked_sub(1).and_then(|index| self.methods.get_mut(index))
                 else {
                     continue;

@@ -16,7 +16,6 @@ use super::{
 };
 use crate::{
     dis::{lines::one_line, names::Names, values},
-    parent_index::list_rows,
     quote,
 };
 
@@ -145,14 +144,14 @@ impl Pdb<'_> {
 
     /// The locals of a scope, and its constants.
     fn locals(&self, names: &Names<'_, '_>, scope: Rid<LocalScope>, add: &mut dyn FnMut(usize, String)) {
-        for rid in list_rows::<_, LocalVariable>(&self.metadata, scope, |row: &LocalScope| row.variable_list.get()) {
+        for rid in self.metadata.children::<_, LocalVariable>(scope) {
             let Ok(row) = self.metadata.row(rid) else { continue };
             let hidden = if row.is_debugger_hidden() { ", hidden from debuggers" } else { "" };
             let name = self.metadata.name(row.name).unwrap_or_default();
             add(2, format!("local [{}] {}{hidden}", row.index, quote::name(&name)));
             self.custom(names, Token::new(Table::LocalVariable, rid.get()), &mut |line, _| add(3, line));
         }
-        for rid in list_rows::<_, LocalConstant>(&self.metadata, scope, |row: &LocalScope| row.constant_list.get()) {
+        for rid in self.metadata.children::<_, LocalConstant>(scope) {
             let Ok(row) = self.metadata.row(rid) else { continue };
             let name = self.metadata.name(row.name).unwrap_or_default();
             let value = self.constant(names, &row).unwrap_or_else(|error| one_line(error.kind()));

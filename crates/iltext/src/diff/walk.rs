@@ -18,12 +18,7 @@ use super::{
     probes::Probes,
 };
 use crate::{
-    dis::{
-        lines::Lines,
-        members,
-        names::{self, Names},
-        printer::Printer,
-    },
+    dis::{lines::Lines, members, names::Names, printer::Printer},
     quote,
 };
 
@@ -142,7 +137,7 @@ impl<'w, 'p, 'r> Walk<'w, 'p, 'r> {
             let name = || names.metadata.row(*rid).and_then(|row| names.metadata.name(row.name)).unwrap_or_default();
             self.is_whole() || self.methods.iter().any(|pattern| pattern.matches(module.type_name(owner), &name()))
         };
-        let methods = names::methods_of(names.metadata, owner).into_iter().filter(is_wanted);
+        let methods = names.metadata.children::<_, MethodDef>(owner).filter(is_wanted);
         methods.map(|rid| (method_name(names, rid, type_name), rid)).collect()
     }
 
@@ -228,7 +223,7 @@ fn named<T: Copy>(
 
 fn fields(module: &Module<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Named<Rid<Field>> {
     let metadata = module.names.metadata;
-    named(module, type_name, names::fields_of(metadata, owner), |rid| Ok(metadata.row(rid)?.name))
+    named(module, type_name, metadata.children::<_, Field>(owner).collect(), |rid| Ok(metadata.row(rid)?.name))
 }
 
 fn properties(module: &Module<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Named<Rid<Property>> {

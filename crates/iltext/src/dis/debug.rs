@@ -12,7 +12,7 @@ use ecma335::{
     schema::{Document, LocalScope, LocalVariable, MethodDebugInformation, MethodDef},
 };
 
-use crate::parent_index::{ParentIndex, list_rows};
+use crate::parent_index::ParentIndex;
 
 /// Reads a source file by the path that a PDB has for it; none if it is not to be found.
 pub type ReadSource<'p> = dyn Fn(&str) -> Option<Vec<u8>> + 'p;
@@ -67,8 +67,8 @@ impl<'p> DebugInfo<'p> {
     fn locals(&self, method: Rid<MethodDef>) -> BTreeMap<u16, String> {
         let mut names = BTreeMap::new();
         for scope in self.scopes.of::<LocalScope>(method.get()) {
-            for variable in list_rows(&self.metadata, scope, |row: &LocalScope| row.variable_list.get()) {
-                let Ok(row) = self.metadata.row::<LocalVariable>(variable) else { continue };
+            for variable in self.metadata.children::<LocalScope, LocalVariable>(scope) {
+                let Ok(row) = self.metadata.row(variable) else { continue };
                 let name = self.metadata.name(row.name).unwrap_or_default();
                 if !name.is_empty() {
                     names.entry(row.index).or_insert(name);

@@ -14,7 +14,6 @@ use ecma335::{
 };
 
 use super::{bodies, flags, generics, lines::Lines, marshal::marshal, names::Names, printer::Printer, security, values};
-use crate::parent_index::list_rows;
 use crate::quote;
 
 /// Prints a field (II.16).
@@ -177,8 +176,8 @@ pub(crate) fn method_head(
 
 /// The rows of a method's parameters by their number; 0 is what it returns (II.22.33).
 fn params(names: &Names<'_, '_>, rid: Rid<MethodDef>) -> BTreeMap<u16, (Rid<Param>, Param)> {
-    let rows = list_rows(names.metadata, rid, |row: &MethodDef| row.param_list.get());
-    rows.into_iter().filter_map(|rid| names.metadata.row(rid).ok().map(|row: Param| (row.sequence, (rid, row)))).collect()
+    let rows = names.metadata.children::<_, Param>(rid);
+    rows.filter_map(|rid| names.metadata.row(rid).ok().map(|row: Param| (row.sequence, (rid, row)))).collect()
 }
 
 /// `.method public hidebysig instance int32 Add(int32 value) cil managed`
@@ -262,7 +261,7 @@ pub(crate) fn properties(printer: &Printer<'_, '_, '_>, owner: Rid<TypeDef>, lin
 /// The properties of a type.
 pub(crate) fn properties_of(names: &Names<'_, '_>, owner: Rid<TypeDef>) -> Vec<Rid<Property>> {
     let maps = names.by_parent.properties.of::<schema::PropertyMap>(owner.get());
-    maps.flat_map(|map| list_rows(names.metadata, map, |row: &schema::PropertyMap| row.property_list.get())).collect()
+    maps.flat_map(|map| names.metadata.children(map)).collect()
 }
 
 /// Prints a property.
@@ -296,7 +295,7 @@ pub(crate) fn events(printer: &Printer<'_, '_, '_>, owner: Rid<TypeDef>, lines: 
 /// The events of a type.
 pub(crate) fn events_of(names: &Names<'_, '_>, owner: Rid<TypeDef>) -> Vec<Rid<Event>> {
     let maps = names.by_parent.events.of::<schema::EventMap>(owner.get());
-    maps.flat_map(|map| list_rows(names.metadata, map, |row: &schema::EventMap| row.event_list.get())).collect()
+    maps.flat_map(|map| names.metadata.children(map)).collect()
 }
 
 /// Prints an event.

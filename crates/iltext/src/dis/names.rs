@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use ecma335::{
     Error, ErrorKind, Image, Metadata, MethodBody, Result, Rid, Rva, Table, Token,
+    lists::ListOwners,
     metadata::join,
     schema::{self, Field, MemberRef, MethodDef, MethodSpec, TypeDef, TypeRef},
     signature::{MethodSig, Signature, TypeNames, TypeSig},
@@ -11,10 +12,7 @@ use ecma335::{
 
 use super::value_types::TypeKinds;
 use crate::quote;
-use crate::{
-    attribute_values::AttributeValues,
-    parent_index::{ByParent, list_rows},
-};
+use crate::{attribute_values::AttributeValues, parent_index::ByParent};
 
 /// Real nesting is a few levels deep; a longer chain is a cycle.
 pub(crate) const MAX_NESTING: usize = 64;
@@ -34,8 +32,8 @@ pub(crate) struct Names<'a, 'm> {
     types: Vec<String>,
     type_refs: Vec<String>,
     enclosing: Vec<Rid<TypeDef>>,
-    method_owners: Vec<Rid<TypeDef>>,
-    field_owners: Vec<Rid<TypeDef>>,
+    method_owners: ListOwners<TypeDef, MethodDef>,
+    field_owners: ListOwners<TypeDef, Field>,
     /// What stands before the names of this module's own types: nothing, but for [`Names::with_scope`].
     scope: RefCell<Option<String>>,
 }
@@ -46,16 +44,6 @@ impl<'a, 'm> Names<'a, 'm> {
         let enclosing = metadata.enclosing_types();
         let types = 1..=metadata.tables.count(Table::TypeDef);
         let type_refs = 1..=metadata.tables.count(Table::TypeRef);
-        let mut method_owners = vec![Rid::NONE; metadata.tables.count(Table::MethodDef) as usize];
-        let mut field_owners = vec![Rid::NONE; metadata.tables.count(Table::Field) as usize];
-        for owner in types.clone().map(Rid::<TypeDef>::new) {
-            for method in methods_of(metadata, owner) {
-                set(&mut method_owners, method.get(), owner);
-            }
-            for field in fields_of(metadata, owner) {
-                set(&mut field_owners, field.get(), owner);
-            }
-        }
         Self {
             image,
             metadata,
@@ -65,8 +53,8 @@ impl<'a, 'm> Names<'a, 'm> {
             types: types.map(|rid| type_def_name(metadata, &enclosing, rid)).collect(),
             type_refs: type_refs.map(|rid| type_ref_name(metadata, rid).concat()).collect(),
             enclosing,
-            method_owners,
-            field_owners,
+            method_owners: metadata.owners(),
+            field_owners: metadata.owners(),
             scope: RefCell::default(),
         }
     }
@@ -81,7 +69,7 @@ impl<'a, 'm> Names<'a, 'm> {
 
     /// The type a method belongs to.
     pub(crate) fn method_owner(&self, method: Rid<MethodDef>) -> Rid<TypeDef> {
-        get(&self.method_owners, method.get()).copied().unwrap_or_default()
+        self.method_owners.of(method).unwrap_or_default()
     }
 
     /// Does something while the module's own types are named as if they came from elsewhere.
@@ -269,16 +257,6 @@ impl TypeNames for Names<'_, '_> {
     }
 }
 
-/// The methods of a type.
-pub(crate) fn methods_of(metadata: &Metadata<'_>, rid: Rid<TypeDef>) -> Vec<Rid<MethodDef>> {
-    list_rows(metadata, rid, |row: &TypeDef| row.method_list.get())
-}
-
-/// The fields of a type.
-pub(crate) fn fields_of(metadata: &Metadata<'_>, rid: Rid<TypeDef>) -> Vec<Rid<Field>> {
-    list_rows(metadata, rid, |row: &TypeDef| row.field_list.get())
-}
-
 fn type_def_name(metadata: &Metadata<'_>, enclosing: &[Rid<TypeDef>], rid: u32) -> String {
     let mut parts = Vec::new();
     let mut next = Rid::<TypeDef>::new(rid);
@@ -325,10 +303,10 @@ fn slashed(mut parts: Vec<String>) -> String {
     parts.join("/")
 }
 
-fn owner(owners: &[Rid<TypeDef>], token: Token) -> Result<Token> {
-    match get(owners, token.rid()) {
-        Some(owner) if !owner.is_none() => Ok(Token::new(Table::TypeDef, owner.get())),
-        _ => Err(no_such(token, "owner")),
+fn owner<C>(owners: &ListOwners<TypeDef, C>, token: Token) -> Result<Token> {
+    match owners.of(Rid::new(token.rid())) {
+        Some(owner) => Ok(Token::new(Table::TypeDef, owner.get())),
+        None => Err(no_such(token, "owner")),
     }
 }
 
@@ -338,12 +316,6 @@ fn found(names: &[String], token: Token) -> Result<String> {
 
 fn get<T>(values: &[T], rid: u32) -> Option<&T> {
     values.get((rid as usize).checked_sub(1)?)
-}
-
-fn set<T>(values: &mut [T], rid: u32, value: T) {
-    if let Some(slot) = (rid as usize).checked_sub(1).and_then(|index| values.get_mut(index)) {
-        *slot = value;
-    }
 }
 
 fn no_such(token: Token, what: &str) -> Error {

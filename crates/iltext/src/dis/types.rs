@@ -2,7 +2,7 @@
 
 use ecma335::{
     Rid, Table, Token,
-    schema::{self, InterfaceImpl, MethodImpl, TypeDef},
+    schema::{self, Field, InterfaceImpl, MethodDef, MethodImpl, TypeDef},
 };
 
 use super::{
@@ -79,9 +79,8 @@ impl Printer<'_, '_, '_> {
         }
         let name = self.type_name(rid);
         self.filter.has_type(name)
-            || names::methods_of(self.names.metadata, rid)
-                .iter()
-                .any(|method| self.filter.has_method(name, &self.method_name(*method)))
+            || (self.names.metadata.children::<_, MethodDef>(rid))
+                .any(|method| self.filter.has_method(name, &self.method_name(method)))
             || depth < MAX_NESTING && self.names.nested(rid).into_iter().any(|inner| self.wants(inner, depth + 1))
     }
 
@@ -128,11 +127,11 @@ impl Printer<'_, '_, '_> {
         let is_whole = self.filter.is_empty() || self.filter.has_type(self.type_name(rid));
         let metadata = self.names.metadata;
         if is_whole {
-            for field in names::fields_of(metadata, rid) {
+            for field in metadata.children::<_, Field>(rid) {
                 members::field(self, field, lines);
             }
         }
-        for method in names::methods_of(metadata, rid) {
+        for method in metadata.children::<_, MethodDef>(rid) {
             if is_whole || self.filter.has_method(self.type_name(rid), &self.method_name(method)) {
                 members::method(self, rid, method, lines);
             }

@@ -1,12 +1,10 @@
 //! Custom attributes, what each is on, and what it is given.
 
-use std::{
-    collections::BTreeMap,
-    io::{self, Write},
-};
+use std::io::{self, Write};
 
 use ecma335::{
     Error, Metadata, Rid, Table, Token,
+    lists::ListOwners,
     schema::{
         CustomAttribute, Event, EventMap, Field, GenericParam, InterfaceImpl, MethodDef, Param, Property, PropertyMap, TypeDef,
     },
@@ -14,7 +12,7 @@ use ecma335::{
 use serde::Serialize;
 
 use super::{module::Module, options::Sort, token_text::token_text};
-use crate::{attribute_values::AttributeValues, parent_index::list_owners};
+use crate::attribute_values::AttributeValues;
 
 /// A custom attribute in words.
 #[derive(Serialize, Debug)]
@@ -56,20 +54,15 @@ pub(crate) fn print(attributes: &[Attribute], out: &mut impl Write) -> io::Resul
 
 /// The types and methods that members and parameters belong to.
 struct Places {
-    fields: BTreeMap<Rid<Field>, Rid<TypeDef>>,
-    params: BTreeMap<Rid<Param>, Rid<MethodDef>>,
-    properties: BTreeMap<Rid<Property>, Rid<PropertyMap>>,
-    events: BTreeMap<Rid<Event>, Rid<EventMap>>,
+    fields: ListOwners<TypeDef, Field>,
+    params: ListOwners<MethodDef, Param>,
+    properties: ListOwners<PropertyMap, Property>,
+    events: ListOwners<EventMap, Event>,
 }
 
 impl Places {
     fn new(metadata: &Metadata<'_>) -> Self {
-        Self {
-            fields: list_owners(metadata, |row: &TypeDef| row.field_list.get()),
-            params: list_owners(metadata, |row: &MethodDef| row.param_list.get()),
-            properties: list_owners(metadata, |row: &PropertyMap| row.property_list.get()),
-            events: list_owners(metadata, |row: &EventMap| row.event_list.get()),
-        }
+        Self { fields: metadata.owners(), params: metadata.owners(), properties: metadata.owners(), events: metadata.owners() }
     }
 
     /// `field Shop.Order::count`
@@ -85,25 +78,25 @@ impl Places {
             Some(Table::Field) => {
                 let rid = Rid::<Field>::new(rid);
                 let name = metadata.name(metadata.row(rid)?.name)?;
-                member("field", self.fields.get(&rid).copied().unwrap_or_default(), &name)
+                member("field", self.fields.of(rid).unwrap_or_default(), &name)
             }
             Some(Table::Property) => {
                 let rid = Rid::<Property>::new(rid);
                 let name = metadata.name(metadata.row(rid)?.name)?;
-                let map = self.properties.get(&rid).and_then(|map| metadata.row(*map).ok());
+                let map = self.properties.of(rid).and_then(|map| metadata.row(map).ok());
                 member("property", map.map(|map| map.parent).unwrap_or_default(), &name)
             }
             Some(Table::Event) => {
                 let rid = Rid::<Event>::new(rid);
                 let name = metadata.name(metadata.row(rid)?.name)?;
-                let map = self.events.get(&rid).and_then(|map| metadata.row(*map).ok());
+                let map = self.events.of(rid).and_then(|map| metadata.row(map).ok());
                 member("event", map.map(|map| map.parent).unwrap_or_default(), &name)
             }
             Some(Table::Param) => {
                 let rid = Rid::<Param>::new(rid);
                 let row = metadata.row(rid)?;
                 let what = if row.sequence == 0 { "result".into() } else { format!("parameter {}", metadata.name(row.name)?) };
-                let method = self.params.get(&rid).map(|method| module.method_name(*method)).unwrap_or_default();
+                let method = self.params.of(rid).map(|method| module.method_name(method)).unwrap_or_default();
                 format!("{what} of {method}")
             }
             Some(Table::GenericParam) => {

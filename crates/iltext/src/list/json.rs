@@ -58,7 +58,7 @@ fn types(module: &Module<'_, '_>, decisions: &Decisions, structure: &Structure, 
     let mut types: Vec<(String, u64, Value)> = Vec::new();
     for ((number, name), enclosing) in (1..).zip(&module.types).zip(&structure.enclosing) {
         let rid = Rid::new(number);
-        let methods = module.metadata.methods_of(rid)?;
+        let methods: Vec<_> = module.metadata.children(rid).collect();
         let methods = module.sorted(&methods, sort);
         let size = |rid: &Rid<MethodDef>| u64::from(module.method(*rid).and_then(|method| method.il_size).unwrap_or(0));
         let total = methods.iter().map(size).sum();

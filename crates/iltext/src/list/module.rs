@@ -48,12 +48,12 @@ impl<'a, 'm> Module<'a, 'm> {
     /// If a name cannot be read; a signature or body that cannot is none.
     pub(crate) fn new(image: &'m Image<'a>, metadata: &'m Metadata<'a>) -> Result<Self, Error> {
         let mut module = Self { image, metadata, types: metadata.type_names()?, methods: Vec::new() };
-        let owners = metadata.method_owners()?;
+        let owners = metadata.owners::<TypeDef, MethodDef>();
         module.methods = metadata
             .tables
             .rows::<MethodDef>()
-            .zip(owners)
-            .map(|((_, row), owner)| module.read_method(&row, owner))
+            .zip(owners.as_slice())
+            .map(|((_, row), owner)| module.read_method(&row, *owner))
             .collect::<Result<_, Error>>()?;
         Ok(module)
     }

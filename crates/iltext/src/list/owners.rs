@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ecma335::{
     Rid, Token,
+    lists::ListOwners,
     opcode::Operand,
     schema::{Field, MemberRef, MethodDef, MethodSpec, TypeDef, TypeSpec},
     signature::{Signature, TypeSig},
@@ -11,7 +12,6 @@ use ecma335::{
 use identity::Part;
 
 use super::module::Module;
-use crate::parent_index::list_owners;
 
 /// Owners are made of each other no deeper than this.
 const MAX_DEPTH: usize = 16;
@@ -72,7 +72,7 @@ struct Mentions {
 impl Mentions {
     fn find(module: &Module<'_, '_>) -> Self {
         let mut mentions = Self { methods: BTreeMap::new(), types: BTreeMap::new() };
-        let fields = list_owners(module.metadata, |row: &TypeDef| row.field_list.get());
+        let fields = module.metadata.owners();
         let by_name: BTreeMap<(Rid<TypeDef>, &str), Rid<MethodDef>> =
             (1..).map(Rid::new).zip(&module.methods).map(|(rid, method)| ((method.owner, method.name.as_str()), rid)).collect();
         for (rid, body) in module.bodies() {
@@ -111,7 +111,7 @@ impl Mentions {
 /// The type and method of this module that a token leads to.
 fn target(
     module: &Module<'_, '_>,
-    fields: &BTreeMap<Rid<Field>, Rid<TypeDef>>,
+    fields: &ListOwners<TypeDef, Field>,
     by_name: &BTreeMap<(Rid<TypeDef>, &str), Rid<MethodDef>>,
     token: Token,
 ) -> (Option<Rid<TypeDef>>, Option<Rid<MethodDef>>) {
@@ -121,7 +121,7 @@ fn target(
         return (module.method(method).map(|method| method.owner), Some(method));
     }
     if let Some(field) = token.rid_in::<Field>() {
-        return (fields.get(&field).copied(), None);
+        return (fields.of(field), None);
     }
     let Some(row) = token.rid_in::<MemberRef>().and_then(|rid| metadata.row(rid).ok()) else {
         return (type_of(module, token), None);

@@ -9,7 +9,6 @@ use ecma335::{
 };
 
 use super::{module::Module, owners::Owners};
-use crate::parent_index::list_owners;
 
 /// A property or event.
 pub(crate) struct Feature {
@@ -49,14 +48,14 @@ impl Structure {
             let accessors = accessors.remove(&token).unwrap_or_default();
             features.entry(owner).or_default().push(Feature { token, name, signature, accessors });
         };
-        for (rid, map) in list_owners(metadata, |row: &PropertyMap| row.property_list.get()) {
-            let row: Property = metadata.row(rid)?;
+        for (rid, map) in metadata.owners::<PropertyMap, Property>().iter() {
+            let row = metadata.row(rid)?;
             let name = metadata.name(row.name)?;
             let signature = property_text(module, &row, &name)?;
             add(metadata.row(map)?.parent, Token::new(Table::Property, rid.get()), name, signature);
         }
-        for (rid, map) in list_owners(metadata, |row: &EventMap| row.event_list.get()) {
-            let row: Event = metadata.row(rid)?;
+        for (rid, map) in metadata.owners::<EventMap, Event>().iter() {
+            let row = metadata.row(rid)?;
             let name = metadata.name(row.name)?;
             let kind = row.event_type.token().map(|token| module.type_text(token)).unwrap_or_default();
             add(metadata.row(map)?.parent, Token::new(Table::Event, rid.get()), name.clone(), format!("{kind} {name}"));

@@ -88,7 +88,7 @@ impl<'t, 'a, 'm> Tree<'t, 'a, 'm> {
         let features = structure.features.get(&rid).map(Vec::as_slice).unwrap_or_default();
         let mut shown = BTreeSet::new();
         let mut nodes = Vec::new();
-        for method in self.module.metadata.methods_of(rid).unwrap_or_default() {
+        for method in self.module.metadata.children::<_, MethodDef>(rid) {
             if structure.owners.methods.contains_key(&method) {
                 continue;
             }

@@ -22,13 +22,13 @@ const NULLABLE: &[(Table, &str)] = &[
     (Table::ImplMap, "import_scope"),
 ];
 
-/// Columns that start a run of rows, with the table they may lead through, their rule, and that of who owns the rows.
-const LISTS: &[(Table, &str, Option<Table>, &Rule, &Rule)] = &[
-    (Table::TypeDef, "field_list", Some(Table::FieldPtr), rule!("II.22.37-17"), rule!("II.22.15-2")),
-    (Table::TypeDef, "method_list", Some(Table::MethodPtr), rule!("II.22.37-21"), rule!("II.22.26-2")),
-    (Table::MethodDef, "param_list", Some(Table::ParamPtr), rule!("II.22-b"), rule!("II.22.33-2")),
-    (Table::EventMap, "event_list", Some(Table::EventPtr), rule!("II.22-b"), rule!("II.22.13-2")),
-    (Table::PropertyMap, "property_list", Some(Table::PropertyPtr), rule!("II.22-b"), rule!("II.22.34-2")),
+/// Columns that start a run of rows, with their rule, and that of who owns the rows.
+const LISTS: &[(Table, &str, &Rule, &Rule)] = &[
+    (Table::TypeDef, "field_list", rule!("II.22.37-17"), rule!("II.22.15-2")),
+    (Table::TypeDef, "method_list", rule!("II.22.37-21"), rule!("II.22.26-2")),
+    (Table::MethodDef, "param_list", rule!("II.22-b"), rule!("II.22.33-2")),
+    (Table::EventMap, "event_list", rule!("II.22-b"), rule!("II.22.13-2")),
+    (Table::PropertyMap, "property_list", rule!("II.22-b"), rule!("II.22.34-2")),
 ];
 
 pub(crate) fn check(context: &Context<'_>) {
@@ -44,7 +44,7 @@ fn check_table(context: &Context<'_>, table: Table) {
     // The CLR looks for a type's interfaces and a parameter's constraints by the first key alone.
     let keys = &keys[..keys.len().min(1)];
     let lists: Vec<(usize, &Rule)> = (LISTS.iter().filter(|list| list.0 == table))
-        .filter_map(|list| Some((table.columns().iter().position(|column| column.name == list.1)?, list.4)))
+        .filter_map(|list| Some((table.columns().iter().position(|column| column.name == list.1)?, list.3)))
         .collect();
     let mut previous: Option<Vec<u32>> = None;
     let mut starts = vec![0; lists.len()];
@@ -92,14 +92,14 @@ fn check_cell(context: &Context<'_>, token: Token, table: Table, name: &str, kin
         ColumnKind::Rid(target) => {
             let list = LISTS.iter().find(|(of, column, ..)| (*of, *column) == (table, name));
             let is_well = match list {
-                Some((_, _, ptr, ..)) => {
-                    let ptr = ptr.filter(|ptr| metadata.tables.count(*ptr) > 0);
+                Some(_) => {
+                    let ptr = target.pointers().filter(|ptr| metadata.tables.count(*ptr) > 0);
                     cell <= metadata.tables.count(ptr.unwrap_or(target)).saturating_add(1)
                 }
                 None => cell == 0 && is_nullable() || context.is_row(Token::new(target, cell)) && cell <= 0x00FF_FFFF,
             };
             if !is_well {
-                bad(list.map_or(rule!("II.22-b"), |list| list.3));
+                bad(list.map_or(rule!("II.22-b"), |list| list.2));
             }
         }
         ColumnKind::Coded(index) => match index.decode(cell) {

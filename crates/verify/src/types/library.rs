@@ -13,7 +13,7 @@ use ecma335::{
     element::ElementType,
     schema::{
         AssemblyRef, CustomAttribute, ExportedType, Field, File, GenericParam, GenericParamConstraint, InterfaceImpl, MemberRef,
-        ModuleRef, NestedClass, Str, TypeDef, TypeDefOrRef, TypeRef,
+        MethodDef, ModuleRef, NestedClass, Str, TypeDef, TypeDefOrRef, TypeRef,
     },
     signature::{Signature, TypeSig},
 };
@@ -275,10 +275,9 @@ impl<'a> Library<'a> {
 
     /// What an enumeration consists of.
     pub(crate) fn underlying(&self, def: Def) -> Option<ElementType> {
-        let (metadata, row) = (self.metadata(def.module)?, self.row(def)?);
-        let end = metadata.row(Rid::<TypeDef>::new(def.rid + 1)).map_or(u32::MAX, |next| next.field_list.get());
-        let fields = (row.field_list.get()..end).map_while(|rid| metadata.row(Rid::<Field>::new(rid)).ok());
-        let value = fields.into_iter().find(|field| !field.is_static())?;
+        let metadata = self.metadata(def.module)?;
+        let fields = metadata.children::<_, Field>(Rid::<TypeDef>::new(def.rid));
+        let value = fields.filter_map(|rid| metadata.row(rid).ok()).find(|field| !field.is_static())?;
         match Signature::parse(metadata.blobs.blob(value.signature).ok()?).ok()? {
             Signature::Field(TypeSig::Element(element)) => Some(element),
             _ => None,
@@ -346,7 +345,7 @@ fn ref_structs(metadata: &Metadata<'_>) -> HashSet<u32> {
     };
     let tables = &metadata.tables;
     let defs = tables.rows::<TypeDef>().filter(|(_, row)| is_it(row.namespace, row.name));
-    let methods = defs.flat_map(|(rid, _)| metadata.methods_of(rid).unwrap_or_default());
+    let methods = defs.flat_map(|(rid, _)| metadata.children::<_, MethodDef>(rid));
     let mut constructors: HashSet<Token> = methods.map(|rid| Token::new(Table::MethodDef, rid.get())).collect();
     let refs = tables.rows::<TypeRef>().filter(|(_, row)| is_it(row.namespace, row.name));
     let refs: HashSet<Token> = refs.map(|(rid, _)| Token::new(Table::TypeRef, rid.get())).collect();
@@ -364,4 +363,72 @@ fn ref_structs(metadata: &Metadata<'_>) -> HashSet<u32> {
 
 fn name(metadata: &Metadata<'_>, index: Str) -> Option<Vec<u8>> {
     metadata.strings.string_bytes(index).ok().map(<[u8]>::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use ecma335::{
+        Cursor, FileOffset, Image, MetadataBuilder,
+        cursor::put_compressed_u32,
+        flags::{field_attributes, type_attributes},
+        schema::{CustomAttributeType, FieldPtr, HasCustomAttribute, MemberRefParent, ResolutionScope},
+    };
+
+    use super::*;
+
+    /// Adds an enumeration of `int64` whose field is found through `FieldPtr`: the row of the same number is another type's.
+    fn add_enumeration(metadata: &Metadata<'_>, builder: &mut MetadataBuilder<'_, '_>) -> Result<Token, ecma335::Error> {
+        let (fields, methods) = (metadata.tables.count(Table::Field), metadata.tables.count(Table::MethodDef));
+        for (name, element) in [("count", ElementType::I4), ("value__", ElementType::I8)] {
+            let (name, signature) = (builder.string(name)?, builder.blob(&[6, element as u8])?);
+            builder.add(&Field { flags: field_attributes::PUBLIC, name, signature })?;
+        }
+        for field in (1..=fields).chain([fields + 2, fields + 1]) {
+            builder.add(&FieldPtr { field: Rid::new(field) })?;
+        }
+        let resolution_scope = ResolutionScope::new(Token::new(Table::AssemblyRef, 1)).unwrap();
+        let (name, namespace) = (builder.string("Enum")?, builder.string("System")?);
+        let base = builder.add(&TypeRef { resolution_scope, name, namespace })?;
+        let mut add = |name, first_field, extends| {
+            let (flags, name) = (type_attributes::SEALED, builder.string(name)?);
+            let (field_list, method_list) = (Rid::new(first_field), Rid::new(methods + 1));
+            builder.add(&TypeDef { flags, name, namespace: Str(0), extends, field_list, method_list })
+        };
+        let enumeration = add("Big", fields + 1, TypeDefOrRef::new(base).unwrap())?;
+        add("Other", fields + 2, TypeDefOrRef::default())?;
+        Ok(enumeration)
+    }
+
+    /// An attribute of the module whose argument is the enumeration's value 5, in so many bytes.
+    fn add_attribute(builder: &mut MetadataBuilder<'_, '_>, of: Token, size: usize) -> Result<(), ecma335::Error> {
+        let mut signature = vec![0x20, 1, ElementType::Void as u8, ElementType::ValueType as u8];
+        put_compressed_u32(&mut signature, TypeDefOrRef::new(of).unwrap().0);
+        let class = MemberRefParent::new(Token::new(Table::TypeRef, 1)).unwrap();
+        let row = MemberRef { class, name: builder.string(".ctor")?, signature: builder.blob(&signature)? };
+        let constructor = CustomAttributeType::new(builder.add(&row)?).unwrap();
+        let parent = HasCustomAttribute::new(Token::new(Table::Module, 1)).unwrap();
+        let value = builder.blob(&[&[1, 0][..], &5_u64.to_le_bytes()[..size], &[0, 0]].concat())?;
+        builder.insert(&CustomAttribute { parent, constructor, value })
+    }
+
+    #[test]
+    fn an_enumeration_is_what_its_field_is_through_field_ptr() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/hello/bin/hello.exe");
+        let bytes = std::fs::read(path).unwrap();
+        let image = Image::parse(&bytes).unwrap();
+        let metadata = Metadata::parse(image.metadata().unwrap()).unwrap();
+        for (size, breaks_rule) in [(8, false), (4, true)] {
+            let mut builder = MetadataBuilder::new(&metadata);
+            let enumeration = add_enumeration(&metadata, &mut builder).unwrap();
+            add_attribute(&mut builder, enumeration, size).unwrap();
+            let bytes = builder.finish().unwrap().to_vec();
+            let metadata = Metadata::parse(Cursor::new(&bytes, FileOffset(0))).unwrap();
+            let report = crate::verify(&image, &metadata, &crate::Options::default());
+            let broken = report.findings.iter().any(|finding| finding.rule.number == "II.22.10-6");
+            assert_eq!(broken, breaks_rule, "{size} bytes");
+            let mut library = Library::new();
+            let module = library.add(metadata);
+            assert_eq!(library.underlying(Def { module, rid: enumeration.rid() }), Some(ElementType::I8));
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::{cell::RefCell, rc::Rc};
 
 use ecma335::{
-    Rid, Table,
+    Rid,
     element::convention,
     schema::{Blob, Field, MethodDef, TypeDef},
     signature::{MethodSig, Signature, TypeSig},
@@ -120,19 +120,15 @@ fn members(types: &Types<'_>, def: Def) -> Rc<Members> {
 fn find_members(types: &Types<'_>, def: Def) -> Option<Members> {
     let metadata = types.scope?.library.metadata(def.module)?;
     let mut members = Members::default();
-    for rid in metadata.methods_of(Rid::new(def.rid)).ok()? {
+    let owner = Rid::<TypeDef>::new(def.rid);
+    for rid in metadata.children::<_, MethodDef>(owner) {
         let Ok(row) = metadata.row(rid) else { continue };
         let Ok(name) = metadata.strings.string_bytes(row.name) else { continue };
         members.methods.entry(name.to_owned()).or_default().push((rid.get(), row));
     }
-    // Tables of an editor have fields in another order: they are not looked for.
-    if metadata.tables.count(Table::FieldPtr) == 0 {
-        let start = metadata.row(Rid::<TypeDef>::new(def.rid)).ok()?.field_list.get().max(1);
-        let end = metadata.row(Rid::<TypeDef>::new(def.rid + 1)).map_or(u32::MAX, |next| next.field_list.get());
-        for row in (start..end).map_while(|rid| metadata.row(Rid::<Field>::new(rid)).ok()) {
-            let Ok(name) = metadata.strings.string_bytes(row.name) else { continue };
-            members.fields.entry(name.to_owned()).or_default().push(row);
-        }
+    for row in metadata.children::<_, Field>(owner).filter_map(|rid| metadata.row(rid).ok()) {
+        let Ok(name) = metadata.strings.string_bytes(row.name) else { continue };
+        members.fields.entry(name.to_owned()).or_default().push(row);
     }
     Some(members)
 }

@@ -1,0 +1,143 @@
+//! Which rows belong to which: the runs of rows that list columns begin, through the pointer tables where there are any (II.22).
+
+use std::{marker::PhantomData, ops::Range};
+
+use crate::{
+    metadata::Metadata,
+    schema::{Owner, Row},
+    token::Rid,
+};
+
+/// The owner of every row of a table.
+#[derive(Clone, Debug)]
+pub struct ListOwners<O, C> {
+    owners: Vec<Rid<O>>,
+    children: PhantomData<fn() -> C>,
+}
+
+impl<O, C> ListOwners<O, C> {
+    /// The owner of a row; none where no list has it.
+    pub fn of(&self, child: Rid<C>) -> Option<Rid<O>> {
+        let index = (child.get() as usize).checked_sub(1)?;
+        self.owners.get(index).copied().filter(|owner| !owner.is_none())
+    }
+
+    /// The owners in the order of the rows; number 0 where no list has a row.
+    pub fn as_slice(&self) -> &[Rid<O>] {
+        &self.owners
+    }
+
+    /// The rows that have an owner, in their order, with it.
+    pub fn iter(&self) -> impl Iterator<Item = (Rid<C>, Rid<O>)> {
+        let rows = (1..).map(Rid::new).zip(self.owners.iter().copied());
+        rows.filter(|(_, owner)| !owner.is_none())
+    }
+}
+
+impl Metadata<'_> {
+    /// The rows that belong to a row: from where its list column says to where the next row's does; none if there is no such
+    /// row.
+    pub fn children<O: Owner<C>, C: Row>(&self, owner: Rid<O>) -> impl Iterator<Item = Rid<C>> {
+        self.run::<O, C>(owner).filter_map(|number| self.pointed_to(number))
+    }
+
+    /// The owner of every row.
+    pub fn owners<O: Owner<C>, C: Row>(&self) -> ListOwners<O, C> {
+        let mut owners = vec![Rid::NONE; self.tables.count(C::TABLE) as usize];
+        // Runs that go back and forth over the rows would take for ever: they end the work early.
+        let mut budget = 4 * self.run_end::<C>() as usize;
+        for owner in (1..=self.tables.count(O::TABLE)).map(Rid::<O>::new) {
+            let run = self.run::<O, C>(owner);
+            let Some(rest) = budget.checked_sub(run.len()) else { break };
+            budget = rest;
+            for child in run.filter_map(|number| self.pointed_to::<C>(number)) {
+                if let Some(slot) = (child.get() as usize).checked_sub(1).and_then(|index| owners.get_mut(index)) {
+                    *slot = owner;
+                }
+            }
+        }
+        ListOwners { owners, children: PhantomData }
+    }
+
+    /// The owner of one row; none where no list has it.
+    pub fn owner<O: Owner<C>, C: Row>(&self, child: Rid<C>) -> Option<Rid<O>> {
+        let number = match C::TABLE.pointers().filter(|pointers| self.tables.count(*pointers) > 0) {
+            Some(_) => (1..self.run_end::<C>()).find(|number| self.pointed_to(*number) == Some(child))?,
+            None => child.get(),
+        };
+        // Of owners that begin at one row, all but the last have none.
+        let mut owners = (1..=self.tables.count(O::TABLE)).rev().map(Rid::<O>::new);
+        owners.find(|owner| self.row(*owner).is_ok_and(|row| (1..=number).contains(&row.list().get())))
+    }
+
+    /// The numbers of the rows that an owner has: of the pointer table's where there is one.
+    fn run<O: Owner<C>, C: Row>(&self, owner: Rid<O>) -> Range<u32> {
+        let end = self.run_end::<C>();
+        let Ok(row) = self.row(owner) else { return 0..0 };
+        let next = self.row(Rid::<O>::new(owner.get() + 1)).map_or(end, |next| next.list().get());
+        row.list().get().max(1)..next.min(end)
+    }
+
+    /// The number behind the last row that lists may name.
+    fn run_end<C: Row>(&self) -> u32 {
+        let pointers = C::TABLE.pointers().map_or(0, |pointers| self.tables.count(pointers));
+        1 + if pointers > 0 { pointers } else { self.tables.count(C::TABLE) }
+    }
+
+    fn pointed_to<C: Row>(&self, number: u32) -> Option<Rid<C>> {
+        match C::TABLE.pointers().filter(|pointers| self.tables.count(*pointers) > 0) {
+            Some(pointers) => self.tables.cells(pointers, number)?.first().copied().map(Rid::new),
+            None => Some(Rid::new(number)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        builder::MetadataBuilder,
+        cursor::Cursor,
+        image::Image,
+        schema::{Blob, Field, FieldPtr, Str, TypeDef, TypeDefOrRef},
+        token::FileOffset,
+    };
+
+    #[test]
+    fn rows_lie_between_two_starts_or_where_pointers_lead() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/hello/bin/hello.exe");
+        let bytes = std::fs::read(path).unwrap();
+        let image = Image::parse(&bytes).unwrap();
+        let metadata = Metadata::parse(image.metadata().unwrap()).unwrap();
+        let (old_types, old) = (metadata.tables.count(TypeDef::TABLE), metadata.tables.count(Field::TABLE));
+        for pointers in [None, Some([3, 1, 2])] {
+            let mut builder = MetadataBuilder::new(&metadata);
+            for _ in 0..3 {
+                builder.add(&Field { flags: 0, name: Str(1), signature: Blob(1) }).unwrap();
+            }
+            for field in pointers.into_iter().flat_map(|new| (1..=old).chain(new.map(|number| old + number))) {
+                builder.add(&FieldPtr { field: Rid::new(field) }).unwrap();
+            }
+            // Of three types the second has no fields.
+            for start in [1, 3, 3] {
+                let (field_list, method_list) = (Rid::new(old + start), Rid::NONE);
+                let (name, namespace, extends) = (Str(1), Str(0), TypeDefOrRef::default());
+                builder.add(&TypeDef { flags: 0, name, namespace, extends, field_list, method_list }).unwrap();
+            }
+            let bytes = builder.finish().unwrap().to_vec();
+            let metadata = Metadata::parse(Cursor::new(&bytes, FileOffset(0))).unwrap();
+            let [a, b, c] = pointers.unwrap_or([1, 2, 3]);
+            let owners = metadata.owners::<TypeDef, Field>();
+            for (number, fields) in [(1, &[a, b][..]), (2, &[]), (3, &[c])] {
+                let owner = Rid::<TypeDef>::new(old_types + number);
+                let children: Vec<Rid<Field>> = metadata.children(owner).collect();
+                assert_eq!(children, fields.iter().map(|field| Rid::new(old + field)).collect::<Vec<_>>(), "{pointers:?}");
+                for field in children {
+                    assert_eq!((owners.of(field), metadata.owner(field)), (Some(owner), Some(owner)), "{pointers:?}");
+                }
+            }
+            assert_eq!(metadata.children::<TypeDef, Field>(Rid::new(old_types + 4)).count(), 0);
+            assert_eq!(owners.of(Rid::new(old + 4)), None);
+        }
+    }
+}
