@@ -134,6 +134,12 @@ impl<'a> MethodBody<'a> {
             out.extend_from_slice(self.il);
             return out.len() - self.il.len() - 1;
         }
+        self.write_fat(out)
+    }
+
+    /// Appends the body with a fat header, whose fields can be changed where they stand, at a multiple of 4 as
+    /// [`write`](Self::write) does.
+    pub fn write_fat(&self, out: &mut Vec<u8>) -> usize {
         pad_to(out, 4);
         let start = out.len();
         let mut flags = header::FAT | header::FAT_SIZE;
@@ -152,6 +158,8 @@ impl<'a> MethodBody<'a> {
         start
     }
 
+    /// The size of a fat header: the IL is behind it (II.25.4.3).
+    pub const FAT_HEADER_SIZE: usize = 12;
     /// Where in a fat header the depth of the stack stands.
     pub const MAX_STACK_AT: usize = 2;
     /// Where in a fat body's bytes the token of its locals is.

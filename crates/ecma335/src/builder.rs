@@ -2,14 +2,16 @@
 
 use std::borrow::Cow;
 
+use indexmap::IndexMap;
+
 use crate::{
     error::{Error, ErrorKind, Result},
     heap::{Heap, HeapAppend},
     metadata::{Metadata, SIGNATURE},
     pdb,
-    schema::{Blob, FieldRva, Guid, MethodDef, Module, Row, Str, Table},
+    schema::{Blob, FieldRva, Guid, HasCustomAttribute, MethodDef, Module, Row, Str, Table},
     segments::Segments,
-    tables::{AppendedRows, RowCounts, WideHeaps, encode},
+    tables::{AppendedRows, COLUMNS, RowCounts, WideHeaps, encode},
     token::{Rid, Rva, Token},
 };
 
@@ -18,8 +20,12 @@ use crate::{
 pub struct MetadataBuilder<'a, 'm> {
     metadata: &'m Metadata<'a>,
     strings: HeapAppend,
+    user_strings: HeapAppend,
     blobs: HeapAppend,
+    guids: HeapAppend,
     rows: AppendedRows,
+    /// The rows that came by [`intern`](Self::intern), by their cells.
+    known: IndexMap<(Table, [u32; COLUMNS]), Token>,
     /// By row number less one; 0 where the input's stays.
     method_rvas: Vec<u32>,
     field_rvas: Vec<u32>,
@@ -32,8 +38,11 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
         Self {
             metadata,
             strings: HeapAppend::behind(metadata.strings),
+            user_strings: HeapAppend::behind(metadata.user_strings),
             blobs: HeapAppend::behind(metadata.blobs),
+            guids: HeapAppend::behind_guids(metadata.guids),
             rows: AppendedRows::default(),
+            known: IndexMap::new(),
             method_rvas: vec![0; metadata.tables.count(Table::MethodDef) as usize],
             field_rvas: vec![0; metadata.tables.count(Table::FieldRva) as usize],
             mvid: None,
@@ -50,7 +59,27 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
         self.blobs.blob(blob)
     }
 
+    /// Adds a string literal to #US, or finds it among those added before, and gives the token that `ldstr` takes.
+    ///
+    /// # Errors
+    /// If it would lie where no token leads: behind 2^24 bytes.
+    pub fn user_string(&mut self, text: &str) -> Result<Token> {
+        let offset = self.user_strings.user_string(text)?;
+        if offset > MAX_ROW {
+            return Err(Error::new(ErrorKind::Limit("a #US heap of 2^24 bytes")));
+        }
+        Ok(Token(u32::from(Token::USER_STRING) << 24 | offset))
+    }
+
+    /// Adds a GUID to #GUID, or finds it among those added before.
+    pub fn guid(&mut self, guid: [u8; 16]) -> Result<Guid> {
+        self.guids.guid(guid)
+    }
+
     /// Appends a row and gives its token.
+    ///
+    /// A member is its owner's by its place: a MethodDef, Field or Param is of the last owner, existing or added, whose list
+    /// begins before it (II.22.37).
     ///
     /// # Errors
     /// If the table is full (2^24 - 1 rows), or is one that is sorted: its rows have no lasting numbers, see
@@ -62,18 +91,51 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
         self.push(row)
     }
 
-    /// Adds a row to a sorted table, in its place; the numbers of rows behind it change. No token names a row of
-    /// CustomAttribute, for one, so there it does no harm.
+    /// Appends a row, unless the same one was added here before; gives its token. The input's own rows are not looked at.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add) has them.
+    pub fn intern<R: Row>(&mut self, row: &R) -> Result<Token> {
+        let mut cells = [0; COLUMNS];
+        let mut slots = cells.iter_mut();
+        row.for_each_cell(|cell| slots.by_ref().take(1).for_each(|slot| *slot = cell));
+        if let Some(token) = self.known.get(&(R::TABLE, cells)) {
+            return Ok(*token);
+        }
+        let token = self.add(row)?;
+        self.known.insert((R::TABLE, cells), token);
+        Ok(token)
+    }
+
+    /// Adds a row to a sorted table, in its place; the numbers of rows behind it change.
+    ///
+    /// # Errors
+    /// If the table is full, or its rows can be named: no row may get another number then.
     pub fn insert<R: Row>(&mut self, row: &R) -> Result<()> {
+        // Whatever can be named can have an attribute, and no sorted table's rows are named otherwise (II.24.2.6).
+        if HasCustomAttribute::new(Token::new(R::TABLE, 1)).is_some() {
+            return Err(Error::new(ErrorKind::Unsupported("giving rows that can be named other numbers")).in_cell(R::TABLE));
+        }
         self.push(row).map(drop)
     }
 
     fn push<R: Row>(&mut self, row: &R) -> Result<Token> {
-        let rid = self.metadata.tables.count(R::TABLE) + self.rows.push(row);
-        if rid > 0x00FF_FFFF {
+        let rid = self.metadata.tables.count(R::TABLE) + self.rows.count(R::TABLE) + 1;
+        if rid > MAX_ROW {
             return Err(Error::new(ErrorKind::Limit("2^24 rows")).in_cell(R::TABLE));
         }
+        self.rows.push(row);
         Ok(Token::new(R::TABLE, rid))
+    }
+
+    /// What was added so far: what the written module has to have beside the input's own.
+    pub fn additions(&self) -> Additions {
+        let heaps = self.heaps().map(|(name, heap)| (name, heap.bytes().to_vec()));
+        Additions { rows: self.rows.clone(), heaps: heaps.into(), sorted: self.metadata.tables.sorted }
+    }
+
+    fn heaps(&self) -> [(&'static [u8], &HeapAppend); 4] {
+        [(b"#Strings", &self.strings), (b"#US", &self.user_strings), (b"#Blob", &self.blobs), (b"#GUID", &self.guids)]
     }
 
     /// Takes another row for one of the input's. In a sorted table it must belong in the same place.
@@ -122,12 +184,15 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
     /// The new metadata root with all its streams, in the input's order.
     pub fn finish(mut self) -> Result<Segments<'a>> {
         let metadata = self.metadata;
-        let (strings, blobs) = (std::mem::take(&mut self.strings).into_bytes(), std::mem::take(&mut self.blobs).into_bytes());
-        let wide = WideHeaps::for_sizes(
-            metadata.strings.bytes.len() + strings.len(),
-            metadata.guids.bytes.len(),
-            metadata.blobs.bytes.len() + blobs.len(),
-        );
+        let mut appended = self.heaps().map(|(name, heap)| (name, Some(heap.bytes().to_vec())));
+        let size = |name: &[u8], heap: Heap<'_>| {
+            let added = appended.iter().find(|(of, _)| *of == name).and_then(|(_, bytes)| bytes.as_ref());
+            heap.bytes.len() + added.map_or(0, Vec::len)
+        };
+        let [strings, guids, blobs] =
+            [(&b"#Strings"[..], metadata.strings), (b"#GUID", metadata.guids), (b"#Blob", metadata.blobs)]
+                .map(|(name, heap)| size(name, heap));
+        let wide = WideHeaps::for_sizes(strings, guids, blobs);
         let (method_rvas, field_rvas) = (std::mem::take(&mut self.method_rvas), std::mem::take(&mut self.field_rvas));
         let mut tables = Some(encode(&metadata.tables, &self.rows, wide, |table, row_size, rows| match table {
             Table::MethodDef => patch_rvas(&method_rvas, row_size, rows),
@@ -136,7 +201,6 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
         }));
 
         let mut streams: Vec<(&[u8], Segments<'a>)> = Vec::new();
-        let mut appends = [(&b"#Strings"[..], Some(strings)), (&b"#Blob"[..], Some(blobs))];
         for stream in &metadata.streams {
             let mut segments = Segments::default();
             let is_tables = stream.name == b"#~" || stream.name == b"#-";
@@ -144,19 +208,22 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
                 parts.into_iter().for_each(|part| segments.push(part));
             } else if let (pdb::STREAM, Some(counts)) = (stream.name, &self.rows.external) {
                 segments.push(pdb::encode_stream(stream.bytes, counts));
-            } else if let (b"#GUID", Some(mvid)) = (stream.name, self.mvid) {
-                let module: Module = metadata.row(Rid::new(1))?;
-                segments.push(with_mvid(metadata.guids, module.mvid, mvid));
             } else {
-                segments.push(stream.bytes);
-                if let Some((_, append)) = appends.iter_mut().find(|(name, _)| *name == stream.name) {
+                match (stream.name, self.mvid) {
+                    (b"#GUID", Some(mvid)) => {
+                        let module: Module = metadata.row(Rid::new(1))?;
+                        segments.push(with_mvid(metadata.guids, module.mvid, mvid));
+                    }
+                    _ => segments.push(stream.bytes),
+                }
+                if let Some((_, append)) = appended.iter_mut().find(|(name, _)| *name == stream.name) {
                     segments.push(append.take().unwrap_or_default());
                 }
             }
             streams.push((stream.name, segments));
         }
         // A heap that the input does not have comes last.
-        for (name, append) in appends {
+        for (name, append) in appended {
             if let Some(bytes) = append.filter(|bytes| !bytes.is_empty()) {
                 let mut segments = Segments::default();
                 segments.push(bytes);
@@ -164,6 +231,36 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
             }
         }
         write_root(metadata, streams)
+    }
+}
+
+/// The largest number that a token can have.
+const MAX_ROW: u32 = 0x00FF_FFFF;
+
+/// What was added to a module's metadata, row by row and byte by byte.
+#[derive(Clone, Debug, Default)]
+pub struct Additions {
+    rows: AppendedRows,
+    /// By the stream's name: the bytes behind the input's.
+    heaps: Vec<(&'static [u8], Vec<u8>)>,
+    /// The tables that are sorted, a bit each.
+    sorted: u64,
+}
+
+impl Additions {
+    /// The rows that a table got, by their cells, in the order in which they were added.
+    pub fn rows(&self, table: Table) -> impl ExactSizeIterator<Item = &[u32]> {
+        self.rows.of(table)
+    }
+
+    /// Whether a table's rows went into their places among the input's: it says that it is sorted.
+    pub fn is_sorted(&self, table: Table) -> bool {
+        !table.sort_keys().is_empty() && self.sorted >> (table as u8) & 1 != 0
+    }
+
+    /// The bytes that each heap got behind the input's.
+    pub fn heaps(&self) -> impl Iterator<Item = (&'static [u8], &[u8])> {
+        self.heaps.iter().map(|(name, bytes)| (*name, &bytes[..]))
     }
 }
 

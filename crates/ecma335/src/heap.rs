@@ -87,10 +87,16 @@ impl HeapAppend {
         Self { base: heap.bytes.len() as u32, items: IndexMap::new(), bytes }
     }
 
+    /// Starts behind the input's #GUID heap, whose items are of one size and have nothing between them.
+    pub(crate) fn behind_guids(heap: Heap<'_>) -> Self {
+        let whole = heap.bytes.len().next_multiple_of(16);
+        Self { base: heap.bytes.len() as u32, items: IndexMap::new(), bytes: vec![0; whole - heap.bytes.len()] }
+    }
+
     /// What was appended.
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> &[u8] {
         // Nothing but the zero means that nobody added anything.
-        if self.items.is_empty() { Vec::new() } else { self.bytes }
+        if self.items.is_empty() { &[] } else { &self.bytes }
     }
 
     /// Adds a zero-terminated name.
@@ -120,6 +126,25 @@ impl HeapAppend {
         .map(Blob)
     }
 
+    /// Adds a user string: UTF-16, with a byte behind it that says whether it wants more than comparing bytes (II.24.2.4).
+    pub(crate) fn user_string(&mut self, text: &str) -> Result<u32> {
+        let units: Vec<u16> = text.encode_utf16().collect();
+        let mut blob: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+        blob.push(u8::from(units.iter().any(|unit| is_special(*unit))));
+        if blob.len() > COMPRESSED_MAX as usize {
+            return Err(Error::new(ErrorKind::Limit("a string of 2^29 bytes or more")));
+        }
+        self.add(&blob, |out| {
+            put_compressed_u32(out, blob.len() as u32);
+            out.extend_from_slice(&blob);
+        })
+    }
+
+    /// Adds a GUID and gives its number, from 1.
+    pub(crate) fn guid(&mut self, guid: [u8; 16]) -> Result<Guid> {
+        self.add(&guid, |out| out.extend_from_slice(&guid)).map(|offset| Guid(offset / 16 + 1))
+    }
+
     fn add(&mut self, key: &[u8], put: impl FnOnce(&mut Vec<u8>)) -> Result<u32> {
         if let Some(offset) = self.items.get(key) {
             return Ok(*offset);
@@ -142,6 +167,12 @@ pub fn format_guid(guid: &[u8; 16]) -> String {
     format!("{a:08x}-{b:04x}-{c:04x}-{:04x}-{:012x}", rest >> 48, rest & 0xFFFF_FFFF_FFFF)
 }
 
+/// The characters that the last byte of a user string tells of: control characters, hyphens, what is no ASCII by its high
+/// byte (II.24.2.4).
+fn is_special(unit: u16) -> bool {
+    unit > 0xFF || matches!(unit, 0x01..=0x08 | 0x0E..=0x1F | 0x27 | 0x2D | 0x7F)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,15 +183,33 @@ mod tests {
         let mut append = HeapAppend::behind(heap);
         let first = append.string("Enter").unwrap();
         assert_eq!((first, append.string("Leave").unwrap(), append.string("Enter").unwrap()), (Str(8), Str(14), Str(8)));
-        assert_eq!(append.into_bytes(), b"Enter\0Leave\0");
+        assert_eq!(append.bytes(), b"Enter\0Leave\0");
     }
 
     #[test]
     fn an_absent_heap_begins_with_the_empty_item() {
         let mut append = HeapAppend::behind(Heap::ABSENT);
         assert_eq!(append.blob(&[7, 0]).unwrap(), Blob(1));
-        assert_eq!(append.into_bytes(), [0, 2, 7, 0]);
-        assert!(HeapAppend::behind(Heap::ABSENT).into_bytes().is_empty());
+        assert_eq!(append.bytes(), [0, 2, 7, 0]);
+        assert!(HeapAppend::behind(Heap::ABSENT).bytes().is_empty());
+    }
+
+    #[test]
+    fn user_strings_and_guids_come_back() {
+        let heap = Heap { bytes: &[0, 3, 65, 0, 0], offset: FileOffset(0) };
+        let mut append = HeapAppend::behind(heap);
+        let [plain, special] = ["ab", "a-\u{e4}\u{1f600}"].map(|text| (append.user_string(text).unwrap(), text));
+        let bytes = [heap.bytes, append.bytes()].concat();
+        let heap = Heap { bytes: &bytes, ..heap };
+        for (at, text) in [plain, special] {
+            assert_eq!(heap.user_string(at).unwrap(), text.encode_utf16().collect::<Vec<_>>());
+        }
+        assert_eq!((plain.0, bytes[plain.0 as usize + 5], bytes.last()), (5, 0, Some(&1)));
+
+        let heap = Heap { bytes: &[1; 16], offset: FileOffset(0) };
+        let mut append = HeapAppend::behind_guids(heap);
+        assert_eq!([append.guid([2; 16]), append.guid([3; 16]), append.guid([2; 16])], [Ok(Guid(2)), Ok(Guid(3)), Ok(Guid(2))]);
+        assert_eq!(append.bytes(), [[2; 16], [3; 16]].concat());
     }
 
     #[test]
@@ -168,7 +217,7 @@ mod tests {
         let heap = Heap { bytes: b"\0Main", offset: FileOffset(0) };
         let mut append = HeapAppend::behind(heap);
         let added = append.string("Enter").unwrap();
-        let bytes = [heap.bytes, &append.into_bytes()].concat();
+        let bytes = [heap.bytes, append.bytes()].concat();
         let heap = Heap { bytes: &bytes, ..heap };
         assert_eq!((heap.string(Str(1)).unwrap(), heap.string(added).unwrap()), ("Main".into(), "Enter".into()));
     }

@@ -33,7 +33,7 @@ pub mod token;
 pub mod writer;
 
 pub use body::{Clause, ClauseKind, MethodBody};
-pub use builder::MetadataBuilder;
+pub use builder::{Additions, MetadataBuilder};
 pub use cursor::Cursor;
 pub use error::{Error, ErrorKind, Result};
 pub use image::Image;

@@ -12,7 +12,7 @@ use crate::{
 /// Table numbers are below this.
 const TABLES: usize = 64;
 /// No table has more columns.
-const COLUMNS: usize = 9;
+pub(crate) const COLUMNS: usize = 9;
 
 /// How many rows each table has.
 pub type RowCounts = [u32; TABLES];
@@ -203,6 +203,12 @@ impl<'a> Tables<'a> {
         Some(self.widths.columns(table).iter().map(|width| take(&mut row, *width)).collect())
     }
 
+    /// The cells of one row that its table is to be sorted by, most significant first.
+    pub fn sort_key(&self, table: Table, rid: u32) -> Option<Vec<u32>> {
+        let cells = self.cells(table, rid)?;
+        Some(sort_columns(table).into_iter().filter_map(|column| cells.get(column).copied()).collect())
+    }
+
     /// All rows of a table with their numbers.
     pub fn rows<R: Row>(&self) -> impl ExactSizeIterator<Item = (Rid<R>, R)> + use<'_, 'a, R> {
         let at = R::TABLE as usize;
@@ -249,7 +255,7 @@ fn take(row: &mut &[u8], width: u8) -> u32 {
 }
 
 /// Rows to be put into a stream beside the input's own, or in place of them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct AppendedRows {
     cells: [Vec<u32>; TABLES],
     /// Table, row number, cells.
@@ -265,10 +271,14 @@ impl Default for AppendedRows {
 }
 
 impl AppendedRows {
-    pub(crate) fn push<R: Row>(&mut self, row: &R) -> u32 {
+    pub(crate) fn push<R: Row>(&mut self, row: &R) {
         let cells = &mut self.cells[R::TABLE as usize];
         row.for_each_cell(|cell| cells.push(cell));
-        self.count(R::TABLE)
+    }
+
+    /// The cells of each row that a table got.
+    pub(crate) fn of(&self, table: Table) -> impl ExactSizeIterator<Item = &[u32]> {
+        self.cells[table as usize].chunks_exact(table.columns().len())
     }
 
     pub(crate) fn replace<R: Row>(&mut self, rid: Rid<R>, row: &R) {

@@ -73,12 +73,15 @@ impl<T> fmt::Debug for Rid<T> {
 pub struct Token(pub u32);
 
 impl Token {
+    /// The table byte of a user string's token, which is of no table.
+    pub const USER_STRING: u8 = 0x70;
+
     /// The token of a row.
     pub const fn new(table: Table, rid: u32) -> Self {
         Self((table as u32) << 24 | rid & 0x00FF_FFFF)
     }
 
-    /// The table byte: a [`Table`]'s number, or 0x70 for a user string.
+    /// The table byte: a [`Table`]'s number, or [`USER_STRING`](Self::USER_STRING).
     pub const fn kind(self) -> u8 {
         (self.0 >> 24) as u8
     }

@@ -9,7 +9,7 @@ use ::instrument::{Input, Outputs, Pdb, TRACKER, is_same_file, not_an_assembly, 
 use clap::Args;
 use ecma335::{Image, Metadata};
 use iltext::{
-    diff::{self, Html, Json, Options, Side, Stat, Totals, Unified, Visitor},
+    diff::{self, Html, Json, Options, Side, Stat, Totals, Unified, Visitor, WovenOriginal},
     filter::{self, method_pattern},
 };
 use weave::{Pattern, Tracker};
@@ -85,13 +85,29 @@ impl Opts {
         let (old_bytes, new_bytes) = (Input::open(&self.old)?, Input::open(&self.new)?);
         let (old_image, old) = read_assembly(&self.old, &old_bytes)?;
         let (new_image, new) = read_assembly(&self.new, &new_bytes)?;
-        let (old_side, new_side) = (self.side(&self.old, &old_image, &old)?, self.side(&self.new, &new_image, &new)?);
         let (old_pdb, new_pdb) = (self.pdb(&self.old, &old_image)?, self.pdb(&self.new, &new_image)?);
-        let old_side = with_pdb(old_side, &self.old, old_pdb.as_deref())?;
-        let new_side = with_pdb(new_side, &self.new, new_pdb.as_deref())?;
-        let tracker = self.only_probes.then(|| Tracker::read(TRACKER)).transpose()?;
-        let options = Options { methods: &self.methods, without_probes: tracker.as_ref() };
-        let totals = self.print(|printer| Ok(diff::visit(&old_side, &new_side, &options, printer)?))?;
+        let new_side = with_pdb(self.side(&self.new, &new_image, &new)?, &self.new, new_pdb.as_deref())?;
+        let woven = if self.only_probes {
+            WovenOriginal::new(&old_image, &old, &new, &Tracker::read(TRACKER)?, old_pdb.as_deref())
+                .map_err(|error| not_an_assembly(&self.old, error))?
+        } else {
+            None
+        };
+        let totals = self.print(|printer| {
+            let Some(woven) = &woven else {
+                let old_side = with_pdb(self.side(&self.old, &old_image, &old)?, &self.old, old_pdb.as_deref())?;
+                return Ok(diff::visit(&old_side, &new_side, &Options { methods: &self.methods, original: None }, printer)?);
+            };
+            let (image, metadata) = read_assembly(&self.old, &woven.file)?;
+            let pdb = woven.pdb(&image).filter(|_| self.debug_info);
+            let old_side = with_pdb(self.side(&self.old, &image, &metadata)?, &self.old, pdb.as_deref())?;
+            Ok(diff::visit(
+                &old_side,
+                &new_side,
+                &Options { methods: &self.methods, original: Some(woven.original(&old_image)) },
+                printer,
+            )?)
+        })?;
         if !self.methods.is_empty() && totals.compared == 0 && totals.is_same() {
             let patterns = filter::describe(&self.methods);
             return Err(Failure::usage(format_args!("no method of either is named {patterns}")).into());

@@ -15,8 +15,8 @@ mod manifest;
 mod methods;
 mod model;
 mod module;
+mod original;
 mod pdb;
-mod probes;
 mod text;
 mod walk;
 mod win32;
@@ -24,16 +24,18 @@ mod win32;
 use std::io;
 
 use ecma335::{Image, Metadata, Result};
-use weave::{Pattern, Tracker, unweave};
+use weave::output_check;
 
 pub use self::{
     html::Html,
     json::Json,
     lines::{Hunk, LineTag},
     model::{Change, Count, Diff, Kind, Status, Totals, Visitor},
+    original::{Original, WovenOriginal},
     text::{Stat, Unified},
+    walk::Options,
 };
-use self::{module::Module, pdb::Pdb, probes::Probes, walk::Walk};
+use self::{module::Module, pdb::Pdb, walk::Walk};
 use crate::{dis::names::Names, filter::Filter};
 
 /// One of the two modules.
@@ -67,15 +69,6 @@ impl<'a, 'm> Side<'a, 'm> {
     }
 }
 
-/// What to compare.
-#[derive(Default)]
-pub struct Options<'o> {
-    /// These methods and nothing else; all there is if empty.
-    pub methods: &'o [Pattern],
-    /// Hides exactly what weaving the first with this tracker puts into the second.
-    pub without_probes: Option<&'o Tracker>,
-}
-
 /// Compares two modules.
 pub fn compare(old: &Side<'_, '_>, new: &Side<'_, '_>, options: &Options<'_>) -> Diff {
     let mut changes = Vec::new();
@@ -107,8 +100,6 @@ fn compare_each(
     let mut old_module = Module::new(&old.names, &old.type_names, old.pdb.as_ref(), &all);
     let mut new_module = Module::new(&new.names, &new.type_names, new.pdb.as_ref(), &all);
     let (old_metadata, new_metadata) = (old.names.metadata, new.names.metadata);
-    let rows = options.without_probes.and_then(|tracker| Probes::rows(tracker, new_metadata));
-    let mut probes = rows.as_ref().map(|rows| Probes::new((old.names.image, old_metadata), new_metadata, rows));
-    let is_extended = unweave::extends(new_metadata, old_metadata);
-    Walk::new(options.methods, probes.as_mut(), is_extended, add).run(&mut old_module, &mut new_module)
+    let is_extended = output_check::extends(new_metadata, old_metadata);
+    Walk::new(options, is_extended, add).run(&mut old_module, &mut new_module)
 }

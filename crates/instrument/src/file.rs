@@ -158,7 +158,7 @@ fn write_woven(
     let write_and_check = || {
         outputs.write_like(&job.input, &job.output, |file| woven.file.write_to(file))?;
         let written = outputs.read_last()?;
-        weave::output_check::check(&written, woven, context.tracker, input).map_err(|fault| broken(job, input.1, &fault))
+        weave::output_check::check(&written, woven, input).map_err(|fault| broken(job, input.1, &fault))
     };
     let mut manifest_file = Outputs::default();
     let write_manifest = || {

@@ -7,11 +7,6 @@
 //! A method that cannot be woven for certain ships as it was, with a [`Reason`]; the others of its module are woven
 //! all the same. Nothing here reads another assembly.
 
-pub mod check;
-pub mod code;
-pub mod effects;
-pub mod layout;
-pub mod method;
 pub mod module;
 pub mod note;
 pub mod options;
@@ -19,19 +14,18 @@ pub mod output_check;
 pub mod pattern;
 pub mod pdb;
 pub mod plan;
-pub mod probe;
 pub mod reason;
-mod scan;
+pub mod reweave;
 pub mod strong_name;
 pub mod tracker;
-pub mod unweave;
 
+pub use ilrewrite::{LeaveMode, Shape};
 pub use module::{Weave, Woven, weave};
 pub use note::Note;
 pub use options::Options;
 pub use pattern::Pattern;
 pub use plan::{Plan, Refusal};
-pub use probe::{LeaveMode, Shape};
 pub use reason::Reason;
+pub use reweave::{Rewoven, reweave};
 pub use strong_name::StrongNameKey;
 pub use tracker::Tracker;

@@ -3,27 +3,25 @@
 use std::ops::Range;
 
 use ecma335::{
-    Error, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile, Rid, Rva, Segments, Token,
+    Additions, Error, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile, Rid, Rva, Segments,
     flags::cli_flags,
     image::{Directory, DirectoryKind, Precompiled},
-    schema::{Blob, File, MethodDef, StandAloneSig},
+    schema::{File, MethodDef},
 };
-use indexmap::{IndexMap, IndexSet};
+use identity::MethodId;
+use ilrewrite::{Batch, BodyRewriter, Constant, Context, Effects, Method, RewriteError, RewrittenBody, Shape};
 use rayon::prelude::*;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    effects::Effects,
-    method::{Batch, Context, MethodWeaver, WovenBody},
     note::Note,
     options::{self, Options},
     pdb::{DebugInfo, MethodDebug, Pdb, PdbBuilder},
     plan::Plan,
-    probe::Shape,
     reason::Reason,
     strong_name::{self, StrongNameKey},
-    tracker::{Mark, Tracker, TrackerRefs},
+    tracker::{Mark, Tracker},
 };
 
 /// How a module is to be woven.
@@ -61,8 +59,8 @@ pub struct Woven<'a> {
     pub bodies: Vec<(Rid<MethodDef>, Range<usize>)>,
     /// By MethodDef row number less one: the shape it was woven in, or why it was left alone.
     pub methods: Vec<Result<Shape, Reason>>,
-    /// What the probes call; none if there are none.
-    pub refs: Option<TrackerRefs>,
+    /// What was added to the metadata: nothing, if nothing was woven.
+    pub additions: Additions,
     /// What the method ids begin with.
     pub module_key: u64,
     /// The woven module's version identifier.
@@ -91,14 +89,12 @@ const MACHINES: [u16; 6] = [0x014C, 0x8664, 0x01C4, 0xAA64, 0x6264, 0x5064];
 
 /// Methods that one thread took at a time.
 struct Chunk {
-    /// The signatures of locals that the bodies have, each once.
-    local_sigs: IndexSet<Vec<u8>>,
-    /// The bodies, one after another.
-    bodies: Vec<u8>,
+    /// The bodies, one after another, and what they ask for.
+    batch: Batch,
     /// What the PDB says of each, if there is one.
     debug: Vec<Result<MethodDebug, Error>>,
     /// What became of each method.
-    methods: Vec<(Rid<MethodDef>, Result<WovenBody, Reason>)>,
+    methods: Vec<(Rid<MethodDef>, Result<RewrittenBody, Reason>)>,
 }
 
 /// Weaves what the options select.
@@ -106,16 +102,25 @@ struct Chunk {
 /// # Errors
 /// If the file as a whole cannot be written; a method that cannot be woven is no error.
 pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, how: &Weave<'_>) -> Result<Woven<'a>, Error> {
-    let module_key = module_key(metadata)?;
+    weave_with_key(image, metadata, how, module_key(metadata)?)
+}
+
+/// Weaves a module under a key that may be another's.
+pub(crate) fn weave_with_key<'a>(
+    image: &Image<'a>,
+    metadata: &Metadata<'a>,
+    how: &Weave<'_>,
+    module_key: u64,
+) -> Result<Woven<'a>, Error> {
     let plan = Plan::new(image, metadata, &how.options.selection)?;
     let mut methods: Vec<Result<Shape, Reason>> =
         plan.methods.into_iter().map(|method| method.map(|()| Shape::Finally)).collect();
     let selected: Vec<Rid<MethodDef>> =
         (1..).zip(&methods).filter(|(_, method)| method.is_ok()).map(|(number, _)| Rid::new(number)).collect();
     let untouched = |methods| {
-        let (file, refs) = (OutputFile::unchanged(image.bytes()).into_segments(), None);
-        let mvid = metadata.mvid()?;
-        Ok(Woven { file, bodies: Vec::new(), methods, refs, module_key, mvid, pdb: None, notes: Vec::new() })
+        let file = OutputFile::unchanged(image.bytes()).into_segments();
+        let (mvid, additions) = (metadata.mvid()?, Additions::default());
+        Ok(Woven { file, bodies: Vec::new(), methods, additions, module_key, mvid, pdb: None, notes: Vec::new() })
     };
     if selected.is_empty() {
         return untouched(methods);
@@ -123,19 +128,19 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, how: &Weave<'_>) ->
 
     let options = how.options.to_string();
     let mut builder = MetadataBuilder::new(metadata);
-    let refs = how.tracker.add_to(&mut builder, &Mark { module_key, tool: how.tool, options: &options })?;
+    let probe = how.tracker.probe(how.options.leave);
+    how.tracker.add_to(&mut builder, &probe, &Mark { module_key, tool: how.tool, options: &options })?;
     renew_module_hashes(&mut builder, metadata, how.modules)?;
     let mut debug = DebugInfo::find(image, how.pdb);
     let pdb_bytes = debug.take_pdb();
     let old_pdb = debug.check(pdb_bytes.as_deref().map(Pdb::parse));
-    let effects = Effects::new(metadata, &refs);
-    let context = Context { image, metadata, effects, refs, module_key, mode: how.options.leave, pdb: old_pdb.as_ref() };
-    let chunks = weave_chunks(&context, &selected);
+    let bodies = Context { metadata, effects: Effects::new(metadata), probe: &probe };
+    let source = Source { image, bodies, module_key, pdb: old_pdb.as_ref() };
+    let chunks = weave_chunks(&source, &selected);
 
     let writer = ImageWriter::new(image, metadata, how.options.keep_layout);
     let mut merger = Merger {
         builder,
-        known: IndexMap::new(),
         code_rva: writer.code_rva()?,
         code: Segments::default(),
         pdb: old_pdb.as_ref().map(|pdb| Ok(PdbBuilder::new(pdb))),
@@ -158,7 +163,7 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, how: &Weave<'_>) ->
     notes.extend(trouble.map(Note::PdbRemoved));
     notes.extend(metadata.assembly().is_none().then_some(Note::ModuleHash));
     let key = strong_name::prepare(image, metadata, how.keys, &mut writer, &mut notes);
-    let code_offset = writer.code_offset()?;
+    let (code_offset, additions) = (writer.code_offset()?, builder.additions());
     let mut file = writer.finish(code, builder)?;
     if let Some(key) = key {
         let signature = key.sign(file.signed_content());
@@ -167,7 +172,7 @@ pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, how: &Weave<'_>) ->
     for (_, range) in &mut bodies {
         *range = code_offset + range.start..code_offset + range.end;
     }
-    Ok(Woven { file: file.into_segments(), bodies, methods, refs: Some(refs), module_key, mvid, pdb, notes })
+    Ok(Woven { file: file.into_segments(), bodies, methods, additions, module_key, mvid, pdb, notes })
 }
 
 /// The manifest of a multi-module assembly holds a hash of each of the others (II.22.19).
@@ -189,8 +194,6 @@ fn renew_module_hashes(
 /// Puts the chunks together, in the order of the methods.
 struct Merger<'a, 'm> {
     builder: MetadataBuilder<'a, 'm>,
-    /// The token that a signature of locals has, whichever chunk it is in.
-    known: IndexMap<Blob, Token>,
     code_rva: Rva,
     code: Segments<'a>,
     pdb: Option<Result<PdbBuilder<'m, 'm>, Error>>,
@@ -198,23 +201,22 @@ struct Merger<'a, 'm> {
 }
 
 impl Merger<'_, '_> {
-    fn add(&mut self, mut chunk: Chunk, methods: &mut [Result<Shape, Reason>]) -> Result<(), Error> {
-        let mut debug = chunk.debug.into_iter();
-        let mut tokens: Vec<Option<Token>> = vec![None; chunk.local_sigs.len()];
-        for (rid, result) in chunk.methods {
+    fn add(
+        &mut self,
+        Chunk { mut batch, debug, methods: woven }: Chunk,
+        methods: &mut [Result<Shape, Reason>],
+    ) -> Result<(), Error> {
+        let (mut debug, mut settled) = (debug.into_iter(), Vec::new());
+        for (rid, result) in woven {
             methods[rid.get() as usize - 1] = match result {
                 Ok(body) => {
-                    let token = match tokens[body.local_sig] {
-                        Some(token) => token,
-                        None => *tokens[body.local_sig].insert(self.local_sig_token(&chunk.local_sigs[body.local_sig])?),
-                    };
-                    let token_at = body.range.start + MethodBody::LOCAL_VAR_SIG_AT;
-                    chunk.bodies[token_at..token_at + 4].copy_from_slice(&token.0.to_le_bytes());
+                    batch.settle(&body, &mut settled, &mut self.builder)?;
                     let start = self.code.len() + body.range.start;
                     self.builder.set_method_rva(rid, Rva(self.code_rva.0 + start as u32));
                     self.bodies.push((rid, start..start + body.range.len()));
+                    let local_sig = body.local_sig.and_then(|request| settled.get(request as usize).copied().flatten());
                     if let (Some(records), Some(Ok(pdb))) = (debug.next(), &mut self.pdb)
-                        && let Err(error) = records.and_then(|records| pdb.put(records, token.rid()))
+                        && let Err(error) = records.and_then(|records| pdb.put(records, local_sig))
                     {
                         self.pdb = Some(Err(error));
                     }
@@ -223,17 +225,9 @@ impl Merger<'_, '_> {
                 Err(reason) => Err(reason),
             };
         }
-        self.code.push(chunk.bodies);
+        self.code.push(batch.bodies);
         self.code.pad_to(4);
         Ok(())
-    }
-
-    fn local_sig_token(&mut self, signature: &[u8]) -> Result<Token, Error> {
-        let signature = self.builder.blob(signature)?;
-        Ok(match self.known.get(&signature) {
-            Some(token) => *token,
-            None => *self.known.entry(signature).or_insert(self.builder.add(&StandAloneSig { signature })?),
-        })
     }
 }
 
@@ -264,20 +258,52 @@ pub(crate) fn woven_mvid(module_key: u64, tool: &str, options: &str) -> [u8; 16]
     mvid
 }
 
+/// Where the methods are, and what they are woven with.
+struct Source<'a, 'm> {
+    image: &'m Image<'a>,
+    bodies: Context<'a, 'm>,
+    /// The key that the method ids begin with.
+    module_key: u64,
+    /// The PDB that is to follow.
+    pdb: Option<&'m Pdb<'m>>,
+}
+
+/// What one thread works with, in room that it uses again.
+#[derive(Default)]
+struct Bench {
+    rewriter: BodyRewriter,
+    batch: Batch,
+    debug: Vec<Result<MethodDebug, Error>>,
+}
+
+impl Source<'_, '_> {
+    fn weave(&self, rid: Rid<MethodDef>, bench: &mut Bench) -> Result<RewrittenBody, Reason> {
+        let metadata = self.bodies.metadata;
+        let bad_body = |error: Error| RewriteError::BadBody(error.to_string());
+        let row = metadata.row(rid).map_err(bad_body)?;
+        let body = MethodBody::parse(self.image.cursor_at(Rva(row.rva)).map_err(bad_body)?).map_err(bad_body)?;
+        let signature = metadata.blobs.blob(row.signature).map_err(|error| RewriteError::BadSignature(error.to_string()))?;
+        let id = MethodId::new(self.module_key, rid.get());
+        let method = Method { row: &row, signature, body: &body, constants: &[Constant::Int64(id.0)] };
+        let Bench { rewriter, batch, debug } = bench;
+        let woven = rewriter.rewrite(&self.bodies, &method, batch)?;
+        let follow = |pdb: &Pdb<'_>| pdb.follow(rid, rewriter.code(), rewriter.layout(), body.il.len() as u32);
+        debug.extend(self.pdb.map(follow));
+        Ok(woven)
+    }
+}
+
 /// Weaves the methods in chunks, as many at a time as the current pool has threads; gives the chunks in order. A few
 /// methods are no work for a pool, and wake none.
-fn weave_chunks(context: &Context<'_, '_>, selected: &[Rid<MethodDef>]) -> Vec<Chunk> {
-    let weave = |(weaver, batch): &mut (MethodWeaver, Batch), chunk: &[Rid<MethodDef>]| {
-        batch.bodies.clear();
-        let methods = chunk.iter().map(|rid| (*rid, weaver.weave(context, *rid, batch))).collect();
-        // The copy is as large as need be, and the room for the next chunk's is warm.
-        let bodies = batch.bodies.as_slice().to_vec();
-        Chunk { local_sigs: std::mem::take(&mut batch.local_sigs), bodies, debug: std::mem::take(&mut batch.debug), methods }
+fn weave_chunks(source: &Source<'_, '_>, selected: &[Rid<MethodDef>]) -> Vec<Chunk> {
+    let weave = |bench: &mut Bench, chunk: &[Rid<MethodDef>]| {
+        let methods = chunk.iter().map(|rid| (*rid, source.weave(*rid, bench))).collect();
+        Chunk { batch: bench.batch.take(), debug: std::mem::take(&mut bench.debug), methods }
     };
     if selected.len() <= CHUNK {
-        return vec![weave(&mut Default::default(), selected)];
+        return vec![weave(&mut Bench::default(), selected)];
     }
-    selected.par_chunks(CHUNK).map_init(Default::default, weave).collect()
+    selected.par_chunks(CHUNK).map_init(Bench::default, weave).collect()
 }
 
 /// Has the headers tell the truth about the woven file, and notes what went.

@@ -3,10 +3,11 @@
 
 use std::{fmt, str::FromStr};
 
+use ilrewrite::LeaveMode;
+
 use crate::{
     pattern::{Pattern, PatternError},
     plan::Selection,
-    probe::LeaveMode,
 };
 
 /// The options that change bytes. In words, as a command line has them: `--leave=finally --include=Shop.* --keep-layout`.

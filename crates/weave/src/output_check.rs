@@ -3,18 +3,15 @@
 use std::{fmt, ops::Range};
 
 use ecma335::{
-    Error, Image, Metadata, MethodBody, Rid, Rva, Table, Token,
+    Additions, Error, Image, Metadata, MethodBody, Rid, Rva, Table, Token,
     image::CliHeader,
-    schema::{CustomAttribute, MethodDef, StandAloneSig},
+    schema::{MethodDef, StandAloneSig},
     signature::LocalsShape,
 };
 
 use rayon::prelude::*;
 
-use crate::{
-    module::Woven,
-    tracker::{Tracker, TrackerRows},
-};
+use crate::module::Woven;
 
 /// Methods that one thread checks at a time.
 const CHUNK: u32 = 4096;
@@ -40,14 +37,14 @@ impl From<Error> for Fault {
     }
 }
 
-/// Reads a woven file. It has to be what was made, to the byte; every row of the input says what it said, and what was
-/// added is what probes need, by the rules; and where each woven method's row leads there is the body that was checked,
-/// where any other's leads there is the input's. So all that the check found of the bodies, and of what they call, is true
-/// of the file.
+/// Reads a woven file. It has to be what was made, to the byte; every row of the input says what it said, and what is new
+/// is what was added, row by row, each where its table wants it; and where each woven method's row leads there is the body
+/// that was checked, where any other's leads there is the input's. So all that the check found of the bodies, and of what
+/// they call, is true of the file.
 ///
 /// # Errors
 /// The first fault, by method.
-pub fn check(output: &[u8], woven: &Woven<'_>, tracker: &Tracker, input: (&Image<'_>, &Metadata<'_>)) -> Result<(), Fault> {
+pub fn check(output: &[u8], woven: &Woven<'_>, input: (&Image<'_>, &Metadata<'_>)) -> Result<(), Fault> {
     let fault = |what: String| Err(Fault { method: None, what });
     let mut rest = output;
     for part in woven.file.iter() {
@@ -61,8 +58,9 @@ pub fn check(output: &[u8], woven: &Woven<'_>, tracker: &Tracker, input: (&Image
     }
     let image = Image::parse(output)?;
     let metadata = Metadata::parse(image.metadata()?)?;
+    check_local_sigs(output, &metadata, input.1, woven)?;
     check_tables(&metadata, input.1).or_else(fault)?;
-    check_additions(output, &metadata, input.1, tracker.find_in(&metadata).as_ref(), woven)?;
+    check_additions(&metadata, input.1, &woven.additions).or_else(fault)?;
 
     let reader = Reader { image: &image, metadata: &metadata, input, woven };
     let end = woven.methods.len() as u32 + 1;
@@ -78,8 +76,15 @@ pub fn check(output: &[u8], woven: &Woven<'_>, tracker: &Tracker, input: (&Image
     fault.map_or(Ok(()), Err)
 }
 
+/// Whether all that a module's tokens mean they mean in the other too: rows and heaps are its own, and more behind them.
+/// The places of bodies may differ.
+pub fn extends(new: &Metadata<'_>, old: &Metadata<'_>) -> bool {
+    let methods = || old.tables.rows::<MethodDef>().zip(new.tables.rows::<MethodDef>());
+    check_tables(new, old).is_ok() && methods().all(|((_, old), (_, new))| MethodDef { rva: old.rva, ..new } == old)
+}
+
 /// Every row of the input is there, and says what it said; what weaving changes by design is left to others to look at.
-pub(crate) fn check_tables(new: &Metadata<'_>, old: &Metadata<'_>) -> Result<(), String> {
+fn check_tables(new: &Metadata<'_>, old: &Metadata<'_>) -> Result<(), String> {
     let heaps =
         [("#Strings", old.strings, new.strings), ("#US", old.user_strings, new.user_strings), ("#Blob", old.blobs, new.blobs)];
     if let Some((name, ..)) = heaps.iter().find(|(_, old, new)| !new.bytes.starts_with(old.bytes)) {
@@ -87,7 +92,7 @@ pub(crate) fn check_tables(new: &Metadata<'_>, old: &Metadata<'_>) -> Result<(),
     }
     for table in Table::ALL.iter().copied() {
         let (before, after) = (old.tables.count(table), new.tables.count(table));
-        if after < before || (table == Table::MethodDef && after != before) {
+        if after < before {
             return Err(format!("{table} has {after} rows, and had {before}"));
         }
         // Rows with new addresses or hashes, and the one table that rows are put into rather than behind.
@@ -115,62 +120,81 @@ fn has_rows(new: &Metadata<'_>, place: u32, old: &Metadata<'_>, rows: Range<u32>
     new.tables.bytes(table).get(place) == old.tables.bytes(table).get(bytes(rows))
 }
 
-/// What was added is what probes need, and obeys the rules of its table.
-fn check_additions(
-    output: &[u8],
-    new: &Metadata<'_>,
-    old: &Metadata<'_>,
-    rows: Option<&TrackerRows>,
-    woven: &Woven<'_>,
-) -> Result<(), Fault> {
-    let fault = |what: String| Err(Fault { method: None, what });
-    if rows.map(|rows| rows.refs) != woven.refs {
-        return fault("what the probes call is not the tracker, or the mark is not there".into());
-    }
-    if let Some(rows) = rows {
-        if rows.mark().map(|mark| mark.module_key) != Some(woven.module_key) {
-            return fault("the mark is not this module's".into());
-        }
-        check_attributes(new, old, rows).or_else(fault)?;
-    }
-    for table in Table::ALL.iter().copied() {
-        let (added, needed) = (new.tables.count(table) - old.tables.count(table), rows.map_or(0, |rows| rows.count(table)));
-        if added != needed && (table != Table::StandAloneSig || rows.is_none()) {
-            return fault(format!("{table} has {added} new rows, and the probes need {needed}"));
-        }
-    }
-    let first = old.tables.count(Table::StandAloneSig) + 1;
-    for rid in (first..=new.tables.count(Table::StandAloneSig)).map(Rid::<StandAloneSig>::new) {
-        let blob = new.row(rid).and_then(|row| new.blobs.blob(row.signature));
-        if let Err(error) = blob.and_then(|blob| LocalsShape::read(blob.rest(), blob.offset())) {
-            let method = woven.bodies.iter().find(|(_, place)| local_sig(output, place) == Some(rid)).map(|(method, _)| *method);
-            return Err(Fault { method, what: format!("the signature of its locals: {error}") });
+/// The signatures of locals that are new are those that were added, and can be read.
+fn check_local_sigs(output: &[u8], new: &Metadata<'_>, old: &Metadata<'_>, woven: &Woven<'_>) -> Result<(), Fault> {
+    let table = Table::StandAloneSig;
+    for (rid, cells) in (old.tables.count(table) + 1..).zip(woven.additions.rows(table)) {
+        let blob = new.row(Rid::<StandAloneSig>::new(rid)).and_then(|row| new.blobs.blob(row.signature));
+        let read = blob.and_then(|blob| LocalsShape::read(blob.rest(), blob.offset())).map_err(|error| error.to_string());
+        let is_as_added = new.tables.cells(table, rid).is_some_and(|found| found == cells);
+        let read = read.and_then(|_| if is_as_added { Ok(()) } else { Err("it is elsewhere".into()) });
+        if let Err(what) = read {
+            let is_its = |place: &Range<usize>| local_sig(output, place).map(Rid::get) == Some(rid);
+            let method = woven.bodies.iter().find(|(_, place)| is_its(place)).map(|(method, _)| *method);
+            return Err(Fault { method, what: format!("the signature of its locals: {what}") });
         }
     }
     Ok(())
+}
+
+/// What is new beside the input is what was added, and nothing else.
+fn check_additions(new: &Metadata<'_>, old: &Metadata<'_>, additions: &Additions) -> Result<(), String> {
+    for table in Table::ALL.iter().copied() {
+        let (before, added) = (old.tables.count(table), additions.rows(table));
+        let (found, expected) = (new.tables.count(table) - before, added.len());
+        if found as usize != expected {
+            return Err(format!("{table} has {found} new rows, and {expected} were added"));
+        }
+        if additions.is_sorted(table) && expected > 0 {
+            check_inserted(table, new, old, additions)?;
+        } else if !(before + 1..).zip(added).all(|(rid, cells)| new.tables.cells(table, rid).is_some_and(|found| found == cells))
+        {
+            return Err(format!("a new row of {table} is not the one that was added"));
+        }
+    }
+    for (name, added) in additions.heaps().filter(|(_, added)| !added.is_empty()) {
+        let behind = stream(new, name).get(stream(old, name).len()..).unwrap_or_default();
+        if behind.strip_prefix(added).is_none_or(|rest| rest.iter().any(|byte| *byte != 0)) {
+            return Err(format!("behind what {} had is not what was added", String::from_utf8_lossy(name)));
+        }
+    }
+    Ok(())
+}
+
+/// The first stream of a name; no bytes if there is none.
+fn stream<'a>(metadata: &Metadata<'a>, name: &[u8]) -> &'a [u8] {
+    metadata.streams.iter().find(|stream| stream.name == name).map_or(&[], |stream| stream.bytes)
+}
+
+/// A sorted table has its old rows in their order, the added ones among them, and those where their keys belong (II.22).
+fn check_inserted(table: Table, new: &Metadata<'_>, old: &Metadata<'_>, additions: &Additions) -> Result<(), String> {
+    let (before, after) = (old.tables.count(table), new.tables.count(table));
+    let mut added: Vec<&[u32]> = additions.rows(table).collect();
+    let mut old_row = 1;
+    for rid in 1..=after {
+        if old_row <= before && has_rows(new, rid - 1, old, old_row - 1..old_row, table) {
+            old_row += 1;
+            continue;
+        }
+        let cells = new.tables.cells(table, rid).unwrap_or_default();
+        let Some(place) = added.iter().position(|row| *row == cells) else {
+            return Err(format!("row {rid} of {table} is neither the input's nor an added one"));
+        };
+        added.swap_remove(place);
+        let key = |rid: u32| new.tables.sort_key(table, rid);
+        let is_above = rid == 1 || key(rid - 1) <= key(rid);
+        let is_below = rid == after || key(rid) <= key(rid + 1);
+        if !(is_above && is_below) {
+            return Err(format!("row {rid} of {table} is not where its key belongs"));
+        }
+    }
+    if old_row <= before { Err(format!("row {old_row} of {table} is gone")) } else { Ok(()) }
 }
 
 /// What a fat body at this place of the file has for its locals (II.25.4.3).
 fn local_sig(output: &[u8], body: &Range<usize>) -> Option<Rid<StandAloneSig>> {
     let token = output.get(body.start + MethodBody::LOCAL_VAR_SIG_AT..)?.first_chunk()?;
     Token(u32::from_le_bytes(*token)).rid_in()
-}
-
-/// The mark is in its place, and the other attributes are as they were (II.22.10).
-fn check_attributes(new: &Metadata<'_>, old: &Metadata<'_>, rows: &TrackerRows) -> Result<(), String> {
-    let table = Table::CustomAttribute;
-    let (mark, before) = (rows.attribute.get(), old.tables.count(table));
-    if mark > before + 1 || !has_rows(new, 0, old, 0..mark - 1, table) || !has_rows(new, mark, old, mark - 1..before, table) {
-        return Err("the mark is not all that is new among the custom attributes".into());
-    }
-    let parent = |rid: u32| new.row(Rid::<CustomAttribute>::new(rid)).map_or(0, |row| row.parent.0);
-    let is_above = mark == 1 || parent(mark - 1) <= parent(mark);
-    let is_below = mark > before || parent(mark) <= parent(mark + 1);
-    if new.tables.is_sorted(table) && !(is_above && is_below) {
-        Err("the mark is not where its parent belongs".into())
-    } else {
-        Ok(())
-    }
 }
 
 /// A written file and what it was woven of.

@@ -6,11 +6,15 @@ mod link;
 use std::{borrow::Cow, ops::Range};
 
 use ecma335::{
-    Cursor, Error, FileOffset, Metadata, MetadataBuilder, Rid, Table,
+    Cursor, Error, FileOffset, Metadata, MetadataBuilder, Rid, Table, Token,
     debug::{self, DebugEntry},
     pdb::{PdbId, SequencePoint, SequencePoints, custom_debug_information as kinds},
     schema::{CustomDebugInformation, LocalScope, MethodDebugInformation, MethodDef},
     tables::RowCounts,
+};
+use ilrewrite::{
+    code::{Code, Instruction},
+    layout::Layout,
 };
 use sha2::{Digest, Sha256};
 
@@ -19,10 +23,6 @@ pub use self::link::{PdbReference, find};
 use self::{
     deflate::deflate,
     link::{CODE_VIEW_PATH_AT, EMBEDDED_SIGNATURE},
-};
-use crate::{
-    code::{Code, Instruction},
-    layout::Layout,
 };
 
 /// A portable PDB, and which of its rows belong to which method.
@@ -60,7 +60,7 @@ impl<'a> Pdb<'a> {
         scopes.resize(methods as usize + 2, metadata.tables.count(Table::LocalScope) + 1);
         let mut custom = Vec::new();
         for (rid, row) in metadata.tables.rows::<CustomDebugInformation>() {
-            let Some(method) = row.parent.token().and_then(ecma335::Token::rid_in::<MethodDef>) else { continue };
+            let Some(method) = row.parent.token().and_then(Token::rid_in::<MethodDef>) else { continue };
             let Some(kind) = metadata.guids.guid(row.kind)? else { continue };
             if kind == kinds::STATE_MACHINE_HOISTED_LOCAL_SCOPES || kind == kinds::ASYNC_METHOD_STEPPING {
                 custom.push((method.get(), rid, kind));
@@ -212,12 +212,13 @@ impl<'a, 'm> PdbBuilder<'a, 'm> {
         Self { metadata: &pdb.metadata, builder: MetadataBuilder::new(&pdb.metadata) }
     }
 
-    /// Takes over a woven method's records; its locals have a new signature.
-    pub(crate) fn put(&mut self, method: MethodDebug, local_signature: u32) -> Result<(), Error> {
+    /// Takes over a woven method's records; its locals may have a new signature.
+    pub(crate) fn put(&mut self, method: MethodDebug, local_sig: Option<Token>) -> Result<(), Error> {
         if let Some(points) = method.points {
             let rid = Rid::<MethodDebugInformation>::new(method.method.get());
             let row = self.metadata.row(rid)?;
             let mut blob = Vec::new();
+            let local_signature = local_sig.map_or(points.local_signature, Token::rid);
             SequencePoints { local_signature, ..points }.write(row.document, &mut blob);
             let sequence_points = self.builder.blob(&blob)?;
             self.builder.replace(rid, &MethodDebugInformation { sequence_points, ..row });

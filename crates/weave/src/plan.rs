@@ -73,7 +73,7 @@ pub fn refusal(image: &Image<'_>, metadata: &Metadata<'_>, tracker: &Tracker) ->
     if tracker.is_referenced_by(metadata) {
         return Some(Refusal::AlreadyWoven);
     }
-    if metadata.assembly().and_then(|assembly| metadata.name(assembly.name).ok()).is_some_and(|name| name == tracker.name) {
+    if metadata.assembly().and_then(|assembly| metadata.name(assembly.name).ok()).is_some_and(|name| name == tracker.name()) {
         return Some(Refusal::IsTracker);
     }
     if defines_object(metadata) {

@@ -4,10 +4,11 @@ use ecma335::{
     Cursor, Error, FileOffset, Image, Metadata, MetadataBuilder, MethodBody, Rid, Rva, Table, Token,
     metadata::join,
     opcode::Operand,
-    schema::{
-        AssemblyRef, CustomAttribute, CustomAttributeType, HasCustomAttribute, MemberRef, MemberRefParent, MethodDef,
-        ResolutionScope, Row, TypeRef,
-    },
+    schema::{AssemblyRef, CustomAttribute, CustomAttributeType, HasCustomAttribute, MemberRef, MethodDef},
+};
+use ilrewrite::{
+    Argument, Call, LeaveMode, MethodName, Probe, TokenProvider,
+    probe::{AssemblyName, TypeName},
 };
 use sha1::{Digest, Sha1};
 
@@ -28,57 +29,7 @@ const MARK_CONSTRUCTOR: (&str, &[u8]) = (".ctor", &[0x20, 0x03, 0x01, 0x0A, 0x0E
 
 /// A tracker assembly: woven code refers to it by this name.
 #[derive(Clone, Debug)]
-pub struct Tracker {
-    /// Its simple name.
-    pub name: String,
-    version: [u16; 4],
-    public_key_token: Vec<u8>,
-}
-
-/// The rows that say a module is woven, found again in the file.
-#[derive(Clone, Debug)]
-pub struct TrackerRows {
-    /// The tracker's.
-    pub assembly: Rid<AssemblyRef>,
-    /// Those of the probes' type and of the mark's.
-    pub types: [Rid<TypeRef>; 2],
-    /// Those of the probes' three methods and of the mark's constructor.
-    pub members: [Rid<MemberRef>; 4],
-    /// The mark.
-    pub attribute: Rid<CustomAttribute>,
-    /// What the probes call.
-    pub refs: TrackerRefs,
-    /// The value of the mark.
-    value: Vec<u8>,
-}
-
-impl TrackerRows {
-    /// What the mark says; none if it is not as [`Tracker::add_to`] writes it.
-    pub fn mark(&self) -> Option<Mark<'_>> {
-        Mark::parse(&self.value)
-    }
-
-    /// How many of a table's rows they are.
-    pub(crate) fn count(&self, table: Table) -> u32 {
-        match table {
-            Table::AssemblyRef | Table::CustomAttribute => 1,
-            Table::TypeRef => self.types.len() as u32,
-            Table::MemberRef => self.members.len() as u32,
-            _ => 0,
-        }
-    }
-}
-
-/// The tokens that a woven module refers to its tracker by.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TrackerRefs {
-    /// `ProfileInfoTracker.WhenEntering`
-    pub when_entering: Token,
-    /// `ProfileInfoTracker.WhenLeaving`
-    pub when_leaving: Token,
-    /// `ProfileInfoTracker.WhenHandling`
-    pub when_handling: Token,
-}
+pub struct Tracker(AssemblyName);
 
 impl Tracker {
     /// Reads the name from the tracker's own metadata.
@@ -92,76 +43,60 @@ impl Tracker {
         let public_key = metadata.blob(assembly.public_key)?;
         let public_key_token = if public_key.is_empty() { Vec::new() } else { public_key_token(public_key) };
         let version = [assembly.major, assembly.minor, assembly.build, assembly.revision];
-        Ok(Self { name: metadata.name(assembly.name)?, version, public_key_token })
+        Ok(Self(AssemblyName { name: metadata.name(assembly.name)?, version, public_key_token }))
+    }
+
+    /// Its simple name.
+    pub fn name(&self) -> &str {
+        &self.0.name
     }
 
     /// Whether a module refers to a tracker: then it is woven already.
     pub fn is_referenced_by(&self, metadata: &Metadata<'_>) -> bool {
-        let is_this = |row: &AssemblyRef| metadata.strings.string_bytes(row.name) == Ok(self.name.as_bytes());
+        let is_this = |row: &AssemblyRef| metadata.strings.string_bytes(row.name) == Ok(self.0.name.as_bytes());
         metadata.tables.rows::<AssemblyRef>().any(|(_, row)| is_this(&row))
+    }
+
+    /// What it has put into methods, whose first constant is their id.
+    pub fn probe(&self, leave_mode: LeaveMode) -> Probe {
+        let call =
+            |(name, signature), argument| Call { method: self.method(PROBE_TYPE, name, signature), arguments: vec![argument] };
+        Probe {
+            enter: call(WHEN_ENTERING, Argument::Constant(0)),
+            leave: Some(call(WHEN_LEAVING, Argument::EnterResult)),
+            handle: Some(call(WHEN_HANDLING, Argument::EnterResult)),
+            leave_mode,
+        }
     }
 
     /// Adds the rows that woven code needs, and the mark.
     ///
     /// # Errors
     /// If a table or heap is full.
-    pub fn add_to(&self, builder: &mut MetadataBuilder<'_, '_>, mark: &Mark<'_>) -> Result<TrackerRefs, Error> {
-        let [major, minor, build, revision] = self.version;
-        let assembly = AssemblyRef {
-            major,
-            minor,
-            build,
-            revision,
-            flags: 0,
-            public_key_or_token: builder.blob(&self.public_key_token)?,
-            name: builder.string(&self.name)?,
-            culture: Default::default(),
-            hash_value: Default::default(),
-        };
-        let assembly = builder.add(&assembly)?;
-        let probe_type = add_type(builder, assembly, PROBE_TYPE)?;
-        let mark_type = add_type(builder, assembly, MARK_TYPE)?;
-        let refs = TrackerRefs {
-            when_entering: add_method(builder, probe_type, WHEN_ENTERING)?,
-            when_leaving: add_method(builder, probe_type, WHEN_LEAVING)?,
-            when_handling: add_method(builder, probe_type, WHEN_HANDLING)?,
-        };
-        let constructor = add_method(builder, mark_type, MARK_CONSTRUCTOR)?;
+    pub(crate) fn add_to(&self, builder: &mut MetadataBuilder<'_, '_>, probe: &Probe, mark: &Mark<'_>) -> Result<(), Error> {
+        // In an order of their own, whatever is woven: the types first.
+        for name in [PROBE_TYPE, MARK_TYPE] {
+            builder.named_type(&self.class(name))?;
+        }
+        for call in probe.calls() {
+            builder.settle(&call.method.request())?;
+        }
+        let (name, signature) = MARK_CONSTRUCTOR;
+        let constructor = builder.settle(&self.method(MARK_TYPE, name, signature).request())?;
         let attribute = CustomAttribute {
-            parent: HasCustomAttribute::new(Token(1)).unwrap_or_default(),
+            parent: HasCustomAttribute::new(Token::new(Table::Module, 1)).unwrap_or_default(),
             constructor: CustomAttributeType::new(constructor).unwrap_or_default(),
             value: builder.blob(&mark.to_blob())?,
         };
-        builder.insert(&attribute)?;
-        Ok(refs)
+        builder.insert(&attribute)
     }
 
-    /// Finds the rows that [`add_to`](Self::add_to) adds; none if one of them is missing or is not as it was added.
-    pub fn find_in(&self, metadata: &Metadata<'_>) -> Option<TrackerRows> {
-        let is_mine = |row: &AssemblyRef| {
-            metadata.strings.string_bytes(row.name) == Ok(self.name.as_bytes())
-                && [row.major, row.minor, row.build, row.revision] == self.version
-                && metadata.blob(row.public_key_or_token) == Ok(&self.public_key_token)
-                && (row.flags, row.culture.0, row.hash_value.0) == (0, 0, 0)
-        };
-        let assembly = last(metadata, is_mine)?;
-        let types = [find_type(metadata, assembly, PROBE_TYPE)?, find_type(metadata, assembly, MARK_TYPE)?];
-        let [probe_type, mark_type] = types;
-        let members = [
-            find_method(metadata, probe_type, WHEN_ENTERING)?,
-            find_method(metadata, probe_type, WHEN_LEAVING)?,
-            find_method(metadata, probe_type, WHEN_HANDLING)?,
-            find_method(metadata, mark_type, MARK_CONSTRUCTOR)?,
-        ];
-        let [when_entering, when_leaving, when_handling, constructor] =
-            members.map(|rid| Token::new(Table::MemberRef, rid.get()));
-        let is_mark = |row: &CustomAttribute| {
-            row.constructor.token() == Some(constructor) && row.parent.token() == Some(Token::new(Table::Module, 1))
-        };
-        let attribute = last(metadata, is_mark)?;
-        let value = metadata.blob(metadata.row(attribute).ok()?.value).ok()?.to_vec();
-        let refs = TrackerRefs { when_entering, when_leaving, when_handling };
-        Some(TrackerRows { assembly, types, members, attribute, refs, value })
+    fn class(&self, name: &str) -> TypeName {
+        TypeName { assembly: self.0.clone(), namespace: NAMESPACE.into(), name: name.into() }
+    }
+
+    fn method(&self, class: &str, name: &str, signature: &[u8]) -> MethodName {
+        MethodName { class: self.class(class), name: name.into(), signature: signature.into() }
     }
 }
 
@@ -232,45 +167,4 @@ pub fn woven_methods(image: &Image<'_>, metadata: &Metadata<'_>) -> Vec<bool> {
 /// A public key's token: the last eight bytes of its SHA-1, backwards (II.6.3).
 pub fn public_key_token(public_key: &[u8]) -> Vec<u8> {
     Sha1::digest(public_key).iter().rev().take(8).copied().collect()
-}
-
-/// The last row of a table that is as wanted: what was added stands behind the input's own.
-fn last<R: Row>(metadata: &Metadata<'_>, is_wanted: impl Fn(&R) -> bool) -> Option<Rid<R>> {
-    metadata.tables.rows::<R>().filter(|(_, row)| is_wanted(row)).map(|(rid, _)| rid).last()
-}
-
-fn find_type(metadata: &Metadata<'_>, assembly: Rid<AssemblyRef>, name: &str) -> Option<Rid<TypeRef>> {
-    let scope = Token::new(Table::AssemblyRef, assembly.get());
-    last(metadata, |row: &TypeRef| {
-        row.resolution_scope.token() == Some(scope)
-            && metadata.strings.string_bytes(row.name) == Ok(name.as_bytes())
-            && metadata.strings.string_bytes(row.namespace) == Ok(NAMESPACE.as_bytes())
-    })
-}
-
-fn find_method(metadata: &Metadata<'_>, class: Rid<TypeRef>, (name, signature): (&str, &[u8])) -> Option<Rid<MemberRef>> {
-    let class = Token::new(Table::TypeRef, class.get());
-    last(metadata, |row: &MemberRef| {
-        row.class.token() == Some(class)
-            && metadata.strings.string_bytes(row.name) == Ok(name.as_bytes())
-            && metadata.blob(row.signature) == Ok(signature)
-    })
-}
-
-fn add_type(builder: &mut MetadataBuilder<'_, '_>, assembly: Token, name: &str) -> Result<Token, Error> {
-    let row = TypeRef {
-        resolution_scope: ResolutionScope::new(assembly).unwrap_or_default(),
-        name: builder.string(name)?,
-        namespace: builder.string(NAMESPACE)?,
-    };
-    builder.add(&row)
-}
-
-fn add_method(builder: &mut MetadataBuilder<'_, '_>, class: Token, (name, signature): (&str, &[u8])) -> Result<Token, Error> {
-    let row = MemberRef {
-        class: MemberRefParent::new(class).unwrap_or_default(),
-        name: builder.string(name)?,
-        signature: builder.blob(signature)?,
-    };
-    builder.add(&row)
 }

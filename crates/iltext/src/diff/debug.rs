@@ -8,7 +8,6 @@ use ecma335::{
     pdb::SequencePoints,
     schema::{LocalConstant, LocalScope, LocalVariable, MethodDebugInformation, MethodDef, StateMachineMethod},
 };
-use weave::unweave::Unwoven;
 
 use super::{
     lines::LABEL,
@@ -28,52 +27,39 @@ pub(crate) struct Facts {
     pub(crate) lines: Vec<(usize, String, Vec<u32>)>,
 }
 
-/// Where the instructions of a PDB's body stand in the body that is shown.
+/// Where the instructions of a PDB's body stand.
 pub(crate) struct Places {
-    /// Both offsets of each instruction that is in both, in order.
-    own: Vec<(u32, u32)>,
-    /// The size of the body of the PDB, and of that which is shown.
-    sizes: (u32, u32),
-    is_unwoven: bool,
+    /// Their offsets, in order.
+    starts: Vec<u32>,
+    /// The size of the body.
+    end: u32,
 }
 
 impl Places {
-    /// The body is shown as it is; none if its IL cannot be decoded.
+    /// Those of a body; none if its IL cannot be decoded.
     pub(crate) fn of(body: &MethodBody<'_>) -> Option<Self> {
         let instructions: Vec<Instruction<'_>> = body.instructions().collect::<Result<_>>().ok()?;
-        let own = instructions.iter().map(|instruction| (instruction.offset, instruction.offset)).collect();
-        let size = body.il.len() as u32;
-        Some(Self { own, sizes: (size, size), is_unwoven: false })
-    }
-
-    /// The body is shown without its probes.
-    pub(crate) fn without_probes(woven: &MethodBody<'_>, body: &Unwoven) -> Self {
-        Self { own: body.places.clone(), sizes: (woven.il.len() as u32, body.il.len() as u32), is_unwoven: true }
+        let starts = instructions.iter().map(|instruction| instruction.offset).collect();
+        Some(Self { starts, end: body.il.len() as u32 })
     }
 
     /// The place of the first instruction that is not before an offset, or the end; of an offset beyond it, none.
     fn of_offset(&self, offset: u32) -> u32 {
-        let (size, end) = self.sizes;
-        let found = self.own.get(self.own.partition_point(|(own, _)| *own < offset));
-        if offset > size { u32::MAX } else { found.map_or(end, |(_, shown)| *shown) }
-    }
-
-    fn has(&self, offset: u32) -> bool {
-        self.own.binary_search_by_key(&offset, |(own, _)| *own).is_ok()
+        let found = self.starts.get(self.starts.partition_point(|start| *start < offset));
+        if offset > self.end { u32::MAX } else { found.copied().unwrap_or(self.end) }
     }
 }
 
 impl Pdb<'_> {
-    /// What it says of a method. Points that weaving says again behind a probe are not there, unless `original` has them.
+    /// What it says of a method.
     pub(crate) fn facts(
         &self,
         names: &Names<'_, '_>,
         (method, body): (Rid<MethodDef>, &MethodBody<'_>),
         places: &Places,
-        original: Option<&Facts>,
     ) -> Facts {
         let mut facts = Facts::default();
-        if let Err(error) = self.points(method, body, places, original, &mut facts) {
+        if let Err(error) = self.points(method, body, places, &mut facts) {
             facts.lines.push((1, format!("// its sequence points cannot be read: {}", one_line(error.kind())), Vec::new()));
         }
         let mut add = |indent, line: String, offsets: &[u32]| {
@@ -100,18 +86,9 @@ impl Pdb<'_> {
         facts
     }
 
-    fn points(
-        &self,
-        method: Rid<MethodDef>,
-        body: &MethodBody<'_>,
-        places: &Places,
-        original: Option<&Facts>,
-        facts: &mut Facts,
-    ) -> Result<()> {
+    fn points(&self, method: Rid<MethodDef>, body: &MethodBody<'_>, places: &Places, facts: &mut Facts) -> Result<()> {
         let row: MethodDebugInformation = self.metadata.row(Rid::new(method.get()))?;
         let found = SequencePoints::parse(self.metadata.blobs.blob(row.sequence_points)?, row.document)?;
-        // The one in effect, and whether what was passed since is a probe's.
-        let (mut current, mut is_behind_probe) = (None, false);
         for point in &found.points {
             let source = match point.span {
                 None => "hidden".to_owned(),
@@ -120,19 +97,11 @@ impl Pdb<'_> {
                     format!("{}:{line}:{column} to {end_line}:{end_column}", self.document(point.document))
                 }
             };
-            if places.is_unwoven && point.span.is_none() && !places.has(point.offset) {
-                is_behind_probe = true;
-                continue;
-            }
             let place = places.of_offset(point.offset);
-            let is_said_again = std::mem::take(&mut is_behind_probe)
-                && current.as_ref() == Some(&source)
-                && original.is_some_and(|original| !original.points.contains_key(&place));
             // Behind the last instruction it says nothing.
-            if !is_said_again && place < places.sizes.1 {
+            if place < places.end {
                 facts.points.insert(place, format!("// {source}"));
             }
-            current = Some(source);
         }
         // F#'s compiler writes a token where there should be its row number.
         let local_signature = Token(found.local_signature).rid();

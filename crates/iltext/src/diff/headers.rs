@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use ecma335::{
-    Rid, Table, Token,
+    Image, Rid, Table, Token,
     debug::{DebugEntry, kind},
+    flags::cli_flags,
     heap::format_guid,
     image::{DirectoryKind, Precompiled},
     schema,
@@ -14,7 +15,7 @@ use super::{
     digest::digest,
     lines::Text,
     model::{Change, Kind, Status},
-    probes::Probes,
+    original::Original,
     win32,
 };
 use crate::{
@@ -22,13 +23,21 @@ use crate::{
     quote,
 };
 
-/// Compares them; what `probes` hides is not there.
-pub(crate) fn compare(old: &Names<'_, '_>, new: &Names<'_, '_>, probes: Option<&Probes<'_, '_>>, changes: &mut Vec<Change>) {
+/// Compares them; `original` is what the first was before it was woven, if that is what is compared.
+pub(crate) fn compare(old: &Names<'_, '_>, new: &Names<'_, '_>, original: Option<Original<'_>>, changes: &mut Vec<Change>) {
     let (old_headers, mut new_headers) = (headers(old), headers(new));
-    if let Some(probes) = probes {
-        hide((old, &old_headers), (new, &mut new_headers), probes);
-        for rows in probes.other_rows() {
-            changes.push(Change { kind: Kind::Header, name: rows, status: Status::Added });
+    if let Some(original) = original {
+        hide(original.image, (old, &old_headers), (new, &mut new_headers));
+        let mut add = |name: String| changes.push(Change { kind: Kind::Header, name, status: Status::Added });
+        if !original.is_its_original {
+            add("the mark of what was woven of another original".into());
+        }
+        // Rows that no name shows.
+        for table in Table::ALL {
+            let more = i64::from(new.metadata.tables.count(*table)) - i64::from(old.metadata.tables.count(*table));
+            if more != 0 {
+                add(format!("{more} of {table} that no probe needs"));
+            }
         }
     }
     changes.extend(Change::between(Kind::Header, "of file and assembly", &text(&old_headers), &text(&new_headers)));
@@ -38,17 +47,9 @@ pub(crate) fn compare(old: &Names<'_, '_>, new: &Names<'_, '_>, probes: Option<&
 type Headers = BTreeMap<&'static str, String>;
 
 const FLAGS: &str = "CLI flags";
-const MVID: &str = "MVID";
-const MACHINE: &str = "machine";
-const NATIVE: &str = "precompiled code";
 const STRONG_NAME: &str = "strong name";
 const PDB: &str = "PDB";
 const DEBUG: &str = "debug entries";
-const CERTIFICATE: &str = "Authenticode";
-const EXCEPTION: &str = "native unwind table";
-const RELOCATION: &str = "base relocations";
-const EXPORTS: &str = "native exports";
-const ALIGNMENT: &str = "section alignment";
 
 fn headers(names: &Names<'_, '_>) -> Headers {
     let (image, metadata) = (names.image, names.metadata);
@@ -66,14 +67,14 @@ fn headers(names: &Names<'_, '_>) -> Headers {
     }
     let module = metadata.row(Rid::<schema::Module>::new(1)).and_then(|row| metadata.name(row.name));
     headers.insert("module", quote::dotted(&module.unwrap_or_default()).into_owned());
-    headers.insert(MVID, format_guid(&metadata.mvid().unwrap_or_default()));
+    headers.insert("MVID", format_guid(&metadata.mvid().unwrap_or_default()));
     headers.insert("metadata version", quote::text(String::from_utf8_lossy(metadata.version).trim_end_matches('\0')));
     headers.insert("runtime", format!("{}.{}", cli.runtime_version.0, cli.runtime_version.1));
     headers.insert(FLAGS, format!("{:#x}", cli.flags));
-    headers.insert(MACHINE, format!("{:#06x}", image.machine()));
+    headers.insert("machine", format!("{:#06x}", image.machine()));
     headers.insert("subsystem", format!("{:#x}", image.subsystem()));
     headers.insert("image base", format!("{:#x}", image.image_base()));
-    headers.insert(ALIGNMENT, format!("{:#x}, {:#x} in the file", image.section_alignment(), image.file_alignment()));
+    headers.insert("section alignment", format!("{:#x}, {:#x} in the file", image.section_alignment(), image.file_alignment()));
     let entry_point = match cli.entry_point_token() {
         Some(token) => names.open_method(token).unwrap_or_else(|_| token.to_string()),
         None if cli.entry_point == 0 => "none".into(),
@@ -81,7 +82,7 @@ fn headers(names: &Names<'_, '_>) -> Headers {
     };
     headers.insert("entry point", entry_point);
     let native = image.precompiled().map(|kind| if kind == Precompiled::ReadyToRun { "ReadyToRun" } else { "of another kind" });
-    headers.insert(NATIVE, native.unwrap_or("none").into());
+    headers.insert("precompiled code", native.unwrap_or("none").into());
     let is_signed = image.bytes_at(cli.strong_name).iter().any(|byte| *byte != 0);
     headers.insert(STRONG_NAME, if is_signed { "signed" } else { "not signed" }.into());
     headers.insert("vtable fixups", format!("{} bytes", cli.vtable_fixups.size));
@@ -89,10 +90,10 @@ fn headers(names: &Names<'_, '_>) -> Headers {
     headers.insert("Win32 resources", win32.collect::<Vec<_>>().join("; "));
     headers.insert("characteristics", format!("{:#x}, {:#x}", image.characteristics(), image.dll_characteristics()));
     headers.insert("stack", format!("{:#x} bytes", image.stack_reserve()));
-    headers.insert(EXPORTS, format!("{} bytes", size(DirectoryKind::Export)));
-    headers.insert(EXCEPTION, format!("{} bytes", size(DirectoryKind::Exception)));
-    headers.insert(RELOCATION, if size(DirectoryKind::BaseRelocation) == 0 { "none" } else { "some" }.into());
-    headers.insert(CERTIFICATE, if size(DirectoryKind::Certificate) == 0 { "not signed" } else { "signed" }.into());
+    headers.insert("native exports", format!("{} bytes", size(DirectoryKind::Export)));
+    headers.insert("native unwind table", format!("{} bytes", size(DirectoryKind::Exception)));
+    headers.insert("base relocations", if size(DirectoryKind::BaseRelocation) == 0 { "none" } else { "some" }.into());
+    headers.insert("Authenticode", if size(DirectoryKind::Certificate) == 0 { "not signed" } else { "signed" }.into());
     let entries = DebugEntry::read_all(image).unwrap_or_default();
     let (pdb, others): (Vec<&DebugEntry<'_>>, Vec<_>) = entries.iter().partition(|entry| is_of_pdb(entry.kind));
     let words = |entries: Vec<&DebugEntry<'_>>| entries.into_iter().map(debug_entry).collect::<Vec<_>>().join("; ");
@@ -128,11 +129,11 @@ fn debug_entry(entry: &DebugEntry<'_>) -> String {
 }
 
 /// Whether the debug entries that a PDB has are of the same kinds and name the same file, or are gone.
-fn is_pdb_renewed(old: &Names<'_, '_>, new: &Names<'_, '_>) -> bool {
+fn is_pdb_renewed(old: &Image<'_>, new: &Image<'_>) -> bool {
     /// Where in a CodeView entry the path is: behind `RSDS`, a GUID, a counter.
     const PATH: usize = 24;
-    let entries = |names: &Names<'_, '_>| -> Vec<(u32, Vec<u8>)> {
-        let entries = DebugEntry::read_all(names.image).unwrap_or_default();
+    let entries = |image: &Image<'_>| -> Vec<(u32, Vec<u8>)> {
+        let entries = DebugEntry::read_all(image).unwrap_or_default();
         let is_kept = |entry: &&DebugEntry<'_>| is_of_pdb(entry.kind) && entry.kind != kind::R2R_PERF_MAP;
         let path = |entry: &DebugEntry<'_>| match entry.kind {
             kind::CODE_VIEW => entry.data.get(PATH..).unwrap_or_default().to_vec(),
@@ -144,23 +145,20 @@ fn is_pdb_renewed(old: &Names<'_, '_>, new: &Names<'_, '_>) -> bool {
     new.is_empty() || new == entries(old)
 }
 
-/// Has the new headers say what the old ones do, where weaving makes of the old what is in the new.
-fn hide((old_names, old): (&Names<'_, '_>, &Headers), (names, new): (&Names<'_, '_>, &mut Headers), probes: &Probes<'_, '_>) {
+/// Has the new headers say what the old ones do, where weaving depends on more than the original: on a key to sign with, on
+/// a PDB to follow.
+fn hide(original: &Image<'_>, (old_names, old): (&Names<'_, '_>, &Headers), (names, new): (&Names<'_, '_>, &mut Headers)) {
     let value = |headers: &Headers, name: &str| headers.get(name).cloned().unwrap_or_default();
-    let is_precompiled = value(old, NATIVE) == "ReadyToRun" && value(new, NATIVE) == "none";
-    let cli = names.image.cli_header();
-    let mut hidden = vec![(PDB, is_pdb_renewed(old_names, names)), (CERTIFICATE, value(new, CERTIFICATE) == "not signed")];
-    hidden.push((MVID, probes.has_mvid(names.metadata.mvid().unwrap_or_default())));
-    hidden.push((FLAGS, probes.has_flags(cli.flags)));
-    hidden.push((STRONG_NAME, !cli.is_strong_name_signed() || value(new, STRONG_NAME) == "signed"));
-    let alignment = (names.image.section_alignment(), names.image.file_alignment());
-    hidden.push((ALIGNMENT, alignment == ecma335::writer::ALIGNMENT));
-    hidden.push((NATIVE, is_precompiled));
-    for name in [MACHINE, EXPORTS, EXCEPTION, RELOCATION] {
-        hidden.push((name, is_precompiled));
-    }
-    for (name, _) in hidden.iter().filter(|(_, is_hidden)| *is_hidden) {
-        new.insert(name, value(old, name));
+    let (old_cli, cli) = (old_names.image.cli_header(), names.image.cli_header());
+    let is_signed_otherwise = old_cli.flags ^ cli.flags == cli_flags::STRONG_NAME_SIGNED;
+    for (name, is_hidden) in [
+        (PDB, is_pdb_renewed(original, names.image)),
+        (FLAGS, is_signed_otherwise),
+        (STRONG_NAME, !cli.is_strong_name_signed() || value(new, STRONG_NAME) == "signed"),
+    ] {
+        if is_hidden {
+            new.insert(name, value(old, name));
+        }
     }
 }
 

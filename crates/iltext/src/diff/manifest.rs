@@ -14,7 +14,7 @@ use super::{
     lines::Text,
     model::{Change, Kind, Status},
     module::Module,
-    probes::Probes,
+    original::Original,
 };
 use crate::{
     dis::{
@@ -26,28 +26,25 @@ use crate::{
     quote,
 };
 
-/// Compares them; what `probes` hides is not there.
+/// Compares them; `original` is what the first was before it was woven, if that is what is compared.
 pub(crate) fn compare(
     old: &Module<'_, '_, '_>,
     new: &Module<'_, '_, '_>,
-    probes: Option<&Probes<'_, '_>>,
+    original: Option<Original<'_>>,
     changes: &mut Vec<Change>,
 ) {
-    let is_hidden = |token: Token| probes.is_some_and(|probes| probes.is_added(token));
     for (kind, list) in [(Kind::Reference, references as List), (Kind::Export, exports), (Kind::Attribute, attributes)] {
-        let old = list(old, &|_| false);
-        let new = list(new, &is_hidden);
-        sets(kind, old, new, changes);
+        sets(kind, list(old), list(new), changes);
     }
     resources(old.names, new.names, changes);
-    headers::compare(old.names, new.names, probes, changes);
+    headers::compare(old.names, new.names, original, changes);
     if let (Some(old_pdb), Some(new_pdb)) = (old.pdb, new.pdb) {
         documents::compare((old_pdb, old.names), (new_pdb, new.names), changes);
     }
 }
 
-/// What there is of a kind, in words, but for what is hidden.
-type List = fn(&Module<'_, '_, '_>, &dyn Fn(Token) -> bool) -> Vec<String>;
+/// What there is of a kind, in words.
+type List = fn(&Module<'_, '_, '_>) -> Vec<String>;
 
 /// What is in one list alone, as often as it is there.
 fn sets(kind: Kind, old: Vec<String>, new: Vec<String>, changes: &mut Vec<Change>) {
@@ -62,22 +59,18 @@ fn sets(kind: Kind, old: Vec<String>, new: Vec<String>, changes: &mut Vec<Change
     }
 }
 
-fn references(module: &Module<'_, '_, '_>, is_hidden: &dyn Fn(Token) -> bool) -> Vec<String> {
+fn references(module: &Module<'_, '_, '_>) -> Vec<String> {
     let names = module.names;
     let mut list = Vec::new();
-    for (rid, row) in names.metadata.tables.rows::<AssemblyRef>() {
-        if !is_hidden(Token::new(Table::AssemblyRef, rid.get())) {
-            list.push(assembly_ref(names, &row));
-        }
+    for (_, row) in names.metadata.tables.rows::<AssemblyRef>() {
+        list.push(assembly_ref(names, &row));
     }
     for (_, row) in names.metadata.tables.rows::<ModuleRef>() {
         list.push(format!("module {}", quote::dotted(&names.metadata.name(row.name).unwrap_or_default())));
     }
     for rid in 1..=names.metadata.tables.count(Table::TypeRef) {
         let token = Token::new(Table::TypeRef, rid);
-        if !is_hidden(token) {
-            list.push(format!("type {}", names.type_ref(token).unwrap_or_else(|error| one_line(error.kind()))));
-        }
+        list.push(format!("type {}", names.type_ref(token).unwrap_or_else(|error| one_line(error.kind()))));
     }
     for rid in 1..=names.metadata.tables.count(Table::MemberRef) {
         let token = Token::new(Table::MemberRef, rid);
@@ -85,9 +78,7 @@ fn references(module: &Module<'_, '_, '_>, is_hidden: &dyn Fn(Token) -> bool) ->
             true => ("field", names.field(token)),
             false => ("method", names.open_method(token)),
         };
-        if !is_hidden(token) {
-            list.push(format!("{word} {}", name.unwrap_or_else(|error| one_line(error.kind()))));
-        }
+        list.push(format!("{word} {}", name.unwrap_or_else(|error| one_line(error.kind()))));
     }
     list
 }
@@ -114,7 +105,7 @@ fn assembly_ref(names: &Names<'_, '_>, row: &AssemblyRef) -> String {
     out
 }
 
-fn exports(module: &Module<'_, '_, '_>, _: &dyn Fn(Token) -> bool) -> Vec<String> {
+fn exports(module: &Module<'_, '_, '_>) -> Vec<String> {
     let names = module.names;
     let files = names.metadata.tables.rows::<File>().map(|(rid, row)| printed(|lines| manifest::file(names, rid, &row, lines)));
     let types = names.metadata.tables.rows::<ExportedType>();
@@ -128,15 +119,13 @@ fn printed(print: impl FnOnce(&mut Lines)) -> String {
     lines.take().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn attributes(module: &Module<'_, '_, '_>, is_hidden: &dyn Fn(Token) -> bool) -> Vec<String> {
+fn attributes(module: &Module<'_, '_, '_>) -> Vec<String> {
     let names = module.names;
     let mut list = Vec::new();
     for (table, word) in [(Table::Assembly, "assembly"), (Table::Module, "module")] {
         for rid in names.by_parent.attributes.of::<CustomAttribute>(Token::new(table, 1).0) {
-            if !is_hidden(Token::new(Table::CustomAttribute, rid.get())) {
-                let text = names.metadata.row(rid).and_then(|row| values::attribute(names, &row));
-                list.push(format!("{word} {}", text.unwrap_or_else(|error| one_line(error.kind()))));
-            }
+            let text = names.metadata.row(rid).and_then(|row| values::attribute(names, &row));
+            list.push(format!("{word} {}", text.unwrap_or_else(|error| one_line(error.kind()))));
         }
     }
     list

@@ -15,7 +15,7 @@ use super::{
     methods::{Bodies, body_text},
     model::{Change, Kind, Status, Totals},
     module::Module,
-    probes::Probes,
+    original::Original,
 };
 use crate::{
     dis::{lines::Lines, members, names::Names, printer::Printer},
@@ -25,12 +25,19 @@ use crate::{
 /// Things of one kind, each with its full name.
 type Named<T> = Vec<(String, T)>;
 
+/// What to compare.
+#[derive(Default)]
+pub struct Options<'o> {
+    /// These methods and nothing else; all there is if empty.
+    pub methods: &'o [Pattern],
+    /// What the first, a [`WovenOriginal`](super::WovenOriginal), was before it was woven: hides what the second may have from who has a key and a
+    /// PDB, and shows what differs in bytes alone.
+    pub original: Option<Original<'o>>,
+}
+
 /// Compares what the two modules are; tells of every difference.
-pub(crate) struct Walk<'w, 'p, 'r> {
-    /// The methods to compare, and nothing else; all there is if empty.
-    methods: &'w [Pattern],
-    /// What is hidden, if anything is.
-    probes: Option<&'w mut Probes<'p, 'r>>,
+pub(crate) struct Walk<'w> {
+    options: &'w Options<'w>,
     /// Whether all tokens of the first mean the same in the second.
     is_extended: bool,
     /// Told of each difference.
@@ -40,15 +47,10 @@ pub(crate) struct Walk<'w, 'p, 'r> {
     totals: Totals,
 }
 
-impl<'w, 'p, 'r> Walk<'w, 'p, 'r> {
-    /// Compares these methods, or all there is if none are named.
-    pub(crate) fn new(
-        methods: &'w [Pattern],
-        probes: Option<&'w mut Probes<'p, 'r>>,
-        is_extended: bool,
-        add: &'w mut dyn FnMut(Change) -> io::Result<()>,
-    ) -> Self {
-        Self { methods, probes, is_extended, add, others: Vec::new(), totals: Totals::default() }
+impl<'w> Walk<'w> {
+    /// Compares what the options say.
+    pub(crate) fn new(options: &'w Options<'w>, is_extended: bool, add: &'w mut dyn FnMut(Change) -> io::Result<()>) -> Self {
+        Self { options, is_extended, add, others: Vec::new(), totals: Totals::default() }
     }
 
     /// Compares all.
@@ -62,7 +64,7 @@ impl<'w, 'p, 'r> Walk<'w, 'p, 'r> {
             }
         }
         if self.is_whole() {
-            manifest::compare(old, new, self.probes.as_deref(), &mut self.others);
+            manifest::compare(old, new, self.options.original, &mut self.others);
         }
         self.others.sort_by_key(|change| change.kind);
         for change in std::mem::take(&mut self.others) {
@@ -73,7 +75,7 @@ impl<'w, 'p, 'r> Walk<'w, 'p, 'r> {
     }
 
     fn is_whole(&self) -> bool {
-        self.methods.is_empty()
+        self.options.methods.is_empty()
     }
 
     fn other(&mut self, kind: Kind, name: String, status: Status) {
@@ -135,7 +137,7 @@ impl<'w, 'p, 'r> Walk<'w, 'p, 'r> {
         let names = module.names;
         let is_wanted = |rid: &Rid<MethodDef>| {
             let name = || names.metadata.row(*rid).and_then(|row| names.metadata.name(row.name)).unwrap_or_default();
-            self.is_whole() || self.methods.iter().any(|pattern| pattern.matches(module.type_name(owner), &name()))
+            self.is_whole() || self.options.methods.iter().any(|pattern| pattern.matches(module.type_name(owner), &name()))
         };
         let methods = names.metadata.children::<_, MethodDef>(owner).filter(is_wanted);
         methods.map(|rid| (method_name(names, rid, type_name), rid)).collect()
@@ -151,8 +153,9 @@ impl<'w, 'p, 'r> Walk<'w, 'p, 'r> {
         let (mut old_text, old_row) = head_text(&old.printer, old_type, old_rid);
         let (mut new_text, new_row) = head_text(&new.printer, new_type, new_rid);
         if let (Some(old_row), Some(new_row)) = (old_row, new_row) {
-            let bodies = Bodies { old: (old, old_rid, &old_row), new: (new, new_rid, &new_row), is_extended: self.is_extended };
-            body_text(&bodies, self.probes.as_deref_mut(), &mut old_text, &mut new_text);
+            let (old, new) = ((&*old, old_rid, &old_row), (&*new, new_rid, &new_row));
+            let bodies = Bodies { old, new, is_extended: self.is_extended, is_exact: self.options.original.is_some() };
+            body_text(&bodies, &mut old_text, &mut new_text);
         }
         Change::between(Kind::Method, name, &old_text, &new_text)
     }

@@ -1,113 +1,70 @@
-//! What is put into a method: the enter probe before its first instruction, the leave probe on every way out, and the
-//! handle probe where each of its handlers begins.
+//! Where a probe's calls go: the enter call before the first instruction, the leave call on every way out, and the handle
+//! call where each handler begins.
 
-use ecma335::{OpCode, Token, body::ClauseKind};
+use ecma335::{OpCode, body::ClauseKind, opcode::Flow};
 
 use crate::{
     code::{Code, Instruction, Label, LabelClause, Operand},
+    error::RewriteError,
     layout::{ldloc, stloc},
-    reason::Reason,
+    probe::{LeaveMode, Shape},
 };
 
-/// How the leave probe is reached.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum LeaveMode {
-    /// The body goes into a try block and the probe into its finally: it runs however the method ends.
-    #[default]
-    Finally,
-    /// The probe stands before each `ret`. An exception passes it by; the handle probe of who handles that says so.
-    Return,
-}
-
-impl LeaveMode {
-    /// The word for it on a command line.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Finally => "finally",
-            Self::Return => "return",
-        }
-    }
-
-    /// The mode that a word stands for.
-    pub fn of_word(word: &str) -> Option<Self> {
-        [Self::Finally, Self::Return].into_iter().find(|mode| mode.word() == word)
-    }
-}
-
-/// The shape that a method was woven in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Shape {
-    /// See [`LeaveMode::Finally`].
-    Finally,
-    /// See [`LeaveMode::Return`]; also what `tail.` and `jmp` need, which no try block may hold.
-    Return,
-}
-
-/// The numbers that a method's probes are made of.
-#[derive(Clone, Copy, Debug)]
-pub struct Probe {
-    /// What the enter probe passes: which method this is.
-    pub method_id: u64,
-    /// `native int ProfileInfoTracker.WhenEntering(int64)`.
-    pub when_entering: Token,
-    /// `void ProfileInfoTracker.WhenLeaving(native int)`.
-    pub when_leaving: Token,
-    /// `void ProfileInfoTracker.WhenHandling(native int)`.
-    pub when_handling: Token,
-    /// The local that holds what the enter probe gave.
-    pub token_local: u16,
+/// The instructions that are put in; none where nothing is to be.
+#[derive(Default, Debug)]
+pub(crate) struct Insertion {
+    pub(crate) enter: Vec<Instruction>,
+    pub(crate) leave: Vec<Instruction>,
+    pub(crate) handle: Vec<Instruction>,
     /// The local that holds the return value on the way out, if the IL returns one.
-    pub return_local: Option<u16>,
+    pub(crate) return_local: Option<u16>,
 }
 
 /// Room that is used again from one body to the next.
 #[derive(Default, Debug)]
-pub struct Scratch {
+pub(crate) struct Scratch {
     instructions: Vec<Instruction>,
     moved: Vec<u32>,
     handlers: Vec<usize>,
 }
 
 /// The shape that fits a body and the mode asked for.
-pub fn shape(code: &Code, mode: LeaveMode) -> Shape {
+pub(crate) fn shape(code: &Code, mode: LeaveMode) -> Shape {
     let needs_return = |instruction: &Instruction| matches!(instruction.opcode(), OpCode::Tail | OpCode::Jmp);
     if mode == LeaveMode::Return || code.instructions.iter().any(needs_return) { Shape::Return } else { Shape::Finally }
 }
 
-/// Weaves the probes into a body.
+/// Puts the instructions into a body.
 ///
 /// # Errors
 /// If the body has a `ret` or a `tail.` where none can be.
-pub fn weave(code: &mut Code, probe: &Probe, shape: Shape, scratch: &mut Scratch) -> Result<(), Reason> {
+pub(crate) fn insert(code: &mut Code, what: &Insertion, shape: Shape, scratch: &mut Scratch) -> Result<(), RewriteError> {
     refuse_protected_rets(code)?;
     let Scratch { instructions, moved, handlers } = scratch;
-    if !code.clauses.is_empty() {
+    if !code.clauses.is_empty() && !what.handle.is_empty() {
         handlers.clear();
         handlers.extend(code.clauses.iter().map(|clause| code.target(clause.handler.0)));
         handlers.sort_unstable();
-        weave_handlers(code, probe, handlers, instructions, moved);
+        begin_handlers(code, &what.handle, handlers, instructions, moved);
     }
     instructions.clear();
     moved.clear();
-    instructions.push(Instruction::new(OpCode::LdcI8, Operand::Value(probe.method_id)));
-    instructions.push(call(probe.when_entering));
-    instructions.push(stloc(probe.token_local));
+    instructions.extend_from_slice(&what.enter);
     match shape {
-        Shape::Finally => weave_finally(code, probe, instructions, moved),
-        Shape::Return => weave_return(code, probe, instructions, moved)?,
+        Shape::Finally => protect(code, what, instructions, moved),
+        Shape::Return => precede_exits(code, &what.leave, instructions, moved)?,
     }
     Ok(())
 }
 
-/// The handle probe where each handler begins; the block before it ends there as it did. A filter has none: it runs while
-/// the frames that the exception will pass are still there.
-fn weave_handlers(code: &mut Code, probe: &Probe, starts: &[usize], out: &mut Vec<Instruction>, moved: &mut Vec<u32>) {
+/// Each handler begins with the handle call; the block before it ends there as it did.
+fn begin_handlers(code: &mut Code, handle: &[Instruction], starts: &[usize], out: &mut Vec<Instruction>, moved: &mut Vec<u32>) {
     out.clear();
     moved.clear();
     for (index, instruction) in code.instructions.iter().enumerate() {
         moved.push(out.len() as u32);
         if starts.binary_search(&index).is_ok() {
-            out.extend([ldloc(probe.token_local), call(probe.when_handling)]);
+            out.extend_from_slice(handle);
         }
         out.push(*instruction);
     }
@@ -116,7 +73,7 @@ fn weave_handlers(code: &mut Code, probe: &Probe, starts: &[usize], out: &mut Ve
 }
 
 /// The body in a try block; each `ret` stores its value and leaves to one epilogue behind the finally handler.
-fn weave_finally(code: &mut Code, probe: &Probe, out: &mut Vec<Instruction>, moved: &mut Vec<u32>) {
+fn protect(code: &mut Code, what: &Insertion, out: &mut Vec<Instruction>, moved: &mut Vec<u32>) {
     let protected_start = out.len();
     // Bound to the epilogue once its place is known.
     let epilogue = code.new_label(0);
@@ -129,17 +86,18 @@ fn weave_finally(code: &mut Code, probe: &Probe, out: &mut Vec<Instruction>, mov
         }
         returns = true;
         let first = out.len();
-        out.extend(probe.return_local.map(stloc));
+        out.extend(what.return_local.map(stloc));
         out.push(Instruction::new(OpCode::LeaveS, Operand::Label(epilogue)));
         out[first..].iter_mut().for_each(|added| added.origin = instruction.origin);
     }
     let handler_start = out.len();
     moved.push(handler_start as u32);
-    out.extend([ldloc(probe.token_local), call(probe.when_leaving), Instruction::new(OpCode::Endfinally, Operand::Value(0))]);
+    out.extend_from_slice(&what.leave);
+    out.push(Instruction::new(OpCode::Endfinally, Operand::Value(0)));
     let handler_end = out.len();
     // A method that never returns has no epilogue.
     if returns {
-        out.extend(probe.return_local.map(ldloc));
+        out.extend(what.return_local.map(ldloc));
         out.push(Instruction::new(OpCode::Ret, Operand::Value(0)));
     }
     code.replace(out, moved);
@@ -150,33 +108,38 @@ fn weave_finally(code: &mut Code, probe: &Probe, out: &mut Vec<Instruction>, mov
     code.clauses.push(LabelClause { kind: ClauseKind::Finally, filter: None, protected: (start, end), handler: (end, epilogue) });
 }
 
-/// The leave probe before each `ret`, `jmp` and tail call; whatever led there leads to the probe now.
-fn weave_return(code: &mut Code, probe: &Probe, out: &mut Vec<Instruction>, moved: &mut Vec<u32>) -> Result<(), Reason> {
-    let leave = [ldloc(probe.token_local), call(probe.when_leaving)];
+/// The leave call before each `ret`, `jmp` and tail call; whatever led there leads to the leave call now.
+fn precede_exits(
+    code: &mut Code,
+    leave: &[Instruction],
+    out: &mut Vec<Instruction>,
+    moved: &mut Vec<u32>,
+) -> Result<(), RewriteError> {
     let instructions = &code.instructions;
     let mut index = 0;
     while let Some(instruction) = instructions.get(index) {
         moved.push(out.len() as u32);
         if matches!(instruction.opcode(), OpCode::Ret | OpCode::Jmp) {
-            out.extend(leave);
+            out.extend_from_slice(leave);
         }
-        let Some(ret) = tail_call_end(code, index)? else {
+        let tail_call = if leave.is_empty() { None } else { tail_call_end(code, index)? };
+        let Some(ret) = tail_call else {
             out.push(*instruction);
             index += 1;
             continue;
         };
-        // The probe comes before the prefixes, and the `ret` behind the call has none: by then it would be late.
-        out.extend(leave);
+        // The leave call comes before the prefixes, and the `ret` behind the call has none: by then it would be late.
+        out.extend_from_slice(leave);
         out.push(*instruction);
         for inner in &instructions[index + 1..ret] {
             moved.push(out.len() as u32);
             out.push(*inner);
         }
         out.push(instructions[ret]);
-        // Who jumps to that `ret` has not passed the probe before the call, and gets one of his own.
+        // Who jumps to that `ret` has not passed the leave call before the tail call, and gets one of his own.
         moved.push(out.len() as u32);
         if code.is_target(ret) {
-            out.extend(leave);
+            out.extend_from_slice(leave);
             out.push(instructions[ret]);
         }
         index = ret + 1;
@@ -187,8 +150,8 @@ fn weave_return(code: &mut Code, probe: &Probe, out: &mut Vec<Instruction>, move
 }
 
 /// If a tail call with its prefixes starts at this instruction: the index of the `ret` behind it.
-fn tail_call_end(code: &Code, start: usize) -> Result<Option<usize>, Reason> {
-    let is_prefix = |instruction: &&Instruction| instruction.info.flow == ecma335::opcode::Flow::Prefix;
+fn tail_call_end(code: &Code, start: usize) -> Result<Option<usize>, RewriteError> {
+    let is_prefix = |instruction: &&Instruction| instruction.info.flow == Flow::Prefix;
     let prefixes = code.instructions[start..].iter().take_while(is_prefix);
     let count = prefixes.clone().count();
     if !prefixes.clone().any(|prefix| prefix.opcode() == OpCode::Tail) {
@@ -197,13 +160,13 @@ fn tail_call_end(code: &Code, start: usize) -> Result<Option<usize>, Reason> {
     let ret = start + count + 1;
     let is_ret = code.instructions.get(ret).is_some_and(|instruction| instruction.opcode() == OpCode::Ret);
     if !is_ret || (start + 1..ret).any(|inside| code.is_target(inside)) {
-        return Err(Reason::TailNotBeforeRet);
+        return Err(RewriteError::TailNotBeforeRet);
     }
     Ok(Some(ret))
 }
 
 /// A `ret` inside a protected block is no valid IL; moving it would make it look so.
-fn refuse_protected_rets(code: &Code) -> Result<(), Reason> {
+fn refuse_protected_rets(code: &Code) -> Result<(), RewriteError> {
     if code.clauses.is_empty() {
         return Ok(());
     }
@@ -212,12 +175,8 @@ fn refuse_protected_rets(code: &Code) -> Result<(), Reason> {
         if instruction.opcode() == OpCode::Ret
             && code.clauses.iter().any(|clause| inside(clause.protected, index) || inside(clause.handler, index))
         {
-            return Err(Reason::RetInProtectedBlock);
+            return Err(RewriteError::RetInProtectedBlock);
         }
     }
     Ok(())
-}
-
-fn call(method: Token) -> Instruction {
-    Instruction::new(OpCode::Call, Operand::Value(method.0.into()))
 }

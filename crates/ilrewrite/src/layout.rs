@@ -6,7 +6,10 @@ use ecma335::{
     opcode::Operand as OperandKind,
 };
 
-use crate::code::{Code, Instruction, Label, Operand};
+use crate::{
+    code::{Code, Instruction, Label, Operand},
+    token::Fixup,
+};
 
 /// Code laid out: the IL, its clauses, and where each instruction came to lie.
 #[derive(Default, Debug)]
@@ -17,6 +20,8 @@ pub struct Layout {
     pub clauses: Vec<Clause>,
     /// The offset of each instruction, and of the end.
     pub offsets: Vec<u32>,
+    /// The tokens that are missing, by their IL offsets.
+    pub fixups: Vec<Fixup>,
 }
 
 impl Layout {
@@ -77,6 +82,7 @@ impl Layout {
     }
 
     fn emit(&mut self, code: &Code, input: &[u8]) {
+        self.fixups.clear();
         let mut il = std::mem::take(&mut self.il);
         il.clear();
         il.reserve(self.offsets.last().map_or(0, |end| *end as usize));
@@ -98,6 +104,10 @@ impl Layout {
             match instruction.operand {
                 Operand::Input => {}
                 Operand::Value(value) => il.extend_from_slice(&value.to_le_bytes()[..operand_size]),
+                Operand::Request(request) => {
+                    self.fixups.push(Fixup { at: il.len() as u32, request });
+                    il.extend_from_slice(&Fixup::UNSETTLED.0.to_le_bytes());
+                }
                 Operand::Label(label) if operand_size == 1 => il.push(self.distance(code, index, label) as u8),
                 Operand::Label(label) => il.extend_from_slice(&self.distance(code, index, label).to_le_bytes()),
                 Operand::Switch { start, count } => {

@@ -4,12 +4,12 @@
 //! The pass leans on III.1.7.5: behind an unconditional branch the stack is empty, unless a branch from above leads there.
 
 use ecma335::{
-    MethodBody, OpCode,
+    MethodBody, OpCode, Token,
     body::ClauseKind,
     opcode::{Flow, Operand},
 };
 
-use crate::{check::step_over, effects::Effects};
+use crate::{effects::CallEffect, stack::step_over};
 
 /// An instruction starts at this offset.
 const START: u16 = 0x8000;
@@ -28,16 +28,21 @@ pub(crate) struct Scan {
 
 impl Scan {
     /// The depth that a sound body's stack reaches; none if only a walk can tell.
-    pub(crate) fn run(&mut self, body: &MethodBody<'_>, effects: &Effects<'_, '_>, returns: bool) -> Option<u16> {
+    pub(crate) fn run(
+        &mut self,
+        body: &MethodBody<'_>,
+        effect: &impl Fn(u32, Token) -> Option<CallEffect>,
+        returns: bool,
+    ) -> Option<u16> {
         self.places.clear();
         self.places.resize(body.il.len() + 1, 0);
         self.ahead = 0;
         for clause in &body.clauses {
             let depth = i32::from(matches!(clause.kind, ClauseKind::Catch(_) | ClauseKind::Filter(_)));
-            self.expect(clause.handler_offset, depth, 0)?;
+            self.require(clause.handler_offset, depth, 0)?;
             *self.places.get_mut(clause.handler_offset as usize)? |= HANDLER;
             if let ClauseKind::Filter(filter) = clause.kind {
-                self.expect(filter, 1, 0)?;
+                self.require(filter, 1, 0)?;
                 *self.places.get_mut(filter as usize)? |= HANDLER;
             }
         }
@@ -57,7 +62,7 @@ impl Scan {
             }
             *place = START | (depth as u16 + 1);
             let (behind, peak) =
-                step_over(instruction.info, instruction.offset, || instruction.token(), depth, effects, returns).ok()?;
+                step_over(instruction.info, instruction.offset, || instruction.token(), depth, effect, returns).ok()?;
             depth = behind;
             deepest = deepest.max(peak);
             if depth >= i32::from(DEPTH) - 1 {
@@ -68,12 +73,12 @@ impl Scan {
                     Operand::Branch | Operand::BranchS => {
                         let is_leave = matches!(instruction.opcode(), OpCode::Leave | OpCode::LeaveS);
                         let depth = if is_leave { 0 } else { depth };
-                        self.expect(instruction.branch_target()?, depth, instruction.offset)?;
+                        self.require(instruction.branch_target()?, depth, instruction.offset)?;
                     }
                     Operand::Switch => {
                         instruction
                             .switch_targets()
-                            .try_for_each(|target| self.expect(target, depth, instruction.offset).ok_or(()))
+                            .try_for_each(|target| self.require(target, depth, instruction.offset).ok_or(()))
                             .ok()?;
                     }
                     _ => {}
@@ -91,9 +96,9 @@ impl Scan {
         place.is_some_and(|place| place & START != 0) || offset as usize + 1 == self.places.len()
     }
 
-    /// Notes that control comes to `target` with this depth, from an instruction at `from`.
+    /// Requires this depth at `target`, where control comes to from an instruction at `from`.
     #[inline]
-    fn expect(&mut self, target: u32, depth: i32, from: u32) -> Option<()> {
+    fn require(&mut self, target: u32, depth: i32, from: u32) -> Option<()> {
         let known = depth as u16 + 1;
         let place = self.places.get_mut(target as usize)?;
         if *place == 0 && target > from {

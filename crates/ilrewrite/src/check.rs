@@ -7,7 +7,7 @@ use ecma335::{
     opcode::{Flow, OpCodeInfo, Operand},
 };
 
-use crate::{effects::Effects, scan::Scan};
+use crate::{effects::CallEffect, scan::Scan, stack::step_over};
 
 /// Room that is used again from one body to the next.
 #[derive(Default, Debug)]
@@ -35,12 +35,18 @@ struct Step {
 const UNKNOWN: i32 = -1;
 
 impl Checker {
-    /// Checks a body and gives the depth its stack reaches. `returns` says whether its `ret` takes a value along.
+    /// Checks a body and gives the depth its stack reaches. `effect` says what the call at an offset of a token does;
+    /// `returns` whether the body's `ret` takes a value along.
     ///
     /// # Errors
     /// What is wrong, and at which offset.
-    pub fn check(&mut self, body: &MethodBody<'_>, effects: &Effects<'_, '_>, returns: bool) -> Result<u16, String> {
-        if let Some(depth) = self.scan.run(body, effects, returns) {
+    pub fn check(
+        &mut self,
+        body: &MethodBody<'_>,
+        effect: &impl Fn(u32, Token) -> Option<CallEffect>,
+        returns: bool,
+    ) -> Result<u16, String> {
+        if let Some(depth) = self.scan.run(body, effect, returns) {
             check_clauses(body, |offset| self.scan.is_place(offset))?;
             return Ok(depth);
         }
@@ -68,7 +74,7 @@ impl Checker {
             loop {
                 let step = self.instructions[index];
                 let token = || Token(step.operand);
-                let (behind, peak) = step_over(step.info, step.offset, token, depth, effects, returns)?;
+                let (behind, peak) = step_over(step.info, step.offset, token, depth, effect, returns)?;
                 deepest = deepest.max(peak);
                 depth = behind;
                 if step.info.flow != Flow::Next {
@@ -173,39 +179,6 @@ fn check_clauses(body: &MethodBody<'_>, is_place: impl Fn(u32) -> bool) -> Resul
         }
     }
     Ok(())
-}
-
-/// The depth behind an instruction, and the most it reached on the way.
-#[inline]
-pub(crate) fn step_over(
-    info: &OpCodeInfo,
-    offset: u32,
-    token: impl FnOnce() -> Token,
-    depth: i32,
-    effects: &Effects<'_, '_>,
-    returns: bool,
-) -> Result<(i32, i32), String> {
-    let (pops, pushes) = if info.pops >= 0 && info.pushes >= 0 {
-        (i32::from(info.pops), i32::from(info.pushes))
-    } else if info.opcode == OpCode::Ret {
-        (i32::from(returns), 0)
-    } else {
-        let token = token();
-        let Some(effect) = effects.of(token) else {
-            return Err(format!("IL_{offset:04x}: {} of {token}, which cannot be called", info.name));
-        };
-        let params = effect.params as i32;
-        match info.opcode {
-            OpCode::Newobj => (params, 1),
-            OpCode::Calli => (params + i32::from(effect.has_this) + 1, i32::from(effect.returns)),
-            _ => (params + i32::from(effect.has_this), i32::from(effect.returns)),
-        }
-    };
-    let left = depth - pops;
-    if left < 0 {
-        return Err(format!("IL_{offset:04x}: {} takes {pops} off a stack of {depth}", info.name));
-    }
-    Ok((left + pushes, depth.max(left + pushes)))
 }
 
 #[cold]

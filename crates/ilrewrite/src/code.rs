@@ -6,7 +6,7 @@ use ecma335::{
     opcode::{OpCodeInfo, Operand as OperandKind},
 };
 
-use crate::reason::Reason;
+use crate::error::RewriteError;
 
 /// A place in the code that something refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,6 +46,8 @@ pub enum Operand {
     Input,
     /// A number or token, in as many bytes as the opcode says.
     Value(u64),
+    /// A token that is asked for: the number of its request in the batch.
+    Request(u32),
     /// Where a branch goes.
     Label(Label),
     /// The labels of a switch: a range of [`Code::switch_labels`].
@@ -92,7 +94,7 @@ impl Code {
     ///
     /// # Errors
     /// If an instruction cannot be decoded, or a target is no instruction.
-    pub fn decode(&mut self, body: &MethodBody<'_>) -> Result<(), Reason> {
+    pub fn decode(&mut self, body: &MethodBody<'_>) -> Result<(), RewriteError> {
         self.instructions.clear();
         self.switch_labels.clear();
         self.clauses.clear();
@@ -102,7 +104,7 @@ impl Code {
             map.resize(body.il.len() + 1, 0);
         }
         for instruction in body.instructions() {
-            let instruction = instruction.map_err(|error| Reason::Undecodable(error.to_string()))?;
+            let instruction = instruction.map_err(|error| RewriteError::Undecodable(error.to_string()))?;
             let operand = match instruction.info.operand {
                 OperandKind::Branch | OperandKind::BranchS => {
                     let target = instruction.branch_target().unwrap_or(u32::MAX);
@@ -133,14 +135,14 @@ impl Code {
         }
         for binding in &mut self.bindings {
             let index = self.instructions_by_offset.get(*binding as usize).copied().unwrap_or(0);
-            *binding = index.checked_sub(1).ok_or(Reason::BadTarget(*binding))?;
+            *binding = index.checked_sub(1).ok_or(RewriteError::BadTarget(*binding))?;
         }
         Ok(())
     }
 
-    fn decode_clause(&mut self, clause: &Clause) -> Result<LabelClause, Reason> {
-        let mut range = |start: u32, length: u32| -> Result<(Label, Label), Reason> {
-            let end = start.checked_add(length).ok_or(Reason::BadTarget(start))?;
+    fn decode_clause(&mut self, clause: &Clause) -> Result<LabelClause, RewriteError> {
+        let mut range = |start: u32, length: u32| -> Result<(Label, Label), RewriteError> {
+            let end = start.checked_add(length).ok_or(RewriteError::BadTarget(start))?;
             Ok((self.label_at(start)?, self.label_at(end)?))
         };
         let protected = range(clause.try_offset, clause.try_length)?;
@@ -153,8 +155,8 @@ impl Code {
     }
 
     /// The label at an IL offset of the input. Until all is decoded, labels are bound to offsets.
-    fn label_at(&mut self, offset: u32) -> Result<Label, Reason> {
-        let slot = self.labels_by_offset.get_mut(offset as usize).ok_or(Reason::BadTarget(offset))?;
+    fn label_at(&mut self, offset: u32) -> Result<Label, RewriteError> {
+        let slot = self.labels_by_offset.get_mut(offset as usize).ok_or(RewriteError::BadTarget(offset))?;
         if *slot == 0 {
             self.bindings.push(offset);
             *slot = self.bindings.len() as u32;

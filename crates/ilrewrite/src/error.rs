@@ -1,0 +1,46 @@
+//! Why a body is left as it is. Each reason has a code that scripts can rely on.
+
+/// Why a body cannot be rewritten for certain.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RewriteError {
+    /// Its RVA leads to no body, or the body's header breaks the format.
+    #[error("its body cannot be read: {0}")]
+    BadBody(String),
+    /// Its IL cannot be decoded.
+    #[error("its IL cannot be decoded: {0}")]
+    Undecodable(String),
+    /// A branch or clause leads to this offset, which is no instruction.
+    #[error("a branch or clause leads to IL_{0:04x}, which is no instruction")]
+    BadTarget(u32),
+    /// `ret` inside a protected block or handler.
+    #[error("it has a ret inside a protected block")]
+    RetInProtectedBlock,
+    /// `tail.` in a place where no leave probe can be put before the call.
+    #[error("it has a tail. call that no ret follows, or that is jumped into")]
+    TailNotBeforeRet,
+    /// Its signature or that of its locals breaks the format.
+    #[error("a signature cannot be read: {0}")]
+    BadSignature(String),
+    /// No number left for the probe's locals.
+    #[error("it has no local variable numbers left")]
+    TooManyLocals,
+    /// The rewritten body did not pass its check; so most likely the body itself does not.
+    #[error("the woven body did not pass its check: {0}")]
+    CheckFailed(String),
+}
+
+impl RewriteError {
+    /// A word for scripts; it never changes.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::BadBody(_) => "bad-body",
+            Self::Undecodable(_) => "undecodable",
+            Self::BadTarget(_) => "bad-target",
+            Self::RetInProtectedBlock => "ret-in-protected-block",
+            Self::TailNotBeforeRet => "tail-not-before-ret",
+            Self::BadSignature(_) => "bad-signature",
+            Self::TooManyLocals => "too-many-locals",
+            Self::CheckFailed(_) => "check-failed",
+        }
+    }
+}

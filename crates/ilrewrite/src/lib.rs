@@ -1,0 +1,27 @@
+//! One IL method body in, one out: the same, with calls put into it.
+//!
+//! ```text
+//! MethodBody -> Code (labels) -> Probe's calls inserted -> Layout (offsets) -> check -> bytes and fix-ups -> tokens
+//! ```
+//!
+//! What is put in is data, a [`Probe`]. What it refers to is asked for, not made: a rewritten body has a [`Fixup`] wherever
+//! a token is to be, and a [`TokenProvider`] gives the tokens, in the order of the bodies: rows that a file's metadata gets
+//! more, or what a running program's `IMetaDataEmit` defines. No file, no PDB and no other method is known here.
+
+pub mod check;
+pub mod code;
+pub mod effects;
+pub mod error;
+mod insert;
+pub mod layout;
+pub mod probe;
+pub mod rewrite;
+mod scan;
+mod stack;
+pub mod token;
+
+pub use effects::{CallEffect, Effects};
+pub use error::RewriteError;
+pub use probe::{Argument, Call, Constant, LeaveMode, MethodName, Probe, Shape};
+pub use rewrite::{Batch, BodyRewriter, Context, Method, RewrittenBody};
+pub use token::{Fixup, TokenProvider, TokenRequest};

@@ -1,0 +1,342 @@
+//! One method: decoded, a probe's calls inserted, laid out, checked.
+
+use std::ops::Range;
+
+use ecma335::{
+    Cursor, FileOffset, Metadata, MethodBody, OpCode, Token,
+    body::Clause,
+    element::convention,
+    schema::{MethodDef, StandAloneSig},
+    signature::{LocalsShape, MethodShape, effective_async_return},
+};
+use indexmap::IndexMap;
+
+use crate::{
+    check::Checker,
+    code::{Code, Instruction, Operand},
+    effects::{CallEffect, Effects},
+    error::RewriteError,
+    insert::{Insertion, Scratch, insert, shape},
+    layout::{Layout, ldloc, stloc},
+    probe::{Argument, Call, Constant, LeaveMode, Probe, Shape},
+    token::{Fixup, TokenProvider, TokenRequest},
+};
+
+/// The most locals a body can have (II.23.2.6).
+const MAX_LOCALS: u32 = 0xFFFE;
+
+/// What all methods of a module are rewritten with.
+#[derive(Debug)]
+pub struct Context<'a, 'm> {
+    /// The module's metadata, as it was.
+    pub metadata: &'m Metadata<'a>,
+    /// What calls do to the stack.
+    pub effects: Effects<'a, 'm>,
+    /// What is put in.
+    pub probe: &'m Probe,
+}
+
+/// A method to be rewritten.
+#[derive(Clone, Copy, Debug)]
+pub struct Method<'a, 'b> {
+    /// Its row.
+    pub row: &'b MethodDef,
+    /// Its signature (II.23.2.1).
+    pub signature: Cursor<'a>,
+    /// Its body.
+    pub body: &'b MethodBody<'a>,
+    /// What its probes may pass.
+    pub constants: &'b [Constant<'b>],
+}
+
+/// Rewrites bodies one after another, in room that it uses again.
+#[derive(Default, Debug)]
+pub struct BodyRewriter {
+    code: Code,
+    layout: Layout,
+    checker: Checker,
+    clauses: Vec<Clause>,
+    insertion: Insertion,
+    scratch: Scratch,
+    local_sig: Vec<u8>,
+}
+
+/// Bodies that were rewritten one after another, and what they ask for.
+#[derive(Default, Debug)]
+pub struct Batch {
+    /// The bodies, each at a multiple of 4.
+    pub bodies: Vec<u8>,
+    /// The tokens that are missing in them, in order.
+    pub fixups: Vec<Fixup>,
+    /// What is asked for, each once, with what calling it does.
+    requests: IndexMap<TokenRequest, Option<CallEffect>>,
+    /// The requests of the probe's calls, in the order of [`Probe::calls`].
+    calls: Vec<u32>,
+}
+
+/// A rewritten body in a [`Batch`].
+#[derive(Clone, Debug)]
+pub struct RewrittenBody {
+    /// Where in the batch's bytes it is.
+    pub range: Range<usize>,
+    /// Which of the batch's fix-ups are its own.
+    pub fixups: Range<usize>,
+    /// The request of its locals' signature; none if that is the method's own still.
+    pub local_sig: Option<u32>,
+    /// The shape it was given.
+    pub shape: Shape,
+}
+
+impl Batch {
+    /// The number of a request, old or new.
+    pub fn ask(&mut self, request: &TokenRequest) -> u32 {
+        if let Some(known) = self.requests.get_index_of(request) {
+            return known as u32;
+        }
+        let effect = match request {
+            TokenRequest::MemberRef(method) | TokenRequest::MethodSpec(method, _) => {
+                CallEffect::of_signature(&method.signature, FileOffset(0))
+            }
+            _ => None,
+        };
+        self.requests.insert_full(request.clone(), effect).0 as u32
+    }
+
+    /// Puts in the tokens that a body asks for, in the order of its bytes. `settled` has the token of each request that was
+    /// settled before.
+    ///
+    /// # Errors
+    /// What the provider says.
+    pub fn settle<P: TokenProvider>(
+        &mut self,
+        body: &RewrittenBody,
+        settled: &mut Vec<Option<Token>>,
+        provider: &mut P,
+    ) -> Result<(), P::Error> {
+        settled.resize(self.requests.len(), None);
+        for fixup in self.fixups.get(body.fixups.clone()).unwrap_or_default() {
+            let request = fixup.request as usize;
+            let (Some(known), Some((asked, _))) = (settled.get_mut(request), self.requests.get_index(request)) else { continue };
+            let token = match *known {
+                Some(token) => token,
+                None => *known.insert(provider.settle(asked)?),
+            };
+            let at = fixup.at as usize;
+            self.bodies[at..at + 4].copy_from_slice(&token.0.to_le_bytes());
+        }
+        Ok(())
+    }
+
+    /// What was rewritten so far, with nothing left here but the room.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        // The copies are as large as need be, and the room for what comes is warm.
+        let taken = Self {
+            bodies: self.bodies.as_slice().to_vec(),
+            fixups: self.fixups.as_slice().to_vec(),
+            requests: std::mem::take(&mut self.requests),
+            calls: std::mem::take(&mut self.calls),
+        };
+        self.bodies.clear();
+        self.fixups.clear();
+        taken
+    }
+
+    fn instructions(
+        &mut self,
+        call: &Call,
+        number: usize,
+        result: Option<u16>,
+        constants: &[Constant<'_>],
+        out: &mut Vec<Instruction>,
+    ) {
+        for argument in &call.arguments {
+            out.extend(match argument {
+                Argument::EnterResult => result.map(ldloc),
+                Argument::Constant(number) => constants.get(*number).map(|constant| self.load(*constant)),
+            });
+        }
+        out.push(Instruction::new(OpCode::Call, Operand::Request(self.calls[number])));
+    }
+
+    fn load(&mut self, constant: Constant<'_>) -> Instruction {
+        match constant {
+            Constant::Int64(number) => Instruction::new(OpCode::LdcI8, Operand::Value(number)),
+            Constant::String(text) => {
+                let request = self.ask(&TokenRequest::UserString(text.to_owned()));
+                Instruction::new(OpCode::Ldstr, Operand::Request(request))
+            }
+        }
+    }
+}
+
+impl BodyRewriter {
+    /// Rewrites a method's body into a batch, which keeps its bodies as they were if that fails.
+    ///
+    /// # Errors
+    /// Why the method is to be left alone.
+    pub fn rewrite(
+        &mut self,
+        context: &Context<'_, '_>,
+        method: &Method<'_, '_>,
+        batch: &mut Batch,
+    ) -> Result<RewrittenBody, RewriteError> {
+        let Method { row, signature, body, .. } = *method;
+        let bad_signature = |error: ecma335::Error| RewriteError::BadSignature(error.to_string());
+        let outline = MethodShape::read(signature.rest(), signature.offset()).map_err(bad_signature)?;
+        let return_type =
+            effective_return(row, &outline, signature.rest()).map(|range| signature.rest().get(range).unwrap_or_default());
+
+        self.code.decode(body)?;
+        let probe = context.probe;
+        let mode = if probe.leave.is_some() { probe.leave_mode } else { LeaveMode::Return };
+        let shape = shape(&self.code, mode);
+        let spill = return_type.filter(|_| shape == Shape::Finally);
+        let result = probe.result_type().map_err(bad_signature)?;
+        let first_local = extend_locals(context.metadata, body.local_var_sig, [result, spill], &mut self.local_sig)?;
+        let result_local = result.map(|_| first_local);
+        self.insertion.return_local = spill.map(|_| first_local + u16::from(result.is_some()));
+        self.make_calls(probe, result_local, method.constants, batch);
+        insert(&mut self.code, &self.insertion, shape, &mut self.scratch)?;
+        self.layout.lay_out(&mut self.code, body.il);
+
+        let has_locals = result.is_some() || spill.is_some();
+        let local_sig = has_locals.then(|| self.ask_for_locals(batch));
+        // The leave call before a `ret` has its arguments on top of what the method left there.
+        let leave_depth = probe.leave.as_ref().filter(|_| shape == Shape::Return).map_or(0, |leave| leave.arguments.len());
+        let enter_depth = probe.enter.arguments.len().max(usize::from(result.is_some()));
+        let rewritten = MethodBody {
+            is_tiny: false,
+            max_stack: body.max_stack.saturating_add(leave_depth as u16).max(enter_depth as u16),
+            // A tiny body has no locals and so no say in it; the standard wants it where there are some (II.25.4.3).
+            init_locals: body.init_locals || body.is_tiny,
+            local_var_sig: if has_locals { Fixup::UNSETTLED } else { body.local_var_sig },
+            il: &self.layout.il,
+            il_offset: body.il_offset,
+            clauses: std::mem::take(&mut self.layout.clauses),
+        };
+        let (room, fixups) = (batch.bodies.len(), batch.fixups.len());
+        let start = rewritten.write_fat(&mut batch.bodies);
+        let local_sig_at = (start + MethodBody::LOCAL_VAR_SIG_AT) as u32;
+        batch.fixups.extend(local_sig.map(|request| Fixup { at: local_sig_at, request }));
+        let il_at = (start + MethodBody::FAT_HEADER_SIZE) as u32;
+        batch.fixups.extend(self.layout.fixups.iter().map(|fixup| Fixup { at: il_at + fixup.at, ..*fixup }));
+        let max_stack = rewritten.max_stack;
+        self.layout.clauses = rewritten.clauses;
+        match self.check(context, batch, (start, fixups), return_type.is_some()) {
+            Ok(depth) => {
+                let at = MethodBody::MAX_STACK_AT + start;
+                batch.bodies[at..at + 2].copy_from_slice(&max_stack.max(depth).to_le_bytes());
+            }
+            Err(what) => {
+                batch.bodies.truncate(room);
+                batch.fixups.truncate(fixups);
+                return Err(RewriteError::CheckFailed(what));
+            }
+        }
+        Ok(RewrittenBody { range: start..batch.bodies.len(), fixups: fixups..batch.fixups.len(), local_sig, shape })
+    }
+
+    /// The code of the body that was rewritten last.
+    pub fn code(&self) -> &Code {
+        &self.code
+    }
+
+    /// Where its instructions came to lie.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The instructions of the probe's calls.
+    fn make_calls(&mut self, probe: &Probe, result: Option<u16>, constants: &[Constant<'_>], batch: &mut Batch) {
+        if batch.calls.is_empty() {
+            batch.calls = probe.calls().map(|call| batch.ask(&call.method.request())).collect();
+        }
+        let Insertion { enter, leave, handle, .. } = &mut self.insertion;
+        [&mut *enter, &mut *leave, &mut *handle].into_iter().for_each(Vec::clear);
+        batch.instructions(&probe.enter, 0, None, constants, enter);
+        enter.extend(result.map(stloc));
+        let behind = std::iter::once((&probe.leave, leave)).chain([(&probe.handle, handle)]);
+        let there = behind.filter_map(|(call, out)| Some((call.as_ref()?, out)));
+        there.zip(1..).for_each(|((call, out), number)| batch.instructions(call, number, result, constants, out));
+    }
+
+    /// The request of the locals' signature, in the room that it has here.
+    fn ask_for_locals(&mut self, batch: &mut Batch) -> u32 {
+        let request = TokenRequest::LocalVarSig(std::mem::take(&mut self.local_sig));
+        let number = batch.ask(&request);
+        if let TokenRequest::LocalVarSig(room) = request {
+            self.local_sig = room;
+        }
+        number
+    }
+
+    /// What is checked is what was written, as who reads it will see it: the body at `start`, with its fix-ups.
+    fn check(
+        &mut self,
+        context: &Context<'_, '_>,
+        batch: &Batch,
+        (start, fixups): (usize, usize),
+        returns: bool,
+    ) -> Result<u16, String> {
+        let written = Cursor::new(&batch.bodies[start..], FileOffset(0));
+        let body = MethodBody::parse_with(written, std::mem::take(&mut self.clauses)).map_err(|error| error.to_string())?;
+        let il_at = (start + MethodBody::FAT_HEADER_SIZE) as u32;
+        let fixups = &batch.fixups[fixups..];
+        let effect = |offset: u32, token: Token| {
+            if token != Fixup::UNSETTLED {
+                return context.effects.of(token);
+            }
+            // The token is behind the opcode, which has one byte or two; the input has none where a fix-up is.
+            let fixup = fixups.get(fixups.partition_point(|fixup| fixup.at <= il_at + offset))?;
+            let (_, effect) = batch.requests.get_index(fixup.request as usize).filter(|_| fixup.at - il_at - offset <= 2)?;
+            *effect
+        };
+        let checked = self.checker.check(&body, &effect, returns);
+        self.clauses = body.clauses;
+        checked
+    }
+}
+
+/// Puts the signature of a body's locals, with more of these types behind them, in place of another. Gives the number of the
+/// first that is new.
+fn extend_locals(
+    metadata: &Metadata<'_>,
+    locals: Token,
+    more: [Option<&[u8]>; 2],
+    signature: &mut Vec<u8>,
+) -> Result<u16, RewriteError> {
+    let bad = |error: ecma335::Error| RewriteError::BadSignature(error.to_string());
+    let (count, types) = match locals.rid_in::<StandAloneSig>() {
+        Some(rid) => {
+            let blob = metadata.row(rid).and_then(|row| metadata.blobs.blob(row.signature)).map_err(bad)?;
+            let LocalsShape { count, types } = LocalsShape::read(blob.rest(), blob.offset()).map_err(bad)?;
+            (count, blob.rest().get(types).unwrap_or_default())
+        }
+        None if locals == Token::default() => (0, &[][..]),
+        None => return Err(RewriteError::BadSignature("the body's locals are no StandAloneSig".into())),
+    };
+    let more = more.into_iter().flatten();
+    let total = count.saturating_add(more.clone().count() as u32);
+    if total > MAX_LOCALS {
+        return Err(RewriteError::TooManyLocals);
+    }
+    signature.clear();
+    signature.push(convention::LOCAL);
+    ecma335::cursor::put_compressed_u32(signature, total);
+    signature.extend_from_slice(types);
+    more.for_each(|each| signature.extend_from_slice(each));
+    Ok(count as u16)
+}
+
+/// Where in a signature the type is that the IL returns; none if it returns nothing.
+fn effective_return(row: &MethodDef, outline: &MethodShape, signature: &[u8]) -> Option<Range<usize>> {
+    if !outline.returns_value {
+        return None;
+    }
+    // Its IL returns `T` although it declares `Task<T>`: the runtime makes the task.
+    if row.is_async() {
+        return effective_async_return(signature, &outline.return_type);
+    }
+    Some(outline.return_type.clone())
+}

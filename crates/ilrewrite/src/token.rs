@@ -1,0 +1,138 @@
+//! Tokens that rewritten bodies ask for, and who gives them.
+
+use ecma335::{
+    Error, MetadataBuilder, Token,
+    schema::{
+        AssemblyRef, MemberRef, MemberRefParent, MethodDefOrRef, MethodSpec, ResolutionScope, StandAloneSig, TypeRef, TypeSpec,
+    },
+};
+
+use crate::probe::{AssemblyName, MethodName, TypeName};
+
+/// What a token is to stand for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum TokenRequest {
+    /// A method of another assembly.
+    MemberRef(MethodName),
+    /// An instance of a generic method: the arguments are a blob of II.23.2.15.
+    MethodSpec(MethodName, Vec<u8>),
+    /// A type that no name of its own says, by its blob (II.23.2.14).
+    TypeSpec(Vec<u8>),
+    /// A body's locals, by their signature (II.23.2.6).
+    LocalVarSig(Vec<u8>),
+    /// A string literal (II.24.2.4).
+    UserString(String),
+}
+
+/// A token that is missing in the bytes of rewritten bodies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fixup {
+    /// Where its four bytes are.
+    pub at: u32,
+    /// Which of the requests it is of, by its number.
+    pub request: u32,
+}
+
+impl Fixup {
+    /// What stands in the bytes until then: a token of no table.
+    pub const UNSETTLED: Token = Token(0xFF00_0000);
+}
+
+/// Gives tokens for what they are to stand for. Whoever asks for the same twice gets the same token, or one that means the
+/// same.
+pub trait TokenProvider {
+    /// Why there is no token.
+    type Error;
+
+    /// A reference to an assembly.
+    ///
+    /// # Errors
+    /// As all of these: if there is no room, or the runtime refuses.
+    fn assembly_ref(&mut self, assembly: &AssemblyName) -> Result<Token, Self::Error>;
+
+    /// A reference to a type in an assembly that is referred to.
+    fn type_ref(&mut self, scope: Token, namespace: &str, name: &str) -> Result<Token, Self::Error>;
+
+    /// A reference to a member of a type.
+    fn member_ref(&mut self, class: Token, name: &str, signature: &[u8]) -> Result<Token, Self::Error>;
+
+    /// An instance of a generic method.
+    fn method_spec(&mut self, method: Token, instantiation: &[u8]) -> Result<Token, Self::Error>;
+
+    /// A type by its signature.
+    fn type_spec(&mut self, signature: &[u8]) -> Result<Token, Self::Error>;
+
+    /// A signature that stands alone: that of a body's locals.
+    fn standalone_sig(&mut self, signature: &[u8]) -> Result<Token, Self::Error>;
+
+    /// A string literal.
+    fn user_string(&mut self, text: &str) -> Result<Token, Self::Error>;
+
+    /// A type by its name, with all that it needs.
+    fn named_type(&mut self, name: &TypeName) -> Result<Token, Self::Error> {
+        let scope = self.assembly_ref(&name.assembly)?;
+        self.type_ref(scope, &name.namespace, &name.name)
+    }
+
+    /// Whatever is asked for, with all that it needs.
+    fn settle(&mut self, request: &TokenRequest) -> Result<Token, Self::Error> {
+        match request {
+            TokenRequest::MemberRef(method) => {
+                let class = self.named_type(&method.class)?;
+                self.member_ref(class, &method.name, &method.signature)
+            }
+            TokenRequest::MethodSpec(method, instantiation) => {
+                let class = self.named_type(&method.class)?;
+                let method = self.member_ref(class, &method.name, &method.signature)?;
+                self.method_spec(method, instantiation)
+            }
+            TokenRequest::TypeSpec(signature) => self.type_spec(signature),
+            TokenRequest::LocalVarSig(signature) => self.standalone_sig(signature),
+            TokenRequest::UserString(text) => self.user_string(text),
+        }
+    }
+}
+
+/// A file's metadata gets rows for what is asked for, each once.
+impl TokenProvider for MetadataBuilder<'_, '_> {
+    type Error = Error;
+
+    fn assembly_ref(&mut self, assembly: &AssemblyName) -> Result<Token, Error> {
+        let [major, minor, build, revision] = assembly.version;
+        let (public_key_or_token, name) = (self.blob(&assembly.public_key_token)?, self.string(&assembly.name)?);
+        let (flags, culture, hash_value) = Default::default();
+        self.intern(&AssemblyRef { major, minor, build, revision, flags, public_key_or_token, name, culture, hash_value })
+    }
+
+    fn type_ref(&mut self, scope: Token, namespace: &str, name: &str) -> Result<Token, Error> {
+        let resolution_scope = ResolutionScope::new(scope).unwrap_or_default();
+        let (name, namespace) = (self.string(name)?, self.string(namespace)?);
+        self.intern(&TypeRef { resolution_scope, name, namespace })
+    }
+
+    fn member_ref(&mut self, class: Token, name: &str, signature: &[u8]) -> Result<Token, Error> {
+        let class = MemberRefParent::new(class).unwrap_or_default();
+        let (name, signature) = (self.string(name)?, self.blob(signature)?);
+        self.intern(&MemberRef { class, name, signature })
+    }
+
+    fn method_spec(&mut self, method: Token, instantiation: &[u8]) -> Result<Token, Error> {
+        let method = MethodDefOrRef::new(method).unwrap_or_default();
+        let instantiation = self.blob(instantiation)?;
+        self.intern(&MethodSpec { method, instantiation })
+    }
+
+    fn type_spec(&mut self, signature: &[u8]) -> Result<Token, Error> {
+        let signature = self.blob(signature)?;
+        self.intern(&TypeSpec { signature })
+    }
+
+    fn standalone_sig(&mut self, signature: &[u8]) -> Result<Token, Error> {
+        let signature = self.blob(signature)?;
+        self.intern(&StandAloneSig { signature })
+    }
+
+    fn user_string(&mut self, text: &str) -> Result<Token, Error> {
+        MetadataBuilder::user_string(self, text)
+    }
+}

@@ -1,0 +1,198 @@
+//! Bodies by labels, and what becomes of them: `cases/*.case` have a method, a probe, a body, and behind `=>` the rewritten
+//! body or the reason why there is none. `BLESS=1 cargo test -p ilrewrite` writes what comes out now; read the difference.
+//!
+//! The tokens come from a provider of the test's own, which numbers what it is asked for: nothing but the bodies' own
+//! bytes depends on who provides.
+
+mod assembler;
+
+use std::{fs, path::Path};
+
+use assembler::{Case, Source};
+use ecma335::{Cursor, FileOffset, Image, Metadata, MethodBody, Token};
+use ilrewrite::{
+    Argument, Batch, BodyRewriter, Call, Constant, Context, Effects, LeaveMode, Method, MethodName, Probe, RewriteError,
+    TokenProvider,
+    probe::{AssemblyName, TypeName},
+};
+
+/// The constants that every method has: an id, and a name.
+const CONSTANTS: [Constant<'_>; 2] = [Constant::Int64(0x1234_5678), Constant::String("N.T::M")];
+
+/// Gives each new thing the next number, and remembers what it is in words; as a runtime would, it knows what it gave.
+#[derive(Default)]
+struct Numbered {
+    known: Vec<String>,
+}
+
+impl Numbered {
+    fn number(&mut self, kind: u32, words: String) -> Result<Token, String> {
+        let place = self.known.iter().position(|known| *known == words);
+        let place = place.unwrap_or_else(|| {
+            self.known.push(words);
+            self.known.len() - 1
+        });
+        Ok(Token((kind << 24) + place as u32 + 1))
+    }
+
+    fn words(&self, token: Token) -> &str {
+        &self.known[token.rid() as usize - 1]
+    }
+}
+
+impl TokenProvider for Numbered {
+    type Error = String;
+
+    fn assembly_ref(&mut self, assembly: &AssemblyName) -> Result<Token, String> {
+        self.number(0x23, format!("[{}]", assembly.name))
+    }
+
+    fn type_ref(&mut self, scope: Token, namespace: &str, name: &str) -> Result<Token, String> {
+        let words = format!("{}{namespace}.{name}", self.words(scope));
+        self.number(0x01, words)
+    }
+
+    fn member_ref(&mut self, class: Token, name: &str, signature: &[u8]) -> Result<Token, String> {
+        let words = format!("{}::{name} {signature:02x?}", self.words(class));
+        self.number(0x0A, words)
+    }
+
+    fn method_spec(&mut self, method: Token, instantiation: &[u8]) -> Result<Token, String> {
+        let words = format!("{} of {instantiation:02x?}", self.words(method));
+        self.number(0x2B, words)
+    }
+
+    fn type_spec(&mut self, signature: &[u8]) -> Result<Token, String> {
+        self.number(0x1B, format!("type {signature:02x?}"))
+    }
+
+    fn standalone_sig(&mut self, signature: &[u8]) -> Result<Token, String> {
+        self.number(0x11, format!("locals {signature:02x?}"))
+    }
+
+    fn user_string(&mut self, text: &str) -> Result<Token, String> {
+        self.number(0x70, format!("{text:?}"))
+    }
+}
+
+fn call(name: &str, signature: &[u8], arguments: &[Argument]) -> Call {
+    let assembly = AssemblyName { name: "Probes".into(), version: [1, 0, 0, 0], public_key_token: Vec::new() };
+    let class = TypeName { assembly, namespace: "P".into(), name: "Probe".into() };
+    let method = MethodName { class, name: name.into(), signature: signature.into() };
+    Call { method, arguments: arguments.into() }
+}
+
+/// The probes that cases name.
+fn probe(name: &str, leave_mode: LeaveMode) -> Probe {
+    use Argument::{Constant, EnterResult};
+    let probe = match name {
+        // `native int Enter(int64)`, `void Leave(native int)`, `void Handle(native int)`
+        "token" => Probe {
+            enter: call("Enter", &[0x00, 0x01, 0x18, 0x0A], &[Constant(0)]),
+            leave: Some(call("Leave", &[0x00, 0x01, 0x01, 0x18], &[EnterResult])),
+            handle: Some(call("Handle", &[0x00, 0x01, 0x01, 0x18], &[EnterResult])),
+            leave_mode,
+        },
+        // `void Enter()`, `void Leave()`
+        "plain" => Probe {
+            enter: call("Enter", &[0x00, 0x00, 0x01], &[]),
+            leave: Some(call("Leave", &[0x00, 0x00, 0x01], &[])),
+            handle: None,
+            leave_mode,
+        },
+        // `float64 Enter(string, int64)`, `void Leave(string, float64)`
+        "named" => Probe {
+            enter: call("Enter", &[0x00, 0x02, 0x0D, 0x0E, 0x0A], &[Constant(1), Constant(0)]),
+            leave: Some(call("Leave", &[0x00, 0x02, 0x01, 0x0E, 0x0D], &[Constant(1), EnterResult])),
+            handle: None,
+            leave_mode,
+        },
+        // `void Hit(int64)`
+        "enter" => Probe { enter: call("Hit", &[0x00, 0x01, 0x01, 0x0A], &[Constant(0)]), leave: None, handle: None, leave_mode },
+        _ => panic!("no probe is called {name}"),
+    };
+    probe.validate().expect("its calls fit");
+    probe
+}
+
+/// What becomes of a case, as text.
+fn run(case: &Case, source: &Source) -> String {
+    let metadata = Metadata::parse(Cursor::new(&source.metadata, FileOffset(0))).expect("it was written");
+    let probe = probe(&case.probe, case.leave);
+    let context = Context { metadata: &metadata, effects: Effects::new(&metadata), probe: &probe };
+    let rewrite = |batch: &mut Batch| {
+        let body = MethodBody::parse(Cursor::new(&source.body, FileOffset(0)))
+            .map_err(|error| RewriteError::BadBody(error.to_string()))?;
+        let signature = Cursor::new(&source.signature, FileOffset(0));
+        let method = Method { row: &source.row, signature, body: &body, constants: &CONSTANTS };
+        BodyRewriter::default().rewrite(&context, &method, batch)
+    };
+    let mut batch = Batch::default();
+    // Behind another one, so that its place is not the batch's beginning.
+    let first = rewrite(&mut batch);
+    let body = match rewrite(&mut batch) {
+        Ok(body) => body,
+        Err(error) => {
+            assert!(batch.bodies.is_empty() && batch.fixups.is_empty(), "nothing is left of what failed");
+            return format!("left alone, {}: {error}\n", error.code());
+        }
+    };
+    let (mut settled, mut tokens) = (Vec::new(), Numbered::default());
+    for body in first.iter().chain([&body]) {
+        batch.settle(body, &mut settled, &mut tokens).expect("every token is to be had");
+    }
+    let rewritten = MethodBody::parse(Cursor::new(&batch.bodies[body.range.clone()], FileOffset(0))).expect("it was checked");
+    format!(
+        "{:?}\n{}",
+        body.shape,
+        assembler::print(&rewritten, &|token| source.word(token).or_else(|| Some(tokens.words(token).to_owned())))
+    )
+}
+
+#[test]
+fn bodies_become_what_the_cases_say() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let sample =
+        fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/hello/bin/hello.exe")).expect("it is committed");
+    let image = Image::parse(&sample).expect("it is an assembly");
+    let base = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
+    let mut paths: Vec<_> = fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    assert!(paths.len() > 20, "{} cases", paths.len());
+    let (bless, mut failures) = (std::env::var_os("BLESS").is_some(), Vec::new());
+    for path in paths {
+        let text = fs::read_to_string(&path).expect("it can be read");
+        let (input, expected) = text.split_once("=>\n").expect("=> stands before what comes out");
+        let case = Case::parse(input);
+        let found = run(&case, &case.assemble(&base));
+        if bless {
+            fs::write(&path, format!("{input}=>\n{found}")).expect("it can be written");
+        } else if found != expected {
+            failures.push(format!("{}\n{found}", path.display()));
+        }
+    }
+    assert!(failures.is_empty(), "{} cases come out otherwise:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn a_probe_whose_calls_do_not_fit_is_refused() {
+    use Argument::{Constant, EnterResult};
+    let enter = || call("Enter", &[0x00, 0x01, 0x18, 0x0A], &[Constant(0)]);
+    let probe = |enter, leave| Probe { enter, leave, handle: None, leave_mode: LeaveMode::Finally };
+    let fits = |probe: Probe| probe.validate().is_ok();
+    assert!(fits(probe(enter(), Some(call("Leave", &[0x00, 0x01, 0x01, 0x18], &[EnterResult])))));
+    for (what, unfit) in [
+        ("too few arguments", probe(call("Enter", &[0x00, 0x01, 0x18, 0x0A], &[]), None)),
+        ("too many arguments", probe(enter(), Some(call("Leave", &[0x00, 0x00, 0x01], &[EnterResult])))),
+        ("an instance method", probe(call("Enter", &[0x20, 0x00, 0x01], &[]), None)),
+        ("a result that nobody takes", probe(enter(), Some(call("Leave", &[0x00, 0x01, 0x18, 0x18], &[EnterResult])))),
+        ("a result before there is one", probe(call("Enter", &[0x00, 0x01, 0x18, 0x18], &[EnterResult]), None)),
+        (
+            "a result that is none",
+            probe(call("Enter", &[0x00, 0x00, 0x01], &[]), Some(call("Leave", &[0x00, 0x01, 0x01, 0x18], &[EnterResult]))),
+        ),
+        ("a signature that cannot be read", probe(call("Enter", &[0x00], &[]), None)),
+    ] {
+        assert!(!fits(unfit), "{what}");
+    }
+}
