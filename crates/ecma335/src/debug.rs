@@ -41,6 +41,57 @@ pub mod kind {
 /// The minor version of a CodeView entry that names a portable PDB: "PM".
 pub const PORTABLE_CODE_VIEW: u16 = 0x504D;
 
+/// What the data of a CodeView entry that names a PDB begins with.
+const CODE_VIEW_SIGNATURE: &[u8] = b"RSDS";
+/// What an embedded PDB begins with.
+const EMBEDDED_SIGNATURE: &[u8] = b"MPDB";
+
+/// The data of a CodeView entry: the PDB's GUID, a counter, and the path it was written to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CodeView<'a> {
+    /// The PDB's GUID.
+    pub guid: [u8; 16],
+    /// How often the PDB was written; 1 for portable ones.
+    pub age: u32,
+    /// Its path, as bytes of UTF-8.
+    pub path: &'a [u8],
+}
+
+impl<'a> CodeView<'a> {
+    /// Reads an entry's data; none if it has another signature or is cut short.
+    pub fn parse(data: &'a [u8]) -> Option<Self> {
+        let (guid, rest) = data.strip_prefix(CODE_VIEW_SIGNATURE)?.split_first_chunk()?;
+        let (age, rest) = rest.split_first_chunk()?;
+        let path = rest.split(|byte| *byte == 0).next()?;
+        Some(Self { guid: *guid, age: u32::from_le_bytes(*age), path })
+    }
+
+    /// Where in the data the path begins.
+    pub const PATH: usize = 24;
+
+    /// Has an entry's data name the PDB with this GUID, and this path if one is given.
+    pub fn renew(data: &mut Vec<u8>, guid: &[u8], path: Option<&str>) {
+        if let Some(place) = data.get_mut(CODE_VIEW_SIGNATURE.len()..).and_then(|rest| rest.get_mut(..guid.len())) {
+            place.copy_from_slice(guid);
+        }
+        if let Some(path) = path {
+            data.truncate(Self::PATH);
+            data.extend_from_slice(path.as_bytes());
+            data.push(0);
+        }
+    }
+}
+
+/// The deflated bytes of an embedded PDB, behind its signature and its size; none if the data does not begin so.
+pub fn embedded_pdb(data: &[u8]) -> Option<&[u8]> {
+    data.strip_prefix(EMBEDDED_SIGNATURE)?.get(4..)
+}
+
+/// The data of an entry that carries a PDB of this size, deflated.
+pub fn embed_pdb(size: u32, deflated: &[u8]) -> Vec<u8> {
+    [EMBEDDED_SIGNATURE, &size.to_le_bytes(), deflated].concat()
+}
+
 /// The size of an entry in the directory.
 pub(crate) const ENTRY_SIZE: usize = 28;
 

@@ -1,5 +1,7 @@
 //! The metadata root and its streams (II.24.2.1, II.24.2.2), and what joins the tables: owners and full names.
 
+use sha1::{Digest as _, Sha1};
+
 use crate::{
     cursor::Cursor,
     error::{Error, ErrorKind, Result, malformed},
@@ -275,6 +277,11 @@ impl TypeNames for Metadata<'_> {
         };
         name.unwrap_or_else(|| token.to_string())
     }
+}
+
+/// A public key's token: the last eight bytes of its SHA-1, backwards (II.6.3).
+pub fn public_key_token(public_key: &[u8]) -> Vec<u8> {
+    Sha1::digest(public_key).iter().rev().take(8).copied().collect()
 }
 
 /// `Namespace.Name`, or the name alone.

@@ -7,7 +7,7 @@ use std::{borrow::Cow, ops::Range};
 
 use ecma335::{
     Cursor, Error, FileOffset, Metadata, MetadataBuilder, Rid, Table, Token,
-    debug::{self, DebugEntry},
+    debug::{self, CodeView, DebugEntry},
     pdb::{PdbId, SequencePoint, SequencePoints, custom_debug_information as kinds},
     schema::{CustomDebugInformation, LocalScope, MethodDebugInformation, MethodDef},
     tables::RowCounts,
@@ -18,12 +18,9 @@ use ilrewrite::{
 };
 use sha2::{Digest, Sha256};
 
+use self::deflate::deflate;
 pub(crate) use self::link::DebugInfo;
 pub use self::link::{PdbReference, find};
-use self::{
-    deflate::deflate,
-    link::{CODE_VIEW_PATH_AT, EMBEDDED_SIGNATURE},
-};
 
 /// A portable PDB, and which of its rows belong to which method.
 #[derive(Debug)]
@@ -272,15 +269,8 @@ impl NewPdb {
         match entry.kind {
             debug::kind::CODE_VIEW => {
                 entry.time_date_stamp = self.id.stamp();
-                if let Some(guid) = entry.data.to_mut().get_mut(4..20) {
-                    guid.copy_from_slice(self.id.guid());
-                }
-                if let Some(name) = name.filter(|name| PdbReference::parse(&entry).is_some_and(|old| old.name != *name)) {
-                    let data = entry.data.to_mut();
-                    data.truncate(CODE_VIEW_PATH_AT);
-                    data.extend_from_slice(name.as_bytes());
-                    data.push(0);
-                }
+                let name = name.filter(|name| PdbReference::parse(&entry).is_some_and(|old| old.name != *name));
+                CodeView::renew(entry.data.to_mut(), self.id.guid(), name);
             }
             debug::kind::PDB_CHECKSUM => {
                 let mut data = b"SHA256\0".to_vec();
@@ -288,10 +278,7 @@ impl NewPdb {
                 entry.data = Cow::Owned(data);
             }
             debug::kind::EMBEDDED_PORTABLE_PDB => {
-                let mut data = EMBEDDED_SIGNATURE.to_vec();
-                data.extend_from_slice(&(self.bytes.len() as u32).to_le_bytes());
-                data.extend_from_slice(&self.deflated);
-                entry.data = Cow::Owned(data);
+                entry.data = Cow::Owned(debug::embed_pdb(self.bytes.len() as u32, &self.deflated));
             }
             _ => {}
         }

@@ -10,7 +10,6 @@ use ilrewrite::{
     Argument, Call, LeaveMode, MethodName, Probe, TokenProvider,
     probe::{AssemblyName, TypeName},
 };
-use sha1::{Digest, Sha1};
 
 /// The namespace of the tracker's types.
 const NAMESPACE: &str = "Ilinst";
@@ -41,7 +40,7 @@ impl Tracker {
         let metadata = Metadata::parse(image.metadata()?)?;
         let assembly: ecma335::schema::Assembly = metadata.row(Rid::new(1))?;
         let public_key = metadata.blob(assembly.public_key)?;
-        let public_key_token = if public_key.is_empty() { Vec::new() } else { public_key_token(public_key) };
+        let public_key_token = if public_key.is_empty() { Vec::new() } else { ecma335::metadata::public_key_token(public_key) };
         let version = [assembly.major, assembly.minor, assembly.build, assembly.revision];
         Ok(Self(AssemblyName { name: metadata.name(assembly.name)?, version, public_key_token }))
     }
@@ -162,9 +161,4 @@ pub fn woven_methods(image: &Image<'_>, metadata: &Metadata<'_>) -> Vec<bool> {
         instructions.any(|instruction| instruction.info.operand == Operand::Method && Some(instruction.token()) == probe)
     };
     metadata.tables.rows::<MethodDef>().map(|(_, row)| calls_probe(&row)).collect()
-}
-
-/// A public key's token: the last eight bytes of its SHA-1, backwards (II.6.3).
-pub fn public_key_token(public_key: &[u8]) -> Vec<u8> {
-    Sha1::digest(public_key).iter().rev().take(8).copied().collect()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ecma335::{
     Image, Rid, Table, Token,
-    debug::{DebugEntry, kind},
+    debug::{CodeView, DebugEntry, kind},
     flags::cli_flags,
     heap::format_guid,
     image::{DirectoryKind, Precompiled},
@@ -130,13 +130,11 @@ fn debug_entry(entry: &DebugEntry<'_>) -> String {
 
 /// Whether the debug entries that a PDB has are of the same kinds and name the same file, or are gone.
 fn is_pdb_renewed(old: &Image<'_>, new: &Image<'_>) -> bool {
-    /// Where in a CodeView entry the path is: behind `RSDS`, a GUID, a counter.
-    const PATH: usize = 24;
     let entries = |image: &Image<'_>| -> Vec<(u32, Vec<u8>)> {
         let entries = DebugEntry::read_all(image).unwrap_or_default();
         let is_kept = |entry: &&DebugEntry<'_>| is_of_pdb(entry.kind) && entry.kind != kind::R2R_PERF_MAP;
         let path = |entry: &DebugEntry<'_>| match entry.kind {
-            kind::CODE_VIEW => entry.data.get(PATH..).unwrap_or_default().to_vec(),
+            kind::CODE_VIEW => entry.data.get(CodeView::PATH..).unwrap_or_default().to_vec(),
             _ => Vec::new(),
         };
         entries.iter().filter(is_kept).map(|entry| (entry.kind, path(entry))).collect()

@@ -81,7 +81,7 @@ pub(crate) fn read(module: &Module<'_, '_>, members: bool, sort: Sort) -> Result
     for (rid, row) in metadata.tables.rows::<AssemblyRef>() {
         let culture = metadata.name(row.culture)?;
         let key = metadata.blob(row.public_key_or_token)?;
-        let key = if row.has_public_key() { weave::tracker::public_key_token(key) } else { key.to_vec() };
+        let key = if row.has_public_key() { ecma335::metadata::public_key_token(key) } else { key.to_vec() };
         references.push(Reference {
             kind: "assembly",
             name: metadata.name(row.name)?,

@@ -4,19 +4,13 @@ use std::{borrow::Cow, io::Read as _};
 
 use ecma335::{
     Cursor, Error, FileOffset, Image, Metadata,
-    debug::{self, DebugEntry},
+    debug::{self, CodeView, DebugEntry},
     pdb::PdbId,
 };
 use flate2::read::DeflateDecoder;
 
 use super::NewPdb;
 use crate::note::PdbTrouble;
-
-/// `MPDB`, then the size of what is compressed.
-pub(super) const EMBEDDED_SIGNATURE: &[u8] = b"MPDB";
-/// `RSDS`, a GUID, a counter, a path.
-const CODE_VIEW_SIGNATURE: &[u8] = b"RSDS";
-pub(super) const CODE_VIEW_PATH_AT: usize = 24;
 
 /// The debug directory of an image, and the PDB that it names or carries.
 pub(crate) struct DebugInfo<'a, 'p> {
@@ -110,7 +104,7 @@ fn embedded(entries: &[DebugEntry<'_>]) -> Option<Result<Vec<u8>, PdbTrouble>> {
     /// A PDB of more is no PDB.
     const LIMIT: u64 = 1 << 30;
     let entry = entries.iter().find(|entry| entry.kind == debug::kind::EMBEDDED_PORTABLE_PDB)?;
-    let content = entry.data.strip_prefix(EMBEDDED_SIGNATURE).and_then(|data| data.get(4..));
+    let content = debug::embedded_pdb(&entry.data);
     let mut pdb = Vec::new();
     let inflated = content.map(|content| DeflateDecoder::new(content).take(LIMIT).read_to_end(&mut pdb));
     let is_whole = matches!(inflated, Some(Ok(_)));
@@ -145,11 +139,9 @@ impl PdbReference {
     }
 
     pub(super) fn parse(entry: &DebugEntry<'_>) -> Option<Self> {
-        let data = entry.data.strip_prefix(CODE_VIEW_SIGNATURE)?;
-        let (guid, rest) = data.split_first_chunk()?;
-        let path = rest.get(4..)?.split(|byte| *byte == 0).next()?;
+        let CodeView { guid, path, .. } = CodeView::parse(&entry.data)?;
         let path = String::from_utf8_lossy(path);
         let name = path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
-        Some(Self { name, guid: *guid, is_portable: entry.version.1 == debug::PORTABLE_CODE_VIEW })
+        Some(Self { name, guid, is_portable: entry.version.1 == debug::PORTABLE_CODE_VIEW })
     }
 }
