@@ -182,7 +182,7 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
     }
 
     /// The new metadata root with all its streams, in the input's order.
-    pub fn finish(mut self) -> Result<Segments<'a>> {
+    pub fn finish(&self) -> Result<Segments<'a>> {
         let metadata = self.metadata;
         let mut appended = self.heaps().map(|(name, heap)| (name, Some(heap.bytes().to_vec())));
         let size = |name: &[u8], heap: Heap<'_>| {
@@ -193,10 +193,9 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
             [(&b"#Strings"[..], metadata.strings), (b"#GUID", metadata.guids), (b"#Blob", metadata.blobs)]
                 .map(|(name, heap)| size(name, heap));
         let wide = WideHeaps::for_sizes(strings, guids, blobs);
-        let (method_rvas, field_rvas) = (std::mem::take(&mut self.method_rvas), std::mem::take(&mut self.field_rvas));
         let mut tables = Some(encode(&metadata.tables, &self.rows, wide, |table, row_size, rows| match table {
-            Table::MethodDef => patch_rvas(&method_rvas, row_size, rows),
-            Table::FieldRva => patch_rvas(&field_rvas, row_size, rows),
+            Table::MethodDef => patch_rvas(&self.method_rvas, row_size, rows),
+            Table::FieldRva => patch_rvas(&self.field_rvas, row_size, rows),
             _ => {}
         }));
 

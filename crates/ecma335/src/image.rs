@@ -17,12 +17,22 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Image<'a> {
     bytes: &'a [u8],
+    mapping: Mapping,
     pe_offset: usize,
     coff: CoffHeader,
     optional: OptionalHeader,
     sections: Vec<Section>,
     cli: CliHeader,
     cli_offset: FileOffset,
+}
+
+/// Where an image's sections are in its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mapping {
+    /// Where their headers say that they are in the file.
+    File,
+    /// At their RVAs, as a loader puts them.
+    Loaded,
 }
 
 /// A section header (II.25.3).
@@ -188,6 +198,10 @@ impl<'a> Image<'a> {
     /// # Errors
     /// If the bytes are no PE file, have no CLI header, or are cut short.
     pub fn parse(bytes: &'a [u8]) -> Result<Self> {
+        Self::parse_mapped(bytes, Mapping::File)
+    }
+
+    pub(crate) fn parse_mapped(bytes: &'a [u8], mapping: Mapping) -> Result<Self> {
         if bytes.is_empty() {
             return Err(Error::new(ErrorKind::NotPe("the file is empty".into())));
         }
@@ -222,6 +236,7 @@ impl<'a> Image<'a> {
         }
         let mut image = Self {
             bytes,
+            mapping,
             pe_offset,
             coff,
             optional,
@@ -317,6 +332,10 @@ impl<'a> Image<'a> {
 
     /// Where in the file an RVA is.
     pub fn offset_of(&self, rva: Rva) -> Result<FileOffset> {
+        if self.mapping == Mapping::Loaded {
+            let offset = Some(FileOffset(rva.0.into())).filter(|offset| offset.0 < self.bytes.len() as u64);
+            return offset.ok_or_else(|| Error::new(ErrorKind::BadRva(rva.0)));
+        }
         let offset = match self.section_of(rva) {
             Some(section) => {
                 let inside = rva.0 - section.virtual_address.0;
@@ -332,8 +351,11 @@ impl<'a> Image<'a> {
     pub fn cursor_at(&self, rva: Rva) -> Result<Cursor<'a>> {
         let offset = self.offset_of(rva)?;
         let size = self.bytes.len() as u64;
-        let end =
-            self.section_of(rva).map_or(size, |section| u64::from(section.raw_offset) + u64::from(section.raw_size)).min(size);
+        let end = self.section_of(rva).map_or(size, |section| match self.mapping {
+            Mapping::File => u64::from(section.raw_offset) + u64::from(section.raw_size),
+            Mapping::Loaded => u64::from(section.virtual_address.0) + u64::from(section.virtual_size.max(section.raw_size)),
+        });
+        let end = end.min(size);
         match self.bytes.get(offset.0 as usize..end as usize) {
             Some(bytes) => Ok(Cursor::new(bytes, offset)),
             None => malformed(offset, "the section's raw data lies beyond the end of the file"),

@@ -1,33 +1,68 @@
 //! Writes an image: laid out anew where it is IL alone, or in the input's layout with one section more (II.25).
 
-mod anew;
 mod append;
-mod inventory;
+mod coverage;
+mod relayout;
 
 use std::{borrow::Cow, ops::Range};
 
 use append::Appended;
-use inventory::Inventory;
-pub use inventory::Obstacle;
+use coverage::Coverage;
+pub use coverage::Obstacle;
 
 use crate::{
     builder::MetadataBuilder,
+    container::ContainerWriter,
     debug::{self, DebugEntry},
     error::{Error, ErrorKind, Result},
     image::{CliHeader, Directory, DirectoryKind, HeaderOffsets, Image, Section},
     metadata::Metadata,
+    output::OutputFile,
     segments::Segments,
     token::Rva,
 };
 
 /// How the sections of an image that was laid out anew are aligned, in memory and in the file.
-pub const ALIGNMENT: (u32, u32) = (anew::SECTION_ALIGNMENT, anew::FILE_ALIGNMENT);
+pub const ALIGNMENT: (u32, u32) = (relayout::SECTION_ALIGNMENT, relayout::FILE_ALIGNMENT);
+
+/// How the output is laid out.
+#[derive(Debug)]
+enum Layout<'a> {
+    /// Anew: what is known of the image covers it.
+    Relayout(Coverage<'a>),
+    /// As the input is, with a section behind its own.
+    Append(Obstacle),
+}
+
+/// The same, with where everything comes to lie.
+enum Place<'a> {
+    Relayout(Coverage<'a>),
+    Append(Appended),
+}
+
+/// What stands behind the new bodies, in this order: whatever holds the address of another comes after it.
+#[derive(Clone, Copy)]
+enum Segment {
+    /// Those that were not woven.
+    Bodies,
+    FieldData,
+    Resources,
+    StrongName,
+    Metadata,
+    DebugDirectory,
+    Imports,
+}
+
+impl Segment {
+    const ORDER: [Self; 7] =
+        [Self::Bodies, Self::FieldData, Self::Resources, Self::StrongName, Self::Metadata, Self::DebugDirectory, Self::Imports];
+}
 
 /// Writes an image with new metadata and new bodies. What is in it, and what the headers say of it, the caller decides.
 #[derive(Debug)]
 pub struct ImageWriter<'a, 'i> {
     image: &'i Image<'a>,
-    layout: Result<Inventory<'a>, Obstacle>,
+    layout: Layout<'a>,
     cli: CliHeader,
     machine: u16,
     cleared: Vec<DirectoryKind>,
@@ -38,36 +73,18 @@ pub struct ImageWriter<'a, 'i> {
 impl<'a, 'i> ImageWriter<'a, 'i> {
     /// Starts with the input's headers. An image of IL alone is laid out anew, unless its layout is to be kept.
     pub fn new(image: &'i Image<'a>, metadata: &Metadata<'a>, keep_layout: bool) -> Self {
-        let layout = if keep_layout { Err("") } else { Inventory::of(image, metadata) };
+        let coverage = if keep_layout { Err(Obstacle::Requested) } else { Coverage::of(image, metadata) };
+        let layout = coverage.map_or_else(Layout::Append, Layout::Relayout);
         let (cli, machine) = (*image.cli_header(), image.machine());
         let signature_size = image.bytes_at(cli.strong_name).len();
         Self { image, layout, cli, machine, cleared: Vec::new(), debug: Vec::new(), signature_size }
     }
 
-    /// Why the image keeps its layout; none if it is laid out anew, or its layout was to be kept.
+    /// Why the image keeps its layout; none if it is laid out anew.
     pub fn obstacle(&self) -> Option<Obstacle> {
-        self.layout.as_ref().err().copied().filter(|why| !why.is_empty())
-    }
-
-    /// Where the first new body will be.
-    ///
-    /// # Errors
-    /// If there is no address left for it.
-    pub fn code_rva(&self) -> Result<Rva> {
-        match &self.layout {
-            Ok(inventory) => Ok(inventory.code_place(self.image).0),
-            Err(_) => Appended::section_rva(self.image),
-        }
-    }
-
-    /// Where in the file the first new body will be.
-    ///
-    /// # Errors
-    /// If the headers break the format.
-    pub fn code_offset(&self) -> Result<usize> {
-        match &self.layout {
-            Ok(inventory) => Ok(inventory.code_place(self.image).1),
-            Err(_) => Ok(Appended::new(self.image)?.section_offset),
+        match self.layout {
+            Layout::Relayout(_) => None,
+            Layout::Append(obstacle) => Some(obstacle),
         }
     }
 
@@ -94,45 +111,6 @@ impl<'a, 'i> ImageWriter<'a, 'i> {
     /// The size of the strong name signature that room is to be left for; without a call, as the input has it.
     pub fn set_signature_size(&mut self, size: usize) {
         self.signature_size = size;
-    }
-
-    /// The whole file. `code` holds the new bodies, the first of them at [`code_rva`](Self::code_rva).
-    ///
-    /// # Errors
-    /// If the headers break the format, or a limit of it is passed.
-    pub fn finish(mut self, code: Segments<'a>, mut builder: MetadataBuilder<'a, '_>) -> Result<OutputFile<'a>> {
-        let layout = std::mem::replace(&mut self.layout, Err(""));
-        let (appended, (start, offset)) = match &layout {
-            Ok(inventory) => (None, inventory.code_place(self.image)),
-            Err(_) => {
-                let appended = Appended::new(self.image)?;
-                let place = (Appended::section_rva(self.image)?, appended.section_offset);
-                (Some(appended), place)
-            }
-        };
-        let mut block = Block { start, offset, segments: code };
-        match &layout {
-            Ok(inventory) => self.cli.resources = inventory.place(self.image, &mut block, &mut builder),
-            Err(_) => Appended::keep_dangling(self.image, &mut builder),
-        }
-        let mut signature = None;
-        if self.signature_size > 0 {
-            block.segments.pad_to(8);
-            signature = Some(block.file_end()..block.file_end() + self.signature_size);
-            self.cli.strong_name = block.place(vec![0; self.signature_size], 8);
-        }
-        let root = builder.finish()?;
-        block.segments.pad_to(4);
-        self.cli.metadata = Directory { rva: block.end(), size: limit(root.len())? };
-        block.segments.append(root);
-        let debug = block.place_debug(&self.debug);
-        let mut file = match (&layout, &appended) {
-            (Ok(inventory), _) => self.finish_anew(inventory, block, debug)?,
-            (_, Some(appended)) => self.finish_appended(appended, block, debug)?,
-            (Err(_), None) => return Err(Error::new(ErrorKind::Unsupported("no layout"))),
-        };
-        file.signature = signature;
-        Ok(file)
     }
 
     /// Puts headers, the input's sections if they are kept, new sections and what lies behind them together.
@@ -189,6 +167,70 @@ impl<'a, 'i> ImageWriter<'a, 'i> {
         let overlay = bytes.get(raw_end..end).unwrap_or_default();
         // Zeros that only align the signature go with it.
         if overlay.iter().all(|byte| *byte == 0) { &[] } else { overlay }
+    }
+}
+
+impl<'a> ContainerWriter<'a> for ImageWriter<'a, '_> {
+    fn code_rva(&self) -> Result<Rva> {
+        match &self.layout {
+            Layout::Relayout(coverage) => Ok(coverage.code_place(self.image).0),
+            Layout::Append(_) => Appended::section_rva(self.image),
+        }
+    }
+
+    fn code_offset(&self) -> Result<usize> {
+        match &self.layout {
+            Layout::Relayout(coverage) => Ok(coverage.code_place(self.image).1),
+            Layout::Append(_) => Ok(Appended::new(self.image)?.section_offset),
+        }
+    }
+
+    fn finish(mut self, code: Segments<'a>, mut builder: MetadataBuilder<'a, '_>) -> Result<OutputFile<'a>> {
+        let layout = std::mem::replace(&mut self.layout, Layout::Append(Obstacle::Requested));
+        let (image, mut block) = (self.image, Block { start: Rva(0), offset: 0, segments: code });
+        let place = match layout {
+            Layout::Relayout(coverage) => {
+                (block.start, block.offset) = coverage.code_place(image);
+                Place::Relayout(coverage)
+            }
+            Layout::Append(_) => {
+                let appended = Appended::new(image)?;
+                (block.start, block.offset) = (Appended::section_rva(image)?, appended.section_offset);
+                Place::Append(appended)
+            }
+        };
+        let (mut signature, mut debug, mut imports) = (None, Directory::default(), None);
+        for segment in Segment::ORDER {
+            match (segment, &place) {
+                (Segment::Bodies, Place::Relayout(coverage)) => coverage.move_bodies(image, &mut block, &mut builder),
+                (Segment::Bodies, Place::Append(_)) => Appended::keep_dangling(image, &mut builder),
+                (Segment::FieldData, Place::Relayout(coverage)) => coverage.move_field_data(image, &mut block, &mut builder),
+                (Segment::Resources, Place::Relayout(_)) => {
+                    self.cli.resources = block.place(image.bytes_at(image.cli_header().resources), 8);
+                }
+                (Segment::StrongName, _) if self.signature_size > 0 => {
+                    block.segments.pad_to(8);
+                    signature = Some(block.file_end()..block.file_end() + self.signature_size);
+                    self.cli.strong_name = block.place(vec![0; self.signature_size], 8);
+                }
+                (Segment::Metadata, _) => {
+                    let root = builder.finish()?;
+                    block.segments.pad_to(4);
+                    self.cli.metadata = Directory { rva: block.end(), size: limit(root.len())? };
+                    block.segments.append(root);
+                }
+                (Segment::DebugDirectory, _) => debug = block.place_debug(&self.debug),
+                (Segment::Imports, Place::Relayout(coverage)) => imports = coverage.place_imports(image, &mut block),
+                // They stay where they are, or there are none.
+                (Segment::FieldData | Segment::Resources | Segment::StrongName | Segment::Imports, _) => {}
+            }
+        }
+        let mut file = match place {
+            Place::Relayout(coverage) => self.finish_relayout(&coverage, block, debug, imports)?,
+            Place::Append(appended) => self.finish_appended(&appended, block, debug)?,
+        };
+        file.signature = signature;
+        Ok(file)
     }
 }
 
@@ -351,61 +393,6 @@ impl Headers {
     }
 }
 
-/// An image ready to be written.
-#[derive(Debug, Default)]
-pub struct OutputFile<'a> {
-    segments: Segments<'a>,
-    signature: Option<Range<usize>>,
-    hashed: Vec<Range<usize>>,
-    checksum_at: Option<usize>,
-}
-
-impl<'a> OutputFile<'a> {
-    /// A file that is the input itself.
-    pub fn unchanged(bytes: &'a [u8]) -> Self {
-        let mut segments = Segments::default();
-        segments.push(bytes);
-        Self { segments, ..Self::default() }
-    }
-
-    /// What the strong name signature is to be of, in pieces: headers and sections, without the room for the signature
-    /// itself. The checksum and the Authenticode entry count as zeros (II.6.2.1.3), and so they are still.
-    pub fn signed_content(&self) -> impl Iterator<Item = &[u8]> {
-        let signature = self.signature.clone().unwrap_or_default();
-        self.hashed.iter().flat_map(move |range| {
-            let before = range.start..range.end.min(signature.start.max(range.start));
-            let behind = range.start.max(signature.end.min(range.end))..range.end;
-            let (before, behind) = if signature.start >= range.end || signature.end <= range.start {
-                (range.clone(), range.end..range.end)
-            } else {
-                (before, behind)
-            };
-            self.segments.range(before).chain(self.segments.range(behind))
-        })
-    }
-
-    /// The size of the room for a strong name signature; 0 if there is none.
-    pub fn signature_size(&self) -> usize {
-        self.signature.as_ref().map_or(0, Range::len)
-    }
-
-    /// Puts the strong name signature in.
-    pub fn sign(&mut self, signature: &[u8]) {
-        if let Some(range) = &self.signature {
-            self.segments.patch(range.start, signature.get(..range.len()).unwrap_or(signature));
-        }
-    }
-
-    /// The file's bytes, with the PE checksum where the input had one.
-    pub fn into_segments(mut self) -> Segments<'a> {
-        if let Some(at) = self.checksum_at {
-            let sum = checksum(self.segments.iter()).wrapping_add(self.segments.len() as u32);
-            self.segments.patch(at, &sum.to_le_bytes());
-        }
-        self.segments
-    }
-}
-
 fn limit(value: usize) -> Result<u32> {
     u32::try_from(value).map_err(|_| Error::new(ErrorKind::Limit("a file of 4 GiB")))
 }
@@ -415,46 +402,5 @@ impl Segments<'_> {
     fn pad_to_from(&mut self, start: usize, alignment: usize) {
         let length = start + self.len();
         self.push(vec![0; length.next_multiple_of(alignment) - length]);
-    }
-}
-
-/// The PE checksum without the file's length: the sum of all 16-bit words, each carry added in again.
-fn checksum<'s>(parts: impl Iterator<Item = &'s [u8]>) -> u32 {
-    let mut sum = 0_u64;
-    let mut odd: Option<u8> = None;
-    for mut part in parts {
-        if let (Some(low), [high, rest @ ..]) = (odd, part) {
-            sum += u64::from(u16::from_le_bytes([low, *high]));
-            odd = None;
-            part = rest;
-        }
-        // One's complement addition does not care how wide the words are: four bytes at a time give the same sum.
-        let words = part.chunks_exact(4);
-        let tail = words.remainder();
-        sum += words.map(|word| u64::from(u32::from_le_bytes([word[0], word[1], word[2], word[3]]))).sum::<u64>();
-        let pairs = tail.chunks_exact(2);
-        if let [last] = pairs.remainder() {
-            odd = Some(*last);
-        }
-        sum += pairs.map(|pair| u64::from(u16::from_le_bytes([pair[0], pair[1]]))).sum::<u64>();
-    }
-    sum += u64::from(odd.unwrap_or(0));
-    while sum > 0xFFFF {
-        sum = (sum >> 16) + (sum & 0xFFFF);
-    }
-    sum as u32
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_checksum_does_not_depend_on_how_the_file_is_cut() {
-        let bytes: Vec<u8> = (0..1001_u32).map(|number| ((number * 7919) >> 3) as u8).collect();
-        let whole = checksum(std::iter::once(&bytes[..]));
-        for cut in [1, 2, 3, 500, 999] {
-            assert_eq!(checksum([&bytes[..cut], &bytes[cut..]].into_iter()), whole, "cut at {cut}");
-        }
     }
 }

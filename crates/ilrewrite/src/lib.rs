@@ -14,6 +14,7 @@ pub mod effects;
 pub mod error;
 mod insert;
 pub mod layout;
+pub mod name;
 pub mod probe;
 pub mod rewrite;
 mod scan;
@@ -22,6 +23,7 @@ pub mod token;
 
 pub use effects::{CallEffect, Effects};
 pub use error::RewriteError;
-pub use probe::{Argument, Call, Constant, LeaveMode, MethodName, Probe, Shape};
+pub use name::{AssemblyName, MethodName, TypeName};
+pub use probe::{Argument, Call, Constant, LeaveMode, Probe, Shape};
 pub use rewrite::{Batch, BodyRewriter, Context, Method, RewrittenBody};
 pub use token::{Fixup, TokenProvider, TokenRequest};

@@ -1,8 +1,8 @@
 //! A probe is data: which methods are called where in a body, and what they are passed.
 
-use ecma335::{Error, ErrorKind, FileOffset, signature::MethodShape};
+use ecma335::{Error, ErrorKind};
 
-use crate::token::TokenRequest;
+use crate::name::MethodName;
 
 /// What is put into methods.
 #[derive(Clone, Debug)]
@@ -25,39 +25,6 @@ pub struct Call {
     pub method: MethodName,
     /// What it is passed, in the order of its parameters.
     pub arguments: Vec<Argument>,
-}
-
-/// A static method by its name: what its [`MemberRef`](TokenRequest::MemberRef) will say.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct MethodName {
-    /// The type that it is a member of.
-    pub class: TypeName,
-    /// Its name.
-    pub name: String,
-    /// Its signature (II.23.2.2). No row can be named in it: nobody knows its number yet.
-    pub signature: Vec<u8>,
-}
-
-/// A type that is not nested, by its name.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct TypeName {
-    /// The assembly that defines it.
-    pub assembly: AssemblyName,
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-}
-
-/// An assembly that is referred to (II.22.5), of no culture.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct AssemblyName {
-    /// Its simple name.
-    pub name: String,
-    /// Major, minor, build, revision.
-    pub version: [u16; 4],
-    /// The token of its public key: eight bytes, or none.
-    pub public_key_token: Vec<u8>,
 }
 
 /// A value that a probe passes.
@@ -148,20 +115,5 @@ impl Probe {
         let signature = &self.enter.method.signature;
         let shape = self.enter.method.shape()?;
         Ok(if shape.returns_value { signature.get(shape.return_type) } else { None })
-    }
-}
-
-impl MethodName {
-    /// What its token is asked for by.
-    pub fn request(&self) -> TokenRequest {
-        TokenRequest::MemberRef(self.clone())
-    }
-
-    /// The outline of its signature.
-    ///
-    /// # Errors
-    /// If that is no method's.
-    pub fn shape(&self) -> Result<MethodShape, Error> {
-        MethodShape::read(&self.signature, FileOffset(0))
     }
 }

@@ -250,7 +250,7 @@ impl BodyRewriter {
     /// The instructions of the probe's calls.
     fn make_calls(&mut self, probe: &Probe, result: Option<u16>, constants: &[Constant<'_>], batch: &mut Batch) {
         if batch.calls.is_empty() {
-            batch.calls = probe.calls().map(|call| batch.ask(&call.method.request())).collect();
+            batch.calls = probe.calls().map(|call| batch.ask(&TokenRequest::MemberRef(call.method.clone()))).collect();
         }
         let Insertion { enter, leave, handle, .. } = &mut self.insertion;
         [&mut *enter, &mut *leave, &mut *handle].into_iter().for_each(Vec::clear);

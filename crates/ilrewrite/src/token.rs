@@ -7,7 +7,7 @@ use ecma335::{
     },
 };
 
-use crate::probe::{AssemblyName, MethodName, TypeName};
+use crate::name::{AssemblyName, MethodName, TypeName};
 
 /// What a token is to stand for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

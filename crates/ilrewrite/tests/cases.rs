@@ -11,9 +11,8 @@ use std::{fs, path::Path};
 use assembler::{Case, Source};
 use ecma335::{Cursor, FileOffset, Image, Metadata, MethodBody, Token};
 use ilrewrite::{
-    Argument, Batch, BodyRewriter, Call, Constant, Context, Effects, LeaveMode, Method, MethodName, Probe, RewriteError,
-    TokenProvider,
-    probe::{AssemblyName, TypeName},
+    Argument, AssemblyName, Batch, BodyRewriter, Call, Constant, Context, Effects, LeaveMode, Method, MethodName, Probe,
+    RewriteError, TokenProvider, TypeName,
 };
 
 /// The constants that every method has: an id, and a name.

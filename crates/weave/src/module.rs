@@ -3,10 +3,12 @@
 use std::ops::Range;
 
 use ecma335::{
-    Additions, Error, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile, Rid, Rva, Segments,
+    Additions, Container, ContainerWriter as _, Error, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile,
+    Rid, Rva, Segments,
     flags::cli_flags,
     image::{Directory, DirectoryKind, Precompiled},
     schema::{File, MethodDef},
+    writer::Obstacle,
 };
 use identity::MethodId;
 use ilrewrite::{Batch, BodyRewriter, Constant, Context, Effects, Method, RewriteError, RewrittenBody, Shape};
@@ -135,7 +137,7 @@ pub(crate) fn weave_with_key<'a>(
     let pdb_bytes = debug.take_pdb();
     let old_pdb = debug.check(pdb_bytes.as_deref().map(Pdb::parse));
     let bodies = Context { metadata, effects: Effects::new(metadata), probe: &probe };
-    let source = Source { image, bodies, module_key, pdb: old_pdb.as_ref() };
+    let source = Source { container: image, bodies, module_key, pdb: old_pdb.as_ref() };
     let chunks = weave_chunks(&source, &selected);
 
     let writer = ImageWriter::new(image, metadata, how.options.keep_layout);
@@ -260,7 +262,7 @@ pub(crate) fn woven_mvid(module_key: u64, tool: &str, options: &str) -> [u8; 16]
 
 /// Where the methods are, and what they are woven with.
 struct Source<'a, 'm> {
-    image: &'m Image<'a>,
+    container: &'m dyn Container<'a>,
     bodies: Context<'a, 'm>,
     /// The key that the method ids begin with.
     module_key: u64,
@@ -281,7 +283,7 @@ impl Source<'_, '_> {
         let metadata = self.bodies.metadata;
         let bad_body = |error: Error| RewriteError::BadBody(error.to_string());
         let row = metadata.row(rid).map_err(bad_body)?;
-        let body = MethodBody::parse(self.image.cursor_at(Rva(row.rva)).map_err(bad_body)?).map_err(bad_body)?;
+        let body = MethodBody::parse(self.container.cursor_at(Rva(row.rva)).map_err(bad_body)?).map_err(bad_body)?;
         let signature = metadata.blobs.blob(row.signature).map_err(|error| RewriteError::BadSignature(error.to_string()))?;
         let id = MethodId::new(self.module_key, rid.get());
         let method = Method { row: &row, signature, body: &body, constants: &[Constant::Int64(id.0)] };
@@ -309,7 +311,7 @@ fn weave_chunks(source: &Source<'_, '_>, selected: &[Rid<MethodDef>]) -> Vec<Chu
 /// Has the headers tell the truth about the woven file, and notes what went.
 fn adapt_headers<'a, 'i>(image: &Image<'a>, mut writer: ImageWriter<'a, 'i>) -> (ImageWriter<'a, 'i>, Vec<Note>) {
     let mut notes = Vec::new();
-    notes.extend(writer.obstacle().map(Note::LayoutKept));
+    notes.extend(writer.obstacle().filter(|why| *why != Obstacle::Requested).map(Note::LayoutKept));
     let cli = writer.cli_header_mut();
     if image.precompiled() == Some(Precompiled::ReadyToRun) {
         notes.push(Note::ReadyToRunRemoved);

@@ -6,10 +6,7 @@ use ecma335::{
     opcode::Operand,
     schema::{AssemblyRef, CustomAttribute, CustomAttributeType, HasCustomAttribute, MemberRef, MethodDef},
 };
-use ilrewrite::{
-    Argument, Call, LeaveMode, MethodName, Probe, TokenProvider,
-    probe::{AssemblyName, TypeName},
-};
+use ilrewrite::{Argument, AssemblyName, Call, LeaveMode, MethodName, Probe, TokenProvider, TokenRequest, TypeName};
 
 /// The namespace of the tracker's types.
 const NAMESPACE: &str = "Ilinst";
@@ -78,10 +75,10 @@ impl Tracker {
             builder.named_type(&self.class(name))?;
         }
         for call in probe.calls() {
-            builder.settle(&call.method.request())?;
+            builder.settle(&TokenRequest::MemberRef(call.method.clone()))?;
         }
         let (name, signature) = MARK_CONSTRUCTOR;
-        let constructor = builder.settle(&self.method(MARK_TYPE, name, signature).request())?;
+        let constructor = builder.settle(&TokenRequest::MemberRef(self.method(MARK_TYPE, name, signature)))?;
         let attribute = CustomAttribute {
             parent: HasCustomAttribute::new(Token::new(Table::Module, 1)).unwrap_or_default(),
             constructor: CustomAttributeType::new(constructor).unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! What an image of IL alone consists of. Only one whose every byte is accounted for can be laid out anew: a byte that
+//! What an image of IL alone consists of, and whether that covers it. Only one whose every byte is accounted for can be laid out anew: a byte that
 //! nothing refers to may be one that the program looks for itself.
 
 use std::{cmp::Reverse, ops::Range};
@@ -14,12 +14,53 @@ use crate::{
     token::{Rid, Rva},
 };
 
-/// Why an image has to keep its layout.
-pub type Obstacle = &'static str;
+/// The obstacles, each with its code, its words and what they mean.
+macro_rules! obstacles {
+    ($($name:ident $code:literal $words:literal: $doc:literal,)*) => {
+        /// Why an image keeps its layout.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+        pub enum Obstacle {
+            /// Somebody asked for it.
+            #[error("it was asked for")]
+            Requested,
+            $(#[doc = $doc] #[error($words)] $name,)*
+        }
+
+        impl Obstacle {
+            /// A word for scripts; it never changes.
+            pub fn code(self) -> &'static str {
+                match self {
+                    Self::Requested => "requested",
+                    $(Self::$name => $code,)*
+                }
+            }
+        }
+    };
+}
+obstacles! {
+    OtherNativeCode "other-native-code" "it holds native code of another kind than ReadyToRun": "Precompiled code of an unknown kind.",
+    NativeCode "native-code" "it holds native code": "Its flags say that there is more than IL.",
+    NativeCallers "native-callers" "native code can call into it": "It has vtable fix-ups or the like (II.25.3.3.3).",
+    OtherDirectory "other-directory" "it has a data directory that images of IL do not have": "See II.25.2.3.3.",
+    OutsideSections "outside-sections" "something in it lies outside of its sections": "An RVA that leads nowhere.",
+    NativeImport "native-import" "it imports native code": "More than the one function of mscoree.dll (II.25.3.1).",
+    RelocationsAlone "relocations-alone" "it has relocations and imports nothing": "Nothing that they could be for.",
+    WideImport "wide-import" "it imports native code by 64-bit addresses": "Only 32-bit images need the import.",
+    NativeEntryPoint "native-entry-point" "its entry point is native code": "It does not jump to mscoree.dll.",
+    NativeRelocations "native-relocations" "it has relocations for native code": "More than that of the jump.",
+    NativeMethod "native-method" "a method in it is native code": "By its ImplFlags (II.23.1.11).",
+    UnreadableBody "unreadable-body" "a method body in it cannot be read": "So nobody knows where it ends.",
+    DataOutsideSections "data-outside-sections" "a field in it has data outside of its sections": "By its RVA (II.22.18).",
+    DataOfUnknownSize "data-of-unknown-size" "a field in it has data of a size that its type does not say": "The type is another assembly's, or has no size.",
+    Win32OutsideSections "win32-outside-sections" "its Win32 resources lie outside of its sections": "By their directory's RVA.",
+    UnreadableWin32 "unreadable-win32" "its Win32 resources cannot be read": "The tree is none.",
+    UnreadableDebug "unreadable-debug" "its debug directory cannot be read": "By its entries.",
+    UnaccountedBytes "unaccounted-bytes" "it holds bytes that nothing refers to": "The program may look for them itself.",
+}
 
 /// The parts of an image of IL alone.
 #[derive(Debug)]
-pub(super) struct Inventory<'a> {
+pub(super) struct Coverage<'a> {
     /// Every method that has a body, by its RVA.
     pub(super) bodies: Vec<Item<MethodDef>>,
     /// Every field that has data, by its RVA: those that have it for good, and those whose data can be written to.
@@ -56,30 +97,30 @@ const JUMP_SIZE: usize = 6;
 const MACHINE_I386: u16 = 0x014C;
 const SECTION_WRITABLE: u32 = 0x8000_0000;
 
-impl<'a> Inventory<'a> {
+impl<'a> Coverage<'a> {
     /// Takes stock of an image, or says what stands against it.
     pub(super) fn of(image: &Image<'a>, metadata: &Metadata<'a>) -> Result<Self, Obstacle> {
         let precompiled = match image.precompiled() {
-            Some(Precompiled::Other) => return Err("it holds native code of another kind than ReadyToRun"),
+            Some(Precompiled::Other) => return Err(Obstacle::OtherNativeCode),
             precompiled => precompiled.is_some(),
         };
         let cli = image.cli_header();
         if !(image.is_il_only() || precompiled) || cli.has_native_entry_point() {
-            return Err("it holds native code");
+            return Err(Obstacle::NativeCode);
         }
         let unknown = [cli.vtable_fixups, cli.code_manager, cli.export_jumps];
         if unknown.iter().any(|directory| directory.size != 0) {
-            return Err("native code can call into it");
+            return Err(Obstacle::NativeCallers);
         }
         let native = [DirectoryKind::Export, DirectoryKind::Exception, DirectoryKind::Tls];
         let others = (0..16).filter(|number| !DirectoryKind::OF_IL.iter().any(|kind| *kind as usize == *number));
         for number in others {
             let goes_with_native_code = precompiled && native.iter().any(|kind| *kind as usize == number);
             if image.directory_by_number(number).size != 0 && !goes_with_native_code {
-                return Err("it has a data directory that images of IL do not have");
+                return Err(Obstacle::OtherDirectory);
             }
         }
-        let mut account = Account { image, known: Vec::new() };
+        let mut account = Cover { image, known: Vec::new() };
         let start = if precompiled { None } else { account.imports()? };
         let bodies = account.bodies(metadata)?;
         let fields = account.fields(metadata, precompiled)?;
@@ -93,16 +134,16 @@ impl<'a> Inventory<'a> {
 }
 
 /// The bytes of an image that something refers to, by file offsets.
-struct Account<'a, 'i> {
+struct Cover<'a, 'i> {
     image: &'i Image<'a>,
     known: Vec<Range<usize>>,
 }
 
-impl<'a> Account<'a, '_> {
+impl<'a> Cover<'a, '_> {
     fn add(&mut self, rva: Rva, size: usize) -> Result<&'a [u8], Obstacle> {
-        const OUTSIDE: &str = "something in it lies outside of its sections";
-        let start = self.image.offset_of(rva).map_err(|_| OUTSIDE)?.0 as usize;
-        let bytes = start.checked_add(size).and_then(|end| self.image.bytes().get(start..end)).ok_or(OUTSIDE)?;
+        let start = self.image.offset_of(rva).map_err(|_| Obstacle::OutsideSections)?.0 as usize;
+        let bytes =
+            start.checked_add(size).and_then(|end| self.image.bytes().get(start..end)).ok_or(Obstacle::OutsideSections)?;
         self.known.push(start..start + size);
         Ok(bytes)
     }
@@ -114,43 +155,42 @@ impl<'a> Account<'a, '_> {
 
     /// The import of one function of mscoree.dll, and the jump to it that is the image's native entry point.
     fn imports(&mut self) -> Result<Option<&'static [u8]>, Obstacle> {
-        const OTHER: &str = "it imports native code";
         let directory = self.image.directory(DirectoryKind::Import);
         let relocations = self.image.directory(DirectoryKind::BaseRelocation);
         if directory.size == 0 {
             let is_empty = self.image.directory(DirectoryKind::ImportAddress).size == 0 && relocations.size == 0;
-            return if is_empty { Ok(None) } else { Err("it has relocations and imports nothing") };
+            return if is_empty { Ok(None) } else { Err(Obstacle::RelocationsAlone) };
         }
         if self.image.is_pe32_plus() || self.image.machine() != MACHINE_I386 {
-            return Err("it imports native code by 64-bit addresses");
+            return Err(Obstacle::WideImport);
         }
         let at = directory.rva.0;
         // One descriptor: lookup table, time stamp, forwarder chain, name, address table; then one of zeros.
         let [lookup, name, addresses] = [self.number(at)?, self.number(at.wrapping_add(12))?, self.number(at.wrapping_add(16))?];
         self.add(directory.rva, directory.size as usize)?;
         if self.number(at.wrapping_add(32))? != 0 || !self.add(Rva(name), LIBRARY.len())?.eq_ignore_ascii_case(LIBRARY) {
-            return Err(OTHER);
+            return Err(Obstacle::NativeImport);
         }
         for table in [lookup, addresses] {
             if self.number(table.wrapping_add(4))? != 0 {
-                return Err(OTHER);
+                return Err(Obstacle::NativeImport);
             }
         }
         let hint = self.number(addresses)?;
         self.number(lookup)?;
         let function = self.add(Rva(hint.wrapping_add(2)), STARTS[0].len())?;
         self.add(Rva(hint), 2)?;
-        let start = STARTS.into_iter().find(|start| *start == function).ok_or(OTHER)?;
+        let start = STARTS.into_iter().find(|start| *start == function).ok_or(Obstacle::NativeImport)?;
         let entry = self.image.entry_point();
         if !self.add(entry, JUMP_SIZE)?.starts_with(&JUMP) {
-            return Err("its entry point is native code");
+            return Err(Obstacle::NativeEntryPoint);
         }
         if relocations.size != 0 {
             let block = self.add(relocations.rva, relocations.size as usize)?;
             // Page and size, then two bytes each; all but the jump's own are padding.
             let entries = block.get(8..).unwrap_or_default().chunks_exact(2).filter(|entry| *entry != [0, 0]);
             if entries.count() > 1 {
-                return Err("it has relocations for native code");
+                return Err(Obstacle::NativeRelocations);
             }
         }
         Ok(Some(start))
@@ -160,11 +200,10 @@ impl<'a> Account<'a, '_> {
         let mut bodies = Vec::with_capacity(metadata.tables.count(Table::MethodDef) as usize);
         for (row, method) in metadata.tables.rows::<MethodDef>().filter(|(_, method)| method.rva != 0) {
             if !method.has_il_body() {
-                return Err("a method in it is native code");
+                return Err(Obstacle::NativeMethod);
             }
             let rva = Rva(method.rva);
-            let size =
-                self.image.cursor_at(rva).and_then(MethodBody::measure).map_err(|_| "a method body in it cannot be read")?;
+            let size = self.image.cursor_at(rva).and_then(MethodBody::measure).map_err(|_| Obstacle::UnreadableBody)?;
             self.add(rva, size)?;
             bodies.push(Item { row, rva, size });
         }
@@ -177,8 +216,8 @@ impl<'a> Account<'a, '_> {
         let mut fields = [Vec::new(), Vec::new()];
         for (row, field) in metadata.tables.rows::<FieldRva>().filter(|(_, field)| field.rva != 0) {
             let rva = Rva(field.rva);
-            let section = self.image.section_of(rva).ok_or("a field in it has data outside of its sections")?;
-            let size = field_size(metadata, field.field).ok_or("a field in it has data of a size that its type does not say")?;
+            let section = self.image.section_of(rva).ok_or(Obstacle::DataOutsideSections)?;
+            let size = field_size(metadata, field.field).ok_or(Obstacle::DataOfUnknownSize)?;
             self.add(rva, size)?;
             let is_writable = section.characteristics & SECTION_WRITABLE != 0 && !precompiled;
             fields[usize::from(is_writable)].push(Item { row, rva, size });
@@ -193,11 +232,11 @@ impl<'a> Account<'a, '_> {
             return Ok(None);
         }
         // What the leaves refer to may lie behind the directory's own end.
-        let section = self.image.section_of(rva).ok_or("its Win32 resources lie outside of its sections")?;
+        let section = self.image.section_of(rva).ok_or(Obstacle::Win32OutsideSections)?;
         let bytes = self.image.cursor_at(rva).map(|cursor| cursor.rest()).unwrap_or_default();
         let rest = section.virtual_size.max(size).saturating_sub(rva.0 - section.virtual_address.0) as usize;
         let mut resources = Win32Resources { rva, bytes: bytes.get(..rest).unwrap_or(bytes), rvas_at: Vec::new() };
-        let end = resources.collect(0, 0).ok_or("its Win32 resources cannot be read")?;
+        let end = resources.collect(0, 0).ok_or(Obstacle::UnreadableWin32)?;
         resources.bytes = self.add(rva, end.max(size as usize))?;
         Ok(Some(resources))
     }
@@ -216,7 +255,7 @@ impl<'a> Account<'a, '_> {
         for directory in headers.iter().filter(|directory| directory.size != 0) {
             self.add(directory.rva, directory.size as usize)?;
         }
-        let entries = crate::debug::DebugEntry::places(self.image).map_err(|_| "its debug directory cannot be read")?;
+        let entries = crate::debug::DebugEntry::places(self.image).map_err(|_| Obstacle::UnreadableDebug)?;
         self.known.extend(entries);
         Ok(())
     }
@@ -234,7 +273,7 @@ impl<'a> Account<'a, '_> {
             for range in known.chain(std::iter::once(raw.end..raw.end)) {
                 let gap = self.image.bytes().get(at..range.start.max(at)).unwrap_or_default();
                 if gap.iter().any(|byte| *byte != 0) {
-                    return Err("it holds bytes that nothing refers to");
+                    return Err(Obstacle::UnaccountedBytes);
                 }
                 at = at.max(range.end);
             }

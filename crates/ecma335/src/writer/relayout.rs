@@ -3,7 +3,7 @@
 
 use super::{
     Block, Headers, ImageWriter, OutputFile, OutputSection,
-    inventory::{Inventory, Item},
+    coverage::{Coverage, Item},
 };
 use crate::{
     builder::MetadataBuilder,
@@ -27,7 +27,7 @@ const TEXT: ([u8; 8], u32) = (*b".text\0\0\0", 0x6000_0020);
 const RSRC: ([u8; 8], u32) = (*b".rsrc\0\0\0", 0x4000_0040);
 const RELOC: ([u8; 8], u32) = (*b".reloc\0\0", 0x4200_0040);
 
-impl<'a> Inventory<'a> {
+impl<'a> Coverage<'a> {
     /// Where the first section starts in memory.
     fn first_rva(&self, image: &Image<'_>) -> u32 {
         self.size_of_headers(image).next_multiple_of(SECTION_ALIGNMENT)
@@ -72,16 +72,23 @@ impl<'a> Inventory<'a> {
         (Rva(self.text_rva(image) + behind), self.text_offset(image) + behind as usize)
     }
 
-    /// Moves what did not get a new place behind the code: bodies, field data, resources.
-    pub(super) fn place(&self, image: &Image<'a>, block: &mut Block<'a>, builder: &mut MetadataBuilder<'a, '_>) -> Directory {
+    /// Moves the bodies that were not woven behind the new ones.
+    pub(super) fn move_bodies(&self, image: &Image<'a>, block: &mut Block<'a>, builder: &mut MetadataBuilder<'a, '_>) {
         let bodies = self.bodies.iter().filter(|body| !builder.has_new_body(body.row)).copied().collect::<Vec<_>>();
         move_items(image, &bodies, 4, block, |row, rva| builder.set_method_rva(row, rva));
+    }
+
+    /// Moves the data of fields: what cannot be written to behind what is here, the rest to .sdata.
+    pub(super) fn move_field_data(&self, image: &Image<'a>, block: &mut Block<'a>, builder: &mut MetadataBuilder<'a, '_>) {
         move_items(image, &self.fields[0], DATA_ALIGNMENT, block, |row, rva| builder.set_field_rva(row, rva));
         for field in self.writable_fields() {
             builder.set_field_rva(field.row, Rva(self.first_rva(image) + field.rva.0 - self.sdata_start()));
         }
-        let resources = image.cli_header().resources;
-        block.place(image.bytes_at(resources), 8)
+    }
+
+    /// Puts the import of mscoree.dll in, and the jump to it, if the image has them.
+    pub(super) fn place_imports(&self, image: &Image<'a>, block: &mut Block<'a>) -> Option<Imports> {
+        self.start.map(|start| Imports::put(start, self.text_rva(image), image.image_base() as u32, block))
     }
 }
 
@@ -119,22 +126,22 @@ fn move_items<'a, R>(
 
 impl<'a> ImageWriter<'a, '_> {
     /// The file, with `block` in .text behind the CLI header.
-    pub(super) fn finish_anew(
+    pub(super) fn finish_relayout(
         &self,
-        inventory: &Inventory<'a>,
-        mut block: Block<'a>,
+        coverage: &Coverage<'a>,
+        block: Block<'a>,
         debug: Directory,
+        imports: Option<Imports>,
     ) -> Result<OutputFile<'a>> {
         let image = self.image;
         let mut headers = Headers::of(image);
         headers.clear_directories();
         headers.set_directory(DirectoryKind::Debug, debug);
-        let text_rva = inventory.text_rva(image);
+        let text_rva = coverage.text_rva(image);
         let mut text = Segments::default();
         let mut relocations = Vec::new();
         let mut entry = 0;
-        if let Some(start) = inventory.start {
-            let imports = Imports::put(start, text_rva, image.image_base() as u32, &mut block);
+        if let Some(imports) = imports {
             text.push(imports.address_table.to_vec());
             headers.set_directory(DirectoryKind::Import, imports.directory);
             headers.set_directory(DirectoryKind::ImportAddress, Directory { rva: Rva(text_rva), size: ADDRESS_TABLE_SIZE });
@@ -147,16 +154,16 @@ impl<'a> ImageWriter<'a, '_> {
         text.append(block.segments);
 
         let mut sections = Vec::new();
-        if inventory.sdata_size() > 0 {
+        if coverage.sdata_size() > 0 {
             let mut content = Segments::default();
-            content.push(image.bytes_at(Directory { rva: Rva(inventory.sdata_start()), size: inventory.sdata_size() }));
-            sections.push(OutputSection::new(SDATA, inventory.first_rva(image), content));
+            content.push(image.bytes_at(Directory { rva: Rva(coverage.sdata_start()), size: coverage.sdata_size() }));
+            sections.push(OutputSection::new(SDATA, coverage.first_rva(image), content));
         }
         sections.push(OutputSection::new(TEXT, text_rva, text));
         let next_rva = |sections: &Vec<OutputSection<'a>>| {
             sections.last().map_or(0, |last| (last.rva + last.content.len() as u32).next_multiple_of(SECTION_ALIGNMENT))
         };
-        if let Some(win32) = &inventory.win32 {
+        if let Some(win32) = &coverage.win32 {
             let rva = next_rva(&sections);
             let mut bytes = win32.bytes.to_vec();
             for at in &win32.rvas_at {
@@ -192,12 +199,12 @@ impl<'a> ImageWriter<'a, '_> {
         headers.put_u32(optional + 32, SECTION_ALIGNMENT);
         headers.put_u32(optional + 36, FILE_ALIGNMENT);
         headers.put_u32(optional + 60, 0);
-        self.assemble(headers, inventory.size_of_headers(image) as usize, Segments::default(), sections)
+        self.assemble(headers, coverage.size_of_headers(image) as usize, Segments::default(), sections)
     }
 }
 
 /// The import of mscoree.dll (II.25.3.1), and the jump to it.
-struct Imports {
+pub(super) struct Imports {
     address_table: [u8; ADDRESS_TABLE_SIZE as usize],
     directory: Directory,
     relocations: Vec<u8>,

@@ -1,0 +1,104 @@
+//! A file that is ready to be written, but for what is of its own bytes: a strong name's signature, a checksum.
+
+use std::ops::Range;
+
+use crate::segments::Segments;
+
+/// An image ready to be written.
+#[derive(Debug, Default)]
+pub struct OutputFile<'a> {
+    pub(crate) segments: Segments<'a>,
+    /// The room for a strong name signature.
+    pub(crate) signature: Option<Range<usize>>,
+    /// What such a signature is of.
+    pub(crate) hashed: Vec<Range<usize>>,
+    /// Where the PE checksum stands, if there is to be one.
+    pub(crate) checksum_at: Option<usize>,
+}
+
+impl<'a> OutputFile<'a> {
+    /// A file that is the input itself.
+    pub fn unchanged(bytes: &'a [u8]) -> Self {
+        let mut segments = Segments::default();
+        segments.push(bytes);
+        Self { segments, ..Self::default() }
+    }
+
+    /// What the strong name signature is to be of, in pieces: headers and sections, without the room for the signature
+    /// itself. The checksum and the Authenticode entry count as zeros (II.6.2.1.3), and so they are still.
+    pub fn signed_content(&self) -> impl Iterator<Item = &[u8]> {
+        let signature = self.signature.clone().unwrap_or_default();
+        self.hashed.iter().flat_map(move |range| {
+            let before = range.start..range.end.min(signature.start.max(range.start));
+            let behind = range.start.max(signature.end.min(range.end))..range.end;
+            let (before, behind) = if signature.start >= range.end || signature.end <= range.start {
+                (range.clone(), range.end..range.end)
+            } else {
+                (before, behind)
+            };
+            self.segments.range(before).chain(self.segments.range(behind))
+        })
+    }
+
+    /// The size of the room for a strong name signature; 0 if there is none.
+    pub fn signature_size(&self) -> usize {
+        self.signature.as_ref().map_or(0, Range::len)
+    }
+
+    /// Puts the strong name signature in.
+    pub fn sign(&mut self, signature: &[u8]) {
+        if let Some(range) = &self.signature {
+            self.segments.patch(range.start, signature.get(..range.len()).unwrap_or(signature));
+        }
+    }
+
+    /// The file's bytes, with the PE checksum where the input had one.
+    pub fn into_segments(mut self) -> Segments<'a> {
+        if let Some(at) = self.checksum_at {
+            let sum = checksum(self.segments.iter()).wrapping_add(self.segments.len() as u32);
+            self.segments.patch(at, &sum.to_le_bytes());
+        }
+        self.segments
+    }
+}
+
+/// The PE checksum without the file's length: the sum of all 16-bit words, each carry added in again.
+fn checksum<'s>(parts: impl Iterator<Item = &'s [u8]>) -> u32 {
+    let mut sum = 0_u64;
+    let mut odd: Option<u8> = None;
+    for mut part in parts {
+        if let (Some(low), [high, rest @ ..]) = (odd, part) {
+            sum += u64::from(u16::from_le_bytes([low, *high]));
+            odd = None;
+            part = rest;
+        }
+        // One's complement addition does not care how wide the words are: four bytes at a time give the same sum.
+        let words = part.chunks_exact(4);
+        let tail = words.remainder();
+        sum += words.map(|word| u64::from(u32::from_le_bytes([word[0], word[1], word[2], word[3]]))).sum::<u64>();
+        let pairs = tail.chunks_exact(2);
+        if let [last] = pairs.remainder() {
+            odd = Some(*last);
+        }
+        sum += pairs.map(|pair| u64::from(u16::from_le_bytes([pair[0], pair[1]]))).sum::<u64>();
+    }
+    sum += u64::from(odd.unwrap_or(0));
+    while sum > 0xFFFF {
+        sum = (sum >> 16) + (sum & 0xFFFF);
+    }
+    sum as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_does_not_depend_on_how_the_file_is_cut() {
+        let bytes: Vec<u8> = (0..1001_u32).map(|number| ((number * 7919) >> 3) as u8).collect();
+        let whole = checksum(std::iter::once(&bytes[..]));
+        for cut in [1, 2, 3, 500, 999] {
+            assert_eq!(checksum([&bytes[..cut], &bytes[cut..]].into_iter()), whole, "cut at {cut}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Whatever heap and table something is appended to, it comes back, and the input's own stays what it was.
+
+use std::{fs, path::Path};
+
+use ecma335::{
+    Cursor, FileOffset, Image, Metadata, MetadataBuilder, Rid, Table, Token,
+    schema::{
+        Blob, CustomAttribute, Field, FieldLayout, GenericParam, HasCustomAttribute, MethodDef, Param, Row, Str, TypeDef,
+        TypeDefOrRef,
+    },
+};
+
+fn with_sample(work: impl FnOnce(&Metadata<'_>)) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/hello/bin/hello.exe");
+    let bytes = fs::read(path).expect("it is committed");
+    let image = Image::parse(&bytes).expect("it is an assembly");
+    work(&Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read"));
+}
+
+#[test]
+fn a_type_with_members_is_appended() {
+    with_sample(|metadata| {
+        let mut builder = MetadataBuilder::new(metadata);
+        let next = |table| metadata.tables.count(table) + 1;
+        let names = ["Added", "N", "field", "Method", "argument"].map(|name| builder.string(name).expect("room"));
+        let [name, namespace, field, method, argument] = names;
+        let text = builder.user_string("a literal, not plain: \u{e9}").expect("room");
+        let guid = builder.guid(*b"0123456789abcdef").expect("room");
+        // `void (int32)`, `int32`
+        let (method_sig, field_sig) = (builder.blob(&[0, 1, 1, 8]).expect("room"), builder.blob(&[6, 8]).expect("room"));
+        let type_def = builder.add(&TypeDef {
+            flags: 1,
+            name,
+            namespace,
+            extends: TypeDefOrRef::default(),
+            field_list: Rid::new(next(Table::Field)),
+            method_list: Rid::new(next(Table::MethodDef)),
+        });
+        let added_field = builder.add(&Field { flags: 0x16, name: field, signature: field_sig }).expect("room");
+        let param_list = Rid::new(next(Table::Param));
+        let method = MethodDef { rva: 0, impl_flags: 0, flags: 0x16, name: method, signature: method_sig, param_list };
+        let method = builder.add(&method).expect("room");
+        builder.add(&Param { flags: 0, sequence: 1, name: argument }).expect("room");
+        builder.insert(&FieldLayout { offset: 4, field: Rid::new(added_field.rid()) }).expect("room");
+        let counts = builder.counts();
+        let bytes = builder.finish().expect("it can be written").to_vec();
+
+        let new = Metadata::parse(Cursor::new(&bytes, FileOffset(0))).expect("it can be read");
+        assert_eq!(*new.tables.counts(), counts);
+        let type_def = type_def.expect("room").rid_in::<TypeDef>().expect("a type");
+        assert_eq!(new.type_names().expect("names").last().map(String::as_str), Some("N.Added"));
+        assert_eq!(new.methods_of(type_def).expect("a list"), [Rid::new(method.rid())]);
+        let row = new.row(Rid::<MethodDef>::new(method.rid())).expect("it is there");
+        assert_eq!((new.name(row.name).as_deref(), new.blob(row.signature)), (Ok("Method"), Ok(&[0, 1, 1, 8][..])));
+        let row = new.row(Rid::<Field>::new(added_field.rid())).expect("it is there");
+        assert_eq!(new.name(row.name).as_deref(), Ok("field"));
+        assert_eq!((text.kind(), new.guids.guid(guid)), (Token::USER_STRING, Ok(Some(*b"0123456789abcdef"))));
+        let units: Vec<u16> = "a literal, not plain: \u{e9}".encode_utf16().collect();
+        assert_eq!(new.user_strings.user_string(text.rid()), Ok(units));
+        // The members of what was the last type are its own still.
+        let last = Rid::<TypeDef>::new(type_def.get() - 1);
+        assert_eq!(new.methods_of(last), metadata.methods_of(last));
+        for table in Table::ALL {
+            let unchanged = 1..=metadata.tables.count(*table);
+            assert!(unchanged.clone().all(|rid| new.tables.cells(*table, rid) == metadata.tables.cells(*table, rid)), "{table}");
+        }
+    });
+}
+
+/// A row whose cells are all alike, or as good as: small enough for any column.
+fn row<R: Row>() -> R {
+    R::from_cells(|| 1)
+}
+
+macro_rules! append_everywhere {
+    ($($table:ident)*) => {
+        #[test]
+        fn every_table_takes_rows_behind_its_own_or_in_their_place() {
+            use ecma335::schema;
+            with_sample(|metadata| {$(
+                let table = Table::$table;
+                let mut builder = MetadataBuilder::new(metadata);
+                let before = metadata.tables.count(table);
+                let row: schema::$table = row();
+                let is_named = HasCustomAttribute::new(Token::new(table, 1)).is_some();
+                let added = if table.sort_keys().is_empty() {
+                    assert_eq!(builder.add(&row), Ok(Token::new(table, before + 1)), "{table}");
+                    assert_eq!(builder.add(&row), Ok(Token::new(table, before + 2)), "{table}");
+                    2
+                } else {
+                    assert!(builder.add(&row).is_err(), "{table}: a sorted table's rows have no lasting numbers");
+                    assert_eq!(builder.insert(&row).is_err(), is_named, "{table}");
+                    u32::from(!is_named)
+                };
+                assert_eq!(builder.additions().rows(table).len(), added as usize, "{table}");
+                let bytes = builder.finish().expect("it can be written").to_vec();
+                let new = Metadata::parse(Cursor::new(&bytes, FileOffset(0))).expect("it can be read");
+                assert_eq!(new.tables.count(table), before + added, "{table}");
+                let mut cells = Vec::new();
+                row.for_each_cell(|cell| cells.push(cell));
+                let found = (1..=before + added).filter(|rid| new.tables.cells(table, *rid).as_ref() == Some(&cells)).count();
+                let had = (1..=before).filter(|rid| metadata.tables.cells(table, *rid).as_ref() == Some(&cells)).count();
+                assert_eq!(found, had + added as usize, "{table}");
+            )*});
+        }
+
+        #[test]
+        fn no_table_is_left_out() {
+            assert_eq!([$(Table::$table),*], Table::ALL);
+        }
+    };
+}
+
+append_everywhere! {
+    Module TypeRef TypeDef FieldPtr Field MethodPtr MethodDef ParamPtr Param InterfaceImpl MemberRef Constant CustomAttribute
+    FieldMarshal DeclSecurity ClassLayout FieldLayout StandAloneSig EventMap EventPtr Event PropertyMap PropertyPtr Property
+    MethodSemantics MethodImpl ModuleRef TypeSpec ImplMap FieldRva EncLog EncMap Assembly AssemblyProcessor AssemblyOs
+    AssemblyRef AssemblyRefProcessor AssemblyRefOs File ExportedType ManifestResource NestedClass GenericParam MethodSpec
+    GenericParamConstraint Document MethodDebugInformation LocalScope LocalVariable LocalConstant ImportScope
+    StateMachineMethod CustomDebugInformation
+}
+
+#[test]
+fn the_same_row_is_interned_once() {
+    with_sample(|metadata| {
+        let mut builder = MetadataBuilder::new(metadata);
+        let row = |name| Param { flags: 0, sequence: 1, name: Str(name) };
+        let tokens = [1, 2, 1].map(|name| builder.intern(&row(name)).expect("room"));
+        assert_eq!(tokens[0], tokens[2]);
+        assert_ne!(tokens[0], tokens[1]);
+        assert_eq!(builder.counts()[Table::Param as usize], metadata.tables.count(Table::Param) + 2);
+        let attribute = CustomAttribute { parent: Default::default(), constructor: Default::default(), value: Blob(0) };
+        assert!(builder.intern(&attribute).is_err() && builder.insert(&attribute).is_ok());
+        assert!(builder.insert(&GenericParam { number: 0, flags: 0, owner: Default::default(), name: Str(0) }).is_err());
+    });
+}

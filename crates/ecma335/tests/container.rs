@@ -1,0 +1,55 @@
+//! An image that a loader mapped says what its file says.
+
+use std::{fs, path::Path};
+
+use ecma335::{Container, Image, LoadedImage, Metadata, MethodBody, Rva, schema::MethodDef};
+
+/// What a loader makes of a file: the headers, and each section where its RVA says.
+fn load(file: &[u8]) -> Vec<u8> {
+    let image = Image::parse(file).expect("it is an assembly");
+    let end = image.sections().iter().map(|section| section.virtual_address.0 + section.virtual_size).max().expect("sections");
+    let mut memory = vec![0; end as usize];
+    let headers = image.size_of_headers() as usize;
+    memory[..headers].copy_from_slice(&file[..headers]);
+    for section in image.sections() {
+        // What a section has more in the file than in memory only aligns it.
+        let size = section.raw_size.min(section.virtual_size) as usize;
+        let (from, to) = (section.raw_offset as usize, section.virtual_address.0 as usize);
+        memory[to..to + size].copy_from_slice(&file[from..from + size]);
+    }
+    memory
+}
+
+/// Each method's row and body.
+fn methods(container: &dyn Container<'_>) -> Vec<(MethodDef, Option<Vec<u8>>)> {
+    let metadata = Metadata::parse(container.metadata().expect("it has metadata")).expect("it can be read");
+    let body = |row: &MethodDef| {
+        let cursor = container.cursor_at(Rva(row.rva)).ok().filter(|_| row.rva != 0)?;
+        Some(cursor.rest()[..MethodBody::measure(cursor).expect("a body")].to_vec())
+    };
+    metadata.tables.rows::<MethodDef>().map(|(_, row)| (row, body(&row))).collect()
+}
+
+#[test]
+fn a_loaded_image_says_what_its_file_says() {
+    for sample in ["hello/bin/hello.exe", "shapes/bin/shapes.exe", "modern/bin/modern.dll"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples").join(sample);
+        let file = fs::read(path).expect("it is committed");
+        let memory = load(&file);
+        assert_ne!(file.get(..memory.len().min(file.len())), memory.get(..memory.len().min(file.len())));
+        let of_file = methods(&Image::parse(&file).expect("it is an assembly"));
+        let of_memory = methods(&LoadedImage::parse(&memory).expect("it is one still"));
+        assert!(of_file.iter().filter(|(_, body)| body.is_some()).count() > 3, "{sample}");
+        assert_eq!(of_file, of_memory, "{sample}");
+        // The one is not the other.
+        let as_file = Image::parse(&memory).and_then(|image| Metadata::parse(image.metadata()?).map(drop));
+        assert!(as_file.is_err(), "{sample}");
+        for rva in [memory.len() as u32, u32::MAX] {
+            assert!(LoadedImage::parse(&memory).expect("it is one").cursor_at(Rva(rva)).is_err(), "{sample}");
+        }
+        for length in [0, 64, 0x200, memory.len() / 2] {
+            let cut = LoadedImage::parse(&memory[..length]).and_then(|image| Metadata::parse(image.metadata()?).map(drop));
+            assert!(cut.is_err(), "{sample} cut to {length}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What probes call, by name: nobody has a number for it yet.
+
+use ecma335::{Error, FileOffset, signature::MethodShape};
+
+/// A static method by its name: what a MemberRef says.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct MethodName {
+    /// The type that it is a member of.
+    pub class: TypeName,
+    /// Its name.
+    pub name: String,
+    /// Its signature (II.23.2.2). No row can be named in it: nobody knows its number yet.
+    pub signature: Vec<u8>,
+}
+
+/// A type that is not nested, by its name.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct TypeName {
+    /// The assembly that defines it.
+    pub assembly: AssemblyName,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// An assembly that is referred to (II.22.5), of no culture.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct AssemblyName {
+    /// Its simple name.
+    pub name: String,
+    /// Major, minor, build, revision.
+    pub version: [u16; 4],
+    /// The token of its public key: eight bytes, or none.
+    pub public_key_token: Vec<u8>,
+}
+
+impl MethodName {
+    /// The outline of its signature.
+    ///
+    /// # Errors
+    /// If that is no method's.
+    pub fn shape(&self) -> Result<MethodShape, Error> {
+        MethodShape::read(&self.signature, FileOffset(0))
+    }
+}
