@@ -19,7 +19,7 @@ fn with_hello(test: impl FnOnce(&Metadata<'_>)) {
 }
 
 /// The metadata that a builder makes, read again: every row of the input is in it.
-fn check(metadata: &Metadata<'_>, builder: MetadataBuilder<'_, '_>, what: &str) -> Vec<u8> {
+fn check(metadata: &Metadata<'_>, builder: &MetadataBuilder<'_, '_>, what: &str) -> Vec<u8> {
     let counts = builder.counts();
     let bytes = builder.finish().unwrap().to_vec();
     let new = Metadata::parse(Cursor::new(&bytes, FileOffset(0))).unwrap();
@@ -40,7 +40,7 @@ fn grow<R: Row + Copy + PartialEq + std::fmt::Debug>(metadata: &Metadata<'_>, ro
             while builder.counts()[R::TABLE as usize] < count {
                 builder.add(&row).unwrap();
             }
-            let bytes = check(metadata, builder, &format!("{count} rows of {}", R::TABLE));
+            let bytes = check(metadata, &builder, &format!("{count} rows of {}", R::TABLE));
             let new = Metadata::parse(Cursor::new(&bytes, FileOffset(0))).unwrap();
             assert_eq!(new.row(Rid::<R>::new(count)).unwrap(), row);
         }
@@ -89,7 +89,7 @@ fn heaps_widen_at_64_kib() {
             let last = (builder.string("last").unwrap(), builder.blob(b"last").unwrap());
             builder.add(&schema::ModuleRef { name: last.0 }).unwrap();
             builder.add(&schema::StandAloneSig { signature: last.1 }).unwrap();
-            let bytes = check(metadata, builder, &format!("heaps of {size} bytes"));
+            let bytes = check(metadata, &builder, &format!("heaps of {size} bytes"));
             let new = Metadata::parse(Cursor::new(&bytes, FileOffset(0))).unwrap();
             assert_eq!(new.name(name_at).unwrap(), name);
             assert_eq!(new.blob(blob_at).unwrap(), blob);

@@ -1,7 +1,7 @@
 //! Changes that no compiler and no assembler makes, on the bytes of a file.
 
 use ecma335::{
-    Image, ImageWriter, Metadata, MetadataBuilder, Rid, Rva, Segments, Table, Token,
+    ContainerWriter as _, Image, ImageWriter, Metadata, MetadataBuilder, Rid, Rva, Segments, Table, Token,
     schema::{EncLog, EncMap, FieldPtr, MethodDef, MethodPtr, NestedClass, ParamPtr},
 };
 
