@@ -8,7 +8,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     heap::{Heap, HeapAppend},
     metadata::{Metadata, SIGNATURE},
-    pdb,
+    pdb_stream::{self, PdbId, PdbStream},
     schema::{Blob, FieldRva, Guid, HasCustomAttribute, MethodDef, Module, Row, Str, Table},
     segments::Segments,
     tables::{AppendedRows, COLUMNS, RowCounts, WideHeaps, encode},
@@ -205,8 +205,8 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
             let is_tables = stream.name == b"#~" || stream.name == b"#-";
             if let Some(parts) = is_tables.then(|| tables.take()).flatten() {
                 parts.into_iter().for_each(|part| segments.push(part));
-            } else if let (pdb::STREAM, Some(counts)) = (stream.name, &self.rows.external) {
-                segments.push(pdb::encode_stream(stream.bytes, counts));
+            } else if let (pdb_stream::NAME, Some(pdb), Some(assembly)) = (stream.name, &metadata.pdb, self.rows.external) {
+                segments.push(PdbStream { id: PdbId::default(), assembly, ..pdb.clone() }.to_bytes());
             } else {
                 match (stream.name, self.mvid) {
                     (b"#GUID", Some(mvid)) => {

@@ -27,6 +27,7 @@ pub mod metadata;
 pub mod opcode;
 pub mod output;
 pub mod pdb;
+pub mod pdb_stream;
 pub mod schema;
 pub mod segments;
 pub mod signature;

@@ -6,9 +6,10 @@ use crate::{
     cursor::Cursor,
     error::{Error, ErrorKind, Result, malformed},
     heap::Heap,
+    pdb_stream::{self, PdbStream},
     schema::{self, Blob, CustomAttribute, MethodDef, NestedClass, Row, Str, Table, TypeDef, TypeRef},
     signature::TypeNames,
-    tables::{RowCounts, Tables},
+    tables::Tables,
     token::{FileOffset, Rid, Token},
 };
 
@@ -31,6 +32,8 @@ pub struct Metadata<'a> {
     pub guids: Heap<'a>,
     /// The tables.
     pub tables: Tables<'a>,
+    /// What makes it a portable PDB, if it is one.
+    pub pdb: Option<PdbStream>,
 }
 
 /// One stream of a metadata root (II.24.2.2).
@@ -83,10 +86,9 @@ impl<'a> Metadata<'a> {
         let Some(tables) = find(b"#~").or_else(|| find(b"#-")) else {
             return malformed(root.offset(), "no table stream (#~ or #-)");
         };
-        let mut external = [0; 64];
-        if let Some(pdb) = find(b"#Pdb") {
-            external = read_pdb_row_counts(Cursor::new(pdb.bytes, pdb.offset)).map_err(|error| error.in_cell("#Pdb"))?;
-        }
+        let pdb = find(pdb_stream::NAME).map(|stream| PdbStream::parse(Cursor::new(stream.bytes, stream.offset)));
+        let pdb = pdb.transpose().map_err(|error| error.in_cell("#Pdb"))?;
+        let external = pdb.as_ref().map_or([0; 64], |pdb| pdb.assembly);
         let tables = Tables::parse(Cursor::new(tables.bytes, tables.offset), &external)
             .map_err(|error| error.in_cell(String::from_utf8_lossy(tables.name)))?;
         Ok(Self {
@@ -98,6 +100,7 @@ impl<'a> Metadata<'a> {
             guids: heap(b"#GUID"),
             streams,
             tables,
+            pdb,
         })
     }
 
@@ -298,18 +301,4 @@ fn read_stream_name<'a>(cursor: &mut Cursor<'a>, start: usize) -> Result<&'a [u8
     let padded = (cursor.position() - start + length + 1).next_multiple_of(4) - (cursor.position() - start);
     cursor.bytes(padded.min(rest.len()))?;
     rest.get(..length).ok_or_else(|| Error::new(ErrorKind::Truncated))
-}
-
-/// The row counts of the assembly's tables in a portable PDB's #Pdb stream.
-fn read_pdb_row_counts(mut cursor: Cursor<'_>) -> Result<RowCounts> {
-    cursor.bytes(20)?;
-    cursor.u32()?;
-    let referenced = cursor.u64()?;
-    let mut counts = [0; 64];
-    for (number, count) in counts.iter_mut().enumerate() {
-        if referenced >> number & 1 != 0 {
-            *count = cursor.u32()?;
-        }
-    }
-    Ok(counts)
 }

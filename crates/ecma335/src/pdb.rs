@@ -1,67 +1,24 @@
-//! Portable PDBs: metadata of their own tables (schema.rs), an id that ties them to an image, and blobs of sequence points.
+//! Portable PDBs: metadata of their own tables (schema.rs), with blobs of sequence points and imports. `pdb_stream.rs` has
+//! what ties them to an image.
 
 use crate::{
     cursor::{Cursor, put_compressed_i32, put_compressed_u32},
-    error::{Result, malformed},
+    error::{Error, ErrorKind, Result, malformed},
     metadata::Metadata,
-    schema::{AssemblyRef, Blob, Document, ImportScope, MethodDef, Table, TypeDefOrRef},
-    tables::RowCounts,
-    token::{Rid, Token},
+    pdb_stream::{self, PdbId},
+    schema::{AssemblyRef, Blob, Document, ImportScope, MethodDef, TypeDefOrRef},
+    token::{FileOffset, Rid},
 };
 
-/// The name of the stream that makes metadata a PDB.
-pub const STREAM: &[u8] = b"#Pdb";
-
-/// Ties a PDB to its image: a GUID and a stamp, both of which are in the image's CodeView entry.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct PdbId(pub [u8; 20]);
-
-impl PdbId {
-    /// Its size in the file.
-    pub const SIZE: usize = 20;
-
-    /// The id of a PDB; none if the metadata is no PDB.
-    pub fn of(metadata: &Metadata<'_>) -> Option<Self> {
-        let stream = metadata.streams.iter().find(|stream| stream.name == STREAM)?;
-        Some(Self(*stream.bytes.first_chunk()?))
-    }
-
-    /// The GUID.
-    pub fn guid(&self) -> &[u8] {
-        &self.0[..16]
-    }
-
-    /// The token of the method that the #Pdb stream says the program starts with; 0 if there is none.
-    pub fn entry_point(metadata: &Metadata<'_>) -> Token {
-        let stream = metadata.streams.iter().find(|stream| stream.name == STREAM);
-        let token = stream.and_then(|stream| stream.bytes.get(Self::SIZE..)?.first_chunk().copied());
-        Token(token.map_or(0, u32::from_le_bytes))
-    }
-
-    /// The stamp: the CodeView entry's time stamp.
-    pub fn stamp(&self) -> u32 {
-        let [.., a, b, c, d] = self.0;
-        u32::from_le_bytes([a, b, c, d])
-    }
-}
-
-/// Tables of an assembly whose rows a PDB does not count: pointers, and those of edit-and-continue.
-const NOT_COUNTED: [Table; 7] =
-    [Table::FieldPtr, Table::MethodPtr, Table::ParamPtr, Table::EventPtr, Table::PropertyPtr, Table::EncLog, Table::EncMap];
-
-/// The #Pdb stream with an id of zeros: the entry point, and how many rows the assembly's tables have.
-pub(crate) fn encode_stream(input: &[u8], assembly: &RowCounts) -> Vec<u8> {
-    let is_counted = |table: &&Table| {
-        let is_of_assembly = (**table as u8) < Table::Document as u8;
-        is_of_assembly && !NOT_COUNTED.contains(table) && assembly[**table as usize] > 0
-    };
-    let counted = || Table::ALL.iter().filter(is_counted);
-    let mut stream = vec![0; PdbId::SIZE];
-    stream.extend_from_slice(input.get(PdbId::SIZE..PdbId::SIZE + 4).unwrap_or(&[0; 4]));
-    let bits = counted().fold(0_u64, |bits, table| bits | 1 << (*table as u8));
-    stream.extend_from_slice(&bits.to_le_bytes());
-    counted().for_each(|table| stream.extend_from_slice(&assembly[*table as usize].to_le_bytes()));
-    stream
+/// Gives a PDB that was written another id, in its place.
+///
+/// # Errors
+/// If it cannot be read, or is no PDB.
+pub fn set_id(pdb: &mut [u8], id: PdbId) -> Result<()> {
+    let root = Cursor::new(pdb, FileOffset(0));
+    let stream = Metadata::parse(root)?.streams.iter().find(|stream| stream.name == pdb_stream::NAME).map(|stream| stream.offset);
+    let place = stream.and_then(|at| pdb.get_mut(at.0 as usize..)?.get_mut(..PdbId::SIZE));
+    place.map(|place| place.copy_from_slice(&id.0)).ok_or_else(|| Error::new(ErrorKind::Unsupported("metadata that is no PDB")))
 }
 
 /// Where an instruction comes from.

@@ -94,7 +94,7 @@ impl Compared<'_> {
 
     /// An instruction by what it does, whatever its form.
     fn instruction(&self, finding: &Finding, offset: u32) -> Option<String> {
-        let row: MethodDef = self.metadata.row(finding.token.rid_in::<MethodDef>()?).ok()?;
+        let row = self.metadata.row(finding.token.rid_in::<MethodDef>()?).ok().filter(MethodDef::has_il_body)?;
         let body = self.image.cursor_at(Rva(row.rva)).and_then(MethodBody::parse).ok()?;
         let instruction = body.instructions_from(offset).next()?.ok()?;
         let name = instruction.info.name;

@@ -8,7 +8,8 @@ use std::{borrow::Cow, ops::Range};
 use ecma335::{
     Cursor, Error, FileOffset, Metadata, MetadataBuilder, Rid, Table, Token,
     debug::{self, CodeView, DebugEntry},
-    pdb::{PdbId, SequencePoint, SequencePoints, custom_debug_information as kinds},
+    pdb::{self, SequencePoint, SequencePoints, custom_debug_information as kinds},
+    pdb_stream::PdbId,
     schema::{CustomDebugInformation, LocalScope, MethodDebugInformation, MethodDef},
     tables::RowCounts,
 };
@@ -240,14 +241,7 @@ impl<'a, 'm> PdbBuilder<'a, 'm> {
         id.0[7] = id.0[7] & 0x0F | 0x40;
         id.0[8] = id.0[8] & 0x3F | 0x80;
         id.0[19] |= 0x80;
-        let stream = Metadata::parse(Cursor::new(&bytes, FileOffset(0)))?
-            .streams
-            .iter()
-            .find(|stream| stream.name == ecma335::pdb::STREAM)
-            .map(|stream| stream.offset.0 as usize);
-        if let Some(place) = stream.and_then(|at| bytes.get_mut(at..at + PdbId::SIZE)) {
-            place.copy_from_slice(&id.0);
-        }
+        pdb::set_id(&mut bytes, id)?;
         let deflated = if is_embedded { deflate(&bytes) } else { Vec::new() };
         Ok(NewPdb { bytes, deflated, id, hash })
     }

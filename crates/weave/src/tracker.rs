@@ -152,7 +152,7 @@ pub fn woven_methods(image: &Image<'_>, metadata: &Metadata<'_>) -> Vec<bool> {
     let probe = metadata.tables.rows::<MemberRef>().find(|(_, row)| is_probe(row));
     let probe = probe.map(|(rid, _)| Token::new(Table::MemberRef, rid.get()));
     let calls_probe = |row: &MethodDef| {
-        let body = (row.rva != 0).then(|| MethodBody::parse(image.cursor_at(Rva(row.rva))?));
+        let body = row.has_il_body().then(|| MethodBody::parse(image.cursor_at(Rva(row.rva))?));
         let Some(Ok(body)) = body else { return false };
         let mut instructions = body.instructions().map_while(Result::ok);
         instructions.any(|instruction| instruction.info.operand == Operand::Method && Some(instruction.token()) == probe)

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use ecma335::{
     Table, Token,
     heap::format_guid,
-    pdb::PdbId,
     schema::{CustomDebugInformation, Document},
 };
 
@@ -48,7 +47,7 @@ fn documents<'d>(pdb: &'d Pdb<'_>, names: &Names<'_, '_>) -> BTreeMap<&'d str, T
 /// What it says of the module and of all that has neither code nor scope.
 fn module_text(pdb: &Pdb<'_>, names: &Names<'_, '_>) -> Text {
     let mut text = Text::default();
-    let entry_point = PdbId::entry_point(&pdb.metadata);
+    let entry_point = pdb.metadata.pdb.as_ref().map_or(Token::default(), |pdb| pdb.entry_point);
     let entry_point = if entry_point.rid() == 0 { Ok("none".into()) } else { names.open_method(entry_point) };
     text.push(0, format!("entry point: {}", entry_point.unwrap_or_else(|error| one_line(error.kind()))));
     let parents = pdb.metadata.tables.rows::<CustomDebugInformation>().filter_map(|(_, row)| row.parent.token());

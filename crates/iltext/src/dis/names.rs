@@ -240,7 +240,7 @@ impl<'a, 'm> Names<'a, 'm> {
 
     /// A method's body; none if it has none.
     pub(crate) fn body(&self, method: &MethodDef) -> Option<Result<MethodBody<'a>>> {
-        (method.rva != 0).then(|| MethodBody::parse(self.image.cursor_at(Rva(method.rva))?))
+        method.has_il_body().then(|| MethodBody::parse(self.image.cursor_at(Rva(method.rva))?))
     }
 }
 

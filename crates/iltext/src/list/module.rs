@@ -78,7 +78,7 @@ impl<'a, 'm> Module<'a, 'm> {
 
     /// A method's body, if it has one that can be read.
     pub(crate) fn body(&self, row: &MethodDef) -> Option<MethodBody<'a>> {
-        let cursor = (row.rva != 0).then(|| self.image.cursor_at(Rva(row.rva)).ok())??;
+        let cursor = row.has_il_body().then(|| self.image.cursor_at(Rva(row.rva)).ok())??;
         MethodBody::parse(cursor).ok()
     }
 

@@ -5,7 +5,7 @@ use std::{borrow::Cow, io::Read as _};
 use ecma335::{
     Cursor, Error, FileOffset, Image, Metadata,
     debug::{self, CodeView, DebugEntry},
-    pdb::PdbId,
+    pdb_stream::PdbId,
 };
 use flate2::read::DeflateDecoder;
 
@@ -130,7 +130,7 @@ impl PdbReference {
         }
         let metadata = Metadata::parse(Cursor::new(bytes, FileOffset(0)));
         let metadata = metadata.map_err(|error| PdbTrouble::Unreadable(error.to_string()))?;
-        PdbId::of(&metadata).ok_or_else(|| PdbTrouble::Unreadable("it has no #Pdb stream".into()))
+        metadata.pdb.map(|pdb| pdb.id).ok_or_else(|| PdbTrouble::Unreadable("it has no #Pdb stream".into()))
     }
 
     /// The first that a debug directory has.
