@@ -1,11 +1,14 @@
 //! The layout that keeps the input's: its own bytes at their RVAs, patched where they must be, and one section behind
 //! them.
 
-use super::{Block, Headers, ImageWriter, OutputFile, OutputSection};
+use super::{
+    block::Block,
+    headers::{Headers, OutputSection, Parts},
+};
 use crate::{
     builder::MetadataBuilder,
     error::{Error, ErrorKind, Result, malformed},
-    image::{Directory, DirectoryKind, Image, Section},
+    image::{CliHeader, Directory, DirectoryKind, Image, Section},
     schema::{FieldRva, MethodDef},
     segments::Segments,
     token::{FileOffset, Rva},
@@ -73,30 +76,33 @@ impl Appended {
         }
         Ok(Self { raw_start, raw_end, shift, section_offset: (raw_end + shift).next_multiple_of(file_alignment) })
     }
-}
 
-impl<'a> ImageWriter<'a, '_> {
     /// The file, with `block` as its last section.
-    pub(super) fn finish_appended(&self, appended: &Appended, block: Block<'a>, debug: Directory) -> Result<OutputFile<'a>> {
-        let image = self.image;
+    pub(super) fn lay_out<'a>(
+        &self,
+        image: &Image<'a>,
+        cli: &CliHeader,
+        block: Block<'a>,
+        debug: Directory,
+    ) -> Result<Parts<'a>> {
         let mut headers = Headers::of(image);
         headers.set_directory(DirectoryKind::Debug, debug);
         for section in image.sections() {
-            let moved = if section.raw_size == 0 { 0 } else { appended.shift as u32 };
+            let moved = if section.raw_size == 0 { 0 } else { self.shift as u32 };
             headers.put_section(&Section { raw_offset: section.raw_offset.wrapping_add(moved), ..*section });
         }
         // The input's sections as they are, but for the CLI header.
         let cli_at = image.cli_header_offset().0 as usize;
-        let cli = self.cli.to_bytes();
-        let parts = [appended.raw_start..cli_at, cli_at + cli.len()..appended.raw_end];
+        let cli = cli.to_bytes();
+        let parts = [self.raw_start..cli_at, cli_at + cli.len()..self.raw_end];
         let [Some(before), Some(behind)] = parts.map(|part| image.bytes().get(part)) else {
             return malformed(image.cli_header_offset(), "the CLI header lies outside of the sections");
         };
-        let mut old = Segments::default();
-        old.push(before);
-        old.push(cli);
-        old.push(behind);
-        let section = OutputSection::new(ILINST, block.start.0, block.segments);
-        self.assemble(headers, appended.raw_start + appended.shift, old, vec![section])
+        let mut kept = Segments::default();
+        kept.push(before);
+        kept.push(cli);
+        kept.push(behind);
+        let sections = vec![OutputSection::new(ILINST, block.start.0, block.segments)];
+        Ok(Parts { headers, header_size: self.raw_start + self.shift, kept, sections })
     }
 }

@@ -2,12 +2,12 @@
 //! resources, one of relocations (II.25). What is no longer referred to stays behind.
 
 use super::{
-    Block, Headers, ImageWriter, OutputFile, OutputSection,
+    block::Block,
     coverage::{Coverage, Item},
+    headers::{Headers, OutputSection, Parts},
 };
 use crate::{
     builder::MetadataBuilder,
-    error::Result,
     image::{CliHeader, Directory, DirectoryKind, Image},
     schema::FieldRva,
     segments::Segments,
@@ -90,54 +90,20 @@ impl<'a> Coverage<'a> {
     pub(super) fn place_imports(&self, image: &Image<'a>, block: &mut Block<'a>) -> Option<Imports> {
         self.start.map(|start| Imports::put(start, self.text_rva(image), image.image_base() as u32, block))
     }
-}
 
-/// Moves items in the order of their RVAs. What lies together stays together, so what overlaps keeps overlapping; and
-/// each keeps its place within a block of `alignment` bytes.
-fn move_items<'a, R>(
-    image: &Image<'a>,
-    items: &[Item<R>],
-    alignment: u32,
-    block: &mut Block<'a>,
-    mut set: impl FnMut(Rid<R>, Rva),
-) {
-    let mut rest = items;
-    while let Some(first) = rest.first() {
-        let start = first.rva.0;
-        let mut end = start;
-        let count = rest
-            .iter()
-            .take_while(|item| {
-                let is_near = item.rva.0 <= end.next_multiple_of(alignment).max(start);
-                if is_near {
-                    end = end.max(item.rva.0 + item.size as u32);
-                }
-                is_near
-            })
-            .count();
-        let (run, others) = rest.split_at(count);
-        block.pad_like(start, alignment);
-        let new = block.end();
-        block.segments.push(image.bytes_at(Directory { rva: Rva(start), size: end - start }));
-        run.iter().for_each(|item| set(item.row, Rva(new.0 + (item.rva.0 - start))));
-        rest = others;
-    }
-}
-
-impl<'a> ImageWriter<'a, '_> {
     /// The file, with `block` in .text behind the CLI header.
-    pub(super) fn finish_relayout(
+    pub(super) fn lay_out(
         &self,
-        coverage: &Coverage<'a>,
+        image: &Image<'a>,
+        cli: &CliHeader,
         block: Block<'a>,
         debug: Directory,
         imports: Option<Imports>,
-    ) -> Result<OutputFile<'a>> {
-        let image = self.image;
+    ) -> Parts<'a> {
         let mut headers = Headers::of(image);
         headers.clear_directories();
         headers.set_directory(DirectoryKind::Debug, debug);
-        let text_rva = coverage.text_rva(image);
+        let text_rva = self.text_rva(image);
         let mut text = Segments::default();
         let mut relocations = Vec::new();
         let mut entry = 0;
@@ -150,20 +116,20 @@ impl<'a> ImageWriter<'a, '_> {
         }
         let cli_rva = text_rva + text.len() as u32;
         headers.set_directory(DirectoryKind::CliHeader, Directory { rva: Rva(cli_rva), size: CliHeader::SIZE as u32 });
-        text.push(self.cli.to_bytes());
+        text.push(cli.to_bytes());
         text.append(block.segments);
 
         let mut sections = Vec::new();
-        if coverage.sdata_size() > 0 {
+        if self.sdata_size() > 0 {
             let mut content = Segments::default();
-            content.push(image.bytes_at(Directory { rva: Rva(coverage.sdata_start()), size: coverage.sdata_size() }));
-            sections.push(OutputSection::new(SDATA, coverage.first_rva(image), content));
+            content.push(image.bytes_at(Directory { rva: Rva(self.sdata_start()), size: self.sdata_size() }));
+            sections.push(OutputSection::new(SDATA, self.first_rva(image), content));
         }
         sections.push(OutputSection::new(TEXT, text_rva, text));
         let next_rva = |sections: &Vec<OutputSection<'a>>| {
             sections.last().map_or(0, |last| (last.rva + last.content.len() as u32).next_multiple_of(SECTION_ALIGNMENT))
         };
-        if let Some(win32) = &coverage.win32 {
+        if let Some(win32) = &self.win32 {
             let rva = next_rva(&sections);
             let mut bytes = win32.bytes.to_vec();
             for at in &win32.rvas_at {
@@ -199,7 +165,40 @@ impl<'a> ImageWriter<'a, '_> {
         headers.put_u32(optional + 32, SECTION_ALIGNMENT);
         headers.put_u32(optional + 36, FILE_ALIGNMENT);
         headers.put_u32(optional + 60, 0);
-        self.assemble(headers, coverage.size_of_headers(image) as usize, Segments::default(), sections)
+        let header_size = self.size_of_headers(image) as usize;
+        Parts { headers, header_size, kept: Segments::default(), sections }
+    }
+}
+
+/// Moves items in the order of their RVAs. What lies together stays together, so what overlaps keeps overlapping; and
+/// each keeps its place within a block of `alignment` bytes.
+fn move_items<'a, R>(
+    image: &Image<'a>,
+    items: &[Item<R>],
+    alignment: u32,
+    block: &mut Block<'a>,
+    mut set: impl FnMut(Rid<R>, Rva),
+) {
+    let mut rest = items;
+    while let Some(first) = rest.first() {
+        let start = first.rva.0;
+        let mut end = start;
+        let count = rest
+            .iter()
+            .take_while(|item| {
+                let is_near = item.rva.0 <= end.next_multiple_of(alignment).max(start);
+                if is_near {
+                    end = end.max(item.rva.0 + item.size as u32);
+                }
+                is_near
+            })
+            .count();
+        let (run, others) = rest.split_at(count);
+        block.pad_like(start, alignment);
+        let new = block.end();
+        block.segments.push(image.bytes_at(Directory { rva: Rva(start), size: end - start }));
+        run.iter().for_each(|item| set(item.row, Rva(new.0 + (item.rva.0 - start))));
+        rest = others;
     }
 }
 

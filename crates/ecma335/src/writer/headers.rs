@@ -1,0 +1,185 @@
+//! The headers that are written (II.25.2), and a file put together from them and its sections.
+
+use std::ops::Range;
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    image::{Directory, DirectoryKind, HeaderOffsets, Image, Section},
+    output::OutputFile,
+    segments::Segments,
+    token::Rva,
+};
+
+/// A file in parts: headers, sections of the input's, new ones.
+pub(super) struct Parts<'a> {
+    pub(super) headers: Headers,
+    /// How many bytes the headers take in the file; what they leave of it is zeros.
+    pub(super) header_size: usize,
+    /// The input's sections, as far as they are kept; they are in the headers' table.
+    pub(super) kept: Segments<'a>,
+    /// The new ones, which are not.
+    pub(super) sections: Vec<OutputSection<'a>>,
+}
+
+impl<'a> Parts<'a> {
+    /// Puts them together, with what lies behind the input's sections.
+    pub(super) fn assemble(self, image: &Image<'a>) -> Result<OutputFile<'a>> {
+        let Self { mut headers, header_size, kept: mut body, sections } = self;
+        let (section_alignment, file_alignment) = headers.alignment();
+        let size_of_image = sections.last().map(|last| last.rva as usize + last.content.len());
+        for section in sections {
+            pad_to_from(&mut body, header_size, file_alignment);
+            let virtual_size = limit(section.content.len())?;
+            let raw_offset = limit(header_size + body.len())?;
+            body.append(section.content);
+            pad_to_from(&mut body, header_size, file_alignment);
+            headers.put_section(&Section {
+                name: section.name,
+                virtual_size,
+                virtual_address: Rva(section.rva),
+                raw_size: limit(header_size + body.len())? - raw_offset,
+                raw_offset,
+                characteristics: section.characteristics,
+            });
+        }
+        headers.put_u32(headers.offsets.optional + 56, limit(size_of_image.unwrap_or(0).next_multiple_of(section_alignment))?);
+        headers.put_u32(headers.offsets.optional + 60, limit(header_size.max(headers.size_of_headers()))?);
+        headers.put_u32(headers.checksum_at(), 0);
+        let hashed = headers.hashed();
+        let checksum_at = (image.checksum() != 0).then(|| headers.checksum_at());
+        headers.bytes.resize(header_size, 0);
+        let mut segments = Segments::default();
+        segments.push(headers.bytes);
+        segments.append(body);
+        segments.push(overlay(image));
+        Ok(OutputFile { segments, signature: None, hashed, checksum_at })
+    }
+}
+
+/// What stands behind the last section, without the Authenticode signature that no longer holds.
+fn overlay<'a>(image: &Image<'a>) -> &'a [u8] {
+    let bytes = image.bytes();
+    let raw_end = image.sections().iter().map(|section| section.raw_offset as usize + section.raw_size as usize).max();
+    let raw_end = raw_end.unwrap_or(bytes.len()).min(bytes.len());
+    let certificate = image.directory(DirectoryKind::Certificate);
+    let end = if certificate.size == 0 { bytes.len() } else { (certificate.rva.0 as usize).clamp(raw_end, bytes.len()) };
+    let overlay = bytes.get(raw_end..end).unwrap_or_default();
+    // Zeros that only align the signature go with it.
+    if overlay.iter().all(|byte| *byte == 0) { &[] } else { overlay }
+}
+
+/// A section to be written.
+pub(super) struct OutputSection<'a> {
+    pub(super) name: [u8; 8],
+    pub(super) characteristics: u32,
+    pub(super) rva: u32,
+    pub(super) content: Segments<'a>,
+}
+
+impl<'a> OutputSection<'a> {
+    pub(super) fn new((name, characteristics): ([u8; 8], u32), rva: u32, content: Segments<'a>) -> Self {
+        Self { name, characteristics, rva, content }
+    }
+}
+
+/// The headers in front of the sections, as bytes to be patched (II.25.2).
+pub(super) struct Headers {
+    bytes: Vec<u8>,
+    pub(super) offsets: HeaderOffsets,
+    sections: u16,
+    /// The sections' places in the file.
+    raw: Vec<Range<usize>>,
+}
+
+impl Headers {
+    /// The size of one section header.
+    pub(super) const SECTION_SIZE: usize = 40;
+
+    /// The input's, up to its section headers.
+    pub(super) fn of(image: &Image<'_>) -> Self {
+        let offsets = image.header_offsets();
+        let bytes = image.bytes().get(..offsets.sections).unwrap_or_default().to_vec();
+        Self { bytes, offsets, sections: 0, raw: Vec::new() }
+    }
+
+    fn put(&mut self, at: usize, bytes: &[u8]) {
+        if let Some(cell) = self.bytes.get_mut(at..at + bytes.len()) {
+            cell.copy_from_slice(bytes);
+        }
+    }
+
+    pub(super) fn put_u32(&mut self, at: usize, number: u32) {
+        self.put(at, &number.to_le_bytes());
+    }
+
+    fn u32(&self, at: usize) -> u32 {
+        let bytes = self.bytes.get(at..at + 4).unwrap_or_default();
+        bytes.try_into().map_or(0, u32::from_le_bytes)
+    }
+
+    /// Has the COFF header name a processor.
+    pub(super) fn set_machine(&mut self, machine: u16) {
+        self.put(self.offsets.coff, &machine.to_le_bytes());
+    }
+
+    pub(super) fn set_directory(&mut self, kind: DirectoryKind, directory: Directory) {
+        let at = self.offsets.directories + kind as usize * 8;
+        self.put_u32(at, directory.rva.0);
+        self.put_u32(at + 4, directory.size);
+    }
+
+    /// Leaves all directories empty.
+    pub(super) fn clear_directories(&mut self) {
+        let (start, end) = (self.offsets.directories, self.offsets.sections);
+        let end = end.min(start + 16 * 8);
+        self.bytes.get_mut(start..end).unwrap_or_default().fill(0);
+    }
+
+    fn alignment(&self) -> (usize, usize) {
+        let of = |at: usize| (self.u32(self.offsets.optional + at) as usize).max(1);
+        (of(32), of(36))
+    }
+
+    fn size_of_headers(&self) -> usize {
+        self.u32(self.offsets.optional + 60) as usize
+    }
+
+    fn checksum_at(&self) -> usize {
+        self.offsets.optional + 64
+    }
+
+    pub(super) fn put_section(&mut self, section: &Section) {
+        self.bytes.extend_from_slice(&section.name);
+        for number in [
+            section.virtual_size,
+            section.virtual_address.0,
+            section.raw_size,
+            section.raw_offset,
+            0,
+            0,
+            0,
+            section.characteristics,
+        ] {
+            self.bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        self.raw.push(section.raw_offset as usize..section.raw_offset as usize + section.raw_size as usize);
+        self.sections += 1;
+        self.put(self.offsets.coff + 2, &self.sections.to_le_bytes());
+    }
+
+    /// What a strong name is of: these headers, and the sections in the file.
+    fn hashed(&self) -> Vec<Range<usize>> {
+        std::iter::once(0..self.bytes.len()).chain(self.raw.iter().cloned()).collect()
+    }
+}
+
+/// A size or an offset in a file, as headers hold it.
+pub(super) fn limit(value: usize) -> Result<u32> {
+    u32::try_from(value).map_err(|_| Error::new(ErrorKind::Limit("a file of 4 GiB")))
+}
+
+/// Adds zeros up to a multiple of `alignment`, counted from `start` bytes before the first.
+fn pad_to_from(segments: &mut Segments<'_>, start: usize, alignment: usize) {
+    let length = start + segments.len();
+    segments.push(vec![0; length.next_multiple_of(alignment) - length]);
+}
