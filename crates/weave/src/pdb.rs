@@ -2,14 +2,13 @@
 
 mod deflate;
 mod link;
+mod new_pdb;
 
-use std::{borrow::Cow, ops::Range};
+use std::ops::Range;
 
 use ecma335::{
     Cursor, Error, FileOffset, Metadata, MetadataBuilder, Rid, Table, Token,
-    debug::{self, CodeView, DebugEntry},
-    pdb::{self, SequencePoint, SequencePoints, custom_debug_information as kinds},
-    pdb_stream::PdbId,
+    pdb::{SequencePoint, SequencePoints, custom_debug_information as kinds},
     schema::{CustomDebugInformation, LocalScope, MethodDebugInformation, MethodDef},
     tables::RowCounts,
 };
@@ -17,11 +16,10 @@ use ilrewrite::{
     code::{Code, Instruction},
     layout::Layout,
 };
-use sha2::{Digest, Sha256};
 
-use self::deflate::deflate;
 pub(crate) use self::link::DebugInfo;
 pub use self::link::{PdbReference, find};
+use self::new_pdb::NewPdb;
 
 /// A portable PDB, and which of its rows belong to which method.
 #[derive(Debug)]
@@ -230,52 +228,9 @@ impl<'a, 'm> PdbBuilder<'a, 'm> {
         Ok(())
     }
 
-    /// The new PDB with its id, which is made of what it holds, and the hash that vouches for it.
+    /// The new PDB, which says how many rows the assembly's tables have now.
     pub(crate) fn finish(mut self, assembly: RowCounts, is_embedded: bool) -> Result<NewPdb, Error> {
         self.builder.set_assembly_counts(assembly);
-        let mut bytes = self.builder.finish()?.to_vec();
-        let hash: [u8; 32] = Sha256::digest(&bytes).into();
-        let mut id = PdbId::default();
-        id.0.copy_from_slice(&hash[..PdbId::SIZE]);
-        // Version 4, the variant of RFC 9562: what compilers make of a hash.
-        id.0[7] = id.0[7] & 0x0F | 0x40;
-        id.0[8] = id.0[8] & 0x3F | 0x80;
-        id.0[19] |= 0x80;
-        pdb::set_id(&mut bytes, id)?;
-        let deflated = if is_embedded { deflate(&bytes) } else { Vec::new() };
-        Ok(NewPdb { bytes, deflated, id, hash })
-    }
-}
-
-/// A PDB that goes with a woven image.
-#[derive(Debug)]
-pub(crate) struct NewPdb {
-    pub(crate) bytes: Vec<u8>,
-    /// The same compressed, if it is to be embedded.
-    deflated: Vec<u8>,
-    id: PdbId,
-    hash: [u8; 32],
-}
-
-impl NewPdb {
-    /// Has an entry of the debug directory vouch for this PDB, or carry it if it carried the old one.
-    fn renew_entry<'e>(&self, mut entry: DebugEntry<'e>, name: Option<&str>) -> DebugEntry<'e> {
-        match entry.kind {
-            debug::kind::CODE_VIEW => {
-                entry.time_date_stamp = self.id.stamp();
-                let name = name.filter(|name| PdbReference::parse(&entry).is_some_and(|old| old.name != *name));
-                CodeView::renew(entry.data.to_mut(), self.id.guid(), name);
-            }
-            debug::kind::PDB_CHECKSUM => {
-                let mut data = b"SHA256\0".to_vec();
-                data.extend_from_slice(&self.hash);
-                entry.data = Cow::Owned(data);
-            }
-            debug::kind::EMBEDDED_PORTABLE_PDB => {
-                entry.data = Cow::Owned(debug::embed_pdb(self.bytes.len() as u32, &self.deflated));
-            }
-            _ => {}
-        }
-        entry
+        NewPdb::new(self.builder.finish()?.to_vec(), is_embedded)
     }
 }

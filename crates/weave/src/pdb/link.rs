@@ -9,7 +9,7 @@ use ecma335::{
 };
 use flate2::read::DeflateDecoder;
 
-use super::NewPdb;
+use super::new_pdb::NewPdb;
 use crate::note::PdbTrouble;
 
 /// The debug directory of an image, and the PDB that it names or carries.
@@ -76,7 +76,7 @@ impl<'a, 'p> DebugInfo<'a, 'p> {
             return (entries, None, self.trouble);
         };
         let is_embedded = is_embedded(&entries);
-        let entries = entries.into_iter().map(|entry| new.renew_entry(entry, name)).collect();
+        let entries = entries.into_iter().map(|entry| renew_entry(entry, &new, name)).collect();
         (entries, (!is_embedded).then_some(new.bytes), None)
     }
 }
@@ -92,6 +92,27 @@ pub fn find<'p>(image: &Image<'_>, beside: Option<&'p [u8]>) -> Result<Option<Co
 
 fn is_embedded(entries: &[DebugEntry<'_>]) -> bool {
     entries.iter().any(|entry| entry.kind == debug::kind::EMBEDDED_PORTABLE_PDB)
+}
+
+/// Has an entry of the debug directory vouch for a new PDB, or carry it if it carried the old one.
+fn renew_entry<'e>(mut entry: DebugEntry<'e>, new: &NewPdb, name: Option<&str>) -> DebugEntry<'e> {
+    match entry.kind {
+        debug::kind::CODE_VIEW => {
+            entry.time_date_stamp = new.id.stamp();
+            let name = name.filter(|name| PdbReference::parse(&entry).is_some_and(|old| old.name != *name));
+            CodeView::renew(entry.data.to_mut(), new.id.guid(), name);
+        }
+        debug::kind::PDB_CHECKSUM => {
+            let mut data = b"SHA256\0".to_vec();
+            data.extend_from_slice(&new.hash);
+            entry.data = Cow::Owned(data);
+        }
+        debug::kind::EMBEDDED_PORTABLE_PDB => {
+            entry.data = Cow::Owned(debug::embed_pdb(new.bytes.len() as u32, &new.deflated));
+        }
+        _ => {}
+    }
+    entry
 }
 
 /// Whether an entry is of no use without its PDB.
@@ -138,7 +159,7 @@ impl PdbReference {
         Self::parse(entries.iter().find(|entry| entry.kind == debug::kind::CODE_VIEW)?)
     }
 
-    pub(super) fn parse(entry: &DebugEntry<'_>) -> Option<Self> {
+    fn parse(entry: &DebugEntry<'_>) -> Option<Self> {
         let CodeView { guid, path, .. } = CodeView::parse(&entry.data)?;
         let path = String::from_utf8_lossy(path);
         let name = path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
