@@ -11,3 +11,11 @@ pub(crate) const EXIT_LEFT_ALONE: u8 = 4;
 pub(crate) fn one_line(error: &anyhow::Error) -> String {
     format!("{error:#}").replace('\n', " ")
 }
+
+/// Whether an error says that whoever read our output has closed it.
+pub(crate) fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
+    let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+    // JSON's errors keep the one they come from to themselves.
+    let kind = kind.or_else(|| error.downcast_ref::<serde_json::Error>()?.io_error_kind());
+    kind == Some(std::io::ErrorKind::BrokenPipe)
+}

@@ -16,7 +16,7 @@ use std::{io::Write as _, process::ExitCode};
 
 use clap::Parser;
 
-use crate::failure::{EXIT_USAGE, Failure};
+use crate::failure::{EXIT_USAGE, Failure, is_broken_pipe};
 
 /// Measures .NET programs that no profiler can be attached to: weaves enter and leave probes into built assemblies.
 #[derive(Parser, Debug)]
@@ -80,11 +80,4 @@ fn main() -> ExitCode {
             ExitCode::from(error.downcast_ref::<Failure>().map_or(failure::EXIT_BAD_INPUT, |failure| failure.exit))
         }
     }
-}
-
-fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
-    let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
-    // JSON's errors keep the one they come from to themselves.
-    let kind = kind.or_else(|| error.downcast_ref::<serde_json::Error>()?.io_error_kind());
-    kind == Some(std::io::ErrorKind::BrokenPipe)
 }
