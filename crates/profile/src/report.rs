@@ -67,7 +67,7 @@ impl Profile {
                 raw_name: function.raw_name(),
                 token: function.token(),
                 assembly: module.map(|module| module.assembly.clone()),
-                mvid: module.map(|module| module.mvid.iter().map(|byte| format!("{byte:02x}")).collect()),
+                mvid: module.map(|module| hex::encode(module.mvid)),
                 calls,
                 leaves: at(&leaves, index) as u64,
                 open: at(&open, index) as u64,
