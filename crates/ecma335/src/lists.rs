@@ -41,7 +41,7 @@ impl Metadata<'_> {
         self.run::<O, C>(owner).filter_map(|number| self.pointed_to(number))
     }
 
-    /// The owner of every row.
+    /// The owner of every row, as [`owner`](Self::owner) gives it.
     pub fn owners<O: Owner<C>, C: Row>(&self) -> ListOwners<O, C> {
         let mut owners = vec![Rid::NONE; self.tables.count(C::TABLE) as usize];
         // Runs that go back and forth over the rows would take for ever: they end the work early.
@@ -59,23 +59,36 @@ impl Metadata<'_> {
         ListOwners { owners, children: PhantomData }
     }
 
-    /// The owner of one row; none where no list has it.
+    /// The owner of one row: the last of those whose lists have it, if any has.
     pub fn owner<O: Owner<C>, C: Row>(&self, child: Rid<C>) -> Option<Rid<O>> {
-        let number = match C::TABLE.pointers().filter(|pointers| self.tables.count(*pointers) > 0) {
-            Some(_) => (1..self.run_end::<C>()).find(|number| self.pointed_to(*number) == Some(child))?,
-            None => child.get(),
+        if child.get() > self.tables.count(C::TABLE) {
+            return None;
+        }
+        let numbers: Vec<u32> = match C::TABLE.pointers().filter(|pointers| self.tables.count(*pointers) > 0) {
+            Some(_) => (1..self.run_end::<C>()).filter(|number| self.pointed_to(*number) == Some(child)).collect(),
+            None => vec![child.get()],
         };
-        // Of owners that begin at one row, all but the last have none.
+        let last = *numbers.last()?;
         let mut owners = (1..=self.tables.count(O::TABLE)).rev().map(Rid::<O>::new);
-        owners.find(|owner| self.row(*owner).is_ok_and(|row| (1..=number).contains(&row.list().get())))
+        owners.find(|owner| {
+            // Most begin behind the row, which is less to ask than where they end.
+            self.run_start(*owner).is_some_and(|start| start <= last) && {
+                let run = self.run::<O, C>(*owner);
+                numbers.get(numbers.partition_point(|number| *number < run.start)).is_some_and(|number| *number < run.end)
+            }
+        })
     }
 
     /// The numbers of the rows that an owner has: of the pointer table's where there is one.
     fn run<O: Owner<C>, C: Row>(&self, owner: Rid<O>) -> Range<u32> {
         let end = self.run_end::<C>();
-        let Ok(row) = self.row(owner) else { return 0..0 };
-        let next = self.row(Rid::<O>::new(owner.get() + 1)).map_or(end, |next| next.list().get());
-        row.list().get().max(1)..next.min(end)
+        let Some(start) = self.run_start(owner) else { return 0..0 };
+        start..self.run_start(Rid::<O>::new(owner.get() + 1)).unwrap_or(end).min(end)
+    }
+
+    /// The first of them; a list column of 0 stands for row 1.
+    fn run_start<O: Owner<C>, C: Row>(&self, owner: Rid<O>) -> Option<u32> {
+        self.row(owner).ok().map(|row| row.list().get().max(1))
     }
 
     /// The number behind the last row that lists may name.
@@ -103,41 +116,71 @@ mod tests {
         token::FileOffset,
     };
 
-    #[test]
-    fn rows_lie_between_two_starts_or_where_pointers_lead() {
+    fn with_sample(work: impl FnOnce(&Metadata<'_>)) {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/hello/bin/hello.exe");
         let bytes = std::fs::read(path).unwrap();
         let image = Image::parse(&bytes).unwrap();
-        let metadata = Metadata::parse(image.metadata().unwrap()).unwrap();
-        let (old_types, old) = (metadata.tables.count(TypeDef::TABLE), metadata.tables.count(Field::TABLE));
-        for pointers in [None, Some([3, 1, 2])] {
-            let mut builder = MetadataBuilder::new(&metadata);
-            for _ in 0..3 {
-                builder.add(&Field { flags: 0, name: Str(1), signature: Blob(1) }).unwrap();
+        work(&Metadata::parse(image.metadata().unwrap()).unwrap());
+    }
+
+    /// Adds three fields, pointers to all fields and to these in another order, and types whose fields begin at those rows.
+    fn with_types(metadata: &Metadata<'_>, pointers: Option<[u32; 3]>, starts: &[u32]) -> Vec<u8> {
+        let old = metadata.tables.count(Field::TABLE);
+        let mut builder = MetadataBuilder::new(metadata);
+        for _ in 0..3 {
+            builder.add(&Field { flags: 0, name: Str(1), signature: Blob(1) }).unwrap();
+        }
+        for field in pointers.into_iter().flat_map(|new| (1..=old).chain(new.map(|number| old + number))) {
+            builder.add(&FieldPtr { field: Rid::new(field) }).unwrap();
+        }
+        for start in starts {
+            let (field_list, method_list) = (Rid::new(*start), Rid::NONE);
+            let (name, namespace, extends) = (Str(1), Str(0), TypeDefOrRef::default());
+            builder.add(&TypeDef { flags: 0, name, namespace, extends, field_list, method_list }).unwrap();
+        }
+        builder.finish().unwrap().to_vec()
+    }
+
+    #[test]
+    fn rows_lie_between_two_starts_or_where_pointers_lead() {
+        with_sample(|metadata| {
+            let (old_types, old) = (metadata.tables.count(TypeDef::TABLE), metadata.tables.count(Field::TABLE));
+            for pointers in [None, Some([3, 1, 2])] {
+                // Of three types the second has no fields.
+                let bytes = with_types(metadata, pointers, &[old + 1, old + 3, old + 3]);
+                let metadata = Metadata::parse(Cursor::new(&bytes, FileOffset(0))).unwrap();
+                let [a, b, c] = pointers.unwrap_or([1, 2, 3]);
+                let owners = metadata.owners::<TypeDef, Field>();
+                for (number, fields) in [(1, &[a, b][..]), (2, &[]), (3, &[c])] {
+                    let owner = Rid::<TypeDef>::new(old_types + number);
+                    let children: Vec<Rid<Field>> = metadata.children(owner).collect();
+                    assert_eq!(children, fields.iter().map(|field| Rid::new(old + field)).collect::<Vec<_>>(), "{pointers:?}");
+                    for field in children {
+                        assert_eq!((owners.of(field), metadata.owner(field)), (Some(owner), Some(owner)), "{pointers:?}");
+                    }
+                }
+                assert_eq!(metadata.children::<TypeDef, Field>(Rid::new(old_types + 4)).count(), 0);
+                assert_eq!(owners.of(Rid::new(old + 4)), None);
             }
-            for field in pointers.into_iter().flat_map(|new| (1..=old).chain(new.map(|number| old + number))) {
-                builder.add(&FieldPtr { field: Rid::new(field) }).unwrap();
-            }
-            // Of three types the second has no fields.
-            for start in [1, 3, 3] {
-                let (field_list, method_list) = (Rid::new(old + start), Rid::NONE);
-                let (name, namespace, extends) = (Str(1), Str(0), TypeDefOrRef::default());
-                builder.add(&TypeDef { flags: 0, name, namespace, extends, field_list, method_list }).unwrap();
-            }
-            let bytes = builder.finish().unwrap().to_vec();
-            let metadata = Metadata::parse(Cursor::new(&bytes, FileOffset(0))).unwrap();
-            let [a, b, c] = pointers.unwrap_or([1, 2, 3]);
-            let owners = metadata.owners::<TypeDef, Field>();
-            for (number, fields) in [(1, &[a, b][..]), (2, &[]), (3, &[c])] {
-                let owner = Rid::<TypeDef>::new(old_types + number);
-                let children: Vec<Rid<Field>> = metadata.children(owner).collect();
-                assert_eq!(children, fields.iter().map(|field| Rid::new(old + field)).collect::<Vec<_>>(), "{pointers:?}");
-                for field in children {
-                    assert_eq!((owners.of(field), metadata.owner(field)), (Some(owner), Some(owner)), "{pointers:?}");
+        });
+    }
+
+    #[test]
+    fn whoever_asks_gets_the_same_owner() {
+        with_sample(|metadata| {
+            let old = metadata.tables.count(Field::TABLE);
+            let starts: [&[u32]; 5] = [&[0], &[0, 0], &[old + 2, 0, old + 3], &[old + 3, old + 1], &[old + 2, old + 9, 2]];
+            for (pointers, starts) in [None, Some([3, 1, 2]), Some([2, 9, 2])].iter().flat_map(|p| starts.map(|s| (*p, s))) {
+                let bytes = with_types(metadata, pointers, starts);
+                let metadata = Metadata::parse(Cursor::new(&bytes, FileOffset(0))).unwrap();
+                let owners = metadata.owners::<TypeDef, Field>();
+                for field in (0..=old + 9).map(Rid::<Field>::new) {
+                    let types = (1..=metadata.tables.count(TypeDef::TABLE)).rev().map(Rid::<TypeDef>::new);
+                    let is_there = (1..=old + 3).contains(&field.get());
+                    let last = types.filter(|_| is_there).find(|owner| metadata.children(*owner).any(|child| child == field));
+                    assert_eq!((owners.of(field), metadata.owner(field)), (last, last), "{field:?}: {pointers:?}, {starts:?}");
                 }
             }
-            assert_eq!(metadata.children::<TypeDef, Field>(Rid::new(old_types + 4)).count(), 0);
-            assert_eq!(owners.of(Rid::new(old + 4)), None);
-        }
+        });
     }
 }
