@@ -9,9 +9,9 @@ use crate::{
     heap::{Heap, HeapAppend},
     metadata::{Metadata, SIGNATURE},
     pdb_stream::{self, PdbId, PdbStream},
-    schema::{Blob, FieldRva, Guid, HasCustomAttribute, MethodDef, Module, Row, Str, Table},
+    schema::{Blob, FieldRva, Guid, MethodDef, Module, Row, Str, Table},
     segments::Segments,
-    tables::{AppendedRows, COLUMNS, RowCounts, WideHeaps, encode},
+    tables::{AppendedRows, COLUMNS, RowCounts, WideHeaps, encode, is_named},
     token::{Rid, Rva, Token},
 };
 
@@ -110,10 +110,9 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
     /// Adds a row to a sorted table, in its place; the numbers of rows behind it change.
     ///
     /// # Errors
-    /// If the table is full, or its rows can be named: no row may get another number then.
+    /// If the table is full, or its rows can be named and the place is not behind the last: none may get another number then.
     pub fn insert<R: Row>(&mut self, row: &R) -> Result<()> {
-        // Whatever can be named can have an attribute, and no sorted table's rows are named otherwise (II.24.2.6).
-        if HasCustomAttribute::new(Token::new(R::TABLE, 1)).is_some() {
+        if is_named(R::TABLE) && !self.rows.comes_last(&self.metadata.tables, row) {
             return Err(Error::new(ErrorKind::Unsupported("giving rows that can be named other numbers")).in_cell(R::TABLE));
         }
         self.push(row).map(drop)

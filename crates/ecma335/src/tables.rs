@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use crate::{
     cursor::{Cursor, pad_to},
     error::{Error, ErrorKind, Result, malformed},
-    schema::{ColumnKind, Row, Table},
-    token::{FileOffset, Rid},
+    schema::{ColumnKind, HasCustomDebugInformation, Row, Table},
+    token::{FileOffset, Rid, Token},
 };
 
 /// Table numbers are below this.
@@ -205,8 +205,7 @@ impl<'a> Tables<'a> {
 
     /// The cells of one row that its table is to be sorted by, most significant first.
     pub fn sort_key(&self, table: Table, rid: u32) -> Option<Vec<u32>> {
-        let cells = self.cells(table, rid)?;
-        Some(sort_columns(table).into_iter().filter_map(|column| cells.get(column).copied()).collect())
+        Some(pick(&self.cells(table, rid)?, &sort_columns(table)))
     }
 
     /// All rows of a table with their numbers.
@@ -224,6 +223,12 @@ impl<'a> Tables<'a> {
         let at = R::TABLE as usize;
         FileOffset(self.offsets[at].0 + u64::from(rid.get().saturating_sub(1)) * self.widths.rows[at] as u64)
     }
+}
+
+/// Whether a table's rows can be named. Whatever can be can have debug information of a custom kind, and no sorted table's
+/// rows are named otherwise.
+pub(crate) fn is_named(table: Table) -> bool {
+    HasCustomDebugInformation::new(Token::new(table, 1)).is_some()
 }
 
 /// In a portable PDB, columns are as wide as the assembly's tables want them to be.
@@ -281,6 +286,16 @@ impl AppendedRows {
         self.cells[table as usize].chunks_exact(table.columns().len())
     }
 
+    /// Whether a row can be added to a table without any other getting another number: it belongs behind the last.
+    pub(crate) fn comes_last<R: Row>(&self, tables: &Tables<'_>, row: &R) -> bool {
+        let mut cells = Vec::new();
+        row.for_each_cell(|cell| cells.push(cell));
+        let columns = sort_columns(R::TABLE);
+        let last = self.of(R::TABLE).last().map(|cells| pick(cells, &columns));
+        let last = last.or_else(|| tables.sort_key(R::TABLE, tables.count(R::TABLE)));
+        !tables.is_sorted(R::TABLE) || last.is_none_or(|last| last <= pick(&cells, &columns))
+    }
+
     pub(crate) fn replace<R: Row>(&mut self, rid: Rid<R>, row: &R) {
         let mut cells = Vec::new();
         row.for_each_cell(|cell| cells.push(cell));
@@ -293,7 +308,7 @@ impl AppendedRows {
 }
 
 /// Encodes a table stream: the input's rows with `appended` behind them (or, in a sorted table, among them), in the
-/// widths that the new sizes give. `patch` may change a table's encoded rows, of the size it is given.
+/// widths that the new sizes give. `patch` may change the encoded rows of the input, of the size it is given.
 pub(crate) fn encode<'a>(
     tables: &Tables<'a>,
     appended: &AppendedRows,
@@ -325,8 +340,9 @@ pub(crate) fn encode<'a>(
     }
     let mut stream = vec![Cow::Owned(header)];
     for table in Table::ALL.iter().copied().filter(|table| counts[*table as usize] > 0) {
-        let mut rows = encode_table(tables, table, appended, &widths);
+        let mut rows = encode_own(tables, table, appended, &widths);
         patch(table, widths.row_size(table), &mut rows);
+        put_added(tables, table, appended, &widths, &mut rows);
         stream.push(rows);
     }
     let length: usize = stream.iter().map(|part| part.len()).sum();
@@ -337,35 +353,43 @@ pub(crate) fn encode<'a>(
     stream
 }
 
-fn encode_table<'a>(tables: &Tables<'a>, table: Table, appended: &AppendedRows, widths: &Widths) -> Cow<'a, [u8]> {
-    let added = &appended.cells[table as usize];
-    let same_widths = widths.columns(table) == tables.widths.columns(table);
-    let columns = table.columns().len();
-    let replaced = || appended.replaced.iter().filter(|(of, ..)| *of == table);
-    if added.is_empty() && same_widths && replaced().next().is_none() {
-        return Cow::Borrowed(tables.bytes(table));
-    }
+/// The input's rows, each still at its number.
+fn encode_own<'a>(tables: &Tables<'a>, table: Table, appended: &AppendedRows, widths: &Widths) -> Cow<'a, [u8]> {
     let row_size = widths.row_size(table);
-    let mut out = Vec::with_capacity(row_size * (tables.count(table) as usize + added.len() / columns));
-    if same_widths {
-        out.extend_from_slice(tables.bytes(table));
-    } else {
+    let mut out = Cow::Borrowed(tables.bytes(table));
+    if widths.columns(table) != tables.widths.columns(table) {
+        let mut rows = Vec::with_capacity(row_size * (tables.count(table) + appended.count(table)) as usize);
         for rid in 1..=tables.count(table) {
-            widths.put_row(table, tables.cells(table, rid).unwrap_or_default(), &mut out);
+            widths.put_row(table, tables.cells(table, rid).unwrap_or_default(), &mut rows);
         }
+        out = Cow::Owned(rows);
     }
-    for (_, rid, cells) in replaced() {
+    for (_, rid, cells) in appended.replaced.iter().filter(|(of, ..)| *of == table) {
         let mut row = Vec::with_capacity(row_size);
         widths.put_row(table, cells.iter().copied(), &mut row);
         let start = (*rid as usize).saturating_sub(1) * row_size;
-        if let Some(place) = out.get_mut(start..start + row_size) {
+        if let Some(place) = out.to_mut().get_mut(start..start + row_size) {
             place.copy_from_slice(&row);
         }
     }
-    let keys = if tables.is_sorted(table) { sort_columns(table) } else { Vec::new() };
-    for row in added.chunks_exact(columns) {
+    out
+}
+
+/// Puts the added rows behind the input's, or among them.
+fn put_added(tables: &Tables<'_>, table: Table, appended: &AppendedRows, widths: &Widths, rows: &mut Cow<'_, [u8]>) {
+    let added = appended.of(table);
+    if added.len() == 0 {
+        return;
+    }
+    let row_size = widths.row_size(table);
+    let out = rows.to_mut();
+    out.reserve(row_size * added.len());
+    // Rows that can be named were let in for the end alone.
+    let is_sorted = tables.is_sorted(table) && !is_named(table);
+    let keys = if is_sorted { sort_columns(table) } else { Vec::new() };
+    for row in added {
         let end = out.len();
-        widths.put_row(table, row.iter().copied(), &mut out);
+        widths.put_row(table, row.iter().copied(), out);
         if !keys.is_empty() {
             // Into its place: behind all rows whose key is not greater.
             let place =
@@ -373,12 +397,11 @@ fn encode_table<'a>(tables: &Tables<'a>, table: Table, appended: &AppendedRows, 
             out[place..].rotate_right(row_size);
         }
     }
-    Cow::Owned(out)
 }
 
 /// How many rows have a key that is not greater than that of `row`.
 fn upper_bound(rows: &[u8], row_size: usize, key: impl Fn(&[u8]) -> Vec<u32>, row: &[u32], keys: &[usize]) -> usize {
-    let wanted: Vec<u32> = keys.iter().filter_map(|key| row.get(*key).copied()).collect();
+    let wanted = pick(row, keys);
     let (mut low, mut high) = (0, rows.len() / row_size.max(1));
     while low < high {
         let middle = low + (high - low) / 2;
@@ -391,7 +414,11 @@ fn upper_bound(rows: &[u8], row_size: usize, key: impl Fn(&[u8]) -> Vec<u32>, ro
 /// The cells of a row that its table is sorted by.
 fn key(mut row: &[u8], widths: &[u8], keys: &[usize]) -> Vec<u32> {
     let cells: Vec<u32> = widths.iter().map(|width| take(&mut row, *width)).collect();
-    keys.iter().filter_map(|key| cells.get(*key).copied()).collect()
+    pick(&cells, keys)
+}
+
+fn pick(cells: &[u32], columns: &[usize]) -> Vec<u32> {
+    columns.iter().filter_map(|column| cells.get(*column).copied()).collect()
 }
 
 /// The positions of the columns that a table is sorted by.
