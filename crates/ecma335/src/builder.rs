@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 use crate::{
@@ -25,7 +26,7 @@ pub struct MetadataBuilder<'a, 'm> {
     guids: HeapAppend,
     rows: AppendedRows,
     /// The rows that came by [`intern`](Self::intern), by their cells.
-    known: IndexMap<(Table, [u32; COLUMNS]), Token>,
+    known: IndexMap<(Table, [u32; COLUMNS]), Token, RandomState>,
     /// By row number less one; 0 where the input's stays.
     method_rvas: Vec<u32>,
     field_rvas: Vec<u32>,
@@ -42,7 +43,7 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
             blobs: HeapAppend::behind(metadata.blobs),
             guids: HeapAppend::behind_guids(metadata.guids),
             rows: AppendedRows::default(),
-            known: IndexMap::new(),
+            known: IndexMap::default(),
             method_rvas: vec![0; metadata.tables.count(Table::MethodDef) as usize],
             field_rvas: vec![0; metadata.tables.count(Table::FieldRva) as usize],
             mvid: None,

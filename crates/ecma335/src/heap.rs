@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 use crate::{
@@ -75,7 +76,7 @@ impl<'a> Heap<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct HeapAppend {
     base: u32,
-    items: IndexMap<Vec<u8>, u32>,
+    items: IndexMap<Vec<u8>, u32, RandomState>,
     bytes: Vec<u8>,
 }
 
@@ -84,13 +85,13 @@ impl HeapAppend {
     /// heap it is the empty item that must come first (II.24.2.3, II.24.2.4).
     pub(crate) fn behind(heap: Heap<'_>) -> Self {
         let bytes = if heap.bytes.last() == Some(&0) { Vec::new() } else { vec![0] };
-        Self { base: heap.bytes.len() as u32, items: IndexMap::new(), bytes }
+        Self { base: heap.bytes.len() as u32, items: IndexMap::default(), bytes }
     }
 
     /// Starts behind the input's #GUID heap, whose items are of one size and have nothing between them.
     pub(crate) fn behind_guids(heap: Heap<'_>) -> Self {
         let whole = heap.bytes.len().next_multiple_of(16);
-        Self { base: heap.bytes.len() as u32, items: IndexMap::new(), bytes: vec![0; whole - heap.bytes.len()] }
+        Self { base: heap.bytes.len() as u32, items: IndexMap::default(), bytes: vec![0; whole - heap.bytes.len()] }
     }
 
     /// What was appended.

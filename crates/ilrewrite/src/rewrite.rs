@@ -9,6 +9,7 @@ use ecma335::{
     schema::{MethodDef, StandAloneSig},
     signature::{LocalsShape, MethodShape, effective_async_return},
 };
+use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 use crate::{
@@ -28,12 +29,35 @@ const MAX_LOCALS: u32 = 0xFFFE;
 /// What all methods of a module are rewritten with.
 #[derive(Debug)]
 pub struct Context<'a, 'm> {
-    /// The module's metadata, as it was.
-    pub metadata: &'m Metadata<'a>,
+    metadata: &'m Metadata<'a>,
     /// What calls do to the stack.
-    pub effects: Effects<'a, 'm>,
-    /// What is put in.
-    pub probe: &'m Probe,
+    effects: Effects<'a, 'm>,
+    probe: &'m Probe,
+    /// The type of what the enter call returns.
+    result: Option<&'m [u8]>,
+}
+
+impl<'a, 'm> Context<'a, 'm> {
+    /// For the bodies of a module, by its metadata as it is, and what is to be put into them.
+    ///
+    /// # Errors
+    /// If the probe's calls do not fit: see [`Probe::validate`].
+    pub fn new(metadata: &'m Metadata<'a>, probe: &'m Probe) -> Result<Self, ecma335::Error> {
+        probe.validate()?;
+        Ok(Self { metadata, effects: Effects::new(metadata), probe, result: probe.result_type()? })
+    }
+
+    /// The module's metadata.
+    pub fn metadata(&self) -> &'m Metadata<'a> {
+        self.metadata
+    }
+
+    /// A batch for bodies that are rewritten with this.
+    pub fn batch(&self) -> Batch {
+        let mut batch = Batch { bodies: Vec::new(), fixups: Vec::new(), requests: IndexMap::default(), calls: Vec::new() };
+        batch.calls = self.probe.calls().map(|call| batch.ask(&TokenRequest::MemberRef(call.method.clone()))).collect();
+        batch
+    }
 }
 
 /// A method to be rewritten.
@@ -61,15 +85,15 @@ pub struct BodyRewriter {
     local_sig: Vec<u8>,
 }
 
-/// Bodies that were rewritten one after another, and what they ask for.
-#[derive(Default, Debug)]
+/// Bodies that were rewritten one after another, and what they ask for. It is of one [`Context`].
+#[derive(Debug)]
 pub struct Batch {
     /// The bodies, each at a multiple of 4.
     pub bodies: Vec<u8>,
     /// The tokens that are missing in them, in order.
     pub fixups: Vec<Fixup>,
-    /// What is asked for, each once, with what calling it does.
-    requests: IndexMap<TokenRequest, Option<CallEffect>>,
+    /// What is asked for, each once, with what calling it does; first what the probe calls.
+    requests: IndexMap<TokenRequest, Option<CallEffect>, RandomState>,
     /// The requests of the probe's calls, in the order of [`Probe::calls`].
     calls: Vec<u32>,
 }
@@ -127,18 +151,19 @@ impl Batch {
         Ok(())
     }
 
-    /// What was rewritten so far, with nothing left here but the room.
+    /// What was rewritten so far; what is left here is a batch of the same context, and the room.
     #[must_use]
     pub fn take(&mut self) -> Self {
-        // The copies are as large as need be, and the room for what comes is warm.
+        let own = self.calls.iter().max().map_or(0, |last| *last as usize + 1);
+        let left = self.requests.iter().take(own).map(|(request, effect)| (request.clone(), *effect)).collect();
+        // The copy is as large as need be, and the room for what comes is warm.
         let taken = Self {
             bodies: self.bodies.as_slice().to_vec(),
-            fixups: self.fixups.as_slice().to_vec(),
-            requests: std::mem::take(&mut self.requests),
-            calls: std::mem::take(&mut self.calls),
+            fixups: std::mem::take(&mut self.fixups),
+            requests: std::mem::replace(&mut self.requests, left),
+            calls: self.calls.clone(),
         };
         self.bodies.clear();
-        self.fixups.clear();
         taken
     }
 
@@ -192,7 +217,7 @@ impl BodyRewriter {
         let mode = if probe.leave.is_some() { probe.leave_mode } else { LeaveMode::Return };
         let shape = shape(&self.code, mode);
         let spill = return_type.filter(|_| shape == Shape::Finally);
-        let result = probe.result_type().map_err(bad_signature)?;
+        let result = context.result;
         let first_local = extend_locals(context.metadata, body.local_var_sig, [result, spill], &mut self.local_sig)?;
         let result_local = result.map(|_| first_local);
         self.insertion.return_local = spill.map(|_| first_local + u16::from(result.is_some()));
@@ -249,16 +274,15 @@ impl BodyRewriter {
 
     /// The instructions of the probe's calls.
     fn make_calls(&mut self, probe: &Probe, result: Option<u16>, constants: &[Constant<'_>], batch: &mut Batch) {
-        if batch.calls.is_empty() {
-            batch.calls = probe.calls().map(|call| batch.ask(&TokenRequest::MemberRef(call.method.clone()))).collect();
-        }
         let Insertion { enter, leave, handle, .. } = &mut self.insertion;
         [&mut *enter, &mut *leave, &mut *handle].into_iter().for_each(Vec::clear);
         batch.instructions(&probe.enter, 0, None, constants, enter);
         enter.extend(result.map(stloc));
         let behind = std::iter::once((&probe.leave, leave)).chain([(&probe.handle, handle)]);
         let there = behind.filter_map(|(call, out)| Some((call.as_ref()?, out)));
-        there.zip(1..).for_each(|((call, out), number)| batch.instructions(call, number, result, constants, out));
+        // Only a handler has a use for the handle call.
+        let used = 1 + usize::from(!self.code.clauses.is_empty());
+        there.zip(1..).take(used).for_each(|((call, out), number)| batch.instructions(call, number, result, constants, out));
     }
 
     /// The request of the locals' signature, in the room that it has here.

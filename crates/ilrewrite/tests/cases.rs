@@ -11,8 +11,8 @@ use std::{fs, path::Path};
 use assembler::{Case, Source};
 use ecma335::{Cursor, FileOffset, Image, Metadata, MethodBody, Token};
 use ilrewrite::{
-    Argument, AssemblyName, Batch, BodyRewriter, Call, Constant, Context, Effects, LeaveMode, Method, MethodName, Probe,
-    RewriteError, TokenProvider, TypeName,
+    Argument, AssemblyName, Batch, BodyRewriter, Call, Constant, Context, LeaveMode, Method, MethodName, Probe, RewriteError,
+    TokenProvider, TypeName,
 };
 
 /// The constants that every method has: an id, and a name.
@@ -84,7 +84,7 @@ fn call(name: &str, signature: &[u8], arguments: &[Argument]) -> Call {
 /// The probes that cases name.
 fn probe(name: &str, leave_mode: LeaveMode) -> Probe {
     use Argument::{Constant, EnterResult};
-    let probe = match name {
+    match name {
         // `native int Enter(int64)`, `void Leave(native int)`, `void Handle(native int)`
         "token" => Probe {
             enter: call("Enter", &[0x00, 0x01, 0x18, 0x0A], &[Constant(0)]),
@@ -109,16 +109,14 @@ fn probe(name: &str, leave_mode: LeaveMode) -> Probe {
         // `void Hit(int64)`
         "enter" => Probe { enter: call("Hit", &[0x00, 0x01, 0x01, 0x0A], &[Constant(0)]), leave: None, handle: None, leave_mode },
         _ => panic!("no probe is called {name}"),
-    };
-    probe.validate().expect("its calls fit");
-    probe
+    }
 }
 
 /// What becomes of a case, as text.
 fn run(case: &Case, source: &Source) -> String {
     let metadata = Metadata::parse(Cursor::new(&source.metadata, FileOffset(0))).expect("it was written");
     let probe = probe(&case.probe, case.leave);
-    let context = Context { metadata: &metadata, effects: Effects::new(&metadata), probe: &probe };
+    let context = Context::new(&metadata, &probe).expect("its calls fit");
     let rewrite = |batch: &mut Batch| {
         let body = MethodBody::parse(Cursor::new(&source.body, FileOffset(0)))
             .map_err(|error| RewriteError::BadBody(error.to_string()))?;
@@ -126,7 +124,7 @@ fn run(case: &Case, source: &Source) -> String {
         let method = Method { row: &source.row, signature, body: &body, constants: &CONSTANTS };
         BodyRewriter::default().rewrite(&context, &method, batch)
     };
-    let mut batch = Batch::default();
+    let mut batch = context.batch();
     // Behind another one, so that its place is not the batch's beginning.
     let first = rewrite(&mut batch);
     let body = match rewrite(&mut batch) {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use ecma335::{Image, Metadata};
-use weave::{Refusal, Weave, Woven, output_check::Fault};
+use weave::{Refusal, Weave, Woven, WovenBodies, output_check::Fault};
 
 use crate::{
     companions::companions,
@@ -100,7 +100,7 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
     }
     let pdb = Pdb::read(job.pdb.as_ref())?;
     let pdb_name = job.pdb.as_ref().map(|pdb| pdb.name.as_str());
-    let how = Weave {
+    let weaving = Weave {
         tracker: context.tracker,
         options: &context.options.weave,
         tool: TOOL,
@@ -110,8 +110,11 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
         keys: context.keys,
     };
     let hash = || context.writes().then(|| FileIdentity::of(file_name(&job.input), std::iter::once(&*bytes)));
-    let (woven, identity) = join(size >= LARGE, || weave::weave(&image, &metadata, &how), hash);
-    let woven = woven.map_err(|error| not_an_assembly(&job.input, error))?;
+    let in_file = |error| not_an_assembly(&job.input, error);
+    // Weaving keeps all processors busy, putting together only one: then another can hash the input.
+    let bodies = WovenBodies::new(&image, &metadata, &weaving).map_err(in_file)?;
+    let (woven, identity) = join(size >= LARGE, || bodies.finish(), hash);
+    let woven = woven.map_err(in_file)?;
     // In place, a file with nothing to weave is its own output.
     let identity = identity.filter(|_| !context.request.is_in_place() || woven.methods.iter().any(std::result::Result::is_ok));
     let pdb_output = woven.pdb.as_ref().and(pdb_name).map(|name| job.output.with_file_name(name));

@@ -20,7 +20,7 @@ pub mod strong_name;
 pub mod tracker;
 
 pub use ilrewrite::{LeaveMode, Shape};
-pub use module::{Weave, Woven, weave};
+pub use module::{Weave, Woven, WovenBodies, weave};
 pub use note::Note;
 pub use options::Options;
 pub use pattern::Pattern;

@@ -1,6 +1,6 @@
 //! A whole module: its methods woven in parallel, its metadata extended, its image written.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use ecma335::{
     Additions, Container, ContainerWriter as _, Error, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile,
@@ -11,7 +11,7 @@ use ecma335::{
     writer::Obstacle,
 };
 use identity::MethodId;
-use ilrewrite::{Batch, BodyRewriter, Constant, Context, Effects, Method, RewriteError, RewrittenBody, Shape};
+use ilrewrite::{Batch, BodyRewriter, Constant, Context, Method, RewriteError, RewrittenBody, Shape};
 use rayon::prelude::*;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
@@ -103,78 +103,114 @@ struct Chunk {
 ///
 /// # Errors
 /// If the file as a whole cannot be written; a method that cannot be woven is no error.
-pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, how: &Weave<'_>) -> Result<Woven<'a>, Error> {
-    weave_with_key(image, metadata, how, module_key(metadata)?)
+pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, weaving: &Weave<'_>) -> Result<Woven<'a>, Error> {
+    WovenBodies::new(image, metadata, weaving)?.finish()
 }
 
-/// Weaves a module under a key that may be another's.
-pub(crate) fn weave_with_key<'a>(
-    image: &Image<'a>,
-    metadata: &Metadata<'a>,
-    how: &Weave<'_>,
+/// Bodies that are woven, and in no module yet: what made use of all processors is done, and what is left is one's work.
+pub struct WovenBodies<'a, 'm> {
+    image: &'m Image<'a>,
+    metadata: &'m Metadata<'a>,
+    weaving: &'m Weave<'m>,
     module_key: u64,
-) -> Result<Woven<'a>, Error> {
-    let plan = Plan::new(image, metadata, &how.options.selection)?;
-    let mut methods: Vec<Result<Shape, Reason>> =
-        plan.methods.into_iter().map(|method| method.map(|()| Shape::Finally)).collect();
-    let selected: Vec<Rid<MethodDef>> =
-        (1..).zip(&methods).filter(|(_, method)| method.is_ok()).map(|(number, _)| Rid::new(number)).collect();
-    let untouched = |methods| {
-        let file = OutputFile::unchanged(image.bytes()).into_segments();
-        let (mvid, additions) = (metadata.mvid()?, Additions::default());
-        Ok(Woven { file, bodies: Vec::new(), methods, additions, module_key, mvid, pdb: None, notes: Vec::new() })
-    };
-    if selected.is_empty() {
-        return untouched(methods);
+    /// What has become of each method, as far as that is known without its chunk.
+    methods: Vec<Result<Shape, Reason>>,
+    builder: MetadataBuilder<'a, 'm>,
+    chunks: Vec<Chunk>,
+    debug: DebugInfo<'a, 'm>,
+    /// The PDB that is to follow.
+    pdb: Option<Cow<'m, [u8]>>,
+}
+
+impl<'a, 'm> WovenBodies<'a, 'm> {
+    /// Weaves the bodies of what the options select.
+    ///
+    /// # Errors
+    /// If names cannot be read, or a table is full.
+    pub fn new(image: &'m Image<'a>, metadata: &'m Metadata<'a>, weaving: &'m Weave<'m>) -> Result<Self, Error> {
+        Self::with_key(image, metadata, weaving, module_key(metadata)?)
     }
 
-    let options = how.options.to_string();
-    let mut builder = MetadataBuilder::new(metadata);
-    let probe = how.tracker.probe(how.options.leave);
-    how.tracker.add_to(&mut builder, &probe, &Mark { module_key, tool: how.tool, options: &options })?;
-    renew_module_hashes(&mut builder, metadata, how.modules)?;
-    let mut debug = DebugInfo::find(image, how.pdb);
-    let pdb_bytes = debug.take_pdb();
-    let old_pdb = debug.check(pdb_bytes.as_deref().map(Pdb::parse));
-    let bodies = Context { metadata, effects: Effects::new(metadata), probe: &probe };
-    let source = Source { container: image, bodies, module_key, pdb: old_pdb.as_ref() };
-    let chunks = weave_chunks(&source, &selected);
+    /// The same under a key that may be another module's.
+    pub(crate) fn with_key(
+        image: &'m Image<'a>,
+        metadata: &'m Metadata<'a>,
+        weaving: &'m Weave<'m>,
+        module_key: u64,
+    ) -> Result<Self, Error> {
+        let plan = Plan::new(image, metadata, &weaving.options.selection)?;
+        let methods: Vec<Result<Shape, Reason>> =
+            plan.methods.into_iter().map(|method| method.map(|()| Shape::Finally)).collect();
+        let selected: Vec<Rid<MethodDef>> =
+            (1..).zip(&methods).filter(|(_, method)| method.is_ok()).map(|(number, _)| Rid::new(number)).collect();
+        let mut builder = MetadataBuilder::new(metadata);
+        if selected.is_empty() {
+            let (chunks, debug, pdb) = (Vec::new(), DebugInfo::default(), None);
+            return Ok(Self { image, metadata, weaving, module_key, methods, builder, chunks, debug, pdb });
+        }
+        let probe = weaving.tracker.probe(weaving.options.leave);
+        let mark = Mark { module_key, tool: weaving.tool, options: &weaving.options.to_string() };
+        weaving.tracker.add_to(&mut builder, &probe, &mark)?;
+        renew_module_hashes(&mut builder, metadata, weaving.modules)?;
+        let mut debug = DebugInfo::find(image, weaving.pdb);
+        let pdb = debug.take_pdb();
+        let old_pdb = debug.check(pdb.as_deref().map(Pdb::parse));
+        let source = Source { container: image, bodies: Context::new(metadata, &probe)?, module_key, pdb: old_pdb.as_ref() };
+        let chunks = weave_chunks(&source, &selected);
+        Ok(Self { image, metadata, weaving, module_key, methods, builder, chunks, debug, pdb })
+    }
 
-    let writer = ImageWriter::new(image, metadata, how.options.keep_layout);
-    let mut merger = Merger {
-        builder,
-        code_rva: writer.code_rva()?,
-        code: Segments::default(),
-        pdb: old_pdb.as_ref().map(|pdb| Ok(PdbBuilder::new(pdb))),
-        bodies: Vec::with_capacity(selected.len()),
-    };
-    for chunk in chunks {
-        merger.add(chunk, &mut methods)?;
+    /// Puts the module together.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn finish(self) -> Result<Woven<'a>, Error> {
+        let Self { image, metadata, weaving, module_key, mut methods, builder, chunks, mut debug, pdb } = self;
+        let untouched = |methods| {
+            let file = OutputFile::unchanged(image.bytes()).into_segments();
+            let (mvid, additions) = (metadata.mvid()?, Additions::default());
+            Ok(Woven { file, bodies: Vec::new(), methods, additions, module_key, mvid, pdb: None, notes: Vec::new() })
+        };
+        if chunks.is_empty() {
+            return untouched(methods);
+        }
+        let old_pdb = debug.check(pdb.as_deref().map(Pdb::parse));
+        let writer = ImageWriter::new(image, metadata, weaving.options.keep_layout);
+        let mut merger = Merger {
+            builder,
+            code_rva: writer.code_rva()?,
+            code: Segments::default(),
+            pdb: old_pdb.as_ref().map(|pdb| Ok(PdbBuilder::new(pdb))),
+            bodies: Vec::with_capacity(methods.len()),
+        };
+        for chunk in chunks {
+            merger.add(chunk, &mut methods)?;
+        }
+        if merger.bodies.is_empty() {
+            return untouched(methods);
+        }
+        let Merger { mut builder, code, pdb: new_pdb, mut bodies, .. } = merger;
+        let mvid = woven_mvid(module_key, weaving.tool, &weaving.options.to_string());
+        builder.set_mvid(mvid);
+        let is_embedded = debug.is_embedded();
+        let new_pdb = debug.check(new_pdb.map(|pdb| pdb?.finish(builder.counts(), is_embedded)));
+        let (entries, pdb, trouble) = debug.finish(new_pdb, weaving.pdb_name);
+        let (mut writer, mut notes) = adapt_headers(image, writer);
+        writer.set_debug(entries);
+        notes.extend(trouble.map(Note::PdbRemoved));
+        notes.extend(metadata.assembly().is_none().then_some(Note::ModuleHash));
+        let key = strong_name::prepare(image, metadata, weaving.keys, &mut writer, &mut notes);
+        let (code_offset, additions) = (writer.code_offset()?, builder.additions());
+        let mut file = writer.finish(code, builder)?;
+        if let Some(key) = key {
+            let signature = key.sign(file.signed_content());
+            file.sign(&signature);
+        }
+        for (_, range) in &mut bodies {
+            *range = code_offset + range.start..code_offset + range.end;
+        }
+        Ok(Woven { file: file.into_segments(), bodies, methods, additions, module_key, mvid, pdb, notes })
     }
-    if methods.iter().all(Result::is_err) {
-        return untouched(methods);
-    }
-    let Merger { mut builder, code, pdb: new_pdb, mut bodies, .. } = merger;
-    let mvid = woven_mvid(module_key, how.tool, &options);
-    builder.set_mvid(mvid);
-    let is_embedded = debug.is_embedded();
-    let new_pdb = debug.check(new_pdb.map(|pdb| pdb?.finish(builder.counts(), is_embedded)));
-    let (entries, pdb, trouble) = debug.finish(new_pdb, how.pdb_name);
-    let (mut writer, mut notes) = adapt_headers(image, writer);
-    writer.set_debug(entries);
-    notes.extend(trouble.map(Note::PdbRemoved));
-    notes.extend(metadata.assembly().is_none().then_some(Note::ModuleHash));
-    let key = strong_name::prepare(image, metadata, how.keys, &mut writer, &mut notes);
-    let (code_offset, additions) = (writer.code_offset()?, builder.additions());
-    let mut file = writer.finish(code, builder)?;
-    if let Some(key) = key {
-        let signature = key.sign(file.signed_content());
-        file.sign(&signature);
-    }
-    for (_, range) in &mut bodies {
-        *range = code_offset + range.start..code_offset + range.end;
-    }
-    Ok(Woven { file: file.into_segments(), bodies, methods, additions, module_key, mvid, pdb, notes })
 }
 
 /// The manifest of a multi-module assembly holds a hash of each of the others (II.22.19).
@@ -271,23 +307,28 @@ struct Source<'a, 'm> {
 }
 
 /// What one thread works with, in room that it uses again.
-#[derive(Default)]
-struct Bench {
+struct Worker {
     rewriter: BodyRewriter,
     batch: Batch,
     debug: Vec<Result<MethodDebug, Error>>,
 }
 
+impl Worker {
+    fn new(source: &Source<'_, '_>) -> Self {
+        Self { rewriter: BodyRewriter::default(), batch: source.bodies.batch(), debug: Vec::new() }
+    }
+}
+
 impl Source<'_, '_> {
-    fn weave(&self, rid: Rid<MethodDef>, bench: &mut Bench) -> Result<RewrittenBody, Reason> {
-        let metadata = self.bodies.metadata;
+    fn weave(&self, rid: Rid<MethodDef>, worker: &mut Worker) -> Result<RewrittenBody, Reason> {
+        let metadata = self.bodies.metadata();
         let bad_body = |error: Error| RewriteError::BadBody(error.to_string());
         let row = metadata.row(rid).map_err(bad_body)?;
         let body = MethodBody::parse(self.container.cursor_at(Rva(row.rva)).map_err(bad_body)?).map_err(bad_body)?;
         let signature = metadata.blobs.blob(row.signature).map_err(|error| RewriteError::BadSignature(error.to_string()))?;
         let id = MethodId::new(self.module_key, rid.get());
         let method = Method { row: &row, signature, body: &body, constants: &[Constant::Int64(id.0)] };
-        let Bench { rewriter, batch, debug } = bench;
+        let Worker { rewriter, batch, debug } = worker;
         let woven = rewriter.rewrite(&self.bodies, &method, batch)?;
         let follow = |pdb: &Pdb<'_>| pdb.follow(rid, rewriter.code(), rewriter.layout(), body.il.len() as u32);
         debug.extend(self.pdb.map(follow));
@@ -298,14 +339,14 @@ impl Source<'_, '_> {
 /// Weaves the methods in chunks, as many at a time as the current pool has threads; gives the chunks in order. A few
 /// methods are no work for a pool, and wake none.
 fn weave_chunks(source: &Source<'_, '_>, selected: &[Rid<MethodDef>]) -> Vec<Chunk> {
-    let weave = |bench: &mut Bench, chunk: &[Rid<MethodDef>]| {
-        let methods = chunk.iter().map(|rid| (*rid, source.weave(*rid, bench))).collect();
-        Chunk { batch: bench.batch.take(), debug: std::mem::take(&mut bench.debug), methods }
+    let weave = |worker: &mut Worker, chunk: &[Rid<MethodDef>]| {
+        let methods = chunk.iter().map(|rid| (*rid, source.weave(*rid, worker))).collect();
+        Chunk { batch: worker.batch.take(), debug: std::mem::take(&mut worker.debug), methods }
     };
     if selected.len() <= CHUNK {
-        return vec![weave(&mut Bench::default(), selected)];
+        return vec![weave(&mut Worker::new(source), selected)];
     }
-    selected.par_chunks(CHUNK).map_init(Bench::default, weave).collect()
+    selected.par_chunks(CHUNK).map_init(|| Worker::new(source), weave).collect()
 }
 
 /// Has the headers tell the truth about the woven file, and notes what went.

@@ -3,7 +3,7 @@
 use ecma335::{Error, Image, Metadata};
 
 use crate::{
-    module::{Weave, Woven, module_key, weave_with_key},
+    module::{Weave, Woven, WovenBodies, module_key},
     options::Options,
     plan,
     tracker::{Mark, Tracker},
@@ -36,7 +36,7 @@ pub fn reweave<'a>(
     if plan::refusal(image, metadata, tracker).is_some() {
         return Ok(None);
     }
-    let how = Weave { options: &options, tool: mark.tool, pdb, ..Weave::new(tracker) };
-    let woven = weave_with_key(image, metadata, &how, mark.module_key)?;
+    let weaving = Weave { options: &options, tool: mark.tool, pdb, ..Weave::new(tracker) };
+    let woven = WovenBodies::with_key(image, metadata, &weaving, mark.module_key)?.finish()?;
     Ok(Some(Rewoven { woven, is_its_original: mark.module_key == module_key(metadata)? }))
 }

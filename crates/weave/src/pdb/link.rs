@@ -13,6 +13,7 @@ use super::new_pdb::NewPdb;
 use crate::note::PdbTrouble;
 
 /// The debug directory of an image, and the PDB that it names or carries.
+#[derive(Default)]
 pub(crate) struct DebugInfo<'a, 'p> {
     entries: Vec<DebugEntry<'a>>,
     pdb: Option<Cow<'p, [u8]>>,
