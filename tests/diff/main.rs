@@ -149,6 +149,41 @@ fn a_byte_of_a_woven_body_is_told_apart() {
     }
 }
 
+/// Rows that no name shows, and bytes of heaps that nothing refers to, are told apart too.
+#[test]
+fn a_byte_of_a_woven_heap_or_row_is_told_apart() {
+    let (folder, tracker) = (scratch("diff-metadata"), tracker());
+    let before = sample("orders").join("orders.exe");
+    let bytes = fs::read(&before).expect("it is committed");
+    let original = Original { bytes: &bytes, pdb: None };
+    let file = with_woven(original, LeaveMode::Finally, &tracker, |woven| woven.file.to_vec()).expect("it can be woven");
+    let image = Image::parse(&file).expect("it is an assembly");
+    let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
+    let place = |bytes: &[u8]| bytes.as_ptr().addr() - file.as_ptr().addr();
+    let mut places = Vec::new();
+    for name in [&b"#Strings"[..], b"#US", b"#Blob"] {
+        let stream = metadata.streams.iter().find(|stream| stream.name == name).expect("it is there");
+        places.extend((0..stream.bytes.len()).step_by(97).map(|at| stream.offset.0 as usize + at));
+    }
+    for table in [Table::TypeRef, Table::MemberRef, Table::StandAloneSig, Table::CustomAttribute, Table::Param] {
+        let rows = metadata.tables.bytes(table);
+        places.extend((0..rows.len()).step_by(61).map(|at| place(rows) + at));
+    }
+    let failures = failures(&places, |worker, at| {
+        let mut changed = file.clone();
+        changed[*at] ^= 1 << (at % 7);
+        let after = folder.join(format!("{worker}.exe"));
+        fs::write(&after, &changed).expect("it can be written");
+        match said(&only_probes(&before, &after, false)) {
+            (out, _, Some(1)) if !out.is_empty() => Ok(()),
+            (_, errors, Some(2)) if !errors.is_empty() => Ok(()),
+            (out, errors, code) => Err(format!("byte {at:#x}: exit {code:?}\n{out}{errors}")),
+        }
+    });
+    println!("{} bytes changed", places.len());
+    assert!(places.len() > 100 && failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
+}
+
 #[test]
 fn what_a_pdb_says_otherwise_is_told_apart() {
     let (folder, tracker) = (scratch("diff-pdb"), tracker());

@@ -89,7 +89,7 @@ impl Opts {
         let new_side = with_pdb(self.side(&self.new, &new_image, &new)?, &self.new, new_pdb.as_deref())?;
         let woven = if self.only_probes {
             WovenOriginal::new(&old_image, &old, &new, &Tracker::read(TRACKER)?, old_pdb.as_deref())
-                .map_err(|error| not_an_assembly(&self.old, error))?
+                .map_err(|error| Failure::refused(format_args!("{}: --only-probes: {error}", self.new.display())))?
         } else {
             None
         };

@@ -95,7 +95,7 @@ impl Checker {
                 }
             }
         }
-        Ok(deepest as u16)
+        u16::try_from(deepest).map_err(|_| format!("the stack gets {deepest} deep"))
     }
 
     fn decode(&mut self, body: &MethodBody<'_>) -> Result<(), String> {

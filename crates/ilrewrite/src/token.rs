@@ -1,7 +1,7 @@
 //! Tokens that rewritten bodies ask for, and who gives them.
 
 use ecma335::{
-    Error, MetadataBuilder, Token,
+    Error, ErrorKind, MetadataBuilder, Token,
     schema::{
         AssemblyRef, MemberRef, MemberRefParent, MethodDefOrRef, MethodSpec, ResolutionScope, StandAloneSig, TypeRef, TypeSpec,
     },
@@ -93,6 +93,10 @@ pub trait TokenProvider {
     }
 }
 
+fn unfit(token: Token) -> Error {
+    Error::new(ErrorKind::Unsupported("a token of another table than can be referred to")).in_cell(token.to_string())
+}
+
 /// A file's metadata gets rows for what is asked for, each once.
 impl TokenProvider for MetadataBuilder<'_, '_> {
     type Error = Error;
@@ -105,19 +109,19 @@ impl TokenProvider for MetadataBuilder<'_, '_> {
     }
 
     fn type_ref(&mut self, scope: Token, namespace: &str, name: &str) -> Result<Token, Error> {
-        let resolution_scope = ResolutionScope::new(scope).unwrap_or_default();
+        let resolution_scope = ResolutionScope::new(scope).ok_or_else(|| unfit(scope))?;
         let (name, namespace) = (self.string(name)?, self.string(namespace)?);
         self.intern(&TypeRef { resolution_scope, name, namespace })
     }
 
     fn member_ref(&mut self, class: Token, name: &str, signature: &[u8]) -> Result<Token, Error> {
-        let class = MemberRefParent::new(class).unwrap_or_default();
+        let class = MemberRefParent::new(class).ok_or_else(|| unfit(class))?;
         let (name, signature) = (self.string(name)?, self.blob(signature)?);
         self.intern(&MemberRef { class, name, signature })
     }
 
     fn method_spec(&mut self, method: Token, instantiation: &[u8]) -> Result<Token, Error> {
-        let method = MethodDefOrRef::new(method).unwrap_or_default();
+        let method = MethodDefOrRef::new(method).ok_or_else(|| unfit(method))?;
         let instantiation = self.blob(instantiation)?;
         self.intern(&MethodSpec { method, instantiation })
     }

@@ -35,7 +35,11 @@ pub use self::{
     text::{Stat, Unified},
     walk::Options,
 };
-use self::{module::Module, pdb::Pdb, walk::Walk};
+use self::{
+    module::Module,
+    pdb::Pdb,
+    walk::{Relation, Walk},
+};
 use crate::{dis::names::Names, filter::Filter};
 
 /// One of the two modules.
@@ -101,5 +105,6 @@ fn compare_each(
     let mut new_module = Module::new(&new.names, &new.type_names, new.pdb.as_ref(), &all);
     let (old_metadata, new_metadata) = (old.names.metadata, new.names.metadata);
     let is_extended = output_check::extends(new_metadata, old_metadata);
-    Walk::new(options, is_extended, add).run(&mut old_module, &mut new_module)
+    let is_same = is_extended && output_check::extends(old_metadata, new_metadata);
+    Walk::new(options, Relation { is_extended, is_same }, add).run(&mut old_module, &mut new_module)
 }

@@ -110,9 +110,9 @@ fn weaving_changes_methods_and_adds_what_probes_need() {
         assert!(diff.totals.new_lines > diff.totals.old_lines, "{sample}");
 
         let again = with(&original, |image, metadata| {
-            with(&woven, |_, woven| diff::WovenOriginal::new(image, metadata, woven, &tracker, None))
+            with(&woven, |_, woven| Ok(diff::WovenOriginal::new(image, metadata, woven, &tracker, None)))
         });
-        let again = again.expect("it can be woven").expect("the other is woven");
+        let again = again.expect("both can be read").expect("it can be woven").expect("the other is woven");
         assert_eq!(again.file, woven, "{sample}");
         let left = with(&original, |image, _| {
             let options = diff::Options { original: Some(again.original(image)), ..Default::default() };

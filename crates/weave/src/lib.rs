@@ -26,6 +26,6 @@ pub use options::Options;
 pub use pattern::Pattern;
 pub use plan::{Plan, Refusal};
 pub use reason::Reason;
-pub use reweave::{Rewoven, reweave};
+pub use reweave::{ReweaveError, Rewoven, reweave};
 pub use strong_name::StrongNameKey;
 pub use tracker::Tracker;

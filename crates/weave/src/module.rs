@@ -3,8 +3,8 @@
 use std::{borrow::Cow, ops::Range};
 
 use ecma335::{
-    Additions, Container, ContainerWriter as _, Error, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile,
-    Rid, Rva, Segments,
+    Additions, Container, ContainerWriter as _, Error, ErrorKind, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody,
+    OutputFile, Rid, Rva, Segments,
     flags::cli_flags,
     image::{Directory, DirectoryKind, Precompiled},
     schema::{File, MethodDef},
@@ -250,7 +250,9 @@ impl Merger<'_, '_> {
                 Ok(body) => {
                     batch.settle(&body, &mut settled, &mut self.builder)?;
                     let start = self.code.len() + body.range.start;
-                    self.builder.set_method_rva(rid, Rva(self.code_rva.0 + start as u32));
+                    let rva = u32::try_from(start).ok().and_then(|start| self.code_rva.0.checked_add(start));
+                    let rva = rva.ok_or_else(|| Error::new(ErrorKind::Limit("an image of 4 GiB")))?;
+                    self.builder.set_method_rva(rid, Rva(rva));
                     self.bodies.push((rid, start..start + body.range.len()));
                     let local_sig = body.local_sig.and_then(|request| settled.get(request as usize).copied().flatten());
                     if let (Some(records), Some(Ok(pdb))) = (debug.next(), &mut self.pdb)

@@ -11,7 +11,7 @@ use ecma335::{
 
 use rayon::prelude::*;
 
-use crate::module::Woven;
+use crate::{module::Woven, tracker::Mark};
 
 /// Methods that one thread checks at a time.
 const CHUNK: u32 = 4096;
@@ -61,6 +61,7 @@ pub fn check(output: &[u8], woven: &Woven<'_>, input: (&Image<'_>, &Metadata<'_>
     check_local_sigs(output, &metadata, input.1, woven)?;
     check_tables(&metadata, input.1).or_else(fault)?;
     check_additions(&metadata, input.1, &woven.additions).or_else(fault)?;
+    check_mark(&metadata, woven).or_else(fault)?;
 
     let reader = Reader { image: &image, metadata: &metadata, input, woven };
     let end = woven.methods.len() as u32 + 1;
@@ -129,7 +130,7 @@ fn check_local_sigs(output: &[u8], new: &Metadata<'_>, old: &Metadata<'_>, woven
         let is_as_added = new.tables.cells(table, rid).is_some_and(|found| found == cells);
         let read = read.and_then(|_| if is_as_added { Ok(()) } else { Err("it is elsewhere".into()) });
         if let Err(what) = read {
-            let is_its = |place: &Range<usize>| local_sig(output, place).map(Rid::get) == Some(rid);
+            let is_its = |place: &Range<usize>| local_var_sig(output, place) == Some(Token::new(table, rid));
             let method = woven.bodies.iter().find(|(_, place)| is_its(place)).map(|(method, _)| *method);
             return Err(Fault { method, what: format!("the signature of its locals: {what}") });
         }
@@ -147,12 +148,14 @@ fn check_additions(new: &Metadata<'_>, old: &Metadata<'_>, additions: &Additions
         }
         if additions.is_sorted(table) && expected > 0 {
             check_inserted(table, new, old, additions)?;
+        } else if !has_rows(new, 0, old, 0..if table == Table::CustomAttribute { before } else { 0 }, table) {
+            return Err(format!("rows of {table} have changed"));
         } else if !(before + 1..).zip(added).all(|(rid, cells)| new.tables.cells(table, rid).is_some_and(|found| found == cells))
         {
             return Err(format!("a new row of {table} is not the one that was added"));
         }
     }
-    for (name, added) in additions.heaps().filter(|(_, added)| !added.is_empty()) {
+    for (name, added) in additions.heaps() {
         let behind = stream(new, name).get(stream(old, name).len()..).unwrap_or_default();
         if behind.strip_prefix(added).is_none_or(|rest| rest.iter().any(|byte| *byte != 0)) {
             return Err(format!("behind what {} had is not what was added", String::from_utf8_lossy(name)));
@@ -191,10 +194,23 @@ fn check_inserted(table: Table, new: &Metadata<'_>, old: &Metadata<'_>, addition
     if old_row <= before { Err(format!("row {old_row} of {table} is gone")) } else { Ok(()) }
 }
 
+/// A woven module says that it is woven, and under which key; and that it is another version.
+fn check_mark(metadata: &Metadata<'_>, woven: &Woven<'_>) -> Result<(), String> {
+    if woven.bodies.is_empty() {
+        return Ok(());
+    }
+    if Mark::read(metadata).map(|mark| mark.module_key) != Some(woven.module_key) {
+        return Err("the mark is not this module's".into());
+    }
+    // A module that had no version identifier has none.
+    let mvid = metadata.mvid().map_err(|error| error.to_string())?;
+    if mvid != woven.mvid && !metadata.guids.bytes.is_empty() { Err("its MVID is not the new one".into()) } else { Ok(()) }
+}
+
 /// What a fat body at this place of the file has for its locals (II.25.4.3).
-fn local_sig(output: &[u8], body: &Range<usize>) -> Option<Rid<StandAloneSig>> {
+fn local_var_sig(output: &[u8], body: &Range<usize>) -> Option<Token> {
     let token = output.get(body.start + MethodBody::LOCAL_VAR_SIG_AT..)?.first_chunk()?;
-    Token(u32::from_le_bytes(*token)).rid_in()
+    Some(Token(u32::from_le_bytes(*token)))
 }
 
 /// A written file and what it was woven of.
@@ -221,8 +237,10 @@ impl Reader<'_, '_> {
                 if offset != expected.start {
                     return Err(format!("its row leads to {offset:#x}, and its body is at {:#x}", expected.start));
                 }
-                let locals = local_sig(self.image.bytes(), expected).map(|sig| self.metadata.row(sig));
-                if !matches!(locals, Some(Ok(_))) {
+                // A body without locals has none.
+                let locals = local_var_sig(self.image.bytes(), expected).unwrap_or_default();
+                let sig = locals.rid_in::<StandAloneSig>().map(|sig| self.metadata.row(sig));
+                if locals != Token::default() && !matches!(sig, Some(Ok(_))) {
                     return Err("it has no signature of its locals".into());
                 }
                 Ok(())

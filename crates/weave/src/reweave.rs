@@ -4,8 +4,8 @@ use ecma335::{Error, Image, Metadata};
 
 use crate::{
     module::{Weave, Woven, WovenBodies, module_key},
-    options::Options,
-    plan,
+    options::{Options, OptionsError},
+    plan::{self, Refusal},
     tracker::{Mark, Tracker},
 };
 
@@ -19,24 +19,37 @@ pub struct Rewoven<'a> {
     pub is_its_original: bool,
 }
 
+/// Why an original cannot be woven again.
+#[derive(Debug, thiserror::Error)]
+pub enum ReweaveError {
+    /// The mark has options of another version, or none.
+    #[error("its mark cannot be followed: {0}")]
+    Options(#[from] OptionsError),
+    /// Nobody could have woven it.
+    #[error("the original cannot be woven: {0}")]
+    Refused(Refusal),
+    /// The file as a whole cannot be written.
+    #[error("the original cannot be woven: {0}")]
+    Unwritable(#[from] Error),
+}
+
 /// Weaves an original as the mark of a woven module says that it was woven: by the same options, under the same tool's name.
-/// The PDB that is to follow is the original's, if it is at hand. None if no such module can be: the mark's options are not
-/// this version's, or the original is refused.
+/// The PDB that is to follow is the original's, if it is at hand.
 ///
 /// # Errors
-/// If the file as a whole cannot be written.
+/// If no such module can be.
 pub fn reweave<'a>(
     image: &Image<'a>,
     metadata: &Metadata<'a>,
     mark: &Mark<'_>,
     tracker: &Tracker,
     pdb: Option<&[u8]>,
-) -> Result<Option<Rewoven<'a>>, Error> {
-    let Ok(options) = mark.options.parse::<Options>() else { return Ok(None) };
-    if plan::refusal(image, metadata, tracker).is_some() {
-        return Ok(None);
+) -> Result<Rewoven<'a>, ReweaveError> {
+    let options = mark.options.parse::<Options>()?;
+    if let Some(refusal) = plan::refusal(image, metadata, tracker) {
+        return Err(ReweaveError::Refused(refusal));
     }
     let weaving = Weave { options: &options, tool: mark.tool, pdb, ..Weave::new(tracker) };
     let woven = WovenBodies::with_key(image, metadata, &weaving, mark.module_key)?.finish()?;
-    Ok(Some(Rewoven { woven, is_its_original: mark.module_key == module_key(metadata)? }))
+    Ok(Rewoven { woven, is_its_original: mark.module_key == module_key(metadata)? })
 }

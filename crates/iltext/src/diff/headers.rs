@@ -23,14 +23,23 @@ use crate::{
     quote,
 };
 
-/// Compares them; `original` is what the first was before it was woven, if that is what is compared.
-pub(crate) fn compare(old: &Names<'_, '_>, new: &Names<'_, '_>, original: Option<Original<'_>>, changes: &mut Vec<Change>) {
+/// Compares them; `original` is what the first was before it was woven, if that is what is compared, and whether the rows
+/// and heaps of both are the same.
+pub(crate) fn compare(
+    old: &Names<'_, '_>,
+    new: &Names<'_, '_>,
+    original: Option<(Original<'_>, bool)>,
+    changes: &mut Vec<Change>,
+) {
     let (old_headers, mut new_headers) = (headers(old), headers(new));
-    if let Some(original) = original {
+    if let Some((original, is_same)) = original {
         hide(original.image, (old, &old_headers), (new, &mut new_headers));
         let mut add = |name: String| changes.push(Change { kind: Kind::Header, name, status: Status::Added });
         if !original.is_its_original {
             add("the mark of what was woven of another original".into());
+        }
+        if !is_same {
+            add("rows or heaps that are not as weaving leaves them".into());
         }
         // Rows that no name shows.
         for table in Table::ALL {

@@ -26,11 +26,12 @@ use crate::{
     quote,
 };
 
-/// Compares them; `original` is what the first was before it was woven, if that is what is compared.
+/// Compares them; `original` is what the first was before it was woven, if that is what is compared, and whether the rows
+/// and heaps of both are the same.
 pub(crate) fn compare(
     old: &Module<'_, '_, '_>,
     new: &Module<'_, '_, '_>,
-    original: Option<Original<'_>>,
+    original: Option<(Original<'_>, bool)>,
     changes: &mut Vec<Change>,
 ) {
     for (kind, list) in [(Kind::Reference, references as List), (Kind::Export, exports), (Kind::Attribute, attributes)] {

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use ecma335::{Image, Metadata, Result};
-use weave::{Rewoven, Tracker, tracker::Mark};
+use ecma335::{Image, Metadata};
+use weave::{ReweaveError, Rewoven, Tracker, tracker::Mark};
 
 /// An original as it is when it is woven.
 #[derive(Debug)]
@@ -25,21 +25,20 @@ pub struct Original<'o> {
 }
 
 impl WovenOriginal {
-    /// Weaves an original as a woven module's mark says; `pdb` is the original's. None if the other module is not woven, or
-    /// not of what can be woven.
+    /// Weaves an original as a woven module's mark says; `pdb` is the original's. None if the other module is not woven.
     ///
     /// # Errors
-    /// If the original cannot be written anew.
+    /// If the original cannot be woven as the mark says.
     pub fn new(
         image: &Image<'_>,
         metadata: &Metadata<'_>,
         woven: &Metadata<'_>,
         tracker: &Tracker,
         pdb: Option<&[u8]>,
-    ) -> Result<Option<Self>> {
+    ) -> Result<Option<Self>, ReweaveError> {
         let Some(mark) = Mark::read(woven) else { return Ok(None) };
-        let again = weave::reweave(image, metadata, &mark, tracker, pdb)?;
-        Ok(again.map(|Rewoven { woven, is_its_original }| Self { file: woven.file.to_vec(), pdb: woven.pdb, is_its_original }))
+        let Rewoven { woven, is_its_original } = weave::reweave(image, metadata, &mark, tracker, pdb)?;
+        Ok(Some(Self { file: woven.file.to_vec(), pdb: woven.pdb, is_its_original }))
     }
 
     /// What it was before.

@@ -30,16 +30,24 @@ type Named<T> = Vec<(String, T)>;
 pub struct Options<'o> {
     /// These methods and nothing else; all there is if empty.
     pub methods: &'o [Pattern],
-    /// What the first, a [`WovenOriginal`](super::WovenOriginal), was before it was woven: hides what the second may have from who has a key and a
-    /// PDB, and shows what differs in bytes alone.
+    /// What the first, a [`WovenOriginal`](super::WovenOriginal), was before it was woven: hides what the second may have
+    /// from who has a key and a PDB, and shows what differs in bytes alone.
     pub original: Option<Original<'o>>,
+}
+
+/// What is known of two modules' rows and heaps as a whole.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Relation {
+    /// All tokens of the first mean the same in the second.
+    pub(crate) is_extended: bool,
+    /// The second has nothing more.
+    pub(crate) is_same: bool,
 }
 
 /// Compares what the two modules are; tells of every difference.
 pub(crate) struct Walk<'w> {
     options: &'w Options<'w>,
-    /// Whether all tokens of the first mean the same in the second.
-    is_extended: bool,
+    relation: Relation,
     /// Told of each difference.
     add: &'w mut dyn FnMut(Change) -> io::Result<()>,
     /// What differs beside methods' code, to be told at the end.
@@ -49,8 +57,8 @@ pub(crate) struct Walk<'w> {
 
 impl<'w> Walk<'w> {
     /// Compares what the options say.
-    pub(crate) fn new(options: &'w Options<'w>, is_extended: bool, add: &'w mut dyn FnMut(Change) -> io::Result<()>) -> Self {
-        Self { options, is_extended, add, others: Vec::new(), totals: Totals::default() }
+    pub(crate) fn new(options: &'w Options<'w>, relation: Relation, add: &'w mut dyn FnMut(Change) -> io::Result<()>) -> Self {
+        Self { options, relation, add, others: Vec::new(), totals: Totals::default() }
     }
 
     /// Compares all.
@@ -64,7 +72,8 @@ impl<'w> Walk<'w> {
             }
         }
         if self.is_whole() {
-            manifest::compare(old, new, self.options.original, &mut self.others);
+            let original = self.options.original.map(|original| (original, self.relation.is_same));
+            manifest::compare(old, new, original, &mut self.others);
         }
         self.others.sort_by_key(|change| change.kind);
         for change in std::mem::take(&mut self.others) {
@@ -154,7 +163,7 @@ impl<'w> Walk<'w> {
         let (mut new_text, new_row) = head_text(&new.printer, new_type, new_rid);
         if let (Some(old_row), Some(new_row)) = (old_row, new_row) {
             let (old, new) = ((&*old, old_rid, &old_row), (&*new, new_rid, &new_row));
-            let bodies = Bodies { old, new, is_extended: self.is_extended, is_exact: self.options.original.is_some() };
+            let bodies = Bodies { old, new, is_extended: self.relation.is_extended, is_exact: self.options.original.is_some() };
             body_text(&bodies, &mut old_text, &mut new_text);
         }
         Change::between(Kind::Method, name, &old_text, &new_text)
