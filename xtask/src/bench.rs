@@ -11,7 +11,10 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::{sh, target, toolchain::Toolchain};
+use crate::{
+    common::{sh, target},
+    toolchain::Toolchain,
+};
 
 /// The hidden task that is the floor.
 pub(crate) const FLOOR_TASK: &str = "floor";

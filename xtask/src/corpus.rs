@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, Result};
 
 use crate::{
-    only, quiet,
+    common::{only, quiet},
     toolchain::{Download, fetch, folder, make, unzip},
 };
 

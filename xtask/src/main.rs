@@ -1,18 +1,16 @@
 //! The project's chores. CI runs `cargo xtask test`, as anyone would.
 
 mod bench;
+mod common;
 mod corpus;
 mod samples;
 mod test;
 mod toolchain;
 mod tracker;
 
-use std::{
-    path::{Path, PathBuf},
-    process::{Command, ExitCode},
-};
+use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 
 /// A chore: its name, what runs it, what it is for.
 type Task = (&'static str, fn(&[String]) -> Result<()>, &'static str);
@@ -54,48 +52,4 @@ fn usage() -> ExitCode {
         eprintln!("  {name:<10} {help}");
     }
     ExitCode::from(2)
-}
-
-/// A mistyped option is an error, and never the default.
-fn only(arguments: &[String], known: &[&str]) -> Result<()> {
-    match arguments.iter().find(|argument| !known.contains(&argument.as_str())) {
-        Some(unknown) if known.is_empty() => bail!("no option is known here, '{unknown}' neither"),
-        Some(unknown) => bail!("no option '{unknown}'; there is {}", known.join(", ")),
-        None => Ok(()),
-    }
-}
-
-/// The repository's root.
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(PathBuf::new, Path::to_owned)
-}
-
-/// Where cargo builds to.
-fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
-}
-
-/// Runs a command, which has to succeed.
-fn sh(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("{} cannot be run", command.get_program().display()))?;
-    if !status.success() {
-        bail!("{} failed: {status}", show(command));
-    }
-    Ok(())
-}
-
-/// Runs a command quietly; what it printed is shown only if it fails.
-fn quiet(command: &mut Command) -> Result<()> {
-    let output = command.output().with_context(|| format!("{} cannot be run", command.get_program().display()))?;
-    if !output.status.success() {
-        let said = [output.stdout, output.stderr].concat();
-        bail!("{} failed: {}\n{}", show(command), output.status, String::from_utf8_lossy(&said));
-    }
-    Ok(())
-}
-
-fn show(command: &Command) -> String {
-    let words: Vec<_> =
-        std::iter::once(command.get_program()).chain(command.get_args()).map(|word| word.to_string_lossy()).collect();
-    words.join(" ")
 }

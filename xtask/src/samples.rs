@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    only, quiet, root, target,
+    common::{only, quiet, root, target},
     toolchain::{DOTNET_ENVIRONMENT, Toolchain, csc, newer_roslyn, newer_roslyn_at_hand, sha256},
 };
 

@@ -13,7 +13,12 @@ use std::{
 
 use anyhow::{Result, bail};
 
-use crate::{corpus, quiet, root, samples, toolchain::Toolchain, tracker};
+use crate::{
+    common::{quiet, root},
+    corpus, samples,
+    toolchain::Toolchain,
+    tracker,
+};
 
 /// The profile that tests are built by: optimised, since the corpus is large, and with every check.
 const PROFILE: &str = "corpus";

@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use sha2::{Digest, Sha256};
 
-use crate::{only, quiet, root};
+use crate::common::{only, quiet, root};
 
 /// Programs and folders by the environment variables that tests know them by.
 pub(crate) struct Toolchain {

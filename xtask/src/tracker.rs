@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use anyhow::{Result, bail};
 
 use crate::{
-    only, quiet, root, target,
+    common::{only, quiet, root, target},
     toolchain::{Toolchain, csc},
 };
 

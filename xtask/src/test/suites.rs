@@ -19,7 +19,7 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
 use super::{PROFILE, Run, Runtimes, cargo, print_line};
-use crate::show;
+use crate::common::show;
 
 /// What is tested, and what tests it.
 pub(super) struct Built {

@@ -1,0 +1,52 @@
+//! What all chores need: their options, the project's folders, commands that have to succeed.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context as _, Result, bail};
+
+/// A mistyped option is an error, and never the default.
+pub(crate) fn only(arguments: &[String], known: &[&str]) -> Result<()> {
+    match arguments.iter().find(|argument| !known.contains(&argument.as_str())) {
+        Some(unknown) if known.is_empty() => bail!("no option is known here, '{unknown}' neither"),
+        Some(unknown) => bail!("no option '{unknown}'; there is {}", known.join(", ")),
+        None => Ok(()),
+    }
+}
+
+/// The repository's root.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(PathBuf::new, Path::to_owned)
+}
+
+/// Where cargo builds to.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// Runs a command, which has to succeed.
+pub(crate) fn sh(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("{} cannot be run", command.get_program().display()))?;
+    if !status.success() {
+        bail!("{} failed: {status}", show(command));
+    }
+    Ok(())
+}
+
+/// Runs a command quietly; what it printed is shown only if it fails.
+pub(crate) fn quiet(command: &mut Command) -> Result<()> {
+    let output = command.output().with_context(|| format!("{} cannot be run", command.get_program().display()))?;
+    if !output.status.success() {
+        let said = [output.stdout, output.stderr].concat();
+        bail!("{} failed: {}\n{}", show(command), output.status, String::from_utf8_lossy(&said));
+    }
+    Ok(())
+}
+
+pub(crate) fn show(command: &Command) -> String {
+    let words: Vec<_> =
+        std::iter::once(command.get_program()).chain(command.get_args()).map(|word| word.to_string_lossy()).collect();
+    words.join(" ")
+}
