@@ -2,26 +2,15 @@
 //! or fetched, and what is built with them is built. Then all tests run. A step is a line, and the last line is the sum.
 
 mod suites;
+mod tally;
 
-use std::{
-    path::PathBuf,
-    process::Command,
-    sync::Mutex,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{sync::Mutex, thread, time::Instant};
 
 use anyhow::{Result, bail};
 
-use crate::{
-    common::{quiet, root},
-    corpus, samples,
-    toolchain::Toolchain,
-    tracker,
-};
+use self::tally::{PROFILE, Runtimes, Tally, cargo, print_line};
+use crate::{common::quiet, corpus, samples, toolchain::Toolchain, tracker};
 
-/// The profile that tests are built by: optimised, since the corpus is large, and with every check.
-const PROFILE: &str = "corpus";
 /// The steps by which one can ask.
 const STEPS: [&str; 6] = ["fmt", "clippy", "doc", "tracker", "samples", "test"];
 /// What needs no runtime and no download.
@@ -40,22 +29,6 @@ struct Run<'a> {
     tally: Mutex<Tally>,
 }
 
-/// What came of steps and tests. A step that runs no tests counts as one.
-#[derive(Default)]
-struct Tally {
-    passed: usize,
-    failed: Vec<String>,
-    /// What was not tested, and why.
-    skipped: Vec<String>,
-    times: Vec<(Duration, String)>,
-}
-
-/// What tests of programs need.
-struct Runtimes {
-    toolchain: Toolchain,
-    corpus: PathBuf,
-}
-
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let run = Run::new(arguments)?;
     let started = Instant::now();
@@ -64,7 +37,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         (run.with_cargo(), runtimes.join().expect("a step returns its errors"))
     });
     if let Some(built) = built
-        && let Err(error) = suites::run(&run, &built, runtimes.as_ref())
+        && let Err(error) = suites::run(&run.tally, &built, runtimes.as_ref())
     {
         run.fail("test", &error);
     }
@@ -185,14 +158,4 @@ impl<'a> Run<'a> {
         println!("{} passed, {} failed, {} skipped", tally.passed, tally.failed.len(), tally.skipped.len());
         tally.failed.is_empty()
     }
-}
-
-fn print_line(name: &str, what: &str, time: Duration) {
-    println!("{name:<20} {:>7.1} s  {what}", time.as_secs_f64());
-}
-
-fn cargo() -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(root());
-    command
 }

@@ -18,7 +18,7 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-use super::{PROFILE, Run, Runtimes, cargo, print_line};
+use super::tally::{PROFILE, Runtimes, Tally, cargo, print_line};
 use crate::common::show;
 
 /// What is tested, and what tests it.
@@ -84,7 +84,7 @@ pub(super) fn build() -> Result<Built> {
 }
 
 /// Runs all tests; without runtimes, those that need none. A suite that is through is a line.
-pub(super) fn run(run: &Run<'_>, built: &Built, runtimes: Option<&Runtimes>) -> Result<()> {
+pub(super) fn run(tally: &Mutex<Tally>, built: &Built, runtimes: Option<&Runtimes>) -> Result<()> {
     let mut tests = Vec::new();
     let mut progress = vec![Progress::default(); built.suites.len()];
     for (index, suite) in built.suites.iter().enumerate() {
@@ -101,7 +101,7 @@ pub(super) fn run(run: &Run<'_>, built: &Built, runtimes: Option<&Runtimes>) -> 
             let started = Instant::now();
             let outcome = test.run(built, runtimes);
             let mut progress = progress.lock().expect("no thread panics");
-            settle(run, built, test, outcome, started.elapsed(), &mut progress[test.suite]);
+            settle(tally, built, test, outcome, started.elapsed(), &mut progress[test.suite]);
         }
     };
     let workers = thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -110,10 +110,10 @@ pub(super) fn run(run: &Run<'_>, built: &Built, runtimes: Option<&Runtimes>) -> 
 }
 
 /// Counts what came of a test, shows what it printed if it failed, and says so when its suite is through.
-fn settle(run: &Run<'_>, built: &Built, test: &Test, outcome: Result<Outcome>, time: Duration, suite: &mut Progress) {
+fn settle(tally: &Mutex<Tally>, built: &Built, test: &Test, outcome: Result<Outcome>, time: Duration, suite: &mut Progress) {
     let suite_name = &built.suites[test.suite].name;
     let name = format!("{suite_name} {}", test.name);
-    let mut tally = run.tally();
+    let mut tally = tally.lock().expect("no step panics");
     let outcome = outcome.unwrap_or_else(|error| Outcome { failure: Some(format!("{error:#}")), ..Outcome::default() });
     if let Some(output) = outcome.failure {
         println!("FAILED: {name}\n{output}");
