@@ -3,7 +3,7 @@
 use ecma335::{
     MethodBody, OpCode,
     body::{Clause, ClauseKind},
-    opcode::{OpCodeInfo, Operand as OperandKind},
+    opcode::{Implicit, OpCodeInfo, Operand as OperandKind},
 };
 
 use crate::error::RewriteError;
@@ -81,6 +81,8 @@ pub struct Code {
     pub switch_labels: Vec<Label>,
     /// The exception clauses, inner ones first.
     pub clauses: Vec<LabelClause>,
+    /// How many locals the input has to have, by the numbers it uses.
+    pub(crate) locals_used: u32,
     /// What each label is bound to: an instruction's index, or their count for the end of the code.
     bindings: Vec<u32>,
     /// By IL offset: the label there, plus one.
@@ -98,6 +100,7 @@ impl Code {
         self.instructions.clear();
         self.switch_labels.clear();
         self.clauses.clear();
+        self.locals_used = 0;
         self.bindings.clear();
         for map in [&mut self.labels_by_offset, &mut self.instructions_by_offset] {
             map.clear();
@@ -118,7 +121,12 @@ impl Code {
                     }
                     Operand::Switch { start, count: self.switch_labels.len() as u32 - start }
                 }
-                _ => Operand::Input,
+                _ => {
+                    if let Some(local) = local(&instruction) {
+                        self.locals_used = self.locals_used.max(local + 1);
+                    }
+                    Operand::Input
+                }
             };
             self.instructions.push(Instruction { info: instruction.info, operand, origin: instruction.offset });
             if let Some(slot) = self.instructions_by_offset.get_mut(instruction.offset as usize) {
@@ -193,5 +201,20 @@ impl Code {
             *binding = moved[*binding as usize];
         }
         std::mem::swap(&mut self.instructions, instructions);
+    }
+}
+
+/// The local that an instruction loads, stores to or takes the address of.
+#[inline]
+fn local(instruction: &ecma335::body::Instruction<'_>) -> Option<u32> {
+    use OpCode::{Ldloc, LdlocS, Ldloca, LdlocaS, Stloc, StlocS};
+    match (instruction.info.operand, instruction.info.implicit) {
+        (OperandKind::None, Some(Implicit::Local(number))) => Some(number.into()),
+        (OperandKind::Var | OperandKind::VarS, _)
+            if matches!(instruction.opcode(), Ldloc | LdlocS | Ldloca | LdlocaS | Stloc | StlocS) =>
+        {
+            Some(instruction.value() as u32)
+        }
+        _ => None,
     }
 }

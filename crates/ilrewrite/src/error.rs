@@ -21,6 +21,9 @@ pub enum RewriteError {
     /// Its signature or that of its locals breaks the format.
     #[error("a signature cannot be read: {0}")]
     BadSignature(String),
+    /// It uses a local with this number, which it has not got; the probe's would take its place.
+    #[error("it uses local {0}, which it has not got")]
+    BadLocal(u32),
     /// No number left for the probe's locals.
     #[error("it has no local variable numbers left")]
     TooManyLocals,
@@ -39,6 +42,7 @@ impl RewriteError {
             Self::RetInProtectedBlock => "ret-in-protected-block",
             Self::TailNotBeforeRet => "tail-not-before-ret",
             Self::BadSignature(_) => "bad-signature",
+            Self::BadLocal(_) => "bad-local",
             Self::TooManyLocals => "too-many-locals",
             Self::CheckFailed(_) => "check-failed",
         }

@@ -219,6 +219,10 @@ impl BodyRewriter {
         let spill = return_type.filter(|_| shape == Shape::Finally);
         let result = context.result;
         let first_local = extend_locals(context.metadata, body.local_var_sig, [result, spill], &mut self.local_sig)?;
+        // What the runtime refuses is not to run with the probe's locals.
+        if let Some(last) = self.code.locals_used.checked_sub(1).filter(|last| *last >= u32::from(first_local)) {
+            return Err(RewriteError::BadLocal(last));
+        }
         let result_local = result.map(|_| first_local);
         self.insertion.return_local = spill.map(|_| first_local + u16::from(result.is_some()));
         self.make_calls(probe, result_local, method.constants, batch);
