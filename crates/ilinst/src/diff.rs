@@ -15,7 +15,7 @@ use iltext::{
 use weave::{Pattern, Tracker};
 
 use crate::{
-    failure::{EXIT_FINDINGS, EXIT_USAGE, Failure},
+    failure::{EXIT_FINDINGS, EXIT_USAGE, Failure, is_broken_pipe},
     terminal::{self, Terminal},
 };
 
@@ -174,7 +174,7 @@ fn no_pdb(path: &Path, why: impl std::fmt::Display) -> anyhow::Error {
 fn trouble(error: anyhow::Error) -> anyhow::Error {
     match error.downcast::<Failure>() {
         Ok(failure) => anyhow::Error::new(Failure { exit: EXIT_USAGE, ..failure }),
-        Err(error) if error.chain().any(crate::is_broken_pipe) => error,
+        Err(error) if error.chain().any(is_broken_pipe) => error,
         Err(error) => trouble(Failure::unwritable(format_args!("{error:#}")).into()),
     }
 }

@@ -52,6 +52,18 @@ enum Name {
     Other(OsString),
 }
 
+/// Originals are kept beside the files and nowhere else: a link would have files of another folder overwritten, and gone
+/// when the originals are put back.
+fn refuse_link(folder: &Path) -> Result<()> {
+    let originals = folder.join(FOLDER);
+    if fs::symlink_metadata(&originals).is_ok_and(|metadata| !metadata.is_dir()) {
+        let text =
+            format_args!("{}: it is no folder of its own, and originals are kept in one: move it away", originals.display());
+        return Err(Failure::no_originals(text));
+    }
+    Ok(())
+}
+
 /// What became of the files that had been written.
 #[derive(Default)]
 pub struct Restored {
@@ -194,6 +206,7 @@ fn find_lists(folder: &Path, lists: &mut Vec<(PathBuf, List)>) -> Result<()> {
 
 impl List {
     fn read(folder: &Path) -> Result<Option<Self>> {
+        refuse_link(folder)?;
         let path = folder.join(FOLDER).join(LIST);
         let text = match fs::read(&path) {
             Ok(text) => text,

@@ -70,5 +70,5 @@ fn hash(woven: &Woven<'_>) -> String {
     for method in &woven.methods {
         hash.update(method.as_ref().map_or_else(ToString::to_string, |shape| format!("{shape:?}")));
     }
-    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&hash.finalize()[..8])
 }
