@@ -1,5 +1,7 @@
 //! A probe is data: which methods are called where in a body, and what they are passed.
 
+use std::sync::Arc;
+
 use ecma335::{Error, ErrorKind};
 
 use crate::name::MethodName;
@@ -22,7 +24,7 @@ pub struct Probe {
 #[derive(Clone, Debug)]
 pub struct Call {
     /// What is called.
-    pub method: MethodName,
+    pub method: Arc<MethodName>,
     /// What it is passed, in the order of its parameters.
     pub arguments: Vec<Argument>,
 }

@@ -1,5 +1,7 @@
 //! Tokens that rewritten bodies ask for, and who gives them.
 
+use std::sync::Arc;
+
 use ecma335::{
     Error, ErrorKind, MetadataBuilder, Token,
     schema::{
@@ -9,13 +11,13 @@ use ecma335::{
 
 use crate::name::{AssemblyName, MethodName, TypeName};
 
-/// What a token is to stand for.
+/// What a token is to stand for. Names are shared: a batch has many requests, and copies some.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum TokenRequest {
     /// A method of another assembly.
-    MemberRef(MethodName),
+    MemberRef(Arc<MethodName>),
     /// An instance of a generic method: the arguments are a blob of II.23.2.15.
-    MethodSpec(MethodName, Vec<u8>),
+    MethodSpec(Arc<MethodName>, Vec<u8>),
     /// A type that no name of its own says, by its blob (II.23.2.14).
     TypeSpec(Vec<u8>),
     /// A body's locals, by their signature (II.23.2.6).

@@ -55,8 +55,10 @@ impl Tracker {
 
     /// What it has put into methods, whose first constant is their id.
     pub fn probe(&self, leave_mode: LeaveMode) -> Probe {
-        let call =
-            |(name, signature), argument| Call { method: self.method(PROBE_TYPE, name, signature), arguments: vec![argument] };
+        let call = |(name, signature), argument| Call {
+            method: self.method(PROBE_TYPE, name, signature).into(),
+            arguments: vec![argument],
+        };
         Probe {
             enter: call(WHEN_ENTERING, Argument::Constant(0)),
             leave: Some(call(WHEN_LEAVING, Argument::EnterResult)),
@@ -78,7 +80,7 @@ impl Tracker {
             builder.settle(&TokenRequest::MemberRef(call.method.clone()))?;
         }
         let (name, signature) = MARK_CONSTRUCTOR;
-        let constructor = builder.settle(&TokenRequest::MemberRef(self.method(MARK_TYPE, name, signature)))?;
+        let constructor = builder.settle(&TokenRequest::MemberRef(self.method(MARK_TYPE, name, signature).into()))?;
         let attribute = CustomAttribute {
             parent: HasCustomAttribute::new(Token::new(Table::Module, 1)).unwrap_or_default(),
             constructor: CustomAttributeType::new(constructor).unwrap_or_default(),
