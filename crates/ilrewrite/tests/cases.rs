@@ -12,7 +12,7 @@ use assembler::{Case, Source};
 use ecma335::{Cursor, FileOffset, Image, Metadata, MethodBody, Token};
 use ilrewrite::{
     Argument, AssemblyName, Batch, BodyRewriter, Call, Constant, Context, LeaveMode, Method, MethodName, Probe, RewriteError,
-    TokenProvider, TypeName,
+    TokenProvider, TokenRequest, TypeName,
 };
 
 /// The constants that every method has: an id, and a name.
@@ -191,5 +191,29 @@ fn a_probe_whose_calls_do_not_fit_is_refused() {
         ("a signature that cannot be read", probe(call("Enter", &[0x00], &[]), None)),
     ] {
         assert!(!fits(unfit), "{what}");
+    }
+}
+
+/// Whatever can be asked for, each provider has a token of the right kind for it, and the same one again.
+#[test]
+fn every_request_is_settled_by_either_provider() {
+    let sample = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/hello/bin/hello.exe"));
+    let sample = sample.expect("it is committed");
+    let image = Image::parse(&sample).expect("it is an assembly");
+    let base = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
+    let (mut builder, mut numbered) = (ecma335::MetadataBuilder::new(&base), Numbered::default());
+    let method = call("Generic", &[0x10, 0x01, 0x01, 0x01, 0x1E, 0x00], &[]).method;
+    for (kind, request) in [
+        (0x0A, TokenRequest::MemberRef(method.clone())),
+        (0x2B, TokenRequest::MethodSpec(method, vec![0x0A, 0x01, 0x08])),
+        (0x1B, TokenRequest::TypeSpec(vec![0x1D, 0x08])),
+        (0x11, TokenRequest::LocalVarSig(vec![0x07, 0x01, 0x08])),
+        (0x70, TokenRequest::UserString("text".into())),
+    ] {
+        let of_file = builder.settle(&request).expect("there is room");
+        let of_test = numbered.settle(&request).expect("there is room");
+        assert_eq!((of_file.kind(), of_test.kind()), (kind, kind), "{request:?}");
+        assert_eq!(builder.settle(&request), Ok(of_file), "{request:?}");
+        assert_eq!(numbered.settle(&request), Ok(of_test), "{request:?}");
     }
 }
