@@ -7,7 +7,11 @@ use ecma335::{
     opcode::{Flow, OpCodeInfo, Operand},
 };
 
-use crate::{effects::CallEffect, scan::Scan, stack::step_over};
+use crate::{
+    effects::CallEffect,
+    scan::Scan,
+    stack::{Exits, left_behind, step_over},
+};
 
 /// Room that is used again from one body to the next.
 #[derive(Default, Debug)]
@@ -35,8 +39,7 @@ struct Step {
 const UNKNOWN: i32 = -1;
 
 impl Checker {
-    /// Checks a body and gives the depth its stack reaches. `effect` says what the call at an offset of a token does;
-    /// `returns` whether the body's `ret` takes a value along.
+    /// Checks a body and gives the depth its stack reaches. `effect` says what the call at an offset of a token does.
     ///
     /// # Errors
     /// What is wrong, and at which offset.
@@ -44,9 +47,9 @@ impl Checker {
         &mut self,
         body: &MethodBody<'_>,
         effect: &impl Fn(u32, Token) -> Option<CallEffect>,
-        returns: bool,
+        exits: Exits,
     ) -> Result<u16, String> {
-        if let Some(depth) = self.scan.run(body, effect, returns) {
+        if let Some(depth) = self.scan.run(body, effect, exits) {
             check_clauses(body, |offset| self.scan.is_place(offset))?;
             return Ok(depth);
         }
@@ -74,11 +77,11 @@ impl Checker {
             loop {
                 let step = self.instructions[index];
                 let token = || Token(step.operand);
-                let (behind, peak) = step_over(step.info, step.offset, token, depth, effect, returns)?;
+                let (behind, peak) = step_over(step.info, step.offset, token, depth, effect, exits.returns)?;
                 deepest = deepest.max(peak);
                 depth = behind;
                 if step.info.flow != Flow::Next {
-                    self.follow(step, depth)?;
+                    self.follow(step, depth, exits)?;
                     if !step.info.flow.falls_through() {
                         break;
                     }
@@ -124,11 +127,14 @@ impl Checker {
     }
 
     /// Goes to the targets of a branch or switch.
-    fn follow(&mut self, step: Step, depth: i32) -> Result<(), String> {
+    fn follow(&mut self, step: Step, depth: i32, exits: Exits) -> Result<(), String> {
         match step.info.operand {
             Operand::Branch | Operand::BranchS => {
-                let depth = if matches!(step.info.opcode, OpCode::Leave | OpCode::LeaveS) { 0 } else { depth };
-                self.reach(step.operand, depth, step.offset)
+                let is_leave = matches!(step.info.opcode, OpCode::Leave | OpCode::LeaveS);
+                if is_leave && depth != 0 && exits.epilogue == Some(step.operand) {
+                    return Err(left_behind(step.offset, depth));
+                }
+                self.reach(step.operand, if is_leave { 0 } else { depth }, step.offset)
             }
             Operand::Switch => {
                 let first = step.operand as usize + 1;

@@ -83,6 +83,10 @@ pub struct Code {
     pub clauses: Vec<LabelClause>,
     /// How many locals the input has to have, by the numbers it uses.
     pub(crate) locals_used: u32,
+    /// How many arguments, with `this`.
+    pub(crate) arguments_used: u32,
+    /// Whether the input takes memory off the stack (`localloc`).
+    pub(crate) has_localloc: bool,
     /// What each label is bound to: an instruction's index, or their count for the end of the code.
     bindings: Vec<u32>,
     /// By IL offset: the label there, plus one.
@@ -100,7 +104,7 @@ impl Code {
         self.instructions.clear();
         self.switch_labels.clear();
         self.clauses.clear();
-        self.locals_used = 0;
+        (self.locals_used, self.arguments_used, self.has_localloc) = (0, 0, false);
         self.bindings.clear();
         for map in [&mut self.labels_by_offset, &mut self.instructions_by_offset] {
             map.clear();
@@ -122,9 +126,7 @@ impl Code {
                     Operand::Switch { start, count: self.switch_labels.len() as u32 - start }
                 }
                 _ => {
-                    if let Some(local) = local(&instruction) {
-                        self.locals_used = self.locals_used.max(local + 1);
-                    }
+                    self.note_use(&instruction);
                     Operand::Input
                 }
             };
@@ -146,6 +148,26 @@ impl Code {
             *binding = index.checked_sub(1).ok_or(RewriteError::BadTarget(*binding))?;
         }
         Ok(())
+    }
+
+    /// Notes what an instruction wants of the method's frame.
+    #[inline]
+    fn note_use(&mut self, instruction: &ecma335::body::Instruction<'_>) {
+        use OpCode::{Ldarg, LdargS, Ldarga, LdargaS, Starg, StargS};
+        let (used, number) = match (instruction.info.operand, instruction.info.implicit) {
+            (OperandKind::None, Some(Implicit::Local(number))) => (&mut self.locals_used, number.into()),
+            (OperandKind::None, Some(Implicit::Argument(number))) => (&mut self.arguments_used, number.into()),
+            (OperandKind::Var | OperandKind::VarS, _) => {
+                let is_argument = matches!(instruction.opcode(), Ldarg | LdargS | Ldarga | LdargaS | Starg | StargS);
+                let used = if is_argument { &mut self.arguments_used } else { &mut self.locals_used };
+                (used, instruction.value() as u32)
+            }
+            _ => {
+                self.has_localloc |= instruction.opcode() == OpCode::Localloc;
+                return;
+            }
+        };
+        *used = (*used).max(number + 1);
     }
 
     fn decode_clause(&mut self, clause: &Clause) -> Result<LabelClause, RewriteError> {
@@ -201,20 +223,5 @@ impl Code {
             *binding = moved[*binding as usize];
         }
         std::mem::swap(&mut self.instructions, instructions);
-    }
-}
-
-/// The local that an instruction loads, stores to or takes the address of.
-#[inline]
-fn local(instruction: &ecma335::body::Instruction<'_>) -> Option<u32> {
-    use OpCode::{Ldloc, LdlocS, Ldloca, LdlocaS, Stloc, StlocS};
-    match (instruction.info.operand, instruction.info.implicit) {
-        (OperandKind::None, Some(Implicit::Local(number))) => Some(number.into()),
-        (OperandKind::Var | OperandKind::VarS, _)
-            if matches!(instruction.opcode(), Ldloc | LdlocS | Ldloca | LdlocaS | Stloc | StlocS) =>
-        {
-            Some(instruction.value() as u32)
-        }
-        _ => None,
     }
 }

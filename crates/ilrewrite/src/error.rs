@@ -24,6 +24,20 @@ pub enum RewriteError {
     /// It uses a local with this number, which it has not got; the probe's would take its place.
     #[error("it uses local {0}, which it has not got")]
     BadLocal(u32),
+    /// It uses an argument with this number, which it has not got.
+    #[error("it uses argument {0}, which it has not got")]
+    BadArgument(u32),
+    /// Control can run off its end, be it in code that nothing leads to: more code behind it would catch that.
+    #[error("its last instruction leads beyond its end")]
+    NoEnd,
+    /// Its stack gets deeper than its header says; what the probe needs would make up for that.
+    #[error("its stack gets {depth} deep, and its header says {max_stack}")]
+    BadMaxStack {
+        /// How deep it gets.
+        depth: u16,
+        /// What the header says.
+        max_stack: u16,
+    },
     /// No number left for the probe's locals.
     #[error("it has no local variable numbers left")]
     TooManyLocals,
@@ -43,6 +57,9 @@ impl RewriteError {
             Self::TailNotBeforeRet => "tail-not-before-ret",
             Self::BadSignature(_) => "bad-signature",
             Self::BadLocal(_) => "bad-local",
+            Self::BadArgument(_) => "bad-argument",
+            Self::NoEnd => "no-end",
+            Self::BadMaxStack { .. } => "bad-max-stack",
             Self::TooManyLocals => "too-many-locals",
             Self::CheckFailed(_) => "check-failed",
         }

@@ -171,10 +171,12 @@ fn refuse_protected_rets(code: &Code) -> Result<(), RewriteError> {
         return Ok(());
     }
     let inside = |(start, end): (Label, Label), index: usize| (code.target(start)..code.target(end)).contains(&index);
+    let is_in = |clause: &LabelClause, index: usize| {
+        let filter = clause.filter.map(|filter| (filter, clause.handler.0));
+        [clause.protected, clause.handler].into_iter().chain(filter).any(|block| inside(block, index))
+    };
     for (index, instruction) in code.instructions.iter().enumerate() {
-        if instruction.opcode() == OpCode::Ret
-            && code.clauses.iter().any(|clause| inside(clause.protected, index) || inside(clause.handler, index))
-        {
+        if instruction.opcode() == OpCode::Ret && code.clauses.iter().any(|clause| is_in(clause, index)) {
             return Err(RewriteError::RetInProtectedBlock);
         }
     }

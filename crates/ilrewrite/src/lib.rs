@@ -18,7 +18,7 @@ pub mod name;
 pub mod probe;
 pub mod rewrite;
 mod scan;
-mod stack;
+pub mod stack;
 pub mod token;
 
 pub use effects::{CallEffect, Effects};

@@ -20,6 +20,7 @@ use crate::{
     insert::{Insertion, Scratch, insert, shape},
     layout::{Layout, ldloc, stloc},
     probe::{Argument, Call, Constant, LeaveMode, Probe, Shape},
+    stack::Exits,
     token::{Fixup, TokenProvider, TokenRequest},
 };
 
@@ -213,6 +214,13 @@ impl BodyRewriter {
             effective_return(row, &outline, signature.rest()).map(|range| signature.rest().get(range).unwrap_or_default());
 
         self.code.decode(body)?;
+        if self.code.instructions.last().is_none_or(|last| last.info.flow.falls_through()) {
+            return Err(RewriteError::NoEnd);
+        }
+        let arguments = outline.params.saturating_add(outline.has_this.into());
+        if let Some(last) = self.code.arguments_used.checked_sub(1).filter(|last| *last >= arguments) {
+            return Err(RewriteError::BadArgument(last));
+        }
         let probe = context.probe;
         let mode = if probe.leave.is_some() { probe.leave_mode } else { LeaveMode::Return };
         let shape = shape(&self.code, mode);
@@ -237,8 +245,9 @@ impl BodyRewriter {
         let rewritten = MethodBody {
             is_tiny: false,
             max_stack: body.max_stack.saturating_add(leave_depth as u16).max(enter_depth as u16),
-            // A tiny body has no locals and so no say in it; the standard wants it where there are some (II.25.4.3).
-            init_locals: body.init_locals || body.is_tiny,
+            // Who had no locals had no say in it, and to be verifiable needs it now (III.1.8.1.1); but it says what memory
+            // `localloc` gives, too.
+            init_locals: body.init_locals || (has_locals && first_local == 0 && !self.code.has_localloc),
             local_var_sig: if has_locals { Fixup::UNSETTLED } else { body.local_var_sig },
             il: &self.layout.il,
             il_offset: body.il_offset,
@@ -252,15 +261,17 @@ impl BodyRewriter {
         batch.fixups.extend(self.layout.fixups.iter().map(|fixup| Fixup { at: il_at + fixup.at, ..*fixup }));
         let max_stack = rewritten.max_stack;
         self.layout.clauses = rewritten.clauses;
-        match self.check(context, batch, (start, fixups), return_type.is_some()) {
+        let returns = return_type.is_some();
+        let checked = self.check(context, batch, (start, fixups), returns, shape).map_err(RewriteError::CheckFailed);
+        match checked.and_then(|depth| self.check_original(context, body, returns, depth).map(|()| depth)) {
             Ok(depth) => {
                 let at = MethodBody::MAX_STACK_AT + start;
                 batch.bodies[at..at + 2].copy_from_slice(&max_stack.max(depth).to_le_bytes());
             }
-            Err(what) => {
+            Err(error) => {
                 batch.bodies.truncate(room);
                 batch.fixups.truncate(fixups);
-                return Err(RewriteError::CheckFailed(what));
+                return Err(error);
             }
         }
         Ok(RewrittenBody { range: start..batch.bodies.len(), fixups: fixups..batch.fixups.len(), local_sig, shape })
@@ -306,6 +317,7 @@ impl BodyRewriter {
         batch: &Batch,
         (start, fixups): (usize, usize),
         returns: bool,
+        shape: Shape,
     ) -> Result<u16, String> {
         let written = Cursor::new(&batch.bodies[start..], FileOffset(0));
         let body = MethodBody::parse_with(written, std::mem::take(&mut self.clauses)).map_err(|error| error.to_string())?;
@@ -320,9 +332,29 @@ impl BodyRewriter {
             let (_, effect) = batch.requests.get_index(fixup.request as usize).filter(|_| fixup.at - il_at - offset <= 2)?;
             *effect
         };
-        let checked = self.checker.check(&body, &effect, returns);
+        // It is behind the outermost handler.
+        let last = body.clauses.last().filter(|_| shape == Shape::Finally);
+        let epilogue = last.map(|clause| clause.handler_offset.saturating_add(clause.handler_length));
+        let checked = self.checker.check(&body, &effect, Exits { returns, epilogue });
         self.clauses = body.clauses;
         checked
+    }
+
+    /// A woven body whose stack gets deeper than the input's may: was it the input's own doing?
+    fn check_original(
+        &mut self,
+        context: &Context<'_, '_>,
+        body: &MethodBody<'_>,
+        returns: bool,
+        woven_depth: u16,
+    ) -> Result<(), RewriteError> {
+        let max_stack = body.max_stack;
+        if woven_depth <= max_stack {
+            return Ok(());
+        }
+        let exits = Exits { returns, epilogue: None };
+        let depth = self.checker.check(body, &|_, token| context.effects.of(token), exits).map_err(RewriteError::CheckFailed)?;
+        if depth > max_stack { Err(RewriteError::BadMaxStack { depth, max_stack }) } else { Ok(()) }
     }
 }
 

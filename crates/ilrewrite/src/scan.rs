@@ -9,7 +9,10 @@ use ecma335::{
     opcode::{Flow, Operand},
 };
 
-use crate::{effects::CallEffect, stack::step_over};
+use crate::{
+    effects::CallEffect,
+    stack::{Exits, step_over},
+};
 
 /// An instruction starts at this offset.
 const START: u16 = 0x8000;
@@ -32,7 +35,7 @@ impl Scan {
         &mut self,
         body: &MethodBody<'_>,
         effect: &impl Fn(u32, Token) -> Option<CallEffect>,
-        returns: bool,
+        exits: Exits,
     ) -> Option<u16> {
         self.places.clear();
         self.places.resize(body.il.len() + 1, 0);
@@ -62,7 +65,7 @@ impl Scan {
             }
             *place = START | (depth as u16 + 1);
             let (behind, peak) =
-                step_over(instruction.info, instruction.offset, || instruction.token(), depth, effect, returns).ok()?;
+                step_over(instruction.info, instruction.offset, || instruction.token(), depth, effect, exits.returns).ok()?;
             depth = behind;
             deepest = deepest.max(peak);
             if depth >= i32::from(DEPTH) - 1 {
@@ -72,8 +75,12 @@ impl Scan {
                 match instruction.info.operand {
                     Operand::Branch | Operand::BranchS => {
                         let is_leave = matches!(instruction.opcode(), OpCode::Leave | OpCode::LeaveS);
+                        let target = instruction.branch_target()?;
+                        if is_leave && depth != 0 && exits.epilogue == Some(target) {
+                            return None;
+                        }
                         let depth = if is_leave { 0 } else { depth };
-                        self.require(instruction.branch_target()?, depth, instruction.offset)?;
+                        self.require(target, depth, instruction.offset)?;
                     }
                     Operand::Switch => {
                         instruction

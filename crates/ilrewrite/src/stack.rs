@@ -4,8 +4,18 @@ use ecma335::{OpCode, Token, opcode::OpCodeInfo};
 
 use crate::effects::CallEffect;
 
+/// How a body ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Exits {
+    /// Whether its `ret` takes a value along.
+    pub returns: bool,
+    /// Where the epilogue starts that stands for each `ret` the input had. Who leaves for it leaves nothing on the stack
+    /// behind, as at a `ret` (III.1.7.5).
+    pub epilogue: Option<u32>,
+}
+
 /// The depth behind an instruction, and the most it reached on the way. `effect` says what calling a token does; `returns`
-/// whether the body's `ret` takes a value along.
+/// whether the body's `ret` takes a value along; it takes all that there is.
 ///
 /// # Errors
 /// What is wrong, and at which offset.
@@ -38,5 +48,14 @@ pub(crate) fn step_over(
     if left < 0 {
         return Err(format!("IL_{offset:04x}: {} takes {pops} off a stack of {depth}", info.name));
     }
+    if info.opcode == OpCode::Ret && left > 0 {
+        return Err(left_behind(offset, left));
+    }
     Ok((left + pushes, depth.max(left + pushes)))
+}
+
+/// What is wrong where a method returns with this many values too many.
+#[cold]
+pub(crate) fn left_behind(offset: u32, count: i32) -> String {
+    format!("IL_{offset:04x}: {count} too many on the stack when it returns")
 }

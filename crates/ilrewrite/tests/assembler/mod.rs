@@ -101,8 +101,8 @@ impl Case {
         own.insert(local_var_sig.0, "its own".into());
         let body = MethodBody {
             is_tiny: false,
-            max_stack: 8,
-            init_locals: true,
+            max_stack: self.number_of("max-stack-").unwrap_or(8),
+            init_locals: !self.has("no-init"),
             local_var_sig,
             il: &il,
             il_offset: Default::default(),
@@ -131,6 +131,11 @@ impl Case {
 
     fn has(&self, word: &str) -> bool {
         self.setting("header").split(' ').any(|each| each == word)
+    }
+
+    /// The number behind a word of the header.
+    fn number_of(&self, word: &str) -> Option<u16> {
+        self.setting("header").split(' ').find_map(|each| each.strip_prefix(word)?.parse().ok())
     }
 
     /// The IL, and where labels and the end are in it.
