@@ -8,11 +8,14 @@
 
 #[cfg(unix)]
 mod files;
+#[cfg(unix)]
+mod hostile;
+#[cfg(target_os = "linux")]
+mod streams;
 
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    process::Stdio,
 };
 
 use tests::{ilinst, root, said, scratch};
@@ -37,20 +40,6 @@ fn cases() {
     }
     println!("{} cases", cases.len());
     assert!(failures.is_empty(), "{}\nBLESS=1 accepts this", failures.join("\n"));
-}
-
-/// Whoever reads the output may close it, as `head` does: that is no error.
-#[test]
-fn closed_pipes_are_no_errors() {
-    let orders = root().join("samples/orders/bin/orders.exe");
-    for arguments in [&["dis"][..], &["list"], &["list", "--json"], &["verify", "--json"]] {
-        let mut command = ilinst();
-        command.args(arguments).arg(&orders).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("ilinst starts");
-        drop(child.stdout.take());
-        let (_, errors, code) = said(&child.wait_with_output().expect("it ends"));
-        assert_eq!((errors.as_str(), code), ("", Some(0)), "{arguments:?}");
-    }
 }
 
 /// A name that is no UTF-8 is as good as any.

@@ -1,7 +1,7 @@
 //! `ilinst diff`: what differs between two assemblies, such as one before and after weaving.
 
 use std::{
-    io::BufWriter,
+    io::{self, BufWriter},
     path::{Path, PathBuf},
 };
 
@@ -15,8 +15,9 @@ use iltext::{
 use weave::{Pattern, Tracker};
 
 use crate::{
-    failure::{EXIT_FINDINGS, EXIT_USAGE, Failure, is_broken_pipe},
-    terminal::{self, Terminal},
+    colours::colour_diff,
+    failure::{EXIT_FINDINGS, EXIT_USAGE, Failure, is_closed},
+    terminal::Terminal,
 };
 
 /// Show what differs between two assemblies: the IL of methods, types, members, references, resources.
@@ -77,8 +78,12 @@ Exit codes: 0 nothing differs; 1 something does; 2 trouble.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
-        let totals = self.compare().map_err(trouble)?;
-        Ok(if totals.is_same() { 0 } else { EXIT_FINDINGS })
+        match self.compare() {
+            Ok(totals) => Ok(if totals.is_same() { 0 } else { EXIT_FINDINGS }),
+            // What was closed before its end had more to say than nothing.
+            Err(error) if is_closed(&error) => Ok(EXIT_FINDINGS),
+            Err(error) => Err(trouble(error)),
+        }
     }
 
     fn compare(&self) -> anyhow::Result<Totals> {
@@ -152,12 +157,21 @@ impl Opts {
             return Ok(totals);
         }
         if self.json {
-            return run(&mut Json::new(BufWriter::new(std::io::stdout().lock()), &files)?);
+            let mut terminal = Terminal::json();
+            let totals = run(&mut Json::new(&mut terminal, &files)?)?;
+            return printed(terminal, totals);
         }
-        let mut terminal = Terminal::open(terminal::colour_diff);
+        let mut terminal = Terminal::paged(colour_diff);
         let totals = if self.stat { run(&mut Stat::new(&mut terminal)) } else { run(&mut Unified::new(&mut terminal, files)) };
-        terminal.close()?;
-        totals
+        printed(terminal, totals?)
+    }
+}
+
+/// The totals, if all could be printed; or nobody wanted to see the last of it.
+fn printed(terminal: Terminal, totals: Totals) -> anyhow::Result<Totals> {
+    match terminal.close() {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(totals),
     }
 }
 
@@ -174,7 +188,6 @@ fn no_pdb(path: &Path, why: impl std::fmt::Display) -> anyhow::Error {
 fn trouble(error: anyhow::Error) -> anyhow::Error {
     match error.downcast::<Failure>() {
         Ok(failure) => anyhow::Error::new(Failure { exit: EXIT_USAGE, ..failure }),
-        Err(error) if error.chain().any(is_broken_pipe) => error,
         Err(error) => trouble(Failure::unwritable(format_args!("{error:#}")).into()),
     }
 }

@@ -17,8 +17,9 @@ use iltext::{
 use weave::Pattern;
 
 use crate::{
+    colours::colour_il,
     failure::Failure,
-    terminal::{self, Terminal},
+    terminal::{Terminal, complain},
 };
 
 /// No source file is larger than this.
@@ -92,7 +93,7 @@ impl Opts {
             Err(trouble) => Err(trouble.clone()),
         };
         if let Some(trouble) = debug.as_ref().err().filter(|_| self.source) {
-            writeln!(io::stderr(), "ilinst: {}: no source lines: {trouble}", self.input.display())?;
+            complain(format_args!("{}: no source lines: {trouble}", self.input.display()));
         }
         let root = self.source_root.as_deref();
         let debug = debug.ok().map(|debug| if self.source { debug.with_source(|path| find_source(path, root)) } else { debug });
@@ -103,7 +104,7 @@ impl Opts {
         match &self.output {
             Some(path) => self.write(&dis, path)?,
             None => {
-                let mut terminal = Terminal::open(terminal::colour_il);
+                let mut terminal = Terminal::paged(colour_il);
                 let found = dis.print(&mut terminal)?;
                 terminal.close()?;
                 self.check(found)?;

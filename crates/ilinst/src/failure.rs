@@ -7,13 +7,20 @@ pub(crate) const EXIT_FINDINGS: u8 = 1;
 /// Under `--strict`: methods that should have been woven were left alone.
 pub(crate) const EXIT_LEFT_ALONE: u8 = 4;
 
-/// An error and its causes in one line.
-pub(crate) fn one_line(error: &anyhow::Error) -> String {
-    format!("{error:#}").replace('\n', " ")
+/// The exit code of what was done and then printed: that whoever read our output has closed it changes nothing.
+pub(crate) fn printed(printing: anyhow::Result<()>, code: u8) -> anyhow::Result<u8> {
+    match printing {
+        Err(error) if !is_closed(&error) => Err(error),
+        _ => Ok(code),
+    }
 }
 
 /// Whether an error says that whoever read our output has closed it.
-pub(crate) fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
+pub(crate) fn is_closed(error: &anyhow::Error) -> bool {
+    error.chain().any(is_broken_pipe)
+}
+
+fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
     let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
     // JSON's errors keep the one they come from to themselves.
     let kind = kind.or_else(|| error.downcast_ref::<serde_json::Error>()?.io_error_kind());

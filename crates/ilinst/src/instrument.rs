@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use self::summary::Summary;
 use crate::{
     arguments::{SelectionArgs, limit_threads},
-    failure::EXIT_LEFT_ALONE,
+    failure::{EXIT_LEFT_ALONE, printed},
 };
 
 /// Weave enter and leave probes into assemblies.
@@ -94,8 +94,8 @@ impl Opts {
         let run = ::instrument::run(&request, &jobs, &options, &|_| progress.inc(1));
         progress.finish_and_clear();
         let report = run?.commit()?;
-        self.summary().print(&report.files, started.elapsed().as_secs_f64())?;
-        Ok(if self.strict && report.files.iter().any(FileReport::has_findings) { EXIT_LEFT_ALONE } else { 0 })
+        let code = if self.strict && report.files.iter().any(FileReport::has_findings) { EXIT_LEFT_ALONE } else { 0 };
+        printed(self.summary().print(&report.files, started.elapsed().as_secs_f64()), code)
     }
 
     fn request(&self) -> Request {

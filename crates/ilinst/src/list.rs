@@ -1,13 +1,13 @@
 //! `ilinst list`: what is in an assembly, and what becomes of each method.
 
-use std::{io::Write, path::PathBuf};
+use std::{io::Write as _, path::PathBuf};
 
 use ::instrument::{Input, TRACKER, not_an_assembly, read_assembly};
 use clap::{Args, ValueEnum};
 use iltext::list::{self, Listing, Methods, Options};
 use weave::Tracker;
 
-use crate::arguments::SelectionArgs;
+use crate::{arguments::SelectionArgs, terminal::Terminal};
 
 /// Show types and methods with their tokens, what would be woven or is, and what else there is to be found.
 #[derive(Args, Debug)]
@@ -93,14 +93,17 @@ impl Opts {
         let in_file = |error: ecma335::Error| not_an_assembly(&self.input, error);
         let tracker = Tracker::read(TRACKER)?;
         let listing = Listing::read(&image, &metadata, &self.options(), &tracker).map_err(in_file)?;
-        let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+        let mut out;
         if self.json {
-            serde_json::to_writer_pretty(&mut out, &list::to_json(&listing).map_err(in_file)?)?;
+            let value = list::to_json(&listing).map_err(in_file)?;
+            out = Terminal::json();
+            serde_json::to_writer_pretty(&mut out, &value)?;
             writeln!(out)?;
         } else {
+            out = Terminal::text();
             list::print(&listing, self.il_size, &mut out)?;
         }
-        out.flush()?;
+        out.close()?;
         Ok(0)
     }
 

@@ -1,6 +1,9 @@
 //! `ilinst`: instruments .NET assemblies without .NET.
 
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 mod arguments;
+mod colours;
 mod diff;
 mod dis;
 mod failure;
@@ -12,11 +15,14 @@ mod terminal;
 mod text;
 mod verify;
 
-use std::{io::Write as _, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::failure::{EXIT_USAGE, Failure, is_broken_pipe};
+use crate::{
+    failure::{EXIT_USAGE, Failure, is_closed},
+    terminal::{complain, complain_in_lines, in_output},
+};
 
 /// Measures .NET programs that no profiler can be attached to: weaves enter and leave probes into built assemblies.
 #[derive(Parser, Debug)]
@@ -64,20 +70,31 @@ subcommands! {
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            // Help and version are no errors; clap knows which stream they go to.
-            let code = if error.use_stderr() { EXIT_USAGE } else { 0 };
-            let _ = error.print();
-            return ExitCode::from(code);
-        }
+        Err(error) => return exit(say(&error)),
     };
-    match run(cli.command) {
-        Ok(code) => ExitCode::from(code),
-        // Whoever read our output has closed it: nothing is left to say.
-        Err(error) if error.chain().any(is_broken_pipe) => ExitCode::SUCCESS,
-        Err(error) => {
-            let _ = writeln!(std::io::stderr(), "ilinst: {}", failure::one_line(&error));
-            ExitCode::from(error.downcast_ref::<Failure>().map_or(failure::EXIT_BAD_INPUT, |failure| failure.exit))
-        }
+    exit(run(cli.command))
+}
+
+/// Help and version are no errors; what is wrong with the arguments may be in the name of a file.
+fn say(error: &clap::Error) -> anyhow::Result<u8> {
+    if error.use_stderr() {
+        complain_in_lines(&error.render().to_string());
+        return Ok(EXIT_USAGE);
     }
+    error.print().map_err(|error| in_output(&error))?;
+    Ok(0)
+}
+
+fn exit(result: anyhow::Result<u8>) -> ExitCode {
+    let code = result.unwrap_or_else(|error| {
+        // Whoever read our output has closed it: nothing is left to say.
+        if is_closed(&error) {
+            return 0;
+        }
+        // What is no failure yet is that something could not be printed.
+        let failure = error.downcast().unwrap_or_else(|error| Failure::unwritable(format_args!("{error:#}")));
+        complain(&failure);
+        failure.exit
+    });
+    ExitCode::from(code)
 }

@@ -6,7 +6,7 @@ use ::instrument::Input;
 use clap::{Args, ValueEnum};
 use profile::{Profile, report::SortBy};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, terminal::Terminal};
 
 /// Show a profile: a table of methods, or the call tree.
 #[derive(Args, Debug)]
@@ -75,15 +75,18 @@ impl Opts {
         let bytes = Input::open(&self.profile)?;
         let path = self.profile.display();
         let profile = Profile::parse(&bytes).map_err(|error| Failure::bad_profile(format_args!("{path}: {error}")))?;
-        let mut out = std::io::stdout().lock();
         if self.json {
+            let mut out = Terminal::json();
             serde_json::to_writer_pretty(&mut out, &profile.document(self.sort.into()))?;
             writeln!(out)?;
+            out.close()?;
             return Ok(0);
         }
         let limit = if self.limit == 0 { usize::MAX } else { self.limit };
         let text = if self.tree { profile.tree_text(self.min_percent) } else { profile.table(self.sort.into(), limit) };
+        let mut out = Terminal::text();
         out.write_all((profile.head() + &text).as_bytes())?;
+        out.close()?;
         Ok(0)
     }
 }

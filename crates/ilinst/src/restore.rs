@@ -1,12 +1,17 @@
 //! `ilinst restore`: undoes `ilinst instrument --in-place`.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+};
 
 use ::instrument::Restored;
 use clap::Args;
+use identity::Visible;
 
 use crate::{
-    failure::{EXIT_FINDINGS, Failure},
+    failure::{EXIT_FINDINGS, Failure, printed},
+    terminal::Terminal,
     text::count,
 };
 
@@ -34,18 +39,26 @@ impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let parent = self.folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
         let folder = if self.folder.is_file() { parent } else { &self.folder };
-        let Restored { put_back, removed, changed } = ::instrument::restore(folder)?;
-        if put_back + removed + changed.len() == 0 {
+        let restored = ::instrument::restore(folder)?;
+        let Restored { put_back, removed, changed } = &restored;
+        if *put_back + *removed + changed.len() == 0 {
             let text = format_args!("{}: nothing was woven in place there, or it was put back already", folder.display());
             return Err(Failure::no_originals(text).into());
         }
-        if !self.quiet {
-            for (path, kept) in &changed {
-                let kept = kept.as_ref().map(|kept| format!("; what it was before is still {}", kept.display()));
-                println!("{}: changed since it was woven, so left as it is{}", path.display(), kept.unwrap_or_default());
-            }
-            println!("{}: {} put back, {} removed", folder.display(), count(put_back, "file"), count(removed, "file"));
-        }
-        Ok(if changed.is_empty() { 0 } else { EXIT_FINDINGS })
+        let code = if changed.is_empty() { 0 } else { EXIT_FINDINGS };
+        if self.quiet { Ok(code) } else { printed(print(folder, &restored), code) }
     }
+}
+
+/// Says what was done, a line for each file that was left as it is.
+fn print(folder: &Path, Restored { put_back, removed, changed }: &Restored) -> anyhow::Result<()> {
+    let mut out = Terminal::text();
+    for (path, kept) in changed {
+        let kept = kept.as_ref().map(|kept| format!("; what it was before is still {}", kept.display()));
+        let what = format!("changed since it was woven, so left as it is{}", kept.unwrap_or_default());
+        writeln!(out, "{}", Visible(format_args!("{}: {what}", path.display())))?;
+    }
+    let (put_back, removed) = (count(*put_back, "file"), count(*removed, "file"));
+    writeln!(out, "{}: {put_back} put back, {removed} removed", Visible(folder.display()))?;
+    Ok(out.close()?)
 }

@@ -1,12 +1,20 @@
-//! Where the text goes: colours and a pager on a terminal, plain text else.
+//! Where all that is printed goes: standard output or a pager in front of it, and standard error. What steers a terminal
+//! reaches neither, whatever is printed: only the colours of [`Paint`] are put in behind that.
 
 use std::{
+    borrow::Cow,
     env,
+    fmt::{Display, Write as _},
     io::{self, IsTerminal, StdoutLock, Write},
+    path::Path,
     process::{Child, Command, Stdio},
 };
 
-use iltext::diff::LineTag;
+use ::instrument::failure::about;
+use identity::{Visible, is_hidden};
+
+/// How much is gathered before it is passed on.
+const PIECE: usize = 1 << 16;
 
 /// Standard output, or a pager in front of it.
 pub(crate) struct Terminal {
@@ -14,30 +22,50 @@ pub(crate) struct Terminal {
     out: Option<StdoutLock<'static>>,
     /// Puts colours into a line, if there are to be any.
     paint: Option<Paint>,
-    /// What waits for the end of its line to be coloured.
-    line: Vec<u8>,
+    escape: Escape,
+    /// What waits for more of its line, or of its kind.
+    pending: Vec<u8>,
 }
 
 /// Puts colours into a line.
-type Paint = fn(&str) -> String;
+pub(crate) type Paint = fn(&str) -> String;
+
+/// Puts a character that nobody sees into words.
+type Escape = fn(char, &mut String);
 
 impl Terminal {
-    /// Starts a pager if there is somebody to see it.
-    pub(crate) fn open(paint: Paint) -> Self {
+    /// Text in colours, through a pager if there is somebody to see it.
+    #[expect(clippy::disallowed_methods, reason = "this is the place")]
+    pub(crate) fn paged(paint: Paint) -> Self {
         let is_terminal = io::stdout().is_terminal();
         let pager = if is_terminal { start_pager() } else { None };
-        let out = pager.is_none().then(|| io::stdout().lock());
         let is_plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self { pager, out, paint: (is_terminal && !is_plain).then_some(paint), line: Vec::new() }
+        let mut terminal = Self::new(pager, in_text);
+        terminal.paint = (is_terminal && !is_plain).then_some(paint);
+        terminal
+    }
+
+    /// Text.
+    pub(crate) fn text() -> Self {
+        Self::new(None, in_text)
+    }
+
+    /// JSON, whose strings stay the same whether a character in them is escaped or not.
+    pub(crate) fn json() -> Self {
+        Self::new(None, in_json)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the place")]
+    fn new(pager: Option<Child>, escape: Escape) -> Self {
+        let out = pager.is_none().then(|| io::stdout().lock());
+        Self { pager, out, paint: None, escape, pending: Vec::new() }
     }
 
     /// Lets the reader finish.
     pub(crate) fn close(mut self) -> io::Result<()> {
-        let last = std::mem::take(&mut self.line);
+        let last = std::mem::take(&mut self.pending);
         self.put(&last)?;
-        if let Some(out) = &mut self.out {
-            out.flush()?;
-        }
+        self.flush()?;
         if let Some(mut pager) = self.pager.take() {
             drop(pager.stdin.take());
             pager.wait()?;
@@ -45,31 +73,38 @@ impl Terminal {
         Ok(())
     }
 
+    /// Passes text on, without what nobody sees, and in colours.
     fn put(&mut self, text: &[u8]) -> io::Result<()> {
-        match (&mut self.out, self.pager.as_mut().and_then(|pager| pager.stdin.as_mut())) {
-            (Some(out), _) => out.write_all(text),
-            (None, Some(pager)) => pager.write_all(text),
-            (None, None) => Ok(()),
+        let mut text = visible(text, self.escape);
+        if let Some(paint) = self.paint {
+            text = Cow::Owned(String::from_utf8_lossy(&text).split_inclusive('\n').map(paint).collect::<String>().into_bytes());
         }
+        let result = match (&mut self.out, self.pager.as_mut().and_then(|pager| pager.stdin.as_mut())) {
+            (Some(out), _) => out.write_all(&text),
+            (None, Some(pager)) => pager.write_all(&text),
+            (None, None) => Ok(()),
+        };
+        result.map_err(|error| in_output(&error))
     }
 }
 
 impl Write for Terminal {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        let Some(paint) = self.paint else {
-            self.put(text)?;
-            return Ok(text.len());
-        };
-        self.line.extend_from_slice(text);
-        let end = self.line.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-        let lines: Vec<u8> = self.line.drain(..end).collect();
-        let coloured: String = String::from_utf8_lossy(&lines).split_inclusive('\n').map(paint).collect();
-        self.put(coloured.as_bytes())?;
+        self.pending.extend_from_slice(text);
+        if self.pending.len() >= PIECE {
+            // Whole lines; of one without end, whole characters.
+            let end = self.pending.iter().rposition(|byte| *byte == b'\n').map(|last| last + 1);
+            let end = end.or_else(|| self.pending.iter().rposition(u8::is_ascii).filter(|end| *end > 0));
+            let end = end.unwrap_or(self.pending.len());
+            let rest = self.pending.split_off(end);
+            let lines = std::mem::replace(&mut self.pending, rest);
+            self.put(&lines)?;
+        }
         Ok(text.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.as_mut().map_or(Ok(()), Write::flush)
+        self.out.as_mut().map_or(Ok(()), Write::flush).map_err(|error| in_output(&error))
     }
 }
 
@@ -83,6 +118,52 @@ impl Drop for Terminal {
     }
 }
 
+/// Says something on standard error, in one line. Where nobody listens, there is nothing else to be done.
+pub(crate) fn complain(text: impl Display) {
+    let text = text.to_string().replace('\n', " ");
+    complain_in_lines(&format!("ilinst: {}\n", Visible(text)));
+}
+
+/// Says something on standard error that has lines of its own.
+#[expect(clippy::disallowed_methods, reason = "this is the place")]
+pub(crate) fn complain_in_lines(text: &str) {
+    let _ = io::stderr().write_all(&visible(text.as_bytes(), in_text));
+}
+
+/// An error of standard output.
+pub(crate) fn in_output(error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), about(Path::new("standard output"), error))
+}
+
+/// Text whose hidden characters are escaped, but for those that lay it out.
+fn visible(text: &[u8], escape: Escape) -> Cow<'_, [u8]> {
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+    if text.iter().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    let text = String::from_utf8_lossy(text);
+    let mut out = String::with_capacity(text.len() + 64);
+    let mut rest = &*text;
+    while let Some(at) = rest.find(|character| is_hidden(character) && !matches!(character, '\n' | '\t')) {
+        let (before, found) = rest.split_at(at);
+        out.push_str(before);
+        let mut characters = found.chars();
+        characters.next().into_iter().for_each(|hidden| escape(hidden, &mut out));
+        rest = characters.as_str();
+    }
+    out.push_str(rest);
+    Cow::Owned(out.into_bytes())
+}
+
+fn in_text(character: char, out: &mut String) {
+    out.extend(character.escape_unicode());
+}
+
+/// All hidden characters are of four digits.
+fn in_json(character: char, out: &mut String) {
+    let _ = write!(out, "\\u{:04x}", u32::from(character));
+}
+
 /// `$PAGER`, or `less` so that it shows colours and leaves at once if all fits the screen.
 fn start_pager() -> Option<Child> {
     let words = env::var("PAGER").unwrap_or_else(|_| "less -FRX".into());
@@ -90,99 +171,15 @@ fn start_pager() -> Option<Child> {
     Command::new(words.next()?).args(words).stdin(Stdio::piped()).spawn().ok()
 }
 
-const BOLD: &str = "\x1b[1m";
-const RED: &str = "\x1b[31m";
-const GREEN: &str = "\x1b[32m";
-const CYAN: &str = "\x1b[36m";
-const DIRECTIVE: &str = "\x1b[35m";
-const LABEL: &str = "\x1b[36m";
-const COMMENT: &str = "\x1b[2m";
-const STRING: &str = "\x1b[32m";
-const RESET: &str = "\x1b[0m";
-
-/// A line with its first word in colour if it is a directive or a label, its strings, and its comment.
-pub(crate) fn colour_il(line: &str) -> String {
-    let indent = line.len() - line.trim_start().len();
-    let (indent, rest) = line.split_at(indent);
-    let first = rest.find(char::is_whitespace).unwrap_or(rest.len());
-    let (word, mut rest) = rest.split_at(first);
-    let mut out = match word {
-        "//" => return format!("{indent}{COMMENT}{word}{}{RESET}\n", rest.trim_end_matches('\n')),
-        _ if word.starts_with('.') => format!("{indent}{DIRECTIVE}{word}{RESET}"),
-        _ if word.starts_with("IL_") => format!("{indent}{LABEL}{word}{RESET}"),
-        _ => format!("{indent}{word}"),
-    };
-    while let Some(at) = rest.find(['"', '\'', '/']) {
-        let (before, found) = rest.split_at(at);
-        out.push_str(before);
-        let (colour, length) = match found.as_bytes() {
-            [b'/', b'/', ..] => (COMMENT, found.trim_end_matches('\n').len()),
-            [b'/', ..] => ("", 1),
-            [quote, ..] => (if *quote == b'"' { STRING } else { "" }, quoted_length(found, *quote)),
-            [] => break,
-        };
-        let (piece, behind) = found.split_at(length);
-        if colour.is_empty() {
-            out.push_str(piece);
-        } else {
-            out.extend([colour, piece, RESET]);
-        }
-        rest = behind;
-    }
-    out + rest
-}
-
-/// How long a quoted text is, with its quotes.
-fn quoted_length(text: &str, quote: u8) -> usize {
-    let mut escaped = false;
-    let end = text.bytes().enumerate().skip(1).find(|(_, byte)| {
-        let is_end = *byte == quote && !escaped;
-        escaped = *byte == b'\\' && !escaped;
-        is_end
-    });
-    end.map_or(text.len(), |(at, _)| at + 1)
-}
-
-/// A line of either report in its colour.
-pub(crate) fn colour_diff(line: &str) -> String {
-    let (text, end) = line.strip_suffix('\n').map_or((line, ""), |text| (text, "\n"));
-    let whole = |colour: &str| format!("{colour}{text}{RESET}{end}");
-    let is_method_line = |text: &str| text.starts_with(|first: char| first.is_ascii_lowercase());
-    if text.starts_with("---") || text.starts_with("+++") || is_method_line(text) {
-        whole(BOLD)
-    } else if text.starts_with("@@") {
-        whole(CYAN)
-    } else if text.starts_with(LineTag::Removed.sign()) {
-        whole(RED)
-    } else if text.starts_with(LineTag::Added.sign()) {
-        whole(GREEN)
-    } else {
-        line.to_owned()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_coloured_and_stay_what_they_are() {
-        let line = "    IL_0000:  ldstr \"a // \\\" b\"  // 72\n";
-        let painted = colour_il(line);
-        assert_eq!(painted, format!("    {LABEL}IL_0000:{RESET}  ldstr {STRING}\"a // \\\" b\"{RESET}  {COMMENT}// 72{RESET}\n"));
-        for line in [line, "", "\n", "  // x\n", ".class A/B 'it\\'s'\n", "'", "a / b"] {
-            let mut plain = colour_il(line);
-            [DIRECTIVE, LABEL, COMMENT, STRING, RESET].iter().for_each(|code| plain = plain.replace(code, ""));
-            assert_eq!(plain, line);
-        }
-    }
-
-    #[test]
-    fn lines_are_coloured_by_their_signs() {
-        assert_eq!(colour_diff("+  ldc.i4.1\n"), format!("{GREEN}+  ldc.i4.1{RESET}\n"));
-        assert_eq!(colour_diff("-  ret\n"), format!("{RED}-  ret{RESET}\n"));
-        for plain in [" ret\n", "\n", "", " 12 +++---  A::B()\n"] {
-            assert_eq!(colour_diff(plain), plain);
-        }
+    fn hidden_characters_are_escaped_as_the_text_has_it() {
+        let text = "é\t\u{9b}\u{202e}\u{1b}\n".as_bytes();
+        assert_eq!(visible(text, in_text), "é\t\\u{9b}\\u{202e}\\u{1b}\n".as_bytes());
+        assert_eq!(visible(text, in_json), "é\t\\u009b\\u202e\\u001b\n".as_bytes());
+        assert_eq!(visible(b"\xff \xc2", in_text), "\u{fffd} \u{fffd}".as_bytes());
     }
 }

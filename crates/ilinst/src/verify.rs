@@ -4,9 +4,9 @@ mod output;
 mod references;
 
 use std::{
-    io::Write,
+    io::Write as _,
     path::{Path, PathBuf},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use ::instrument::{Input, read_assembly};
@@ -17,7 +17,8 @@ use rayon::prelude::*;
 
 use crate::{
     arguments::limit_threads,
-    failure::{self, EXIT_BAD_INPUT, EXIT_FINDINGS, Failure},
+    failure::{EXIT_BAD_INPUT, EXIT_FINDINGS, Failure, printed},
+    terminal::{Terminal, complain},
     verify::{
         output::{Checked, Layout},
         references::Files,
@@ -94,26 +95,32 @@ impl Opts {
                 Ok(file) => checked.push(file),
                 Err(error) => {
                     is_unreadable = true;
-                    let _ = writeln!(std::io::stderr(), "ilinst: {}", failure::one_line(&error));
+                    complain(format_args!("{error:#}"));
                 }
             }
         }
-        let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-        if self.json || self.sarif {
-            let value = if self.sarif { output::sarif(&checked) } else { output::to_json(&checked, started.elapsed()) };
-            serde_json::to_writer_pretty(&mut out, &value)?;
-            writeln!(out)?;
-        } else {
-            let layout = Layout { are_many: self.inputs.len() > 1, has_types: self.types };
-            output::print(&mut out, &checked, layout, started.elapsed())?;
-        }
-        out.flush()?;
         let has_findings = checked.iter().any(|file| !file.report.findings.is_empty());
-        Ok(match (is_unreadable, has_findings) {
+        let code = match (is_unreadable, has_findings) {
             (true, _) => EXIT_BAD_INPUT,
             (_, true) => EXIT_FINDINGS,
             _ => 0,
-        })
+        };
+        printed(self.print(&checked, started.elapsed()), code)
+    }
+
+    fn print(&self, checked: &[Checked<'_>], elapsed: Duration) -> anyhow::Result<()> {
+        let mut out;
+        if self.json || self.sarif {
+            out = Terminal::json();
+            let value = if self.sarif { output::sarif(checked) } else { output::to_json(checked, elapsed) };
+            serde_json::to_writer_pretty(&mut out, &value)?;
+            writeln!(out)?;
+        } else {
+            out = Terminal::text();
+            let layout = Layout { are_many: self.inputs.len() > 1, has_types: self.types };
+            output::print(&mut out, checked, layout, elapsed)?;
+        }
+        Ok(out.close()?)
     }
 
     /// Checks the files, and the bodies of each, in parallel. In the order they were named.

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, collections::HashSet, fmt::Write as _, sync::LazyLock};
 
 use ecma335::OpCode;
+use identity::is_hidden;
 
 /// The assembler's keywords, Microsoft's and Mono's, that could be names too (VI.C.1).
 const KEYWORDS: &str = "\
@@ -70,7 +71,10 @@ pub(crate) fn text(text: &str) -> String {
 
 /// A string literal; its bytes where it is no well-formed UTF-16, or has characters that an editor would not keep.
 pub(crate) fn string(units: &[u16]) -> String {
-    let keeps = |character: char| !matches!(character, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}'..='\u{ffff}');
+    let is_escaped = |character: char| matches!(character, '\0'..='\u{1f}');
+    let keeps = |character: char| {
+        !(is_hidden(character) && !is_escaped(character) || matches!(character, '\u{feff}' | '\u{fffe}'..='\u{ffff}'))
+    };
     match String::from_utf16(units) {
         Ok(string) if string.chars().all(keeps) => text(&string),
         _ => bytearray(&units.iter().flat_map(|unit| unit.to_le_bytes()).collect::<Vec<u8>>()),
@@ -84,8 +88,8 @@ fn escape(character: char, quote: char, out: &mut String) {
         '\r' => out.push_str("\\r"),
         '\t' => out.push_str("\\t"),
         _ if character == quote => out.extend(['\\', quote]),
-        // Three octal digits, so that a digit behind is not taken for one more.
-        '\0'..='\u{1f}' | '\u{7f}' => drop(write!(out, "\\{:03o}", u32::from(character))),
+        // A character by three octal digits, so that a digit behind is not taken for one more.
+        _ if character.is_control() => drop(write!(out, "\\{:03o}", u32::from(character))),
         _ => out.push(character),
     }
 }
@@ -139,6 +143,7 @@ mod tests {
             ("it's \\", "'it\\'s \\\\'"),
             ("0day", "'0day'"),
             ("a\u{1}1", "'a\\0011'"),
+            ("a\u{7f}\u{9b}1", "'a\\177\\2331'"),
             ("", "''"),
         ] {
             assert_eq!(dotted(plain), expected);
@@ -154,6 +159,8 @@ mod tests {
         assert_eq!(string(&units("a\"\n\0b é 😀")), "\"a\\\"\\n\\000b é 😀\"");
         assert_eq!(string(&[0x41, 0xD800]), "bytearray (41 00 00 D8)");
         assert_eq!(string(&units("\u{feff}")), "bytearray (FF FE)");
+        assert_eq!(string(&units("\u{9b}")), "bytearray (9B 00)");
+        assert_eq!(string(&units("\u{202e}")), "bytearray (2E 20)");
     }
 
     #[test]

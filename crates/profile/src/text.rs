@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use identity::Visible;
+
 use crate::{
     aggregate::Callees,
     model::{CallTree, Profile, SampleType},
@@ -15,7 +17,7 @@ impl Profile {
     /// What ran, and what is missing of it.
     pub fn head(&self) -> String {
         let (milliseconds, threads) = (self.milliseconds(self.duration), counted(self.threads(), "thread"));
-        let Self { program, runtime, pid, .. } = self;
+        let (program, runtime, pid) = (Visible(&self.program), Visible(&self.runtime), self.pid);
         let mut text = format!("{program} (process {pid}) on {runtime}: {milliseconds:.1} ms, {threads}, {}\n", self.end);
         if let Some(damage) = &self.damage {
             let _ = writeln!(text, "warning ILI0007: the file is damaged, and what follows is all that it holds: {damage}");
@@ -48,7 +50,7 @@ impl Profile {
                 row.average_ms,
                 row.self_percent,
                 row.total_percent,
-                row.name,
+                Visible(&row.name),
                 if row.open > 0 { "  (still running)" } else { "" }
             );
         }
@@ -103,12 +105,13 @@ impl TreePrinter<'_> {
             let total = at(&self.total, index);
             let _ = writeln!(
                 text,
-                "{:>7.2} {:>12.3} {:>12.3} {:>12}  {:indent$}{depth_mark}{name}",
+                "{:>7.2} {:>12.3} {:>12.3} {:>12}  {:indent$}{depth_mark}{}",
                 self.profile.percent(total),
                 self.profile.milliseconds(total),
                 self.profile.milliseconds(at(self.own, index).max(0)),
                 at(self.calls, index),
                 "",
+                Visible(name),
                 indent = depth.min(INDENTED_LEVELS) * 2
             );
             stack.extend(self.sorted_callees(Some(index)).into_iter().map(|callee| (callee, depth + 1)));

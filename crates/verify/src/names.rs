@@ -92,9 +92,7 @@ impl<'m> Names<'m> {
         name
     }
 
-    /// A name without what would break a line.
     fn text(&self, index: Str) -> String {
-        let text = self.metadata.strings.string(index).unwrap_or_default();
-        text.chars().map(|character| if character.is_control() { '\u{FFFD}' } else { character }).collect()
+        self.metadata.name(index).unwrap_or_default()
     }
 }

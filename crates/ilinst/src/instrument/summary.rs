@@ -1,14 +1,15 @@
 //! What `ilinst instrument` says when it is done.
 
-use std::{
-    io::{BufWriter, Write as _},
-    path::Path,
-};
+use std::{io::Write, path::Path};
 
 use ::instrument::{FileReport, LeftAlone, Outcome, TOOL, TRACKER_NOT_FOUND};
+use identity::Visible;
 use serde_json::{Value, json};
 
-use crate::text::{count, size};
+use crate::{
+    terminal::Terminal,
+    text::{count, size},
+};
 
 /// The number of a method that was left alone and should have been woven.
 const LEFT_ALONE: &str = "ILI0001";
@@ -81,17 +82,18 @@ pub(super) struct Summary<'a> {
 
 impl Summary<'_> {
     pub(super) fn print(&self, files: &[FileReport], seconds: f64) -> anyhow::Result<()> {
-        let mut out = BufWriter::new(std::io::stdout().lock());
         if self.json {
+            let mut out = Terminal::json();
             let files = files.iter().map(to_json).collect::<Vec<_>>();
             let value = json!({ "tool": TOOL, "dryRun": self.dry_run, "files": files });
             serde_json::to_writer_pretty(&mut out, &value)?;
             writeln!(out)?;
-            return Ok(out.flush()?);
+            return Ok(out.close()?);
         }
         if self.quiet {
             return Ok(());
         }
+        let mut out = Terminal::text();
         for file in files.iter().filter(|file| self.verbose || !matches!(file.outcome, Outcome::Copied)) {
             self.print_file(file, &mut out)?;
         }
@@ -113,17 +115,18 @@ impl Summary<'_> {
         }
         let is_none = |file: &FileReport| !matches!(file.outcome, Outcome::Processed { .. } | Outcome::Refused(_));
         if let Some(folder) = self.folder.filter(|_| files.iter().all(is_none)) {
-            writeln!(out, "warning ILI0006: nothing to weave: {} holds no assembly", folder.display())?;
+            writeln!(out, "warning ILI0006: nothing to weave: {} holds no assembly", Visible(folder.display()))?;
         }
-        Ok(out.flush()?)
+        Ok(out.close()?)
     }
 
-    fn print_file(&self, file: &FileReport, out: &mut impl std::io::Write) -> anyhow::Result<()> {
-        let input = file.input.display();
+    fn print_file(&self, file: &FileReport, out: &mut impl Write) -> anyhow::Result<()> {
+        let input = Visible(file.input.display());
         let copied = if self.in_place { "left as it is" } else { "copied" };
         match &file.outcome {
             Outcome::Processed { methods, left_alone: named, notes } => {
-                let arrow = if self.dry_run || self.in_place { String::new() } else { format!(" -> {}", file.output.display()) };
+                let arrow =
+                    if self.dry_run || self.in_place { String::new() } else { format!(" -> {}", Visible(file.output.display())) };
                 let left_alone: usize = file.left_alone().values().sum();
                 let reasons =
                     file.left_alone().iter().map(|(code, count)| format!("{count} {code}")).collect::<Vec<_>>().join(", ");
@@ -138,15 +141,15 @@ impl Summary<'_> {
                     file.duration.as_secs_f64() * 1e3
                 )?;
                 for note in notes {
-                    writeln!(out, "  note {}: {note}", note.code())?;
+                    writeln!(out, "  note {}: {}", note.code(), Visible(note))?;
                 }
                 for warning in &file.warnings {
-                    writeln!(out, "  warning {TRACKER_NOT_FOUND}: {warning}")?;
+                    writeln!(out, "  warning {TRACKER_NOT_FOUND}: {}", Visible(warning))?;
                 }
                 let shown = if self.verbose { usize::MAX } else { SHOWN_FINDINGS };
                 for LeftAlone { token, name, reason } in named.iter().take(shown) {
                     let kind = if reason.is_expected() { "left alone".into() } else { format!("warning {LEFT_ALONE}") };
-                    writeln!(out, "  {kind}: {name} ({token}): {reason} [{}]", reason.code())?;
+                    writeln!(out, "  {kind}: {} ({token}): {} [{}]", Visible(name), Visible(reason), reason.code())?;
                 }
                 if named.len() > shown {
                     writeln!(out, "  and {} more; -v shows all", named.len() - shown)?;
@@ -155,9 +158,9 @@ impl Summary<'_> {
                     writeln!(out, "  warning ILI0006: nothing to weave, so the output is the input: {}", why_nothing(file))?;
                 }
             }
-            Outcome::Refused(refusal) => writeln!(out, "{input}: {copied}: {refusal}")?,
-            Outcome::NotAnAssembly(why) => writeln!(out, "{input}: {copied}: {why}")?,
-            Outcome::Link(target) => writeln!(out, "{input}: {copied}: it is a link to {}", target.display())?,
+            Outcome::Refused(refusal) => writeln!(out, "{input}: {copied}: {}", Visible(refusal))?,
+            Outcome::NotAnAssembly(why) => writeln!(out, "{input}: {copied}: {}", Visible(why))?,
+            Outcome::Link(target) => writeln!(out, "{input}: {copied}: it is a link to {}", Visible(target.display()))?,
             Outcome::LeftOut => writeln!(out, "{input}: left out: it is no regular file")?,
             Outcome::Copied => writeln!(out, "{input}: {copied}")?,
         }

@@ -4,6 +4,7 @@ use std::{io::Write, path::Path, time::Duration};
 
 use ::verify::{Finding, Level, RULES, Report, Rule};
 use ecma335::Token;
+use identity::Visible;
 use serde_json::{Value, json};
 
 use crate::text::count;
@@ -31,9 +32,9 @@ pub(super) fn print(out: &mut impl Write, checked: &[Checked<'_>], layout: Layou
     for Checked { path, report, .. } in checked {
         for finding in &report.findings {
             if are_many {
-                write!(out, "{}: ", path.display())?;
+                write!(out, "{}: ", Visible(path.display()))?;
             }
-            writeln!(out, "{finding}")?;
+            writeln!(out, "{}", Visible(finding))?;
         }
     }
     let total = |of: fn(&Report) -> usize| checked.iter().map(|file| of(&file.report)).sum::<usize>();

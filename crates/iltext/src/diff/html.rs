@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use identity::Visible;
+
 use super::{
     lines::{Hunk, LineTag},
     model::{Change, Status, Totals, Visitor},
@@ -96,7 +98,7 @@ impl<W: Write> Visitor for Html<W> {
 /// Text that is nothing but text in HTML.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
+    for character in Visible(text).to_string().chars() {
         match character {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),

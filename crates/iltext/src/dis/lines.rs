@@ -2,6 +2,8 @@
 
 use std::fmt::{Display, Write as _};
 
+use identity::Visible;
+
 /// Lines, each with the indentation of the block it stands in.
 #[derive(Default)]
 pub(crate) struct Lines {
@@ -52,7 +54,7 @@ impl Lines {
     }
 }
 
-/// Text without what would end a comment's line.
+/// Text that ends no comment's line, and steers nothing.
 pub(crate) fn one_line(text: impl Display) -> String {
-    text.to_string().replace(|character: char| character.is_control(), " ")
+    Visible(text).to_string()
 }

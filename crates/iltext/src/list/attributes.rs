@@ -9,6 +9,7 @@ use ecma335::{
         CustomAttribute, Event, EventMap, Field, GenericParam, InterfaceImpl, MethodDef, Param, Property, PropertyMap, TypeDef,
     },
 };
+use identity::Visible;
 use serde::Serialize;
 
 use super::{module::Module, options::Sort, token_text::token_text};
@@ -47,7 +48,7 @@ pub(crate) fn read(module: &Module<'_, '_>, sort: Sort) -> Result<Vec<Attribute>
 /// Prints a line for each: token, place, attribute, arguments.
 pub(crate) fn print(attributes: &[Attribute], out: &mut impl Write) -> io::Result<()> {
     for Attribute { token, on, attribute, arguments } in attributes {
-        writeln!(out, "{token}  {on}  {attribute}{arguments}")?;
+        writeln!(out, "{}", Visible(format_args!("{token}  {on}  {attribute}{arguments}")))?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, io, io::Write};
 
 use ecma335::{OpCode, Token, schema::Blob};
+use identity::Visible;
 use serde::Serialize;
 
 use super::{module::Module, options::Sort, token_text::token_text};
@@ -77,10 +78,11 @@ pub(crate) fn print(literals: &[Literal], out: &mut impl Write) -> io::Result<()
     for literal in literals {
         let (token, text) = (literal.token, &literal.text);
         if literal.uses.is_empty() {
-            writeln!(out, "{token}  not used  {text:?}")?;
+            writeln!(out, "{token}  not used  {}", Visible(format_args!("{text:?}")))?;
         }
         for place in &literal.uses {
-            writeln!(out, "{token}  {}  IL_{:04x}  {text:?}", place.method, place.offset)?;
+            let (method, offset) = (&place.method, place.offset);
+            writeln!(out, "{}", Visible(format_args!("{token}  {method}  IL_{offset:04x}  {text:?}")))?;
         }
     }
     Ok(())

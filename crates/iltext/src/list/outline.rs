@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use identity::Visible;
+
 /// A line with the lines below it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Node {
@@ -19,7 +21,7 @@ pub(crate) struct Node {
 pub(crate) fn print(nodes: &[Node], prefix: &str, out: &mut impl Write) -> io::Result<()> {
     for (index, node) in nodes.iter().enumerate() {
         let (branch, trunk) = if index + 1 == nodes.len() { ("└─", "  ") } else { ("├─", "│ ") };
-        writeln!(out, "{prefix}{branch} {}", node.line)?;
+        writeln!(out, "{prefix}{branch} {}", Visible(&node.line))?;
         print(&node.children, &format!("{prefix}{trunk} "), out)?;
     }
     Ok(())

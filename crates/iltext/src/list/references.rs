@@ -11,6 +11,7 @@ use ecma335::{
     schema::{AssemblyRef, File, ImplMap, MemberRef, ModuleRef, TypeRef, TypeSpec},
     signature::{Signature, TypeSig},
 };
+use identity::Visible;
 use serde::Serialize;
 
 use super::{
@@ -183,7 +184,7 @@ fn scope(module: &Module<'_, '_>, rid: Rid<TypeRef>) -> Option<Token> {
 pub(crate) fn print(references: &[Reference], out: &mut impl Write) -> io::Result<()> {
     let leaf = |line: &String| Node { line: line.clone(), ..Node::default() };
     for reference in references {
-        writeln!(out, "{reference}")?;
+        writeln!(out, "{}", Visible(reference))?;
         let types = reference.types.iter().flatten();
         let types = types.map(|each| Node {
             line: each.name.clone(),

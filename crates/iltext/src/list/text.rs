@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use identity::Visible;
+
 use super::{attributes, listing::Listing, literals, module::Module, outline, references, tree::Tree};
 
 /// Prints a listing; with the sizes of methods' IL, if `il_size`.
@@ -13,12 +15,12 @@ pub fn print(listing: &Listing<'_, '_>, il_size: bool, out: &mut impl Write) -> 
     if let Some(methods) = &listing.methods {
         let decisions = &methods.decisions;
         if methods.as_tree {
-            writeln!(out, "{}", module.metadata.display_name())?;
+            writeln!(out, "{}", Visible(module.metadata.display_name()))?;
             if let Some((tool, options)) = &decisions.mark {
-                writeln!(out, "woven by {tool} {options}")?;
+                writeln!(out, "{}", Visible(format_args!("woven by {tool} {options}")))?;
             }
             if let Some(refusal) = decisions.refusal.as_ref().filter(|_| decisions.mark.is_none()) {
-                writeln!(out, "not to be woven: {refusal}")?;
+                writeln!(out, "not to be woven: {}", Visible(refusal))?;
             }
             let nodes = Tree::new((sort, il_size), module, decisions, &methods.structure).nodes();
             outline::print(&nodes, "", out)?;
@@ -26,7 +28,7 @@ pub fn print(listing: &Listing<'_, '_>, il_size: bool, out: &mut impl Write) -> 
         } else {
             for rid in module.sorted(&module.all_methods(), sort) {
                 let line = module.method_line(rid, decisions, il_size, |method| Module::full_signature(module, method));
-                writeln!(out, "{line}")?;
+                writeln!(out, "{}", Visible(line))?;
             }
         }
     }

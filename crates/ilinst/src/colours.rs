@@ -1,0 +1,100 @@
+//! Lines in colours.
+
+use iltext::diff::LineTag;
+
+const BOLD: &str = "\x1b[1m";
+const RED: &str = "\x1b[31m";
+const GREEN: &str = "\x1b[32m";
+const CYAN: &str = "\x1b[36m";
+const DIRECTIVE: &str = "\x1b[35m";
+const LABEL: &str = "\x1b[36m";
+const COMMENT: &str = "\x1b[2m";
+const STRING: &str = "\x1b[32m";
+const RESET: &str = "\x1b[0m";
+
+/// A line with its first word in colour if it is a directive or a label, its strings, and its comment.
+pub(crate) fn colour_il(line: &str) -> String {
+    let indent = line.len() - line.trim_start().len();
+    let (indent, rest) = line.split_at(indent);
+    let first = rest.find(char::is_whitespace).unwrap_or(rest.len());
+    let (word, mut rest) = rest.split_at(first);
+    let mut out = match word {
+        "//" => return format!("{indent}{COMMENT}{word}{}{RESET}\n", rest.trim_end_matches('\n')),
+        _ if word.starts_with('.') => format!("{indent}{DIRECTIVE}{word}{RESET}"),
+        _ if word.starts_with("IL_") => format!("{indent}{LABEL}{word}{RESET}"),
+        _ => format!("{indent}{word}"),
+    };
+    while let Some(at) = rest.find(['"', '\'', '/']) {
+        let (before, found) = rest.split_at(at);
+        out.push_str(before);
+        let (colour, length) = match found.as_bytes() {
+            [b'/', b'/', ..] => (COMMENT, found.trim_end_matches('\n').len()),
+            [b'/', ..] => ("", 1),
+            [quote, ..] => (if *quote == b'"' { STRING } else { "" }, quoted_length(found, *quote)),
+            [] => break,
+        };
+        let (piece, behind) = found.split_at(length);
+        if colour.is_empty() {
+            out.push_str(piece);
+        } else {
+            out.extend([colour, piece, RESET]);
+        }
+        rest = behind;
+    }
+    out + rest
+}
+
+/// How long a quoted text is, with its quotes.
+fn quoted_length(text: &str, quote: u8) -> usize {
+    let mut escaped = false;
+    let end = text.bytes().enumerate().skip(1).find(|(_, byte)| {
+        let is_end = *byte == quote && !escaped;
+        escaped = *byte == b'\\' && !escaped;
+        is_end
+    });
+    end.map_or(text.len(), |(at, _)| at + 1)
+}
+
+/// A line of either report in its colour.
+pub(crate) fn colour_diff(line: &str) -> String {
+    let (text, end) = line.strip_suffix('\n').map_or((line, ""), |text| (text, "\n"));
+    let whole = |colour: &str| format!("{colour}{text}{RESET}{end}");
+    let is_method_line = |text: &str| text.starts_with(|first: char| first.is_ascii_lowercase());
+    if text.starts_with("---") || text.starts_with("+++") || is_method_line(text) {
+        whole(BOLD)
+    } else if text.starts_with("@@") {
+        whole(CYAN)
+    } else if text.starts_with(LineTag::Removed.sign()) {
+        whole(RED)
+    } else if text.starts_with(LineTag::Added.sign()) {
+        whole(GREEN)
+    } else {
+        line.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_coloured_and_stay_what_they_are() {
+        let line = "    IL_0000:  ldstr \"a // \\\" b\"  // 72\n";
+        let painted = colour_il(line);
+        assert_eq!(painted, format!("    {LABEL}IL_0000:{RESET}  ldstr {STRING}\"a // \\\" b\"{RESET}  {COMMENT}// 72{RESET}\n"));
+        for line in [line, "", "\n", "  // x\n", ".class A/B 'it\\'s'\n", "'", "a / b"] {
+            let mut plain = colour_il(line);
+            [DIRECTIVE, LABEL, COMMENT, STRING, RESET].iter().for_each(|code| plain = plain.replace(code, ""));
+            assert_eq!(plain, line);
+        }
+    }
+
+    #[test]
+    fn lines_are_coloured_by_their_signs() {
+        assert_eq!(colour_diff("+  ldc.i4.1\n"), format!("{GREEN}+  ldc.i4.1{RESET}\n"));
+        assert_eq!(colour_diff("-  ret\n"), format!("{RED}-  ret{RESET}\n"));
+        for plain in [" ret\n", "\n", "", " 12 +++---  A::B()\n"] {
+            assert_eq!(colour_diff(plain), plain);
+        }
+    }
+}
