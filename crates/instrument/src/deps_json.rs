@@ -26,16 +26,15 @@ pub(crate) fn lists_that_name(input: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut lists: Vec<PathBuf> =
         entries.map(|entry| input.with_file_name(entry.file_name())).filter(|path| is_deps_json(path)).collect();
-    lists.retain(|list| {
-        let deps = fs::read(list).ok().and_then(|text| parse(&text).ok());
-        deps.is_some_and(|deps| names(&deps, &input.file_name().unwrap_or_default().to_string_lossy()))
-    });
+    let name = input.file_name().unwrap_or_default().to_string_lossy();
+    lists.retain(|list| fs::read(list).is_ok_and(|text| names(&text, &name)));
     lists.sort();
     lists
 }
 
-/// Whether a list has a file of this name among what is loaded, whatever folder of its package it was in.
-fn names(deps: &Value, file: &str) -> bool {
+/// Whether the text of a list has a file of this name among what is loaded, whatever folder of its package it was in.
+pub fn names(text: &[u8], file: &str) -> bool {
+    let Ok(deps) = parse(text) else { return false };
     let libraries = members(&deps["targets"]).flat_map(|(_, target)| members(target));
     let mut assets = libraries.flat_map(|(_, library)| members(&library["runtime"]).chain(members(&library["runtimeTargets"])));
     assets.any(|(path, _)| path.rsplit(['/', '\\']).next() == Some(file))
@@ -55,7 +54,11 @@ pub(crate) fn with_tracker(path: &Path) -> Result<Result<Option<Vec<u8>>, String
     Ok(add_tracker(&text))
 }
 
-fn add_tracker(text: &[u8]) -> Result<Option<Vec<u8>>, String> {
+/// The text of a list with the tracker in it; none if it is there already.
+///
+/// # Errors
+/// If it is no such list; why, in words.
+pub fn add_tracker(text: &[u8]) -> Result<Option<Vec<u8>>, String> {
     let mut deps = parse(text)?;
     let no = |what: &'static str| move || format!("it has no {what}");
     let target = deps.get("runtimeTarget").ok_or_else(no("runtimeTarget"))?;

@@ -25,7 +25,7 @@
 mod companions;
 mod context;
 mod deploy;
-mod deps_json;
+pub mod deps_json;
 pub mod failure;
 mod file;
 mod folder;

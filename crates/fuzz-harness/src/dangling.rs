@@ -1,0 +1,109 @@
+//! What leads nowhere in a file, and must in the file that is made of it: rows and heap items are put behind the input's,
+//! where a row number or an offset one past the end would find them.
+
+use std::{cell::RefCell, collections::BTreeSet};
+
+use ecma335::{
+    Image, Metadata, MethodBody, Rva, Table, Token,
+    schema::{Blob, ColumnKind, Guid, MethodDef, Str},
+    signature::{Signature, TypeNames, TypeSig},
+};
+
+/// What a number in a file leads to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Target {
+    Row(Token),
+    Str(u32),
+    Blob(u32),
+    Guid(u32),
+    UserString(u32),
+}
+
+/// The first thing that led nowhere in the input, or elsewhere, and leads somewhere in the output.
+pub fn gained(image: &Image<'_>, old: &Metadata<'_>, new: &Metadata<'_>) -> Option<String> {
+    let targets = all(image, old);
+    let found = targets.into_iter().find(|target| meaning(*target, old) != meaning(*target, new));
+    found.map(|target| format!("{target:?} was {:?}, and is {:?}", meaning(target, old), meaning(target, new)))
+}
+
+/// Whether there is such a row; which bytes there are.
+fn meaning<'a>(target: Target, metadata: &Metadata<'a>) -> Option<Vec<u8>> {
+    match target {
+        Target::Row(token) => (1..=metadata.tables.count(token.table()?)).contains(&token.rid()).then(Vec::new),
+        Target::Str(index) => metadata.strings.string_bytes(Str(index)).ok().map(<[u8]>::to_vec),
+        Target::Blob(index) => metadata.blob(Blob(index)).ok().map(<[u8]>::to_vec),
+        // The MVID is another, in its place.
+        Target::Guid(index) => metadata.guids.guid(Guid(index)).ok()?.map(|_| Vec::new()),
+        Target::UserString(index) => metadata.user_strings.blob(Blob(index)).ok().map(|blob| blob.rest().to_vec()),
+    }
+}
+
+/// All that rows, signatures and bodies refer to.
+fn all(image: &Image<'_>, metadata: &Metadata<'_>) -> BTreeSet<Target> {
+    let mut targets = BTreeSet::new();
+    for table in Table::ALL.iter().copied() {
+        for cells in (1..=metadata.tables.count(table)).filter_map(|rid| metadata.tables.cells(table, rid)) {
+            for (column, cell) in table.columns().iter().zip(cells) {
+                let is_list = column.name.ends_with("_list");
+                targets.extend(match column.kind {
+                    ColumnKind::Fixed(_) => None,
+                    ColumnKind::Str => Some(Target::Str(cell)),
+                    ColumnKind::Guid => Some(Target::Guid(cell)),
+                    ColumnKind::Blob => Some(Target::Blob(cell)),
+                    ColumnKind::Rid(_) if is_list => None,
+                    ColumnKind::Rid(of) => Some(Target::Row(Token::new(of, cell))),
+                    ColumnKind::Coded(coded) => coded.decode(cell).map(Target::Row),
+                });
+                if matches!(column.kind, ColumnKind::Blob) && column.name != "value" {
+                    targets.extend(named_in(metadata, Blob(cell)).into_iter().map(Target::Row));
+                }
+            }
+        }
+    }
+    for (_, method) in metadata.tables.rows::<MethodDef>().filter(|(_, row)| row.has_il_body()) {
+        let Ok(body) = image.cursor_at(Rva(method.rva)).and_then(MethodBody::parse) else { continue };
+        for instruction in body.instructions().map_while(Result::ok) {
+            use ecma335::opcode::Operand;
+            targets.extend(match instruction.info.operand {
+                Operand::String => Some(Target::UserString(instruction.token().rid())),
+                Operand::Method | Operand::Field | Operand::Type | Operand::Token | Operand::Sig => {
+                    Some(Target::Row(instruction.token()))
+                }
+                _ => None,
+            });
+        }
+        let classes = body.clauses.iter().filter_map(|clause| match clause.kind {
+            ecma335::ClauseKind::Catch(class) => Some(class),
+            _ => None,
+        });
+        targets.extend(classes.chain([body.local_var_sig]).map(Target::Row));
+    }
+    targets
+}
+
+/// The types that a signature names.
+fn named_in(metadata: &Metadata<'_>, blob: Blob) -> Vec<Token> {
+    /// Is asked for the names of all types that a signature mentions.
+    #[derive(Default)]
+    struct Asked(RefCell<Vec<Token>>);
+    impl TypeNames for Asked {
+        fn type_name(&self, token: Token) -> String {
+            self.0.borrow_mut().push(token);
+            String::new()
+        }
+    }
+    let asked = Asked::default();
+    let Ok(cursor) = metadata.blobs.blob(blob) else { return Vec::new() };
+    let ask = |signature: &TypeSig| drop(signature.display(&asked).to_string());
+    match Signature::parse(cursor) {
+        Ok(Signature::Method(signature)) => drop(signature.display(&asked).to_string()),
+        Ok(Signature::Field(signature)) => ask(&signature),
+        Ok(Signature::Property(signature)) => {
+            ask(&signature.property_type);
+            signature.params.iter().for_each(ask);
+        }
+        Ok(Signature::Locals(types) | Signature::MethodSpec(types)) => types.iter().for_each(ask),
+        Err(_) => TypeSig::parse(cursor).iter().for_each(ask),
+    }
+    asked.0.into_inner()
+}

@@ -1,0 +1,139 @@
+//! Where in a file its numbers are, and what each is: what a mutator has to know of a format.
+
+mod assembly;
+mod code;
+mod json;
+mod metadata;
+mod profile;
+
+use ecma335::{Cursor, FileOffset, Image, Metadata, MethodBody, schema::CodedIndex, tables::RowCounts};
+
+/// A number in a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Where it is.
+    pub at: usize,
+    /// Its size in bytes, 1 to 8.
+    pub width: usize,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What a number is.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// Any number.
+    Number,
+    /// A row number, a heap offset, a count or an address, of which this is the largest that leads somewhere.
+    UpTo(u32),
+    /// A coded index.
+    Coded(&'static CodedIndex),
+    /// A token, or a row number with a table's byte above it.
+    Token,
+    /// An opcode of one byte, by the size of its operand.
+    OpCode(u8),
+    /// A byte of a signature.
+    Signature,
+    /// A byte of text.
+    Text,
+}
+
+/// The fields of a file: by area, and in it by group, each of which is as likely to be changed as the others.
+#[derive(Clone, Debug, Default)]
+pub struct Fields {
+    areas: Vec<Vec<Vec<Field>>>,
+    /// How many rows each table has.
+    pub(crate) counts: RowCountsOrNone,
+}
+
+/// Row counts; all zeros where there are no tables.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowCountsOrNone(pub(crate) RowCounts);
+
+impl Default for RowCountsOrNone {
+    fn default() -> Self {
+        Self([0; 64])
+    }
+}
+
+/// What bytes are to be read as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// A PE file.
+    Image,
+    /// A portable PDB.
+    Pdb,
+    /// A signature or another blob.
+    Blob,
+    /// A method's body.
+    Body,
+    /// A profile.
+    Profile,
+    /// JSON.
+    Json,
+}
+
+impl Fields {
+    /// The fields of bytes; what cannot be read has none.
+    pub fn of(bytes: &[u8], format: Format) -> Self {
+        let mut fields = Self::default();
+        match format {
+            Format::Image => {
+                if let Ok(image) = Image::parse(bytes) {
+                    assembly::add(&image, &mut fields);
+                }
+            }
+            Format::Pdb => {
+                if let Ok(pdb) = Metadata::parse(Cursor::new(bytes, FileOffset(0))) {
+                    metadata::add(bytes, &pdb, &mut fields);
+                }
+            }
+            Format::Blob => fields.add(vec![bytes_of(0..bytes.len(), Kind::Signature).collect()]),
+            Format::Body => {
+                if let Ok(body) = MethodBody::parse(Cursor::new(bytes, FileOffset(0))) {
+                    code::add_body(bytes, &body, &mut fields);
+                }
+            }
+            Format::Profile => profile::add(bytes, &mut fields),
+            Format::Json => json::add(bytes, &mut fields),
+        }
+        fields
+    }
+
+    /// The same fields, of tables with so many rows: for what refers to them from elsewhere.
+    #[must_use]
+    pub fn with_counts(self, counts: &RowCounts) -> Self {
+        Self { counts: RowCountsOrNone(*counts), ..self }
+    }
+
+    /// Adds an area of groups, but for those without fields.
+    pub(crate) fn add(&mut self, mut area: Vec<Vec<Field>>) {
+        area.retain(|group| !group.is_empty());
+        if !area.is_empty() {
+            self.areas.push(area);
+        }
+    }
+
+    pub(crate) fn areas(&self) -> &[Vec<Vec<Field>>] {
+        &self.areas
+    }
+}
+
+/// Fields one behind the other, by their sizes; gives where they end.
+pub(crate) fn row(mut at: usize, widths: &[usize], kind: Kind, group: &mut Vec<Field>) -> usize {
+    for width in widths {
+        group.push(Field { at, width: *width, kind });
+        at += width;
+    }
+    at
+}
+
+/// Single bytes of one kind.
+pub(crate) fn bytes_of(range: std::ops::Range<usize>, kind: Kind) -> impl Iterator<Item = Field> {
+    range.map(move |at| Field { at, width: 1, kind })
+}
+
+/// Four bytes of a file as a number; 0 behind its end.
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}

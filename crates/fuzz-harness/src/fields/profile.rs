@@ -1,0 +1,31 @@
+//! The records of profiles (docs/profile-format.md).
+
+use super::{Fields, Kind, row, u32_at};
+
+/// The header's size, and where its text begins.
+const HEADER: usize = 4096;
+const TEXT_AT: usize = 128;
+const NODES: u32 = 1;
+/// The header of a chunk, and that with the tree's place behind it.
+const CHUNK_HEADER: usize = 64;
+const FIRST_NODE: usize = 128;
+
+pub(super) fn add(bytes: &[u8], fields: &mut Fields) {
+    let (mut header, mut chunks, mut nodes, mut names) = Default::default();
+    row(0, &[4; TEXT_AT / 4], Kind::Number, &mut header);
+    row(TEXT_AT, &[4; 32], Kind::Number, &mut header);
+    let mut at = HEADER;
+    while at < bytes.len() {
+        let (kind, size) = (u32_at(bytes, at), u32_at(bytes, at + 4) as usize);
+        let end = at.saturating_add(size.max(CHUNK_HEADER)).min(bytes.len());
+        row(at, &[4, 4, 8, 8, 8, 8], Kind::Number, &mut chunks);
+        if kind == NODES {
+            row(at + CHUNK_HEADER, &[8; 8], Kind::Number, &mut chunks);
+            row(at + FIRST_NODE, &vec![8; (end - at).saturating_sub(FIRST_NODE) / 8], Kind::Number, &mut nodes);
+        } else {
+            row(at + CHUNK_HEADER, &vec![1; (end - at).saturating_sub(CHUNK_HEADER)], Kind::Number, &mut names);
+        }
+        at = end;
+    }
+    fields.add(vec![header, chunks, nodes, names]);
+}

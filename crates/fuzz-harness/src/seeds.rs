@@ -1,0 +1,147 @@
+//! What mutations begin with: the samples that are committed, and small files of folders.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use ecma335::{Image, Metadata, MethodBody, Rva, Table, schema::MethodDef};
+
+use crate::{
+    fields::{Fields, Format},
+    targets::Target,
+};
+
+/// Bytes as someone wrote them.
+#[derive(Clone, Debug)]
+pub struct Seed {
+    /// The file that they are, or are of.
+    pub name: String,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// What lies beside: the PDB of an assembly, the assembly of a PDB.
+    pub beside: Option<Vec<u8>>,
+    /// Where their numbers are.
+    pub fields: Fields,
+}
+
+/// The samples, all that is committed.
+const SAMPLES: &[&str] = &[
+    "samples/bare/bin/bare.exe",
+    "samples/endings/bin/endings.exe",
+    "samples/hello/bin/hello.exe",
+    "samples/modern/bin/modern.dll",
+    "samples/odd/bin/odd.exe",
+    "samples/orders/bin/orders.exe",
+    "samples/shapes/bin/shapes.exe",
+    "samples/traces/bin/embedded.exe",
+    "samples/traces/bin/traces.exe",
+];
+/// The assembly that bodies are of and are put into.
+pub(crate) const HOST: &str = "samples/shapes/bin/shapes.exe";
+/// The assembly whose blobs are seeds.
+const BLOBS: &str = "samples/modern/bin/modern.dll";
+const PROFILE: &str = "crates/profile/tests/golden/golden.ilprof";
+const DEPS_JSON: &str = "tests/fidelity/application/app.deps.json";
+/// A list of originals as `--in-place` leaves it, of the files that [`Target::Originals`] makes.
+const ORIGINALS: &str = r#"{
+  "files": [
+    {"name": "kept.dll", "sha256": "97d8b48aaf83f22eaea10489a20f4f85c880e0dbb22e5afe0522edd131d9c289", "isKept": true},
+    {"name": "made.dll", "sha256": "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9", "isKept": false}
+  ]
+}"#;
+/// Larger files take their time.
+const SMALL: u64 = 40_000;
+
+/// The repository's root.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+pub(crate) fn read(path: &str) -> Vec<u8> {
+    fs::read(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The seeds of a target: from the samples, and from the small assemblies of some folders.
+pub fn seeds(target: Target, folders: &[PathBuf]) -> Vec<Seed> {
+    let seed = |name: &str, bytes: Vec<u8>, beside| {
+        let fields = Fields::of(&bytes, target.format());
+        Seed { name: name.to_owned(), bytes, beside, fields }
+    };
+    let pdb = |name: &str| fs::read(root().join(name).with_extension("pdb")).ok();
+    match target.format() {
+        Format::Image => {
+            let samples = SAMPLES.iter().map(|name| seed(name, read(name), pdb(name)));
+            let others = small_files(folders).into_iter().filter_map(|path| {
+                let bytes = fs::read(&path).ok()?;
+                Some(seed(&path.to_string_lossy(), bytes, fs::read(path.with_extension("pdb")).ok()))
+            });
+            samples.chain(others).collect()
+        }
+        Format::Pdb => {
+            let with_pdb = SAMPLES.iter().filter_map(|name| Some(seed(name, pdb(name)?, Some(read(name)))));
+            with_pdb.collect()
+        }
+        Format::Blob => blobs(&read(BLOBS)).into_iter().map(|blob| seed(BLOBS, blob, None)).collect(),
+        Format::Body => bodies(&read(HOST)),
+        Format::Profile => vec![seed(PROFILE, read(PROFILE), None)],
+        Format::Json if target == Target::Originals => vec![seed("originals.json", ORIGINALS.into(), None)],
+        Format::Json => vec![seed(DEPS_JSON, read(DEPS_JSON), None)],
+    }
+}
+
+/// Small assemblies by their names, each content once.
+fn small_files(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let (mut files, mut seen) = (Vec::new(), BTreeSet::new());
+    folders.iter().for_each(|folder| collect(folder, &mut files));
+    files.retain(|path: &PathBuf| fs::read(path).is_ok_and(|bytes| seen.insert(bytes)));
+    files
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        let is_assembly =
+            path.extension().is_some_and(|extension| ["dll", "exe", "winmd", "pyd"].iter().any(|known| extension == *known));
+        if path.is_dir() && !path.is_symlink() {
+            collect(&path, files);
+        } else if is_assembly && fs::metadata(&path).is_ok_and(|file| file.len() <= SMALL) {
+            files.push(path);
+        }
+    }
+}
+
+/// The blobs that rows of an assembly refer to, each once.
+fn blobs(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let image = Image::parse(bytes).expect("it is an assembly");
+    let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
+    let mut blobs = BTreeSet::new();
+    for table in Table::ALL {
+        for (index, column) in table.columns().iter().enumerate() {
+            if !matches!(column.kind, ecma335::schema::ColumnKind::Blob) {
+                continue;
+            }
+            let cells = (1..=metadata.tables.count(*table)).filter_map(|rid| metadata.tables.cells(*table, rid));
+            blobs.extend(cells.filter_map(|cells| Some(metadata.blob(ecma335::schema::Blob(cells[index])).ok()?.to_vec())));
+        }
+    }
+    blobs.into_iter().filter(|blob| !blob.is_empty()).collect()
+}
+
+/// The bodies of an assembly, each of a method.
+fn bodies(bytes: &[u8]) -> Vec<Seed> {
+    let image = Image::parse(bytes).expect("it is an assembly");
+    let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
+    let mut seeds = Vec::new();
+    for (_, method) in metadata.tables.rows::<MethodDef>().filter(|(_, row)| row.has_il_body()) {
+        let Ok(cursor) = image.cursor_at(Rva(method.rva)) else { continue };
+        if let Ok(size) = MethodBody::measure(cursor) {
+            let bytes = cursor.rest()[..size].to_vec();
+            let fields = Fields::of(&bytes, Format::Body).with_counts(metadata.tables.counts());
+            seeds.push(Seed { name: HOST.to_owned(), bytes, beside: None, fields });
+        }
+    }
+    seeds
+}

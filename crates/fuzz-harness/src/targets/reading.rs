@@ -1,0 +1,160 @@
+//! What only reads.
+
+use ecma335::{
+    Cursor, FileOffset, Image, LoadedImage, Metadata, MethodBody, Rid, Rva, Table,
+    debug::{CodeView, DebugEntry},
+    image::DirectoryKind,
+    schema::{CustomAttribute, Event, EventMap, Field, MethodDef, Param, Property, PropertyMap, TypeDef, TypeRef},
+    signature::{LocalsShape, MethodShape, Signature, TypeSig},
+};
+use iltext::{
+    dis::{self, Disassembler},
+    list::{self, Listing, Methods, Sort},
+};
+use profile::{Profile, SampleType, report::SortBy};
+use verify::{Library, Scope};
+
+use super::{Outcome, weaving::tracker};
+
+/// Refused, or accepted if it was read.
+fn outcome<T, E>(read: &Result<T, E>) -> Outcome {
+    if read.is_ok() { Outcome::Accepted } else { Outcome::Refused }
+}
+
+pub(super) fn image(bytes: &[u8]) -> Result<Outcome, String> {
+    let _ = LoadedImage::parse(bytes);
+    let Ok(image) = Image::parse(bytes) else { return Ok(Outcome::Refused) };
+    for kind in [DirectoryKind::Import, DirectoryKind::Resource, DirectoryKind::Debug, DirectoryKind::BaseRelocation] {
+        let directory = image.directory(kind);
+        if image.bytes_at(directory).len() > directory.size as usize {
+            return Err(format!("{kind:?} is longer than it says"));
+        }
+        let _ = image.cursor_at(directory.rva);
+    }
+    for entry in DebugEntry::read_all(&image).into_iter().flatten() {
+        CodeView::parse(&entry.data);
+    }
+    image.precompiled();
+    let _ = weave::pdb::find(&image, None);
+    Ok(outcome(&image.metadata()))
+}
+
+pub(super) fn metadata(bytes: &[u8]) -> Result<Outcome, String> {
+    let Ok(image) = Image::parse(bytes) else { return Ok(Outcome::Refused) };
+    let Ok(metadata) = image.metadata().and_then(Metadata::parse) else { return Ok(Outcome::Refused) };
+    for table in Table::ALL {
+        let count = metadata.tables.count(*table);
+        if (1..=count).any(|rid| metadata.tables.cells(*table, rid).is_none())
+            || metadata.tables.cells(*table, count + 1).is_some()
+        {
+            return Err(format!("{table} has not {count} rows"));
+        }
+    }
+    for rid in 1..=metadata.tables.count(Table::TypeRef) {
+        let _ = metadata.type_ref_name(Rid::<TypeRef>::new(rid));
+    }
+    for (rid, row) in metadata.tables.rows::<MethodDef>() {
+        let _ = metadata.name(row.name);
+        let _ = metadata.blobs.blob(row.signature).map(Signature::parse);
+        let body = image.cursor_at(Rva(row.rva)).and_then(MethodBody::parse);
+        body.iter().flat_map(MethodBody::instructions).map_while(Result::ok).count();
+        metadata.children::<MethodDef, Param>(rid).count();
+    }
+    metadata.owners::<TypeDef, MethodDef>();
+    metadata.owners::<TypeDef, Field>();
+    metadata.owners::<EventMap, Event>();
+    metadata.owners::<PropertyMap, Property>();
+    for (_, row) in metadata.tables.rows::<CustomAttribute>() {
+        metadata.attribute_type_name(&row);
+    }
+    let _ = (metadata.mvid(), metadata.display_name(), weave::tracker::Mark::read(&metadata).map(|mark| mark.module_key));
+    Ok(Outcome::Accepted)
+}
+
+fn cursor(bytes: &[u8]) -> Cursor<'_> {
+    Cursor::new(bytes, FileOffset(0))
+}
+
+/// What was read comes to the same when it is written and read again.
+pub(super) fn signature(bytes: &[u8]) -> Result<Outcome, String> {
+    let _ = MethodShape::read(bytes, FileOffset(0));
+    let _ = LocalsShape::read(bytes, FileOffset(0));
+    let signature = Signature::parse(cursor(bytes));
+    if let Ok(signature) = &signature {
+        let mut written = Vec::new();
+        signature.write(&mut written);
+        if Signature::parse(cursor(&written)).as_ref() != Ok(signature) {
+            return Err(format!("{signature:?} is another when it is written: {written:02x?}"));
+        }
+    }
+    let spec = TypeSig::parse(cursor(bytes));
+    if let Ok(spec) = &spec {
+        let mut written = Vec::new();
+        spec.write(&mut written);
+        if TypeSig::parse(cursor(&written)).as_ref() != Ok(spec) {
+            return Err(format!("{spec:?} is another when it is written: {written:02x?}"));
+        }
+    }
+    Ok(if signature.is_ok() { Outcome::Accepted } else { outcome(&spec) })
+}
+
+pub(super) fn text(bytes: &[u8]) -> Result<Outcome, String> {
+    let Ok(image) = Image::parse(bytes) else { return Ok(Outcome::Refused) };
+    let Ok(metadata) = image.metadata().and_then(Metadata::parse) else { return Ok(Outcome::Refused) };
+    let options = list::Options {
+        methods: Some(Methods { as_tree: true, weave: weave::Options::default() }),
+        references: true,
+        members: true,
+        strings: true,
+        attributes: true,
+        sort: Sort::Name,
+    };
+    let mut out = std::io::sink();
+    let listing = Listing::read(&image, &metadata, &options, tracker());
+    if let Ok(listing) = &listing {
+        list::print(listing, true, &mut out).map_err(|error| error.to_string())?;
+        let _ = list::to_json(listing).map(|json| serde_json::to_writer(&mut out, &json));
+    }
+    let dis = Disassembler::new(&image, &metadata);
+    if let Ok(mut dis) = dis {
+        dis.options = dis::Options { offsets: true, bytes: true, tokens: true, ..Default::default() };
+        dis.print(&mut out).map_err(|error| error.to_string())?;
+        dis.resources();
+    }
+    Ok(outcome(&listing))
+}
+
+pub(super) fn verify(bytes: &[u8]) -> Result<Outcome, String> {
+    let Ok(image) = Image::parse(bytes) else { return Ok(Outcome::Refused) };
+    let Ok(metadata) = image.metadata().and_then(Metadata::parse) else { return Ok(Outcome::Refused) };
+    // A library that has itself for every reference.
+    let mut library = Library::new();
+    let names = Library::references(&metadata);
+    let module = library.add(metadata);
+    names.keys().for_each(|name| library.link(module, name, module));
+    let options = verify::Options { pedantic: true, limit: usize::MAX, every: true };
+    let report = verify::verify_types(&image, &options, Scope { library: &library, module });
+    report.findings.iter().for_each(|finding| drop(finding.to_string()));
+    Ok(Outcome::Accepted)
+}
+
+pub(super) fn profile(bytes: &[u8]) -> Result<Outcome, String> {
+    let Ok(profile) = Profile::parse(bytes) else { return Ok(Outcome::Refused) };
+    profile.head();
+    profile.table(SortBy::SelfTime, usize::MAX);
+    profile.tree_text(0.0);
+    profile.cumulative_by_function(SampleType::WALL);
+    serde_json::to_writer(std::io::sink(), &profile.document(SortBy::Name)).map_err(|error| error.to_string())?;
+    Ok(Outcome::Accepted)
+}
+
+/// What was told has the tracker, once, and needs not to be told again.
+pub(super) fn deps_json(bytes: &[u8]) -> Result<Outcome, String> {
+    instrument::deps_json::names(bytes, "app.dll");
+    match instrument::deps_json::add_tracker(bytes) {
+        Err(_) => Ok(Outcome::Refused),
+        Ok(None) => Ok(Outcome::LeftAlone),
+        Ok(Some(told)) if instrument::deps_json::add_tracker(&told) == Ok(None) => Ok(Outcome::Accepted),
+        Ok(Some(_)) => Err("it has to be told again".into()),
+    }
+}

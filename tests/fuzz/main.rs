@@ -1,0 +1,176 @@
+//! Damaged input, the same in every run: whatever bytes a file has, nothing panics, hangs, takes memory that the file only
+//! claims to need, or makes anything that it should not (`crates/fuzz-harness` says what that is).
+//!
+//! `cargo xtask fuzz` runs more of it, and says by variables how much: `ILINST_FUZZ_INPUTS`, of which `ILINST_FUZZ_PART`
+//! is this process's (`2/3`: the third of three), and `ILINST_FUZZ_REPORT`, the file that gets a line of figures.
+//! `ILINST_FUZZ_INPUT` is the one input to try.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    fs::{self, OpenOptions},
+    io::Write as _,
+    panic::{self, AssertUnwindSafe},
+    sync::Mutex,
+    time::{Duration, Instant},
+};
+
+use fuzz_harness::{Outcome, Random, Seed, Target, mutate, seeds};
+use peak_alloc::PeakAlloc;
+use serde_json::json;
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// How many inputs there are in all unless others are asked for.
+const INPUTS: u64 = 20_000;
+/// Nothing takes so long but what does not end: of a file of a megabyte it would be seven times this.
+const LIMIT: Duration = Duration::from_secs(10);
+/// What may be needed at once: so many bytes for each of the input, and so many beside.
+const PER_BYTE: usize = 256;
+const BESIDE: usize = 16 << 20;
+/// What is being worked on, and no failure meanwhile.
+const KNOWN: &[&str] = &["a finding that the input has not", "what led nowhere leads somewhere"];
+/// Findings are the same if so much of what they say is.
+const ALIKE: usize = 64;
+
+macro_rules! targets {
+    ($($test:ident: $target:ident)*) => {$(
+        #[test]
+        fn $test() {
+            run(Target::$target);
+        }
+    )*};
+}
+targets! {
+    images: Image
+    metadata: Metadata
+    signatures: Signature
+    bodies: Body
+    text: Text
+    verified: Verify
+    woven: Weave
+    pdbs: Pdb
+    profiles: Profile
+    deps_json: DepsJson
+    originals: Originals
+    files: Files
+}
+
+/// What came of the inputs of a target.
+#[derive(Default)]
+struct Figures {
+    refused: u64,
+    left_alone: u64,
+    accepted: u64,
+    /// By what they say but for numbers: how many, and the first.
+    findings: BTreeMap<String, (u64, String)>,
+    slowest: Duration,
+    /// Of those of a page and more, what a byte took at most.
+    slowest_byte: f64,
+    memory: usize,
+}
+
+/// Tries a target's share of the inputs.
+fn run(target: Target) {
+    // Memory is counted for the process: one at a time.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
+    let number = |name: &str| env::var(name).ok().map(|text| text.parse::<u64>().expect("it is a number"));
+    let (_, name, share) = Target::ALL.into_iter().find(|(each, ..)| *each == target).expect("it is a target");
+    let count = number("ILINST_FUZZ_INPUTS").unwrap_or(INPUTS) * share / 1000;
+    let part = env::var("ILINST_FUZZ_PART").unwrap_or_else(|_| "0/1".into());
+    let (first, step) = part.split_once('/').expect("a part of how many");
+    let folders: Vec<_> = env::var_os("ILINST_FUZZ_SEEDS").iter().flat_map(env::split_paths).collect();
+    let seeds = seeds::seeds(target, &folders);
+    let numbers: Vec<u64> = match number("ILINST_FUZZ_INPUT") {
+        Some(one) => vec![one],
+        None => (first.parse().expect("a number")..count).step_by(step.parse().expect("a number")).collect(),
+    };
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|panic| *LAST_PANIC.lock().expect("nobody panics with it") = panic.to_string()));
+    let mut figures = Figures::default();
+    for number in &numbers {
+        try_input(target, name, *number, &seeds, &mut figures);
+    }
+    panic::set_hook(hook);
+    figures.print(name);
+    figures.findings.retain(|what, _| !KNOWN.iter().any(|known| what.contains(known)));
+    let findings: Vec<String> = figures.findings.values().map(|(count, first)| format!("{count} times: {first}")).collect();
+    assert!(findings.is_empty(), "{}", findings.join("\n"));
+}
+
+/// What the last panic said.
+static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
+
+fn try_input(target: Target, name: &str, number: u64, seeds: &[Seed], figures: &mut Figures) {
+    let folder = tests::root().join("target/tests/fuzz");
+    let mut random = Random::new(number.wrapping_mul(64).wrapping_add(target as u64));
+    let seed = random.pick(seeds);
+    let bytes = mutate(&seed.bytes, &seed.fields, &mut random);
+    let variant = random.number();
+    let size = bytes.len() + seed.beside.as_ref().map_or(0, Vec::len);
+    MEMORY.reset_peak_usage();
+    let before = MEMORY.current_usage();
+    let check = || panic::catch_unwind(AssertUnwindSafe(|| target.check(&bytes, variant, seed.beside.as_deref())));
+    let started = Instant::now();
+    let result = check();
+    let mut time = started.elapsed();
+    let memory = MEMORY.peak_usage().saturating_sub(before);
+    if time > figures.slowest && time < LIMIT {
+        // It may be the machine that was slow.
+        let started = Instant::now();
+        let _ = check();
+        time = time.min(started.elapsed());
+    }
+    figures.slowest = figures.slowest.max(time);
+    if size >= 4096 {
+        figures.slowest_byte = figures.slowest_byte.max(time.as_nanos() as f64 / size as f64);
+    }
+    figures.memory = figures.memory.max(memory);
+    let found = match result {
+        Err(_) => Err(LAST_PANIC.lock().expect("nobody panics with it").clone()),
+        Ok(Err(what)) => Err(what),
+        Ok(Ok(_)) if time > LIMIT => Err(format!("{time:?} for {size} bytes")),
+        Ok(Ok(_)) if memory > PER_BYTE * size + BESIDE => Err(format!("{memory} bytes of memory for {size}")),
+        Ok(Ok(outcome)) => Ok(outcome),
+    };
+    match found {
+        Ok(Outcome::Refused) => figures.refused += 1,
+        Ok(Outcome::LeftAlone) => figures.left_alone += 1,
+        Ok(Outcome::Accepted) => figures.accepted += 1,
+        Err(what) => {
+            let alike: String = what.chars().filter(|character| !character.is_ascii_digit()).take(ALIKE).collect();
+            let (count, _) = figures.findings.entry(alike).or_insert_with(|| {
+                fs::create_dir_all(&folder).expect("a folder can be made");
+                fs::write(folder.join(format!("{name}-{number}.bin")), &bytes).expect("it can be written");
+                (0, format!("{name} {number} (variant {}, of {}): {what}", variant & 15, seed.name))
+            });
+            *count += 1;
+        }
+    }
+}
+
+impl Figures {
+    /// Says it, and adds a line to the report if there is one.
+    fn print(&self, name: &str) {
+        let findings: u64 = self.findings.values().map(|(count, _)| count).sum();
+        let line = json!({
+            "target": name,
+            "inputs": self.refused + self.left_alone + self.accepted + findings,
+            "refused": self.refused,
+            "leftAlone": self.left_alone,
+            "accepted": self.accepted,
+            "findings": findings,
+            "slowestMs": self.slowest.as_secs_f64() * 1e3,
+            "slowestNsPerByte": self.slowest_byte,
+            "memory": self.memory,
+        });
+        println!("{line}");
+        if let Some(report) = env::var_os("ILINST_FUZZ_REPORT") {
+            let file = OpenOptions::new().append(true).create(true).open(report);
+            file.and_then(|mut file| writeln!(file, "{line}")).expect("it can be written");
+        }
+    }
+}
