@@ -1,198 +1,201 @@
-//! `cargo xtask bench`: how long `ilinst instrument` takes, as a ratio to a program that maps, copies and writes the same
-//! bytes. Only ratios of one run mean anything: machines differ, and so do their moods.
+//! `cargo xtask bench`: what `ilinst instrument` takes, beside a Cecil program that does the same, and beside the floor, a
+//! program that maps, copies and writes the same bytes. All take turns, since only ratios of one run mean anything:
+//! machines differ, and so do their moods.
+
+mod goals;
+mod machine;
+mod measure;
+mod report;
+mod results;
+mod tools;
 
 use std::{
-    fs::{self, File},
-    io::Write as _,
+    fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
-    time::Instant,
+    process::Command,
 };
 
 use anyhow::{Context, Result, bail};
 
+use self::{
+    measure::measure,
+    results::{Input, Kind, Measured, Results, Series},
+    tools::{HOSTS, Leave, Tool, Tools},
+};
+pub(crate) use self::{
+    measure::{TASK as MEASURE_TASK, task as measure_task},
+    tools::{FLOOR_TASK, floor},
+};
 use crate::{
     common::{sh, target},
     toolchain::Toolchain,
 };
 
-/// The hidden task that is the floor.
-pub(crate) const FLOOR_TASK: &str = "floor";
-/// Of the SDK. The limits are those of the first.
-const FILES: [&str; 2] = ["Roslyn/bincore/Microsoft.CodeAnalysis.CSharp.dll", "FSharp/FSharp.Compiler.Private.dll"];
-const DEFAULT_ROUNDS: usize = 15;
-const MIB: f64 = 1_048_576.0;
-/// Past these, `--gate` fails.
-const MAX_RATIO: f64 = 5.0;
-const MAX_PEAK_MIB: f64 = 60.0;
+/// Below the SDK, or below Mono's libraries: what it is, and how often the floor's time is meant to do.
+const FILES: &[(&str, &str, Kind, Option<f64>)] = &[
+    ("ILINST_SDK", "Roslyn/bincore/Microsoft.CodeAnalysis.CSharp.dll", Kind::ReadyToRun, Some(3.0)),
+    ("ILINST_SDK", "FSharp/FSharp.Compiler.Private.dll", Kind::EmbeddedPdb, Some(5.0)),
+    ("ILINST_SDK", "FSharp/FSharp.Core.dll", Kind::ReadyToRun, None),
+    ("ILINST_SDK", "Sdks/Microsoft.NET.Sdk.Razor/tools/netcoreapp3.0/Microsoft.CodeAnalysis.CSharp.dll", Kind::IlOnly, Some(5.0)),
+    ("ILINST_MONO_LIB", "4.5/System.Xml.dll", Kind::IlOnly, Some(5.0)),
+    (
+        "ILINST_SDK",
+        "DotnetTools/dotnet-user-secrets/3.1.2-servicing.20068.1/tools/netcoreapp3.1/any/Newtonsoft.Json.dll",
+        Kind::IlOnly,
+        Some(5.0),
+    ),
+    ("ILINST_SDK", "", Kind::Folder, None),
+];
+/// How often `ilinst` and the floor have their turn at a file, and at a folder.
+const ROUNDS: usize = 15;
+const FOLDER_ROUNDS: usize = 5;
+/// How often the Cecil program has its turn on each host. It takes seconds.
+const CECIL_ROUNDS: usize = 3;
+/// The same for a folder, where it has but its default and one more.
+const CECIL_FOLDER: (usize, [usize; 2]) = (1, [0, 1]);
+/// Of a program that does nothing, and of `ilinst` that only starts.
+const START_ROUNDS: usize = 50;
+
+pub(crate) const HELP: &str =
+    "measure `ilinst instrument` beside Cecil and a plain copy; --write FILE, --without-cecil, --rounds N, --only WORD, --gate";
+
+struct Options {
+    rounds: usize,
+    cecil: bool,
+    /// Inputs whose path has it.
+    only: String,
+    write: Option<PathBuf>,
+    gate: bool,
+}
+
+impl Options {
+    fn new(arguments: &[String]) -> Result<Self> {
+        let mut options = Self { rounds: ROUNDS, cecil: true, only: String::new(), write: None, gate: false };
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            let mut value = || rest.next().with_context(|| format!("{argument} wants a value"));
+            match argument.as_str() {
+                "--rounds" => {
+                    let number = value()?.parse().ok().filter(|rounds| *rounds > 0);
+                    options.rounds = number.context("--rounds wants a number above 0")?;
+                }
+                "--only" => options.only.clone_from(value()?),
+                "--write" => options.write = Some(value()?.into()),
+                "--without-cecil" => options.cecil = false,
+                "--gate" => options.gate = true,
+                unknown => {
+                    bail!("no option '{unknown}'; there is --write FILE, --without-cecil, --rounds N, --only WORD, --gate")
+                }
+            }
+        }
+        Ok(options)
+    }
+}
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let (mut rounds, mut gate, mut json) = (DEFAULT_ROUNDS, false, false);
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        match argument.as_str() {
-            "--rounds" => {
-                let number = rest.next().and_then(|rounds| rounds.parse().ok()).filter(|rounds| *rounds > 0);
-                rounds = number.context("--rounds wants a number above 0")?;
-            }
-            "--gate" => gate = true,
-            "--json" => json = true,
-            unknown => bail!("no option '{unknown}'; there is --rounds N, --gate, --json"),
-        }
-    }
+    let options = Options::new(arguments)?;
     let toolchain = Toolchain::prepare();
-    let sdk = toolchain.get("ILINST_SDK")?;
     sh(Command::new("cargo").args(["build", "--quiet", "--release", "--package", "ilinst", "--package", "xtask"]))?;
     let scratch = target().join("bench");
     fs::create_dir_all(&scratch)?;
-    let results = FILES.iter().map(|file| measure(&sdk.join(file), &scratch, rounds)).collect::<Result<Vec<_>>>()?;
-    let within = results.first().is_some_and(|first| first.ratio() <= MAX_RATIO && first.peak_mib <= MAX_PEAK_MIB);
-    if json {
-        let files: Vec<_> = results.iter().map(Measurement::json).collect();
-        println!("{{\"rounds\":{rounds},\"within_limits\":{within},\"files\":[{}]}}", files.join(","));
-    } else {
-        let [file, mib, floor, ilinst] = ["file", "MiB", "floor ms", "ilinst ms"];
-        println!("{file:<34} {mib:>10} {floor:>22} {ilinst:>22} {:>7} {:>9} {:>9}", "ratio", "peak MiB", "out MiB");
-        results.iter().for_each(Measurement::print);
-        let verdict = if within { "within" } else { "past" };
-        println!("medians (min-max) of {rounds} rounds, taken in turn");
-        println!("the first is {verdict} its limits: {MAX_RATIO}x the floor, {MAX_PEAK_MIB} MiB");
+    let machine = machine::describe(&toolchain)?;
+    let tools = Tools::new(&toolchain)?;
+    if options.cecil {
+        tools.build_cecil()?;
     }
-    if gate && !within {
-        bail!("past the limits");
+    let mut inputs = Vec::new();
+    for (root, path, kind, max_times_floor) in FILES {
+        let path = toolchain.get(root)?.join(path);
+        if path.to_string_lossy().contains(&options.only) {
+            eprintln!("{} ...", path.display());
+            inputs.push(measure_input(&tools, Input::new(path, *kind, *max_times_floor)?, &scratch, &options)?);
+        }
+    }
+    let start = measure_start()?;
+    let results = Results { inputs, start };
+    let goals = goals::judge(&results);
+    let text = report::render(&machine, &results, &goals);
+    match options.write {
+        Some(path) => fs::write(path, text)?,
+        None => print!("{text}"),
+    }
+    let missed = goals.iter().filter(|goal| !goal.is_met).count();
+    eprintln!("{} goals met, {missed} missed", goals.len() - missed);
+    if options.gate && missed > 0 {
+        bail!("{missed} goals are missed");
     }
     Ok(())
 }
 
-struct Measurement {
-    file: PathBuf,
-    floor: Vec<f64>,
-    ilinst: Vec<f64>,
-    peak_mib: f64,
-    output_mib: f64,
-}
-
-impl Measurement {
-    fn ratio(&self) -> f64 {
-        median(&self.ilinst) / median(&self.floor)
-    }
-
-    fn name(&self) -> String {
-        self.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
-    }
-
-    fn input_mib(&self) -> f64 {
-        fs::metadata(&self.file).map_or(0.0, |metadata| metadata.len() as f64) / MIB
-    }
-
-    fn print(&self) {
-        let times = |times: &[f64]| {
-            let (least, most) = range(times);
-            format!("{:.1} ({least:.1}-{most:.1})", median(times))
-        };
-        println!(
-            "{:<34} {:>10.1} {:>22} {:>22} {:>7.2} {:>9.1} {:>9.1}",
-            self.name(),
-            self.input_mib(),
-            times(&self.floor),
-            times(&self.ilinst),
-            self.ratio(),
-            self.peak_mib,
-            self.output_mib
-        );
-    }
-
-    fn json(&self) -> String {
-        let times = |times: &[f64]| {
-            let (least, most) = range(times);
-            format!("{{\"median\":{:.3},\"min\":{least:.3},\"max\":{most:.3}}}", median(times))
-        };
-        format!(
-            "{{\"file\":\"{}\",\"input_mib\":{:.3},\"floor_ms\":{},\"ilinst_ms\":{},\"ratio\":{:.3},\"peak_mib\":{:.3},\"output_mib\":{:.3}}}",
-            self.name(),
-            self.input_mib(),
-            times(&self.floor),
-            times(&self.ilinst),
-            self.ratio(),
-            self.peak_mib,
-            self.output_mib
-        )
-    }
-}
-
-fn measure(file: &Path, scratch: &Path, rounds: usize) -> Result<Measurement> {
-    let name = file.file_name().context("no file name")?;
-    let woven = scratch.join("woven").join(name);
-    let copied = scratch.join("copied").join(name);
-    fs::create_dir_all(copied.parent().context("no folder")?)?;
-    let instrument = || {
-        let mut command = Command::new(target().join("release/ilinst"));
-        command.arg("instrument").arg(file).arg("-o").arg(&woven).arg("--quiet");
-        command
+/// Each tool has its turn in each round, and another one is the first each time. The first round warms the page cache, and
+/// is not counted.
+fn measure_input(tools: &Tools<'_>, input: Input, scratch: &Path, options: &Options) -> Result<Measured> {
+    let is_folder = input.kind == Kind::Folder;
+    let rounds = if is_folder { options.rounds.min(FOLDER_ROUNDS) } else { options.rounds };
+    let (cecil_rounds, cecil_hosts) = match CECIL_FOLDER {
+        (rounds, hosts) if is_folder => (rounds, hosts.to_vec()),
+        _ => (CECIL_ROUNDS, (0..HOSTS.len()).collect()),
     };
-    let floor = || {
-        let mut command = Command::new(target().join("release/xtask"));
-        command.arg(FLOOR_TASK).arg(file).arg(&copied);
-        command
-    };
-    let mut result = Measurement { file: file.to_owned(), floor: Vec::new(), ilinst: Vec::new(), peak_mib: 0.0, output_mib: 0.0 };
+    let cecil_rounds = if options.cecil { cecil_rounds.min(rounds) } else { 0 };
+    let leaves = if is_folder { &Leave::ALL[..1] } else { &Leave::ALL };
+    let mut series = vec![Series::new(Tool::Floor, rounds)];
+    series.extend(leaves.iter().map(|leave| Series::new(Tool::Ilinst(*leave), rounds)));
+    for leave in leaves {
+        series.extend(cecil_hosts.iter().map(|host| Series::new(Tool::Cecil(*leave, *host), cecil_rounds)));
+    }
+    series.retain(|series| series.rounds > 0);
+    let output_folder = scratch.join("output");
+    let output = output_folder.join(input.path.file_name().context("no file name")?);
     for round in 0..=rounds {
-        // Both write new files, so that neither waits for an old one to be thrown away.
-        let _ = fs::remove_dir_all(scratch.join("woven"));
-        let _ = fs::remove_file(&copied);
-        let (floor, ilinst) = (time(floor())?, time(instrument())?);
-        // The first round warms the page cache.
-        if round > 0 {
-            result.floor.push(floor);
-            result.ilinst.push(ilinst);
+        let count = series.len();
+        for turn in 0..count {
+            let series = &mut series[(turn + round) % count];
+            // Those who have fewer turns have them evenly.
+            let has_turn = round == 0 || (round * series.rounds / rounds) > ((round - 1) * series.rounds / rounds);
+            if !has_turn || (round == 0 && series.rounds < rounds) {
+                continue;
+            }
+            // All write new files, so that none waits for an old one to be thrown away.
+            let _ = fs::remove_dir_all(&output_folder);
+            fs::create_dir_all(&output_folder)?;
+            let (usage, printed) = measure(&tools.command(series.tool, &input.path, &output)?)?;
+            if round > 0 {
+                series.usages.push(usage);
+                series.output_bytes = input.output_bytes(&output)?;
+                series.woven = woven(&printed);
+            }
         }
     }
-    result.output_mib = fs::metadata(&woven)?.len() as f64 / MIB;
-    result.peak_mib = peak_mib(instrument())?;
-    Ok(result)
-}
-
-/// Milliseconds from start to end of a process.
-fn time(mut command: Command) -> Result<f64> {
-    let started = Instant::now();
-    let status = command.stdout(Stdio::null()).status()?;
-    let milliseconds = started.elapsed().as_secs_f64() * 1e3;
-    if !status.success() {
-        bail!("{} failed: {status}", command.get_program().display());
+    for series in &mut series {
+        if matches!(series.tool, Tool::Ilinst(_)) {
+            series.woven = woven_by_ilinst(tools.command(series.tool, &input.path, &output)?)?;
+        }
     }
-    Ok(milliseconds)
+    let _ = fs::remove_dir_all(&output_folder);
+    Ok(Measured { input, series })
 }
 
-/// The most memory a process had, by polling what Linux keeps of it until it ends.
-fn peak_mib(mut command: Command) -> Result<f64> {
-    let mut child = command.stdout(Stdio::null()).spawn()?;
-    let status = PathBuf::from(format!("/proc/{}/status", child.id()));
-    let mut peak = 0.0_f64;
-    while child.try_wait()?.is_none() {
-        let text = fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib: f64 = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0.0);
-        peak = peak.max(kib / 1024.0);
+/// What the Cecil program says.
+fn woven(printed: &str) -> Option<u64> {
+    printed.split_once("woven=")?.1.split_whitespace().next()?.parse().ok()
+}
+
+/// How many methods a run weaves, by its own report.
+fn woven_by_ilinst(mut command: Command) -> Result<Option<u64>> {
+    let report: serde_json::Value = serde_json::from_slice(&command.args(["--dry-run", "--json"]).output()?.stdout)?;
+    let files = report["files"].as_array().context("no files")?;
+    Ok(Some(files.iter().filter_map(|file| file["woven"].as_u64()).sum()))
+}
+
+/// Starting `ilinst`, and a program that does nothing.
+fn measure_start() -> Result<results::Start> {
+    let mut ilinst = Command::new(target().join("release/ilinst"));
+    ilinst.arg("--version");
+    let nothing = Command::new("true");
+    let mut start = results::Start::default();
+    for _ in 0..START_ROUNDS {
+        start.ilinst.push(measure(&ilinst)?.0.wall_ms);
+        start.nothing.push(measure(&nothing)?.0.wall_ms);
     }
-    Ok(peak)
-}
-
-fn range(times: &[f64]) -> (f64, f64) {
-    times.iter().fold((f64::MAX, 0.0), |(least, most): (f64, f64), time| (least.min(*time), most.max(*time)))
-}
-
-fn median(times: &[f64]) -> f64 {
-    let mut sorted = times.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
-/// Maps a file, copies it and writes the copy: what any rewriter of files has to do at the least.
-pub(crate) fn floor(arguments: &[String]) -> Result<()> {
-    let [from, to] = arguments else { bail!("two files are wanted") };
-    let file = File::open(from)?;
-    #[expect(unsafe_code, reason = "the file is not changed while it is mapped")]
-    let map = unsafe { memmap2::Mmap::map(&file) }?;
-    let copy = map.to_vec();
-    Ok(File::create(to)?.write_all(&copy)?)
+    Ok(start)
 }

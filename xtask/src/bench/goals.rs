@@ -1,0 +1,93 @@
+//! What `ilinst` is meant to reach with default options, held against what was measured in the same run.
+
+use super::{
+    results::{MIB, Measured, Results, Series, Spread},
+    tools::{Leave, Tool},
+};
+
+pub(super) struct Goal {
+    pub(super) what: String,
+    /// For which input.
+    pub(super) on: String,
+    pub(super) measured: String,
+    pub(super) is_met: bool,
+}
+
+const MIN_TIMES_CECIL: f64 = 50.0;
+const MIN_TIMES_BEST_CECIL: f64 = 30.0;
+const MAX_PEAK_BESIDE_MIB: f64 = 6.0;
+const MAX_OUTPUT_TIMES_CECIL: f64 = 1.02;
+const MAX_FOLDER_CPU_MS: f64 = 800.0;
+const MAX_FOLDER_PEAK_MIB: f64 = 80.0;
+const MAX_START_MS: f64 = 2.0;
+
+/// What a goal asks of an input, if it asks anything: the goal in words, what was measured, whether it is met.
+type Rule = fn(&Measured, &Series) -> Option<(String, String, bool)>;
+
+const RULES: [Rule; 7] = [times_floor, times_cecil, times_best_cecil, peak, output, folder_cpu, folder_peak];
+
+/// The goals for all that was measured.
+pub(super) fn judge(results: &Results) -> Vec<Goal> {
+    let mut goals = Vec::new();
+    for rule in RULES {
+        for measured in &results.inputs {
+            let ilinst = measured.of(Tool::Ilinst(Leave::Finally));
+            if let Some((what, figure, is_met)) = ilinst.and_then(|ilinst| rule(measured, ilinst)) {
+                goals.push(Goal { what, on: measured.input.name(), measured: figure, is_met });
+            }
+        }
+    }
+    let beyond = Spread::of(&results.start.ilinst).median - Spread::of(&results.start.nothing).median;
+    goals.push(Goal {
+        what: format!("start-up at most {MAX_START_MS} ms longer than that of `true`"),
+        on: "`ilinst --version`".into(),
+        measured: format!("{beyond:.2} ms"),
+        is_met: beyond <= MAX_START_MS,
+    });
+    goals
+}
+
+fn times_floor(measured: &Measured, ilinst: &Series) -> Option<(String, String, bool)> {
+    let limit = measured.input.max_times_floor?;
+    let times = ilinst.wall_ms().median / measured.of(Tool::Floor)?.wall_ms().median;
+    Some((format!("at most {limit} times the floor"), format!("{times:.2}"), times <= limit))
+}
+
+fn times_cecil(measured: &Measured, ilinst: &Series) -> Option<(String, String, bool)> {
+    let cecil = measured.of(Tool::Cecil(Leave::Finally, 0)).filter(|_| measured.is_file())?;
+    let times = cecil.wall_ms().median / ilinst.wall_ms().median;
+    Some((format!("at least {MIN_TIMES_CECIL} times as fast as Cecil"), format!("{times:.1}"), times >= MIN_TIMES_CECIL))
+}
+
+fn times_best_cecil(measured: &Measured, ilinst: &Series) -> Option<(String, String, bool)> {
+    let best = measured.best_cecil(Leave::Finally).filter(|_| measured.is_file())?;
+    let times = best.wall_ms().median / ilinst.wall_ms().median;
+    let what = format!("at least {MIN_TIMES_BEST_CECIL} times as fast as Cecil on its best host");
+    Some((what, format!("{times:.1}"), times >= MIN_TIMES_BEST_CECIL))
+}
+
+fn peak(measured: &Measured, ilinst: &Series) -> Option<(String, String, bool)> {
+    let of_files = measured.input.bytes as f64 + 2.0 * ilinst.output_bytes as f64;
+    let (peak, limit) = (ilinst.peak_mib().max, of_files / MIB + MAX_PEAK_BESIDE_MIB);
+    let what = format!("peak memory at most input + 2 x output + {MAX_PEAK_BESIDE_MIB} MiB");
+    measured.is_file().then(|| (what, format!("{peak:.1} of {limit:.1} MiB"), peak <= limit))
+}
+
+fn output(measured: &Measured, ilinst: &Series) -> Option<(String, String, bool)> {
+    let cecil = measured.of(Tool::Cecil(Leave::Finally, 0)).filter(|_| measured.is_file())?;
+    let times = ilinst.output_bytes as f64 / cecil.output_bytes as f64;
+    let what = format!("output at most {:.0} % larger than Cecil's", (MAX_OUTPUT_TIMES_CECIL - 1.0) * 100.0);
+    Some((what, format!("{:+.1} %", (times - 1.0) * 100.0), times <= MAX_OUTPUT_TIMES_CECIL))
+}
+
+fn folder_cpu(measured: &Measured, ilinst: &Series) -> Option<(String, String, bool)> {
+    let cpu = ilinst.cpu_ms().median;
+    let what = format!("a folder in at most {MAX_FOLDER_CPU_MS} ms of CPU");
+    (!measured.is_file()).then(|| (what, format!("{cpu:.0} ms"), cpu <= MAX_FOLDER_CPU_MS))
+}
+
+fn folder_peak(measured: &Measured, ilinst: &Series) -> Option<(String, String, bool)> {
+    let peak = ilinst.peak_mib().max;
+    let what = format!("a folder in at most {MAX_FOLDER_PEAK_MIB} MiB");
+    (!measured.is_file()).then(|| (what, format!("{peak:.0} MiB"), peak <= MAX_FOLDER_PEAK_MIB))
+}

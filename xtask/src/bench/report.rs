@@ -1,0 +1,77 @@
+//! The report: Markdown that reads well as text.
+
+use std::fmt::Write as _;
+
+use super::{
+    goals::Goal,
+    machine::Machine,
+    results::{MIB, Measured, Results, Spread},
+    tools::Tool,
+};
+
+pub(super) fn render(machine: &Machine, results: &Results, goals: &[Goal]) -> String {
+    let mut text = String::from(HEAD);
+    text.push_str("\n| | |\n|---|---|\n");
+    for (name, value) in machine {
+        text += &format!("| {name} | {value} |\n");
+    }
+    text.push_str("\n## Goals\n\nWith default options.\n\n| goal | on | measured | |\n|---|---|---|---|\n");
+    for Goal { what, on, measured, is_met } in goals {
+        let verdict = if *is_met { "met" } else { "**missed**" };
+        text += &format!("| {what} | {on} | {measured} | {verdict} |\n");
+    }
+    for measured in &results.inputs {
+        table(&mut text, measured);
+    }
+    let (ilinst, nothing) = (Spread::of(&results.start.ilinst), Spread::of(&results.start.nothing));
+    let _ = write!(
+        text,
+        "\n## Start-up\n\n`ilinst --version` takes {} ms, `true` {} ms ({} rounds).\n",
+        spread(ilinst, 2),
+        spread(nothing, 2),
+        results.start.ilinst.len()
+    );
+    text
+}
+
+const HEAD: &str = "# Bench
+
+Made by `cargo xtask bench --write docs/bench.md`. Whole processes, which take turns round by round; medians, and in
+brackets the least and the most. CPU is user and system time of all threads, peak is the resident set's.
+
+- **floor**: maps the input, copies it, writes the copy: the least that a program can do that rewrites files.
+- **ilinst**: `ilinst instrument INPUT -o OUTPUT`, with all it does beside: PDB, manifest, hashes, tracker, the check of what
+  was written. Its default is the leave probe in a finally block.
+- **Cecil**: `xtask/cecil/CecilWeave.cs`, which puts the same calls at the same places and takes embedded and portable PDBs
+  along; `finally` is the equal of `ilinst`, `return` that of `ilinst --leave return`. It neither checks what it wrote nor
+  writes anything beside. The first host is its default; the best is what is fastest on that file.
+
+Mono's mscorlib is not among the files: it defines System.Object, so no probe can call out of it. ReadyToRun code does not
+follow to the output; the floor writes it all the same. Of the folder, files that are no assemblies are copied by all.
+";
+
+fn table(text: &mut String, measured: &Measured) {
+    let input = &measured.input;
+    *text += &format!("\n## {}, {:.1} MiB\n\n", input.name(), input.bytes as f64 / MIB);
+    text.push_str("| program | rounds | wall ms | x floor | CPU ms | peak MiB | output MiB | methods woven |\n");
+    text.push_str("|---|--:|--:|--:|--:|--:|--:|--:|\n");
+    let floor = measured.of(Tool::Floor).map_or(f64::NAN, |floor| floor.wall_ms().median);
+    for series in &measured.series {
+        let wall = series.wall_ms();
+        *text += &format!(
+            "| {} | {} | {} | {:.1} | {} | {} | {:.2} | {} |\n",
+            series.tool.name(),
+            series.usages.len(),
+            spread(wall, 1),
+            wall.median / floor,
+            spread(series.cpu_ms(), 1),
+            spread(series.peak_mib(), 1),
+            series.output_bytes as f64 / MIB,
+            series.woven.map_or_else(String::new, |woven| woven.to_string()),
+        );
+    }
+}
+
+fn spread(Spread { median, min, max }: Spread, digits: usize) -> String {
+    format!("{median:.digits$} ({min:.digits$}-{max:.digits$})")
+}

@@ -1,0 +1,197 @@
+//! What is measured: the floor, `ilinst`, and the Cecil program on each host.
+
+use std::{
+    fs::{self, File},
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::{
+    common::{quiet, root, target},
+    toolchain::{DOTNET_ENVIRONMENT, Toolchain, csc},
+};
+
+/// The hidden task that is the floor.
+pub(crate) const FLOOR_TASK: &str = "floor";
+
+/// How the leave probe is reached.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leave {
+    /// The default.
+    Finally,
+    Return,
+}
+
+impl Leave {
+    pub(super) const ALL: [Self; 2] = [Self::Finally, Self::Return];
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Finally => "finally",
+            Self::Return => "return",
+        }
+    }
+}
+
+/// A program that makes one file or folder of another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tool {
+    Floor,
+    Ilinst(Leave),
+    /// On the host of that index.
+    Cecil(Leave, usize),
+}
+
+/// A runtime for the Cecil program, and what it is told.
+pub(super) struct Host {
+    pub(super) name: &'static str,
+    runtime: Runtime,
+    environment: &'static [(&'static str, &'static str)],
+}
+
+enum Runtime {
+    DotNet,
+    Mono,
+    /// Its native code is made beforehand.
+    MonoAot,
+}
+
+/// The first is the default; of the others, as many as were found to be the best for some file. There is no `crossgen` in
+/// reach that would compile Cecil for .NET beforehand.
+pub(super) const HOSTS: &[Host] = &[
+    Host { name: ".NET 8", runtime: Runtime::DotNet, environment: &[] },
+    Host { name: ".NET 8, TieredPGO=0", runtime: Runtime::DotNet, environment: &[("DOTNET_TieredPGO", "0")] },
+    Host { name: ".NET 8, TieredCompilation=0", runtime: Runtime::DotNet, environment: &[("DOTNET_TieredCompilation", "0")] },
+    Host { name: "Mono, 64 MiB nursery", runtime: Runtime::Mono, environment: &[("MONO_GC_PARAMS", "nursery-size=64m")] },
+    Host { name: "Mono, 64 MiB nursery, AOT", runtime: Runtime::MonoAot, environment: &[("MONO_GC_PARAMS", "nursery-size=64m")] },
+];
+
+impl Tool {
+    pub(super) fn name(self) -> String {
+        match self {
+            Self::Floor => "floor".into(),
+            Self::Ilinst(Leave::Finally) => "ilinst".into(),
+            Self::Ilinst(Leave::Return) => "ilinst --leave return".into(),
+            Self::Cecil(leave, host) => format!("Cecil, {}: {}", leave.word(), HOSTS[host].name),
+        }
+    }
+}
+
+/// All that is needed to run the tools.
+pub(super) struct Tools<'t> {
+    toolchain: &'t Toolchain,
+    /// Folders with what the inputs refer to.
+    references: Vec<PathBuf>,
+}
+
+const PROGRAM: &str = "CecilWeave.exe";
+const CECIL: &str = "gac/Mono.Cecil/0.11.0.0__0738eb9f132ed756/Mono.Cecil.dll";
+pub(super) const CECIL_PACKAGE: &str = "libmono-cecil-private-cil";
+/// The reference set that all runtimes have an answer to.
+const REFERENCES: &str = "4.7.2-api";
+
+impl<'t> Tools<'t> {
+    pub(super) fn new(toolchain: &'t Toolchain) -> Result<Self> {
+        let mono = toolchain.get("ILINST_MONO_LIB")?;
+        let frameworks = toolchain.get("ILINST_SDK")?.ancestors().nth(2).context("the SDK is not below a root")?.join("shared");
+        let mut references = vec![mono.join("4.5"), mono.join("4.5/Facades")];
+        for framework in fs::read_dir(frameworks)?.flatten() {
+            references.extend(fs::read_dir(framework.path())?.flatten().map(|version| version.path()));
+        }
+        Ok(Self { toolchain, references })
+    }
+
+    /// Compiles the Cecil program, for Mono to native code too.
+    pub(super) fn build_cecil(&self) -> Result<()> {
+        let mono = self.toolchain.get("ILINST_MONO_LIB")?;
+        let cecil = mono.join(CECIL);
+        if !cecil.is_file() {
+            bail!("there is no {}; install {CECIL_PACKAGE}", cecil.display());
+        }
+        let (plain, aot) = (folder().join("plain"), folder().join("aot"));
+        fs::create_dir_all(&plain)?;
+        fs::create_dir_all(&aot)?;
+        let mut command = csc(self.toolchain)?;
+        command.args(["-nostdlib", "-deterministic", "-optimize+", "-langversion:8", "-warnaserror+", "-nowarn:1701"]);
+        for library in ["mscorlib.dll", "System.dll", "System.Core.dll"] {
+            command.arg(format!("-r:{}", mono.join(REFERENCES).join(library).display()));
+        }
+        command.arg(format!("-r:{}", cecil.display())).arg(format!("-out:{}", plain.join(PROGRAM).display()));
+        quiet(command.arg(root().join("xtask/cecil/CecilWeave.cs")))?;
+        fs::copy(root().join("samples/hello/bin/hello.runtimeconfig.json"), plain.join("CecilWeave.runtimeconfig.json"))?;
+        fs::copy(&cecil, plain.join("Mono.Cecil.dll"))?;
+        for file in ["Mono.Cecil.dll", PROGRAM] {
+            fs::copy(plain.join(file), aot.join(file))?;
+            quiet(Command::new(self.toolchain.get("ILINST_MONO")?).arg("--aot").arg(aot.join(file)))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn command(&self, tool: Tool, input: &Path, output: &Path) -> Result<Command> {
+        let mut command;
+        match tool {
+            Tool::Floor => {
+                command = Command::new(target().join("release/xtask"));
+                command.arg(FLOOR_TASK).arg(input).arg(output);
+            }
+            Tool::Ilinst(leave) => {
+                command = Command::new(target().join("release/ilinst"));
+                command.arg("instrument").arg(input).arg("-o").arg(output);
+                if leave != Leave::Finally {
+                    command.args(["--leave", leave.word()]);
+                }
+            }
+            Tool::Cecil(leave, host) => {
+                let Host { runtime, environment, .. } = &HOSTS[host];
+                match runtime {
+                    Runtime::DotNet => {
+                        command = Command::new(self.toolchain.get("ILINST_DOTNET8")?);
+                        command.arg("exec").arg(folder().join("plain").join(PROGRAM));
+                        command.envs(DOTNET_ENVIRONMENT.iter().copied());
+                    }
+                    Runtime::Mono => {
+                        command = Command::new(self.toolchain.get("ILINST_MONO")?);
+                        command.arg(folder().join("plain").join(PROGRAM));
+                    }
+                    Runtime::MonoAot => {
+                        command = Command::new(self.toolchain.get("ILINST_MONO")?);
+                        // What is in the GAC would else go before.
+                        command.env("MONO_PATH", folder().join("aot")).arg(folder().join("aot").join(PROGRAM));
+                    }
+                }
+                command.envs(environment.iter().copied()).arg(leave.word()).arg(input).arg(output).args(&self.references);
+            }
+        }
+        Ok(command)
+    }
+}
+
+fn folder() -> PathBuf {
+    target().join("bench/cecil")
+}
+
+/// Maps a file, copies it and writes the copy: what any rewriter of files has to do at the least. For a folder, so with
+/// every file in it.
+pub(crate) fn floor(arguments: &[String]) -> Result<()> {
+    let [from, to] = arguments else { bail!("two files or folders are wanted") };
+    copy(Path::new(from), Path::new(to))
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    if from.is_dir() {
+        fs::create_dir_all(to)?;
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            copy(&entry.path(), &to.join(entry.file_name()))?;
+        }
+        return Ok(());
+    }
+    let file = File::open(from)?;
+    #[expect(unsafe_code, reason = "the file is not changed while it is mapped")]
+    let map = unsafe { memmap2::Mmap::map(&file) }?;
+    let copy = map.to_vec();
+    Ok(File::create(to)?.write_all(&copy)?)
+}
