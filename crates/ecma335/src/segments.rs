@@ -1,6 +1,10 @@
 //! A file in pieces, so that what is borrowed from the input is not copied until it is written.
 
-use std::{borrow::Cow, io, ops::Range};
+use std::{
+    borrow::Cow,
+    io::{self, Write as _},
+    ops::Range,
+};
 
 /// Bytes in order, some borrowed from the input, some made: a file is written from them without being put together in
 /// memory first.
@@ -77,7 +81,10 @@ impl<'a> Segments<'a> {
     /// # Errors
     /// What the writer says.
     pub fn write_to(&self, out: &mut impl io::Write) -> io::Result<()> {
-        self.iter().try_for_each(|part| out.write_all(part))
+        // Most parts are short, and each write of the system's takes longer than they do.
+        let mut out = io::BufWriter::with_capacity(64 << 10, out);
+        self.iter().try_for_each(|part| out.write_all(part))?;
+        out.flush()
     }
 
     /// All of it in one piece.

@@ -24,14 +24,21 @@ pub enum Part {
     LocalFunction(String),
 }
 
+impl SourceName {
+    /// The method and what of it it is, without the type.
+    pub fn member(&self) -> String {
+        let parts = self.parts.iter().map(|part| match part {
+            Part::StateMachine => " [steps]".to_owned(),
+            Part::Lambda => " [lambda]".to_owned(),
+            Part::LocalFunction(name) => format!(".{name}"),
+        });
+        std::iter::once(self.method.clone()).chain(parts).collect()
+    }
+}
+
 impl fmt::Display for SourceName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}::{}", self.type_name, self.method)?;
-        self.parts.iter().try_for_each(|part| match part {
-            Part::StateMachine => write!(f, " [steps]"),
-            Part::Lambda => write!(f, " [lambda]"),
-            Part::LocalFunction(name) => write!(f, ".{name}"),
-        })
+        write!(f, "{}::{}", self.type_name, self.member())
     }
 }
 

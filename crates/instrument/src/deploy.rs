@@ -16,7 +16,7 @@ use crate::{
     file::Instrumented,
     job::Job,
     outputs::Outputs,
-    paths::{file_name, folder_of, is_same_file},
+    paths::{file_name, folder_of, folders_of, is_same_file},
     report::{FileReport, Outcome},
     request::Destination,
     tracker::{TRACKER_FILE, missing_for_tracker, write_tracker},
@@ -39,10 +39,10 @@ pub(crate) fn deploy(
         jobs,
         context,
         woven: reports().filter(is_woven).collect(),
-        woven_folders: reports().filter(is_woven_still).map(|file| folder_of(&file.output)).collect(),
+        woven_folders: folders_of(reports().filter(is_woven_still).map(|file| &*file.output)),
         warnings: Vec::new(),
     };
-    let mut tracker_folders: BTreeSet<PathBuf> = deployment.woven.iter().map(|file| folder_of(&file.output)).collect();
+    let mut tracker_folders = folders_of(deployment.woven.iter().map(|file| &*file.output));
     for (to, from) in &companions {
         tracker_folders.extend(deployment.write_companion(from, to, outputs)?);
     }
@@ -135,8 +135,7 @@ impl Deployment<'_> {
     }
 
     fn check_trimmed_programs(&mut self) -> Result<()> {
-        let folders: BTreeSet<PathBuf> = self.woven.iter().map(|file| folder_of(&file.input)).collect();
-        for folder in folders {
+        for folder in folders_of(self.woven.iter().map(|file| &*file.input)) {
             let missing = missing_for_tracker(&folder)?.join(" and ");
             if !missing.is_empty() {
                 let text =

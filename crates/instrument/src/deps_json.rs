@@ -1,10 +1,15 @@
 //! `deps.json`: the list of what the host of .NET lets a program load, which has to have the tracker.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
 
+use serde::{
+    Deserialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -26,22 +31,39 @@ pub(crate) fn lists_that_name(input: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut lists: Vec<PathBuf> =
         entries.map(|entry| input.with_file_name(entry.file_name())).filter(|path| is_deps_json(path)).collect();
-    let name = input.file_name().unwrap_or_default().to_string_lossy();
-    lists.retain(|list| fs::read(list).is_ok_and(|text| names(&text, &name)));
+    let file = input.file_name().unwrap_or_default().to_string_lossy();
+    lists.retain(|list| fs::read(list).is_ok_and(|text| names(&text, &file)));
     lists.sort();
     lists
 }
 
-/// Whether the text of a list has a file of this name among what is loaded, whatever folder of its package it was in.
-pub fn names(text: &[u8], file: &str) -> bool {
-    let Ok(deps) = parse(text) else { return false };
-    let libraries = members(&deps["targets"]).flat_map(|(_, target)| members(target));
-    let mut assets = libraries.flat_map(|(_, library)| members(&library["runtime"]).chain(members(&library["runtimeTargets"])));
-    assets.any(|(path, _)| path.rsplit(['/', '\\']).next() == Some(file))
+/// What a list says of the files that may be loaded.
+#[derive(Deserialize)]
+struct Targets {
+    #[serde(default)]
+    targets: BTreeMap<String, BTreeMap<String, Library>>,
 }
 
-fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    value.as_object().into_iter().flatten()
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Library {
+    #[serde(default)]
+    runtime: BTreeMap<String, IgnoredAny>,
+    #[serde(default)]
+    runtime_targets: BTreeMap<String, IgnoredAny>,
+}
+
+/// Whether the text of a list has a file of this name among what is loaded, whatever folder of its package it was in.
+pub fn names(text: &[u8], file: &str) -> bool {
+    // Most lists of a folder do not: a search for the name, which may be escaped, is quicker than reading them.
+    let has = |bytes: &[u8]| text.windows(bytes.len().max(1)).any(|window| window == bytes);
+    if !has(file.as_bytes()) && !has(b"\\u") {
+        return false;
+    }
+    let Ok(list) = parse::<Targets>(text) else { return false };
+    let libraries = list.targets.values().flat_map(BTreeMap::values);
+    let mut assets = libraries.flat_map(|library| library.runtime.keys().chain(library.runtime_targets.keys()));
+    assets.any(|path| path.rsplit(['/', '\\']).next() == Some(file))
 }
 
 /// A `deps.json` with the tracker in it, without which the host would not let the program load it; none if it is there
@@ -59,7 +81,7 @@ pub(crate) fn with_tracker(path: &Path) -> Result<Result<Option<Vec<u8>>, String
 /// # Errors
 /// If it is no such list; why, in words.
 pub fn add_tracker(text: &[u8]) -> Result<Option<Vec<u8>>, String> {
-    let mut deps = parse(text)?;
+    let mut deps: Value = parse(text)?;
     let no = |what: &'static str| move || format!("it has no {what}");
     let target = deps.get("runtimeTarget").ok_or_else(no("runtimeTarget"))?;
     let target = target.get("name").unwrap_or(target).as_str().ok_or_else(no("runtimeTarget"))?.to_owned();
@@ -77,9 +99,13 @@ pub fn add_tracker(text: &[u8]) -> Result<Option<Vec<u8>>, String> {
 }
 
 /// JSON as the host reads it: with comments.
-fn parse(text: &[u8]) -> Result<Value, String> {
+fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
     // A byte order mark is no JSON, but hosts accept it.
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+    // Few have comments.
+    if let Ok(value) = serde_json::from_slice(text) {
+        return Ok(value);
+    }
     let mut text = String::from_utf8(text.to_vec()).map_err(|error| error.to_string())?;
     json_strip_comments::strip(&mut text).map_err(|error| error.to_string())?;
     serde_json::from_str(&text).map_err(|error| error.to_string())
@@ -100,5 +126,14 @@ mod tests {
         assert!(add_tracker(b"[]").is_err());
         let commented = [b"\xEF\xBB\xBF// a list\n", &deps[..]].concat();
         assert_eq!(add_tracker(&commented), Ok(Some(added)));
+    }
+
+    #[test]
+    fn a_list_names_what_it_loads_however_it_is_written() {
+        let list = br#"{"targets":{"t":{"a/1.0.0":{"dependencies":{"c.dll":"1"},"runtime":{"lib/a.dll":{}}},
+            "b/1.0.0":{"runtimeTargets":{"win\\b\u002B.dll":{}}}}}} // loaded"#;
+        for (file, expected) in [("a.dll", true), ("b+.dll", true), ("c.dll", false), ("lib", false), ("", false)] {
+            assert_eq!(names(list, file), expected, "{file}");
+        }
     }
 }

@@ -1,16 +1,17 @@
-//! The manifest beside each output: lets anyone audit a run.
+//! The manifest beside each output: lets anyone audit a run. `docs/manifest-format.md` says what is in it.
 
 use std::{
     io::{self, Write},
     path::{Path, PathBuf},
+    sync::LazyLock,
 };
 
 use ecma335::{
-    Metadata, Rid, Table, Token,
+    Metadata, Rid,
     heap::format_guid,
+    metadata::join,
     schema::{MethodDef, TypeDef},
 };
-use identity::MethodId;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use weave::{Note, Reason, Shape};
@@ -33,6 +34,8 @@ pub(crate) struct Manifest<'a> {
     pub(crate) methods: &'a [Result<Shape, Reason>],
 }
 
+/// The form that it has; another number means that readers have to change.
+const SCHEMA: u32 = 2;
 /// How much text is put together before it is written.
 const PIECE: usize = 64 << 10;
 
@@ -58,6 +61,13 @@ impl FileIdentity {
         Self { name, size, sha256: hex::encode(hash.finalize()) }
     }
 
+    /// Of the tracker, which goes with every output.
+    fn of_tracker() -> &'static Self {
+        static IDENTITY: LazyLock<FileIdentity> =
+            LazyLock::new(|| FileIdentity::of(TRACKER_FILE.into(), std::iter::once(TRACKER)));
+        &IDENTITY
+    }
+
     fn to_json(&self) -> Value {
         json!({ "file": self.name, "size": self.size, "sha256": self.sha256 })
     }
@@ -71,95 +81,124 @@ impl Manifest<'_> {
         output: impl FnOnce() -> FileIdentity,
         out: &mut impl Write,
     ) -> io::Result<()> {
-        let tracker = FileIdentity::of(TRACKER_FILE.into(), std::iter::once(TRACKER));
+        let decisions = self.decisions();
         let header = json!({
+            "schema": SCHEMA,
             "tool": TOOL,
             "options": self.options,
             "input": self.input.to_json(),
-            "tracker": tracker.to_json(),
+            "tracker": FileIdentity::of_tracker().to_json(),
             "assembly": metadata.display_name(),
             "inputMvid": format_guid(&metadata.mvid().map_err(io::Error::other)?),
             "outputMvid": format_guid(&self.mvid),
             "moduleKey": format!("{:010x}", self.module_key),
             "notes": self.notes.iter().map(|note| json!({ "code": note.code(), "text": note.to_string() })).collect::<Vec<_>>(),
+            "decisions": decisions,
         });
         let header = serde_json::to_string_pretty(&header)?;
-        out.write_all(header.trim_end_matches("\n}").as_bytes())?;
-        out.write_all(b",\n  \"types\": [")?;
-        self.write_types(metadata, out)?;
-        writeln!(out, "\n  ],\n  \"output\": {}\n}}", output().to_json())?;
-        Ok(())
+        let mut text = header.trim_end_matches("\n}").as_bytes().to_vec();
+        put_types(&mut text, metadata).map_err(io::Error::other)?;
+        self.put_methods(&mut text, metadata, &decisions, out)?;
+        out.write_all(&text)?;
+        writeln!(out, ",\n  \"output\": {}\n}}", output().to_json())
     }
 
-    /// A line for each method, under its type: tens of thousands of them, so the text is put together by hand.
-    fn write_types(&self, metadata: &Metadata<'_>, out: &mut impl Write) -> io::Result<()> {
-        let mut text = Vec::with_capacity(2 * PIECE);
-        let mut separator = &b""[..];
-        for (index, type_name) in metadata.type_names().map_err(io::Error::other)?.iter().enumerate() {
-            let methods = metadata.children(Rid::<TypeDef>::new(index as u32 + 1)).collect::<Vec<Rid<MethodDef>>>();
-            if methods.is_empty() {
-                continue;
+    /// The codes of what became of the methods, each once.
+    fn decisions(&self) -> Vec<&'static str> {
+        let mut decisions = Vec::new();
+        for decision in self.methods.iter().map(decision) {
+            if !decisions.contains(&decision) {
+                decisions.push(decision);
             }
-            put(&mut text, &[separator, b"\n    { \"type\": "]);
-            put_quoted(&mut text, type_name);
-            put(&mut text, &[b", \"methods\": ["]);
-            separator = b",";
-            let mut comma = &b""[..];
-            for method in methods {
-                let row = metadata.row(method).map_err(io::Error::other)?;
-                let name = metadata.strings.string(row.name).map_err(io::Error::other)?;
-                let Some(outcome) = (method.get() as usize).checked_sub(1).and_then(|index| self.methods.get(index)) else {
-                    continue;
-                };
-                put(&mut text, &[comma]);
-                comma = b",";
-                self.put_method(&mut text, method.get(), type_name, &name, outcome);
+        }
+        decisions
+    }
+
+    /// A line for each method: tens of thousands of them, so the text is put together by hand, and written in pieces.
+    fn put_methods(
+        &self,
+        text: &mut Vec<u8>,
+        metadata: &Metadata<'_>,
+        decisions: &[&'static str],
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let owners = metadata.owners::<TypeDef, MethodDef>();
+        put(text, &[b",\n  \"methods\": ["]);
+        for ((rid, row), outcome) in metadata.tables.rows::<MethodDef>().zip(self.methods) {
+            let name = metadata.strings.string(row.name).map_err(io::Error::other)?;
+            let owner = owners.of(rid).unwrap_or(Rid::NONE);
+            put(text, &[if rid.get() == 1 { b"\n[" } else { b",\n[" }]);
+            put_number(text, owner.get());
+            put(text, &[b","]);
+            put_quoted(text, &name);
+            put(text, &[b","]);
+            put_number(text, decisions.iter().position(|code| *code == decision(outcome)).unwrap_or_default() as u32);
+            let detail = outcome.as_ref().err().filter(|reason| !reason.is_expected());
+            let source = may_be_made(&name).then(|| source(metadata, owner, &name)).flatten();
+            if let Some(source) = &source {
+                put(text, &[b","]);
+                put_quoted(text, source);
             }
-            put(&mut text, &[b"\n    ] }"]);
+            if let Some(detail) = detail {
+                put(text, &[if source.is_some() { b"," } else { b",null," }]);
+                put_quoted(text, &detail.to_string());
+            }
+            put(text, &[b"]"]);
             if text.len() >= PIECE {
-                out.write_all(&text)?;
+                out.write_all(text)?;
                 text.clear();
             }
         }
-        out.write_all(&text)?;
+        put(text, &[b"\n  ]"]);
         Ok(())
     }
+}
 
-    fn put_method(&self, out: &mut Vec<u8>, rid: u32, type_name: &str, name: &str, outcome: &Result<Shape, Reason>) {
-        put(out, &[b"\n      {\"token\":\"0x"]);
-        put_hex(out, Token::new(Table::MethodDef, rid).0.to_be_bytes());
-        put(out, &[b"\",\"id\":\""]);
-        put_hex(out, MethodId::new(self.module_key, rid).0.to_be_bytes());
-        put(out, &[b"\",\"name\":"]);
-        put_quoted(out, name);
-        if let Some(source) = identity::source_name(type_name, name) {
-            put(out, &[b",\"source\":"]);
-            put_quoted(out, &source.to_string());
-        }
-        match outcome {
-            Ok(Shape::Finally) => put(out, &[b",\"woven\":\"finally\"}"]),
-            Ok(Shape::Return) => put(out, &[b",\"woven\":\"return\"}"]),
-            Err(reason) => {
-                put(out, &[b",\"leftAlone\":\"", reason.code().as_bytes(), b"\""]);
-                if !reason.is_expected() {
-                    put(out, &[b",\"detail\":"]);
-                    put_quoted(out, &reason.to_string());
-                }
-                put(out, &[b"}"]);
-            }
-        }
+/// What became of a method: the shape it was woven in, or why it was left alone.
+fn decision(outcome: &Result<Shape, Reason>) -> &'static str {
+    match outcome {
+        Ok(Shape::Finally) => "finally",
+        Ok(Shape::Return) => "return",
+        Err(reason) => reason.code(),
     }
+}
+
+/// A line for each type: its own name, and the row of the type it is nested in. Full names would be as long as types are
+/// deep.
+fn put_types(text: &mut Vec<u8>, metadata: &Metadata<'_>) -> ecma335::Result<()> {
+    let enclosing = metadata.enclosing_types();
+    put(text, &[b",\n  \"types\": ["]);
+    for (index, (_, row)) in metadata.tables.rows::<TypeDef>().enumerate() {
+        put(text, &[if index == 0 { b"\n[" } else { b",\n[" }]);
+        put_quoted(text, &join(&metadata.strings.string(row.namespace)?, &metadata.strings.string(row.name)?));
+        if let Some(outer) = enclosing.get(index).filter(|outer| **outer != Rid::NONE) {
+            put(text, &[b","]);
+            put_number(text, outer.get());
+        }
+        put(text, &[b"]"]);
+    }
+    put(text, &[b"\n  ]"]);
+    Ok(())
+}
+
+/// Whether a compiler may have made a method of this name of another: a cheap look before the type's name is read.
+fn may_be_made(name: &str) -> bool {
+    name.starts_with('<') || name == "MoveNext"
+}
+
+/// The name under which a person wrote what a compiler made, without its type.
+fn source(metadata: &Metadata<'_>, owner: Rid<TypeDef>, name: &str) -> Option<String> {
+    let type_name = metadata.strings.string(metadata.row(owner).ok()?.name).ok()?;
+    identity::source_name(&type_name, name).map(|source| source.member())
 }
 
 fn put(out: &mut Vec<u8>, parts: &[&[u8]]) {
     parts.iter().for_each(|part| out.extend_from_slice(part));
 }
 
-fn put_hex<const N: usize>(out: &mut Vec<u8>, number: [u8; N]) {
-    let start = out.len();
-    out.resize(start + 2 * N, 0);
-    // There is room for just that many digits.
-    let _ = hex::encode_to_slice(number, &mut out[start..]);
+fn put_number(out: &mut Vec<u8>, number: u32) {
+    // Writing to memory cannot fail.
+    let _ = write!(out, "{number}");
 }
 
 /// A JSON string.

@@ -11,7 +11,7 @@ use std::{
 use crate::{
     failure::{Failure, Result, about},
     input::{Input, of_file},
-    paths::place,
+    paths::folder_of,
 };
 
 /// Files written to temporary names, which all get their own when the last one is whole. Dropped before that, they
@@ -107,13 +107,18 @@ impl Outputs {
     pub(crate) fn check(&self, read: impl Iterator<Item = PathBuf>) -> Result<()> {
         let mut places = BTreeMap::new();
         let mut existing = BTreeMap::new();
+        let mut folders = BTreeMap::new();
         for (_, path) in &self.pending {
-            if let Some(other) = places.insert(place(path), path) {
+            // Many are in one folder, and following links takes long.
+            let folder: &PathBuf = folders.entry(path.parent()).or_insert_with(|| folder_of(path));
+            if let Some(other) = places.insert(folder.join(path.file_name().unwrap_or_default()), path) {
                 let text = format_args!("{}: two files would be written there; choose another -o", other.display());
                 return Err(Failure::usage(text));
             }
             // A link is replaced, not what it leads to.
-            existing.extend(fs::canonicalize(path).ok().filter(|_| !path.is_symlink()).map(|there| (there, path)));
+            if path.symlink_metadata().is_ok_and(|there| !there.is_symlink()) {
+                existing.extend(fs::canonicalize(path).ok().map(|there| (there, path)));
+            }
         }
         if existing.is_empty() {
             return Ok(());
@@ -159,6 +164,9 @@ impl Outputs {
 
     fn make_parent(&mut self, path: &Path) -> io::Result<()> {
         let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else { return Ok(()) };
+        if parent.is_dir() {
+            return Ok(());
+        }
         let missing: Vec<PathBuf> = parent
             .ancestors()
             .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())

@@ -1,6 +1,7 @@
 //! What paths lead to.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -23,6 +24,13 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
 /// The folder that a file is in, by whatever path.
 pub(crate) fn folder_of(path: &Path) -> PathBuf {
     place(path).parent().unwrap_or_else(|| Path::new("")).to_owned()
+}
+
+/// The folders that files are in, each once, by whatever paths.
+pub(crate) fn folders_of<'p>(files: impl Iterator<Item = &'p Path>) -> BTreeSet<PathBuf> {
+    // Most paths say the same folder in the same way, and following links takes long.
+    let one_of_each: BTreeMap<Option<&Path>, &Path> = files.map(|file| (file.parent(), file)).collect();
+    one_of_each.into_values().map(folder_of).collect()
 }
 
 /// An absolute path without links, as far as it is there.

@@ -1,6 +1,7 @@
 //! What the PDBs beside the woven files are called.
 
 use std::{
+    cell::LazyCell,
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
@@ -20,12 +21,10 @@ pub(crate) fn name_pdbs(jobs: &mut [Job], given: Option<&Path>, is_in_place: boo
         job.pdb = Pdb::find(&job.input, given, &image);
     }
     let found = |job: &Job| job.pdb.as_ref().and_then(|pdb| pdb.path.clone());
-    let read: BTreeSet<PathBuf> = jobs
-        .iter()
-        .flat_map(|job| [Some(job.input.clone()), found(job)])
-        .flatten()
-        .filter_map(|path| fs::canonicalize(path).ok())
-        .collect();
+    let all_read: Vec<PathBuf> = jobs.iter().flat_map(|job| [Some(job.input.clone()), found(job)]).flatten().collect();
+    // Asked for only where there is a file already: to follow all links takes long.
+    let read: LazyCell<BTreeSet<PathBuf>, _> =
+        LazyCell::new(|| all_read.iter().filter_map(|path| fs::canonicalize(path).ok()).collect());
     let outputs: BTreeMap<PathBuf, PathBuf> = jobs.iter().map(|job| (job.output.clone(), job.input.clone())).collect();
     let mut taken = BTreeSet::new();
     let mut jobs: Vec<&mut Job> = jobs.iter_mut().filter(|job| job.pdb.is_some()).collect();
@@ -36,7 +35,7 @@ pub(crate) fn name_pdbs(jobs: &mut [Job], given: Option<&Path>, is_in_place: boo
         let is_free = |name: &String| {
             let path = output.with_file_name(name);
             let is_its_own = pdb.path.as_ref() == Some(&path);
-            let is_read = fs::canonicalize(&path).is_ok_and(|path| read.contains(&path));
+            let is_read = path.exists() && fs::canonicalize(&path).is_ok_and(|path| read.contains(&path));
             let is_anothers = !is_namesake(output, pdb) && has_other_namesake(&path, output);
             !taken.contains(&path)
                 && outputs.get(&path).is_none_or(|input| pdb.path.as_ref() == Some(input))

@@ -8,6 +8,7 @@ use std::{
 };
 
 use instrument::{Destination, FileReport, Options, Outcome, Request, TRACKER_FILE};
+use sha2::Digest as _;
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../samples/orders/bin/orders.exe");
 
@@ -119,4 +120,43 @@ fn what_ends_a_run_has_a_number_and_leaves_nothing() {
     }
     let request = folder.request(Destination::Path(folder.0.join("orders.exe")));
     assert_eq!(request.jobs().unwrap_err().code, "ILI0013");
+}
+
+/// The manifest says what `docs/manifest-format.md` has: whoever reads it finds every method, and why.
+#[test]
+fn the_manifest_names_every_method_and_what_became_of_it() {
+    let folder = Folder::new("manifest");
+    let request = folder.request(Destination::Path(folder.0.join("woven.exe")));
+    let mut options = Options { names_expected: true, ..Options::default() };
+    options.weave.selection.exclude.push("*::get_*".parse().unwrap());
+    let report = instrument::run(&request, &request.jobs().unwrap(), &options, &|_| {}).unwrap().commit().unwrap();
+    let Outcome::Processed { methods, left_alone, .. } = &report.files[0].outcome else { panic!("{report:?}") };
+
+    let manifest = fs::read(folder.0.join("woven.exe.ilinst.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_slice(&manifest).unwrap();
+    assert_eq!(manifest["schema"], 2);
+    for (file, name) in [("input", "orders.exe"), ("output", "woven.exe"), ("tracker", TRACKER_FILE)] {
+        let bytes = fs::read(folder.0.join(name)).unwrap();
+        assert_eq!(manifest[file]["size"], bytes.len(), "{file}");
+        assert_eq!(manifest[file]["sha256"], hex::encode(sha2::Sha256::digest(&bytes)), "{file}");
+    }
+    let texts = |name: &str| manifest[name].as_array().unwrap().iter();
+    assert_eq!(texts("methods").len(), methods.len());
+    let type_name = |mut row: u64| {
+        let mut name = String::new();
+        while row > 0 {
+            let own = &manifest["types"][row as usize - 1];
+            name = format!("{}{}{name}", own[0].as_str().unwrap(), if name.is_empty() { "" } else { "/" });
+            row = own[1].as_u64().unwrap_or(0);
+        }
+        name
+    };
+    let said = texts("methods").filter_map(|method| {
+        let code = manifest["decisions"][method[2].as_u64().unwrap() as usize].as_str().unwrap();
+        let name = format!("{}::{}", type_name(method[0].as_u64().unwrap()), method[1].as_str().unwrap());
+        (code != "finally").then(|| (name, code.to_owned()))
+    });
+    let left_alone = left_alone.iter().map(|method| (method.name.clone(), method.reason.code().to_owned()));
+    assert_eq!(said.collect::<Vec<_>>(), left_alone.collect::<Vec<_>>());
+    assert!(texts("methods").any(|method| method[3] == "PrintOrder [lambda]"));
 }
