@@ -12,7 +12,7 @@ use crate::{
     pdb_stream::{self, PdbId, PdbStream},
     schema::{Blob, FieldRva, Guid, MethodDef, Module, Row, Str, Table},
     segments::Segments,
-    tables::{AppendedRows, COLUMNS, RowCounts, WideHeaps, encode, is_named},
+    tables::{AppendedRows, COLUMNS, RowCounts, WideHeaps, encode, is_named, is_ordered},
     token::{Rid, Rva, Token},
 };
 
@@ -131,7 +131,7 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
     /// What was added so far: what the written module has to have beside the input's own.
     pub fn additions(&self) -> Additions {
         let heaps = self.heaps().map(|(name, heap)| (name, heap.bytes().to_vec()));
-        Additions { rows: self.rows.clone(), heaps: heaps.into(), sorted: self.metadata.tables.sorted }
+        Additions { rows: self.rows.clone(), heaps: heaps.into() }
     }
 
     fn heaps(&self) -> [(&'static [u8], &HeapAppend); 4] {
@@ -233,6 +233,9 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
     }
 }
 
+/// How many times the size of the metadata its streams may have together, where they lie in each other.
+const MAX_SHARED: usize = 8;
+
 /// The largest number that a token can have.
 const MAX_ROW: u32 = 0x00FF_FFFF;
 
@@ -242,8 +245,6 @@ pub struct Additions {
     rows: AppendedRows,
     /// By the stream's name: the bytes behind the input's.
     heaps: Vec<(&'static [u8], Vec<u8>)>,
-    /// The tables that are sorted, a bit each.
-    sorted: u64,
 }
 
 impl Additions {
@@ -252,9 +253,9 @@ impl Additions {
         self.rows.of(table)
     }
 
-    /// Whether a table's rows went into their places among the input's: it says that it is sorted.
-    pub fn is_sorted(&self, table: Table) -> bool {
-        !table.sort_keys().is_empty() && self.sorted >> (table as u8) & 1 != 0
+    /// Whether a table's rows went into their places among the input's, by their keys; else they are behind them.
+    pub fn is_ordered(&self, table: Table) -> bool {
+        is_ordered(table)
     }
 
     /// The bytes that each heap got behind the input's.
@@ -291,6 +292,12 @@ fn with_mvid<'a>(heap: Heap<'a>, index: Guid, mvid: [u8; 16]) -> Cow<'a, [u8]> {
 
 /// Puts the root's header before its streams (II.24.2.1).
 fn write_root<'a>(metadata: &Metadata<'a>, streams: Vec<(&[u8], Segments<'a>)>) -> Result<Segments<'a>> {
+    // Protectors add streams that lie in others; many that do would make a large file of a small one.
+    let of_input = metadata.streams.iter().map(|stream| stream.bytes.len()).sum::<usize>();
+    if of_input / MAX_SHARED > metadata.root.rest().len() {
+        return Err(Error::new(ErrorKind::Unsupported("streams that lie in each other, many times their size")));
+    }
+    let count = u16::try_from(streams.len()).map_err(|_| Error::new(ErrorKind::Limit("65535 streams")))?;
     let padded_name = |name: &[u8]| (name.len() + 1).next_multiple_of(4);
     let header_size = 16 + metadata.version.len() + 4 + streams.iter().map(|(name, _)| 8 + padded_name(name)).sum::<usize>();
     let input = metadata.root.rest();
@@ -301,7 +308,7 @@ fn write_root<'a>(metadata: &Metadata<'a>, streams: Vec<(&[u8], Segments<'a>)>) 
     header.extend_from_slice(metadata.version);
     let flags = input.get(16 + metadata.version.len()..).and_then(|rest| rest.get(..2)).unwrap_or(&[0, 0]);
     header.extend_from_slice(flags);
-    header.extend_from_slice(&(streams.len() as u16).to_le_bytes());
+    header.extend_from_slice(&count.to_le_bytes());
     let mut offset = header_size;
     for (name, segments) in &streams {
         let size = segments.len().next_multiple_of(4);

@@ -117,6 +117,9 @@ impl<'a> Cursor<'a> {
 /// The largest unsigned compressed integer (II.23.2).
 pub const COMPRESSED_MAX: u32 = 0x1FFF_FFFF;
 
+/// The signed compressed integers (II.23.2).
+pub const COMPRESSED_SIGNED: std::ops::Range<i32> = -(1 << 28)..1 << 28;
+
 /// Appends an unsigned compressed integer; the value must not pass [`COMPRESSED_MAX`].
 pub fn put_compressed_u32(out: &mut Vec<u8>, value: u32) {
     debug_assert!(value <= COMPRESSED_MAX);
@@ -129,6 +132,7 @@ pub fn put_compressed_u32(out: &mut Vec<u8>, value: u32) {
 
 /// Appends a signed compressed integer, -2^28 to 2^28-1.
 pub fn put_compressed_i32(out: &mut Vec<u8>, value: i32) {
+    debug_assert!(COMPRESSED_SIGNED.contains(&value));
     let sign = u32::from(value < 0);
     let rotated = |bits: u32| ((value << 1) as u32 & ((1 << bits) - 1)) | sign;
     // The width follows the value, not its rotated form: -64..63 in one byte, -8192..8191 in two.

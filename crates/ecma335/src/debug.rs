@@ -4,7 +4,7 @@ use std::{borrow::Cow, ops::Range};
 
 use crate::{
     cursor::Cursor,
-    error::Result,
+    error::{Result, malformed},
     image::{DirectoryKind, Image},
     token::{FileOffset, Rva},
 };
@@ -82,9 +82,10 @@ impl<'a> CodeView<'a> {
     }
 }
 
-/// The deflated bytes of an embedded PDB, behind its signature and its size; none if the data does not begin so.
-pub fn embedded_pdb(data: &[u8]) -> Option<&[u8]> {
-    data.strip_prefix(EMBEDDED_SIGNATURE)?.get(4..)
+/// The size of an embedded PDB and its deflated bytes, behind the signature; none if the data does not begin so.
+pub fn embedded_pdb(data: &[u8]) -> Option<(u32, &[u8])> {
+    let (size, deflated) = data.strip_prefix(EMBEDDED_SIGNATURE)?.split_first_chunk()?;
+    Some((u32::from_le_bytes(*size), deflated))
 }
 
 /// The data of an entry that carries a PDB of this size, deflated.
@@ -99,16 +100,24 @@ impl<'a> DebugEntry<'a> {
     /// Reads all entries of an image.
     ///
     /// # Errors
-    /// If the directory, or what an entry holds, lies outside of the file.
+    /// If the directory, or what an entry holds, lies outside of the file; or if entries share what they hold.
     pub fn read_all(image: &Image<'a>) -> Result<Vec<Self>> {
         let directory = image.directory(DirectoryKind::Debug);
         if directory.size == 0 {
             return Ok(Vec::new());
         }
-        let cursor = &mut image.cursor_at(directory.rva).map_err(|error| error.in_cell("debug directory"))?;
-        (0..directory.size as usize / ENTRY_SIZE)
-            .map(|_| Self::read(image, cursor).map_err(|error| error.in_cell("debug directory")))
-            .collect()
+        let read = || {
+            let cursor = &mut image.cursor_at(directory.rva)?;
+            let start = cursor.offset();
+            let count = directory.size as usize / ENTRY_SIZE;
+            let entries = (0..count).map(|_| Self::read(image, cursor)).collect::<Result<Vec<Self>>>()?;
+            // Each has data of its own; else a small file could ask for a large one.
+            if entries.iter().map(|entry| entry.data.len()).sum::<usize>() > image.bytes().len() {
+                return malformed(start, "entries with more data than the file has");
+            }
+            Ok(entries)
+        };
+        read().map_err(|error| error.in_cell("debug directory"))
     }
 
     /// Where in the file the data of all entries is.

@@ -193,10 +193,16 @@ pub enum Precompiled {
 }
 
 impl<'a> Image<'a> {
+    /// The most sections that an image can have: loaders take no more, and looking for an RVA takes as long as they are many.
+    pub(crate) const MAX_SECTIONS: usize = 96;
+
+    /// The section table is in the first so many bytes: what lies before it is copied, and real headers are of some hundreds.
+    const MAX_HEADERS: usize = 1 << 20;
+
     /// Reads the headers.
     ///
     /// # Errors
-    /// If the bytes are no PE file, have no CLI header, or are cut short.
+    /// If the bytes are no PE file, have no CLI header, are cut short, or have more sections than loaders take (96).
     pub fn parse(bytes: &'a [u8]) -> Result<Self> {
         Self::parse_mapped(bytes, Mapping::File)
     }
@@ -222,6 +228,17 @@ impl<'a> Image<'a> {
         let coff = CoffHeader::parse(bytes, &mut offset).map_err(not_pe)?;
         let optional: OptionalHeader = bytes.pread(offset).map_err(not_pe)?;
         let mut section_offset = offset + usize::from(coff.size_of_optional_header);
+        let number_of_directories = optional.windows_fields.number_of_rva_and_sizes as usize;
+        let is_wide = optional.standard_fields.magic == goblin::pe::optional_header::MAGIC_64;
+        if directories_offset(offset, is_wide) + number_of_directories * 8 > section_offset {
+            return malformed(FileOffset(offset as u64), "the optional header ends before its data directories do");
+        }
+        if usize::from(coff.number_of_sections) > Self::MAX_SECTIONS {
+            return malformed(FileOffset(pe_offset as u64), "more than 96 sections");
+        }
+        if section_offset > Self::MAX_HEADERS {
+            return malformed(FileOffset(pe_offset as u64), "the section table does not stand in the file's first MiB");
+        }
         let mut sections = Vec::new();
         for _ in 0..coff.number_of_sections {
             let header = SectionTable::parse(bytes, &mut section_offset, 0).map_err(not_pe)?;
@@ -412,16 +429,26 @@ impl<'a> Image<'a> {
         self.optional.windows_fields.check_sum
     }
 
+    /// Where in the file a field of the optional header is, by its place there (II.25.2.3).
+    pub(crate) fn header_offset(&self, field: usize) -> FileOffset {
+        FileOffset((self.header_offsets().optional + field) as u64)
+    }
+
     /// The file offsets of the headers that a writer patches.
     pub(crate) fn header_offsets(&self) -> HeaderOffsets {
         let optional = self.pe_offset + 4 + 20;
         HeaderOffsets {
             coff: self.pe_offset + 4,
             optional,
-            directories: optional + if self.is_pe32_plus() { 112 } else { 96 },
+            directories: directories_offset(optional, self.is_pe32_plus()),
             sections: optional + usize::from(self.coff.size_of_optional_header),
         }
     }
+}
+
+/// Where the data directories of an optional header start (II.25.2.3).
+fn directories_offset(optional: usize, is_pe32_plus: bool) -> usize {
+    optional + if is_pe32_plus { 112 } else { 96 }
 }
 
 /// Where in the file the headers start.

@@ -1,10 +1,14 @@
 //! Which rows belong to which: the runs of rows that list columns begin, through the pointer tables where there are any (II.22).
+//!
+//! A run ends where the next row's begins, so all runs together are as long as their table, if their starts ascend. Runs that
+//! go back and forth over the rows would take for ever: where they come to more than a few times the table, the rest are empty.
 
 use std::{marker::PhantomData, ops::Range};
 
 use crate::{
+    list_cache::Shape,
     metadata::Metadata,
-    schema::{Owner, Row},
+    schema::{Owner, Row, Table},
     token::Rid,
 };
 
@@ -34,6 +38,9 @@ impl<O, C> ListOwners<O, C> {
     }
 }
 
+/// How many times its table the runs of a list may be.
+const TIMES: u64 = 4;
+
 impl Metadata<'_> {
     /// The rows that belong to a row: from where its list column says to where the next row's does; none if there is no such
     /// row.
@@ -44,13 +51,9 @@ impl Metadata<'_> {
     /// The owner of every row, as [`owner`](Self::owner) gives it.
     pub fn owners<O: Owner<C>, C: Row>(&self) -> ListOwners<O, C> {
         let mut owners = vec![Rid::NONE; self.tables.count(C::TABLE) as usize];
-        // Runs that go back and forth over the rows would take for ever: they end the work early.
-        let mut budget = 4 * self.run_end::<C>() as usize;
         for owner in (1..=self.tables.count(O::TABLE)).map(Rid::<O>::new) {
-            let run = self.run::<O, C>(owner);
-            let Some(rest) = budget.checked_sub(run.len()) else { break };
-            budget = rest;
-            for child in run.filter_map(|number| self.pointed_to::<C>(number)) {
+            for child in self.children(owner) {
+                let child: Rid<C> = child;
                 if let Some(slot) = (child.get() as usize).checked_sub(1).and_then(|index| owners.get_mut(index)) {
                     *slot = owner;
                 }
@@ -61,29 +64,46 @@ impl Metadata<'_> {
 
     /// The owner of one row: the last of those whose lists have it, if any has.
     pub fn owner<O: Owner<C>, C: Row>(&self, child: Rid<C>) -> Option<Rid<O>> {
-        if child.get() > self.tables.count(C::TABLE) {
-            return None;
-        }
-        let numbers: Vec<u32> = match C::TABLE.pointers().filter(|pointers| self.tables.count(*pointers) > 0) {
-            Some(_) => (1..self.run_end::<C>()).filter(|number| self.pointed_to(*number) == Some(child)).collect(),
-            None => vec![child.get()],
-        };
-        let last = *numbers.last()?;
-        let mut owners = (1..=self.tables.count(O::TABLE)).rev().map(Rid::<O>::new);
-        owners.find(|owner| {
-            // Most begin behind the row, which is less to ask than where they end.
-            self.run_start(*owner).is_some_and(|start| start <= last) && {
-                let run = self.run::<O, C>(*owner);
-                numbers.get(numbers.partition_point(|number| *number < run.start)).is_some_and(|number| *number < run.end)
+        let index = (child.get() as usize).checked_sub(1).filter(|_| child.get() <= self.tables.count(C::TABLE))?;
+        if self.pointers::<C>().is_none() && self.shape::<O, C>().ascends {
+            // The last that begins before it or with it: only its run can be the one.
+            let (mut low, mut high) = (0, self.tables.count(O::TABLE));
+            while low < high {
+                let middle = high - (high - low) / 2;
+                let begins = self.run_start::<O, C>(Rid::new(middle)).is_some_and(|start| start <= child.get());
+                if begins { low = middle } else { high = middle - 1 }
             }
-        })
+            return Some(Rid::new(low)).filter(|owner| !owner.is_none());
+        }
+        let list = self.lists.get(C::TABLE as usize)?;
+        let owners = list.owners.get_or_init(|| self.owners::<O, C>().owners.iter().map(|owner| owner.get()).collect());
+        owners.get(index).copied().map(Rid::new).filter(|owner| !owner.is_none())
+    }
+
+    /// The runs of a list, which are looked at once.
+    fn shape<O: Owner<C>, C: Row>(&self) -> Shape {
+        let look = || {
+            let (mut shape, mut last) = (Shape { end: self.tables.count(O::TABLE) + 1, ascends: true }, 0);
+            let mut left = TIMES * u64::from(self.run_end::<C>());
+            for owner in 1..shape.end {
+                let start = self.run_start::<O, C>(Rid::new(owner)).unwrap_or(0);
+                shape.ascends &= last <= start;
+                // Where that of the row before it ends.
+                let Some(rest) = left.checked_sub(start.min(self.run_end::<C>()).saturating_sub(last).into()) else {
+                    return Shape { end: owner - 1, ascends: false };
+                };
+                (left, last) = (rest, start);
+            }
+            shape
+        };
+        self.lists.get(C::TABLE as usize).map_or(Shape { end: 0, ascends: false }, |list| *list.shape.get_or_init(look))
     }
 
     /// The numbers of the rows that an owner has: of the pointer table's where there is one.
     fn run<O: Owner<C>, C: Row>(&self, owner: Rid<O>) -> Range<u32> {
         let end = self.run_end::<C>();
-        let Some(start) = self.run_start(owner) else { return 0..0 };
-        start..self.run_start(Rid::<O>::new(owner.get() + 1)).unwrap_or(end).min(end)
+        let Some(start) = self.run_start::<O, C>(owner).filter(|_| owner.get() < self.shape::<O, C>().end) else { return 0..0 };
+        start..self.run_start::<O, C>(Rid::new(owner.get() + 1)).unwrap_or(end).min(end)
     }
 
     /// The first of them; a list column of 0 stands for row 1.
@@ -93,12 +113,16 @@ impl Metadata<'_> {
 
     /// The number behind the last row that lists may name.
     fn run_end<C: Row>(&self) -> u32 {
-        let pointers = C::TABLE.pointers().map_or(0, |pointers| self.tables.count(pointers));
-        1 + if pointers > 0 { pointers } else { self.tables.count(C::TABLE) }
+        1 + self.tables.count(self.pointers::<C>().unwrap_or(C::TABLE))
+    }
+
+    /// The table that a list's runs are of, if that is another.
+    fn pointers<C: Row>(&self) -> Option<Table> {
+        C::TABLE.pointers().filter(|pointers| self.tables.count(*pointers) > 0)
     }
 
     fn pointed_to<C: Row>(&self, number: u32) -> Option<Rid<C>> {
-        match C::TABLE.pointers().filter(|pointers| self.tables.count(*pointers) > 0) {
+        match self.pointers::<C>() {
             Some(pointers) => self.tables.cells(pointers, number)?.first().copied().map(Rid::new),
             None => Some(Rid::new(number)),
         }

@@ -6,6 +6,7 @@ use crate::{
     cursor::Cursor,
     error::{Error, ErrorKind, Result, malformed},
     heap::Heap,
+    list_cache::ListCache,
     pdb_stream::{self, PdbStream},
     schema::{self, Blob, CustomAttribute, MethodDef, NestedClass, Row, Str, Table, TypeDef, TypeRef},
     signature::TypeNames,
@@ -34,6 +35,8 @@ pub struct Metadata<'a> {
     pub tables: Tables<'a>,
     /// What makes it a portable PDB, if it is one.
     pub pdb: Option<PdbStream>,
+    /// By the number of the table whose rows they are of.
+    pub(crate) lists: Box<[ListCache; 64]>,
 }
 
 /// One stream of a metadata root (II.24.2.2).
@@ -101,6 +104,7 @@ impl<'a> Metadata<'a> {
             streams,
             tables,
             pdb,
+            lists: Box::new(std::array::from_fn(|_| ListCache::default())),
         })
     }
 

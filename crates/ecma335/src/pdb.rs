@@ -2,7 +2,7 @@
 //! what ties them to an image.
 
 use crate::{
-    cursor::{Cursor, put_compressed_i32, put_compressed_u32},
+    cursor::{COMPRESSED_MAX, COMPRESSED_SIGNED, Cursor, put_compressed_i32, put_compressed_u32},
     error::{Error, ErrorKind, Result, malformed},
     metadata::Metadata,
     pdb_stream::{self, PdbId},
@@ -92,12 +92,16 @@ impl SequencePoints {
     }
 
     /// Appends the points as a blob. `document` is what it was for [`parse`](Self::parse).
-    pub fn write(&self, document: Rid<Document>, out: &mut Vec<u8>) {
-        put_compressed_u32(out, self.local_signature);
+    ///
+    /// # Errors
+    /// If a number passes what a compressed integer holds (II.23.2): an offset, line or column of 2^29, or a line or column
+    /// 2^28 from the one before it.
+    pub fn write(&self, document: Rid<Document>, out: &mut Vec<u8>) -> Result<()> {
+        put_unsigned(out, self.local_signature)?;
         let mut current = document;
         if document.is_none() {
             current = self.points.first().map_or(document, |point| point.document);
-            put_compressed_u32(out, current.get());
+            put_unsigned(out, current.get())?;
         }
         let mut last_start: Option<(u32, u32)> = None;
         let mut last_offset = None;
@@ -108,36 +112,53 @@ impl SequencePoints {
                     continue;
                 }
                 out.push(0);
-                put_compressed_u32(out, point.document.get());
+                put_unsigned(out, point.document.get())?;
                 current = point.document;
             }
-            put_compressed_u32(out, point.offset - last_offset.unwrap_or(0));
+            put_unsigned(out, point.offset.wrapping_sub(last_offset.unwrap_or(0)))?;
             last_offset = Some(point.offset);
             let Some(Span { start, end }) = point.span else {
                 out.extend_from_slice(&[0, 0]);
                 continue;
             };
-            let lines = end.0 - start.0;
+            let lines = end.0.wrapping_sub(start.0);
             let columns = end.1.wrapping_sub(start.1).cast_signed();
-            put_compressed_u32(out, lines);
+            put_unsigned(out, lines)?;
             if lines == 0 {
-                put_compressed_u32(out, columns.cast_unsigned());
+                put_unsigned(out, columns.cast_unsigned())?;
             } else {
-                put_compressed_i32(out, columns);
+                put_signed(out, columns)?;
             }
             match last_start {
                 None => {
-                    put_compressed_u32(out, start.0);
-                    put_compressed_u32(out, start.1);
+                    put_unsigned(out, start.0)?;
+                    put_unsigned(out, start.1)?;
                 }
                 Some((line, column)) => {
-                    put_compressed_i32(out, start.0.wrapping_sub(line).cast_signed());
-                    put_compressed_i32(out, start.1.wrapping_sub(column).cast_signed());
+                    put_signed(out, start.0.wrapping_sub(line).cast_signed())?;
+                    put_signed(out, start.1.wrapping_sub(column).cast_signed())?;
                 }
             }
             last_start = Some(start);
         }
+        Ok(())
     }
+}
+
+fn put_unsigned(out: &mut Vec<u8>, value: u32) -> Result<()> {
+    if value > COMPRESSED_MAX {
+        return Err(Error::new(ErrorKind::Limit("2^29 in a sequence point")));
+    }
+    put_compressed_u32(out, value);
+    Ok(())
+}
+
+fn put_signed(out: &mut Vec<u8>, value: i32) -> Result<()> {
+    if !COMPRESSED_SIGNED.contains(&value) {
+        return Err(Error::new(ErrorKind::Limit("2^28 between sequence points")));
+    }
+    put_compressed_i32(out, value);
+    Ok(())
 }
 
 /// A document's name: a separator, then the parts that it stands between, each a blob of its own.
@@ -313,6 +334,32 @@ mod tests {
     }
 
     #[test]
+    fn what_a_compressed_integer_does_not_hold_is_not_cut() {
+        let point = |offset, start| SequencePoint {
+            offset,
+            document: Rid::new(1),
+            span: Some(Span { start, end: (start.0, start.1 + 1) }),
+        };
+        let (near, far) = ((1, 1 << 28), (1, 1 << 29));
+        for (points, is_written) in [
+            (vec![point(0, near)], true),
+            (vec![point(0, far)], false),
+            (vec![point(0, (far.1, 1))], false),
+            (vec![point(0, (1, 1)), point(1, (1, 1 << 28))], true),
+            (vec![point(0, (1, 0)), point(1, (1, 1 << 28))], false),
+            (vec![point(0, near), point(1 << 29, near)], false),
+        ] {
+            let points = SequencePoints { local_signature: 0, points };
+            let mut blob = Vec::new();
+            let written = points.write(Rid::new(1), &mut blob);
+            assert_eq!(written.is_ok(), is_written, "{points:?}");
+            if is_written {
+                assert_eq!(SequencePoints::parse(Cursor::new(&blob, FileOffset(0)), Rid::new(1)), Ok(points));
+            }
+        }
+    }
+
+    #[test]
     fn sequence_points_round_trip() {
         let span = |start, end| Some(Span { start, end });
         let point = |offset, document, span| SequencePoint { offset, document: Rid::new(document), span };
@@ -328,7 +375,7 @@ mod tests {
         let one_document = SequencePoints { local_signature: 0, points: all.points[..3].to_vec() };
         for (points, document) in [(all, Rid::NONE), (one_document, Rid::new(1))] {
             let mut blob = Vec::new();
-            points.write(document, &mut blob);
+            points.write(document, &mut blob).unwrap();
             assert_eq!(SequencePoints::parse(Cursor::new(&blob, FileOffset(0)), document), Ok(points));
         }
     }

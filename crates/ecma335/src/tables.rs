@@ -231,6 +231,12 @@ pub(crate) fn is_named(table: Table) -> bool {
     HasCustomDebugInformation::new(Token::new(table, 1)).is_some()
 }
 
+/// Whether added rows go where their keys belong, be the table said to be sorted or not: there is no reader whom that
+/// misleads, and runtimes search for them as if it was.
+pub(crate) fn is_ordered(table: Table) -> bool {
+    !table.sort_keys().is_empty() && !is_named(table)
+}
+
 /// In a portable PDB, columns are as wide as the assembly's tables want them to be.
 fn with_external(mut counts: RowCounts, external: &RowCounts) -> RowCounts {
     counts.iter_mut().zip(external).for_each(|(count, external)| *count = (*count).max(*external));
@@ -342,7 +348,7 @@ pub(crate) fn encode<'a>(
     for table in Table::ALL.iter().copied().filter(|table| counts[*table as usize] > 0) {
         let mut rows = encode_own(tables, table, appended, &widths);
         patch(table, widths.row_size(table), &mut rows);
-        put_added(tables, table, appended, &widths, &mut rows);
+        put_added(table, appended, &widths, &mut rows);
         stream.push(rows);
     }
     let length: usize = stream.iter().map(|part| part.len()).sum();
@@ -376,7 +382,7 @@ fn encode_own<'a>(tables: &Tables<'a>, table: Table, appended: &AppendedRows, wi
 }
 
 /// Puts the added rows behind the input's, or among them.
-fn put_added(tables: &Tables<'_>, table: Table, appended: &AppendedRows, widths: &Widths, rows: &mut Cow<'_, [u8]>) {
+fn put_added(table: Table, appended: &AppendedRows, widths: &Widths, rows: &mut Cow<'_, [u8]>) {
     let added = appended.of(table);
     if added.len() == 0 {
         return;
@@ -385,8 +391,7 @@ fn put_added(tables: &Tables<'_>, table: Table, appended: &AppendedRows, widths:
     let out = rows.to_mut();
     out.reserve(row_size * added.len());
     // Rows that can be named were let in for the end alone.
-    let is_sorted = tables.is_sorted(table) && !is_named(table);
-    let keys = if is_sorted { sort_columns(table) } else { Vec::new() };
+    let keys = if is_ordered(table) { sort_columns(table) } else { Vec::new() };
     for row in added {
         let end = out.len();
         widths.put_row(table, row.iter().copied(), out);

@@ -127,31 +127,33 @@ impl<'a> ContainerWriter<'a> for ImageWriter<'a, '_> {
         let (mut signature, mut debug, mut imports) = (None, Directory::default(), None);
         for segment in Segment::ORDER {
             match (segment, &layout) {
-                (Segment::Bodies, Layout::Relayout(coverage)) => coverage.move_bodies(image, &mut block, &mut builder),
+                (Segment::Bodies, Layout::Relayout(coverage)) => coverage.move_bodies(image, &mut block, &mut builder)?,
                 (Segment::Bodies, Layout::Append(_)) => Appended::keep_dangling(image, &mut builder),
-                (Segment::FieldData, Layout::Relayout(coverage)) => coverage.move_field_data(image, &mut block, &mut builder),
+                (Segment::FieldData, Layout::Relayout(coverage)) => coverage.move_field_data(image, &mut block, &mut builder)?,
                 (Segment::Resources, Layout::Relayout(_)) => {
-                    cli.resources = block.place(image.bytes_at(image.cli_header().resources), 8);
+                    cli.resources = block.place(image.bytes_at(image.cli_header().resources), 8)?;
                 }
                 (Segment::StrongName, _) if signature_size > 0 => {
                     block.segments.pad_to(8);
                     signature = Some(block.file_end()..block.file_end() + signature_size);
-                    cli.strong_name = block.place(vec![0; signature_size], 8);
+                    cli.strong_name = block.place(vec![0; signature_size], 8)?;
                 }
                 (Segment::Metadata, _) => {
                     let root = builder.finish()?;
                     block.segments.pad_to(4);
-                    cli.metadata = Directory { rva: block.end(), size: limit(root.len())? };
+                    cli.metadata = Directory { rva: block.end()?, size: limit(root.len())? };
                     block.segments.append(root);
                 }
-                (Segment::DebugDirectory, _) => debug = block.place_debug(&entries),
-                (Segment::Imports, Layout::Relayout(coverage)) => imports = coverage.place_imports(image, &mut block),
+                (Segment::DebugDirectory, _) => debug = block.place_debug(&entries)?,
+                (Segment::Imports, Layout::Relayout(coverage)) => imports = coverage.place_imports(image, &mut block)?,
                 // They stay where they are, or there are none.
                 (Segment::FieldData | Segment::Resources | Segment::StrongName | Segment::Imports, _) => {}
             }
         }
+        // All of it has an address, and so has what is within.
+        block.end()?;
         let mut parts = match &layout {
-            Layout::Relayout(coverage) => coverage.lay_out(image, &cli, block, debug, imports),
+            Layout::Relayout(coverage) => coverage.lay_out(image, &cli, block, debug, imports)?,
             Layout::Append(_) => Appended::new(image)?.lay_out(image, &cli, block, debug)?,
         };
         parts.headers.set_machine(machine);

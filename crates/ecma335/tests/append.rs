@@ -5,8 +5,8 @@ use std::{fs, path::Path};
 use ecma335::{
     Cursor, FileOffset, Image, Metadata, MetadataBuilder, Rid, Rva, Table, Token,
     schema::{
-        Blob, CustomAttribute, Field, FieldLayout, FieldRva, GenericParam, HasCustomDebugInformation, MethodDef, Param, Row, Str,
-        TypeDef, TypeDefOrRef, TypeOrMethodDef,
+        Blob, CustomAttribute, Field, FieldLayout, FieldRva, GenericParam, HasCustomAttribute, HasCustomDebugInformation,
+        MethodDef, Module, Param, Row, Str, TypeDef, TypeDefOrRef, TypeOrMethodDef,
     },
 };
 
@@ -137,6 +137,31 @@ fn the_same_row_is_interned_once() {
         assert_eq!(builder.counts()[Table::Param as usize], metadata.tables.count(Table::Param) + 2);
         let attribute = CustomAttribute { parent: Default::default(), constructor: Default::default(), value: Blob(0) };
         assert!(builder.intern(&attribute).is_err() && builder.insert(&attribute).is_ok());
+    });
+}
+
+#[test]
+fn a_row_goes_where_its_key_belongs_whether_the_table_says_that_it_is_sorted_or_not() {
+    with_sample(|metadata| {
+        let root = metadata.root.rest();
+        let sorted_at = metadata.tables.offset::<Module>(Rid::new(1)).0 - metadata.root.offset().0;
+        let tables = Table::ALL.iter().filter(|table| metadata.tables.count(**table) > 0).count();
+        let sorted_at = sorted_at as usize - tables * 4 - 8;
+        let mut unsorted = root.to_vec();
+        assert_eq!(u64::from_le_bytes(root[sorted_at..sorted_at + 8].try_into().expect("eight bytes")), metadata.tables.sorted);
+        unsorted[sorted_at..sorted_at + 8].fill(0);
+        for bytes in [root, &unsorted] {
+            let metadata = Metadata::parse(Cursor::new(bytes, FileOffset(0))).expect("it can be read");
+            let mut builder = MetadataBuilder::new(&metadata);
+            // Not the last: the assembly's keys are higher.
+            let parent = HasCustomAttribute::new(Token::new(Table::TypeRef, 1)).expect("it can have them");
+            builder.insert(&CustomAttribute { parent, constructor: Default::default(), value: Blob(0) }).expect("room");
+            let bytes = builder.finish().expect("it can be written").to_vec();
+            let new = Metadata::parse(Cursor::new(&bytes, FileOffset(0))).expect("it can be read");
+            let keys = (1..=new.tables.count(Table::CustomAttribute)).map(|rid| new.tables.sort_key(Table::CustomAttribute, rid));
+            let keys = keys.collect::<Option<Vec<_>>>().expect("all are there");
+            assert!(keys.is_sorted() && keys.first() < keys.last(), "{keys:?}");
+        }
     });
 }
 

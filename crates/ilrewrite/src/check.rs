@@ -3,7 +3,8 @@
 
 use ecma335::{
     MethodBody, OpCode, Token,
-    body::{Clause, ClauseKind},
+    body::ClauseKind,
+    nesting::Nesting,
     opcode::{Flow, OpCodeInfo, Operand},
 };
 
@@ -23,8 +24,9 @@ pub struct Checker {
     switch_targets: Vec<u32>,
     depths: Vec<i32>,
     work: Vec<u32>,
-    /// The instructions that handlers and filters start with.
+    /// The instructions that handlers and filters start with, by number.
     handlers: Vec<u32>,
+    nesting: Nesting,
 }
 
 /// What the walk needs of an instruction.
@@ -50,11 +52,11 @@ impl Checker {
         exits: Exits,
     ) -> Result<u16, String> {
         if let Some(depth) = self.scan.run(body, effect, exits) {
-            check_clauses(body, |offset| self.scan.is_place(offset))?;
+            check_clauses(body, &mut self.nesting, |offset| self.scan.is_place(offset))?;
             return Ok(depth);
         }
         self.decode(body)?;
-        check_clauses(body, |offset| self.by_offset.get(offset as usize).is_some_and(|index| *index > 0))?;
+        check_clauses(body, &mut self.nesting, |offset| self.by_offset.get(offset as usize).is_some_and(|index| *index > 0))?;
         self.depths.clear();
         self.depths.resize(self.instructions.len(), UNKNOWN);
         self.work.clear();
@@ -70,6 +72,7 @@ impl Checker {
         }
         // So far, these are all there is to be walked from.
         self.handlers.extend_from_slice(&self.work);
+        self.handlers.sort_unstable();
         self.reach(0, 0, 0)?;
         while let Some(start) = self.work.pop() {
             let mut index = start as usize;
@@ -87,7 +90,7 @@ impl Checker {
                     }
                 }
                 index += 1;
-                if self.handlers.contains(&(index as u32)) {
+                if self.handlers.binary_search(&(index as u32)).is_ok() {
                     return Err(format!("IL_{:04x}: control falls into a handler", step.offset));
                 }
                 match self.depths.get_mut(index) {
@@ -164,43 +167,20 @@ impl Checker {
 }
 
 /// Clauses lead to instructions, and any two of their blocks are apart or one in the other; inner ones come first.
-fn check_clauses(body: &MethodBody<'_>, is_place: impl Fn(u32) -> bool) -> Result<(), String> {
+fn check_clauses(body: &MethodBody<'_>, nesting: &mut Nesting, is_place: impl Fn(u32) -> bool) -> Result<(), String> {
     for (number, clause) in body.clauses.iter().enumerate() {
-        let ranges = [protected(clause), handler(clause)];
+        let ranges = [clause.protected(), clause.handler()];
         if ranges.iter().any(|(start, end)| start >= end || !is_place(*start) || !is_place(*end)) {
             return Err(format!("exception clause {number}: its blocks do not lie on instructions"));
         }
-        for (inner_number, inner) in body.clauses[..number].iter().enumerate() {
-            for one in [protected(inner), handler(inner)] {
-                for other in ranges {
-                    let apart = one.1 <= other.0 || other.1 <= one.0;
-                    let within = one.0 >= other.0 && one.1 <= other.1;
-                    // A later clause inside of an earlier one is out of order, unless it is in the handler.
-                    let in_handler = other.0 >= handler(inner).0 && other.1 <= handler(inner).1;
-                    if !apart && !within && !in_handler {
-                        return Err(format!("exception clauses {inner_number} and {number} overlap or are out of order"));
-                    }
-                }
-            }
-        }
     }
-    Ok(())
+    match nesting.misplaced(&body.clauses).first() {
+        Some(number) => Err(format!("exception clause {number} overlaps with another, or is out of order")),
+        None => Ok(()),
+    }
 }
 
 #[cold]
 fn two_depths(offset: u32, one: i32, other: i32) -> String {
     format!("IL_{offset:04x}: the stack is {one} or {other} deep")
-}
-
-fn protected(clause: &Clause) -> (u32, u32) {
-    (clause.try_offset, clause.try_offset.saturating_add(clause.try_length))
-}
-
-/// The handler, with its filter before it.
-fn handler(clause: &Clause) -> (u32, u32) {
-    let start = match clause.kind {
-        ClauseKind::Filter(filter) => filter.min(clause.handler_offset),
-        _ => clause.handler_offset,
-    };
-    (start, clause.handler_offset.saturating_add(clause.handler_length))
 }

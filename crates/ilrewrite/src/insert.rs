@@ -170,13 +170,19 @@ fn refuse_protected_rets(code: &Code) -> Result<(), RewriteError> {
     if code.clauses.is_empty() {
         return Ok(());
     }
-    let inside = |(start, end): (Label, Label), index: usize| (code.target(start)..code.target(end)).contains(&index);
-    let is_in = |clause: &LabelClause, index: usize| {
+    let place = |(start, end): (Label, Label)| (code.target(start), code.target(end));
+    let blocks = code.clauses.iter().flat_map(|clause| {
         let filter = clause.filter.map(|filter| (filter, clause.handler.0));
-        [clause.protected, clause.handler].into_iter().chain(filter).any(|block| inside(block, index))
-    };
+        [clause.protected, clause.handler].into_iter().chain(filter).map(place)
+    });
+    let mut blocks: Vec<(usize, usize)> = blocks.collect();
+    blocks.sort_unstable();
+    let (mut blocks, mut furthest_end) = (blocks.into_iter().peekable(), 0);
     for (index, instruction) in code.instructions.iter().enumerate() {
-        if instruction.opcode() == OpCode::Ret && code.clauses.iter().any(|clause| is_in(clause, index)) {
+        while let Some((_, end)) = blocks.next_if(|(start, _)| *start <= index) {
+            furthest_end = furthest_end.max(end);
+        }
+        if instruction.opcode() == OpCode::Ret && index < furthest_end {
             return Err(RewriteError::RetInProtectedBlock);
         }
     }

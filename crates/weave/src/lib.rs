@@ -7,6 +7,7 @@
 //! A method that cannot be woven for certain ships as it was, with a [`Reason`]; the others of its module are woven
 //! all the same. Nothing here reads another assembly.
 
+mod budget;
 pub mod module;
 pub mod note;
 pub mod options;

@@ -17,6 +17,7 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 use crate::{
+    budget::Budget,
     note::Note,
     options::{self, Options},
     pdb::{DebugInfo, MethodDebug, Pdb, PdbBuilder},
@@ -139,7 +140,7 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         module_key: u64,
     ) -> Result<Self, Error> {
         let plan = Plan::new(image, metadata, &weaving.options.selection)?;
-        let methods: Vec<Result<Shape, Reason>> =
+        let mut methods: Vec<Result<Shape, Reason>> =
             plan.methods.into_iter().map(|method| method.map(|()| Shape::Finally)).collect();
         let selected: Vec<Rid<MethodDef>> =
             (1..).zip(&methods).filter(|(_, method)| method.is_ok()).map(|(number, _)| Rid::new(number)).collect();
@@ -155,9 +156,29 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         let mut debug = DebugInfo::find(image, weaving.pdb);
         let pdb = debug.take_pdb();
         let old_pdb = debug.check(pdb.as_deref().map(Pdb::parse));
-        let source = Source { container: image, bodies: Context::new(metadata, &probe)?, module_key, pdb: old_pdb.as_ref() };
-        let chunks = weave_chunks(&source, &selected);
+        let budgets = || [image.bytes().len(), pdb.as_ref().map_or(0, |pdb| pdb.len())].map(Budget::of);
+        let [budget, pdb_budget] = budgets();
+        let bodies = Context::new(metadata, &probe)?;
+        let mut source = Source { container: image, bodies, module_key, pdb: old_pdb.as_ref(), budget, pdb_budget };
+        let mut chunks = weave_chunks(&source, &selected);
+        if source.budget.is_overdrawn() {
+            // What was woven until then depends on the threads.
+            drop(chunks);
+            let affordable = source.leave_shared(&selected, &mut methods);
+            [source.budget, source.pdb_budget] = budgets();
+            chunks = weave_chunks(&source, &affordable);
+        }
+        let pdb = if source.pdb_budget.is_overdrawn() { debug.give_up("many of its methods share large records") } else { pdb };
         Ok(Self { image, metadata, weaving, module_key, methods, builder, chunks, debug, pdb })
+    }
+
+    /// What becomes of each method, by MethodDef row number less one, where nothing is to be written.
+    pub fn into_methods(self) -> Vec<Result<Shape, Reason>> {
+        let Self { mut methods, chunks, .. } = self;
+        for (rid, result) in chunks.into_iter().flat_map(|chunk| chunk.methods) {
+            methods[rid.get() as usize - 1] = result.map(|body| body.shape);
+        }
+        methods
     }
 
     /// Puts the module together.
@@ -306,6 +327,10 @@ struct Source<'a, 'm> {
     module_key: u64,
     /// The PDB that is to follow.
     pdb: Option<&'m Pdb<'m>>,
+    /// What bodies may be read in all.
+    budget: Budget,
+    /// What records of the PDB may be read in all.
+    pdb_budget: Budget,
 }
 
 /// What one thread works with, in room that it uses again.
@@ -327,14 +352,31 @@ impl Source<'_, '_> {
         let bad_body = |error: Error| RewriteError::BadBody(error.to_string());
         let row = metadata.row(rid).map_err(bad_body)?;
         let body = MethodBody::parse(self.container.cursor_at(Rva(row.rva)).map_err(bad_body)?).map_err(bad_body)?;
+        self.budget.spend(Budget::cost(body.il.len()));
+        if self.budget.is_overdrawn() {
+            return Err(Reason::SharedBody);
+        }
         let signature = metadata.blobs.blob(row.signature).map_err(|error| RewriteError::BadSignature(error.to_string()))?;
         let id = MethodId::new(self.module_key, rid.get());
         let method = Method { row: &row, signature, body: &body, constants: &[Constant::Int64(id.0)] };
         let Worker { rewriter, batch, debug } = worker;
         let woven = rewriter.rewrite(&self.bodies, &method, batch)?;
-        let follow = |pdb: &Pdb<'_>| pdb.follow(rid, rewriter.code(), rewriter.layout(), body.il.len() as u32);
+        let follow = |pdb: &Pdb<'_>| pdb.follow(rid, rewriter.code(), rewriter.layout(), body.il.len() as u32, &self.pdb_budget);
         debug.extend(self.pdb.map(follow));
         Ok(woven)
+    }
+
+    /// Those of the selected methods whose bodies can be woven, each for itself, within the budget; the others are noted.
+    fn leave_shared(&self, selected: &[Rid<MethodDef>], methods: &mut [Result<Shape, Reason>]) -> Vec<Rid<MethodDef>> {
+        let size = |rid: Rid<MethodDef>| {
+            let rva = self.bodies.metadata().row(rid).ok()?.rva;
+            Some(MethodBody::parse(self.container.cursor_at(Rva(rva)).ok()?).ok()?.il.len())
+        };
+        let costs = selected.iter().map(|rid| Budget::cost(size(*rid).unwrap_or(0)));
+        let (kept, left): (Vec<_>, Vec<_>) =
+            selected.iter().copied().zip(self.budget.affordable(costs)).partition(|(_, is_affordable)| *is_affordable);
+        left.into_iter().for_each(|(rid, _)| methods[rid.get() as usize - 1] = Err(Reason::SharedBody));
+        kept.into_iter().map(|(rid, _)| rid).collect()
     }
 }
 

@@ -7,9 +7,9 @@ mod new_pdb;
 use std::ops::Range;
 
 use ecma335::{
-    Cursor, Error, FileOffset, Metadata, MetadataBuilder, Rid, Table, Token,
+    Cursor, Error, ErrorKind, FileOffset, Metadata, MetadataBuilder, Rid, Table, Token,
     pdb::{SequencePoint, SequencePoints, custom_debug_information as kinds},
-    schema::{CustomDebugInformation, LocalScope, MethodDebugInformation, MethodDef},
+    schema::{Blob, CustomDebugInformation, LocalScope, MethodDebugInformation, MethodDef},
     tables::RowCounts,
 };
 use ilrewrite::{
@@ -20,6 +20,7 @@ use ilrewrite::{
 pub(crate) use self::link::DebugInfo;
 pub use self::link::{PdbReference, find};
 use self::new_pdb::NewPdb;
+use crate::budget::Budget;
 
 /// A portable PDB, and which of its rows belong to which method.
 #[derive(Debug)]
@@ -78,10 +79,17 @@ impl<'a> Pdb<'a> {
         code: &Code,
         layout: &Layout,
         old_size: u32,
+        budget: &Budget,
     ) -> Result<MethodDebug, Error> {
+        // A record that many methods have is read and written for each of them.
+        let blob = |index: Blob| {
+            let blob = self.metadata.blobs.blob(index)?;
+            budget.spend(Budget::cost(blob.rest().len()));
+            if budget.is_overdrawn() { Err(Error::new(ErrorKind::Limit("records in all"))) } else { Ok(blob) }
+        };
         let map = OffsetMap::new(code, layout, old_size);
         let row: MethodDebugInformation = self.metadata.row(Rid::new(method.get()))?;
-        let points = SequencePoints::parse(self.metadata.blobs.blob(row.sequence_points)?, row.document)?;
+        let points = SequencePoints::parse(blob(row.sequence_points)?, row.document)?;
         let points = (!points.points.is_empty()).then(|| SequencePoints { points: map.points(&points.points), ..points });
         let mut scopes = Vec::new();
         for rid in self.scopes_of(method).map(Rid::<LocalScope>::new) {
@@ -94,7 +102,7 @@ impl<'a> Pdb<'a> {
         let mut custom = Vec::new();
         let first = self.custom.partition_point(|(of, ..)| *of < method.get());
         for (_, rid, kind) in self.custom.iter().skip(first).take_while(|(of, ..)| *of == method.get()) {
-            let value = self.metadata.blobs.blob(self.metadata.row(*rid)?.value)?;
+            let value = blob(self.metadata.row(*rid)?.value)?;
             let moved =
                 if *kind == kinds::ASYNC_METHOD_STEPPING { map.async_stepping(value)? } else { map.hoisted_scopes(value)? };
             custom.push((*rid, moved));
@@ -215,7 +223,7 @@ impl<'a, 'm> PdbBuilder<'a, 'm> {
             let row = self.metadata.row(rid)?;
             let mut blob = Vec::new();
             let local_signature = local_sig.map_or(points.local_signature, Token::rid);
-            SequencePoints { local_signature, ..points }.write(row.document, &mut blob);
+            SequencePoints { local_signature, ..points }.write(row.document, &mut blob)?;
             let sequence_points = self.builder.blob(&blob)?;
             self.builder.replace(rid, &MethodDebugInformation { sequence_points, ..row });
         }

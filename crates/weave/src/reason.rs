@@ -26,6 +26,9 @@ pub enum Reason {
     /// The tracker itself calls it.
     #[error("the tracker itself calls it")]
     TrackerCallee,
+    /// Many methods have the same large body, which weaving would make many of.
+    #[error("it shares its body with others, and there are too many to give each its own")]
+    SharedBody,
     /// Its body cannot be rewritten for certain.
     #[error(transparent)]
     Body(#[from] RewriteError),
@@ -42,12 +45,13 @@ impl Reason {
             Self::NotIncluded => "not-included",
             Self::Excluded => "excluded",
             Self::TrackerCallee => "tracker-callee",
+            Self::SharedBody => "shared-body",
             Self::Body(error) => error.code(),
         }
     }
 
     /// Whether the user asked for it or nothing could be measured anyway; the others are findings.
     pub fn is_expected(&self) -> bool {
-        !matches!(self, Self::Body(_))
+        !matches!(self, Self::SharedBody | Self::Body(_))
     }
 }

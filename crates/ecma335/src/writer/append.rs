@@ -45,7 +45,8 @@ impl Appended {
     /// What leads nowhere in the input is not to lead into the new section.
     pub(super) fn keep_dangling(image: &Image<'_>, builder: &mut MetadataBuilder<'_, '_>) {
         let metadata = builder.metadata();
-        let dangles = |rva: u32| rva >= image.size_of_headers() && image.section_of(Rva(rva)).is_none();
+        // 0 stands for no body and no data, whatever the headers say is there.
+        let dangles = |rva: u32| rva != 0 && rva >= image.size_of_headers() && image.section_of(Rva(rva)).is_none();
         for (rid, _) in metadata.tables.rows::<MethodDef>().filter(|(_, row)| dangles(row.rva)) {
             builder.set_method_rva(rid, NOWHERE);
         }
@@ -55,7 +56,10 @@ impl Appended {
     }
 
     pub(super) fn new(image: &Image<'_>) -> Result<Self> {
-        let file_alignment = image.file_alignment().max(1) as usize;
+        let file_alignment = checked_alignment(image)?;
+        if image.sections().len() == Image::MAX_SECTIONS {
+            return Err(Error::new(ErrorKind::Limit("96 sections")));
+        }
         let table_end = image.header_offsets().sections + (image.sections().len() + 1) * Headers::SECTION_SIZE;
         // Something may stand between the section table and the first section: it moves with the sections.
         let raw_starts =
@@ -105,4 +109,20 @@ impl Appended {
         let sections = vec![OutputSection::new(ILINST, block.start.0, block.segments)];
         Ok(Parts { headers, header_size: self.raw_start + self.shift, kept, sections })
     }
+}
+
+/// The alignment of sections in the file, which is the size of the gaps between them.
+///
+/// # Errors
+/// If it, or that in memory, is not as II.25.2.3.2 and the PE format want them: no loader of .NET takes the image then.
+fn checked_alignment(image: &Image<'_>) -> Result<usize> {
+    const MAX_FILE_ALIGNMENT: u32 = 0x1_0000;
+    let (file, section) = (image.file_alignment(), image.section_alignment());
+    if !file.is_power_of_two() || file > MAX_FILE_ALIGNMENT {
+        return malformed(image.header_offset(36), "the file alignment is no power of two up to 64 KiB");
+    }
+    if !section.is_power_of_two() || section < file {
+        return malformed(image.header_offset(32), "the section alignment is no power of two from the file alignment on");
+    }
+    Ok(file as usize)
 }

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
+use super::headers::limit;
 use crate::{
     debug::{self, DebugEntry},
+    error::{Error, ErrorKind, Result},
     image::Directory,
     segments::Segments,
     token::Rva,
@@ -19,8 +21,12 @@ pub(super) struct Block<'a> {
 
 impl<'a> Block<'a> {
     /// The address behind it.
-    pub(super) fn end(&self) -> Rva {
-        Rva(self.start.0 + self.segments.len() as u32)
+    ///
+    /// # Errors
+    /// If there is none: addresses have 32 bits.
+    pub(super) fn end(&self) -> Result<Rva> {
+        let end = u32::try_from(self.segments.len()).ok().and_then(|length| self.start.0.checked_add(length));
+        end.map(Rva).ok_or_else(|| Error::new(ErrorKind::Limit("an image of 4 GiB")))
     }
 
     /// The file offset behind it.
@@ -29,41 +35,42 @@ impl<'a> Block<'a> {
     }
 
     /// Puts bytes at the next multiple of `alignment`. No bytes have no place.
-    pub(super) fn place(&mut self, bytes: impl Into<Cow<'a, [u8]>>, alignment: u32) -> Directory {
+    pub(super) fn place(&mut self, bytes: impl Into<Cow<'a, [u8]>>, alignment: u32) -> Result<Directory> {
         let bytes = bytes.into();
         if bytes.is_empty() {
-            return Directory::default();
+            return Ok(Directory::default());
         }
-        self.pad_like(0, alignment);
-        let directory = Directory { rva: self.end(), size: bytes.len() as u32 };
+        self.pad_like(0, alignment)?;
+        let directory = Directory { rva: self.end()?, size: limit(bytes.len())? };
         self.segments.push(bytes);
-        directory
+        Ok(directory)
     }
 
     /// Adds zeros until its end lies as `rva` does within a block of `alignment` bytes.
-    pub(super) fn pad_like(&mut self, rva: u32, alignment: u32) {
-        let missing = rva.wrapping_sub(self.end().0) % alignment;
+    pub(super) fn pad_like(&mut self, rva: u32, alignment: u32) -> Result<()> {
+        let missing = rva.wrapping_sub(self.end()?.0) % alignment;
         self.segments.push(vec![0; missing as usize]);
+        Ok(())
     }
 
-    pub(super) fn place_debug(&mut self, entries: &[DebugEntry<'a>]) -> Directory {
+    pub(super) fn place_debug(&mut self, entries: &[DebugEntry<'a>]) -> Result<Directory> {
         if entries.is_empty() {
-            return Directory::default();
+            return Ok(Directory::default());
         }
-        self.pad_like(0, 4);
-        let directory = Directory { rva: self.end(), size: (entries.len() * debug::ENTRY_SIZE) as u32 };
-        let (mut rva, mut offset) = (directory.rva.0 + directory.size, self.file_end() + directory.size as usize);
+        self.pad_like(0, 4)?;
+        let directory = Directory { rva: self.end()?, size: limit(entries.len() * debug::ENTRY_SIZE)? };
+        let (rva, offset) = (directory.rva.0 as usize, self.file_end());
+        let mut behind = directory.size as usize;
         let mut table = Vec::new();
         for entry in entries {
-            entry.put(Rva(rva), offset as u32, &mut table);
-            let size = entry.data.len().next_multiple_of(4);
-            (rva, offset) = (rva + size as u32, offset + size);
+            entry.put(Rva(limit(rva + behind)?), limit(offset + behind)?, &mut table);
+            behind += entry.data.len().next_multiple_of(4);
         }
         self.segments.push(table);
         for entry in entries {
             self.segments.push(entry.data.clone());
-            self.pad_like(0, 4);
+            self.pad_like(0, 4)?;
         }
-        directory
+        Ok(directory)
     }
 }

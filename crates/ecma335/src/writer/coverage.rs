@@ -79,13 +79,22 @@ pub(super) struct Item<R> {
     pub(super) size: usize,
 }
 
+impl<R> Item<R> {
+    /// The address behind it: [`Cover::add`] took nothing that has none.
+    pub(super) fn end(&self) -> u32 {
+        self.rva.0 + self.size as u32
+    }
+}
+
 /// A tree of Win32 resources, with the RVAs of its leaves to be moved with it.
 #[derive(Debug)]
 pub(super) struct Win32Resources<'a> {
     pub(super) rva: Rva,
     pub(super) bytes: &'a [u8],
-    /// Where in `bytes` the RVAs stand.
-    pub(super) rvas_at: Vec<usize>,
+    /// Where in `bytes` the RVA of each leaf's content stands, and where in `bytes` it leads.
+    pub(super) leaves: Vec<(usize, u32)>,
+    /// The directories that may still be looked at: more than there is room for are a circle.
+    budget: usize,
 }
 
 /// The functions of mscoree.dll that start a program and a library (II.25.3.1).
@@ -142,6 +151,8 @@ struct Cover<'a, 'i> {
 impl<'a> Cover<'a, '_> {
     fn add(&mut self, rva: Rva, size: usize) -> Result<&'a [u8], Obstacle> {
         let start = self.image.offset_of(rva).map_err(|_| Obstacle::OutsideSections)?.0 as usize;
+        // Neither in memory nor in the file there is anything behind 4 GiB.
+        u32::try_from(size).ok().and_then(|size| rva.0.checked_add(size)).ok_or(Obstacle::OutsideSections)?;
         let bytes =
             start.checked_add(size).and_then(|end| self.image.bytes().get(start..end)).ok_or(Obstacle::OutsideSections)?;
         self.known.push(start..start + size);
@@ -223,6 +234,14 @@ impl<'a> Cover<'a, '_> {
             fields[usize::from(is_writable)].push(Item { row, rva, size });
         }
         fields.iter_mut().for_each(|fields| fields.sort_unstable_by_key(|field| field.rva));
+        // Those that can be written to stay where they are to each other, with what is between them.
+        if let [first, .., last] = &fields[1][..] {
+            let place = |rva: Rva| self.image.offset_of(rva).map_or(0, |offset| offset.0);
+            let distance = u64::from(last.rva.0 - first.rva.0);
+            if place(first.rva) + distance != place(last.rva) || distance > i32::MAX as u64 {
+                return Err(Obstacle::DataOutsideSections);
+            }
+        }
         Ok(fields)
     }
 
@@ -235,7 +254,8 @@ impl<'a> Cover<'a, '_> {
         let section = self.image.section_of(rva).ok_or(Obstacle::Win32OutsideSections)?;
         let bytes = self.image.cursor_at(rva).map(|cursor| cursor.rest()).unwrap_or_default();
         let rest = section.virtual_size.max(size).saturating_sub(rva.0 - section.virtual_address.0) as usize;
-        let mut resources = Win32Resources { rva, bytes: bytes.get(..rest).unwrap_or(bytes), rvas_at: Vec::new() };
+        let bytes = bytes.get(..rest).unwrap_or(bytes);
+        let mut resources = Win32Resources { rva, bytes, leaves: Vec::new(), budget: bytes.len() / 16 };
         let end = resources.collect(0, 0).ok_or(Obstacle::UnreadableWin32)?;
         resources.bytes = self.add(rva, end.max(size as usize))?;
         Ok(Some(resources))
@@ -288,9 +308,10 @@ impl Win32Resources<'_> {
     fn collect(&mut self, at: usize, depth: u32) -> Option<usize> {
         const IS_DIRECTORY: u32 = 0x8000_0000;
         // Real trees are three deep: type, name, language.
-        if depth > 8 || self.rvas_at.len() > self.bytes.len() / 16 {
+        if depth > 8 || self.leaves.len() > self.bytes.len() / 16 {
             return None;
         }
+        self.budget = self.budget.checked_sub(1)?;
         let bytes = self.bytes;
         let number = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes);
         let counts = number(at + 12)?;
@@ -301,8 +322,9 @@ impl Win32Resources<'_> {
             end = end.max(if child & IS_DIRECTORY != 0 {
                 self.collect(place, depth + 1)?
             } else {
-                self.rvas_at.push(place);
-                let start = number(place)?.checked_sub(self.rva.0)? as usize;
+                let start = number(place)?.checked_sub(self.rva.0)?;
+                self.leaves.push((place, start));
+                let start = start as usize;
                 let end = start.checked_add(number(place + 4)? as usize)?;
                 bytes.get(start..end).map(|_| end)?
             });

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     builder::MetadataBuilder,
+    error::{Error, ErrorKind, Result},
     image::{CliHeader, Directory, DirectoryKind, Image},
     schema::FieldRva,
     segments::Segments,
@@ -46,7 +47,7 @@ impl<'a> Coverage<'a> {
 
     /// The size of .sdata: from the first of its fields to the end of the last, each where it was before.
     fn sdata_size(&self) -> u32 {
-        let end = self.writable_fields().iter().map(|field| field.rva.0 + field.size as u32).max();
+        let end = self.writable_fields().iter().map(Item::end).max();
         end.map_or(0, |end| end - self.sdata_start())
     }
 
@@ -73,22 +74,33 @@ impl<'a> Coverage<'a> {
     }
 
     /// Moves the bodies that were not woven behind the new ones.
-    pub(super) fn move_bodies(&self, image: &Image<'a>, block: &mut Block<'a>, builder: &mut MetadataBuilder<'a, '_>) {
+    pub(super) fn move_bodies(
+        &self,
+        image: &Image<'a>,
+        block: &mut Block<'a>,
+        builder: &mut MetadataBuilder<'a, '_>,
+    ) -> Result<()> {
         let bodies = self.bodies.iter().filter(|body| !builder.has_new_body(body.row)).copied().collect::<Vec<_>>();
-        move_items(image, &bodies, 4, block, |row, rva| builder.set_method_rva(row, rva));
+        move_items(image, &bodies, 4, block, |row, rva| builder.set_method_rva(row, rva))
     }
 
     /// Moves the data of fields: what cannot be written to behind what is here, the rest to .sdata.
-    pub(super) fn move_field_data(&self, image: &Image<'a>, block: &mut Block<'a>, builder: &mut MetadataBuilder<'a, '_>) {
-        move_items(image, &self.fields[0], DATA_ALIGNMENT, block, |row, rva| builder.set_field_rva(row, rva));
+    pub(super) fn move_field_data(
+        &self,
+        image: &Image<'a>,
+        block: &mut Block<'a>,
+        builder: &mut MetadataBuilder<'a, '_>,
+    ) -> Result<()> {
+        move_items(image, &self.fields[0], DATA_ALIGNMENT, block, |row, rva| builder.set_field_rva(row, rva))?;
         for field in self.writable_fields() {
-            builder.set_field_rva(field.row, Rva(self.first_rva(image) + field.rva.0 - self.sdata_start()));
+            builder.set_field_rva(field.row, Rva(self.first_rva(image) + (field.rva.0 - self.sdata_start())));
         }
+        Ok(())
     }
 
     /// Puts the import of mscoree.dll in, and the jump to it, if the image has them.
-    pub(super) fn place_imports(&self, image: &Image<'a>, block: &mut Block<'a>) -> Option<Imports> {
-        self.start.map(|start| Imports::put(start, self.text_rva(image), image.image_base() as u32, block))
+    pub(super) fn place_imports(&self, image: &Image<'a>, block: &mut Block<'a>) -> Result<Option<Imports>> {
+        self.start.map(|start| Imports::put(start, self.text_rva(image), image.image_base() as u32, block)).transpose()
     }
 
     /// The file, with `block` in .text behind the CLI header.
@@ -99,7 +111,7 @@ impl<'a> Coverage<'a> {
         block: Block<'a>,
         debug: Directory,
         imports: Option<Imports>,
-    ) -> Parts<'a> {
+    ) -> Result<Parts<'a>> {
         let mut headers = Headers::of(image);
         headers.clear_directories();
         headers.set_directory(DirectoryKind::Debug, debug);
@@ -127,15 +139,16 @@ impl<'a> Coverage<'a> {
         }
         sections.push(OutputSection::new(TEXT, text_rva, text));
         let next_rva = |sections: &Vec<OutputSection<'a>>| {
-            sections.last().map_or(0, |last| (last.rva + last.content.len() as u32).next_multiple_of(SECTION_ALIGNMENT))
+            let end = sections.last().map_or(0, |last| last.rva as usize + last.content.len());
+            u32::try_from(end.next_multiple_of(SECTION_ALIGNMENT as usize))
+                .map_err(|_| Error::new(ErrorKind::Limit("an image of 4 GiB")))
         };
         if let Some(win32) = &self.win32 {
-            let rva = next_rva(&sections);
+            let rva = next_rva(&sections)?;
             let mut bytes = win32.bytes.to_vec();
-            for at in &win32.rvas_at {
+            for (at, inside) in &win32.leaves {
                 if let Some(cell) = bytes.get_mut(*at..*at + 4) {
-                    let old = u32::from_le_bytes([cell[0], cell[1], cell[2], cell[3]]);
-                    cell.copy_from_slice(&(old - win32.rva.0 + rva).to_le_bytes());
+                    cell.copy_from_slice(&(rva + inside).to_le_bytes());
                 }
             }
             let size = image.directory(DirectoryKind::Resource).size;
@@ -145,7 +158,7 @@ impl<'a> Coverage<'a> {
             sections.push(OutputSection::new(RSRC, rva, content));
         }
         if !relocations.is_empty() {
-            let rva = next_rva(&sections);
+            let rva = next_rva(&sections)?;
             headers.set_directory(DirectoryKind::BaseRelocation, Directory { rva: Rva(rva), size: relocations.len() as u32 });
             let mut content = Segments::default();
             content.push(relocations);
@@ -166,7 +179,7 @@ impl<'a> Coverage<'a> {
         headers.put_u32(optional + 36, FILE_ALIGNMENT);
         headers.put_u32(optional + 60, 0);
         let header_size = self.size_of_headers(image) as usize;
-        Parts { headers, header_size, kept: Segments::default(), sections }
+        Ok(Parts { headers, header_size, kept: Segments::default(), sections })
     }
 }
 
@@ -178,7 +191,7 @@ fn move_items<'a, R>(
     alignment: u32,
     block: &mut Block<'a>,
     mut set: impl FnMut(Rid<R>, Rva),
-) {
+) -> Result<()> {
     let mut rest = items;
     while let Some(first) = rest.first() {
         let start = first.rva.0;
@@ -186,20 +199,22 @@ fn move_items<'a, R>(
         let count = rest
             .iter()
             .take_while(|item| {
-                let is_near = item.rva.0 <= end.next_multiple_of(alignment).max(start);
+                let is_near = item.rva.0 <= end.checked_next_multiple_of(alignment).unwrap_or(end);
                 if is_near {
-                    end = end.max(item.rva.0 + item.size as u32);
+                    end = end.max(item.end());
                 }
                 is_near
             })
             .count();
         let (run, others) = rest.split_at(count);
-        block.pad_like(start, alignment);
-        let new = block.end();
+        block.pad_like(start, alignment)?;
+        let new = block.end()?;
         block.segments.push(image.bytes_at(Directory { rva: Rva(start), size: end - start }));
+        block.end()?;
         run.iter().for_each(|item| set(item.row, Rva(new.0 + (item.rva.0 - start))));
         rest = others;
     }
+    Ok(())
 }
 
 /// The import of mscoree.dll (II.25.3.1), and the jump to it.
@@ -211,11 +226,14 @@ pub(super) struct Imports {
 }
 
 impl Imports {
-    fn put(start: &'static [u8], address_table: u32, image_base: u32, block: &mut Block<'_>) -> Self {
+    fn put(start: &'static [u8], address_table: u32, image_base: u32, block: &mut Block<'_>) -> Result<Self> {
         const DESCRIPTORS: u32 = 40;
         const LOOKUP: u32 = 8;
-        block.pad_like(0, 4);
-        let at = block.end().0;
+        block.pad_like(0, 4)?;
+        let at = block.end()?.0;
+        // None of what follows is without an address: it all comes to stand here.
+        let size = DESCRIPTORS + LOOKUP + 64;
+        at.checked_add(size).ok_or_else(|| Error::new(ErrorKind::Limit("an image of 4 GiB")))?;
         let lookup = at + DESCRIPTORS;
         let hint = lookup + LOOKUP;
         let library = hint + 2 + start.len() as u32;
@@ -243,6 +261,6 @@ impl Imports {
         relocations.extend_from_slice(&[0, 0]);
         let mut table = [0; ADDRESS_TABLE_SIZE as usize];
         table[..4].copy_from_slice(&hint.to_le_bytes());
-        Self { address_table: table, directory, relocations, entry }
+        Ok(Self { address_table: table, directory, relocations, entry })
     }
 }

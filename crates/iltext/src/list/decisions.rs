@@ -1,7 +1,7 @@
 //! What becomes of each method, and what has become of it already.
 
 use ecma335::{Error, Image, Metadata, Rid, schema::MethodDef};
-use weave::{Options, Refusal, Tracker, Weave, tracker::Mark};
+use weave::{Options, Refusal, Tracker, Weave, WovenBodies, tracker::Mark};
 
 /// What becomes of the methods of a file.
 pub(crate) struct Decisions {
@@ -47,6 +47,7 @@ impl Decisions {
 }
 
 fn decide(options: &Options, image: &Image<'_>, metadata: &Metadata<'_>, tracker: &Tracker) -> Result<Vec<&'static str>, Error> {
-    let woven = weave::weave(image, metadata, &Weave { options, ..Weave::new(tracker) })?;
-    Ok(woven.methods.iter().map(|method| method.as_ref().map_or_else(weave::Reason::code, |_| WOVEN)).collect())
+    let how = Weave { options, ..Weave::new(tracker) };
+    let methods = WovenBodies::new(image, metadata, &how)?.into_methods();
+    Ok(methods.iter().map(|method| method.as_ref().map_or_else(weave::Reason::code, |_| WOVEN)).collect())
 }

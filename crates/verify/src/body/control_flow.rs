@@ -1,12 +1,12 @@
 //! Where control may go between protected blocks and handlers (III.1.7.3), in code that is never reached too: the CLR's
 //! compiler looks at all of it.
 
-use ecma335::{MethodBody, OpCode, Table, Token, body::ClauseKind};
+use ecma335::{MethodBody, OpCode, Table, Token, body::ClauseKind, nesting::Nesting};
 
 use crate::{
     body::{
         code::Code,
-        regions::{self, Block, Region, Regions, handler, protected},
+        regions::{Block, Region, Regions},
     },
     context::Context,
     rule::{Rule, rule},
@@ -95,7 +95,7 @@ fn check_end(context: &Context<'_>, token: Token, regions: &Regions, opcode: OpC
 pub(crate) fn check_clauses(context: &Context<'_>, token: Token, body: &MethodBody<'_>, code: &Code) -> bool {
     let mut is_sound = true;
     for (number, clause) in body.clauses.iter().enumerate() {
-        let ranges = [protected(clause), handler(clause)];
+        let ranges = [clause.protected(), clause.handler()];
         if ranges.iter().any(|(start, end)| start >= end || !code.is_boundary(*start) || !code.is_boundary(*end)) {
             context.report(rule!("II.25.4.6-a"), token, format_args!("clause {number}"));
             return false;
@@ -114,7 +114,7 @@ pub(crate) fn check_clauses(context: &Context<'_>, token: Token, body: &MethodBo
             _ => {}
         }
     }
-    for number in regions::misplaced(&body.clauses) {
+    for number in Nesting::default().misplaced(&body.clauses) {
         context.report(rule!("I.12.4.2-a"), token, format_args!("clause {number}"));
         is_sound = false;
     }

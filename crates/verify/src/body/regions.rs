@@ -1,13 +1,10 @@
-//! The blocks of exception clauses (I.12.4.2): how they nest, and which are around a place.
+//! The blocks of exception clauses (I.12.4.2): which are around a place.
 //!
 //! Bodies with thousands of clauses are real, so nothing here compares each block with each other one.
 
 use std::cmp::Reverse;
 
-use ecma335::{
-    MethodBody,
-    body::{Clause, ClauseKind},
-};
+use ecma335::{MethodBody, body::ClauseKind};
 
 /// What a block is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,8 +45,8 @@ impl Regions {
     pub(crate) fn new(body: &MethodBody<'_>) -> Self {
         let mut items = Vec::new();
         for clause in &body.clauses {
-            let of = protected(clause);
-            let (start, end) = handler(clause);
+            let of = clause.protected();
+            let (start, end) = clause.handler();
             let mut put = |block: Block, start: u32, end: u32| {
                 items.push(Region { block, start, end, of, parent: None });
             };
@@ -119,67 +116,4 @@ impl Regions {
             _ => self.innermost.push((offset, region)),
         }
     }
-}
-
-/// A block while the later ones are looked at: a range, and the lowest clause whose protected block this is, or one around.
-struct Open {
-    range: (u32, u32),
-    /// Of the blocks around it.
-    around: usize,
-    /// With its own.
-    lowest: usize,
-}
-
-/// The clauses whose blocks overlap with others, or lie in a protected block of an earlier clause (I.12.4.2): inner
-/// clauses come first, and only a handler has later ones in it.
-pub(crate) fn misplaced(clauses: &[Clause]) -> Vec<usize> {
-    let mut blocks: Vec<((u32, u32), usize, bool)> = Vec::with_capacity(clauses.len() * 2);
-    let mut found = Vec::new();
-    for (number, clause) in clauses.iter().enumerate() {
-        let (one, other) = (protected(clause), handler(clause));
-        if one.0 < other.1 && other.0 < one.1 {
-            found.push(number);
-        }
-        blocks.extend([(one, number, true), (other, number, false)]);
-    }
-    blocks.sort_by_key(|((start, end), number, _)| (*start, Reverse(*end), Reverse(*number)));
-    let mut open: Vec<Open> = Vec::new();
-    for (range, number, is_protected) in blocks {
-        while open.last().is_some_and(|last| last.range.1 <= range.0) {
-            open.pop();
-        }
-        let own = if is_protected { number } else { usize::MAX };
-        match open.last_mut() {
-            Some(last) if last.range == range => {
-                if last.around < number {
-                    found.push(number);
-                }
-                last.lowest = last.lowest.min(own);
-            }
-            last => {
-                let (end, around) = last.map_or((u32::MAX, usize::MAX), |last| (last.range.1, last.lowest));
-                if range.1 > end || around < number {
-                    found.push(number);
-                }
-                open.push(Open { range, around, lowest: around.min(own) });
-            }
-        }
-    }
-    found.sort_unstable();
-    found.dedup();
-    found
-}
-
-/// The protected block.
-pub(crate) fn protected(clause: &Clause) -> (u32, u32) {
-    (clause.try_offset, clause.try_offset.saturating_add(clause.try_length))
-}
-
-/// The handler, with its filter before it.
-pub(crate) fn handler(clause: &Clause) -> (u32, u32) {
-    let start = match clause.kind {
-        ClauseKind::Filter(filter) => filter.min(clause.handler_offset),
-        _ => clause.handler_offset,
-    };
-    (start, clause.handler_offset.saturating_add(clause.handler_length))
 }

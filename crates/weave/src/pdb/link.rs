@@ -64,6 +64,12 @@ impl<'a, 'p> DebugInfo<'a, 'p> {
         result.map_err(|error| self.trouble = Some(PdbTrouble::Unreadable(error.to_string()))).ok()
     }
 
+    /// Notes why there will be no PDB, and gives none.
+    pub(crate) fn give_up<T>(&mut self, why: &str) -> Option<T> {
+        self.trouble = Some(PdbTrouble::Unreadable(why.to_owned()));
+        None
+    }
+
     /// The new debug directory, the PDB that goes beside the image, and why there is none though there was one.
     pub(crate) fn finish(
         self,
@@ -123,14 +129,25 @@ fn names_pdb(entry: &DebugEntry<'_>) -> bool {
 
 /// The PDB that a debug directory carries, if it carries one.
 fn embedded(entries: &[DebugEntry<'_>]) -> Option<Result<Vec<u8>, PdbTrouble>> {
-    /// A PDB of more is no PDB.
-    const LIMIT: u64 = 1 << 30;
     let entry = entries.iter().find(|entry| entry.kind == debug::kind::EMBEDDED_PORTABLE_PDB)?;
-    let content = debug::embedded_pdb(&entry.data);
-    let mut pdb = Vec::new();
-    let inflated = content.map(|content| DeflateDecoder::new(content).take(LIMIT).read_to_end(&mut pdb));
-    let is_whole = matches!(inflated, Some(Ok(_)));
-    Some(is_whole.then_some(pdb).ok_or_else(|| PdbTrouble::Unreadable("it is embedded, and cannot be decompressed".into())))
+    let pdb = debug::embedded_pdb(&entry.data).ok_or("it is embedded, and does not begin as one").and_then(inflate);
+    Some(pdb.map_err(|what| PdbTrouble::Unreadable(what.into())))
+}
+
+/// Inflates an embedded PDB up to the size it states, as its readers do.
+fn inflate((size, deflated): (u32, &[u8])) -> Result<Vec<u8>, &'static str> {
+    /// What one byte can become: a match of 258 bytes takes two bits at the least (RFC 1951).
+    const MAX_RATIO: usize = 258 * 8 / 2;
+    let size = size as usize;
+    if size / MAX_RATIO > deflated.len() {
+        return Err("it is embedded, and states a size that it cannot have");
+    }
+    let mut pdb = Vec::with_capacity(size);
+    match DeflateDecoder::new(deflated).take(size as u64).read_to_end(&mut pdb) {
+        Ok(_) if pdb.len() == size => Ok(pdb),
+        Ok(_) => Err("it is embedded, and shorter than it states"),
+        Err(_) => Err("it is embedded, and cannot be decompressed"),
+    }
 }
 
 /// The PDB that a CodeView entry names.
