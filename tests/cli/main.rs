@@ -11,6 +11,8 @@ mod files;
 #[cfg(unix)]
 mod hostile;
 #[cfg(target_os = "linux")]
+mod limits;
+#[cfg(target_os = "linux")]
 mod streams;
 
 use std::{

@@ -114,21 +114,6 @@ impl<'a> Metadata<'a> {
         self.tables.row(rid)
     }
 
-    /// The row of a sorted table whose key is `key`, or the first of them; a table that does not say it is sorted is
-    /// searched from its start.
-    pub fn find_sorted<R: Row>(&self, wanted: u32, key: impl Fn(&R) -> u32) -> Option<R> {
-        let count = self.tables.count(R::TABLE);
-        if !self.tables.is_sorted(R::TABLE) {
-            return self.tables.rows::<R>().map(|(_, row)| row).find(|row| key(row) == wanted);
-        }
-        let (mut low, mut high) = (1, count + 1);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if key(&self.row(Rid::new(middle)).ok()?) < wanted { low = middle + 1 } else { high = middle }
-        }
-        self.row(Rid::new(low)).ok().filter(|row| key(row) == wanted)
-    }
-
     /// A name, as text.
     pub fn name(&self, index: Str) -> Result<String> {
         self.strings.string(index).map(std::borrow::Cow::into_owned)

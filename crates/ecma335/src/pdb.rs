@@ -161,10 +161,15 @@ fn put_signed(out: &mut Vec<u8>, value: i32) -> Result<()> {
     Ok(())
 }
 
+/// The longest text that is put together of pieces: longer than any path.
+const MAX_TEXT: usize = 1 << 16;
+/// How long the names that a byte of imports leads to may be, on the average.
+const MAX_TEXT_PER_BYTE: usize = 256;
+
 /// A document's name: a separator, then the parts that it stands between, each a blob of its own.
 ///
 /// # Errors
-/// If a blob lies outside of the heap or is cut short.
+/// If a blob lies outside of the heap or is cut short, or the name gets longer than any path.
 pub fn document_name(metadata: &Metadata<'_>, document: &Document) -> Result<String> {
     let mut cursor = metadata.blobs.blob(document.name)?;
     let separator = cursor.u8()?;
@@ -176,7 +181,12 @@ pub fn document_name(metadata: &Metadata<'_>, document: &Document) -> Result<Str
             name.push(separator);
         }
         is_first = false;
+        let at = cursor.offset();
         name.extend_from_slice(metadata.blob(Blob(cursor.compressed_u32()?))?);
+        // Parts can be many documents' and many times one's.
+        if name.len() > MAX_TEXT {
+            return malformed(at, "a document's name of more than 64 KiB");
+        }
     }
     Ok(String::from_utf8_lossy(&name).into_owned())
 }
@@ -206,15 +216,21 @@ pub enum ImportTarget {
 /// The imports of a scope.
 ///
 /// # Errors
-/// If the blob is cut short or has an import of a kind nobody knows.
+/// If the blob is cut short, has an import of a kind nobody knows, or names that are longer than itself by far.
 pub fn imports(metadata: &Metadata<'_>, scope: &ImportScope) -> Result<Vec<Import>> {
     let mut cursor = metadata.blobs.blob(scope.imports)?;
     let mut imports = Vec::new();
+    let mut left = MAX_TEXT + MAX_TEXT_PER_BYTE * cursor.rest().len();
     while !cursor.is_empty() {
         let at = cursor.offset();
         let kind = cursor.u8()?;
-        let text = |cursor: &mut Cursor<'_>| -> Result<String> {
-            Ok(String::from_utf8_lossy(metadata.blob(Blob(cursor.compressed_u32()?))?).into_owned())
+        let mut text = |cursor: &mut Cursor<'_>| -> Result<String> {
+            let text = metadata.blob(Blob(cursor.compressed_u32()?))?;
+            left = match left.checked_sub(text.len()) {
+                Some(left) => left,
+                None => return malformed(at, "imports with the same long name again and again"),
+            };
+            Ok(String::from_utf8_lossy(text).into_owned())
         };
         let alias = if matches!(kind, 4..=9) { Some(text(&mut cursor)?) } else { None };
         let assembly = if matches!(kind, 2 | 6 | 8) { Some(Rid::new(cursor.compressed_u32()?)) } else { None };

@@ -211,9 +211,11 @@ impl Code {
         self.bindings[label.0 as usize] = instruction as u32;
     }
 
-    /// Whether something refers to the instruction with this index.
-    pub fn is_target(&self, instruction: usize) -> bool {
-        self.bindings.contains(&(instruction as u32))
+    /// The indexes of the instructions that something refers to, in order.
+    pub fn targets(&self) -> Vec<u32> {
+        let mut targets = self.bindings.clone();
+        targets.sort_unstable();
+        targets
     }
 
     /// Takes other instructions for the present ones: `moved[i]` is where the labels at instruction `i` go, and one

@@ -116,13 +116,16 @@ fn precede_exits(
     moved: &mut Vec<u32>,
 ) -> Result<(), RewriteError> {
     let instructions = &code.instructions;
+    let has_tail_calls = !leave.is_empty() && instructions.iter().any(|instruction| instruction.opcode() == OpCode::Tail);
+    let targets = if has_tail_calls { code.targets() } else { Vec::new() };
+    let is_target = |index: usize| targets.binary_search(&(index as u32)).is_ok();
     let mut index = 0;
     while let Some(instruction) = instructions.get(index) {
         moved.push(out.len() as u32);
         if matches!(instruction.opcode(), OpCode::Ret | OpCode::Jmp) {
             out.extend_from_slice(leave);
         }
-        let tail_call = if leave.is_empty() { None } else { tail_call_end(code, index)? };
+        let tail_call = if has_tail_calls { tail_call_end(instructions, index, is_target)? } else { None };
         let Some(ret) = tail_call else {
             out.push(*instruction);
             index += 1;
@@ -138,7 +141,7 @@ fn precede_exits(
         out.push(instructions[ret]);
         // Who jumps to that `ret` has not passed the leave call before the tail call, and gets one of his own.
         moved.push(out.len() as u32);
-        if code.is_target(ret) {
+        if is_target(ret) {
             out.extend_from_slice(leave);
             out.push(instructions[ret]);
         }
@@ -150,16 +153,22 @@ fn precede_exits(
 }
 
 /// If a tail call with its prefixes starts at this instruction: the index of the `ret` behind it.
-fn tail_call_end(code: &Code, start: usize) -> Result<Option<usize>, RewriteError> {
+fn tail_call_end(
+    instructions: &[Instruction],
+    start: usize,
+    is_target: impl Fn(usize) -> bool,
+) -> Result<Option<usize>, RewriteError> {
+    /// More than there are, and none can come twice (III.2).
+    const MAX_PREFIXES: usize = 8;
     let is_prefix = |instruction: &&Instruction| instruction.info.flow == Flow::Prefix;
-    let prefixes = code.instructions[start..].iter().take_while(is_prefix);
+    let prefixes = instructions[start..].iter().take(MAX_PREFIXES).take_while(is_prefix);
     let count = prefixes.clone().count();
     if !prefixes.clone().any(|prefix| prefix.opcode() == OpCode::Tail) {
         return Ok(None);
     }
     let ret = start + count + 1;
-    let is_ret = code.instructions.get(ret).is_some_and(|instruction| instruction.opcode() == OpCode::Ret);
-    if !is_ret || (start + 1..ret).any(|inside| code.is_target(inside)) {
+    let is_ret = instructions.get(ret).is_some_and(|instruction| instruction.opcode() == OpCode::Ret);
+    if !is_ret || (start + 1..ret).any(is_target) {
         return Err(RewriteError::TailNotBeforeRet);
     }
     Ok(Some(ret))

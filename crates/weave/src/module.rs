@@ -7,7 +7,7 @@ use ecma335::{
     OutputFile, Rid, Rva, Segments,
     flags::cli_flags,
     image::{Directory, DirectoryKind, Precompiled},
-    schema::{File, MethodDef},
+    schema::{File, MethodDef, StandAloneSig},
     writer::Obstacle,
 };
 use identity::MethodId;
@@ -352,11 +352,11 @@ impl Source<'_, '_> {
         let bad_body = |error: Error| RewriteError::BadBody(error.to_string());
         let row = metadata.row(rid).map_err(bad_body)?;
         let body = MethodBody::parse(self.container.cursor_at(Rva(row.rva)).map_err(bad_body)?).map_err(bad_body)?;
-        self.budget.spend(Budget::cost(body.il.len()));
+        let signature = metadata.blobs.blob(row.signature).map_err(|error| RewriteError::BadSignature(error.to_string()))?;
+        self.budget.spend(self.cost(&body, signature.rest().len()));
         if self.budget.is_overdrawn() {
             return Err(Reason::SharedBody);
         }
-        let signature = metadata.blobs.blob(row.signature).map_err(|error| RewriteError::BadSignature(error.to_string()))?;
         let id = MethodId::new(self.module_key, rid.get());
         let method = Method { row: &row, signature, body: &body, constants: &[Constant::Int64(id.0)] };
         let Worker { rewriter, batch, debug } = worker;
@@ -366,13 +366,22 @@ impl Source<'_, '_> {
         Ok(woven)
     }
 
+    /// What a method reads that it may share with others: code, clauses, and the signatures of itself and of its locals.
+    fn cost(&self, body: &MethodBody<'_>, signature: usize) -> u64 {
+        let metadata = self.bodies.metadata();
+        let locals = body.local_var_sig.rid_in::<StandAloneSig>().and_then(|rid| metadata.row(rid).ok());
+        let locals = locals.and_then(|row| metadata.blob(row.signature).ok()).map_or(0, <[u8]>::len);
+        [body.il.len() + body.clauses.len() * 24, signature, locals].map(Budget::cost).iter().sum()
+    }
+
     /// Those of the selected methods whose bodies can be woven, each for itself, within the budget; the others are noted.
     fn leave_shared(&self, selected: &[Rid<MethodDef>], methods: &mut [Result<Shape, Reason>]) -> Vec<Rid<MethodDef>> {
-        let size = |rid: Rid<MethodDef>| {
-            let rva = self.bodies.metadata().row(rid).ok()?.rva;
-            Some(MethodBody::parse(self.container.cursor_at(Rva(rva)).ok()?).ok()?.il.len())
+        let cost = |rid: Rid<MethodDef>| {
+            let row = self.bodies.metadata().row(rid).ok()?;
+            let body = MethodBody::parse(self.container.cursor_at(Rva(row.rva)).ok()?).ok()?;
+            Some(self.cost(&body, self.bodies.metadata().blob(row.signature).ok()?.len()))
         };
-        let costs = selected.iter().map(|rid| Budget::cost(size(*rid).unwrap_or(0)));
+        let costs = selected.iter().map(|rid| cost(*rid).unwrap_or(0));
         let (kept, left): (Vec<_>, Vec<_>) =
             selected.iter().copied().zip(self.budget.affordable(costs)).partition(|(_, is_affordable)| *is_affordable);
         left.into_iter().for_each(|(rid, _)| methods[rid.get() as usize - 1] = Err(Reason::SharedBody));

@@ -1,7 +1,7 @@
 //! What an image of IL alone consists of, and whether that covers it. Only one whose every byte is accounted for can be laid out anew: a byte that
 //! nothing refers to may be one that the program looks for itself.
 
-use std::{cmp::Reverse, ops::Range};
+use std::{cmp::Reverse, collections::BTreeMap, ops::Range};
 
 use crate::{
     body::MethodBody,
@@ -9,7 +9,7 @@ use crate::{
     error::Result,
     image::{Directory, DirectoryKind, Image, Precompiled},
     metadata::Metadata,
-    schema::{ClassLayout, Field, FieldRva, MethodDef, Table},
+    schema::{ClassLayout, Field, FieldRva, MethodDef, Table, TypeDef},
     signature::{Signature, TypeSig},
     token::{Rid, Rva},
 };
@@ -225,10 +225,14 @@ impl<'a> Cover<'a, '_> {
     /// The data of fields. Once there is precompiled code, it lies in sections that can be written to, whatever it was.
     fn fields(&mut self, metadata: &Metadata<'_>, precompiled: bool) -> Result<[Vec<Item<FieldRva>>; 2], Obstacle> {
         let mut fields = [Vec::new(), Vec::new()];
+        if metadata.tables.count(Table::FieldRva) == 0 {
+            return Ok(fields);
+        }
+        let class_sizes = metadata.tables.rows::<ClassLayout>().map(|(_, row)| (row.parent, row.class_size as usize)).collect();
         for (row, field) in metadata.tables.rows::<FieldRva>().filter(|(_, field)| field.rva != 0) {
             let rva = Rva(field.rva);
             let section = self.image.section_of(rva).ok_or(Obstacle::DataOutsideSections)?;
-            let size = field_size(metadata, field.field).ok_or(Obstacle::DataOfUnknownSize)?;
+            let size = field_size(metadata, &class_sizes, field.field).ok_or(Obstacle::DataOfUnknownSize)?;
             self.add(rva, size)?;
             let is_writable = section.characteristics & SECTION_WRITABLE != 0 && !precompiled;
             fields[usize::from(is_writable)].push(Item { row, rva, size });
@@ -333,8 +337,11 @@ impl Win32Resources<'_> {
     }
 }
 
+/// The sizes that types say they have.
+type ClassSizes = BTreeMap<Rid<TypeDef>, usize>;
+
 /// How many bytes a field takes, if its own module says so.
-fn field_size(metadata: &Metadata<'_>, field: Rid<Field>) -> Option<usize> {
+fn field_size(metadata: &Metadata<'_>, class_sizes: &ClassSizes, field: Rid<Field>) -> Option<usize> {
     let row = metadata.row(field).ok()?;
     let Signature::Field(mut of_type) = Signature::parse(metadata.blobs.blob(row.signature).ok()?).ok()? else { return None };
     while let TypeSig::Modified { inner, .. } = of_type {
@@ -343,9 +350,8 @@ fn field_size(metadata: &Metadata<'_>, field: Rid<Field>) -> Option<usize> {
     match of_type {
         TypeSig::Element(element) => primitive_size(element),
         TypeSig::Named { is_value: true, token } => {
-            let owner: Rid<crate::schema::TypeDef> = token.token()?.rid_in()?;
-            let layout = metadata.find_sorted::<ClassLayout>(owner.get(), |row| row.parent.get())?;
-            Some(layout.class_size as usize).filter(|size| *size > 0)
+            let owner = token.token()?.rid_in()?;
+            class_sizes.get(&owner).copied().filter(|size| *size > 0)
         }
         _ => None,
     }

@@ -1,0 +1,136 @@
+//! Small files that ask for much: the tool gets by with little memory and time, whatever their numbers say.
+
+use std::{
+    fs::{self, File},
+    io::{Seek as _, SeekFrom, Write as _},
+    path::Path,
+    process::Command,
+};
+
+use ecma335::{
+    ContainerWriter as _, FileOffset, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, Rid, Segments, Table, Token,
+    debug::kind, image::DirectoryKind, schema::MethodDef,
+};
+use flate2::{Compression, write::DeflateEncoder};
+use tests::{ilinst, said, sample, scratch};
+
+/// What each thread reserves for its stack and heap alone is 200 MB.
+const MEMORY: &str = "-v 900000";
+/// Seconds of processor time: a hundred times what it takes, and less than the work that is not to be done.
+const TIME: &str = "-t 4";
+
+/// Runs the tool within a limit.
+fn limited(limit: &str, arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> (String, String, Option<i32>) {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("ulimit {limit}; exec \"$0\" \"$@\"")).arg(ilinst().get_program());
+    said(&command.args(arguments.iter().map(AsRef::as_ref)).output().expect("a shell starts"))
+}
+
+fn read(path: &Path) -> Vec<u8> {
+    fs::read(path).expect("the sample is there")
+}
+
+fn put(bytes: &mut [u8], at: usize, number: usize) {
+    bytes[at..at + 4].copy_from_slice(&u32::try_from(number).expect("it fits").to_le_bytes());
+}
+
+#[test]
+fn gaps_between_sections_are_no_larger_than_loaders_want_them() {
+    let folder = scratch("cli-limits-alignment");
+    let (input, output) = (folder.join("in.exe"), folder.join("out/in.exe"));
+    let mut bytes = read(&sample("hello").join("hello.exe"));
+    let optional = bytes[0x3C] as usize + 24;
+    put(&mut bytes, optional + 36, 0x7000_0000);
+    fs::write(&input, bytes).expect("it can be written");
+    let (_, errors, code) = limited(MEMORY, &[&"instrument", &"--keep-layout", &input, &"-o", &output]);
+    assert!(errors.contains("the file alignment is no power of two up to 64 KiB (file offset 0xbc)"), "{errors}");
+    assert_eq!((code, output.exists()), (Some(3), false));
+    let (listing, _, code) = limited(MEMORY, &[&"list", &input]);
+    assert!(code == Some(0) && listing.ends_with("19 methods, 19 to be woven\n"), "{listing}");
+}
+
+/// `embedded.exe` with another PDB of this stated size, deflated, in it.
+fn with_pdb(stated: usize, deflated: &[u8]) -> Vec<u8> {
+    let mut bytes = read(&sample("traces").join("embedded.exe"));
+    let image = Image::parse(&bytes).expect("it is an assembly");
+    let directory = image.directory(DirectoryKind::Debug);
+    let start = image.offset_of(directory.rva).expect("it is in the file").0 as usize;
+    let entries = (start..start + directory.size as usize).step_by(28);
+    let is_embedded = |at: &usize| bytes[at + 12..at + 16] == kind::EMBEDDED_PORTABLE_PDB.to_le_bytes();
+    let entry = entries.into_iter().find(is_embedded).expect("it carries one");
+    let data = [&b"MPDB"[..], &u32::try_from(stated).expect("it fits").to_le_bytes(), deflated].concat();
+    let end = bytes.len();
+    put(&mut bytes, entry + 16, data.len());
+    put(&mut bytes, entry + 24, end);
+    bytes.extend(data);
+    bytes
+}
+
+#[test]
+fn an_embedded_pdb_is_inflated_to_the_size_that_it_states_if_it_can_have_it() {
+    let folder = scratch("cli-limits-pdb");
+    let (input, output) = (folder.join("in.exe"), folder.join("out/in.exe"));
+    let zeros = vec![0; 1 << 20];
+    let mut deflater = DeflateEncoder::new(Vec::new(), Compression::best());
+    (0..1024).for_each(|_| deflater.write_all(&zeros).expect("there is room"));
+    let gigabyte = deflater.finish().expect("there is room");
+    for (stated, deflated, why) in [
+        (1000, &gigabyte[..], "the metadata root does not start with BSJB"),
+        (0xFFFF_FFFF, &gigabyte[..100_000], "states a size that it cannot have"),
+        (1000, &[0xFF; 64], "cannot be decompressed"),
+        (1000, &[3, 0], "shorter than it states"),
+        (0, &gigabyte[..], "truncated"),
+    ] {
+        fs::write(&input, with_pdb(stated, deflated)).expect("it can be written");
+        let (notes, errors, code) = limited(MEMORY, &[&"instrument", &input, &"-o", &output]);
+        assert!(code == Some(0) && notes.contains("ILI0005") && notes.contains(why), "{stated}: {code:?}, {notes}{errors}");
+    }
+}
+
+#[test]
+fn listing_reads_no_more_of_a_file_than_its_headers_say_that_there_is() {
+    let folder = scratch("cli-limits-sparse");
+    let input = folder.join("sparse.exe");
+    fs::copy(sample("hello").join("hello.exe"), &input).expect("it can be copied");
+    let mut file = File::options().write(true).open(&input).expect("it can be opened");
+    file.seek(SeekFrom::Start(3_900_000_000)).and_then(|_| file.write_all(&[0])).expect("a sparse file");
+    let (listing, errors, code) = limited(TIME, &[&"list", &input]);
+    fs::remove_file(&input).expect("it is there");
+    assert!(code == Some(0) && listing.ends_with("19 methods, 19 to be woven\n"), "{code:?}, {errors}");
+}
+
+#[test]
+fn a_body_that_thousands_share_does_not_become_thousands() {
+    let folder = scratch("cli-limits-shared");
+    let (input, output) = (folder.join("in.exe"), folder.join("out/in.exe"));
+    let original = read(&sample("hello").join("hello.exe"));
+    let image = Image::parse(&original).expect("it is an assembly");
+    let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
+    let (mut il, writer, mut builder) =
+        (vec![0; 200_000], ImageWriter::new(&image, &metadata, true), MetadataBuilder::new(&metadata));
+    il.push(0x2A);
+    let (name, signature) = (builder.string("Shared").expect("room"), builder.blob(&[0, 0, 1]).expect("room"));
+    let param_list = Rid::new(metadata.tables.count(Table::Param) + 1);
+    let rva = writer.code_rva().expect("there is room").0;
+    for _ in 0..8000 {
+        builder.add(&MethodDef { rva, impl_flags: 0, flags: 0x16, name, signature, param_list }).expect("room");
+    }
+    let body = MethodBody {
+        is_tiny: false,
+        max_stack: 8,
+        init_locals: false,
+        local_var_sig: Token::default(),
+        il: &il,
+        il_offset: FileOffset(0),
+        clauses: Vec::new(),
+    };
+    let (mut bytes, mut code) = (Vec::new(), Segments::default());
+    body.write_fat(&mut bytes);
+    code.push(bytes);
+    let file = writer.finish(code, builder).expect("it can be written").into_segments().to_vec();
+    fs::write(&input, &file).expect("it can be written");
+    let (notes, errors, code) = limited(MEMORY, &[&"instrument", &input, &"-o", &output]);
+    let size = fs::metadata(&output).map_or(0, |output| output.len());
+    assert!(code == Some(0) && size < 16 * file.len() as u64, "{code:?}, {size} bytes: {errors}");
+    assert!(notes.contains("it shares its body with others"), "{notes}");
+}
