@@ -12,6 +12,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ecma335::{Image, Metadata, Table};
+
 /// How long monodis may take over one file.
 const LISTING_LIMIT: Duration = Duration::from_secs(120);
 
@@ -262,4 +264,27 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
             files.push(path);
         }
     }
+}
+
+/// For [`set_cell`]: not a value but the row above's.
+pub const ABOVE: u32 = u32::MAX - 1;
+
+/// A file with another number in one cell.
+pub fn set_cell(bytes: &[u8], table: Table, rid: u32, column: &str, value: u32) -> Vec<u8> {
+    let image = Image::parse(bytes).expect("it is an assembly");
+    let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
+    let rows = metadata.tables.bytes(table);
+    let widths = metadata.tables.widths();
+    assert!((1..=metadata.tables.count(table)).contains(&rid), "{table} {rid}");
+    let index = table.columns().iter().position(|each| each.name == column).expect("there is such a column");
+    let before: usize = widths.columns(table)[..index].iter().map(|width| usize::from(*width)).sum();
+    let width = usize::from(widths.columns(table)[index]);
+    let start = rows.as_ptr() as usize - bytes.as_ptr() as usize + (rid as usize - 1) * widths.row_size(table) + before;
+    let mut damaged = bytes.to_vec();
+    if value == ABOVE {
+        damaged.copy_within(start - widths.row_size(table)..start - widths.row_size(table) + width, start);
+        return damaged;
+    }
+    damaged[start..start + width].copy_from_slice(&value.to_le_bytes()[..width]);
+    damaged
 }

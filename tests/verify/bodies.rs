@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use ecma335::{Image, Metadata, MethodBody, OpCode, Rid, Rva, Token, body::Clause, body::ClauseKind, schema::MethodDef};
-use tests::sample;
+use tests::{sample, set_cell};
 
-use crate::{PEDANTIC, damage, read, verify_bytes};
+use crate::{PEDANTIC, read, verify_bytes};
 
 /// What `TestClass::Print` of hello.exe begins with instead, before `nop`s and a `ret`, and the rule it breaks.
 #[rustfmt::skip]
@@ -116,7 +116,7 @@ fn put_body(bytes: &[u8], rid: u32, body: &MethodBody<'_>) -> Vec<u8> {
     let mut rows = bytes.to_vec();
     rows.resize(bytes.len().next_multiple_of(4), 0);
     let rva = (address + rows.len() - start) as u32;
-    let mut whole = damage::set(&rows, ecma335::Table::MethodDef, rid, "rva", rva);
+    let mut whole = set_cell(&rows, ecma335::Table::MethodDef, rid, "rva", rva);
     let mut out = Vec::new();
     body.write(&mut out);
     whole.extend(out);

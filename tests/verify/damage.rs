@@ -5,8 +5,8 @@ use std::{
     path::PathBuf,
 };
 
-use ecma335::{Image, Metadata, Table};
-use tests::{require, root};
+use ecma335::Table;
+use tests::{ABOVE, require, root, set_cell};
 
 use crate::{PEDANTIC, read, verify_bytes};
 
@@ -22,8 +22,6 @@ const MSCORLIB: &str = "mscorlib";
 
 /// An enumeration's row in orders.exe.
 const ORDERS_STATUS: u32 = 4;
-/// Not a value but the row above's.
-pub(crate) const ABOVE: u32 = u32::MAX - 1;
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
@@ -223,7 +221,7 @@ fn check(place: impl Fn(&str) -> Option<PathBuf>) {
             let before = broken(&bytes);
             (bytes, before)
         });
-        let after = broken(&set(bytes, *table, *rid, column, *value));
+        let after = broken(&set_cell(bytes, *table, *rid, column, *value));
         if before.contains(rule) || !after.contains(rule) {
             failures.push(format!("{file} {table} {rid} {column} = {value:#x}: {before:?} before, {after:?} after"));
         }
@@ -231,24 +229,4 @@ fn check(place: impl Fn(&str) -> Option<PathBuf>) {
     }
     println!("{cases} cases");
     assert!(cases > 0 && failures.is_empty(), "{}", failures.join("\n"));
-}
-
-/// A file with another number in one cell.
-pub(crate) fn set(bytes: &[u8], table: Table, rid: u32, column: &str, value: u32) -> Vec<u8> {
-    let image = Image::parse(bytes).expect("it is an assembly");
-    let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
-    let rows = metadata.tables.bytes(table);
-    let widths = metadata.tables.widths();
-    assert!((1..=metadata.tables.count(table)).contains(&rid), "{table} {rid}");
-    let index = table.columns().iter().position(|each| each.name == column).expect("there is such a column");
-    let before: usize = widths.columns(table)[..index].iter().map(|width| usize::from(*width)).sum();
-    let width = usize::from(widths.columns(table)[index]);
-    let start = rows.as_ptr() as usize - bytes.as_ptr() as usize + (rid as usize - 1) * widths.row_size(table) + before;
-    let mut damaged = bytes.to_vec();
-    if value == ABOVE {
-        damaged.copy_within(start - widths.row_size(table)..start - widths.row_size(table) + width, start);
-        return damaged;
-    }
-    damaged[start..start + width].copy_from_slice(&value.to_le_bytes()[..width]);
-    damaged
 }

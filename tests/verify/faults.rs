@@ -6,10 +6,10 @@
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 use ecma335::{Image, Metadata, Table};
-use tests::{require, root, scratch};
+use tests::{ABOVE, require, root, scratch, set_cell};
 use verify::{Library, Report, Scope};
 
-use crate::{PEDANTIC, damage, read, verify_bytes};
+use crate::{PEDANTIC, read, verify_bytes};
 
 /// What is wrong, a method's head and its body, and the rule that says so.
 type Code = (&'static str, &'static str, &'static str, &'static str);
@@ -339,7 +339,7 @@ const CELLS: &[Cell] = &[
     ("a GUID outside of its heap", HELLO, Table::Module, 1, "mvid", 99, "II.24.2.5-b"),
     ("a class that extends itself", HELLO, Table::TypeDef, 3, "extends", 3 << 2, "II.22.37-12"),
     ("methods behind the last one", HELLO, Table::TypeDef, 2, "method_list", 500, "II.22.37-21"),
-    ("two methods of a name", HELLO, Table::MethodDef, 18, "name", damage::ABOVE, "II.22.26-40"),
+    ("two methods of a name", HELLO, Table::MethodDef, 18, "name", ABOVE, "II.22.26-40"),
     ("flags that are not specified", HELLO, Table::TypeDef, 2, "flags", 0x8000_0000, "II.22.37-2a"),
 ];
 
@@ -407,7 +407,7 @@ fn each_fault_of_metadata_is_found_by_its_rule() {
     for (what, file, table, rid, column, value, rule) in CELLS {
         let sound = read(&root().join(file));
         assert!(!broken(&sound).contains(rule), "{what}: {rule} without it");
-        let found = broken(&damage::set(&sound, *table, *rid, column, *value));
+        let found = broken(&set_cell(&sound, *table, *rid, column, *value));
         assert!(found.contains(rule), "{what}: {found:?} instead of {rule}");
     }
 }

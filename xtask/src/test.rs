@@ -1,7 +1,7 @@
 //! `cargo xtask test`: all that CI checks. What cargo does comes one step after the other; meanwhile the runtimes are found
 //! or fetched, and what is built with them is built. Then all tests run. A step is a line, and the last line is the sum.
 
-mod suites;
+pub(crate) mod suites;
 mod tally;
 
 use std::{sync::Mutex, thread, time::Instant};

@@ -76,6 +76,8 @@ impl<'a> Heap<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct HeapAppend {
     base: u32,
+    /// Whether offset 0 is the empty item, as it has to be.
+    has_empty: bool,
     items: IndexMap<Vec<u8>, u32, RandomState>,
     bytes: Vec<u8>,
 }
@@ -85,13 +87,15 @@ impl HeapAppend {
     /// heap it is the empty item that must come first (II.24.2.3, II.24.2.4).
     pub(crate) fn behind(heap: Heap<'_>) -> Self {
         let bytes = if heap.bytes.last() == Some(&0) { Vec::new() } else { vec![0] };
-        Self { base: heap.bytes.len() as u32, items: IndexMap::default(), bytes }
+        let has_empty = heap.bytes.first().is_none_or(|first| *first == 0);
+        Self { base: heap.bytes.len() as u32, has_empty, items: IndexMap::default(), bytes }
     }
 
     /// Starts behind the input's #GUID heap, whose items are of one size and have nothing between them.
     pub(crate) fn behind_guids(heap: Heap<'_>) -> Self {
         let whole = heap.bytes.len().next_multiple_of(16);
-        Self { base: heap.bytes.len() as u32, items: IndexMap::default(), bytes: vec![0; whole - heap.bytes.len()] }
+        let bytes = vec![0; whole - heap.bytes.len()];
+        Self { base: heap.bytes.len() as u32, has_empty: false, items: IndexMap::default(), bytes }
     }
 
     /// What was appended.
@@ -102,7 +106,7 @@ impl HeapAppend {
 
     /// Adds a zero-terminated name.
     pub(crate) fn string(&mut self, name: &str) -> Result<Str> {
-        if name.is_empty() {
+        if name.is_empty() && self.has_empty {
             return Ok(Str(0));
         }
         self.add(name.as_bytes(), |out| {
@@ -114,7 +118,7 @@ impl HeapAppend {
 
     /// Adds a blob with its length before it.
     pub(crate) fn blob(&mut self, blob: &[u8]) -> Result<Blob> {
-        if blob.is_empty() {
+        if blob.is_empty() && self.has_empty {
             return Ok(Blob(0));
         }
         if blob.len() > COMPRESSED_MAX as usize {
@@ -193,6 +197,14 @@ mod tests {
         assert_eq!(append.blob(&[7, 0]).unwrap(), Blob(1));
         assert_eq!(append.bytes(), [0, 2, 7, 0]);
         assert!(HeapAppend::behind(Heap::ABSENT).bytes().is_empty());
+    }
+
+    #[test]
+    fn a_heap_that_does_not_begin_with_the_empty_item_gets_one() {
+        let heap = Heap { bytes: b"neutral\0", offset: FileOffset(0) };
+        let mut append = HeapAppend::behind(heap);
+        assert_eq!((append.string("").unwrap(), append.blob(&[]).unwrap()), (Str(8), Blob(8)));
+        assert_eq!(append.bytes(), [0]);
     }
 
     #[test]

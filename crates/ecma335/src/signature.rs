@@ -390,10 +390,10 @@ pub struct LocalsShape {
 }
 
 impl LocalsShape {
-    /// Reads the outline of a blob that lies at `base` in the file. Bytes behind the last type do no harm.
+    /// Reads the outline of a blob that lies at `base` in the file.
     ///
     /// # Errors
-    /// If the blob is no LocalVarSig, or has fewer types than it says.
+    /// If the blob is no LocalVarSig, or has not the types that it says: what is behind them would be lost with more of them.
     pub fn read(blob: &[u8], base: FileOffset) -> Result<Self> {
         let mut cursor = Cursor::new(blob, base);
         if cursor.u8()? != convention::LOCAL {
@@ -402,6 +402,9 @@ impl LocalsShape {
         let count = cursor.compressed_u32()?;
         let start = cursor.position();
         (0..count).try_for_each(|_| skip_type(&mut cursor, 0))?;
+        if !cursor.is_empty() {
+            return malformed(cursor.offset(), "bytes behind the last local's type");
+        }
         Ok(Self { count, types: start..cursor.position() })
     }
 }
@@ -636,8 +639,8 @@ mod tests {
     fn locals_are_as_many_as_the_signature_says() {
         // Three of them: pinned uint8&, class T1<int32>, string; and a byte too many.
         let blob = [0x07, 0x03, 0x45, 0x10, 0x05, 0x15, 0x12, 0x05, 0x01, 0x08, 0x0E, 0xFF];
-        assert_eq!(LocalsShape::read(&blob, FileOffset(0)).unwrap(), LocalsShape { count: 3, types: 2..11 });
-        for (length, kind) in [(10, 0x07), (11, 0x06)] {
+        assert_eq!(LocalsShape::read(&blob[..11], FileOffset(0)).unwrap(), LocalsShape { count: 3, types: 2..11 });
+        for (length, kind) in [(10, 0x07), (11, 0x06), (12, 0x07)] {
             let blob = [&[kind], &blob[1..length]].concat();
             assert!(LocalsShape::read(&blob, FileOffset(0)).is_err(), "{length} bytes of kind {kind}");
         }

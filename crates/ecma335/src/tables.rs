@@ -322,8 +322,12 @@ pub(crate) fn encode<'a>(
     mut patch: impl FnMut(Table, usize, &mut Cow<'a, [u8]>),
 ) -> Vec<Cow<'a, [u8]>> {
     let mut counts = tables.counts;
-    let mut valid = 0_u64;
+    let (mut valid, mut sorted) = (0_u64, tables.sorted);
     for table in Table::ALL {
+        // What has its first rows now has them in order, and says so.
+        if counts[*table as usize] == 0 && appended.count(*table) > 0 && !table.sort_keys().is_empty() {
+            sorted |= 1 << (*table as u8);
+        }
         counts[*table as usize] += appended.count(*table);
         if counts[*table as usize] > 0 {
             valid |= 1 << (*table as u8);
@@ -337,7 +341,7 @@ pub(crate) fn encode<'a>(
     header.extend_from_slice(&[0; 4]);
     header.extend_from_slice(&[tables.version.0, tables.version.1, heaps.0, tables.log2_rid]);
     header.extend_from_slice(&valid.to_le_bytes());
-    header.extend_from_slice(&tables.sorted.to_le_bytes());
+    header.extend_from_slice(&sorted.to_le_bytes());
     for table in Table::ALL.iter().filter(|table| counts[**table as usize] > 0) {
         header.extend_from_slice(&counts[*table as usize].to_le_bytes());
     }

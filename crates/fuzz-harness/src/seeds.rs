@@ -51,8 +51,9 @@ const ORIGINALS: &str = r#"{
     {"name": "made.dll", "sha256": "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9", "isKept": false}
   ]
 }"#;
-/// Larger files take their time.
+/// Larger files take their time, and so do more of them.
 const SMALL: u64 = 40_000;
+const MOST: usize = 100;
 
 /// The repository's root.
 pub fn root() -> PathBuf {
@@ -91,12 +92,13 @@ pub fn seeds(target: Target, folders: &[PathBuf]) -> Vec<Seed> {
     }
 }
 
-/// Small assemblies by their names, each content once.
+/// Small assemblies by their names, each content once; some of them, where there are too many.
 fn small_files(folders: &[PathBuf]) -> Vec<PathBuf> {
     let (mut files, mut seen) = (Vec::new(), BTreeSet::new());
     folders.iter().for_each(|folder| collect(folder, &mut files));
     files.retain(|path: &PathBuf| fs::read(path).is_ok_and(|bytes| seen.insert(bytes)));
-    files
+    let step = files.len().div_ceil(MOST).max(1);
+    files.into_iter().step_by(step).collect()
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
@@ -107,7 +109,10 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
             path.extension().is_some_and(|extension| ["dll", "exe", "winmd", "pyd"].iter().any(|known| extension == *known));
         if path.is_dir() && !path.is_symlink() {
             collect(&path, files);
-        } else if is_assembly && fs::metadata(&path).is_ok_and(|file| file.len() <= SMALL) {
+        } else if is_assembly
+            && !path.to_string_lossy().ends_with(".resources.dll")
+            && fs::metadata(&path).is_ok_and(|file| file.len() <= SMALL)
+        {
             files.push(path);
         }
     }

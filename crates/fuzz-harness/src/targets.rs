@@ -55,12 +55,12 @@ impl Target {
         (Self::Body, "body", 140),
         (Self::Text, "text", 80),
         (Self::Verify, "verify", 80),
-        (Self::Weave, "weave", 340),
-        (Self::Pdb, "pdb", 60),
+        (Self::Weave, "weave", 390),
+        (Self::Pdb, "pdb", 20),
         (Self::Profile, "profile", 50),
-        (Self::DepsJson, "deps-json", 20),
-        (Self::Originals, "originals", 10),
-        (Self::Files, "files", 20),
+        (Self::DepsJson, "deps_json", 20),
+        (Self::Originals, "originals", 5),
+        (Self::Files, "files", 15),
     ];
 
     /// What its bytes are.

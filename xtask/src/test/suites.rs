@@ -57,8 +57,13 @@ struct Progress {
 
 /// Builds the tool and all tests.
 pub(super) fn build() -> Result<Built> {
+    let (tool, suites) = build_with(&["--workspace", "--bins", "--tests"])?;
+    Ok(Built { tool: tool.context("ilinst was not built")?, suites })
+}
+
+fn build_with(what: &[&str]) -> Result<(Option<PathBuf>, Vec<Suite>)> {
     let mut command = cargo();
-    command.args(["build", "--workspace", "--bins", "--tests", "--profile", PROFILE]);
+    command.arg("build").args(what).args(["--profile", PROFILE]);
     let output = command.arg("--message-format=json-render-diagnostics").output()?;
     if !output.status.success() {
         bail!("{} failed\n{}", show(&command), String::from_utf8_lossy(&output.stderr));
@@ -80,7 +85,13 @@ pub(super) fn build() -> Result<Built> {
         }
     }
     suites.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(Built { tool: tool.context("ilinst was not built")?, suites })
+    Ok((tool, suites))
+}
+
+/// Builds one of the suites of `tests`; gives its program.
+pub(crate) fn build_one(name: &str) -> Result<PathBuf> {
+    let suites = build_with(&["--package", "tests", "--test", name])?.1;
+    suites.into_iter().next().map(|suite| suite.program).context("a suite is a program")
 }
 
 /// Runs all tests; without runtimes, those that need none. A suite that is through is a line.

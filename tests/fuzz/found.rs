@@ -1,0 +1,30 @@
+//! What was found once, at its smallest: a sample, and one cell of it that has another value.
+
+use std::fs;
+
+use ecma335::Table::{self, Module, TypeDef};
+use fuzz_harness::{Outcome, Target};
+use tests::{ABOVE, root, set_cell};
+
+const ODD: &str = "samples/odd/bin/odd.exe";
+const ORDERS: &str = "samples/orders/bin/orders.exe";
+const SHAPES: &str = "samples/shapes/bin/shapes.exe";
+
+/// A file, a cell of it, its value, and what came of weaving it.
+#[rustfmt::skip]
+const FOUND: &[(&str, Table, u32, &str, u32, &str)] = &[
+    (ODD, Module, 1, "mvid", 0, "the output check missed the new MVID of a module that has none"),
+    (SHAPES, Module, 1, "generation", 0, "the first custom attribute of a module was in a table that did not say it is sorted"),
+    (ORDERS, TypeDef, 3, "extends", ABOVE, "that locals are of a class, and not of a value type, was taken for new"),
+];
+
+#[test]
+fn what_was_found_once_holds() {
+    for (file, table, row, column, value, what) in FOUND {
+        let bytes = set_cell(&fs::read(root().join(file)).expect("it is committed"), *table, *row, column, *value);
+        for variant in 0..4 {
+            let outcome = Target::Weave.check(&bytes, variant, None);
+            assert_eq!(outcome, Ok(Outcome::Accepted), "{file}, {table} {row} {column} = {value:#x}: {what}");
+        }
+    }
+}
