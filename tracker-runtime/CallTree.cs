@@ -43,6 +43,8 @@ namespace Ilinst
         public long Threads;
         /// <summary>How many calls are not in the tree, since no node could be added for them.</summary>
         public long LostCalls;
+        /// <summary>How many tokens were of no call that was open on this thread: they were passed over.</summary>
+        public long BadTokens;
     }
 
     /// <summary>The header of 64 KiB of nodes, which start at a multiple of 64 KiB.</summary>

@@ -12,7 +12,8 @@ namespace Ilinst
         /// <summary>Chunks asked of the system at a time.</summary>
         private const int ChunksPerArena = 16;
         private const int DefaultMaxNodes = 1000 * 1000;
-        private const int NodesPerChunk = (NodeChunk.ChunkSize - NodeChunk.FirstNode) / NodeChunk.NodeSize;
+        /// <summary>In bytes. Less than the pages by which Mono guards a stack's end, which are 32 KiB.</summary>
+        private const long StackReserve = 16 * 1024;
 
         private static readonly object gate = new object();
         private static readonly List<IntPtr> chunks = new List<IntPtr>();
@@ -23,7 +24,7 @@ namespace Ilinst
         private static int nodesLeft;
         private static bool isStarted;
 
-        /// <summary>How many nodes all call trees may have together, beside each one's first chunk.</summary>
+        /// <summary>How many nodes all call trees may have together, but for their roots.</summary>
         public static int MaxNodes;
 
         /// <summary>Set while this thread is in here: probes that it passes meanwhile are not tracked.</summary>
@@ -31,7 +32,7 @@ namespace Ilinst
         private static bool isBusy;
 
         /// <summary>The tree of a thread that has none yet; null while the tracker itself is at work.</summary>
-        public static CallTree* ForThisThread()
+        private static CallTree* ForThisThread()
         {
             if (isBusy)
             {
@@ -47,6 +48,7 @@ namespace Ilinst
                         isStarted = true;
                         MaxNodes = Settings.MaxNodes(DefaultMaxNodes);
                         nodesLeft = MaxNodes;
+                        ProfileInfoTracker.stackReserve = ThisProcess.CatchesStackOverflows ? StackReserve : 0;
                         ProfileFile.Start();
                     }
                     CallTree* tree = Adopt();
@@ -63,18 +65,31 @@ namespace Ilinst
             }
         }
 
-        /// <summary>The callee's node, now the first of the caller's; null if there is no room for one more.</summary>
-        public static CallNode* FindOrAdd(CallTree* tree, CallNode* caller, long methodId)
+        /// <summary>The node of what the current one calls, now the first of its callees; null if the call is not tracked.</summary>
+        public static CallNode* FindOrAdd(long methodId)
         {
-            CallNode* before = (CallNode*)caller->Callees;
-            while (before != null && before->Next != 0)
+            CallTree* tree = ProfileInfoTracker.tree;
+            if (tree == null)
             {
-                CallNode* node = (CallNode*)before->Next;
+                tree = ForThisThread();
+                if (tree == null)
+                {
+                    return null;
+                }
+                ProfileInfoTracker.tree = tree;
+            }
+            CallNode* caller = (CallNode*)tree->Current;
+            CallNode* before = null;
+            for (CallNode* node = (CallNode*)caller->Callees; node != null; node = (CallNode*)node->Next)
+            {
                 if (node->MethodId == methodId)
                 {
-                    before->Next = node->Next;
-                    node->Next = caller->Callees;
-                    caller->Callees = (long)node;
+                    if (before != null)
+                    {
+                        before->Next = node->Next;
+                        node->Next = caller->Callees;
+                        caller->Callees = (long)node;
+                    }
                     return node;
                 }
                 before = node;
@@ -88,6 +103,45 @@ namespace Ilinst
                 caller->Callees = (long)added;
             }
             return added;
+        }
+
+        /// <summary>Leaves a call that is not the current one.</summary>
+        public static void Leave(CallNode* token, long now)
+        {
+            CallTree* tree = ProfileInfoTracker.tree;
+            if (tree != null && EndSkipped(tree, token, now))
+            {
+                token->Total += now - token->Start;
+                token->Leaves++;
+                tree->Current = token->Caller;
+            }
+        }
+
+        /// <summary>
+        /// Makes an open call the current one: an exception has passed those above it, and their leave probes, so they end
+        /// now. A token is compared with the open calls of this thread; one that is none of them is counted, and no more.
+        /// </summary>
+        /// <returns>Whether it is one of them.</returns>
+        public static bool EndSkipped(CallTree* tree, CallNode* token, long now)
+        {
+            CallNode* root = (CallNode*)tree->Root;
+            CallNode* open = (CallNode*)tree->Current;
+            while (open != token && open != root)
+            {
+                open = (CallNode*)open->Caller;
+            }
+            if (open == root)
+            {
+                tree->BadTokens++;
+                return false;
+            }
+            for (CallNode* skipped = (CallNode*)tree->Current; skipped != token; skipped = (CallNode*)skipped->Caller)
+            {
+                skipped->Total += now - skipped->Start;
+                skipped->Leaves++;
+            }
+            tree->Current = (long)token;
+            return true;
         }
 
         /// <summary>Runs with this thread's probes switched off.</summary>
@@ -144,42 +198,42 @@ namespace Ilinst
             chunk->TreeNumber = trees.Count;
             tree->Threads = 1;
             Use(tree, chunk);
-            CallNode* root = NewNode(tree);
+            CallNode* root = TakeNode(tree);
             root->Start = Stopwatch.GetTimestamp();
             tree->Root = (long)root;
             tree->Current = (long)root;
             return tree;
         }
 
+        /// <summary>One more node within the limit; the call that needs it is counted as lost if it cannot be had.</summary>
         private static CallNode* NewNode(CallTree* tree)
         {
-            if (tree->Free == tree->End && !Extend(tree))
+            if (isBusy)
             {
                 return null;
             }
+            // Looked at first: once the limit is reached, every call on a new path comes by here.
+            if (nodesLeft > 0 && Interlocked.Decrement(ref nodesLeft) >= 0)
+            {
+                if (tree->Free != tree->End || AddChunk(tree))
+                {
+                    return TakeNode(tree);
+                }
+                Interlocked.Increment(ref nodesLeft);
+            }
+            tree->LostCalls++;
+            return null;
+        }
+
+        private static CallNode* TakeNode(CallTree* tree)
+        {
             CallNode* node = (CallNode*)tree->Free;
             tree->Free += NodeChunk.NodeSize;
             NodeChunk.Of(node)->Used += NodeChunk.NodeSize;
             return node;
         }
 
-        /// <summary>Gives a tree one more chunk; if it cannot, the call that needs it is counted as lost.</summary>
-        private static bool Extend(CallTree* tree)
-        {
-            if (isBusy)
-            {
-                return false;
-            }
-            // Asked without the lock first: once the limit is reached, every call on a new path comes by here.
-            if (nodesLeft >= NodesPerChunk && AddChunk(tree))
-            {
-                return true;
-            }
-            tree->LostCalls++;
-            return false;
-        }
-
-        /// <summary>Adds a chunk to a tree, unless it would pass the limit on nodes or there is no memory.</summary>
+        /// <summary>Adds a chunk to a tree, unless there is no memory.</summary>
         private static bool AddChunk(CallTree* tree)
         {
             isBusy = true;
@@ -187,12 +241,7 @@ namespace Ilinst
             {
                 lock (gate)
                 {
-                    if (nodesLeft < NodesPerChunk)
-                    {
-                        return false;
-                    }
                     NodeChunk* chunk = NewChunk();
-                    nodesLeft -= NodesPerChunk;
                     chunk->Tree = (long)tree;
                     chunk->TreeNumber = ((NodeChunk*)((byte*)tree - NodeChunk.HeaderSize))->TreeNumber;
                     Use(tree, chunk);

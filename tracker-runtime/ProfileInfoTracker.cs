@@ -13,30 +13,29 @@ namespace Ilinst
         [ThreadStatic]
         internal static CallTree* tree;
 
+        /// <summary>
+        /// How many bytes of stack a method needs to be entered. Mono's programs can catch a stack overflow, but not one in
+        /// native code, such as that which reads the clock: so it has to come before.
+        /// </summary>
+        internal static long stackReserve;
+
         /// <summary>Called when a method is entered.</summary>
         /// <param name="methodId">Which one: the key of its module (40 bits), then its row in MethodDef (24 bits).</param>
         /// <returns>What <see cref="WhenLeaving"/> wants back; zero if the call is not tracked.</returns>
         public static IntPtr WhenEntering(long methodId)
         {
+            byte here;
+            *(&here - stackReserve) = 0;
             CallTree* tree = ProfileInfoTracker.tree;
-            if (tree == null)
+            CallNode* node;
+            if (tree == null || (node = (CallNode*)((CallNode*)tree->Current)->Callees) == null || node->MethodId != methodId)
             {
-                tree = CallTrees.ForThisThread();
-                if (tree == null)
-                {
-                    return IntPtr.Zero;
-                }
-                ProfileInfoTracker.tree = tree;
-            }
-            CallNode* caller = (CallNode*)tree->Current;
-            CallNode* node = (CallNode*)caller->Callees;
-            if (node == null || node->MethodId != methodId)
-            {
-                node = CallTrees.FindOrAdd(tree, caller, methodId);
+                node = CallTrees.FindOrAdd(methodId);
                 if (node == null)
                 {
                     return IntPtr.Zero;
                 }
+                tree = ProfileInfoTracker.tree;
             }
             // Current comes last: a profile written by another thread just now must find the start of a call it shows.
             node->Start = Stopwatch.GetTimestamp();
@@ -49,16 +48,18 @@ namespace Ilinst
         /// <param name="token">What <see cref="WhenEntering"/> gave for this call.</param>
         public static void WhenLeaving(IntPtr token)
         {
+            // It may be any number: it is followed where it is the current node's, and that node has a caller to go back to.
             CallNode* node = (CallNode*)token;
             if (node == null)
             {
                 return;
             }
             long now = Stopwatch.GetTimestamp();
-            CallTree* tree = (CallTree*)NodeChunk.Of(node)->Tree;
-            if (tree->Current != (long)node)
+            CallTree* tree = ProfileInfoTracker.tree;
+            if (tree == null || tree->Current != (long)node || node->Caller == 0)
             {
-                LeaveSkipped(tree, node, now);
+                CallTrees.Leave(node, now);
+                return;
             }
             node->Total += now - node->Start;
             node->Leaves++;
@@ -70,34 +71,10 @@ namespace Ilinst
         public static void WhenHandling(IntPtr token)
         {
             CallNode* node = (CallNode*)token;
-            if (node == null)
+            CallTree* tree = ProfileInfoTracker.tree;
+            if (node != null && tree != null && tree->Current != (long)node)
             {
-                return;
-            }
-            CallTree* tree = (CallTree*)NodeChunk.Of(node)->Tree;
-            if (tree->Current != (long)node)
-            {
-                LeaveSkipped(tree, node, Stopwatch.GetTimestamp());
-                tree->Current = (long)node;
-            }
-        }
-
-        /// <summary>An exception has passed the calls above this one, and their leave probes: they end now.</summary>
-        private static void LeaveSkipped(CallTree* tree, CallNode* node, long now)
-        {
-            CallNode* skipped = (CallNode*)tree->Current;
-            while (skipped != null && skipped != node)
-            {
-                skipped = (CallNode*)skipped->Caller;
-            }
-            if (skipped == null)
-            {
-                return;
-            }
-            for (skipped = (CallNode*)tree->Current; skipped != node; skipped = (CallNode*)skipped->Caller)
-            {
-                skipped->Total += now - skipped->Start;
-                skipped->Leaves++;
+                CallTrees.EndSkipped(tree, node, Stopwatch.GetTimestamp());
             }
         }
     }

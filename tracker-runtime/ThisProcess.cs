@@ -15,6 +15,12 @@ namespace Ilinst
         /// <summary>Whether this is .NET Core or later.</summary>
         public static readonly bool IsCore = !typeof(object).Assembly.FullName.StartsWith("mscorlib,", StringComparison.Ordinal);
 
+        /// <summary>Whether a program can catch a stack overflow, and so should: by Mono's guard pages on Unix.</summary>
+        public static bool CatchesStackOverflows
+        {
+            get { return Libc.IsThere && Type.GetType("Mono.Runtime") != null; }
+        }
+
         /// <summary>The process id, or 0.</summary>
         public static int Id()
         {

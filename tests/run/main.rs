@@ -3,6 +3,7 @@
 mod in_place;
 mod paths;
 mod settings;
+mod tokens;
 mod tree;
 
 use std::{

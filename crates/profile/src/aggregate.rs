@@ -127,6 +127,7 @@ impl Profile {
         let mut merged = CallTree {
             threads: self.threads(),
             lost_calls: self.lost_calls(),
+            bad_tokens: self.bad_tokens(),
             nodes: Vec::new(),
             values: vec![Vec::new(); self.sample_types.len()],
         };
@@ -175,6 +176,7 @@ mod tests {
         CallTree {
             threads: 1,
             lost_calls: 2,
+            bad_tokens: 3,
             nodes: lines.iter().map(|(function, caller, ..)| Node { function: *function, caller: *caller }).collect(),
             values: vec![lines.iter().map(|line| line.2).collect(), lines.iter().map(|line| line.3).collect()],
         }
@@ -266,6 +268,6 @@ mod tests {
             (3, None, 6, 8),
             (2, Some(4), 1, 1),
         ]);
-        assert_eq!(merged, CallTree { threads: 2, lost_calls: 4, ..expected });
+        assert_eq!(merged, CallTree { threads: 2, lost_calls: 4, bad_tokens: 6, ..expected });
     }
 }

@@ -79,6 +79,7 @@ pub(crate) struct TreeHeader {
     pub(crate) current: u64,
     pub(crate) threads: u64,
     pub(crate) lost_calls: u64,
+    pub(crate) bad_tokens: u64,
 }
 
 /// A node as it stands in the file.
@@ -145,11 +146,12 @@ impl<'a> Records<'a> {
         };
         reader.position = CHUNK_HEADER;
         let (current, _free, _end, _root) = (reader.u64()?, reader.u64()?, reader.u64()?, reader.u64()?);
-        let (threads, lost_calls) = (reader.u64()?, reader.u64()?);
+        let (threads, lost_calls, bad_tokens) = (reader.u64()?, reader.u64()?, reader.u64()?);
         let is_first = tree == address.wrapping_add(CHUNK_HEADER as u64);
         let used = (used as usize).min(reader.bytes.len());
         let (nodes, _) = reader.bytes.get(FIRST_NODE..used).unwrap_or_default().as_chunks();
-        entry.insert(NodeChunk { tree, header: is_first.then_some(TreeHeader { current, threads, lost_calls }), nodes });
+        let header = TreeHeader { current, threads, lost_calls, bad_tokens };
+        entry.insert(NodeChunk { tree, header: is_first.then_some(header), nodes });
         Ok(())
     }
 

@@ -149,6 +149,8 @@ pub struct CallTree {
     pub threads: u64,
     /// How many calls are not in it, since there was no room for more nodes.
     pub lost_calls: u64,
+    /// How many tokens of probes were of no open call, and passed over.
+    pub bad_tokens: u64,
     /// The call paths. Callers stand before their callees.
     pub nodes: Vec<Node>,
     /// The flat values: a list for each of the profile's sample types, with one for each node. Where threads ran on while
@@ -179,5 +181,10 @@ impl Profile {
     /// How many calls are in no call tree.
     pub fn lost_calls(&self) -> u64 {
         self.trees.iter().fold(0, |sum, tree| sum.saturating_add(tree.lost_calls))
+    }
+
+    /// How many tokens of probes were of no open call.
+    pub fn bad_tokens(&self) -> u64 {
+        self.trees.iter().fold(0, |sum, tree| sum.saturating_add(tree.bad_tokens))
     }
 }

@@ -82,6 +82,7 @@ struct Trees {
 struct Tree {
     threads: u64,
     lost_calls: u64,
+    bad_tokens: u64,
     /// The address of the node that was running.
     current: u64,
     /// Which node stands in each place of the chunks; none in the root's.
@@ -105,7 +106,8 @@ impl Trees {
         });
         let Some(tree) = self.list.get_mut(number) else { return };
         if let Some(header) = chunk.header {
-            (tree.threads, tree.lost_calls, tree.current) = (header.threads, header.lost_calls, header.current);
+            (tree.threads, tree.current) = (header.threads, header.current);
+            (tree.lost_calls, tree.bad_tokens) = (header.lost_calls, header.bad_tokens);
         }
         let first = tree.slots.len();
         self.chunks.insert(address, (number, first..first + chunk.nodes().len()));
@@ -174,6 +176,7 @@ impl Tree {
             }
         }
         let values = vec![self.calls, self.leaves, self.open, self.wall];
-        CallTree { threads: self.threads, lost_calls: self.lost_calls, nodes: self.nodes, values }
+        let Self { threads, lost_calls, bad_tokens, nodes, .. } = self;
+        CallTree { threads, lost_calls, bad_tokens, nodes, values }
     }
 }

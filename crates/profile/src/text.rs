@@ -28,6 +28,13 @@ impl Profile {
             let _ =
                 writeln!(text, "warning ILI0021: not recorded: {lost}, as the call tree is limited to {limit} call paths; {set}");
         }
+        if self.bad_tokens() > 0 {
+            let bad = counted(self.bad_tokens(), "token");
+            let _ = writeln!(
+                text,
+                "warning ILI0022: passed over: {bad} of probes, as they are of no call that was open on their thread"
+            );
+        }
         text
     }
 

@@ -16,6 +16,7 @@ const LEAVES: Range<usize> = 56..64;
 const SIZE_AT: usize = 4;
 const MAX_NODES_AT: usize = 64;
 const LOST_CALLS_AT: usize = 104;
+const BAD_TOKENS_AT: usize = 112;
 
 fn golden(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
@@ -78,6 +79,21 @@ fn calls_that_were_not_recorded_are_said() {
     bytes[CHUNKS_AT + LOST_CALLS_AT] = 7;
     let new = read(&bytes);
     assert_eq!((new.lost_calls(), new.max_nodes), (7, 200));
+    assert!(new.head().contains("warning ILI0021: not recorded: 7 calls,"), "{}", new.head());
+}
+
+#[test]
+fn tokens_that_were_passed_over_are_said() {
+    let mut bytes = golden_bytes();
+    assert_eq!(read(&bytes).bad_tokens(), 0);
+    bytes[CHUNKS_AT + BAD_TOKENS_AT] = 2;
+    let new = read(&bytes);
+    assert_eq!(new.bad_tokens(), 2);
+    assert!(
+        new.head().ends_with(
+            "warning ILI0022: passed over: 2 tokens of probes, as they are of no call that was open on their thread\n"
+        )
+    );
 }
 
 #[test]
