@@ -22,6 +22,11 @@ class Tokens
         Probes.Handle(token);
     }
 
+    static void GiveBoxed(object token)
+    {
+        Give((long)token);
+    }
+
     static void Main()
     {
         foreach (long number in new long[] { 1, 8, 64, 0x1234, 0x7FFF0000, 0x123456789000, long.MaxValue, long.MinValue, -1, -64 })
@@ -35,8 +40,8 @@ class Tokens
         {
             Give(address);
         }
-        Thread thread = new Thread(delegate() { Give(open); });
-        thread.Start();
+        Thread thread = new Thread(GiveBoxed);
+        thread.Start(open);
         thread.Join();
         // What calls have that are not tracked.
         Probes.Leave(0);

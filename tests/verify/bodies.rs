@@ -57,6 +57,8 @@ fn damaged_clauses_break_their_rules() {
     let cases: &[(usize, &[u8], &str)] = &[
         (start - 12, &[0x01], "II.25.4-a"),
         (start - 4, &[0xFF, 0xFF, 0x00, 0x11], "II.25.4.4-a"),
+        // Fat, more sections, and not: locals are initialized.
+        (start - 12, &[0x0B], "III.1.8.1.1-a"),
         (clauses + 4, &[0], "II.25.4.6-a"),
         (clauses, &[1, 0], "II.25.4.6-c"),
         (clauses + 8, &[1, 0, 0, 6], "II.25.4.6-b"),

@@ -36,12 +36,12 @@ const CODE: &[Code] = &[
     ("a loop that fills the stack", "void F()", "L: ldc.i4.0 br.s L", "III.1.7.5-a"),
     ("a stack deeper than said", "void F()", "ldc.i4.0 dup dup dup dup dup dup dup dup pop pop pop pop pop pop pop pop pop ret", "III.1.7.4-a"),
     ("an argument that is not there", "void F(int32)", "ldarg.1 pop ret", "III.1.9-c"),
-    ("a store to a local that is not there", "void F()", ".locals (int32) ldc.i4.0 stloc.1 ret", "III.1.9-c"),
+    ("a store to a local that is not there", "void F()", ".locals init (int32) ldc.i4.0 stloc.1 ret", "III.1.9-c"),
     ("a method that is not there", "void F()", ".emitbyte 0x28 .emitbyte 0xFF .emitbyte 0 .emitbyte 0 .emitbyte 6 ret", "III.1.9-a"),
     ("a type where a field is named", "void F()", ".emitbyte 0x7E .emitbyte 1 .emitbyte 0 .emitbyte 0 .emitbyte 2 pop ret", "III.1.9-a"),
     ("a string that is not there", "void F()", ".emitbyte 0x72 .emitbyte 0 .emitbyte 0xFF .emitbyte 0 .emitbyte 0x70 pop ret", "III.1.9-b"),
     ("tail. before nothing to call", "void F()", "tail. nop ret", "III.2-a"),
-    ("volatile. before a local", "void F()", ".locals (int32) volatile. ldloc.0 pop ret", "III.2-a"),
+    ("volatile. before a local", "void F()", ".locals init (int32) volatile. ldloc.0 pop ret", "III.2-a"),
     ("ret in a protected block", "void F()", ".try { ret leave.s L } catch object { pop leave.s L } L: ret", "III.1.7.3-c"),
     ("ret in a handler", "void F()", ".try { leave.s L } catch object { pop ret } L: ret", "III.1.7.3-c"),
     ("br out of a protected block", "void F()", ".try { br.s L } catch object { pop leave.s L } L: ret", "III.1.7.3-a"),
@@ -72,6 +72,9 @@ const CODE: &[Code] = &[
     ("an int64 where an int32 is returned", "int32 F()", "ldc.i8 0 ret", "III.1.5-b"),
     ("a number or a string at a join", "void F(int32)", "ldarg.0 brtrue.s L ldc.i4.0 br.s M L: ldnull M: pop ret", "III.1.8.1.3-a"),
     ("memory of the stack", "void F()", "ldc.i4.8 localloc pop ret", "III.3-a"),
+    ("memory of the stack with a value on it", "void F()", "ldc.i4.0 ldc.i4.8 localloc pop pop ret", "III.3.47-a"),
+    ("memory of the stack in a handler", "void F()", ".try { leave.s L } finally { ldc.i4.8 localloc pop endfinally } L: ret", "III.3.47-a"),
+    ("locals that are not initialized", "void F()", ".locals (int32) ret", "III.1.8.1.1-a"),
     ("a call by address", "void F(native int)", "ldarg.0 calli void () ret", "III.3-a"),
 ];
 
@@ -82,7 +85,7 @@ const TYPES: &[Code] = &[
     ("a base class where a derived one is passed", "void F(class B)", "ldarg.0 call void C::TakeD(class D) ret", "III.1.8.1.2-a"),
     ("a class where an interface is passed that it has not", "void F(class B)", "ldarg.0 call void C::TakeI(class I) ret", "III.1.8.1.2-a"),
     ("object where a string is returned", "string F(object)", "ldarg.0 ret", "III.1.8.1.2-a"),
-    ("object stored to a string", "void F(object)", ".locals (string) ldarg.0 stloc.0 ret", "III.1.8.1.2-a"),
+    ("object stored to a string", "void F(object)", ".locals init (string) ldarg.0 stloc.0 ret", "III.1.8.1.2-a"),
     ("object stored to an argument of a class", "void F(object, class B)", "ldarg.0 starg.s 1 ret", "III.1.8.1.2-a"),
     ("a string stored to a field of a class", "void F(class C)", "ldarg.0 ldstr \"\" stfld class B C::b ret", "III.1.8.1.2-a"),
     ("a class stored to a static string", "void F(class B)", "ldarg.0 stsfld string C::s ret", "III.1.8.1.2-a"),
@@ -106,12 +109,12 @@ const TYPES: &[Code] = &[
     ("a class or a string at a join, passed as a class", "void F(class B)", "ldarg.0 brtrue.s L ldarg.0 br.s M L: ldstr \"\" \
         M: call void C::TakeB(class B) ret", "III.1.8.1.2-a"),
     ("two value types at a join", "void F(valuetype V, valuetype W)", "ldc.i4.0 brtrue.s L ldarg.0 br.s M L: ldarg.1 M: pop ret", "III.1.8.1.3-a"),
-    ("types that lead ever further", "void F(class P`1<int32> a, class X`1<string> b)", ".locals (class N`1<class X`1<string>> c) \
+    ("types that lead ever further", "void F(class P`1<int32> a, class X`1<string> b)", ".locals init (class N`1<class X`1<string>> c) \
         ldarg.1 stloc.0 ldarg.0 call void C::TakeB(class B) ret", "III.1.8.1.2-a"),
     ("a pointer where a reference is passed", "void F(int32*)", "ldarg.0 call void C::TakeRef(int32&) ret", "III.1.8.1.2-a"),
     ("`this` passed before it is initialized", CTOR, "ldarg.0 call void [mscorlib]System.Console::Write(object) \
         ldarg.0 call instance void object::.ctor() ret", "III.1.8.1.4-a"),
-    ("`this` kept before it is initialized", CTOR, ".locals (class C) ldarg.0 stloc.0 ldarg.0 call instance void object::.ctor() ret", "III.1.8.1.4-a"),
+    ("`this` kept before it is initialized", CTOR, ".locals init (class C) ldarg.0 stloc.0 ldarg.0 call instance void object::.ctor() ret", "III.1.8.1.4-a"),
     ("another class's field of it", CTOR, "ldarg.0 ldfld int32 A::n pop ldarg.0 call instance void object::.ctor() ret", "III.1.8.1.4-a"),
     ("its address before it is initialized", CTOR, "ldarga.s 0 pop ldarg.0 call instance void object::.ctor() ret", "III.1.8.1.4-a"),
     ("`this` used where one path has not initialized it", "specialname rtspecialname instance void .ctor(bool)", "ldarg.1 brtrue.s L \
@@ -144,7 +147,7 @@ const TYPES: &[Code] = &[
     ("an instantiation within another", "void F()", "ldtoken class [mscorlib]System.Collections.Generic.List`1<class OnlyB`1<string>> pop ret", "II.10.1.7-a"),
     ("a ref struct for what may be kept", "void F()", "ldtoken class [mscorlib]System.Collections.Generic.List`1<valuetype \
         [mscorlib]System.Span`1<int32>> pop ret", "II.10.1.7-a"),
-    ("a local variable of such a type", "void F()", ".locals (class OnlyB`1<string>) ret", "II.10.1.7-a"),
+    ("a local variable of such a type", "void F()", ".locals init (class OnlyB`1<string>) ret", "II.10.1.7-a"),
     ("an argument of such a type", "void F(class OnlyB`1<string>)", "ret", "II.10.1.7-a"),
     ("a field of such a type", "void G()", "ret } .field public class OnlyB`1<string> F .method static void H() cil managed { ret", "II.10.1.7-a"),
     ("a class that extends such a type", "void G()", "ret } .class nested public F extends class OnlyB`1<string> { } \
@@ -189,7 +192,7 @@ const TYPES: &[Code] = &[
         newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret", "II.14.6.1-a"),
     ("another object's virtual method without callvirt", "void F(class B)", "ldarg.0 call instance void B::Act() ret", "III.3.19-a"),
     ("a base class's, on an object of its own class", "instance void F(class C)", "ldarg.1 call instance string object::ToString() pop ret", "III.3.19-a"),
-    ("one on `this` kept in a local", "instance void F()", ".locals (class C) ldarg.0 stloc.0 ldloc.0 call instance string object::ToString() pop ret", "III.3.19-a"),
+    ("one on `this` kept in a local", "instance void F()", ".locals init (class C) ldarg.0 stloc.0 ldloc.0 call instance string object::ToString() pop ret", "III.3.19-a"),
     ("one on `this` or another at a join", "instance void F(class C)", "ldarg.1 brtrue.s L ldarg.0 br.s M L: ldarg.1 M: \
         call instance string object::ToString() pop ret", "III.3.19-a"),
     ("one on `this` or another in a loop", "instance void F(class C)", "ldarg.0 L: call instance string object::ToString() pop \
@@ -216,10 +219,10 @@ const INIT: &str = "instance void modreq([mscorlib]System.Runtime.CompilerServic
 const SOUND: &[(&str, &str)] = &[
     ("void F()", "ret"),
     ("void F(class D)", "ldarg.0 call void C::TakeB(class B) ldarg.0 call void C::TakeI(class I) ldnull call void C::TakeI(class I) ret"),
-    ("void F(string[])", "ldarg.0 stloc.0 .locals (object[]) ret"),
+    ("void F(string[])", "ldarg.0 stloc.0 .locals init (object[]) ret"),
     ("void F(class [mscorlib]System.Collections.Generic.IEnumerable`1<string>)", "ldarg.0 stloc.0 \
-        .locals (class [mscorlib]System.Collections.Generic.IEnumerable`1<object>) ret"),
-    ("void F(string[])", "ldarg.0 stloc.0 .locals (class [mscorlib]System.Collections.Generic.IEnumerable`1<object>) ret"),
+        .locals init (class [mscorlib]System.Collections.Generic.IEnumerable`1<object>) ret"),
+    ("void F(string[])", "ldarg.0 stloc.0 .locals init (class [mscorlib]System.Collections.Generic.IEnumerable`1<object>) ret"),
     ("void F(class B, class D)", "ldarg.0 brtrue.s L ldarg.0 br.s M L: ldarg.1 M: call void C::TakeB(class B) ret"),
     ("void F(uint32)", "ldarga.s 0 call void C::TakeRef(int32&) ret"),
     ("object F(valuetype V)", "ldarg.0 box V ret"),
@@ -253,7 +256,7 @@ const SOUND: &[(&str, &str)] = &[
     ("void G()", "ret } } .class public sequential ansi sealed System.Byte extends [mscorlib]System.ValueType implements I { \
         .field public int32 n .method public hidebysig static void F() cil managed { call void I::Kin() ret"),
     // No runtime asks whether types of local variables, and those that are caught, are accessible.
-    ("void F()", ".locals (class A/Inner) .try { leave.s L } catch A/Inner { pop leave.s L } L: ret"),
+    ("void F()", ".locals init (class A/Inner) .try { leave.s L } catch A/Inner { pop leave.s L } L: ret"),
 ];
 
 /// What the methods above may name; `F` is put in the place of its comment.

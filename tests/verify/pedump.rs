@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tests::{ilinst, require, scratch};
+use tests::{ilinst, instrument, require, root, scratch};
 
 /// How long either may take over a file.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -76,6 +76,47 @@ fn we_and_pedump_find_the_same_methods() {
         println!("  {pattern}: {reason}");
     }
     assert!(unexplained.is_empty(), "{} disagreements:\n{}", unexplained.len(), unexplained.join("\n"));
+}
+
+/// Local variables that are not initialized, in what ilasm makes and in what it is woven to.
+#[test]
+#[ignore = "needs Mono"]
+fn we_and_pedump_find_the_same_locals() {
+    let (Some(pedump), Some(ilasm)) = (require("ILINST_PEDUMP"), require("ILINST_ILASM")) else { return };
+    let folder = scratch("verify-pedump-locals");
+    let assembled = |source: &str| {
+        let source = root().join(source);
+        let file = folder.join(source.file_name().expect("a file has a name")).with_extension("exe");
+        let text = run(Command::new(&ilasm).arg(format!("/output:{}", file.display())).arg(&source), &folder).expect("it ends");
+        assert!(text.contains("Operation completed successfully"), "{text}");
+        file
+    };
+    let locals = assembled("tests/verify/locals.il");
+    let files = [locals.clone(), assembled("tests/run/paths/passed.il"), assembled("samples/shapes/shapes.il")];
+    let found = |file: &Path| {
+        let only = |said: Said, text: &str| -> BTreeSet<String> {
+            said.into_iter()
+                .filter(|(_, texts)| texts.iter().any(|found| found.contains(text)))
+                .map(|(method, _)| method)
+                .collect()
+        };
+        let theirs = run(Command::new(&pedump).args(["--verify", "all"]).arg(file), &folder).expect("it ends");
+        let ours = run(ilinst().args(["verify", "--types", "--pedantic", "--limit", "0", "--json"]).arg(file), &folder);
+        let ours = only(of_ilinst(&ours.expect("it ends")), "III.1.8.1.1-a ");
+        assert_eq!(ours, only(of_pedump(&theirs), "without init locals set"), "{}", file.display());
+        ours
+    };
+    for file in files {
+        let before = found(&file);
+        for mode in ["finally", "return"] {
+            let woven = folder.join(mode).join(file.file_name().expect("a file has a name"));
+            instrument(&[&file, &"-o", &woven, &"--leave", &mode, &"-q"]);
+            let new: Vec<String> = found(&woven).difference(&before).cloned().collect();
+            // What it takes of the stack would be cleared, too.
+            assert_eq!(new, if file == locals { vec!["Locals::Alloc"] } else { vec![] }, "{} by {mode}", file.display());
+        }
+    }
+    assert_eq!(found(&locals).len(), 4);
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

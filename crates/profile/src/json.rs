@@ -18,8 +18,8 @@ pub struct Document<'p> {
     milliseconds: f64,
     threads: u64,
     lost_calls: u64,
-    bad_tokens: u64,
     max_nodes: u32,
+    bad_tokens: u64,
     damage: Option<String>,
     methods: Vec<Row>,
 }
@@ -35,8 +35,8 @@ impl Profile {
             milliseconds: self.milliseconds(self.duration),
             threads: self.threads(),
             lost_calls: self.lost_calls(),
-            bad_tokens: self.bad_tokens(),
             max_nodes: self.max_nodes,
+            bad_tokens: self.bad_tokens(),
             damage: self.damage.as_ref().map(ToString::to_string),
             methods: self.rows(sort),
         }

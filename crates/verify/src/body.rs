@@ -87,6 +87,7 @@ fn check_body<'c>(
     let is_sound = control_flow::check_clauses(context, token, &body, code);
     let method = locals.and_then(|locals| Method::new(tokens, (token, row), (&body, code), locals));
     let Some(method) = method.filter(|_| is_sound) else { return };
+    context.require(body.init_locals || method.locals.is_empty(), rule!("III.1.8.1.1-a"), token);
     control_flow::check(context, token, &body, code);
     if context.scope.is_some() {
         let within = GenericContext { owner: method.owner, method: token };

@@ -72,7 +72,7 @@ fn left(region: &Region, is_leave: bool) -> Option<&'static Rule> {
     }
 }
 
-/// Instructions that end a method or a handler are in what they end.
+/// Instructions that end a method or a handler are in what they end, and `localloc` is in no handler.
 fn check_end(context: &Context<'_>, token: Token, regions: &Regions, opcode: OpCode, offset: u32) {
     let innermost = || regions.around(offset).next();
     let is_in = |block: Block| innermost().is_some_and(|region| region.block == block);
@@ -84,6 +84,7 @@ fn check_end(context: &Context<'_>, token: Token, regions: &Regions, opcode: OpC
             let is_in_catch = regions.around(offset).any(|region| region.block == Block::Catch);
             (is_in_catch, rule!("III.1.7.3-e"))
         }
+        OpCode::Localloc => (regions.around(offset).all(|region| region.block == Block::Try), rule!("III.3.47-a")),
         _ => return,
     };
     if !is_well {
