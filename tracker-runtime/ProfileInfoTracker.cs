@@ -19,13 +19,20 @@ namespace Ilinst
         /// </summary>
         internal static long stackReserve;
 
+        /// <summary>Volatile, or reading it for nothing could be left out.</summary>
+        private struct StackByte
+        {
+            public volatile byte Value;
+        }
+
         /// <summary>Called when a method is entered.</summary>
         /// <param name="methodId">Which one: the key of its module (40 bits), then its row in MethodDef (24 bits).</param>
         /// <returns>What <see cref="WhenLeaving"/> wants back; zero if the call is not tracked.</returns>
         public static IntPtr WhenEntering(long methodId)
         {
-            byte here;
-            *(&here - stackReserve) = 0;
+            StackByte here;
+            here.Value = 0;
+            byte unused = ((StackByte*)((byte*)&here - stackReserve))->Value;
             CallTree* tree = ProfileInfoTracker.tree;
             CallNode* node;
             if (tree == null || (node = (CallNode*)((CallNode*)tree->Current)->Callees) == null || node->MethodId != methodId)
