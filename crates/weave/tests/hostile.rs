@@ -63,7 +63,8 @@ fn header_numbers(file: &[u8]) -> Vec<usize> {
 fn no_number_of_a_header_makes_a_large_file_or_a_faulty_one() {
     const NUMBERS: [u32; 11] =
         [0, 1, 0x60, 0x1_0001, 0x1FFF_FFFF, 0x7000_0000, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_C000, 0xFFFF_FFF0, u32::MAX];
-    for path in ["samples/hello/bin/hello.exe", "samples/orders/bin/orders.exe", "samples/traces/bin/embedded.exe"] {
+    for path in ["shapes/bin/shapes.exe", "hello/bin/hello.exe", "orders/bin/orders.exe", "traces/bin/embedded.exe"] {
+        let path = &format!("samples/{path}");
         let original = read(path);
         assert!(in_both_layouts(&original).iter().all(Option::is_some), "{path}");
         for at in header_numbers(&original) {
