@@ -1,9 +1,9 @@
 //! The heaps: #Strings, #US, #Blob, #GUID (II.24.2.3 to II.24.2.5), to be read, and to be appended to.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, hash::BuildHasher as _, ops::Range};
 
 use foldhash::fast::RandomState;
-use indexmap::IndexMap;
+use hashbrown::HashTable;
 
 use crate::{
     cursor::{COMPRESSED_MAX, Cursor, put_compressed_u32},
@@ -78,7 +78,10 @@ pub(crate) struct HeapAppend {
     base: u32,
     /// Whether offset 0 is the empty item, as it has to be.
     has_empty: bool,
-    items: IndexMap<Vec<u8>, u32, RandomState>,
+    /// Where in the bytes each item is, with the length before it if it has one, and what it is known by: copies of that
+    /// would take as much room again.
+    items: HashTable<(u32, Range<usize>)>,
+    hasher: RandomState,
     bytes: Vec<u8>,
 }
 
@@ -88,14 +91,13 @@ impl HeapAppend {
     pub(crate) fn behind(heap: Heap<'_>) -> Self {
         let bytes = if heap.bytes.last() == Some(&0) { Vec::new() } else { vec![0] };
         let has_empty = heap.bytes.first().is_none_or(|first| *first == 0);
-        Self { base: heap.bytes.len() as u32, has_empty, items: IndexMap::default(), bytes }
+        Self { base: heap.bytes.len() as u32, has_empty, bytes, ..Self::default() }
     }
 
     /// Starts behind the input's #GUID heap, whose items are of one size and have nothing between them.
     pub(crate) fn behind_guids(heap: Heap<'_>) -> Self {
         let whole = heap.bytes.len().next_multiple_of(16);
-        let bytes = vec![0; whole - heap.bytes.len()];
-        Self { base: heap.bytes.len() as u32, has_empty: false, items: IndexMap::default(), bytes }
+        Self { base: heap.bytes.len() as u32, bytes: vec![0; whole - heap.bytes.len()], ..Self::default() }
     }
 
     /// What was appended.
@@ -109,11 +111,7 @@ impl HeapAppend {
         if name.is_empty() && self.has_empty {
             return Ok(Str(0));
         }
-        self.add(name.as_bytes(), |out| {
-            out.extend_from_slice(name.as_bytes());
-            out.push(0);
-        })
-        .map(Str)
+        self.add(name.as_bytes(), false, &[0]).map(Str)
     }
 
     /// Adds a blob with its length before it.
@@ -124,11 +122,7 @@ impl HeapAppend {
         if blob.len() > COMPRESSED_MAX as usize {
             return Err(Error::new(ErrorKind::Limit("a blob of 2^29 bytes or more")));
         }
-        self.add(blob, |out| {
-            put_compressed_u32(out, blob.len() as u32);
-            out.extend_from_slice(blob);
-        })
-        .map(Blob)
+        self.add(blob, true, &[]).map(Blob)
     }
 
     /// Adds a user string: UTF-16, with a byte behind it that says whether it wants more than comparing bytes (II.24.2.4).
@@ -139,27 +133,30 @@ impl HeapAppend {
         if blob.len() > COMPRESSED_MAX as usize {
             return Err(Error::new(ErrorKind::Limit("a string of 2^29 bytes or more")));
         }
-        self.add(&blob, |out| {
-            put_compressed_u32(out, blob.len() as u32);
-            out.extend_from_slice(&blob);
-        })
+        self.add(&blob, true, &[])
     }
 
     /// Adds a GUID and gives its number, from 1.
     pub(crate) fn guid(&mut self, guid: [u8; 16]) -> Result<Guid> {
-        self.add(&guid, |out| out.extend_from_slice(&guid)).map(|offset| Guid(offset / 16 + 1))
+        self.add(&guid, false, &[]).map(|offset| Guid(offset / 16 + 1))
     }
 
-    fn add(&mut self, key: &[u8], put: impl FnOnce(&mut Vec<u8>)) -> Result<u32> {
-        if let Some(offset) = self.items.get(key) {
+    /// Adds an item, with its length before it if it is counted, or finds it. Gives its offset in the heap.
+    fn add(&mut self, item: &[u8], is_counted: bool, end: &[u8]) -> Result<u32> {
+        let Self { base, items, hasher, bytes, .. } = self;
+        let hash = hasher.hash_one(item);
+        if let Some((offset, _)) = items.find(hash, |(_, place)| bytes.get(place.clone()) == Some(item)) {
             return Ok(*offset);
         }
-        let offset = u32::try_from(self.bytes.len())
-            .ok()
-            .and_then(|length| self.base.checked_add(length))
-            .ok_or_else(|| Error::new(ErrorKind::Limit("a heap of 2^32 bytes")))?;
-        put(&mut self.bytes);
-        self.items.insert(key.to_vec(), offset);
+        let offset = u32::try_from(bytes.len()).ok().and_then(|length| base.checked_add(length));
+        let offset = offset.ok_or_else(|| Error::new(ErrorKind::Limit("a heap of 2^32 bytes")))?;
+        if is_counted {
+            put_compressed_u32(bytes, item.len() as u32);
+        }
+        let place = bytes.len()..bytes.len() + item.len();
+        bytes.extend_from_slice(item);
+        bytes.extend_from_slice(end);
+        items.insert_unique(hash, (offset, place), |(_, place)| hasher.hash_one(&bytes[place.clone()]));
         Ok(offset)
     }
 }

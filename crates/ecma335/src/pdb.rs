@@ -98,6 +98,14 @@ impl SequencePoints {
     /// 2^28 from the one before it.
     pub fn write(&self, document: Rid<Document>, out: &mut Vec<u8>) -> Result<()> {
         put_unsigned(out, self.local_signature)?;
+        self.write_points(document, out)
+    }
+
+    /// Appends what stands behind the locals' signature.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_points(&self, document: Rid<Document>, out: &mut Vec<u8>) -> Result<()> {
         let mut current = document;
         if document.is_none() {
             current = self.points.first().map_or(document, |point| point.document);

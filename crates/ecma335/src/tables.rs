@@ -269,15 +269,15 @@ fn take(row: &mut &[u8], width: u8) -> u32 {
 #[derive(Clone, Debug)]
 pub(crate) struct AppendedRows {
     cells: [Vec<u32>; TABLES],
-    /// Table, row number, cells.
-    replaced: Vec<(Table, u32, Vec<u32>)>,
+    /// By table: row numbers, and the cells of each.
+    replaced: [(Vec<u32>, Vec<u32>); TABLES],
     /// The row counts of the assembly that a portable PDB is of, if they have changed.
     pub(crate) external: Option<RowCounts>,
 }
 
 impl Default for AppendedRows {
     fn default() -> Self {
-        Self { cells: std::array::from_fn(|_| Vec::new()), replaced: Vec::new(), external: None }
+        Self { cells: std::array::from_fn(|_| Vec::new()), replaced: std::array::from_fn(|_| <_>::default()), external: None }
     }
 }
 
@@ -303,9 +303,9 @@ impl AppendedRows {
     }
 
     pub(crate) fn replace<R: Row>(&mut self, rid: Rid<R>, row: &R) {
-        let mut cells = Vec::new();
+        let (rids, cells) = &mut self.replaced[R::TABLE as usize];
+        rids.push(rid.get());
         row.for_each_cell(|cell| cells.push(cell));
-        self.replaced.push((R::TABLE, rid.get(), cells));
     }
 
     pub(crate) fn count(&self, table: Table) -> u32 {
@@ -374,8 +374,10 @@ fn encode_own<'a>(tables: &Tables<'a>, table: Table, appended: &AppendedRows, wi
         }
         out = Cow::Owned(rows);
     }
-    for (_, rid, cells) in appended.replaced.iter().filter(|(of, ..)| *of == table) {
-        let mut row = Vec::with_capacity(row_size);
+    let (rids, cells) = &appended.replaced[table as usize];
+    let mut row = Vec::with_capacity(row_size);
+    for (rid, cells) in rids.iter().zip(cells.chunks_exact(table.columns().len())) {
+        row.clear();
         widths.put_row(table, cells.iter().copied(), &mut row);
         let start = (*rid as usize).saturating_sub(1) * row_size;
         if let Some(place) = out.to_mut().get_mut(start..start + row_size) {

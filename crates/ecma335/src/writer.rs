@@ -123,7 +123,7 @@ impl<'a> ContainerWriter<'a> for ImageWriter<'a, '_> {
 
     fn finish(self, code: Segments<'a>, mut builder: MetadataBuilder<'a, '_>) -> Result<OutputFile<'a>> {
         let mut block = Block { start: self.code_rva()?, offset: self.code_offset()?, segments: code };
-        let Self { image, layout, mut cli, machine, cleared, debug: entries, signature_size } = self;
+        let Self { image, layout, mut cli, machine, cleared, debug: mut entries, signature_size } = self;
         let (mut signature, mut debug, mut imports) = (None, Directory::default(), None);
         for segment in Segment::ORDER {
             match (segment, &layout) {
@@ -144,7 +144,7 @@ impl<'a> ContainerWriter<'a> for ImageWriter<'a, '_> {
                     cli.metadata = Directory { rva: block.end()?, size: limit(root.len())? };
                     block.segments.append(root);
                 }
-                (Segment::DebugDirectory, _) => debug = block.place_debug(&entries)?,
+                (Segment::DebugDirectory, _) => debug = block.place_debug(std::mem::take(&mut entries))?,
                 (Segment::Imports, Layout::Relayout(coverage)) => imports = coverage.place_imports(image, &mut block)?,
                 // They stay where they are, or there are none.
                 (Segment::FieldData | Segment::Resources | Segment::StrongName | Segment::Imports, _) => {}

@@ -78,12 +78,17 @@ fn protect(code: &mut Code, what: &Insertion, out: &mut Vec<Instruction>, moved:
     // Bound to the epilogue once its place is known.
     let epilogue = code.new_label(0);
     let mut returns = false;
-    for instruction in &code.instructions {
+    // Most instructions stay as they are, and are copied in runs.
+    let mut rest = &code.instructions[..];
+    loop {
+        let run = rest.iter().position(|instruction| instruction.opcode() == OpCode::Ret);
+        let (same, behind) = rest.split_at(run.unwrap_or(rest.len()));
+        let start = out.len() as u32;
+        moved.extend(start..start + same.len() as u32);
+        out.extend_from_slice(same);
+        let [instruction, behind @ ..] = behind else { break };
+        rest = behind;
         moved.push(out.len() as u32);
-        if instruction.opcode() != OpCode::Ret {
-            out.push(*instruction);
-            continue;
-        }
         returns = true;
         let first = out.len();
         out.extend(what.return_local.map(stloc));

@@ -57,10 +57,11 @@ impl Layout {
     fn place(&mut self, code: &Code) {
         self.offsets.clear();
         let mut offset = 0;
-        for instruction in &code.instructions {
-            self.offsets.push(offset);
+        self.offsets.extend(code.instructions.iter().map(|instruction| {
+            let start = offset;
             offset += size(instruction);
-        }
+            start
+        }));
         self.offsets.push(offset);
     }
 

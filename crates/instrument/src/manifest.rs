@@ -197,8 +197,7 @@ fn put(out: &mut Vec<u8>, parts: &[&[u8]]) {
 }
 
 fn put_number(out: &mut Vec<u8>, number: u32) {
-    // Writing to memory cannot fail.
-    let _ = write!(out, "{number}");
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// A JSON string.

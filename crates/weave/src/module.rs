@@ -215,6 +215,9 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         builder.set_mvid(mvid);
         let is_embedded = debug.is_embedded();
         let new_pdb = debug.check(new_pdb.map(|pdb| pdb?.finish(builder.counts(), is_embedded)));
+        // It may be as large as the file.
+        drop(old_pdb);
+        drop(pdb);
         let (entries, pdb, trouble) = debug.finish(new_pdb, weaving.pdb_name);
         let (mut writer, mut notes) = adapt_headers(image, writer);
         writer.set_debug(entries);
@@ -251,15 +254,15 @@ fn renew_module_hashes(
 }
 
 /// Puts the chunks together, in the order of the methods.
-struct Merger<'a, 'm> {
+struct Merger<'a, 'm, 'p> {
     builder: MetadataBuilder<'a, 'm>,
     code_rva: Rva,
     code: Segments<'a>,
-    pdb: Option<Result<PdbBuilder<'m, 'm>, Error>>,
+    pdb: Option<Result<PdbBuilder<'p, 'p>, Error>>,
     bodies: Vec<(Rid<MethodDef>, Range<usize>)>,
 }
 
-impl Merger<'_, '_> {
+impl Merger<'_, '_, '_> {
     fn add(
         &mut self,
         Chunk { mut batch, debug, methods: woven }: Chunk,

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use ecma335::{
     Cursor, Error, ErrorKind, FileOffset, Metadata, MetadataBuilder, Rid, Table, Token,
+    cursor::put_compressed_u32,
     pdb::{SequencePoint, SequencePoints, custom_debug_information as kinds},
     schema::{Blob, CustomDebugInformation, LocalScope, MethodDebugInformation, MethodDef},
     tables::RowCounts,
@@ -36,8 +37,8 @@ pub(crate) struct Pdb<'a> {
 #[derive(Debug)]
 pub(crate) struct MethodDebug {
     method: Rid<MethodDef>,
-    /// The sequence points; none if the method had none.
-    points: Option<SequencePoints>,
+    /// The old signature of locals, and the sequence points as a blob has them behind it; none if the method had none.
+    points: Option<(u32, Vec<u8>)>,
     scopes: Vec<(Rid<LocalScope>, LocalScope)>,
     custom: Vec<(Rid<CustomDebugInformation>, Vec<u8>)>,
 }
@@ -89,8 +90,15 @@ impl<'a> Pdb<'a> {
         };
         let map = OffsetMap::new(code, layout, old_size);
         let row: MethodDebugInformation = self.metadata.row(Rid::new(method.get()))?;
-        let points = SequencePoints::parse(blob(row.sequence_points)?, row.document)?;
-        let points = (!points.points.is_empty()).then(|| SequencePoints { points: map.points(&points.points), ..points });
+        let old = blob(row.sequence_points)?;
+        let old_length = old.rest().len();
+        let old = SequencePoints::parse(old, row.document)?;
+        let mut points = None;
+        if !old.points.is_empty() {
+            // Points take ten times the room that they have in a blob; the probe adds a few.
+            let (_, bytes) = points.insert((old.local_signature, Vec::with_capacity(old_length + 16)));
+            SequencePoints { points: map.points(&old.points), ..old }.write_points(row.document, bytes)?;
+        }
         let mut scopes = Vec::new();
         for rid in self.scopes_of(method).map(Rid::<LocalScope>::new) {
             let mut scope = self.metadata.row(rid)?;
@@ -154,11 +162,19 @@ impl<'c> OffsetMap<'c> {
         let Some(first) = old.first() else { return points };
         // What is in effect, in the new code: nothing yet, a probe, or one of the old points.
         let mut last: Option<Option<usize>> = None;
+        // How many points are at the instruction or before it: mostly as many as at the last one, or one more.
+        let mut passed = 0;
         for (instruction, offset) in self.code.instructions.iter().zip(&self.layout.offsets) {
             let now = if instruction.origin == Instruction::NO_ORIGIN {
                 None
             } else {
-                match old.partition_point(|point| point.offset <= instruction.origin).checked_sub(1) {
+                let is_passed = |point: &SequencePoint| point.offset <= instruction.origin;
+                passed += usize::from(old.get(passed).is_some_and(is_passed));
+                let is_right = passed.checked_sub(1).is_none_or(|last| is_passed(&old[last]));
+                if !is_right || old.get(passed).is_some_and(is_passed) {
+                    passed = old.partition_point(is_passed);
+                }
+                match passed.checked_sub(1) {
                     Some(index) => Some(index),
                     None => continue,
                 }
@@ -199,7 +215,7 @@ impl<'c> OffsetMap<'c> {
             for offset in [value.u32()?, value.u32()?] {
                 out.extend_from_slice(&self.offset(offset).to_le_bytes());
             }
-            ecma335::cursor::put_compressed_u32(&mut out, value.compressed_u32()?);
+            put_compressed_u32(&mut out, value.compressed_u32()?);
         }
         Ok(out)
     }
@@ -209,22 +225,24 @@ impl<'c> OffsetMap<'c> {
 pub(crate) struct PdbBuilder<'a, 'm> {
     metadata: &'m Metadata<'a>,
     builder: MetadataBuilder<'a, 'm>,
+    /// Room for one method's sequence points.
+    blob: Vec<u8>,
 }
 
 impl<'a, 'm> PdbBuilder<'a, 'm> {
     pub(crate) fn new(pdb: &'m Pdb<'a>) -> Self {
-        Self { metadata: &pdb.metadata, builder: MetadataBuilder::new(&pdb.metadata) }
+        Self { metadata: &pdb.metadata, builder: MetadataBuilder::new(&pdb.metadata), blob: Vec::new() }
     }
 
     /// Takes over a woven method's records; its locals may have a new signature.
     pub(crate) fn put(&mut self, method: MethodDebug, local_sig: Option<Token>) -> Result<(), Error> {
-        if let Some(points) = method.points {
+        if let Some((old_local_signature, points)) = method.points {
             let rid = Rid::<MethodDebugInformation>::new(method.method.get());
             let row = self.metadata.row(rid)?;
-            let mut blob = Vec::new();
-            let local_signature = local_sig.map_or(points.local_signature, Token::rid);
-            SequencePoints { local_signature, ..points }.write(row.document, &mut blob)?;
-            let sequence_points = self.builder.blob(&blob)?;
+            self.blob.clear();
+            put_compressed_u32(&mut self.blob, local_sig.map_or(old_local_signature, Token::rid));
+            self.blob.extend_from_slice(&points);
+            let sequence_points = self.builder.blob(&self.blob)?;
             self.builder.replace(rid, &MethodDebugInformation { sequence_points, ..row });
         }
         method.scopes.iter().for_each(|(rid, scope)| self.builder.replace(*rid, scope));
@@ -239,6 +257,9 @@ impl<'a, 'm> PdbBuilder<'a, 'm> {
     /// The new PDB, which says how many rows the assembly's tables have now.
     pub(crate) fn finish(mut self, assembly: RowCounts, is_embedded: bool) -> Result<NewPdb, Error> {
         self.builder.set_assembly_counts(assembly);
-        NewPdb::new(self.builder.finish()?.to_vec(), is_embedded)
+        let bytes = self.builder.finish()?.to_vec();
+        // Compressing takes long, and room.
+        drop(self);
+        NewPdb::new(bytes, is_embedded)
     }
 }

@@ -53,7 +53,7 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    pub(super) fn place_debug(&mut self, entries: &[DebugEntry<'a>]) -> Result<Directory> {
+    pub(super) fn place_debug(&mut self, entries: Vec<DebugEntry<'a>>) -> Result<Directory> {
         if entries.is_empty() {
             return Ok(Directory::default());
         }
@@ -62,13 +62,13 @@ impl<'a> Block<'a> {
         let (rva, offset) = (directory.rva.0 as usize, self.file_end());
         let mut behind = directory.size as usize;
         let mut table = Vec::new();
-        for entry in entries {
+        for entry in &entries {
             entry.put(Rva(limit(rva + behind)?), limit(offset + behind)?, &mut table);
             behind += entry.data.len().next_multiple_of(4);
         }
         self.segments.push(table);
         for entry in entries {
-            self.segments.push(entry.data.clone());
+            self.segments.push(entry.data);
             self.pad_like(0, 4)?;
         }
         Ok(directory)

@@ -78,12 +78,12 @@ impl<'a, 'p> DebugInfo<'a, 'p> {
     ) -> (Vec<DebugEntry<'a>>, Option<Vec<u8>>, Option<PdbTrouble>) {
         let mut entries = self.entries;
         entries.retain(|entry| entry.kind != debug::kind::R2R_PERF_MAP);
-        let Some(new) = new else {
+        let Some(mut new) = new else {
             entries.retain(|entry| !names_pdb(entry));
             return (entries, None, self.trouble);
         };
         let is_embedded = is_embedded(&entries);
-        let entries = entries.into_iter().map(|entry| renew_entry(entry, &new, name)).collect();
+        let entries = entries.into_iter().map(|entry| renew_entry(entry, &mut new, name)).collect();
         (entries, (!is_embedded).then_some(new.bytes), None)
     }
 }
@@ -102,7 +102,7 @@ fn is_embedded(entries: &[DebugEntry<'_>]) -> bool {
 }
 
 /// Has an entry of the debug directory vouch for a new PDB, or carry it if it carried the old one.
-fn renew_entry<'e>(mut entry: DebugEntry<'e>, new: &NewPdb, name: Option<&str>) -> DebugEntry<'e> {
+fn renew_entry<'e>(mut entry: DebugEntry<'e>, new: &mut NewPdb, name: Option<&str>) -> DebugEntry<'e> {
     match entry.kind {
         debug::kind::CODE_VIEW => {
             entry.time_date_stamp = new.id.stamp();
@@ -115,7 +115,7 @@ fn renew_entry<'e>(mut entry: DebugEntry<'e>, new: &NewPdb, name: Option<&str>) 
             entry.data = Cow::Owned(data);
         }
         debug::kind::EMBEDDED_PORTABLE_PDB => {
-            entry.data = Cow::Owned(debug::embed_pdb(new.bytes.len() as u32, &new.deflated));
+            entry.data = Cow::Owned(std::mem::take(&mut new.embedded));
         }
         _ => {}
     }

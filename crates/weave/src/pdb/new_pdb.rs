@@ -1,6 +1,6 @@
 //! The PDB that goes with a woven image.
 
-use ecma335::{Error, pdb, pdb_stream::PdbId};
+use ecma335::{Error, debug, pdb, pdb_stream::PdbId};
 use sha2::{Digest, Sha256};
 
 use super::deflate::deflate;
@@ -8,9 +8,10 @@ use super::deflate::deflate;
 /// A PDB that goes with a woven image.
 #[derive(Debug)]
 pub(crate) struct NewPdb {
+    /// What is in it; nothing if it is embedded.
     pub(crate) bytes: Vec<u8>,
-    /// The same compressed, if it is to be embedded.
-    pub(super) deflated: Vec<u8>,
+    /// The debug entry's data that carries it, if it is to be embedded.
+    pub(super) embedded: Vec<u8>,
     pub(super) id: PdbId,
     pub(super) hash: [u8; 32],
 }
@@ -26,7 +27,10 @@ impl NewPdb {
         id.0[8] = id.0[8] & 0x3F | 0x80;
         id.0[19] |= 0x80;
         pdb::set_id(&mut bytes, id)?;
-        let deflated = if is_embedded { deflate(&bytes) } else { Vec::new() };
-        Ok(Self { bytes, deflated, id, hash })
+        if !is_embedded {
+            return Ok(Self { bytes, embedded: Vec::new(), id, hash });
+        }
+        let embedded = debug::embed_pdb(bytes.len() as u32, &deflate(&bytes));
+        Ok(Self { bytes: Vec::new(), embedded, id, hash })
     }
 }
