@@ -34,7 +34,7 @@ internal sealed class CecilWeave
         int woven = 0, failed = 0;
         Parallel.ForEach(Directory.GetFiles(input, "*", SearchOption.AllDirectories), file =>
         {
-            string target = output + file.Substring(input.Length);
+            string target = Path.Combine(output, file.Substring(input.Length).TrimStart('/'));
             Directory.CreateDirectory(Path.GetDirectoryName(target));
             try
             {

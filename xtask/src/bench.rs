@@ -5,6 +5,7 @@
 mod goals;
 mod machine;
 mod measure;
+mod programs;
 mod report;
 mod results;
 mod tools;
@@ -13,6 +14,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    time::Instant,
 };
 
 use anyhow::{Context, Result, bail};
@@ -46,9 +48,13 @@ const FILES: &[(&str, &str, Kind, Option<f64>)] = &[
     ),
     ("ILINST_SDK", "", Kind::Folder, None),
 ];
+/// How many methods the large assemblies have: about 5, 50 and 500 MiB.
+const LARGE: [u32; 3] = [48_000, 480_000, 4_800_000];
 /// How often `ilinst` and the floor have their turn at a file, and at a folder.
 const ROUNDS: usize = 15;
 const FOLDER_ROUNDS: usize = 5;
+/// How often all but Cecil have their turn at a large one.
+const LARGE_ROUNDS: usize = 3;
 /// How often the Cecil program has its turn on each host. It takes seconds.
 const CECIL_ROUNDS: usize = 3;
 /// The same for a folder, where it has but its default and one more.
@@ -56,12 +62,14 @@ const CECIL_FOLDER: (usize, [usize; 2]) = (1, [0, 1]);
 /// Of a program that does nothing, and of `ilinst` that only starts.
 const START_ROUNDS: usize = 50;
 
-pub(crate) const HELP: &str =
-    "measure `ilinst instrument` beside Cecil and a plain copy; --write FILE, --without-cecil, --rounds N, --only WORD, --gate";
+pub(crate) const HELP: &str = "measure `ilinst instrument` beside Cecil and a plain copy; --write FILE, --large, --without-cecil, --rounds N, --only WORD, --gate";
 
 struct Options {
+    /// At most.
     rounds: usize,
     cecil: bool,
+    /// Made assemblies too, of up to 500 MiB.
+    large: bool,
     /// Inputs whose path has it.
     only: String,
     write: Option<PathBuf>,
@@ -70,7 +78,7 @@ struct Options {
 
 impl Options {
     fn new(arguments: &[String]) -> Result<Self> {
-        let mut options = Self { rounds: ROUNDS, cecil: true, only: String::new(), write: None, gate: false };
+        let mut options = Self { rounds: usize::MAX, cecil: true, large: false, only: String::new(), write: None, gate: false };
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
             let mut value = || rest.next().with_context(|| format!("{argument} wants a value"));
@@ -82,9 +90,12 @@ impl Options {
                 "--only" => options.only.clone_from(value()?),
                 "--write" => options.write = Some(value()?.into()),
                 "--without-cecil" => options.cecil = false,
+                "--large" => options.large = true,
                 "--gate" => options.gate = true,
                 unknown => {
-                    bail!("no option '{unknown}'; there is --write FILE, --without-cecil, --rounds N, --only WORD, --gate")
+                    bail!(
+                        "no option '{unknown}'; there is --write FILE, --large, --without-cecil, --rounds N, --only WORD, --gate"
+                    )
                 }
             }
         }
@@ -94,25 +105,34 @@ impl Options {
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let options = Options::new(arguments)?;
+    let started = Instant::now();
     let toolchain = Toolchain::prepare();
+    let mut machine = machine::describe(&toolchain)?;
     sh(Command::new("cargo").args(["build", "--quiet", "--release", "--package", "ilinst", "--package", "xtask"]))?;
     let scratch = target().join("bench");
     fs::create_dir_all(&scratch)?;
-    let machine = machine::describe(&toolchain)?;
     let tools = Tools::new(&toolchain)?;
     if options.cecil {
-        tools.build_cecil()?;
+        programs::build_cecil(&toolchain)?;
     }
     let mut inputs = Vec::new();
     for (root, path, kind, max_times_floor) in FILES {
-        let path = toolchain.get(root)?.join(path);
-        if path.to_string_lossy().contains(&options.only) {
-            eprintln!("{} ...", path.display());
-            inputs.push(measure_input(&tools, Input::new(path, *kind, *max_times_floor)?, &scratch, &options)?);
+        inputs.push(Input::new(toolchain.get(root)?.join(path), *kind, *max_times_floor)?);
+    }
+    if options.large {
+        for methods in LARGE {
+            inputs.push(Input::new(programs::large(&toolchain, methods)?, Kind::Made, None)?);
         }
     }
+    inputs.retain(|input| input.path.to_string_lossy().contains(&options.only));
+    let mut measured = Vec::new();
+    for input in inputs {
+        eprintln!("{:>4.0} s  {} ...", started.elapsed().as_secs_f64(), input.path.display());
+        measured.push(measure_input(&tools, input, &scratch, &options)?);
+    }
     let start = measure_start()?;
-    let results = Results { inputs, start };
+    machine.push(("load average at the end", machine::load()));
+    let results = Results { inputs: measured, start };
     let goals = goals::judge(&results);
     let text = report::render(&machine, &results, &goals);
     match options.write {
@@ -130,14 +150,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 /// Each tool has its turn in each round, and another one is the first each time. The first round warms the page cache, and
 /// is not counted.
 fn measure_input(tools: &Tools<'_>, input: Input, scratch: &Path, options: &Options) -> Result<Measured> {
-    let is_folder = input.kind == Kind::Folder;
-    let rounds = if is_folder { options.rounds.min(FOLDER_ROUNDS) } else { options.rounds };
-    let (cecil_rounds, cecil_hosts) = match CECIL_FOLDER {
-        (rounds, hosts) if is_folder => (rounds, hosts.to_vec()),
-        _ => (CECIL_ROUNDS, (0..HOSTS.len()).collect()),
+    let (rounds, cecil_rounds, cecil_hosts) = match input.kind {
+        Kind::Folder => (FOLDER_ROUNDS, CECIL_FOLDER.0, CECIL_FOLDER.1.to_vec()),
+        Kind::Made => (LARGE_ROUNDS, 0, Vec::new()),
+        _ => (ROUNDS, CECIL_ROUNDS, (0..HOSTS.len()).collect()),
     };
+    let rounds = options.rounds.min(rounds);
     let cecil_rounds = if options.cecil { cecil_rounds.min(rounds) } else { 0 };
-    let leaves = if is_folder { &Leave::ALL[..1] } else { &Leave::ALL };
+    let leaves = if matches!(input.kind, Kind::Folder | Kind::Made) { &Leave::ALL[..1] } else { &Leave::ALL };
     let mut series = vec![Series::new(Tool::Floor, rounds)];
     series.extend(leaves.iter().map(|leave| Series::new(Tool::Ilinst(*leave), rounds)));
     for leave in leaves {

@@ -1,7 +1,7 @@
 //! What `ilinst` is meant to reach with default options, held against what was measured in the same run.
 
 use super::{
-    results::{MIB, Measured, Results, Series, Spread},
+    results::{Kind, MIB, Measured, Results, Series, Spread},
     tools::{Leave, Tool},
 };
 
@@ -19,6 +19,7 @@ const MAX_PEAK_BESIDE_MIB: f64 = 6.0;
 const MAX_OUTPUT_TIMES_CECIL: f64 = 1.02;
 const MAX_FOLDER_CPU_MS: f64 = 800.0;
 const MAX_FOLDER_PEAK_MIB: f64 = 80.0;
+const MAX_TIMES_PER_MIB: f64 = 1.2;
 const MAX_START_MS: f64 = 2.0;
 
 /// What a goal asks of an input, if it asks anything: the goal in words, what was measured, whether it is met.
@@ -37,6 +38,7 @@ pub(super) fn judge(results: &Results) -> Vec<Goal> {
             }
         }
     }
+    goals.extend(linear(results));
     let beyond = Spread::of(&results.start.ilinst).median - Spread::of(&results.start.nothing).median;
     goals.push(Goal {
         what: format!("start-up at most {MAX_START_MS} ms longer than that of `true`"),
@@ -64,6 +66,23 @@ fn times_best_cecil(measured: &Measured, ilinst: &Series) -> Option<(String, Str
     let times = best.wall_ms().median / ilinst.wall_ms().median;
     let what = format!("at least {MIN_TIMES_BEST_CECIL} times as fast as Cecil on its best host");
     Some((what, format!("{times:.1}"), times >= MIN_TIMES_BEST_CECIL))
+}
+
+/// The largest of the made assemblies costs no more by the MiB than the one before it.
+fn linear(results: &Results) -> Option<Goal> {
+    let made = || results.inputs.iter().filter(|measured| measured.input.kind == Kind::Made);
+    let per_mib = |measured: &Measured| {
+        let wall = measured.of(Tool::Ilinst(Leave::Finally))?.wall_ms().median;
+        Some(wall / (measured.input.bytes as f64 / MIB))
+    };
+    let (largest, smaller) = (made().next_back()?, made().nth_back(1)?);
+    let times = per_mib(largest)? / per_mib(smaller)?;
+    Some(Goal {
+        what: format!("linear: at most {MAX_TIMES_PER_MIB} times the time per MiB of the next smaller"),
+        on: largest.input.name(),
+        measured: format!("{times:.2}"),
+        is_met: times <= MAX_TIMES_PER_MIB,
+    })
 }
 
 fn peak(measured: &Measured, ilinst: &Series) -> Option<(String, String, bool)> {

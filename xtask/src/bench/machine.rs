@@ -4,7 +4,7 @@ use std::{fs, process::Command, thread};
 
 use anyhow::Result;
 
-use super::tools::CECIL_PACKAGE;
+use super::programs::CECIL_PACKAGE;
 use crate::{
     common::root,
     toolchain::{DOTNET_ENVIRONMENT, Toolchain},
@@ -25,19 +25,24 @@ pub(super) fn describe(toolchain: &Toolchain) -> Result<Machine> {
     let mono = mono.split("version ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or("?").to_owned();
     let cecil = said(Command::new("dpkg-query").args(["-W", "-f=${Version}", CECIL_PACKAGE]));
     let commit = said(Command::new("git").args(["describe", "--always", "--dirty"]).current_dir(root()));
-    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     Ok(vec![
         ("date", said(Command::new("date").args(["--utc", "+%Y-%m-%d %H:%M UTC"]))),
         ("processor", format!("{}, {cores} cores", field("/proc/cpuinfo", "model name"))),
         ("memory", format!("{:.0} GiB", memory / 1_048_576.0)),
         ("system", said(Command::new("uname").args(["-sr"]))),
-        ("load average at the start", load.split(' ').take(3).collect::<Vec<_>>().join(" ")),
         ("ilinst", format!("{}, commit {commit}", env!("CARGO_PKG_VERSION"))),
         ("Rust", said(Command::new("rustc").arg("--version"))),
         (".NET", format!("8.{dotnet}")),
         ("Mono", mono),
         ("Cecil", format!("0.11.0.0, Debian's {CECIL_PACKAGE} {cecil}")),
+        ("load average at the start", load()),
     ])
+}
+
+/// Of the last 1, 5 and 15 minutes.
+pub(super) fn load() -> String {
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    load.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
 
 /// What a command prints, if it can be run.

@@ -36,7 +36,7 @@ pub(super) fn render(machine: &Machine, results: &Results, goals: &[Goal]) -> St
 
 const HEAD: &str = "# Bench
 
-Made by `cargo xtask bench --write docs/bench.md`. Whole processes, which take turns round by round; medians, and in
+Made by `cargo xtask bench --large --write docs/bench.md`. Whole processes, which take turns round by round; medians, and in
 brackets the least and the most. CPU is user and system time of all threads, peak is the resident set's.
 
 - **floor**: maps the input, copies it, writes the copy: the least that a program can do that rewrites files.
@@ -44,10 +44,12 @@ brackets the least and the most. CPU is user and system time of all threads, pea
   was written. Its default is the leave probe in a finally block.
 - **Cecil**: `xtask/cecil/CecilWeave.cs`, which puts the same calls at the same places and takes embedded and portable PDBs
   along; `finally` is the equal of `ilinst`, `return` that of `ilinst --leave return`. It neither checks what it wrote nor
-  writes anything beside. The first host is its default; the best is what is fastest on that file.
+  writes anything beside, but takes the files of a folder side by side too. The first host is its default; the best is what
+  is fastest on that file. (Nothing in reach compiles Cecil for .NET ahead of time.)
 
 Mono's mscorlib is not among the files: it defines System.Object, so no probe can call out of it. ReadyToRun code does not
-follow to the output; the floor writes it all the same. Of the folder, files that are no assemblies are copied by all.
+follow to the output; the floor writes it all the same. Of the folder, files that are no assemblies are copied by all. What
+Cecil cannot weave in it is copied; `ilinst` leaves reference assemblies and core libraries as they are.
 ";
 
 fn table(text: &mut String, measured: &Measured) {

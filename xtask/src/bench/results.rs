@@ -22,6 +22,8 @@ pub(super) enum Kind {
     /// The same, and an embedded PDB, which does.
     EmbeddedPdb,
     IlOnly,
+    /// The same, made for the bench.
+    Made,
     /// Of assemblies.
     Folder,
 }
@@ -32,6 +34,7 @@ impl Kind {
             Self::ReadyToRun => "ReadyToRun",
             Self::EmbeddedPdb => "ReadyToRun, embedded PDB",
             Self::IlOnly => "IL only",
+            Self::Made => "IL only, made",
             Self::Folder => "folder",
         }
     }

@@ -9,9 +9,10 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
+use super::programs;
 use crate::{
-    common::{quiet, root, target},
-    toolchain::{DOTNET_ENVIRONMENT, Toolchain, csc},
+    common::target,
+    toolchain::{DOTNET_ENVIRONMENT, Toolchain},
 };
 
 /// The hidden task that is the floor.
@@ -87,12 +88,6 @@ pub(super) struct Tools<'t> {
     references: Vec<PathBuf>,
 }
 
-const PROGRAM: &str = "CecilWeave.exe";
-const CECIL: &str = "gac/Mono.Cecil/0.11.0.0__0738eb9f132ed756/Mono.Cecil.dll";
-pub(super) const CECIL_PACKAGE: &str = "libmono-cecil-private-cil";
-/// The reference set that all runtimes have an answer to.
-const REFERENCES: &str = "4.7.2-api";
-
 impl<'t> Tools<'t> {
     pub(super) fn new(toolchain: &'t Toolchain) -> Result<Self> {
         let mono = toolchain.get("ILINST_MONO_LIB")?;
@@ -102,32 +97,6 @@ impl<'t> Tools<'t> {
             references.extend(fs::read_dir(framework.path())?.flatten().map(|version| version.path()));
         }
         Ok(Self { toolchain, references })
-    }
-
-    /// Compiles the Cecil program, for Mono to native code too.
-    pub(super) fn build_cecil(&self) -> Result<()> {
-        let mono = self.toolchain.get("ILINST_MONO_LIB")?;
-        let cecil = mono.join(CECIL);
-        if !cecil.is_file() {
-            bail!("there is no {}; install {CECIL_PACKAGE}", cecil.display());
-        }
-        let (plain, aot) = (folder().join("plain"), folder().join("aot"));
-        fs::create_dir_all(&plain)?;
-        fs::create_dir_all(&aot)?;
-        let mut command = csc(self.toolchain)?;
-        command.args(["-nostdlib", "-deterministic", "-optimize+", "-langversion:8", "-warnaserror+", "-nowarn:1701"]);
-        for library in ["mscorlib.dll", "System.dll", "System.Core.dll"] {
-            command.arg(format!("-r:{}", mono.join(REFERENCES).join(library).display()));
-        }
-        command.arg(format!("-r:{}", cecil.display())).arg(format!("-out:{}", plain.join(PROGRAM).display()));
-        quiet(command.arg(root().join("xtask/cecil/CecilWeave.cs")))?;
-        fs::copy(root().join("samples/hello/bin/hello.runtimeconfig.json"), plain.join("CecilWeave.runtimeconfig.json"))?;
-        fs::copy(&cecil, plain.join("Mono.Cecil.dll"))?;
-        for file in ["Mono.Cecil.dll", PROGRAM] {
-            fs::copy(plain.join(file), aot.join(file))?;
-            quiet(Command::new(self.toolchain.get("ILINST_MONO")?).arg("--aot").arg(aot.join(file)))?;
-        }
-        Ok(())
     }
 
     pub(super) fn command(&self, tool: Tool, input: &Path, output: &Path) -> Result<Command> {
@@ -149,17 +118,17 @@ impl<'t> Tools<'t> {
                 match runtime {
                     Runtime::DotNet => {
                         command = Command::new(self.toolchain.get("ILINST_DOTNET8")?);
-                        command.arg("exec").arg(folder().join("plain").join(PROGRAM));
+                        command.arg("exec").arg(programs::cecil(programs::CECIL));
                         command.envs(DOTNET_ENVIRONMENT.iter().copied());
                     }
                     Runtime::Mono => {
                         command = Command::new(self.toolchain.get("ILINST_MONO")?);
-                        command.arg(folder().join("plain").join(PROGRAM));
+                        command.arg(programs::cecil(programs::CECIL));
                     }
                     Runtime::MonoAot => {
                         command = Command::new(self.toolchain.get("ILINST_MONO")?);
                         // What is in the GAC would else go before.
-                        command.env("MONO_PATH", folder().join("aot")).arg(folder().join("aot").join(PROGRAM));
+                        command.env("MONO_PATH", programs::folder(programs::CECIL_AOT)).arg(programs::cecil(programs::CECIL_AOT));
                     }
                 }
                 command.envs(environment.iter().copied()).arg(leave.word()).arg(input).arg(output).args(&self.references);
@@ -167,10 +136,6 @@ impl<'t> Tools<'t> {
         }
         Ok(command)
     }
-}
-
-fn folder() -> PathBuf {
-    target().join("bench/cecil")
 }
 
 /// Maps a file, copies it and writes the copy: what any rewriter of files has to do at the least. For a folder, so with

@@ -1,0 +1,88 @@
+//! The bench's programs in C#, compiled when they are needed.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::{
+    common::{quiet, root, target},
+    toolchain::{DOTNET_ENVIRONMENT, Toolchain, csc},
+};
+
+/// Debian's package of Cecil.
+pub(super) const CECIL_PACKAGE: &str = "libmono-cecil-private-cil";
+const CECIL_DLL: &str = "gac/Mono.Cecil/0.11.0.0__0738eb9f132ed756/Mono.Cecil.dll";
+/// The folder of the Cecil program, and of the one with native code for Mono.
+pub(super) const CECIL: &str = "cecil";
+pub(super) const CECIL_AOT: &str = "cecil-aot";
+/// The reference set that all runtimes have an answer to.
+const REFERENCES: &str = "4.7.2-api";
+/// What of the framework the maker of large assemblies refers to.
+const LARGE_REFERENCES: [&str; 4] =
+    ["System.Private.CoreLib", "System.Runtime", "System.Reflection.Metadata", "System.Collections.Immutable"];
+
+/// Where a program is built.
+pub(super) fn folder(name: &str) -> PathBuf {
+    target().join("bench").join(name)
+}
+
+/// The Cecil program.
+pub(super) fn cecil(name: &str) -> PathBuf {
+    folder(name).join("CecilWeave.exe")
+}
+
+/// Compiles the Cecil program, for Mono to native code too.
+pub(super) fn build_cecil(toolchain: &Toolchain) -> Result<()> {
+    let mono = toolchain.get("ILINST_MONO_LIB")?;
+    let dll = mono.join(CECIL_DLL);
+    if !dll.is_file() {
+        bail!("there is no {}; install {CECIL_PACKAGE}", dll.display());
+    }
+    let mut references: Vec<PathBuf> =
+        ["mscorlib", "System", "System.Core"].iter().map(|name| mono.join(REFERENCES).join(format!("{name}.dll"))).collect();
+    references.push(dll.clone());
+    compile(toolchain, "cecil/CecilWeave.cs", &references, &cecil(CECIL))?;
+    fs::copy(&dll, folder(CECIL).join("Mono.Cecil.dll"))?;
+    fs::create_dir_all(folder(CECIL_AOT))?;
+    for file in ["Mono.Cecil.dll", "CecilWeave.exe"] {
+        let copy = folder(CECIL_AOT).join(file);
+        fs::copy(folder(CECIL).join(file), &copy)?;
+        quiet(Command::new(toolchain.get("ILINST_MONO")?).arg("--aot").arg(copy))?;
+    }
+    Ok(())
+}
+
+/// An assembly of that many methods, made if it is not there.
+pub(super) fn large(toolchain: &Toolchain, methods: u32) -> Result<PathBuf> {
+    let made = folder("large").join(format!("Large-{methods}.dll"));
+    if made.is_file() {
+        return Ok(made);
+    }
+    let root = toolchain.get("ILINST_SDK")?.ancestors().nth(2).context("the SDK is not below a root")?;
+    let framework = root.join("shared/Microsoft.NETCore.App/8.0.4");
+    let references = LARGE_REFERENCES.map(|name| framework.join(format!("{name}.dll")));
+    let program = folder("large").join("LargeAssembly.exe");
+    compile(toolchain, "large/LargeAssembly.cs", &references, &program)?;
+    let unfinished = made.with_extension("unfinished");
+    let mut command = Command::new(root.join("dotnet"));
+    command.arg("exec").arg(program).arg(&unfinished).arg(methods.to_string());
+    quiet(command.envs(DOTNET_ENVIRONMENT.iter().copied()))?;
+    fs::rename(unfinished, &made)?;
+    Ok(made)
+}
+
+/// Compiles a program, which then runs on any .NET.
+fn compile(toolchain: &Toolchain, source: &str, references: &[PathBuf], program: &Path) -> Result<()> {
+    fs::create_dir_all(program.parent().context("no folder")?)?;
+    let mut command = csc(toolchain)?;
+    command.args(["-nostdlib", "-deterministic", "-optimize+", "-langversion:8", "-warnaserror+", "-nowarn:1701,1702"]);
+    command.args(references.iter().map(|reference| format!("-r:{}", reference.display())));
+    command.arg(format!("-out:{}", program.display())).arg(root().join("xtask").join(source));
+    quiet(&mut command)?;
+    fs::copy(root().join("samples/hello/bin/hello.runtimeconfig.json"), program.with_extension("runtimeconfig.json"))?;
+    Ok(())
+}
