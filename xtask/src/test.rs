@@ -1,6 +1,7 @@
 //! `cargo xtask test`: all that CI checks. What cargo does comes one step after the other; meanwhile the runtimes are found
 //! or fetched, and what is built with them is built. Then all tests run. A step is a line, and the last line is the sum.
 
+mod instructions;
 pub(crate) mod suites;
 mod tally;
 
@@ -12,7 +13,7 @@ use self::tally::{PROFILE, Runtimes, Tally, cargo, print_line};
 use crate::{common::quiet, corpus, samples, toolchain::Toolchain, tracker};
 
 /// The steps by which one can ask.
-const STEPS: [&str; 6] = ["fmt", "clippy", "doc", "tracker", "samples", "test"];
+const STEPS: [&str; 7] = ["fmt", "clippy", "doc", "tracker", "samples", "test", "instructions"];
 /// What needs no runtime and no download.
 const QUICK: &str = "--quick";
 /// Runtimes that cannot be had are no failure.
@@ -36,10 +37,16 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         let runtimes = scope.spawn(|| run.with_runtimes());
         (run.with_cargo(), runtimes.join().expect("a step returns its errors"))
     });
-    if let Some(built) = built
-        && let Err(error) = suites::run(&run.tally, &built, runtimes.as_ref())
-    {
-        run.fail("test", &error);
+    if let Some(built) = built {
+        // Counts do not mind what else the machine does.
+        thread::scope(|scope| {
+            scope.spawn(|| run.count_instructions(&built, runtimes.as_ref()));
+            if run.is_wanted("test")
+                && let Err(error) = suites::run(&run.tally, &built, runtimes.as_ref())
+            {
+                run.fail("test", &error);
+            }
+        });
     }
     if !run.finish(started) {
         // The sum is the last line, whatever it is.
@@ -81,7 +88,18 @@ impl<'a> Run<'a> {
             command.args(["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items", "--profile", PROFILE]);
             quiet(command.env("RUSTDOCFLAGS", "-D warnings"))
         });
-        self.is_wanted("test").then(|| self.always("build", suites::build)).flatten()
+        (self.is_wanted("test") || self.is_wanted("instructions")).then(|| self.always("build", suites::build)).flatten()
+    }
+
+    fn count_instructions(&self, built: &suites::Built, runtimes: Option<&Runtimes>) {
+        match runtimes.map(|runtimes| &runtimes.toolchain).filter(|toolchain| toolchain.get("ILINST_SDK").is_ok()) {
+            Some(toolchain) => {
+                let skipped = self.step("instructions", || instructions::check(&built.tool, toolchain));
+                self.skip(skipped.flatten());
+            }
+            None if self.is_wanted("instructions") => self.skip(["instructions: not counted: needs the SDK's assemblies".into()]),
+            None => {}
+        }
     }
 
     /// The steps that want runtimes; gives these. Without them the rest is tested, and what is not is said.
@@ -91,7 +109,7 @@ impl<'a> Run<'a> {
             self.skip(["tracker, samples: not built again: needs .NET and Mono".to_owned()]);
             return None;
         }
-        if !["tracker", "samples", "test"].iter().any(|step| self.is_wanted(step)) {
+        if !["tracker", "samples", "test", "instructions"].iter().any(|step| self.is_wanted(step)) {
             return None;
         }
         let toolchain = Toolchain::prepare();

@@ -146,7 +146,8 @@ impl Toolchain {
             ("ILINST_PEDUMP", "pedump"),
         ];
         if programs.iter().any(|(_, program)| on_path(program).is_none()) {
-            let made = install_mono().with_context(|| format!("Mono cannot be had whole; install {}", MONO_PACKAGES.join(" ")));
+            let made =
+                install(MONO_PACKAGES).with_context(|| format!("Mono cannot be had whole; install {}", MONO_PACKAGES.join(" ")));
             self.note(made.map(|()| Vec::new()));
         }
         self.found.extend(programs.iter().filter_map(|(name, program)| Some((*name, on_path(program)?))));
@@ -183,16 +184,23 @@ fn has_net8(host: &Path) -> bool {
     })
 }
 
-fn install_mono() -> Result<()> {
+/// What counts instructions.
+pub(crate) fn valgrind() -> Result<PathBuf> {
+    if on_path("valgrind").is_none() {
+        install(&["valgrind"]).context("valgrind cannot be had")?;
+    }
+    on_path("valgrind").context("valgrind is not to be had")
+}
+
+/// Installs Debian's packages.
+fn install(packages: &[&str]) -> Result<()> {
     if on_path("apt-get").is_none() {
         bail!("there is no apt-get");
     }
-    eprintln!("installing Mono ...");
+    eprintln!("installing {} ...", packages.join(" "));
     let environment = ("DEBIAN_FRONTEND", "noninteractive");
     quiet(Command::new("apt-get").args(["update", "-qq"]).envs([environment]))?;
-    quiet(
-        Command::new("apt-get").args(["install", "-y", "-qq", "--no-install-recommends"]).args(MONO_PACKAGES).envs([environment]),
-    )
+    quiet(Command::new("apt-get").args(["install", "-y", "-qq", "--no-install-recommends"]).args(packages).envs([environment]))
 }
 
 /// The runtime and the SDK in one folder, as an installer would leave them.

@@ -24,7 +24,7 @@ use crate::common::show;
 /// What is tested, and what tests it.
 pub(super) struct Built {
     /// `ilinst` itself.
-    tool: PathBuf,
+    pub(super) tool: PathBuf,
     suites: Vec<Suite>,
 }
 

@@ -1,0 +1,145 @@
+//! How many instructions `ilinst` executes for some files, against what is written down: a regression shows whatever else
+//! the machine does. Counts are those of the compiler, the processor's kind and valgrind that they were taken with.
+
+use std::{
+    collections::HashSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Map, Value};
+
+use crate::{
+    common::{quiet, root, target},
+    toolchain::{Toolchain, valgrind},
+};
+
+/// What is counted: its name, and below the SDK the assembly that is woven. Without one `ilinst` only starts.
+const COUNTED: &[(&str, Option<&str>)] = &[
+    ("start-up", None),
+    (
+        "Newtonsoft.Json.dll",
+        Some("DotnetTools/dotnet-user-secrets/3.1.2-servicing.20068.1/tools/netcoreapp3.1/any/Newtonsoft.Json.dll"),
+    ),
+    ("FSharp.Core.dll", Some("FSharp/FSharp.Core.dll")),
+    ("Microsoft.CodeAnalysis.CSharp.dll", Some("Roslyn/bincore/Microsoft.CodeAnalysis.CSharp.dll")),
+];
+/// What is written down, from the root.
+const BASELINE: &str = "xtask/instructions.json";
+/// By how much a count may exceed it.
+const TOLERANCE: f64 = 0.03;
+/// The key beside the counts that says what they were taken with.
+const TAKEN_WITH: &str = "taken with";
+
+/// Counts, and compares; with `BLESS` set, writes the counts down. Gives why nothing was compared, if so.
+pub(super) fn check(tool: &Path, toolchain: &Toolchain) -> Result<Option<String>> {
+    let valgrind = match valgrind() {
+        Ok(valgrind) => valgrind,
+        Err(error) => return Ok(Some(format!("instructions: {error:#}"))),
+    };
+    let here = environment(&valgrind)?;
+    let bless = std::env::var_os("BLESS").is_some();
+    let baseline: Map<String, Value> = match fs::read(root().join(BASELINE)) {
+        Ok(bytes) => serde_json::from_slice(&bytes)?,
+        Err(_) if bless => Map::new(),
+        Err(error) => bail!("{BASELINE}: {error}"),
+    };
+    let there = baseline.get(TAKEN_WITH).and_then(Value::as_str).unwrap_or_default();
+    if there != here && !bless {
+        return Ok(Some(format!("instructions: {BASELINE} was taken with {there}, and here is {here}")));
+    }
+    let mut counts = Map::from_iter([(TAKEN_WITH.to_owned(), here.into())]);
+    let mut regressions = Vec::new();
+    for (name, assembly) in COUNTED {
+        let assembly =
+            assembly.map(|assembly| Ok::<_, anyhow::Error>(toolchain.get("ILINST_SDK")?.join(assembly))).transpose()?;
+        let profile = profile(&valgrind, tool, name, assembly.as_deref())?;
+        let (all, hashing) = totals(&fs::read_to_string(&profile)?)?;
+        // Valgrind has no instructions for SHA-256: counted as one, hashing would drown the rest.
+        for (name, count) in [((*name).to_owned(), all - hashing), (format!("{name}, hashing"), hashing)] {
+            let before = baseline.get(&name).and_then(Value::as_u64).unwrap_or(count);
+            if count as f64 > before as f64 * (1.0 + TOLERANCE) {
+                let (more, profile) = (count - before, profile.display());
+                regressions.push(format!("{name}: {count} instructions, {more} more; callgrind_annotate {profile}"));
+            }
+            counts.insert(name, count.into());
+        }
+    }
+    if bless {
+        fs::write(root().join(BASELINE), serde_json::to_string_pretty(&counts)? + "\n")?;
+    } else if !regressions.is_empty() {
+        bail!("{}\nBLESS=1 cargo xtask test instructions writes down what is meant to be so", regressions.join("\n"));
+    }
+    Ok(None)
+}
+
+/// The file that says how often each instruction is executed by a run on one thread.
+fn profile(valgrind: &Path, tool: &Path, name: &str, assembly: Option<&Path>) -> Result<PathBuf> {
+    let folder = target().join("instructions");
+    // What an earlier run left would be looked at.
+    let output = folder.join("woven");
+    let _ = fs::remove_dir_all(&output);
+    fs::create_dir_all(&folder)?;
+    let profile = folder.join(format!("{name}.callgrind"));
+    let mut command = Command::new(valgrind);
+    command.arg("--tool=callgrind").arg(format!("--callgrind-out-file={}", profile.display())).arg(tool);
+    match assembly {
+        Some(assembly) => command.arg("instrument").arg(assembly).arg("-o").arg(output.join(name)).args(["--threads", "1"]),
+        None => command.arg("--version"),
+    };
+    quiet(&mut command)?;
+    Ok(profile)
+}
+
+/// Of callgrind's file: all instructions, and those of functions that hash. A function is named once, with a number; lines
+/// that begin with a position end with a count, and the one behind `calls=` is the callee's.
+fn totals(profile: &str) -> Result<(u64, u64)> {
+    let (mut all, mut hashing) = (None, 0);
+    let (mut hashers, mut is_hasher, mut is_callees) = (HashSet::new(), false, false);
+    for line in profile.lines() {
+        if let Some(total) = line.strip_prefix("summary: ") {
+            all = Some(total.trim().parse()?);
+        } else if let Some(function) = line.strip_prefix("fn=").or(line.strip_prefix("cfn=")) {
+            let (number, name) = function.split_once(' ').unwrap_or((function, ""));
+            if name.contains("sha2::") {
+                hashers.insert(number);
+            }
+            if line.starts_with("fn=") {
+                is_hasher = hashers.contains(number);
+            }
+        } else if line.starts_with("calls=") {
+            is_callees = true;
+        } else if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first)) {
+            if is_hasher && !is_callees {
+                hashing += line.rsplit(' ').next().context("no count")?.parse::<u64>()?;
+            }
+            is_callees = false;
+        }
+    }
+    Ok((all.context("callgrind gave no summary")?, hashing))
+}
+
+/// What counts depend on, beside the sources.
+fn environment(valgrind: &Path) -> Result<String> {
+    let said = |command: &mut Command| -> Result<String> { Ok(String::from_utf8(command.output()?.stdout)?.trim().to_owned()) };
+    let rustc = said(Command::new("rustc").arg("-vV"))?;
+    let host = rustc.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default();
+    // Libraries look for it, and valgrind shows what the processor has.
+    let has_avx2 = fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.split_whitespace().any(|flag| flag == "avx2"));
+    let vectors = if has_avx2 { "with AVX2" } else { "without AVX2" };
+    let valgrind = said(Command::new(valgrind).arg("--version"))?;
+    Ok(format!("{}, {host} {vectors}, {valgrind}", rustc.lines().next().unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::totals;
+
+    #[test]
+    fn hashing_is_counted_apart() {
+        let profile = "events: Ir\nfn=(1) main\n1 10\ncfn=(2) sha2::compress\ncalls=2 7\n+1 600\n+2 5\n\nfn=(2)\n7 599\n* 1\nfn=(1)\n3 4\nsummary: 619\n";
+        assert_eq!(totals(profile).unwrap(), (619, 600));
+    }
+}
