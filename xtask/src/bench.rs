@@ -140,7 +140,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         None => print!("{text}"),
     }
     let missed = goals.iter().filter(|goal| !goal.is_met).count();
-    eprintln!("{} goals met, {missed} missed", goals.len() - missed);
+    eprintln!("{} of {} goals met", goals.len() - missed, goals.len());
     if options.gate && missed > 0 {
         bail!("{missed} goals are missed");
     }
