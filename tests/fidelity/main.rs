@@ -1,5 +1,7 @@
 //! What a woven assembly keeps: its strong name, its modules, its place among others.
 
+mod dangling;
+
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -6,6 +6,7 @@ use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 use crate::{
+    dangling::Growth,
     error::{Error, ErrorKind, Result},
     heap::{Heap, HeapAppend},
     metadata::{Metadata, SIGNATURE},
@@ -132,6 +133,12 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
     pub fn additions(&self) -> Additions {
         let heaps = self.heaps().map(|(name, heap)| (name, heap.bytes().to_vec()));
         Additions { rows: self.rows.clone(), heaps: heaps.into() }
+    }
+
+    /// The same, as references of the input's could come to meet it.
+    pub fn growth(&self) -> Growth<'a, 'm> {
+        let heaps = self.heaps().map(|(_, heap)| heap.bytes().to_vec());
+        Growth::new(self.metadata, *self.metadata.tables.counts(), self.counts(), heaps)
     }
 
     fn heaps(&self) -> [(&'static [u8], &HeapAppend); 4] {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::token::FileOffset;
+use crate::{dangling::Place, token::FileOffset};
 
 /// The crate's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -40,6 +40,9 @@ pub enum ErrorKind {
     /// Something of the format that this version cannot write.
     #[error("unsupported: {0}")]
     Unsupported(&'static str),
+    /// A reference of the input's that leads nowhere, and would lead to what is added.
+    #[error("{0} leads to what the file has not got, and what is added would be taken for it")]
+    Dangling(Place),
     /// An added item would pass a limit of the format.
     #[error("limit passed: {0}")]
     Limit(&'static str),

@@ -16,6 +16,7 @@ pub mod body;
 pub mod builder;
 pub mod container;
 pub mod cursor;
+pub mod dangling;
 pub mod debug;
 pub mod element;
 pub mod error;

@@ -281,6 +281,11 @@ impl Operand {
             _ => 4,
         }
     }
+
+    /// Whether it is a token.
+    pub const fn is_token(self) -> bool {
+        matches!(self, Self::Method | Self::Field | Self::Type | Self::Token | Self::String | Self::Sig)
+    }
 }
 
 /// What an opcode stands for without an operand behind it: `ldarg.0` is `ldarg 0`, `ldind.i4` is `ldobj int32`.

@@ -179,7 +179,7 @@ impl MethodSig {
     fn read(cursor: &mut Cursor<'_>, depth: u32) -> Result<Self> {
         let offset = cursor.offset();
         let convention = cursor.u8()?;
-        if !matches!(convention & convention::MASK, convention::DEFAULT..=convention::VARARG | convention::UNMANAGED) {
+        if !is_method(convention) {
             return malformed(offset, "not a method's signature");
         }
         let generic_params = if convention & convention::GENERIC != 0 { cursor.compressed_u32()? } else { 0 };
@@ -364,7 +364,7 @@ impl MethodShape {
     pub fn read(blob: &[u8], base: FileOffset) -> Result<Self> {
         let mut cursor = Cursor::new(blob, base);
         let convention = cursor.u8()?;
-        if !matches!(convention & convention::MASK, convention::DEFAULT..=convention::VARARG | convention::UNMANAGED) {
+        if !is_method(convention) {
             return malformed(base, "not a method's signature");
         }
         if convention & convention::GENERIC != 0 {
@@ -409,38 +409,98 @@ impl LocalsShape {
     }
 }
 
-fn skip_modifiers(cursor: &mut Cursor<'_>) -> Result<()> {
+/// Gives each type that a signature's blob names, of any kind but TypeSpec, without allocation. Where the blob breaks the
+/// format, that is all.
+pub fn walk_signature(mut cursor: Cursor<'_>, visit: &mut impl FnMut(TypeDefOrRef)) -> Result<()> {
+    let first = cursor.u8()?;
+    let kind = first & convention::MASK;
+    if kind == convention::FIELD {
+        return walk_type(&mut cursor, 0, visit);
+    }
+    if is_method(first) {
+        return walk_method(&mut cursor, first, 0, visit);
+    }
+    let count = cursor.compressed_u32()?;
+    // The type of a property comes before those of its parameters.
+    let own = u32::from(kind == convention::PROPERTY);
+    (0..count.saturating_add(own)).try_for_each(|_| walk_type(&mut cursor, 0, visit))
+}
+
+/// The same of a TypeSpec's blob.
+pub fn walk_type_spec(mut cursor: Cursor<'_>, visit: &mut impl FnMut(TypeDefOrRef)) -> Result<()> {
+    walk_type(&mut cursor, 0, visit)
+}
+
+/// A method's signature behind its first byte.
+fn walk_method(cursor: &mut Cursor<'_>, convention: u8, depth: u32, visit: &mut impl FnMut(TypeDefOrRef)) -> Result<()> {
+    if convention & convention::GENERIC != 0 {
+        cursor.compressed_u32()?;
+    }
+    let count = cursor.compressed_u32()?;
+    walk_type(cursor, depth, visit)?;
+    (0..count).try_for_each(|_| {
+        if cursor.peek() == Some(ElementType::Sentinel as u8) {
+            cursor.u8()?;
+        }
+        walk_type(cursor, depth, visit)
+    })
+}
+
+fn walk_modifiers(cursor: &mut Cursor<'_>, visit: &mut impl FnMut(TypeDefOrRef)) -> Result<()> {
     while matches!(cursor.peek().and_then(ElementType::from_byte), Some(ElementType::CModReqd | ElementType::CModOpt)) {
         cursor.u8()?;
-        cursor.compressed_u32()?;
+        visit(read_token(cursor)?);
     }
     Ok(())
 }
 
+fn skip_modifiers(cursor: &mut Cursor<'_>) -> Result<()> {
+    walk_modifiers(cursor, &mut |_| ())
+}
+
 /// Skips one type, with all it is made of.
 fn skip_type(cursor: &mut Cursor<'_>, depth: u32) -> Result<()> {
+    walk_type(cursor, depth, &mut |_| ())
+}
+
+fn walk_type(cursor: &mut Cursor<'_>, depth: u32, visit: &mut impl FnMut(TypeDefOrRef)) -> Result<()> {
     if depth > MAX_DEPTH {
         return malformed(cursor.offset(), "types nested too deep");
     }
-    skip_modifiers(cursor)?;
+    walk_modifiers(cursor, visit)?;
     let (offset, element) = read_element(cursor)?;
     match element {
-        ElementType::Ptr | ElementType::ByRef | ElementType::Pinned | ElementType::SzArray => skip_type(cursor, depth + 1),
-        ElementType::ValueType | ElementType::Class | ElementType::Var | ElementType::MVar => cursor.compressed_u32().map(drop),
+        ElementType::Ptr | ElementType::ByRef | ElementType::Pinned | ElementType::SzArray => walk_type(cursor, depth + 1, visit),
+        ElementType::ValueType | ElementType::Class => {
+            visit(read_token(cursor)?);
+            Ok(())
+        }
+        ElementType::Var | ElementType::MVar => cursor.compressed_u32().map(drop),
         ElementType::Array => {
-            skip_type(cursor, depth + 1)?;
+            walk_type(cursor, depth + 1, visit)?;
             ArrayShape::read(cursor).map(drop)
         }
         ElementType::GenericInst => {
             read_element(cursor)?;
-            read_token(cursor)?;
+            visit(read_token(cursor)?);
             let count = cursor.compressed_u32()?;
-            (0..count).try_for_each(|_| skip_type(cursor, depth + 1))
+            (0..count).try_for_each(|_| walk_type(cursor, depth + 1, visit))
         }
-        ElementType::FnPtr => MethodSig::read(cursor, depth + 1).map(drop),
+        ElementType::FnPtr => {
+            let (offset, first) = (cursor.offset(), cursor.u8()?);
+            if !is_method(first) {
+                return malformed(offset, "not a method's signature");
+            }
+            walk_method(cursor, first, depth + 1, visit)
+        }
         _ if !element.text().is_empty() => Ok(()),
         _ => malformed(offset, "an element that is no type"),
     }
+}
+
+/// Whether a first byte is that of a method's signature.
+fn is_method(convention: u8) -> bool {
+    matches!(convention & convention::MASK, convention::DEFAULT..=convention::VARARG | convention::UNMANAGED)
 }
 
 /// What the IL of a runtime-async method returns, where its signature declares a task: `T` for `Task<T>` and

@@ -55,7 +55,7 @@ fn all(image: &Image<'_>, metadata: &Metadata<'_>) -> BTreeSet<Target> {
                     ColumnKind::Coded(coded) => coded.decode(cell).map(Target::Row),
                 });
                 if matches!(column.kind, ColumnKind::Blob) && column.name != "value" {
-                    targets.extend(named_in(metadata, Blob(cell)).into_iter().map(Target::Row));
+                    targets.extend(named_in(metadata, table, Blob(cell)).into_iter().map(Target::Row));
                 }
             }
         }
@@ -82,7 +82,7 @@ fn all(image: &Image<'_>, metadata: &Metadata<'_>) -> BTreeSet<Target> {
 }
 
 /// The types that a signature names.
-fn named_in(metadata: &Metadata<'_>, blob: Blob) -> Vec<Token> {
+fn named_in(metadata: &Metadata<'_>, table: Table, blob: Blob) -> Vec<Token> {
     /// Is asked for the names of all types that a signature mentions.
     #[derive(Default)]
     struct Asked(RefCell<Vec<Token>>);
@@ -103,7 +103,8 @@ fn named_in(metadata: &Metadata<'_>, blob: Blob) -> Vec<Token> {
             signature.params.iter().for_each(ask);
         }
         Ok(Signature::Locals(types) | Signature::MethodSpec(types)) => types.iter().for_each(ask),
-        Err(_) => TypeSig::parse(cursor).iter().for_each(ask),
+        Err(_) if table == Table::TypeSpec => TypeSig::parse(cursor).iter().for_each(ask),
+        Err(_) => {}
     }
     asked.0.into_inner()
 }

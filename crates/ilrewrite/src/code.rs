@@ -1,9 +1,10 @@
 //! A body's instructions with labels instead of offsets, so that instructions can be put between them.
 
 use ecma335::{
-    MethodBody, OpCode,
+    Metadata, MethodBody, OpCode, Token,
     body::{Clause, ClauseKind},
     opcode::{Implicit, OpCodeInfo, Operand as OperandKind},
+    schema::Blob,
 };
 
 use crate::error::RewriteError;
@@ -99,8 +100,8 @@ impl Code {
     /// Decodes a body, in place of what was here before.
     ///
     /// # Errors
-    /// If an instruction cannot be decoded, or a target is no instruction.
-    pub fn decode(&mut self, body: &MethodBody<'_>) -> Result<(), RewriteError> {
+    /// If an instruction cannot be decoded, a target is no instruction, or a token names what the module has not got.
+    pub fn decode(&mut self, body: &MethodBody<'_>, metadata: &Metadata<'_>) -> Result<(), RewriteError> {
         self.instructions.clear();
         self.switch_labels.clear();
         self.clauses.clear();
@@ -125,6 +126,15 @@ impl Code {
                     }
                     Operand::Switch { start, count: self.switch_labels.len() as u32 - start }
                 }
+                OperandKind::Method
+                | OperandKind::Field
+                | OperandKind::Type
+                | OperandKind::Token
+                | OperandKind::Sig
+                | OperandKind::String => {
+                    refuse_dangling(instruction.token(), metadata)?;
+                    Operand::Input
+                }
                 _ => {
                     self.note_use(&instruction);
                     Operand::Input
@@ -140,6 +150,9 @@ impl Code {
             *slot = self.instructions.len() as u32 + 1;
         }
         for clause in &body.clauses {
+            if let ClauseKind::Catch(class) = clause.kind {
+                refuse_dangling(class, metadata)?;
+            }
             let clause = self.decode_clause(clause)?;
             self.clauses.push(clause);
         }
@@ -226,4 +239,18 @@ impl Code {
         }
         std::mem::swap(&mut self.instructions, instructions);
     }
+}
+
+/// What names nothing now may name what is added.
+#[inline(always)]
+fn refuse_dangling(token: Token, metadata: &Metadata<'_>) -> Result<(), RewriteError> {
+    let count = metadata.tables.counts().get(usize::from(token.kind()));
+    if count.is_some_and(|count| token.rid() <= *count) || is_string(token, metadata) {
+        return Ok(());
+    }
+    Err(RewriteError::BadToken(token))
+}
+
+fn is_string(token: Token, metadata: &Metadata<'_>) -> bool {
+    token.kind() == Token::USER_STRING && metadata.user_strings.blob(Blob(token.rid())).is_ok()
 }

@@ -1,5 +1,7 @@
 //! Why a body is left as it is. Each reason has a code that scripts can rely on.
 
+use ecma335::Token;
+
 /// Why a body cannot be rewritten for certain.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RewriteError {
@@ -12,6 +14,9 @@ pub enum RewriteError {
     /// A branch or clause leads to this offset, which is no instruction.
     #[error("a branch or clause leads to IL_{0:04x}, which is no instruction")]
     BadTarget(u32),
+    /// A token names a row or string that the module has not got.
+    #[error("it refers to {0}, which is not there")]
+    BadToken(Token),
     /// `ret` inside a protected block or handler.
     #[error("it has a ret inside a protected block")]
     RetInProtectedBlock,
@@ -53,6 +58,7 @@ impl RewriteError {
             Self::BadBody(_) => "bad-body",
             Self::Undecodable(_) => "undecodable",
             Self::BadTarget(_) => "bad-target",
+            Self::BadToken(_) => "bad-token",
             Self::RetInProtectedBlock => "ret-in-protected-block",
             Self::TailNotBeforeRet => "tail-not-before-ret",
             Self::BadSignature(_) => "bad-signature",

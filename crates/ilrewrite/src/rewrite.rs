@@ -6,8 +6,8 @@ use ecma335::{
     Cursor, FileOffset, Metadata, MethodBody, OpCode, Token,
     body::Clause,
     element::convention,
-    schema::{MethodDef, StandAloneSig},
-    signature::{LocalsShape, MethodShape, effective_async_return},
+    schema::{MethodDef, StandAloneSig, TypeDefOrRef},
+    signature::{LocalsShape, MethodShape, effective_async_return, walk_signature},
 };
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
@@ -213,7 +213,7 @@ impl BodyRewriter {
         let return_type =
             effective_return(row, &outline, signature.rest()).map(|range| signature.rest().get(range).unwrap_or_default());
 
-        self.code.decode(body)?;
+        self.code.decode(body, context.metadata)?;
         if self.code.instructions.last().is_none_or(|last| last.info.flow.falls_through()) {
             return Err(RewriteError::NoEnd);
         }
@@ -371,6 +371,9 @@ fn extend_locals(
         Some(rid) => {
             let blob = metadata.row(rid).and_then(|row| metadata.blobs.blob(row.signature)).map_err(bad)?;
             let LocalsShape { count, types } = LocalsShape::read(blob.rest(), blob.offset()).map_err(bad)?;
+            if types.end != blob.rest().len() {
+                return Err(RewriteError::BadSignature("its locals' has bytes behind the last type".into()));
+            }
             (count, blob.rest().get(types).unwrap_or_default())
         }
         None if locals == Token::default() => (0, &[][..]),
@@ -386,7 +389,18 @@ fn extend_locals(
     ecma335::cursor::put_compressed_u32(signature, total);
     signature.extend_from_slice(types);
     more.for_each(|each| signature.extend_from_slice(each));
-    Ok(count as u16)
+    let mut lost = None;
+    let mut find = |ty: TypeDefOrRef| {
+        let token = ty.token().filter(|token| (1..=metadata.tables.counts()[usize::from(token.kind())]).contains(&token.rid()));
+        if token.is_none() {
+            lost = Some(ty);
+        }
+    };
+    walk_signature(Cursor::new(signature, FileOffset(0)), &mut find).map_err(bad)?;
+    match lost {
+        Some(ty) => Err(RewriteError::BadSignature(format!("the type {:#x} in it is not there", ty.0))),
+        None => Ok(count as u16),
+    }
 }
 
 /// Where in a signature the type is that the IL returns; none if it returns nothing.

@@ -91,12 +91,15 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
         }
         Err(error) => return leave_as_it_is(Outcome::NotAnAssembly(error.to_string())),
     };
-    if let Some(refusal) = weave::plan::refusal(&image, &metadata, context.tracker) {
-        return if job.is_named && !(context.request.is_in_place() && refusal == Refusal::AlreadyWoven) {
+    let mut refuse = |refusal: Refusal| {
+        if job.is_named && !(context.request.is_in_place() && refusal == Refusal::AlreadyWoven) {
             Err(Failure::refused(format_args!("{}: {refusal}", job.input.display())))
         } else {
             leave_as_it_is(Outcome::Refused(refusal))
-        };
+        }
+    };
+    if let Some(refusal) = weave::plan::refusal(&image, &metadata, context.tracker) {
+        return refuse(refusal);
     }
     let pdb = Pdb::read(job.pdb.as_ref())?;
     let pdb_name = job.pdb.as_ref().map(|pdb| pdb.name.as_str());
@@ -114,7 +117,10 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
     // Weaving keeps all processors busy, putting together only one: then another can hash the input.
     let bodies = WovenBodies::new(&image, &metadata, &weaving).map_err(in_file)?;
     let (woven, identity) = join(size >= LARGE, || bodies.finish(), hash);
-    let woven = woven.map_err(in_file)?;
+    let woven = match woven {
+        Ok(woven) => woven,
+        Err(error) => return Refusal::of(&error).map_or_else(|| Err(in_file(error)), refuse),
+    };
     // In place, a file with nothing to weave is its own output.
     let identity = identity.filter(|_| !context.request.is_in_place() || woven.methods.iter().any(std::result::Result::is_ok));
     let pdb_output = woven.pdb.as_ref().and(pdb_name).map(|name| job.output.with_file_name(name));

@@ -8,6 +8,7 @@
 //! all the same. Nothing here reads another assembly.
 
 mod budget;
+mod dangling;
 pub mod module;
 pub mod note;
 pub mod options;

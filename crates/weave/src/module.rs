@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     budget::Budget,
+    dangling,
     note::Note,
     options::{self, Options},
     pdb::{DebugInfo, MethodDebug, Pdb, PdbBuilder},
@@ -103,7 +104,7 @@ struct Chunk {
 /// Weaves what the options select.
 ///
 /// # Errors
-/// If the file as a whole cannot be written; a method that cannot be woven is no error.
+/// If the file as a whole cannot be written, or must not be (see [`Refusal::of`](crate::Refusal::of)); a method that cannot be woven is no error.
 pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, weaving: &Weave<'_>) -> Result<Woven<'a>, Error> {
     WovenBodies::new(image, metadata, weaving)?.finish()
 }
@@ -184,7 +185,7 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
     /// Puts the module together.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// If the file cannot be written, or must not be: see [`Refusal::of`](crate::Refusal::of).
     pub fn finish(self) -> Result<Woven<'a>, Error> {
         let Self { image, metadata, weaving, module_key, mut methods, builder, chunks, mut debug, pdb } = self;
         let untouched = |methods| {
@@ -211,10 +212,11 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
             return untouched(methods);
         }
         let Merger { mut builder, code, pdb: new_pdb, mut bodies, .. } = merger;
+        dangling::refuse(image, metadata, &methods, &builder.growth())?;
         let mvid = woven_mvid(module_key, weaving.tool, &weaving.options.to_string());
         builder.set_mvid(mvid);
         let is_embedded = debug.is_embedded();
-        let new_pdb = debug.check(new_pdb.map(|pdb| pdb?.finish(builder.counts(), is_embedded)));
+        let new_pdb = debug.check(new_pdb.map(|pdb| pdb?.finish(metadata.tables.counts(), builder.counts(), is_embedded)));
         // It may be as large as the file.
         drop(old_pdb);
         drop(pdb);

@@ -254,8 +254,9 @@ impl<'a, 'm> PdbBuilder<'a, 'm> {
         Ok(())
     }
 
-    /// The new PDB, which says how many rows the assembly's tables have now.
-    pub(crate) fn finish(mut self, assembly: RowCounts, is_embedded: bool) -> Result<NewPdb, Error> {
+    /// The new PDB, which says how many rows the assembly's tables have now, where they had so many `before`.
+    pub(crate) fn finish(mut self, before: &RowCounts, assembly: RowCounts, is_embedded: bool) -> Result<NewPdb, Error> {
+        self.builder.growth().beside(before, &assembly).check_tables()?;
         self.builder.set_assembly_counts(assembly);
         let bytes = self.builder.finish()?.to_vec();
         // Compressing takes long, and room.

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use ecma335::{
-    Image, Metadata, Rid, Table, Token,
+    Error, ErrorKind, Image, Metadata, Rid, Table, Token,
+    dangling::Place,
     image::Precompiled,
     schema::{CustomAttribute, MethodDef, TypeDef},
 };
@@ -21,9 +22,16 @@ pub enum Refusal {
     IsCoreLibrary,
     /// Native code made by NGen or another precompiler, which cannot be taken out.
     Precompiled,
+    /// A reference leads nowhere, and would lead to what weaving adds. Only weaving tells: see [`Refusal::of`].
+    Dangling(Place),
 }
 
 impl Refusal {
+    /// What weaving refused the file for, if that is what an error says.
+    pub fn of(error: &Error) -> Option<Self> {
+        if let ErrorKind::Dangling(place) = error.kind() { Some(Self::Dangling(*place)) } else { None }
+    }
+
     /// A word for scripts; it never changes.
     pub fn code(self) -> &'static str {
         match self {
@@ -31,6 +39,7 @@ impl Refusal {
             Self::IsTracker => "is-tracker",
             Self::IsCoreLibrary => "is-core-library",
             Self::Precompiled => "precompiled",
+            Self::Dangling(_) => "dangling-reference",
         }
     }
 }
@@ -42,6 +51,9 @@ impl fmt::Display for Refusal {
             Self::IsTracker => "it is the tracker itself",
             Self::IsCoreLibrary => {
                 "it is the core library (it defines System.Object), which the tracker needs and which cannot need the tracker"
+            }
+            Self::Dangling(place) => {
+                return write!(f, "{place} leads to what it has not got, and what weaving adds would be taken for that");
             }
             Self::Precompiled => "it holds precompiled code of an unknown kind, which would run in place of the woven IL",
         })

@@ -19,10 +19,16 @@ const WOVEN: &str = "woven";
 impl Decisions {
     /// Weaves without writing: only that tells what would be left alone. Of a woven file it tells what is.
     pub(crate) fn new(image: &Image<'_>, metadata: &Metadata<'_>, options: &Options, tracker: &Tracker) -> Result<Self, Error> {
-        let refusal = weave::plan::refusal(image, metadata, tracker);
+        let mut refusal = weave::plan::refusal(image, metadata, tracker);
         let mark = Mark::read(metadata).map(|mark| (mark.tool.to_owned(), mark.options.to_owned()));
         let words = match refusal {
-            None => decide(options, image, metadata, tracker)?,
+            None => match decide(options, image, metadata, tracker) {
+                Ok(words) => words,
+                Err(error) => {
+                    refusal = Some(Refusal::of(&error).ok_or(error)?);
+                    Vec::new()
+                }
+            },
             Some(Refusal::AlreadyWoven) => {
                 let woven = weave::tracker::woven_methods(image, metadata);
                 woven.into_iter().map(|is_woven| if is_woven { WOVEN } else { "-" }).collect()

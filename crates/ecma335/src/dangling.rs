@@ -1,0 +1,361 @@
+//! References that lead nowhere. What is appended lies where some of them lead to: such a one would gain a meaning, so who
+//! appends asks first whether there is any.
+
+use std::{fmt, ops::Range, sync::OnceLock};
+
+use crate::{
+    body::{ClauseKind, MethodBody},
+    cursor::pad_to,
+    element::ElementType,
+    error::{Error, ErrorKind, Result},
+    heap::Heap,
+    metadata::Metadata,
+    schema::{Blob, CodedIndex, ColumnKind, Table, TypeDefOrRef},
+    signature::{walk_signature, walk_type_spec},
+    tables::RowCounts,
+    token::Token,
+};
+
+/// Where a reference stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// In a column.
+    Cell {
+        /// The table.
+        table: Table,
+        /// The row, from 1.
+        row: u32,
+        /// The column's name.
+        column: &'static str,
+    },
+    /// In a signature that a column has.
+    Signature {
+        /// The table.
+        table: Table,
+        /// The row, from 1.
+        row: u32,
+    },
+    /// In a method's body.
+    Body(Token),
+    /// In the CLI header.
+    EntryPoint,
+    /// In a slot that native code calls by (II.25.3.3.3).
+    VTableFixup,
+    /// The last name in #Strings, which nothing ends.
+    LastName,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cell { table, row, column } => write!(f, "{table}[{row}].{column}"),
+            Self::Signature { table, row } => write!(f, "the signature of {table}[{row}]"),
+            Self::Body(method) => write!(f, "the body of {method}"),
+            Self::EntryPoint => f.write_str("the entry point"),
+            Self::VTableFixup => f.write_str("a vtable fix-up"),
+            Self::LastName => f.write_str("the end of #Strings"),
+        }
+    }
+}
+
+/// What a file's rows and heaps get behind their ends.
+#[derive(Debug)]
+pub struct Growth<'a, 'm> {
+    metadata: &'m Metadata<'a>,
+    before: RowCounts,
+    after: RowCounts,
+    strings: HeapGrowth<'a>,
+    user_strings: HeapGrowth<'a>,
+    blobs: HeapGrowth<'a>,
+    guids: HeapGrowth<'a>,
+}
+
+impl<'a, 'm> Growth<'a, 'm> {
+    /// From the rows there were to those there will be, with more in #Strings, #US, #Blob and #GUID.
+    pub(crate) fn new(metadata: &'m Metadata<'a>, before: RowCounts, after: RowCounts, heaps: [Vec<u8>; 4]) -> Self {
+        let [strings, user_strings, blobs, guids] = heaps;
+        Self {
+            metadata,
+            before,
+            after,
+            strings: HeapGrowth::new(metadata.strings, strings),
+            user_strings: HeapGrowth::new(metadata.user_strings, user_strings),
+            blobs: HeapGrowth::new(metadata.blobs, blobs),
+            guids: HeapGrowth::new(metadata.guids, guids),
+        }
+    }
+
+    /// The same for a portable PDB, of an assembly whose rows grow too.
+    #[must_use]
+    pub fn beside(mut self, before: &RowCounts, after: &RowCounts) -> Self {
+        for table in Table::ALL.iter().map(|table| *table as usize) {
+            if self.after[table] == 0 {
+                (self.before[table], self.after[table]) = (before[table], after[table]);
+            }
+        }
+        self
+    }
+
+    /// Whether a token that means nothing would come to mean something.
+    pub fn revives(&self, token: Token) -> bool {
+        match token.table() {
+            Some(table) => self.new_rows(table).contains(&token.rid()),
+            None => token.kind() == Token::USER_STRING && self.user_strings.revives_blob(token.rid()),
+        }
+    }
+
+    /// Looks for references that would gain a meaning in all columns, and in the signatures they lead to.
+    ///
+    /// # Errors
+    /// Where the first is.
+    pub fn check_tables(&self) -> Result<()> {
+        if self.strings.added_any() && self.strings.heap.bytes.last().is_some_and(|last| *last != 0) {
+            return dangling(Place::LastName);
+        }
+        for table in Table::ALL.iter().copied().filter(|table| !self.metadata.tables.bytes(*table).is_empty()) {
+            let mut at = 0;
+            for (column, width) in table.columns().iter().zip(self.metadata.tables.widths().columns(table)) {
+                let cells = Cells { growth: self, table, at, width: *width };
+                if let Some(row) = cells.find(column.kind) {
+                    return dangling(Place::Cell { table, row, column: column.name });
+                }
+                at += usize::from(*width);
+            }
+        }
+        self.check_signatures()
+    }
+
+    /// Looks for tokens in a body that would gain a meaning.
+    ///
+    /// # Errors
+    /// If there is one, or may be where the IL cannot be decoded.
+    pub fn check_body(&self, method: Token, body: &MethodBody<'_>) -> Result<()> {
+        let catches = body.clauses.iter().filter_map(|clause| match clause.kind {
+            ClauseKind::Catch(class) => Some(class),
+            _ => None,
+        });
+        let mut is_revived = catches.chain([body.local_var_sig]).any(|token| self.revives(token));
+        for instruction in body.instructions() {
+            is_revived |= match instruction {
+                Ok(instruction) => instruction.info.operand.is_token() && self.revives(instruction.token()),
+                // Who decodes it otherwise may find one anywhere.
+                Err(_) => body.il.windows(4).any(|bytes| {
+                    let number = bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte));
+                    self.revives(Token(number))
+                }),
+            };
+        }
+        if is_revived { dangling(Place::Body(method)) } else { Ok(()) }
+    }
+
+    fn new_rows(&self, table: Table) -> Range<u32> {
+        self.before[table as usize] + 1..self.after[table as usize] + 1
+    }
+
+    /// Signatures name types.
+    fn check_signatures(&self) -> Result<()> {
+        let tables = TypeDefOrRef::INDEX.tables.iter().map(|(_, table)| *table);
+        let mut new = tables.flat_map(|table| self.new_rows(table).map(move |row| Token::new(table, row)));
+        if !new.any(|token| TypeDefOrRef::new(token).is_some_and(|ty| may_name(self.metadata.blobs.bytes, ty.0))) {
+            return Ok(());
+        }
+        let mut known = Known::of(self.metadata.blobs);
+        for table in SIGNATURES {
+            let columns = table.columns().iter().zip(self.metadata.tables.widths().columns(table));
+            let mut at = 0;
+            for (column, width) in columns {
+                if column.kind == ColumnKind::Blob {
+                    let cells = Cells { growth: self, table, at, width: *width };
+                    if let Some(row) = cells.position(|offset| self.is_signature_revived(table, offset, &mut known)) {
+                        return dangling(Place::Signature { table, row });
+                    }
+                }
+                at += usize::from(*width);
+            }
+            // What is a type there is no signature here.
+            if table == Table::TypeSpec {
+                known = Known::of(self.metadata.blobs);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_signature_revived(&self, table: Table, offset: u32, known: &mut Known) -> bool {
+        if known.put(offset) {
+            return false;
+        }
+        let Ok(blob) = self.metadata.blobs.blob(Blob(offset)) else { return false };
+        let mut is_revived = false;
+        let mut visit = |ty: TypeDefOrRef| is_revived |= ty.token().is_some_and(|token| self.revives(token));
+        // Behind what breaks the format, nobody reads on.
+        let _ = if table == Table::TypeSpec { walk_type_spec(blob, &mut visit) } else { walk_signature(blob, &mut visit) };
+        is_revived || known.has_overlaps(blob.rest().len())
+    }
+}
+
+/// The tables that have signatures, TypeSpec first.
+const SIGNATURES: [Table; 7] =
+    [Table::TypeSpec, Table::Field, Table::MethodDef, Table::MemberRef, Table::StandAloneSig, Table::Property, Table::MethodSpec];
+
+/// Whether a signature among these bytes may name a type, by this coded index. Nothing is read, so that it is quick: it may be
+/// said of other bytes too.
+fn may_name(bytes: &[u8], ty: u32) -> bool {
+    let is_kind = |byte: u8| {
+        (byte == ElementType::Class as u8)
+            | (byte == ElementType::ValueType as u8)
+            | (byte == ElementType::CModReqd as u8)
+            | (byte == ElementType::CModOpt as u8)
+    };
+    // No branches, so that many bytes are compared at once.
+    let starts = |first: u8, second: u8| {
+        let triples = bytes.iter().zip(bytes.get(1..).unwrap_or_default()).zip(bytes.get(2..).unwrap_or_default());
+        triples.fold(false, |found, ((kind, a), b)| found | (is_kind(*kind) & (*a == first) & (*b == second)))
+    };
+    // However few bytes would do, more may have been taken (II.23.2).
+    let in_one = || ty < 0x80 && bytes.windows(2).any(|pair| is_kind(pair[0]) && u32::from(pair[1]) == ty);
+    let in_two = || ty < 0x4000 && starts((ty >> 8) as u8 | 0x80, ty as u8);
+    in_one() || in_two() || starts((ty >> 24) as u8 | 0xC0, (ty >> 16) as u8)
+}
+
+fn dangling<T>(place: Place) -> Result<T> {
+    Err(Error::new(ErrorKind::Dangling(place)))
+}
+
+/// The blobs that were looked at.
+struct Known {
+    offsets: Vec<u64>,
+    /// How many more bytes may be looked at. Blobs that lie apart have no more than the heap, and those that don't could take
+    /// for ever.
+    left: usize,
+}
+
+impl Known {
+    fn of(heap: Heap<'_>) -> Self {
+        Self { offsets: vec![0; heap.bytes.len() / 64 + 1], left: 8 * heap.bytes.len() }
+    }
+
+    /// Notes an offset, and says whether it was known.
+    fn put(&mut self, offset: u32) -> bool {
+        let Some(word) = self.offsets.get_mut(offset as usize / 64) else { return true };
+        let bit = 1 << (offset % 64);
+        let is_known = *word & bit != 0;
+        *word |= bit;
+        is_known
+    }
+
+    /// Whether there were so many bytes that they cannot have been each another's.
+    fn has_overlaps(&mut self, size: usize) -> bool {
+        let left = self.left.checked_sub(size);
+        self.left = left.unwrap_or(0);
+        left.is_none()
+    }
+}
+
+/// A column of a table: its cells start at `at` of each row.
+#[derive(Clone, Copy)]
+struct Cells<'g, 'a, 'm> {
+    growth: &'g Growth<'a, 'm>,
+    table: Table,
+    at: usize,
+    width: u8,
+}
+
+impl Cells<'_, '_, '_> {
+    /// The first row whose cell would gain a meaning.
+    fn find(&self, kind: ColumnKind) -> Option<u32> {
+        let growth = self.growth;
+        match kind {
+            ColumnKind::Fixed(_) => None,
+            ColumnKind::Str => self.find_in(growth.strings.new_offsets()),
+            // They are counted from 1, and have 16 bytes each.
+            ColumnKind::Guid => {
+                let Range { start, end } = growth.guids.new_offsets();
+                self.find_in(growth.guids.heap.bytes.len() as u32 / 16 + 1..if start < end { end / 16 + 1 } else { 0 })
+            }
+            ColumnKind::Blob => {
+                let bytes = growth.blobs.heap.bytes;
+                self.position(|offset| match bytes.get(offset as usize..) {
+                    // Nearly all are short, and end before the heap does.
+                    Some([length @ 0..=0x7F, rest @ ..]) if usize::from(*length) <= rest.len() => false,
+                    _ => growth.blobs.revives_blob(offset),
+                })
+            }
+            ColumnKind::Rid(table) => self.find_in(growth.new_rows(table)),
+            ColumnKind::Coded(index) => self.find_coded(index),
+        }
+    }
+
+    fn find_in(&self, range: Range<u32>) -> Option<u32> {
+        if range.is_empty() || (self.width == 2 && range.start > u16::MAX.into()) {
+            return None;
+        }
+        self.position(|cell| range.contains(&cell))
+    }
+
+    fn find_coded(&self, index: &CodedIndex) -> Option<u32> {
+        let mut new_rows = [const { 0..0 }; 32];
+        for (tag, table) in index.tables {
+            new_rows[usize::from(*tag)] = self.growth.new_rows(*table);
+        }
+        if new_rows.iter().all(Range::is_empty) {
+            return None;
+        }
+        let mask = (1 << index.tag_bits) - 1;
+        self.position(|cell| new_rows[(cell & mask) as usize % 32].contains(&(cell >> index.tag_bits)))
+    }
+
+    /// The first row, from 1, with such a cell.
+    fn position(&self, mut is_wanted: impl FnMut(u32) -> bool) -> Option<u32> {
+        let tables = &self.growth.metadata.tables;
+        let rows =
+            tables.bytes(self.table).get(self.at..).unwrap_or_default().chunks(tables.widths().row_size(self.table).max(1));
+        let mut numbers = 1..;
+        let mut rows = rows.zip(&mut numbers);
+        let found = if self.width == 2 {
+            rows.find(|(row, _)| matches!(**row, [a, b, ..] if is_wanted(u16::from_le_bytes([a, b]).into())))
+        } else {
+            rows.find(|(row, _)| matches!(**row, [a, b, c, d, ..] if is_wanted(u32::from_le_bytes([a, b, c, d]))))
+        };
+        found.map(|(_, number)| number)
+    }
+}
+
+/// A heap, and what it gets behind its end: what is added, and zeros up to a multiple of 4.
+#[derive(Debug)]
+struct HeapGrowth<'a> {
+    heap: Heap<'a>,
+    added: Vec<u8>,
+    grown: OnceLock<Vec<u8>>,
+}
+
+impl<'a> HeapGrowth<'a> {
+    fn new(heap: Heap<'a>, added: Vec<u8>) -> Self {
+        Self { heap, added, grown: OnceLock::new() }
+    }
+
+    fn added_any(&self) -> bool {
+        !self.new_offsets().is_empty()
+    }
+
+    /// The offsets that lead nowhere, and will lead somewhere. 0 means nothing in any heap.
+    fn new_offsets(&self) -> Range<u32> {
+        let end = (self.heap.bytes.len() + self.added.len()).next_multiple_of(4);
+        self.heap.bytes.len().max(1) as u32..end as u32
+    }
+
+    /// Whether a blob that could not be read can be, or starts in what is added.
+    fn revives_blob(&self, offset: u32) -> bool {
+        if self.heap.blob(Blob(offset)).is_ok() {
+            return false;
+        }
+        if self.new_offsets().contains(&offset) {
+            return true;
+        }
+        let bytes = self.grown.get_or_init(|| {
+            let mut bytes = [self.heap.bytes, &self.added].concat();
+            pad_to(&mut bytes, 4);
+            bytes
+        });
+        Heap { bytes, ..self.heap }.blob(Blob(offset)).is_ok()
+    }
+}
