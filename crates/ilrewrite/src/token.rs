@@ -106,7 +106,8 @@ impl TokenProvider for MetadataBuilder<'_, '_> {
     fn assembly_ref(&mut self, assembly: &AssemblyName) -> Result<Token, Error> {
         let [major, minor, build, revision] = assembly.version;
         let (public_key_or_token, name) = (self.blob(&assembly.public_key_token)?, self.string(&assembly.name)?);
-        let (flags, culture, hash_value) = Default::default();
+        // Nothing is at offset 0 but for who damaged the heap.
+        let (flags, culture, hash_value) = (0, self.string("")?, Default::default());
         self.intern(&AssemblyRef { major, minor, build, revision, flags, public_key_or_token, name, culture, hash_value })
     }
 
