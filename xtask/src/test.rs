@@ -5,15 +5,20 @@ mod instructions;
 pub(crate) mod suites;
 mod tally;
 
-use std::{sync::Mutex, thread, time::Instant};
+use std::{process::Command, sync::Mutex, thread, time::Instant};
 
 use anyhow::{Result, bail};
 
 use self::tally::{PROFILE, Runtimes, Tally, cargo, print_line};
-use crate::{common::quiet, corpus, samples, toolchain::Toolchain, tracker};
+use crate::{
+    common::{quiet, root},
+    corpus, samples,
+    toolchain::{self, Toolchain},
+    tracker,
+};
 
 /// The steps by which one can ask.
-const STEPS: [&str; 7] = ["fmt", "clippy", "doc", "tracker", "samples", "test", "instructions"];
+const STEPS: [&str; 8] = ["fmt", "clippy", "doc", "deny", "tracker", "samples", "test", "instructions"];
 /// What needs no runtime and no download.
 const QUICK: &str = "--quick";
 /// Runtimes that cannot be had are no failure.
@@ -104,6 +109,9 @@ impl<'a> Run<'a> {
 
     /// The steps that want runtimes; gives these. Without them the rest is tested, and what is not is said.
     fn with_runtimes(&self) -> Option<Runtimes> {
+        if self.is_wanted("deny") {
+            self.deny();
+        }
         if self.quick {
             self.step("samples", samples::check_hashes);
             self.skip(["tracker, samples: not built again: needs .NET and Mono".to_owned()]);
@@ -130,6 +138,23 @@ impl<'a> Run<'a> {
         let (corpus, missing) = if self.is_wanted("test") { corpus::prepare() } else { Default::default() };
         self.skip(missing);
         Some(Runtimes { toolchain, corpus })
+    }
+
+    /// Asks what is built on for licences, sources and doubles, and for advisories where their database can be had.
+    fn deny(&self) {
+        let deny = if self.quick { Ok(toolchain::deny_at_hand()) } else { toolchain::deny().map(Some) };
+        let deny = match deny {
+            Ok(Some(deny)) => deny,
+            Ok(None) => return self.skip(["deny: it would have to be fetched".to_owned()]),
+            Err(error) if self.allow_missing => return self.skip([format!("deny: {error:#}")]),
+            Err(error) => return self.fail("deny", &error),
+        };
+        let deny = |arguments: &[&str]| quiet(Command::new(&deny).args(arguments).current_dir(root()));
+        self.always("deny", || deny(&["--locked", "check", "licenses", "bans", "sources"]));
+        match deny(&["fetch", "db"]) {
+            Ok(()) => drop(self.always("advisories", || deny(&["--locked", "check", "advisories"]))),
+            Err(_) => self.skip(["advisories: their database is a git repository that cannot be reached".to_owned()]),
+        }
     }
 
     fn is_wanted(&self, step: &str) -> bool {

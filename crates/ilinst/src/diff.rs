@@ -17,6 +17,7 @@ use weave::{Pattern, Tracker};
 use crate::{
     colours::colour_diff,
     failure::{EXIT_FINDINGS, EXIT_USAGE, Failure, is_closed},
+    interrupt::clean_up_when_asked_to_end,
     terminal::Terminal,
 };
 
@@ -145,6 +146,7 @@ impl Opts {
             if is_same_file(path, &self.old) || is_same_file(path, &self.new) {
                 return Err(Failure::output_is_input(format_args!("{}: it would overwrite the input", path.display())).into());
             }
+            clean_up_when_asked_to_end()?;
             let mut outputs = Outputs::default();
             let mut totals = None;
             outputs.write(path, |file| {

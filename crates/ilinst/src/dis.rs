@@ -19,6 +19,7 @@ use weave::Pattern;
 use crate::{
     colours::colour_il,
     failure::Failure,
+    interrupt::clean_up_when_asked_to_end,
     terminal::{Terminal, complain},
 };
 
@@ -129,6 +130,7 @@ impl Opts {
         if is_same_file(&self.input, path) {
             return Err(Failure::output_is_input(format_args!("{}: the output would overwrite the input", path.display())).into());
         }
+        clean_up_when_asked_to_end()?;
         let mut outputs = Outputs::default();
         let mut found = false;
         outputs.write(path, |file| {

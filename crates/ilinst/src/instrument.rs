@@ -12,6 +12,7 @@ use self::summary::Summary;
 use crate::{
     arguments::{SelectionArgs, limit_threads},
     failure::{EXIT_LEFT_ALONE, printed},
+    interrupt::clean_up_when_asked_to_end,
 };
 
 /// Weave enter and leave probes into assemblies.
@@ -88,6 +89,7 @@ impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let started = Instant::now();
         limit_threads(self.threads);
+        clean_up_when_asked_to_end()?;
         let (request, options) = (self.request(), self.options());
         let jobs = request.jobs()?;
         let progress = self.progress_bar(jobs.len());

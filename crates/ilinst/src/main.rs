@@ -8,6 +8,7 @@ mod diff;
 mod dis;
 mod failure;
 mod instrument;
+mod interrupt;
 mod list;
 mod report;
 mod restore;

@@ -11,6 +11,7 @@ use identity::Visible;
 
 use crate::{
     failure::{EXIT_FINDINGS, Failure, printed},
+    interrupt::clean_up_when_asked_to_end,
     terminal::Terminal,
     text::count,
 };
@@ -39,6 +40,7 @@ impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let parent = self.folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
         let folder = if self.folder.is_file() { parent } else { &self.folder };
+        clean_up_when_asked_to_end()?;
         let restored = ::instrument::restore(folder)?;
         let Restored { put_back, removed, changed } = &restored;
         if *put_back + *removed + changed.len() == 0 {

@@ -14,7 +14,7 @@ use crate::{
     context::RunContext,
     deps_json::is_deps_json,
     failure::{Failure, Result},
-    input::{Input, not_an_assembly, parse_assembly},
+    input::{not_an_assembly, parse_assembly},
     job::Job,
     manifest::{FileIdentity, Manifest, manifest_path},
     outputs::Outputs,
@@ -75,7 +75,8 @@ fn unread(job: &Job, outcome: Outcome) -> Instrumented {
 }
 
 fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Outputs) -> Result<Instrumented> {
-    let bytes = Input::open(&job.input)?;
+    let input = job.read()?;
+    let bytes = &**input;
     let size = bytes.len() as u64;
     let mut leave_as_it_is = |outcome: Outcome| {
         if context.writes() {
@@ -84,7 +85,7 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
         let file = unread(job, outcome);
         Ok(Instrumented { report: FileReport { input_size: size, output_size: size, ..file.report }, ..file })
     };
-    let (image, metadata) = match parse_assembly(&bytes) {
+    let (image, metadata) = match parse_assembly(bytes) {
         Ok(read) => read,
         Err(error) if job.is_named => {
             return Err(not_an_assembly(&job.input, format_args!("{error}{}", host_hint(&job.input))));
@@ -112,7 +113,7 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
         modules: &context.modules,
         keys: context.keys,
     };
-    let hash = || context.writes().then(|| FileIdentity::of(file_name(&job.input), std::iter::once(&*bytes)));
+    let hash = || context.writes().then(|| FileIdentity::of(file_name(&job.input), std::iter::once(bytes)));
     let in_file = |error| not_an_assembly(&job.input, error);
     // Weaving keeps all processors busy, putting together only one: then another can hash the input.
     let bodies = WovenBodies::new(&image, &metadata, &weaving).map_err(in_file)?;
@@ -164,12 +165,12 @@ fn write_woven(
         notes: &woven.notes,
         methods: &woven.methods,
     };
+    let mut manifest_file = outputs.more();
     let write_and_check = || {
         outputs.write_like(&job.input, &job.output, |file| woven.file.write_to(file))?;
         let written = outputs.read_last()?;
         weave::output_check::check(&written, woven, input).map_err(|fault| broken(job, input.1, &fault))
     };
-    let mut manifest_file = Outputs::default();
     let write_manifest = || {
         let identity = || FileIdentity::of(file_name(&job.output), woven.file.iter());
         manifest_file.write(&manifest_path(&job.output), |file| manifest.write(input.1, identity, file))

@@ -6,6 +6,7 @@ use crate::{
     failure::{Failure, Result, about},
     originals::is_folder_of_originals,
     paths::without_links,
+    staging::is_staging,
 };
 
 /// All files and links below a folder, in the order of their names.
@@ -20,7 +21,7 @@ pub(crate) fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(
     for path in entries {
         if path.is_symlink() || !path.is_dir() {
             files.push(path);
-        } else if !is_folder_of_originals(&path) {
+        } else if !is_folder_of_originals(&path) && !is_staging(&path) {
             collect_files(&path, files)?;
         }
     }

@@ -1,4 +1,4 @@
-//! Files in: mapped, and read no further than need be.
+//! Files in: read as they are at one moment, as others may change them meanwhile.
 
 use std::{
     fs::{self, File},
@@ -13,20 +13,30 @@ use crate::failure::{Failure, Result, about};
 
 /// A file's bytes.
 pub enum Input {
-    /// Those of a file.
+    /// A copy: who cuts a file short ends those that have it mapped.
+    Read(Vec<u8>),
+    /// Those of a file that nobody else changes, or that is too large to be copied.
     Mapped(Mmap),
-    /// A file of no bytes cannot be mapped.
-    Empty,
 }
 
+/// Larger files are mapped, in bytes: few of the pages of what is that large are looked at, if it is no assembly.
+const TOO_LARGE_TO_COPY: u64 = 1 << 30;
+
 impl Input {
-    /// Maps a file.
+    /// Reads a file.
     pub fn open(path: &Path) -> Result<Self> {
-        let metadata = of_file(path)?;
+        if of_file(path)?.len() > TOO_LARGE_TO_COPY {
+            return Self::map(path);
+        }
+        fs::read(path).map(Self::Read).map_err(|error| Failure::unreadable(about(path, &error)))
+    }
+
+    /// Maps a file that nobody else changes.
+    pub(crate) fn map(path: &Path) -> Result<Self> {
         let unreadable = |error: io::Error| Failure::unreadable(about(path, &error));
         let file = File::open(path).map_err(unreadable)?;
-        if metadata.len() == 0 {
-            return Ok(Self::Empty);
+        if file.metadata().map_err(unreadable)?.len() == 0 {
+            return Ok(Self::Read(Vec::new()));
         }
         #[expect(unsafe_code, reason = "a mapping is sound as long as nobody changes the file, as with any reader of it")]
         let map = unsafe { Mmap::map(&file) }.map_err(unreadable)?;
@@ -39,9 +49,15 @@ impl std::ops::Deref for Input {
 
     fn deref(&self) -> &[u8] {
         match self {
+            Self::Read(bytes) => bytes,
             Self::Mapped(map) => map,
-            Self::Empty => &[],
         }
+    }
+}
+
+impl std::fmt::Debug for Input {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{} bytes", self.len())
     }
 }
 

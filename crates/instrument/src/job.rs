@@ -1,8 +1,11 @@
 //! What is to be done: a file to be written, and what it is made from.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use crate::pdb::Pdb;
+use crate::{failure::Result, input::Input, pdb::Pdb};
 
 /// A file to be written.
 #[derive(Clone, Debug)]
@@ -17,16 +20,23 @@ pub struct Job {
     pub link: Option<PathBuf>,
     /// Where its PDB is, and what the woven one will be called.
     pub pdb: Option<Pdb>,
+    /// What is in the input, if it is read already.
+    pub(crate) bytes: Option<Arc<Input>>,
 }
 
 impl Job {
     pub(crate) fn new(input: PathBuf, output: PathBuf, is_named: bool) -> Self {
-        Self { input, output, is_named, link: None, pdb: None }
+        Self { input, output, is_named, link: None, pdb: None, bytes: None }
     }
 
     /// Whether it is read as an assembly.
     pub fn may_be_an_assembly(&self) -> bool {
         self.is_named || (self.link.is_none() && has_extension(&self.input, &["dll", "exe", "netmodule"]))
+    }
+
+    /// What is in its input.
+    pub(crate) fn read(&self) -> Result<Arc<Input>> {
+        self.bytes.as_ref().map_or_else(|| Input::open(&self.input).map(Arc::new), |bytes| Ok(Arc::clone(bytes)))
     }
 
     /// Whether it is one of the lesser modules of an assembly (II.6.1).

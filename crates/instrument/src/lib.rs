@@ -41,6 +41,7 @@ mod pdb_names;
 mod report;
 mod request;
 mod run;
+mod staging;
 mod tracker;
 
 pub use failure::{Failure, Result};
@@ -54,4 +55,5 @@ pub use pdb::Pdb;
 pub use report::{FileReport, LeftAlone, Outcome, Report, TRACKER_NOT_FOUND};
 pub use request::{Destination, Request};
 pub use run::{Progress, Run, run};
+pub use staging::abandon;
 pub use tracker::{TOOL, TRACKER, TRACKER_FILE};

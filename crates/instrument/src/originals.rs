@@ -19,6 +19,7 @@ use crate::{
     manifest::FileIdentity,
     outputs::Outputs,
     paths::place,
+    staging::{remove_leftovers, uninterrupted},
     tracker::TRACKER_FILE,
 };
 
@@ -84,7 +85,7 @@ pub(crate) fn is_folder_of_originals(folder: &Path) -> bool {
 /// takes to put the originals back is there.
 pub(crate) fn commit(outputs: Outputs) -> Result<()> {
     let mut lists: BTreeMap<PathBuf, List> = BTreeMap::new();
-    let mut originals = Outputs::default();
+    let mut originals = outputs.more();
     for (temporary, path) in outputs.pending() {
         // Two files of one folder may be named by different paths to it.
         let place = place(path);
@@ -157,6 +158,7 @@ fn restore_files(folder: &Path, list: List, restored: &mut Restored) -> Result<(
         let path = file.path(folder);
         is_woven_still |= !file.is_as_written(&path)? && is_woven(&path);
     }
+    let unfinished = uninterrupted();
     for file in list.files {
         let (path, kept) = (file.path(folder), file.kept(folder));
         if is_woven_still && (path.ends_with(TRACKER_FILE) || is_deps_json(&path)) {
@@ -181,6 +183,7 @@ fn restore_files(folder: &Path, list: List, restored: &mut Restored) -> Result<(
             rest.files.extend(file.is_kept.then_some(file));
         }
     }
+    drop(unfinished);
     let originals = folder.join(FOLDER);
     if rest.files.is_empty() {
         fs::remove_file(originals.join(LIST)).map_err(|error| Failure::unwritable(about(&originals, &error)))?;
@@ -194,6 +197,7 @@ fn restore_files(folder: &Path, list: List, restored: &mut Restored) -> Result<(
 }
 
 fn find_lists(folder: &Path, lists: &mut Vec<(PathBuf, List)>) -> Result<()> {
+    remove_leftovers(folder);
     if let Some(list) = List::read(folder)? {
         lists.push((folder.to_owned(), list));
     }

@@ -2,16 +2,17 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File, OpenOptions, Permissions},
+    fs::{self, File, Permissions},
     io::{self, Write},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::Arc,
 };
 
 use crate::{
     failure::{Failure, Result, about},
     input::{Input, of_file},
     paths::folder_of,
+    staging::{Staging, make_link, uninterrupted},
 };
 
 /// Files written to temporary names, which all get their own when the last one is whole. Dropped before that, they
@@ -19,11 +20,21 @@ use crate::{
 #[derive(Default)]
 pub struct Outputs {
     pending: Vec<(PathBuf, PathBuf)>,
-    folders: Vec<PathBuf>,
+    staging: Arc<Staging>,
 }
 
 impl Outputs {
-    /// Writes a file under a temporary name beside its own.
+    /// For files below a folder, which has all their temporary names.
+    pub(crate) fn below(root: &Path) -> Self {
+        Self { pending: Vec::new(), staging: Arc::new(Staging::below(root)) }
+    }
+
+    /// For more files of the same run.
+    pub(crate) fn more(&self) -> Self {
+        Self { pending: Vec::new(), staging: Arc::clone(&self.staging) }
+    }
+
+    /// Writes a file under a temporary name.
     pub fn write(&mut self, path: &Path, put: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
         self.write_with(path, None, put)
     }
@@ -49,9 +60,7 @@ impl Outputs {
             }
             _ => {}
         }
-        self.make_parent(path).map_err(unwritable)?;
-        let temporary = temporary_beside(path);
-        let mut file = OpenOptions::new().write(true).create_new(true).open(&temporary).map_err(unwritable)?;
+        let (temporary, mut file) = self.staging.make(path, |temporary| File::create_new(temporary)).map_err(unwritable)?;
         self.pending.push((temporary, path.to_owned()));
         // Before there is anything in it to be read by others.
         permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions)).map_err(unwritable)?;
@@ -60,7 +69,7 @@ impl Outputs {
 
     /// Reads what was written last.
     pub fn read_last(&self) -> Result<Input> {
-        self.pending.last().map_or(Ok(Input::Empty), |(temporary, _)| Input::open(temporary))
+        self.pending.last().map_or_else(|| Ok(Input::Read(Vec::new())), |(temporary, _)| Input::map(temporary))
     }
 
     /// Takes back what was to be written to a path.
@@ -77,7 +86,6 @@ impl Outputs {
     /// Takes over another's files.
     pub fn append(&mut self, mut other: Self) {
         self.pending.append(&mut other.pending);
-        self.folders.append(&mut other.folders);
     }
 
     /// The temporary name and the own of every file.
@@ -96,9 +104,8 @@ impl Outputs {
     /// Makes a link.
     pub fn link(&mut self, target: &Path, path: &Path) -> Result<()> {
         let unwritable = |error: io::Error| Failure::unwritable(about(path, &error));
-        self.make_parent(path).map_err(unwritable)?;
-        let temporary = temporary_beside(path);
-        make_link(target, &temporary).map_err(unwritable)?;
+        let make = |temporary: &Path| make_link(target, temporary, path);
+        let (temporary, ()) = self.staging.make(path, make).map_err(unwritable)?;
         self.pending.push((temporary, path.to_owned()));
         Ok(())
     }
@@ -133,98 +140,23 @@ impl Outputs {
     }
 
     /// Gives every file its name, or none of them.
-    pub fn commit(mut self) -> Result<()> {
+    pub fn commit(self) -> Result<()> {
+        let mut unfinished = uninterrupted();
         let mut done: Vec<(&Path, Option<PathBuf>)> = Vec::new();
         for (temporary, path) in &self.pending {
-            let replaced = set_aside(path).and_then(|former| {
-                let renamed = fs::rename(temporary, path);
-                if let (Err(_), Some(former)) = (&renamed, &former) {
-                    put_back(path, former);
-                }
-                renamed.map(|()| former)
-            });
-            match replaced {
+            match self.staging.replace(temporary, path, &mut unfinished) {
                 Ok(former) => done.push((path, former)),
                 Err(error) => {
                     done.iter().rev().for_each(|(path, former)| match former {
-                        Some(former) => put_back(path, former),
+                        Some(former) => drop(fs::rename(former, path)),
                         None => drop(fs::remove_file(path)),
                     });
                     return Err(Failure::unwritable(about(path, &error)));
                 }
             }
         }
-        for former in done.iter().filter_map(|(_, former)| former.as_ref()) {
-            let _ = fs::remove_file(former);
-        }
-        self.pending.clear();
-        self.folders.clear();
+        self.staging.keep_folders(&mut unfinished);
         Ok(())
-    }
-
-    fn make_parent(&mut self, path: &Path) -> io::Result<()> {
-        let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else { return Ok(()) };
-        if parent.is_dir() {
-            return Ok(());
-        }
-        let missing: Vec<PathBuf> = parent
-            .ancestors()
-            .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
-            .map(Path::to_owned)
-            .collect();
-        fs::create_dir_all(parent)?;
-        self.folders.extend(missing.into_iter().rev());
-        Ok(())
-    }
-}
-
-impl Drop for Outputs {
-    fn drop(&mut self) {
-        for (temporary, _) in &self.pending {
-            let _ = fs::remove_file(temporary);
-        }
-        // Those in others come first.
-        self.folders.sort_unstable();
-        for folder in self.folders.iter().rev() {
-            let _ = fs::remove_dir(folder);
-        }
-    }
-}
-
-/// A name beside a file that no other has.
-fn temporary_beside(path: &Path) -> PathBuf {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    path.with_file_name(format!(".ilinst-{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)))
-}
-
-#[cfg(unix)]
-fn make_link(target: &Path, path: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(target, path)
-}
-
-/// Windows has one kind of links to files, and one to folders.
-#[cfg(windows)]
-fn make_link(target: &Path, path: &Path) -> io::Result<()> {
-    use std::os::windows::fs::{symlink_dir, symlink_file};
-    let is_folder = path.parent().is_some_and(|parent| parent.join(target).is_dir());
-    if is_folder { symlink_dir(target, path) } else { symlink_file(target, path) }
-}
-
-/// Gives the file at a path a second name, by which it can be put back; none if there is no file.
-fn set_aside(path: &Path) -> io::Result<Option<PathBuf>> {
-    if !path.symlink_metadata().is_ok_and(|there| !there.is_dir()) {
-        return Ok(None);
-    }
-    let former = temporary_beside(path);
-    // A link leaves it in its place until it is replaced; not all file systems have them.
-    fs::hard_link(path, &former).or_else(|_| fs::rename(path, &former))?;
-    Ok(Some(former))
-}
-
-fn put_back(path: &Path, former: &Path) {
-    if fs::rename(former, path).is_ok() {
-        // Renaming does nothing if both are names of one file.
-        let _ = fs::remove_file(former);
     }
 }
 

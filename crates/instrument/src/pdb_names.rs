@@ -9,16 +9,20 @@ use std::{
 
 use ecma335::Image;
 
-use crate::{input::Input, job::Job, paths::file_name, pdb::Pdb};
+use crate::{failure::Result, job::Job, paths::file_name, pdb::Pdb};
 
 /// Finds the PDB of each assembly, and gives the woven one a name that is no other file's: the debug directory says it, so
 /// any will do. It is the name that the image has for it, if that can be.
-pub(crate) fn name_pdbs(jobs: &mut [Job], given: Option<&Path>, is_in_place: bool) {
+pub(crate) fn name_pdbs(jobs: &mut [Job], given: Option<&Path>, is_in_place: bool) -> Result<()> {
+    // Of many, not all are kept in memory.
+    let is_only = jobs.len() == 1;
     for job in jobs.iter_mut().filter(|job| job.may_be_an_assembly()) {
-        // What cannot be read is said when it is its turn.
-        let Ok(input) = Input::open(&job.input) else { continue };
-        let Ok(image) = Image::parse(&input) else { continue };
-        job.pdb = Pdb::find(&job.input, given, &image);
+        if !job.is_named && !job.input.is_file() {
+            continue;
+        }
+        let input = job.read()?;
+        job.pdb = Image::parse(&input).ok().and_then(|image| Pdb::find(&job.input, given, &image));
+        job.bytes = is_only.then_some(input);
     }
     let found = |job: &Job| job.pdb.as_ref().and_then(|pdb| pdb.path.clone());
     let all_read: Vec<PathBuf> = jobs.iter().flat_map(|job| [Some(job.input.clone()), found(job)]).flatten().collect();
@@ -46,6 +50,7 @@ pub(crate) fn name_pdbs(jobs: &mut [Job], given: Option<&Path>, is_in_place: boo
         pdb.name = names.into_iter().filter(|name| is_plain(name)).find(is_free).unwrap_or(last);
         taken.insert(output.with_file_name(&pdb.name));
     }
+    Ok(())
 }
 
 /// An odd name is no reason to write anything but a PDB.

@@ -53,8 +53,16 @@ impl Request {
             [folder] if folder.is_dir() => self.folder_jobs(folder)?,
             files => self.file_jobs(files)?,
         };
-        name_pdbs(&mut jobs, self.pdb.as_deref(), self.is_in_place());
+        name_pdbs(&mut jobs, self.pdb.as_deref(), self.is_in_place())?;
         Ok(jobs)
+    }
+
+    /// The one folder that all outputs lie in, at whatever depth.
+    pub(crate) fn root(&self) -> Option<&Path> {
+        match &self.inputs[..] {
+            [folder] if folder.is_dir() => Some(self.output().unwrap_or(folder)),
+            _ => None,
+        }
     }
 
     /// Where outputs go by their own names; none if they stay.

@@ -76,7 +76,7 @@ fn read_key(path: &Path) -> Result<StrongNameKey> {
 fn run_jobs(jobs: &[Job], mut context: RunContext<'_>, progress: Progress<'_>) -> Result<(Vec<FileReport>, Outputs)> {
     let (assemblies, others): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(|job| job.may_be_an_assembly());
     let (modules, assemblies): (Vec<&Job>, Vec<&Job>) = assemblies.into_iter().partition(|job| job.is_module());
-    let mut outputs = Outputs::default();
+    let mut outputs = context.request.root().map_or_else(Outputs::default, Outputs::below);
     let mut files = instrument_files(&modules, &context, progress, &mut outputs)?;
     context.modules = files.iter().filter_map(|file| Some((file_name(&file.report.output), file.module_hash?))).collect();
     if !assemblies.is_empty() {
@@ -116,7 +116,7 @@ fn instrument_files(
         if index > first_failed.load(Ordering::Relaxed) {
             return None;
         }
-        let mut outputs = Outputs::default();
+        let mut outputs = outputs.more();
         let file = instrument_file(job, context, &mut outputs);
         match &file {
             Ok(file) => progress(&file.report),

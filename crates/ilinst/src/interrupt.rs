@@ -1,0 +1,48 @@
+//! Ctrl-C and other ends that are asked for: nothing is left of a run that writes files.
+
+/// From here on, a signal that asks the process to end has temporary files removed, then ends it.
+///
+/// # Errors
+/// If the system has no room for that.
+#[cfg(unix)]
+pub(crate) fn clean_up_when_asked_to_end() -> std::io::Result<()> {
+    use signal_hook::{
+        consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ},
+        flag,
+        iterator::Signals,
+        low_level::emulate_default_handler,
+    };
+
+    // What has a handler does not end the process: writing past `ulimit -f` fails like any other writing.
+    flag::register(SIGXFSZ, std::sync::Arc::default())?;
+    let asking = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal));
+    let mut signals = Signals::new(asking)?;
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            ::instrument::abandon();
+            // The shell sees which signal it was.
+            let _ = emulate_default_handler(signal);
+        }
+    })?;
+    Ok(())
+}
+
+/// Whether who started this process wants it to go on whatever comes, as `nohup` does.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    ignored.is_some_and(|ignored| ignored >> (signal - 1) & 1 == 1)
+}
+
+/// The same for Ctrl-C, Ctrl-Break and the closing of the window.
+#[cfg(windows)]
+pub(crate) fn clean_up_when_asked_to_end() -> std::io::Result<()> {
+    /// `STATUS_CONTROL_C_EXIT`, as the system's own handler has it.
+    const EXIT: i32 = 0xC000_013A_u32.cast_signed();
+    let set = ctrlc::set_handler(|| {
+        ::instrument::abandon();
+        std::process::exit(EXIT);
+    });
+    set.map_err(std::io::Error::other)
+}

@@ -1,0 +1,284 @@
+//! Where files are until they get their names: a folder beside them, which does not outlive its run. What a killed run
+//! left, the next one into the same folder removes.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File, OpenOptions, TryLockError},
+    io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use crate::paths::without_links;
+
+/// What is there only until a commit: folders for temporary files, and those made for outputs. Whoever holds the guard
+/// cannot be interrupted; whoever makes a temporary file holds it for reading.
+pub(crate) type Unfinished = BTreeSet<PathBuf>;
+
+static UNFINISHED: RwLock<Unfinished> = RwLock::new(Unfinished::new());
+
+/// Waits for commits that have begun, and until it is dropped, [`abandon`] waits.
+pub(crate) fn uninterrupted() -> RwLockWriteGuard<'static, Unfinished> {
+    UNFINISHED.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes all that runs of this process have written and not committed, for a process that is about to end, as on a
+/// signal: a commit that has begun is waited for, and whoever would write from now on waits for ever.
+pub fn abandon() {
+    let unfinished = uninterrupted();
+    remove_all(&unfinished);
+    std::mem::forget(unfinished);
+}
+
+/// What is in others goes first.
+fn remove_all(unfinished: &Unfinished) {
+    for folder in unfinished.iter().filter(|folder| is_staging(folder)) {
+        let _ = remove(folder);
+    }
+    for made in unfinished.iter().rev().filter(|folder| !is_staging(folder)) {
+        let _ = fs::remove_dir(made);
+    }
+}
+
+/// The temporary files of a run, and the folders that it made.
+#[derive(Default)]
+pub(crate) struct Staging {
+    /// A folder that outputs go to, in whatever folders in it; and its true path.
+    root: Option<(PathBuf, PathBuf)>,
+    /// By the folder they lie in, by whatever path.
+    folders: Mutex<BTreeMap<PathBuf, Arc<Folder>>>,
+    /// Folders made for outputs.
+    made: Mutex<Vec<PathBuf>>,
+}
+
+/// A folder of temporary files.
+struct Folder {
+    path: PathBuf,
+    /// Held as long as its run lives: nobody takes the folder for a leftover.
+    _lock: File,
+    next: AtomicUsize,
+}
+
+/// The file in each that says by its lock whether a run lives.
+const LOCK: &str = "lock";
+
+impl Staging {
+    /// All that goes below a folder has its temporary files in that.
+    pub(crate) fn below(root: &Path) -> Self {
+        Self { root: Some((root.to_owned(), without_links(root))), folders: Mutex::default(), made: Mutex::default() }
+    }
+
+    /// Makes a temporary file for an output, and what folders that needs; gives its name, and what making it gives.
+    pub(crate) fn make<T>(&self, path: &Path, make: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<(PathBuf, T)> {
+        let parent = parent(path);
+        let root = self.root.as_ref().filter(|(root, real)| parent.starts_with(root) || parent.starts_with(real));
+        let root = root.map_or(parent, |(root, _)| root);
+        self.make_folder(parent)?;
+        self.make_folder(root)?;
+        let known = lock(&self.folders).get(root).cloned();
+        let folder = match known {
+            Some(folder) => folder,
+            None => self.folder_in(root, &mut uninterrupted())?,
+        };
+        let _no_one_removes_it = UNFINISHED.read().unwrap_or_else(PoisonError::into_inner);
+        let temporary = folder.next();
+        let made = make(&temporary)?;
+        Ok((temporary, made))
+    }
+
+    /// Gives a file its name; gives the name by which what was there before can be put back, if anything was. There is
+    /// always one of the two.
+    pub(crate) fn replace(&self, temporary: &Path, path: &Path, unfinished: &mut Unfinished) -> io::Result<Option<PathBuf>> {
+        let former = if path.symlink_metadata().is_ok_and(|there| !there.is_dir()) {
+            Some(self.keep(temporary, path, unfinished)?)
+        } else {
+            None
+        };
+        match fs::rename(temporary, path) {
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                let beside = self.folder_in(parent(path), unfinished)?.next();
+                copy(temporary, &beside, path)?;
+                fs::rename(beside, path)?;
+            }
+            renamed => renamed?,
+        }
+        Ok(former)
+    }
+
+    /// Gives what is at a path a second name on its own file system.
+    fn keep(&self, temporary: &Path, path: &Path, unfinished: &mut Unfinished) -> io::Result<PathBuf> {
+        let former = temporary.with_extension("former");
+        match fs::hard_link(path, &former) {
+            Ok(()) => Ok(former),
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                let former = self.folder_in(parent(path), unfinished)?.next();
+                fs::hard_link(path, &former).or_else(|_| copy(path, &former, path))?;
+                Ok(former)
+            }
+            // Not all file systems have links.
+            Err(_) => copy(path, &former, path).map(|()| former),
+        }
+    }
+
+    /// The folders made for outputs stay.
+    pub(crate) fn keep_folders(&self, unfinished: &mut Unfinished) {
+        let made = std::mem::take(&mut *lock(&self.made));
+        unfinished.retain(|folder| !made.contains(folder));
+    }
+
+    fn make_folder(&self, folder: &Path) -> io::Result<()> {
+        if folder.is_dir() {
+            return Ok(());
+        }
+        let mut unfinished = uninterrupted();
+        let missing = folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+        let missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+        unfinished.extend(missing.iter().cloned());
+        lock(&self.made).extend(missing);
+        fs::create_dir_all(folder)
+    }
+
+    /// The folder for temporary files in another.
+    fn folder_in(&self, folder: &Path, unfinished: &mut Unfinished) -> io::Result<Arc<Folder>> {
+        let mut folders = lock(&self.folders);
+        if let Some(made) = folders.get(folder) {
+            return Ok(Arc::clone(made));
+        }
+        let real = fs::canonicalize(folder)?;
+        let made = match folders.get(&real) {
+            Some(made) => Arc::clone(made),
+            None => {
+                remove_leftovers(folder);
+                let made = Arc::new(Folder::make(folder)?);
+                unfinished.insert(made.path.clone());
+                folders.insert(real, Arc::clone(&made));
+                made
+            }
+        };
+        folders.insert(folder.to_owned(), Arc::clone(&made));
+        Ok(made)
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        let folders = std::mem::take(&mut *lock(&self.folders));
+        let staged = folders.values().map(|folder| folder.path.clone());
+        let mine: Unfinished = staged.chain(std::mem::take(&mut *lock(&self.made))).collect();
+        if mine.is_empty() {
+            return;
+        }
+        let mut unfinished = uninterrupted();
+        // No more files may be open than are.
+        drop(folders);
+        remove_all(&mine);
+        unfinished.retain(|folder| !mine.contains(folder));
+    }
+}
+
+impl Folder {
+    fn make(folder: &Path) -> io::Result<Self> {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let path = folder.join(format!("{PREFIX}{}-{number}{SUFFIX}", std::process::id()));
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                made => made?,
+            }
+            let lock = match File::create_new(path.join(LOCK)) {
+                // Until it is locked, another run may take it for a leftover.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => {
+                    let _ = fs::remove_dir(&path);
+                    return Err(error);
+                }
+                Ok(lock) => lock,
+            };
+            match lock.try_lock() {
+                Err(TryLockError::WouldBlock) => {}
+                Ok(()) if !path.join(LOCK).exists() => {}
+                // Where nothing can be locked, nobody takes anything for a leftover.
+                Ok(()) | Err(TryLockError::Error(_)) => return Ok(Self { path, _lock: lock, next: AtomicUsize::new(0) }),
+            }
+        }
+    }
+
+    fn next(&self) -> PathBuf {
+        self.path.join(self.next.fetch_add(1, Ordering::Relaxed).to_string())
+    }
+}
+
+const PREFIX: &str = ".ilinst-";
+const SUFFIX: &str = ".tmp";
+
+/// Whether a folder has the name of one for temporary files, this run's or another's.
+pub(crate) fn is_staging(folder: &Path) -> bool {
+    let name = folder.file_name().and_then(|name| name.to_str()?.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?.split_once('-'));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    name.is_some_and(|(process, number)| is_number(process) && is_number(number))
+}
+
+/// Removes the temporary files in a folder of runs that live no more.
+pub(crate) fn remove_leftovers(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| is_staging(Path::new(&entry.file_name())));
+    for entry in folders.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+        let lock = entry.path().join(LOCK);
+        match fs::symlink_metadata(&lock) {
+            Ok(metadata) if metadata.is_file() => {
+                let lock = OpenOptions::new().write(true).open(lock);
+                if lock.as_ref().is_ok_and(|lock| lock.try_lock().is_ok()) {
+                    let _ = remove(&entry.path());
+                }
+            }
+            // Its run is about to lock it, or was killed before that.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => drop(fs::remove_dir(entry.path())),
+            _ => {}
+        }
+    }
+}
+
+/// Removes a folder of temporary files. The lock goes last: what is left if that fails or is interrupted is a leftover too.
+fn remove(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let file = entry?.path();
+        if !file.ends_with(LOCK) {
+            fs::remove_file(file)?;
+        }
+    }
+    let _ = fs::remove_file(folder.join(LOCK));
+    fs::remove_dir(folder)
+}
+
+/// Copies a file with its permissions, or a link that is for a place.
+fn copy(from: &Path, to: &Path, place: &Path) -> io::Result<()> {
+    match from.read_link() {
+        Ok(target) => make_link(&target, to, place),
+        Err(_) => fs::copy(from, to).map(drop),
+    }
+}
+
+/// Makes a link that will get another place.
+#[cfg(unix)]
+pub(crate) fn make_link(target: &Path, path: &Path, _place: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, path)
+}
+
+/// Windows has one kind of links to files, and one to folders.
+#[cfg(windows)]
+pub(crate) fn make_link(target: &Path, path: &Path, place: &Path) -> io::Result<()> {
+    use std::os::windows::fs::{symlink_dir, symlink_file};
+    if parent(place).join(target).is_dir() { symlink_dir(target, path) } else { symlink_file(target, path) }
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

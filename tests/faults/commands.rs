@@ -1,0 +1,203 @@
+//! The commands that write, what they begin with, and what may be there afterwards.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus, Stdio},
+};
+
+use tests::{ilinst, sample};
+
+/// What is below a folder: files with their content, links with their target, folders with nothing.
+pub(crate) type Tree = BTreeMap<PathBuf, Option<Vec<u8>>>;
+
+/// A command that writes.
+pub(crate) struct Writer {
+    pub(crate) name: &'static str,
+    pub(crate) arguments: &'static [&'static str],
+    /// What makes the folder that it runs in what it has to be.
+    prepare: fn(&Path),
+    /// Its exit codes: done, and failed.
+    pub(crate) done: i32,
+    pub(crate) failed: i32,
+    /// What completes it after it was killed.
+    completed_by: &'static [&'static [&'static str]],
+    /// Whether it does a thing at a time, and goes on where it was.
+    pub(crate) is_stepwise: bool,
+}
+
+const IN_PLACE: &[&str] = &["instrument", "app", "--in-place", "-q", "--threads", "1"];
+const RESTORE: &[&str] = &["restore", "app", "-q"];
+
+const ALL: &[Writer] = &[
+    Writer {
+        arguments: &["instrument", "app/orders.exe", "-o", "new/deep/", "-q", "--threads", "1"],
+        ..Writer::new("`instrument` to a new folder", app)
+    },
+    Writer {
+        arguments: &["instrument", "app/orders.exe", "-o", "out/", "-q", "--threads", "1"],
+        ..Writer::new("`instrument` over older outputs", app_and_outputs)
+    },
+    Writer {
+        arguments: &["instrument", "app", "-o", "out", "-q", "--threads", "1"],
+        ..Writer::new("`instrument` of a folder", app_and_outputs)
+    },
+    Writer { arguments: IN_PLACE, completed_by: &[RESTORE, IN_PLACE], ..Writer::new("`instrument --in-place`", app) },
+    Writer { arguments: RESTORE, is_stepwise: true, ..Writer::new("`restore`", woven_in_place) },
+    Writer { arguments: &["dis", "app/orders.exe", "-o", "out/orders.exe"], ..Writer::new("`dis -o`", app_and_outputs) },
+    Writer {
+        arguments: &["diff", "app/orders.exe", "app/hello.exe", "--html", "out/orders.exe"],
+        done: 1,
+        failed: 2,
+        ..Writer::new("`diff --html`", app_and_outputs)
+    },
+];
+
+/// A command, and what its folder holds before and after.
+pub(crate) struct Prepared {
+    pub(crate) writer: &'static Writer,
+    pub(crate) before: Tree,
+    pub(crate) after: Tree,
+}
+
+/// All commands; each is run once in a folder.
+pub(crate) fn prepared(folder: &Path) -> Vec<Prepared> {
+    let prepare = |writer: &'static Writer| {
+        lay(folder, &Tree::new());
+        (writer.prepare)(folder);
+        let before = tree(folder);
+        assert_eq!(call(writer.arguments, folder).code(), Some(writer.done), "{}", writer.name);
+        let after = tree(folder);
+        assert_ne!(before, after, "{}", writer.name);
+        Prepared { writer, before, after }
+    };
+    ALL.iter().map(prepare).collect()
+}
+
+impl Writer {
+    const fn new(name: &'static str, prepare: fn(&Path)) -> Self {
+        Self { name, prepare, arguments: &[], done: 0, failed: 3, completed_by: &[], is_stepwise: false }
+    }
+}
+
+impl Prepared {
+    /// A folder as it is before the command.
+    pub(crate) fn lay(&self, folder: &Path) {
+        lay(folder, &self.before);
+    }
+
+    /// Asserts that a run that ended by itself or was asked to did all or nothing, and left nothing.
+    pub(crate) fn check(&self, folder: &Path, status: ExitStatus, fault: &str) {
+        let (now, name) = (tree(folder), self.writer.name);
+        let is_done = status.code() == Some(self.writer.done);
+        if self.writer.is_stepwise && !is_done {
+            self.check_whole(&now, fault);
+            assert!(!now.keys().any(|path| is_leftover(path)), "{name}, {fault}, {status}: {:?}", now.keys());
+            return self.complete(folder, fault);
+        }
+        let expected = if is_done { &self.after } else { &self.before };
+        // Asked to end after its commit, it ends by the signal all the same.
+        let is_as_expected = now == *expected || status.code().is_none() && now == self.after;
+        assert!(is_as_expected, "{name}, {fault}, {status}: {}", differences(expected, &now));
+    }
+
+    /// Asserts that what was killed left each file as it was or as it should be, and that it can be done again.
+    pub(crate) fn check_killed(&self, folder: &Path, fault: &str) {
+        self.check_whole(&tree(folder), fault);
+        self.complete(folder, fault);
+    }
+
+    fn check_whole(&self, now: &Tree, fault: &str) {
+        let name = self.writer.name;
+        for path in self.before.keys().chain(now.keys()).filter(|path| !is_leftover(path)) {
+            let content = now.get(path);
+            // An original may be there already, or be there still.
+            let is_known = content == self.before.get(path) || content == self.after.get(path);
+            assert!(is_known, "{name}, {fault}: {} is neither old nor new", path.display());
+        }
+    }
+
+    fn complete(&self, folder: &Path, fault: &str) {
+        let again = [self.writer.arguments];
+        let commands = if self.writer.completed_by.is_empty() { &again[..] } else { self.writer.completed_by };
+        for arguments in commands {
+            call(arguments, folder);
+        }
+        let now = tree(folder);
+        assert!(now == self.after, "{}, {fault}, done again: {}", self.writer.name, differences(&self.after, &now));
+    }
+}
+
+/// Whether a path is that of a temporary file, or of a folder of them.
+pub(crate) fn is_leftover(path: &Path) -> bool {
+    path.iter().any(|name| name.to_string_lossy().starts_with(".ilinst-") && name.to_string_lossy().ends_with(".tmp"))
+}
+
+/// Runs the tool quietly.
+pub(crate) fn call(arguments: &[&str], folder: &Path) -> ExitStatus {
+    quiet(ilinst().args(arguments).current_dir(folder)).status().expect("ilinst starts")
+}
+
+/// What a command prints goes nowhere.
+pub(crate) fn quiet(command: &mut Command) -> &mut Command {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null())
+}
+
+fn app(folder: &Path) {
+    fs::create_dir(folder.join("app")).expect("a folder can be made");
+    for name in ["orders", "hello"] {
+        for extension in ["exe", "pdb", "runtimeconfig.json"] {
+            let file = sample(name).join(name).with_extension(extension);
+            fs::copy(&file, folder.join("app").join(name).with_extension(extension)).expect("it can be copied");
+        }
+    }
+    let library = r#"{"runtimeTarget":{"name":"x"},"targets":{"x":{"orders/1":{"runtime":{"orders.exe":{}}}}},"libraries":{"orders/1":{}}}"#;
+    fs::write(folder.join("app/orders.deps.json"), library).expect("it can be written");
+}
+
+fn app_and_outputs(folder: &Path) {
+    app(folder);
+    fs::create_dir(folder.join("out")).expect("a folder can be made");
+    for name in ["orders.exe", "orders.pdb", "orders.exe.ilinst.json", "Ilinst.Tracker.dll", "kept.txt"] {
+        fs::write(folder.join("out").join(name), "what was there before").expect("it can be written");
+    }
+}
+
+fn woven_in_place(folder: &Path) {
+    app(folder);
+    assert!(call(IN_PLACE, folder).success());
+}
+
+/// Makes a folder hold this, and nothing else.
+fn lay(folder: &Path, tree: &Tree) {
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir_all(folder).expect("a folder can be made");
+    for (path, content) in tree {
+        match content {
+            Some(content) => fs::write(folder.join(path), content).expect("it can be written"),
+            None => fs::create_dir(folder.join(path)).expect("a folder can be made"),
+        }
+    }
+}
+
+pub(crate) fn tree(folder: &Path) -> Tree {
+    let (mut tree, mut folders) = (Tree::new(), vec![folder.to_owned()]);
+    while let Some(next) = folders.pop() {
+        // A run that goes on meanwhile may take its folder away.
+        for path in fs::read_dir(&next).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            let content = fs::read(&path).ok();
+            folders.extend(content.is_none().then(|| path.clone()));
+            tree.insert(path.strip_prefix(folder).expect("it is below").to_owned(), content);
+        }
+    }
+    tree
+}
+
+fn differences(expected: &Tree, now: &Tree) -> String {
+    let paths = expected.keys().chain(now.keys()).filter(|path| expected.get(*path) != now.get(*path));
+    let mut paths: Vec<String> = paths.map(|path| path.display().to_string()).collect();
+    paths.sort();
+    paths.dedup();
+    format!("not as it should be: {}", paths.join(", "))
+}

@@ -1,0 +1,169 @@
+//! System calls that fail, one after another, and runs that end at each of them. strace has them fail: nothing in the tool
+//! knows of it.
+
+use std::{
+    env,
+    fmt::Write as _,
+    fs,
+    os::unix::process::ExitStatusExt as _,
+    path::Path,
+    process::{Command, ExitStatus},
+};
+
+use tests::{ilinst, in_parallel, require, root, scratch};
+
+use crate::commands::{Prepared, prepared, quiet};
+
+/// What is done to a call, and what may be there afterwards.
+#[derive(Clone, Copy)]
+enum Fault {
+    /// It fails: all or nothing.
+    Fails(&'static str),
+    /// It fails, and there is another way.
+    IsAvoided(&'static str),
+    /// It fails, and so a temporary file may stay until the next run.
+    Leaves(&'static str),
+    /// The run is asked to end: all or nothing.
+    Asked,
+    /// The run is killed: each file is old or new.
+    Killed,
+}
+use Fault::{Asked, Fails, IsAvoided, Killed, Leaves};
+
+/// Every call that a run makes for its files.
+const CALLS: &[(&str, &[Fault])] = &[
+    ("openat", &[Fails("EMFILE"), Asked, Killed]),
+    ("statx", &[Killed]),
+    ("read", &[Fails("EIO"), Asked, Killed]),
+    ("getdents64", &[Leaves("EIO"), Killed]),
+    ("mkdir", &[Fails("ENOSPC"), Asked, Killed]),
+    ("flock", &[IsAvoided("ENOLCK"), Asked, Killed]),
+    ("fchmod", &[Fails("EPERM"), Asked, Killed]),
+    ("write", &[Fails("ENOSPC"), Fails("EIO"), Asked, Killed]),
+    ("copy_file_range", &[Fails("ENOSPC"), Asked, Killed]),
+    ("fsync", &[Fails("EIO")]),
+    ("ftruncate", &[Fails("EIO")]),
+    ("link,linkat", &[IsAvoided("EPERM"), IsAvoided("EXDEV"), Asked, Killed]),
+    ("rename,renameat,renameat2", &[Fails("EIO"), IsAvoided("EXDEV"), Asked, Killed]),
+    ("unlink,unlinkat", &[Leaves("EIO"), Asked, Killed]),
+    ("rmdir", &[Leaves("EIO"), Asked, Killed]),
+    ("mmap", &[Leaves("ENOMEM"), Killed]),
+    ("brk", &[Leaves("ENOMEM")]),
+    ("clone3", &[Leaves("EAGAIN"), Killed]),
+];
+
+/// Set to anything, every call is made to fail, and the table in the documentation is written anew.
+const ALL: &str = "ILINST_FAULTS";
+
+#[test]
+#[ignore = "needs strace"]
+fn faults_at_every_call_lose_nothing_and_leave_nothing() {
+    let Some(strace) = require("ILINST_STRACE") else { return };
+    let all = env::var_os(ALL).is_some();
+    let folder = scratch("faults-inject");
+    let commands = prepared(&folder.join("prepared"));
+    let faults: Vec<_> = CALLS.iter().flat_map(|(calls, faults)| faults.iter().map(|fault| (*calls, *fault))).collect();
+    let tried: Vec<_> = commands.iter().flat_map(|command| faults.iter().map(move |fault| (command, *fault))).collect();
+    let counts = in_parallel(&tried, |worker, (command, (calls, fault))| {
+        let folder = folder.join(worker.to_string());
+        let injection = Injection { strace: &strace, command, calls, fault: *fault, folder: &folder };
+        // In every run, those at the powers of two.
+        let next = |number: usize| if all { number + 1 } else { number * 2 };
+        let numbers = std::iter::successors(Some(1), |number| Some(next(*number)));
+        numbers.take_while(|number| injection.is_made(*number)).count()
+    });
+    println!("{} faults", counts.iter().sum::<usize>());
+    if all {
+        write_table(&commands, &tried.iter().map(|(_, fault)| *fault).zip(counts).collect::<Vec<_>>());
+    }
+}
+
+struct Injection<'a> {
+    strace: &'a Path,
+    command: &'a Prepared,
+    calls: &'a str,
+    fault: Fault,
+    folder: &'a Path,
+}
+
+impl Injection<'_> {
+    /// Runs the command with a fault at the call of this number in each of its threads; whether there is such a call.
+    fn is_made(&self, number: usize) -> bool {
+        let work = self.folder.join("work");
+        self.command.lay(&work);
+        let log = self.folder.join("log");
+        let effect = match self.fault {
+            Fails(error) | IsAvoided(error) | Leaves(error) => format!("error={error}"),
+            Asked => "signal=INT".to_owned(),
+            Killed => "signal=KILL".to_owned(),
+        };
+        // Nobody has all of these calls: `?` lets there be none.
+        let calls = self.calls.split(',').map(|call| format!("?{call}")).collect::<Vec<_>>().join(",");
+        let mut command = Command::new(self.strace);
+        command.args(["-f", "--seccomp-bpf", "-o"]).arg(&log).args(["-e", &format!("trace={calls}")]);
+        command.args(["-e", &format!("inject={calls}:{effect}:when={number}")]).arg(ilinst().get_program());
+        command.args(self.command.writer.arguments).current_dir(&work);
+        let status = quiet(&mut command).status().expect("strace starts");
+        let log = fs::read_to_string(log).unwrap_or_default();
+        let is_made = match self.fault {
+            Fails(_) | IsAvoided(_) | Leaves(_) => log.contains("(INJECTED)"),
+            Asked => log.contains("--- SIGINT"),
+            Killed => log.contains("+++ killed by SIGKILL"),
+        };
+        if is_made {
+            self.check(&work, status, &format!("{} {effect} at {number}", self.calls));
+        } else {
+            assert_eq!(status.code(), Some(self.command.writer.done), "{}", self.calls);
+        }
+        is_made
+    }
+
+    fn check(&self, work: &Path, status: ExitStatus, fault: &str) {
+        let writer = self.command.writer;
+        // What happens before its first line is the loader's to say.
+        let failed = [Some(writer.failed), Some(127)];
+        match self.fault {
+            Fails(_) | Asked => {
+                let asked = matches!(self.fault, Asked) && status.signal() == Some(2);
+                let is_right = status.code() == Some(writer.done) || failed.contains(&status.code()) || asked;
+                assert!(is_right, "{}, {fault}: {status}", writer.name);
+                self.command.check(work, status, fault);
+            }
+            // Putting back is renaming, and no more: it goes on where it was.
+            IsAvoided(_) if writer.is_stepwise => self.command.check(work, status, fault),
+            IsAvoided(_) => {
+                assert_eq!(status.code(), Some(writer.done), "{}, {fault}", writer.name);
+                self.command.check(work, status, fault);
+            }
+            // An empty folder of originals stays.
+            Leaves(_) if writer.is_stepwise && self.calls == "rmdir" => {}
+            Leaves(_) | Killed => self.command.check_killed(work, fault),
+        }
+    }
+}
+
+/// How many faults each command was given, into the documentation.
+fn write_table(commands: &[Prepared], counts: &[((&str, Fault), usize)]) {
+    type Kind = (&'static str, fn(Fault) -> bool);
+    let kinds: [Kind; 3] = [
+        ("calls that fail", |fault| matches!(fault, Fails(_) | IsAvoided(_) | Leaves(_))),
+        ("SIGINT", |fault| matches!(fault, Asked)),
+        ("SIGKILL", |fault| matches!(fault, Killed)),
+    ];
+    let mut table = String::from("| command |");
+    kinds.iter().for_each(|(name, _)| write!(table, " {name} |").expect("it is memory"));
+    table.push_str("\n|---|---|---|---|\n");
+    for (command, counts) in commands.iter().zip(counts.chunks(counts.len() / commands.len())) {
+        write!(table, "| {} |", command.writer.name).expect("it is memory");
+        for (_, is_of_it) in &kinds {
+            let sum: usize = counts.iter().filter(|((_, fault), _)| is_of_it(*fault)).map(|(_, count)| count).sum();
+            write!(table, " {sum} |").expect("it is memory");
+        }
+        table.push('\n');
+    }
+    let path = root().join("docs/reliability.md");
+    let text = fs::read_to_string(&path).expect("it is there");
+    let (before, rest) = text.split_once("<!-- faults -->\n").expect("it has a place for the table");
+    let (_, after) = rest.split_once("<!-- end of faults -->\n").expect("its place ends");
+    fs::write(&path, format!("{before}<!-- faults -->\n{table}<!-- end of faults -->\n{after}")).expect("it can be written");
+}

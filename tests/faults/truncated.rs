@@ -1,0 +1,40 @@
+//! Files that are cut short while they are in use.
+
+use std::{fs, process::Command, thread, time::Duration};
+
+use tests::{ilinst, require, scratch};
+
+use crate::commands::{Tree, prepared, quiet, tree};
+
+/// Who has them mapped is ended by the system (SIGBUS): they are read instead. The run stands still where it makes its first
+/// temporary file, with all inputs at hand that it needs until then.
+#[test]
+#[ignore = "needs strace"]
+fn an_input_may_be_cut_short_meanwhile() {
+    let Some(strace) = require("ILINST_STRACE") else { return };
+    let folder = scratch("faults-truncated");
+    let commands = prepared(&folder.join("prepared"));
+    let command = &commands[1];
+    let work = folder.join("work");
+    command.lay(&work);
+    let log = folder.join("log");
+    let mut run = Command::new(strace);
+    run.args(["-f", "-o"]).arg(&log).args(["-e", "trace=mkdir", "-e", "inject=mkdir:signal=STOP:when=1"]);
+    run.arg(ilinst().get_program()).args(command.writer.arguments).current_dir(&work);
+    let mut run = quiet(&mut run).spawn().expect("strace starts");
+    let stopped = loop {
+        let text = fs::read_to_string(&log).unwrap_or_default();
+        if let Some(line) = text.lines().find(|line| line.contains("--- stopped by SIGSTOP")) {
+            break line.split_whitespace().next().expect("a process").to_owned();
+        }
+        assert!(run.try_wait().expect("it is a child").is_none(), "it ended: {text}");
+        thread::sleep(Duration::from_millis(1));
+    };
+    let input = fs::OpenOptions::new().write(true).open(work.join("app/orders.exe")).expect("it can be opened");
+    input.set_len(0).expect("it can be cut");
+    let go_on = Command::new("sh").args(["-c", &format!("kill -CONT {stopped}")]).status();
+    assert!(go_on.expect("sh starts").success());
+    assert_eq!(run.wait().expect("it ends").code(), Some(0));
+    let outputs = |tree: Tree| tree.into_iter().filter(|(path, _)| path.starts_with("out")).collect::<Tree>();
+    assert!(outputs(tree(&work)) == outputs(command.after.clone()), "the output is that of the whole input");
+}
