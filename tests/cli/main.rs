@@ -6,12 +6,15 @@
 //! eight bytes zeroed), `text NEW WORDS` and `show FILE`.
 //! `{samples}`, `{tmp}` and `{tracker}` stand for folders; times and process ids are replaced, since they differ.
 
+mod crafted;
 #[cfg(unix)]
 mod files;
 #[cfg(unix)]
 mod hostile;
 #[cfg(target_os = "linux")]
 mod limits;
+#[cfg(target_os = "linux")]
+mod names;
 #[cfg(target_os = "linux")]
 mod streams;
 

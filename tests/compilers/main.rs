@@ -88,7 +88,8 @@ fn mcs_woven_compiles_the_same_program() {
     assert_eq!(compile(&folder.join("woven/mcs.exe")), original);
     let expected = runtime.program(&sample("hello").join("hello.exe"), &folder).output().expect("it starts");
     assert_eq!(original.1, expected.stdout);
-    let rows = profile_in(&folder).rows(SortBy::Calls);
+    let profile = profile_in(&folder);
+    let rows = profile.rows(SortBy::Calls);
     assert!(rows.iter().any(|row| row.raw_name.as_deref() == Some("Mono.CSharp.Driver::Compile")));
     println!("mcs: {} methods", rows.len());
 }

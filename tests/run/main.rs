@@ -59,7 +59,7 @@ fn read_counts(path: &PathBuf) -> BTreeMap<String, u64> {
 /// What the profile says, keyed as the program keys it. The type that counts is not compared.
 fn profile_counts(profile: &Profile) -> BTreeMap<String, (u64, u64, u64)> {
     let rows = profile.rows(SortBy::Name);
-    let name = |row: &profile::report::Row| row.raw_name.clone().expect("every method is named");
+    let name = |row: &profile::report::Row<'_>| row.raw_name.clone().expect("every method is named");
     let rows = rows.iter().filter(|row| !name(row).starts_with("Count"));
     rows.map(|row| (format!("{} {}", name(row), row.token), (row.calls, row.leaves, row.open))).collect()
 }

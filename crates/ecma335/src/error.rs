@@ -4,6 +4,9 @@ use std::fmt;
 
 use crate::{dangling::Place, token::FileOffset};
 
+/// What stands before the file offset in an error's text, behind which is a parenthesis.
+pub const FILE_OFFSET: &str = " (file offset ";
+
 /// The crate's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -101,7 +104,7 @@ impl fmt::Display for Error {
         }
         write!(f, "{}", self.0.kind)?;
         if let Some(offset) = self.0.offset {
-            write!(f, " (file offset {offset})")?;
+            write!(f, "{FILE_OFFSET}{offset})")?;
         }
         Ok(())
     }

@@ -12,6 +12,12 @@ use crate::{
     token::FileOffset,
 };
 
+/// Names of more bytes than this are cut where they are text: compilers write, and runtimes load, none of more than 1,023.
+pub const MAX_NAME: usize = 1024;
+
+/// What stands for the part of a name that is left out.
+pub const LEFT_OUT: char = '…';
+
 /// A heap's bytes and where in the file they are.
 #[derive(Clone, Copy, Debug)]
 pub struct Heap<'a> {
@@ -42,9 +48,26 @@ impl<'a> Heap<'a> {
         Ok(rest.iter().position(|byte| *byte == 0).and_then(|end| rest.get(..end)).unwrap_or(rest))
     }
 
-    /// A name in #Strings; what is not UTF-8 is replaced.
+    /// Whether there is something at a place.
+    ///
+    /// # Errors
+    /// If it lies behind the heap.
+    pub fn check(&self, index: Str) -> Result<()> {
+        self.cursor(index.0).map(drop)
+    }
+
+    /// A name in #Strings; what is not UTF-8 is replaced, and what is longer than [`MAX_NAME`] cut.
     pub fn string(&self, index: Str) -> Result<Cow<'a, str>> {
-        Ok(String::from_utf8_lossy(self.string_bytes(index)?))
+        let rest = self.cursor(index.0)?.rest();
+        let head = rest.get(..MAX_NAME).unwrap_or(rest);
+        let end = head.iter().position(|byte| *byte == 0);
+        let name = String::from_utf8_lossy(end.and_then(|end| head.get(..end)).unwrap_or(head));
+        Ok(if end.is_none() && head.len() < rest.len() {
+            // A character that is cut in two was replaced.
+            Cow::Owned(format!("{}{LEFT_OUT}", name.trim_end_matches(char::REPLACEMENT_CHARACTER)))
+        } else {
+            name
+        })
     }
 
     /// A blob in #Blob: its bytes and where they are.
@@ -230,6 +253,20 @@ mod tests {
         let bytes = [heap.bytes, append.bytes()].concat();
         let heap = Heap { bytes: &bytes, ..heap };
         assert_eq!((heap.string(Str(1)).unwrap(), heap.string(added).unwrap()), ("Main".into(), "Enter".into()));
+    }
+
+    #[test]
+    fn long_names_are_cut_between_characters() {
+        let text = "é".repeat(MAX_NAME);
+        for (name, expected) in [(&text[..MAX_NAME], text[..MAX_NAME].to_owned()), (&text, format!("{}…", &text[..MAX_NAME]))] {
+            for bytes in [[name.as_bytes(), b"\0"].concat(), name.as_bytes().to_vec()] {
+                let heap = Heap { bytes: &bytes, offset: FileOffset(0) };
+                assert_eq!(heap.string(Str(0)).unwrap(), expected, "{}", bytes.len());
+            }
+        }
+        let odd = ["x", &text].concat();
+        let heap = Heap { bytes: odd.as_bytes(), offset: FileOffset(0) };
+        assert_eq!(heap.string(Str(0)).unwrap(), format!("{}…", &odd[..MAX_NAME - 1]));
     }
 
     #[test]

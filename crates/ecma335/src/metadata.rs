@@ -1,4 +1,4 @@
-//! The metadata root and its streams (II.24.2.1, II.24.2.2), and what joins the tables: owners and full names.
+//! The metadata root and its streams (II.24.2.1, II.24.2.2), and what joins the tables.
 
 use sha1::{Digest as _, Sha1};
 
@@ -8,7 +8,7 @@ use crate::{
     heap::Heap,
     list_cache::ListCache,
     pdb_stream::{self, PdbStream},
-    schema::{self, Blob, CustomAttribute, MethodDef, NestedClass, Row, Str, Table, TypeDef, TypeRef},
+    schema::{self, Blob, CustomAttribute, MethodDef, Row, Str, Table},
     signature::TypeNames,
     tables::Tables,
     token::{FileOffset, Rid, Token},
@@ -149,65 +149,6 @@ impl<'a> Metadata<'a> {
         }
     }
 
-    /// The enclosing type of every nested one, by its row number less one; none for the others.
-    pub fn enclosing_types(&self) -> Vec<Rid<TypeDef>> {
-        let mut enclosing = vec![Rid::NONE; self.tables.count(Table::TypeDef) as usize];
-        for (_, row) in self.tables.rows::<NestedClass>() {
-            if let Some(slot) = (row.nested_class.get() as usize).checked_sub(1).and_then(|index| enclosing.get_mut(index)) {
-                *slot = row.enclosing_class;
-            }
-        }
-        enclosing
-    }
-
-    /// The full name of every type by its row number less one: `Namespace.Outer/Inner`.
-    pub fn type_names(&self) -> Result<Vec<String>> {
-        let enclosing = self.enclosing_types();
-        let mut names: Vec<Option<String>> = vec![None; enclosing.len()];
-        for number in 1..=enclosing.len() {
-            // The chain from this type out to one whose name is known; a cycle ends at the table's length.
-            let mut chain = vec![number];
-            while let Some(&inner) = chain.last() {
-                let outer = enclosing.get(inner - 1).map_or(0, |outer| outer.get() as usize);
-                if names.get(inner - 1).is_some_and(Option::is_some) || outer == 0 || chain.len() > enclosing.len() {
-                    break;
-                }
-                chain.push(outer);
-            }
-            while let Some(inner) = chain.pop() {
-                if names.get(inner - 1).is_none_or(Option::is_some) {
-                    continue;
-                }
-                let row: TypeDef = self.row(Rid::new(inner as u32))?;
-                let own = join(&self.name(row.namespace)?, &self.name(row.name)?);
-                let outer = enclosing.get(inner - 1).and_then(|outer| names.get((outer.get() as usize).wrapping_sub(1)));
-                let full = match outer {
-                    Some(Some(outer)) => format!("{outer}/{own}"),
-                    _ => own,
-                };
-                if let Some(slot) = names.get_mut(inner - 1) {
-                    *slot = Some(full);
-                }
-            }
-        }
-        Ok(names.into_iter().map(Option::unwrap_or_default).collect())
-    }
-
-    /// The full name of a TypeRef, without its scope: `Namespace.Outer/Inner`.
-    pub fn type_ref_name(&self, rid: Rid<TypeRef>) -> Result<String> {
-        let mut name = String::new();
-        let mut next = Some(rid);
-        // Real nesting is a few levels deep; a longer chain is a cycle.
-        for _ in 0..64 {
-            let Some(rid) = next else { break };
-            let row = self.row(rid)?;
-            let own = join(&self.name(row.namespace)?, &self.name(row.name)?);
-            name = if name.is_empty() { own } else { format!("{own}/{name}") };
-            next = row.resolution_scope.token().and_then(Token::rid_in);
-        }
-        Ok(name)
-    }
-
     /// The full name of the type whose constructor an attribute calls; none where the row leads nowhere.
     pub fn attribute_type_name(&self, attribute: &CustomAttribute) -> Option<String> {
         let constructor = attribute.constructor.token()?;
@@ -222,41 +163,12 @@ impl<'a> Metadata<'a> {
         let owner = self.owner(constructor.rid_in::<MethodDef>()?)?;
         self.simple_type_name(owner).ok()
     }
-
-    fn simple_type_name(&self, rid: Rid<TypeDef>) -> Result<String> {
-        let row = self.row(rid)?;
-        Ok(join(&self.name(row.namespace)?, &self.name(row.name)?))
-    }
-
-    /// The name of the assembly that a TypeRef's outermost type comes from, if it comes from one.
-    fn assembly_of(&self, mut rid: Rid<TypeRef>) -> Option<String> {
-        // Real nesting is a few levels deep; a longer chain is a cycle.
-        for _ in 0..64 {
-            let scope = self.row(rid).ok()?.resolution_scope.token()?;
-            match scope.rid_in() {
-                Some(outer) => rid = outer,
-                None => return self.name(self.row(scope.rid_in::<schema::AssemblyRef>()?).ok()?.name).ok(),
-            }
-        }
-        None
-    }
 }
 
 impl TypeNames for Metadata<'_> {
     fn type_name(&self, token: Token) -> String {
         let name = match token.table() {
-            Some(Table::TypeDef) => {
-                let mut name = self.simple_type_name(Rid::new(token.rid())).ok();
-                let nested = |rid: u32| self.tables.rows::<NestedClass>().find(|(_, row)| row.nested_class.get() == rid);
-                let mut inner = token.rid();
-                for _ in 0..64 {
-                    let Some((_, row)) = nested(inner) else { break };
-                    inner = row.enclosing_class.get();
-                    let outer = self.simple_type_name(row.enclosing_class).ok();
-                    name = outer.zip(name).map(|(outer, name)| format!("{outer}/{name}"));
-                }
-                name
-            }
+            Some(Table::TypeDef) => self.type_def_name(Rid::new(token.rid())).ok(),
             Some(Table::TypeRef) => {
                 let rid = Rid::new(token.rid());
                 let name = self.type_ref_name(rid).ok();

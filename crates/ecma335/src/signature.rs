@@ -6,6 +6,7 @@ use crate::{
     cursor::{Cursor, put_compressed_i32, put_compressed_u32},
     element::{ElementType, convention},
     error::{Error, ErrorKind, Result, malformed},
+    heap::LEFT_OUT,
     schema::TypeDefOrRef,
     token::{FileOffset, Token},
 };
@@ -525,6 +526,10 @@ pub trait TypeNames {
     fn type_name(&self, token: Token) -> String;
 }
 
+/// A signature's text ends where it is longer than this: a blob of a few kilobytes may name thousands of types of long names,
+/// and any number of rows share it. The longest in real assemblies are half of it.
+const MAX_TEXT: usize = 8 << 10;
+
 /// A signature to be shown as IL assembly.
 #[derive(Clone, Copy)]
 pub struct Display<'s, S, N: ?Sized> {
@@ -545,13 +550,92 @@ impl MethodSig {
         Display { signature: self, names }
     }
 
+    /// What stands before a method's name: `instance void `.
+    pub fn display_head<N: TypeNames + ?Sized>(&self, names: &N) -> String {
+        format!("{}{} ", convention_text(self.convention), self.return_type.display(names))
+    }
+
     /// The parameters as IL assembly: `(int32, ..., string)`.
     pub fn display_params<N: TypeNames + ?Sized>(&self, names: &N) -> String {
-        let mut parts: Vec<String> = self.params.iter().map(|param| param.display(names).to_string()).collect();
-        if let Some(sentinel) = self.sentinel {
-            parts.insert(sentinel.min(parts.len()), "...".into());
+        let mut text = String::new();
+        put_params(&mut text, self, names);
+        text
+    }
+}
+
+impl<N: TypeNames + ?Sized> fmt::Display for Display<'_, TypeSig, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        put_type(&mut text, self.signature, self.names);
+        f.write_str(&text)
+    }
+}
+
+impl<N: TypeNames + ?Sized> fmt::Display for Display<'_, MethodSig, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.signature.display_head(self.names))?;
+        f.write_str(&self.signature.display_params(self.names))
+    }
+}
+
+fn put_type<N: TypeNames + ?Sized>(out: &mut String, signature: &TypeSig, names: &N) {
+    let kind = |is_value: bool| if is_value { "valuetype " } else { "class " };
+    match signature {
+        TypeSig::Element(element) => out.push_str(element.text()),
+        TypeSig::Named { is_value, token } => out.extend([kind(*is_value), &named(*token, names)]),
+        TypeSig::Ptr(inner) => put_around(out, inner, names, "*"),
+        TypeSig::ByRef(inner) => put_around(out, inner, names, "&"),
+        TypeSig::Pinned(inner) => put_around(out, inner, names, " pinned"),
+        TypeSig::SzArray(inner) => put_around(out, inner, names, "[]"),
+        TypeSig::Array(inner, shape) => put_around(out, inner, names, &format!("[{shape}]")),
+        TypeSig::Var(number) => out.push_str(&format!("!{number}")),
+        TypeSig::MVar(number) => out.push_str(&format!("!!{number}")),
+        TypeSig::GenericInst { is_value, token, arguments } => {
+            out.extend([kind(*is_value), &named(*token, names), "<"]);
+            put_list(out, arguments, None, names);
+            out.push('>');
         }
-        format!("({})", parts.join(", "))
+        TypeSig::FnPtr(method) => {
+            out.extend(["method ", &convention_text(method.convention)]);
+            put_around(out, &method.return_type, names, " *");
+            put_params(out, method, names);
+        }
+        TypeSig::Modified { is_required, modifier, inner } => {
+            let keyword = if *is_required { "modreq" } else { "modopt" };
+            put_around(out, inner, names, &format!(" {keyword}({})", named(*modifier, names)));
+        }
+    }
+}
+
+/// A type, and what is made of it.
+fn put_around<N: TypeNames + ?Sized>(out: &mut String, inner: &TypeSig, names: &N, behind: &str) {
+    put_type(out, inner, names);
+    out.push_str(behind);
+}
+
+fn put_params<N: TypeNames + ?Sized>(out: &mut String, method: &MethodSig, names: &N) {
+    out.push('(');
+    put_list(out, &method.params, method.sentinel, names);
+    out.push(')');
+}
+
+/// Types with commas between them, and three dots before one of them or behind the last.
+fn put_list<N: TypeNames + ?Sized>(out: &mut String, types: &[TypeSig], sentinel: Option<usize>, names: &N) {
+    let dots = sentinel.map(|at| at.min(types.len()));
+    for (index, each) in types.iter().enumerate() {
+        if out.len() > MAX_TEXT {
+            return out.push(LEFT_OUT);
+        }
+        if index > 0 {
+            out.push_str(", ");
+        }
+        if dots == Some(index) {
+            out.push_str("..., ");
+        }
+        put_type(out, each, names);
+    }
+    if dots == Some(types.len()) {
+        out.push_str(if types.is_empty() { "..." } else { ", ..." });
     }
 }
 
@@ -559,44 +643,6 @@ fn named<N: TypeNames + ?Sized>(token: TypeDefOrRef, names: &N) -> String {
     match token.token() {
         Some(token) => names.type_name(token),
         None => format!("<bad index 0x{:x}>", token.0),
-    }
-}
-
-impl<N: TypeNames + ?Sized> fmt::Display for Display<'_, TypeSig, N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.names;
-        let kind = |is_value: bool| if is_value { "valuetype" } else { "class" };
-        match self.signature {
-            TypeSig::Element(element) => f.write_str(element.text()),
-            TypeSig::Named { is_value, token } => write!(f, "{} {}", kind(*is_value), named(*token, names)),
-            TypeSig::Ptr(inner) => write!(f, "{}*", inner.display(names)),
-            TypeSig::ByRef(inner) => write!(f, "{}&", inner.display(names)),
-            TypeSig::Pinned(inner) => write!(f, "{} pinned", inner.display(names)),
-            TypeSig::SzArray(inner) => write!(f, "{}[]", inner.display(names)),
-            TypeSig::Array(inner, shape) => write!(f, "{}[{shape}]", inner.display(names)),
-            TypeSig::Var(number) => write!(f, "!{number}"),
-            TypeSig::MVar(number) => write!(f, "!!{number}"),
-            TypeSig::GenericInst { is_value, token, arguments } => {
-                let arguments: Vec<String> = arguments.iter().map(|argument| argument.display(names).to_string()).collect();
-                write!(f, "{} {}<{}>", kind(*is_value), named(*token, names), arguments.join(", "))
-            }
-            TypeSig::FnPtr(method) => {
-                let convention = convention_text(method.convention);
-                write!(f, "method {convention}{} *{}", method.return_type.display(names), method.display_params(names))
-            }
-            TypeSig::Modified { is_required, modifier, inner } => {
-                let keyword = if *is_required { "modreq" } else { "modopt" };
-                write!(f, "{} {keyword}({})", inner.display(names), named(*modifier, names))
-            }
-        }
-    }
-}
-
-impl<N: TypeNames + ?Sized> fmt::Display for Display<'_, MethodSig, N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let method = self.signature;
-        let convention = convention_text(method.convention);
-        write!(f, "{convention}{} {}", method.return_type.display(self.names), method.display_params(self.names))
     }
 }
 
@@ -682,6 +728,16 @@ mod tests {
             assert_eq!(shape.params as usize, method.params.len(), "{text}");
             assert_eq!(shape.returns_value, !text.contains("void ("), "{text}");
         }
+    }
+
+    #[test]
+    fn long_signatures_are_cut() {
+        let many = [&[0x00, 0x80 | 0x3F, 0xFF, 0x01][..], &[0x12, 0x05].repeat(0x3FFF)].concat();
+        let Signature::Method(method) = Signature::parse(Cursor::new(&many, FileOffset(0))).unwrap() else { panic!("a method") };
+        let shown = method.display(&Numbers).to_string();
+        assert!(shown.starts_with("void (class T1, class T1") && shown.ends_with("class T1…)"), "{}", &shown[..40]);
+        assert!((MAX_TEXT..MAX_TEXT + 40).contains(&shown.len()), "{}", shown.len());
+        assert_eq!(method.display_head(&Numbers) + &method.display_params(&Numbers), shown);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use ::instrument::{Input, Outputs, Pdb, is_same_file, not_an_assembly, read_asse
 use clap::Args;
 use ecma335::Image;
 use iltext::{
-    dis::{DebugInfo, Disassembler, Options},
+    dis::{DebugInfo, Disassembler, Options, Resource},
     filter::{self, Filter, method_pattern},
 };
 use weave::Pattern;
@@ -102,6 +102,7 @@ impl Opts {
         dis.options = Options { offsets: self.offsets, bytes: self.bytes, tokens: self.tokens, ..Options::default() };
         dis.filter = Filter { types: self.types.clone(), methods: self.methods.clone() };
         dis.debug = debug;
+        dis.reserved = self.output.iter().flat_map(|path| self.reserved(path)).collect();
         match &self.output {
             Some(path) => self.write(&dis, path)?,
             None => {
@@ -125,6 +126,13 @@ impl Opts {
         }
     }
 
+    /// What no resource may be written over: the text itself, and the assembly.
+    fn reserved(&self, path: &Path) -> Vec<String> {
+        let is_beside = self.input.file_name().is_some_and(|name| is_same_file(&self.input, &path.with_file_name(name)));
+        let names = [Some(path), Some(&*self.input).filter(|_| is_beside)];
+        names.into_iter().flatten().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect()
+    }
+
     /// Writes the text to a file, and each resource to one of its name beside it.
     fn write(&self, dis: &Disassembler<'_, '_>, path: &Path) -> anyhow::Result<()> {
         if is_same_file(&self.input, path) {
@@ -139,15 +147,11 @@ impl Opts {
             file.flush()
         })?;
         self.check(found)?;
-        for (name, content) in dis.resources() {
-            let beside = path.with_file_name(&name);
-            if beside == path || is_same_file(&self.input, &beside) {
-                return Err(
-                    Failure::usage(format_args!("{}: a resource has this name; choose another -o", beside.display())).into()
-                );
+        for Resource { name, content } in dis.resources() {
+            match content {
+                Ok(content) => outputs.write(&path.with_file_name(&name), |file| file.write_all(content))?,
+                Err(why) => complain(format_args!("{}: resource {name} left out: {why}", self.input.display())),
             }
-            let content = content.map_err(|error| not_an_assembly(&self.input, format_args!("resource {name}: {error}")))?;
-            outputs.write(&beside, |file| file.write_all(content))?;
         }
         Ok(outputs.commit()?)
     }

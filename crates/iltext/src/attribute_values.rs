@@ -1,9 +1,13 @@
 //! What custom attributes are given, in words (II.23.3).
 
-use std::{cell::OnceCell, collections::HashMap};
+use std::{
+    cell::OnceCell,
+    collections::HashMap,
+    hash::{BuildHasher as _, RandomState},
+};
 
 use ecma335::{
-    Metadata, Result, Rid, Token,
+    FullNames, Metadata, Result, Rid, Token,
     attribute::{Argument, AttributeTypes, AttributeValue},
     element::ElementType,
     schema::{CustomAttribute, Field, MemberRef, MethodDef, TypeDef, TypeDefOrRef},
@@ -15,14 +19,16 @@ use crate::quote;
 /// Reads the values of a module's attributes.
 pub(crate) struct AttributeValues<'a, 'm> {
     metadata: &'m Metadata<'a>,
-    /// The module's types by full name, once they are asked for.
-    types: OnceCell<HashMap<String, Rid<TypeDef>>>,
+    /// The module's types by the hashes of their full names, once they are asked for.
+    types: OnceCell<HashMap<u64, Vec<Rid<TypeDef>>>>,
+    names: FullNames<'a, 'm>,
+    hasher: RandomState,
 }
 
 impl<'a, 'm> AttributeValues<'a, 'm> {
     /// The attributes of a module.
     pub(crate) fn new(metadata: &'m Metadata<'a>) -> Self {
-        Self { metadata, types: OnceCell::new() }
+        Self { metadata, types: OnceCell::new(), names: metadata.full_names(), hasher: RandomState::new() }
     }
 
     /// What an attribute is given: `("text", Name = 5)`, or nothing; the bytes where they cannot be told apart.
@@ -72,11 +78,16 @@ impl<'a, 'm> AttributeValues<'a, 'm> {
     }
 
     fn type_named(&self, name: &str) -> Option<Rid<TypeDef>> {
+        let full_name = |rid: Rid<TypeDef>| self.names.of(rid).unwrap_or_default();
         let types = self.types.get_or_init(|| {
-            let names = self.metadata.type_names().unwrap_or_default();
-            names.into_iter().zip(1..).map(|(name, rid)| (name, Rid::new(rid))).collect()
+            let mut types: HashMap<u64, Vec<Rid<TypeDef>>> = HashMap::new();
+            for rid in self.names.types() {
+                types.entry(self.hasher.hash_one(full_name(rid))).or_default().push(rid);
+            }
+            types
         });
-        types.get(name).copied()
+        // Of several of one name the last is meant.
+        types.get(&self.hasher.hash_one(name))?.iter().rev().copied().find(|rid| full_name(*rid) == name)
     }
 }
 

@@ -45,17 +45,17 @@ use crate::{dis::names::Names, filter::Filter};
 /// One of the two modules.
 pub struct Side<'a, 'm> {
     names: Names<'a, 'm>,
-    type_names: Vec<String>,
     pdb: Option<Pdb<'m>>,
 }
 
 impl<'a, 'm> Side<'a, 'm> {
-    /// Reads a module's names.
+    /// Reads what belongs to what in a module.
     ///
     /// # Errors
     /// If the name of a type cannot be read.
     pub fn new(image: &'m Image<'a>, metadata: &'m Metadata<'a>) -> Result<Self> {
-        Ok(Self { names: Names::new(image, metadata), type_names: metadata.type_names()?, pdb: None })
+        metadata.check_type_names()?;
+        Ok(Self { names: Names::new(image, metadata), pdb: None })
     }
 
     /// Takes types of one name for the same, whichever assemblies they come from.
@@ -101,8 +101,8 @@ fn compare_each(
     add: &mut dyn FnMut(Change) -> io::Result<()>,
 ) -> io::Result<Totals> {
     let all = Filter::default();
-    let mut old_module = Module::new(&old.names, &old.type_names, old.pdb.as_ref(), &all);
-    let mut new_module = Module::new(&new.names, &new.type_names, new.pdb.as_ref(), &all);
+    let mut old_module = Module::new(&old.names, old.pdb.as_ref(), &all);
+    let mut new_module = Module::new(&new.names, new.pdb.as_ref(), &all);
     let (old_metadata, new_metadata) = (old.names.metadata, new.names.metadata);
     let is_extended = output_check::extends(new_metadata, old_metadata);
     let is_same = is_extended && output_check::extends(old_metadata, new_metadata);

@@ -24,6 +24,7 @@ use ecma335::{Image, Metadata, Result, Rid, schema::TypeDef};
 
 pub use self::{
     debug::{DebugInfo, ReadSource},
+    manifest::Resource,
     printer::Options,
 };
 use self::{lines::Lines, names::Names, printer::Printer};
@@ -32,24 +33,25 @@ use crate::filter::Filter;
 /// Prints a module, or some of its types and methods.
 pub struct Disassembler<'a, 'm> {
     names: Names<'a, 'm>,
-    /// Full names without quotes by TypeDef row number less one, for patterns.
-    type_names: Vec<String>,
     /// What to show beside the module itself.
     pub options: Options,
     /// What to show of the module.
     pub filter: Filter,
+    /// Names that no resource's file can have, since others have them: such a resource is a comment.
+    pub reserved: Vec<String>,
     /// What its PDB says: names of locals, and source lines.
     pub debug: Option<DebugInfo<'m>>,
 }
 
 impl<'a, 'm> Disassembler<'a, 'm> {
-    /// Reads a module's names.
+    /// Reads what belongs to what in a module.
     ///
     /// # Errors
     /// If the name of a type cannot be read.
     pub fn new(image: &'m Image<'a>, metadata: &'m Metadata<'a>) -> Result<Self> {
-        let (names, type_names) = (Names::new(image, metadata), metadata.type_names()?);
-        Ok(Self { names, type_names, options: Options::default(), filter: Filter::default(), debug: None })
+        metadata.check_type_names()?;
+        let names = Names::new(image, metadata);
+        Ok(Self { names, options: Options::default(), filter: Filter::default(), reserved: Vec::new(), debug: None })
     }
 
     /// Prints the manifest, then type by type, whole lines at a time; says whether there was anything to print.
@@ -57,29 +59,27 @@ impl<'a, 'm> Disassembler<'a, 'm> {
     /// # Errors
     /// If it cannot be written. What of the module cannot be read is said in a comment.
     pub fn print(&self, out: &mut impl io::Write) -> io::Result<bool> {
-        let mut printer = Printer::new(&self.names, self.options, &self.filter, &self.type_names);
+        let mut printer = Printer::new(&self.names, self.options, &self.filter).to(out);
         printer.debug = self.debug.as_ref();
+        printer.reserved = &self.reserved;
         let mut lines = Lines::default();
         let mut found = self.filter.is_empty();
         if found {
             manifest::print(&printer, &mut lines);
         }
-        out.write_all(lines.take().as_bytes())?;
+        printer.pass_all_on(&mut lines)?;
         for (index, outer) in self.names.metadata.enclosing_types().iter().enumerate() {
             if outer.is_none() {
                 printer.print(Rid::<TypeDef>::new(index as u32 + 1), 0, &mut lines);
                 members::data(&mut printer, &mut lines);
-                let text = lines.take();
-                found |= !text.is_empty();
-                out.write_all(text.as_bytes())?;
+                found |= printer.pass_all_on(&mut lines)?;
             }
         }
         Ok(found)
     }
 
-    /// The embedded resources by the names of the files that an assembler reads them from, or why one cannot be read; none
-    /// if a filter leaves the manifest out.
-    pub fn resources(&self) -> Vec<(String, Result<&'a [u8]>)> {
-        if self.filter.is_empty() { manifest::resources(&self.names) } else { Vec::new() }
+    /// The embedded resources; none if a filter leaves the manifest out.
+    pub fn resources(&self) -> Vec<Resource<'a>> {
+        if self.filter.is_empty() { manifest::resources(&self.names, &self.reserved).into_values().collect() } else { Vec::new() }
     }
 }

@@ -137,10 +137,10 @@ pub(crate) fn left_alone(metadata: &Metadata<'_>, methods: &[Result<Shape, Reaso
 
 /// The full names of methods.
 pub(crate) fn name_methods(metadata: &Metadata<'_>) -> impl Fn(Rid<MethodDef>) -> String {
-    let (owners, types) = (metadata.owners::<TypeDef, MethodDef>(), metadata.type_names().unwrap_or_default());
+    let (owners, names) = (metadata.owners::<TypeDef, MethodDef>(), metadata.full_names());
     move |method| {
-        let owner = owners.of(method).and_then(|owner| types.get((owner.get() as usize).checked_sub(1)?));
+        let owner = owners.of(method).and_then(|owner| names.of(owner).ok());
         let name = metadata.row(method).and_then(|row| metadata.name(row.name));
-        format!("{}::{}", owner.map_or("?", String::as_str), name.unwrap_or_else(|_| "?".into()))
+        format!("{}::{}", owner.as_deref().unwrap_or("?"), name.unwrap_or_else(|_| "?".into()))
     }
 }

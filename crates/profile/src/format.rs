@@ -20,6 +20,9 @@ const CHUNK_SIZE: u64 = 64 << 10;
 /// In a chunk of nodes: the header, then the place of the tree, then nodes.
 const FIRST_NODE: usize = 2 * CHUNK_HEADER;
 
+/// Names of more bytes than this are cut: one of a module may be shown with each of its methods.
+const MAX_NAME: usize = 4096;
+
 mod chunk_kind {
     pub(super) const NODES: u32 = 1;
     pub(super) const NAMES: u32 = 2;
@@ -296,7 +299,11 @@ impl<'a> Reader<'a> {
 
     fn string(&mut self) -> Result<String, Error> {
         let length = self.u32()? as usize;
-        Ok(String::from_utf8_lossy(self.take(length)?).into_owned())
+        let bytes = self.take(length)?;
+        Ok(match bytes.get(..MAX_NAME) {
+            None => String::from_utf8_lossy(bytes).into_owned(),
+            Some(head) => String::from_utf8_lossy(head).into_owned() + "…",
+        })
     }
 
     /// The error that the number just read has no meaning.

@@ -21,7 +21,7 @@ pub struct Document<'p> {
     max_nodes: u32,
     bad_tokens: u64,
     damage: Option<String>,
-    methods: Vec<Row>,
+    methods: Vec<Row<'p>>,
 }
 
 impl Profile {

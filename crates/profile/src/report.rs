@@ -23,7 +23,7 @@ pub enum SortBy {
 /// A function in the table. Times are in milliseconds.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Row {
+pub struct Row<'p> {
     /// Its name as a person would say it.
     pub name: String,
     /// Its name in metadata: `Namespace.Type::Method`; none if the program could not tell it.
@@ -31,7 +31,7 @@ pub struct Row {
     /// Its token in its module.
     pub token: String,
     /// The full name of its assembly.
-    pub assembly: Option<String>,
+    pub assembly: Option<&'p str>,
     /// Its module's version identifier, in hex.
     pub mvid: Option<String>,
     /// How often it was entered.
@@ -54,7 +54,7 @@ pub struct Row {
 
 impl Profile {
     /// A row for each function.
-    pub fn rows(&self, sort: SortBy) -> Vec<Row> {
+    pub fn rows(&self, sort: SortBy) -> Vec<Row<'_>> {
         let [calls, leaves, open, own] =
             [SampleType::CALLS, SampleType::LEAVES, SampleType::OPEN, SampleType::WALL].map(|what| self.flat_by_function(what));
         let total = self.cumulative_by_function(SampleType::WALL);
@@ -66,7 +66,7 @@ impl Profile {
                 name,
                 raw_name: function.raw_name(),
                 token: function.token(),
-                assembly: module.map(|module| module.assembly.clone()),
+                assembly: module.map(|module| module.assembly.as_str()),
                 mvid: module.map(|module| hex::encode(module.mvid)),
                 calls,
                 leaves: at(&leaves, index) as u64,
@@ -78,7 +78,7 @@ impl Profile {
                 total_percent: self.percent(total),
             }
         });
-        let mut rows: Vec<Row> = rows.collect();
+        let mut rows: Vec<Row<'_>> = rows.collect();
         rows.sort_by(|one, other| {
             let order = match sort {
                 SortBy::SelfTime => other.self_ms.total_cmp(&one.self_ms),

@@ -30,7 +30,7 @@ fn read(bytes: &[u8]) -> Profile {
     Profile::parse(bytes).expect("it is a profile")
 }
 
-fn row(profile: &Profile, name: &str) -> Row {
+fn row<'p>(profile: &'p Profile, name: &str) -> Row<'p> {
     profile.rows(SortBy::Name).into_iter().find(|row| row.name == name).unwrap_or_else(|| panic!("{name} was called"))
 }
 

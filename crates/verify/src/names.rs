@@ -1,17 +1,16 @@
 //! Full names of rows, for findings; made only when something is found.
 
+use std::convert::Infallible;
+
 use ecma335::{
-    Metadata, Rid, Table, Token,
+    MAX_NESTING, Metadata, Rid, Table, Token,
     schema::{
         AssemblyRef, Event, ExportedType, File, GenericParam, ManifestResource, MemberRef, MethodSpec, ModuleRef, Property, Str,
-        TypeRef,
+        TypeDef, TypeRef,
     },
 };
 
 use crate::model::{Model, at};
-
-/// A chain of enclosing types longer than this is a cycle.
-const MAX_NESTING: usize = 64;
 
 /// Names the rows of one module.
 pub(crate) struct Names<'m> {
@@ -81,15 +80,11 @@ impl<'m> Names<'m> {
         format!("{}::{}", self.type_name(owner), self.text(name))
     }
 
-    fn type_name(&self, mut rid: u32) -> String {
-        let mut name = String::new();
-        for _ in 0..MAX_NESTING {
-            let Some(row) = at(&self.model.types, rid) else { break };
-            let own = ecma335::metadata::join(&self.text(row.namespace), &self.text(row.name));
-            name = if name.is_empty() { own } else { format!("{own}/{name}") };
-            rid = at(&self.model.enclosing, rid).map_or(0, Rid::get);
-        }
-        name
+    fn type_name(&self, rid: u32) -> String {
+        let chain = std::iter::successors(Some(rid), |rid| at(&self.model.enclosing, *rid).map(Rid::get));
+        let rows = chain.take(MAX_NESTING + 1).map_while(|rid| at(&self.model.types, rid));
+        let name = |row: TypeDef| ecma335::metadata::join(&self.text(row.namespace), &self.text(row.name));
+        ecma335::names::nested(rows.map(|row| Ok::<_, Infallible>(name(row)))).unwrap_or_default()
     }
 
     fn text(&self, index: Str) -> String {

@@ -192,8 +192,12 @@ impl Plan {
             patterns.iter().filter(|pattern| pattern.matches_assembly(&assembly)).cloned().collect()
         };
         let (include, exclude) = (here(&selection.include), here(&selection.exclude));
-        for (index, type_name) in metadata.type_names()?.iter().enumerate() {
-            for method in metadata.children::<TypeDef, MethodDef>(Rid::new(index as u32 + 1)) {
+        metadata.check_type_names()?;
+        let names = metadata.full_names();
+        for rid in names.types() {
+            let mut methods = metadata.children::<TypeDef, MethodDef>(rid).peekable();
+            let type_name = &if methods.peek().is_some() { names.of(rid)? } else { continue };
+            for method in methods {
                 let Some(slot @ Ok(())) = (method.get() as usize).checked_sub(1).and_then(|index| self.methods.get_mut(index))
                 else {
                     continue;

@@ -259,7 +259,8 @@ fn compare(original: &Output, woven: &Output) -> Result<(), String> {
 
 /// Whether there is a profile that names every method it mentions; it is removed.
 fn names_all(folder: &Path) -> Result<(), String> {
-    let rows = profile_in(folder).rows(SortBy::Calls);
+    let profile = profile_in(folder);
+    let rows = profile.rows(SortBy::Calls);
     for entry in fs::read_dir(folder).expect("it is there").flatten() {
         if entry.path().extension().is_some_and(|extension| extension == "ilprof") {
             fs::remove_file(entry.path()).map_err(|error| error.to_string())?;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use ecma335::{
-    Result, Rid, Table, Token,
+    MAX_NESTING, Result, Rid, Table, Token,
     heap::format_guid,
     pdb::{self, AsyncStepping, Import, ImportTarget, custom_debug_information as kinds},
     schema::{AssemblyRef, CustomDebugInformation, ImportScope},
@@ -15,10 +15,7 @@ use super::{
     pdb::{Pdb, method_name, type_name},
 };
 use crate::{
-    dis::{
-        lines::one_line,
-        names::{MAX_NESTING, Names},
-    },
+    dis::{lines::one_line, names::Names},
     quote,
 };
 

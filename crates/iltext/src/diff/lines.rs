@@ -3,7 +3,12 @@
 //! Labels are no part of a line's text: lines are matched by what else they say, then a branch is the same if it leads
 //! to the line that matches. So code that moved is equal, and a new label changes nothing else.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+};
+
+use ecma335::error::FILE_OFFSET;
 
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
@@ -46,11 +51,11 @@ impl Text {
         self.0.push(Line { text, indent, targets });
     }
 
-    /// Adds lines that were printed.
+    /// Adds lines that were printed; what was wrong where is the same elsewhere in another file.
     pub(crate) fn push_printed(&mut self, printed: &str) {
         for line in printed.lines().filter(|line| !line.is_empty()) {
             let text = line.trim_start();
-            self.push((line.len() - text.len()) / 2, text);
+            self.push((line.len() - text.len()) / 2, without_offsets(text));
         }
     }
 
@@ -59,6 +64,17 @@ impl Text {
         for target in self.0.iter_mut().flat_map(|line| &mut line.targets) {
             *target = u32::try_from(*target).ok().and_then(|place| places.get(&place)).copied().unwrap_or(usize::MAX);
         }
+    }
+}
+
+/// A line whose comments say what cannot be read, but not where in the file.
+fn without_offsets(line: &str) -> Cow<'_, str> {
+    let Some((before, rest)) = line.split_once(FILE_OFFSET) else { return Cow::Borrowed(line) };
+    match rest.split_once(')') {
+        Some((_, behind)) if before.contains("//") || before.contains("/*") => {
+            Cow::Owned(format!("{before}{}", without_offsets(&format!("//{behind}")).trim_start_matches("//")))
+        }
+        _ => Cow::Borrowed(line),
     }
 }
 

@@ -1,8 +1,8 @@
 //! One of the two modules: its names, and its things in words.
 
 use ecma335::{
-    MethodBody, Rid, Rva,
-    schema::{FieldRva, MethodDef, TypeDef},
+    MethodBody, Rva,
+    schema::{FieldRva, MethodDef},
 };
 
 use super::{lines::Text, pdb::Pdb};
@@ -31,19 +31,14 @@ pub(crate) struct Module<'n, 'a, 'm> {
 }
 
 impl<'n, 'a, 'm> Module<'n, 'a, 'm> {
-    /// A module; `type_names` are the full names of its types, `all` is the filter that lets all pass.
-    pub(crate) fn new(names: &'n Names<'a, 'm>, type_names: &'n [String], pdb: Option<&'n Pdb<'m>>, all: &'n Filter) -> Self {
+    /// A module; `all` is the filter that lets all pass.
+    pub(crate) fn new(names: &'n Names<'a, 'm>, pdb: Option<&'n Pdb<'m>>, all: &'n Filter) -> Self {
         let options = Options { position_independent: true, ..Options::default() };
-        let printer = Printer::new(names, options, all, type_names);
+        let printer = Printer::new(names, options, all);
         let methods = names.metadata.tables.rows::<MethodDef>().map(|(_, row)| row.rva);
         let mut starts: Vec<u32> = methods.chain(names.metadata.tables.rows::<FieldRva>().map(|(_, row)| row.rva)).collect();
         starts.sort_unstable();
         Self { names, printer, pdb, starts }
-    }
-
-    /// A type's full name without quotes.
-    pub(crate) fn type_name(&self, rid: Rid<TypeDef>) -> &'n str {
-        self.printer.type_name(rid)
     }
 
     /// What is printed, as text.

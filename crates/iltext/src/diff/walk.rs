@@ -1,12 +1,16 @@
 //! Two modules side by side: types and members matched by name and signature, and what each pair differs in.
 
-use std::{collections::HashMap, io};
+use std::{
+    collections::{HashMap, HashSet},
+    io,
+};
 
 use ecma335::{
     Rid, Table, Token,
-    schema::{Event, Field, MethodDef, Property, TypeDef},
+    schema::{Event, Field, MethodDef, Property, Str, TypeDef},
     signature::TypeNames,
 };
+use sha2::{Digest as _, Sha256};
 use weave::Pattern;
 
 use super::{
@@ -22,8 +26,14 @@ use crate::{
     quote,
 };
 
-/// Things of one kind, each with its full name.
-type Named<T> = Vec<(String, T)>;
+/// Things of one kind, each with what stands for its full name: any number of long names may be made of a small file.
+type Named<T> = Vec<(Key, T)>;
+
+/// A name's hash, and which of those that are named so it is.
+type Key = ([u8; 32], usize);
+
+/// What is in both modules, or in one: which of its name it is, the first's and the second's.
+type Pair<T> = (usize, Option<T>, Option<T>);
 
 /// What to compare.
 #[derive(Default)]
@@ -63,7 +73,9 @@ impl<'w> Walk<'w> {
 
     /// Compares all.
     pub(crate) fn run(mut self, old: &mut Module<'_, '_, '_>, new: &mut Module<'_, '_, '_>) -> io::Result<Totals> {
-        for (name, old_type, new_type) in pair(types(old), types(new)) {
+        for (number, old_type, new_type) in pair(types(old), types(new)) {
+            let name = old_type.map(|rid| type_name(old, rid)).or_else(|| new_type.map(|rid| type_name(new, rid)));
+            let name = numbered(name.unwrap_or_default(), number);
             match (old_type, new_type) {
                 (Some(old_type), Some(new_type)) => self.types(&name, (old, old_type), (new, new_type))?,
                 (Some(_), None) if self.is_whole() => self.other(Kind::Type, name, Status::Removed),
@@ -100,25 +112,30 @@ impl<'w> Walk<'w> {
     ) -> io::Result<()> {
         if self.is_whole() {
             self.others.extend(Change::between(Kind::Type, name, &type_text(old, old_type), &type_text(new, new_type)));
-            let members = (fields(old, old_type, name), fields(new, new_type, name));
-            self.members(Kind::Field, members, |rid| field_text(old, rid), |rid| field_text(new, rid));
-            let members = (properties(old, old_type, name), properties(new, new_type, name));
-            self.members(Kind::Property, members, |rid| property_text(old, rid), |rid| property_text(new, rid));
-            let members = (events(old, old_type, name), events(new, new_type, name));
-            self.members(Kind::Event, members, |rid| event_text(old, rid), |rid| event_text(new, rid));
+            let of = |module: &Module<'_, '_, '_>, owner| module.names.metadata.children::<_, Field>(owner).collect();
+            let rids = (of(old, old_type), of(new, new_type));
+            self.members(Kind::Field, name, (old, new), rids, field_name, field_text);
+            let rids = (members::properties_of(old.names, old_type), members::properties_of(new.names, new_type));
+            self.members(Kind::Property, name, (old, new), rids, property_name, property_text);
+            let rids = (members::events_of(old.names, old_type), members::events_of(new.names, new_type));
+            self.members(Kind::Event, name, (old, new), rids, event_name, event_text);
         }
-        for (name, old_method, new_method) in pair(self.methods(old, old_type, name), self.methods(new, new_type, name)) {
+        for (number, old_method, new_method) in pair(self.methods(old, old_type, name), self.methods(new, new_type, name)) {
+            let old_name = old_method.map(|rid| method_name(old.names, rid, name));
+            let full_name =
+                || numbered(old_name.or_else(|| Some(method_name(new.names, new_method?, name))).unwrap_or_default(), number);
             match (old_method, new_method) {
                 (Some(old_method), Some(new_method)) => {
                     self.totals.compared += 1;
-                    let change = self.method(&name, (old, old_type, old_method), (new, new_type, new_method));
-                    if let Some(change) = change {
+                    let change = self.method((old, old_type, old_method), (new, new_type, new_method));
+                    if let Some(mut change) = change {
+                        change.name = full_name();
                         self.totals.add(&change);
                         (self.add)(change)?;
                     }
                 }
-                (Some(_), None) => self.other(Kind::Method, name, Status::Removed),
-                _ => self.other(Kind::Method, name, Status::Added),
+                (Some(_), None) => self.other(Kind::Method, full_name(), Status::Removed),
+                _ => self.other(Kind::Method, full_name(), Status::Added),
             }
         }
         Ok(())
@@ -128,13 +145,25 @@ impl<'w> Walk<'w> {
     fn members<T: Copy>(
         &mut self,
         kind: Kind,
-        (old, new): (Named<T>, Named<T>),
-        mut old_text: impl FnMut(T) -> Text,
-        mut new_text: impl FnMut(T) -> Text,
+        type_name: &str,
+        (old, new): (&mut Module<'_, '_, '_>, &mut Module<'_, '_, '_>),
+        (old_rids, new_rids): (Vec<T>, Vec<T>),
+        name: fn(&Names<'_, '_>, T) -> ecma335::Result<Str>,
+        text: fn(&mut Module<'_, '_, '_>, T) -> Text,
     ) {
-        for (name, old, new) in pair(old, new) {
-            match (old, new) {
-                (Some(old), Some(new)) => self.others.extend(Change::between(kind, &name, &old_text(old), &new_text(new))),
+        let full_name = |names: &Names<'_, '_>, rid: T| {
+            let name = name(names, rid).and_then(|name| names.metadata.name(name)).unwrap_or_default();
+            format!("{type_name}::{}", quote::name(&name))
+        };
+        let old_named = keyed(old_rids.into_iter().map(|rid| (full_name(old.names, rid), rid)));
+        let new_named = keyed(new_rids.into_iter().map(|rid| (full_name(new.names, rid), rid)));
+        for (number, old_rid, new_rid) in pair(old_named, new_named) {
+            let name = old_rid.map(|rid| full_name(old.names, rid)).or_else(|| Some(full_name(new.names, new_rid?)));
+            let name = numbered(name.unwrap_or_default(), number);
+            match (old_rid, new_rid) {
+                (Some(old_rid), Some(new_rid)) => {
+                    self.others.extend(Change::between(kind, &name, &text(old, old_rid), &text(new, new_rid)));
+                }
                 (Some(_), None) => self.other(kind, name, Status::Removed),
                 _ => self.other(kind, name, Status::Added),
             }
@@ -144,18 +173,18 @@ impl<'w> Walk<'w> {
     /// The methods of a type that are to be compared.
     fn methods(&self, module: &Module<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Named<Rid<MethodDef>> {
         let names = module.names;
+        let plain_name = if self.is_whole() { String::new() } else { names.plain_type_name(owner) };
         let is_wanted = |rid: &Rid<MethodDef>| {
             let name = || names.metadata.row(*rid).and_then(|row| names.metadata.name(row.name)).unwrap_or_default();
-            self.is_whole() || self.options.methods.iter().any(|pattern| pattern.matches(module.type_name(owner), &name()))
+            self.is_whole() || self.options.methods.iter().any(|pattern| pattern.matches(&plain_name, &name()))
         };
         let methods = names.metadata.children::<_, MethodDef>(owner).filter(is_wanted);
-        methods.map(|rid| (method_name(names, rid, type_name), rid)).collect()
+        keyed(methods.map(|rid| (method_name(names, rid, type_name), rid)))
     }
 
-    /// A method that is in both.
+    /// A method that is in both; what is found has no name yet.
     fn method(
         &mut self,
-        name: &str,
         (old, old_type, old_rid): (&mut Module<'_, '_, '_>, Rid<TypeDef>, Rid<MethodDef>),
         (new, new_type, new_rid): (&mut Module<'_, '_, '_>, Rid<TypeDef>, Rid<MethodDef>),
     ) -> Option<Change> {
@@ -166,7 +195,7 @@ impl<'w> Walk<'w> {
             let bodies = Bodies { old, new, is_extended: self.relation.is_extended, is_exact: self.options.original.is_some() };
             body_text(&bodies, &mut old_text, &mut new_text);
         }
-        Change::between(Kind::Method, name, &old_text, &new_text)
+        Change::between(Kind::Method, "", &old_text, &new_text)
     }
 }
 
@@ -185,30 +214,38 @@ impl TypeNames for Unscoped<'_, '_, '_> {
 
 /// Matches what is named alike; of several that are, each with the one in the same place. What the first has comes first,
 /// in its order.
-fn pair<T: Copy>(old: Named<T>, new: Named<T>) -> Vec<(String, Option<T>, Option<T>)> {
-    let (old, new) = (numbered(old), numbered(new));
-    let by_name: HashMap<&str, T> = new.iter().map(|(name, each)| (name.as_str(), *each)).collect();
-    let known: std::collections::HashSet<&str> = old.iter().map(|(name, _)| name.as_str()).collect();
-    let both = old.iter().map(|(name, each)| (name.clone(), Some(*each), by_name.get(name.as_str()).copied()));
-    let added = new.iter().filter(|(name, _)| !known.contains(name.as_str()));
-    both.chain(added.map(|(name, each)| (name.clone(), None, Some(*each)))).collect()
+fn pair<T: Copy>(old: Named<T>, new: Named<T>) -> Vec<Pair<T>> {
+    let by_name: HashMap<Key, T> = new.iter().copied().collect();
+    let known: HashSet<Key> = old.iter().map(|(key, _)| *key).collect();
+    let both = old.into_iter().map(|(key, each)| (key.1, Some(each), by_name.get(&key).copied()));
+    let added = new.into_iter().filter(|(key, _)| !known.contains(key));
+    both.chain(added.map(|(key, each)| (key.1, None, Some(each)))).collect()
 }
 
-/// Gives names that come again a number.
-fn numbered<T>(named: Named<T>) -> Named<T> {
-    let mut seen: HashMap<String, usize> = HashMap::new();
-    let number = |(name, each): (String, T)| {
-        let count = seen.entry(name.clone()).or_default();
+/// What stands for names, with a number for those that come again.
+fn keyed<T>(named: impl Iterator<Item = (String, T)>) -> Named<T> {
+    let mut seen: HashMap<[u8; 32], usize> = HashMap::new();
+    let key = |(name, each): (String, T)| {
+        let hash = Sha256::digest(name).into();
+        let count = seen.entry(hash).or_default();
         *count += 1;
-        (if *count > 1 { format!("{name} #{count}") } else { name }, each)
+        ((hash, *count), each)
     };
-    named.into_iter().map(number).collect()
+    named.map(key).collect()
+}
+
+/// A name, with a number if it comes again.
+fn numbered(name: String, number: usize) -> String {
+    if number > 1 { format!("{name} #{number}") } else { name }
 }
 
 fn types(module: &Module<'_, '_, '_>) -> Named<Rid<TypeDef>> {
-    let rids = 1..=module.names.metadata.tables.count(Table::TypeDef);
-    let name = |rid: u32| module.names.type_ref(Token::new(Table::TypeDef, rid)).unwrap_or_default();
-    rids.map(|rid| (name(rid), Rid::new(rid))).collect()
+    let rids = (1..=module.names.metadata.tables.count(Table::TypeDef)).map(Rid::new);
+    keyed(rids.map(|rid| (type_name(module, rid), rid)))
+}
+
+fn type_name(module: &Module<'_, '_, '_>, rid: Rid<TypeDef>) -> String {
+    module.names.type_ref(Token::new(Table::TypeDef, rid.get())).unwrap_or_default()
 }
 
 /// `int32 Shop.Order::Total(string)`
@@ -217,35 +254,21 @@ fn method_name(names: &Names<'_, '_>, rid: Rid<MethodDef>, type_name: &str) -> S
         let name = names.metadata.row(rid).and_then(|row| names.metadata.name(row.name)).unwrap_or_default();
         return format!("{type_name}::{}", quote::method(&name));
     };
-    let (shown, params) = (signature.display(&Unscoped(names)).to_string(), signature.display_params(&Unscoped(names)));
-    let head = shown.strip_suffix(params.as_str()).unwrap_or(&shown);
+    let (head, params) = (signature.display_head(&Unscoped(names)), signature.display_params(&Unscoped(names)));
     let generics = if signature.generic_params > 0 { format!("<[{}]>", signature.generic_params) } else { String::new() };
     format!("{head}{type_name}::{}{generics}{params}", quote::method(&name))
 }
 
-fn named<T: Copy>(
-    module: &Module<'_, '_, '_>,
-    type_name: &str,
-    rids: Vec<T>,
-    name: impl Fn(T) -> ecma335::Result<ecma335::schema::Str>,
-) -> Named<T> {
-    let text = |rid| name(rid).and_then(|name| module.names.metadata.name(name)).unwrap_or_default();
-    rids.into_iter().map(|rid| (format!("{type_name}::{}", quote::name(&text(rid))), rid)).collect()
+fn field_name(names: &Names<'_, '_>, rid: Rid<Field>) -> ecma335::Result<Str> {
+    Ok(names.metadata.row(rid)?.name)
 }
 
-fn fields(module: &Module<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Named<Rid<Field>> {
-    let metadata = module.names.metadata;
-    named(module, type_name, metadata.children::<_, Field>(owner).collect(), |rid| Ok(metadata.row(rid)?.name))
+fn property_name(names: &Names<'_, '_>, rid: Rid<Property>) -> ecma335::Result<Str> {
+    Ok(names.metadata.row(rid)?.name)
 }
 
-fn properties(module: &Module<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Named<Rid<Property>> {
-    let metadata = module.names.metadata;
-    named(module, type_name, members::properties_of(module.names, owner), |rid| Ok(metadata.row(rid)?.name))
-}
-
-fn events(module: &Module<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Named<Rid<Event>> {
-    let metadata = module.names.metadata;
-    named(module, type_name, members::events_of(module.names, owner), |rid| Ok(metadata.row(rid)?.name))
+fn event_name(names: &Names<'_, '_>, rid: Rid<Event>) -> ecma335::Result<Str> {
+    Ok(names.metadata.row(rid)?.name)
 }
 
 fn type_text(module: &Module<'_, '_, '_>, rid: Rid<TypeDef>) -> Text {
@@ -269,11 +292,11 @@ fn field_text(module: &mut Module<'_, '_, '_>, rid: Rid<Field>) -> Text {
     text
 }
 
-fn property_text(module: &Module<'_, '_, '_>, rid: Rid<Property>) -> Text {
+fn property_text(module: &mut Module<'_, '_, '_>, rid: Rid<Property>) -> Text {
     module.print(|printer, lines| members::property(printer, rid, lines))
 }
 
-fn event_text(module: &Module<'_, '_, '_>, rid: Rid<Event>) -> Text {
+fn event_text(module: &mut Module<'_, '_, '_>, rid: Rid<Event>) -> Text {
     module.print(|printer, lines| members::event(printer, rid, lines))
 }
 

@@ -10,7 +10,7 @@ use ecma335::{
 use super::{
     blocks::{self, Mark},
     debug::MethodDebug,
-    lines::{Lines, one_line},
+    lines::{Lines, listed, one_line},
     names::Names,
     printer::Options,
 };
@@ -94,7 +94,7 @@ pub(crate) fn locals(names: &Names<'_, '_>, token: Token) -> Result<Vec<String>>
 /// The types that a signature of locals lists.
 pub(crate) fn local_types(names: &Names<'_, '_>, signature: Cursor<'_>) -> Result<Vec<String>> {
     match Signature::parse(signature)? {
-        Signature::Locals(types) => Ok(types.iter().map(|each| names.type_text(each)).collect()),
+        Signature::Locals(types) => Ok(listed(types.iter().map(|each| names.type_text(each)))),
         _ => Ok(Vec::new()),
     }
 }

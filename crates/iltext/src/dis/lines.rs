@@ -2,7 +2,11 @@
 
 use std::fmt::{Display, Write as _};
 
+use ecma335::heap::LEFT_OUT;
 use identity::Visible;
+
+/// So many bytes are much.
+const PIECE: usize = 1 << 16;
 
 /// Lines, each with the indentation of the block it stands in.
 #[derive(Default)]
@@ -52,7 +56,34 @@ impl Lines {
     pub(crate) fn take(&mut self) -> String {
         std::mem::take(&mut self.text)
     }
+
+    /// The lines so far, if they are much, but for the end of the last and what is empty, which a brace may take back.
+    pub(crate) fn take_much(&mut self) -> Option<String> {
+        let is_much = self.text.len() >= PIECE;
+        is_much.then(|| {
+            let rest = self.text.split_off(self.text.trim_end_matches('\n').len());
+            std::mem::replace(&mut self.text, rest)
+        })
+    }
 }
+
+/// Types listed in words, as far as there is room: a signature of some kilobytes may name thousands of types of long names.
+pub(crate) fn listed(types: impl Iterator<Item = String>) -> Vec<String> {
+    let mut room = MAX_LIST;
+    let mut listed = Vec::new();
+    for each in types {
+        if room == 0 {
+            listed.push(LEFT_OUT.into());
+            break;
+        }
+        room = room.saturating_sub(each.len());
+        listed.push(each);
+    }
+    listed
+}
+
+/// How many bytes of text a list of types may have: many times what real ones do.
+const MAX_LIST: usize = 256 << 10;
 
 /// Text that ends no comment's line, and steers nothing.
 pub(crate) fn one_line(text: impl Display) -> String {

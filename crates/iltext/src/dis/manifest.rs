@@ -1,6 +1,9 @@
 //! The manifest: assemblies, modules, files, resources, exported types, and what the headers say (II.6).
 
-use std::path::{Component, Path};
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::{Component, Path},
+};
 
 use ecma335::{
     Cursor, Error, ErrorKind, Result, Rid, Rva, Table, Token,
@@ -8,6 +11,7 @@ use ecma335::{
     image::DirectoryKind,
     schema::{self, AssemblyRef, ExportedType, File, ManifestResource, ModuleRef, Str},
 };
+use identity::is_hidden;
 
 use super::{
     flags,
@@ -23,9 +27,9 @@ use crate::quote;
 pub(crate) fn print(printer: &Printer<'_, '_, '_>, lines: &mut Lines) {
     let (names, options) = (printer.names, printer.options);
     let metadata = names.metadata;
+    let mut seen = HashSet::new();
     for (rid, row) in metadata.tables.rows::<AssemblyRef>() {
-        let earlier = (1..rid.get()).filter_map(|rid| metadata.row(Rid::<AssemblyRef>::new(rid)).ok());
-        let is_second = earlier.map(|row| text(names, row.name)).any(|name| name == text(names, row.name));
+        let is_second = !seen.insert(text(names, row.name));
         assembly_ref(names, rid, &row, is_second, options, lines);
     }
     security::assemblies(names, lines);
@@ -45,8 +49,9 @@ pub(crate) fn print(printer: &Printer<'_, '_, '_>, lines: &mut Lines) {
     for (rid, row) in metadata.tables.rows::<File>() {
         file(names, rid, &row, lines);
     }
+    let embedded = resources(names, printer.reserved);
     for (rid, row) in metadata.tables.rows::<ManifestResource>() {
-        resource(names, rid, &row, lines);
+        resource(names, rid, &row, embedded.get(&rid), lines);
     }
     for (rid, row) in metadata.tables.rows::<ExportedType>() {
         exported(names, rid, &row, lines);
@@ -164,17 +169,26 @@ pub(crate) fn file(names: &Names<'_, '_>, rid: Rid<File>, row: &File, lines: &mu
 }
 
 /// A resource that is in this file is read from one of its name; one elsewhere the assembler cannot take (II.6.2.2).
-fn resource(names: &Names<'_, '_>, rid: Rid<ManifestResource>, row: &ManifestResource, lines: &mut Lines) {
+fn resource(
+    names: &Names<'_, '_>,
+    rid: Rid<ManifestResource>,
+    row: &ManifestResource,
+    embedded: Option<&Resource<'_>>,
+    lines: &mut Lines,
+) {
     let name = text(names, row.name);
     let visibility = if row.is_public() { "public" } else { "private" };
     let head = format!(".mresource {visibility} {}", quote::dotted(&name));
-    match row.implementation.token().filter(|token| token.rid() != 0) {
-        Some(token) => lines.comment(format_args!("{head} {{ {} }}", implementation(names, token, row.offset))),
-        None if is_file_name(&name) => {
+    match (embedded, row.implementation.token()) {
+        (Some(Resource { content: Ok(_), .. }), _) => {
             lines.line(format_args!("{head} {{ }}"));
             values::attributes_as_comments(names, Token::new(Table::ManifestResource, rid.get()), &head, lines);
         }
-        None => lines.comment(format_args!("{head} {{ }}: no file can have this name")),
+        (Some(Resource { content: Err(why), .. }), _) => lines.comment(format_args!("{head} {{ }}: {why}")),
+        (None, token) => {
+            let place = implementation(names, token.unwrap_or_default(), row.offset);
+            lines.comment(format_args!("{head} {{ {place} }}"));
+        }
     }
 }
 
@@ -190,20 +204,53 @@ pub(crate) fn implementation(names: &Names<'_, '_>, token: Token, offset: u32) -
     }
 }
 
-/// Whether a resource's name can be a file's in one folder.
+/// A resource that is in the file itself.
+pub struct Resource<'a> {
+    /// Its name, and that of the file that an assembler reads it from.
+    pub name: String,
+    /// What it holds, or why there can be no such file.
+    pub content: std::result::Result<&'a [u8], String>,
+}
+
+/// The resources that are in the file itself, by their rows; `reserved` are names that their files cannot have.
+pub(crate) fn resources<'a>(names: &Names<'a, '_>, reserved: &[String]) -> BTreeMap<Rid<ManifestResource>, Resource<'a>> {
+    // Some file systems do not know upper case from lower.
+    let mut taken: HashSet<String> = reserved.iter().map(|name| name.to_lowercase()).collect();
+    let rows = names.metadata.tables.rows::<ManifestResource>();
+    let embedded = rows.filter(|(_, row)| row.implementation.token().is_none_or(|token| token.rid() == 0));
+    let resource = |(rid, row): (Rid<ManifestResource>, ManifestResource)| {
+        let name = text(names, row.name);
+        let content = if !is_file_name(&name) {
+            Err("no file can have this name".into())
+        } else {
+            match resource_bytes(names, row.offset) {
+                Err(error) => Err(error.to_string()),
+                Ok(_) if !taken.insert(name.to_lowercase()) => Err("another file has this name".into()),
+                Ok(bytes) => Ok(bytes),
+            }
+        };
+        (rid, Resource { name, content })
+    };
+    embedded.map(resource).collect()
+}
+
+/// What no file is called on Windows, whatever its extension.
+const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "com", "lpt"];
+
+/// File systems have names of up to 255 bytes; a temporary one is longer.
+const MAX_FILE_NAME: usize = 200;
+
+/// Whether a resource's name can be a file's in one folder, on any system.
 fn is_file_name(name: &str) -> bool {
     let mut components = Path::new(name).components();
     let is_one = matches!((components.next(), components.next()), (Some(Component::Normal(one)), None) if one == name);
-    is_one && !name.contains(['/', '\\', ':', '\0']) && !name.chars().any(char::is_control)
-}
-
-/// The embedded resources by the names of their files, and why one cannot be read.
-pub(crate) fn resources<'a>(names: &Names<'a, '_>) -> Vec<(String, Result<&'a [u8]>)> {
-    let rows = names.metadata.tables.rows::<ManifestResource>();
-    rows.filter(|(_, row)| row.implementation.token().is_none_or(|token| token.rid() == 0))
-        .map(|(_, row)| (text(names, row.name), resource_bytes(names, row.offset)))
-        .filter(|(name, _)| is_file_name(name))
-        .collect()
+    let stem = name.split('.').next().unwrap_or_default().trim_end_matches(|digit: char| digit.is_ascii_digit());
+    is_one
+        && name.len() <= MAX_FILE_NAME
+        && !name.contains(['/', '\\', ':', '*', '?', '"', '<', '>', '|'])
+        && !name.ends_with(['.', ' '])
+        && !name.chars().any(is_hidden)
+        && !DEVICES.contains(&stem.to_ascii_lowercase().as_str())
 }
 
 /// II.22.24: a length of four bytes, then as many bytes.

@@ -13,7 +13,14 @@ use ecma335::{
     signature::{MethodSig, Signature, TypeSig},
 };
 
-use super::{bodies, flags, generics, lines::Lines, marshal::marshal, names::Names, printer::Printer, security, values};
+use super::{
+    bodies, flags, generics,
+    lines::{Lines, listed},
+    marshal::marshal,
+    names::Names,
+    printer::Printer,
+    security, values,
+};
 use crate::quote;
 
 /// Prints a field (II.16).
@@ -204,27 +211,23 @@ fn method_line(
     let result = params.get(&0);
     let result_words = result.map(|(_, row)| attributes_of(row)).unwrap_or_default();
     let result_marshal = result.map(|(rid, _)| marshal(names, Token::new(Table::Param, rid.get()))).unwrap_or_default();
-    let listed: Vec<String> = signature
-        .params
-        .iter()
-        .enumerate()
-        .map(|(index, each)| {
-            let text = names.type_text(each);
-            let Some((rid, row)) = params.get(&(index as u16 + 1)) else { return text };
-            let name = names.metadata.name(row.name).unwrap_or_default();
-            let name = if name.is_empty() { String::new() } else { format!(" {}", quote::name(&name)) };
-            let marshal = marshal(names, Token::new(Table::Param, rid.get()));
-            let marshal = if marshal.is_empty() { marshal } else { format!(" {}", marshal.trim_end()) };
-            format!("{}{text}{marshal}{name}", attributes_of(row))
-        })
-        .collect();
+    let param = |(index, each): (usize, &TypeSig)| {
+        let text = names.type_text(each);
+        let Some((rid, row)) = u16::try_from(index + 1).ok().and_then(|number| params.get(&number)) else { return text };
+        let name = names.metadata.name(row.name).unwrap_or_default();
+        let name = if name.is_empty() { String::new() } else { format!(" {}", quote::name(&name)) };
+        let marshal = marshal(names, Token::new(Table::Param, rid.get()));
+        let marshal = if marshal.is_empty() { marshal } else { format!(" {}", marshal.trim_end()) };
+        format!("{}{text}{marshal}{name}", attributes_of(row))
+    };
+    let types = listed(signature.params.iter().enumerate().map(param));
     format!(
         ".method {}{import}{conventions}{result_words}{} {result_marshal}{}{} ({}) {}",
         flags::words(row.flags.into(), method_attributes::LIST),
         names.type_text(&signature.return_type),
         quote::method(name),
         generics::list(names, token),
-        listed.join(", "),
+        types.join(", "),
         flags::words(row.impl_flags.into(), method_impl_attributes::LIST).trim_end()
     )
 }

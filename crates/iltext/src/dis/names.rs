@@ -1,23 +1,27 @@
 //! Names of types and members as the assembler wants them where they are referred to (II.7, II.14.2, II.15.3, II.16.1).
 
-use std::cell::RefCell;
+use std::{
+    borrow::Cow,
+    cell::{Cell, OnceCell, RefCell},
+};
 
 use ecma335::{
-    Error, ErrorKind, Image, Metadata, MethodBody, Result, Rid, Rva, Table, Token,
+    Error, ErrorKind, FullNames, Image, MAX_NESTING, Metadata, MethodBody, Result, Rid, Rva, Table, Token,
     lists::ListOwners,
     metadata::join,
+    names::nested,
     schema::{self, Field, MemberRef, MethodDef, MethodSpec, TypeDef, TypeRef},
     signature::{MethodSig, Signature, TypeNames, TypeSig},
 };
 
-use super::value_types::TypeKinds;
+use super::{lines::listed, value_types::TypeKinds};
 use crate::quote;
 use crate::{attribute_values::AttributeValues, parent_index::ByParent};
 
-/// Real nesting is a few levels deep; a longer chain is a cycle.
-pub(crate) const MAX_NESTING: usize = 64;
+/// How many bytes of names are kept: more than any real module has.
+const KEPT_NAMES: usize = 32 << 20;
 
-/// A module's names, each found once.
+/// A module's names, made when they are asked for.
 pub(crate) struct Names<'a, 'm> {
     /// The image.
     pub(crate) image: &'m Image<'a>,
@@ -29,9 +33,10 @@ pub(crate) struct Names<'a, 'm> {
     pub(crate) attribute_values: AttributeValues<'a, 'm>,
     /// What signatures say of types.
     pub(crate) kinds: TypeKinds,
-    types: Vec<String>,
-    type_refs: Vec<String>,
-    enclosing: Vec<Rid<TypeDef>>,
+    full_names: FullNames<'a, 'm>,
+    types: Kept,
+    type_refs: Kept,
+    with_scopes: bool,
     method_owners: ListOwners<TypeDef, MethodDef>,
     field_owners: ListOwners<TypeDef, Field>,
     /// What stands before the names of this module's own types: nothing, but for [`Names::with_scope`].
@@ -39,20 +44,18 @@ pub(crate) struct Names<'a, 'm> {
 }
 
 impl<'a, 'm> Names<'a, 'm> {
-    /// Reads the names of all types, and who owns what.
+    /// Reads who owns what.
     pub(crate) fn new(image: &'m Image<'a>, metadata: &'m Metadata<'a>) -> Self {
-        let enclosing = metadata.enclosing_types();
-        let types = 1..=metadata.tables.count(Table::TypeDef);
-        let type_refs = 1..=metadata.tables.count(Table::TypeRef);
         Self {
             image,
             metadata,
             by_parent: ByParent::new(metadata),
             attribute_values: AttributeValues::new(metadata),
             kinds: TypeKinds::new(metadata),
-            types: types.map(|rid| type_def_name(metadata, &enclosing, rid)).collect(),
-            type_refs: type_refs.map(|rid| type_ref_name(metadata, rid).concat()).collect(),
-            enclosing,
+            full_names: metadata.full_names(),
+            types: Kept::new(metadata.tables.count(Table::TypeDef)),
+            type_refs: Kept::new(metadata.tables.count(Table::TypeRef)),
+            with_scopes: true,
             method_owners: metadata.owners(),
             field_owners: metadata.owners(),
             scope: RefCell::default(),
@@ -60,11 +63,13 @@ impl<'a, 'm> Names<'a, 'm> {
     }
 
     /// Says nothing of where types come from.
-    pub(crate) fn without_scopes(mut self) -> Self {
-        for (name, rid) in self.type_refs.iter_mut().zip(1..) {
-            [_, *name] = type_ref_name(self.metadata, rid);
-        }
-        self
+    pub(crate) fn without_scopes(self) -> Self {
+        Self { with_scopes: false, ..self }
+    }
+
+    /// A type's full name without quotes, as patterns have it; nothing where it cannot be read.
+    pub(crate) fn plain_type_name(&self, rid: Rid<TypeDef>) -> String {
+        self.full_names.of(rid).unwrap_or_default()
     }
 
     /// The type a method belongs to.
@@ -81,8 +86,7 @@ impl<'a, 'm> Names<'a, 'm> {
 
     /// The types around a type, the outermost first.
     pub(crate) fn around(&self, rid: Rid<TypeDef>) -> Vec<Rid<TypeDef>> {
-        let outer = |rid: Rid<TypeDef>| get(&self.enclosing, rid.get()).copied().filter(|outer| !outer.is_none());
-        let mut around: Vec<_> = std::iter::successors(outer(rid), |rid| outer(*rid)).take(MAX_NESTING).collect();
+        let mut around: Vec<_> = self.full_names.chain(rid).skip(1).collect();
         around.reverse();
         around
     }
@@ -90,7 +94,7 @@ impl<'a, 'm> Names<'a, 'm> {
     /// The types in a type, each in the one that its last row says.
     pub(crate) fn nested(&self, rid: Rid<TypeDef>) -> Vec<Rid<TypeDef>> {
         let rows = self.by_parent.nested.of::<schema::NestedClass>(rid.get()).filter_map(|row| self.metadata.row(row).ok());
-        let is_here = |inner: &Rid<TypeDef>| get(&self.enclosing, inner.get()) == Some(&rid);
+        let is_here = |inner: &Rid<TypeDef>| self.full_names.enclosing(*inner) == Some(rid);
         let mut nested: Vec<Rid<TypeDef>> = rows.map(|row| row.nested_class).filter(is_here).collect();
         // A damaged table may say it twice.
         let mut seen = std::collections::BTreeSet::new();
@@ -111,10 +115,10 @@ impl<'a, 'm> Names<'a, 'm> {
     pub(crate) fn type_ref(&self, token: Token) -> Result<String> {
         match token.table() {
             Some(Table::TypeDef) => {
-                let name = found(&self.types, token)?;
-                Ok(self.scope.borrow().as_ref().map_or(name.clone(), |scope| format!("{scope}{name}")))
+                let name = self.types.get(token, || self.type_def_name(Rid::new(token.rid())))?;
+                Ok(self.scope.borrow().as_ref().map_or_else(|| name.to_string(), |scope| format!("{scope}{name}")))
             }
-            Some(Table::TypeRef) => found(&self.type_refs, token),
+            Some(Table::TypeRef) => Ok(self.type_refs.get(token, || self.type_ref_name(Rid::new(token.rid())))?.into_owned()),
             Some(Table::TypeSpec) => {
                 let row: schema::TypeSpec = self.metadata.row(Rid::new(token.rid()))?;
                 let spec = self.metadata.blobs.blob(row.signature).and_then(TypeSig::parse);
@@ -165,7 +169,7 @@ impl<'a, 'm> Names<'a, 'm> {
             let method = row.method.token().ok_or_else(|| no_such(token, "method"))?;
             return match Signature::parse(self.metadata.blobs.blob(row.instantiation)?)? {
                 Signature::MethodSpec(types) => {
-                    let types: Vec<String> = types.iter().map(|each| self.type_text(each)).collect();
+                    let types = listed(types.iter().map(|each| self.type_text(each)));
                     self.plain_method(method, &format!("<{}>", types.join(", ")))
                 }
                 _ => Err(Error::new(ErrorKind::Malformed("not an instantiation's signature"))),
@@ -188,9 +192,7 @@ impl<'a, 'm> Names<'a, 'm> {
             Some(rid) => self.metadata.row(rid)?.class.token().ok_or_else(|| no_such(token, "parent"))?,
             None => owner(&self.method_owners, token)?,
         };
-        let shown = signature.display(self).to_string();
-        let params = signature.display_params(self);
-        let head = shown.strip_suffix(params.as_str()).unwrap_or(&shown);
+        let (head, params) = (signature.display_head(self), signature.display_params(self));
         Ok(format!("{head}{}{}{generics}{params}", self.parent(parent)?, quote::method(&name)))
     }
 
@@ -257,30 +259,52 @@ impl TypeNames for Names<'_, '_> {
     }
 }
 
-fn type_def_name(metadata: &Metadata<'_>, enclosing: &[Rid<TypeDef>], rid: u32) -> String {
-    let mut parts = Vec::new();
-    let mut next = Rid::<TypeDef>::new(rid);
-    while !next.is_none() && parts.len() < MAX_NESTING {
-        let Ok(row) = metadata.row(next) else { break };
-        parts.push(full_name(metadata, row.namespace, row.name));
-        next = get(enclosing, next.get()).copied().unwrap_or_default();
+impl Names<'_, '_> {
+    fn type_def_name(&self, rid: Rid<TypeDef>) -> String {
+        let rows = self.full_names.chain(rid).map_while(|rid| self.metadata.row(rid).ok());
+        unbroken(rows.map(|row| full_name(self.metadata, row.namespace, row.name)))
     }
-    slashed(parts)
+
+    /// A type of elsewhere: its resolution scope, and its name.
+    fn type_ref_name(&self, rid: Rid<TypeRef>) -> String {
+        let rows = || self.metadata.type_ref_chain(rid).map_while(Result::ok);
+        let name = unbroken(rows().map(|row| full_name(self.metadata, row.namespace, row.name)));
+        let scope = rows().take(MAX_NESTING).last().filter(|_| self.with_scopes).and_then(|row| row.resolution_scope.token());
+        scope.map_or_else(String::new, |scope| scope_name(self.metadata, scope)) + &name
+    }
 }
 
-/// A type of elsewhere: its resolution scope, and its name.
-fn type_ref_name(metadata: &Metadata<'_>, rid: u32) -> [String; 2] {
-    let mut parts = Vec::new();
-    let mut next = Some(Rid::<TypeRef>::new(rid));
-    let mut scope = String::new();
-    while let Some(rid) = next.filter(|_| parts.len() < MAX_NESTING) {
-        let Ok(row) = metadata.row(rid) else { break };
-        parts.push(full_name(metadata, row.namespace, row.name));
-        let token = row.resolution_scope.token().unwrap_or_default();
-        next = token.rid_in();
-        scope = scope_name(metadata, token);
+/// Names by row number less one, as far as there is room to keep them.
+struct Kept {
+    names: Vec<OnceCell<Box<str>>>,
+    room: Cell<usize>,
+}
+
+impl Kept {
+    fn new(rows: u32) -> Self {
+        Self { names: vec![OnceCell::new(); rows as usize], room: Cell::new(KEPT_NAMES) }
     }
-    [scope, slashed(parts)]
+
+    /// A row's name, made if it is not kept.
+    fn get(&self, token: Token, make: impl FnOnce() -> String) -> Result<Cow<'_, str>> {
+        let slot = get(&self.names, token.rid()).ok_or_else(|| no_such(token, "type"))?;
+        if let Some(name) = slot.get() {
+            return Ok(Cow::Borrowed(name));
+        }
+        let name = make();
+        match self.room.get().checked_sub(name.len()) {
+            Some(room) => {
+                self.room.set(room);
+                Ok(Cow::Borrowed(slot.get_or_init(|| name.into())))
+            }
+            None => Ok(Cow::Owned(name)),
+        }
+    }
+}
+
+/// A nested type's name of its parts, the innermost first.
+fn unbroken(parts: impl Iterator<Item = String>) -> String {
+    nested(parts.map(Ok::<_, std::convert::Infallible>)).unwrap_or_default()
 }
 
 fn scope_name(metadata: &Metadata<'_>, scope: Token) -> String {
@@ -298,20 +322,11 @@ pub(crate) fn full_name(metadata: &Metadata<'_>, namespace: schema::Str, name: s
     quote::dotted(&join(&text(namespace), &text(name))).into_owned()
 }
 
-fn slashed(mut parts: Vec<String>) -> String {
-    parts.reverse();
-    parts.join("/")
-}
-
 fn owner<C>(owners: &ListOwners<TypeDef, C>, token: Token) -> Result<Token> {
     match owners.of(Rid::new(token.rid())) {
         Some(owner) => Ok(Token::new(Table::TypeDef, owner.get())),
         None => Err(no_such(token, "owner")),
     }
-}
-
-fn found(names: &[String], token: Token) -> Result<String> {
-    get(names, token.rid()).cloned().ok_or_else(|| no_such(token, "type"))
 }
 
 fn get<T>(values: &[T], rid: u32) -> Option<&T> {

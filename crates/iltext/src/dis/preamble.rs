@@ -9,16 +9,11 @@
 //! type again, and takes no notice of what its second head says.
 
 use ecma335::{
-    Rid, Table, Token,
+    MAX_NESTING, Rid, Table, Token,
     schema::{self, TypeDef, TypeRef},
 };
 
-use super::{
-    lines::Lines,
-    names::{MAX_NESTING, Names},
-    order::Order,
-    printer::Printer,
-};
+use super::{lines::Lines, names::Names, order::Order, printer::Printer};
 use crate::quote;
 
 /// Prints the heads that must come first.

@@ -1,10 +1,11 @@
 //! What printing a module's types has at hand.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+};
 
-use ecma335::{Rid, schema::TypeDef};
-
-use super::{debug::DebugInfo, names::Names};
+use super::{debug::DebugInfo, lines::Lines, names::Names};
 use crate::filter::Filter;
 
 /// What to show beside the module itself.
@@ -27,7 +28,12 @@ pub(crate) struct Printer<'n, 'a, 'm> {
     /// What the PDB says, if there is one.
     pub(crate) debug: Option<&'n DebugInfo<'n>>,
     pub(crate) filter: &'n Filter,
-    type_names: &'n [String],
+    /// Names that no resource's file can have.
+    pub(crate) reserved: &'n [String],
+    /// Where to pass on what was printed, before it gets much.
+    sink: Option<&'n mut (dyn io::Write + 'n)>,
+    /// Whether that was done, or why it could not be.
+    passed_on: io::Result<bool>,
     /// The sizes of the data that fields point to, by address, as far as it was not printed yet.
     pub(crate) data: BTreeMap<u32, u32>,
     /// The addresses whose data was printed.
@@ -35,13 +41,42 @@ pub(crate) struct Printer<'n, 'a, 'm> {
 }
 
 impl<'n, 'a, 'm> Printer<'n, 'a, 'm> {
-    /// Prints types of a module; `type_names` are their full names without quotes, by row number less one.
-    pub(crate) fn new(names: &'n Names<'a, 'm>, options: Options, filter: &'n Filter, type_names: &'n [String]) -> Self {
-        Self { names, options, debug: None, filter, type_names, data: BTreeMap::new(), printed: BTreeSet::new() }
+    /// Prints types of a module.
+    pub(crate) fn new(names: &'n Names<'a, 'm>, options: Options, filter: &'n Filter) -> Self {
+        Self {
+            names,
+            options,
+            debug: None,
+            filter,
+            reserved: &[],
+            sink: None,
+            passed_on: Ok(false),
+            data: BTreeMap::new(),
+            printed: BTreeSet::new(),
+        }
     }
 
-    /// A type's full name without quotes.
-    pub(crate) fn type_name(&self, rid: Rid<TypeDef>) -> &'n str {
-        (rid.get() as usize).checked_sub(1).and_then(|index| self.type_names.get(index)).map_or("", String::as_str)
+    /// Prints to somewhere.
+    pub(crate) fn to(self, sink: &'n mut (dyn io::Write + 'n)) -> Self {
+        Self { sink: Some(sink), ..self }
+    }
+
+    /// Passes on what was printed, if it is much.
+    pub(crate) fn pass_on(&mut self, lines: &mut Lines) {
+        if let (Some(sink), Ok(_)) = (&mut self.sink, &self.passed_on)
+            && let Some(text) = lines.take_much()
+        {
+            self.passed_on = sink.write_all(text.as_bytes()).map(|()| true);
+        }
+    }
+
+    /// Passes on all that was printed; whether there was anything since the last time.
+    pub(crate) fn pass_all_on(&mut self, lines: &mut Lines) -> io::Result<bool> {
+        let has_passed = std::mem::replace(&mut self.passed_on, Ok(false))?;
+        let text = lines.take();
+        if let Some(sink) = &mut self.sink {
+            sink.write_all(text.as_bytes())?;
+        }
+        Ok(has_passed || !text.is_empty())
     }
 }

@@ -1,19 +1,11 @@
 //! Types: `.class` with what it is made of (II.10).
 
 use ecma335::{
-    Rid, Table, Token,
+    MAX_NESTING, Rid, Table, Token,
     schema::{self, Field, InterfaceImpl, MethodDef, MethodImpl, TypeDef},
 };
 
-use super::{
-    flags, generics,
-    lines::Lines,
-    members,
-    names::{self, MAX_NESTING},
-    order::is_com_interface,
-    printer::Printer,
-    security, values,
-};
+use super::{flags, generics, lines::Lines, members, names, order::is_com_interface, printer::Printer, security, values};
 
 impl Printer<'_, '_, '_> {
     /// Prints a type with those in it, if it or one of them is wanted.
@@ -26,7 +18,7 @@ impl Printer<'_, '_, '_> {
         }
         self.full_head(rid, lines);
         lines.open();
-        if self.filter.has_type(self.type_name(rid)) {
+        if self.is_whole(rid) {
             self.head(rid, lines);
         }
         if depth > 0 && self.names.metadata.row(rid).is_ok_and(|row| is_com_interface(&row)) {
@@ -77,11 +69,16 @@ impl Printer<'_, '_, '_> {
         if self.filter.is_empty() {
             return true;
         }
-        let name = self.type_name(rid);
+        let name = &self.names.plain_type_name(rid);
         self.filter.has_type(name)
             || (self.names.metadata.children::<_, MethodDef>(rid))
                 .any(|method| self.filter.has_method(name, &self.method_name(method)))
             || depth < MAX_NESTING && self.names.nested(rid).into_iter().any(|inner| self.wants(inner, depth + 1))
+    }
+
+    /// Whether a pattern names the type itself, or there is none.
+    fn is_whole(&self, rid: Rid<TypeDef>) -> bool {
+        self.filter.is_empty() || self.filter.has_type(&self.names.plain_type_name(rid))
     }
 
     fn method_name(&self, rid: Rid<schema::MethodDef>) -> String {
@@ -124,7 +121,8 @@ impl Printer<'_, '_, '_> {
     }
 
     fn members(&mut self, rid: Rid<TypeDef>, lines: &mut Lines) {
-        let is_whole = self.filter.is_empty() || self.filter.has_type(self.type_name(rid));
+        let is_whole = self.is_whole(rid);
+        let name = if is_whole { String::new() } else { self.names.plain_type_name(rid) };
         let metadata = self.names.metadata;
         if is_whole {
             for field in metadata.children::<_, Field>(rid) {
@@ -132,8 +130,9 @@ impl Printer<'_, '_, '_> {
             }
         }
         for method in metadata.children::<_, MethodDef>(rid) {
-            if is_whole || self.filter.has_method(self.type_name(rid), &self.method_name(method)) {
+            if is_whole || self.filter.has_method(&name, &self.method_name(method)) {
                 members::method(self, rid, method, lines);
+                self.pass_on(lines);
             }
         }
         if is_whole {

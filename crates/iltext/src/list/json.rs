@@ -56,8 +56,8 @@ fn methods(module: &Module<'_, '_>, decisions: &Decisions, structure: &Structure
 /// All types with their methods, properties and events.
 fn types(module: &Module<'_, '_>, decisions: &Decisions, structure: &Structure, sort: Sort) -> Result<Value, Error> {
     let mut types: Vec<(String, u64, Value)> = Vec::new();
-    for ((number, name), enclosing) in (1..).zip(&module.types).zip(&structure.enclosing) {
-        let rid = Rid::new(number);
+    for (rid, enclosing) in module.types.types().zip(&structure.enclosing) {
+        let name = module.type_name_of(rid);
         let methods: Vec<_> = module.metadata.children(rid).collect();
         let methods = module.sorted(&methods, sort);
         let size = |rid: &Rid<MethodDef>| u64::from(module.method(*rid).and_then(|method| method.il_size).unwrap_or(0));
@@ -72,7 +72,7 @@ fn types(module: &Module<'_, '_>, decisions: &Decisions, structure: &Structure, 
                 .collect()
         };
         let value = json!({
-            "token": Token::new(Table::TypeDef, number).to_string(),
+            "token": Token::new(Table::TypeDef, rid.get()).to_string(),
             "name": name,
             "enclosing": (!enclosing.is_none()).then(|| Token::new(Table::TypeDef, enclosing.get()).to_string()),
             "owner": structure.owners.types.get(&rid).map(|owner| method_token(*owner)),
@@ -80,7 +80,7 @@ fn types(module: &Module<'_, '_>, decisions: &Decisions, structure: &Structure, 
             "events": of_kind(Table::Event),
             "methods": methods.iter().map(|rid| method(module, decisions, structure, *rid, false)).collect::<Value>(),
         });
-        types.push((name.clone(), total, value));
+        types.push((name, total, value));
     }
     sort.apply(&mut types, |(name, size, _)| (name, *size));
     Ok(types.into_iter().map(|(_, _, value)| value).collect())
@@ -95,8 +95,8 @@ fn method(module: &Module<'_, '_>, decisions: &Decisions, structure: &Structure,
     let mut value = json!({
         "token": method_token(rid),
         "name": method.name,
-        "signature": method.signature(),
-        "source": method.source.as_ref().map(ToString::to_string),
+        "signature": module.signature(method),
+        "source": module.source(method).map(|source| source.to_string()),
         "owner": structure.owners.methods.get(&rid).map(|owner| method_token(*owner)),
         "accessorOf": structure.accessor_of.get(&rid).map(ToString::to_string),
         "ilSize": method.il_size,

@@ -1,10 +1,10 @@
 //! String literals and where they are used.
 
-use std::{collections::BTreeMap, io, io::Write};
+use std::{cell::OnceCell, collections::BTreeMap, io, io::Write, rc::Rc};
 
 use ecma335::{OpCode, Token, schema::Blob};
 use identity::Visible;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{module::Module, options::Sort, token_text::token_text};
 
@@ -30,18 +30,26 @@ pub struct Use {
     #[serde(serialize_with = "token_text")]
     pub token: Token,
     /// `Shop.Order::Add`
-    pub method: String,
+    #[serde(serialize_with = "shared_text")]
+    pub method: Rc<str>,
     /// Of the instruction, in the method's IL.
     pub offset: u32,
+}
+
+/// Serializes text that several share.
+fn shared_text<S: Serializer>(text: &Rc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(text)
 }
 
 /// Reads what code loads, and what lies in the heap without being used.
 pub(crate) fn read(module: &Module<'_, '_>, sort: Sort) -> Vec<Literal> {
     let mut uses: BTreeMap<Token, Vec<Use>> = heap(module).into_iter().map(|token| (token, Vec::new())).collect();
     for (rid, body) in module.bodies() {
+        let method: OnceCell<Rc<str>> = OnceCell::new();
         for instruction in body.instructions().map_while(Result::ok).filter(|each| each.opcode() == OpCode::Ldstr) {
             let token = Token::new(ecma335::Table::MethodDef, rid.get());
-            let place = Use { token, method: module.method_name(rid), offset: instruction.offset };
+            let place =
+                Use { token, method: method.get_or_init(|| module.method_name(rid).into()).clone(), offset: instruction.offset };
             uses.entry(instruction.token()).or_default().push(place);
         }
     }

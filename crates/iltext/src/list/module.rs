@@ -1,53 +1,45 @@
 //! What the sections of a listing share: names, methods, and what becomes of each.
 
+use std::borrow::Cow;
+
 use ecma335::{
-    Error, Image, Metadata, MethodBody, Rid, Rva, Table, Token,
-    schema::{MethodDef, TypeDef, TypeSpec},
+    Error, FullNames, Image, Metadata, MethodBody, Rid, Rva, Table, Token,
+    schema::{Blob, MethodDef, TypeDef, TypeSpec},
     signature::{MethodSig, Signature, TypeNames, TypeSig},
 };
 
+use identity::SourceName;
+
 use super::{decisions::Decisions, options::Sort};
 
-/// A module with the names of its types.
+/// A module, with names that are made when they are asked for.
 pub(crate) struct Module<'a, 'm> {
     pub(crate) image: &'m Image<'a>,
     pub(crate) metadata: &'m Metadata<'a>,
-    /// Full names by TypeDef row number less one.
-    pub(crate) types: Vec<String>,
+    pub(crate) types: FullNames<'a, 'm>,
     /// By MethodDef row number less one.
-    pub(crate) methods: Vec<Method>,
+    pub(crate) methods: Vec<Method<'a>>,
 }
 
-/// A method in words.
+/// A method.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Method {
+pub(crate) struct Method<'a> {
     /// The type it belongs to; none for one that no type lists.
     pub(crate) owner: Rid<TypeDef>,
-    pub(crate) name: String,
-    /// What stands before its name: `instance void `.
-    head: String,
-    /// What stands behind it: `(int32)`.
-    params: String,
-    /// The source name, if the compiler made it.
-    pub(crate) source: Option<identity::SourceName>,
+    pub(crate) name: Cow<'a, str>,
+    signature: Blob,
     /// The size of its IL in bytes; none if it has no body that can be read.
     pub(crate) il_size: Option<u32>,
 }
 
-impl Method {
-    /// `instance void Add(int32)`
-    pub(crate) fn signature(&self) -> String {
-        format!("{}{}{}", self.head, self.name, self.params)
-    }
-}
-
 impl<'a, 'm> Module<'a, 'm> {
-    /// Reads the names.
+    /// Reads the names of methods.
     ///
     /// # Errors
     /// If a name cannot be read; a signature or body that cannot is none.
     pub(crate) fn new(image: &'m Image<'a>, metadata: &'m Metadata<'a>) -> Result<Self, Error> {
-        let mut module = Self { image, metadata, types: metadata.type_names()?, methods: Vec::new() };
+        metadata.check_type_names()?;
+        let mut module = Self { image, metadata, types: metadata.full_names(), methods: Vec::new() };
         let owners = metadata.owners::<TypeDef, MethodDef>();
         module.methods = metadata
             .tables
@@ -58,22 +50,23 @@ impl<'a, 'm> Module<'a, 'm> {
         Ok(module)
     }
 
-    fn read_method(&self, row: &MethodDef, owner: Rid<TypeDef>) -> Result<Method, Error> {
-        let name = self.metadata.name(row.name)?;
-        let (head, params) = match Signature::parse(self.metadata.blobs.blob(row.signature)?) {
-            Ok(Signature::Method(signature)) => self.around_name(&signature),
-            _ => Default::default(),
-        };
-        let source = identity::source_name(self.type_name_of(owner), &name);
+    fn read_method(&self, row: &MethodDef, owner: Rid<TypeDef>) -> Result<Method<'a>, Error> {
+        self.metadata.blobs.blob(row.signature)?;
+        let name = self.metadata.strings.string(row.name)?;
         let il_size = self.body(row).map(|body| body.il.len() as u32);
-        Ok(Method { owner, name, head, params, source, il_size })
+        Ok(Method { owner, name, signature: row.signature, il_size })
     }
 
-    /// What stands before and behind a method's name.
+    /// What stands before and behind a method's name: `instance void `, `(int32)`.
     pub(crate) fn around_name(&self, signature: &MethodSig) -> (String, String) {
-        let params = signature.display_params(self);
-        let shown = signature.display(self).to_string();
-        (shown.strip_suffix(&params).unwrap_or_default().to_owned(), params)
+        (signature.display_head(self), signature.display_params(self))
+    }
+
+    /// The source name of what the compiler made.
+    pub(crate) fn source(&self, method: &Method<'_>) -> Option<SourceName> {
+        // The others need no full name.
+        let is_made = method.name.starts_with('<') || method.name == "MoveNext";
+        is_made.then(|| identity::source_name(&self.type_name_of(method.owner), &method.name)).flatten()
     }
 
     /// A method's body, if it has one that can be read.
@@ -89,8 +82,9 @@ impl<'a, 'm> Module<'a, 'm> {
 
     /// Methods in order: by name, or by the size of their IL.
     pub(crate) fn sorted(&self, methods: &[Rid<MethodDef>], sort: Sort) -> Vec<Rid<MethodDef>> {
-        let size = |rid: Rid<MethodDef>| u64::from(self.method(rid).and_then(|method| method.il_size).unwrap_or(0));
-        let mut methods: Vec<_> = methods.iter().map(|rid| (*rid, self.method_name(*rid), size(*rid))).collect();
+        let size = |rid: &Rid<MethodDef>| u64::from(self.method(*rid).and_then(|method| method.il_size).unwrap_or(0));
+        let name = |rid: &Rid<MethodDef>| if sort == Sort::Name { self.method_name(*rid) } else { String::new() };
+        let mut methods: Vec<_> = methods.iter().map(|rid| (*rid, name(rid), size(rid))).collect();
         sort.apply(&mut methods, |(_, name, size)| (name, *size));
         methods.into_iter().map(|(rid, ..)| rid).collect()
     }
@@ -101,13 +95,13 @@ impl<'a, 'm> Module<'a, 'm> {
     }
 
     /// A method in words.
-    pub(crate) fn method(&self, rid: Rid<MethodDef>) -> Option<&Method> {
+    pub(crate) fn method(&self, rid: Rid<MethodDef>) -> Option<&Method<'a>> {
         self.methods.get((rid.get() as usize).checked_sub(1)?)
     }
 
     /// A type's full name; nothing for no type.
-    pub(crate) fn type_name_of(&self, rid: Rid<TypeDef>) -> &str {
-        (rid.get() as usize).checked_sub(1).and_then(|index| self.types.get(index)).map_or("", String::as_str)
+    pub(crate) fn type_name_of(&self, rid: Rid<TypeDef>) -> String {
+        self.types.of(rid).unwrap_or_default()
     }
 
     /// `Shop.Order::Add`
@@ -115,9 +109,24 @@ impl<'a, 'm> Module<'a, 'm> {
         self.method(rid).map(|method| format!("{}::{}", self.type_name_of(method.owner), method.name)).unwrap_or_default()
     }
 
+    /// `instance void Add(int32)`
+    pub(crate) fn signature(&self, method: &Method<'_>) -> String {
+        self.named_signature(method, &method.name)
+    }
+
     /// `instance void Shop.Order::Add(int32)`
-    pub(crate) fn full_signature(&self, method: &Method) -> String {
-        format!("{}{}::{}{}", method.head, self.type_name_of(method.owner), method.name, method.params)
+    pub(crate) fn full_signature(&self, method: &Method<'_>) -> String {
+        self.named_signature(method, &format!("{}::{}", self.type_name_of(method.owner), method.name))
+    }
+
+    fn named_signature(&self, method: &Method<'_>, name: &str) -> String {
+        match self.metadata.blobs.blob(method.signature).and_then(Signature::parse) {
+            Ok(Signature::Method(signature)) => {
+                let (head, params) = self.around_name(&signature);
+                format!("{head}{name}{params}")
+            }
+            _ => name.to_owned(),
+        }
     }
 
     /// A type by its token: its name, or a TypeSpec written out.
@@ -135,7 +144,7 @@ impl<'a, 'm> Module<'a, 'm> {
         rid: Rid<MethodDef>,
         decisions: &Decisions,
         il_size: bool,
-        text: impl Fn(&Method) -> String,
+        text: impl Fn(&Method<'_>) -> String,
     ) -> String {
         let Some(method) = self.method(rid) else { return String::new() };
         let token = Token::new(Table::MethodDef, rid.get());
@@ -144,7 +153,7 @@ impl<'a, 'm> Module<'a, 'm> {
             Some(size) => format!("{size:>6}  "),
             None => format!("{:>6}  ", "-"),
         };
-        let source = method.source.as_ref().map(|source| format!("  = {source}")).unwrap_or_default();
+        let source = self.source(method).map(|source| format!("  = {source}")).unwrap_or_default();
         format!("{token}  {:<12}  {size}{}{source}", decisions.of(rid), text(method))
     }
 }
@@ -152,7 +161,7 @@ impl<'a, 'm> Module<'a, 'm> {
 impl TypeNames for Module<'_, '_> {
     fn type_name(&self, token: Token) -> String {
         match token.rid_in::<TypeDef>().map(|rid| self.type_name_of(rid)) {
-            Some(name) if !name.is_empty() => name.to_owned(),
+            Some(name) if !name.is_empty() => name,
             _ => self.metadata.type_name(token),
         }
     }

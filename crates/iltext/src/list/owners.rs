@@ -28,16 +28,16 @@ pub(crate) struct Owners {
 impl Owners {
     /// Finds them by name; of several overloads, the one whose code leads to what was made is the owner.
     pub(crate) fn find(module: &Module<'_, '_>) -> Self {
-        let mut written: BTreeMap<(&str, &str), Vec<Rid<MethodDef>>> = BTreeMap::new();
+        let mut written: BTreeMap<(Rid<TypeDef>, &str), Vec<Rid<MethodDef>>> = BTreeMap::new();
         let methods = || (1..).map(Rid::<MethodDef>::new).zip(&module.methods);
-        for (rid, method) in methods().filter(|(_, method)| method.source.is_none()) {
-            written.entry((module.type_name_of(method.owner), plain(&method.name))).or_default().push(rid);
+        for (rid, method) in methods().filter(|(_, method)| module.source(method).is_none()) {
+            written.entry((method.owner, plain(&method.name))).or_default().push(rid);
         }
         let mut mentions = None;
         let mut owners = Self::default();
         for (rid, method) in methods() {
-            let Some(source) = &method.source else { continue };
-            let owner = match written.get(&(source.type_name.as_str(), source.method.as_str())).map(Vec::as_slice) {
+            let Some(source) = module.source(method) else { continue };
+            let owner = match written.get(&(written_in(module, method.owner), source.method.as_str())).map(Vec::as_slice) {
                 None | Some([]) => continue,
                 Some([only]) => *only,
                 Some(several) => {
@@ -58,6 +58,17 @@ impl Owners {
     }
 }
 
+/// The type that a person wrote, around those that the compiler made.
+fn written_in(module: &Module<'_, '_>, made: Rid<TypeDef>) -> Rid<TypeDef> {
+    let is_made = |rid: &Rid<TypeDef>| {
+        let name = module.metadata.row(*rid).and_then(|row| module.metadata.strings.string_bytes(row.name));
+        name.is_ok_and(|name| name.starts_with(b"<"))
+    };
+    let chain: Vec<Rid<TypeDef>> = module.types.chain(made).collect();
+    let outermost_made = chain.iter().rev().skip(1).position(is_made);
+    outermost_made.and_then(|at| chain.iter().rev().nth(at).copied()).unwrap_or(made)
+}
+
 /// `<Main>$` holds a program's top-level statements: `Main` to those who wrote them.
 fn plain(name: &str) -> &str {
     name.strip_prefix('<').and_then(|rest| rest.strip_suffix(">$")).unwrap_or(name)
@@ -74,7 +85,7 @@ impl Mentions {
         let mut mentions = Self { methods: BTreeMap::new(), types: BTreeMap::new() };
         let fields = module.metadata.owners();
         let by_name: BTreeMap<(Rid<TypeDef>, &str), Rid<MethodDef>> =
-            (1..).map(Rid::new).zip(&module.methods).map(|(rid, method)| ((method.owner, method.name.as_str()), rid)).collect();
+            (1..).map(Rid::new).zip(&module.methods).map(|(rid, method)| ((method.owner, &*method.name), rid)).collect();
         for (rid, body) in module.bodies() {
             let own_type = module.method(rid).map(|method| method.owner).unwrap_or_default();
             for instruction in body.instructions().map_while(Result::ok) {
@@ -98,7 +109,7 @@ impl Mentions {
         let mut at = made;
         for _ in 0..MAX_DEPTH {
             let method = module.method(at)?;
-            let is_machine = method.source.as_ref().is_some_and(|source| source.parts.last() == Some(&Part::StateMachine));
+            let is_machine = module.source(method).is_some_and(|source| source.parts.last() == Some(&Part::StateMachine));
             at = *if is_machine { self.types.get(&method.owner) } else { self.methods.get(&at) }?;
             if several.contains(&at) {
                 return Some(at);

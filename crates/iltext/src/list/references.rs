@@ -7,7 +7,7 @@ use std::{
 };
 
 use ecma335::{
-    Error, Rid, Token,
+    Error, MAX_NESTING, Rid, Token,
     schema::{AssemblyRef, File, ImplMap, MemberRef, ModuleRef, TypeRef, TypeSpec},
     signature::{Signature, TypeSig},
 };
@@ -19,9 +19,6 @@ use super::{
     options::Sort,
     outline::{self, Node},
 };
-
-/// Nested types lie no deeper than this.
-const MAX_NESTING: usize = 64;
 
 /// Something that the module refers to.
 #[derive(Serialize, Debug)]

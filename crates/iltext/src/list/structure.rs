@@ -9,6 +9,7 @@ use ecma335::{
 };
 
 use super::{module::Module, owners::Owners};
+use crate::dis::lines::listed;
 
 /// A property or event.
 pub(crate) struct Feature {
@@ -72,7 +73,7 @@ fn property_text(module: &Module<'_, '_>, row: &Property, name: &str) -> Result<
         return Ok(name.to_owned());
     };
     let instance = if signature.has_this { "instance " } else { "" };
-    let params: Vec<String> = signature.params.iter().map(|param| param.display(module).to_string()).collect();
+    let params = listed(signature.params.iter().map(|param| param.display(module).to_string()));
     let params = if params.is_empty() { String::new() } else { format!("({})", params.join(", ")) };
     Ok(format!("{instance}{} {name}{params}", signature.property_type.display(module)))
 }

@@ -71,7 +71,7 @@ impl<'t, 'a, 'm> Tree<'t, 'a, 'm> {
         if depth > MAX_DEPTH || !self.seen.insert(rid) {
             return None;
         }
-        let name = self.module.type_name_of(rid).to_owned();
+        let name = self.module.type_name_of(rid);
         let mut children = self.members(rid, depth);
         for inner in self.nested.get(&rid).cloned().unwrap_or_default() {
             children.extend(self.type_node(inner, depth + 1));
@@ -122,20 +122,20 @@ impl<'t, 'a, 'm> Tree<'t, 'a, 'm> {
         for machine in self.machines.get(&rid).cloned().unwrap_or_default() {
             children.extend(self.type_node(machine, depth + 1));
         }
-        self.method_node_line(rid, children, |_, method| method.signature())
+        self.method_node_line(rid, children, Module::signature)
     }
 
     fn method_node_line(
         &self,
         rid: Rid<MethodDef>,
         children: Vec<Node>,
-        text: impl Fn(&Module<'a, 'm>, &Method) -> String,
+        text: impl Fn(&Module<'a, 'm>, &Method<'_>) -> String,
     ) -> Node {
         let method = self.module.method(rid);
         let line = self.module.method_line(rid, self.decisions, self.il_size, |method| text(self.module, method));
         let own = u64::from(method.and_then(|method| method.il_size).unwrap_or(0));
         let size = own + children.iter().map(|child| child.size).sum::<u64>();
-        Node { line, name: method.map(|method| method.name.clone()).unwrap_or_default(), size, children }
+        Node { line, name: method.map(|method| method.name.to_string()).unwrap_or_default(), size, children }
     }
 }
 

@@ -1,0 +1,171 @@
+//! Full names of types, which are longer than what a file says: those of nested types have their enclosing types' names in
+//! them, and any number of rows may share one long name. So they are made when they are asked for, and bounded.
+
+use crate::{
+    error::Result,
+    heap::{LEFT_OUT, MAX_NAME},
+    metadata::{Metadata, join},
+    schema::{NestedClass, Str, Table, TypeDef, TypeRef},
+    token::{Rid, Token},
+};
+
+/// A type's full name has those of no more enclosing types than this; a longer chain is a cycle.
+pub const MAX_NESTING: usize = 64;
+
+/// A type's full name has those of enclosing types only as far as they are no longer than this, in bytes: real ones are of
+/// hundreds.
+const MAX_FULL_NAME: usize = 4 * MAX_NAME;
+
+/// The names of a module's own types.
+#[derive(Clone, Debug)]
+pub struct FullNames<'a, 'm> {
+    metadata: &'m Metadata<'a>,
+    enclosing: Vec<Rid<TypeDef>>,
+}
+
+impl<'a, 'm> FullNames<'a, 'm> {
+    pub(crate) fn new(metadata: &'m Metadata<'a>) -> Self {
+        Self { metadata, enclosing: metadata.enclosing_types() }
+    }
+
+    /// All types, in their order.
+    pub fn types(&self) -> impl Iterator<Item = Rid<TypeDef>> + use<> {
+        (1..=self.enclosing.len() as u32).map(Rid::new)
+    }
+
+    /// The enclosing type of a nested one; none for the others.
+    pub fn enclosing(&self, rid: Rid<TypeDef>) -> Option<Rid<TypeDef>> {
+        let index = (rid.get() as usize).checked_sub(1)?;
+        self.enclosing.get(index).copied().filter(|outer| !outer.is_none())
+    }
+
+    /// A type with those around it, the innermost first; one more than names have, if there are more.
+    pub fn chain(&self, rid: Rid<TypeDef>) -> impl Iterator<Item = Rid<TypeDef>> + '_ {
+        std::iter::successors(Some(rid), |rid| self.enclosing(*rid)).take(MAX_NESTING + 1)
+    }
+
+    /// A type's full name: `Namespace.Outer/Inner`; nothing for a row that there is not.
+    ///
+    /// # Errors
+    /// If one of its parts cannot be read.
+    pub fn of(&self, rid: Rid<TypeDef>) -> Result<String> {
+        if rid.is_none() || rid.get() as usize > self.enclosing.len() {
+            return Ok(String::new());
+        }
+        nested(self.chain(rid).map(|rid| self.metadata.simple_type_name(rid)))
+    }
+}
+
+impl<'a> Metadata<'a> {
+    /// The full names of all types, made when they are asked for.
+    pub fn full_names(&self) -> FullNames<'a, '_> {
+        FullNames::new(self)
+    }
+
+    /// The enclosing type of every nested one, by its row number less one; none for the others.
+    pub fn enclosing_types(&self) -> Vec<Rid<TypeDef>> {
+        let mut enclosing = vec![Rid::NONE; self.tables.count(Table::TypeDef) as usize];
+        for (_, row) in self.tables.rows::<NestedClass>() {
+            if let Some(slot) = (row.nested_class.get() as usize).checked_sub(1).and_then(|index| enclosing.get_mut(index)) {
+                *slot = row.enclosing_class;
+            }
+        }
+        enclosing
+    }
+
+    /// Whether all types have names that can be read.
+    ///
+    /// # Errors
+    /// If one has not.
+    pub fn check_type_names(&self) -> Result<()> {
+        let mut rows = self.tables.rows::<TypeDef>();
+        rows.try_for_each(|(_, row)| self.strings.check(row.namespace).and_then(|()| self.strings.check(row.name)))
+    }
+
+    /// The full name of a TypeRef, without its scope: `Namespace.Outer/Inner`.
+    pub fn type_ref_name(&self, rid: Rid<TypeRef>) -> Result<String> {
+        nested(self.type_ref_chain(rid).map(|row| {
+            let row = row?;
+            self.joined(row.namespace, row.name)
+        }))
+    }
+
+    /// A TypeRef with those around it, the innermost first; one more than names have, if there are more.
+    pub fn type_ref_chain(&self, rid: Rid<TypeRef>) -> impl Iterator<Item = Result<TypeRef>> + '_ {
+        let outer = |row: &Result<TypeRef>| Some(self.row(row.as_ref().ok()?.resolution_scope.token()?.rid_in()?));
+        std::iter::successors(Some(self.row(rid)), outer).take(MAX_NESTING + 1)
+    }
+
+    /// The full name of a TypeDef, found without those of the others.
+    pub(crate) fn type_def_name(&self, rid: Rid<TypeDef>) -> Result<String> {
+        nested(
+            std::iter::successors(Some(rid), |rid| self.enclosing_type(*rid))
+                .take(MAX_NESTING + 1)
+                .map(|rid| self.simple_type_name(rid)),
+        )
+    }
+
+    /// The enclosing type of one; a table that does not say it is sorted is searched from its start.
+    fn enclosing_type(&self, rid: Rid<TypeDef>) -> Option<Rid<TypeDef>> {
+        let of = |number: u32| self.row(Rid::<NestedClass>::new(number)).ok();
+        let is_it = |row: &NestedClass| row.nested_class == rid;
+        if !self.tables.is_sorted(Table::NestedClass) {
+            return self.tables.rows::<NestedClass>().map(|(_, row)| row).find(is_it).map(|row| row.enclosing_class);
+        }
+        let (mut low, mut high) = (1, self.tables.count(Table::NestedClass) + 1);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if of(middle)?.nested_class.get() < rid.get() { low = middle + 1 } else { high = middle }
+        }
+        of(low).filter(is_it).map(|row| row.enclosing_class)
+    }
+
+    pub(crate) fn simple_type_name(&self, rid: Rid<TypeDef>) -> Result<String> {
+        let row = self.row(rid)?;
+        self.joined(row.namespace, row.name)
+    }
+
+    fn joined(&self, namespace: Str, name: Str) -> Result<String> {
+        Ok(join(&self.strings.string(namespace)?, &self.strings.string(name)?))
+    }
+
+    /// The name of the assembly that a TypeRef's outermost type comes from, if it comes from one.
+    pub(crate) fn assembly_of(&self, rid: Rid<TypeRef>) -> Option<String> {
+        let outermost = self.type_ref_chain(rid).last()?.ok()?;
+        let assembly: crate::schema::AssemblyRef = self.row(outermost.resolution_scope.token().and_then(Token::rid_in)?).ok()?;
+        self.name(assembly.name).ok()
+    }
+}
+
+/// A nested type's name: its parts, the innermost first, as far as there is room; the innermost is always there.
+///
+/// # Errors
+/// If a part is one.
+pub fn nested<E>(parts: impl Iterator<Item = Result<String, E>>) -> Result<String, E> {
+    let mut name = String::new();
+    for (depth, part) in parts.enumerate() {
+        let part = part?;
+        if depth > 0 && (depth == MAX_NESTING || name.len() + part.len() > MAX_FULL_NAME) {
+            return Ok(format!("{LEFT_OUT}/{name}"));
+        }
+        name = if depth == 0 { part } else { format!("{part}/{name}") };
+    }
+    Ok(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_as_many_parts_as_there_is_room_for() {
+        let name = |parts: &[&str]| nested(parts.iter().map(|part| Ok::<_, ()>((*part).to_owned()))).unwrap();
+        assert_eq!(name(&["In", "Out", "N.A"]), "N.A/Out/In");
+        assert_eq!(name(&[]), "");
+        let long = "x".repeat(MAX_FULL_NAME);
+        assert_eq!(name(&["In", &long, "N.A"]), "…/In");
+        assert_eq!(name(&[&long, "A"]), format!("…/{long}"));
+        let endless = nested((0..).map(|_| Ok::<_, ()>("A".into()))).unwrap();
+        assert_eq!(endless, format!("…/{}", vec!["A"; MAX_NESTING].join("/")));
+    }
+}

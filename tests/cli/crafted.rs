@@ -1,0 +1,97 @@
+//! Files that no compiler makes: what cannot be read in two of them, and resources whose names are no files'.
+
+use std::fs;
+
+use ecma335::{
+    ContainerWriter as _, Image, ImageWriter, Metadata, MetadataBuilder, Rid, Segments, Table,
+    image::Directory,
+    schema::{Blob, Field, Implementation, ManifestResource, TypeDef, TypeDefOrRef},
+};
+use tests::{ilinst, said, sample, scratch};
+
+/// The sample `hello` with what is added, laid out anew or not.
+fn crafted(keep_layout: bool, resources: &[u8], add: impl FnOnce(&Metadata<'_>, &mut MetadataBuilder<'_, '_>)) -> Vec<u8> {
+    let file = fs::read(sample("hello").join("hello.exe")).expect("the sample is there");
+    let image = Image::parse(&file).expect("it is an assembly");
+    let metadata = Metadata::parse(image.metadata().expect("it is managed")).expect("it can be read");
+    let mut builder = MetadataBuilder::new(&metadata);
+    add(&metadata, &mut builder);
+    let mut writer = ImageWriter::new(&image, &metadata, keep_layout);
+    let mut code = Segments::default();
+    if !resources.is_empty() {
+        let rva = writer.code_rva().expect("room");
+        writer.cli_header_mut().resources = Directory { rva, size: resources.len() as u32 };
+        code.push(resources.to_vec());
+    }
+    writer.finish(code, builder).expect("it can be written").into_segments().to_vec()
+}
+
+/// What cannot be read is the same wherever it lies.
+#[test]
+fn damage_is_compared_without_its_place() {
+    let folder = scratch("cli-damage");
+    let damaged = |keep_layout| {
+        crafted(keep_layout, &[], |metadata, builder| {
+            let next = |table| metadata.tables.count(table) + 1;
+            let name = builder.string("Damaged").expect("room");
+            let (field_list, method_list) = (Rid::new(next(Table::Field)), Rid::new(next(Table::MethodDef)));
+            let row = TypeDef { flags: 0, name, namespace: name, extends: TypeDefOrRef::default(), field_list, method_list };
+            builder.add(&row).expect("room");
+            builder.add(&Field { flags: 0x16, name, signature: Blob(0xFFFF) }).expect("room");
+        })
+    };
+    let (one, other) = (folder.join("one.exe"), folder.join("other.exe"));
+    fs::write(&one, damaged(true)).expect("it can be written");
+    fs::write(&other, damaged(false)).expect("it can be written");
+    let text = said(&ilinst().arg("dis").arg(&one).output().expect("ilinst runs")).0;
+    assert!(text.contains("beyond the end of its heap (file offset 0x"), "{text}");
+    let (out, errors, code) = said(&ilinst().arg("diff").args([&one, &other]).output().expect("ilinst runs"));
+    assert_eq!((errors.as_str(), code), ("", Some(0)), "{out}");
+}
+
+/// A resource that no file can hold is left out, with the reason, and the others are written.
+#[test]
+fn odd_resources_are_left_out_alone() {
+    let folder = scratch("cli-resources");
+    let odd = [
+        ("a/b", "no file can have this name"),
+        ("..", "no file can have this name"),
+        ("tab\there", "no file can have this name"),
+        ("turned\u{202e}", "no file can have this name"),
+        ("NUL.txt", "no file can have this name"),
+        ("c:\\x", "no file can have this name"),
+        ("out.il", "another file has this name"),
+        ("INPUT.exe", "another file has this name"),
+        ("Plain.txt", "another file has this name"),
+    ];
+    let long = "x".repeat(300);
+    let all = ["plain.txt"].into_iter().chain(odd.map(|(name, _)| name)).chain([long.as_str(), "behind.bin"]);
+    let input = folder.join("input.exe");
+    let file = crafted(true, b"\x04\0\0\0data", |_, builder| {
+        for name in all {
+            let name = builder.string(name).expect("room");
+            let row = ManifestResource { offset: 0, flags: 1, name, implementation: Implementation::default() };
+            builder.add(&row).expect("room");
+        }
+        let name = builder.string("cut").expect("room");
+        builder
+            .add(&ManifestResource { offset: 0xFFFF_FF00, flags: 1, name, implementation: Implementation::default() })
+            .expect("room");
+    });
+    fs::write(&input, file).expect("it can be written");
+    let (out, errors, code) =
+        said(&ilinst().args(["dis", "-o"]).args([folder.join("out.il"), input]).output().expect("ilinst runs"));
+    assert_eq!((out.as_str(), code), ("", Some(0)), "{errors}");
+    assert_eq!(errors.lines().count(), odd.len() + 2, "{errors}");
+    let text = fs::read_to_string(folder.join("out.il")).expect("it was written");
+    for (name, why) in odd {
+        let shown = identity::Visible(name).to_string();
+        assert!(errors.contains(&format!("resource {shown} left out: {why}")), "{name}: {errors}");
+    }
+    assert_eq!(text.matches("\n.mresource ").count(), 2, "{text}");
+    assert_eq!(text.matches("// .mresource ").count(), odd.len() + 2, "{text}");
+    for name in ["plain.txt", "behind.bin"] {
+        assert_eq!(fs::read(folder.join(name)).expect("it was written"), b"data");
+    }
+    assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 4, "input, text and two resources");
+}
