@@ -60,7 +60,7 @@ impl<'a> Heap<'a> {
     pub fn string(&self, index: Str) -> Result<Cow<'a, str>> {
         let rest = self.cursor(index.0)?.rest();
         let head = rest.get(..MAX_NAME).unwrap_or(rest);
-        let end = head.iter().position(|byte| *byte == 0);
+        let end = rest.iter().take(MAX_NAME + 1).position(|byte| *byte == 0);
         let name = String::from_utf8_lossy(end.and_then(|end| head.get(..end)).unwrap_or(head));
         Ok(if end.is_none() && head.len() < rest.len() {
             // A character that is cut in two was replaced.

@@ -91,7 +91,7 @@ fn heaps_widen_at_64_kib() {
             builder.add(&schema::StandAloneSig { signature: last.1 }).unwrap();
             let bytes = check(metadata, &builder, &format!("heaps of {size} bytes"));
             let new = Metadata::parse(Cursor::new(&bytes, FileOffset(0))).unwrap();
-            assert_eq!(new.name(name_at).unwrap(), name);
+            assert_eq!(new.strings.string_bytes(name_at).unwrap(), name.as_bytes());
             assert_eq!(new.blob(blob_at).unwrap(), blob);
             let module_refs: Vec<schema::ModuleRef> = new.tables.rows().map(|(_, row)| row).collect();
             assert_eq!(new.name(module_refs.last().unwrap().name).unwrap(), "last");
