@@ -31,8 +31,6 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// What may be needed at once: so many bytes for each of the input, and so many beside.
 const PER_BYTE: usize = 256;
 const BESIDE: usize = 16 << 20;
-/// What is being worked on, and no failure meanwhile.
-const KNOWN: &[&str] = &["a finding that the input has not", "what led nowhere leads somewhere"];
 /// Findings are the same if so much of what they say is.
 const ALIKE: usize = 64;
 
@@ -99,7 +97,6 @@ fn run(target: Target) {
     panic::set_hook(hook);
     figures.print(name);
     figures.findings.values().for_each(|(count, first)| println!("{count} times: {first}"));
-    figures.findings.retain(|what, _| !KNOWN.iter().any(|known| what.contains(known)));
     let findings: Vec<String> = figures.findings.into_values().map(|(_, first)| first).collect();
     assert!(findings.is_empty(), "{}", findings.join("\n"));
 }

@@ -116,12 +116,12 @@ impl Code {
             let operand = match instruction.info.operand {
                 OperandKind::Branch | OperandKind::BranchS => {
                     let target = instruction.branch_target().unwrap_or(u32::MAX);
-                    Operand::Label(self.label_at(target)?)
+                    Operand::Label(self.target_at(target)?)
                 }
                 OperandKind::Switch => {
                     let start = self.switch_labels.len() as u32;
                     for target in instruction.switch_targets() {
-                        let label = self.label_at(target)?;
+                        let label = self.target_at(target)?;
                         self.switch_labels.push(label);
                     }
                     Operand::Switch { start, count: self.switch_labels.len() as u32 - start }
@@ -195,6 +195,14 @@ impl Code {
             _ => None,
         };
         Ok(LabelClause { kind: clause.kind, filter, protected, handler })
+    }
+
+    /// The label that a branch goes to: the end of the code is none, as there will be more code behind it.
+    fn target_at(&mut self, offset: u32) -> Result<Label, RewriteError> {
+        if offset as usize + 1 >= self.labels_by_offset.len() {
+            return Err(RewriteError::BadTarget(offset));
+        }
+        self.label_at(offset)
     }
 
     /// The label at an IL offset of the input. Until all is decoded, labels are bound to offsets.
