@@ -266,7 +266,11 @@ impl Cells<'_, '_, '_> {
         let growth = self.growth;
         match kind {
             ColumnKind::Fixed(_) => None,
-            ColumnKind::Str => self.find_in(growth.strings.new_offsets()),
+            // At the very end a name is read as one without letters.
+            ColumnKind::Str => {
+                let Range { start, end } = growth.strings.new_offsets();
+                self.find_in(start..if start < end { end + 1 } else { end })
+            }
             // They are counted from 1, and have 16 bytes each.
             ColumnKind::Guid => {
                 let Range { start, end } = growth.guids.new_offsets();

@@ -482,7 +482,10 @@ fn walk_type(cursor: &mut Cursor<'_>, depth: u32, visit: &mut impl FnMut(TypeDef
             ArrayShape::read(cursor).map(drop)
         }
         ElementType::GenericInst => {
-            read_element(cursor)?;
+            let (at, kind) = read_element(cursor)?;
+            if !matches!(kind, ElementType::Class | ElementType::ValueType) {
+                return malformed(at, "an instantiation of what is neither class nor value type");
+            }
             visit(read_token(cursor)?);
             let count = cursor.compressed_u32()?;
             (0..count).try_for_each(|_| walk_type(cursor, depth + 1, visit))

@@ -96,6 +96,10 @@ impl Case {
                 let signature = builder.blob(&blob).expect("room");
                 builder.add(&StandAloneSig { signature }).expect("room")
             }
+            "odd-instance" => {
+                let signature = builder.blob(&[0x07, 0x01, 0x15, 0x1C, 0x05, 0x01, 0x08]).expect("room");
+                builder.add(&StandAloneSig { signature }).expect("room")
+            }
             _ => local_var_sig,
         };
         own.insert(local_var_sig.0, "its own".into());
