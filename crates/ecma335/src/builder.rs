@@ -223,7 +223,11 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
                     _ => segments.push(stream.bytes),
                 }
                 if let Some((_, append)) = appended.iter_mut().find(|(name, _)| *name == stream.name) {
-                    segments.push(append.take().unwrap_or_default());
+                    let append = append.take().unwrap_or_default();
+                    if !append.is_empty() {
+                        segments.push(append);
+                        segments.pad_to(4);
+                    }
                 }
             }
             streams.push((stream.name, segments));
@@ -233,6 +237,7 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
             if let Some(bytes) = append.filter(|bytes| !bytes.is_empty()) {
                 let mut segments = Segments::default();
                 segments.push(bytes);
+                segments.pad_to(4);
                 streams.push((name, segments));
             }
         }
@@ -318,13 +323,14 @@ fn write_root<'a>(metadata: &Metadata<'a>, streams: Vec<(&[u8], Segments<'a>)>) 
     header.extend_from_slice(&count.to_le_bytes());
     let mut offset = header_size;
     for (name, segments) in &streams {
-        let size = segments.len().next_multiple_of(4);
+        // A stream that gets nothing keeps its size: what runs over its end would else find zeros there.
+        let size = segments.len();
         let number = |value: usize| u32::try_from(value).map_err(|_| Error::new(ErrorKind::Limit("metadata of 2^32 bytes")));
         header.extend_from_slice(&number(offset)?.to_le_bytes());
         header.extend_from_slice(&number(size)?.to_le_bytes());
         header.extend_from_slice(name);
         header.resize(header.len() + padded_name(name) - name.len(), 0);
-        offset += size;
+        offset += size.next_multiple_of(4);
     }
     let mut root = Segments::default();
     root.push(Cow::Owned(header));

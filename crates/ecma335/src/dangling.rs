@@ -266,11 +266,7 @@ impl Cells<'_, '_, '_> {
         let growth = self.growth;
         match kind {
             ColumnKind::Fixed(_) => None,
-            // At the very end a name is read as one without letters.
-            ColumnKind::Str => {
-                let Range { start, end } = growth.strings.new_offsets();
-                self.find_in(start..if start < end { end + 1 } else { end })
-            }
+            ColumnKind::Str => self.find_in(growth.strings.new_offsets()),
             // They are counted from 1, and have 16 bytes each.
             ColumnKind::Guid => {
                 let Range { start, end } = growth.guids.new_offsets();
@@ -324,7 +320,7 @@ impl Cells<'_, '_, '_> {
     }
 }
 
-/// A heap, and what it gets behind its end: what is added, and zeros up to a multiple of 4.
+/// A heap, and what it gets behind its end: what is added, and behind that zeros up to a multiple of 4.
 #[derive(Debug)]
 struct HeapGrowth<'a> {
     heap: Heap<'a>,
@@ -343,13 +339,16 @@ impl<'a> HeapGrowth<'a> {
 
     /// The offsets that lead nowhere, and will lead somewhere. 0 means nothing in any heap.
     fn new_offsets(&self) -> Range<u32> {
+        if self.added.is_empty() {
+            return 0..0;
+        }
         let end = (self.heap.bytes.len() + self.added.len()).next_multiple_of(4);
         self.heap.bytes.len().max(1) as u32..end as u32
     }
 
     /// Whether a blob that could not be read can be, or starts in what is added.
     fn revives_blob(&self, offset: u32) -> bool {
-        if self.heap.blob(Blob(offset)).is_ok() {
+        if self.added.is_empty() || self.heap.blob(Blob(offset)).is_ok() {
             return false;
         }
         if self.new_offsets().contains(&offset) {

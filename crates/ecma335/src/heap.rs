@@ -34,9 +34,9 @@ impl<'a> Heap<'a> {
     fn cursor(&self, offset: u32) -> Result<Cursor<'a>> {
         let at = FileOffset(self.offset.0 + u64::from(offset));
         match self.bytes.get(offset as usize..) {
-            Some(bytes) => Ok(Cursor::new(bytes, at)),
-            None if offset == 0 => Ok(Cursor::new(&[], at)),
-            None => malformed(at, "beyond the end of its heap"),
+            Some(bytes) if !bytes.is_empty() => Ok(Cursor::new(bytes, at)),
+            _ if offset == 0 => Ok(Cursor::new(&[], at)),
+            _ => malformed(at, "beyond the end of its heap"),
         }
     }
 

@@ -243,10 +243,7 @@ impl TypeSig {
             ElementType::Var => Self::Var(cursor.compressed_u32()?),
             ElementType::MVar => Self::MVar(cursor.compressed_u32()?),
             ElementType::GenericInst => {
-                let (at, kind) = read_element(cursor)?;
-                if !matches!(kind, ElementType::Class | ElementType::ValueType) {
-                    return malformed(at, "an instantiation of what is neither class nor value type");
-                }
+                let kind = read_generic_kind(cursor)?;
                 let token = read_token(cursor)?;
                 Self::GenericInst { is_value: kind == ElementType::ValueType, token, arguments: read_types(cursor, deeper)? }
             }
@@ -327,6 +324,16 @@ impl ArrayShape {
         self.sizes.iter().for_each(|size| put_compressed_u32(out, *size));
         put_compressed_u32(out, self.lower_bounds.len() as u32);
         self.lower_bounds.iter().for_each(|bound| put_compressed_i32(out, *bound));
+    }
+}
+
+/// What a generic type is (II.23.2.14).
+fn read_generic_kind(cursor: &mut Cursor<'_>) -> Result<ElementType> {
+    let (at, kind) = read_element(cursor)?;
+    if matches!(kind, ElementType::Class | ElementType::ValueType) {
+        Ok(kind)
+    } else {
+        malformed(at, "an instantiation of what is neither class nor value type")
     }
 }
 
@@ -482,10 +489,7 @@ fn walk_type(cursor: &mut Cursor<'_>, depth: u32, visit: &mut impl FnMut(TypeDef
             ArrayShape::read(cursor).map(drop)
         }
         ElementType::GenericInst => {
-            let (at, kind) = read_element(cursor)?;
-            if !matches!(kind, ElementType::Class | ElementType::ValueType) {
-                return malformed(at, "an instantiation of what is neither class nor value type");
-            }
+            read_generic_kind(cursor)?;
             visit(read_token(cursor)?);
             let count = cursor.compressed_u32()?;
             (0..count).try_for_each(|_| walk_type(cursor, depth + 1, visit))

@@ -33,6 +33,13 @@ struct Key {
     detail: String,
 }
 
+impl Key {
+    /// The same of any member.
+    fn anywhere(&self) -> Self {
+        Self { member: String::new(), instruction: String::new(), ..self.clone() }
+    }
+}
+
 /// What brings a value from one place of the method to another.
 const MOVE: &str = "move";
 
@@ -50,6 +57,7 @@ pub fn leave_new(
     for finding in &original.findings {
         let key = compared.key(finding);
         details.insert(Key { instruction: String::new(), ..key.clone() });
+        details.insert(key.anywhere());
         *known.entry(key).or_default() += 1;
     }
     let model = Model::new(file.1);
@@ -62,12 +70,10 @@ pub fn leave_new(
                 *left -= 1;
                 false
             }
-            // A probe behind the end moves what is returned through a local variable, and new signatures of locals say
-            // what the old ones did, however often that is.
-            _ => {
-                let may_be_more = key.instruction == MOVE || finding.token.table() == Some(Table::StandAloneSig);
-                !(may_be_more && details.contains(&Key { instruction: String::new(), ..key }))
-            }
+            // A probe behind the end moves what is returned through a local variable; so new signatures of locals say
+            // what the old ones did, and what signatures of methods do, however often that is.
+            _ if finding.token.table() == Some(Table::StandAloneSig) => !details.contains(&key.anywhere()),
+            _ => !(key.instruction == MOVE && details.contains(&Key { instruction: String::new(), ..key })),
         }
     });
     before - report.findings.len()

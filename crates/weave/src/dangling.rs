@@ -37,6 +37,10 @@ pub(crate) fn refuse(
     bodies.dedup_by_key(|(rva, _)| *rva);
     let check = |chunk: &[(u32, Token)]| {
         chunk.iter().find_map(|(rva, method)| {
+            // The headers are written anew.
+            if *rva < image.size_of_headers() {
+                return Some(Error::new(ErrorKind::Dangling(Place::Body(*method))));
+            }
             // What cannot be read is no body for a runtime either.
             let body = image.cursor_at(Rva(*rva)).and_then(MethodBody::parse).ok()?;
             growth.check_body(*method, &body).err()

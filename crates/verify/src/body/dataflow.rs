@@ -112,6 +112,7 @@ impl<'c> Dataflow<'c> {
 
     /// Starts a path with nothing on the stack, or with an exception.
     fn enter(&mut self, code: &Code, offset: u32, exception: Option<StackValue>) {
+        self.stack.offset = offset;
         self.stack.values.clear();
         self.stack.values.extend(exception);
         let _ = self.reach(code, offset);
