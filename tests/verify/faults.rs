@@ -72,7 +72,7 @@ const CODE: &[Code] = &[
     ("an int64 where an int32 is returned", "int32 F()", "ldc.i8 0 ret", "III.1.5-b"),
     ("a number or a string at a join", "void F(int32)", "ldarg.0 brtrue.s L ldc.i4.0 br.s M L: ldnull M: pop ret", "III.1.8.1.3-a"),
     ("memory of the stack", "void F()", "ldc.i4.8 localloc pop ret", "III.3-a"),
-    ("memory of the stack with a value on it", "void F()", "ldc.i4.0 ldc.i4.8 localloc pop pop ret", "III.3.47-a"),
+    ("memory of the stack with a value on it", "void F()", "ldc.i4.0 ldc.i4.8 localloc pop pop ret", "III.3.47-b"),
     ("memory of the stack in a handler", "void F()", ".try { leave.s L } finally { ldc.i4.8 localloc pop endfinally } L: ret", "III.3.47-a"),
     ("locals that are not initialized", "void F()", ".locals (int32) ret", "III.1.8.1.1-a"),
     ("a call by address", "void F(native int)", "ldarg.0 calli void () ret", "III.3-a"),
