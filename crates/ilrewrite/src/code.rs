@@ -1,7 +1,7 @@
 //! A body's instructions with labels instead of offsets, so that instructions can be put between them.
 
 use ecma335::{
-    Metadata, MethodBody, OpCode, Token,
+    Metadata, MethodBody, OpCode, Table, Token,
     body::{Clause, ClauseKind},
     opcode::{Implicit, OpCodeInfo, Operand as OperandKind},
     schema::Blob,
@@ -249,16 +249,22 @@ impl Code {
     }
 }
 
-/// What names nothing now may name what is added.
+/// More rows or bytes than a probe adds to any table or heap, beside a signature of locals for each method.
+const MOST_ADDED: u32 = 1 << 16;
+
+/// What names nothing now may name what is added. What lies farther off never will: protectors put such tokens into code that
+/// nothing leads to.
 #[inline(always)]
 fn refuse_dangling(token: Token, metadata: &Metadata<'_>) -> Result<(), RewriteError> {
-    let count = metadata.tables.counts().get(usize::from(token.kind()));
-    if count.is_some_and(|count| token.rid() <= *count) || is_string(token, metadata) {
-        return Ok(());
-    }
-    Err(RewriteError::BadToken(token))
+    let counts = metadata.tables.counts();
+    let is_refused = match counts.get(usize::from(token.kind())) {
+        Some(count) => token.rid() > *count && token.rid() - count <= MOST_ADDED + counts[Table::MethodDef as usize],
+        None => token.kind() == Token::USER_STRING && is_lost_string(token, metadata),
+    };
+    if is_refused { Err(RewriteError::BadToken(token)) } else { Ok(()) }
 }
 
-fn is_string(token: Token, metadata: &Metadata<'_>) -> bool {
-    token.kind() == Token::USER_STRING && metadata.user_strings.blob(Blob(token.rid())).is_ok()
+fn is_lost_string(token: Token, metadata: &Metadata<'_>) -> bool {
+    let heap = metadata.user_strings;
+    (token.rid() as usize) < heap.bytes.len() + MOST_ADDED as usize && heap.blob(Blob(token.rid())).is_err()
 }
