@@ -94,7 +94,9 @@ fn started(command: &mut Command, folder: &Path, arguments: &[&str]) -> Child {
 fn caught(folder: &Path, arguments: &[&str], act: impl Fn(&Child)) -> Child {
     let before = tree(folder);
     for _ in 0..50 {
-        let mut run = started(&mut ilinst(), folder, arguments);
+        // Who started the tests may ignore signals, and what is started then would too.
+        let mut command = Command::new("env");
+        let mut run = started(command.arg("--default-signal").arg(ilinst().get_program()), folder, arguments);
         act(&run);
         thread::sleep(Duration::from_millis(20));
         let is_through = run.try_wait().expect("it is a child").is_some_and(|status| status.code().is_some());
