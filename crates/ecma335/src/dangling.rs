@@ -11,7 +11,7 @@ use crate::{
     heap::Heap,
     metadata::Metadata,
     schema::{Blob, CodedIndex, ColumnKind, Table, TypeDefOrRef},
-    signature::{walk_signature, walk_type_spec},
+    signature::outline::{walk_signature, walk_type_spec},
     tables::RowCounts,
     token::Token,
 };

@@ -9,7 +9,7 @@ use crate::{
     list_cache::ListCache,
     pdb_stream::{self, PdbStream},
     schema::{self, Blob, CustomAttribute, MethodDef, Row, Str, Table},
-    signature::TypeNames,
+    signature::text::TypeNames,
     tables::Tables,
     token::{FileOffset, Rid, Token},
 };

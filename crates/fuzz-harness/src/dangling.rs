@@ -6,7 +6,7 @@ use std::{cell::RefCell, collections::BTreeSet};
 use ecma335::{
     Image, Metadata, MethodBody, Rva, Table, Token,
     schema::{Blob, ColumnKind, Guid, MethodDef, Str},
-    signature::{Signature, TypeNames, TypeSig},
+    signature::{Signature, TypeSig, text::TypeNames},
 };
 
 /// What a number in a file leads to.

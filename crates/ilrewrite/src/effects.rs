@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use ecma335::{
     FileOffset, Metadata, Rid, Table, Token,
     schema::{MemberRef, MethodDef, MethodSpec, StandAloneSig},
-    signature::MethodShape,
+    signature::outline::MethodShape,
 };
 
 /// What a call does to the stack.

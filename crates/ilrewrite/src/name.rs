@@ -1,6 +1,6 @@
 //! What probes call, by name: nobody has a number for it yet.
 
-use ecma335::{Error, FileOffset, signature::MethodShape};
+use ecma335::{Error, FileOffset, signature::outline::MethodShape};
 
 /// A static method by its name: what a MemberRef says.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

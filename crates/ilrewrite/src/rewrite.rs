@@ -7,7 +7,7 @@ use ecma335::{
     body::Clause,
     element::convention,
     schema::{MethodDef, StandAloneSig, TypeDefOrRef},
-    signature::{LocalsShape, MethodShape, effective_async_return, walk_signature},
+    signature::outline::{LocalsShape, MethodShape, effective_async_return, walk_signature},
 };
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;

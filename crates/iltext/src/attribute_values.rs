@@ -11,7 +11,7 @@ use ecma335::{
     attribute::{Argument, AttributeTypes, AttributeValue},
     element::ElementType,
     schema::{CustomAttribute, Field, MemberRef, MethodDef, TypeDef, TypeDefOrRef},
-    signature::{Signature, TypeNames as _, TypeSig},
+    signature::{Signature, TypeSig, text::TypeNames as _},
 };
 
 use crate::quote;

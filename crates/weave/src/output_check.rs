@@ -6,7 +6,7 @@ use ecma335::{
     Additions, Error, Image, Metadata, MethodBody, Rid, Rva, Table, Token,
     image::CliHeader,
     schema::{MethodDef, StandAloneSig},
-    signature::LocalsShape,
+    signature::outline::LocalsShape,
 };
 
 use rayon::prelude::*;

@@ -5,7 +5,10 @@ use ecma335::{
     debug::{CodeView, DebugEntry},
     image::DirectoryKind,
     schema::{CustomAttribute, Event, EventMap, Field, MethodDef, Param, Property, PropertyMap, TypeDef, TypeRef},
-    signature::{LocalsShape, MethodShape, Signature, TypeSig},
+    signature::{
+        Signature, TypeSig,
+        outline::{LocalsShape, MethodShape},
+    },
 };
 use iltext::{
     dis::{self, Disassembler},

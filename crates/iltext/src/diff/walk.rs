@@ -8,7 +8,7 @@ use std::{
 use ecma335::{
     Rid, Table, Token,
     schema::{Event, Field, MethodDef, Property, Str, TypeDef},
-    signature::TypeNames,
+    signature::text::TypeNames,
 };
 use sha2::{Digest as _, Sha256};
 use weave::Pattern;

@@ -11,7 +11,7 @@ use ecma335::{
     metadata::join,
     names::nested,
     schema::{self, Field, MemberRef, MethodDef, MethodSpec, TypeDef, TypeRef},
-    signature::{MethodSig, Signature, TypeNames, TypeSig},
+    signature::{MethodSig, Signature, TypeSig, text::TypeNames},
 };
 
 use super::{lines::listed, value_types::TypeKinds};

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use ecma335::{
     Error, FullNames, Image, Metadata, MethodBody, Rid, Rva, Table, Token,
     schema::{Blob, MethodDef, TypeDef, TypeSpec},
-    signature::{MethodSig, Signature, TypeNames, TypeSig},
+    signature::{MethodSig, Signature, TypeSig, text::TypeNames},
 };
 
 use identity::SourceName;

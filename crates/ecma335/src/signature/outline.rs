@@ -1,0 +1,185 @@
+//! As much of a signature as weaving needs, read without allocation: where types stand, and which they name.
+
+use std::ops::Range;
+
+use super::{ArrayShape, MAX_DEPTH, is_method, read_element, read_generic_kind, read_token};
+use crate::{
+    cursor::Cursor,
+    element::{ElementType, convention},
+    error::{Result, malformed},
+    schema::TypeDefOrRef,
+    token::FileOffset,
+};
+
+/// The outline of a method's signature: all that the stack effect of a call depends on. Made without allocation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MethodShape {
+    /// Whether there is a `this` beside the listed parameters.
+    pub has_this: bool,
+    /// The first byte: see [`convention`].
+    pub convention: u8,
+    /// How many parameters are listed.
+    pub params: u32,
+    /// Whether anything but `void` comes back.
+    pub returns_value: bool,
+    /// Where in the blob the return type stands, without custom modifiers before it.
+    pub return_type: Range<usize>,
+}
+
+impl MethodShape {
+    /// Reads the outline of a blob that lies at `base` in the file.
+    ///
+    /// # Errors
+    /// If the blob is no method's signature.
+    pub fn read(blob: &[u8], base: FileOffset) -> Result<Self> {
+        let mut cursor = Cursor::new(blob, base);
+        let convention = cursor.u8()?;
+        if !is_method(convention) {
+            return malformed(base, "not a method's signature");
+        }
+        if convention & convention::GENERIC != 0 {
+            cursor.compressed_u32()?;
+        }
+        let params = cursor.compressed_u32()?;
+        skip_modifiers(&mut cursor)?;
+        let start = cursor.position();
+        let returns_value = cursor.peek() != Some(ElementType::Void as u8);
+        skip_type(&mut cursor, 0)?;
+        let has_this = convention & (convention::HAS_THIS | convention::EXPLICIT_THIS) == convention::HAS_THIS;
+        Ok(Self { has_this, convention, params, returns_value, return_type: start..cursor.position() })
+    }
+}
+
+/// The outline of the signature of a body's locals (II.23.2.6), made without allocation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LocalsShape {
+    /// How many locals there are.
+    pub count: u32,
+    /// Where in the blob their types stand, one behind the other.
+    pub types: Range<usize>,
+}
+
+impl LocalsShape {
+    /// Reads the outline of a blob that lies at `base` in the file.
+    ///
+    /// # Errors
+    /// If the blob is no LocalVarSig, or has not the types that it says: what is behind them would be lost with more of them.
+    pub fn read(blob: &[u8], base: FileOffset) -> Result<Self> {
+        let mut cursor = Cursor::new(blob, base);
+        if cursor.u8()? != convention::LOCAL {
+            return malformed(base, "not a signature of locals");
+        }
+        let count = cursor.compressed_u32()?;
+        let start = cursor.position();
+        (0..count).try_for_each(|_| skip_type(&mut cursor, 0))?;
+        if !cursor.is_empty() {
+            return malformed(cursor.offset(), "bytes behind the last local's type");
+        }
+        Ok(Self { count, types: start..cursor.position() })
+    }
+}
+
+/// Gives each type that a signature's blob names, of any kind but TypeSpec, without allocation. Where the blob breaks the
+/// format, that is all.
+pub fn walk_signature(mut cursor: Cursor<'_>, visit: &mut impl FnMut(TypeDefOrRef)) -> Result<()> {
+    let first = cursor.u8()?;
+    let kind = first & convention::MASK;
+    if kind == convention::FIELD {
+        return walk_type(&mut cursor, 0, visit);
+    }
+    if is_method(first) {
+        return walk_method(&mut cursor, first, 0, visit);
+    }
+    let count = cursor.compressed_u32()?;
+    // The type of a property comes before those of its parameters.
+    let own = u32::from(kind == convention::PROPERTY);
+    (0..count.saturating_add(own)).try_for_each(|_| walk_type(&mut cursor, 0, visit))
+}
+
+/// The same of a TypeSpec's blob.
+pub fn walk_type_spec(mut cursor: Cursor<'_>, visit: &mut impl FnMut(TypeDefOrRef)) -> Result<()> {
+    walk_type(&mut cursor, 0, visit)
+}
+
+/// A method's signature behind its first byte.
+fn walk_method(cursor: &mut Cursor<'_>, convention: u8, depth: u32, visit: &mut impl FnMut(TypeDefOrRef)) -> Result<()> {
+    if convention & convention::GENERIC != 0 {
+        cursor.compressed_u32()?;
+    }
+    let count = cursor.compressed_u32()?;
+    walk_type(cursor, depth, visit)?;
+    (0..count).try_for_each(|_| {
+        if cursor.peek() == Some(ElementType::Sentinel as u8) {
+            cursor.u8()?;
+        }
+        walk_type(cursor, depth, visit)
+    })
+}
+
+fn walk_modifiers(cursor: &mut Cursor<'_>, visit: &mut impl FnMut(TypeDefOrRef)) -> Result<()> {
+    while matches!(cursor.peek().and_then(ElementType::from_byte), Some(ElementType::CModReqd | ElementType::CModOpt)) {
+        cursor.u8()?;
+        visit(read_token(cursor)?);
+    }
+    Ok(())
+}
+
+fn skip_modifiers(cursor: &mut Cursor<'_>) -> Result<()> {
+    walk_modifiers(cursor, &mut |_| ())
+}
+
+/// Skips one type, with all it is made of.
+fn skip_type(cursor: &mut Cursor<'_>, depth: u32) -> Result<()> {
+    walk_type(cursor, depth, &mut |_| ())
+}
+
+fn walk_type(cursor: &mut Cursor<'_>, depth: u32, visit: &mut impl FnMut(TypeDefOrRef)) -> Result<()> {
+    if depth > MAX_DEPTH {
+        return malformed(cursor.offset(), "types nested too deep");
+    }
+    walk_modifiers(cursor, visit)?;
+    let (offset, element) = read_element(cursor)?;
+    match element {
+        ElementType::Ptr | ElementType::ByRef | ElementType::Pinned | ElementType::SzArray => walk_type(cursor, depth + 1, visit),
+        ElementType::ValueType | ElementType::Class => {
+            visit(read_token(cursor)?);
+            Ok(())
+        }
+        ElementType::Var | ElementType::MVar => cursor.compressed_u32().map(drop),
+        ElementType::Array => {
+            walk_type(cursor, depth + 1, visit)?;
+            ArrayShape::read(cursor).map(drop)
+        }
+        ElementType::GenericInst => {
+            read_generic_kind(cursor)?;
+            visit(read_token(cursor)?);
+            let count = cursor.compressed_u32()?;
+            (0..count).try_for_each(|_| walk_type(cursor, depth + 1, visit))
+        }
+        ElementType::FnPtr => {
+            let (offset, first) = (cursor.offset(), cursor.u8()?);
+            if !is_method(first) {
+                return malformed(offset, "not a method's signature");
+            }
+            walk_method(cursor, first, depth + 1, visit)
+        }
+        _ if !element.text().is_empty() => Ok(()),
+        _ => malformed(offset, "an element that is no type"),
+    }
+}
+
+/// What the IL of a runtime-async method returns, where its signature declares a task: `T` for `Task<T>` and
+/// `ValueTask<T>`, nothing for the plain ones. Ranges are within the signature's blob.
+pub fn effective_async_return(blob: &[u8], declared: &Range<usize>) -> Option<Range<usize>> {
+    let mut cursor = Cursor::new(blob.get(declared.clone())?, FileOffset(0));
+    if read_element(&mut cursor).ok()?.1 != ElementType::GenericInst {
+        return None;
+    }
+    read_element(&mut cursor).ok()?;
+    read_token(&mut cursor).ok()?;
+    if cursor.compressed_u32().ok()? != 1 {
+        return None;
+    }
+    skip_modifiers(&mut cursor).ok()?;
+    Some(declared.start + cursor.position()..declared.end)
+}
