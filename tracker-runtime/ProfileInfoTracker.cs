@@ -84,5 +84,38 @@ namespace Ilinst
                 CallTrees.EndSkipped(tree, node, Stopwatch.GetTimestamp());
             }
         }
+
+        /// <summary>Called where a catch handler, or that of a filter, begins.</summary>
+        /// <param name="token">What was given for the call that the handler is in.</param>
+        public static void WhenCatching(IntPtr token)
+        {
+            WhenHandling(token);
+        }
+
+        /// <summary>Called when a step of an async method begins: by its state machine, in place of <see cref="WhenEntering"/>.</summary>
+        /// <param name="methodId">The method that a person wrote.</param>
+        /// <returns>What the others want back.</returns>
+        public static IntPtr WhenStepping(long methodId)
+        {
+            return WhenEntering(methodId);
+        }
+
+        /// <summary>Called before a step hands over what is to go on when the awaited is done.</summary>
+        /// <param name="token">What <see cref="WhenStepping"/> gave.</param>
+        public static void WhenAwaiting(IntPtr token)
+        {
+        }
+
+        /// <summary>Called before an async method's result is set, which runs what waits for it.</summary>
+        /// <param name="token">What <see cref="WhenStepping"/> gave.</param>
+        public static void WhenCompleting(IntPtr token)
+        {
+        }
+
+        /// <summary>Called before an async method's exception is set.</summary>
+        /// <param name="token">What <see cref="WhenStepping"/> gave.</param>
+        public static void WhenFaulting(IntPtr token)
+        {
+        }
     }
 }
