@@ -115,6 +115,10 @@ impl Prepared {
             // An original may be there already, or be there still.
             let is_known = content == self.before.get(path) || content == self.after.get(path);
             assert!(is_known, "{name}, {fault}: {} is neither old nor new", path.display());
+            let tracker = path.with_file_name(TRACKER);
+            let needs_tracker = *path != tracker && content.is_some_and(|bytes| bytes.as_deref().is_some_and(refers_to_tracker));
+            let has_tracker = !needs_tracker || now.contains_key(&tracker);
+            assert!(has_tracker, "{name}, {fault}: {} is woven, and its tracker is not there", path.display());
         }
     }
 
@@ -127,6 +131,14 @@ impl Prepared {
         let now = tree(folder);
         assert!(now == self.after, "{}, {fault}, done again: {}", self.writer.name, differences(&self.after, &now));
     }
+}
+
+const TRACKER: &str = "Ilinst.Tracker.dll";
+
+/// Whether a file is a woven assembly: it has the tracker's name in its metadata.
+fn refers_to_tracker(bytes: &[u8]) -> bool {
+    let name = TRACKER.trim_end_matches(".dll").as_bytes();
+    bytes.starts_with(b"MZ") && bytes.windows(name.len()).any(|window| window == name)
 }
 
 /// Whether a path is that of a temporary file, or of a folder of them.

@@ -151,8 +151,10 @@ pub fn restore(folder: &Path) -> Result<Restored> {
 }
 
 /// What an interrupted run did already is found done.
-fn restore_files(folder: &Path, list: List, restored: &mut Restored) -> Result<()> {
+fn restore_files(folder: &Path, mut list: List, restored: &mut Restored) -> Result<()> {
     let mut rest = List::default();
+    // What is woven is put back first: at no moment does it lack what it needs to run.
+    list.files.sort_by_key(|file| is_needed_to_run(&file.path(folder)));
     let mut is_woven_still = false;
     for file in &list.files {
         let path = file.path(folder);
@@ -161,8 +163,8 @@ fn restore_files(folder: &Path, list: List, restored: &mut Restored) -> Result<(
     let unfinished = uninterrupted();
     for file in list.files {
         let (path, kept) = (file.path(folder), file.kept(folder));
-        if is_woven_still && (path.ends_with(TRACKER_FILE) || is_deps_json(&path)) {
-            // What was signed since, say, needs them to run.
+        if is_woven_still && is_needed_to_run(&path) {
+            // By what was signed since, say.
             rest.files.push(file);
             continue;
         }
@@ -194,6 +196,11 @@ fn restore_files(folder: &Path, list: List, restored: &mut Restored) -> Result<(
     let mut outputs = Outputs::default();
     outputs.write(&originals.join(LIST), |file| rest.write(file))?;
     outputs.commit()
+}
+
+/// Whether a file is what woven assemblies need beside themselves.
+fn is_needed_to_run(path: &Path) -> bool {
+    path.ends_with(TRACKER_FILE) || is_deps_json(path)
 }
 
 fn find_lists(folder: &Path, lists: &mut Vec<(PathBuf, List)>) -> Result<()> {

@@ -83,6 +83,11 @@ impl Outputs {
         });
     }
 
+    /// These get their names last: what a run that is killed has renamed by then, they do not need.
+    pub(crate) fn put_last(&mut self, is_last: impl Fn(&Path) -> bool) {
+        self.pending.sort_by_key(|(_, path)| is_last(path));
+    }
+
     /// Takes over another's files.
     pub fn append(&mut self, mut other: Self) {
         self.pending.append(&mut other.pending);

@@ -93,6 +93,10 @@ fn run_jobs(jobs: &[Job], mut context: RunContext<'_>, progress: Progress<'_>) -
     files.sort_by_key(|file| places.get(file.report.input.as_path()).copied());
 
     let companions = deploy(jobs, &mut files, &context, &mut outputs)?;
+    // No woven program is ever without its tracker.
+    let woven = files.iter().map(|file| &file.report).filter(|file| matches!(file.outcome, Outcome::Processed { .. }));
+    let woven: BTreeSet<&Path> = woven.map(|file| file.output.as_path()).collect();
+    outputs.put_last(|path| woven.contains(path));
     if !context.request.is_in_place() {
         let read_by_job = |job: &'_ Job| [Some(job.input.clone()), job.pdb.as_ref().and_then(|pdb| pdb.path.clone())];
         let read = jobs.iter().flat_map(read_by_job).flatten().chain(companions);

@@ -1,5 +1,7 @@
 //! What only reads.
 
+use std::fmt::Debug;
+
 use ecma335::{
     Cursor, FileOffset, Image, LoadedImage, Metadata, MethodBody, Rid, Rva, Table,
     debug::{CodeView, DebugEntry},
@@ -78,26 +80,26 @@ fn cursor(bytes: &[u8]) -> Cursor<'_> {
     Cursor::new(bytes, FileOffset(0))
 }
 
-/// What was read comes to the same when it is written and read again.
+/// What was read is the same when it is written and read again.
+fn comes_back<T: PartialEq + Debug>(
+    read: &Result<T, ecma335::Error>,
+    write: impl Fn(&T, &mut Vec<u8>),
+    parse: impl Fn(&[u8]) -> Result<T, ecma335::Error>,
+) -> Result<(), String> {
+    let Ok(value) = read else { return Ok(()) };
+    let mut written = Vec::new();
+    write(value, &mut written);
+    let same = parse(&written).is_ok_and(|again| again == *value);
+    if same { Ok(()) } else { Err(format!("{value:?} is another when it is written: {written:02x?}")) }
+}
+
 pub(super) fn signature(bytes: &[u8]) -> Result<Outcome, String> {
     let _ = MethodShape::read(bytes, FileOffset(0));
     let _ = LocalsShape::read(bytes, FileOffset(0));
     let signature = Signature::parse(cursor(bytes));
-    if let Ok(signature) = &signature {
-        let mut written = Vec::new();
-        signature.write(&mut written);
-        if Signature::parse(cursor(&written)).as_ref() != Ok(signature) {
-            return Err(format!("{signature:?} is another when it is written: {written:02x?}"));
-        }
-    }
     let spec = TypeSig::parse(cursor(bytes));
-    if let Ok(spec) = &spec {
-        let mut written = Vec::new();
-        spec.write(&mut written);
-        if TypeSig::parse(cursor(&written)).as_ref() != Ok(spec) {
-            return Err(format!("{spec:?} is another when it is written: {written:02x?}"));
-        }
-    }
+    comes_back(&signature, Signature::write, |written| Signature::parse(cursor(written)))?;
+    comes_back(&spec, TypeSig::write, |written| TypeSig::parse(cursor(written)))?;
     Ok(if signature.is_ok() { Outcome::Accepted } else { outcome(&spec) })
 }
 
