@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::model::{CallTree, Node, Profile, SampleType};
+use crate::model::{CallTree, Node, Notes, Profile, SampleType};
 
 /// Who calls whom: the callees of each node of a tree.
 #[derive(Clone, Debug)]
@@ -128,20 +128,23 @@ impl Profile {
             threads: self.threads(),
             lost_calls: self.lost_calls(),
             bad_tokens: self.bad_tokens(),
-            nodes: Vec::new(),
             values: vec![Vec::new(); self.sample_types.len()],
+            ..CallTree::default()
         };
         let mut places: HashMap<Node, usize> = HashMap::new();
         for tree in &self.trees {
             // Where each node of this tree went.
             let mut mapped: Vec<usize> = Vec::with_capacity(tree.nodes.len());
-            for node in &tree.nodes {
+            for (index, node) in tree.nodes.iter().enumerate() {
                 let caller = node.caller.and_then(|caller| mapped.get(caller).copied());
-                let node = Node { caller, ..*node };
-                mapped.push(*places.entry(node).or_insert_with(|| {
+                let (node, notes) = (Node { caller, ..*node }, tree.notes.get(index).copied().unwrap_or_default());
+                let place = *places.entry(node).or_insert_with(|| {
                     merged.nodes.push(node);
+                    merged.notes.push(Notes::default());
                     merged.nodes.len() - 1
-                }));
+                });
+                merged.notes[place] = merged.notes[place].or(notes);
+                mapped.push(place);
             }
             for (sums, values) in merged.values.iter_mut().zip(&tree.values) {
                 sums.resize(merged.nodes.len(), 0);
@@ -164,7 +167,7 @@ mod tests {
     use identity::MethodId;
 
     use super::*;
-    use crate::model::{Clock, End, Function, Mode};
+    use crate::model::{Clock, End, Function, Mode, ProbeCost};
 
     /// A node: its function, its caller, how often it was called, how long it ran itself.
     type Line = (usize, Option<usize>, i64, i64);
@@ -178,15 +181,18 @@ mod tests {
             lost_calls: 2,
             bad_tokens: 3,
             nodes: lines.iter().map(|(function, caller, ..)| Node { function: *function, caller: *caller }).collect(),
+            notes: vec![Notes::default(); lines.len()],
             values: vec![lines.iter().map(|line| line.2).collect(), lines.iter().map(|line| line.3).collect()],
+            ..CallTree::default()
         }
     }
 
     fn profile(trees: Vec<CallTree>) -> Profile {
-        let function = |row| Function { method_id: MethodId::new(1, row), name: None, module: None };
+        let function = |row| Function { method_id: MethodId::new(1, row), name: None, source: None, module: None };
         Profile {
             program: String::new(),
             runtime: String::new(),
+            path: String::new(),
             pid: 0,
             end: End::Clean,
             mode: Mode::Exact,
@@ -194,6 +200,16 @@ mod tests {
             ticks_per_second: 1,
             start_time: 0,
             duration: 0,
+            last_seen: 0,
+            paused: 0,
+            is_paused: false,
+            cpu_ns: None,
+            probe_cost: ProbeCost::default(),
+            statistics: Vec::new(),
+            histogram_shift: 0,
+            exception_types: Vec::new(),
+            phases: Vec::new(),
+            events: 0,
             sample_types: vec![SampleType::CALLS, SampleType::WALL],
             modules: Vec::new(),
             functions: (0..4).map(function).collect(),

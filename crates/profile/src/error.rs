@@ -7,11 +7,11 @@ pub enum Error {
     #[error("not an ilinst profile")]
     NotAProfile,
     /// It was written by a later version.
-    #[error("format version {found}; this ilinst reads version {known}")]
+    #[error("format version {found}; this ilinst reads versions up to {known}")]
     Version {
         /// What the file says.
         found: u32,
-        /// What is read.
+        /// The latest that is read.
         known: u32,
     },
     /// It says something that its version has no meaning for.

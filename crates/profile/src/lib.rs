@@ -12,7 +12,9 @@ pub mod model;
 mod names;
 mod read;
 pub mod report;
+pub mod statistics;
 mod text;
 
 pub use error::Error;
+pub use format::{Command, Control, Event, events};
 pub use model::{CallTree, End, Profile, SampleType};

@@ -6,7 +6,7 @@ use std::fmt;
 
 use identity::MethodId;
 
-use crate::error::Error;
+use crate::{error::Error, statistics::Statistics};
 
 /// A profile.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub struct Profile {
     pub program: String,
     /// What it ran on.
     pub runtime: String,
+    /// The program's file; empty if it isn't known.
+    pub path: String,
     /// The process.
     pub pid: u32,
     /// How the program ended.
@@ -29,6 +31,16 @@ pub struct Profile {
     pub start_time: u64,
     /// How long the program ran, from the first probe on, in ticks; never below 0.
     pub duration: i64,
+    /// When the program last looked at the clock, in ticks since the first probe.
+    pub last_seen: i64,
+    /// Of that, how long nothing was recorded, since the program was asked to pause.
+    pub paused: i64,
+    /// Whether it is paused now.
+    pub is_paused: bool,
+    /// CPU time of the process, in ns; none if it isn't known.
+    pub cpu_ns: Option<i64>,
+    /// What a probe costs.
+    pub probe_cost: ProbeCost,
     /// What the values measure, in their order.
     pub sample_types: Vec<SampleType>,
     /// The modules that were woven and loaded: pprof's mappings.
@@ -37,6 +49,16 @@ pub struct Profile {
     pub functions: Vec<Function>,
     /// The call trees.
     pub trees: Vec<CallTree>,
+    /// By function: how the times of its calls are distributed; none where that was not measured.
+    pub statistics: Vec<Option<Box<Statistics>>>,
+    /// By how many bits times are shifted before they are put into a histogram.
+    pub histogram_shift: u32,
+    /// By function: the type of an exception that left it.
+    pub exception_types: Vec<Option<String>>,
+    /// The names of the phases that marks begin, in the order of time.
+    pub phases: Vec<String>,
+    /// How many events there are, in mode trace.
+    pub events: u64,
     /// How many nodes the program's trees were allowed; 0 if it isn't said.
     pub max_nodes: u32,
     /// What is missing: a file cut short still says all that it holds.
@@ -50,6 +72,8 @@ pub enum End {
     Clean,
     /// By an exception that nobody caught.
     UnhandledException,
+    /// Not yet: it runs. No file says so, who reads it may know.
+    Running,
     /// Unknown: the program was cut off.
     Unknown,
 }
@@ -59,6 +83,7 @@ impl fmt::Display for End {
         f.write_str(match self {
             Self::Clean => "ended cleanly",
             Self::UnhandledException => "ended by an unhandled exception",
+            Self::Running => "still running",
             Self::Unknown => "was cut off",
         })
     }
@@ -69,6 +94,12 @@ impl fmt::Display for End {
 pub enum Mode {
     /// Each call was counted and timed.
     Exact,
+    /// Each call was counted; time is what a sampler saw.
+    Sampled,
+    /// Calls were counted, and no more: there are no paths.
+    Count,
+    /// As exact, with each call's beginning and end.
+    Trace,
 }
 
 /// What time was read from.
@@ -76,6 +107,19 @@ pub enum Mode {
 pub enum Clock {
     /// .NET's Stopwatch.
     Stopwatch,
+    /// The processor's time stamp counter.
+    Tsc,
+}
+
+/// What a probe costs, in ticks; all 0 if it isn't known.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct ProbeCost {
+    /// What a call that does nothing shows as its own time.
+    pub inside: f64,
+    /// What it adds to its caller's beside that.
+    pub outside: f64,
+    /// What reading the clock once takes.
+    pub clock_read: f64,
 }
 
 /// What a value measures.
@@ -94,6 +138,8 @@ pub enum Unit {
     Count,
     /// Ticks of the profile's clock.
     Ticks,
+    /// Billionths of a second.
+    Nanoseconds,
 }
 
 impl SampleType {
@@ -103,8 +149,26 @@ impl SampleType {
     pub const LEAVES: Self = Self { name: "leaves", unit: Unit::Count };
     /// How many calls were open when the profile was written.
     pub const OPEN: Self = Self { name: "open", unit: Unit::Count };
-    /// Time by the clock on the wall, whether anything ran or not; that of open calls too.
+    /// Time of its threads by the clock on the wall, whether anything ran or not; that of open calls too.
     pub const WALL: Self = Self { name: "wall", unit: Unit::Ticks };
+    /// Of [`WALL`](Self::WALL): in calls that wait.
+    pub const WAITING: Self = Self { name: "waiting", unit: Unit::Ticks };
+    /// Of [`WALL`](Self::WALL): what the probes themselves took, as calibrated in the program. Reports leave it out.
+    pub const PROBES: Self = Self { name: "probes", unit: Unit::Ticks };
+    /// How many exceptions left it.
+    pub const EXCEPTIONS: Self = Self { name: "exceptions", unit: Unit::Count };
+    /// Of an async method: from start to completion, over all its calls that have ended.
+    pub const LATENCY: Self = Self { name: "latency", unit: Unit::Ticks };
+    /// How many calls these are.
+    pub const COMPLETED: Self = Self { name: "completed", unit: Unit::Count };
+    /// How many of these an exception ended, or a cancellation.
+    pub const FAULTED: Self = Self { name: "faulted", unit: Unit::Count };
+    /// Of an async method: how long its steps took, with what they called.
+    pub const STEPS: Self = Self { name: "steps", unit: Unit::Ticks };
+    /// CPU time, where a sampler saw it.
+    pub const CPU: Self = Self { name: "cpu", unit: Unit::Nanoseconds };
+    /// How often a sampler saw it running.
+    pub const SAMPLES: Self = Self { name: "samples", unit: Unit::Count };
 }
 
 /// A woven module.
@@ -120,6 +184,8 @@ pub struct Module {
     pub name: String,
     /// What wove it.
     pub tool: String,
+    /// The file it was loaded from; empty if the program did not say it.
+    pub path: String,
 }
 
 /// What call paths lead to.
@@ -129,8 +195,23 @@ pub struct Function {
     pub method_id: MethodId,
     /// Its name; none if the program could not tell it.
     pub name: Option<MethodName>,
+    /// What is known of it by the file it is from; none if that was not at hand.
+    pub source: Option<Source>,
     /// Its module: an index into the profile's; none if the program did not name it.
     pub module: Option<usize>,
+}
+
+/// What a method's file says of it.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Source {
+    /// Its type as a person would write it: `Namespace.Outer<T>.Inner`.
+    pub type_name: String,
+    /// The method, with its type parameters: `Load<T>`, `Name.get`, `operator +`, `Main [lambda at Program.cs:41]`.
+    pub method: String,
+    /// The types of its parameters: `int, string`.
+    pub parameters: String,
+    /// Whether a compiler made it, with no body that a person wrote.
+    pub is_made: bool,
 }
 
 /// A method's name, as metadata has it.
@@ -145,6 +226,12 @@ pub struct MethodName {
 /// What a thread did, or several one after another that shared it.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct CallTree {
+    /// Its number.
+    pub number: u64,
+    /// Its threads that are known by name or number, in the order of time.
+    pub names: Vec<ThreadName>,
+    /// CPU time of its threads, in ns; none if it isn't known.
+    pub cpu_ns: Option<i64>,
     /// How many threads it is of.
     pub threads: u64,
     /// How many calls are not in it, since there was no room for more nodes.
@@ -153,6 +240,8 @@ pub struct CallTree {
     pub bad_tokens: u64,
     /// The call paths. Callers stand before their callees.
     pub nodes: Vec<Node>,
+    /// What is said of each node beside.
+    pub notes: Vec<Notes>,
     /// The flat values: a list for each of the profile's sample types, with one for each node. Where threads ran on while
     /// the profile was written, callees may have taken longer than their caller: then its own time is below zero.
     pub values: Vec<Vec<i64>>,
@@ -165,6 +254,41 @@ pub struct Node {
     pub function: usize,
     /// The path it was called from: an index into the tree's nodes; none if no function that was measured called it.
     pub caller: Option<usize>,
+}
+
+/// A thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ThreadName {
+    /// The number that .NET gives it.
+    pub managed_id: u32,
+    /// Its name; empty if it has none.
+    pub name: String,
+}
+
+/// What is said of a node beside its values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Notes {
+    /// It is an async method, and its calls are those that were written.
+    pub is_async: bool,
+    /// It stands for all calls of its method on paths that there was no room for.
+    pub is_overflow: bool,
+    /// It was only counted after a while, since it was called so often.
+    pub is_muted: bool,
+    /// Steps of it were not told which call they belong to.
+    pub lost_flow: bool,
+}
+
+impl Notes {
+    /// Of two paths in one.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            is_async: self.is_async || other.is_async,
+            is_overflow: self.is_overflow || other.is_overflow,
+            is_muted: self.is_muted || other.is_muted,
+            lost_flow: self.lost_flow || other.lost_flow,
+        }
+    }
 }
 
 impl Profile {

@@ -1,182 +1,225 @@
 //! From a file's records to the model: addresses become indices, and what was still running is counted to the end.
 
-use std::{collections::HashMap, ops::Range};
+mod trees;
+
+use std::collections::HashMap;
 
 use identity::MethodId;
 
+use self::trees::Trees;
 use crate::{
     error::Error,
-    format::{Header, NodeChunk, RawNode, Records, node_place},
-    model::{CallTree, Function, MethodName, Module, Node, Profile, SampleType},
+    format::{Names, PhaseKind, Records},
+    model::{CallTree, End, Function, Mode, Node, Notes, ProbeCost, Profile, SampleType},
+    statistics::Statistics,
 };
 
 impl Profile {
-    /// Reads a profile.
+    /// Reads a profile: what was recorded since it was last asked to begin anew.
     ///
     /// # Errors
     /// If the header is not there, or says what is not known. What is missing behind it goes into
     /// [`damage`](Self::damage).
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
-        let Records { header, chunks, modules, names, damage } = Records::read(bytes)?;
-        let mut functions = Functions::new(&modules, names);
-        let mut trees = Trees::default();
-        for (address, chunk) in &chunks {
-            trees.add(*address, chunk, &mut functions);
+        let records = Records::read(bytes)?;
+        let span = Span::since_reset(&records);
+        Ok(Self::from_records(records, &span))
+    }
+
+    /// Reads a phase of a profile: from the mark of this name to the next one, or to the end; all of them, if there are
+    /// several. None if there is no such mark. What can't be told by two snapshots alone, as histograms, is left out.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_phase(bytes: &[u8], name: &str) -> Result<Option<Self>, Error> {
+        let records = Records::read(bytes)?;
+        let span = Span::of_phase(&records, name);
+        Ok(span.map(|span| Self::from_records(records, &span)))
+    }
+
+    fn from_records(mut records: Records<'_>, span: &Span) -> Self {
+        let names = std::mem::take(&mut records.names);
+        let mut functions = Functions::new(&names);
+        let mut trees = Trees::read(&records, span, &mut functions);
+        trees.list.extend(counted(&records, span, &mut functions));
+        for tree in &mut trees.list {
+            tree.names = names.threads.get(&tree.number).cloned().unwrap_or_default();
         }
-        Ok(Self {
-            trees: trees.into_flat(&header),
+        let (statistics, exception_types) = if span.is_whole() {
+            let name = |number: &u32| names.exception_types.get(number).cloned();
+            (trees.statistics, trees.exception_types.iter().map(name).collect())
+        } else {
+            (Vec::new(), Vec::new())
+        };
+        let marks = records.phases.iter().filter(|phase| phase.kind == PhaseKind::Mark);
+        let mut marks: Vec<(i64, &str)> = marks.map(|phase| (phase.clock, phase.name.as_str())).collect();
+        marks.sort_by_key(|(clock, _)| *clock);
+        let mut phases: Vec<String> = Vec::new();
+        for (_, name) in marks {
+            if !phases.iter().any(|known| known == name) {
+                phases.push(name.to_owned());
+            }
+        }
+        let header = records.header;
+        Self {
+            trees: trees.list,
             functions: functions.list,
-            modules,
-            damage,
-            sample_types: EXACT.to_vec(),
-            duration: header.end_ticks.saturating_sub(header.start_ticks).max(0),
+            modules: names.modules,
+            statistics,
+            histogram_shift: header.histogram_shift,
+            exception_types,
+            phases,
+            events: records.events,
+            damage: records.damage,
+            sample_types: sample_types(header.version, header.mode, span),
+            duration: span.ticks(header.start_ticks, trees.end),
+            paused: if span.is_whole() { header.paused_ticks } else { 0 },
+            is_paused: header.is_paused,
+            cpu_ns: header.cpu_ns.filter(|_| span.is_whole()),
+            probe_cost: ProbeCost { inside: header.probe_inside, outside: header.probe_outside, clock_read: header.clock_read },
             program: header.program,
             runtime: header.runtime,
+            path: header.path,
             pid: header.pid,
             end: header.end,
+            last_seen: header.end_ticks.saturating_sub(header.start_ticks).max(0),
             mode: header.mode,
             clock: header.clock,
             ticks_per_second: header.ticks_per_second,
             start_time: header.start_time,
             max_nodes: header.max_nodes,
-        })
+        }
+    }
+}
+
+/// What is measured: the order of the lists that [`Trees`] makes.
+fn sample_types(version: u32, mode: Mode, span: &Span) -> Vec<SampleType> {
+    use SampleType as S;
+    match mode {
+        Mode::Count => vec![S::CALLS],
+        _ if version == 1 => trees::TIMED.to_vec(),
+        _ if !span.is_whole() => [&trees::TIMED[..], &trees::CORRECTED].concat(),
+        _ => [&trees::TIMED[..], &trees::CORRECTED, &trees::WHOLE].concat(),
+    }
+}
+
+/// The calls of mode count, which knows no paths: a tree in which nobody calls anybody.
+fn counted(records: &Records<'_>, span: &Span, functions: &mut Functions<'_>) -> Option<CallTree> {
+    if records.header.mode != Mode::Count {
+        return None;
+    }
+    let mut calls: indexmap::IndexMap<u64, i64> = indexmap::IndexMap::new();
+    let mut add = |id: u64, count: i64| {
+        let sum = calls.entry(id).or_default();
+        *sum = sum.saturating_add(count);
+    };
+    for (id, count) in &records.counters {
+        add(*id, i64::try_from(*count).unwrap_or(i64::MAX).saturating_mul(span.end_weight));
+    }
+    for (phase, weight) in records.phases.iter().zip(&span.weights).filter(|(_, weight)| **weight != 0) {
+        phase.entries().for_each(|entry| add(entry.place, entry.calls.saturating_mul(*weight)));
+    }
+    Some(CallTree {
+        nodes: calls.keys().map(|id| Node { function: functions.index_of(*id), caller: None }).collect(),
+        notes: vec![Notes::default(); calls.len()],
+        values: vec![calls.values().copied().collect()],
+        ..CallTree::default()
+    })
+}
+
+/// Which part of a run: what is added up of the snapshots, and of what there was at the end.
+struct Span {
+    /// By snapshot.
+    weights: Vec<i64>,
+    end_weight: i64,
+    /// The sum of what the clock said at them, by these weights.
+    clock: i64,
+}
+
+impl Span {
+    fn since_reset(records: &Records<'_>) -> Self {
+        let resets = records.phases.iter().enumerate().filter(|(_, phase)| phase.kind == PhaseKind::Reset);
+        Self::of(records, resets.max_by_key(|(_, phase)| phase.clock).map(|(reset, _)| (reset, None)))
+    }
+
+    fn of_phase(records: &Records<'_>, name: &str) -> Option<Self> {
+        let mut order: Vec<usize> = (0..records.phases.len()).collect();
+        order.sort_by_key(|index| records.phases.get(*index).map(|phase| phase.clock));
+        let is_start =
+            |index: &usize| records.phases.get(*index).is_some_and(|phase| phase.kind == PhaseKind::Mark && phase.name == name);
+        let spans = order.iter().enumerate().filter(|(_, index)| is_start(index));
+        let spans: Vec<_> = spans.map(|(place, index)| (*index, order.get(place + 1).copied())).collect();
+        (!spans.is_empty()).then(|| Self::of(records, spans))
+    }
+
+    /// From one snapshot to another each, or to the end.
+    fn of(records: &Records<'_>, spans: impl IntoIterator<Item = (usize, Option<usize>)>) -> Self {
+        let mut span = Self { weights: vec![0; records.phases.len()], end_weight: 0, clock: 0 };
+        let clock = |index: usize| records.phases.get(index).map_or(0, |phase| phase.clock);
+        let mut is_empty = true;
+        for (from, to) in spans {
+            is_empty = false;
+            span.weights[from] -= 1;
+            span.clock = span.clock.saturating_sub(clock(from));
+            match to {
+                None => span.end_weight = 1,
+                Some(to) => {
+                    span.weights[to] += 1;
+                    span.clock = span.clock.saturating_add(clock(to));
+                }
+            }
+        }
+        if is_empty {
+            span.end_weight = 1;
+        }
+        span
+    }
+
+    /// Whether it is all of the run.
+    fn is_whole(&self) -> bool {
+        self.end_weight == 1 && self.weights.iter().all(|weight| *weight == 0)
+    }
+
+    /// How long it is.
+    fn ticks(&self, start: i64, end: i64) -> i64 {
+        let ticks = if self.is_whole() {
+            end.saturating_sub(start)
+        } else {
+            end.saturating_mul(self.end_weight).saturating_add(self.clock)
+        };
+        ticks.max(0)
     }
 }
 
 /// The functions met so far.
-struct Functions {
+struct Functions<'n> {
     list: Vec<Function>,
     by_id: HashMap<u64, usize>,
-    names: HashMap<u64, MethodName>,
+    names: &'n Names,
     modules: HashMap<u64, usize>,
 }
 
-impl Functions {
-    fn new(modules: &[Module], names: HashMap<u64, MethodName>) -> Self {
+impl<'n> Functions<'n> {
+    fn new(names: &'n Names) -> Self {
         // Of several modules with the same key the first is meant.
-        let modules = modules.iter().enumerate().rev().map(|(index, module)| (module.key, index)).collect();
+        let modules = names.modules.iter().enumerate().rev().map(|(index, module)| (module.key, index)).collect();
         Self { list: Vec::new(), by_id: HashMap::new(), names, modules }
     }
 
     fn index_of(&mut self, method_id: u64) -> usize {
         *self.by_id.entry(method_id).or_insert_with(|| {
-            let (id, name) = (MethodId(method_id), self.names.remove(&method_id));
-            self.list.push(Function { method_id: id, name, module: self.modules.get(&id.module_key()).copied() });
+            let (id, name) = (MethodId(method_id), self.names.methods.get(&method_id).cloned());
+            let module = self.modules.get(&id.module_key()).copied();
+            self.list.push(Function { method_id: id, name, source: None, module });
             self.list.len() - 1
         })
     }
 }
 
-/// The call trees, while their chunks come together.
-#[derive(Default)]
-struct Trees {
-    list: Vec<Tree>,
-    /// By a tree's address.
-    by_address: HashMap<u64, usize>,
-    /// Of each chunk, by its address: the tree, and which of its slots these are.
-    chunks: HashMap<u64, (usize, Range<usize>)>,
-}
+/// Statistics of functions, while they come together.
+type ByFunction = Vec<Option<Box<Statistics>>>;
 
-/// A call tree; its lists have an entry for each node.
-#[derive(Default)]
-struct Tree {
-    threads: u64,
-    lost_calls: u64,
-    bad_tokens: u64,
-    /// The address of the node that was running.
-    current: u64,
-    /// Which node stands in each place of the chunks; none in the root's.
-    slots: Vec<Option<usize>>,
-    nodes: Vec<Node>,
-    starts: Vec<i64>,
-    calls: Vec<i64>,
-    leaves: Vec<i64>,
-    open: Vec<i64>,
-    wall: Vec<i64>,
-}
-
-/// What is measured where each call is counted and timed: the order of [`Tree::into_flat`]'s lists.
-const EXACT: [SampleType; 4] = [SampleType::CALLS, SampleType::LEAVES, SampleType::OPEN, SampleType::WALL];
-
-impl Trees {
-    fn add(&mut self, address: u64, chunk: &NodeChunk<'_>, functions: &mut Functions) {
-        let number = *self.by_address.entry(chunk.tree).or_insert_with(|| {
-            self.list.push(Tree::default());
-            self.list.len() - 1
-        });
-        let Some(tree) = self.list.get_mut(number) else { return };
-        if let Some(header) = chunk.header {
-            (tree.threads, tree.current) = (header.threads, header.current);
-            (tree.lost_calls, tree.bad_tokens) = (header.lost_calls, header.bad_tokens);
-        }
-        let first = tree.slots.len();
-        self.chunks.insert(address, (number, first..first + chunk.nodes().len()));
-        for raw in chunk.nodes() {
-            // A caller is always older than its callee: anything else is damage, and would make a ring.
-            let caller = slot(&self.chunks, number, raw.caller).and_then(|slot| *tree.slots.get(slot)?);
-            tree.push(&raw, caller, functions);
-        }
-    }
-
-    fn into_flat(mut self, header: &Header) -> Vec<CallTree> {
-        for (number, tree) in self.list.iter_mut().enumerate() {
-            let current = slot(&self.chunks, number, tree.current).and_then(|slot| *tree.slots.get(slot)?);
-            tree.close_open_calls(current, header);
-        }
-        self.list.into_iter().map(Tree::into_flat).collect()
-    }
-}
-
-/// The place of the node of this address among its tree's.
-fn slot(chunks: &HashMap<u64, (usize, Range<usize>)>, tree: usize, address: u64) -> Option<usize> {
-    let (chunk, index) = node_place(address)?;
-    let (_, slots) = chunks.get(&chunk).filter(|(owner, _)| *owner == tree)?;
-    slots.clone().nth(index)
-}
-
-impl Tree {
-    fn push(&mut self, raw: &RawNode, caller: Option<usize>, functions: &mut Functions) {
-        let is_root = raw.method_id == 0;
-        self.slots.push((!is_root).then_some(self.nodes.len()));
-        if !is_root {
-            self.nodes.push(Node { function: functions.index_of(raw.method_id), caller });
-            self.starts.push(raw.start);
-            self.calls.push(raw.calls.try_into().unwrap_or(i64::MAX));
-            self.leaves.push(raw.leaves.try_into().unwrap_or(i64::MAX));
-            self.open.push(0);
-            self.wall.push(raw.total.max(0));
-        }
-    }
-
-    /// What was running when the file was written goes on to the end: the current node and its callers.
-    fn close_open_calls(&mut self, current: Option<usize>, header: &Header) {
-        let start_of = |index: usize| self.starts.get(index).copied().unwrap_or(header.start_ticks);
-        let mut next = current;
-        while let Some((index, node)) = next.and_then(|index| Some((index, self.nodes.get(index)?))) {
-            // As many leaves as calls: it was just about to hand back to its caller.
-            if self.calls.get(index) > self.leaves.get(index)
-                && let (Some(open), Some(wall)) = (self.open.get_mut(index), self.wall.get_mut(index))
-            {
-                // A call starts no earlier than its caller's: what says so was in the middle of a change.
-                let start = start_of(index).max(node.caller.map_or(header.start_ticks, start_of)).max(header.start_ticks);
-                *open += 1;
-                *wall = wall.saturating_add(header.end_ticks.saturating_sub(start).max(0));
-            }
-            next = node.caller;
-        }
-    }
-
-    /// Takes the time of callees out of that of their callers.
-    fn into_flat(mut self) -> CallTree {
-        for (index, node) in self.nodes.iter().enumerate() {
-            // A node's own callees stand behind it, so that its time is still whole here.
-            let total = self.wall.get(index).copied().unwrap_or_default();
-            if let Some(of_caller) = node.caller.and_then(|caller| self.wall.get_mut(caller)) {
-                *of_caller = of_caller.saturating_sub(total);
-            }
-        }
-        let values = vec![self.calls, self.leaves, self.open, self.wall];
-        let Self { threads, lost_calls, bad_tokens, nodes, .. } = self;
-        CallTree { threads, lost_calls, bad_tokens, nodes, values }
-    }
+/// Whether the program may have run on when the file was read.
+fn may_run(end: End) -> bool {
+    matches!(end, End::Unknown)
 }

@@ -175,7 +175,7 @@ fn what_is_damaged_never_panics() {
 fn what_is_unknown_is_refused_or_said() {
     let bytes = golden_bytes();
     for (offset, value, message) in [
-        (8, 2, "format version 2; this ilinst reads version 1"),
+        (8, 3, "format version 3; this ilinst reads versions up to 2"),
         (12, 4, "flags 4, which this ilinst does not know (file offset 0xc)"),
         (12, 0x8000_0001, "flags 2147483649, which this ilinst does not know (file offset 0xc)"),
         (24, 1, "clock 1, which this ilinst does not know (file offset 0x18)"),

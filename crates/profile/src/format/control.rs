@@ -1,0 +1,46 @@
+//! The control page: what others ask of the program that is writing the profile.
+
+use super::{cursor::Cursor, header::CONTROL_AT};
+
+/// What the control page says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Control {
+    /// The number of the last command that was given.
+    pub sequence: u32,
+    /// The number of the last one that the program has carried out.
+    pub acknowledged: u32,
+    /// Whether it records nothing at present.
+    pub is_paused: bool,
+}
+
+/// What can be asked of the program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Command {
+    /// Record nothing from now on.
+    Pause = 1,
+    /// Record again.
+    Resume = 2,
+    /// Begin anew: what was recorded before is left out of reports.
+    Reset = 3,
+    /// Begin a phase of this name.
+    Mark = 4,
+}
+
+impl Control {
+    /// Where in the file the number of the last command is; it is written last.
+    pub const SEQUENCE_AT: u64 = CONTROL_AT as u64;
+    /// Where the command is.
+    pub const COMMAND_AT: u64 = Self::SEQUENCE_AT + 4;
+    /// Where the name of a mark is: a u32 count of bytes, then UTF-8.
+    pub const NAME_AT: u64 = Self::SEQUENCE_AT + 16;
+    /// Names of marks have so many bytes at most.
+    pub const MAX_NAME: usize = 240;
+
+    /// Reads it from a file of version 2; none if it is not there.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Cursor::new(bytes.get(CONTROL_AT..)?, CONTROL_AT);
+        let (sequence, _command) = (reader.u32().ok()?, reader.u32().ok()?);
+        let (acknowledged, state) = (reader.u32().ok()?, reader.u32().ok()?);
+        Some(Self { sequence, acknowledged, is_paused: state == 1 })
+    }
+}

@@ -1,0 +1,53 @@
+//! Chunks of events: each call's beginning and end, in mode trace.
+
+use super::{CHUNK_HEADER, Chunk, Header, chunk_kind, chunks, cursor::Cursor};
+use crate::error::Error;
+
+const SEQUENCE_AT: usize = 40;
+
+/// An event of a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// The number of the tree of its thread.
+    pub tree: u64,
+    /// Which of the tree's chunks it is in: a higher one is later, and what is missing in between was written over.
+    pub sequence: u64,
+    /// The event as the file has it.
+    pub word: u64,
+}
+
+/// The events of a chunk.
+pub(super) struct Events<'a> {
+    tree: u64,
+    sequence: u64,
+    words: &'a [[u8; 8]],
+}
+
+impl<'a> Events<'a> {
+    pub(super) fn read(chunk: &Chunk<'a>) -> Result<Self, Error> {
+        let mut reader = Cursor::new(chunk.bytes, chunk.offset);
+        reader.take(24)?;
+        let tree = reader.u64()?;
+        reader.position = SEQUENCE_AT;
+        let sequence = reader.u64()?;
+        let (words, _) = chunk.bytes.get(CHUNK_HEADER..chunk.used()?).unwrap_or_default().as_chunks();
+        Ok(Self { tree, sequence, words })
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.words.len()
+    }
+}
+
+/// The events of a profile in the order of the file, which is not that of time: chunks are used again.
+///
+/// # Errors
+/// If the header is not there, or says what is not known.
+pub fn events(bytes: &[u8]) -> Result<impl Iterator<Item = Event>, Error> {
+    let header = Header::read(bytes)?;
+    let chunks = chunks(bytes, &header).flatten().filter(|chunk| chunk.kind == chunk_kind::EVENTS);
+    Ok(chunks.filter_map(|chunk| Events::read(&chunk).ok()).flat_map(|events| {
+        let Events { tree, sequence, words } = events;
+        words.iter().map(move |word| Event { tree, sequence, word: u64::from_le_bytes(*word) })
+    }))
+}

@@ -1,0 +1,148 @@
+//! The header, of either version.
+
+use super::cursor::Cursor;
+use crate::{
+    error::Error,
+    model::{Clock, End, Mode},
+};
+
+const MAGIC: &[u8; 8] = b"ILPROF\r\n";
+/// The latest version that is known.
+pub(crate) const VERSION: u32 = 2;
+const STRINGS_AT: usize = 128;
+/// In version 2: where the control page begins, and behind it the list of pauses.
+pub(crate) const CONTROL_AT: usize = 4096;
+const PAUSES_AT: usize = 8192;
+
+mod flag {
+    pub(super) const CLEAN_EXIT: u32 = 1;
+    pub(super) const UNHANDLED_EXCEPTION: u32 = 2;
+    /// Of version 2: names complete, kept in memory.
+    pub(super) const NAMES_COMPLETE: u32 = 4;
+    pub(super) const IN_MEMORY: u32 = 8;
+}
+
+/// What the header says.
+pub(crate) struct Header {
+    pub(crate) version: u32,
+    pub(crate) program: String,
+    pub(crate) runtime: String,
+    /// The path of the program; empty in version 1.
+    pub(crate) path: String,
+    pub(crate) pid: u32,
+    pub(crate) end: End,
+    pub(crate) mode: Mode,
+    pub(crate) clock: Clock,
+    pub(crate) ticks_per_second: u64,
+    pub(crate) start_ticks: i64,
+    pub(crate) end_ticks: i64,
+    pub(crate) start_time: u64,
+    pub(crate) max_nodes: u32,
+    /// Ticks that a probe adds to a call's own time, and to its caller's beside that; and of reading the clock once.
+    pub(crate) probe_inside: f64,
+    pub(crate) probe_outside: f64,
+    pub(crate) clock_read: f64,
+    pub(crate) histogram_shift: u32,
+    pub(crate) event_shift: u32,
+    pub(crate) paused_ticks: i64,
+    /// CPU time of the process, in ns.
+    pub(crate) cpu_ns: Option<i64>,
+    pub(crate) is_paused: bool,
+    /// How often the program was stopped and went on.
+    pub(crate) pauses: u64,
+    /// Its size in bytes.
+    pub(crate) size: usize,
+}
+
+impl Header {
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
+        let mut reader = Cursor::new(bytes, 0);
+        if reader.array() != Ok(*MAGIC) {
+            return Err(Error::NotAProfile);
+        }
+        let version = reader.u32()?;
+        if !(1..=VERSION).contains(&version) {
+            return Err(Error::Version { found: version, known: VERSION });
+        }
+        let is_first = version == 1;
+        let of_version_2 = if is_first { 0 } else { flag::NAMES_COMPLETE | flag::IN_MEMORY };
+        let known = flag::CLEAN_EXIT | flag::UNHANDLED_EXCEPTION | of_version_2;
+        let end = match reader.u32()? {
+            flags if flags & !known != 0 => return Err(reader.unknown("flags", flags)),
+            // A program that ends by an exception may come by the other way out, too.
+            flags if flags & flag::UNHANDLED_EXCEPTION != 0 => End::UnhandledException,
+            flags if flags & flag::CLEAN_EXIT != 0 => End::Clean,
+            _ => End::Unknown,
+        };
+        let pid = reader.u32()?;
+        let _pointer_size = reader.u32()?;
+        let clock = match reader.u32()? {
+            0 => Clock::Stopwatch,
+            1 if !is_first => Clock::Tsc,
+            code => return Err(reader.unknown("clock", code)),
+        };
+        let size = reader.u32()? as usize;
+        let (ticks_per_second, start_ticks, end_ticks) = (reader.u64()?.max(1), reader.i64()?, reader.i64()?);
+        let (start_time, max_nodes) = (reader.u64()?, reader.u32()?);
+        let mode = match reader.u32()? {
+            0 => Mode::Exact,
+            1 if !is_first => Mode::Sampled,
+            2 if !is_first => Mode::Count,
+            3 if !is_first => Mode::Trace,
+            code => return Err(reader.unknown("mode", code)),
+        };
+        let mut header = Self {
+            version,
+            program: String::new(),
+            runtime: String::new(),
+            path: String::new(),
+            pid,
+            end,
+            mode,
+            clock,
+            ticks_per_second,
+            start_ticks,
+            end_ticks,
+            start_time,
+            max_nodes,
+            probe_inside: 0.0,
+            probe_outside: 0.0,
+            clock_read: 0.0,
+            histogram_shift: 0,
+            event_shift: 0,
+            paused_ticks: 0,
+            cpu_ns: None,
+            is_paused: false,
+            pauses: 0,
+            size,
+        };
+        if is_first {
+            while reader.position < STRINGS_AT {
+                match reader.u32()? {
+                    0 => {}
+                    value => return Err(reader.unknown("a header field of value", value)),
+                }
+            }
+        } else {
+            header.read_version_2(&mut reader, bytes)?;
+        }
+        let mut strings = Cursor::new(bytes.get(STRINGS_AT..size.min(CONTROL_AT)).unwrap_or_default(), STRINGS_AT);
+        (header.program, header.runtime) = (strings.string()?, strings.string()?);
+        if !is_first {
+            header.path = strings.string()?;
+        }
+        Ok(header)
+    }
+
+    fn read_version_2(&mut self, reader: &mut Cursor<'_>, bytes: &[u8]) -> Result<(), Error> {
+        (self.probe_inside, self.probe_outside, self.clock_read) = (reader.positive()?, reader.positive()?, reader.positive()?);
+        (self.histogram_shift, self.event_shift) = (reader.u32()?.min(63), reader.u32()?.min(63));
+        self.paused_ticks = reader.i64()?.max(0);
+        self.cpu_ns = Some(reader.i64()?).filter(|cpu| *cpu >= 0);
+        // What these say is not needed, and may be cut off with what is behind it.
+        let control = super::Control::read(bytes).unwrap_or_default();
+        self.is_paused = control.is_paused;
+        self.pauses = Cursor::new(bytes.get(PAUSES_AT..).unwrap_or_default(), PAUSES_AT).u64().unwrap_or_default();
+        Ok(())
+    }
+}

@@ -1,0 +1,309 @@
+//! The call trees, from chunks of nodes.
+
+use std::collections::HashMap;
+
+use super::{ByFunction, Functions, Span, may_run};
+use crate::{
+    format::{AsyncRecord, Header, NodeChunk, RawNode, Records, Slot, TreeHeader, node_flag},
+    model::{CallTree, Mode, Node, Notes, SampleType},
+};
+
+/// What is measured where each call is counted and timed.
+pub(super) const TIMED: [SampleType; 4] = [SampleType::CALLS, SampleType::LEAVES, SampleType::OPEN, SampleType::WALL];
+/// What tells the program's own time from other.
+pub(super) const CORRECTED: [SampleType; 2] = [SampleType::WAITING, SampleType::PROBES];
+/// What is known of all of a run, and of no part of it.
+pub(super) const WHOLE: [SampleType; 7] = [
+    SampleType::EXCEPTIONS,
+    SampleType::LATENCY,
+    SampleType::COMPLETED,
+    SampleType::FAULTED,
+    SampleType::STEPS,
+    SampleType::CPU,
+    SampleType::SAMPLES,
+];
+
+/// What was read of all trees.
+pub(super) struct Trees {
+    pub(super) list: Vec<CallTree>,
+    /// By function.
+    pub(super) statistics: ByFunction,
+    /// By function: the number of an exception's type.
+    pub(super) exception_types: Vec<u32>,
+    /// What the clock said when the file was written, as far as it can be told.
+    pub(super) end: i64,
+}
+
+impl Trees {
+    pub(super) fn read(records: &Records<'_>, span: &Span, functions: &mut Functions<'_>) -> Self {
+        let mut builder = Builder { records, places: Vec::new(), trees: Vec::new(), by_address: HashMap::new() };
+        let mut all =
+            Self { list: Vec::new(), statistics: Vec::new(), exception_types: Vec::new(), end: records.header.end_ticks };
+        let mut latest = i64::MIN;
+        for chunk in &records.nodes {
+            builder.add(chunk, functions, &mut |function, raw| {
+                latest = latest.max(raw.start);
+                all.note(records, function, raw);
+            });
+        }
+        // The program looks at the clock for all once a second; calls that began since tell of later times.
+        let header = &records.header;
+        if header.version > 1 && may_run(header.end) && matches!(header.mode, Mode::Exact | Mode::Trace) {
+            all.end = all.end.max(latest);
+        }
+        for tree in 0..builder.trees.len() {
+            builder.close_open_calls(tree, all.end);
+        }
+        builder.take_snapshots(span);
+        all.list = builder.trees.into_iter().map(|tree| tree.into_flat(header, span, functions)).collect();
+        all
+    }
+
+    /// What is kept of a node by function.
+    fn note(&mut self, records: &Records<'_>, function: usize, raw: &RawNode) {
+        if self.statistics.len() <= function {
+            self.statistics.resize(function + 1, None);
+            self.exception_types.resize(function + 1, 0);
+        }
+        if raw.exception_type != 0 {
+            self.exception_types[function] = raw.exception_type;
+        }
+        let place = (raw.statistics != 0).then(|| records.statistics_of(raw.statistics)).flatten();
+        if let Some(found) = place.and_then(|(chunk, slot)| records.statistics.get(chunk)?.slot(slot)) {
+            match &mut self.statistics[function] {
+                Some(sum) => sum.add(&found),
+                none => *none = Some(Box::new(found)),
+            }
+        }
+    }
+}
+
+/// The trees, while their chunks come together.
+struct Builder<'r, 'a> {
+    records: &'r Records<'a>,
+    /// Of each chunk: the tree, and for each of its slots the node, counted from 1; 0 where none is.
+    places: Vec<(usize, Vec<u32>)>,
+    trees: Vec<Tree>,
+    /// By a tree's address.
+    by_address: HashMap<u64, usize>,
+}
+
+/// A call tree.
+#[derive(Default)]
+struct Tree {
+    number: u64,
+    header: TreeHeader,
+    /// How many slots its chunks have.
+    slots: usize,
+    nodes: Vec<Node>,
+    notes: Vec<Notes>,
+    sums: Vec<Sums>,
+}
+
+/// What a node has.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    start: i64,
+    total: i64,
+    detached: i64,
+    calls: i64,
+    leaves: i64,
+    open: i64,
+    exceptions: i64,
+    cpu: i64,
+    of_async: AsyncRecord,
+}
+
+impl Builder<'_, '_> {
+    fn add(&mut self, chunk: &NodeChunk<'_>, functions: &mut Functions<'_>, note: &mut impl FnMut(usize, &RawNode)) {
+        let number = *self.by_address.entry(chunk.tree).or_insert_with(|| {
+            self.trees.push(Tree { number: chunk.tree_number, ..Tree::default() });
+            self.trees.len() - 1
+        });
+        self.places.push((number, Vec::with_capacity(chunk.count())));
+        for slot in (0..chunk.count()).map(|index| chunk.slot(index)) {
+            let Slot::Node(raw) = slot else {
+                self.places.last_mut().into_iter().for_each(|(_, places)| places.push(0));
+                continue;
+            };
+            // A caller is always older than its callee: anything else is damage, and would make a ring. Nobody is the
+            // caller of what stands for calls on many paths.
+            let is_overflow = raw.flags & node_flag::OVERFLOW != 0;
+            let caller = if is_overflow { None } else { self.node_at(raw.caller).filter(|(tree, _)| *tree == number) };
+            let record = match self.slot_at(raw.async_record) {
+                Some(Slot::Async(record)) => record,
+                _ => AsyncRecord::default(),
+            };
+            let function = functions.index_of(raw.method_id);
+            note(function, &raw);
+            let Some(tree) = self.trees.get_mut(number) else { return };
+            tree.nodes.push(Node { function, caller: caller.map(|(_, node)| node) });
+            tree.notes.push(Notes {
+                is_async: raw.flags & node_flag::ASYNC != 0 || raw.async_record != 0,
+                is_overflow,
+                is_muted: raw.flags & node_flag::MUTED != 0,
+                lost_flow: raw.flags & node_flag::FLOW_LOST != 0,
+            });
+            tree.sums.push(Sums {
+                start: raw.start,
+                total: raw.total.max(0),
+                detached: raw.detached.max(0),
+                calls: raw.calls.try_into().unwrap_or(i64::MAX),
+                leaves: raw.leaves.try_into().unwrap_or(i64::MAX),
+                open: 0,
+                exceptions: raw.exceptions.into(),
+                cpu: raw.cpu_ns.max(0),
+                of_async: record,
+            });
+            let node = tree.nodes.len() as u32;
+            self.places.last_mut().into_iter().for_each(|(_, places)| places.push(node));
+        }
+        if let Some(tree) = self.trees.get_mut(number) {
+            tree.slots += chunk.count();
+            tree.header = chunk.header.unwrap_or(tree.header);
+        }
+    }
+
+    /// The tree and the node of this address, if they were met.
+    fn node_at(&self, address: u64) -> Option<(usize, usize)> {
+        let (chunk, slot) = self.records.slot_of(address)?;
+        let (tree, places) = self.places.get(chunk)?;
+        Some((*tree, (*places.get(slot)? as usize).checked_sub(1)?))
+    }
+
+    fn slot_at(&self, address: u64) -> Option<Slot> {
+        let (chunk, slot) = (address != 0).then(|| self.records.slot_of(address)).flatten()?;
+        Some(self.records.nodes.get(chunk)?.slot(slot))
+    }
+
+    /// What was running when the file was written goes on to the end: from the current node up, through the steps of async
+    /// methods that interrupted others.
+    fn close_open_calls(&mut self, number: usize, mut end: i64) {
+        let Some(tree) = self.trees.get(number) else { return };
+        let (mut address, mut frame_address) = (tree.header.current, tree.header.frame);
+        let first = self.records.header.start_ticks;
+        // More than there can be is a ring.
+        for _ in 0..2 * tree.slots + 2 {
+            let Some((_, index)) = self.node_at(address).filter(|(owner, _)| *owner == number) else { return };
+            let Some(Slot::Node(raw)) = self.slot_at(address) else { return };
+            let caller = self.node_at(raw.caller).filter(|(owner, _)| *owner == number).map(|(_, caller)| caller);
+            let start_of_caller =
+                caller.and_then(|caller| self.trees.get(number)?.sums.get(caller)).map_or(first, |sums| sums.start);
+            let frame = match self.slot_at(frame_address) {
+                Some(Slot::Frame(frame)) if frame.node == address => Some(frame),
+                _ => None,
+            };
+            let Some(sums) = self.trees.get_mut(number).and_then(|tree| tree.sums.get_mut(index)) else { return };
+            if let Some(frame) = frame {
+                // The first step of a call is within it.
+                if frame.previous != address {
+                    let start = frame.start.max(first).min(end);
+                    let time = end.saturating_sub(start);
+                    sums.total = sums.total.saturating_add(time);
+                    if frame.previous != raw.caller {
+                        sums.detached = sums.detached.saturating_add(time);
+                        end = start;
+                    }
+                }
+                (address, frame_address) = (frame.previous, frame.below);
+                continue;
+            }
+            // As many leaves as calls: it was just about to hand back to its caller.
+            if sums.calls > sums.leaves {
+                // A call starts no earlier than its caller's: what says so was in the middle of a change.
+                let start = sums.start.max(start_of_caller).max(first);
+                sums.open += 1;
+                if self.records.header.mode != Mode::Sampled {
+                    sums.total = sums.total.saturating_add(end.saturating_sub(start).max(0));
+                }
+            }
+            address = raw.caller;
+        }
+    }
+
+    /// Adds up what nodes had at the beginning and end of phases.
+    fn take_snapshots(&mut self, span: &Span) {
+        if span.is_whole() {
+            return;
+        }
+        for sums in self.trees.iter_mut().flat_map(|tree| &mut tree.sums) {
+            for value in [&mut sums.calls, &mut sums.total, &mut sums.detached, &mut sums.leaves, &mut sums.open] {
+                *value = value.saturating_mul(span.end_weight);
+            }
+        }
+        for (phase, weight) in self.records.phases.iter().zip(&span.weights).filter(|(_, weight)| **weight != 0) {
+            for entry in phase.entries() {
+                let Some((tree, node)) = self.node_at(entry.place) else { continue };
+                let Some(sums) = self.trees.get_mut(tree).and_then(|tree| tree.sums.get_mut(node)) else { continue };
+                for (sum, value) in [
+                    (&mut sums.calls, entry.calls),
+                    (&mut sums.leaves, entry.calls),
+                    (&mut sums.total, entry.total),
+                    (&mut sums.detached, entry.detached),
+                ] {
+                    *sum = sum.saturating_add(value.saturating_mul(*weight));
+                }
+            }
+        }
+    }
+}
+
+impl Tree {
+    /// Takes the time of callees out of that of their callers, and says what of it is waiting, and what the probes'.
+    fn into_flat(self, header: &Header, span: &Span, functions: &Functions<'_>) -> CallTree {
+        let mut wall: Vec<i64> = self.sums.iter().map(|sums| sums.total).collect();
+        let mut probes = vec![0.0; self.nodes.len()];
+        for (index, node) in self.nodes.iter().enumerate() {
+            let (Some(sums), Some(notes)) = (self.sums.get(index), self.notes.get(index)) else { continue };
+            // What is counted only has no probe that takes time; a step has one of its own.
+            let calls = if notes.is_muted { sums.leaves } else { sums.calls } as f64;
+            let steps = sums.of_async.steps as f64;
+            probes[index] += header.probe_inside * (calls + steps) + header.probe_outside * steps;
+            if let Some(caller) = node.caller.filter(|caller| *caller < probes.len()) {
+                probes[caller] += header.probe_outside * calls;
+                if header.mode != Mode::Sampled {
+                    wall[caller] = wall[caller].saturating_sub(sums.total.saturating_sub(sums.detached));
+                }
+            }
+        }
+        let list = |value: fn(&Sums) -> i64| self.sums.iter().map(value).collect::<Vec<i64>>();
+        let mut values = vec![list(|sums| sums.calls), list(|sums| sums.leaves), list(Sums::open)];
+        if header.version > 1 {
+            let waits = |node: &Node| functions.list.get(node.function).is_some_and(|function| function.method_id.waits());
+            let waiting = self.nodes.iter().zip(&wall).map(|(node, wall)| if waits(node) { *wall } else { 0 });
+            let waiting: Vec<i64> = waiting.collect();
+            let own =
+                |((probes, wall), waiting): ((&f64, &i64), &i64)| (*probes as i64).clamp(0, wall.saturating_sub(*waiting).max(0));
+            let probes = probes.iter().zip(&wall).zip(&waiting).map(own).collect();
+            values.extend([wall, waiting, probes]);
+        } else {
+            values.push(wall);
+        }
+        if header.version > 1 && span.is_whole() {
+            let is_sampled = header.mode == Mode::Sampled;
+            values.extend([
+                list(|sums| sums.exceptions),
+                list(|sums| sums.of_async.latency.max(0)),
+                list(|sums| sums.of_async.completed.try_into().unwrap_or(i64::MAX)),
+                list(|sums| sums.of_async.faulted.try_into().unwrap_or(i64::MAX)),
+                self.sums.iter().zip(&self.notes).map(|(sums, notes)| if notes.is_async { sums.total } else { 0 }).collect(),
+                list(|sums| sums.cpu),
+                self.sums.iter().map(|sums| if is_sampled { sums.start.max(0) } else { 0 }).collect(),
+            ]);
+        }
+        let TreeHeader { threads, lost_calls, bad_tokens, cpu_ns, .. } = self.header;
+        let Self { number, nodes, notes, .. } = self;
+        CallTree { number, names: Vec::new(), cpu_ns, threads, lost_calls, bad_tokens, nodes, notes, values }
+    }
+}
+
+impl Sums {
+    /// How many calls have not ended: of an async method, those that have not completed.
+    fn open(&self) -> i64 {
+        if self.of_async.completed > 0 || self.of_async.steps > 0 {
+            self.calls.saturating_sub(self.of_async.completed.try_into().unwrap_or(i64::MAX)).max(0)
+        } else {
+            self.open
+        }
+    }
+}

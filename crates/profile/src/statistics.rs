@@ -1,0 +1,110 @@
+//! How the times of single calls are distributed: the first, the least, the largest, and a histogram of four buckets to an
+//! octave.
+
+/// How many buckets a histogram has.
+pub const BUCKETS: usize = 120;
+/// How far a percentile may be off what it stands for: buckets are a quarter of an octave wide, and what is reported of
+/// one is the harmonic mean of its bounds.
+pub const HISTOGRAM_ERROR_PERCENT: u32 = 12;
+
+/// Times of single calls, in ticks. All but `first` are of those that were not the first of their path.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Statistics {
+    /// The first call's: what compiling and loading take is in it. Of several paths, the largest.
+    pub first: i64,
+    /// The least.
+    pub min: i64,
+    /// The largest.
+    pub max: i64,
+    /// How many there are.
+    pub count: u64,
+    /// How many there are in each bucket.
+    pub buckets: [u64; BUCKETS],
+}
+
+impl Statistics {
+    /// Adds those of another path.
+    pub fn add(&mut self, other: &Self) {
+        self.first = self.first.max(other.first);
+        if other.count > 0 {
+            self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
+            self.max = self.max.max(other.max);
+        }
+        self.count = self.count.saturating_add(other.count);
+        for (sum, calls) in self.buckets.iter_mut().zip(&other.buckets) {
+            *sum = sum.saturating_add(*calls);
+        }
+    }
+
+    /// The time that so many percent of the calls did not exceed, within [`HISTOGRAM_ERROR_PERCENT`]; `shift` is the
+    /// histogram's. None if there were no calls but first ones.
+    pub fn percentile(&self, percent: u32, shift: u32) -> Option<i64> {
+        let all = self.buckets.iter().fold(0_u64, |sum, calls| sum.saturating_add(*calls));
+        let rank = (u128::from(all) * u128::from(percent)).div_ceil(100).max(1);
+        let mut below = 0_u128;
+        let bucket = self.buckets.iter().position(|calls| {
+            below += u128::from(*calls);
+            below >= rank
+        })?;
+        let (low, high) = bounds(bucket, shift);
+        // The last bucket has no upper bound.
+        let middle = if bucket + 1 == BUCKETS { low } else { 2.0 * low * high / (low + high) };
+        Some((middle as i64).min(self.max).max(self.min))
+    }
+}
+
+/// The ticks from which on a bucket is, and those at which it ends.
+fn bounds(bucket: usize, shift: u32) -> (f64, f64) {
+    let start = |bucket: usize| {
+        let value = match bucket {
+            0..4 => bucket as f64,
+            _ => f64::from(4 + bucket as u32 % 4) * f64::from(bucket as u32 / 4 - 1).exp2(),
+        };
+        value * f64::from(shift).exp2()
+    };
+    (start(bucket), start(bucket + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bucket that the format puts a time into.
+    fn bucket(ticks: u64, shift: u32) -> usize {
+        let value = ticks >> shift;
+        if value < 4 {
+            return value as usize;
+        }
+        let exponent = value.ilog2() as usize;
+        (4 * (exponent - 1) + (value >> (exponent - 2) & 3) as usize).min(BUCKETS - 1)
+    }
+
+    #[test]
+    fn percentiles_are_as_near_as_they_say() {
+        for shift in [0, 4] {
+            for ticks in (64..4096).chain([5000, 99_999, 1 << 20, (1 << 28) - 1]) {
+                let mut buckets = [0; BUCKETS];
+                buckets[bucket(ticks, shift)] = 3;
+                let all = Statistics { first: 0, min: 0, max: i64::MAX, count: 3, buckets };
+                for percent in [0, 1, 50, 99, 100] {
+                    let found = all.percentile(percent, shift).expect("there are calls") as f64;
+                    let error = (found - ticks as f64).abs() / ticks as f64 * 100.0;
+                    assert!(error <= f64::from(HISTOGRAM_ERROR_PERCENT), "{ticks} << {shift}: {found}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn percentiles_are_by_rank_and_within_what_was_seen() {
+        let mut buckets = [0; BUCKETS];
+        (buckets[bucket(100, 0)], buckets[bucket(1000, 0)], buckets[BUCKETS - 1]) = (90, 9, 1);
+        let all = Statistics { first: 7, min: 99, max: 1 << 40, count: 100, buckets };
+        let near = |percent: u32| all.percentile(percent, 0).expect("there are calls");
+        assert!((96..112).contains(&near(50)) && near(50) == near(90), "{}", near(90));
+        assert!((900..1024).contains(&near(91)) && near(91) == near(99), "{}", near(91));
+        assert_eq!(near(100), 7 << 28, "the last bucket's lower bound");
+        let none = Statistics { buckets: [0; BUCKETS], ..all };
+        assert_eq!(none.percentile(50, 0), None);
+    }
+}
