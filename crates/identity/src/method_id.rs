@@ -1,19 +1,33 @@
-//! A method's number among all woven ones.
+//! A method's number among all that probes pass.
 
-/// How many bits are the row; the module's key is above them.
+/// How many bits are the row and what it is one of; the module's key is above them.
 const ROW_BITS: u32 = 24;
-/// Of these: what call sites call, and that it waits.
+/// The row is one of MemberRef: the method is called from woven code, and its own may not be woven.
 const CALL_SITE: u64 = 1 << 23;
+/// Of a call site's: calling it waits for something.
 const WAITS: u64 = 1 << 22;
+/// What tokens of MethodDef and MemberRef begin with.
+const METHOD_DEF: u32 = 0x0600_0000;
+const MEMBER_REF: u32 = 0x0A00_0000;
 
-/// The id that a probe passes: 40 bits of its module's key, then the method's row in MethodDef.
+/// The id that a probe passes: 40 bits of its module's key, then the method's row in MethodDef (24 bits, the highest 0); or,
+/// around a call, 1, whether it waits, and the row in MemberRef of what is called (22 bits).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct MethodId(pub u64);
 
 impl MethodId {
-    /// Of a row in MethodDef; row numbers have 24 bits.
+    /// The last row in MemberRef that an id has room for.
+    pub const MAX_CALL_SITE: u32 = WAITS as u32 - 1;
+
+    /// Of a row in MethodDef: 23 bits.
     pub fn new(module_key: u64, row: u32) -> Self {
         Self(module_key << ROW_BITS | u64::from(row))
+    }
+
+    /// Of what is called, by its row in MemberRef; none if that has more than 22 bits.
+    pub fn call_site(module_key: u64, row: u32, waits: bool) -> Option<Self> {
+        let kind = CALL_SITE | if waits { WAITS } else { 0 };
+        (row <= Self::MAX_CALL_SITE).then_some(Self(module_key << ROW_BITS | kind | u64::from(row)))
     }
 
     /// The key of its module.
@@ -21,7 +35,17 @@ impl MethodId {
         self.0 >> ROW_BITS
     }
 
-    /// Its row in MethodDef, or in MemberRef.
+    /// Whether it is what a call site calls: a row in MemberRef.
+    pub fn is_call_site(self) -> bool {
+        self.0 & CALL_SITE != 0
+    }
+
+    /// Whether it is called to wait for something.
+    pub fn waits(self) -> bool {
+        self.is_call_site() && self.0 & WAITS != 0
+    }
+
+    /// Its row in MethodDef, or in MemberRef if a call site calls it.
     pub fn row(self) -> u32 {
         let bits = if self.is_call_site() { WAITS } else { CALL_SITE };
         (self.0 & (bits - 1)) as u32
@@ -29,17 +53,7 @@ impl MethodId {
 
     /// Its token in its module.
     pub fn token(self) -> u32 {
-        if self.is_call_site() { 0x0A00_0000 | self.row() } else { 0x0600_0000 | self.row() }
-    }
-
-    /// Whether it is what call sites call: its row is in MemberRef then.
-    pub fn is_call_site(self) -> bool {
-        self.0 & CALL_SITE != 0
-    }
-
-    /// Whether it waits.
-    pub fn waits(self) -> bool {
-        self.0 & (CALL_SITE | WAITS) == CALL_SITE | WAITS
+        (if self.is_call_site() { MEMBER_REF } else { METHOD_DEF }) | self.row()
     }
 }
 
@@ -52,7 +66,19 @@ mod tests {
         for (key, row) in [(0, 1), (0x98_7654_3210, 0x12), (0xFF_FFFF_FFFF, 0x7F_FFFF)] {
             let id = MethodId::new(key, row);
             assert_eq!((id.module_key(), id.row(), id.token()), (key, row, 0x0600_0000 + row));
+            assert!(!id.is_call_site() && !id.waits());
         }
         assert_eq!(MethodId::new(0x98_7654_3210, 0x12).0, 0x9876_5432_1000_0012);
+    }
+
+    #[test]
+    fn what_is_called_is_told_apart() {
+        for (key, row, waits) in [(0, 1, true), (0x98_7654_3210, 0x12, false), (0xFF_FFFF_FFFF, 0x3F_FFFF, true)] {
+            let id = MethodId::call_site(key, row, waits).unwrap();
+            assert_eq!((id.module_key(), id.row(), id.token()), (key, row, 0x0A00_0000 + row));
+            assert!(id.is_call_site() && id.waits() == waits);
+        }
+        assert_eq!(MethodId::call_site(0x98_7654_3210, 0x12, true).unwrap().0, 0x9876_5432_10C0_0012);
+        assert_eq!(MethodId::call_site(0, 0x40_0000, true), None);
     }
 }

@@ -44,17 +44,19 @@ impl fmt::Display for SourceName {
 
 /// The source name of what a compiler made; none for what a person wrote under this very name.
 pub fn source_name(type_name: &str, method: &str) -> Option<SourceName> {
-    let machine = type_name.rsplit('/').next()?;
+    let innermost = type_name.rsplit('/').next()?;
     // Of a state machine only the steps are the person's code; the rest is the compiler's own.
-    let made = if method == "MoveNext" { machine } else { method };
-    let (written, parts) = resolve(made)?;
-    if (method == "MoveNext") != matches!(parts.last()?, Part::StateMachine) {
+    let is_step = method == "MoveNext" || method == "MoveNextAsync";
+    // Mono's compiler says in a closure's name alone whose lambdas are in it: `<Run>c__AnonStorey0::<>m__1`.
+    let in_closure = method.starts_with("<>m__") && innermost.contains(">c__AnonStorey");
+    let (written, parts) = resolve(if is_step || in_closure { innermost } else { method })?;
+    if is_step != matches!(parts.last()?, Part::StateMachine) {
         return None;
     }
     // Types made by the compiler nest in the person's type: closures (<>c), state machines (<Load>d__5).
     let own_type = type_name.split("/<").next().unwrap_or(type_name);
     // In a type's name a dash stands for the dot that the name of an explicit implementation has.
-    let method = if method == "MoveNext" { written.replace('-', ".") } else { written.to_owned() };
+    let method = if is_step { written.replace('-', ".") } else { written.to_owned() };
     Some(SourceName { type_name: own_type.to_owned(), method, parts })
 }
 
@@ -63,9 +65,12 @@ pub fn source_name(type_name: &str, method: &str) -> Option<SourceName> {
 fn resolve(made: &str) -> Option<(&str, Vec<Part>)> {
     let (inner, suffix) = made.strip_prefix('<')?.rsplit_once('>')?;
     let part = match suffix.split_once("__") {
-        Some(("b", _)) => Part::Lambda,
+        Some(("b" | "m", _)) => Part::Lambda,
         Some(("g", rest)) => Part::LocalFunction(rest.split('|').next()?.to_owned()),
         Some(("d", _)) => Part::StateMachine,
+        // Mono's compiler.
+        Some(("c", rest)) if rest.starts_with("async") || rest.starts_with("Iterator") => Part::StateMachine,
+        Some(("c", rest)) if rest.starts_with("AnonStorey") => Part::Lambda,
         // In another made name there is no number.
         None if suffix == "d" => Part::StateMachine,
         _ => return None,
@@ -96,7 +101,15 @@ mod tests {
             ("Program", "<<Main>$>g__Local|0_0", "Program::Main.Local"),
             ("Shop.Order/<Shop-ILoad-Load>d__5", "MoveNext", "Shop.Order::Shop.ILoad.Load [steps]"),
             ("Shop.Order/<>c", "<.ctor>b__4_0", "Shop.Order::.ctor [lambda]"),
+            ("Shop.Order/<Load>d__5", "MoveNextAsync", "Shop.Order::Load [steps]"),
+            ("Shop.Order/<Load>c__async2", "MoveNext", "Shop.Order::Load [steps]"),
+            ("Shop.Order/<Lines>c__Iterator0`1", "MoveNext", "Shop.Order::Lines [steps]"),
+            ("Shop.Order/<Run>c__AnonStorey1", "<>m__0", "Shop.Order::Run [lambda]"),
+            ("Shop.Order/<Run>c__AnonStorey1/<Run>c__async0", "MoveNext", "Shop.Order::Run [steps]"),
+            ("Shop.Order", "<Run>m__0", "Shop.Order::Run [lambda]"),
             ("Shop.Order/<Load>d__5", "<>m__Finally1", ""),
+            ("Shop.Order/<Lines>c__Iterator0", "<>__Finally0", ""),
+            ("Shop.Order/<Run>c__AnonStorey1", ".ctor", ""),
             ("Shop.Order/Lines", "MoveNext", ""),
             ("Shop.Order", "<>d", ""),
             ("Shop.Order/<Load>d__5", "SetStateMachine", ""),

@@ -183,7 +183,7 @@ fn put_types(text: &mut Vec<u8>, metadata: &Metadata<'_>) -> ecma335::Result<()>
 
 /// Whether a compiler may have made a method of this name of another: a cheap look before the type's name is read.
 fn may_be_made(name: &str) -> bool {
-    name.starts_with('<') || name == "MoveNext"
+    name.starts_with('<') || name.starts_with("MoveNext")
 }
 
 /// The name under which a person wrote what a compiler made, without its type.

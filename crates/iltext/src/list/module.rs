@@ -65,7 +65,7 @@ impl<'a, 'm> Module<'a, 'm> {
     /// The source name of what the compiler made.
     pub(crate) fn source(&self, method: &Method<'_>) -> Option<SourceName> {
         // The others need no full name.
-        let is_made = method.name.starts_with('<') || method.name == "MoveNext";
+        let is_made = method.name.starts_with('<') || method.name.starts_with("MoveNext");
         is_made.then(|| identity::source_name(&self.type_name_of(method.owner), &method.name)).flatten()
     }
 
