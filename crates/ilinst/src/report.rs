@@ -53,6 +53,8 @@ enum Sort {
     SelfTime,
     /// Time with callees
     Total,
+    /// Time waited, with callees
+    Waiting,
     /// Number of calls
     Calls,
     /// Name
@@ -64,6 +66,7 @@ impl From<Sort> for SortBy {
         match sort {
             Sort::SelfTime => Self::SelfTime,
             Sort::Total => Self::Total,
+            Sort::Waiting => Self::Waiting,
             Sort::Calls => Self::Calls,
             Sort::Name => Self::Name,
         }
@@ -83,7 +86,11 @@ impl Opts {
             return Ok(0);
         }
         let limit = if self.limit == 0 { usize::MAX } else { self.limit };
-        let text = if self.tree { profile.tree_text(self.min_percent) } else { profile.table(self.sort.into(), limit) };
+        let text = if self.tree {
+            profile.tree_text(profile::TreeOptions { min_percent: self.min_percent, fold_recursion: true, by_thread: false })
+        } else {
+            profile.table(self.sort.into(), limit)
+        };
         let mut out = Terminal::text();
         out.write_all((profile.head() + &text).as_bytes())?;
         out.close()?;

@@ -110,16 +110,31 @@ impl Profile {
     /// What each function has with all that it calls, over all its paths; what it calls by itself again is not counted
     /// twice.
     pub fn cumulative_by_function(&self, sample_type: SampleType) -> Vec<i64> {
-        let mut sums = vec![0; self.functions.len()];
+        let [sums] = self.cumulatives_by_function([sample_type]);
+        sums
+    }
+
+    /// The same of several types.
+    pub(crate) fn cumulatives_by_function<const N: usize>(&self, sample_types: [SampleType; N]) -> [Vec<i64>; N] {
+        let mut sums = [const { Vec::new() }; N];
+        sums.iter_mut().for_each(|sums| sums.resize(self.functions.len(), 0));
         let mut on_path = vec![0; self.functions.len()];
         for tree in &self.trees {
-            let values = self.cumulative(tree, sample_type);
-            let outermost = tree.nodes.iter().zip(values).zip(tree.outermost(&mut on_path));
-            for ((node, value), _) in outermost.filter(|(_, is_outermost)| *is_outermost) {
-                sums.get_mut(node.function).into_iter().for_each(|sum| add(sum, value));
+            let outermost = tree.outermost(&mut on_path);
+            for (sums, sample_type) in sums.iter_mut().zip(sample_types) {
+                let values = self.cumulative(tree, sample_type);
+                let nodes = tree.nodes.iter().zip(values).zip(&outermost);
+                for ((node, value), _) in nodes.filter(|(_, is_outermost)| **is_outermost) {
+                    sums.get_mut(node.function).into_iter().for_each(|sum| add(sum, value));
+                }
             }
         }
         sums
+    }
+
+    /// The sum over all paths.
+    pub fn sum(&self, sample_type: SampleType) -> i64 {
+        self.trees.iter().flat_map(|tree| self.flat(tree, sample_type)).fold(0, |sum, value| sum.saturating_add(*value))
     }
 
     /// All call trees in one: paths that are the same become one.
@@ -154,6 +169,50 @@ impl Profile {
             }
         }
         merged
+    }
+}
+
+impl CallTree {
+    /// The tree with calls of a function by itself, through others or not, as part of the outermost call: what it calls
+    /// then is what the outermost calls. `functions` is how many there are.
+    #[must_use]
+    pub fn folded(&self, functions: usize) -> Self {
+        let callees = self.callees();
+        let mut folded = Self { values: vec![Vec::new(); self.values.len()], ..Self::default() };
+        (folded.number, folded.threads, folded.cpu_ns) = (self.number, self.threads, self.cpu_ns);
+        (folded.lost_calls, folded.bad_tokens, folded.names) = (self.lost_calls, self.bad_tokens, self.names.clone());
+        // For each function, where its outermost call on the present path went.
+        let mut on_path: Vec<Option<usize>> = vec![None; functions];
+        let mut places: HashMap<Node, usize> = HashMap::new();
+        // A node, where its caller went, and, once its callees are through, whether it is the outermost.
+        let mut steps: Vec<(usize, Option<usize>, Option<bool>)> = Vec::new();
+        steps.extend(callees.of(None).iter().rev().map(|index| (*index, None, None)));
+        while let Some((index, caller, left)) = steps.pop() {
+            let Some(node) = self.nodes.get(index).filter(|node| node.function < functions) else { continue };
+            if let Some(is_outermost) = left {
+                if is_outermost {
+                    on_path[node.function] = None;
+                }
+                continue;
+            }
+            let above = on_path[node.function];
+            let place = above.unwrap_or_else(|| {
+                *places.entry(Node { function: node.function, caller }).or_insert_with(|| {
+                    folded.nodes.push(Node { function: node.function, caller });
+                    folded.notes.push(Notes::default());
+                    folded.values.iter_mut().for_each(|values| values.push(0));
+                    folded.nodes.len() - 1
+                })
+            });
+            on_path[node.function] = Some(place);
+            folded.notes[place] = folded.notes[place].or(self.notes.get(index).copied().unwrap_or_default());
+            for (sums, values) in folded.values.iter_mut().zip(&self.values) {
+                add(&mut sums[place], values.get(index).copied().unwrap_or_default());
+            }
+            steps.push((index, caller, Some(above.is_none())));
+            steps.extend(callees.of(Some(index)).iter().rev().map(|callee| (*callee, Some(place), None)));
+        }
+        folded
     }
 }
 
@@ -270,6 +329,28 @@ mod tests {
         let profile = profile(vec![tree(&[(1, None, 1, 1), (2, Some(0), i64::MAX, i64::MAX), (2, None, 1, 1)])]);
         assert_eq!(profile.flat_by_function(SampleType::CALLS)[2], i64::MAX);
         assert_eq!(profile.cumulative_by_function(SampleType::WALL)[1..3], [i64::MAX; 2]);
+    }
+
+    #[test]
+    fn recursion_is_folded_into_its_outermost_call() {
+        // 1 -> 2 -> 1 -> { 2, 3 }, and 1 -> 3: what is called below is called by the outermost.
+        let lines = [
+            (1, None, 1, 1),
+            (2, Some(0), 1, 2),
+            (1, Some(1), 1, 4),
+            (2, Some(2), 1, 8),
+            (3, Some(2), 1, 16),
+            (3, Some(0), 1, 32),
+        ];
+        let folded = tree(&lines).folded(4);
+        assert_eq!(folded, tree(&[(1, None, 2, 5), (2, Some(0), 2, 10), (3, Some(0), 2, 48)]));
+        assert_eq!(folded.folded(4), folded);
+        // 200,000 deep.
+        let deep: Vec<Line> = (0..200_000_usize).map(|level| (1 + level % 2, level.checked_sub(1), 1, 1)).collect();
+        assert_eq!(tree(&deep).folded(4), {
+            let both = tree(&[(1, None, 100_000, 100_000), (2, Some(0), 100_000, 100_000)]);
+            both
+        });
     }
 
     #[test]

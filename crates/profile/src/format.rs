@@ -177,7 +177,7 @@ fn chunks<'a>(bytes: &'a [u8], header: &Header) -> impl Iterator<Item = Result<C
                 position = offset.saturating_add(BLOCK);
                 continue;
             }
-            if size < CHUNK_HEADER || !is_first && size % BLOCK != 0 {
+            if size < CHUNK_HEADER || !is_first && !size.is_multiple_of(BLOCK) {
                 // Of version 2, chunks begin at blocks: the next one may be sound.
                 position = if is_first { bytes.len() } else { offset.saturating_add(BLOCK) };
                 return Some(Err(Error::Damaged { what: "a chunk of no size", offset }));

@@ -3,23 +3,37 @@
 use serde::Serialize;
 
 use crate::{
-    model::Profile,
+    model::{Profile, SampleType},
     report::{Row, SortBy},
 };
 
-/// What `ilinst report --json` prints.
+/// What `ilinst report --json` prints. Times are in milliseconds.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Document<'p> {
     program: &'p str,
     runtime: &'p str,
+    path: &'p str,
     pid: u32,
     end: String,
+    mode: String,
+    clock: String,
     milliseconds: f64,
+    paused_ms: f64,
     threads: u64,
+    /// Running, waiting and what the probes took.
+    thread_ms: f64,
+    running_ms: f64,
+    waiting_ms: f64,
+    probes_ms: f64,
+    cpu_ms: Option<f64>,
     lost_calls: u64,
     max_nodes: u32,
     bad_tokens: u64,
+    events: u64,
+    phases: &'p [String],
+    /// What the numbers cannot tell.
+    limits: Vec<String>,
     damage: Option<String>,
     methods: Vec<Row<'p>>,
 }
@@ -30,13 +44,25 @@ impl Profile {
         Document {
             program: &self.program,
             runtime: &self.runtime,
+            path: &self.path,
             pid: self.pid,
             end: self.end.to_string(),
+            mode: format!("{:?}", self.mode).to_lowercase(),
+            clock: format!("{:?}", self.clock).to_lowercase(),
             milliseconds: self.milliseconds(self.duration),
+            paused_ms: self.milliseconds(self.paused),
             threads: self.threads(),
+            thread_ms: self.milliseconds(self.sum(SampleType::WALL)),
+            running_ms: self.milliseconds(self.running()),
+            waiting_ms: self.milliseconds(self.sum(SampleType::WAITING)),
+            probes_ms: self.milliseconds(self.sum(SampleType::PROBES)),
+            cpu_ms: self.cpu_ns.map(|cpu| cpu as f64 / 1e6),
             lost_calls: self.lost_calls(),
             max_nodes: self.max_nodes,
             bad_tokens: self.bad_tokens(),
+            events: self.events,
+            phases: &self.phases,
+            limits: self.limits(),
             damage: self.damage.as_ref().map(ToString::to_string),
             methods: self.rows(sort),
         }

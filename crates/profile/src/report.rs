@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde::Serialize;
 
-use crate::model::{Profile, SampleType};
+use crate::model::{Mode, Notes, Profile, SampleType};
 
 /// What a table can be sorted by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -14,14 +14,17 @@ pub enum SortBy {
     SelfTime,
     /// Time with callees.
     Total,
+    /// Time waited, with callees.
+    Waiting,
     /// Number of calls.
     Calls,
     /// Name.
     Name,
 }
 
-/// A function in the table. Times are in milliseconds.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+/// A function in the table. Times are in milliseconds, and what the probes took is out of them; *running* is thread time
+/// less what was spent in calls that wait.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Row<'p> {
     /// Its name as a person would say it.
@@ -40,49 +43,72 @@ pub struct Row<'p> {
     pub leaves: u64,
     /// How many calls were open when the profile was written.
     pub open: u64,
-    /// Time in it alone.
+    /// Running in it alone.
     pub self_ms: f64,
-    /// Time in it and its callees.
+    /// Running in it and its callees.
     pub total_ms: f64,
-    /// Total time by calls.
+    /// Waiting in it and its callees.
+    pub waiting_ms: f64,
+    /// Running and waiting, by calls.
     pub average_ms: f64,
-    /// Its own time, in percent of the run.
+    /// `self_ms` in percent of all that ran.
     pub self_percent: f64,
-    /// Its total time, in percent of the run.
+    /// `total_ms` in percent of all that ran.
     pub total_percent: f64,
+    /// The first call: what compiling and loading take is in it. Of several paths, the longest.
+    pub first_ms: Option<f64>,
+    /// The shortest of the others, and what so many percent of them did not exceed.
+    pub min_ms: Option<f64>,
+    /// The median; within [`HISTOGRAM_ERROR_PERCENT`](crate::statistics::HISTOGRAM_ERROR_PERCENT), as the next two.
+    pub p50_ms: Option<f64>,
+    /// 95 %.
+    pub p95_ms: Option<f64>,
+    /// 99 %.
+    pub p99_ms: Option<f64>,
+    /// The longest.
+    pub max_ms: Option<f64>,
+    /// Whether it is a call that waits.
+    pub waits: bool,
+    /// Whether it is an async method: what is `first` to `max` for others is from start to completion then.
+    #[serde(rename = "async")]
+    pub is_async: bool,
+    /// Of an async method: from start to completion, by the calls that completed.
+    pub latency_ms: Option<f64>,
+    /// What 95 % of its calls did not exceed.
+    #[serde(rename = "latencyP95Ms")]
+    pub latency_p95_ms: Option<f64>,
+    /// Of an async method: how long its steps took, with what they called.
+    pub steps_ms: Option<f64>,
+    /// Of an async method: how long its calls were in none of their steps, all together.
+    pub awaiting_ms: Option<f64>,
+    /// How many of its calls an exception or a cancellation ended.
+    pub faulted: Option<u64>,
+    /// How many exceptions left it.
+    pub exceptions: u64,
+    /// The type of one of them.
+    pub exception_type: Option<&'p str>,
+    /// CPU time in it alone, where a sampler saw it.
+    pub cpu_ms: Option<f64>,
+    /// How often a sampler saw it running.
+    pub samples: Option<u64>,
+    /// Whether probes took more than half of the time that was measured in it.
+    pub mostly_probe: bool,
+    /// Whether it was only counted after a while.
+    pub muted: bool,
 }
 
 impl Profile {
     /// A row for each function.
     pub fn rows(&self, sort: SortBy) -> Vec<Row<'_>> {
-        let [calls, leaves, open, own] =
-            [SampleType::CALLS, SampleType::LEAVES, SampleType::OPEN, SampleType::WALL].map(|what| self.flat_by_function(what));
-        let total = self.cumulative_by_function(SampleType::WALL);
-        let at = |values: &[i64], index: usize| values.get(index).copied().unwrap_or_default().max(0);
-        let rows = self.functions.iter().zip(self.display_names()).enumerate().map(|(index, (function, name))| {
-            let module = function.module.and_then(|module| self.modules.get(module));
-            let (calls, own, total) = (at(&calls, index) as u64, at(&own, index), at(&total, index));
-            Row {
-                name,
-                raw_name: function.raw_name(),
-                token: function.token(),
-                assembly: module.map(|module| module.assembly.as_str()),
-                mvid: module.map(|module| hex::encode(module.mvid)),
-                calls,
-                leaves: at(&leaves, index) as u64,
-                open: at(&open, index) as u64,
-                self_ms: self.milliseconds(own),
-                total_ms: self.milliseconds(total),
-                average_ms: self.milliseconds(total) / calls.max(1) as f64,
-                self_percent: self.percent(own),
-                total_percent: self.percent(total),
-            }
-        });
-        let mut rows: Vec<Row<'_>> = rows.collect();
+        let sums = Sums::new(self);
+        let names = self.display_names();
+        let rows = names.into_iter().enumerate().map(|(index, name)| self.row(index, name, &sums));
+        let mut rows: Vec<Row<'_>> = rows.filter(|row| row.calls > 0 || row.total_ms > 0.0 || row.waiting_ms > 0.0).collect();
         rows.sort_by(|one, other| {
             let order = match sort {
                 SortBy::SelfTime => other.self_ms.total_cmp(&one.self_ms),
                 SortBy::Total => other.total_ms.total_cmp(&one.total_ms),
+                SortBy::Waiting => other.waiting_ms.total_cmp(&one.waiting_ms),
                 SortBy::Calls => other.calls.cmp(&one.calls),
                 SortBy::Name => Ordering::Equal,
             };
@@ -91,8 +117,156 @@ impl Profile {
         rows
     }
 
-    /// Ticks in percent of the run.
-    pub(crate) fn percent(&self, ticks: i64) -> f64 {
-        ticks as f64 * 100.0 / self.duration.max(1) as f64
+    fn row(&self, index: usize, name: String, sums: &Sums) -> Row<'_> {
+        let Some(function) = self.functions.get(index) else { return Row::default() };
+        let at = |values: &[i64]| values.get(index).copied().unwrap_or_default().max(0);
+        let module = function.module.and_then(|module| self.modules.get(module));
+        let notes = sums.notes.get(index).copied().unwrap_or_default();
+        let (calls, own, total, waiting) = (at(&sums.calls), at(&sums.own), at(&sums.total), at(&sums.waiting));
+        let (own_probes, probes) = (at(&sums.own_probes), at(&sums.probes));
+        let elapsed = total.saturating_add(waiting);
+        let statistics = self.statistics.get(index).and_then(Option::as_deref);
+        // Each call's time has the probe's in it, and that of its callees' probes, which grows with it.
+        let inside = if notes.is_async || self.is_raw() { 0.0 } else { self.probe_cost.inside };
+        let (measured, known) = (elapsed.saturating_add(probes) as f64 - inside * calls as f64, elapsed as f64);
+        let share = if measured > 0.0 && !notes.is_async { (known / measured).clamp(0.0, 1.0) } else { 1.0 };
+        let corrected = |ticks: i64| self.milliseconds(((ticks as f64 - inside).max(0.0) * share) as i64);
+        let others = statistics.filter(|statistics| statistics.count > 0);
+        let percentile = |percent: u32| others.and_then(|all| all.percentile(percent, self.histogram_shift)).map(corrected);
+        let (completed, latency, steps) = (at(&sums.completed), at(&sums.latency), at(&sums.steps));
+        let has = |ticks: i64| notes.is_async.then(|| self.milliseconds(ticks));
+        let exception_type = self.exception_types.get(index).and_then(Option::as_deref);
+        Row {
+            name,
+            raw_name: function.raw_name(),
+            token: function.token(),
+            assembly: module.map(|module| module.assembly.as_str()),
+            mvid: module.map(|module| hex::encode(module.mvid)),
+            calls: calls as u64,
+            leaves: at(&sums.leaves) as u64,
+            open: at(&sums.open) as u64,
+            self_ms: self.milliseconds(own),
+            total_ms: self.milliseconds(total),
+            waiting_ms: self.milliseconds(waiting),
+            average_ms: self.milliseconds(elapsed) / calls.max(1) as f64,
+            self_percent: percent(own, sums.running),
+            total_percent: percent(total, sums.running),
+            first_ms: statistics.filter(|all| all.first > 0 || all.count > 0).map(|all| corrected(all.first)),
+            min_ms: others.map(|all| corrected(all.min)),
+            p50_ms: percentile(50),
+            p95_ms: percentile(95),
+            p99_ms: percentile(99),
+            max_ms: others.map(|all| corrected(all.max)),
+            waits: function.method_id.waits(),
+            is_async: notes.is_async,
+            latency_ms: has(latency).filter(|_| completed > 0).map(|latency| latency / completed as f64),
+            latency_p95_ms: percentile(95).filter(|_| notes.is_async),
+            steps_ms: has(steps),
+            awaiting_ms: has(latency.saturating_sub(steps).max(0)),
+            faulted: notes.is_async.then(|| at(&sums.faulted) as u64),
+            exceptions: at(&sums.exceptions) as u64,
+            exception_type: exception_type.filter(|_| at(&sums.exceptions) > 0),
+            cpu_ms: self.has(SampleType::CPU).then(|| at(&sums.cpu) as f64 / 1e6).filter(|cpu| *cpu > 0.0),
+            samples: (self.mode == Mode::Sampled).then(|| at(&sums.samples) as u64),
+            mostly_probe: own_probes > own || probes > total,
+            muted: notes.is_muted,
+        }
+    }
+
+    /// Leaves what the probes took in the times.
+    pub fn keep_probes(&mut self) {
+        if let Some(place) = self.sample_types.iter().position(|measured| *measured == SampleType::PROBES) {
+            self.sample_types.remove(place);
+            for tree in self.trees.iter_mut().filter(|tree| place < tree.values.len()) {
+                tree.values.remove(place);
+            }
+        }
+    }
+
+    /// Whether what the probes took is in the times.
+    pub(crate) fn is_raw(&self) -> bool {
+        !self.has(SampleType::PROBES)
+    }
+
+    /// Whether a value is measured.
+    pub(crate) fn has(&self, sample_type: SampleType) -> bool {
+        self.sample_types.contains(&sample_type)
+    }
+
+    /// How long its threads ran: without waiting, and without what the probes took.
+    pub fn running(&self) -> i64 {
+        running(self.sum(SampleType::WALL), self.sum(SampleType::WAITING), self.sum(SampleType::PROBES)).max(0)
+    }
+}
+
+/// What is left of thread time.
+pub(crate) fn running(wall: i64, waiting: i64, probes: i64) -> i64 {
+    wall.saturating_sub(waiting).saturating_sub(probes)
+}
+
+/// Ticks in percent of others.
+pub(crate) fn percent(ticks: i64, of: i64) -> f64 {
+    ticks as f64 * 100.0 / of.max(1) as f64
+}
+
+/// What functions have; lists by function.
+struct Sums {
+    calls: Vec<i64>,
+    leaves: Vec<i64>,
+    open: Vec<i64>,
+    /// Running, in it alone and with callees.
+    own: Vec<i64>,
+    total: Vec<i64>,
+    /// With callees.
+    waiting: Vec<i64>,
+    own_probes: Vec<i64>,
+    probes: Vec<i64>,
+    exceptions: Vec<i64>,
+    latency: Vec<i64>,
+    completed: Vec<i64>,
+    faulted: Vec<i64>,
+    steps: Vec<i64>,
+    cpu: Vec<i64>,
+    samples: Vec<i64>,
+    notes: Vec<Notes>,
+    /// All that ran.
+    running: i64,
+}
+
+impl Sums {
+    fn new(profile: &Profile) -> Self {
+        use SampleType as S;
+        let flat = |sample_type| profile.flat_by_function(sample_type);
+        let (wall, waiting, own_probes) = (flat(S::WALL), flat(S::WAITING), flat(S::PROBES));
+        let [all, all_waiting, probes] = profile.cumulatives_by_function([S::WALL, S::WAITING, S::PROBES]);
+        let less = |wall: &[i64], waiting: &[i64], probes: &[i64]| -> Vec<i64> {
+            let values = wall.iter().zip(waiting).zip(probes);
+            values.map(|((wall, waiting), probes)| running(*wall, *waiting, *probes)).collect()
+        };
+        let mut notes = vec![Notes::default(); profile.functions.len()];
+        for tree in &profile.trees {
+            for (node, of_node) in tree.nodes.iter().zip(&tree.notes) {
+                notes.get_mut(node.function).into_iter().for_each(|notes| *notes = notes.or(*of_node));
+            }
+        }
+        Self {
+            calls: flat(S::CALLS),
+            leaves: flat(S::LEAVES),
+            open: flat(S::OPEN),
+            own: less(&wall, &waiting, &own_probes),
+            total: less(&all, &all_waiting, &probes),
+            waiting: all_waiting,
+            own_probes,
+            probes,
+            exceptions: flat(S::EXCEPTIONS),
+            latency: flat(S::LATENCY),
+            completed: flat(S::COMPLETED),
+            faulted: flat(S::FAULTED),
+            steps: flat(S::STEPS),
+            cpu: flat(S::CPU),
+            samples: flat(S::SAMPLES),
+            notes,
+            running: profile.running(),
+        }
     }
 }

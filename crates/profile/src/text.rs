@@ -1,24 +1,44 @@
-//! A profile for people: what ran, a table of functions, a tree of calls.
+//! A profile for people: what ran, tables of functions and of threads.
+
+mod columns;
+mod threads;
+mod tree;
 
 use std::fmt::Write;
 
 use identity::Visible;
 
+pub use self::{columns::Column, tree::TreeOptions};
 use crate::{
-    aggregate::Callees,
-    model::{CallTree, Profile, SampleType},
-    report::SortBy,
+    model::{Mode, Profile, SampleType},
+    report::{Row, SortBy},
 };
 
-/// How many levels of the call tree are indented; deeper ones say their depth instead, since recursion has no end of them.
-const INDENTED_LEVELS: usize = 40;
-
 impl Profile {
-    /// What ran, and what is missing of it.
+    /// What ran, what is missing of it, and what the numbers cannot tell.
     pub fn head(&self) -> String {
         let (milliseconds, threads) = (self.milliseconds(self.duration), counted(self.threads(), "thread"));
         let (program, runtime, pid) = (Visible(&self.program), Visible(&self.runtime), self.pid);
-        let mut text = format!("{program} (process {pid}) on {runtime}: {milliseconds:.1} ms, {threads}, {}\n", self.end);
+        let paused = if self.is_paused { ", paused" } else { "" };
+        let mut text = format!("{program} (process {pid}) on {runtime}: {milliseconds:.1} ms, {threads}, {}{paused}\n", self.end);
+        if self.mode != Mode::Count {
+            let time = |sample_type| self.milliseconds(self.sum(sample_type));
+            let (running, waiting) = (self.milliseconds(self.running()), time(SampleType::WAITING));
+            let _ = write!(text, "threads: {running:.1} ms running");
+            if self.has(SampleType::WAITING) {
+                let _ = write!(text, ", {waiting:.1} ms waiting");
+            }
+            if let Some(cpu) = self.cpu_ns {
+                let _ = write!(text, "; {:.1} ms of CPU time", cpu as f64 / 1e6);
+            }
+            text.push('\n');
+        }
+        if self.events > 0 {
+            let _ = writeln!(text, "events: {}", self.events);
+        }
+        if !self.phases.is_empty() {
+            let _ = writeln!(text, "phases: {} (--phase)", Visible(self.phases.join(", ")));
+        }
         if let Some(damage) = &self.damage {
             let _ = writeln!(text, "warning ILI0007: the file is damaged, and what follows is all that it holds: {damage}");
         }
@@ -35,107 +55,85 @@ impl Profile {
                 "warning ILI0022: passed over: {bad} of probes, as they are of no call that was open on their thread"
             );
         }
+        let limits = self.limits();
+        if !limits.is_empty() {
+            let _ = writeln!(text, "note: {}", limits.join("; "));
+        }
         text
     }
 
-    /// The table as text: `limit` rows at most.
+    /// The table as text: `limit` rows at most; below it, one of async methods.
     pub fn table(&self, sort: SortBy, limit: usize) -> String {
         let rows = self.rows(sort);
+        self.table_of(&rows, &Column::suitable(self, &rows), limit)
+    }
+
+    /// The table as text, with these columns.
+    pub fn table_with(&self, columns: &[Column], sort: SortBy, limit: usize) -> String {
+        self.table_of(&self.rows(sort), columns, limit)
+    }
+
+    fn table_of(&self, rows: &[Row<'_>], columns: &[Column], limit: usize) -> String {
         let mut text = String::new();
-        let _ = writeln!(
-            text,
-            "{:>12} {:>12} {:>12} {:>12} {:>7} {:>7}  method",
-            "calls", "self ms", "total ms", "average ms", "self %", "total %"
-        );
+        columns.iter().for_each(|column| column.write_head(&mut text));
+        let _ = writeln!(text, "  method");
         for row in rows.iter().take(limit) {
-            let _ = writeln!(
-                text,
-                "{:>12} {:>12.3} {:>12.3} {:>12.6} {:>7.2} {:>7.2}  {}{}",
-                row.calls,
-                row.self_ms,
-                row.total_ms,
-                row.average_ms,
-                row.self_percent,
-                row.total_percent,
-                Visible(&row.name),
-                if row.open > 0 { "  (still running)" } else { "" }
-            );
+            columns.iter().for_each(|column| column.write(row, &mut text));
+            let _ = writeln!(text, " {}{}{}", if row.mostly_probe { '~' } else { ' ' }, Visible(&row.name), remarks(row));
         }
         if rows.len() > limit {
-            let _ = writeln!(text, "{:>12} and {} methods more; --limit 0 shows all", "", rows.len() - limit);
+            let _ = writeln!(text, "{:>10} and {} methods more; --limit 0 shows all", "", rows.len() - limit);
+        }
+        let mut asyncs: Vec<&Row<'_>> = rows.iter().filter(|row| row.latency_ms.is_some()).collect();
+        if !asyncs.is_empty() {
+            let all = |row: &Row<'_>| row.awaiting_ms.unwrap_or_default() + row.steps_ms.unwrap_or_default();
+            asyncs.sort_by(|one, other| all(other).total_cmp(&all(one)));
+            text.push('\n');
+            Column::OF_ASYNC.iter().for_each(|column| column.write_head(&mut text));
+            let _ = writeln!(text, "  async method");
+            for row in asyncs.iter().take(limit) {
+                Column::OF_ASYNC.iter().for_each(|column| column.write(row, &mut text));
+                let _ = writeln!(text, "  {}{}", Visible(&row.name), remarks(row));
+            }
         }
         text
     }
+}
 
-    /// The call tree as text, all threads in one. Paths that took less than `min_percent` of the run are left out.
-    pub fn tree_text(&self, min_percent: f64) -> String {
-        let tree = self.merged_tree();
-        TreePrinter {
-            profile: self,
-            names: self.display_names(),
-            callees: tree.callees(),
-            total: self.cumulative(&tree, SampleType::WALL),
-            own: self.flat(&tree, SampleType::WALL),
-            calls: self.flat(&tree, SampleType::CALLS),
-            tree: &tree,
-            min_percent,
-        }
-        .print()
+/// What is said behind a row's name.
+fn remarks(row: &Row<'_>) -> String {
+    let mut text = String::new();
+    if row.waits {
+        text.push_str("  [waits]");
     }
+    if row.open > 0 {
+        text.push_str("  (still running)");
+    }
+    if row.muted {
+        text.push_str("  (counted only)");
+    }
+    if row.exceptions > 0 {
+        let kind = row.exception_type.map(|kind| format!(": {}", Visible(kind))).unwrap_or_default();
+        let _ = write!(text, "  ({}{kind})", counted(row.exceptions, "exception"));
+    }
+    text
 }
 
 /// `1 thread`, `2 threads`
-fn counted(number: u64, noun: &str) -> String {
+pub(crate) fn counted(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-struct TreePrinter<'t> {
-    profile: &'t Profile,
-    names: Vec<String>,
-    tree: &'t CallTree,
-    callees: Callees,
-    total: Vec<i64>,
-    own: &'t [i64],
-    calls: &'t [i64],
-    min_percent: f64,
-}
-
-impl TreePrinter<'_> {
-    fn print(&self) -> String {
-        let mut text = String::new();
-        let _ = writeln!(text, "{:>7} {:>12} {:>12} {:>12}  call tree", "total %", "total ms", "self ms", "calls");
-        // A stack of our own: recursion in the program makes paths as deep as it likes.
-        let mut stack: Vec<(usize, usize)> = self.sorted_callees(None).into_iter().map(|index| (index, 0)).collect();
-        while let Some((index, depth)) = stack.pop() {
-            let name = self.tree.nodes.get(index).and_then(|node| self.names.get(node.function)).map_or("", String::as_str);
-            let depth_mark = if depth > INDENTED_LEVELS { format!("[{depth}] ") } else { String::new() };
-            let total = at(&self.total, index);
-            let _ = writeln!(
-                text,
-                "{:>7.2} {:>12.3} {:>12.3} {:>12}  {:indent$}{depth_mark}{}",
-                self.profile.percent(total),
-                self.profile.milliseconds(total),
-                self.profile.milliseconds(at(self.own, index).max(0)),
-                at(self.calls, index),
-                "",
-                Visible(name),
-                indent = depth.min(INDENTED_LEVELS) * 2
-            );
-            stack.extend(self.sorted_callees(Some(index)).into_iter().map(|callee| (callee, depth + 1)));
-        }
-        text
+/// A time as people say it: `28 ns`, `1.25 us`, `13.8 ms`, `2.10 s`.
+pub(crate) fn short_time(milliseconds: f64) -> String {
+    let units = [("ns", 1e-6), ("us", 1e-3), ("ms", 1.0), ("s", 1e3)];
+    let fits = units.iter().rev().find(|(_, unit)| milliseconds >= *unit);
+    let (name, unit) = fits.unwrap_or(&units[0]);
+    let value = milliseconds / unit;
+    match value {
+        _ if *name == "ns" => format!("{value:.0} {name}"),
+        0.0..10.0 => format!("{value:.2} {name}"),
+        10.0..100.0 => format!("{value:.1} {name}"),
+        _ => format!("{value:.0} {name}"),
     }
-
-    /// The callees of a node that are to be shown, those that took longest last.
-    fn sorted_callees(&self, caller: Option<usize>) -> Vec<usize> {
-        let callees = self.callees.of(caller).iter().rev().copied();
-        let mut shown: Vec<usize> =
-            callees.filter(|callee| self.profile.percent(at(&self.total, *callee)) >= self.min_percent).collect();
-        shown.sort_by_key(|callee| at(&self.total, *callee));
-        shown
-    }
-}
-
-fn at(values: &[i64], index: usize) -> i64 {
-    values.get(index).copied().unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 use std::{env, fs, ops::Range, path::PathBuf};
 
 use profile::{
-    End, Error, Profile, SampleType,
+    End, Error, Profile, SampleType, TreeOptions,
     report::{Row, SortBy},
 };
 
@@ -37,9 +37,11 @@ fn row<'p>(profile: &'p Profile, name: &str) -> Row<'p> {
 /// Everything that is done with a profile; none of it may panic.
 fn use_all(bytes: &[u8]) -> Option<Profile> {
     let profile = Profile::parse(bytes).ok()?;
-    assert!(profile.table(SortBy::SelfTime, usize::MAX).starts_with("       calls"));
+    assert!(profile.table(SortBy::SelfTime, usize::MAX).starts_with("     calls"));
     profile.head();
-    profile.tree_text(0.0);
+    profile.thread_table();
+    profile.tree_text(TreeOptions { fold_recursion: true, ..TreeOptions::default() });
+    profile.tree_text(TreeOptions { by_thread: true, ..TreeOptions::default() });
     Some(profile)
 }
 
@@ -90,9 +92,8 @@ fn tokens_that_were_passed_over_are_said() {
     let new = read(&bytes);
     assert_eq!(new.bad_tokens(), 2);
     assert!(
-        new.head().ends_with(
-            "warning ILI0022: passed over: 2 tokens of probes, as they are of no call that was open on their thread\n"
-        )
+        new.head()
+            .contains("warning ILI0022: passed over: 2 tokens of probes, as they are of no call that was open on their thread\n")
     );
 }
 
@@ -124,7 +125,8 @@ fn a_call_that_was_just_beginning_or_ending_takes_no_time() {
 #[test]
 fn reports_are_as_they_were() {
     let profile = read(&golden_bytes());
-    let text = format!("{}\n{}", profile.table(SortBy::Total, 8), profile.tree_text(0.0));
+    let tree = |fold_recursion| profile.tree_text(TreeOptions { fold_recursion, ..TreeOptions::default() });
+    let text = [profile.table(SortBy::Total, 8), tree(false), tree(true), profile.thread_table()].join("\n");
     let path = golden("golden.txt");
     if env::var_os("BLESS").is_some() {
         fs::write(&path, &text).expect("it can be written");

@@ -16,7 +16,7 @@ use iltext::{
     dis::{self, Disassembler},
     list::{self, Listing, Methods, Sort},
 };
-use profile::{Profile, SampleType, report::SortBy};
+use profile::{Profile, SampleType, TreeOptions, report::SortBy};
 use verify::{Library, Scope};
 
 use super::{Outcome, weaving::tracker};
@@ -147,8 +147,14 @@ pub(super) fn profile(bytes: &[u8]) -> Result<Outcome, String> {
     let Ok(profile) = Profile::parse(bytes) else { return Ok(Outcome::Refused) };
     profile.head();
     profile.table(SortBy::SelfTime, usize::MAX);
-    profile.tree_text(0.0);
+    profile.thread_table();
+    profile.tree_text(TreeOptions { fold_recursion: true, ..TreeOptions::default() });
+    profile.tree_text(TreeOptions { by_thread: true, ..TreeOptions::default() });
     profile.cumulative_by_function(SampleType::WALL);
+    profile::events(bytes).into_iter().flatten().for_each(drop);
+    for name in &profile.phases {
+        Profile::parse_phase(bytes, name).map_err(|error| error.to_string())?;
+    }
     serde_json::to_writer(std::io::sink(), &profile.document(SortBy::Name)).map_err(|error| error.to_string())?;
     Ok(Outcome::Accepted)
 }

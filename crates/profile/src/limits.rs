@@ -1,0 +1,73 @@
+//! What the numbers cannot tell.
+
+use crate::{
+    model::{Mode, Profile, SampleType},
+    report::percent,
+    text::counted,
+};
+
+/// Clocks that tick less often than this cannot tell how long a short call takes.
+const COARSE_CLOCK: u64 = 20_000_000;
+
+impl Profile {
+    /// What the numbers cannot tell: half sentences, most important first.
+    pub fn limits(&self) -> Vec<String> {
+        let mut limits = Vec::new();
+        let (wall, probes) = (self.sum(SampleType::WALL), self.sum(SampleType::PROBES));
+        let cost = self.probe_cost;
+        if probes > 0 && percent(probes, wall) >= 0.1 {
+            let nanoseconds = |ticks: f64| ticks * 1e9 / self.ticks_per_second as f64;
+            let (inside, outside) = (nanoseconds(cost.inside), nanoseconds(cost.outside));
+            limits.push(format!(
+                "probes took {:.1} % of thread time ({inside:.0} + {outside:.0} ns a call): that is taken out, and rows with ~ were \
+                 mostly that",
+                percent(probes, wall)
+            ));
+        }
+        if self.is_raw() && cost.inside > 0.0 && self.mode != Mode::Count {
+            limits.push("times include what the probes took".into());
+        }
+        match self.mode {
+            Mode::Sampled => limits.push(match self.sum(SampleType::SAMPLES) {
+                0 => "times are a sampler's, which looks once a millisecond".into(),
+                samples => format!("times are of {}, one a millisecond", counted(samples as u64, "sample")),
+            }),
+            Mode::Count => limits.push("calls were counted, and no more: there are no times and no callers".into()),
+            Mode::Exact | Mode::Trace if self.ticks_per_second < COARSE_CLOCK => {
+                limits.push(format!("the clock ticks every {} ns", 1_000_000_000 / self.ticks_per_second));
+            }
+            Mode::Exact | Mode::Trace => {}
+        }
+        let [mut muted, mut overflow, mut lost_flow] = [0_u64; 3];
+        for tree in &self.trees {
+            for (notes, calls) in tree.notes.iter().zip(self.flat(tree, SampleType::CALLS)) {
+                muted += u64::from(notes.is_muted);
+                lost_flow += u64::from(notes.lost_flow);
+                overflow = overflow.saturating_add(if notes.is_overflow { (*calls).max(0) as u64 } else { 0 });
+            }
+        }
+        if overflow > 0 {
+            limits.push(format!(
+                "{} beyond the limit of {} call paths stand under their methods alone (ILINST_MAX_NODES)",
+                counted(overflow, "call"),
+                self.max_nodes
+            ));
+        }
+        if muted > 0 {
+            let paths = counted(muted, "path");
+            limits.push(format!("{paths} called too often to be timed were only counted from then on (ILINST_AUTOMUTE)"));
+        }
+        if lost_flow > 0 {
+            limits
+                .push(format!("on {} steps of async methods did not know their call (SuppressFlow)", counted(lost_flow, "path")));
+        }
+        let unnamed = self.functions.iter().filter(|function| function.name.is_none() && function.source.is_none()).count();
+        if unnamed > 0 {
+            limits.push(format!("the names of {} are not known (--symbols)", counted(unnamed as u64, "method")));
+        }
+        if self.paused > 0 {
+            limits.push(format!("nothing was recorded for {:.1} ms, while it was paused", self.milliseconds(self.paused)));
+        }
+        limits
+    }
+}

@@ -1,0 +1,338 @@
+//! Profiles of version 2 from text: a line each for the header, methods, trees with their nodes by indentation, frames,
+//! phases, counters. `docs/profile-format.md` says where everything stands.
+
+use std::collections::HashMap;
+
+const BLOCK: usize = 64 << 10;
+const KEY: u64 = 0x98_7654_3210;
+/// Chunks are put into memory here, one behind the other with room between.
+const MEMORY: u64 = 0x7000_0000_0000;
+const DISTANCE: u64 = 1 << 24;
+const FIRST_NODE: usize = 256;
+const NODE: usize = 128;
+const FIRST_STATISTICS: usize = 512;
+const STATISTICS: usize = 512;
+
+/// Words of a line: those with `=` by name, the others in order.
+struct Line<'t> {
+    indent: usize,
+    words: Vec<&'t str>,
+    values: HashMap<&'t str, &'t str>,
+}
+
+impl<'t> Line<'t> {
+    fn parse(line: &'t str) -> Self {
+        let text = line.trim_start();
+        let (values, words) = text.split_whitespace().partition::<Vec<&str>, _>(|word| word.contains('='));
+        let values = values.into_iter().filter_map(|value| value.split_once('=')).collect();
+        Self { indent: line.len() - text.len(), words, values }
+    }
+
+    fn number(&self, name: &str) -> u64 {
+        self.number_or(name, 0)
+    }
+
+    fn number_or(&self, name: &str, otherwise: i64) -> u64 {
+        let value = self.values.get(name).map(|value| value.parse().unwrap_or_else(|_| panic!("{name}={value}")));
+        value.unwrap_or(otherwise) as u64
+    }
+
+    fn has(&self, word: &str) -> bool {
+        self.words.contains(&word)
+    }
+}
+
+/// Makes the file that a text describes.
+pub(crate) fn build(text: &str) -> Vec<u8> {
+    let mut builder = Builder::default();
+    text.lines()
+        .filter(|line| !line.trim().is_empty() && !line.starts_with('#'))
+        .for_each(|line| builder.add(&Line::parse(line)));
+    builder.finish()
+}
+
+#[derive(Default)]
+struct Builder {
+    header: Vec<u8>,
+    chunks: Vec<Vec<u8>>,
+    names: Vec<u8>,
+    counters: Vec<u8>,
+    /// Method ids by name.
+    methods: HashMap<String, u64>,
+    /// Addresses by label.
+    labels: HashMap<String, u64>,
+    /// The chunk of the tree, the labels that its header names, and the nodes that are open by indentation.
+    tree: usize,
+    trees: u64,
+    fixes: Vec<(usize, usize, String)>,
+    above: Vec<(usize, u64)>,
+    statistics: Option<usize>,
+}
+
+impl Builder {
+    fn add(&mut self, line: &Line<'_>) {
+        match line.words.first().copied().unwrap_or_default() {
+            "profile" => self.header(line),
+            "module" => {
+                let name = |name: &str| line.values.get(name).copied().unwrap_or_default().to_owned();
+                self.names.push(4);
+                self.names.extend(KEY.to_le_bytes());
+                self.names.extend([7; 16]);
+                for text in [name("assembly"), name("name"), "test".to_owned(), name("path")] {
+                    string(&mut self.names, &text);
+                }
+            }
+            "method" => {
+                let (row, name): (u64, &str) = (line.words[1].parse().expect("a row"), line.words[2]);
+                let bits = if line.has("waits") { 3 << 22 } else { u64::from(line.has("site")) << 23 };
+                let (type_name, method) = name.split_once("::").expect("Type::Method");
+                self.methods.insert(method.to_owned(), KEY << 24 | bits | row);
+                if !line.has("unnamed") {
+                    self.names.push(2);
+                    self.names.extend((KEY << 24 | bits | row).to_le_bytes());
+                    string(&mut self.names, type_name);
+                    string(&mut self.names, method);
+                }
+            }
+            "exception" => {
+                self.names.push(3);
+                self.names.extend(line.words[1].parse::<u32>().expect("a number").to_le_bytes());
+                string(&mut self.names, line.words[2]);
+            }
+            "thread" => {
+                self.names.push(5);
+                self.names.extend(self.trees.to_le_bytes());
+                self.names.extend(line.words[1].parse::<u32>().expect("a number").to_le_bytes());
+                string(&mut self.names, line.words.get(2).copied().unwrap_or_default());
+            }
+            "tree" => self.tree(line),
+            "counter" => {
+                self.counters.extend(self.methods[line.words[1]].to_le_bytes());
+                self.counters.extend(line.number("calls").to_le_bytes());
+            }
+            "phase" => self.phase(line),
+            "events" => {
+                let chunk = self.chunk(4, self.trees);
+                let end = 64 + 8 * line.number("count") as usize;
+                put(&mut self.chunks[chunk], 32, end as u64);
+            }
+            _ => self.node(line),
+        }
+    }
+
+    fn header(&mut self, line: &Line<'_>) {
+        let mut header = vec![0; BLOCK];
+        header[..8].copy_from_slice(b"ILPROF\r\n");
+        let mut put_u32 = |at: usize, value: u64| header[at..at + 4].copy_from_slice(&(value as u32).to_le_bytes());
+        for (at, value) in [
+            (8, 2),
+            (12, line.number_or("flags", 1)),
+            (16, line.number_or("pid", 4711)),
+            (20, 8),
+            (24, line.number("clock")),
+            (28, BLOCK as u64),
+            (64, line.number_or("max_nodes", 1000)),
+            (68, line.number("mode")),
+            (96, line.number("shift")),
+            (4096 + 12, line.number("paused_now")),
+        ] {
+            put_u32(at, value);
+        }
+        for (at, value) in [
+            (32, line.number_or("ticks", 1_000_000)),
+            (40, line.number("start")),
+            (48, line.number("end")),
+            (104, line.number("paused")),
+            (112, line.number_or("cpu", -1)),
+        ] {
+            put(&mut header, at, value);
+        }
+        put(&mut header, 72, (line.number("inside") as f64).to_bits());
+        put(&mut header, 80, (line.number("outside") as f64).to_bits());
+        let mut strings = Vec::new();
+        for text in ["shop", ".NET test", "/app/shop.dll"] {
+            string(&mut strings, text);
+        }
+        header[128..128 + strings.len()].copy_from_slice(&strings);
+        self.header = header;
+    }
+
+    /// A new chunk: its number.
+    fn chunk(&mut self, kind: u32, tree: u64) -> usize {
+        let mut chunk = vec![0; BLOCK];
+        let address = MEMORY + self.chunks.len() as u64 * DISTANCE;
+        chunk[..4].copy_from_slice(&kind.to_le_bytes());
+        chunk[4..8].copy_from_slice(&(BLOCK as u32).to_le_bytes());
+        let tree_address = MEMORY + self.tree as u64 * DISTANCE + 64;
+        for (at, value) in [(8, address), (16, if kind == 1 { address + 64 } else { tree_address }), (24, tree), (32, 64)] {
+            put(&mut chunk, at, value);
+        }
+        self.chunks.push(chunk);
+        self.chunks.len() - 1
+    }
+
+    fn tree(&mut self, line: &Line<'_>) {
+        self.trees += 1;
+        self.tree = self.chunk(1, self.trees);
+        let chunk = &mut self.chunks[self.tree];
+        put(chunk, 32, FIRST_NODE as u64);
+        for (at, value) in [
+            (32, line.number_or("threads", 1)),
+            (40, line.number("lost")),
+            (48, line.number("bad")),
+            (72, line.number_or("cpu", -1)),
+        ] {
+            put(chunk, 64 + at, value);
+        }
+        for (at, name) in [(0, "current"), (56, "frame")] {
+            if let Some(label) = line.values.get(name) {
+                self.fixes.push((self.tree, 64 + at, (*label).to_owned()));
+            }
+        }
+        let root = self.slot();
+        let place = (root & (DISTANCE - 1)) as usize;
+        self.chunks[self.tree][place + 80] = 1;
+        self.above = vec![(0, root)];
+    }
+
+    /// The address of a new slot in the present tree.
+    fn slot(&mut self) -> u64 {
+        let chunk = &mut self.chunks[self.tree];
+        let used = u64::from_le_bytes(chunk[32..40].try_into().expect("eight bytes"));
+        put(chunk, 32, used + NODE as u64);
+        MEMORY + self.tree as u64 * DISTANCE + used
+    }
+
+    fn node(&mut self, line: &Line<'_>) {
+        let address = self.slot();
+        let place = (address & (DISTANCE - 1)) as usize;
+        if let Some(label) = line.values.get("label") {
+            self.labels.insert((*label).to_owned(), address);
+        }
+        let name = line.words[0];
+        let mut flags = 0_u64;
+        for (word, flag) in [("overflow", 4), ("async", 8), ("muted", 16), ("flow-lost", 32), ("frame", 2), ("layer", 64)] {
+            flags |= if line.has(word) { flag } else { 0 };
+        }
+        let tree = self.tree;
+        if name == "frame" {
+            for (at, key) in [(8, "node"), (16, "previous"), (32, "below")] {
+                if let Some(label) = line.values.get(key) {
+                    self.fixes.push((tree, place + at, (*label).to_owned()));
+                }
+            }
+            put(&mut self.chunks[tree], place + 24, line.number("start"));
+            put(&mut self.chunks[tree], place + 80, flags);
+            return;
+        }
+        self.above.retain(|(indent, _)| *indent < line.indent);
+        let caller = self.above.last().map_or(0, |(_, address)| *address);
+        self.above.push((line.indent, address));
+        let statistics = line.values.contains_key("times").then(|| self.statistics(line)).unwrap_or_default();
+        let record = ["latency", "completed", "faulted", "steps"].iter().any(|name| line.values.contains_key(name)).then(|| {
+            let record = self.slot();
+            let at = (record & (DISTANCE - 1)) as usize;
+            let chunk = &mut self.chunks[tree];
+            for (index, name) in ["latency", "completed", "faulted", "steps"].iter().enumerate() {
+                put(chunk, at + 8 * index, line.number(name));
+            }
+            put(chunk, at + 80, 128);
+            record
+        });
+        let calls = line.number_or("calls", 1);
+        for (at, value) in [
+            (0, self.methods.get(name).copied().unwrap_or_default()),
+            (16, caller),
+            (24, line.number("start")),
+            (32, calls),
+            (40, line.number("total")),
+            (48, line.number_or("leaves", calls as i64)),
+            (56, statistics),
+            (80, flags | line.number("exceptions") << 32),
+            (88, line.number("exception")),
+            (96, line.number("detached")),
+            (104, record.unwrap_or_default()),
+            (120, line.number("cpu")),
+        ] {
+            put(&mut self.chunks[tree], place + at, value);
+        }
+    }
+
+    /// `first=9 times=10x5,20`
+    fn statistics(&mut self, line: &Line<'_>) -> u64 {
+        let chunk = *self.statistics.get_or_insert_with(|| usize::MAX);
+        let chunk = if chunk == usize::MAX { self.chunk(3, self.trees) } else { chunk };
+        self.statistics = Some(chunk);
+        let address = MEMORY + chunk as u64 * DISTANCE;
+        let chunk = &mut self.chunks[chunk];
+        let used = u64::from_le_bytes(chunk[32..40].try_into().expect("eight bytes")).max(FIRST_STATISTICS as u64);
+        put(chunk, 32, used + STATISTICS as u64);
+        let place = used as usize;
+        let (mut min, mut max, mut count) = (u64::MAX, 0, 0);
+        for times in line.values["times"].split(',').filter(|times| !times.is_empty()) {
+            let (value, calls) = times.split_once('x').unwrap_or((times, "1"));
+            let (value, calls): (u64, u32) = (value.parse().expect("ticks"), calls.parse().expect("a count"));
+            let bucket = if value < 4 {
+                value
+            } else {
+                let exponent = u64::from(value.ilog2());
+                (4 * (exponent - 1) + (value >> (exponent - 2) & 3)).min(119)
+            };
+            let at = place + 32 + 4 * bucket as usize;
+            chunk[at..at + 4].copy_from_slice(&calls.to_le_bytes());
+            (min, max, count) = (min.min(value), max.max(value), count + u64::from(calls));
+        }
+        for (at, value) in [(0, line.number("first")), (8, if count == 0 { 0 } else { min }), (16, max), (24, count)] {
+            put(chunk, place + at, value);
+        }
+        address + used
+    }
+
+    /// `phase mark NAME clock=5 LABEL:calls:total:detached...`
+    fn phase(&mut self, line: &Line<'_>) {
+        let chunk = self.chunk(6, 0);
+        let (entries, mut data) = (&line.words[3..], Vec::new());
+        string(&mut data, line.words[2]);
+        data.resize(data.len().next_multiple_of(8), 0);
+        for entry in entries {
+            let mut parts = entry.split(':');
+            let label = parts.next().expect("a label");
+            let place = self.labels.get(label).or_else(|| self.methods.get(label)).copied().unwrap_or_else(|| panic!("{label}"));
+            data.extend(place.to_le_bytes());
+            for _ in 0..3 {
+                data.extend(parts.next().map_or(0_i64, |part| part.parse().expect("a number")).to_le_bytes());
+            }
+        }
+        let chunk = &mut self.chunks[chunk];
+        put(chunk, 32, 64 + data.len() as u64);
+        put(chunk, 40, line.number("clock"));
+        put(chunk, 48, if line.has("reset") { 2 } else { 1 } | (entries.len() as u64) << 32);
+        chunk[64..64 + data.len()].copy_from_slice(&data);
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        for (chunk, at, label) in std::mem::take(&mut self.fixes) {
+            let address = self.labels.get(&label).copied().unwrap_or_else(|| panic!("{label}"));
+            put(&mut self.chunks[chunk], at, address);
+        }
+        for (kind, data) in [(2, std::mem::take(&mut self.names)), (5, std::mem::take(&mut self.counters))] {
+            if !data.is_empty() {
+                let chunk = self.chunk(kind, 0);
+                put(&mut self.chunks[chunk], 32, 64 + data.len() as u64);
+                self.chunks[chunk][64..64 + data.len()].copy_from_slice(&data);
+            }
+        }
+        // A block that is allocated and not in use.
+        self.chunks.insert(0, vec![0; BLOCK]);
+        self.chunks.iter().fold(self.header, |file, chunk| [file, chunk.clone()].concat())
+    }
+}
+
+fn put(bytes: &mut [u8], at: usize, value: u64) {
+    bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+}
+
+fn string(out: &mut Vec<u8>, text: &str) {
+    out.extend((text.len() as u32).to_le_bytes());
+    out.extend(text.as_bytes());
+}

@@ -1,0 +1,102 @@
+//! Profiles of version 2 that are described in words (cases/*.txt), and what is reported of them.
+
+mod builder;
+
+use std::{env, fs, path::PathBuf};
+
+use profile::{Profile, SampleType, TreeOptions, report::SortBy};
+
+const LINE: &str = "----\n";
+
+fn cases() -> Vec<PathBuf> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let mut cases: Vec<PathBuf> = fs::read_dir(folder).expect("it is there").flatten().map(|entry| entry.path()).collect();
+    cases.sort();
+    cases
+}
+
+fn describe(bytes: &[u8], profile: &Profile) -> String {
+    let tree = profile.tree_text(TreeOptions { fold_recursion: true, ..TreeOptions::default() });
+    let parts = [profile.head(), profile.table(SortBy::Total, usize::MAX), tree, profile.thread_table()].join("\n");
+    let phases = profile.phases.iter().map(|name| {
+        let phase = Profile::parse_phase(bytes, name).expect("it is a profile").expect("the phase is there");
+        format!("\nphase {name}\n{}{}", phase.head(), phase.table(SortBy::Total, usize::MAX))
+    });
+    parts + &phases.collect::<String>()
+}
+
+#[test]
+fn reports_are_as_they_were() {
+    for path in cases() {
+        let text = fs::read_to_string(&path).expect("it can be read");
+        let (description, expected) = text.split_once(LINE).unwrap_or((&text, ""));
+        let bytes = builder::build(description);
+        let profile = Profile::parse(&bytes).expect("it is a profile");
+        assert_eq!(profile.damage, None, "{}", path.display());
+        let found = describe(&bytes, &profile);
+        if env::var_os("BLESS").is_some() {
+            fs::write(&path, format!("{description}{LINE}{found}")).expect("it can be written");
+        } else {
+            assert_eq!(found, expected, "{}: BLESS=1 rewrites it", path.display());
+        }
+    }
+}
+
+/// Everything that is done with a profile; none of it may panic.
+fn use_all(bytes: &[u8]) {
+    if let Ok(mut profile) = Profile::parse(bytes) {
+        describe(bytes, &profile);
+        profile::events(bytes).into_iter().flatten().for_each(drop);
+        profile.tree_text(TreeOptions { by_thread: true, ..TreeOptions::default() });
+        profile.keep_probes();
+        profile.rows(SortBy::SelfTime);
+    }
+}
+
+#[test]
+fn what_is_damaged_or_cut_short_never_panics() {
+    for path in cases() {
+        let text = fs::read_to_string(&path).expect("it can be read");
+        let bytes = builder::build(text.split_once(LINE).map_or(text.as_str(), |(description, _)| description));
+        let set: Vec<usize> =
+            (0..bytes.len() / 8).filter(|word| bytes[word * 8..word * 8 + 8] != [0; 8]).map(|word| word * 8).collect();
+        let mut addresses = vec![0, 1, u64::MAX, i64::MAX as u64, 1 << 63];
+        addresses.extend(set.iter().map(|at| u64::from_le_bytes(bytes[*at..at + 8].try_into().expect("eight bytes"))).take(40));
+        for (count, at) in set.iter().enumerate() {
+            use_all(&bytes[..*at]);
+            for (index, value) in addresses.iter().enumerate() {
+                // Of addresses, one in each place is as good as all.
+                if index < 5 || (index + count) % 11 == 0 {
+                    let mut damaged = bytes.clone();
+                    damaged[*at..at + 8].copy_from_slice(&value.to_le_bytes());
+                    use_all(&damaged);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_ring_of_frames_or_callers_comes_to_an_end() {
+    let ring = "profile end=100\nmethod 1 P::A\ntree current=a frame=f\n A label=a calls=2 leaves=1 start=5\n frame label=f node=a \
+                previous=b below=g start=7\n B label=b calls=1\n frame label=g node=b previous=a below=f start=8\n";
+    let ring = ring.replace("method 1 P::A", "method 1 P::A\nmethod 2 P::B");
+    let profile = Profile::parse(&builder::build(&ring)).expect("it is a profile");
+    assert!(profile.sum(SampleType::CALLS) >= 3);
+}
+
+#[test]
+fn own_cost_can_be_left_in() {
+    let text = fs::read_to_string(cases().iter().find(|path| path.ends_with("own_cost.txt")).expect("it is there"));
+    let text = text.expect("it can be read");
+    let bytes = builder::build(text.split_once(LINE).expect("a case").0);
+    let mut profile = Profile::parse(&bytes).expect("it is a profile");
+    let self_of = |profile: &Profile, name: &str| {
+        profile.rows(SortBy::Name).iter().find(|row| row.name.ends_with(name)).map(|row| row.self_ms).expect("it was called")
+    };
+    let (without, waiting) = (self_of(&profile, "Tiny"), profile.sum(SampleType::WAITING));
+    profile.keep_probes();
+    assert!(self_of(&profile, "Tiny") > 2.0 * without);
+    assert_eq!(profile.sum(SampleType::WAITING), waiting);
+    assert_eq!(profile.running(), profile.sum(SampleType::WALL) - waiting);
+}
