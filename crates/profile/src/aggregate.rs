@@ -347,10 +347,7 @@ mod tests {
         assert_eq!(folded.folded(4), folded);
         // 200,000 deep.
         let deep: Vec<Line> = (0..200_000_usize).map(|level| (1 + level % 2, level.checked_sub(1), 1, 1)).collect();
-        assert_eq!(tree(&deep).folded(4), {
-            let both = tree(&[(1, None, 100_000, 100_000), (2, Some(0), 100_000, 100_000)]);
-            both
-        });
+        assert_eq!(tree(&deep).folded(4), tree(&[(1, None, 100_000, 100_000), (2, Some(0), 100_000, 100_000)]));
     }
 
     #[test]

@@ -228,7 +228,7 @@ impl Builder {
         self.above.retain(|(indent, _)| *indent < line.indent);
         let caller = self.above.last().map_or(0, |(_, address)| *address);
         self.above.push((line.indent, address));
-        let statistics = line.values.contains_key("times").then(|| self.statistics(line)).unwrap_or_default();
+        let statistics = if line.values.contains_key("times") { self.statistics(line) } else { 0 };
         let record = ["latency", "completed", "faulted", "steps"].iter().any(|name| line.values.contains_key(name)).then(|| {
             let record = self.slot();
             let at = (record & (DISTANCE - 1)) as usize;
@@ -260,8 +260,7 @@ impl Builder {
 
     /// `first=9 times=10x5,20`
     fn statistics(&mut self, line: &Line<'_>) -> u64 {
-        let chunk = *self.statistics.get_or_insert_with(|| usize::MAX);
-        let chunk = if chunk == usize::MAX { self.chunk(3, self.trees) } else { chunk };
+        let chunk = self.statistics.unwrap_or_else(|| self.chunk(3, self.trees));
         self.statistics = Some(chunk);
         let address = MEMORY + chunk as u64 * DISTANCE;
         let chunk = &mut self.chunks[chunk];
