@@ -9,20 +9,16 @@ namespace Ilinst
     /// <summary>The slow path: what happens once a thread or once a call path. Nothing here throws.</summary>
     internal static unsafe class CallTrees
     {
-        /// <summary>Chunks asked of the system at a time.</summary>
-        private const int ChunksPerArena = 16;
         private const int DefaultMaxNodes = 1000 * 1000;
         /// <summary>In bytes. Less than the pages by which Mono guards a stack's end, which are 32 KiB.</summary>
         private const long StackReserve = 16 * 1024;
 
         private static readonly object gate = new object();
-        private static readonly List<IntPtr> chunks = new List<IntPtr>();
         private static readonly List<IntPtr> trees = new List<IntPtr>();
         private static readonly List<Thread> owners = new List<Thread>();
-        private static long nextChunk;
-        private static long arenaEnd;
         private static int nodesLeft;
         private static bool isStarted;
+        private static bool isTracking;
 
         /// <summary>How many nodes all call trees may have together, but for their roots.</summary>
         public static int MaxNodes;
@@ -49,10 +45,20 @@ namespace Ilinst
                         MaxNodes = Settings.MaxNodes(DefaultMaxNodes);
                         nodesLeft = MaxNodes;
                         ProfileInfoTracker.stackReserve = ThisProcess.CatchesStackOverflows ? StackReserve : 0;
-                        ProfileFile.Start();
+                        isTracking = ProfileFile.Start();
                     }
-                    CallTree* tree = Adopt();
-                    return tree != null ? tree : NewTree();
+                    if (!isTracking)
+                    {
+                        return null;
+                    }
+                    CallTree* tree = ThreadSlot.Tree;
+                    if (tree == null)
+                    {
+                        tree = Adopt();
+                        tree = tree != null ? tree : NewTree();
+                        ThreadSlot.Tree = tree;
+                    }
+                    return tree;
                 }
             }
             catch (Exception)
@@ -162,13 +168,9 @@ namespace Ilinst
             }
         }
 
-        /// <summary>The chunks there are now.</summary>
-        public static IntPtr[] Chunks()
+        /// <summary>Tracking pauses, or goes on. <see cref="Header.State"/> says so to all trackers of the process.</summary>
+        public static void OnPause(bool isPaused)
         {
-            lock (gate)
-            {
-                return chunks.ToArray();
-            }
         }
 
         /// <summary>The tree of a thread that has ended: programs start many short ones.</summary>
@@ -190,16 +192,22 @@ namespace Ilinst
 
         private static CallTree* NewTree()
         {
-            NodeChunk* chunk = NewChunk();
-            CallTree* tree = (CallTree*)((byte*)chunk + NodeChunk.HeaderSize);
+            ChunkHeader* chunk = (ChunkHeader*)Arena.Take(ChunkHeader.Nodes, 1);
+            if (chunk == null)
+            {
+                return null;
+            }
+            CallTree* tree = (CallTree*)((byte*)chunk + Arena.ChunkHeaderSize);
             trees.Add((IntPtr)tree);
             owners.Add(Thread.CurrentThread);
-            chunk->Tree = (long)tree;
-            chunk->TreeNumber = trees.Count;
             tree->Threads = 1;
-            Use(tree, chunk);
+            tree->CpuTime = -1;
+            tree->Started = Stopwatch.GetTimestamp();
+            tree->ManagedThreadId = Thread.CurrentThread.ManagedThreadId;
+            Use(tree, chunk, Interlocked.Increment(ref Control.OfProcess()->Trees));
             CallNode* root = TakeNode(tree);
-            root->Start = Stopwatch.GetTimestamp();
+            root->Start = tree->Started;
+            root->Flags = NodeChunk.Root;
             tree->Root = (long)root;
             tree->Current = (long)root;
             return tree;
@@ -239,14 +247,13 @@ namespace Ilinst
             isBusy = true;
             try
             {
-                lock (gate)
+                ChunkHeader* chunk = (ChunkHeader*)Arena.Take(ChunkHeader.Nodes, 1);
+                if (chunk == null)
                 {
-                    NodeChunk* chunk = NewChunk();
-                    chunk->Tree = (long)tree;
-                    chunk->TreeNumber = ((NodeChunk*)((byte*)tree - NodeChunk.HeaderSize))->TreeNumber;
-                    Use(tree, chunk);
-                    return true;
+                    return false;
                 }
+                Use(tree, chunk, NodeChunk.Of((CallNode*)tree)->TreeNumber);
+                return true;
             }
             catch (Exception)
             {
@@ -258,34 +265,13 @@ namespace Ilinst
             }
         }
 
-        private static void Use(CallTree* tree, NodeChunk* chunk)
+        private static void Use(CallTree* tree, ChunkHeader* chunk, long number)
         {
-            tree->Free = (long)chunk + NodeChunk.FirstNode;
-            tree->End = (long)chunk + NodeChunk.ChunkSize;
-        }
-
-        private static NodeChunk* NewChunk()
-        {
-            if (nextChunk == arenaEnd)
-            {
-                // One chunk more than is used, since the first one has to be brought to a multiple of its size.
-                long address = (long)Marshal.AllocHGlobal((ChunksPerArena + 1) * NodeChunk.ChunkSize);
-                nextChunk = (address + NodeChunk.ChunkSize - 1) & ~(long)(NodeChunk.ChunkSize - 1);
-                arenaEnd = nextChunk + ChunksPerArena * NodeChunk.ChunkSize;
-            }
-            NodeChunk* chunk = (NodeChunk*)nextChunk;
-            nextChunk += NodeChunk.ChunkSize;
-            long* words = (long*)chunk;
-            for (int i = 0; i < NodeChunk.ChunkSize / sizeof(long); i++)
-            {
-                words[i] = 0;
-            }
-            chunk->KindOfChunk = NodeChunk.Kind;
-            chunk->SizeInFile = NodeChunk.ChunkSize;
-            chunk->Address = (long)chunk;
+            chunk->Tree = (long)tree;
+            chunk->TreeNumber = number;
             chunk->Used = NodeChunk.FirstNode;
-            chunks.Add((IntPtr)chunk);
-            return chunk;
+            tree->Free = (long)chunk + NodeChunk.FirstNode;
+            tree->End = (long)chunk + Arena.BlockSize;
         }
     }
 }

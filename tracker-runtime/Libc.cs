@@ -4,8 +4,8 @@ using System.Runtime.InteropServices;
 
 namespace Ilinst
 {
-    /// <summary>What .NET does not say, or not without more than is asked for.</summary>
-    internal static class Libc
+    /// <summary>Unix. Files are made, grown and mapped by the system itself: a trimmed program has little else for it.</summary>
+    internal static unsafe class Libc
     {
         /// <summary>Whether this is Unix.</summary>
         public static readonly bool IsThere = Path.DirectorySeparatorChar == '/';
@@ -16,19 +16,144 @@ namespace Ilinst
         /// </summary>
         public static readonly bool IsAskedFirst = IsThere && ThisProcess.IsCore;
 
-        [DllImport("libc")]
-        public static extern int truncate(string path, IntPtr length);
+        /// <summary>Whether this is Linux, and not macOS: they number their flags differently.</summary>
+        public static readonly bool IsLinux = IsThere && SystemName() == "Linux";
+
+        public const int ReadWrite = 2;
+        public static readonly int CreateNew = IsLinux ? 0x80040 + 0x80 : 0x1000200 + 0x800; // O_CLOEXEC, O_CREAT, O_EXCL
+        public const int ProtReadWrite = 3;
+        public const int MapShared = 1;
+        public const int MapPrivate = 2;
+        public const int MapFixed = 0x10;
+        public static readonly int MapAnonymous = IsLinux ? 0x20 : 0x1000;
+        public static readonly IntPtr MapFailed = new IntPtr(-1);
+
+        public const int NoSpace = 28; // ENOSPC
+        public const int Interrupted = 4; // EINTR
+        private const int SizeLimit = 1; // RLIMIT_FSIZE
+        private const int AtWorkingFolder = -100; // AT_FDCWD
+        private const int NotThroughLinks = 0x100; // AT_SYMLINK_NOFOLLOW
+        private const int BasicData = 3; // STATX_TYPE | STATX_MODE
 
         [DllImport("libc")]
-        public static extern int mkdir(string path, int mode);
-
-        [DllImport("libc")]
-        public static extern int creat(string path, int mode);
+        public static extern int open(string path, int flags, int mode);
 
         [DllImport("libc")]
         public static extern int close(int file);
 
         [DllImport("libc")]
+        public static extern int fchmod(int file, int mode);
+
+        [DllImport("libc")]
+        public static extern int chmod(string path, int mode);
+
+        [DllImport("libc")]
+        public static extern int lchown(string path, int user, int group);
+
+        [DllImport("libc")]
+        public static extern int getuid();
+
+        [DllImport("libc")]
+        public static extern int unlink(string path);
+
+        [DllImport("libc")]
+        public static extern int rename(string from, string to);
+
+        [DllImport("libc")]
+        public static extern int access(string path, int mode);
+
+        [DllImport("libc")]
+        public static extern int mkdir(string path, int mode);
+
+        [DllImport("libc")]
+        public static extern IntPtr getcwd(byte* buffer, IntPtr size);
+
+        [DllImport("libc")]
+        public static extern IntPtr readlink(string path, byte* buffer, IntPtr size);
+
+        [DllImport("libc")]
         public static extern int getpid();
+
+        [DllImport("libc")]
+        public static extern int ftruncate(int file, IntPtr length);
+
+        [DllImport("libc")]
+        public static extern int posix_fallocate(int file, IntPtr offset, IntPtr length);
+
+        [DllImport("libc")]
+        public static extern IntPtr pread(int file, byte* buffer, IntPtr count, IntPtr offset);
+
+        [DllImport("libc")]
+        public static extern IntPtr pwrite(int file, byte* buffer, IntPtr count, IntPtr offset);
+
+        [DllImport("libc")]
+        public static extern IntPtr mmap(IntPtr address, IntPtr length, int protection, int flags, int file, IntPtr offset);
+
+        [DllImport("libc")]
+        public static extern int munmap(IntPtr address, IntPtr length);
+
+        [DllImport("libc")]
+        private static extern int pipe(int* files);
+
+        [DllImport("libc")]
+        private static extern IntPtr write(int file, byte* buffer, IntPtr count);
+
+        [DllImport("libc")]
+        private static extern int getrlimit(int resource, IntPtr* limits);
+
+        [DllImport("libc")]
+        private static extern int statx(int folder, string path, int flags, int mask, byte* data);
+
+        [DllImport("libc")]
+        private static extern int uname(byte* names);
+
+        /// <summary>How large a file this process may make: beyond it, growing one is a signal that ends the process.</summary>
+        public static long FileSizeLimit()
+        {
+            IntPtr* limits = stackalloc IntPtr[2];
+            long limit = getrlimit(SizeLimit, limits) == 0 ? (long)limits[0] : -1;
+            return limit < 0 ? long.MaxValue : limit;
+        }
+
+        /// <summary>Whether memory can be read: the system refuses to take what cannot.</summary>
+        public static bool IsReadable(byte* memory, int size)
+        {
+            int* files = stackalloc int[2];
+            if (pipe(files) != 0)
+            {
+                return false;
+            }
+            bool isReadable = write(files[1], memory, (IntPtr)size) == (IntPtr)size;
+            close(files[0]);
+            close(files[1]);
+            return isReadable;
+        }
+
+        /// <summary>The type bits of a file's mode; 0 if there is none, -1 if that isn't known.</summary>
+        public static int FileType(string path)
+        {
+            try
+            {
+                byte* data = stackalloc byte[256];
+                return statx(AtWorkingFolder, path, NotThroughLinks, BasicData, data) == 0 ? *(ushort*)(data + 28) & 0xF000 : 0;
+            }
+            catch (EntryPointNotFoundException)
+            {
+                return -1;
+            }
+        }
+
+        private static string SystemName()
+        {
+            try
+            {
+                byte* names = stackalloc byte[2048];
+                return uname(names) < 0 ? "" : Utf8.Text(names, 64);
+            }
+            catch (Exception)
+            {
+                return "";
+            }
+        }
     }
 }

@@ -1,44 +1,91 @@
 using System;
-using System.IO;
+using System.Collections.Generic;
 using System.Reflection;
-using System.Text;
 
 namespace Ilinst
 {
     /// <summary>
-    /// Writes the names of the methods that a profile mentions, by reflection over the woven modules. It looks at no
-    /// parameters: their types might have to be loaded, and the program would notice.
+    /// Finds the names of methods by reflection over the woven modules. It looks at no parameters: their types might have to be
+    /// loaded, and the program would notice. What cannot be had, as in a trimmed program, the reader finds elsewhere by the
+    /// module's key.
     /// </summary>
     internal sealed class NameWriter
     {
-        private const byte ModuleRecord = 1;
-        private const byte MethodRecord = 2;
         private const int RowBits = 24;
-        private const int RowMask = (1 << RowBits) - 1;
+        private const int CallSite = 0x800000;
+        private const int CallSiteRows = 0x3FFFFF;
         private const int MethodDefTable = 0x06000000;
+        private const int MemberRefTable = 0x0A000000;
 
-        private readonly BinaryWriter writer;
-        private readonly long[] methodIds;
+        /// <summary>By key: those that wait for a name.</summary>
+        private readonly Dictionary<long, List<long>> waiting = new Dictionary<long, List<long>>();
+        /// <summary>By key: the modules found; held so that a context of its own can still go.</summary>
+        private readonly Dictionary<long, WeakReference> modules = new Dictionary<long, WeakReference>();
+        private readonly List<WeakReference> assemblies = new List<WeakReference>();
 
-        public NameWriter(BinaryWriter writer, long[] methodIds)
+        /// <summary>Writes the names of methods, and of modules that were not met before.</summary>
+        public void Write(List<long> ids)
         {
-            this.writer = writer;
-            this.methodIds = methodIds;
+            foreach (long id in ids)
+            {
+                // The key's highest bits are the id's: an id may be negative.
+                long key = (id >> RowBits) & 0xFFFFFFFFFF;
+                List<long> ofModule;
+                if (!waiting.TryGetValue(key, out ofModule))
+                {
+                    waiting[key] = ofModule = new List<long>();
+                }
+                ofModule.Add(id);
+            }
+            bool isMissing = false;
+            foreach (long key in new List<long>(waiting.Keys))
+            {
+                isMissing |= !WriteMethods(key);
+            }
+            if (isMissing && FindModules())
+            {
+                foreach (long key in new List<long>(waiting.Keys))
+                {
+                    WriteMethods(key);
+                }
+            }
         }
 
-        public void WriteModules()
+        /// <summary>Whether the module is known, so that all is written that can be.</summary>
+        private bool WriteMethods(long key)
         {
+            WeakReference found;
+            if (!modules.TryGetValue(key, out found))
+            {
+                return false;
+            }
+            Module module = (Module)found.Target;
+            foreach (long id in waiting[key])
+            {
+                if (module != null)
+                {
+                    WriteMethod(module, id);
+                }
+            }
+            waiting.Remove(key);
+            return true;
+        }
+
+        /// <summary>Looks at assemblies that were not there before.</summary>
+        /// <returns>Whether a woven module was found.</returns>
+        private bool FindModules()
+        {
+            bool isFound = false;
             foreach (Assembly assembly in AppDomain.CurrentDomain.GetAssemblies())
             {
                 try
                 {
-                    if (!MayBeWoven(assembly))
+                    if (IsNew(assembly) && MayBeWoven(assembly))
                     {
-                        continue;
-                    }
-                    foreach (Module module in assembly.GetLoadedModules(false))
-                    {
-                        WriteModule(module);
+                        foreach (Module module in assembly.GetLoadedModules(false))
+                        {
+                            isFound |= WriteModule(module);
+                        }
                     }
                 }
                 catch (Exception)
@@ -46,6 +93,25 @@ namespace Ilinst
                     // An assembly made at run time has nothing of what was asked for.
                 }
             }
+            return isFound;
+        }
+
+        private bool IsNew(Assembly assembly)
+        {
+            for (int i = assemblies.Count - 1; i >= 0; i--)
+            {
+                object known = assemblies[i].Target;
+                if (known == (object)assembly)
+                {
+                    return false;
+                }
+                if (known == null)
+                {
+                    assemblies.RemoveAt(i);
+                }
+            }
+            assemblies.Add(new WeakReference(assembly));
+            return true;
         }
 
         /// <summary>Whether it refers to the tracker. On .NET Core AssemblyName has a culture: there its marks alone tell.</summary>
@@ -66,41 +132,33 @@ namespace Ilinst
             return false;
         }
 
-        private void WriteModule(Module module)
+        private bool WriteModule(Module module)
         {
             object[] marks = module.GetCustomAttributes(typeof(WovenAttribute), false);
             if (marks.Length == 0)
             {
-                return;
+                return false;
             }
             WovenAttribute mark = (WovenAttribute)marks[0];
-            // All that may throw comes before the record: half of one would spoil those behind it.
-            byte[] mvid = VersionId(module).ToByteArray();
-            string assembly = module.Assembly.FullName;
-            string name = module.ScopeName;
-            writer.Write(ModuleRecord);
-            writer.Write(mark.ModuleKey);
-            writer.Write(mvid);
-            WriteString(writer, assembly);
-            WriteString(writer, name);
-            WriteString(writer, mark.Tool == null ? "" : mark.Tool);
-            foreach (long id in methodIds)
+            if (!modules.ContainsKey(mark.ModuleKey))
             {
-                // The key's highest bits are the id's: an id may be negative.
-                if (((id >> RowBits) & 0xFFFFFFFFFF) == mark.ModuleKey)
-                {
-                    WriteMethod(module, id);
-                }
+                modules[mark.ModuleKey] = new WeakReference(module);
+                NameRecords.Append(
+                    NameRecords.Module, mark.ModuleKey, 8, VersionId(module).ToByteArray(),
+                    module.Assembly.FullName, module.ScopeName, mark.Tool == null ? "" : mark.Tool, PathOf(module));
             }
+            return true;
         }
 
-        private void WriteMethod(Module module, long id)
+        private static void WriteMethod(Module module, long id)
         {
             string type;
             string name;
             try
             {
-                MethodBase method = module.ResolveMethod(MethodDefTable | (int)(id & RowMask));
+                int number = (int)id & 0xFFFFFF;
+                int token = (number & CallSite) != 0 ? MemberRefTable | (number & CallSiteRows) : MethodDefTable | number;
+                MethodBase method = module.ResolveMethod(token);
                 type = method.DeclaringType == null ? "<Module>" : FullName(method.DeclaringType);
                 name = Name(method);
             }
@@ -108,10 +166,7 @@ namespace Ilinst
             {
                 return;
             }
-            writer.Write(MethodRecord);
-            writer.Write(id);
-            WriteString(writer, type);
-            WriteString(writer, name);
+            NameRecords.Append(NameRecords.Method, id, 8, null, type, name);
         }
 
         /// <summary>A module without a GUID heap has none.</summary>
@@ -124,6 +179,19 @@ namespace Ilinst
             catch (Exception)
             {
                 return Guid.Empty;
+            }
+        }
+
+        /// <summary>One that came from no file has none.</summary>
+        private static string PathOf(Module module)
+        {
+            try
+            {
+                return module.FullyQualifiedName;
+            }
+            catch (Exception)
+            {
+                return "";
             }
         }
 
@@ -150,14 +218,6 @@ namespace Ilinst
                 name = type.Name + "/" + name;
             }
             return string.IsNullOrEmpty(type.Namespace) ? name : type.Namespace + "." + name;
-        }
-
-        /// <summary>A count of bytes, then UTF-8.</summary>
-        public static void WriteString(BinaryWriter writer, string text)
-        {
-            byte[] bytes = Encoding.UTF8.GetBytes(text);
-            writer.Write(bytes.Length);
-            writer.Write(bytes);
         }
     }
 }

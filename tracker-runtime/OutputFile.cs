@@ -1,127 +1,167 @@
 using System;
-using System.IO;
 
 namespace Ilinst
 {
-    /// <summary>The file the profile goes to. It is written whole or not at all, and replaces nothing but regular files.</summary>
+    /// <summary>Where the profile goes. It replaces nothing but regular files, and links nobody's work to them.</summary>
     internal static class OutputFile
     {
         private const string Extension = ".ilprof";
-        private const int AllMayReadAndWrite = 438; // 0666, less the umask
-        private const int AllMayEnter = 511; // 0777
 
         private static string startFolder = "";
-        /// <summary>The folder below which folders may be made: if the program deletes it, it does not get it back.</summary>
-        private static string home;
         private static string wish = "";
+        /// <summary>The folder below which folders may be made at the end: if the program deletes it, it does not get it back.</summary>
+        private static string home = "";
         private static string path;
 
-        /// <summary>Called at the first probe: notes where the profile is wanted, and what is there.</summary>
+        /// <summary>Called at the first probe: notes where the profile is wanted.</summary>
         public static void Start()
         {
-            try
+            wish = Settings.Output();
+            startFolder = Files.CurrentFolder();
+            home = Files.Combine(startFolder, wish);
+            while (home.Length > 0 && !Files.IsFolder(home))
             {
-                wish = Settings.Output();
-                startFolder = Directory.GetCurrentDirectory();
-            }
-            catch (Exception)
-            {
-                // It was deleted, or may not be seen: a full path in the settings still is one.
-            }
-            home = Path.Combine(startFolder, wish);
-            while (!string.IsNullOrEmpty(home) && !Directory.Exists(home))
-            {
-                home = Path.GetDirectoryName(home);
+                home = Files.Parent(home);
             }
         }
 
-        /// <summary>Writes the file, or nothing where it may not be or cannot be.</summary>
-        public static void Write(Action<Stream> contents)
+        /// <summary>
+        /// Makes the file where it is wanted, or in a folder of the user's below the temporary one if it cannot be made there.
+        /// </summary>
+        /// <param name="madeAt">Its path.</param>
+        /// <returns>-1 if there is none: nowhere to write, or something there that is not ours to replace.</returns>
+        public static long Create(out string madeAt)
         {
-            if (!Directory.Exists(home))
+            madeAt = "";
+            string wanted = Wanted();
+            if (Files.Exists(wanted) && !Files.IsFolder(wanted) && !Files.IsRegular(wanted))
+            {
+                Log.Write("not a regular file, so left alone: " + wanted);
+                return -1;
+            }
+            long file = CreateAt(wanted, ref madeAt);
+            if (file == -1)
+            {
+                Log.Write("cannot be written: " + wanted);
+                string folder = Files.OwnTemporaryFolder();
+                file = folder.Length == 0 ? -1 : CreateAt(Files.Combine(folder, FileName()), ref madeAt);
+            }
+            Log.Write(file == -1 ? "no file: the profile is kept in memory" : "the profile is " + madeAt);
+            return file;
+        }
+
+        /// <summary>
+        /// Writes the profile at the end, whole or not at all, for those who want no file before.
+        /// </summary>
+        public static void WriteAtEnd(FileWriter contents)
+        {
+            if (!Files.IsFolder(home))
             {
                 return;
             }
             if (path == null)
             {
-                path = ChoosePath();
+                path = Wanted();
+                path = IsFixed ? path : Unused(path);
             }
-            string temporary = path + "." + ThisProcess.Digits(ThisProcess.Id()) + ".tmp";
-            if (!MayReplace(path) || !MayReplace(temporary) || !MakeFolder(Path.GetDirectoryName(path)))
+            if (Files.Exists(path) && !Files.IsRegular(path) || !Files.MakeFolder(Files.Parent(path)))
             {
                 return;
             }
-            try
+            string temporary = path + "." + ThisProcess.Digits(ThisProcess.Id()) + ".tmp";
+            if (Files.IsRegular(temporary))
             {
-                File.Delete(temporary);
-                if (Libc.IsAskedFirst && Libc.close(Libc.creat(temporary, AllMayReadAndWrite)) != 0)
-                {
-                    return;
-                }
-                using (FileStream file = new FileStream(temporary, FileMode.Create, FileAccess.Write))
-                {
-                    contents(file);
-                }
-                File.Delete(path);
-                File.Move(temporary, path);
+                Files.Delete(temporary);
             }
-            catch (Exception)
+            long file = MappedFile.Create(temporary);
+            if (file == -1)
             {
-                File.Delete(temporary);
+                return;
+            }
+            bool isWhole = contents(file);
+            MappedFile.Close(file);
+            if (!isWhole || !Files.Replace(temporary, path))
+            {
+                Files.Delete(temporary);
             }
         }
 
-        private static string ChoosePath()
+        private static bool IsFixed
         {
-            string program = ThisProcess.ProgramName();
-            string id = ThisProcess.Digits(ThisProcess.Id());
-            string fileName = program + "-" + id + Extension;
+            get { return wish.Length > 0 && !IsFolderWanted(Files.Combine(startFolder, Expanded())); }
+        }
+
+        private static long CreateAt(string wanted, ref string madeAt)
+        {
+            if (!Files.MakeFolder(Files.Parent(wanted)))
+            {
+                return -1;
+            }
+            if (IsFixed && Files.IsRegular(wanted))
+            {
+                Files.Delete(wanted);
+            }
+            for (int number = 1; number < 1000; number++)
+            {
+                madeAt = Numbered(wanted, number);
+                long file = MappedFile.Create(madeAt);
+                if (file != -1 || !Files.Exists(madeAt))
+                {
+                    return file;
+                }
+            }
+            return -1;
+        }
+
+        private static string Wanted()
+        {
             if (wish.Length == 0)
             {
-                return Unused(Path.Combine(startFolder, fileName));
+                return Files.Combine(startFolder, FileName());
             }
-            string wanted = Path.Combine(startFolder, wish.Replace("%p", id).Replace("%n", program));
-            char last = wanted[wanted.Length - 1];
-            bool isFolder = last == '/' || last == '\\' || Directory.Exists(wanted);
-            return isFolder ? Unused(Path.Combine(wanted, fileName)) : wanted;
+            string wanted = Files.Combine(startFolder, Expanded());
+            return IsFolderWanted(wanted) ? Files.Combine(wanted, FileName()) : wanted;
         }
 
-        /// <summary>The path, or with a number where it is taken: by another AppDomain of this process.</summary>
+        private static string FileName()
+        {
+            return ThisProcess.ProgramName() + "-" + ThisProcess.Digits(ThisProcess.Id()) + Extension;
+        }
+
+        private static string Expanded()
+        {
+            return wish.Replace("%p", ThisProcess.Digits(ThisProcess.Id())).Replace("%n", ThisProcess.ProgramName());
+        }
+
+        private static bool IsFolderWanted(string wanted)
+        {
+            return Files.IsSeparator(wanted[wanted.Length - 1]) || Files.IsFolder(wanted);
+        }
+
+        /// <summary>The path, or with a number where it is taken.</summary>
         private static string Unused(string path)
         {
-            string free = path;
-            for (int number = 2; (File.Exists(free) || Directory.Exists(free)) && number < 1000; number++)
+            int number = 1;
+            while (number < 999 && Files.Exists(Numbered(path, number)))
             {
-                free = path.Substring(0, path.Length - Extension.Length) + "-" + ThisProcess.Digits(number) + Extension;
+                number++;
             }
-            return free;
+            return Numbered(path, number);
         }
 
-        /// <summary>Whether nothing is there, or a regular file: links, devices and pipes are not ours to delete.</summary>
-        private static bool MayReplace(string path)
+        private static string Numbered(string path, int number)
         {
-            if (!File.Exists(path))
+            if (number == 1)
             {
-                return !Directory.Exists(path);
+                return path;
             }
-            FileInfo file = new FileInfo(path);
-            bool isLink = (file.Attributes & FileAttributes.ReparsePoint) != 0;
-            // What is not regular has no length; that an empty file is regular .NET does not say, but it can be cut to nothing.
-            return !isLink && (file.Length > 0 || !Libc.IsThere || Libc.truncate(path, IntPtr.Zero) == 0);
-        }
-
-        /// <summary>Whether the folder is there, made if need be.</summary>
-        private static bool MakeFolder(string folder)
-        {
-            if (Directory.Exists(folder))
-            {
-                return true;
-            }
-            if (File.Exists(folder) || !MakeFolder(Path.GetDirectoryName(folder)))
-            {
-                return false;
-            }
-            return Libc.IsAskedFirst ? Libc.mkdir(folder, AllMayEnter) == 0 : Directory.CreateDirectory(folder).Exists;
+            bool hasExtension = path.EndsWith(Extension, StringComparison.Ordinal);
+            string name = hasExtension ? path.Substring(0, path.Length - Extension.Length) : path;
+            return name + "-" + ThisProcess.Digits(number) + (hasExtension ? Extension : "");
         }
     }
+
+    /// <summary>Writes to a file.</summary>
+    /// <returns>Whether all was written.</returns>
+    internal delegate bool FileWriter(long file);
 }

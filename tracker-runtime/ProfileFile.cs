@@ -1,46 +1,108 @@
 using System;
+using System.Collections.Generic;
 using System.Diagnostics;
 using System.IO;
-using System.Runtime.InteropServices;
-using System.Text;
 
 namespace Ilinst
 {
-    /// <summary>Writes the profile when the program ends (see docs/profile-format.md).</summary>
+    /// <summary>The profile from the first probe to the end (see docs/profile-format.md).</summary>
     internal static unsafe class ProfileFile
     {
-        private const int HeaderSize = 4096;
-        private const int FormatVersion = 1;
-        private const int CleanExit = 1;
-        private const int UnhandledException = 2;
-        private const int StopwatchClock = 0;
-        private const int NamesChunkKind = 2;
-        private const int StringsOffset = 128;
-        private const int MaxString = 1500;
+        private const ulong Magic = 0x0A0D464F52504C49; // ILPROF CR LF
 
         private static readonly object gate = new object();
-        private static long startTicks;
-        private static DateTime startTime;
-        private static int flags;
+        private static readonly MethodIds ids = new MethodIds();
+        private static readonly NameWriter names = new NameWriter();
+        private static bool isEnded;
 
-        /// <summary>Called at the first probe: notes the time, and waits for the end.</summary>
-        public static void Start()
+        /// <summary>Called at the first probe: makes the file, and waits for the end.</summary>
+        /// <returns>Whether there is anything to write to.</returns>
+        public static bool Start()
         {
-            startTicks = Stopwatch.GetTimestamp();
-            startTime = DateTime.UtcNow;
-            OutputFile.Start();
+            Control* control = Control.OfProcess();
+            if (!Control.Enter(control))
+            {
+                return false;
+            }
+            if (control->Header == 0)
+            {
+                Make(control);
+            }
+            control->Trackers++;
+            Control.Exit(control);
+            if (control->Header == 0)
+            {
+                return false;
+            }
             AppDomain domain = AppDomain.CurrentDomain;
             domain.UnhandledException += delegate(object sender, UnhandledExceptionEventArgs e)
             {
-                Write(UnhandledException);
+                End(Header.UnhandledException);
                 MonoConsole.ReportAsIfUnhandled(domain, e);
             };
-            domain.ProcessExit += delegate { Write(CleanExit); };
-            domain.DomainUnload += delegate { Write(CleanExit); };
+            domain.ProcessExit += delegate { End(Header.CleanExit); };
+            domain.DomainUnload += delegate { End(Header.CleanExit); };
+            return true;
         }
 
-        /// <summary>Writes the profile as it is now; whatever goes wrong stays here.</summary>
-        private static void Write(int flag)
+        private static void Make(Control* control)
+        {
+            try
+            {
+                OutputFile.Start();
+                control->File = -1;
+                if (!Settings.WritesAtEnd)
+                {
+                    string path;
+                    control->File = OutputFile.Create(out path);
+                    Utf8.Put(control->Path, path, 4095);
+                }
+            }
+            catch (Exception)
+            {
+                // No file then, but memory.
+            }
+            if (Arena.Start(control))
+            {
+                Fill((Header*)control->Header, control->File == -1 ? Header.InMemory : 0);
+            }
+        }
+
+        private static void Fill(Header* header, int flags)
+        {
+            header->Version = Header.FormatVersion;
+            header->Flags = flags;
+            header->ProcessId = ThisProcess.Id();
+            header->PointerSize = IntPtr.Size;
+            header->HeaderSize = Header.Size;
+            header->TicksPerSecond = Stopwatch.Frequency;
+            header->StartTicks = header->LastTicks = Stopwatch.GetTimestamp();
+            header->StartTime = DateTime.UtcNow.Ticks;
+            header->MaxNodes = CallTrees.MaxNodes;
+            header->CpuTime = -1;
+            Header.WriteStrings(header, ThisProcess.ProgramName(), ThisProcess.RuntimeName(), ThisProcess.ProgramPath());
+            header->Magic = Magic;
+        }
+
+        /// <summary>Brings names and times up to date.</summary>
+        public static void Update()
+        {
+            lock (gate)
+            {
+                try
+                {
+                    names.Write(ids.New());
+                }
+                catch (Exception)
+                {
+                    // Fewer names, then.
+                }
+                Arena.Header->LastTicks = Stopwatch.GetTimestamp();
+            }
+        }
+
+        /// <summary>The end, as far as it can be seen; whatever goes wrong stays here.</summary>
+        private static void End(int flag)
         {
             try
             {
@@ -48,9 +110,7 @@ namespace Ilinst
                 {
                     lock (gate)
                     {
-                        // A program that ends by an exception may still come by the other way out.
-                        flags |= (flags & UnhandledException) != 0 ? 0 : flag;
-                        OutputFile.Write(WriteTo);
+                        EndNow(flag);
                     }
                 });
             }
@@ -60,101 +120,36 @@ namespace Ilinst
             }
         }
 
-        private static void WriteTo(Stream file)
+        private static void EndNow(int flag)
         {
-            long endTicks = Stopwatch.GetTimestamp();
-            IntPtr[] chunks = CallTrees.Chunks();
-            byte[] header = Header(endTicks);
-            file.Write(header, 0, header.Length);
-            foreach (IntPtr chunk in chunks)
+            Update();
+            Header* header = Arena.Header;
+            // A program that ends by an exception may still come by the other way out.
+            header->Flags |= ((header->Flags & Header.UnhandledException) != 0 ? 0 : flag) | Header.NamesComplete;
+            Control* control = Control.OfProcess();
+            bool isLast = !isEnded && System.Threading.Interlocked.Decrement(ref control->Trackers) == 0;
+            isEnded = true;
+            if (control->File == -1)
             {
-                byte[] bytes = CopyOf((NodeChunk*)chunk);
-                file.Write(bytes, 0, bytes.Length);
+                OutputFile.WriteAtEnd(WriteTo);
             }
-            byte[] names = NamesChunk(chunks);
-            file.Write(names, 0, names.Length);
-        }
-
-        private static byte[] Header(long endTicks)
-        {
-            MemoryStream stream = new MemoryStream();
-            BinaryWriter writer = new BinaryWriter(stream);
-            writer.Write(new byte[] { (byte)'I', (byte)'L', (byte)'P', (byte)'R', (byte)'O', (byte)'F', 13, 10 });
-            writer.Write(FormatVersion);
-            writer.Write(flags);
-            writer.Write(ThisProcess.Id());
-            writer.Write(IntPtr.Size);
-            writer.Write(StopwatchClock);
-            writer.Write(HeaderSize);
-            writer.Write(Stopwatch.Frequency);
-            writer.Write(startTicks);
-            writer.Write(endTicks);
-            writer.Write(startTime.Ticks);
-            writer.Write(CallTrees.MaxNodes);
-            writer.Seek(StringsOffset, SeekOrigin.Begin);
-            NameWriter.WriteString(writer, Cut(ThisProcess.ProgramName()));
-            NameWriter.WriteString(writer, Cut(ThisProcess.RuntimeName()));
-            stream.SetLength(HeaderSize);
-            return stream.ToArray();
-        }
-
-        private static string Cut(string text)
-        {
-            return text.Length > MaxString / 3 ? text.Substring(0, MaxString / 3) : text;
-        }
-
-        /// <summary>The part of a chunk that is in use; other threads may go on meanwhile.</summary>
-        private static byte[] CopyOf(NodeChunk* chunk)
-        {
-            byte[] bytes = new byte[(int)chunk->Used];
-            Marshal.Copy((IntPtr)chunk, bytes, 0, bytes.Length);
-            fixed (byte* start = bytes)
+            else if (isLast && flag == Header.CleanExit)
             {
-                NodeChunk* copy = (NodeChunk*)start;
-                copy->SizeInFile = bytes.Length;
-                copy->Used = bytes.Length;
+                Arena.Close(control);
             }
-            return bytes;
         }
 
-        private static byte[] NamesChunk(IntPtr[] chunks)
+        /// <summary>All of it, as it is now.</summary>
+        private static bool WriteTo(long file)
         {
-            MemoryStream stream = new MemoryStream();
-            BinaryWriter writer = new BinaryWriter(stream, Encoding.UTF8);
-            writer.Write(NamesChunkKind);
-            writer.Write(0);
-            stream.SetLength(NodeChunk.HeaderSize);
-            stream.Position = NodeChunk.HeaderSize;
-            new NameWriter(writer, MethodIds(chunks)).WriteModules();
-            writer.Write((byte)0);
-            while (stream.Length % NodeChunk.HeaderSize != 0)
+            long at = Header.Size;
+            bool isWhole = MappedFile.Write(file, (byte*)Arena.Header, 0, Header.Size);
+            Arena.ForEach(delegate(ChunkHeader* chunk)
             {
-                writer.Write((byte)0);
-                writer.Flush();
-            }
-            writer.Seek(4, SeekOrigin.Begin);
-            writer.Write((int)stream.Length);
-            writer.Flush();
-            return stream.ToArray();
-        }
-
-        /// <summary>All methods that the trees mention, in order.</summary>
-        private static long[] MethodIds(IntPtr[] chunks)
-        {
-            System.Collections.Generic.Dictionary<long, bool> ids = new System.Collections.Generic.Dictionary<long, bool>();
-            foreach (IntPtr address in chunks)
-            {
-                NodeChunk* chunk = (NodeChunk*)address;
-                byte* end = (byte*)chunk + chunk->Used;
-                for (byte* node = (byte*)chunk + NodeChunk.FirstNode; node < end; node += NodeChunk.NodeSize)
-                {
-                    ids[((CallNode*)node)->MethodId] = true;
-                }
-            }
-            long[] sorted = new long[ids.Count];
-            ids.Keys.CopyTo(sorted, 0);
-            Array.Sort(sorted);
-            return sorted;
+                isWhole = isWhole && MappedFile.Write(file, (byte*)chunk, at, chunk->SizeInFile);
+                at += chunk->SizeInFile;
+            });
+            return isWhole;
         }
     }
 }

@@ -6,7 +6,14 @@ namespace Ilinst
     internal static class Settings
     {
         private const string OutputVariable = "ILINST_OUTPUT";
+        private const string WriteVariable = "ILINST_WRITE";
         private const string MaxNodesVariable = "ILINST_MAX_NODES";
+
+        /// <summary>Whether no file is wanted before the end.</summary>
+        public static bool WritesAtEnd
+        {
+            get { return Environment.GetEnvironmentVariable(WriteVariable) == "end"; }
+        }
 
         /// <summary>How many nodes all call trees may have together.</summary>
         public static int MaxNodes(int otherwise)

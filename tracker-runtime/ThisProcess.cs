@@ -1,8 +1,5 @@
 using System;
-using System.Diagnostics;
-using System.IO;
 using System.Reflection;
-using System.Runtime.CompilerServices;
 
 namespace Ilinst
 {
@@ -15,6 +12,8 @@ namespace Ilinst
         /// <summary>Whether this is .NET Core or later.</summary>
         public static readonly bool IsCore = !typeof(object).Assembly.FullName.StartsWith("mscorlib,", StringComparison.Ordinal);
 
+        private const string NotInNames = "\"<>|:*?\\";
+
         /// <summary>Whether a program can catch a stack overflow, and so should: by Mono's guard pages on Unix.</summary>
         public static bool CatchesStackOverflows
         {
@@ -26,7 +25,7 @@ namespace Ilinst
         {
             try
             {
-                return Libc.IsAskedFirst ? Libc.getpid() : IdByProcess();
+                return Libc.IsThere ? Libc.getpid() : Kernel32.GetCurrentProcessId();
             }
             catch (Exception)
             {
@@ -37,18 +36,33 @@ namespace Ilinst
         /// <summary>The program's name without its extension, fit for a file name.</summary>
         public static string ProgramName()
         {
-            string name = IsCore ? EntryName() : DomainName();
-            foreach (char bad in Path.GetInvalidFileNameChars())
+            string fit = "";
+            foreach (char character in IsCore ? EntryName() : DomainName())
             {
-                name = name.Replace(bad, '_');
+                bool isFit = character != '/' && (Libc.IsThere ? character != 0 : character >= ' ' && NotInNames.IndexOf(character) < 0);
+                fit += isFit ? character : '_';
             }
-            return name.Length == 0 ? "program" : name;
+            return fit.Length == 0 ? "program" : fit;
         }
 
         /// <summary>For people: ".NET 8.0.4, Unix".</summary>
         public static string RuntimeName()
         {
             return NameAndVersion() + ", " + Environment.OSVersion.Platform;
+        }
+
+        /// <summary>The path of the program's file; empty if it has none.</summary>
+        public static string ProgramPath()
+        {
+            try
+            {
+                Assembly entry = Assembly.GetEntryAssembly();
+                return entry == null ? "" : entry.Location;
+            }
+            catch (Exception)
+            {
+                return "";
+            }
         }
 
         /// <summary>A number that is not negative, as text.</summary>
@@ -62,16 +76,6 @@ namespace Ilinst
             }
             while (number > 0);
             return text;
-        }
-
-        /// <summary>By itself: what it refers to is loaded where it is compiled.</summary>
-        [MethodImpl(MethodImplOptions.NoInlining)]
-        private static int IdByProcess()
-        {
-            using (Process process = Process.GetCurrentProcess())
-            {
-                return process.Id;
-            }
         }
 
         private static string EntryName()

@@ -1,0 +1,216 @@
+using System;
+using System.Runtime.InteropServices;
+
+namespace Ilinst
+{
+    /// <summary>
+    /// The profile's blocks of 64 KiB, each at a multiple of that: the file itself, mapped, or memory where there is none or
+    /// its disk is full. What is mapped was allocated before, so that writing to it cannot fail.
+    /// </summary>
+    internal static unsafe class Arena
+    {
+        public const int BlockSize = 64 * 1024;
+        public const int ChunkHeaderSize = 64;
+        private const int FirstSize = 256 * 1024;
+        private const int LargestSize = 4 * 1024 * 1024;
+
+        /// <summary>The profile's header; null before <see cref="ProfileFile.Start"/>.</summary>
+        public static Header* Header
+        {
+            get { return (Header*)Control.OfProcess()->Header; }
+        }
+
+        /// <summary>Makes the first arena, whose first block is the header. The file, if there is one, is empty.</summary>
+        /// <returns>Whether there is memory for it.</returns>
+        public static bool Start(Control* control)
+        {
+            control->Header = (long)TakeBlocks(control, 1);
+            return control->Header != 0;
+        }
+
+        /// <summary>
+        /// A chunk of zeros behind its header, which says of which kind it is, how large, where, and that no more than the
+        /// header is in use. Any thread may ask.
+        /// </summary>
+        /// <returns>Null if there is no memory.</returns>
+        public static byte* Take(int kind, int blocks)
+        {
+            byte* chunk = null;
+            // In a finally block, which Thread.Abort does not interrupt.
+            try
+            {
+            }
+            finally
+            {
+                Control* control = Control.OfProcess();
+                if (Control.Enter(control))
+                {
+                    chunk = TakeBlocks(control, blocks);
+                    if (chunk != null)
+                    {
+                        Describe((ChunkHeader*)chunk, kind, blocks);
+                    }
+                    Control.Exit(control);
+                }
+            }
+            return chunk;
+        }
+
+        /// <summary>Calls back for each chunk there is, in the order of the file.</summary>
+        public static void ForEach(ChunkVisitor visit)
+        {
+            Control* control = Control.OfProcess();
+            for (int i = 0; i < control->Arenas; i++)
+            {
+                byte* block = (byte*)control->Arena[3 * i];
+                byte* end = block + control->Arena[3 * i + 1];
+                block += i == 0 ? BlockSize : 0;
+                while (block < end && block != (byte*)control->NextBlock)
+                {
+                    ChunkHeader* chunk = (ChunkHeader*)block;
+                    if (chunk->Kind != 0)
+                    {
+                        visit(chunk);
+                    }
+                    block += chunk->Kind != 0 ? chunk->SizeInFile : BlockSize;
+                }
+            }
+        }
+
+        /// <summary>Cuts the file behind the last block that is in use. Nothing can be taken from then on.</summary>
+        public static void Close(Control* control)
+        {
+            if (!Control.Enter(control))
+            {
+                return;
+            }
+            if (control->IsClosed == 0)
+            {
+                control->IsClosed = 1;
+                long place = control->Arenas == 0 ? -1 : control->Arena[3 * control->Arenas - 1];
+                if (place >= 0 && Libc.IsThere)
+                {
+                    long unused = control->ArenaEnd - control->NextBlock;
+                    MappedFile.Cut(control->File, (byte*)control->Header, control->FileSize - unused);
+                }
+                control->NextBlock = control->ArenaEnd = 0;
+            }
+            Control.Exit(control);
+        }
+
+        private static byte* TakeBlocks(Control* control, int blocks)
+        {
+            long size = (long)blocks * BlockSize;
+            if (control->IsClosed != 0 || control->ArenaEnd - control->NextBlock < size && !Grow(control, size))
+            {
+                return null;
+            }
+            byte* taken = (byte*)control->NextBlock;
+            control->NextBlock += size;
+            return taken;
+        }
+
+        private static void Describe(ChunkHeader* chunk, int kind, int blocks)
+        {
+            chunk->SizeInFile = blocks * BlockSize;
+            chunk->Address = (long)chunk;
+            chunk->Used = ChunkHeaderSize;
+            System.Threading.Thread.MemoryBarrier();
+            chunk->Kind = kind;
+        }
+
+        private static bool Grow(Control* control, long needed)
+        {
+            if (control->Arenas == Control.MaxArenas)
+            {
+                return false;
+            }
+            long size = FirstSize;
+            while (size < LargestSize && size <= control->FileSize || size < needed)
+            {
+                size *= 2;
+            }
+            long place = -1;
+            byte* arena = null;
+            if (control->File != -1)
+            {
+                place = control->FileSize;
+                arena = MappedFile.Grow(control->File, (byte*)control->Header, place, size);
+                if (arena == null && size > FirstSize && needed <= FirstSize)
+                {
+                    size = FirstSize;
+                    arena = MappedFile.Grow(control->File, (byte*)control->Header, place, size);
+                }
+                control->FileSize += arena != null ? size : 0;
+            }
+            if (arena == null)
+            {
+                place = -1;
+                size = needed > FirstSize ? needed : FirstSize;
+                arena = Memory(size);
+            }
+            if (arena == null)
+            {
+                return false;
+            }
+            int index = 3 * control->Arenas;
+            control->Arena[index] = (long)arena;
+            control->Arena[index + 1] = size;
+            control->Arena[index + 2] = place;
+            // Whoever walks the arenas meanwhile stops at NextBlock in the last one.
+            control->NextBlock = (long)arena;
+            control->ArenaEnd = (long)arena + size;
+            control->Arenas++;
+            return true;
+        }
+
+        private static byte* Memory(long size)
+        {
+            try
+            {
+                // One block more than is used, since the first one has to be brought to a multiple of its size.
+                long memory = (long)Marshal.AllocHGlobal((IntPtr)(size + BlockSize));
+                byte* arena = (byte*)((memory + BlockSize - 1) & ~(long)(BlockSize - 1));
+                for (long i = 0; i < size / sizeof(long); i++)
+                {
+                    ((long*)arena)[i] = 0;
+                }
+                return arena;
+            }
+            catch (Exception)
+            {
+                return null;
+            }
+        }
+    }
+
+    /// <summary>What is done with a chunk.</summary>
+    internal unsafe delegate void ChunkVisitor(ChunkHeader* chunk);
+
+    /// <summary>What each chunk begins with.</summary>
+    [StructLayout(LayoutKind.Sequential, Size = Ilinst.Arena.ChunkHeaderSize)]
+    internal struct ChunkHeader
+    {
+        public const int Nodes = 1;
+        public const int Names = 2;
+        public const int Statistics = 3;
+        public const int Events = 4;
+        public const int Counters = 5;
+        public const int Phase = 6;
+
+        /// <summary>What it holds; 0 where nothing is in use.</summary>
+        public int Kind;
+        /// <summary>How many bytes it takes in the file: a multiple of 64 KiB.</summary>
+        public int SizeInFile;
+        /// <summary>Where it is in memory.</summary>
+        public long Address;
+        /// <summary>Whose it is: the address of a tree, or 0.</summary>
+        public long Tree;
+        /// <summary>The tree's number, from 1.</summary>
+        public long TreeNumber;
+        /// <summary>How many bytes are in use, with this header.</summary>
+        public long Used;
+        /// <summary>What the kind makes of it.</summary>
+        public long Own;
+    }
+}

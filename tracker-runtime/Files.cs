@@ -1,0 +1,165 @@
+using System;
+
+namespace Ilinst
+{
+    /// <summary>Paths and what is at them. Nothing here throws, nor asks the library for what the system says.</summary>
+    internal static unsafe class Files
+    {
+        private const int AllMayEnter = 511; // 0777
+        private const int OnlyOwnerMayEnter = 448; // 0700
+        private const int RegularFile = 0x8000;
+        private const int Folder = 0x4000;
+        private const int MaxPath = 4096;
+        private const int ReplaceExisting = 1;
+
+        public static bool IsSeparator(char character)
+        {
+            return character == '/' || !Libc.IsThere && character == '\\';
+        }
+
+        /// <summary>The second path, seen from the first.</summary>
+        public static string Combine(string folder, string path)
+        {
+            bool isRooted = path.Length > 0 && IsSeparator(path[0]) || !Libc.IsThere && path.Length > 1 && path[1] == ':';
+            if (isRooted || folder.Length == 0 || path.Length == 0)
+            {
+                return isRooted || path.Length > 0 ? path : folder;
+            }
+            return IsSeparator(folder[folder.Length - 1]) ? folder + path : folder + (Libc.IsThere ? "/" : "\\") + path;
+        }
+
+        /// <summary>The folder that a path lies in; empty above all.</summary>
+        public static string Parent(string path)
+        {
+            int end = path.Length;
+            while (end > 0 && !IsSeparator(path[end - 1]))
+            {
+                end--;
+            }
+            int start = end;
+            while (end > 0 && IsSeparator(path[end - 1]))
+            {
+                end--;
+            }
+            // The root is its own name.
+            bool isRoot = end == 0 || !Libc.IsThere && path[end - 1] == ':';
+            return isRoot && start < path.Length ? path.Substring(0, start) : isRoot ? "" : path.Substring(0, end);
+        }
+
+        /// <summary>Empty if it was deleted, or may not be seen: full paths still are ones.</summary>
+        public static string CurrentFolder()
+        {
+            try
+            {
+                if (Libc.IsThere)
+                {
+                    byte* bytes = stackalloc byte[MaxPath];
+                    return Libc.getcwd(bytes, (IntPtr)MaxPath) == IntPtr.Zero ? "" : Utf8.Text(bytes, MaxPath);
+                }
+                char* buffer = stackalloc char[MaxPath];
+                int length = Kernel32.GetCurrentDirectory(MaxPath, buffer);
+                return length > 0 && length < MaxPath ? new string(buffer, 0, length) : "";
+            }
+            catch (Exception)
+            {
+                return "";
+            }
+        }
+
+        /// <summary>Whether anything is there, be it a link that leads nowhere.</summary>
+        public static bool Exists(string path)
+        {
+            if (!Libc.IsThere)
+            {
+                return Kernel32.GetFileAttributes(path) != Kernel32.NoAttributes;
+            }
+            byte unused;
+            return Libc.access(path, 0) == 0 || (long)Libc.readlink(path, &unused, (IntPtr)1) >= 0;
+        }
+
+        /// <summary>Whether a folder is there, or a link to one.</summary>
+        public static bool IsFolder(string path)
+        {
+            if (!Libc.IsThere)
+            {
+                int attributes = Kernel32.GetFileAttributes(path);
+                return attributes != Kernel32.NoAttributes && (attributes & Kernel32.FolderAttribute) != 0;
+            }
+            return path.Length > 0 && Libc.access(path + "/.", 0) == 0;
+        }
+
+        /// <summary>Whether a regular file is there, and no link: links, devices and pipes are not ours to delete.</summary>
+        public static bool IsRegular(string path)
+        {
+            if (!Libc.IsThere)
+            {
+                int attributes = Kernel32.GetFileAttributes(path);
+                return (attributes & (Kernel32.FolderAttribute | Kernel32.NotOursAttributes)) == 0;
+            }
+            int type = Libc.FileType(path);
+            byte unused;
+            // Where the system does not tell: what is not regular has no length, and can be cut to none all the same.
+            return type == RegularFile
+                || type < 0 && !IsFolder(path) && (long)Libc.readlink(path, &unused, (IntPtr)1) < 0 && HasLength(path);
+        }
+
+        public static void Delete(string path)
+        {
+            int unused = Libc.IsThere ? Libc.unlink(path) : Kernel32.DeleteFile(path);
+        }
+
+        /// <summary>Gives a file another's path.</summary>
+        public static bool Replace(string from, string to)
+        {
+            return Libc.IsThere ? Libc.rename(from, to) == 0 : Kernel32.MoveFileEx(from, to, ReplaceExisting) != 0;
+        }
+
+        /// <summary>Whether the folder is there, made if need be.</summary>
+        public static bool MakeFolder(string folder)
+        {
+            if (folder.Length == 0 || IsFolder(folder))
+            {
+                return true;
+            }
+            if (Exists(folder) || Parent(folder).Length == 0 || !MakeFolder(Parent(folder)))
+            {
+                return false;
+            }
+            return Libc.IsThere ? Libc.mkdir(folder, AllMayEnter) == 0 : Kernel32.CreateDirectory(folder, IntPtr.Zero) != 0;
+        }
+
+        /// <summary>A folder below the temporary one that nobody else may enter; empty if there is none.</summary>
+        public static string OwnTemporaryFolder()
+        {
+            if (!Libc.IsThere)
+            {
+                char* buffer = stackalloc char[MaxPath];
+                int length = Kernel32.GetTempPath(MaxPath, buffer);
+                string user = Environment.GetEnvironmentVariable("USERNAME");
+                string own = length == 0 || length >= MaxPath ? "" : Combine(new string(buffer, 0, length), "ilinst-" + user);
+                return own.Length > 0 && MakeFolder(own) ? own : "";
+            }
+            string temporary = Environment.GetEnvironmentVariable("TMPDIR");
+            string folder = Combine(string.IsNullOrEmpty(temporary) ? "/tmp" : temporary, "ilinst-" + ThisProcess.Digits(Libc.getuid()));
+            if (!IsFolder(folder))
+            {
+                Libc.mkdir(folder, OnlyOwnerMayEnter);
+            }
+            // Only its owner may give it to themselves; a link may lead to anywhere.
+            bool isOwn = Libc.FileType(folder) == Folder || Libc.FileType(folder) < 0;
+            return isOwn && Libc.lchown(folder, Libc.getuid(), -1) == 0 && Libc.chmod(folder, OnlyOwnerMayEnter) == 0 ? folder : "";
+        }
+
+        private static bool HasLength(string path)
+        {
+            try
+            {
+                return new System.IO.FileInfo(path).Length > 0;
+            }
+            catch (Exception)
+            {
+                return false;
+            }
+        }
+    }
+}
