@@ -39,15 +39,7 @@ namespace Ilinst
             {
                 lock (gate)
                 {
-                    if (!isStarted)
-                    {
-                        isStarted = true;
-                        MaxNodes = Settings.MaxNodes(DefaultMaxNodes);
-                        nodesLeft = MaxNodes;
-                        ProfileInfoTracker.stackReserve = ThisProcess.CatchesStackOverflows ? StackReserve : 0;
-                        isTracking = ProfileFile.Start();
-                    }
-                    if (!isTracking)
+                    if (!StartOnce())
                     {
                         return null;
                     }
@@ -69,6 +61,38 @@ namespace Ilinst
             {
                 isBusy = false;
             }
+        }
+
+        /// <summary>Makes the profile, unless that was tried before.</summary>
+        /// <returns>Whether there is one.</returns>
+        public static bool Start()
+        {
+            bool was = isBusy;
+            isBusy = true;
+            try
+            {
+                lock (gate)
+                {
+                    return StartOnce();
+                }
+            }
+            finally
+            {
+                isBusy = was;
+            }
+        }
+
+        private static bool StartOnce()
+        {
+            if (!isStarted)
+            {
+                isStarted = true;
+                MaxNodes = Settings.MaxNodes(DefaultMaxNodes);
+                nodesLeft = MaxNodes;
+                ProfileInfoTracker.stackReserve = ThisProcess.CatchesStackOverflows ? StackReserve : 0;
+                isTracking = ProfileFile.Start();
+            }
+            return isTracking;
         }
 
         /// <summary>The node of what the current one calls, now the first of its callees; null if the call is not tracked.</summary>
@@ -166,6 +190,11 @@ namespace Ilinst
                 ProfileInfoTracker.tree = tree;
                 isBusy = was;
             }
+        }
+
+        /// <summary>Called each second by a thread of the tracker's, and at the end.</summary>
+        public static void OnHousekeeping()
+        {
         }
 
         /// <summary>Tracking pauses, or goes on. <see cref="Header.State"/> says so to all trackers of the process.</summary>

@@ -20,6 +20,8 @@ namespace Ilinst
         private int magic;
         private int processId;
         private int isLocked;
+        /// <summary>1 while one of them does what only one needs to do.</summary>
+        public int IsHousekeeping;
         /// <summary>How many trackers are there that have not ended.</summary>
         public int Trackers;
         /// <summary>The profile's header; 0 before it is made.</summary>
@@ -40,7 +42,8 @@ namespace Ilinst
         /// <summary>When the pause began that is on.</summary>
         public long PausedSince;
         /// <summary>The file's path, UTF-8 with a zero at the end.</summary>
-        public fixed byte Path[4096];
+        public fixed byte Path[MaxPath];
+        public const int MaxPath = 4096;
         public int Arenas;
         /// <summary>Of each arena: address, size, place in the file or -1.</summary>
         public fixed long Arena[3 * MaxArenas];

@@ -7,6 +7,8 @@ namespace Ilinst
     internal static unsafe class Kernel32
     {
         public const uint GenericReadWrite = 0xC0000000;
+        public const uint AppendData = 4;
+        public const int OpenAlways = 4;
         public const int ShareAll = 7;
         public const int CreateNew = 1;
         public const int PageReadWrite = 4;
@@ -63,5 +65,28 @@ namespace Ilinst
 
         [DllImport("kernel32")]
         public static extern IntPtr MapViewOfFile(IntPtr mapping, int access, int offsetHigh, int offsetLow, IntPtr count);
+
+        [DllImport("kernel32")]
+        private static extern IntPtr GetCurrentProcess();
+
+        [DllImport("kernel32")]
+        private static extern int GetProcessTimes(IntPtr process, out long created, out long ended, out long kernel, out long user);
+
+        [DllImport("kernel32")]
+        private static extern int GetThreadTimes(IntPtr thread, out long created, out long ended, out long kernel, out long user);
+
+        /// <summary>CPU time of the process, in ns; -1 if it isn't known.</summary>
+        public static long ProcessTime()
+        {
+            long created, ended, kernel, user;
+            return GetProcessTimes(GetCurrentProcess(), out created, out ended, out kernel, out user) == 0 ? -1 : (kernel + user) * 100;
+        }
+
+        /// <summary>CPU time of a thread, in ns; -1 if it isn't known.</summary>
+        public static long ThreadTime(IntPtr thread)
+        {
+            long created, ended, kernel, user;
+            return GetThreadTimes(thread, out created, out ended, out kernel, out user) == 0 ? -1 : (kernel + user) * 100;
+        }
     }
 }

@@ -21,6 +21,8 @@ namespace Ilinst
 
         public const int ReadWrite = 2;
         public static readonly int CreateNew = IsLinux ? 0x80040 + 0x80 : 0x1000200 + 0x800; // O_CLOEXEC, O_CREAT, O_EXCL
+        public static readonly int AppendOrCreate = IsLinux ? 0x80C41 : 0x100020D; // O_CLOEXEC, O_NONBLOCK, O_APPEND, O_CREAT, O_WRONLY
+        public static readonly int ProcessClock = IsLinux ? 2 : 12; // CLOCK_PROCESS_CPUTIME_ID
         public const int ProtReadWrite = 3;
         public const int MapShared = 1;
         public const int MapPrivate = 2;
@@ -96,7 +98,10 @@ namespace Ilinst
         private static extern int pipe(int* files);
 
         [DllImport("libc")]
-        private static extern IntPtr write(int file, byte* buffer, IntPtr count);
+        private static extern int clock_gettime(int clock, IntPtr* time);
+
+        [DllImport("libc")]
+        public static extern IntPtr write(int file, byte* buffer, IntPtr count);
 
         [DllImport("libc")]
         private static extern int getrlimit(int resource, IntPtr* limits);
@@ -106,6 +111,13 @@ namespace Ilinst
 
         [DllImport("libc")]
         private static extern int uname(byte* names);
+
+        /// <summary>What a clock of the system says, in ns; -1 if it is none, or no longer.</summary>
+        public static long ClockTime(int clock)
+        {
+            IntPtr* time = stackalloc IntPtr[2];
+            return clock_gettime(clock, time) == 0 ? (long)time[0] * 1000000000 + (long)time[1] : -1;
+        }
 
         /// <summary>How large a file this process may make: beyond it, growing one is a signal that ends the process.</summary>
         public static long FileSizeLimit()

@@ -39,6 +39,10 @@ namespace Ilinst
                 Log.Write("not a regular file, so left alone: " + wanted);
                 return -1;
             }
+            if (IsFixed && Files.IsRegular(wanted))
+            {
+                Files.Delete(wanted);
+            }
             long file = CreateAt(wanted, ref madeAt);
             if (file == -1)
             {
@@ -61,8 +65,7 @@ namespace Ilinst
             }
             if (path == null)
             {
-                path = Wanted();
-                path = IsFixed ? path : Unused(path);
+                path = IsFixed ? Wanted() : Unused(Wanted());
             }
             if (Files.Exists(path) && !Files.IsRegular(path) || !Files.MakeFolder(Files.Parent(path)))
             {
@@ -86,6 +89,31 @@ namespace Ilinst
             }
         }
 
+        /// <summary>Makes a file for a copy of the profile.</summary>
+        /// <param name="path">Where it is wanted; null for one beside the profile. Then, where it is.</param>
+        /// <returns>-1 if it cannot be made.</returns>
+        public static long CreateSnapshot(ref string path)
+        {
+            if (path != null)
+            {
+                path = Files.Combine(Files.CurrentFolder(), path);
+                return MappedFile.Create(path);
+            }
+            string profile = PathOfProcess();
+            string wanted = Numbered(profile.Length > 0 ? profile : Wanted(), "-snapshot");
+            long file = CreateAt(wanted, ref path);
+            if (file == -1 && Files.OwnTemporaryFolder().Length > 0)
+            {
+                file = CreateAt(Numbered(Files.Combine(Files.OwnTemporaryFolder(), FileName()), "-snapshot"), ref path);
+            }
+            return file;
+        }
+
+        private static unsafe string PathOfProcess()
+        {
+            return Utf8.Text(Control.OfProcess()->Path, Control.MaxPath);
+        }
+
         private static bool IsFixed
         {
             get { return wish.Length > 0 && !IsFolderWanted(Files.Combine(startFolder, Expanded())); }
@@ -96,10 +124,6 @@ namespace Ilinst
             if (!Files.MakeFolder(Files.Parent(wanted)))
             {
                 return -1;
-            }
-            if (IsFixed && Files.IsRegular(wanted))
-            {
-                Files.Delete(wanted);
             }
             for (int number = 1; number < 1000; number++)
             {
@@ -151,13 +175,15 @@ namespace Ilinst
 
         private static string Numbered(string path, int number)
         {
-            if (number == 1)
-            {
-                return path;
-            }
+            return number == 1 ? path : Numbered(path, "-" + ThisProcess.Digits(number));
+        }
+
+        /// <summary>The path, with something before its extension.</summary>
+        private static string Numbered(string path, string more)
+        {
             bool hasExtension = path.EndsWith(Extension, StringComparison.Ordinal);
             string name = hasExtension ? path.Substring(0, path.Length - Extension.Length) : path;
-            return name + "-" + ThisProcess.Digits(number) + (hasExtension ? Extension : "");
+            return name + more + (hasExtension ? Extension : "");
         }
     }
 

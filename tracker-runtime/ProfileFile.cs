@@ -1,7 +1,6 @@
 using System;
-using System.Collections.Generic;
 using System.Diagnostics;
-using System.IO;
+using System.Threading;
 
 namespace Ilinst
 {
@@ -9,13 +8,16 @@ namespace Ilinst
     internal static unsafe class ProfileFile
     {
         private const ulong Magic = 0x0A0D464F52504C49; // ILPROF CR LF
+        private const string Extension = ".ilprof";
 
         private static readonly object gate = new object();
         private static readonly MethodIds ids = new MethodIds();
         private static readonly NameWriter names = new NameWriter();
-        private static bool isEnded;
 
-        /// <summary>Called at the first probe: makes the file, and waits for the end.</summary>
+        /// <summary>Whether the end has come, as far as this tracker can see it.</summary>
+        public static volatile bool IsEnded;
+
+        /// <summary>Called at the first probe: makes the file, unless another tracker of the process has, and waits for the end.</summary>
         /// <returns>Whether there is anything to write to.</returns>
         public static bool Start()
         {
@@ -34,28 +36,30 @@ namespace Ilinst
             {
                 return false;
             }
-            AppDomain domain = AppDomain.CurrentDomain;
-            domain.UnhandledException += delegate(object sender, UnhandledExceptionEventArgs e)
+            Lifetime.Start();
+            if (!Settings.WritesAtEnd)
             {
-                End(Header.UnhandledException);
-                MonoConsole.ReportAsIfUnhandled(domain, e);
-            };
-            domain.ProcessExit += delegate { End(Header.CleanExit); };
-            domain.DomainUnload += delegate { End(Header.CleanExit); };
+                Housekeeper.Start();
+            }
             return true;
         }
 
         private static void Make(Control* control)
         {
+            control->NodesLeft = CallTrees.MaxNodes;
             try
             {
                 OutputFile.Start();
-                control->File = -1;
-                if (!Settings.WritesAtEnd)
+                Log.Write("tracks " + ThisProcess.ProgramName() + " on " + ThisProcess.RuntimeName());
+                if (Settings.WritesAtEnd)
+                {
+                    Log.Write("no file before the end");
+                }
+                else
                 {
                     string path;
                     control->File = OutputFile.Create(out path);
-                    Utf8.Put(control->Path, path, 4095);
+                    Utf8.Put(control->Path, path, Control.MaxPath - 1);
                 }
             }
             catch (Exception)
@@ -64,7 +68,11 @@ namespace Ilinst
             }
             if (Arena.Start(control))
             {
-                Fill((Header*)control->Header, control->File == -1 ? Header.InMemory : 0);
+                Fill((Header*)control->Header, control->Arena[2] == -1 ? Header.InMemory : 0);
+                if (Settings.StartsPaused)
+                {
+                    Phases.Pause();
+                }
             }
         }
 
@@ -84,8 +92,8 @@ namespace Ilinst
             header->Magic = Magic;
         }
 
-        /// <summary>Brings names and times up to date.</summary>
-        public static void Update()
+        /// <summary>Writes the names of what was called since the last time.</summary>
+        public static void UpdateNames()
         {
             lock (gate)
             {
@@ -97,17 +105,41 @@ namespace Ilinst
                 {
                     // Fewer names, then.
                 }
+            }
+        }
+
+        /// <summary>Writes it as it is now to a file of its own.</summary>
+        /// <returns>Its path; null if it could not be written.</returns>
+        public static string Snapshot(string path)
+        {
+            UpdateNames();
+            CpuTime.Update();
+            CallTrees.OnHousekeeping();
+            lock (gate)
+            {
                 Arena.Header->LastTicks = Stopwatch.GetTimestamp();
+                long file = OutputFile.CreateSnapshot(ref path);
+                if (file == -1)
+                {
+                    return null;
+                }
+                bool isWhole = WriteTo(file);
+                MappedFile.Close(file);
+                Log.Write(isWhole ? "a snapshot is " + path : "no snapshot could be written");
+                return isWhole ? path : null;
             }
         }
 
         /// <summary>The end, as far as it can be seen; whatever goes wrong stays here.</summary>
-        private static void End(int flag)
+        public static void End(int flag)
         {
             try
             {
                 CallTrees.WithoutProbes(delegate
                 {
+                    UpdateNames();
+                    CpuTime.Update();
+                    CallTrees.OnHousekeeping();
                     lock (gate)
                     {
                         EndNow(flag);
@@ -122,14 +154,20 @@ namespace Ilinst
 
         private static void EndNow(int flag)
         {
-            Update();
+            Control* control = Control.OfProcess();
             Header* header = Arena.Header;
+            bool isLast = !IsEnded && Interlocked.Decrement(ref control->Trackers) == 0;
+            IsEnded = true;
+            header->LastTicks = Stopwatch.GetTimestamp();
+            if (flag == 0)
+            {
+                // It is the context's end alone.
+                return;
+            }
+            Log.Write(flag == Header.UnhandledException ? "ends by an unhandled exception" : "ends");
             // A program that ends by an exception may still come by the other way out.
             header->Flags |= ((header->Flags & Header.UnhandledException) != 0 ? 0 : flag) | Header.NamesComplete;
-            Control* control = Control.OfProcess();
-            bool isLast = !isEnded && System.Threading.Interlocked.Decrement(ref control->Trackers) == 0;
-            isEnded = true;
-            if (control->File == -1)
+            if ((header->Flags & Header.InMemory) != 0)
             {
                 OutputFile.WriteAtEnd(WriteTo);
             }

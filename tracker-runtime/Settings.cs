@@ -6,8 +6,16 @@ namespace Ilinst
     internal static class Settings
     {
         private const string OutputVariable = "ILINST_OUTPUT";
+        private const string LogVariable = "ILINST_LOG";
+        private const string StartVariable = "ILINST_START";
         private const string WriteVariable = "ILINST_WRITE";
         private const string MaxNodesVariable = "ILINST_MAX_NODES";
+
+        /// <summary>Whether tracking is to begin when it is asked to.</summary>
+        public static bool StartsPaused
+        {
+            get { return Environment.GetEnvironmentVariable(StartVariable) == "paused"; }
+        }
 
         /// <summary>Whether no file is wanted before the end.</summary>
         public static bool WritesAtEnd
@@ -34,8 +42,19 @@ namespace Ilinst
         /// <summary>Where the profile is wanted; empty if that isn't said.</summary>
         public static string Output()
         {
-            string wish = Environment.GetEnvironmentVariable(OutputVariable);
-            return wish == null ? "" : wish;
+            return Text(OutputVariable);
+        }
+
+        /// <summary>Where the tracker is to say what it does; empty if nowhere.</summary>
+        public static string Log()
+        {
+            return Text(LogVariable);
+        }
+
+        private static string Text(string variable)
+        {
+            string text = Environment.GetEnvironmentVariable(variable);
+            return text == null ? "" : text;
         }
     }
 }

@@ -1,0 +1,124 @@
+using System;
+using System.Diagnostics;
+using System.Threading;
+
+namespace Ilinst
+{
+    /// <summary>
+    /// A background thread that keeps the file's header true while the program runs, writes the names of what was called since
+    /// the last look, and obeys the commands in the file. Without it (in the browser, with ILINST_WRITE=end) that is done at
+    /// the end, and when <see cref="Profile"/> is asked.
+    /// </summary>
+    internal static unsafe class Housekeeper
+    {
+        private const int Period = 100; // ms
+        private const int PeriodsInASecond = 10;
+
+        private static readonly ManualResetEvent stop = new ManualResetEvent(false);
+        private static Thread thread;
+
+        public static void Start()
+        {
+            try
+            {
+                StartThread();
+                Lifetime.OnEnd(Stop);
+            }
+            catch (Exception)
+            {
+                // No threads here.
+                Log.Write("no thread for names and commands");
+            }
+        }
+
+        /// <summary>Ends the thread, and waits until it has.</summary>
+        private static void Stop()
+        {
+            stop.Set();
+            thread.Join(1000);
+        }
+
+        private static void StartThread()
+        {
+            thread = new Thread(Run, 256 * 1024);
+            thread.IsBackground = true;
+            // Else the thread holds what flows in the program's context for ever.
+            AsyncFlowControl flow = default(AsyncFlowControl);
+            bool isFlowing = !ExecutionContext.IsFlowSuppressed();
+            if (isFlowing)
+            {
+                flow = ExecutionContext.SuppressFlow();
+            }
+            try
+            {
+                thread.Start();
+            }
+            finally
+            {
+                if (isFlowing)
+                {
+                    flow.Undo();
+                }
+            }
+        }
+
+        private static void Run()
+        {
+            CallTrees.WithoutProbes(delegate
+            {
+                bool wasPaused = Arena.Header->State != 0;
+                for (int i = 1; !stop.WaitOne(Period, false) && !ProfileFile.IsEnded; i++)
+                {
+                    try
+                    {
+                        Look(i % PeriodsInASecond == 0, ref wasPaused);
+                    }
+                    catch (Exception)
+                    {
+                        // Next time, perhaps.
+                    }
+                }
+            });
+        }
+
+        private static void Look(bool isSecond, ref bool wasPaused)
+        {
+            Control* control = Control.OfProcess();
+            Header* header = Arena.Header;
+            if (Interlocked.CompareExchange(ref control->IsHousekeeping, 1, 0) == 0)
+            {
+                try
+                {
+                    header->LastTicks = Stopwatch.GetTimestamp();
+                    header->Heartbeats++;
+                    int sequence = header->CommandSequence;
+                    if (sequence != header->AcknowledgedSequence)
+                    {
+                        Phases.Obey(header->Command, Header.CommandName(header));
+                        header->AcknowledgedSequence = sequence;
+                    }
+                    if (isSecond)
+                    {
+                        CpuTime.Update();
+                    }
+                }
+                finally
+                {
+                    control->IsHousekeeping = 0;
+                }
+            }
+            bool isPaused = header->State != 0;
+            if (isPaused != wasPaused)
+            {
+                // Perhaps by another tracker of the process.
+                CallTrees.OnPause(isPaused);
+                wasPaused = isPaused;
+            }
+            ProfileFile.UpdateNames();
+            if (isSecond)
+            {
+                CallTrees.OnHousekeeping();
+            }
+        }
+    }
+}

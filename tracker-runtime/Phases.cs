@@ -1,0 +1,180 @@
+using System.Collections.Generic;
+using System.Diagnostics;
+
+namespace Ilinst
+{
+    /// <summary>Pauses, and marks: what each node had at a moment, so that a reader can tell what came before from what came after.</summary>
+    internal static unsafe class Phases
+    {
+        private const int PauseCommand = 1;
+        private const int ResumeCommand = 2;
+        private const int ResetCommand = 3;
+        private const int MarkCommand = 4;
+
+        private const int MarkPhase = 1;
+        private const int ResetPhase = 2;
+        private const int EntrySize = 32;
+        /// <summary>More calls than this are not open on one thread: what seems so is being changed just now.</summary>
+        private const int MaxDepth = 1000000;
+
+        private static readonly object gate = new object();
+
+        /// <summary>Does what the tool wants done.</summary>
+        public static void Obey(int command, string name)
+        {
+            switch (command)
+            {
+                case PauseCommand:
+                    Pause();
+                    break;
+                case ResumeCommand:
+                    Resume();
+                    break;
+                case ResetCommand:
+                    Reset();
+                    break;
+                case MarkCommand:
+                    Mark(name);
+                    break;
+            }
+        }
+
+        public static void Pause()
+        {
+            lock (gate)
+            {
+                Header* header = Arena.Header;
+                if (header->State == 0)
+                {
+                    Control.OfProcess()->PausedSince = Stopwatch.GetTimestamp();
+                    Header.BeginPause(header, Control.OfProcess()->PausedSince);
+                    header->State = 1;
+                    CallTrees.OnPause(true);
+                }
+            }
+        }
+
+        public static void Resume()
+        {
+            lock (gate)
+            {
+                Header* header = Arena.Header;
+                if (header->State != 0)
+                {
+                    Header.EndPause(header, Control.OfProcess()->PausedSince, Stopwatch.GetTimestamp());
+                    header->State = 0;
+                    CallTrees.OnPause(false);
+                }
+            }
+        }
+
+        /// <summary>A new phase of this name begins.</summary>
+        public static void Mark(string name)
+        {
+            Add(name, MarkPhase);
+        }
+
+        /// <summary>What was counted so far is no longer wanted.</summary>
+        public static void Reset()
+        {
+            Add("", ResetPhase);
+        }
+
+        private static void Add(string name, int what)
+        {
+            lock (gate)
+            {
+                long now = Stopwatch.GetTimestamp();
+                int count = 0;
+                Arena.ForEach(delegate(ChunkHeader* chunk) { count += Slots(chunk); });
+                long entriesAt = Arena.ChunkHeaderSize + (4 + Utf8.Length(name) + 7) / 8 * 8;
+                long size = entriesAt + (long)count * EntrySize;
+                byte* phase = Arena.Take(ChunkHeader.Phase, (int)((size + Arena.BlockSize - 1) / Arena.BlockSize));
+                if (phase == null)
+                {
+                    return;
+                }
+                *(int*)(phase + Arena.ChunkHeaderSize) = Utf8.Put(phase + Arena.ChunkHeaderSize + 4, name, int.MaxValue);
+                Dictionary<long, Open> open = new Dictionary<long, Open>();
+                Arena.ForEach(delegate(ChunkHeader* chunk) { FindOpen(chunk, now, open); });
+                long* entry = (long*)(phase + entriesAt);
+                long* end = entry + (long)count * EntrySize / sizeof(long);
+                // Nodes that were added since it was counted have no calls before this phase.
+                Arena.ForEach(delegate(ChunkHeader* chunk) { entry = WriteEntries(chunk, entry, end, open); });
+                ChunkHeader* header = (ChunkHeader*)phase;
+                header->Own = now;
+                *(int*)(phase + 48) = what;
+                *(int*)(phase + 52) = (int)((entry - (long*)(phase + entriesAt)) * sizeof(long) / EntrySize);
+                System.Threading.Thread.MemoryBarrier();
+                header->Used = (byte*)entry - phase;
+            }
+        }
+
+        private static int Slots(ChunkHeader* chunk)
+        {
+            return chunk->Kind == ChunkHeader.Nodes ? (int)(chunk->Used - NodeChunk.FirstNode) / NodeChunk.NodeSize
+                : chunk->Kind == ChunkHeader.Counters ? (int)(chunk->Used - Arena.ChunkHeaderSize) / 16 : 0;
+        }
+
+        private static long* WriteEntries(ChunkHeader* chunk, long* entry, long* end, Dictionary<long, Open> open)
+        {
+            int slots = Slots(chunk);
+            for (int i = 0; i < slots && entry < end; i++)
+            {
+                if (chunk->Kind == ChunkHeader.Counters)
+                {
+                    long* counter = (long*)((byte*)chunk + Arena.ChunkHeaderSize) + 2 * i;
+                    entry[0] = counter[0];
+                    entry[1] = counter[1];
+                    entry += counter[0] != 0 ? 4 : 0;
+                    continue;
+                }
+                CallNode* node = (CallNode*)((byte*)chunk + NodeChunk.FirstNode) + i;
+                if ((node->Flags & NodeChunk.NoNode) == 0 && node->MethodId != 0)
+                {
+                    Open more;
+                    open.TryGetValue((long)node, out more);
+                    entry[0] = (long)node;
+                    entry[1] = node->Calls;
+                    entry[2] = node->Total + more.Time;
+                    entry[3] = node->Detached + more.Detached;
+                    entry += 4;
+                }
+            }
+            return entry;
+        }
+
+        /// <summary>What the calls that are open have taken so far.</summary>
+        private static void FindOpen(ChunkHeader* chunk, long now, Dictionary<long, Open> open)
+        {
+            CallTree* tree = (CallTree*)((byte*)chunk + Arena.ChunkHeaderSize);
+            if (chunk->Kind != ChunkHeader.Nodes || chunk->Tree != (long)tree)
+            {
+                return;
+            }
+            CallNode* node = (CallNode*)tree->Current;
+            long* frame = (long*)tree->Frame;
+            for (int i = 0; i < MaxDepth && node != null; i++)
+            {
+                bool isStep = frame != null && frame[1] == (long)node;
+                long previous = isStep ? frame[2] : 0;
+                // A step that goes on inside of other calls is no time of theirs.
+                bool isDetached = isStep && previous != (long)node && previous != node->Caller;
+                Open more;
+                open.TryGetValue((long)node, out more);
+                long time = node->Caller == 0 && !isStep ? 0 : now - (isStep ? frame[3] : node->Start);
+                more.Time += time;
+                more.Detached += isDetached ? time : 0;
+                open[(long)node] = more;
+                node = (CallNode*)(isStep ? previous : node->Caller);
+                frame = isStep ? (long*)frame[4] : frame;
+            }
+        }
+
+        private struct Open
+        {
+            public long Time;
+            public long Detached;
+        }
+    }
+}
