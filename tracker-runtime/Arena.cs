@@ -64,15 +64,19 @@ namespace Ilinst
             {
                 byte* block = (byte*)control->Arena[3 * i];
                 byte* end = block + control->Arena[3 * i + 1];
+                byte* next = (byte*)control->NextBlock;
+                // What is behind the next block may be cut off meanwhile.
+                end = next >= block && next < end ? next : end;
                 block += i == 0 ? BlockSize : 0;
-                while (block < end && block != (byte*)control->NextBlock)
+                while (block < end)
                 {
                     ChunkHeader* chunk = (ChunkHeader*)block;
-                    if (chunk->Kind != 0)
+                    int kind = chunk->Kind;
+                    if (kind != 0)
                     {
                         visit(chunk);
                     }
-                    block += chunk->Kind != 0 ? chunk->SizeInFile : BlockSize;
+                    block += kind != 0 ? chunk->SizeInFile : BlockSize;
                 }
             }
         }
@@ -87,13 +91,14 @@ namespace Ilinst
             if (control->IsClosed == 0)
             {
                 control->IsClosed = 1;
-                long place = control->Arenas == 0 ? -1 : control->Arena[3 * control->Arenas - 1];
+                long place = control->Arena[3 * control->Arenas - 1];
+                long unused = control->ArenaEnd - control->NextBlock;
                 if (place >= 0 && Libc.IsThere)
                 {
-                    long unused = control->ArenaEnd - control->NextBlock;
                     MappedFile.Cut(control->File, (byte*)control->Header, control->FileSize - unused);
                 }
-                control->NextBlock = control->ArenaEnd = 0;
+                control->ArenaEnd = control->NextBlock;
+                control->Arena[3 * control->Arenas - 2] -= unused;
             }
             Control.Exit(control);
         }

@@ -131,6 +131,10 @@ namespace Ilinst
                 added->Caller = (long)caller;
                 added->Next = caller->Callees;
                 caller->Callees = (long)added;
+                if (ProfileFile.IsEnded)
+                {
+                    ProfileFile.UpdateAfterEnd();
+                }
             }
             return added;
         }

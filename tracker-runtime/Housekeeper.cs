@@ -67,7 +67,7 @@ namespace Ilinst
             CallTrees.WithoutProbes(delegate
             {
                 bool wasPaused = Arena.Header->State != 0;
-                for (int i = 1; !stop.WaitOne(Period, false) && !ProfileFile.IsEnded; i++)
+                for (int i = 1; !stop.WaitOne(Period, false); i++)
                 {
                     try
                     {

@@ -108,6 +108,20 @@ namespace Ilinst
             }
         }
 
+        /// <summary>Called for what is called for the first time behind the end: handlers of the program's come after ours.</summary>
+        public static void UpdateAfterEnd()
+        {
+            try
+            {
+                CallTrees.WithoutProbes(UpdateNames);
+                Arena.Header->LastTicks = Stopwatch.GetTimestamp();
+            }
+            catch (Exception)
+            {
+                // The program goes on to its end.
+            }
+        }
+
         /// <summary>Writes it as it is now to a file of its own.</summary>
         /// <returns>Its path; null if it could not be written.</returns>
         public static string Snapshot(string path)

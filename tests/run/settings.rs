@@ -4,17 +4,19 @@
 use std::{
     collections::BTreeMap,
     fs::{self, OpenOptions},
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
 
-use profile::{Profile, report::SortBy};
+use profile::{End, Profile, report::SortBy};
 use tests::{Runtime, ilinst, instrument, said, sample, scratch};
 
 use crate::tree;
 
 /// What `bare` is started with, what `ILINST_OUTPUT` says, and the profile that is there afterwards, if one is.
-/// `{base}` is the folder above the one it is started in, `{pid}` the process.
+/// `{base}` is the folder above the one it is started in, `{pid}` the process, `{tmp}` the folder of those that cannot be
+/// written where they are wanted.
 const PLACES: &[(&str, Option<&str>, Option<&str>)] = &[
     ("", None, Some("start/bare-{pid}.ilprof")),
     ("", Some(""), Some("start/bare-{pid}.ilprof")),
@@ -30,10 +32,22 @@ const PLACES: &[(&str, Option<&str>, Option<&str>)] = &[
     ("", Some("../pipe"), None),
     ("", Some("../link"), None),
     ("", Some("../device"), None),
-    // Nowhere to write is no reason to fail.
+    // Where there is nowhere to write, it is written elsewhere.
+    ("", Some("../old/below/x.ilprof"), Some("{tmp}/bare-{pid}.ilprof")),
+    ("", Some("../device/below/"), Some("{tmp}/bare-{pid}.ilprof")),
+    ("", Some("/dev/null/nowhere/"), Some("{tmp}/bare-{pid}.ilprof")),
+    ("", Some("/proc/x.ilprof"), Some("{tmp}/bare-{pid}.ilprof")),
+];
+
+/// The same where no file is wanted before the end.
+const PLACES_AT_END: &[(&str, Option<&str>, Option<&str>)] = &[
+    ("", None, Some("start/bare-{pid}.ilprof")),
+    ("", Some("made/deep/"), Some("start/made/deep/bare-{pid}.ilprof")),
+    ("", Some("../old"), Some("old")),
+    ("", Some("../pipe"), None),
+    ("", Some("../link"), None),
+    ("", Some("../device"), None),
     ("", Some("../old/below/x.ilprof"), None),
-    ("", Some("../device/below/"), None),
-    ("", Some("/dev/null/nowhere/"), None),
     ("", Some("/proc/x.ilprof"), None),
     // A program that deletes the folder it was started in does not get it back.
     ("folder", None, None),
@@ -45,9 +59,11 @@ const PLACES: &[(&str, Option<&str>, Option<&str>)] = &[
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn the_profile_goes_where_the_environment_says_and_replaces_only_files() {
+    let tmp = format!("tmp/ilinst-{}", fs::metadata("/proc/self").expect("it is there").uid());
     for runtime in Runtime::all() {
         let woven = Woven::new("output", &runtime);
-        for (argument, output, expected) in PLACES {
+        let at_end = PLACES_AT_END.iter().map(|place| (Some("end"), place));
+        for (write, (argument, output, expected)) in PLACES.iter().map(|place| (None, place)).chain(at_end) {
             println!("{argument} {output:?} on {}", runtime.name);
             let base = furnished(&woven.folder.join("base"));
             let start = base.join("start");
@@ -55,12 +71,15 @@ fn the_profile_goes_where_the_environment_says_and_replaces_only_files() {
             // Held open, so that a writer would not wait.
             let pipe = OpenOptions::new().read(true).write(true).open(base.join("pipe")).expect("a pipe can be opened");
             let mut before = entries(&base);
-            let pid = woven.run(&start, argument, &[("ILINST_OUTPUT", output.as_deref())]);
+            let temporary = base.join("tmp");
+            let variables = [("ILINST_OUTPUT", output.as_deref()), ("ILINST_WRITE", write), ("TMPDIR", temporary.to_str())];
+            let pid = woven.run(&start, argument, &variables);
             drop(pipe);
             let mut after = entries(&base);
             if let Some(expected) = expected {
-                let path = base.join(expected.replace("{pid}", &pid.to_string()));
-                assert_eq!(read(&path).program, "bare");
+                let path = base.join(expected.replace("{pid}", &pid.to_string()).replace("{tmp}", &tmp));
+                let profile = read(&path);
+                assert_eq!((profile.program.as_str(), profile.end), ("bare", End::Clean));
                 before.remove(&path);
                 after.remove(&path).expect("it is a file");
             }
@@ -185,6 +204,7 @@ fn furnished(base: &Path) -> PathBuf {
     let _ = fs::remove_dir_all(base);
     fs::create_dir_all(base.join("start")).expect("a folder can be made");
     fs::create_dir(base.join("there")).expect("a folder can be made");
+    fs::create_dir(base.join("tmp")).expect("a folder can be made");
     fs::write(base.join("old"), "something").expect("a file can be written");
     fs::write(base.join("empty"), "").expect("a file can be written");
     for command in [&["mkfifo", "pipe"][..], &["ln", "-s", "old", "link"], &["ln", "-s", "/dev/full", "device"]] {
