@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ecma335::Table::{self, Module, TypeDef};
+use ecma335::Table::{self, ImportScope, Module, TypeDef};
 use fuzz_harness::{Outcome, Target};
 use tests::{ABOVE, root, set_cell};
 
@@ -27,4 +27,12 @@ fn what_was_found_once_holds() {
             assert_eq!(outcome, Ok(Outcome::Accepted), "{file}, {table} {row} {column} = {value:#x}: {what}");
         }
     }
+}
+
+/// Scopes that lie in themselves, and import nothing: `diff` followed them for ever.
+#[test]
+fn imports_around_themselves_come_to_an_end() {
+    let pdb = fs::read(root().join("samples/orders/bin/orders.pdb")).expect("it is committed");
+    let pdb = set_cell(&pdb, ImportScope, 1, "parent", 1);
+    assert_eq!(Target::Pdb.check(&pdb, 0, None), Ok(Outcome::Accepted));
 }

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ecma335::{Image, Metadata, Table};
+use ecma335::{Cursor, FileOffset, Image, Metadata, Table};
 
 /// How long monodis may take over one file.
 const LISTING_LIMIT: Duration = Duration::from_secs(120);
@@ -269,10 +269,13 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 /// For [`set_cell`]: not a value but the row above's.
 pub const ABOVE: u32 = u32::MAX - 1;
 
-/// A file with another number in one cell.
+/// A file, be it an assembly or a portable PDB, with another number in one cell.
 pub fn set_cell(bytes: &[u8], table: Table, rid: u32, column: &str, value: u32) -> Vec<u8> {
-    let image = Image::parse(bytes).expect("it is an assembly");
-    let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
+    let root = match Image::parse(bytes) {
+        Ok(image) => image.metadata().expect("it has metadata"),
+        Err(_) => Cursor::new(bytes, FileOffset(0)),
+    };
+    let metadata = Metadata::parse(root).expect("it can be read");
     let rows = metadata.tables.bytes(table);
     let widths = metadata.tables.widths();
     assert!((1..=metadata.tables.count(table)).contains(&rid), "{table} {rid}");

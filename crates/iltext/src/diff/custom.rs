@@ -24,10 +24,9 @@ impl Pdb<'_> {
     pub(crate) fn imports(&self, names: &Names<'_, '_>, scope: Rid<ImportScope>) -> Vec<String> {
         let mut lines = Vec::new();
         let mut next = scope;
-        while let Ok(row) = self.metadata.row(next) {
-            if lines.len() > MAX_NESTING {
-                break;
-            }
+        // They may lie in each other, and so in themselves.
+        for _ in 0..MAX_NESTING {
+            let Ok(row) = self.metadata.row(next) else { break };
             let imports = match pdb::imports(&self.metadata, &row) {
                 Ok(imports) => imports.iter().map(|each| import(names, each)).collect::<Vec<_>>().join("; "),
                 Err(error) => one_line(error.kind()),
