@@ -34,7 +34,17 @@ fn the_call_tree_is_what_the_source_says() {
             .expect("it can be copied");
         for mode in MODES {
             let woven = folder.join(mode);
-            instrument(&[&program, &"-o", &woven.join(format!("{name}.exe")), &"--leave", &mode, &"-q"]);
+            instrument(&[
+                &program,
+                &"-o",
+                &woven.join(format!("{name}.exe")),
+                &"--leave",
+                &mode,
+                &"--all",
+                &"--calls",
+                &"none",
+                &"-q",
+            ]);
             for runtime in Runtime::all() {
                 compare(&runtime, &program, &woven.join(format!("{name}.exe")), mode, &expected);
             }

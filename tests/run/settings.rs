@@ -161,7 +161,7 @@ pub(crate) struct Woven<'r> {
 impl<'r> Woven<'r> {
     pub(crate) fn new(name: &str, runtime: &'r Runtime) -> Self {
         let folder = scratch(&format!("bare-{name}-{}", runtime.name.replace(' ', "-")));
-        instrument(&[&sample("bare").join("bare.exe"), &"-o", &folder.join("woven/"), &"-q"]);
+        instrument(&[&sample("bare").join("bare.exe"), &"-o", &folder.join("woven/"), &"--all", &"--calls", &"none", &"-q"]);
         Self { folder, runtime }
     }
 

@@ -31,7 +31,7 @@ fn a_token_that_is_none_is_passed_over() {
         .expect("it can be copied");
     for mode in MODES {
         let woven = folder.join(mode).join("tokens.exe");
-        instrument(&[&program, &"-o", &woven, &"--leave", &mode, &"-q"]);
+        instrument(&[&program, &"-o", &woven, &"--leave", &mode, &"--all", &"--calls", &"none", &"-q"]);
         fs::copy(folder.join("probes.dll"), woven.with_file_name("probes.dll")).expect("it can be copied");
         for runtime in Runtime::all() {
             println!("{} by {mode}", runtime.name);

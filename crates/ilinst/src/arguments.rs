@@ -1,7 +1,7 @@
 //! Arguments that several subcommands share.
 
 use clap::{Args, ValueEnum};
-use weave::{LeaveMode, Options, Pattern, plan::Selection};
+use weave::{Calls, CallsWord, LeaveMode, Options, Pattern, plan::Selection, policy::MIN_IL};
 
 /// Which methods.
 #[derive(Args, Debug, Default)]
@@ -14,6 +14,20 @@ pub(crate) struct SelectionArgs {
     /// Leave alone what the pattern names (may be repeated); wins over --include
     #[arg(long, value_name = "PATTERN")]
     pub(crate) exclude: Vec<Pattern>,
+
+    /// Weave what is left alone by default, too: trivial accessors, short bodies, what the compiler made without a body of
+    /// the user's
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Leave alone bodies of up to so many bytes of IL that have no loop and call nothing; 0: none
+    #[arg(long, default_value_t = MIN_IL, conflicts_with = "all", value_name = "N")]
+    pub(crate) min_il: u32,
+
+    /// Put probes around calls of what the pattern names in other assemblies (may be repeated), beside those that wait, which
+    /// have them by default: Join, Wait, lock, reads ...; `none` switches these off
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) calls: Vec<CallsWord>,
 
     /// How the leave probe is reached
     #[arg(long, value_enum, default_value_t, value_name = "MODE")]
@@ -43,7 +57,9 @@ impl SelectionArgs {
     /// What is to be woven, and how.
     pub(crate) fn options(&self, keep_layout: bool) -> Options {
         let selection = Selection { include: self.include.clone(), exclude: self.exclude.clone() };
-        Options { leave: self.leave.into(), selection, keep_layout }
+        let mut calls = Calls::default();
+        self.calls.iter().for_each(|word| calls.add(word.clone()));
+        Options { leave: self.leave.into(), selection, all: self.all, min_il: self.min_il, calls, keep_layout }
     }
 }
 

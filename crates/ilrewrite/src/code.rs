@@ -7,7 +7,7 @@ use ecma335::{
     schema::Blob,
 };
 
-use crate::error::RewriteError;
+use crate::{error::RewriteError, probe::Site};
 
 /// A place in the code that something refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,6 +82,8 @@ pub struct Code {
     pub switch_labels: Vec<Label>,
     /// The exception clauses, inner ones first.
     pub clauses: Vec<LabelClause>,
+    /// The calls that have probes, by the indexes of their instructions in the input, in order.
+    pub(crate) sites: Vec<(usize, Site)>,
     /// How many locals the input has to have, by the numbers it uses.
     pub(crate) locals_used: u32,
     /// How many arguments, with `this`.
@@ -97,14 +99,20 @@ pub struct Code {
 }
 
 impl Code {
-    /// Decodes a body, in place of what was here before.
+    /// Decodes a body, in place of what was here before; `site` says which calls have probes, by what they call.
     ///
     /// # Errors
     /// If an instruction cannot be decoded, a target is no instruction, or a token names what the module has not got.
-    pub fn decode(&mut self, body: &MethodBody<'_>, metadata: &Metadata<'_>) -> Result<(), RewriteError> {
+    pub fn decode(
+        &mut self,
+        body: &MethodBody<'_>,
+        metadata: &Metadata<'_>,
+        site: &dyn Fn(Token) -> Option<Site>,
+    ) -> Result<(), RewriteError> {
         self.instructions.clear();
         self.switch_labels.clear();
         self.clauses.clear();
+        self.sites.clear();
         (self.locals_used, self.arguments_used, self.has_localloc) = (0, 0, false);
         self.bindings.clear();
         for map in [&mut self.labels_by_offset, &mut self.instructions_by_offset] {
@@ -126,12 +134,15 @@ impl Code {
                     }
                     Operand::Switch { start, count: self.switch_labels.len() as u32 - start }
                 }
-                OperandKind::Method
-                | OperandKind::Field
-                | OperandKind::Type
-                | OperandKind::Token
-                | OperandKind::Sig
-                | OperandKind::String => {
+                OperandKind::Method => {
+                    refuse_dangling(instruction.token(), metadata)?;
+                    if matches!(instruction.opcode(), OpCode::Call | OpCode::Callvirt | OpCode::Newobj) {
+                        let index = self.instructions.len();
+                        self.sites.extend(site(instruction.token()).map(|site| (index, site)));
+                    }
+                    Operand::Input
+                }
+                OperandKind::Field | OperandKind::Type | OperandKind::Token | OperandKind::Sig | OperandKind::String => {
                     refuse_dangling(instruction.token(), metadata)?;
                     Operand::Input
                 }

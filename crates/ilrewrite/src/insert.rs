@@ -1,5 +1,5 @@
-//! Where a probe's calls go: the enter call before the first instruction, the leave call on every way out, and the handle
-//! call where each handler begins.
+//! Where a probe's calls go: the enter call before the first instruction, the leave call on every way out, the handle and
+//! catch calls where handlers begin, and those of sites around the calls that have them.
 
 use ecma335::{OpCode, body::ClauseKind, opcode::Flow};
 
@@ -16,6 +16,9 @@ pub(crate) struct Insertion {
     pub(crate) enter: Vec<Instruction>,
     pub(crate) leave: Vec<Instruction>,
     pub(crate) handle: Vec<Instruction>,
+    pub(crate) catch: Vec<Instruction>,
+    /// By the number of [`Code::sites`]: before and behind the call.
+    pub(crate) sites: Vec<[Vec<Instruction>; 2]>,
     /// The local that holds the return value on the way out, if the IL returns one.
     pub(crate) return_local: Option<u16>,
 }
@@ -25,7 +28,25 @@ pub(crate) struct Insertion {
 pub(crate) struct Scratch {
     instructions: Vec<Instruction>,
     moved: Vec<u32>,
-    handlers: Vec<usize>,
+    additions: Vec<Addition>,
+}
+
+/// Instructions that go before another one, which keeps what led to it: whatever led there leads to them.
+#[derive(Clone, Copy, Debug)]
+struct Addition {
+    /// The index of that one.
+    before: usize,
+    what: Addend,
+}
+
+/// What goes there, in this order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Addend {
+    /// What stands behind the call before it. Nothing leads here but that call.
+    BehindCall(usize),
+    Handle,
+    Catch,
+    BeforeCall(usize),
 }
 
 /// The shape that fits a body and the mode asked for.
@@ -40,12 +61,14 @@ pub(crate) fn shape(code: &Code, mode: LeaveMode) -> Shape {
 /// If the body has a `ret` or a `tail.` where none can be.
 pub(crate) fn insert(code: &mut Code, what: &Insertion, shape: Shape, scratch: &mut Scratch) -> Result<(), RewriteError> {
     refuse_protected_rets(code)?;
-    let Scratch { instructions, moved, handlers } = scratch;
-    if !code.clauses.is_empty() && !what.handle.is_empty() {
-        handlers.clear();
-        handlers.extend(code.clauses.iter().map(|clause| code.target(clause.handler.0)));
-        handlers.sort_unstable();
-        begin_handlers(code, &what.handle, handlers, instructions, moved);
+    let Scratch { instructions, moved, additions } = scratch;
+    additions.clear();
+    note_handlers(code, what, additions);
+    note_sites(code, additions);
+    if !additions.is_empty() {
+        additions.sort_unstable_by_key(|addition| (addition.before, addition.what));
+        additions.dedup_by_key(|addition| (addition.before, addition.what));
+        add(code, what, additions, instructions, moved);
     }
     instructions.clear();
     moved.clear();
@@ -57,17 +80,83 @@ pub(crate) fn insert(code: &mut Code, what: &Insertion, shape: Shape, scratch: &
     Ok(())
 }
 
-/// Each handler begins with the handle call; the block before it ends there as it did.
-fn begin_handlers(code: &mut Code, handle: &[Instruction], starts: &[usize], out: &mut Vec<Instruction>, moved: &mut Vec<u32>) {
+/// Each handler begins with a call; the block before it ends there as it did.
+fn note_handlers(code: &Code, what: &Insertion, additions: &mut Vec<Addition>) {
+    for clause in &code.clauses {
+        let is_catch = matches!(clause.kind, ClauseKind::Catch(_) | ClauseKind::Filter(_));
+        let (call, addend) = if is_catch { (&what.catch, Addend::Catch) } else { (&what.handle, Addend::Handle) };
+        if !call.is_empty() {
+            additions.push(Addition { before: code.target(clause.handler.0), what: addend });
+        }
+    }
+}
+
+/// A site's calls stand around the call and its prefixes.
+fn note_sites(code: &Code, additions: &mut Vec<Addition>) {
+    for (number, (call, _)) in code.sites.iter().enumerate() {
+        additions.push(Addition { before: *call - prefixes(&code.instructions, *call), what: Addend::BeforeCall(number) });
+        additions.push(Addition { before: call + 1, what: Addend::BehindCall(number) });
+    }
+}
+
+/// How many prefixes an instruction has.
+fn prefixes(instructions: &[Instruction], index: usize) -> usize {
+    let before = instructions.get(..index).unwrap_or_default();
+    before.iter().rev().take_while(|instruction| instruction.info.flow == Flow::Prefix).count()
+}
+
+/// Keeps those sites that a probe may stand at: no tail call, as nothing runs behind it; no call that something leads to
+/// behind its prefixes; and not the making of a delegate, which verifiers know by the instruction before it (III.4.21).
+pub(crate) fn keep_possible_sites(code: &mut Code) {
+    let mut sites = std::mem::take(&mut code.sites);
+    let is_possible = |call: usize| {
+        let (before, prefixes) = code.instructions[..call].split_at(call - prefixes(&code.instructions, call));
+        let makes_delegate = matches!(before.last().map(Instruction::opcode), Some(OpCode::Ldftn | OpCode::Ldvirtftn));
+        let is_tail_call = prefixes.iter().any(|prefix| prefix.opcode() == OpCode::Tail);
+        let is_between = |target: &u32| (before.len() + 1..=call).contains(&(*target as usize));
+        !makes_delegate && !is_tail_call && (prefixes.is_empty() || !code.targets().iter().any(is_between))
+    };
+    sites.retain(|(call, _)| is_possible(*call));
+    code.sites = sites;
+}
+
+/// Puts them in. What led to the instruction behind an addition leads to the addition, unless that stands behind a call.
+fn add(code: &mut Code, what: &Insertion, additions: &[Addition], out: &mut Vec<Instruction>, moved: &mut Vec<u32>) {
     out.clear();
     moved.clear();
-    for (index, instruction) in code.instructions.iter().enumerate() {
-        moved.push(out.len() as u32);
-        if starts.binary_search(&index).is_ok() {
-            out.extend_from_slice(handle);
+    let (mut copied, mut led_to) = (0, None);
+    let mut copy = |until: usize, led_to: Option<usize>, out: &mut Vec<Instruction>| {
+        let same = code.instructions.get(copied..until).unwrap_or_default();
+        if !same.is_empty() {
+            moved.push(led_to.unwrap_or(out.len()) as u32);
+            moved.extend(out.len() as u32 + 1..(out.len() + same.len()) as u32);
+            out.extend_from_slice(same);
+            copied = until;
         }
-        out.push(*instruction);
+        !same.is_empty()
+    };
+    for Addition { before, what: addend } in additions {
+        if copy(*before, led_to, out) {
+            led_to = None;
+        }
+        let (instructions, origin) = match addend {
+            Addend::BehindCall(site) => (&what.sites[*site][1], before - 1),
+            Addend::Handle => (&what.handle, *before),
+            Addend::Catch => (&what.catch, *before),
+            Addend::BeforeCall(site) => (&what.sites[*site][0], *before),
+        };
+        if !matches!(addend, Addend::BehindCall(_)) {
+            led_to = led_to.or(Some(out.len()));
+        }
+        let first = out.len();
+        out.extend_from_slice(instructions);
+        // A site's calls are part of the statement; who steps through that does not stop at them.
+        if matches!(addend, Addend::BehindCall(_) | Addend::BeforeCall(_)) {
+            let origin = code.instructions[origin].origin;
+            out[first..].iter_mut().for_each(|added| added.origin = origin);
+        }
     }
+    copy(code.instructions.len(), led_to, out);
     moved.push(out.len() as u32);
     code.replace(out, moved);
 }

@@ -24,6 +24,6 @@ pub mod token;
 pub use effects::{CallEffect, Effects};
 pub use error::RewriteError;
 pub use name::{AssemblyName, MethodName, TypeName};
-pub use probe::{Argument, Call, Constant, LeaveMode, Probe, Shape};
-pub use rewrite::{Batch, BodyRewriter, Context, Method, RewrittenBody};
+pub use probe::{Argument, Call, Constant, LeaveMode, Probe, Shape, Site, SiteProbe};
+pub use rewrite::{Batch, BodyRewriter, Context, Method, RewrittenBody, Sites};
 pub use token::{Fixup, TokenProvider, TokenRequest};

@@ -13,11 +13,33 @@ pub struct Probe {
     pub enter: Call,
     /// On the way out.
     pub leave: Option<Call>,
-    /// Where each exception handler begins. A filter has none: it runs while the frames that the exception will pass are
-    /// still there.
+    /// Where each finally and fault handler begins.
     pub handle: Option<Call>,
+    /// Where each catch handler begins, and that of each filter. A filter itself has none: it runs while the frames that the
+    /// exception will pass are still there.
+    pub catch: Option<Call>,
     /// How `leave` is reached.
     pub leave_mode: LeaveMode,
+    /// What may stand at calls: which of them, at which, each method says for itself ([`Method::sites`](crate::Method::sites)).
+    pub sites: Vec<SiteProbe>,
+}
+
+/// What stands at a call that a method makes. All that is on the stack there stays on it.
+#[derive(Clone, Debug)]
+pub struct SiteProbe {
+    /// Before the call and its prefixes. What it returns is kept in a local.
+    pub before: Call,
+    /// Behind the call; an exception passes it by.
+    pub behind: Option<Call>,
+}
+
+/// The probe of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Site {
+    /// Which one of [`Probe::sites`].
+    pub probe: usize,
+    /// The number that [`Argument::SiteConstant`] stands for there, an `int64`.
+    pub constant: u64,
 }
 
 /// A call that a probe consists of.
@@ -36,6 +58,10 @@ pub enum Argument {
     Constant(usize),
     /// What the enter call returned.
     EnterResult,
+    /// The number that a [`Site`] has.
+    SiteConstant,
+    /// What the call before the site returned.
+    SiteResult,
 }
 
 /// A constant that a method has for its probes.
@@ -88,34 +114,55 @@ impl Probe {
     /// # Errors
     /// What does not fit, or which signature cannot be read.
     pub fn validate(&self) -> Result<(), Error> {
-        let unfit = |what| Err(Error::new(ErrorKind::Unsupported(what)));
-        for (is_enter, call) in self.calls().map(|call| (std::ptr::eq(call, &raw const self.enter), call)) {
-            let shape = call.method.shape()?;
-            if shape.has_this || shape.params as usize != call.arguments.len() {
-                return unfit("a probe's method with other parameters than it is passed");
-            }
-            if shape.returns_value && !is_enter {
-                return unfit("a probe's method that returns what nobody takes");
-            }
-            if call.arguments.contains(&Argument::EnterResult) && (is_enter || self.result_type()?.is_none()) {
-                return unfit("a probe's method that is passed what nobody returned");
-            }
-        }
-        Ok(())
+        let result = self.enter.result_type()?.is_some();
+        self.enter.validate(true, |argument| matches!(argument, Argument::Constant(_)))?;
+        let known = |argument: Argument| matches!(argument, Argument::Constant(_)) || argument == Argument::EnterResult && result;
+        [&self.leave, &self.handle, &self.catch].into_iter().flatten().try_for_each(|call| call.validate(false, known))?;
+        self.sites.iter().try_for_each(|SiteProbe { before, behind }| {
+            let known = |argument: Argument| known(argument) || argument == Argument::SiteConstant;
+            before.validate(true, known)?;
+            let result = before.result_type()?.is_some();
+            let known = |argument: Argument| known(argument) || argument == Argument::SiteResult && result;
+            behind.iter().try_for_each(|call| call.validate(false, known))
+        })
+    }
+
+    /// The most that a call at a site has on top of what is on the stack.
+    pub(crate) fn most_at_sites(&self) -> usize {
+        let calls = self.sites.iter().flat_map(|site| std::iter::once(&site.before).chain(&site.behind));
+        calls.map(|call| call.arguments.len().max(1)).max().unwrap_or(0)
     }
 
     /// Its calls. Their places here are those of their requests: see [`Batch`](crate::Batch).
     pub fn calls(&self) -> impl Iterator<Item = &Call> {
-        std::iter::once(&self.enter).chain(&self.leave).chain(&self.handle)
+        let sites = self.sites.iter().flat_map(|site| std::iter::once(&site.before).chain(&site.behind));
+        std::iter::once(&self.enter).chain(&self.leave).chain(&self.handle).chain(&self.catch).chain(sites)
+    }
+}
+
+impl Call {
+    /// Whether it is passed what its method's signature lists, of what is known, and returns nothing unless that is kept.
+    fn validate(&self, is_kept: bool, is_known: impl Fn(Argument) -> bool) -> Result<(), Error> {
+        let unfit = |what| Err(Error::new(ErrorKind::Unsupported(what)));
+        let shape = self.method.shape()?;
+        if shape.has_this || shape.params as usize != self.arguments.len() {
+            return unfit("a probe's method with other parameters than it is passed");
+        }
+        if shape.returns_value && !is_kept {
+            return unfit("a probe's method that returns what nobody takes");
+        }
+        if !self.arguments.iter().all(|argument| is_known(*argument)) {
+            return unfit("a probe's method that is passed what nobody returned");
+        }
+        Ok(())
     }
 
-    /// The type of what the enter call returns (II.23.2.12); none if it returns nothing.
+    /// The type of what it returns (II.23.2.12); none if it returns nothing.
     ///
     /// # Errors
     /// If its signature cannot be read.
     pub fn result_type(&self) -> Result<Option<&[u8]>, Error> {
-        let signature = &self.enter.method.signature;
-        let shape = self.enter.method.shape()?;
-        Ok(if shape.returns_value { signature.get(shape.return_type) } else { None })
+        let shape = self.method.shape()?;
+        Ok(if shape.returns_value { self.method.signature.get(shape.return_type) } else { None })
     }
 }

@@ -1,6 +1,6 @@
 //! One method: decoded, a probe's calls inserted, laid out, checked.
 
-use std::ops::Range;
+use std::{fmt, ops::Range};
 
 use ecma335::{
     Cursor, FileOffset, Metadata, MethodBody, OpCode, Token,
@@ -17,9 +17,9 @@ use crate::{
     code::{Code, Instruction, Operand},
     effects::{CallEffect, Effects},
     error::RewriteError,
-    insert::{Insertion, Scratch, insert, shape},
+    insert::{Insertion, Scratch, insert, keep_possible_sites, shape},
     layout::{Layout, ldloc, stloc},
-    probe::{Argument, Call, Constant, LeaveMode, Probe, Shape},
+    probe::{Argument, Call, Constant, LeaveMode, Probe, Shape, Site, SiteProbe},
     stack::Exits,
     token::{Fixup, TokenProvider, TokenRequest},
 };
@@ -33,19 +33,30 @@ pub struct Context<'a, 'm> {
     metadata: &'m Metadata<'a>,
     /// What calls do to the stack.
     effects: Effects<'a, 'm>,
+    probes: Vec<Prepared<'m>>,
+}
+
+/// A probe, and the types of what its calls return that are kept.
+#[derive(Debug)]
+struct Prepared<'m> {
     probe: &'m Probe,
-    /// The type of what the enter call returns.
-    result: Option<&'m [u8]>,
+    enter: Option<&'m [u8]>,
+    /// By site.
+    before: Vec<Option<&'m [u8]>>,
 }
 
 impl<'a, 'm> Context<'a, 'm> {
-    /// For the bodies of a module, by its metadata as it is, and what is to be put into them.
+    /// For the bodies of a module, by its metadata as it is, and what may be put into them.
     ///
     /// # Errors
-    /// If the probe's calls do not fit: see [`Probe::validate`].
-    pub fn new(metadata: &'m Metadata<'a>, probe: &'m Probe) -> Result<Self, ecma335::Error> {
-        probe.validate()?;
-        Ok(Self { metadata, effects: Effects::new(metadata), probe, result: probe.result_type()? })
+    /// If a probe's calls do not fit: see [`Probe::validate`].
+    pub fn new(metadata: &'m Metadata<'a>, probes: &'m [Probe]) -> Result<Self, ecma335::Error> {
+        let prepare = |probe: &'m Probe| {
+            probe.validate()?;
+            let before = probe.sites.iter().map(|site| site.before.result_type()).collect::<Result<_, _>>()?;
+            Ok(Prepared { probe, enter: probe.enter.result_type()?, before })
+        };
+        Ok(Self { metadata, effects: Effects::new(metadata), probes: probes.iter().map(prepare).collect::<Result<_, _>>()? })
     }
 
     /// The module's metadata.
@@ -56,8 +67,11 @@ impl<'a, 'm> Context<'a, 'm> {
     /// A batch for bodies that are rewritten with this.
     pub fn batch(&self) -> Batch {
         let mut batch = Batch { bodies: Vec::new(), fixups: Vec::new(), requests: IndexMap::default(), calls: Vec::new() };
-        batch.calls = self.probe.calls().map(|call| batch.ask(&TokenRequest::MemberRef(call.method.clone()))).collect();
-        batch
+        let mut numbers = |probe: &Probe| {
+            probe.calls().map(|call| batch.ask(&TokenRequest::MemberRef(call.method.clone()))).collect::<Vec<_>>()
+        };
+        let calls = self.probes.iter().map(|prepared| numbers(prepared.probe)).collect();
+        Batch { calls, ..batch }
     }
 }
 
@@ -70,8 +84,27 @@ pub struct Method<'a, 'b> {
     pub signature: Cursor<'a>,
     /// Its body.
     pub body: &'b MethodBody<'a>,
+    /// What is put into it, by its place among the context's probes.
+    pub probe: usize,
     /// What its probes may pass.
     pub constants: &'b [Constant<'b>],
+    /// Which of its calls have probes of their own.
+    pub sites: Sites<'b>,
+}
+
+/// Says which calls (`call`, `callvirt`, `newobj`) have probes, by the token of what is called.
+#[derive(Clone, Copy)]
+pub struct Sites<'b>(pub &'b dyn Fn(Token) -> Option<Site>);
+
+impl Sites<'_> {
+    /// None has.
+    pub const NONE: Sites<'static> = Sites(&|_| None);
+}
+
+impl fmt::Debug for Sites<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sites")
+    }
 }
 
 /// Rewrites bodies one after another, in room that it uses again.
@@ -93,10 +126,10 @@ pub struct Batch {
     pub bodies: Vec<u8>,
     /// The tokens that are missing in them, in order.
     pub fixups: Vec<Fixup>,
-    /// What is asked for, each once, with what calling it does; first what the probe calls.
+    /// What is asked for, each once, with what calling it does; first what the probes call.
     requests: IndexMap<TokenRequest, Option<CallEffect>, RandomState>,
-    /// The requests of the probe's calls, in the order of [`Probe::calls`].
-    calls: Vec<u32>,
+    /// By probe: the requests of its calls, in the order of [`Probe::calls`].
+    calls: Vec<Vec<u32>>,
 }
 
 /// A rewritten body in a [`Batch`].
@@ -155,7 +188,7 @@ impl Batch {
     /// What was rewritten so far; what is left here is a batch of the same context, and the room.
     #[must_use]
     pub fn take(&mut self) -> Self {
-        let own = self.calls.iter().max().map_or(0, |last| *last as usize + 1);
+        let own = self.calls.iter().flatten().max().map_or(0, |last| *last as usize + 1);
         let left = self.requests.iter().take(own).map(|(request, effect)| (request.clone(), *effect)).collect();
         // The copy is as large as need be, and the room for what comes is warm.
         let taken = Self {
@@ -168,21 +201,17 @@ impl Batch {
         taken
     }
 
-    fn instructions(
-        &mut self,
-        call: &Call,
-        number: usize,
-        result: Option<u16>,
-        constants: &[Constant<'_>],
-        out: &mut Vec<Instruction>,
-    ) {
+    /// The instructions of a call, by the number of its request.
+    fn put_call(&mut self, call: &Call, number: u32, passed: &Passed<'_>, out: &mut Vec<Instruction>) {
         for argument in &call.arguments {
             out.extend(match argument {
-                Argument::EnterResult => result.map(ldloc),
-                Argument::Constant(number) => constants.get(*number).map(|constant| self.load(*constant)),
+                Argument::EnterResult => passed.result.map(ldloc),
+                Argument::Constant(number) => passed.constants.get(*number).map(|constant| self.load(*constant)),
+                Argument::SiteConstant => Some(self.load(Constant::Int64(passed.site_constant))),
+                Argument::SiteResult => passed.site_result.map(ldloc),
             });
         }
-        out.push(Instruction::new(OpCode::Call, Operand::Request(self.calls[number])));
+        out.push(Instruction::new(OpCode::Call, Operand::Request(number)));
     }
 
     fn load(&mut self, constant: Constant<'_>) -> Instruction {
@@ -194,6 +223,17 @@ impl Batch {
             }
         }
     }
+}
+
+/// What stands for the arguments of a body's probes.
+#[derive(Clone, Copy)]
+struct Passed<'c> {
+    constants: &'c [Constant<'c>],
+    /// The local with what the enter call returned.
+    result: Option<u16>,
+    site_constant: u64,
+    /// The local with what the call before a site returned.
+    site_result: Option<u16>,
 }
 
 impl BodyRewriter {
@@ -213,7 +253,7 @@ impl BodyRewriter {
         let return_type =
             effective_return(row, &outline, signature.rest()).map(|range| signature.rest().get(range).unwrap_or_default());
 
-        self.code.decode(body, context.metadata)?;
+        self.code.decode(body, context.metadata, method.sites.0)?;
         if self.code.instructions.last().is_none_or(|last| last.info.flow.falls_through()) {
             return Err(RewriteError::NoEnd);
         }
@@ -221,30 +261,48 @@ impl BodyRewriter {
         if let Some(last) = self.code.arguments_used.checked_sub(1).filter(|last| *last >= arguments) {
             return Err(RewriteError::BadArgument(last));
         }
-        let probe = context.probe;
+        let prepared = context.probes.get(method.probe);
+        let Prepared { probe, enter: result, before } =
+            prepared.ok_or_else(|| RewriteError::BadBody("no probe is meant for it".into()))?;
+        if !self.code.sites.is_empty() {
+            keep_possible_sites(&mut self.code);
+        }
         let mode = if probe.leave.is_some() { probe.leave_mode } else { LeaveMode::Return };
         let shape = shape(&self.code, mode);
         let spill = return_type.filter(|_| shape == Shape::Finally);
-        let result = context.result;
-        let first_local = extend_locals(context.metadata, body.local_var_sig, [result, spill], &mut self.local_sig)?;
+        // One for all of a kind: no two of them are open at a time.
+        let is_used = |number: usize| self.code.sites.iter().any(|(_, site)| site.probe == number);
+        let of_sites = before.iter().enumerate().map(|(number, ty)| ty.filter(|_| is_used(number)));
+        let more = [*result, spill].into_iter().chain(of_sites.clone()).flatten();
+        let first_local = extend_locals(context.metadata, body.local_var_sig, more, &mut self.local_sig)?;
         // What the runtime refuses is not to run with the probe's locals.
         if let Some(last) = self.code.locals_used.checked_sub(1).filter(|last| *last >= u32::from(first_local)) {
             return Err(RewriteError::BadLocal(last));
         }
-        let result_local = result.map(|_| first_local);
-        self.insertion.return_local = spill.map(|_| first_local + u16::from(result.is_some()));
-        self.make_calls(probe, result_local, method.constants, batch);
+        let mut next = first_local;
+        let mut local = |ty: Option<&[u8]>| {
+            ty.map(|_| {
+                next += 1;
+                next - 1
+            })
+        };
+        let result_local = local(*result);
+        self.insertion.return_local = local(spill);
+        let site_locals: Vec<Option<u16>> = if self.code.sites.is_empty() { Vec::new() } else { of_sites.map(local).collect() };
+        let has_locals = next > first_local;
+        self.make_calls(probe, method, (result_local, &site_locals), batch);
         insert(&mut self.code, &self.insertion, shape, &mut self.scratch)?;
         self.layout.lay_out(&mut self.code, body.il);
 
-        let has_locals = result.is_some() || spill.is_some();
         let local_sig = has_locals.then(|| self.ask_for_locals(batch));
-        // The leave call before a `ret` has its arguments on top of what the method left there.
-        let leave_depth = probe.leave.as_ref().filter(|_| shape == Shape::Return).map_or(0, |leave| leave.arguments.len());
+        // The leave call before a `ret` has its arguments on top of what the method left there, and those of a site on top of
+        // what the call takes or left.
+        let at_leave = probe.leave.as_ref().filter(|_| shape == Shape::Return).map_or(0, |leave| leave.arguments.len());
+        let on_top = if self.code.sites.is_empty() { at_leave } else { at_leave.max(probe.most_at_sites()) };
         let enter_depth = probe.enter.arguments.len().max(usize::from(result.is_some()));
         let rewritten = MethodBody {
             is_tiny: false,
-            max_stack: body.max_stack.saturating_add(leave_depth as u16).max(enter_depth as u16),
+            max_stack: body.max_stack.saturating_add(on_top as u16).max(enter_depth as u16),
             // Who had no locals had no say in it, and to be verifiable needs it now (III.1.8.1.1); but it says what memory
             // `localloc` gives, too.
             init_locals: body.init_locals || (has_locals && first_local == 0 && !self.code.has_localloc),
@@ -287,17 +345,51 @@ impl BodyRewriter {
         &self.layout
     }
 
-    /// The instructions of the probe's calls.
-    fn make_calls(&mut self, probe: &Probe, result: Option<u16>, constants: &[Constant<'_>], batch: &mut Batch) {
-        let Insertion { enter, leave, handle, .. } = &mut self.insertion;
-        [&mut *enter, &mut *leave, &mut *handle].into_iter().for_each(Vec::clear);
-        batch.instructions(&probe.enter, 0, None, constants, enter);
+    /// The instructions of the probe's calls; the locals are those of what the enter call returned, and by site of what the
+    /// call before it did.
+    fn make_calls(
+        &mut self,
+        probe: &Probe,
+        method: &Method<'_, '_>,
+        (result, site_results): (Option<u16>, &[Option<u16>]),
+        batch: &mut Batch,
+    ) {
+        let Insertion { enter, leave, handle, catch, sites, .. } = &mut self.insertion;
+        [&mut *enter, &mut *leave, &mut *handle, &mut *catch].into_iter().for_each(Vec::clear);
+        let requests = std::mem::take(&mut batch.calls);
+        let mut numbers = requests.get(method.probe).into_iter().flatten().copied();
+        let mut number = || numbers.next().unwrap_or_default();
+        let passed = Passed { constants: method.constants, result, site_constant: 0, site_result: None };
+        batch.put_call(&probe.enter, number(), &passed, enter);
         enter.extend(result.map(stloc));
-        let behind = std::iter::once((&probe.leave, leave)).chain([(&probe.handle, handle)]);
-        let there = behind.filter_map(|(call, out)| Some((call.as_ref()?, out)));
-        // Only a handler has a use for the handle call.
-        let used = 1 + usize::from(!self.code.clauses.is_empty());
-        there.zip(1..).take(used).for_each(|((call, out), number)| batch.instructions(call, number, result, constants, out));
+        // Only a handler has a use for the calls there.
+        let has_handlers = !self.code.clauses.is_empty();
+        let calls = [(&probe.leave, leave, true), (&probe.handle, handle, has_handlers), (&probe.catch, catch, has_handlers)];
+        for (call, out, is_used) in calls {
+            if let Some((call, number)) = call.as_ref().map(|call| (call, number())).filter(|_| is_used) {
+                batch.put_call(call, number, &passed, out);
+            }
+        }
+        sites.clear();
+        if !self.code.sites.is_empty() {
+            let mut probes: Vec<(&SiteProbe, u32, u32)> = Vec::with_capacity(probe.sites.len());
+            for site in &probe.sites {
+                probes.push((site, number(), if site.behind.is_some() { number() } else { 0 }));
+            }
+            for (_, site) in &self.code.sites {
+                let mut around = [Vec::new(), Vec::new()];
+                if let Some((SiteProbe { before, behind }, at_before, at_behind)) = probes.get(site.probe) {
+                    let site_result = site_results.get(site.probe).copied().flatten();
+                    let passed = Passed { site_constant: site.constant, site_result, ..passed };
+                    let [out, out_behind] = &mut around;
+                    batch.put_call(before, *at_before, &passed, out);
+                    out.extend(site_result.map(stloc));
+                    behind.iter().for_each(|call| batch.put_call(call, *at_behind, &passed, out_behind));
+                }
+                sites.push(around);
+            }
+        }
+        batch.calls = requests;
     }
 
     /// The request of the locals' signature, in the room that it has here.
@@ -360,10 +452,10 @@ impl BodyRewriter {
 
 /// Puts the signature of a body's locals, with more of these types behind them, in place of another. Gives the number of the
 /// first that is new.
-fn extend_locals(
+fn extend_locals<'s>(
     metadata: &Metadata<'_>,
     locals: Token,
-    more: [Option<&[u8]>; 2],
+    more: impl Iterator<Item = &'s [u8]> + Clone,
     signature: &mut Vec<u8>,
 ) -> Result<u16, RewriteError> {
     let bad = |error: ecma335::Error| RewriteError::BadSignature(error.to_string());
@@ -379,7 +471,6 @@ fn extend_locals(
         None if locals == Token::default() => (0, &[][..]),
         None => return Err(RewriteError::BadSignature("the body's locals are no StandAloneSig".into())),
     };
-    let more = more.into_iter().flatten();
     let total = count.saturating_add(more.clone().count() as u32);
     if total > MAX_LOCALS {
         return Err(RewriteError::TooManyLocals);

@@ -12,7 +12,7 @@ use assembler::{Case, Source};
 use ecma335::{Cursor, FileOffset, Image, Metadata, MethodBody, Token};
 use ilrewrite::{
     Argument, AssemblyName, Batch, BodyRewriter, Call, Constant, Context, LeaveMode, Method, MethodName, Probe, RewriteError,
-    TokenProvider, TokenRequest, TypeName,
+    Site, SiteProbe, Sites, TokenProvider, TokenRequest, TypeName,
 };
 
 /// The constants that every method has: an id, and a name.
@@ -83,31 +83,56 @@ fn call(name: &str, signature: &[u8], arguments: &[Argument]) -> Call {
 
 /// The probes that cases name.
 fn probe(name: &str, leave_mode: LeaveMode) -> Probe {
-    use Argument::{Constant, EnterResult};
+    use Argument::{Constant, EnterResult, SiteConstant, SiteResult};
+    // `native int (int64)`, `void (native int)`
+    let (enters, leaves): (&[u8], &[u8]) = (&[0x00, 0x01, 0x18, 0x0A], &[0x00, 0x01, 0x01, 0x18]);
+    let token = Probe {
+        enter: call("Enter", enters, &[Constant(0)]),
+        leave: Some(call("Leave", leaves, &[EnterResult])),
+        handle: Some(call("Handle", leaves, &[EnterResult])),
+        catch: Some(call("Catch", leaves, &[EnterResult])),
+        leave_mode,
+        sites: Vec::new(),
+    };
     match name {
-        // `native int Enter(int64)`, `void Leave(native int)`, `void Handle(native int)`
-        "token" => Probe {
-            enter: call("Enter", &[0x00, 0x01, 0x18, 0x0A], &[Constant(0)]),
-            leave: Some(call("Leave", &[0x00, 0x01, 0x01, 0x18], &[EnterResult])),
-            handle: Some(call("Handle", &[0x00, 0x01, 0x01, 0x18], &[EnterResult])),
-            leave_mode,
+        "token" => token,
+        // Around a call; before one, in whose place nothing else is; and around one, with nothing to be kept.
+        "sites" => Probe {
+            sites: vec![
+                SiteProbe {
+                    before: call("Before", enters, &[SiteConstant]),
+                    behind: Some(call("Behind", leaves, &[SiteResult])),
+                },
+                SiteProbe { before: call("Mark", leaves, &[EnterResult]), behind: None },
+                // `void Hit(int64)`
+                SiteProbe {
+                    before: call("Hit", &[0x00, 0x01, 0x01, 0x0A], &[SiteConstant]),
+                    behind: Some(call("Miss", leaves, &[EnterResult])),
+                },
+            ],
+            ..token
         },
         // `void Enter()`, `void Leave()`
         "plain" => Probe {
             enter: call("Enter", &[0x00, 0x00, 0x01], &[]),
             leave: Some(call("Leave", &[0x00, 0x00, 0x01], &[])),
             handle: None,
-            leave_mode,
+            catch: None,
+            ..token
         },
         // `float64 Enter(string, int64)`, `void Leave(string, float64)`
         "named" => Probe {
             enter: call("Enter", &[0x00, 0x02, 0x0D, 0x0E, 0x0A], &[Constant(1), Constant(0)]),
             leave: Some(call("Leave", &[0x00, 0x02, 0x01, 0x0E, 0x0D], &[Constant(1), EnterResult])),
             handle: None,
-            leave_mode,
+            catch: None,
+            ..token
         },
         // `void Hit(int64)`
-        "enter" => Probe { enter: call("Hit", &[0x00, 0x01, 0x01, 0x0A], &[Constant(0)]), leave: None, handle: None, leave_mode },
+        "enter" => {
+            let enter = call("Hit", &[0x00, 0x01, 0x01, 0x0A], &[Constant(0)]);
+            Probe { enter, leave: None, handle: None, catch: None, ..token }
+        }
         _ => panic!("no probe is called {name}"),
     }
 }
@@ -115,13 +140,17 @@ fn probe(name: &str, leave_mode: LeaveMode) -> Probe {
 /// What becomes of a case, as text.
 fn run(case: &Case, source: &Source) -> String {
     let metadata = Metadata::parse(Cursor::new(&source.metadata, FileOffset(0))).expect("it was written");
-    let probe = probe(&case.probe, case.leave);
-    let context = Context::new(&metadata, &probe).expect("its calls fit");
+    let probes = [probe(&case.probe, case.leave)];
+    let context = Context::new(&metadata, &probes).expect("its calls fit");
+    let site_of = |token: Token| {
+        let probe = case.site_of(&source.word(token)?)?;
+        Some(Site { probe, constant: 0xA0 + probe as u64 })
+    };
     let rewrite = |batch: &mut Batch| {
         let body = MethodBody::parse(Cursor::new(&source.body, FileOffset(0)))
             .map_err(|error| RewriteError::BadBody(error.to_string()))?;
         let signature = Cursor::new(&source.signature, FileOffset(0));
-        let method = Method { row: &source.row, signature, body: &body, constants: &CONSTANTS };
+        let method = Method { row: &source.row, signature, body: &body, probe: 0, constants: &CONSTANTS, sites: Sites(&site_of) };
         BodyRewriter::default().rewrite(&context, &method, batch)
     };
     let mut batch = context.batch();
@@ -173,12 +202,21 @@ fn bodies_become_what_the_cases_say() {
 
 #[test]
 fn a_probe_whose_calls_do_not_fit_is_refused() {
-    use Argument::{Constant, EnterResult};
+    use Argument::{Constant, EnterResult, SiteConstant, SiteResult};
     let enter = || call("Enter", &[0x00, 0x01, 0x18, 0x0A], &[Constant(0)]);
-    let probe = |enter, leave| Probe { enter, leave, handle: None, leave_mode: LeaveMode::Finally };
+    let probe =
+        |enter, leave| Probe { enter, leave, handle: None, catch: None, leave_mode: LeaveMode::Finally, sites: Vec::new() };
+    let with_site = |before, behind| Probe { sites: vec![SiteProbe { before, behind }], ..probe(enter(), None) };
     let fits = |probe: Probe| probe.validate().is_ok();
     assert!(fits(probe(enter(), Some(call("Leave", &[0x00, 0x01, 0x01, 0x18], &[EnterResult])))));
+    let before = |argument| call("Before", &[0x00, 0x01, 0x18, 0x0A], &[argument]);
+    let behind = |argument| Some(call("Behind", &[0x00, 0x01, 0x01, 0x18], &[argument]));
+    assert!(fits(with_site(before(SiteConstant), behind(SiteResult))));
     for (what, unfit) in [
+        ("a site's constant where there is no site", probe(enter(), behind(SiteConstant))),
+        ("a site's result before there is one", with_site(before(SiteResult), None)),
+        ("a site's result that is none", with_site(call("Before", &[0x00, 0x00, 0x01], &[]), behind(SiteResult))),
+        ("a site's result that nobody takes", with_site(before(SiteConstant), Some(before(SiteConstant)))),
         ("too few arguments", probe(call("Enter", &[0x00, 0x01, 0x18, 0x0A], &[]), None)),
         ("too many arguments", probe(enter(), Some(call("Leave", &[0x00, 0x00, 0x01], &[EnterResult])))),
         ("an instance method", probe(call("Enter", &[0x20, 0x00, 0x01], &[]), None)),

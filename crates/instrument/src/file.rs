@@ -164,6 +164,7 @@ fn write_woven(
         mvid: woven.mvid,
         notes: &woven.notes,
         methods: &woven.methods,
+        calls: &woven.calls,
     };
     let mut manifest_file = outputs.more();
     let write_and_check = || {

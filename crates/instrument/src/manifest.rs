@@ -14,7 +14,7 @@ use ecma335::{
 };
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use weave::{Note, Reason, Shape};
+use weave::{CallTarget, Note, Reason, Shape};
 
 use crate::tracker::{TOOL, TRACKER, TRACKER_FILE};
 
@@ -32,10 +32,12 @@ pub(crate) struct Manifest<'a> {
     pub(crate) notes: &'a [Note],
     /// By MethodDef row number less one.
     pub(crate) methods: &'a [Result<Shape, Reason>],
+    /// What is called with probes around.
+    pub(crate) calls: &'a [CallTarget],
 }
 
 /// The form that it has; another number means that readers have to change.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 /// How much text is put together before it is written.
 const PIECE: usize = 64 << 10;
 
@@ -99,8 +101,23 @@ impl Manifest<'_> {
         let mut text = header.trim_end_matches("\n}").as_bytes().to_vec();
         put_types(&mut text, metadata).map_err(io::Error::other)?;
         self.put_methods(&mut text, metadata, &decisions, out)?;
+        self.put_calls(&mut text, metadata).map_err(io::Error::other)?;
         out.write_all(&text)?;
         writeln!(out, ",\n  \"output\": {}\n}}", output().to_json())
+    }
+
+    /// A line for each method of another assembly that is called with probes around.
+    fn put_calls(&self, text: &mut Vec<u8>, metadata: &Metadata<'_>) -> ecma335::Result<()> {
+        put(text, &[b",\n  \"calls\": ["]);
+        for (index, target) in self.calls.iter().enumerate() {
+            put(text, &[if index == 0 { b"\n[" } else { b",\n[" }]);
+            put_number(text, target.member_ref.get());
+            put(text, &[b","]);
+            put_quoted(text, &target.name(metadata)?);
+            put(text, &[if target.id.waits() { b",true]" } else { b",false]" }]);
+        }
+        put(text, &[b"\n  ]"]);
+        Ok(())
     }
 
     /// The codes of what became of the methods, each once.

@@ -8,7 +8,9 @@
 //! all the same. Nothing here reads another assembly.
 
 mod budget;
+mod calls;
 mod dangling;
+mod made;
 pub mod module;
 pub mod note;
 pub mod options;
@@ -16,15 +18,17 @@ pub mod output_check;
 pub mod pattern;
 pub mod pdb;
 pub mod plan;
+pub mod policy;
 pub mod reason;
 pub mod reweave;
 pub mod strong_name;
 pub mod tracker;
 
+pub use calls::CallTarget;
 pub use ilrewrite::{LeaveMode, Shape};
 pub use module::{Weave, Woven, WovenBodies, weave};
 pub use note::Note;
-pub use options::Options;
+pub use options::{Calls, CallsWord, Options};
 pub use pattern::Pattern;
 pub use plan::{Plan, Refusal};
 pub use reason::Reason;

@@ -4,28 +4,31 @@ use std::{borrow::Cow, ops::Range};
 
 use ecma335::{
     Additions, Container, ContainerWriter as _, Error, ErrorKind, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody,
-    OutputFile, Rid, Rva, Segments,
+    OutputFile, Rid, Rva, Segments, Token,
     flags::cli_flags,
     image::{Directory, DirectoryKind, Precompiled},
-    schema::{File, MethodDef, StandAloneSig},
+    schema::{File, MethodDef, MethodSpec, StandAloneSig},
     writer::Obstacle,
 };
 use identity::MethodId;
-use ilrewrite::{Batch, BodyRewriter, Constant, Context, Method, RewriteError, RewrittenBody, Shape};
+use ilrewrite::{Batch, BodyRewriter, Constant, Context, Method, RewriteError, RewrittenBody, Shape, Site, Sites};
 use rayon::prelude::*;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 use crate::{
     budget::Budget,
+    calls::{CallTable, CallTarget},
     dangling,
+    made::{Made, Step},
     note::Note,
     options::{self, Options},
     pdb::{DebugInfo, MethodDebug, Pdb, PdbBuilder},
     plan::Plan,
+    policy,
     reason::Reason,
     strong_name::{self, StrongNameKey},
-    tracker::{Mark, Tracker},
+    tracker::{Mark, Probes, Tracker},
 };
 
 /// How a module is to be woven.
@@ -63,6 +66,8 @@ pub struct Woven<'a> {
     pub bodies: Vec<(Rid<MethodDef>, Range<usize>)>,
     /// By MethodDef row number less one: the shape it was woven in, or why it was left alone.
     pub methods: Vec<Result<Shape, Reason>>,
+    /// The methods of other assemblies whose calls have probes.
+    pub calls: Vec<CallTarget>,
     /// What was added to the metadata: nothing, if nothing was woven.
     pub additions: Additions,
     /// What the method ids begin with.
@@ -117,6 +122,7 @@ pub struct WovenBodies<'a, 'm> {
     module_key: u64,
     /// What has become of each method, as far as that is known without its chunk.
     methods: Vec<Result<Shape, Reason>>,
+    calls: Vec<CallTarget>,
     builder: MetadataBuilder<'a, 'm>,
     chunks: Vec<Chunk>,
     debug: DebugInfo<'a, 'm>,
@@ -142,35 +148,49 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
     ) -> Result<Self, Error> {
         let plan = Plan::new(image, metadata, &weaving.options.selection)?;
         let mut methods: Vec<Result<Shape, Reason>> =
-            plan.methods.into_iter().map(|method| method.map(|()| Shape::Finally)).collect();
+            plan.methods.iter().map(|method| method.clone().map(|()| Shape::Finally)).collect();
         let selected: Vec<Rid<MethodDef>> =
             (1..).zip(&methods).filter(|(_, method)| method.is_ok()).map(|(number, _)| Rid::new(number)).collect();
         let mut builder = MetadataBuilder::new(metadata);
         if selected.is_empty() {
-            let (chunks, debug, pdb) = (Vec::new(), DebugInfo::default(), None);
-            return Ok(Self { image, metadata, weaving, module_key, methods, builder, chunks, debug, pdb });
+            let (chunks, calls, debug, pdb) = (Vec::new(), Vec::new(), DebugInfo::default(), None);
+            return Ok(Self { image, metadata, weaving, module_key, methods, calls, builder, chunks, debug, pdb });
         }
-        let probe = weaving.tracker.probe(weaving.options.leave);
+        let probes = weaving.tracker.probes(weaving.options.leave);
         let mark = Mark { module_key, tool: weaving.tool, options: &weaving.options.to_string() };
-        weaving.tracker.add_to(&mut builder, &probe, &mark)?;
+        weaving.tracker.add_to(&mut builder, &mark)?;
         renew_module_hashes(&mut builder, metadata, weaving.modules)?;
         let mut debug = DebugInfo::find(image, weaving.pdb);
         let pdb = debug.take_pdb();
         let old_pdb = debug.check(pdb.as_deref().map(Pdb::parse));
         let budgets = || [image.bytes().len(), pdb.as_ref().map_or(0, |pdb| pdb.len())].map(Budget::of);
         let [budget, pdb_budget] = budgets();
-        let bodies = Context::new(metadata, &probe)?;
-        let mut source = Source { container: image, bodies, module_key, pdb: old_pdb.as_ref(), budget, pdb_budget };
+        let bodies = Context::new(metadata, &probes)?;
+        let calls = || CallTable::new(metadata, module_key, &weaving.options.calls);
+        let (options, made) = (weaving.options, &plan.made);
+        let mut source = Source {
+            container: image,
+            bodies,
+            module_key,
+            options,
+            made,
+            calls: calls(),
+            pdb: old_pdb.as_ref(),
+            budget,
+            pdb_budget,
+        };
         let mut chunks = weave_chunks(&source, &selected);
         if source.budget.is_overdrawn() {
             // What was woven until then depends on the threads.
             drop(chunks);
             let affordable = source.leave_shared(&selected, &mut methods);
             [source.budget, source.pdb_budget] = budgets();
+            source.calls = calls();
             chunks = weave_chunks(&source, &affordable);
         }
+        let calls = source.calls.targets();
         let pdb = if source.pdb_budget.is_overdrawn() { debug.give_up("many of its methods share large records") } else { pdb };
-        Ok(Self { image, metadata, weaving, module_key, methods, builder, chunks, debug, pdb })
+        Ok(Self { image, metadata, weaving, module_key, methods, calls, builder, chunks, debug, pdb })
     }
 
     /// What becomes of each method, by MethodDef row number less one, where nothing is to be written.
@@ -187,11 +207,21 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
     /// # Errors
     /// If the file cannot be written, or must not be: see [`Refusal::of`](crate::Refusal::of).
     pub fn finish(self) -> Result<Woven<'a>, Error> {
-        let Self { image, metadata, weaving, module_key, mut methods, builder, chunks, mut debug, pdb } = self;
+        let Self { image, metadata, weaving, module_key, mut methods, calls, builder, chunks, mut debug, pdb } = self;
         let untouched = |methods| {
             let file = OutputFile::unchanged(image.bytes()).into_segments();
             let (mvid, additions) = (metadata.mvid()?, Additions::default());
-            Ok(Woven { file, bodies: Vec::new(), methods, additions, module_key, mvid, pdb: None, notes: Vec::new() })
+            Ok(Woven {
+                file,
+                bodies: Vec::new(),
+                methods,
+                calls: Vec::new(),
+                additions,
+                module_key,
+                mvid,
+                pdb: None,
+                notes: Vec::new(),
+            })
         };
         if chunks.is_empty() {
             return untouched(methods);
@@ -235,7 +265,7 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         for (_, range) in &mut bodies {
             *range = code_offset + range.start..code_offset + range.end;
         }
-        Ok(Woven { file: file.into_segments(), bodies, methods, additions, module_key, mvid, pdb, notes })
+        Ok(Woven { file: file.into_segments(), bodies, methods, calls, additions, module_key, mvid, pdb, notes })
     }
 }
 
@@ -330,6 +360,9 @@ struct Source<'a, 'm> {
     bodies: Context<'a, 'm>,
     /// The key that the method ids begin with.
     module_key: u64,
+    options: &'m Options,
+    made: &'m Made,
+    calls: CallTable,
     /// The PDB that is to follow.
     pdb: Option<&'m Pdb<'m>>,
     /// What bodies may be read in all.
@@ -357,18 +390,44 @@ impl Source<'_, '_> {
         let bad_body = |error: Error| RewriteError::BadBody(error.to_string());
         let row = metadata.row(rid).map_err(bad_body)?;
         let body = MethodBody::parse(self.container.cursor_at(Rva(row.rva)).map_err(bad_body)?).map_err(bad_body)?;
+        if let Some(reason) = policy::left_alone(self.options, self.made.origin(rid), &body) {
+            return Err(reason);
+        }
         let signature = metadata.blobs.blob(row.signature).map_err(|error| RewriteError::BadSignature(error.to_string()))?;
         self.budget.spend(self.cost(&body, signature.rest().len()));
         if self.budget.is_overdrawn() {
             return Err(Reason::SharedBody);
         }
-        let id = MethodId::new(self.module_key, rid.get());
-        let method = Method { row: &row, signature, body: &body, constants: &[Constant::Int64(id.0)] };
+        // Who runs a state machine runs the method that a person wrote.
+        let step = self.made.step(rid);
+        let written = step.and_then(|step| step.kickoff).unwrap_or(rid);
+        let id = MethodId::new(self.module_key, written.get());
+        let builder_methods: Vec<(Token, usize)> = step.map_or_else(Vec::new, |step| self.builder_methods(step));
+        let probe = if builder_methods.is_empty() { Probes::METHOD } else { Probes::STEP };
+        let site = |callee: Token| {
+            let of_builder = || self.builder_site(callee, &builder_methods);
+            self.calls.site(callee, step.is_some()).or_else(of_builder)
+        };
+        let method =
+            Method { row: &row, signature, body: &body, probe, constants: &[Constant::Int64(id.0)], sites: Sites(&site) };
         let Worker { rewriter, batch, debug } = worker;
         let woven = rewriter.rewrite(&self.bodies, &method, batch)?;
         let follow = |pdb: &Pdb<'_>| pdb.follow(rid, rewriter.code(), rewriter.layout(), body.il.len() as u32, &self.pdb_budget);
         debug.extend(self.pdb.map(follow));
         Ok(woven)
+    }
+
+    /// The methods by which a step tells others how far it is.
+    fn builder_methods(&self, step: &Step) -> Vec<(Token, usize)> {
+        step.builders.iter().flat_map(|builder| self.calls.builder_methods(self.bodies.metadata(), builder)).collect()
+    }
+
+    /// The probe of a call of such a method, or of an instance of one.
+    fn builder_site(&self, callee: Token, methods: &[(Token, usize)]) -> Option<Site> {
+        let instance = callee.rid_in::<MethodSpec>().filter(|_| !methods.is_empty());
+        let callee = instance.and_then(|rid| self.bodies.metadata().row(rid).ok()?.method.token()).unwrap_or(callee);
+        let (_, probe) = methods.iter().find(|(method, _)| *method == callee)?;
+        Some(Site { probe: *probe, constant: 0 })
     }
 
     /// What a method reads that it may share with others: code, clauses, and the signatures of itself and of its locals.

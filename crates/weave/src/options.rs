@@ -8,22 +8,87 @@ use ilrewrite::LeaveMode;
 use crate::{
     pattern::{Pattern, PatternError},
     plan::Selection,
+    policy::MIN_IL,
 };
 
 /// The options that change bytes. In words, as a command line has them: `--leave=finally --include=Shop.* --keep-layout`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// How the leave probe is reached.
     pub leave: LeaveMode,
     /// Which methods.
     pub selection: Selection,
+    /// Whether those are woven too that are left alone because a probe would show nothing of use: see
+    /// [`Reason::is_by_default`](crate::Reason::is_by_default).
+    pub all: bool,
+    /// Bodies of up to so many bytes of IL are left alone that have no loop and call nothing.
+    pub min_il: u32,
+    /// Which calls have probes of their own.
+    pub calls: Calls,
     /// Whether the input's layout is to be kept though the image could be laid out anew.
     pub keep_layout: bool,
 }
 
+/// Which calls of members of other assemblies have probes of their own.
+#[derive(Clone, Debug)]
+pub struct Calls {
+    /// Whether those that wait have.
+    pub waits: bool,
+    /// Those that these name have, too.
+    pub named: Vec<Pattern>,
+}
+
 /// The defaults.
-pub(crate) static DEFAULT: Options =
-    Options { leave: LeaveMode::Finally, selection: Selection { include: Vec::new(), exclude: Vec::new() }, keep_layout: false };
+pub(crate) static DEFAULT: Options = Options {
+    leave: LeaveMode::Finally,
+    selection: Selection { include: Vec::new(), exclude: Vec::new() },
+    all: false,
+    min_il: MIN_IL,
+    calls: Calls { waits: true, named: Vec::new() },
+    keep_layout: false,
+};
+
+impl Default for Options {
+    fn default() -> Self {
+        DEFAULT.clone()
+    }
+}
+
+impl Default for Calls {
+    fn default() -> Self {
+        DEFAULT.calls.clone()
+    }
+}
+
+/// A word of `--calls`.
+#[derive(Clone, Debug)]
+pub enum CallsWord {
+    /// `none`: not those that wait.
+    None,
+    /// Those that it names, too.
+    Named(Pattern),
+}
+
+impl FromStr for CallsWord {
+    type Err = PatternError;
+
+    fn from_str(text: &str) -> Result<Self, PatternError> {
+        Ok(if text == NO_CALLS { Self::None } else { Self::Named(text.parse()?) })
+    }
+}
+
+impl Calls {
+    /// Takes a word in.
+    pub fn add(&mut self, word: CallsWord) {
+        match word {
+            CallsWord::None => self.waits = false,
+            CallsWord::Named(pattern) => self.named.push(pattern),
+        }
+    }
+}
+
+/// The word that switches off what has probes by default.
+const NO_CALLS: &str = "none";
 
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -31,6 +96,15 @@ impl fmt::Display for Options {
         for (name, patterns) in [("include", &self.selection.include), ("exclude", &self.selection.exclude)] {
             patterns.iter().try_for_each(|pattern| write!(f, " --{name}={}", escaped(pattern.as_str())))?;
         }
+        if self.all {
+            f.write_str(" --all")?;
+        } else if self.min_il != MIN_IL {
+            write!(f, " --min-il={}", self.min_il)?;
+        }
+        if !self.calls.waits {
+            write!(f, " --calls={}", NO_CALLS)?;
+        }
+        self.calls.named.iter().try_for_each(|pattern| write!(f, " --calls={}", escaped(pattern.as_str())))?;
         f.write_str(if self.keep_layout { " --keep-layout" } else { "" })
     }
 }
@@ -59,6 +133,9 @@ impl FromStr for Options {
                 ("leave", mode) => options.leave = LeaveMode::of_word(mode).ok_or_else(|| unknown(word))?,
                 ("include", text) => options.selection.include.push(pattern(text)?),
                 ("exclude", text) => options.selection.exclude.push(pattern(text)?),
+                ("all", "") => options.all = true,
+                ("min-il", number) => options.min_il = number.parse().map_err(|_| unknown(word))?,
+                ("calls", text) => options.calls.add(unescaped(text).parse()?),
                 ("keep-layout", "") => options.keep_layout = true,
                 _ => return Err(unknown(word)),
             }
@@ -106,6 +183,8 @@ mod tests {
             "--leave=finally",
             "--leave=return --include=Shop.* --include=re:^A b$ --exclude=*::get_* --keep-layout",
             "--leave=finally --keep-layout",
+            "--leave=finally --all --calls=none",
+            "--leave=finally --min-il=0 --calls=System.Text.* --calls=re:a --keep-layout",
         ] {
             assert_eq!(words.parse::<Options>().unwrap().to_string(), words);
         }
@@ -126,7 +205,15 @@ mod tests {
 
     #[test]
     fn other_words_are_refused() {
-        for words in ["", "leave", "--leave=later", "--leave=finally --probe=mine", "--include=re:("] {
+        for words in [
+            "",
+            "leave",
+            "--leave=later",
+            "--leave=finally --probe=mine",
+            "--leave=finally --min-il=-1",
+            "--leave=finally --calls=re:(",
+            "--include=re:(",
+        ] {
             assert!(words.parse::<Options>().is_err(), "{words}");
         }
     }

@@ -9,7 +9,7 @@ use ecma335::{
     schema::{CustomAttribute, MethodDef, TypeDef},
 };
 
-use crate::{pattern::Pattern, reason::Reason, tracker::Tracker};
+use crate::{made::Made, pattern::Pattern, reason::Reason, tracker::Tracker};
 
 /// Why a file as a whole is left alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,6 +65,8 @@ impl fmt::Display for Refusal {
 pub struct Plan {
     /// By MethodDef row number less one: woven, or left alone for a reason.
     pub methods: Vec<Result<(), Reason>>,
+    /// What compilers made of what was written.
+    pub(crate) made: Made,
 }
 
 /// What selects methods.
@@ -130,7 +132,7 @@ impl Plan {
                 Ok(())
             });
         }
-        let mut plan = Self { methods };
+        let mut plan = Self { methods, made: Made::find(image, metadata) };
         plan.leave_tracker_callees(metadata)?;
         if !image.is_il_only() && image.precompiled().is_none() {
             plan.leave_start_of_mixed_mode(metadata)?;

@@ -6,7 +6,7 @@ use ecma335::{
     opcode::Operand,
     schema::{AssemblyRef, CustomAttribute, CustomAttributeType, HasCustomAttribute, MemberRef, MethodDef},
 };
-use ilrewrite::{Argument, AssemblyName, Call, LeaveMode, MethodName, Probe, TokenProvider, TokenRequest, TypeName};
+use ilrewrite::{Argument, AssemblyName, Call, LeaveMode, MethodName, Probe, SiteProbe, TokenProvider, TokenRequest, TypeName};
 
 /// The namespace of the tracker's types.
 const NAMESPACE: &str = "Ilinst";
@@ -20,8 +20,42 @@ const WHEN_ENTERING: (&str, &[u8]) = ("WhenEntering", &[0x00, 0x01, 0x18, 0x0A])
 const WHEN_LEAVING: (&str, &[u8]) = ("WhenLeaving", &[0x00, 0x01, 0x01, 0x18]);
 /// `void (native int)`
 const WHEN_HANDLING: (&str, &[u8]) = ("WhenHandling", &[0x00, 0x01, 0x01, 0x18]);
+/// `void (native int)`
+const WHEN_CATCHING: (&str, &[u8]) = ("WhenCatching", &[0x00, 0x01, 0x01, 0x18]);
+/// `native int (int64)`
+const WHEN_STEPPING: (&str, &[u8]) = ("WhenStepping", &[0x00, 0x01, 0x18, 0x0A]);
+/// `void (native int)`
+const WHEN_AWAITING: (&str, &[u8]) = ("WhenAwaiting", &[0x00, 0x01, 0x01, 0x18]);
+/// `void (native int)`
+const WHEN_COMPLETING: (&str, &[u8]) = ("WhenCompleting", &[0x00, 0x01, 0x01, 0x18]);
+/// `void (native int)`
+const WHEN_FAULTING: (&str, &[u8]) = ("WhenFaulting", &[0x00, 0x01, 0x01, 0x18]);
 /// `instance void (int64, string, string)`
 const MARK_CONSTRUCTOR: (&str, &[u8]) = (".ctor", &[0x20, 0x03, 0x01, 0x0A, 0x0E, 0x0E]);
+
+/// The places of what methods get: see [`Tracker::probes`].
+pub(crate) struct Probes;
+
+impl Probes {
+    /// Most methods.
+    pub(crate) const METHOD: usize = 0;
+    /// A step of an async method.
+    pub(crate) const STEP: usize = 1;
+}
+
+/// The places of what calls get.
+pub(crate) struct SiteProbes;
+
+impl SiteProbes {
+    /// Around a call, as if the method called were woven.
+    pub(crate) const AROUND: usize = 0;
+    /// Before what has a step go on later, in async methods' steps.
+    pub(crate) const AWAIT: usize = 1;
+    /// Before the result is set.
+    pub(crate) const COMPLETE: usize = 2;
+    /// Before the exception is set.
+    pub(crate) const FAULT: usize = 3;
+}
 
 /// A tracker assembly: woven code refers to it by this name.
 #[derive(Clone, Debug)]
@@ -53,31 +87,41 @@ impl Tracker {
         metadata.tables.rows::<AssemblyRef>().any(|(_, row)| is_this(&row))
     }
 
-    /// What it has put into methods, whose first constant is their id.
-    pub fn probe(&self, leave_mode: LeaveMode) -> Probe {
+    /// What it has put into methods, whose first constant is their id: by the places of [`Probes`].
+    pub fn probes(&self, leave_mode: LeaveMode) -> [Probe; 2] {
         let call = |(name, signature), argument| Call {
             method: self.method(PROBE_TYPE, name, signature).into(),
             arguments: vec![argument],
         };
-        Probe {
+        let with_token = |name| call(name, Argument::EnterResult);
+        let around = SiteProbe {
+            before: call(WHEN_ENTERING, Argument::SiteConstant),
+            behind: Some(call(WHEN_LEAVING, Argument::SiteResult)),
+        };
+        let method = Probe {
             enter: call(WHEN_ENTERING, Argument::Constant(0)),
-            leave: Some(call(WHEN_LEAVING, Argument::EnterResult)),
-            handle: Some(call(WHEN_HANDLING, Argument::EnterResult)),
+            leave: Some(with_token(WHEN_LEAVING)),
+            handle: Some(with_token(WHEN_HANDLING)),
+            catch: Some(with_token(WHEN_CATCHING)),
             leave_mode,
-        }
+            sites: vec![around],
+        };
+        let mut step = Probe { enter: call(WHEN_STEPPING, Argument::Constant(0)), ..method.clone() };
+        // In the order of `SiteProbes`.
+        step.sites.extend(
+            [WHEN_AWAITING, WHEN_COMPLETING, WHEN_FAULTING].map(|name| SiteProbe { before: with_token(name), behind: None }),
+        );
+        [method, step]
     }
 
-    /// Adds the rows that woven code needs, and the mark.
+    /// Adds the rows that all woven code needs, and the mark.
     ///
     /// # Errors
     /// If a table or heap is full.
-    pub(crate) fn add_to(&self, builder: &mut MetadataBuilder<'_, '_>, probe: &Probe, mark: &Mark<'_>) -> Result<(), Error> {
-        // In an order of their own, whatever is woven: the types first.
+    pub(crate) fn add_to(&self, builder: &mut MetadataBuilder<'_, '_>, mark: &Mark<'_>) -> Result<(), Error> {
+        // In an order of their own, whatever is woven: the types first. What probes call comes when it is first called.
         for name in [PROBE_TYPE, MARK_TYPE] {
             builder.named_type(&self.class(name))?;
-        }
-        for call in probe.calls() {
-            builder.settle(&TokenRequest::MemberRef(call.method.clone()))?;
         }
         let (name, signature) = MARK_CONSTRUCTOR;
         let constructor = builder.settle(&TokenRequest::MemberRef(self.method(MARK_TYPE, name, signature).into()))?;
@@ -147,17 +191,18 @@ impl<'s> Mark<'s> {
 
 /// Which methods of a woven module are woven, by row number less one: those whose bodies call the tracker.
 pub fn woven_methods(image: &Image<'_>, metadata: &Metadata<'_>) -> Vec<bool> {
+    let is_enter = |name: &[u8]| [WHEN_ENTERING, WHEN_STEPPING].iter().any(|(enter, _)| enter.as_bytes() == name);
     let is_probe = |row: &MemberRef| {
         let class = row.class.token().and_then(Token::rid_in).and_then(|class| metadata.type_ref_name(class).ok());
-        metadata.strings.string_bytes(row.name) == Ok(WHEN_ENTERING.0.as_bytes()) && class == Some(join(NAMESPACE, PROBE_TYPE))
+        metadata.strings.string_bytes(row.name).is_ok_and(is_enter) && class == Some(join(NAMESPACE, PROBE_TYPE))
     };
-    let probe = metadata.tables.rows::<MemberRef>().find(|(_, row)| is_probe(row));
-    let probe = probe.map(|(rid, _)| Token::new(Table::MemberRef, rid.get()));
+    let probes = metadata.tables.rows::<MemberRef>().filter(|(_, row)| is_probe(row));
+    let probes: Vec<Token> = probes.map(|(rid, _)| Token::new(Table::MemberRef, rid.get())).collect();
     let calls_probe = |row: &MethodDef| {
         let body = row.has_il_body().then(|| MethodBody::parse(image.cursor_at(Rva(row.rva))?));
         let Some(Ok(body)) = body else { return false };
         let mut instructions = body.instructions().map_while(Result::ok);
-        instructions.any(|instruction| instruction.info.operand == Operand::Method && Some(instruction.token()) == probe)
+        instructions.any(|instruction| instruction.info.operand == Operand::Method && probes.contains(&instruction.token()))
     };
     metadata.tables.rows::<MethodDef>().map(|(_, row)| calls_probe(&row)).collect()
 }

@@ -48,7 +48,7 @@ impl Case {
         let (mut settings, mut code, mut clauses) = (BTreeMap::new(), Vec::new(), Vec::new());
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
             match line.split_once(": ") {
-                Some((key @ ("probe" | "leave" | "method" | "locals" | "header" | "bytes"), value)) => {
+                Some((key @ ("probe" | "leave" | "method" | "locals" | "header" | "bytes" | "sites"), value)) => {
                     settings.insert(key.to_owned(), value.trim().to_owned());
                 }
                 _ if line.starts_with(".try") => clauses.push(line.to_owned()),
@@ -127,6 +127,12 @@ impl Case {
         let mut row = base.tables.rows::<MethodDef>().next().expect("the sample has methods").1;
         row.impl_flags = if self.has("async") { 0x2000 } else { 0 };
         Source { metadata: builder.finish().expect("it can be written").to_vec(), row, signature, body: bytes, own }
+    }
+
+    /// The number of the site's probe that calls of a method have: `sites: void (int32) = 0; int32 () = 1`.
+    pub(crate) fn site_of(&self, callee: &str) -> Option<usize> {
+        let sites = self.setting("sites").split("; ").filter_map(|site| site.split_once(" = "));
+        sites.filter(|(method, _)| *method == callee).find_map(|(_, probe)| probe.parse().ok())
     }
 
     fn setting(&self, key: &str) -> &str {

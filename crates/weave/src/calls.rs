@@ -1,0 +1,308 @@
+//! Which calls have probes of their own: those of members of other assemblies that wait, or that `--calls` names; and in an
+//! async method's steps those of its builder.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        LazyLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use ecma335::{
+    Metadata, Rid, Table, Token,
+    element::ElementType,
+    schema::{AssemblyRef, MemberRef, MethodDef, MethodSpec, TypeDef, TypeDefOrRef, TypeRef, TypeSpec},
+};
+use identity::MethodId;
+use ilrewrite::Site;
+
+use crate::{options::Calls, pattern::Pattern, tracker::SiteProbes};
+
+/// What waits: by type, the methods.
+const WAITS: &[(&str, &str)] = &[
+    ("System.Threading.Thread", "Join Sleep"),
+    ("System.Threading.Monitor", "Enter TryEnter Wait"),
+    ("System.Threading.Lock", "Enter EnterScope TryEnter"),
+    ("System.Threading.WaitHandle", "WaitOne WaitAll WaitAny SignalAndWait"),
+    ("System.Threading.ManualResetEventSlim", "Wait"),
+    ("System.Threading.SemaphoreSlim", "Wait"),
+    ("System.Threading.CountdownEvent", "Wait"),
+    ("System.Threading.Barrier", "SignalAndWait"),
+    ("System.Threading.SpinWait", "SpinUntil"),
+    ("System.Threading.ReaderWriterLock", "AcquireReaderLock AcquireWriterLock UpgradeToWriterLock"),
+    (
+        "System.Threading.ReaderWriterLockSlim",
+        "EnterReadLock EnterUpgradeableReadLock EnterWriteLock TryEnterReadLock TryEnterUpgradeableReadLock TryEnterWriteLock",
+    ),
+    ("System.Threading.Tasks.Task", "Wait WaitAll WaitAny"),
+    ("System.Threading.Tasks.Task`1", "get_Result"),
+    ("System.Threading.Tasks.ValueTask`1", "get_Result"),
+    (
+        "System.Collections.Concurrent.BlockingCollection`1",
+        "Add AddToAny Take TakeFromAny TryAdd TryAddToAny TryTake TryTakeFromAny",
+    ),
+    ("System.GC", "WaitForFullGCApproach WaitForFullGCComplete WaitForPendingFinalizers"),
+    ("System.Console", "Read ReadKey ReadLine"),
+    ("System.Diagnostics.Process", "WaitForExit WaitForInputIdle"),
+    (
+        "System.IO.File",
+        "AppendAllBytes AppendAllLines AppendAllText Copy Move ReadAllBytes ReadAllLines ReadAllText WriteAllBytes WriteAllLines \
+         WriteAllText",
+    ),
+    ("System.IO.FileStream", "CopyTo Flush Read Write"),
+    ("System.IO.FileSystemWatcher", "WaitForChanged"),
+    ("System.IO.RandomAccess", "Read Write"),
+    ("System.IO.Stream", "CopyTo Flush Read ReadAtLeast ReadExactly Write"),
+    ("System.IO.StreamReader", "Read ReadBlock ReadLine ReadToEnd"),
+    ("System.IO.TextReader", "Read ReadBlock ReadLine ReadToEnd"),
+    ("System.IO.Pipes.NamedPipeClientStream", "Connect"),
+    ("System.IO.Pipes.NamedPipeServerStream", "WaitForConnection"),
+    ("System.IO.Pipes.PipeStream", "Flush Read WaitForPipeDrain Write"),
+    ("System.IO.Ports.SerialPort", "Read ReadLine ReadTo Write WriteLine"),
+    ("System.Net.Dns", "GetHostAddresses GetHostByAddress GetHostByName GetHostEntry Resolve"),
+    ("System.Net.HttpWebRequest", "GetRequestStream GetResponse"),
+    ("System.Net.WebRequest", "GetRequestStream GetResponse"),
+    (
+        "System.Net.WebClient",
+        "DownloadData DownloadFile DownloadString OpenRead OpenWrite UploadData UploadFile UploadString UploadValues",
+    ),
+    ("System.Net.Http.HttpClient", "Send"),
+    ("System.Net.Http.HttpMessageInvoker", "Send"),
+    ("System.Net.Mail.SmtpClient", "Send"),
+    ("System.Net.NetworkInformation.Ping", "Send"),
+    ("System.Net.Security.NegotiateStream", "AuthenticateAsClient AuthenticateAsServer Read Write"),
+    ("System.Net.Security.SslStream", "AuthenticateAsClient AuthenticateAsServer Flush Read Write"),
+    ("System.Net.Sockets.NetworkStream", "Read Write"),
+    (
+        "System.Net.Sockets.Socket",
+        "Accept Connect Disconnect Poll Receive ReceiveFrom ReceiveMessageFrom Select Send SendFile SendTo",
+    ),
+    ("System.Net.Sockets.TcpClient", "Connect"),
+    ("System.Net.Sockets.TcpListener", "AcceptSocket AcceptTcpClient"),
+    ("System.Net.Sockets.UdpClient", "Receive Send"),
+    ("System.Data.IDataReader", "NextResult Read"),
+    ("System.Data.IDbCommand", "ExecuteNonQuery ExecuteReader ExecuteScalar"),
+    ("System.Data.IDbConnection", "Open"),
+    ("System.Data.Common.DbCommand", "ExecuteNonQuery ExecuteReader ExecuteScalar"),
+    ("System.Data.Common.DbConnection", "Open"),
+    ("System.Data.Common.DbDataAdapter", "Fill Update"),
+    ("System.Data.Common.DbDataReader", "NextResult Read"),
+    ("System.Data.SqlClient.SqlCommand", "ExecuteNonQuery ExecuteReader ExecuteScalar ExecuteXmlReader"),
+    ("System.Data.SqlClient.SqlConnection", "Open"),
+    ("Microsoft.Data.SqlClient.SqlCommand", "ExecuteNonQuery ExecuteReader ExecuteScalar ExecuteXmlReader"),
+    ("Microsoft.Data.SqlClient.SqlConnection", "Open"),
+    ("Microsoft.AspNetCore.Builder.WebApplication", "Run"),
+    ("Microsoft.AspNetCore.Hosting.WebHostExtensions", "Run WaitForShutdown"),
+    ("Microsoft.Extensions.Hosting.HostingAbstractionsHostExtensions", "Run WaitForShutdown"),
+];
+
+/// What waits, but in a state machine, which calls it when there is nothing to wait for.
+const AWAITERS: &[&str] = &[
+    "System.Runtime.CompilerServices.TaskAwaiter",
+    "System.Runtime.CompilerServices.TaskAwaiter`1",
+    "System.Runtime.CompilerServices.ConfiguredTaskAwaitable/ConfiguredTaskAwaiter",
+    "System.Runtime.CompilerServices.ConfiguredTaskAwaitable`1/ConfiguredTaskAwaiter",
+    "System.Runtime.CompilerServices.ValueTaskAwaiter",
+    "System.Runtime.CompilerServices.ValueTaskAwaiter`1",
+    "System.Runtime.CompilerServices.ConfiguredValueTaskAwaitable/ConfiguredValueTaskAwaiter",
+    "System.Runtime.CompilerServices.ConfiguredValueTaskAwaitable`1/ConfiguredValueTaskAwaiter",
+];
+const GET_RESULT: &str = "GetResult";
+
+/// What a builder is told, by the method's name.
+const BUILDER: &[(&str, usize)] = &[
+    ("AwaitOnCompleted", SiteProbes::AWAIT),
+    ("AwaitUnsafeOnCompleted", SiteProbes::AWAIT),
+    ("SetResult", SiteProbes::COMPLETE),
+    ("Complete", SiteProbes::COMPLETE),
+    ("SetException", SiteProbes::FAULT),
+];
+
+/// What makes a method's calls waits, by its name.
+#[derive(Default)]
+struct ByName {
+    types: Vec<&'static str>,
+    builder: Option<usize>,
+}
+
+static BY_NAME: LazyLock<HashMap<&'static [u8], ByName>> = LazyLock::new(|| {
+    let mut by_name: HashMap<&[u8], ByName> = HashMap::new();
+    for (class, methods) in WAITS {
+        methods.split(' ').for_each(|method| by_name.entry(method.as_bytes()).or_default().types.push(class));
+    }
+    by_name.entry(GET_RESULT.as_bytes()).or_default().types.extend(AWAITERS);
+    BUILDER.iter().for_each(|(method, probe)| by_name.entry(method.as_bytes()).or_default().builder = Some(*probe));
+    by_name
+});
+
+/// What becomes of calls of a MemberRef.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Kind {
+    #[default]
+    Plain,
+    Named,
+    Waits,
+    /// Of an awaiter.
+    WaitsOutsideOfMachines,
+}
+
+/// A method of another assembly whose calls have probes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CallTarget {
+    /// Its row.
+    pub member_ref: Rid<MemberRef>,
+    /// What its probes pass.
+    pub id: MethodId,
+}
+
+impl CallTarget {
+    /// Its full name, without type arguments: `Namespace.Type::Method`.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn name(&self, metadata: &Metadata<'_>) -> ecma335::Result<String> {
+        let row = metadata.row(self.member_ref)?;
+        let class = class(metadata, &row).map(|class| metadata.type_ref_name(class)).transpose()?;
+        Ok(format!("{}::{}", class.unwrap_or_default(), metadata.name(row.name)?))
+    }
+}
+
+/// Which calls of a module's have probes, by what they call: looked up once, so that no call costs a name.
+#[derive(Debug)]
+pub(crate) struct CallTable {
+    module_key: u64,
+    /// By MemberRef row number less one.
+    kinds: Vec<Kind>,
+    used: Vec<AtomicBool>,
+    /// By MethodSpec row number less one: the MemberRef, if its calls have probes.
+    instances: Vec<u32>,
+    /// Methods with names that builders have: token, class, and which probe.
+    builder_methods: Vec<(Token, Token, usize)>,
+}
+
+impl CallTable {
+    /// Looks at all that a module refers to.
+    pub(crate) fn new(metadata: &Metadata<'_>, module_key: u64, calls: &Calls) -> Self {
+        let count = metadata.tables.count(Table::MemberRef) as usize;
+        let (mut kinds, mut builder_methods) = (vec![Kind::Plain; count], Vec::new());
+        for (rid, row) in metadata.tables.rows::<MemberRef>().take(MethodId::MAX_CALL_SITE as usize) {
+            let Ok(name) = metadata.strings.string_bytes(row.name) else { continue };
+            let known = BY_NAME.get(name);
+            if known.is_none() && calls.named.is_empty() {
+                continue;
+            }
+            if let (Some(probe), Some(class)) = (known.and_then(|known| known.builder), row.class.token()) {
+                builder_methods.push((Token::new(Table::MemberRef, rid.get()), class, probe));
+            }
+            if let (Some(kind), Some(slot)) =
+                (kind(metadata, &row, name, known, calls), kinds.get_mut((rid.get() as usize).wrapping_sub(1)))
+            {
+                *slot = kind;
+            }
+        }
+        let mut instances = Vec::new();
+        if kinds.iter().any(|kind| *kind != Kind::Plain) {
+            let member = |row: MethodSpec| row.method.token().and_then(Token::rid_in::<MemberRef>);
+            let probed =
+                |rid: &Rid<MemberRef>| kinds.get((rid.get() as usize).wrapping_sub(1)).is_some_and(|kind| *kind != Kind::Plain);
+            let rows = metadata.tables.rows::<MethodSpec>();
+            instances.extend(rows.map(|(_, row)| member(row).filter(probed).map_or(0, Rid::get)));
+        }
+        let used = kinds.iter().map(|_| AtomicBool::new(false)).collect();
+        Self { module_key, kinds, used, instances, builder_methods }
+    }
+
+    /// The probe of a call, if it has one. State machines are told apart by the names of the methods that make the call.
+    #[inline]
+    pub(crate) fn site(&self, callee: Token, in_machine: bool) -> Option<Site> {
+        const MEMBER_REF: u8 = Table::MemberRef as u8;
+        const METHOD_SPEC: u8 = Table::MethodSpec as u8;
+        let index = (callee.rid() as usize).checked_sub(1)?;
+        let index = match callee.kind() {
+            MEMBER_REF => index,
+            METHOD_SPEC => (*self.instances.get(index)? as usize).checked_sub(1)?,
+            _ => return None,
+        };
+        let kind = *self.kinds.get(index)?;
+        if kind == Kind::Plain || in_machine && kind == Kind::WaitsOutsideOfMachines {
+            return None;
+        }
+        self.used.get(index)?.store(true, Ordering::Relaxed);
+        Some(Site { probe: SiteProbes::AROUND, constant: self.id(index)?.0 })
+    }
+
+    fn id(&self, index: usize) -> Option<MethodId> {
+        let waits = *self.kinds.get(index)? != Kind::Named;
+        MethodId::call_site(self.module_key, index as u32 + 1, waits)
+    }
+
+    /// Those that woven methods call.
+    pub(crate) fn targets(&self) -> Vec<CallTarget> {
+        let used = self.used.iter().enumerate().filter(|(_, used)| used.load(Ordering::Relaxed));
+        used.filter_map(|(index, _)| Some(CallTarget { member_ref: Rid::new(index as u32 + 1), id: self.id(index)? })).collect()
+    }
+
+    /// The methods by which a state machine tells its builder how far it is, with their probes; the builder is known by its
+    /// type (II.23.2.12).
+    pub(crate) fn builder_methods(&self, metadata: &Metadata<'_>, builder: &[u8]) -> Vec<(Token, usize)> {
+        let of_others = self.builder_methods.iter().filter(|(_, class, _)| is_type(metadata, *class, builder));
+        let mut methods: Vec<(Token, usize)> = of_others.map(|(method, _, probe)| (*method, *probe)).collect();
+        // One that the module defines, and that is not generic.
+        if let Some(class) = named_type(builder).and_then(Token::rid_in::<TypeDef>) {
+            let own = metadata.children::<TypeDef, MethodDef>(class).filter_map(|rid| {
+                let name = metadata.strings.string_bytes(metadata.row(rid).ok()?.name).ok()?;
+                Some((Token::new(Table::MethodDef, rid.get()), BY_NAME.get(name)?.builder?))
+            });
+            methods.extend(own);
+        }
+        methods
+    }
+}
+
+/// Whether a MemberRef's class is a type.
+fn is_type(metadata: &Metadata<'_>, class: Token, ty: &[u8]) -> bool {
+    if let Some(spec) = class.rid_in::<TypeSpec>() {
+        return metadata.row(spec).and_then(|row| metadata.blob(row.signature)).is_ok_and(|blob| blob == ty);
+    }
+    named_type(ty) == Some(class)
+}
+
+/// The type that a signature names: one that is not generic.
+fn named_type(ty: &[u8]) -> Option<Token> {
+    let (element, rest) = ty.split_first()?;
+    let is_named = [ElementType::Class as u8, ElementType::ValueType as u8].contains(element);
+    let mut cursor = ecma335::Cursor::new(rest, ecma335::FileOffset(0));
+    let token = cursor.compressed_u32().ok().filter(|_| is_named)?;
+    TypeDefOrRef(token).token().filter(|_| cursor.is_empty())
+}
+
+/// What becomes of calls of a member of another assembly.
+fn kind(metadata: &Metadata<'_>, row: &MemberRef, name: &[u8], known: Option<&ByName>, calls: &Calls) -> Option<Kind> {
+    let class = class(metadata, row)?;
+    let assembly: AssemblyRef = {
+        let outermost = metadata.type_ref_chain(class).last()?.ok()?;
+        metadata.row(outermost.resolution_scope.token()?.rid_in()?).ok()?
+    };
+    let class = metadata.type_ref_name(class).ok()?;
+    let known = known.filter(|_| calls.waits).and_then(|known| known.types.iter().find(|ty| **ty == class));
+    if let Some(ty) = known {
+        return Some(if AWAITERS.contains(ty) { Kind::WaitsOutsideOfMachines } else { Kind::Waits });
+    }
+    let name = std::str::from_utf8(name).ok()?;
+    let assembly = metadata.name(assembly.name).ok()?;
+    let is_named = |pattern: &Pattern| pattern.matches_assembly(&assembly) && pattern.matches(&class, name);
+    calls.named.iter().any(is_named).then_some(Kind::Named)
+}
+
+/// The type that a MemberRef is a member of, if another assembly or module defines it.
+fn class(metadata: &Metadata<'_>, row: &MemberRef) -> Option<Rid<TypeRef>> {
+    let class = row.class.token()?;
+    let Some(spec) = class.rid_in::<TypeSpec>() else { return class.rid_in() };
+    let mut cursor = metadata.blobs.blob(metadata.row(spec).ok()?.signature).ok()?;
+    if cursor.u8().ok()? != ElementType::GenericInst as u8 {
+        return None;
+    }
+    cursor.u8().ok()?;
+    TypeDefOrRef(cursor.compressed_u32().ok()?).token()?.rid_in()
+}

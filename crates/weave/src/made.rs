@@ -1,0 +1,285 @@
+//! What compilers make of what a person wrote: state machines, which are known by the method that was written, and methods
+//! that have no body of the person's.
+
+use std::collections::{BTreeSet, HashMap};
+
+use ecma335::{
+    Image, Metadata, MethodBody, Rid, Rva, Table, Token,
+    lists::ListOwners,
+    opcode::Operand,
+    schema::{
+        CustomAttribute, Field, MemberRef, MethodDef, MethodSemantics, MethodSpec, NestedClass, TypeDef, TypeDefOrRef, TypeSpec,
+    },
+};
+
+use crate::budget::Budget;
+
+/// What a method is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Origin {
+    /// A person's.
+    #[default]
+    Written,
+    /// A property's getter or setter: a person's, unless it is trivial.
+    Accessor,
+    /// A compiler's.
+    Made,
+    /// A compiler's, unless it calls something: then that is what a person wrote to be done at last.
+    MadeUnlessItCalls,
+}
+
+/// A method of a state machine in which a person's code runs, or by which it is run.
+#[derive(Debug, Default)]
+pub(crate) struct Step {
+    /// The method that was written, if it is known.
+    pub(crate) kickoff: Option<Rid<MethodDef>>,
+    /// The types of the fields that tell others how far an async method is: a builder, a promise. None in iterators.
+    pub(crate) builders: Vec<Vec<u8>>,
+}
+
+/// What is known of a module's methods.
+#[derive(Debug, Default)]
+pub(crate) struct Made {
+    /// By MethodDef row number less one.
+    origins: Vec<Origin>,
+    /// By MethodDef row number.
+    steps: HashMap<u32, Step>,
+}
+
+/// A state machine.
+struct Machine {
+    class: Rid<TypeDef>,
+    enclosing: Rid<TypeDef>,
+    steps: Vec<Rid<MethodDef>>,
+    builders: Vec<Vec<u8>>,
+    /// An iterator's kickoff makes the machine and nothing else; an async one's starts it.
+    is_iterator: bool,
+    kickoff: Option<Rid<MethodDef>>,
+}
+
+/// Fields by which a state machine tells others how far it is: those of Roslyn, Mono's C# compiler, and VB.
+const BUILDERS: &[&[u8]] = &[b"<>t__builder", PROMISE, b"$builder", b"$Builder"];
+/// An async iterator's.
+const PROMISE: &[u8] = b"<>v__promiseOfValueOrEnd";
+/// The attributes that lead from the method that was written to its machine.
+const ATTRIBUTES: &[&str] = &[
+    "System.Runtime.CompilerServices.AsyncStateMachineAttribute",
+    "System.Runtime.CompilerServices.IteratorStateMachineAttribute",
+    "System.Runtime.CompilerServices.AsyncIteratorStateMachineAttribute",
+];
+/// Types that have nothing of a person's.
+const MADE_TYPES: &[&[u8]] =
+    &[b"<PrivateImplementationDetails>", b"<>f__AnonymousType", b"<>__AnonType", b"<>z__", b"VB$AnonymousType_"];
+
+impl Made {
+    pub(crate) fn find(image: &Image<'_>, metadata: &Metadata<'_>) -> Self {
+        let mut made =
+            Self { origins: vec![Origin::Written; metadata.tables.count(Table::MethodDef) as usize], ..Self::default() };
+        for (_, row) in metadata.tables.rows::<MethodSemantics>() {
+            if row.is_setter() || row.is_getter() {
+                made.set(row.method, Origin::Accessor);
+            }
+        }
+        let name =
+            |rid: Rid<TypeDef>| metadata.row(rid).and_then(|row| metadata.strings.string_bytes(row.name)).unwrap_or_default();
+        let mut machines = Vec::new();
+        for (rid, row) in metadata.tables.rows::<TypeDef>() {
+            let name = metadata.strings.string_bytes(row.name).unwrap_or_default();
+            if name.first().is_some_and(|first| b"<V".contains(first)) && MADE_TYPES.iter().any(|made| name.starts_with(made)) {
+                metadata.children::<TypeDef, MethodDef>(rid).for_each(|method| made.set(method, Origin::Made));
+            }
+        }
+        for (_, row) in metadata.tables.rows::<NestedClass>() {
+            let name = name(row.nested_class);
+            if is_closure(name) {
+                made.constructors(metadata, row.nested_class);
+            } else if name.starts_with(b"<") || name.starts_with(b"VB$StateMachine_") {
+                machines.extend(made.machine(metadata, row.nested_class, row.enclosing_class));
+            }
+        }
+        if !machines.is_empty() {
+            let owners = metadata.owners::<TypeDef, MethodDef>();
+            by_attributes(metadata, &owners, &mut machines);
+            by_names(image, metadata, &mut machines);
+            for Machine { kickoff, .. } in machines.iter().filter(|machine| machine.is_iterator) {
+                kickoff.iter().for_each(|kickoff| made.set(*kickoff, Origin::Made));
+            }
+        }
+        for Machine { steps, builders, kickoff, .. } in machines {
+            for step in steps {
+                let is_move_next = metadata.row(step).is_ok_and(|row| metadata.strings.string_bytes(row.name) == Ok(b"MoveNext"));
+                let builders = if is_move_next { builders.clone() } else { Vec::new() };
+                made.steps.insert(step.get(), Step { kickoff, builders });
+            }
+        }
+        made
+    }
+
+    /// What a method is.
+    pub(crate) fn origin(&self, method: Rid<MethodDef>) -> Origin {
+        (method.get() as usize).checked_sub(1).and_then(|index| self.origins.get(index)).copied().unwrap_or_default()
+    }
+
+    /// The step that a method is.
+    pub(crate) fn step(&self, method: Rid<MethodDef>) -> Option<&Step> {
+        if self.steps.is_empty() { None } else { self.steps.get(&method.get()) }
+    }
+
+    fn set(&mut self, method: Rid<MethodDef>, origin: Origin) {
+        if let Some(slot) = (method.get() as usize).checked_sub(1).and_then(|index| self.origins.get_mut(index)) {
+            *slot = origin;
+        }
+    }
+
+    /// A closure has its person's code in other methods.
+    fn constructors(&mut self, metadata: &Metadata<'_>, class: Rid<TypeDef>) {
+        for method in metadata.children::<TypeDef, MethodDef>(class) {
+            let name = metadata.row(method).and_then(|row| metadata.strings.string_bytes(row.name));
+            if matches!(name, Ok(b".ctor" | b".cctor")) {
+                self.set(method, Origin::Made);
+            }
+        }
+    }
+
+    /// A type as a state machine, if it is one; what of it is the compiler's is noted.
+    fn machine(&mut self, metadata: &Metadata<'_>, class: Rid<TypeDef>, enclosing: Rid<TypeDef>) -> Option<Machine> {
+        let methods: Vec<(Rid<MethodDef>, &[u8])> = metadata
+            .children::<TypeDef, MethodDef>(class)
+            .filter_map(|rid| Some((rid, metadata.strings.string_bytes(metadata.row(rid).ok()?.name).ok()?)))
+            .collect();
+        if !methods.iter().any(|(_, name)| *name == b"MoveNext") {
+            return None;
+        }
+        let mut steps = Vec::new();
+        for (method, name) in methods {
+            let simple = name.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
+            match simple {
+                b"MoveNext" if simple == name => steps.push(method),
+                // `IAsyncEnumerator<int>.MoveNextAsync`
+                b"MoveNextAsync" => steps.push(method),
+                b"Dispose" => self.set(method, Origin::MadeUnlessItCalls),
+                _ if name.starts_with(b"<>") => {}
+                _ => self.set(method, Origin::Made),
+            }
+        }
+        let (mut builders, mut is_async, mut has_promise) = (Vec::new(), false, false);
+        for field in metadata.children::<TypeDef, Field>(class) {
+            let Ok(row) = metadata.row(field) else { continue };
+            let name = metadata.strings.string_bytes(row.name).unwrap_or_default();
+            if BUILDERS.contains(&name) {
+                (is_async, has_promise) = (true, has_promise || name == PROMISE);
+                // The type stands behind the byte that says that this is a field (II.23.2.4).
+                builders.extend(metadata.blob(row.signature).ok().and_then(|blob| Some(blob.get(1..)?.to_vec())));
+            }
+        }
+        let is_iterator = !is_async || has_promise;
+        Some(Machine { class, enclosing, steps, builders, is_iterator, kickoff: None })
+    }
+}
+
+/// Types whose methods are lambdas: Roslyn's, Mono's C# compiler's, VB's, F#'s.
+fn is_closure(name: &[u8]) -> bool {
+    let contains = |part: &[u8]| name.windows(part.len()).any(|window| window == part);
+    match name.first() {
+        Some(b'<') => name.starts_with(b"<>c") || contains(b">c__AnonStorey"),
+        Some(b'_') => name.starts_with(b"_Closure$__"),
+        _ => name.contains(&b'@'),
+    }
+}
+
+/// The methods that were written, as attributes on them say.
+fn by_attributes(metadata: &Metadata<'_>, owners: &ListOwners<TypeDef, MethodDef>, machines: &mut [Machine]) {
+    let name = |rid: Rid<TypeDef>| metadata.row(rid).and_then(|row| metadata.strings.string_bytes(row.name)).unwrap_or_default();
+    let places: HashMap<(Rid<TypeDef>, &[u8]), usize> =
+        machines.iter().enumerate().map(|(index, machine)| ((machine.enclosing, name(machine.class)), index)).collect();
+    let mut constructors: HashMap<u32, bool> = HashMap::new();
+    for (_, row) in metadata.tables.rows::<CustomAttribute>() {
+        let Some(method) = row.parent.token().and_then(Token::rid_in::<MethodDef>) else { continue };
+        let is_one = constructors
+            .entry(row.constructor.0)
+            .or_insert_with(|| metadata.attribute_type_name(&row).is_some_and(|name| ATTRIBUTES.contains(&name.as_str())));
+        if !*is_one {
+            continue;
+        }
+        let machine = metadata.blob(row.value).ok().and_then(nested_name);
+        let (Some(name), Some(owner)) = (machine, owners.of(method)) else { continue };
+        if let Some(machine) = places.get(&(owner, &name[..])).and_then(|place| machines.get_mut(*place)) {
+            machine.kickoff = Some(method);
+        }
+    }
+}
+
+/// The innermost name of the type that an attribute is given (II.23.3): `Shop.Order+<Load>d__5, Shop`.
+fn nested_name(value: &[u8]) -> Option<Vec<u8>> {
+    let mut cursor = ecma335::Cursor::new(value.get(2..)?, ecma335::FileOffset(0));
+    let length = cursor.compressed_u32().ok()?;
+    let mut name = Vec::new();
+    let mut text = cursor.bytes(length as usize).ok()?.iter();
+    while let Some(byte) = text.next() {
+        match byte {
+            b'\\' => name.push(*text.next()?),
+            b'+' => name.clear(),
+            b',' => break,
+            _ => name.push(*byte),
+        }
+    }
+    Some(name)
+}
+
+/// The methods that were written, by the names that machines have of them; of several, the one whose body makes the machine.
+fn by_names(image: &Image<'_>, metadata: &Metadata<'_>, machines: &mut [Machine]) {
+    let simple = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
+    let mut written: HashMap<(Rid<TypeDef>, String), Vec<Rid<MethodDef>>> = HashMap::new();
+    let unknown = || machines.iter().filter(|machine| machine.kickoff.is_none()).map(|machine| machine.enclosing);
+    for class in unknown().collect::<BTreeSet<_>>() {
+        for method in metadata.children::<TypeDef, MethodDef>(class) {
+            if let Ok(name) = metadata.row(method).and_then(|row| metadata.strings.string(row.name)) {
+                written.entry((class, simple(&name))).or_default().push(method);
+            }
+        }
+    }
+    let budget = Budget::of(image.bytes().len());
+    for machine in machines.iter_mut().filter(|machine| machine.kickoff.is_none()) {
+        let made = metadata.row(machine.class).and_then(|row| metadata.name(row.name)).unwrap_or_default();
+        let Some((name, _)) = made.strip_prefix('<').and_then(|rest| rest.rsplit_once('>')) else { continue };
+        // In a type's name a dash stands for the dot that the name of an explicit implementation has.
+        let candidates = written.get(&(machine.enclosing, simple(&name.replace('-', ".")))).map_or(&[][..], Vec::as_slice);
+        machine.kickoff = match candidates {
+            [only] => Some(*only),
+            _ => candidates.iter().copied().find(|method| makes(image, metadata, *method, machine.class, &budget)),
+        };
+    }
+}
+
+/// Whether a body mentions a type, or a member of it.
+fn makes(image: &Image<'_>, metadata: &Metadata<'_>, method: Rid<MethodDef>, class: Rid<TypeDef>, budget: &Budget) -> bool {
+    let body = metadata.row(method).ok().filter(|row| row.has_il_body() && !budget.is_overdrawn());
+    let Some(Ok(body)) = body.map(|row| image.cursor_at(Rva(row.rva)).and_then(MethodBody::parse)) else { return false };
+    budget.spend(body.il.len() as u64);
+    let mut instructions = body.instructions().map_while(Result::ok);
+    instructions.any(|instruction| {
+        matches!(instruction.info.operand, Operand::Method | Operand::Field | Operand::Type)
+            && class_of(metadata, instruction.token()) == Some(class)
+    })
+}
+
+/// The type of this module that a token names, or a member of which.
+fn class_of(metadata: &Metadata<'_>, token: Token) -> Option<Rid<TypeDef>> {
+    if let Some(spec) = token.rid_in::<MethodSpec>() {
+        return class_of(metadata, metadata.row(spec).ok()?.method.token()?);
+    }
+    if let Some(member) = token.rid_in::<MemberRef>() {
+        return class_of(metadata, metadata.row(member).ok()?.class.token()?);
+    }
+    if let Some(spec) = token.rid_in::<TypeSpec>() {
+        let blob = metadata.blob(metadata.row(spec).ok()?.signature).ok()?;
+        // An instance of a generic type: what it is, then which.
+        let mut cursor = ecma335::Cursor::new(blob.get(2..)?, ecma335::FileOffset(0));
+        return TypeDefOrRef(cursor.compressed_u32().ok()?).token()?.rid_in();
+    }
+    match (token.rid_in::<MethodDef>(), token.rid_in::<Field>()) {
+        (Some(method), _) => metadata.owner(method),
+        (_, Some(field)) => metadata.owner(field),
+        _ => token.rid_in(),
+    }
+}

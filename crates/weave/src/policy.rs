@@ -1,0 +1,61 @@
+//! What is left alone unless it is asked for: where a probe would take longer than what it measures, or measure nothing that
+//! a person wrote.
+
+use ecma335::{
+    MethodBody, OpCode,
+    opcode::{Flow, Operand},
+};
+
+use crate::{made::Origin, options::Options, reason::Reason};
+
+/// Bodies up to this size are short, in bytes of IL.
+pub const MIN_IL: u32 = 24;
+
+/// Why a method is left alone by its body, if it is.
+pub(crate) fn left_alone(options: &Options, origin: Origin, body: &MethodBody<'_>) -> Option<Reason> {
+    if options.all {
+        return None;
+    }
+    match origin {
+        Origin::Accessor if body.il.len() <= MIN_IL as usize && is_trivial(body) => Some(Reason::TrivialAccessor),
+        Origin::Made => Some(Reason::CompilerMade),
+        Origin::MadeUnlessItCalls if !calls(body) => Some(Reason::CompilerMade),
+        _ => (body.il.len() <= options.min_il as usize && is_bounded(body)).then_some(Reason::ShortBody),
+    }
+}
+
+/// Whether an accessor does nothing but read or write what it is of.
+fn is_trivial(body: &MethodBody<'_>) -> bool {
+    use OpCode::{Ldfld, Ldflda, Ldobj, Ldsfld, Ldsflda, Ldstr, Ret, Stfld, Stobj, Stsfld, Volatile};
+    let moves =
+        |opcode| matches!(opcode, Ldfld | Ldflda | Ldobj | Ldsfld | Ldsflda | Ldstr | Ret | Stfld | Stobj | Stsfld | Volatile);
+    is_bounded(body)
+        && body.instructions().map_while(Result::ok).all(|instruction| {
+            let info = instruction.info;
+            let is_load_or_store = info.implicit.is_some() || matches!(info.operand, Operand::VarS | Operand::Var);
+            let is_constant = matches!(info.operand, Operand::I1 | Operand::I4 | Operand::I8 | Operand::R4 | Operand::R8);
+            // An unconditional branch, as unoptimised code has before its `ret`, goes on.
+            moves(info.opcode) || is_load_or_store || is_constant || info.opcode == OpCode::Nop || info.flow == Flow::Branch
+        })
+}
+
+/// Whether a body calls nothing, has no loop, and does nothing else that may take any time.
+fn is_bounded(body: &MethodBody<'_>) -> bool {
+    use OpCode::{Cpblk, Initblk, Jmp, Ldftn, Ldvirtftn, Localloc, Newarr};
+    body.instructions().all(|instruction| {
+        let Ok(instruction) = instruction else { return false };
+        let info = instruction.info;
+        let is_unbounded = matches!(info.opcode, Cpblk | Initblk | Jmp | Ldftn | Ldvirtftn | Localloc | Newarr);
+        let mut targets = instruction.branch_target().into_iter().chain(instruction.switch_targets());
+        info.flow != Flow::Call
+            && info.operand != Operand::Method
+            && !is_unbounded
+            && !targets.any(|target| target <= instruction.offset)
+    })
+}
+
+/// Whether a body calls anything, or has handlers.
+fn calls(body: &MethodBody<'_>) -> bool {
+    let mut instructions = body.instructions().map_while(Result::ok);
+    !body.clauses.is_empty() || instructions.any(|instruction| instruction.info.operand == Operand::Method)
+}
