@@ -2,6 +2,8 @@
 
 mod in_place;
 mod paths;
+#[cfg(unix)]
+mod self_contained;
 mod settings;
 mod tokens;
 mod tree;

@@ -130,7 +130,7 @@ impl<'a> Metadata<'a> {
     }
 
     /// The name of the assembly that a TypeRef's outermost type comes from, if it comes from one.
-    pub(crate) fn assembly_of(&self, rid: Rid<TypeRef>) -> Option<String> {
+    pub fn assembly_of(&self, rid: Rid<TypeRef>) -> Option<String> {
         let outermost = self.type_ref_chain(rid).last()?.ok()?;
         let assembly: crate::schema::AssemblyRef = self.row(outermost.resolution_scope.token().and_then(Token::rid_in)?).ok()?;
         self.name(assembly.name).ok()

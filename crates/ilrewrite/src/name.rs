@@ -1,6 +1,6 @@
 //! What probes call, by name: nobody has a number for it yet.
 
-use ecma335::{Error, FileOffset, signature::outline::MethodShape};
+use ecma335::{Error, FileOffset, Metadata, Rid, metadata::public_key_token, schema::Assembly, signature::outline::MethodShape};
 
 /// A static method by its name: what a MemberRef says.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -33,6 +33,20 @@ pub struct AssemblyName {
     pub version: [u16; 4],
     /// The token of its public key: eight bytes, or none.
     pub public_key_token: Vec<u8>,
+}
+
+impl AssemblyName {
+    /// An assembly's own name, as others refer to it.
+    ///
+    /// # Errors
+    /// If it is none, or its name cannot be read.
+    pub fn of(metadata: &Metadata<'_>) -> Result<Self, Error> {
+        let assembly: Assembly = metadata.row(Rid::new(1))?;
+        let public_key = metadata.blob(assembly.public_key)?;
+        let public_key_token = if public_key.is_empty() { Vec::new() } else { public_key_token(public_key) };
+        let version = [assembly.major, assembly.minor, assembly.build, assembly.revision];
+        Ok(Self { name: metadata.name(assembly.name)?, version, public_key_token })
+    }
 }
 
 impl MethodName {

@@ -2,13 +2,15 @@
 
 use weave::{StrongNameKey, Tracker};
 
-use crate::{options::Options, request::Request};
+use crate::{options::Options, request::Request, tracker::Trackers};
 
 /// What all files of a run are instrumented with.
 pub(crate) struct RunContext<'a> {
     pub(crate) request: &'a Request,
     pub(crate) options: &'a Options,
     pub(crate) tracker: &'a Tracker,
+    /// The tracker as it is written beside what is woven.
+    pub(crate) trackers: &'a Trackers,
     pub(crate) keys: &'a [StrongNameKey],
     /// The modules of multi-module assemblies that were woven before: file name and SHA-1.
     pub(crate) modules: Vec<(String, [u8; 20])>,

@@ -19,10 +19,10 @@ use crate::{
     paths::{file_name, folder_of, folders_of, is_same_file},
     report::{FileReport, Outcome},
     request::Destination,
-    tracker::{TRACKER_FILE, missing_for_tracker, write_tracker},
+    tracker::{TRACKER_FILE, TrackerFile},
 };
 
-/// Writes all that goes beside, and warns of programs that will not find or load the tracker. Gives the companions that were
+/// Writes all that goes beside, and warns of programs that will not find the tracker. Gives the companions that were
 /// read.
 pub(crate) fn deploy(
     jobs: &[Job],
@@ -42,16 +42,21 @@ pub(crate) fn deploy(
         woven_folders: folders_of(reports().filter(is_woven_still).map(|file| &*file.output)),
         warnings: Vec::new(),
     };
-    let mut tracker_folders = folders_of(deployment.woven.iter().map(|file| &*file.output));
+    // Where the tracker is looked for, and where what is there came from.
+    let mut tracker_folders = deployment.woven_by_folder();
     for (to, from) in &companions {
-        tracker_folders.extend(deployment.write_companion(from, to, outputs)?);
+        if let Some(folder) = deployment.write_companion(from, to, outputs)? {
+            tracker_folders.entry(folder).or_insert_with(|| folder_of(from));
+        }
     }
     deployment.check_lists_of_others(&companions)?;
     deployment.check_linked_lists();
-    deployment.check_trimmed_programs()?;
-    if context.writes() {
-        let reports: Vec<&FileReport> = reports().collect();
-        tracker_folders.iter().try_for_each(|folder| put_tracker(folder, &reports, outputs))?;
+    let reports: Vec<&FileReport> = reports().collect();
+    for (folder, from) in &tracker_folders {
+        let tracker = context.trackers.in_folder(from, folder)?;
+        if context.writes() {
+            put_tracker(folder, &tracker, &reports, outputs)?;
+        }
     }
     for (place, text) in deployment.warnings {
         let is_there = |file: &FileReport| [&file.output, &file.input].iter().any(|path| folder_of(path).starts_with(&place));
@@ -134,16 +139,10 @@ impl Deployment<'_> {
         }
     }
 
-    fn check_trimmed_programs(&mut self) -> Result<()> {
-        for folder in folders_of(self.woven.iter().map(|file| &*file.input)) {
-            let missing = missing_for_tracker(&folder)?.join(" and ");
-            if !missing.is_empty() {
-                let text =
-                    format!("the tracker needs {missing}, which this self-contained program does not have: publish it untrimmed");
-                self.warnings.push((folder, text));
-            }
-        }
-        Ok(())
+    /// The folders with outputs that this run wove, and those that they are made from.
+    fn woven_by_folder(&self) -> BTreeMap<PathBuf, PathBuf> {
+        let folders: BTreeMap<_, _> = self.woven.iter().map(|file| ((file.output.parent(), file.input.parent()), file)).collect();
+        folders.into_values().map(|file| (folder_of(&file.output), folder_of(&file.input))).rev().collect()
     }
 
     fn is_list_of_woven(&self, list_folder: &Path) -> bool {
@@ -161,7 +160,7 @@ fn untold(list: &Path) -> String {
 }
 
 /// Nothing else may be written in the tracker's place, but the tracker that was there.
-fn put_tracker(folder: &Path, files: &[&FileReport], outputs: &mut Outputs) -> Result<()> {
+fn put_tracker(folder: &Path, tracker: &TrackerFile, files: &[&FileReport], outputs: &mut Outputs) -> Result<()> {
     let path = folder.join(TRACKER_FILE);
     let is_there =
         |file: &&&FileReport| file_name(&file.output).eq_ignore_ascii_case(TRACKER_FILE) && folder_of(&file.output) == folder;
@@ -173,5 +172,5 @@ fn put_tracker(folder: &Path, files: &[&FileReport], outputs: &mut Outputs) -> R
         }
         None => {}
     }
-    write_tracker(&path, outputs)
+    tracker.write(&path, outputs)
 }

@@ -157,9 +157,11 @@ fn write_woven(
     woven: &Woven<'_>,
     outputs: &mut Outputs,
 ) -> Result<()> {
+    let tracker = context.trackers.beside(&job.input, &job.output)?;
     let manifest = Manifest {
         options: &context.options.weave.to_string(),
         input: identity,
+        tracker: &tracker,
         module_key: woven.module_key,
         mvid: woven.mvid,
         notes: &woven.notes,

@@ -3,7 +3,6 @@
 use std::{
     io::{self, Write},
     path::{Path, PathBuf},
-    sync::LazyLock,
 };
 
 use ecma335::{
@@ -16,7 +15,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use weave::{CallTarget, Note, Reason, Shape};
 
-use crate::tracker::{TOOL, TRACKER, TRACKER_FILE};
+use crate::tracker::{TOOL, TrackerFile};
 
 /// What a manifest says beside what the metadata says.
 pub(crate) struct Manifest<'a> {
@@ -24,6 +23,8 @@ pub(crate) struct Manifest<'a> {
     pub(crate) options: &'a str,
     /// The input.
     pub(crate) input: FileIdentity,
+    /// The tracker that goes with the output.
+    pub(crate) tracker: &'a TrackerFile,
     /// What the method ids begin with.
     pub(crate) module_key: u64,
     /// The woven module's version identifier.
@@ -63,13 +64,6 @@ impl FileIdentity {
         Self { name, size, sha256: hex::encode(hash.finalize()) }
     }
 
-    /// Of the tracker, which goes with every output.
-    fn of_tracker() -> &'static Self {
-        static IDENTITY: LazyLock<FileIdentity> =
-            LazyLock::new(|| FileIdentity::of(TRACKER_FILE.into(), std::iter::once(TRACKER)));
-        &IDENTITY
-    }
-
     fn to_json(&self) -> Value {
         json!({ "file": self.name, "size": self.size, "sha256": self.sha256 })
     }
@@ -89,7 +83,7 @@ impl Manifest<'_> {
             "tool": TOOL,
             "options": self.options,
             "input": self.input.to_json(),
-            "tracker": FileIdentity::of_tracker().to_json(),
+            "tracker": self.tracker.identity.to_json(),
             "assembly": metadata.display_name(),
             "inputMvid": format_guid(&metadata.mvid().map_err(io::Error::other)?),
             "outputMvid": format_guid(&self.mvid),

@@ -37,7 +37,7 @@ pub struct FileReport {
     pub duration: Duration,
     /// The PDB that goes with it.
     pub pdb: Option<PathBuf>,
-    /// Why the program will not find or load the tracker: [`TRACKER_NOT_FOUND`].
+    /// Why the program will not find the tracker: [`TRACKER_NOT_FOUND`].
     pub warnings: Vec<String>,
 }
 

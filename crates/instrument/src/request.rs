@@ -65,6 +65,11 @@ impl Request {
         }
     }
 
+    /// The one folder that all inputs lie in, and that of all outputs.
+    pub(crate) fn roots(&self) -> Option<(&Path, &Path)> {
+        self.inputs.first().map(PathBuf::as_path).zip(self.root())
+    }
+
     /// Where outputs go by their own names; none if they stay.
     fn output(&self) -> Option<&Path> {
         match &self.destination {

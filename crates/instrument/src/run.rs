@@ -22,7 +22,7 @@ use crate::{
     paths::file_name,
     report::{FileReport, Outcome, Report},
     request::Request,
-    tracker::read_tracker,
+    tracker::{Trackers, read_tracker},
 };
 
 /// Told of each file when it is done, from any thread.
@@ -60,7 +60,8 @@ impl Run {
 pub fn run(request: &Request, jobs: &[Job], options: &Options, progress: Progress<'_>) -> Result<Run> {
     let tracker = read_tracker()?;
     let keys = options.keys.iter().map(|path| read_key(path)).collect::<Result<Vec<_>>>()?;
-    let context = RunContext { request, options, tracker: &tracker, keys: &keys, modules: Vec::new() };
+    let trackers = Trackers::new(request.roots());
+    let context = RunContext { request, options, tracker: &tracker, trackers: &trackers, keys: &keys, modules: Vec::new() };
     let (files, outputs) = run_jobs(jobs, context, progress)?;
     if !keys.is_empty() && !files.iter().any(|file| file.notes().contains(&Note::SignedAgain)) {
         return Err(Failure::usage("--snk: no assembly that was woven has the public key of a key that was given"));

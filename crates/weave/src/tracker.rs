@@ -1,7 +1,7 @@
 //! The tracker's names: what woven code calls, and the mark a woven module carries.
 
 use ecma335::{
-    Cursor, Error, FileOffset, Image, Metadata, MetadataBuilder, MethodBody, Rid, Rva, Table, Token,
+    Cursor, Error, FileOffset, Image, Metadata, MetadataBuilder, MethodBody, Rva, Table, Token,
     metadata::join,
     opcode::Operand,
     schema::{AssemblyRef, CustomAttribute, CustomAttributeType, HasCustomAttribute, MemberRef, MethodDef},
@@ -69,11 +69,7 @@ impl Tracker {
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         let image = Image::parse(bytes)?;
         let metadata = Metadata::parse(image.metadata()?)?;
-        let assembly: ecma335::schema::Assembly = metadata.row(Rid::new(1))?;
-        let public_key = metadata.blob(assembly.public_key)?;
-        let public_key_token = if public_key.is_empty() { Vec::new() } else { ecma335::metadata::public_key_token(public_key) };
-        let version = [assembly.major, assembly.minor, assembly.build, assembly.revision];
-        Ok(Self(AssemblyName { name: metadata.name(assembly.name)?, version, public_key_token }))
+        Ok(Self(AssemblyName::of(&metadata)?))
     }
 
     /// Its simple name.
