@@ -2,13 +2,13 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output},
 };
 
-use tests::{ilinst, said, sample, scratch, skip_part};
+use tests::{Mounted, ilinst, said, sample, scratch, skip_part};
 
-use crate::commands::{Prepared, call, is_leftover, prepared, quiet, tree};
+use crate::commands::{Prepared, call, is_leftover, prepared, tree};
 
 /// A process that may write so many blocks into a file says so where it cannot; by default the system ends it.
 #[test]
@@ -95,23 +95,5 @@ fn each_step(option: &str, limits: &(impl Iterator<Item = u32> + Clone), check: 
                 break;
             }
         }
-    }
-}
-
-/// A file system of so many KiB, as long as it is wanted.
-struct Mounted(PathBuf);
-
-impl Mounted {
-    fn new(folder: &Path, kib: u32) -> Option<Self> {
-        fs::create_dir_all(folder).expect("a folder can be made");
-        let mut command = Command::new("mount");
-        command.args(["-t", "tmpfs", "-o", &format!("size={kib}k"), "tmpfs"]).arg(folder);
-        quiet(&mut command).status().is_ok_and(|status| status.success()).then(|| Self(folder.to_owned()))
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = quiet(Command::new("umount").arg(&self.0)).status();
     }
 }

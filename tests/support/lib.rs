@@ -1,5 +1,9 @@
 //! What the tests share: the tool, the runtimes found, folders to work in.
 
+mod compile;
+mod mounted;
+mod report;
+
 use std::{
     collections::BTreeSet,
     env, fs,
@@ -12,7 +16,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+pub use compile::{compile, compile_with};
 use ecma335::{Cursor, FileOffset, Image, Metadata, Table};
+pub use mounted::Mounted;
+pub use report::Report;
 
 /// How long monodis may take over one file.
 const LISTING_LIMIT: Duration = Duration::from_secs(120);
@@ -154,6 +161,12 @@ impl Runtime {
     /// Whether it is Mono.
     pub fn is_mono(&self) -> bool {
         self.name == "Mono"
+    }
+
+    /// A program that hosts it, told where it is.
+    pub fn hosting<'c>(&self, host: &'c mut Command) -> &'c mut Command {
+        let folder = self.path.canonicalize().ok().and_then(|path| Some(path.parent()?.to_owned()));
+        host.env_remove("DOTNET_ROLL_FORWARD").env("DOTNET_ROOT", folder.expect("it is in a folder"))
     }
 
     /// A program, ready for its arguments, to be run in a folder.

@@ -9,6 +9,7 @@ mod programs;
 mod report;
 mod results;
 mod tools;
+mod tracker;
 
 use std::{
     fs,
@@ -62,7 +63,7 @@ const CECIL_FOLDER: (usize, [usize; 2]) = (1, [0, 1]);
 /// Of a program that does nothing, and of `ilinst` that only starts.
 const START_ROUNDS: usize = 50;
 
-pub(crate) const HELP: &str = "measure `ilinst instrument` beside Cecil and a plain copy; --write FILE, --large, --without-cecil, --rounds N, --only WORD, --gate";
+pub(crate) const HELP: &str = "measure `ilinst instrument` beside Cecil and a plain copy; --write FILE, --large, --without-cecil, --rounds N, --only WORD, --gate; `bench tracker`: what probes cost";
 
 struct Options {
     /// At most.
@@ -104,6 +105,9 @@ impl Options {
 }
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    if let Some((tracker::NAME, rest)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        return tracker::run(rest);
+    }
     let options = Options::new(arguments)?;
     let started = Instant::now();
     let toolchain = Toolchain::prepare();

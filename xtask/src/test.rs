@@ -121,6 +121,7 @@ impl<'a> Run<'a> {
             return None;
         }
         let toolchain = Toolchain::prepare();
+        self.skip(toolchain.not_here().iter().map(|not_here| format!("runtimes: {not_here}")));
         self.always("runtimes", || match toolchain.missing() {
             [] => Ok(()),
             missing if self.allow_missing => {

@@ -12,12 +12,17 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use sha2::{Digest, Sha256};
 
+use self::hosts::{node_api, pythonnet, windows};
 use crate::common::{only, quiet, root};
+
+mod hosts;
 
 /// Programs and folders by the environment variables that tests know them by.
 pub(crate) struct Toolchain {
     found: Vec<(&'static str, PathBuf)>,
     missing: Vec<String>,
+    /// What can be done without, as it is not everywhere: tests that would use it skip.
+    not_here: Vec<String>,
 }
 
 /// A file to be fetched.
@@ -87,10 +92,16 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 impl Toolchain {
     /// Finds or makes all pieces. What cannot be had is noted.
     pub(crate) fn prepare() -> Self {
-        let mut toolchain = Self { found: Vec::new(), missing: Vec::new() };
+        let mut toolchain = Self { found: Vec::new(), missing: Vec::new(), not_here: Vec::new() };
         toolchain.add_mono();
         toolchain.add_strace();
         toolchain.add_dotnet();
+        for (what, paths) in [("Windows .NET", windows()), ("pythonnet", pythonnet()), ("node-api-dotnet", node_api())] {
+            match paths {
+                Ok(paths) => toolchain.found.extend(paths),
+                Err(error) => toolchain.not_here.push(format!("{what} cannot be had: {error:#}")),
+            }
+        }
         toolchain
     }
 
@@ -110,6 +121,11 @@ impl Toolchain {
         &self.missing
     }
 
+    /// What cannot be had either, and is not asked for.
+    pub(crate) fn not_here(&self) -> &[String] {
+        &self.not_here
+    }
+
     /// Says which runtimes were found.
     pub(crate) fn print(&self) {
         let runtimes = [("ILINST_MONO", "Mono"), ("ILINST_DOTNET8", ".NET 8"), ("ILINST_DOTNET31", ".NET Core 3.1")];
@@ -120,6 +136,9 @@ impl Toolchain {
         }
         for missing in &self.missing {
             println!("  missing: {missing}");
+        }
+        for not_here in &self.not_here {
+            println!("  not here: {not_here}");
         }
     }
 

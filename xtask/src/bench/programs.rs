@@ -25,6 +25,17 @@ const REFERENCES: &str = "4.7.2-api";
 const LARGE_REFERENCES: [&str; 4] =
     ["System.Private.CoreLib", "System.Runtime", "System.Reflection.Metadata", "System.Collections.Immutable"];
 
+/// What of it has activities.
+const ACTIVITY_REFERENCES: [&str; 7] = [
+    "System.Private.CoreLib",
+    "System.Runtime",
+    "System.Threading",
+    "System.Threading.Thread",
+    "System.Collections",
+    "System.Console",
+    "System.Diagnostics.DiagnosticSource",
+];
+
 /// Where a program is built.
 pub(super) fn folder(name: &str) -> PathBuf {
     target().join("bench").join(name)
@@ -75,11 +86,31 @@ pub(super) fn large(toolchain: &Toolchain, methods: u32) -> Result<PathBuf> {
     Ok(made)
 }
 
+/// Compiles what calls cost: once for any .NET, once with what only newer ones have.
+pub(super) fn build_tracker(toolchain: &Toolchain, folder: &Path, tracker: &Path) -> Result<()> {
+    let unwoven = folder.join("unwoven");
+    let _ = fs::remove_dir_all(folder);
+    let mono = toolchain.get("ILINST_MONO_LIB")?.join(REFERENCES);
+    let mut references: Vec<PathBuf> = ["mscorlib", "System", "System.Core"].map(|name| mono.join(format!("{name}.dll"))).into();
+    compile(toolchain, "tracker/Cost.cs", &references, &unwoven.join("Cost.exe"))?;
+    references.push(tracker.to_owned());
+    compile(toolchain, "tracker/FanOut.cs", &references, &unwoven.join("FanOut.exe"))?;
+    let root = toolchain.get("ILINST_SDK")?.ancestors().nth(2).context("the SDK is not below a root")?;
+    let framework = root.join("shared/Microsoft.NETCore.App/8.0.4");
+    let references = ACTIVITY_REFERENCES.map(|name| framework.join(format!("{name}.dll")));
+    compile_with(toolchain, "tracker/Cost.cs", &references, &unwoven.join("CostActivities.exe"), &["-define:ACTIVITIES"])
+}
+
 /// Compiles a program, which then runs on any .NET.
 fn compile(toolchain: &Toolchain, source: &str, references: &[PathBuf], program: &Path) -> Result<()> {
+    compile_with(toolchain, source, references, program, &[])
+}
+
+fn compile_with(toolchain: &Toolchain, source: &str, references: &[PathBuf], program: &Path, options: &[&str]) -> Result<()> {
     fs::create_dir_all(program.parent().context("no folder")?)?;
     let mut command = csc(toolchain)?;
-    command.args(["-nostdlib", "-deterministic", "-optimize+", "-langversion:8", "-warnaserror+", "-nowarn:1701,1702"]);
+    command.args(["-nostdlib", "-deterministic", "-optimize+", "-unsafe", "-langversion:8", "-warnaserror+"]);
+    command.arg("-nowarn:1701,1702").args(options);
     command.args(references.iter().map(|reference| format!("-r:{}", reference.display())));
     command.arg(format!("-out:{}", program.display())).arg(root().join("xtask").join(source));
     quiet(&mut command)?;

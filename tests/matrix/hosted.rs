@@ -1,0 +1,78 @@
+//! .NET inside another program: neither the end of the process nor that of its domain is told to anyone.
+
+use std::{fs, path::Path, process::Command};
+
+use tests::{Runtime, said, skip, tool};
+
+use crate::{
+    causes::{End, HOSTED},
+    programs::{Programs, profiles, source},
+    run::held,
+};
+
+const PYTHON: usize = 4;
+const NODE: usize = 5;
+
+#[test]
+#[ignore = "needs pythonnet"]
+fn in_python() {
+    let Some(pythonnet) = tool("ILINST_PYTHONNET") else { return skip("pythonnet is not here") };
+    hosted("Python", PYTHON, |runtime, folder, argument| {
+        let mut command = Command::new("python3");
+        command.arg(source("hosted.py")).arg(if runtime.is_mono() { "mono" } else { "coreclr" });
+        command.arg(folder.join("Ending.runtimeconfig.json")).arg(argument);
+        command.env("PYTHONPATH", &pythonnet).env("PYTHONDONTWRITEBYTECODE", "1");
+        command
+    });
+}
+
+#[test]
+#[ignore = "needs node-api-dotnet"]
+fn in_node() {
+    let Some(module) = tool("ILINST_NODE_API") else { return skip("node-api-dotnet is not here") };
+    hosted("Node", NODE, |_, _, argument| {
+        let mut command = Command::new("node");
+        command.arg(source("hosted.js")).arg(&module).arg(argument);
+        command
+    });
+}
+
+fn hosted(host: &str, column: usize, command: impl Fn(&Runtime, &Path, &str) -> Command) {
+    let Some(programs) = Programs::make(column) else { return };
+    let mut wrong = Vec::new();
+    for (_, name, argument, end) in HOSTED.iter().filter(|(known, ..)| *known == host) {
+        let Some(runtime) = Runtime::find(name) else { continue };
+        println!("{host} with {name}, {argument}");
+        if let Err(error) = check(&runtime, &programs, argument, *end, &command) {
+            wrong.push(format!("{name}, {argument}: {error}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn check(
+    runtime: &Runtime,
+    programs: &Programs,
+    argument: &str,
+    end: End,
+    command: impl Fn(&Runtime, &Path, &str) -> Command,
+) -> Result<(), String> {
+    let run = |folder: &Path| {
+        let mut command = command(runtime, folder, argument);
+        command.current_dir(folder).env_remove("ILINST_OUTPUT");
+        said(&runtime.hosting(&mut command).output().expect("the host starts"))
+    };
+    for old in profiles(&[&programs.woven]) {
+        fs::remove_file(old).expect("it can be removed");
+    }
+    let (original, woven) = (run(&programs.original), run(&programs.woven));
+    if original != woven {
+        return Err(format!("{woven:?}, and {original:?} unwoven"));
+    }
+    let record = woven.0.lines().filter_map(|line| line.strip_prefix("steps ")).next_back();
+    let record = record.and_then(|record| record.parse().ok()).ok_or_else(|| format!("it said no record: {woven:?}"))?;
+    match &profiles(&[&programs.woven])[..] {
+        [profile] => held(profile, record, false, end),
+        found => Err(format!("there are {} profiles", found.len())),
+    }
+}

@@ -1,0 +1,52 @@
+//! The programs that end, before and after weaving.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use tests::{compile, instrument, root, scratch};
+
+/// A folder with the programs, and one with what was woven of it.
+pub(crate) struct Programs {
+    pub(crate) folder: PathBuf,
+    pub(crate) original: PathBuf,
+    pub(crate) woven: PathBuf,
+}
+
+impl Programs {
+    /// Compiles and weaves them, for a column of the matrix; none without a compiler.
+    pub(crate) fn make(column: usize) -> Option<Self> {
+        let folder = scratch(&format!("matrix-{column}"));
+        let (original, woven) = (folder.join("original"), folder.join("woven"));
+        let library = original.join("Steps.dll");
+        compile(&source("Steps.cs"), &library, &[])?;
+        compile(&source("Ending.cs"), &original.join("Ending.exe"), &[&library])?;
+        // A plug-in, with all that it needs beside it.
+        fs::create_dir(original.join("plugins")).expect("a folder can be made");
+        fs::copy(&library, original.join("plugins/Steps.dll")).expect("it can be copied");
+        instrument(&[&original, &"-o", &woven, &"-q"]);
+        fs::copy(woven.join("Ilinst.Tracker.dll"), woven.join("plugins/Ilinst.Tracker.dll")).expect("it can be copied");
+        Some(Self { folder, original, woven })
+    }
+}
+
+/// A source of this test.
+pub(crate) fn source(name: &str) -> PathBuf {
+    root().join("tests/matrix/programs").join(name)
+}
+
+/// The profiles below some folders.
+pub(crate) fn profiles(folders: &[&Path]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for folder in folders {
+        for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                found.extend(profiles(&[&path]));
+            } else if path.extension().is_some_and(|extension| extension == "ilprof") {
+                found.push(path);
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,38 @@
+using System.Threading;
+
+namespace Steps
+{
+    /// <summary>What is called a known number of times, and keeps its own record.</summary>
+    public static class Work
+    {
+        private static int taken;
+
+        /// <summary>How often <see cref="Step"/> was called.</summary>
+        public static int Taken
+        {
+            get { return taken; }
+        }
+
+        public static int Run(int steps)
+        {
+            int sum = 0;
+            for (int i = 0; i < steps; i++)
+            {
+                sum += Step(i);
+            }
+            return sum;
+        }
+
+        /// <summary>Long enough to be woven by default.</summary>
+        public static int Step(int seed)
+        {
+            Interlocked.Increment(ref taken);
+            int sum = seed;
+            for (int i = 0; i < 10; i++)
+            {
+                sum = sum * 31 + i;
+            }
+            return sum;
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! One cell: the original and the woven program end in one way, and the profile is held against the record.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Read as _},
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus, Stdio},
+};
+
+use tests::{Mounted, Report, Runtime, tool, without_places};
+
+use crate::{
+    causes::{Cause, End, How},
+    programs::{Programs, profiles},
+};
+
+/// The method that is counted.
+const STEP: &str = "Steps.Work::Step";
+
+/// Where a program is run.
+pub(crate) enum Place {
+    Runtime(Runtime),
+    Windows(Windows),
+}
+
+/// .NET 8 for Windows, under Wine.
+pub(crate) struct Windows {
+    wine: PathBuf,
+    prefix: PathBuf,
+    dotnet: PathBuf,
+}
+
+impl Windows {
+    pub(crate) fn find() -> Option<Self> {
+        let [wine, prefix, dotnet] = ["ILINST_WINE", "ILINST_WINE_PREFIX", "ILINST_WINDOWS_DOTNET8"].map(tool);
+        Some(Self { wine: wine?, prefix: prefix?, dotnet: dotnet? })
+    }
+}
+
+impl Place {
+    /// A program, ready for its arguments.
+    fn program(&self, program: &Path, folder: &Path) -> Command {
+        match self {
+            Self::Runtime(runtime) => runtime.program(program, folder),
+            Self::Windows(windows) => {
+                let mut command = Command::new(&windows.wine);
+                command.arg(&windows.dotnet).arg("exec").arg(program).current_dir(folder);
+                // Wine would start a debugger for a program that crashes.
+                command.env("WINEPREFIX", &windows.prefix).env("WINEDEBUG", "-all").env("WINEDLLOVERRIDES", "winedbg.exe=d");
+                command
+            }
+        }
+    }
+}
+
+/// What came of a run.
+struct Ended {
+    output: String,
+    errors: String,
+    status: ExitStatus,
+}
+
+/// Whether all is as it should be; what is wrong, or why it could not be tried.
+pub(crate) fn check(place: &Place, programs: &Programs, cause: &Cause, end: End) -> Result<Option<String>, String> {
+    println!("{}", cause.name);
+    let work = programs.folder.join("work").join(cause.name.replace(|c: char| !c.is_alphanumeric(), "-"));
+    let [start, temporary, small] = ["start", "temporary", "small"].map(|name| work.join(name));
+    for folder in [&start, &temporary, &small] {
+        fs::create_dir_all(folder).expect("a folder can be made");
+    }
+    let mut disk = None;
+    if cause.how == How::FullDisk {
+        disk = Mounted::new(&small, 4);
+        if disk.is_none() {
+            return Ok(Some("no file system can be mounted here".into()));
+        }
+        fs::write(small.join("all"), [0; 4096]).map_err(|error| format!("{error}"))?;
+    }
+    let run = |programs: &Path| {
+        // What cannot be written to by anyone at all.
+        let folder = if cause.how == How::ReadOnly { Path::new("/proc") } else { &start };
+        let mut command = place.program(&programs.join("Ending.exe"), folder);
+        command.arg(cause.way).env("TMPDIR", &temporary).env_remove("ILINST_OUTPUT");
+        if cause.how == How::FullDisk {
+            command.env("ILINST_OUTPUT", format!("{}/", small.display()));
+        }
+        if cause.how == How::LittleMemory {
+            command.env("DOTNET_GCHeapHardLimit", "0x4000000").env("COMPlus_GCHeapHardLimit", "0x4000000");
+            command.env("MONO_GC_PARAMS", "max-heap-size=64m");
+        }
+        ended(&command, cause.how)
+    };
+    let original = run(&programs.original);
+    let woven = run(&programs.woven);
+    compare(cause, &original, &woven)?;
+    let record = fs::read_to_string(start.join("record")).ok().or_else(|| last_record(&woven.output));
+    let record: u64 = record.and_then(|record| record.parse().ok()).ok_or("it said no record")?;
+    let found = profiles(&[&work]);
+    let [profile] = &found[..] else { return Err(format!("there are {} profiles", found.len())) };
+    held(profile, record, cause.goes_on, end)?;
+    drop(disk);
+    Ok(None)
+}
+
+/// Holds a profile against what the program said.
+pub(crate) fn held(profile: &Path, record: u64, goes_on: bool, end: End) -> Result<(), String> {
+    let report = Report::of(profile)?;
+    let calls = report.calls(STEP) + report.lost_calls;
+    if calls < record || calls > record && !goes_on {
+        return Err(format!("{calls} calls of {record} in {}", profile.display()));
+    }
+    if report.end != end.text() {
+        return Err(format!("it says that it {}, which {end:?} is not", report.end));
+    }
+    Ok(())
+}
+
+/// Runs a program to its end, and helps it there if it is to have a signal.
+fn ended(command: &Command, how: How) -> Ended {
+    // Who started the tests may ignore signals, and what is started then would too.
+    let mut plain = Command::new("env");
+    plain.arg("--default-signal").arg(command.get_program()).args(command.get_args());
+    plain.current_dir(command.get_current_dir().expect("it has one"));
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => plain.env(name, value),
+            None => plain.env_remove(name),
+        };
+    }
+    let mut child = plain.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut errors = child.stderr.take().expect("it is a pipe");
+    let errors = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        errors.read_to_end(&mut bytes).expect("it can be read");
+        String::from_utf8_lossy(&bytes).into_owned()
+    });
+    let mut output = String::new();
+    for line in BufReader::new(child.stdout.take().expect("it is a pipe")).lines().map_while(Result::ok) {
+        output += line.trim_end_matches('\r');
+        output.push('\n');
+        if line == "ready"
+            && let How::Signal(signal) = how
+        {
+            let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status();
+            assert!(sent.expect("sh starts").success());
+        }
+    }
+    let status = child.wait().expect("it ends");
+    Ended { output, errors: errors.join().expect("it read"), status }
+}
+
+/// Holds the woven program's words and exit code against the original's.
+fn compare(cause: &Cause, original: &Ended, woven: &Ended) -> Result<(), String> {
+    if original.status != woven.status {
+        return Err(format!("{} unwoven, {} woven: {}", original.status, woven.status, head(&woven.errors)));
+    }
+    // What a runtime says of its own crash has addresses and depths.
+    let is_crash = matches!(cause.way, "overflow" | "abort" | "failfast" | "memory");
+    let (before, after) = (words(&original.output, is_crash), words(&woven.output, is_crash));
+    if before != after {
+        return Err(format!("it printed {after:?}, and {before:?} unwoven"));
+    }
+    // Wine says which thread it was.
+    let errors =
+        |text: &str| without_places(text).lines().filter(|line| !line.starts_with("wine: ")).collect::<Vec<_>>().join("\n");
+    let (before, after) = (errors(&original.errors), errors(&woven.errors));
+    if is_crash && head(&before) != head(&after) || !is_crash && before != after {
+        return Err(format!("its errors were {after:?}, and {before:?} unwoven"));
+    }
+    Ok(())
+}
+
+fn head(text: &str) -> String {
+    text.trim_start().lines().next().unwrap_or_default().to_owned()
+}
+
+/// What a program printed, without numbers, which differ from run to run where work goes on; and without what Mono says of a
+/// crash.
+fn words(output: &str, is_crash: bool) -> Vec<&str> {
+    let lines = output.lines().take_while(|line| !is_crash || line.starts_with("steps "));
+    lines.map(|line| line.split_once("steps ").map_or(line, |(head, _)| head)).collect()
+}
+
+/// The last number that the program gave.
+fn last_record(output: &str) -> Option<String> {
+    Some(output.lines().filter_map(|line| line.strip_prefix("steps ")).next_back()?.to_owned())
+}

@@ -1,0 +1,48 @@
+//! First calls apart from others, and exceptions.
+
+use crate::{on_each, program::Program, shares::hold};
+
+/// Both have the process to share: what other processes take of the time is in them.
+const TIMES: f64 = 3.0;
+
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn the_first_call_is_told_apart() {
+    let Some(program) = Program::make("Once", "once", &[]) else { return };
+    on_each(|runtime, wrong| {
+        let run = program.woven(runtime, &[], &[]);
+        let report = run.report();
+        let (first, others) = (run.says("First") / 1e6, run.says("Others") / 1e6);
+        hold(
+            &[
+                ("the first call", first, report.sum("Once::Use", "firstMs"), first / 5.0),
+                ("the median of the others", others, report.sum("Once::Use", "p50Ms"), others * (TIMES - 1.0)),
+                ("calls", 2000.0, report.calls("Once::Use") as f64, 0.0),
+            ],
+            wrong,
+        );
+        // The JIT's part is in the first call alone.
+        if report.sum("Once::Use", "p95Ms") > first / 2.0 {
+            wrong.push(format!("the first call is among the others: p95 {}", report.sum("Once::Use", "p95Ms")));
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn exceptions_are_told_of_each_method_they_leave() {
+    let Some(program) = Program::make("Once", "exceptions", &[]) else { return };
+    on_each(|runtime, wrong| {
+        let run = program.woven(runtime, &[], &[]);
+        let report = run.report();
+        let caught = run.says("Caught");
+        for method in ["Once::Inner", "Once::Middle", "Once::Outer"] {
+            hold(&[(method, caught, report.sum(method, "exceptions"), 0.0)], wrong);
+            let seen = report.of_method(method).filter_map(|row| row["exceptionType"].as_str()).next().unwrap_or_default();
+            if !seen.contains("InvalidOperationException") {
+                wrong.push(format!("{method} was left by '{seen}'"));
+            }
+        }
+        hold(&[("Main", 0.0, report.sum("Once::Main", "exceptions"), 0.0)], wrong);
+    });
+}

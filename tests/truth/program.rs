@@ -1,0 +1,94 @@
+//! A program that keeps its own record, woven and run.
+
+use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
+
+use tests::{Report, Runtime, compile, ilinst, root, said, scratch};
+
+/// A program, as it was compiled and as it was woven.
+pub(crate) struct Program {
+    name: String,
+    folder: PathBuf,
+}
+
+/// What a run left.
+pub(crate) struct Run {
+    /// What the program said of itself: the words behind a name.
+    pub(crate) record: BTreeMap<String, Vec<f64>>,
+    /// The profile, if it was woven.
+    pub(crate) path: PathBuf,
+}
+
+impl Program {
+    /// Compiles and weaves one of `programs/`; none without a compiler.
+    pub(crate) fn make(name: &str, test: &str, options: &[&str]) -> Option<Self> {
+        let source = root().join(format!("tests/truth/programs/{name}.cs"));
+        let folder = scratch(&format!("truth-{test}"));
+        let file = format!("{name}.exe");
+        let original = folder.join("original");
+        // Some call the tracker themselves.
+        let tracker = root().join("tracker-runtime/bin/Ilinst.Tracker.dll");
+        compile(&source, &original.join(&file), &[&tracker])?;
+        if name == "FanOut" {
+            fs::copy(&tracker, original.join("Ilinst.Tracker.dll")).expect("it can be copied");
+        }
+        let program = Self { name: name.to_owned(), folder };
+        program.weave(options);
+        Some(program)
+    }
+
+    /// Weaves it, in place of what was woven before.
+    pub(crate) fn weave(&self, options: &[&str]) {
+        let mut command = ilinst();
+        command.arg("instrument").arg(self.folder.join("original")).arg("-o").arg(self.folder.join("woven")).args(["-q"]);
+        let woven = said(&command.args(options).output().expect("ilinst runs"));
+        assert_eq!(woven.2, Some(0), "{}", woven.1);
+    }
+
+    /// Runs it as it was compiled.
+    pub(crate) fn original(&self, runtime: &Runtime, arguments: &[&str]) -> Run {
+        self.run("original", runtime, arguments, &[])
+    }
+
+    /// Runs it woven.
+    pub(crate) fn woven(&self, runtime: &Runtime, arguments: &[&str], settings: &[(&str, &str)]) -> Run {
+        self.run("woven", runtime, arguments, settings)
+    }
+
+    fn run(&self, which: &str, runtime: &Runtime, arguments: &[&str], settings: &[(&str, &str)]) -> Run {
+        let path = self.folder.join("run.ilprof");
+        let _ = fs::remove_file(&path);
+        let mut command: Command = runtime.program(&self.folder.join(which).join(format!("{}.exe", self.name)), &self.folder);
+        command.args(arguments).env("ILINST_OUTPUT", &path).envs(settings.iter().copied());
+        let (output, errors, code) = said(&command.output().expect("the runtime starts"));
+        assert_eq!((errors.as_str(), code), ("", Some(0)), "{which} {} on {}", self.name, runtime.name);
+        let mut record = BTreeMap::new();
+        for line in output.lines() {
+            let mut words = line.split(' ');
+            let name = words.next().unwrap_or_default().to_owned();
+            record.insert(name, words.filter_map(|word| word.parse().ok()).collect());
+        }
+        Run { record, path }
+    }
+}
+
+impl Run {
+    /// A number of the program's record.
+    pub(crate) fn says(&self, name: &str) -> f64 {
+        self.record.get(name).and_then(|words| words.first()).copied().unwrap_or_else(|| panic!("{name}: {:?}", self.record))
+    }
+
+    pub(crate) fn report(&self) -> Report {
+        Report::of(&self.path).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The call paths themselves.
+    pub(crate) fn profile(&self) -> profile::Profile {
+        let bytes = fs::read(&self.path).expect("there is a profile");
+        profile::Profile::parse(&bytes).expect("it is one")
+    }
+}
+
+/// Whether a number is another one, but for so much.
+pub(crate) fn is_about(found: f64, truth: f64, within: f64) -> bool {
+    (found - truth).abs() <= within
+}

@@ -1,0 +1,296 @@
+//! `cargo xtask bench tracker`: what probes cost in programs that are really woven, beside what others put into methods. Each
+//! figure is CPU time of the threads themselves, so that a busy machine does not matter much; what a probe costs is a woven
+//! program's figure less the unwoven one's.
+
+use std::{collections::BTreeMap, env, fs, path::PathBuf, process::Command};
+
+use anyhow::{Context as _, Result, bail};
+
+use super::{goals::Goal, machine, programs, results::Spread};
+use crate::{
+    common::{quiet, root, sh, show, target},
+    toolchain::{DOTNET_ENVIRONMENT, Toolchain},
+};
+
+pub(super) const NAME: &str = "tracker";
+const RUNTIMES: [&str; 2] = [".NET 8", "Mono"];
+const THREADS: [usize; 2] = [1, 2];
+/// The modes: their names, and what is set for them.
+const MODES: [(&str, &[(&str, &str)]); 5] = [
+    ("exact", &[]),
+    ("exact, tsc", &[("ILINST_CLOCK", "tsc")]),
+    ("sampled", &[("ILINST_MODE", "sampled")]),
+    ("count", &[("ILINST_MODE", "count")]),
+    ("trace", &[("ILINST_MODE", "trace")]),
+];
+const PEERS: [&str; 4] = ["clock twice", "MethodTimer's shape", "Interlocked counter", "unlistened ActivitySource"];
+const FAN_OUT: [&str; 8] = ["1", "4", "16", "64", "256", "2000", "20000", "100000"];
+/// Goals: ns of CPU time, times, percent.
+const MAX_OVER_CLOCK: [(&str, f64); 2] = [("exact", 8.0), ("trace", 12.0)];
+const MAX_NS: [(&str, f64); 3] = [("exact, tsc", 36.0), ("sampled", 9.0), ("count", 3.0)];
+const MAX_FAN_OUT_TIMES: f64 = 1.3;
+const MAX_ASYNC_NS: [f64; 2] = [250.0, 500.0];
+const MIN_DEPTH_PERCENT: [f64; 2] = [80.0, 50.0];
+
+/// By runtime, variant (a mode, `unwoven`, `peers`), threads and what was measured: ns of CPU time a call, or bytes.
+type Key = (usize, &'static str, usize, String);
+
+#[derive(Default)]
+struct Costs(BTreeMap<Key, Vec<f64>>);
+
+impl Costs {
+    fn spread(&self, runtime: usize, variant: &'static str, threads: usize, what: &str) -> Option<Spread> {
+        let figures = self.0.get(&(runtime, variant, threads, what.to_owned()))?;
+        Some(Spread::of(figures))
+    }
+
+    /// What weaving adds: to the median the median, and so on.
+    fn added(&self, runtime: usize, mode: &'static str, threads: usize, what: &str) -> Option<Spread> {
+        let (woven, plain) = (self.spread(runtime, mode, threads, what)?, self.spread(runtime, UNWOVEN, threads, what)?);
+        Some(Spread { median: woven.median - plain.median, min: woven.min - plain.median, max: woven.max - plain.median })
+    }
+}
+
+const UNWOVEN: &str = "unwoven";
+const PEER: &str = "peers";
+const DIRECT: &str = "direct";
+
+pub(super) fn run(arguments: &[String]) -> Result<()> {
+    let (mut rounds, mut write, mut gate) = (3, None, false);
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let mut value = || rest.next().with_context(|| format!("{argument} wants a value"));
+        match argument.as_str() {
+            "--rounds" => rounds = value()?.parse().context("--rounds wants a number")?,
+            "--write" => write = Some(PathBuf::from(value()?)),
+            "--gate" => gate = true,
+            unknown => bail!("no option '{unknown}'; there is --write FILE, --rounds N, --gate"),
+        }
+    }
+    let toolchain = Toolchain::prepare();
+    let mut machine = machine::describe(&toolchain)?;
+    machine.retain(|(name, _)| *name != "Cecil" && *name != "Rust");
+    let bench = Bench::build(&toolchain)?;
+    let mut costs = Costs::default();
+    for round in 1..=rounds {
+        eprintln!("round {round} of {rounds} ...");
+        bench.round(&mut costs)?;
+    }
+    machine.push(("load average at the end", machine::load()));
+    let goals = goals(&costs);
+    let text = render(&machine, &costs, &goals, rounds);
+    match write {
+        Some(path) => fs::write(path, text)?,
+        None => print!("{text}"),
+    }
+    let missed = goals.iter().filter(|goal| !goal.is_met).count();
+    eprintln!("{} of {} goals met", goals.len() - missed, goals.len());
+    if gate && missed > 0 {
+        bail!("{missed} goals are missed");
+    }
+    Ok(())
+}
+
+/// The programs, before and after weaving.
+struct Bench {
+    folder: PathBuf,
+    hosts: [PathBuf; 2],
+}
+
+impl Bench {
+    fn build(toolchain: &Toolchain) -> Result<Self> {
+        let ilinst = match env::var_os("ILINST_BIN") {
+            Some(tool) => PathBuf::from(tool),
+            None => {
+                sh(Command::new("cargo").args(["build", "--quiet", "--release", "--package", "ilinst"]))?;
+                target().join("release/ilinst")
+            }
+        };
+        let folder = programs::folder("tracker");
+        let tracker = root().join("tracker-runtime/bin/Ilinst.Tracker.dll");
+        programs::build_tracker(toolchain, &folder, &tracker)?;
+        let mut weave = Command::new(ilinst);
+        weave.arg("instrument").arg(folder.join("unwoven")).arg("-o").arg(folder.join("woven"));
+        quiet(weave.args(["--all", "--quiet"]))?;
+        fs::copy(&tracker, folder.join("unwoven/Ilinst.Tracker.dll"))?;
+        let hosts = [toolchain.get("ILINST_DOTNET8")?.to_owned(), toolchain.get("ILINST_MONO")?.to_owned()];
+        Ok(Self { folder, hosts })
+    }
+
+    /// Everything once.
+    fn round(&self, costs: &mut Costs) -> Result<()> {
+        for runtime in 0..RUNTIMES.len() {
+            for threads in THREADS {
+                for what in ["calls", "async", "depth"] {
+                    if what != "calls" && threads > 1 {
+                        continue;
+                    }
+                    self.measure(costs, (runtime, UNWOVEN, threads), "unwoven/Cost.exe", what, &[])?;
+                    for (mode, settings) in MODES.iter().take(if what == "calls" { MODES.len() } else { 1 }) {
+                        self.measure(costs, (runtime, mode, threads), "woven/Cost.exe", what, settings)?;
+                    }
+                }
+                let peers = if runtime == 0 { "unwoven/CostActivities.exe" } else { "unwoven/Cost.exe" };
+                self.measure(costs, (runtime, PEER, threads), peers, "peers", &[])?;
+            }
+            self.program(costs, (runtime, DIRECT, 1), "unwoven/FanOut.exe", &FAN_OUT, &[])?;
+        }
+        Ok(())
+    }
+
+    fn measure(
+        &self,
+        costs: &mut Costs,
+        (runtime, variant, threads): (usize, &'static str, usize),
+        program: &str,
+        what: &str,
+        settings: &[(&str, &str)],
+    ) -> Result<()> {
+        self.program(costs, (runtime, variant, threads), program, &[&threads.to_string(), what], settings)
+    }
+
+    fn program(
+        &self,
+        costs: &mut Costs,
+        (runtime, variant, threads): (usize, &'static str, usize),
+        program: &str,
+        arguments: &[&str],
+        settings: &[(&str, &str)],
+    ) -> Result<()> {
+        let mut command = Command::new(&self.hosts[runtime]);
+        command.arg(self.folder.join(program)).args(arguments).current_dir(&self.folder);
+        command.envs(DOTNET_ENVIRONMENT.iter().copied()).env("ILINST_OUTPUT", self.folder.join("cost.ilprof"));
+        let output = command.envs(settings.iter().copied()).output()?;
+        if !output.status.success() {
+            bail!("{} failed\n{}", show(&command), String::from_utf8_lossy(&output.stderr));
+        }
+        for line in String::from_utf8(output.stdout)?.lines() {
+            let mut words = line.split(' ');
+            let what = words.next().unwrap_or_default().replace('_', " ");
+            costs
+                .0
+                .entry((runtime, variant, threads, what))
+                .or_default()
+                .extend(words.filter_map(|word| word.parse::<f64>().ok()));
+        }
+        Ok(())
+    }
+}
+
+fn goals(costs: &Costs) -> Vec<Goal> {
+    let mut goals = Vec::new();
+    for (runtime, name) in RUNTIMES.iter().enumerate() {
+        for threads in THREADS {
+            let on = format!("{name}, {threads} {}", if threads == 1 { "thread" } else { "threads" });
+            let clock = costs.spread(runtime, PEER, threads, "clock twice").map_or(f64::NAN, |clock| clock.median);
+            for (mode, _) in MODES {
+                let over = MAX_OVER_CLOCK.iter().find(|(of, _)| *of == mode);
+                let (what, limit) = match (over, MAX_NS.iter().find(|(of, _)| *of == mode)) {
+                    (Some((_, over)), _) => (format!("{mode}: two clock reads + {over} ns a call"), clock + over),
+                    (_, Some((_, limit))) => (format!("{mode}: {limit} ns a call"), *limit),
+                    _ => continue,
+                };
+                for body in ["empty", "fib"] {
+                    let Some(added) = costs.added(runtime, mode, threads, body) else { continue };
+                    let measured = format!("{:.1} of {limit:.1} ns", added.median);
+                    goals.push(Goal { what: what.clone(), on: format!("{on}, {body}"), measured, is_met: added.median <= limit });
+                }
+            }
+        }
+        goals.extend(once(costs, runtime));
+    }
+    goals
+}
+
+/// The goals of one thread.
+fn once(costs: &Costs, runtime: usize) -> Vec<Goal> {
+    let mut goals = Vec::new();
+    let mut add = |what: String, measured: String, is_met: bool| {
+        goals.push(Goal { what, on: RUNTIMES[runtime].to_owned(), measured, is_met });
+    };
+    let at = |callees: &str| Some(costs.spread(runtime, DIRECT, 1, callees)?.median);
+    if let Some(one) = at("1") {
+        let most = FAN_OUT
+            .iter()
+            .filter_map(|callees| Some((at(callees)? / one, *callees)))
+            .fold((0.0, ""), |most, next| if next.0 > most.0 { next } else { most });
+        let what = format!("any number of callees: {MAX_FAN_OUT_TIMES} times one callee's cost");
+        add(what, format!("{:.2} times, with {}", most.0, most.1), most.0 <= MAX_FAN_OUT_TIMES);
+    }
+    let exact = |what: &str| Some(costs.added(runtime, "exact", 1, what)?.median);
+    for body in ["synchronous", "suspended"] {
+        let Some(added) = exact(body) else { continue };
+        let what = format!("an async call, {body}: {} ns", MAX_ASYNC_NS[runtime]);
+        add(what, format!("{added:.0} ns"), added <= MAX_ASYNC_NS[runtime]);
+    }
+    if let (Some(bytes), Some(plain)) = (costs.spread(runtime, "exact", 1, "bytes"), costs.spread(runtime, UNWOVEN, 1, "bytes")) {
+        let percent = plain.median * 100.0 / bytes.median;
+        let what = format!("depth of recursion: {} % of unwoven", MIN_DEPTH_PERCENT[runtime]);
+        let measured = format!("{percent:.0} % ({:.0} bytes a call, {:.0} unwoven)", bytes.median, plain.median);
+        add(what, measured, percent >= MIN_DEPTH_PERCENT[runtime]);
+    }
+    goals
+}
+
+fn render(machine: &machine::Machine, costs: &Costs, goals: &[Goal], rounds: usize) -> String {
+    let mut text = format!("{HEAD}\n{rounds} rounds, each in processes of its own.\n\n| | |\n|---|---|\n");
+    for (name, value) in machine {
+        text += &format!("| {name} | {value} |\n");
+    }
+    text.push_str("\n## Goals\n\n| at most, or at least | on | measured | |\n|---|---|---|---|\n");
+    for Goal { what, on, measured, is_met } in goals {
+        text += &format!("| {what} | {on} | {measured} | {} |\n", if *is_met { "met" } else { "**missed**" });
+    }
+    text.push_str("\n## A call, in ns over the unwoven program's\n\n| | .NET 8 | | Mono | |\n|---|--:|--:|--:|--:|\n");
+    text.push_str("| | 1 thread | 2 threads | 1 thread | 2 threads |\n");
+    for (mode, _) in MODES {
+        for body in ["empty", "fib"] {
+            row(&mut text, &format!("{mode}: {body}"), |runtime, threads| costs.added(runtime, mode, threads, body));
+        }
+    }
+    for peer in PEERS {
+        row(&mut text, &format!("*{peer}*"), |runtime, threads| costs.spread(runtime, PEER, threads, peer));
+    }
+    text.push_str("\n## Callees in turn, in ns a call\n\n| callees | .NET 8 | Mono |\n|--:|--:|--:|\n");
+    for callees in FAN_OUT {
+        line(&mut text, callees, |runtime| costs.spread(runtime, DIRECT, 1, callees));
+    }
+    text.push_str("\n## Async calls, in ns over the unwoven program's\n\n| | .NET 8 | Mono |\n|---|--:|--:|\n");
+    for body in ["synchronous", "suspended", "ten awaits"] {
+        line(&mut text, body, |runtime| costs.added(runtime, "exact", 1, body));
+    }
+    text.push_str("\n## Stack, in bytes a call\n\n| | .NET 8 | Mono |\n|---|--:|--:|\n");
+    line(&mut text, "unwoven", |runtime| costs.spread(runtime, UNWOVEN, 1, "bytes"));
+    line(&mut text, "woven", |runtime| costs.spread(runtime, "exact", 1, "bytes"));
+    text
+}
+
+const HEAD: &str = "# What probes cost
+
+Made by `cargo xtask bench tracker --write docs/bench-tracker.md`. The programs (`xtask/tracker`) are woven with `--all`, run
+on each runtime, and measure themselves: CPU time of their threads by the system's clock, after the JIT's tiers. Medians, and
+in brackets the least and the most.
+
+- **empty** does nothing and is not inlined; **fib** is the usual recursion. What a call costs is the woven program's figure
+  less the unwoven one's median: so it is a pair of probes, with the try block, and with inlining that does not happen.
+- *clock twice* is two reads of Stopwatch, the least that exact times can cost; *MethodTimer's shape* a Stopwatch object that is
+  stopped in a finally block and told to a method that does nothing; the others are a method that increments a counter, and
+  one that asks an ActivitySource that nobody listens to for an activity. These have no tree, or no time.
+- Callees in turn: the tracker is called as woven code would, with as many methods in turn by one caller; here the figures
+  are whole.
+- *synchronous* is an async method that completes at once, *suspended* one that waits once for what the same thread then
+  does, *ten awaits* one that does so ten times.
+";
+
+fn row(text: &mut String, name: &str, cell: impl Fn(usize, usize) -> Option<Spread>) {
+    let cells = [(0, 1), (0, 2), (1, 1), (1, 2)].map(|(runtime, threads)| figure(cell(runtime, threads)));
+    *text += &format!("| {name} | {} |\n", cells.join(" | "));
+}
+
+fn line(text: &mut String, name: &str, cell: impl Fn(usize) -> Option<Spread>) {
+    *text += &format!("| {name} | {} | {} |\n", figure(cell(0)), figure(cell(1)));
+}
+
+fn figure(spread: Option<Spread>) -> String {
+    spread.map_or_else(String::new, |Spread { median, min, max }| format!("{median:.1} ({min:.1} to {max:.1})"))
+}
