@@ -45,13 +45,20 @@ namespace Ilinst
                 Control* control = Control.OfProcess();
                 if (Control.Enter(control))
                 {
-                    chunk = TakeBlocks(control, blocks);
-                    if (chunk != null)
-                    {
-                        Describe((ChunkHeader*)chunk, kind, blocks);
-                    }
+                    chunk = TakeLocked(control, kind, blocks);
                     Control.Exit(control);
                 }
+            }
+            return chunk;
+        }
+
+        /// <summary>The same for who has entered the control block.</summary>
+        public static byte* TakeLocked(Control* control, int kind, int blocks)
+        {
+            byte* chunk = TakeBlocks(control, blocks);
+            if (chunk != null)
+            {
+                Describe((ChunkHeader*)chunk, kind, blocks);
             }
             return chunk;
         }
@@ -81,7 +88,10 @@ namespace Ilinst
             }
         }
 
-        /// <summary>Cuts the file behind the last block that is in use. Nothing can be taken from then on.</summary>
+        /// <summary>
+        /// Cuts the file behind the last block that is in use, and appends what was kept in memory, if the disk has room again.
+        /// Nothing can be taken from then on.
+        /// </summary>
         public static void Close(Control* control)
         {
             if (!Control.Enter(control))
@@ -91,16 +101,36 @@ namespace Ilinst
             if (control->IsClosed == 0)
             {
                 control->IsClosed = 1;
-                long place = control->Arena[3 * control->Arenas - 1];
                 long unused = control->ArenaEnd - control->NextBlock;
-                if (place >= 0 && Libc.IsThere)
-                {
-                    MappedFile.Cut(control->File, (byte*)control->Header, control->FileSize - unused);
-                }
                 control->ArenaEnd = control->NextBlock;
                 control->Arena[3 * control->Arenas - 2] -= unused;
+                if (control->Arena[3 * control->Arenas - 1] >= 0)
+                {
+                    // Windows cuts no file that is mapped.
+                    control->FileSize -= Libc.IsThere ? unused : 0;
+                    MappedFile.Cut(control->File, (byte*)control->Header, control->FileSize);
+                }
+                for (int i = 0; i < 3 * control->Arenas && control->File != -1; i += 3)
+                {
+                    if (control->Arena[i + 2] < 0 && !Append(control, (byte*)control->Arena[i], control->Arena[i + 1]))
+                    {
+                        break;
+                    }
+                }
             }
             Control.Exit(control);
+        }
+
+        private static bool Append(Control* control, byte* arena, long size)
+        {
+            bool isWhole = MappedFile.IsOurs(control->File, (byte*)control->Header)
+                && MappedFile.Write(control->File, arena, control->FileSize, size);
+            control->FileSize += isWhole ? size : 0;
+            if (!isWhole)
+            {
+                MappedFile.Cut(control->File, (byte*)control->Header, control->FileSize);
+            }
+            return isWhole;
         }
 
         private static byte* TakeBlocks(Control* control, int blocks)
@@ -147,6 +177,10 @@ namespace Ilinst
                     arena = MappedFile.Grow(control->File, (byte*)control->Header, place, size);
                 }
                 control->FileSize += arena != null ? size : 0;
+                if (arena == null)
+                {
+                    Log.Write("the file cannot grow: what comes now is kept in memory");
+                }
             }
             if (arena == null)
             {

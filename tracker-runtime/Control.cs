@@ -39,6 +39,8 @@ namespace Ilinst
         /// <summary>How many nodes may still be added, and how many trees there are: <see cref="CallTrees"/> counts.</summary>
         public int NodesLeft;
         public int Trees;
+        /// <summary>The chunk that names go to now; 0 before the first.</summary>
+        public long Names;
         /// <summary>When the pause began that is on.</summary>
         public long PausedSince;
         /// <summary>The file's path, UTF-8 with a zero at the end.</summary>

@@ -13,6 +13,9 @@ namespace Ilinst
         public const int UnhandledException = 2;
         public const int NamesComplete = 4;
         public const int InMemory = 8;
+        /// <summary>A copy that was made while the program ran.</summary>
+        public const int Snapshot = 16;
+        public const int FlagsAt = 12;
 
         private const int StringsAt = 128;
         private const int ControlAt = 4096;
@@ -23,7 +26,7 @@ namespace Ilinst
 
         [FieldOffset(0)] public ulong Magic;
         [FieldOffset(8)] public int Version;
-        [FieldOffset(12)] public int Flags;
+        [FieldOffset(FlagsAt)] public int Flags;
         [FieldOffset(16)] public int ProcessId;
         [FieldOffset(20)] public int PointerSize;
         [FieldOffset(24)] public int Clock;

@@ -1,5 +1,6 @@
 using System;
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 using System.Threading;
 
 namespace Ilinst
@@ -42,23 +43,33 @@ namespace Ilinst
         {
             thread = new Thread(Run, 256 * 1024);
             thread.IsBackground = true;
-            // Else the thread holds what flows in the program's context for ever.
-            AsyncFlowControl flow = default(AsyncFlowControl);
-            bool isFlowing = !ExecutionContext.IsFlowSuppressed();
-            if (isFlowing)
+            try
             {
-                flow = ExecutionContext.SuppressFlow();
+                StartWithoutFlow();
             }
+            catch (MissingMemberException)
+            {
+                thread.Start();
+            }
+        }
+
+        /// <summary>Else the thread holds what flows in the program's context for ever. A trimmed program may lack what this takes.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void StartWithoutFlow()
+        {
+            if (ExecutionContext.IsFlowSuppressed())
+            {
+                thread.Start();
+                return;
+            }
+            AsyncFlowControl flow = ExecutionContext.SuppressFlow();
             try
             {
                 thread.Start();
             }
             finally
             {
-                if (isFlowing)
-                {
-                    flow.Undo();
-                }
+                flow.Undo();
             }
         }
 

@@ -1,6 +1,7 @@
 using System;
 using System.Collections.Generic;
 using System.Reflection;
+using System.Runtime.CompilerServices;
 using System.Threading;
 
 namespace Ilinst
@@ -31,14 +32,15 @@ namespace Ilinst
                 MonoConsole.ReportAsIfUnhandled(domain, e);
             };
             EventHandler onEnd = delegate { ProfileFile.End(Header.CleanExit); };
+            EventHandler onUnload = delegate { ProfileFile.End(0); };
             domain.UnhandledException += onUnhandled;
             domain.ProcessExit += onEnd;
-            domain.DomainUnload += onEnd;
+            domain.DomainUnload += onUnload;
             OnEnd(delegate
             {
                 domain.UnhandledException -= onUnhandled;
                 domain.ProcessExit -= onEnd;
-                domain.DomainUnload -= onEnd;
+                domain.DomainUnload -= onUnload;
             });
             if (ThisProcess.IsCore)
             {
@@ -62,6 +64,7 @@ namespace Ilinst
             }
         }
 
+        [MethodImpl(MethodImplOptions.NoInlining)]
         private static void WatchContexts(AppDomain domain)
         {
             contextType = typeof(object).Assembly.GetType("System.Runtime.Loader.AssemblyLoadContext");
@@ -89,6 +92,7 @@ namespace Ilinst
                 }
             };
             domain.AssemblyLoad += onLoad;
+            OnEnd(delegate { domain.AssemblyLoad -= onLoad; });
             foreach (Assembly assembly in domain.GetAssemblies())
             {
                 Watch(assembly);

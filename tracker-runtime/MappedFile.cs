@@ -80,10 +80,10 @@ namespace Ilinst
             return count == 0;
         }
 
-        /// <summary>Cuts the file to a size.</summary>
+        /// <summary>Cuts the file to a size, where that can be done.</summary>
         public static void Cut(long file, byte* header, long size)
         {
-            if (IsOurs((int)file, header))
+            if (Libc.IsThere && IsOurs(file, header))
             {
                 Libc.ftruncate((int)file, (IntPtr)size);
             }
@@ -166,14 +166,14 @@ namespace Ilinst
         }
 
         /// <summary>Whether the file is still ours: a program may close all that is open, and open another.</summary>
-        private static bool IsOurs(int file, byte* header)
+        public static bool IsOurs(long file, byte* header)
         {
-            if (header == null)
+            if (header == null || !Libc.IsThere)
             {
                 return true;
             }
             byte* read = stackalloc byte[HeaderBytesCompared];
-            if ((long)Libc.pread(file, read, (IntPtr)HeaderBytesCompared, IntPtr.Zero) != HeaderBytesCompared)
+            if ((long)Libc.pread((int)file, read, (IntPtr)HeaderBytesCompared, IntPtr.Zero) != HeaderBytesCompared)
             {
                 return false;
             }

@@ -10,9 +10,13 @@ namespace Ilinst
         private readonly Dictionary<long, long> seen = new Dictionary<long, long>();
         private List<long> found;
 
-        /// <summary>Those that were not there the last time.</summary>
+        /// <summary>Those that were not there the last time, and have no name from another tracker of the process.</summary>
         public List<long> New()
         {
+            if (found == null)
+            {
+                NameRecords.ForEach(delegate(long id) { known[id] = true; }, delegate { });
+            }
             found = new List<long>();
             Arena.ForEach(LookThrough);
             return found;

@@ -1,6 +1,7 @@
 using System;
 using System.IO;
 using System.Reflection;
+using System.Runtime.CompilerServices;
 using System.Text;
 
 namespace Ilinst
@@ -17,17 +18,24 @@ namespace Ilinst
             {
                 if (Type.GetType("Mono.Runtime") != null && IsOnlyHandler(domain))
                 {
-                    // Like Mono itself, past whatever the program has made of Console.Error.
-                    byte[] text = Encoding.UTF8.GetBytes("\nUnhandled Exception:\n" + e.ExceptionObject + "\n");
-                    using (Stream errors = Console.OpenStandardError())
-                    {
-                        errors.Write(text, 0, text.Length);
-                    }
+                    Report(e);
                 }
             }
             catch (Exception)
             {
                 // Less is printed then; the program ends as it would.
+            }
+        }
+
+        /// <summary>By itself: what it refers to is looked for where it is compiled, and .NET Core's programs may lack it.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void Report(UnhandledExceptionEventArgs e)
+        {
+            // Like Mono itself, past whatever the program has made of Console.Error.
+            byte[] text = Encoding.UTF8.GetBytes("\nUnhandled Exception:\n" + e.ExceptionObject + "\n");
+            using (Stream errors = Console.OpenStandardError())
+            {
+                errors.Write(text, 0, text.Length);
             }
         }
 

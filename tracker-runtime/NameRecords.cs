@@ -1,5 +1,3 @@
-using System;
-
 namespace Ilinst
 {
     /// <summary>Appends records to the profile's chunks of names. Each is seen by readers when it is whole.</summary>
@@ -12,9 +10,6 @@ namespace Ilinst
 
         private const int MaxString = 4096;
 
-        private static readonly object gate = new object();
-        private static ChunkHeader* chunk;
-
         /// <summary>A record: its kind, what it is about (8 bytes, or 4), more bytes, then strings.</summary>
         /// <returns>False if there is no room.</returns>
         public static bool Append(byte kind, long about, int size, byte[] bytes, params string[] strings)
@@ -22,40 +17,81 @@ namespace Ilinst
             long needed = 2 + size + (bytes == null ? 0 : bytes.Length);
             foreach (string text in strings)
             {
-                needed += 4 + Math.Min(Utf8.Length(text), MaxString);
+                needed += 4 + Utf8.Put(null, text, MaxString);
             }
-            lock (gate)
+            bool isWritten = false;
+            // In a finally block, which Thread.Abort does not interrupt.
+            try
             {
-                if (chunk == null || chunk->Used + needed > chunk->SizeInFile)
-                {
-                    ChunkHeader* next = (ChunkHeader*)Arena.Take(ChunkHeader.Names, 1);
-                    if (next == null)
-                    {
-                        return false;
-                    }
-                    chunk = next;
-                }
-                byte* at = (byte*)chunk + chunk->Used;
-                *at++ = kind;
-                for (int i = 0; i < size; i++)
-                {
-                    *at++ = (byte)(about >> (8 * i));
-                }
-                for (int i = 0; bytes != null && i < bytes.Length; i++)
-                {
-                    *at++ = bytes[i];
-                }
-                foreach (string text in strings)
-                {
-                    int length = Utf8.Put(at + 4, text, MaxString);
-                    *(int*)at = length;
-                    at += 4 + length;
-                }
-                // Behind it stays a zero: the end of the records.
-                System.Threading.Thread.MemoryBarrier();
-                chunk->Used = at - (byte*)chunk;
             }
-            return true;
+            finally
+            {
+                Control* control = Control.OfProcess();
+                if (Control.Enter(control))
+                {
+                    ChunkHeader* chunk = (ChunkHeader*)control->Names;
+                    if (chunk == null || chunk->Used + needed > chunk->SizeInFile)
+                    {
+                        chunk = (ChunkHeader*)Arena.TakeLocked(control, ChunkHeader.Names, 1);
+                        control->Names = chunk != null ? (long)chunk : control->Names;
+                    }
+                    if (chunk != null)
+                    {
+                        Put((byte*)chunk + chunk->Used, kind, about, size, bytes, strings);
+                        // Behind it stays a zero: the end of the records.
+                        System.Threading.Thread.MemoryBarrier();
+                        chunk->Used += needed - 1;
+                        isWritten = true;
+                    }
+                    Control.Exit(control);
+                }
+            }
+            return isWritten;
+        }
+
+        /// <summary>Calls back for each method that has a name, and for each module that is described.</summary>
+        public static void ForEach(IdVisitor method, IdVisitor module)
+        {
+            Arena.ForEach(delegate(ChunkHeader* chunk)
+            {
+                byte* end = (byte*)chunk + (chunk->Kind == ChunkHeader.Names ? chunk->Used : 0);
+                for (byte* at = (byte*)chunk + Arena.ChunkHeaderSize; at < end;)
+                {
+                    byte kind = *at++;
+                    IdVisitor visit = kind == Method ? method : kind == Module ? module : null;
+                    if (visit != null)
+                    {
+                        visit(*(long*)at);
+                    }
+                    at += kind == Method ? 8 : kind == ExceptionType ? 4 : kind == Module ? 24 : 12;
+                    for (int strings = kind == Method ? 2 : kind == Module ? 4 : 1; strings > 0 && at < end; strings--)
+                    {
+                        at += 4 + *(int*)at;
+                    }
+                }
+            });
+        }
+
+        private static void Put(byte* at, byte kind, long about, int size, byte[] bytes, string[] strings)
+        {
+            *at++ = kind;
+            for (int i = 0; i < size; i++)
+            {
+                *at++ = (byte)(about >> (8 * i));
+            }
+            for (int i = 0; bytes != null && i < bytes.Length; i++)
+            {
+                *at++ = bytes[i];
+            }
+            foreach (string text in strings)
+            {
+                int length = Utf8.Put(at + 4, text, MaxString);
+                *(int*)at = length;
+                at += 4 + length;
+            }
         }
     }
+
+    /// <summary>What is done with a method's id, or a module's key.</summary>
+    internal delegate void IdVisitor(long id);
 }

@@ -1,6 +1,7 @@
 using System;
 using System.Collections.Generic;
 using System.Reflection;
+using System.Runtime.CompilerServices;
 
 namespace Ilinst
 {
@@ -17,6 +18,9 @@ namespace Ilinst
         private const int MethodDefTable = 0x06000000;
         private const int MemberRefTable = 0x0A000000;
 
+        private const int LooksBetween = 10;
+
+        private int looks;
         /// <summary>By key: those that wait for a name.</summary>
         private readonly Dictionary<long, List<long>> waiting = new Dictionary<long, List<long>>();
         /// <summary>By key: the modules found; held so that a context of its own can still go.</summary>
@@ -42,7 +46,9 @@ namespace Ilinst
             {
                 isMissing |= !WriteMethods(key);
             }
-            if (isMissing && FindModules())
+            // What was not found may be loaded by now, or may never be.
+            bool isTime = ids.Count > 0 || ++looks % LooksBetween == 0;
+            if (isMissing && isTime && FindModules())
             {
                 foreach (long key in new List<long>(waiting.Keys))
                 {
@@ -55,17 +61,14 @@ namespace Ilinst
         private bool WriteMethods(long key)
         {
             WeakReference found;
-            if (!modules.TryGetValue(key, out found))
+            Module module = modules.TryGetValue(key, out found) ? (Module)found.Target : null;
+            if (module == null)
             {
                 return false;
             }
-            Module module = (Module)found.Target;
             foreach (long id in waiting[key])
             {
-                if (module != null)
-                {
-                    WriteMethod(module, id);
-                }
+                WriteMethod(module, id);
             }
             waiting.Remove(key);
             return true;
@@ -82,7 +85,7 @@ namespace Ilinst
                 {
                     if (IsNew(assembly) && MayBeWoven(assembly))
                     {
-                        foreach (Module module in assembly.GetLoadedModules(false))
+                        foreach (Module module in ModulesOf(assembly))
                         {
                             isFound |= WriteModule(module);
                         }
@@ -121,15 +124,52 @@ namespace Ilinst
             {
                 return true;
             }
-            string tracker = typeof(NameWriter).Assembly.GetName().Name;
+            return Refers(assembly, typeof(NameWriter).Assembly.GetName().Name);
+        }
+
+        // What a trimmed program may lack is asked for in methods of their own: such a one fails when it is compiled.
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static bool Refers(Assembly assembly, string name)
+        {
             foreach (AssemblyName reference in assembly.GetReferencedAssemblies())
             {
-                if (reference.Name == tracker)
+                if (reference.Name == name)
                 {
                     return true;
                 }
             }
             return false;
+        }
+
+        private static Module[] ModulesOf(Assembly assembly)
+        {
+            try
+            {
+                return LoadedModules(assembly);
+            }
+            catch (MissingMethodException)
+            {
+                return new Module[] { assembly.ManifestModule };
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static Module[] LoadedModules(Assembly assembly)
+        {
+            return assembly.GetLoadedModules(false);
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static MethodBase Resolve(Module module, int token)
+        {
+            return module.ResolveMethod(token);
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static byte[] VersionId(Module module)
+        {
+            return module.ModuleVersionId.ToByteArray();
         }
 
         private bool WriteModule(Module module)
@@ -140,14 +180,26 @@ namespace Ilinst
                 return false;
             }
             WovenAttribute mark = (WovenAttribute)marks[0];
-            if (!modules.ContainsKey(mark.ModuleKey))
+            WeakReference known;
+            if (!modules.TryGetValue(mark.ModuleKey, out known) || known.Target == null)
             {
                 modules[mark.ModuleKey] = new WeakReference(module);
-                NameRecords.Append(
-                    NameRecords.Module, mark.ModuleKey, 8, VersionId(module).ToByteArray(),
-                    module.Assembly.FullName, module.ScopeName, mark.Tool == null ? "" : mark.Tool, PathOf(module));
+                Describe(module, mark);
             }
             return true;
+        }
+
+        /// <summary>Unless another tracker of the process has, or this one, when it was loaded before.</summary>
+        private static void Describe(Module module, WovenAttribute mark)
+        {
+            bool isKnown = false;
+            NameRecords.ForEach(delegate { }, delegate(long key) { isKnown |= key == mark.ModuleKey; });
+            if (!isKnown)
+            {
+                NameRecords.Append(
+                    NameRecords.Module, mark.ModuleKey, 8, VersionIdOrNone(module),
+                    module.Assembly.FullName, module.ScopeName, mark.Tool == null ? "" : mark.Tool, PathOf(module));
+            }
         }
 
         private static void WriteMethod(Module module, long id)
@@ -158,7 +210,7 @@ namespace Ilinst
             {
                 int number = (int)id & 0xFFFFFF;
                 int token = (number & CallSite) != 0 ? MemberRefTable | (number & CallSiteRows) : MethodDefTable | number;
-                MethodBase method = module.ResolveMethod(token);
+                MethodBase method = Resolve(module, token);
                 type = method.DeclaringType == null ? "<Module>" : FullName(method.DeclaringType);
                 name = Name(method);
             }
@@ -169,16 +221,16 @@ namespace Ilinst
             NameRecords.Append(NameRecords.Method, id, 8, null, type, name);
         }
 
-        /// <summary>A module without a GUID heap has none.</summary>
-        private static Guid VersionId(Module module)
+        /// <summary>Zeros for a module without a GUID heap.</summary>
+        private static byte[] VersionIdOrNone(Module module)
         {
             try
             {
-                return module.ModuleVersionId;
+                return VersionId(module);
             }
             catch (Exception)
             {
-                return Guid.Empty;
+                return new byte[16];
             }
         }
 

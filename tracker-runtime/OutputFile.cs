@@ -6,68 +6,66 @@ namespace Ilinst
     internal static class OutputFile
     {
         private const string Extension = ".ilprof";
+        private const int MaxNumber = 1000;
 
-        private static string startFolder = "";
-        private static string wish = "";
         /// <summary>The folder below which folders may be made at the end: if the program deletes it, it does not get it back.</summary>
         private static string home = "";
-        private static string path;
 
-        /// <summary>Called at the first probe: notes where the profile is wanted.</summary>
+        /// <summary>
+        /// Makes the file where it is wanted, or in a folder of the user's below the temporary one if it cannot be made there.
+        /// </summary>
+        /// <param name="isWantedNow">Or only its path.</param>
+        /// <param name="path">Where it is; where it is wanted, if there is none.</param>
+        /// <returns>-1 if there is none: nowhere to write, or something there that is not ours to replace.</returns>
+        public static long Create(bool isWantedNow, out string path)
+        {
+            string folder = Files.CurrentFolder();
+            string wish = Settings.Output().Replace("%p", ThisProcess.Digits(ThisProcess.Id())).Replace("%n", ThisProcess.ProgramName());
+            path = Files.Combine(folder, wish);
+            bool isFixed = wish.Length > 0 && !Files.IsSeparator(path[path.Length - 1]) && !Files.IsFolder(path);
+            path = isFixed ? path : Unused(Files.Combine(path, FileName()));
+            if (!isWantedNow)
+            {
+                return -1;
+            }
+            if (Files.Exists(path) && !Files.IsRegular(path))
+            {
+                Log.Write("not a regular file, so left alone: " + path);
+                return -1;
+            }
+            if (isFixed && Files.Exists(path))
+            {
+                Files.Delete(path);
+            }
+            string wanted = path;
+            long file = CreateAt(ref path);
+            if (file == -1)
+            {
+                Log.Write("cannot be written: " + wanted);
+                path = Files.OwnTemporaryFolder();
+                path = path.Length == 0 ? "" : Files.Combine(path, FileName());
+                file = path.Length == 0 ? -1 : CreateAt(ref path);
+                path = file == -1 ? wanted : path;
+            }
+            Log.Write(file == -1 ? "no file: the profile is kept in memory" : "the profile is " + path);
+            return file;
+        }
+
+        /// <summary>Called at the first probe: notes what folders are there.</summary>
         public static void Start()
         {
-            wish = Settings.Output();
-            startFolder = Files.CurrentFolder();
-            home = Files.Combine(startFolder, wish);
+            home = Path;
             while (home.Length > 0 && !Files.IsFolder(home))
             {
                 home = Files.Parent(home);
             }
         }
 
-        /// <summary>
-        /// Makes the file where it is wanted, or in a folder of the user's below the temporary one if it cannot be made there.
-        /// </summary>
-        /// <param name="madeAt">Its path.</param>
-        /// <returns>-1 if there is none: nowhere to write, or something there that is not ours to replace.</returns>
-        public static long Create(out string madeAt)
-        {
-            madeAt = "";
-            string wanted = Wanted();
-            if (Files.Exists(wanted) && !Files.IsFolder(wanted) && !Files.IsRegular(wanted))
-            {
-                Log.Write("not a regular file, so left alone: " + wanted);
-                return -1;
-            }
-            if (IsFixed && Files.IsRegular(wanted))
-            {
-                Files.Delete(wanted);
-            }
-            long file = CreateAt(wanted, ref madeAt);
-            if (file == -1)
-            {
-                Log.Write("cannot be written: " + wanted);
-                string folder = Files.OwnTemporaryFolder();
-                file = folder.Length == 0 ? -1 : CreateAt(Files.Combine(folder, FileName()), ref madeAt);
-            }
-            Log.Write(file == -1 ? "no file: the profile is kept in memory" : "the profile is " + madeAt);
-            return file;
-        }
-
-        /// <summary>
-        /// Writes the profile at the end, whole or not at all, for those who want no file before.
-        /// </summary>
+        /// <summary>Writes the profile at the end, whole or not at all, for those who want no file before.</summary>
         public static void WriteAtEnd(FileWriter contents)
         {
-            if (!Files.IsFolder(home))
-            {
-                return;
-            }
-            if (path == null)
-            {
-                path = IsFixed ? Wanted() : Unused(Wanted());
-            }
-            if (Files.Exists(path) && !Files.IsRegular(path) || !Files.MakeFolder(Files.Parent(path)))
+            string path = Path;
+            if (!Files.IsFolder(home) || Files.Exists(path) && !Files.IsRegular(path) || !Files.MakeFolder(Files.Parent(path)))
             {
                 return;
             }
@@ -99,37 +97,35 @@ namespace Ilinst
                 path = Files.Combine(Files.CurrentFolder(), path);
                 return MappedFile.Create(path);
             }
-            string profile = PathOfProcess();
-            string wanted = Numbered(profile.Length > 0 ? profile : Wanted(), "-snapshot");
-            long file = CreateAt(wanted, ref path);
-            if (file == -1 && Files.OwnTemporaryFolder().Length > 0)
+            path = Numbered(Path, "-snapshot");
+            long file = CreateAt(ref path);
+            if (file == -1)
             {
-                file = CreateAt(Numbered(Files.Combine(Files.OwnTemporaryFolder(), FileName()), "-snapshot"), ref path);
+                path = Numbered(Files.Combine(Files.OwnTemporaryFolder(), FileName()), "-snapshot");
+                file = CreateAt(ref path);
             }
             return file;
         }
 
-        private static unsafe string PathOfProcess()
+        /// <summary>The profile's path.</summary>
+        private static unsafe string Path
         {
-            return Utf8.Text(Control.OfProcess()->Path, Control.MaxPath);
+            get { return Utf8.Text(Control.OfProcess()->Path, Control.MaxPath); }
         }
 
-        private static bool IsFixed
+        /// <summary>Makes a file of this path, or with a number where it is taken.</summary>
+        private static long CreateAt(ref string path)
         {
-            get { return wish.Length > 0 && !IsFolderWanted(Files.Combine(startFolder, Expanded())); }
-        }
-
-        private static long CreateAt(string wanted, ref string madeAt)
-        {
+            string wanted = path;
             if (!Files.MakeFolder(Files.Parent(wanted)))
             {
                 return -1;
             }
-            for (int number = 1; number < 1000; number++)
+            for (int number = 1; number < MaxNumber; number++)
             {
-                madeAt = Numbered(wanted, number);
-                long file = MappedFile.Create(madeAt);
-                if (file != -1 || !Files.Exists(madeAt))
+                path = Numbered(wanted, number);
+                long file = MappedFile.Create(path);
+                if (file != -1 || !Files.Exists(path))
                 {
                     return file;
                 }
@@ -137,36 +133,16 @@ namespace Ilinst
             return -1;
         }
 
-        private static string Wanted()
-        {
-            if (wish.Length == 0)
-            {
-                return Files.Combine(startFolder, FileName());
-            }
-            string wanted = Files.Combine(startFolder, Expanded());
-            return IsFolderWanted(wanted) ? Files.Combine(wanted, FileName()) : wanted;
-        }
-
         private static string FileName()
         {
             return ThisProcess.ProgramName() + "-" + ThisProcess.Digits(ThisProcess.Id()) + Extension;
-        }
-
-        private static string Expanded()
-        {
-            return wish.Replace("%p", ThisProcess.Digits(ThisProcess.Id())).Replace("%n", ThisProcess.ProgramName());
-        }
-
-        private static bool IsFolderWanted(string wanted)
-        {
-            return Files.IsSeparator(wanted[wanted.Length - 1]) || Files.IsFolder(wanted);
         }
 
         /// <summary>The path, or with a number where it is taken.</summary>
         private static string Unused(string path)
         {
             int number = 1;
-            while (number < 999 && Files.Exists(Numbered(path, number)))
+            while (number < MaxNumber && Files.Exists(Numbered(path, number)))
             {
                 number++;
             }

@@ -30,12 +30,17 @@ namespace Ilinst
             {
                 Make(control);
             }
-            control->Trackers++;
+            if (control->Header != 0 && control->Trackers++ == 0)
+            {
+                // The last one before was unloaded, and took this for the end.
+                ((Header*)control->Header)->Flags &= ~Header.CleanExit;
+            }
             Control.Exit(control);
             if (control->Header == 0)
             {
                 return false;
             }
+            OutputFile.Start();
             Lifetime.Start();
             if (!Settings.WritesAtEnd)
             {
@@ -49,18 +54,14 @@ namespace Ilinst
             control->NodesLeft = CallTrees.MaxNodes;
             try
             {
-                OutputFile.Start();
                 Log.Write("tracks " + ThisProcess.ProgramName() + " on " + ThisProcess.RuntimeName());
                 if (Settings.WritesAtEnd)
                 {
                     Log.Write("no file before the end");
                 }
-                else
-                {
-                    string path;
-                    control->File = OutputFile.Create(out path);
-                    Utf8.Put(control->Path, path, Control.MaxPath - 1);
-                }
+                string path;
+                control->File = OutputFile.Create(!Settings.WritesAtEnd, out path);
+                Utf8.Put(control->Path, path, Control.MaxPath - 1);
             }
             catch (Exception)
             {
@@ -69,6 +70,8 @@ namespace Ilinst
             if (Arena.Start(control))
             {
                 Fill((Header*)control->Header, control->Arena[2] == -1 ? Header.InMemory : 0);
+                // Room for names, should the disk be full later.
+                control->Names = (long)Arena.TakeLocked(control, ChunkHeader.Names, 1);
                 if (Settings.StartsPaused)
                 {
                     Phases.Pause();
@@ -137,7 +140,8 @@ namespace Ilinst
                 {
                     return null;
                 }
-                bool isWhole = WriteTo(file);
+                int flags = Arena.Header->Flags | Header.Snapshot;
+                bool isWhole = WriteTo(file) && MappedFile.Write(file, (byte*)&flags, Header.FlagsAt, sizeof(int));
                 MappedFile.Close(file);
                 Log.Write(isWhole ? "a snapshot is " + path : "no snapshot could be written");
                 return isWhole ? path : null;
@@ -166,6 +170,7 @@ namespace Ilinst
             }
         }
 
+        /// <param name="flag">0: it is the end of this tracker's context alone.</param>
         private static void EndNow(int flag)
         {
             Control* control = Control.OfProcess();
@@ -173,14 +178,14 @@ namespace Ilinst
             bool isLast = !IsEnded && Interlocked.Decrement(ref control->Trackers) == 0;
             IsEnded = true;
             header->LastTicks = Stopwatch.GetTimestamp();
-            if (flag == 0)
+            if (flag == 0 && !isLast)
             {
-                // It is the context's end alone.
                 return;
             }
             Log.Write(flag == Header.UnhandledException ? "ends by an unhandled exception" : "ends");
             // A program that ends by an exception may still come by the other way out.
-            header->Flags |= ((header->Flags & Header.UnhandledException) != 0 ? 0 : flag) | Header.NamesComplete;
+            bool isUnhandled = flag == Header.UnhandledException || (header->Flags & Header.UnhandledException) != 0;
+            header->Flags |= (isUnhandled ? Header.UnhandledException : Header.CleanExit) | Header.NamesComplete;
             if ((header->Flags & Header.InMemory) != 0)
             {
                 OutputFile.WriteAtEnd(WriteTo);

@@ -1,4 +1,5 @@
 using System;
+using System.Runtime.CompilerServices;
 using System.Threading;
 
 namespace Ilinst
@@ -18,8 +19,7 @@ namespace Ilinst
             {
                 try
                 {
-                    object tree = Thread.GetData(Thread.GetNamedDataSlot(Name));
-                    return tree is long ? (CallTree*)(long)tree : null;
+                    return (CallTree*)Get();
                 }
                 catch (Exception)
                 {
@@ -30,13 +30,28 @@ namespace Ilinst
             {
                 try
                 {
-                    Thread.SetData(Thread.GetNamedDataSlot(Name), (long)value);
+                    Set((long)value);
                 }
                 catch (Exception)
                 {
                     // Each of them has its own, then.
                 }
             }
+        }
+
+        // A trimmed program may lack these: by themselves, since they fail where they are compiled.
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static long Get()
+        {
+            object tree = Thread.GetData(Thread.GetNamedDataSlot(Name));
+            return tree is long ? (long)tree : 0;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void Set(long tree)
+        {
+            Thread.SetData(Thread.GetNamedDataSlot(Name), tree);
         }
     }
 }
