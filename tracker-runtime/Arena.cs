@@ -177,7 +177,7 @@ namespace Ilinst
                     arena = MappedFile.Grow(control->File, (byte*)control->Header, place, size);
                 }
                 control->FileSize += arena != null ? size : 0;
-                if (arena == null)
+                if (arena == null && control->IsFull++ == 0)
                 {
                     Log.Write("the file cannot grow: what comes now is kept in memory");
                 }

@@ -36,6 +36,8 @@ namespace Ilinst
         public long ArenaEnd;
         /// <summary>1 when the file has been cut behind its last chunk.</summary>
         public int IsClosed;
+        /// <summary>How often the file could not grow.</summary>
+        public int IsFull;
         /// <summary>How many nodes may still be added, and how many trees there are: <see cref="CallTrees"/> counts.</summary>
         public int NodesLeft;
         public int Trees;
