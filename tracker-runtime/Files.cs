@@ -1,4 +1,5 @@
 using System;
+using System.Runtime.CompilerServices;
 
 namespace Ilinst
 {
@@ -98,9 +99,9 @@ namespace Ilinst
             }
             int type = Libc.FileType(path);
             byte unused;
-            // Where the system does not tell: what is not regular has no length, and can be cut to none all the same.
+            // Where the system does not tell: what is not regular has no length.
             return type == RegularFile
-                || type < 0 && !IsFolder(path) && (long)Libc.readlink(path, &unused, (IntPtr)1) < 0 && HasLength(path);
+                || type < 0 && !IsFolder(path) && (long)Libc.readlink(path, &unused, (IntPtr)1) < 0 && HasLengthAsKnown(path);
         }
 
         public static void Delete(string path)
@@ -150,16 +151,23 @@ namespace Ilinst
             return isOwn && Libc.lchown(folder, Libc.getuid(), -1) == 0 && Libc.chmod(folder, OnlyOwnerMayEnter) == 0 ? folder : "";
         }
 
-        private static bool HasLength(string path)
+        private static bool HasLengthAsKnown(string path)
         {
             try
             {
-                return new System.IO.FileInfo(path).Length > 0;
+                return HasLength(path);
             }
             catch (Exception)
             {
                 return false;
             }
+        }
+
+        /// <summary>By itself: a trimmed program may lack it, and it is looked for where it is compiled.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static bool HasLength(string path)
+        {
+            return new System.IO.FileInfo(path).Length > 0;
         }
     }
 }

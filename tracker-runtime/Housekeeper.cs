@@ -47,7 +47,7 @@ namespace Ilinst
             {
                 StartWithoutFlow();
             }
-            catch (MissingMemberException)
+            catch (Exception)
             {
                 thread.Start();
             }

@@ -1,6 +1,7 @@
 //! Woven programs on every runtime found: they print what the originals print, and their profiles count exactly.
 
 mod in_place;
+mod lifetime;
 mod paths;
 #[cfg(unix)]
 mod self_contained;

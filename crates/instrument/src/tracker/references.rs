@@ -16,7 +16,19 @@ use ecma335::{
 
 /// What the tracker has a way around, where a program was published without it: types, and of others some members by their
 /// names. Each is asked for in methods of its own, whose failure is caught. All else that it refers to is essential.
-pub const WITH_FALLBACK: &[(&str, &[&str])] = &[("System.Console", &[])];
+pub const WITH_FALLBACK: &[(&str, &[&str])] = &[
+    ("System.Console", &[]),
+    ("System.IO.FileInfo", &[]),
+    ("System.IO.Stream", &[]),
+    ("System.LocalDataStoreSlot", &[]),
+    ("System.Reflection.Assembly", &["GetLoadedModules", "GetReferencedAssemblies"]),
+    ("System.Reflection.Module", &["ResolveMethod", "get_ModuleVersionId"]),
+    ("System.Text.Encoding", &[]),
+    ("System.Threading.AsyncFlowControl", &[]),
+    ("System.Threading.ExecutionContext", &[]),
+    ("System.Threading.Thread", &["GetData", "GetNamedDataSlot", "SetData"]),
+    ("System.UnhandledExceptionEventArgs", &["get_ExceptionObject"]),
+];
 
 /// A type that an assembly refers to.
 #[derive(Clone, PartialEq, Eq, Debug)]

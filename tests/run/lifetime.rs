@@ -1,0 +1,235 @@
+//! What is left of a program that is killed, that runs out of disk, that loads and unloads what is woven: a profile.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use profile::{End, Profile, report::SortBy};
+use tests::{Runtime, instrument, require, root, said, scratch, skip_part};
+
+/// How long anything here may take.
+const LIMIT: Duration = Duration::from_secs(120);
+
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn a_program_that_is_killed_leaves_counts_and_names() {
+    let Some(program) = Program::new("killed", "program") else { return };
+    for runtime in Runtime::all() {
+        let (work, mut child) = program.wait(&runtime, &[]);
+        let path = profiles(&work).pop().expect("the profile is there while the program runs");
+        until("its names are written", || calls(&read(&path)).contains_key("Program::Leaf"));
+        child.kill().and_then(|()| child.wait()).expect("it can be killed");
+        let profile = read(&path);
+        let expected = [("Program::Leaf", 1000), ("Program::Main", 1)];
+        assert_eq!((calls(&profile), profile.end), (counts(&expected), End::Unknown), "{}", runtime.name);
+    }
+}
+
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn no_file_before_the_end_for_those_who_want_none() {
+    let Some(program) = Program::new("at-end", "program") else { return };
+    for runtime in Runtime::all() {
+        let (work, mut child) = program.wait(&runtime, &[("ILINST_WRITE", "end")]);
+        thread::sleep(Duration::from_millis(300));
+        assert_eq!(profiles(&work), [PathBuf::new(); 0], "{}", runtime.name);
+        child.kill().and_then(|()| child.wait()).expect("it can be killed");
+    }
+}
+
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn the_log_says_where_the_profile_is_and_the_program_says_nothing() {
+    let Some(program) = Program::new("log", "program") else { return };
+    for runtime in Runtime::all() {
+        let work = scratch("lifetime-log-work");
+        let output = program.command(&runtime, &work).args(["none"]).env("ILINST_LOG", "log-%p").output().expect("it starts");
+        assert_eq!(said(&output), (String::new(), String::new(), Some(9)), "{}", runtime.name);
+        let path = profiles(&work).pop().expect("there is a profile");
+        let log = read(&path).pid.to_string();
+        let log = fs::read_to_string(work.join(format!("log-{log}"))).expect("there is a log");
+        assert!(log.lines().any(|line| line.ends_with(&format!(": the profile is {}", path.display()))), "{log}");
+        assert!(log.lines().all(|line| line.starts_with("ilinst ")) && log.ends_with(": ends\n"), "{log}");
+    }
+}
+
+/// What cannot be in the file is in memory; what is in the file can be read, with names.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn a_full_disk_ends_no_program() {
+    let Some(program) = Program::new("full", "program") else { return };
+    let Some(disk) = Mounted::new(&scratch("lifetime-disk"), 1024) else {
+        return skip_part("a full disk: no file system can be mounted here");
+    };
+    for runtime in Runtime::all() {
+        let work = scratch("lifetime-full-work");
+        let path = disk.0.join("full.ilprof");
+        let mut command = program.command(&runtime, &work);
+        let output = command.arg("paths").env("ILINST_OUTPUT", &path).env("ILINST_LOG", "log").output().expect("it starts");
+        assert_eq!(said(&output), (String::new(), String::new(), Some(9)), "{}", runtime.name);
+        assert_eq!(fs::metadata(&path).expect("it is there").size(), 1 << 20, "all of the disk");
+        let profile = Profile::parse(&fs::read(&path).expect("it can be read")).expect("it is a profile");
+        assert!(calls(&profile).get("Program::Branch").is_some_and(|calls| *calls > 100), "{:?}", calls(&profile));
+        let log = fs::read_to_string(work.join("log")).expect("there is a log");
+        assert_eq!(log.matches("the file cannot grow").count(), 1, "{log}");
+    }
+}
+
+/// A folder where nothing can be written, nor made.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn where_nothing_can_be_written_it_is_written_below_the_temporary_folder() {
+    let Some(program) = Program::new("read-only", "program") else { return };
+    for runtime in Runtime::all() {
+        let temporary = scratch("lifetime-temporary");
+        let mut command = program.command(&runtime, Path::new("/proc/self"));
+        let output = command.arg("none").env("TMPDIR", &temporary).output().expect("it starts");
+        assert_eq!(said(&output), (String::new(), String::new(), Some(9)), "{}", runtime.name);
+        let own = temporary.join(format!("ilinst-{}", fs::metadata(&temporary).expect("it is there").uid()));
+        assert_eq!(fs::metadata(&own).expect("it was made").mode() & 0o777, 0o700);
+        let [path] = &profiles(&own)[..] else { panic!("one profile in {}", own.display()) };
+        assert_eq!(read(path).end, End::Clean);
+    }
+}
+
+/// Each with a tracker of its own, and with one that the host has: what the program says, the number of collections that it
+/// takes among it, is the same, all is one tree, and names stay.
+#[test]
+#[ignore = "needs .NET"]
+fn collectible_contexts_are_collected_and_their_names_stay() {
+    let (Some(host), Some(plugin)) = (Program::new("contexts", "contexts"), Program::new("plugin", "plugin")) else { return };
+    let shared = host.folder.join("Ilinst.Tracker.dll");
+    let tracker = plugin.woven.with_file_name("Ilinst.Tracker.dll");
+    for runtime in Runtime::all().iter().filter(|runtime| !runtime.is_mono()) {
+        for end in ["unload", "drop"] {
+            for is_shared in [false, true] {
+                let start = |files: &[&Path]| {
+                    let work = scratch("lifetime-contexts-work");
+                    let mut command = runtime.program(&host.original, &work);
+                    let output = command.arg(end).args(files).output().expect("it starts");
+                    (work, said(&output))
+                };
+                let _ = fs::remove_file(&shared);
+                let (_, before) = start(&[&plugin.original]);
+                assert_eq!(before.0.matches("collected True").count(), 3, "{before:?}");
+                let (work, after) = if is_shared {
+                    fs::copy(&tracker, &shared).expect("it can be copied");
+                    start(&[&plugin.woven])
+                } else {
+                    start(&[&tracker, &plugin.woven])
+                };
+                assert_eq!(before, after, "{} {end}, {}", runtime.name, if is_shared { "shared" } else { "apart" });
+                let [path] = &profiles(&work)[..] else { panic!("one profile in {}", work.display()) };
+                let profile = read(path);
+                let expected = [("Plugin::Cross", 4), ("Plugin::Own", 40), ("Plugin::Run", 4)];
+                assert_eq!((calls(&profile), profile.end, profile.trees.len()), (counts(&expected), End::Clean, 1));
+                let nested = profile.trees[0].nodes.iter().filter(|node| node.caller.is_some()).count();
+                assert_eq!(nested, 5, "a plug-in's calls are below the one that called it");
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs Mono"]
+fn all_domains_of_a_process_write_one_profile() {
+    let Some(program) = Program::new("domains", "domains") else { return };
+    let Some(runtime) = Runtime::find("Mono") else { return };
+    let work = scratch("lifetime-domains-work");
+    let output = program.command(&runtime, &work).output().expect("it starts");
+    assert_eq!(said(&output), ("55\n55\n".into(), String::new(), Some(3)));
+    let [path] = &profiles(&work)[..] else { panic!("one profile in {}", work.display()) };
+    let profile = read(path);
+    let expected = [("Domains::.ctor", 4), ("Domains::Leaf", 30), ("Domains::Main", 1), ("Domains::Work", 4)];
+    assert_eq!((calls(&profile), profile.end), (counts(&expected), End::Clean));
+}
+
+/// A program of `lifetime/`, as it was compiled and woven.
+struct Program {
+    folder: PathBuf,
+    original: PathBuf,
+    woven: PathBuf,
+}
+
+impl Program {
+    fn new(name: &str, source: &str) -> Option<Self> {
+        let folder = scratch(&format!("lifetime-{name}"));
+        let original = folder.join(format!("{source}.exe"));
+        let mut compiler = Command::new(require("ILINST_MCS")?);
+        let source = root().join("tests/run/lifetime").join(format!("{source}.cs"));
+        let is_library = !fs::read_to_string(&source).expect("it can be read").contains(" Main(");
+        compiler.arg(if is_library { "-target:library" } else { "-target:exe" });
+        let output = compiler.arg(format!("-out:{}", original.display())).arg(&source).output().expect("it starts");
+        assert!(output.status.success(), "{:?}", said(&output));
+        let config = root().join("samples/hello/bin/hello.runtimeconfig.json");
+        fs::copy(config, original.with_extension("runtimeconfig.json")).expect("it can be copied");
+        let woven = folder.join("woven").join(original.file_name().expect("it has a name"));
+        instrument(&[&original, &"-o", &woven, &"--all", &"--calls", &"none", &"-q"]);
+        Some(Self { folder, original, woven })
+    }
+
+    fn command(&self, runtime: &Runtime, work: &Path) -> Command {
+        let mut command = runtime.program(&self.woven, work);
+        command.env_remove("ILINST_OUTPUT").env_remove("ILINST_WRITE");
+        command
+    }
+
+    /// Starts it, and waits until it waits to be killed. Gives the folder that it runs in.
+    fn wait(&self, runtime: &Runtime, variables: &[(&str, &str)]) -> (PathBuf, Child) {
+        let work = scratch("lifetime-wait-work");
+        let mut command = self.command(runtime, &work);
+        let child = command.arg("wait").envs(variables.iter().copied()).stdout(Stdio::null()).spawn().expect("it starts");
+        until("it is ready", || work.join("ready").exists());
+        (work, child)
+    }
+}
+
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < LIMIT, "{what}: not within {LIMIT:?}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn profiles(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder is there").flatten().map(|entry| entry.path());
+    entries.filter(|path| path.extension().is_some_and(|extension| extension == "ilprof")).collect()
+}
+
+fn read(path: &Path) -> Profile {
+    Profile::parse(&fs::read(path).expect("it can be read")).expect("it is a profile")
+}
+
+/// By name: how often each method was called.
+fn calls(profile: &Profile) -> BTreeMap<String, u64> {
+    let rows = profile.rows(SortBy::Name);
+    rows.into_iter().map(|row| (row.raw_name.unwrap_or_default(), row.calls)).collect()
+}
+
+fn counts(expected: &[(&str, u64)]) -> BTreeMap<String, u64> {
+    expected.iter().map(|(name, calls)| ((*name).to_owned(), *calls)).collect()
+}
+
+/// A file system of so many KiB, as long as it is wanted.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    fn new(folder: &Path, kib: u32) -> Option<Self> {
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", &format!("size={kib}k"), "tmpfs"]).arg(folder);
+        command.output().is_ok_and(|output| output.status.success()).then(|| Self(folder.to_owned()))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).output();
+    }
+}

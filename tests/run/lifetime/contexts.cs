@@ -1,0 +1,71 @@
+using System;
+using System.IO;
+using System.Reflection;
+using System.Runtime.CompilerServices;
+
+/// <summary>
+/// Runs a plug-in in a load context that can be collected, thrice, the second time with another in it, and says whether the
+/// contexts were. The first argument says whether they are unloaded or just dropped; the others are what to load.
+/// </summary>
+static class Contexts
+{
+    static readonly Type Type = Type.GetType("System.Runtime.Loader.AssemblyLoadContext, System.Runtime.Loader", true);
+
+    static int Main(string[] arguments)
+    {
+        for (int i = 0; i < 3; i++)
+        {
+            WeakReference context = Run(arguments, i == 1 ? delegate { return Nested(arguments); } : (Func<int>)null);
+            int collections = 0;
+            while (context.IsAlive && collections < 10)
+            {
+                GC.Collect();
+                GC.WaitForPendingFinalizers();
+                collections++;
+            }
+            Console.WriteLine("collected {0}, {1}", !context.IsAlive, collections);
+        }
+        return 4;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static WeakReference Run(string[] arguments, Func<int> other)
+    {
+        object context = Load(arguments);
+        Console.WriteLine(Call(context, other));
+        if (arguments[0] == "unload")
+        {
+            Type.GetMethod("Unload").Invoke(context, null);
+        }
+        return new WeakReference(context);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static int Nested(string[] arguments)
+    {
+        return Call(Load(arguments), null);
+    }
+
+    static object Load(string[] arguments)
+    {
+        object context = Activator.CreateInstance(Type, new object[] { "plug-in", true });
+        for (int i = 1; i < arguments.Length; i++)
+        {
+            Type.GetMethod("LoadFromAssemblyPath").Invoke(context, new object[] { Path.GetFullPath(arguments[i]) });
+        }
+        return context;
+    }
+
+    static int Call(object context, Func<int> other)
+    {
+        foreach (Assembly assembly in (System.Collections.IEnumerable)Type.GetProperty("Assemblies").GetValue(context, null))
+        {
+            Type plugin = assembly.GetType("Plugin");
+            if (plugin != null)
+            {
+                return (int)plugin.GetMethod("Run").Invoke(null, new object[] { other });
+            }
+        }
+        return -1;
+    }
+}
