@@ -11,7 +11,7 @@ namespace Ilinst
     {
         public const int BlockSize = 64 * 1024;
         public const int ChunkHeaderSize = 64;
-        private const int FirstSize = 256 * 1024;
+        public const int FirstSize = 256 * 1024;
         private const int LargestSize = 4 * 1024 * 1024;
 
         /// <summary>The profile's header; null before <see cref="ProfileFile.Start"/>.</summary>
@@ -89,18 +89,19 @@ namespace Ilinst
         }
 
         /// <summary>
-        /// Cuts the file behind the last block that is in use, and appends what was kept in memory, if the disk has room again.
-        /// Nothing can be taken from then on.
+        /// Cuts the file behind the last block that is in use, and appends what was kept in memory, if the disk has room again. It
+        /// may still grow: by what the program does behind its end.
         /// </summary>
-        public static void Close(Control* control)
+        public static void Trim(Control* control)
         {
             if (!Control.Enter(control))
             {
                 return;
             }
-            if (control->IsClosed == 0)
+            if (control->IsTrimmed == 0)
             {
-                control->IsClosed = 1;
+                control->IsTrimmed = 1;
+                bool isWhole = true;
                 long unused = control->ArenaEnd - control->NextBlock;
                 control->ArenaEnd = control->NextBlock;
                 control->Arena[3 * control->Arenas - 2] -= unused;
@@ -110,13 +111,11 @@ namespace Ilinst
                     control->FileSize -= Libc.IsThere ? unused : 0;
                     MappedFile.Cut(control->File, (byte*)control->Header, control->FileSize);
                 }
-                for (int i = 0; i < 3 * control->Arenas && control->File != -1; i += 3)
+                for (int i = 0; i < 3 * control->Arenas && isWhole && control->File != -1; i += 3)
                 {
-                    if (control->Arena[i + 2] < 0 && !Append(control, (byte*)control->Arena[i], control->Arena[i + 1]))
-                    {
-                        break;
-                    }
+                    isWhole = control->Arena[i + 2] >= 0 || Append(control, (byte*)control->Arena[i], control->Arena[i + 1]);
                 }
+                ((Header*)control->Header)->Flags &= isWhole ? ~Ilinst.Header.Incomplete : -1;
             }
             Control.Exit(control);
         }
@@ -136,7 +135,7 @@ namespace Ilinst
         private static byte* TakeBlocks(Control* control, int blocks)
         {
             long size = (long)blocks * BlockSize;
-            if (control->IsClosed != 0 || control->ArenaEnd - control->NextBlock < size && !Grow(control, size))
+            if (control->ArenaEnd - control->NextBlock < size && !Grow(control, size))
             {
                 return null;
             }
@@ -161,7 +160,7 @@ namespace Ilinst
                 return false;
             }
             long size = FirstSize;
-            while (size < LargestSize && size <= control->FileSize || size < needed)
+            while (size < LargestSize && size <= control->FileSize && control->IsTrimmed == 0 || size < needed)
             {
                 size *= 2;
             }
@@ -179,6 +178,7 @@ namespace Ilinst
                 control->FileSize += arena != null ? size : 0;
                 if (arena == null && control->IsFull++ == 0)
                 {
+                    ((Header*)control->Header)->Flags |= Ilinst.Header.Incomplete;
                     Log.Write("the file cannot grow: what comes now is kept in memory");
                 }
             }

@@ -34,8 +34,8 @@ namespace Ilinst
         public long NextBlock;
         /// <summary>The end of the arena that it is in.</summary>
         public long ArenaEnd;
-        /// <summary>1 when the file has been cut behind its last chunk.</summary>
-        public int IsClosed;
+        /// <summary>1 when the file has been cut behind its last chunk, at the end.</summary>
+        public int IsTrimmed;
         /// <summary>How often the file could not grow.</summary>
         public int IsFull;
         /// <summary>How many nodes may still be added, and how many trees there are: <see cref="CallTrees"/> counts.</summary>

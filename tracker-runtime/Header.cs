@@ -15,6 +15,8 @@ namespace Ilinst
         public const int InMemory = 8;
         /// <summary>A copy that was made while the program ran.</summary>
         public const int Snapshot = 16;
+        /// <summary>The disk was full: what came last was in memory alone.</summary>
+        public const int Incomplete = 32;
         public const int FlagsAt = 12;
 
         private const int StringsAt = 128;

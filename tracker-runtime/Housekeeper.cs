@@ -78,7 +78,7 @@ namespace Ilinst
             CallTrees.WithoutProbes(delegate
             {
                 bool wasPaused = Arena.Header->State != 0;
-                for (int i = 1; !stop.WaitOne(Period, false); i++)
+                for (int i = 1; !IsStopped(); i++)
                 {
                     try
                     {
@@ -90,6 +90,26 @@ namespace Ilinst
                     }
                 }
             });
+        }
+
+        /// <summary>Waits for some time, or until it is to end.</summary>
+        private static bool IsStopped()
+        {
+            try
+            {
+                return Wait();
+            }
+            catch (MissingMethodException)
+            {
+                Thread.Sleep(Period);
+                return false;
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static bool Wait()
+        {
+            return stop.WaitOne(Period, false);
         }
 
         private static void Look(bool isSecond, ref bool wasPaused)

@@ -44,6 +44,12 @@ namespace Ilinst
             }
         }
 
+        /// <summary>Whether there is room for the beginning of a file; it is allocated.</summary>
+        public static bool HasRoom(long file)
+        {
+            return !Libc.IsThere || Arena.FirstSize <= Libc.FileSizeLimit() && Allocate((int)file, 0, Arena.FirstSize);
+        }
+
         /// <summary>Allocates some of the file behind what is there, and maps it at a multiple of 64 KiB.</summary>
         /// <param name="header">What the file begins with, if anything: it is compared.</param>
         /// <returns>Null if it cannot be had.</returns>

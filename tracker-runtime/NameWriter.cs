@@ -239,12 +239,18 @@ namespace Ilinst
         {
             try
             {
-                return module.FullyQualifiedName;
+                return FullyQualifiedName(module);
             }
             catch (Exception)
             {
                 return "";
             }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static string FullyQualifiedName(Module module)
+        {
+            return module.FullyQualifiedName;
         }
 
         /// <summary>Mono has no word for a name that is no UTF-8.</summary>

@@ -125,9 +125,19 @@ namespace Ilinst
             {
                 path = Numbered(wanted, number);
                 long file = MappedFile.Create(path);
-                if (file != -1 || !Files.Exists(path))
+                if (file != -1 && MappedFile.HasRoom(file))
                 {
                     return file;
+                }
+                if (file != -1)
+                {
+                    MappedFile.Close(file);
+                    Files.Delete(path);
+                    return -1;
+                }
+                if (!Files.Exists(path))
+                {
+                    return -1;
                 }
             }
             return -1;

@@ -192,7 +192,7 @@ namespace Ilinst
             }
             else if (isLast && flag == Header.CleanExit)
             {
-                Arena.Close(control);
+                Arena.Trim(control);
             }
         }
 

@@ -74,10 +74,20 @@ fn a_full_disk_ends_no_program() {
         let output = command.arg("paths").env("ILINST_OUTPUT", &path).env("ILINST_LOG", "log").output().expect("it starts");
         assert_eq!(said(&output), (String::new(), String::new(), Some(9)), "{}", runtime.name);
         assert_eq!(fs::metadata(&path).expect("it is there").size(), 1 << 20, "all of the disk");
-        let profile = Profile::parse(&fs::read(&path).expect("it can be read")).expect("it is a profile");
+        let profile = read(&path);
         assert!(calls(&profile).get("Program::Branch").is_some_and(|calls| *calls > 100), "{:?}", calls(&profile));
         let log = fs::read_to_string(work.join("log")).expect("there is a log");
         assert_eq!(log.matches("the file cannot grow").count(), 1, "{log}");
+
+        // No room for its beginning.
+        fs::remove_file(&path).expect("it can be removed");
+        fs::write(disk.0.join("filler"), vec![1; 900 << 10]).expect("it can be written");
+        let mut command = program.command(&runtime, &work);
+        let output = command.arg("none").env("ILINST_OUTPUT", &path).env("TMPDIR", &work).output().expect("it starts");
+        assert_eq!(said(&output), (String::new(), String::new(), Some(9)), "{}", runtime.name);
+        let own = work.join(format!("ilinst-{}", fs::metadata(&work).expect("it is there").uid()));
+        assert_eq!((profiles(&own).len(), profiles(&disk.0).len()), (1, 0));
+        fs::remove_file(disk.0.join("filler")).expect("it can be removed");
     }
 }
 

@@ -15,7 +15,7 @@ static class Contexts
     {
         for (int i = 0; i < 3; i++)
         {
-            WeakReference context = Run(arguments, i == 1 ? delegate { return Nested(arguments); } : (Func<int>)null);
+            WeakReference context = Run(arguments, i == 1 ? () => Nested(arguments) : (Func<int>)null);
             int collections = 0;
             while (context.IsAlive && collections < 10)
             {
