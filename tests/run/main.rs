@@ -2,6 +2,7 @@
 
 mod in_place;
 mod lifetime;
+mod live;
 mod paths;
 #[cfg(unix)]
 mod self_contained;

@@ -4,18 +4,23 @@
 
 mod arguments;
 mod colours;
+mod control;
 mod diff;
 mod dis;
 mod failure;
 mod instrument;
 mod interrupt;
 mod list;
+mod profiles;
 mod report;
 mod restore;
+mod snapshot;
+mod symbols;
 mod terminal;
 mod text;
 mod verify;
 
+use control::{mark, pause, reset, resume};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -60,8 +65,18 @@ subcommands! {
     Dis = dis
     /// Show what differs between two assemblies, such as one before and after weaving
     Diff = diff
-    /// Show the profile that a woven program wrote
+    /// Show the profile that a woven program wrote, or is writing
     Report = report
+    /// Copy the profile of a program while it runs on
+    Snapshot = snapshot
+    /// Let a running program record nothing
+    Pause = pause
+    /// Let it record again
+    Resume = resume
+    /// Begin a running program's profile anew
+    Reset = reset
+    /// Begin a phase of a running program, by name
+    Mark = mark
     /// Put back the originals of what was woven in place
     Restore = restore
     /// Check assemblies against the rules of ECMA-335

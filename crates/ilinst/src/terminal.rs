@@ -55,6 +55,14 @@ impl Terminal {
         Self::new(None, in_json)
     }
 
+    /// Begins a new page: a terminal is cleared, all else gets an empty line.
+    #[expect(clippy::disallowed_methods, reason = "this is the place")]
+    pub(crate) fn clear() -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        let page: &[u8] = if out.is_terminal() { b"\x1b[H\x1b[2J" } else { b"\n" };
+        out.write_all(page).and_then(|()| out.flush()).map_err(|error| in_output(&error))
+    }
+
     #[expect(clippy::disallowed_methods, reason = "this is the place")]
     fn new(pager: Option<Child>, escape: Escape) -> Self {
         let out = pager.is_none().then(|| io::stdout().lock());

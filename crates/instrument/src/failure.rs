@@ -50,6 +50,8 @@ failures! {
     bad_key = "ILI0017" exits EXIT_BAD_INPUT
     /// There are no originals to be put back.
     no_originals = "ILI0018" exits EXIT_BAD_INPUT
+    /// A running program was asked for something, and did not answer.
+    no_answer = "ILI0023" exits EXIT_BAD_INPUT
     /// What was written did not pass the output check.
     broken_output = "ILI0019" exits EXIT_BAD_INPUT
 }

@@ -262,6 +262,7 @@ mod tests {
             last_seen: 0,
             paused: 0,
             is_paused: false,
+            disk_was_full: false,
             cpu_ns: None,
             probe_cost: ProbeCost::default(),
             statistics: Vec::new(),

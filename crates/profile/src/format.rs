@@ -12,14 +12,14 @@ mod statistics;
 
 pub use control::{Command, Control};
 pub use events::{Event, events};
-pub(crate) use header::Header;
+pub(crate) use header::{Header, set_running};
 pub(crate) use names::Names;
 pub(crate) use nodes::{AsyncRecord, NodeChunk, RawNode, Slot, TreeHeader, node_flag};
 pub(crate) use phases::{PhaseChunk, PhaseKind};
 pub(crate) use statistics::StatisticsChunk;
 
 use self::cursor::Cursor;
-use crate::error::Error;
+use crate::{error::Error, model::Mode};
 
 const CHUNK_HEADER: usize = 64;
 /// In version 2, everything begins at a multiple of this.
@@ -129,6 +129,11 @@ impl<'a> Records<'a> {
     pub(crate) fn slot_of(&self, address: u64) -> Option<(usize, usize)> {
         let (_, chunk) = self.node_places.range(..=address).next_back()?;
         Some((*chunk, self.nodes.get(*chunk)?.index_of(address)?))
+    }
+
+    /// Whether single calls were timed.
+    pub(crate) fn has_statistics(&self) -> bool {
+        self.header.version > 1 && matches!(self.header.mode, Mode::Exact | Mode::Trace)
     }
 
     /// The same among the statistics.

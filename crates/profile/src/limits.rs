@@ -61,6 +61,9 @@ impl Profile {
             limits
                 .push(format!("on {} steps of async methods did not know their call (SuppressFlow)", counted(lost_flow, "path")));
         }
+        if self.disk_was_full {
+            limits.push("the disk was full: the call paths that came last, and their time, are not in the file".into());
+        }
         let unnamed = self.functions.iter().filter(|function| function.name.is_none() && function.source.is_none()).count();
         if unnamed > 0 {
             limits.push(format!("the names of {} are not known (--symbols)", counted(unnamed as u64, "method")));

@@ -37,6 +37,8 @@ pub struct Profile {
     pub paused: i64,
     /// Whether it is paused now.
     pub is_paused: bool,
+    /// Whether the disk was full, so that what came last may not be in the file.
+    pub disk_was_full: bool,
     /// CPU time of the process, in ns; none if it isn't known.
     pub cpu_ns: Option<i64>,
     /// What a probe costs.

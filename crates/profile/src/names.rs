@@ -2,15 +2,18 @@
 
 use std::collections::HashMap;
 
-use identity::source_name;
+use identity::{is_made, source_name, written_member, written_type};
 
-use crate::model::{Function, Profile};
+use crate::model::{CallTree, Function, Node, Profile, SampleType};
 
 impl Profile {
-    /// The names of all functions, as a person would say them; where several have the same, their tokens tell them apart,
-    /// or else their assemblies.
+    /// The names of all functions, as a person would say them; where several have the same, the types of their parameters
+    /// tell them apart, or else their tokens, or their assemblies.
     pub fn display_names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.functions.iter().map(Function::display_name).collect();
+        self.tell_apart(&mut names, |function| {
+            function.source.as_ref().map(|source| format!("({})", source.parameters)).unwrap_or_default()
+        });
         self.tell_apart(&mut names, |function| format!(" ({})", function.token()));
         self.tell_apart(&mut names, |function| {
             let assembly = function.module.and_then(|module| self.modules.get(module)?.assembly.split(',').next());
@@ -30,6 +33,47 @@ impl Profile {
             name.push_str(&mark(function));
         }
     }
+
+    /// Counts to its caller the time of what a compiler made without a body that a person wrote, and leaves out its calls.
+    pub fn fold_made(&mut self) {
+        let made: Vec<bool> = self.functions.iter().map(Function::is_made).collect();
+        if made.contains(&true) {
+            let is_kept: Vec<bool> = self.sample_types.iter().map(|measured| KEPT.contains(measured)).collect();
+            for tree in &mut self.trees {
+                *tree = tree.without(&made, &is_kept);
+            }
+        }
+    }
+}
+
+/// What goes to the caller of what is left out: time.
+const KEPT: [SampleType; 5] = [SampleType::WALL, SampleType::WAITING, SampleType::PROBES, SampleType::CPU, SampleType::SAMPLES];
+
+impl CallTree {
+    /// The tree without these functions where they have callers, to which their time goes, and their callees.
+    fn without(&self, left_out: &[bool], is_kept: &[bool]) -> Self {
+        let mut kept = Self { values: vec![Vec::new(); self.values.len()], nodes: Vec::new(), notes: Vec::new(), ..self.clone() };
+        // Where each node went.
+        let mut places: Vec<usize> = Vec::with_capacity(self.nodes.len());
+        for (index, node) in self.nodes.iter().enumerate() {
+            let caller = node.caller.and_then(|caller| places.get(caller).copied());
+            let into = caller.filter(|_| left_out.get(node.function) == Some(&true));
+            let place = into.unwrap_or_else(|| {
+                kept.nodes.push(Node { caller, ..*node });
+                kept.notes.push(self.notes.get(index).copied().unwrap_or_default());
+                kept.values.iter_mut().for_each(|values| values.push(0));
+                kept.nodes.len() - 1
+            });
+            let lists = kept.values.iter_mut().zip(&self.values).zip(is_kept);
+            for ((sums, values), _) in lists.filter(|(_, is_kept)| **is_kept || into.is_none()) {
+                if let (Some(sum), Some(value)) = (sums.get_mut(place), values.get(index)) {
+                    *sum = sum.saturating_add(*value);
+                }
+            }
+            places.push(place);
+        }
+        kept
+    }
 }
 
 impl Function {
@@ -43,13 +87,28 @@ impl Function {
         format!("0x{:08x}", self.method_id.token())
     }
 
+    /// Whether a compiler made it, without a body that a person wrote.
+    pub fn is_made(&self) -> bool {
+        match (&self.source, &self.name) {
+            (Some(source), _) => source.is_made,
+            (None, Some(name)) => is_made(&name.type_name, &name.method),
+            (None, None) => false,
+        }
+    }
+
     fn module_key(&self) -> String {
         format!("{:010x}", self.method_id.module_key())
     }
 
     fn display_name(&self) -> String {
-        let source = self.name.as_ref().and_then(|name| source_name(&name.type_name, &name.method));
-        let name = source.map(|source| source.to_string()).or_else(|| self.raw_name());
-        name.unwrap_or_else(|| format!("{}!{}", self.module_key(), self.token()))
+        match (&self.source, &self.name) {
+            (Some(source), _) => format!("{}.{}", source.type_name, source.method),
+            (None, Some(name)) => {
+                let source = source_name(&name.type_name, &name.method);
+                let member = source.map_or_else(|| written_member(&name.method), |source| source.member());
+                format!("{}.{member}", written_type(&name.type_name))
+            }
+            (None, None) => format!("{}!{}", self.module_key(), self.token()),
+        }
     }
 }

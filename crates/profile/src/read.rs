@@ -9,7 +9,7 @@ use identity::MethodId;
 use self::trees::Trees;
 use crate::{
     error::Error,
-    format::{Names, PhaseKind, Records},
+    format::{Names, PhaseKind, Records, set_running},
     model::{CallTree, End, Function, Mode, Node, Notes, ProbeCost, Profile, SampleType},
     statistics::Statistics,
 };
@@ -35,6 +35,11 @@ impl Profile {
         let records = Records::read(bytes)?;
         let span = Span::of_phase(&records, name);
         Ok(span.map(|span| Self::from_records(records, &span)))
+    }
+
+    /// Says in a file that it is a copy, made while the program ran.
+    pub fn set_running(bytes: &mut [u8]) {
+        set_running(bytes);
     }
 
     fn from_records(mut records: Records<'_>, span: &Span) -> Self {
@@ -75,6 +80,7 @@ impl Profile {
             duration: span.ticks(header.start_ticks, trees.end),
             paused: if span.is_whole() { header.paused_ticks } else { 0 },
             is_paused: header.is_paused,
+            disk_was_full: header.disk_was_full,
             cpu_ns: header.cpu_ns.filter(|_| span.is_whole()),
             probe_cost: ProbeCost { inside: header.probe_inside, outside: header.probe_outside, clock_read: header.clock_read },
             program: header.program,
@@ -221,5 +227,5 @@ type ByFunction = Vec<Option<Box<Statistics>>>;
 
 /// Whether the program may have run on when the file was read.
 fn may_run(end: End) -> bool {
-    matches!(end, End::Unknown)
+    matches!(end, End::Unknown | End::Running)
 }

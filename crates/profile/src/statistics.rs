@@ -23,6 +23,11 @@ pub struct Statistics {
 }
 
 impl Statistics {
+    /// Of a path that was called once.
+    pub fn of_first(ticks: i64) -> Self {
+        Self { first: ticks.max(0), min: 0, max: 0, count: 0, buckets: [0; BUCKETS] }
+    }
+
     /// Adds those of another path.
     pub fn add(&mut self, other: &Self) {
         self.first = self.first.max(other.first);

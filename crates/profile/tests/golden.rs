@@ -62,13 +62,13 @@ fn calls_are_counted_and_leaves_that_were_lost_are_seen() {
         let row = row(&profile, name);
         (row.calls, row.leaves, row.open)
     };
-    assert_eq!(counts("Golden::Leaf"), (30 + 5 + 4 * 5, 55, 0));
-    assert_eq!(counts("Golden::Repeat"), (3 + 4, 7, 0));
-    assert_eq!(counts("Golden::Recurse"), (5, 5, 0));
-    assert_eq!(counts("Golden::Throw"), (3, 0, 0), "an exception passed its leaves by, and nothing runs any more");
-    assert_eq!(counts("Golden::Catch"), (1, 1, 0));
-    assert_eq!(counts("Golden::Wait"), (1, 0, 1), "a thread was in it at the end");
-    assert_eq!(counts("Golden::Main"), (1, 0, 1));
+    assert_eq!(counts("Golden.Leaf"), (30 + 5 + 4 * 5, 55, 0));
+    assert_eq!(counts("Golden.Repeat"), (3 + 4, 7, 0));
+    assert_eq!(counts("Golden.Recurse"), (5, 5, 0));
+    assert_eq!(counts("Golden.Throw"), (3, 0, 0), "an exception passed its leaves by, and nothing runs any more");
+    assert_eq!(counts("Golden.Catch"), (1, 1, 0));
+    assert_eq!(counts("Golden.Wait"), (1, 0, 1), "a thread was in it at the end");
+    assert_eq!(counts("Golden.Main"), (1, 0, 1));
     assert_eq!((profile.trees.len(), profile.threads()), (2, 6), "threads that come after one another share a tree");
 }
 
@@ -103,7 +103,7 @@ fn times_add_up() {
     let wall = profile.milliseconds(profile.duration);
     let rows = profile.rows(SortBy::SelfTime);
     assert!(rows.iter().all(|row| row.self_ms <= row.total_ms && row.total_ms <= wall), "{rows:#?}");
-    assert!(row(&profile, "Golden::Wait").self_ms > 0.0);
+    assert!(row(&profile, "Golden.Wait").self_ms > 0.0);
     let of_trees: i64 = profile.trees.iter().flat_map(|tree| profile.flat(tree, SampleType::WALL)).sum();
     let of_rows: f64 = rows.iter().map(|row| row.self_ms).sum();
     assert!((profile.milliseconds(of_trees) - of_rows).abs() < 1e-6);
@@ -118,7 +118,7 @@ fn a_call_that_was_just_beginning_or_ending_takes_no_time() {
         let profile = read(&bytes);
         let wall = profile.milliseconds(profile.duration);
         assert!(profile.rows(SortBy::Name).iter().all(|row| row.total_ms <= wall), "{}", profile.table(SortBy::Name, 99));
-        assert_eq!(row(&profile, "Golden::Wait").open, open);
+        assert_eq!(row(&profile, "Golden.Wait").open, open);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The control page: what others ask of the program that is writing the profile.
 
-use super::{cursor::Cursor, header::CONTROL_AT};
+use super::header::CONTROL_AT;
 
 /// What the control page says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -36,11 +36,18 @@ impl Control {
     /// Names of marks have so many bytes at most.
     pub const MAX_NAME: usize = 240;
 
+    /// How many bytes it has, but for the name.
+    pub const SIZE: usize = 16;
+
     /// Reads it from a file of version 2; none if it is not there.
     pub fn read(bytes: &[u8]) -> Option<Self> {
-        let mut reader = Cursor::new(bytes.get(CONTROL_AT..)?, CONTROL_AT);
-        let (sequence, _command) = (reader.u32().ok()?, reader.u32().ok()?);
-        let (acknowledged, state) = (reader.u32().ok()?, reader.u32().ok()?);
-        Some(Self { sequence, acknowledged, is_paused: state == 1 })
+        bytes.get(CONTROL_AT..)?.first_chunk().map(Self::of_page)
+    }
+
+    /// Reads it from the bytes at [`SEQUENCE_AT`](Self::SEQUENCE_AT).
+    pub fn of_page(bytes: &[u8; Self::SIZE]) -> Self {
+        let (fields, _) = bytes.as_chunks();
+        let field = |index: usize| fields.get(index).map_or(0, |field| u32::from_le_bytes(*field));
+        Self { sequence: field(0), acknowledged: field(2), is_paused: field(3) == 1 }
     }
 }

@@ -4,6 +4,9 @@ use super::{CHUNK_HEADER, Chunk, Header, chunk_kind, chunks, cursor::Cursor};
 use crate::error::Error;
 
 const SEQUENCE_AT: usize = 40;
+/// In an event: the bit from which on it has the time, and the bit that says that the call ended.
+const TIME_AT: u32 = 24;
+const LEAVE: u64 = 1 << 23;
 
 /// An event of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,8 +15,12 @@ pub struct Event {
     pub tree: u64,
     /// Which of the tree's chunks it is in: a higher one is later, and what is missing in between was written over.
     pub sequence: u64,
-    /// The event as the file has it.
-    pub word: u64,
+    /// When, in ticks since the first probe; precise to the profile's event shift.
+    pub ticks: u64,
+    /// Whether the call ended.
+    pub is_leave: bool,
+    /// The number of the node in its tree.
+    pub node: u32,
 }
 
 /// The events of a chunk.
@@ -45,9 +52,14 @@ impl<'a> Events<'a> {
 /// If the header is not there, or says what is not known.
 pub fn events(bytes: &[u8]) -> Result<impl Iterator<Item = Event>, Error> {
     let header = Header::read(bytes)?;
+    let shift = header.event_shift.min(24);
     let chunks = chunks(bytes, &header).flatten().filter(|chunk| chunk.kind == chunk_kind::EVENTS);
-    Ok(chunks.filter_map(|chunk| Events::read(&chunk).ok()).flat_map(|events| {
+    Ok(chunks.filter_map(|chunk| Events::read(&chunk).ok()).flat_map(move |events| {
         let Events { tree, sequence, words } = events;
-        words.iter().map(move |word| Event { tree, sequence, word: u64::from_le_bytes(*word) })
+        words.iter().map(move |word| {
+            let word = u64::from_le_bytes(*word);
+            let (ticks, is_leave) = (word >> TIME_AT << shift, word & LEAVE != 0);
+            Event { tree, sequence, ticks, is_leave, node: (word & (LEAVE - 1)) as u32 }
+        })
     }))
 }

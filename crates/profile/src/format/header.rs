@@ -9,10 +9,10 @@ use crate::{
 const MAGIC: &[u8; 8] = b"ILPROF\r\n";
 /// The latest version that is known.
 pub(crate) const VERSION: u32 = 2;
+const FLAGS_AT: usize = 12;
 const STRINGS_AT: usize = 128;
-/// In version 2: where the control page begins, and behind it the list of pauses.
+/// In version 2: where the control page begins.
 pub(crate) const CONTROL_AT: usize = 4096;
-const PAUSES_AT: usize = 8192;
 
 mod flag {
     pub(super) const CLEAN_EXIT: u32 = 1;
@@ -20,7 +20,14 @@ mod flag {
     /// Of version 2: names complete, kept in memory.
     pub(super) const NAMES_COMPLETE: u32 = 4;
     pub(super) const IN_MEMORY: u32 = 8;
+    /// A copy, made while the program ran.
+    pub(super) const COPY: u32 = 16;
+    /// The disk was full: what came last is not in the file.
+    pub(super) const DISK_FULL: u32 = 32;
 }
+
+/// The flags that version 1 does not have.
+const OF_VERSION_2: u32 = flag::NAMES_COMPLETE | flag::IN_MEMORY | flag::COPY | flag::DISK_FULL;
 
 /// What the header says.
 pub(crate) struct Header {
@@ -48,10 +55,16 @@ pub(crate) struct Header {
     /// CPU time of the process, in ns.
     pub(crate) cpu_ns: Option<i64>,
     pub(crate) is_paused: bool,
-    /// How often the program was stopped and went on.
-    pub(crate) pauses: u64,
+    pub(crate) disk_was_full: bool,
     /// Its size in bytes.
     pub(crate) size: usize,
+}
+
+/// Says in a file of version 2 that it is a copy, made while the program ran.
+pub(crate) fn set_running(bytes: &mut [u8]) {
+    if let Some(flags) = bytes.get_mut(FLAGS_AT) {
+        *flags |= flag::COPY as u8;
+    }
 }
 
 impl Header {
@@ -65,13 +78,15 @@ impl Header {
             return Err(Error::Version { found: version, known: VERSION });
         }
         let is_first = version == 1;
-        let of_version_2 = if is_first { 0 } else { flag::NAMES_COMPLETE | flag::IN_MEMORY };
+        let of_version_2 = if is_first { 0 } else { OF_VERSION_2 };
         let known = flag::CLEAN_EXIT | flag::UNHANDLED_EXCEPTION | of_version_2;
-        let end = match reader.u32()? {
+        let flags = reader.u32()?;
+        let end = match flags {
             flags if flags & !known != 0 => return Err(reader.unknown("flags", flags)),
             // A program that ends by an exception may come by the other way out, too.
             flags if flags & flag::UNHANDLED_EXCEPTION != 0 => End::UnhandledException,
             flags if flags & flag::CLEAN_EXIT != 0 => End::Clean,
+            flags if flags & flag::COPY != 0 => End::Running,
             _ => End::Unknown,
         };
         let pid = reader.u32()?;
@@ -113,7 +128,7 @@ impl Header {
             paused_ticks: 0,
             cpu_ns: None,
             is_paused: false,
-            pauses: 0,
+            disk_was_full: flags & flag::DISK_FULL != 0,
             size,
         };
         if is_first {
@@ -139,10 +154,9 @@ impl Header {
         (self.histogram_shift, self.event_shift) = (reader.u32()?.min(63), reader.u32()?.min(63));
         self.paused_ticks = reader.i64()?.max(0);
         self.cpu_ns = Some(reader.i64()?).filter(|cpu| *cpu >= 0);
-        // What these say is not needed, and may be cut off with what is behind it.
+        // What it says is not needed, and may be cut off with what is behind it.
         let control = super::Control::read(bytes).unwrap_or_default();
         self.is_paused = control.is_paused;
-        self.pauses = Cursor::new(bytes.get(PAUSES_AT..).unwrap_or_default(), PAUSES_AT).u64().unwrap_or_default();
         Ok(())
     }
 }

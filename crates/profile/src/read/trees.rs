@@ -6,6 +6,7 @@ use super::{ByFunction, Functions, Span, may_run};
 use crate::{
     format::{AsyncRecord, Header, NodeChunk, RawNode, Records, Slot, TreeHeader, node_flag},
     model::{CallTree, Mode, Node, Notes, SampleType},
+    statistics::Statistics,
 };
 
 /// What is measured where each call is counted and timed.
@@ -69,7 +70,10 @@ impl Trees {
             self.exception_types[function] = raw.exception_type;
         }
         let place = (raw.statistics != 0).then(|| records.statistics_of(raw.statistics)).flatten();
-        if let Some(found) = place.and_then(|(chunk, slot)| records.statistics.get(chunk)?.slot(slot)) {
+        let found = place.and_then(|(chunk, slot)| records.statistics.get(chunk)?.slot(slot));
+        // There are none before the second call: then all is the first's.
+        let is_first = raw.calls == 1 && raw.leaves == 1 && raw.async_record == 0 && records.has_statistics();
+        if let Some(found) = found.or_else(|| is_first.then(|| Statistics::of_first(raw.total))) {
             match &mut self.statistics[function] {
                 Some(sum) => sum.add(&found),
                 none => *none = Some(Box::new(found)),
@@ -147,7 +151,8 @@ impl Builder<'_, '_> {
             tree.sums.push(Sums {
                 start: raw.start,
                 total: raw.total.max(0),
-                detached: raw.detached.max(0),
+                // Below zero: what interrupted a call that is open.
+                detached: raw.detached,
                 calls: raw.calls.try_into().unwrap_or(i64::MAX),
                 leaves: raw.leaves.try_into().unwrap_or(i64::MAX),
                 open: 0,
@@ -178,10 +183,12 @@ impl Builder<'_, '_> {
 
     /// What was running when the file was written goes on to the end: from the current node up, through the steps of async
     /// methods that interrupted others.
-    fn close_open_calls(&mut self, number: usize, mut end: i64) {
+    fn close_open_calls(&mut self, number: usize, end: i64) {
         let Some(tree) = self.trees.get(number) else { return };
         let (mut address, mut frame_address) = (tree.header.current, tree.header.frame);
         let first = self.records.header.start_ticks;
+        // How long what comes next is interrupted by the step that was met.
+        let mut interrupted = 0;
         // More than there can be is a ring.
         for _ in 0..2 * tree.slots + 2 {
             let Some((_, index)) = self.node_at(address).filter(|(owner, _)| *owner == number) else { return };
@@ -194,15 +201,19 @@ impl Builder<'_, '_> {
                 _ => None,
             };
             let Some(sums) = self.trees.get_mut(number).and_then(|tree| tree.sums.get_mut(index)) else { return };
+            let is_open = sums.calls > sums.leaves || frame.is_some();
+            for sum in [&mut sums.total, &mut sums.detached].into_iter().filter(|_| is_open) {
+                *sum = sum.saturating_sub(interrupted);
+            }
+            interrupted = 0;
             if let Some(frame) = frame {
                 // The first step of a call is within it.
                 if frame.previous != address {
-                    let start = frame.start.max(first).min(end);
-                    let time = end.saturating_sub(start);
+                    let time = end.saturating_sub(frame.start.max(first)).max(0);
                     sums.total = sums.total.saturating_add(time);
                     if frame.previous != raw.caller {
                         sums.detached = sums.detached.saturating_add(time);
-                        end = start;
+                        interrupted = time;
                     }
                 }
                 (address, frame_address) = (frame.previous, frame.below);

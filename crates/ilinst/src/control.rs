@@ -1,0 +1,158 @@
+//! `ilinst pause`, `resume`, `reset` and `mark`: what is asked of a program while it runs, through its profile's file.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use ::instrument::{Input, failure::about};
+use clap::Args;
+use profile::{Command, Control, End, Profile};
+
+use crate::{
+    failure::{Failure, printed},
+    profiles,
+    terminal::Terminal,
+};
+
+/// How long a program has to answer: it looks ten times a second.
+const PATIENCE: Duration = Duration::from_secs(3);
+const INTERVAL: Duration = Duration::from_millis(20);
+
+/// The profile, or the process, of a running program.
+#[derive(Args, Debug)]
+struct Target {
+    /// The profile of a running woven program (.ilprof), or its process id
+    #[arg(value_name = "FILE|PID")]
+    target: PathBuf,
+}
+
+macro_rules! commands {
+    ($($module:ident: $(#[$doc:meta])* $command:ident, $done:literal, $examples:literal;)*) => {
+        $(pub(crate) mod $module {
+            use super::*;
+
+            $(#[$doc])*
+            #[derive(Args, Debug)]
+            #[command(after_help = concat!("Examples:\n", $examples))]
+            pub(crate) struct Opts {
+                #[command(flatten)]
+                target: Target,
+            }
+
+            impl Opts {
+                pub(crate) fn run(self) -> anyhow::Result<u8> {
+                    give(&self.target.target, Command::$command, "", $done)
+                }
+            }
+        })*
+    };
+}
+commands! {
+    pause:
+        /// Let a running program record nothing, until `resume`.
+        Pause, "paused", "  ilinst pause 4711               what the program does now is not of interest\n  ilinst resume 4711";
+    resume:
+        /// Let a running program record again.
+        Resume, "recording", "  ilinst resume 4711\n  ilinst resume app-4711.ilprof";
+    reset:
+        /// Begin anew: reports leave out what a running program did before.
+        Reset, "reset", "  ilinst reset 4711               once it is warm\n  ilinst report 4711";
+}
+
+pub(crate) mod mark {
+    use super::*;
+
+    /// Begin a phase of a running program, which `report --phase` shows; it ends with the next mark.
+    #[derive(Args, Debug)]
+    #[command(
+        after_help = "Examples:\n  ilinst mark 4711 load           then put it under load\n  ilinst mark 4711 idle\n  ilinst report 4711 --phase load"
+    )]
+    pub(crate) struct Opts {
+        #[command(flatten)]
+        target: Target,
+
+        /// The name of the phase
+        #[arg(value_name = "NAME")]
+        name: String,
+    }
+
+    impl Opts {
+        pub(crate) fn run(self) -> anyhow::Result<u8> {
+            if self.name.is_empty() || self.name.len() > Control::MAX_NAME {
+                let text = format_args!("the name of a mark has 1 to {} bytes", Control::MAX_NAME);
+                return Err(Failure::usage(text).into());
+            }
+            give(&self.target.target, Command::Mark, &self.name, "marked")
+        }
+    }
+}
+
+/// Gives a command, and waits until it is carried out.
+fn give(target: &Path, command: Command, name: &str, done: &str) -> anyhow::Result<u8> {
+    let path = profiles::find(Some(target))?;
+    let profile = {
+        let bytes = Input::open(&path)?;
+        Profile::parse(&bytes).map_err(|error| Failure::bad_profile(format_args!("{}: {error}", path.display())))?
+    };
+    let gone = |why: &str| Failure::no_answer(format_args!("{}: {why}", path.display()));
+    if profile.end != End::Unknown {
+        return Err(gone(&format!("process {} {}", profile.pid, profile.end)).into());
+    }
+    if !profiles::is_open(&path, &profile) {
+        return Err(gone(&format!("process {} is gone", profile.pid)).into());
+    }
+    let unwritable = |error: &std::io::Error| Failure::unwritable(about(&path, error));
+    let mut page = Page(OpenOptions::new().read(true).write(true).open(&path).map_err(|error| unwritable(&error))?);
+    let answered = page.give(command, name).map_err(|error| unwritable(&error))?;
+    if !answered {
+        let text = format!("process {} does not answer (it writes its profile at its end, or hangs)", profile.pid);
+        return Err(gone(&text).into());
+    }
+    let mut out = Terminal::text();
+    let printing = writeln!(out, "process {}: {done}", profile.pid).and_then(|()| out.close());
+    printed(printing.map_err(Into::into), 0)
+}
+
+/// The control page in a file.
+struct Page(File);
+
+impl Page {
+    /// Whether the command was carried out.
+    fn give(&mut self, command: Command, name: &str) -> std::io::Result<bool> {
+        let start = Instant::now();
+        // Another's command comes first.
+        let mut control = self.read()?;
+        while control.sequence != control.acknowledged && start.elapsed() < PATIENCE {
+            thread::sleep(INTERVAL);
+            control = self.read()?;
+        }
+        let sequence = control.sequence.wrapping_add(1);
+        let length = u32::try_from(name.len()).unwrap_or_default();
+        self.write(Control::NAME_AT, &[&length.to_le_bytes(), name.as_bytes()].concat())?;
+        self.write(Control::COMMAND_AT, &(command as u32).to_le_bytes())?;
+        self.write(Control::SEQUENCE_AT, &sequence.to_le_bytes())?;
+        while start.elapsed() < PATIENCE {
+            if self.read()?.acknowledged == sequence {
+                return Ok(true);
+            }
+            thread::sleep(INTERVAL);
+        }
+        Ok(false)
+    }
+
+    fn read(&mut self) -> std::io::Result<Control> {
+        let mut page = [0; Control::SIZE];
+        self.0.seek(SeekFrom::Start(Control::SEQUENCE_AT))?;
+        self.0.read_exact(&mut page)?;
+        Ok(Control::of_page(&page))
+    }
+
+    fn write(&mut self, at: u64, bytes: &[u8]) -> std::io::Result<()> {
+        self.0.seek(SeekFrom::Start(at))?;
+        self.0.write_all(bytes)
+    }
+}

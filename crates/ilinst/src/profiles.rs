@@ -1,0 +1,114 @@
+//! Profiles by file, by process, or the newest: where the command line looks for them.
+
+use std::{
+    collections::BTreeSet,
+    env, fs,
+    io::Read as _,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use ::instrument::Input;
+use profile::{End, Profile};
+
+use crate::failure::Failure;
+
+const EXTENSION: &str = "ilprof";
+/// Trackers that may not write where they are asked to write into a folder of this name below the temporary one.
+const FALLBACK: &str = "ilinst-";
+const MAGIC: &[u8] = b"ILPROF\r\n";
+/// Where in the header the process id is.
+const PID_AT: usize = 16;
+
+/// The profile that an argument means: a file, or a process by its id; without one, the newest.
+pub(crate) fn find(argument: Option<&Path>) -> Result<PathBuf, Failure> {
+    let Some(argument) = argument else { return newest() };
+    match argument.to_str().and_then(|text| text.parse().ok()) {
+        Some(pid) if !argument.exists() => of_process(pid),
+        _ => Ok(argument.to_owned()),
+    }
+}
+
+/// Reads a profile, and says of one that has not ended whether its process still runs.
+pub(crate) fn read(path: &Path, phase: Option<&str>) -> Result<Profile, Failure> {
+    let bytes = Input::open(path)?;
+    let bad = |error| Failure::bad_profile(format_args!("{}: {error}", path.display()));
+    let mut profile = match phase {
+        None => Profile::parse(&bytes).map_err(bad)?,
+        Some(name) => Profile::parse_phase(&bytes, name).map_err(bad)?.ok_or_else(|| {
+            let phases = Profile::parse(&bytes).map(|profile| profile.phases.join(", ")).unwrap_or_default();
+            let known = if phases.is_empty() { "it has none".to_owned() } else { format!("there are {phases}") };
+            Failure::usage(format_args!("{}: no phase {name}; {known}", path.display()))
+        })?,
+    };
+    if profile.end == End::Unknown && is_open(path, &profile) {
+        profile.end = End::Running;
+    }
+    Ok(profile)
+}
+
+/// Whether the process that writes a profile still has it.
+pub(crate) fn is_open(path: &Path, profile: &Profile) -> bool {
+    if Path::new("/proc/self/maps").exists() {
+        let path = fs::canonicalize(path).ok();
+        return path.is_some_and(|path| mapped_by(profile.pid).contains(&path));
+    }
+    // Its clock is looked at once a second.
+    const SILENCE: f64 = 5.0;
+    let start = profile.start_time as f64 / 1e7 - 62_135_596_800.0;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
+    now - (start + profile.milliseconds(profile.last_seen) / 1e3) < SILENCE
+}
+
+/// The files that a process has in memory, where the system tells.
+fn mapped_by(pid: u32) -> BTreeSet<PathBuf> {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    maps.lines().filter_map(|line| line.find('/').and_then(|at| line.get(at..))).map(PathBuf::from).collect()
+}
+
+fn of_process(pid: u32) -> Result<PathBuf, Failure> {
+    let mapped = mapped_by(pid).into_iter().filter(|path| path.is_file() && pid_in(path).is_some());
+    let own_folder = profiles_in(Path::new(&format!("/proc/{pid}/cwd")));
+    let beside = own_folder.into_iter().chain(profiles()).filter(|path| pid_in(path) == Some(pid));
+    let latest = |paths: Vec<PathBuf>| paths.into_iter().max_by_key(|path| modified(path));
+    latest(mapped.collect()).or_else(|| latest(beside.collect())).ok_or_else(|| {
+        Failure::unreadable(format_args!("process {pid}: it has no profile open, and there is none of it here or in {}", temp()))
+    })
+}
+
+fn newest() -> Result<PathBuf, Failure> {
+    let newest = profiles().into_iter().filter(|path| pid_in(path).is_some()).max_by_key(|path| modified(path));
+    newest.ok_or_else(|| Failure::unreadable(format_args!("no profile (.{EXTENSION}) here or in {}", temp())))
+}
+
+fn temp() -> String {
+    format!("{}{FALLBACK}*", env::temp_dir().join("").display())
+}
+
+/// The profiles of the current folder and of those that trackers write to that may not write here.
+fn profiles() -> Vec<PathBuf> {
+    let is_fallback = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(FALLBACK));
+    let folders = entries(&env::temp_dir()).into_iter().filter(is_fallback);
+    [PathBuf::from(".")].into_iter().chain(folders).flat_map(|folder| profiles_in(&folder)).collect()
+}
+
+fn profiles_in(folder: &Path) -> Vec<PathBuf> {
+    let is_profile = |path: &PathBuf| path.extension().is_some_and(|extension| extension == EXTENSION) && path.is_file();
+    entries(folder).into_iter().filter(is_profile).collect()
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).ok()?.modified().ok()
+}
+
+/// The process that a profile says it is of; none if the file is no profile.
+fn pid_in(path: &Path) -> Option<u32> {
+    let mut head = [0; PID_AT + 4];
+    fs::File::open(path).ok()?.read_exact(&mut head).ok()?;
+    let pid = head.get(PID_AT..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))?;
+    head.starts_with(MAGIC).then_some(pid)
+}

@@ -1,0 +1,70 @@
+//! `ilinst snapshot`: a copy of a profile while its program runs on.
+
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use ::instrument::{Input, failure::about};
+use clap::Args;
+use profile::{End, Profile};
+
+use crate::{
+    failure::{Failure, printed},
+    profiles,
+    terminal::Terminal,
+};
+
+/// Copy the profile of a program as it is now, while the program runs on.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Opts {
+    /// The profile of a woven program (.ilprof), or its process id
+    #[arg(value_name = "FILE|PID")]
+    target: PathBuf,
+
+    /// Where the copy goes; else beside you, as NAME.1.ilprof, NAME.2.ilprof
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ilinst snapshot 4711                             app-4711.1.ilprof
+  ilinst snapshot app-4711.ilprof -o before.ilprof";
+
+impl Opts {
+    pub(crate) fn run(self) -> anyhow::Result<u8> {
+        let path = profiles::find(Some(&self.target))?;
+        let profile = profiles::read(&path, None)?;
+        let mut bytes = Input::open(&path)?.to_vec();
+        if profile.end == End::Running {
+            Profile::set_running(&mut bytes);
+        }
+        let output = self.output.unwrap_or_else(|| free_name(&path));
+        if output.exists() && fs::canonicalize(&output).ok() == fs::canonicalize(&path).ok() {
+            return Err(Failure::output_is_input(format_args!("{}: it is what is to be copied", output.display())).into());
+        }
+        // A file has its old contents or the new ones.
+        let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+        let name = output.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = folder.join(format!(".{name}.{}.tmp", std::process::id()));
+        let written = fs::write(&temporary, &bytes).and_then(|()| fs::rename(&temporary, &output));
+        if let Err(error) = written {
+            let _ = fs::remove_file(&temporary);
+            return Err(Failure::unwritable(about(&output, &error)).into());
+        }
+        let mut out = Terminal::text();
+        let line = format_args!("{}: {:.1} ms of {}", output.display(), profile.milliseconds(profile.duration), profile.program);
+        let printing = writeln!(out, "{line}").and_then(|()| out.close());
+        printed(printing.map_err(Into::into), 0)
+    }
+}
+
+/// The first name in the current folder that is not taken.
+fn free_name(path: &Path) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let mut names = (1_u32..).map(|number| PathBuf::from(format!("{stem}.{number}.ilprof")));
+    names.find(|name| !name.exists()).unwrap_or_default()
+}

@@ -1,0 +1,199 @@
+//! What methods are called by those who wrote them: from the assembly that they are in, as it was woven, and from its PDB.
+//! Ids lead to rows; the mark's key says whether the assembly is the one that is meant.
+
+mod manifest;
+mod types;
+
+use std::borrow::Cow;
+
+use ecma335::{
+    Cursor, Error, FileOffset, Image, Metadata, Rid, Table, Token,
+    lists::ListOwners,
+    pdb::{SequencePoints, document_name},
+    schema::{Document, GenericParam, MemberRef, MethodDebugInformation, MethodDef, TypeDef},
+    signature::Signature,
+};
+use identity::{MethodId, Part, is_made, source_name, written_member, written_type};
+use weave::tracker::Mark;
+
+pub use manifest::Manifest;
+
+/// What is known of a method.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Symbol {
+    /// Its names in metadata: `Namespace.Outer/Inner`, and its own.
+    pub raw: (String, String),
+    /// Its type as a person writes it: `Namespace.Outer<T>.Inner`.
+    pub type_name: String,
+    /// Its own name as a person writes it: `Load<T>`, `Name.get`, `Main [lambda at Program.cs:41]`.
+    pub member: String,
+    /// The types of its parameters: `int, string`.
+    pub parameters: String,
+    /// Whether a compiler made it, with no body that a person wrote.
+    pub is_made: bool,
+}
+
+/// A woven assembly, and its PDB.
+pub struct Symbols<'a> {
+    metadata: Metadata<'a>,
+    pdb: Option<Metadata<'a>>,
+    key: u64,
+    owners: ListOwners<TypeDef, MethodDef>,
+    /// The parameters of generic types and methods: by owner's token, in their order.
+    generics: Vec<(Token, u16, String)>,
+}
+
+/// The key that a woven assembly's method ids begin with; none if it is not woven.
+pub fn module_key(assembly: &[u8]) -> Option<u64> {
+    let image = Image::parse(assembly).ok()?;
+    let metadata = Metadata::parse(image.metadata().ok()?).ok()?;
+    Mark::read(&metadata).map(|mark| mark.module_key)
+}
+
+/// The PDB in an assembly, or the one beside it that is its own. None if there is neither.
+pub fn pdb_of<'p>(assembly: &[u8], beside: Option<&'p [u8]>) -> Option<Cow<'p, [u8]>> {
+    let image = Image::parse(assembly).ok()?;
+    weave::pdb::find(&image, beside).ok()?
+}
+
+impl<'a> Symbols<'a> {
+    /// Reads a woven assembly, and its PDB if that is at hand.
+    ///
+    /// # Errors
+    /// If it is no assembly, a damaged one, or not woven.
+    pub fn read(assembly: &'a [u8], pdb: Option<&'a [u8]>) -> Result<Option<Self>, Error> {
+        let metadata = Metadata::parse(Image::parse(assembly)?.metadata()?)?;
+        let Some(key) = Mark::read(&metadata).map(|mark| mark.module_key) else { return Ok(None) };
+        let owners = metadata.owners::<TypeDef, MethodDef>();
+        let pdb = pdb.and_then(|bytes| Metadata::parse(Cursor::new(bytes, FileOffset(0))).ok());
+        let rows = metadata.tables.rows::<GenericParam>();
+        let name = |row: &GenericParam| Some((row.owner.token()?, row.number, metadata.name(row.name).ok()?));
+        let mut generics: Vec<(Token, u16, String)> = rows.filter_map(|(_, row)| name(&row)).collect();
+        generics.sort_by_key(|(owner, number, _)| (owner.0, *number));
+        Ok(Some(Self { metadata, pdb, key, owners, generics }))
+    }
+
+    /// The key that its method ids begin with.
+    pub fn module_key(&self) -> u64 {
+        self.key
+    }
+
+    /// What is known of a method, or of what call sites call; none if it is of another module, or there is no such row.
+    pub fn symbol(&self, id: MethodId) -> Option<Symbol> {
+        match id.module_key() == self.key {
+            true if id.is_call_site() => self.called(Rid::new(id.row())),
+            true => self.method(Rid::new(id.row())),
+            false => None,
+        }
+    }
+
+    fn called(&self, rid: Rid<MemberRef>) -> Option<Symbol> {
+        let row = self.metadata.row(rid).ok()?;
+        let (raw_type, type_name) = self.type_of(row.class.token()?)?;
+        let name = self.metadata.name(row.name).ok()?;
+        let parameters = self.parameters(row.signature, &[], &[]);
+        Some(Symbol { member: written_member(&name), raw: (raw_type, name), type_name, parameters, is_made: false })
+    }
+
+    fn method(&self, rid: Rid<MethodDef>) -> Option<Symbol> {
+        let row = self.metadata.row(rid).ok()?;
+        let owner = self.owners.of(rid)?;
+        let names = self.metadata.full_names();
+        let (raw_type, name) = (names.of(owner).ok()?, self.metadata.name(row.name).ok()?);
+        let written = source_name(&raw_type, &name);
+        let mut member = written_member(written.as_ref().map_or(name.as_str(), |written| written.method.as_str()));
+        let own = self.generics_of(Token::new(Table::MethodDef, rid.get()));
+        for part in written.iter().flat_map(|written| &written.parts) {
+            match part {
+                Part::StateMachine => member.push_str(" [steps]"),
+                Part::Lambda => member.push_str(&self.lambda(rid)),
+                Part::LocalFunction(name) => member.extend([".", name]),
+            }
+        }
+        if written.is_none() && !own.is_empty() {
+            member.push_str(&in_brackets(&own));
+        }
+        let of_type = self.generics_of(Token::new(Table::TypeDef, owner.get()));
+        Some(Symbol {
+            type_name: self.written_type(owner),
+            member,
+            parameters: self.parameters(row.signature, &of_type, &own),
+            is_made: is_made(&raw_type, &name),
+            raw: (raw_type, name),
+        })
+    }
+
+    /// ` [lambda at Program.cs:41]`, if the PDB says where it is.
+    fn lambda(&self, rid: Rid<MethodDef>) -> String {
+        self.place(rid).map_or_else(|| " [lambda]".into(), |(file, line)| format!(" [lambda at {file}:{line}]"))
+    }
+
+    /// The file and line that a method begins in.
+    fn place(&self, rid: Rid<MethodDef>) -> Option<(String, u32)> {
+        let pdb = self.pdb.as_ref()?;
+        let row: MethodDebugInformation = pdb.row(Rid::new(rid.get())).ok()?;
+        let points = SequencePoints::parse(pdb.blobs.blob(row.sequence_points).ok()?, row.document).ok()?;
+        let (document, span) = points.points.iter().find_map(|point| Some((point.document, point.span?)))?;
+        let document: Document = pdb.row(document).ok()?;
+        let path = document_name(pdb, &document).ok()?;
+        let file = path.rsplit(['/', '\\']).next().unwrap_or_default();
+        Some((file.to_owned(), span.start.0))
+    }
+
+    /// The names of the type parameters that a type or method has.
+    fn generics_of(&self, owner: Token) -> Vec<&str> {
+        let first = self.generics.partition_point(|(of, ..)| of.0 < owner.0);
+        let own = self.generics.get(first..).unwrap_or_default().iter().take_while(|(of, ..)| *of == owner);
+        own.map(|(.., name)| name.as_str()).collect()
+    }
+
+    /// A type of this module with its type parameters, up to what a compiler nested in it.
+    fn written_type(&self, rid: Rid<TypeDef>) -> String {
+        let names = self.metadata.full_names();
+        let mut chain: Vec<Rid<TypeDef>> = names.chain(rid).collect();
+        chain.reverse();
+        let mut text = String::new();
+        let mut given = 0;
+        for (index, each) in chain.into_iter().enumerate() {
+            let Ok(row) = self.metadata.row(each) else { break };
+            let (Ok(namespace), Ok(name)) = (self.metadata.name(row.namespace), self.metadata.name(row.name)) else { break };
+            if index > 0 && name.starts_with('<') {
+                break;
+            }
+            if index > 0 {
+                text.push('.');
+            } else if !namespace.is_empty() {
+                text.extend([&namespace, "."]);
+            }
+            // A nested type has the parameters of those around it first.
+            let all = self.generics_of(Token::new(Table::TypeDef, each.get()));
+            let own = all.get(given..).unwrap_or_default();
+            given = all.len().max(given);
+            text.push_str(name.split('`').next().unwrap_or(&name));
+            if !own.is_empty() {
+                text.push_str(&in_brackets(own));
+            }
+        }
+        text
+    }
+
+    /// A type's name in metadata, and as a person writes it.
+    fn type_of(&self, token: Token) -> Option<(String, String)> {
+        let raw = types::raw_name(&self.metadata, token)?;
+        let written = written_type(&raw);
+        let written: Vec<&str> = written.split('.').map(|part| part.split('`').next().unwrap_or(part)).collect();
+        Some((raw, written.join(".")))
+    }
+
+    fn parameters(&self, signature: ecma335::schema::Blob, of_type: &[&str], of_method: &[&str]) -> String {
+        let blob = self.metadata.blobs.blob(signature).ok();
+        match blob.and_then(|blob| Signature::parse(blob).ok()) {
+            Some(Signature::Method(signature)) => types::list(&self.metadata, &signature.params, of_type, of_method),
+            _ => String::new(),
+        }
+    }
+}
+
+fn in_brackets(names: &[&str]) -> String {
+    format!("<{}>", names.join(", "))
+}

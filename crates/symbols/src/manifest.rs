@@ -1,0 +1,71 @@
+//! Names from a manifest (docs/manifest-format.md), where the woven file is not at hand.
+
+use identity::{MethodId, is_made, source_name, written_member, written_type};
+use serde_json::Value;
+
+use crate::Symbol;
+
+/// Types are nested no deeper than this.
+const MAX_NESTING: usize = 64;
+
+/// What a manifest says of methods.
+pub struct Manifest {
+    key: u64,
+    types: Vec<Value>,
+    methods: Vec<Value>,
+    /// What call sites call: each with its row and name.
+    calls: Vec<Value>,
+}
+
+impl Manifest {
+    /// Reads a manifest; none if it is no manifest.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let mut document: Value = serde_json::from_slice(bytes).ok()?;
+        let key = u64::from_str_radix(document.get("moduleKey")?.as_str()?, 16).ok()?;
+        let mut list = |name: &str| match document.get_mut(name).map(Value::take) {
+            Some(Value::Array(rows)) => Some(rows),
+            _ => None,
+        };
+        Some(Self { key, types: list("types")?, methods: list("methods")?, calls: list("calls").unwrap_or_default() })
+    }
+
+    /// The key that its method ids begin with.
+    pub fn module_key(&self) -> u64 {
+        self.key
+    }
+
+    /// What is known of a method; none if it is of another module, or there is no such row.
+    pub fn symbol(&self, id: MethodId) -> Option<Symbol> {
+        if id.module_key() != self.key {
+            return None;
+        }
+        if id.is_call_site() {
+            return self.called(id.row());
+        }
+        let row = self.methods.get((id.row() as usize).checked_sub(1)?)?;
+        let (raw_type, name) = (self.type_name(row.get(0)?.as_u64()?)?, row.get(1)?.as_str()?.to_owned());
+        let source = source_name(&raw_type, &name);
+        let member = source.map_or_else(|| written_member(&name), |source| source.member());
+        let is_made = is_made(&raw_type, &name);
+        Some(Symbol { type_name: written_type(&raw_type), raw: (raw_type, name), member, parameters: String::new(), is_made })
+    }
+
+    fn called(&self, row: u32) -> Option<Symbol> {
+        let call = self.calls.iter().find(|call| call.get(0).and_then(Value::as_u64) == Some(row.into()))?;
+        let (raw_type, name) = call.get(1)?.as_str()?.split_once("::")?;
+        let raw = (raw_type.to_owned(), name.to_owned());
+        Some(Symbol { raw, type_name: written_type(raw_type), member: written_member(name), ..Symbol::default() })
+    }
+
+    fn type_name(&self, row: u64) -> Option<String> {
+        let mut parts = Vec::new();
+        let mut next = Some(row);
+        while let Some(row) = next.filter(|_| parts.len() < MAX_NESTING) {
+            let each = self.types.get(usize::try_from(row).ok()?.checked_sub(1)?)?;
+            parts.push(each.get(0)?.as_str()?);
+            next = each.get(1).and_then(Value::as_u64);
+        }
+        parts.reverse();
+        Some(parts.join("/"))
+    }
+}
