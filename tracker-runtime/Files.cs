@@ -95,7 +95,7 @@ namespace Ilinst
             if (!Libc.IsThere)
             {
                 int attributes = Kernel32.GetFileAttributes(path);
-                return (attributes & (Kernel32.FolderAttribute | Kernel32.NotOursAttributes)) == 0;
+                return (attributes & (Kernel32.FolderAttribute | Kernel32.NotOursAttributes)) == 0 && Kernel32.IsOnDisk(path);
             }
             int type = Libc.FileType(path);
             byte unused;

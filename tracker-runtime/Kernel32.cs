@@ -8,6 +8,7 @@ namespace Ilinst
     {
         public const uint GenericReadWrite = 0xC0000000;
         public const uint AppendData = 4;
+        public const int OpenExisting = 3;
         public const int OpenAlways = 4;
         public const int ShareAll = 7;
         public const int CreateNew = 1;
@@ -74,6 +75,18 @@ namespace Ilinst
 
         [DllImport("kernel32")]
         private static extern int GetThreadTimes(IntPtr thread, out long created, out long ended, out long kernel, out long user);
+
+        /// <summary>Whether it is a file, and no device such as NUL, which has a file's attributes.</summary>
+        public static bool IsOnDisk(string path)
+        {
+            IntPtr handle = CreateFile(path, 0, ShareAll, IntPtr.Zero, OpenExisting, 0, IntPtr.Zero);
+            bool isOnDisk = handle != NoHandle && GetFileType(handle) == DiskFile;
+            if (handle != NoHandle)
+            {
+                CloseHandle(handle);
+            }
+            return isOnDisk;
+        }
 
         /// <summary>CPU time of the process, in ns; -1 if it isn't known.</summary>
         public static long ProcessTime()

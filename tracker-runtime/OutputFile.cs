@@ -98,7 +98,8 @@ namespace Ilinst
                 return MappedFile.Create(path);
             }
             path = Numbered(Path, "-snapshot");
-            long file = CreateAt(ref path);
+            // What is beside a device is not ours.
+            long file = Files.Exists(Path) && !Files.IsRegular(Path) ? -1 : CreateAt(ref path);
             if (file == -1)
             {
                 path = Numbered(Files.Combine(Files.OwnTemporaryFolder(), FileName()), "-snapshot");
