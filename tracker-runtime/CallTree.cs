@@ -11,7 +11,7 @@ namespace Ilinst
     {
         /// <summary>Which method; 0 in a tree's root.</summary>
         public long MethodId;
-        /// <summary>The callee that was called last; the others follow by <see cref="Next"/>.</summary>
+        /// <summary>The callee that was called last: one of the ring by <see cref="Next"/>. Always 0 in a tree's root.</summary>
         public long Callees;
         /// <summary>The node of the caller; 0 in a tree's root.</summary>
         public long Caller;
@@ -23,21 +23,104 @@ namespace Ilinst
         public long Total;
         /// <summary>How often it was left.</summary>
         public long Leaves;
-        /// <summary>The statistics that the hot path keeps; 0 if there are none.</summary>
+        /// <summary>The <see cref="Statistics"/> that the hot path keeps; where it is 0, calls are left by the slow path.</summary>
         public long Stats;
-        /// <summary>The next callee of the same caller.</summary>
+        /// <summary>The next callee of the same caller: those that have been called in turn follow one another.</summary>
         public long Next;
-        /// <summary>Process memory.</summary>
+        /// <summary>A <see cref="CalleeIndex"/>: process memory; 0 if there is none.</summary>
         public long Index;
+        /// <summary>See <see cref="NodeFlags"/>.</summary>
         public int Flags;
+        /// <summary>How many calls were ended by an exception.</summary>
         public int Exceptions;
+        /// <summary>The number of the last such exception's type; 0 if it was not seen.</summary>
         public int ExceptionType;
-        private int reserved;
-        /// <summary>Ticks of <see cref="Total"/> that are no time of the callers'.</summary>
+        /// <summary>In mode trace: which node of its tree this is.</summary>
+        public int Number;
+        /// <summary>Ticks of <see cref="Total"/> that are no time of the caller's, less those of the caller's that are not in it.</summary>
         public long Detached;
+        /// <summary>An <see cref="AsyncRecord"/>, or 0.</summary>
         public long Async;
+        /// <summary>The <see cref="Statistics"/> of nodes that the hot path leaves alone.</summary>
         public long ColdStats;
+        /// <summary>CPU time in ns, by samples.</summary>
         public long Cpu;
+    }
+
+    /// <summary>What <see cref="CallNode.Flags"/> says; from 256 on, what only the tracker itself has use for.</summary>
+    internal static class NodeFlags
+    {
+        /// <summary>A tree's root.</summary>
+        public const int Root = 1;
+        /// <summary>No node, but a <see cref="Frame"/>.</summary>
+        public const int Frame = 2;
+        /// <summary>The overflow root, or one below it.</summary>
+        public const int Overflow = 4;
+        public const int Async = 8;
+        public const int Muted = 16;
+        /// <summary>Has steps of which it is not known whose call they belong to.</summary>
+        public const int FlowLost = 32;
+        /// <summary>Stands for a root, one layer up: see <see cref="Frames"/>.</summary>
+        public const int LayerRoot = 64;
+        /// <summary>No node, but an <see cref="AsyncRecord"/>.</summary>
+        public const int AsyncRecord = 128;
+        /// <summary>The open call of an async method has taken its first step.</summary>
+        public const int Stepping = 256;
+        /// <summary>... and awaits.</summary>
+        public const int Suspended = 512;
+        /// <summary>... and has failed.</summary>
+        public const int Faulted = 1024;
+        /// <summary>To be muted by its thread.</summary>
+        public const int ToBeMuted = 2048;
+    }
+
+    /// <summary>
+    /// An open call, or step of one, whose node may be open elsewhere or is below another one than the current: it takes a
+    /// node's place.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential, Size = NodeChunk.NodeSize)]
+    internal struct Frame
+    {
+        private long methodId;
+        /// <summary>Whose time this is.</summary>
+        public long Node;
+        /// <summary>What was the current node before.</summary>
+        public long Previous;
+        /// <summary>When it began, put off by what interrupted it.</summary>
+        public long Start;
+        /// <summary>The frame below; of frames that are not in use, the next one.</summary>
+        public long Below;
+        /// <summary>When it began.</summary>
+        public long Began;
+        /// <summary>What it is: the constants of <see cref="Frames"/>.</summary>
+        public long Kind;
+        /// <summary>Which layer its node is in.</summary>
+        public long Layer;
+        private long reserved8;
+        private long reserved9;
+        /// <summary>At the place of <see cref="CallNode.Flags"/>.</summary>
+        public int Flags;
+    }
+
+    /// <summary>The logical calls of an async method.</summary>
+    [StructLayout(LayoutKind.Sequential, Size = NodeChunk.NodeSize)]
+    internal struct AsyncRecord
+    {
+        /// <summary>Ticks from call to completion, of all that were completed.</summary>
+        public long Latency;
+        /// <summary>How many were completed, with those that failed.</summary>
+        public long Completed;
+        public long Faulted;
+        public long Steps;
+        /// <summary>Of the first that was completed.</summary>
+        public long LatencyFirst;
+        private long reserved5;
+        private long reserved6;
+        private long reserved7;
+        private long reserved8;
+        private long reserved9;
+        /// <summary>At the place of <see cref="CallNode.Flags"/>.</summary>
+        public int Flags;
     }
 
     /// <summary>A thread's call tree. It lies in the thread's first chunk, behind the chunk's header.</summary>
@@ -60,6 +143,7 @@ namespace Ilinst
         public long BadTokens;
         /// <summary>The top frame; 0 if there is none.</summary>
         public long Frame;
+        /// <summary>The caller of all methods' calls for which there was no node; 0 if there were none.</summary>
         public long OverflowRoot;
         /// <summary>CPU time of its threads, in ns; -1 if it isn't known.</summary>
         public long CpuTime;
@@ -67,11 +151,50 @@ namespace Ilinst
         public long Started;
         /// <summary>Of the present thread.</summary>
         public long ManagedThreadId;
+        /// <summary>Where the last exception was thrown; 0 if it has been caught.</summary>
         public long Throwing;
         /// <summary>What the present thread's CPU time is read with: a clockid_t, or a handle on Windows; 0 if there is none.</summary>
         public long CpuClock;
         /// <summary>CPU time of the threads before, in ns, less what the present one had before it came.</summary>
         public long CpuBefore;
+        /// <summary>When the thread itself last looked at its CPU clock.</summary>
+        public long CpuLooked;
+        /// <summary>Where the next statistics go, and the end of their chunk.</summary>
+        public long FreeStatistics;
+        public long EndOfStatistics;
+        /// <summary>Frames that are not in use.</summary>
+        public long FreeFrames;
+        /// <summary>Frames of steps that have ended before they were left.</summary>
+        public long EndedFrames;
+        /// <summary>A <see cref="TreeMemory"/>.</summary>
+        public long Memory;
+        /// <summary>The type of the exception of <see cref="Throwing"/>.</summary>
+        public long ThrowingType;
+        /// <summary>Where the next event goes, and the end of its chunk.</summary>
+        public long FreeEvent;
+        public long EndOfEvents;
+    }
+
+    /// <summary>What a tree has that is not in the file.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct TreeMemory
+    {
+        public const int Layers = 8;
+        public const int CacheSize = 256;
+
+        /// <summary>Where frames in frames have their nodes: see <see cref="Frames"/>.</summary>
+        public fixed long LayerRoot[Layers + 1];
+        /// <summary>Paths found in this tree: the node elsewhere, the layer's root, the node here.</summary>
+        public fixed long PathCache[3 * CacheSize];
+        /// <summary>Where statistics go for which there is no room.</summary>
+        public Statistics Sink;
+        /// <summary>The addresses of the chunks of events, and how many there are.</summary>
+        public long EventChunks;
+        public int EventChunkCount;
+        /// <summary>How often a chunk of events was begun.</summary>
+        public int Turns;
+        /// <summary>How many nodes have a <see cref="CallNode.Number"/>.</summary>
+        public int Numbered;
     }
 
     /// <summary>Chunks of nodes: 64 KiB, at multiples of that.</summary>
@@ -81,10 +204,8 @@ namespace Ilinst
         public const int NodeSize = 128;
         /// <summary>Behind the header and the place of a tree.</summary>
         public const int FirstNode = Arena.ChunkHeaderSize + TreeSize;
-        /// <summary>In <see cref="CallNode.Flags"/>: a tree's root.</summary>
-        public const int Root = 1;
-        /// <summary>In <see cref="CallNode.Flags"/>: no node, but a frame or an async method's record.</summary>
-        public const int NoNode = 2 | 128;
+        /// <summary>In <see cref="CallNode.Flags"/>: no node.</summary>
+        public const int NoNode = NodeFlags.Frame | NodeFlags.AsyncRecord;
 
         public static ChunkHeader* Of(CallNode* node)
         {

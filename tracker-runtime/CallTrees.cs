@@ -1,22 +1,25 @@
 using System;
 using System.Collections.Generic;
-using System.Diagnostics;
-using System.Runtime.InteropServices;
 using System.Threading;
 
 namespace Ilinst
 {
-    /// <summary>The slow path: what happens once a thread or once a call path. Nothing here throws.</summary>
+    /// <summary>The trees: what happens once a thread, or once a call path. Nothing here throws.</summary>
     internal static unsafe class CallTrees
     {
         private const int DefaultMaxNodes = 1000 * 1000;
         /// <summary>In bytes. Less than the pages by which Mono guards a stack's end, which are 32 KiB.</summary>
         private const long StackReserve = 16 * 1024;
+        /// <summary>How many trees a new thread looks at for one whose thread has ended.</summary>
+        private const int LooksForDead = 4;
+        /// <summary>More callees than that have an index.</summary>
+        private const int MaxWalk = 8;
 
         private static readonly object gate = new object();
         private static readonly List<IntPtr> trees = new List<IntPtr>();
         private static readonly List<Thread> owners = new List<Thread>();
-        private static int nodesLeft;
+        /// <summary>Which tree is looked at next.</summary>
+        private static int hand;
         private static bool isStarted;
         private static bool isTracking;
 
@@ -27,7 +30,18 @@ namespace Ilinst
         [ThreadStatic]
         private static bool isBusy;
 
-        /// <summary>The tree of a thread that has none yet; null while the tracker itself is at work.</summary>
+        /// <summary>This thread's tree, made at its first probe; null while the tracker itself is at work.</summary>
+        public static CallTree* OfThisThread()
+        {
+            CallTree* tree = ProfileInfoTracker.tree;
+            if (tree == null)
+            {
+                tree = ForThisThread();
+                ProfileInfoTracker.tree = tree;
+            }
+            return tree;
+        }
+
         private static CallTree* ForThisThread()
         {
             if (isBusy)
@@ -39,7 +53,7 @@ namespace Ilinst
             {
                 lock (gate)
                 {
-                    if (!StartOnce())
+                    if (!StartOnce() || Mode.Kind == Mode.Count)
                     {
                         return null;
                     }
@@ -88,94 +102,133 @@ namespace Ilinst
             {
                 isStarted = true;
                 MaxNodes = Settings.MaxNodes(DefaultMaxNodes);
-                nodesLeft = MaxNodes;
-                ProfileInfoTracker.stackReserve = ThisProcess.CatchesStackOverflows ? StackReserve : 0;
+                Probes.StackReserve = ThisProcess.CatchesStackOverflows ? StackReserve : 0;
+                // First of all by which clock: the profile begins with its time.
+                Mode.Choose();
                 isTracking = ProfileFile.Start();
+                if (isTracking)
+                {
+                    Flow.Start();
+                    Thrown.Start();
+                    Mode.Start();
+                }
             }
             return isTracking;
         }
 
-        /// <summary>The node of what the current one calls, now the first of its callees; null if the call is not tracked.</summary>
-        public static CallNode* FindOrAdd(long methodId)
+        /// <summary>The node of a caller's callee, made if need be; null if there is no room.</summary>
+        public static CallNode* Callee(CallTree* tree, CallNode* caller, long methodId)
         {
-            CallTree* tree = ProfileInfoTracker.tree;
-            if (tree == null)
+            CallNode* first = (CallNode*)caller->Callees;
+            if (first != null)
             {
-                tree = ForThisThread();
-                if (tree == null)
+                // What is called in turn is in the ring one behind the other.
+                CallNode* next = (CallNode*)first->Next;
+                if (next->MethodId == methodId)
                 {
-                    return null;
+                    return next;
                 }
-                ProfileInfoTracker.tree = tree;
             }
-            CallNode* caller = (CallNode*)tree->Current;
-            CallNode* before = null;
-            for (CallNode* node = (CallNode*)caller->Callees; node != null; node = (CallNode*)node->Next)
+            CallNode* found = caller->Index != 0 ? CalleeIndex.Find(caller, methodId) : InRing(caller, first, methodId);
+            return found != null ? found : NewCallee(tree, caller, methodId);
+        }
+
+        private static CallNode* InRing(CallNode* caller, CallNode* first, long methodId)
+        {
+            CallNode* node = first;
+            for (int i = 0; node != null && i <= MaxWalk; i++)
             {
                 if (node->MethodId == methodId)
                 {
-                    if (before != null)
-                    {
-                        before->Next = node->Next;
-                        node->Next = caller->Callees;
-                        caller->Callees = (long)node;
-                    }
                     return node;
                 }
-                before = node;
-            }
-            CallNode* added = NewNode(tree);
-            if (added != null)
-            {
-                added->MethodId = methodId;
-                added->Caller = (long)caller;
-                added->Next = caller->Callees;
-                caller->Callees = (long)added;
-                if (ProfileFile.IsEnded)
+                node = (CallNode*)node->Next;
+                if (node == first)
                 {
-                    ProfileFile.UpdateAfterEnd();
+                    return null;
                 }
+            }
+            // What is not in the ring's first part may be in the rest, once.
+            return node != null && CalleeIndex.Reserve(caller) ? CalleeIndex.Find(caller, methodId) : null;
+        }
+
+        private static CallNode* NewCallee(CallTree* tree, CallNode* caller, long methodId)
+        {
+            bool isRoot = (caller->Flags & NodeFlags.Root) != 0;
+            if (isBusy || (isRoot || caller->Index != 0) && !CalleeIndex.Reserve(caller))
+            {
+                return null;
+            }
+            int* left = &Control.OfProcess()->NodesLeft;
+            // Overflow nodes are not limited: there are no more than methods. Looked at first: once the limit is reached,
+            // every call on a new path comes by here.
+            bool isLimited = (caller->Flags & NodeFlags.Overflow) == 0;
+            if (isLimited && (*left <= 0 || Interlocked.Decrement(ref *left) < 0))
+            {
+                return null;
+            }
+            CallNode* added = NewNode(tree, methodId, caller, caller->Flags & NodeFlags.Overflow);
+            if (added == null)
+            {
+                Interlocked.Increment(ref *left);
+                return null;
+            }
+            if (caller->Index != 0)
+            {
+                CalleeIndex.Add(caller, added);
+            }
+            if (!isRoot)
+            {
+                CallNode* last = (CallNode*)caller->Callees;
+                added->Next = last == null ? (long)added : last->Next;
+                if (last == null)
+                {
+                    caller->Callees = (long)added;
+                }
+                else
+                {
+                    last->Next = (long)added;
+                }
+            }
+            if (ProfileFile.IsEnded)
+            {
+                ProfileFile.UpdateAfterEnd();
             }
             return added;
         }
 
-        /// <summary>Leaves a call that is not the current one.</summary>
-        public static void Leave(CallNode* token, long now)
+        /// <summary>Null if there is no memory.</summary>
+        public static CallNode* NewNode(CallTree* tree, long methodId, CallNode* caller, int flags)
         {
-            CallTree* tree = ProfileInfoTracker.tree;
-            if (tree != null && EndSkipped(tree, token, now))
+            CallNode* node = (CallNode*)Slot(tree);
+            if (node != null)
             {
-                token->Total += now - token->Start;
-                token->Leaves++;
-                tree->Current = token->Caller;
+                node->MethodId = methodId;
+                node->Caller = (long)caller;
+                node->Flags = flags;
+                node->Number = ((TreeMemory*)tree->Memory)->Numbered++;
+                Show(node);
             }
+            return node;
         }
 
-        /// <summary>
-        /// Makes an open call the current one: an exception has passed those above it, and their leave probes, so they end
-        /// now. A token is compared with the open calls of this thread; one that is none of them is counted, and no more.
-        /// </summary>
-        /// <returns>Whether it is one of them.</returns>
-        public static bool EndSkipped(CallTree* tree, CallNode* token, long now)
+        /// <summary>Room for a node, or what takes a node's place; null if there is none. Nobody sees it before <see cref="Show"/>.</summary>
+        public static void* Slot(CallTree* tree)
         {
-            CallNode* root = (CallNode*)tree->Root;
-            CallNode* open = (CallNode*)tree->Current;
-            while (open != token && open != root)
+            if (tree->Free == tree->End && !AddChunk(tree))
             {
-                open = (CallNode*)open->Caller;
+                return null;
             }
-            if (open == root)
-            {
-                tree->BadTokens++;
-                return false;
-            }
-            for (CallNode* skipped = (CallNode*)tree->Current; skipped != token; skipped = (CallNode*)skipped->Caller)
-            {
-                skipped->Total += now - skipped->Start;
-                skipped->Leaves++;
-            }
-            tree->Current = (long)token;
-            return true;
+            void* slot = (void*)tree->Free;
+            tree->Free += NodeChunk.NodeSize;
+            return slot;
+        }
+
+        /// <summary>The last slot is whole.</summary>
+        public static void Show(void* slot)
+        {
+            Thread.MemoryBarrier();
+            NodeChunk.Of((CallNode*)slot)->Used += NodeChunk.NodeSize;
         }
 
         /// <summary>Runs with this thread's probes switched off.</summary>
@@ -199,24 +252,60 @@ namespace Ilinst
         /// <summary>Called each second by a thread of the tracker's, and at the end.</summary>
         public static void OnHousekeeping()
         {
+            Calibration.Again();
+            Automute.Look();
         }
 
         /// <summary>Tracking pauses, or goes on. <see cref="Header.State"/> says so to all trackers of the process.</summary>
         public static void OnPause(bool isPaused)
         {
+            long now = Clock.Now();
+            if (isPaused == ProfileInfoTracker.isPaused)
+            {
+                return;
+            }
+            if (isPaused)
+            {
+                Pauses.Begin(now);
+            }
+            else
+            {
+                Pauses.End(now);
+            }
+            ProfileInfoTracker.isPaused = isPaused;
         }
 
-        /// <summary>The tree of a thread that has ended: programs start many short ones.</summary>
+        /// <summary>The trees of threads that live.</summary>
+        public static IntPtr[] OfLivingThreads()
+        {
+            lock (gate)
+            {
+                List<IntPtr> living = new List<IntPtr>();
+                for (int i = 0; i < trees.Count; i++)
+                {
+                    if (owners[i].IsAlive)
+                    {
+                        living.Add(trees[i]);
+                    }
+                }
+                return living.ToArray();
+            }
+        }
+
+        /// <summary>The tree of a thread that has ended: programs start many short ones. Which may be, a hand on a clock says.</summary>
         private static CallTree* Adopt()
         {
-            for (int i = 0; i < owners.Count; i++)
+            for (int i = 0; i < LooksForDead && i < owners.Count; i++)
             {
-                if (!owners[i].IsAlive)
+                hand = (hand + 1) % owners.Count;
+                if (!owners[hand].IsAlive)
                 {
-                    owners[i] = Thread.CurrentThread;
-                    CallTree* tree = (CallTree*)trees[i];
+                    owners[hand] = Thread.CurrentThread;
+                    CallTree* tree = (CallTree*)trees[hand];
                     tree->Current = tree->Root;
+                    tree->Frame = tree->EndedFrames = tree->Throwing = 0;
                     tree->Threads++;
+                    Own(tree);
                     return tree;
                 }
             }
@@ -226,57 +315,38 @@ namespace Ilinst
         private static CallTree* NewTree()
         {
             ChunkHeader* chunk = (ChunkHeader*)Arena.Take(ChunkHeader.Nodes, 1);
-            if (chunk == null)
+            TreeMemory* memory = (TreeMemory*)NativeMemory.Zeroed(sizeof(TreeMemory));
+            if (chunk == null || memory == null)
             {
                 return null;
             }
             CallTree* tree = (CallTree*)((byte*)chunk + Arena.ChunkHeaderSize);
-            trees.Add((IntPtr)tree);
-            owners.Add(Thread.CurrentThread);
+            tree->Memory = (long)memory;
             tree->Threads = 1;
             tree->CpuTime = -1;
-            tree->Started = Stopwatch.GetTimestamp();
-            tree->ManagedThreadId = Thread.CurrentThread.ManagedThreadId;
+            tree->Started = Clock.Now();
             Use(tree, chunk, Interlocked.Increment(ref Control.OfProcess()->Trees));
-            CallNode* root = TakeNode(tree);
+            CallNode* root = NewNode(tree, 0, null, NodeFlags.Root);
             root->Start = tree->Started;
-            root->Flags = NodeChunk.Root;
+            memory->LayerRoot[0] = (long)root;
             tree->Root = (long)root;
             tree->Current = (long)root;
+            Own(tree);
+            trees.Add((IntPtr)tree);
+            owners.Add(Thread.CurrentThread);
             return tree;
         }
 
-        /// <summary>One more node within the limit; the call that needs it is counted as lost if it cannot be had.</summary>
-        private static CallNode* NewNode(CallTree* tree)
+        private static void Own(CallTree* tree)
         {
-            if (isBusy)
-            {
-                return null;
-            }
-            // Looked at first: once the limit is reached, every call on a new path comes by here.
-            if (nodesLeft > 0 && Interlocked.Decrement(ref nodesLeft) >= 0)
-            {
-                if (tree->Free != tree->End || AddChunk(tree))
-                {
-                    return TakeNode(tree);
-                }
-                Interlocked.Increment(ref nodesLeft);
-            }
-            tree->LostCalls++;
-            return null;
-        }
-
-        private static CallNode* TakeNode(CallTree* tree)
-        {
-            CallNode* node = (CallNode*)tree->Free;
-            tree->Free += NodeChunk.NodeSize;
-            NodeChunk.Of(node)->Used += NodeChunk.NodeSize;
-            return node;
+            tree->ManagedThreadId = Thread.CurrentThread.ManagedThreadId;
+            ThreadClock.Own(tree);
         }
 
         /// <summary>Adds a chunk to a tree, unless there is no memory.</summary>
         private static bool AddChunk(CallTree* tree)
         {
+            bool was = isBusy;
             isBusy = true;
             try
             {
@@ -294,7 +364,7 @@ namespace Ilinst
             }
             finally
             {
-                isBusy = false;
+                isBusy = was;
             }
         }
 

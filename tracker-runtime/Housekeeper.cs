@@ -1,5 +1,4 @@
 using System;
-using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Threading;
 
@@ -120,7 +119,7 @@ namespace Ilinst
             {
                 try
                 {
-                    header->LastTicks = Stopwatch.GetTimestamp();
+                    header->LastTicks = Clock.Now();
                     header->Heartbeats++;
                     int sequence = header->CommandSequence;
                     if (sequence != header->AcknowledgedSequence)

@@ -15,6 +15,9 @@ namespace Ilinst
         public const int PageReadWrite = 4;
         public const int MapWrite = 2;
         public const int DiskFile = 1;
+        public const int CommitAndReserve = 0x3000;
+        public const int PageExecuteRead = 0x20;
+        public const int ThreadQueryInformation = 0x40;
         public const int NoAttributes = -1;
         public const int FolderAttribute = 0x10;
         public const int NotOursAttributes = 0x440; // a device, a reparse point
@@ -50,6 +53,18 @@ namespace Ilinst
 
         [DllImport("kernel32")]
         public static extern int GetCurrentProcessId();
+
+        [DllImport("kernel32")]
+        public static extern IntPtr VirtualAlloc(IntPtr address, IntPtr size, int type, int protection);
+
+        [DllImport("kernel32")]
+        public static extern bool VirtualProtect(IntPtr address, IntPtr size, int protection, out int before);
+
+        [DllImport("kernel32")]
+        public static extern int GetCurrentThreadId();
+
+        [DllImport("kernel32")]
+        public static extern IntPtr OpenThread(int access, bool isInherited, int id);
 
         [DllImport("kernel32")]
         public static extern int SetFilePointerEx(IntPtr file, long distance, IntPtr position, int method);

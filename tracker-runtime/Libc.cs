@@ -24,6 +24,7 @@ namespace Ilinst
         public static readonly int AppendOrCreate = IsLinux ? 0x80C41 : 0x100020D; // O_CLOEXEC, O_NONBLOCK, O_APPEND, O_CREAT, O_WRONLY
         public static readonly int ProcessClock = IsLinux ? 2 : 12; // CLOCK_PROCESS_CPUTIME_ID
         public const int ProtReadWrite = 3;
+        public const int ProtReadExecute = 5;
         public const int MapShared = 1;
         public const int MapPrivate = 2;
         public const int MapFixed = 0x10;
@@ -77,6 +78,12 @@ namespace Ilinst
         public static extern int getpid();
 
         [DllImport("libc")]
+        public static extern IntPtr pthread_self();
+
+        [DllImport("libc")]
+        public static extern int pthread_getcpuclockid(IntPtr thread, out int clock);
+
+        [DllImport("libc")]
         public static extern int ftruncate(int file, IntPtr length);
 
         [DllImport("libc")]
@@ -93,6 +100,9 @@ namespace Ilinst
 
         [DllImport("libc")]
         public static extern int munmap(IntPtr address, IntPtr length);
+
+        [DllImport("libc")]
+        public static extern int mprotect(IntPtr address, IntPtr length, int protection);
 
         [DllImport("libc")]
         private static extern int pipe(int* files);
@@ -157,10 +167,22 @@ namespace Ilinst
 
         private static string SystemName()
         {
+            return Name(0);
+        }
+
+        /// <summary>What Linux calls the processor: "x86_64".</summary>
+        public static string Machine()
+        {
+            return Name(4);
+        }
+
+        /// <summary>One of what uname says; behind the first the places are Linux's.</summary>
+        private static string Name(int index)
+        {
             try
             {
                 byte* names = stackalloc byte[2048];
-                return uname(names) < 0 ? "" : Utf8.Text(names, 64);
+                return uname(names) < 0 ? "" : Utf8.Text(names + 65 * index, 64);
             }
             catch (Exception)
             {

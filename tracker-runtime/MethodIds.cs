@@ -36,7 +36,7 @@ namespace Ilinst
                     CallNode* node = (CallNode*)((byte*)chunk + at);
                     if ((node->Flags & NodeChunk.NoNode) == 0)
                     {
-                        if (node->MethodId == 0 && (node->Flags & NodeChunk.Root) == 0)
+                        if (node->MethodId == 0 && (node->Flags & NodeFlags.Root) == 0)
                         {
                             // It is being made.
                             break;

@@ -1,5 +1,4 @@
 using System.Collections.Generic;
-using System.Diagnostics;
 
 namespace Ilinst
 {
@@ -46,7 +45,7 @@ namespace Ilinst
                 Header* header = Arena.Header;
                 if (header->State == 0)
                 {
-                    Control.OfProcess()->PausedSince = Stopwatch.GetTimestamp();
+                    Control.OfProcess()->PausedSince = Clock.Now();
                     Header.BeginPause(header, Control.OfProcess()->PausedSince);
                     header->State = 1;
                     CallTrees.OnPause(true);
@@ -61,7 +60,7 @@ namespace Ilinst
                 Header* header = Arena.Header;
                 if (header->State != 0)
                 {
-                    Header.EndPause(header, Control.OfProcess()->PausedSince, Stopwatch.GetTimestamp());
+                    Header.EndPause(header, Control.OfProcess()->PausedSince, Clock.Now());
                     header->State = 0;
                     CallTrees.OnPause(false);
                 }
@@ -84,7 +83,7 @@ namespace Ilinst
         {
             lock (gate)
             {
-                long now = Stopwatch.GetTimestamp();
+                long now = Clock.Now();
                 int count = 0;
                 Arena.ForEach(delegate(ChunkHeader* chunk) { count += Slots(chunk); });
                 long entriesAt = Arena.ChunkHeaderSize + (4 + Utf8.Length(name) + 7) / 8 * 8;

@@ -1,5 +1,4 @@
 using System;
-using System.Diagnostics;
 using System.Threading;
 
 namespace Ilinst
@@ -86,8 +85,9 @@ namespace Ilinst
             header->ProcessId = ThisProcess.Id();
             header->PointerSize = IntPtr.Size;
             header->HeaderSize = Header.Size;
-            header->TicksPerSecond = Stopwatch.Frequency;
-            header->StartTicks = header->LastTicks = Stopwatch.GetTimestamp();
+            header->Clock = Clock.Kind;
+            header->TicksPerSecond = Clock.Frequency;
+            header->StartTicks = header->LastTicks = Clock.Now();
             header->StartTime = DateTime.UtcNow.Ticks;
             header->MaxNodes = CallTrees.MaxNodes;
             header->CpuTime = -1;
@@ -117,7 +117,7 @@ namespace Ilinst
             try
             {
                 CallTrees.WithoutProbes(UpdateNames);
-                Arena.Header->LastTicks = Stopwatch.GetTimestamp();
+                Arena.Header->LastTicks = Clock.Now();
             }
             catch (Exception)
             {
@@ -134,7 +134,7 @@ namespace Ilinst
             CallTrees.OnHousekeeping();
             lock (gate)
             {
-                Arena.Header->LastTicks = Stopwatch.GetTimestamp();
+                Arena.Header->LastTicks = Clock.Now();
                 long file = OutputFile.CreateSnapshot(ref path);
                 if (file == -1)
                 {
@@ -177,7 +177,7 @@ namespace Ilinst
             Header* header = Arena.Header;
             bool isLast = !IsEnded && Interlocked.Decrement(ref control->Trackers) == 0;
             IsEnded = true;
-            header->LastTicks = Stopwatch.GetTimestamp();
+            header->LastTicks = Clock.Now();
             if (flag == 0 && !isLast)
             {
                 return;

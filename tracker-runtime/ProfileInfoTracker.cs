@@ -1,11 +1,10 @@
 using System;
-using System.Diagnostics;
+using System.Runtime.CompilerServices;
 
 namespace Ilinst
 {
     /// <summary>
-    /// What woven code calls. This file is the fast path; whatever happens once a thread or once a call path is in
-    /// <see cref="CallTrees"/>. There is no static constructor: it would run inside of the program's methods.
+    /// What woven code calls. There is no static constructor: it would run inside of the program's methods.
     /// </summary>
     public static unsafe class ProfileInfoTracker
     {
@@ -13,75 +12,64 @@ namespace Ilinst
         [ThreadStatic]
         internal static CallTree* tree;
 
-        /// <summary>
-        /// How many bytes of stack a method needs to be entered. Mono's programs can catch a stack overflow, but not one in
-        /// native code, such as that which reads the clock: so it has to come before.
-        /// </summary>
-        internal static long stackReserve;
+        /// <summary>Whether tracking is paused.</summary>
+        internal static bool isPaused;
 
-        /// <summary>Volatile, or reading it for nothing could be left out.</summary>
-        private struct StackByte
-        {
-            public volatile byte Value;
-        }
+        /// <summary>The end of the last pause, or what is later than any call's start while one is on; 0 before the first.</summary>
+        internal static long lastPause;
+
+        /// <summary>So that of the modes only the chosen one is left in optimized code, and of a call that is not tracked, nothing.</summary>
+        private const MethodImplOptions Inline = (MethodImplOptions)256;
 
         /// <summary>Called when a method is entered.</summary>
         /// <param name="methodId">Which one: the key of its module (40 bits), then its row in MethodDef (24 bits).</param>
         /// <returns>What <see cref="WhenLeaving"/> wants back; zero if the call is not tracked.</returns>
+        [MethodImpl(Inline)]
         public static IntPtr WhenEntering(long methodId)
         {
-            StackByte here;
-            here.Value = 0;
-            byte unused = ((StackByte*)((byte*)&here - stackReserve))->Value;
-            CallTree* tree = ProfileInfoTracker.tree;
-            CallNode* node;
-            if (tree == null || (node = (CallNode*)((CallNode*)tree->Current)->Callees) == null || node->MethodId != methodId)
+            if (Mode.Probe == Mode.ByStopwatch)
             {
-                node = CallTrees.FindOrAdd(methodId);
-                if (node == null)
-                {
-                    return IntPtr.Zero;
-                }
-                tree = ProfileInfoTracker.tree;
+                return Probes.Enter(methodId);
             }
-            // Current comes last: a profile written by another thread just now must find the start of a call it shows.
-            node->Start = Stopwatch.GetTimestamp();
-            node->Calls++;
-            tree->Current = (long)node;
-            return (IntPtr)node;
+            if (Mode.Probe == Mode.Counting)
+            {
+                Counters.Add(methodId);
+                return IntPtr.Zero;
+            }
+            return Mode.Probe == Mode.Sampling ? Probes.EnterSampled(methodId) : Probes.EnterTimed(methodId);
         }
 
         /// <summary>Called when a method is left, however it ends.</summary>
-        /// <param name="token">What <see cref="WhenEntering"/> gave for this call.</param>
+        /// <param name="token">What <see cref="WhenEntering"/> or <see cref="WhenStepping"/> gave for this call.</param>
+        [MethodImpl(Inline)]
         public static void WhenLeaving(IntPtr token)
         {
-            // It may be any number: it is followed where it is the current node's, and that node has a caller to go back to.
-            CallNode* node = (CallNode*)token;
-            if (node == null)
+            if (token == IntPtr.Zero)
             {
                 return;
             }
-            long now = Stopwatch.GetTimestamp();
-            CallTree* tree = ProfileInfoTracker.tree;
-            if (tree == null || tree->Current != (long)node || node->Caller == 0)
+            if (Mode.Probe == Mode.ByStopwatch)
             {
-                CallTrees.Leave(node, now);
-                return;
+                Probes.Leave(token);
             }
-            node->Total += now - node->Start;
-            node->Leaves++;
-            tree->Current = node->Caller;
+            else if (Mode.Probe == Mode.Sampling)
+            {
+                Probes.LeaveSampled(token);
+            }
+            else
+            {
+                Probes.LeaveTimed(token);
+            }
         }
 
-        /// <summary>Called where an exception handler begins.</summary>
-        /// <param name="token">What <see cref="WhenEntering"/> gave for the call that the handler is in.</param>
+        /// <summary>Called where a finally or fault handler begins.</summary>
+        /// <param name="token">What was given for the call that the handler is in.</param>
         public static void WhenHandling(IntPtr token)
         {
-            CallNode* node = (CallNode*)token;
             CallTree* tree = ProfileInfoTracker.tree;
-            if (node != null && tree != null && tree->Current != (long)node)
+            if (token != IntPtr.Zero && tree != null && tree->Current != (long)token)
             {
-                CallTrees.EndSkipped(tree, node, Stopwatch.GetTimestamp());
+                OpenCalls.Handle(token, Clock.Now(), true);
             }
         }
 
@@ -89,7 +77,10 @@ namespace Ilinst
         /// <param name="token">What was given for the call that the handler is in.</param>
         public static void WhenCatching(IntPtr token)
         {
-            WhenHandling(token);
+            if (token != IntPtr.Zero)
+            {
+                Thrown.Catch(token, Clock.Now());
+            }
         }
 
         /// <summary>Called when a step of an async method begins: by its state machine, in place of <see cref="WhenEntering"/>.</summary>
@@ -97,25 +88,37 @@ namespace Ilinst
         /// <returns>What the others want back.</returns>
         public static IntPtr WhenStepping(long methodId)
         {
-            return WhenEntering(methodId);
+            return Mode.Probe == Mode.Counting || isPaused ? IntPtr.Zero : LogicalCalls.Step(methodId);
         }
 
         /// <summary>Called before a step hands over what is to go on when the awaited is done.</summary>
         /// <param name="token">What <see cref="WhenStepping"/> gave.</param>
         public static void WhenAwaiting(IntPtr token)
         {
+            if (token != IntPtr.Zero)
+            {
+                LogicalCalls.Await(token);
+            }
         }
 
         /// <summary>Called before an async method's result is set, which runs what waits for it.</summary>
         /// <param name="token">What <see cref="WhenStepping"/> gave.</param>
         public static void WhenCompleting(IntPtr token)
         {
+            if (token != IntPtr.Zero)
+            {
+                LogicalCalls.Complete(token, false);
+            }
         }
 
         /// <summary>Called before an async method's exception is set.</summary>
         /// <param name="token">What <see cref="WhenStepping"/> gave.</param>
         public static void WhenFaulting(IntPtr token)
         {
+            if (token != IntPtr.Zero)
+            {
+                LogicalCalls.Complete(token, true);
+            }
         }
     }
 }

@@ -10,6 +10,10 @@ namespace Ilinst
         private const string StartVariable = "ILINST_START";
         private const string WriteVariable = "ILINST_WRITE";
         private const string MaxNodesVariable = "ILINST_MAX_NODES";
+        private const string ModeVariable = "ILINST_MODE";
+        private const string ClockVariable = "ILINST_CLOCK";
+        private const string TraceSizeVariable = "ILINST_TRACE_SIZE";
+        private const string AutomuteVariable = "ILINST_AUTOMUTE";
 
         /// <summary>Whether tracking is to begin when it is asked to.</summary>
         public static bool StartsPaused
@@ -26,17 +30,58 @@ namespace Ilinst
         /// <summary>How many nodes all call trees may have together.</summary>
         public static int MaxNodes(int otherwise)
         {
-            string text = Environment.GetEnvironmentVariable(MaxNodesVariable);
+            long number = Number(MaxNodesVariable);
+            return number > 0 ? (int)number : otherwise;
+        }
+
+        /// <summary>What is measured: one of the constants of <see cref="Ilinst.Mode"/>.</summary>
+        public static int Mode()
+        {
+            switch (Environment.GetEnvironmentVariable(ModeVariable))
+            {
+                case "sampled":
+                    return Ilinst.Mode.Sampled;
+                case "count":
+                    return Ilinst.Mode.Count;
+                case "trace":
+                    return Ilinst.Mode.Trace;
+                default:
+                    return Ilinst.Mode.Exact;
+            }
+        }
+
+        public static bool WantsTimeStampCounter()
+        {
+            return Environment.GetEnvironmentVariable(ClockVariable) == "tsc";
+        }
+
+        /// <summary>How many bytes of events are kept, about.</summary>
+        public static long TraceSize()
+        {
+            long number = Number(TraceSizeVariable);
+            return number > 0 ? number : 64 * 1024 * 1024;
+        }
+
+        /// <summary>Beyond how many calls a second what takes less than its probes is no longer timed; 0: none is.</summary>
+        public static long Automute()
+        {
+            return Number(AutomuteVariable);
+        }
+
+        /// <summary>0 if it isn't said, or no number.</summary>
+        private static long Number(string variable)
+        {
+            string text = Environment.GetEnvironmentVariable(variable);
             long number = 0;
             foreach (char digit in text == null ? "" : text.Trim())
             {
                 if (digit < '0' || digit > '9')
                 {
-                    return otherwise;
+                    return 0;
                 }
                 number = Math.Min(number * 10 + (digit - '0'), int.MaxValue);
             }
-            return number > 0 ? (int)number : otherwise;
+            return number;
         }
 
         /// <summary>Where the profile is wanted; empty if that isn't said.</summary>

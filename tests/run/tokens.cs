@@ -34,9 +34,9 @@ class Tokens
             Give(number);
         }
         long open = Probes.Enter(7);
-        // A chunk of nodes is 64 KiB: its header, its tree, the tree's root.
+        // A chunk of nodes is 64 KiB: its header, its tree, the tree's root, 128 bytes for each node.
         long chunk = open & ~0xFFFFL;
-        foreach (long address in new long[] { open + 1, open - 8, open + 64, open + 0x10000, chunk, chunk + 64, chunk + 128 })
+        foreach (long address in new long[] { open + 1, open - 8, open + 128, open + 0x10000, chunk, chunk + 64, chunk + 256 })
         {
             Give(address);
         }
@@ -50,9 +50,9 @@ class Tokens
         Probes.Leave(open);
         Give(open);
         // The first node behind the root is Main's: left here, so that what the woven code leaves then is no open call.
-        Probes.Leave(chunk + 192);
+        Probes.Leave(chunk + 384);
         // Now the root is the current node.
-        Probes.Leave(chunk + 128);
+        Probes.Leave(chunk + 256);
         Console.WriteLine("done");
     }
 }

@@ -1,0 +1,148 @@
+using System.Runtime.CompilerServices;
+using System.Threading;
+
+namespace Ilinst
+{
+    /// <summary>Mode count: how often each method is called, by no thread and no caller. The counters are the profile's.</summary>
+    internal static unsafe class Counters
+    {
+        private const long FirstSize = 1024;
+        private const ulong GoldenRatio = 0x9E3779B97F4A7C15;
+        private const int PairSize = 16;
+
+        /// <summary>Pairs of method id and its counter's address; at -1 their number, a power of two, less one. Replaced when it is half full.</summary>
+        private static long* table;
+        private static long used;
+        private static object gate;
+        private static long* free;
+        private static long* end;
+
+        public static void Start()
+        {
+            gate = new object();
+            table = NewTable(FirstSize);
+        }
+
+        [MethodImpl((MethodImplOptions)512)]
+        public static void Add(long methodId)
+        {
+            long* pairs = table;
+            if (pairs != null && !ProfileInfoTracker.isPaused)
+            {
+                for (long slot = FirstSlot(methodId); ; slot++)
+                {
+                    long* pair = pairs + 2 * (slot & pairs[-1]);
+                    if (pair[0] == methodId)
+                    {
+                        Interlocked.Increment(ref *(long*)pair[1]);
+                        return;
+                    }
+                    if (pair[0] == 0)
+                    {
+                        break;
+                    }
+                }
+            }
+            AddFirst(methodId);
+        }
+
+        private static void AddFirst(long methodId)
+        {
+            CallTrees.OfThisThread();
+            if (table == null || ProfileInfoTracker.isPaused)
+            {
+                return;
+            }
+            lock (gate)
+            {
+                long* counter = Find(table, methodId);
+                if (counter == null)
+                {
+                    counter = New(methodId);
+                    if (counter == null || 2 * (used + 1) > table[-1] && !Grow())
+                    {
+                        return;
+                    }
+                    Put(table, methodId, (long)counter);
+                    used++;
+                }
+                Interlocked.Increment(ref *counter);
+            }
+        }
+
+        private static long* Find(long* pairs, long methodId)
+        {
+            for (long slot = FirstSlot(methodId); ; slot++)
+            {
+                long* pair = pairs + 2 * (slot & pairs[-1]);
+                if (pair[0] == methodId || pair[0] == 0)
+                {
+                    return pair[0] == 0 ? null : (long*)pair[1];
+                }
+            }
+        }
+
+        private static long* New(long methodId)
+        {
+            if (free == end)
+            {
+                ChunkHeader* chunk = (ChunkHeader*)Arena.Take(ChunkHeader.Counters, 1);
+                if (chunk == null)
+                {
+                    return null;
+                }
+                free = (long*)((byte*)chunk + Arena.ChunkHeaderSize);
+                end = (long*)((byte*)chunk + Arena.BlockSize);
+            }
+            long* added = free;
+            added[0] = methodId;
+            free += 2;
+            Thread.MemoryBarrier();
+            NodeChunk.Of((CallNode*)added)->Used += PairSize;
+            return added + 1;
+        }
+
+        private static bool Grow()
+        {
+            long* larger = NewTable(2 * (table[-1] + 1));
+            for (long i = 0; larger != null && i <= table[-1]; i++)
+            {
+                if (table[2 * i] != 0)
+                {
+                    Put(larger, table[2 * i], table[2 * i + 1]);
+                }
+            }
+            // The old one stays: other threads may be looking through it.
+            table = larger != null ? larger : table;
+            return larger != null;
+        }
+
+        private static long* NewTable(long size)
+        {
+            long* memory = (long*)NativeMemory.Zeroed((2 * size + 2) * sizeof(long));
+            if (memory == null)
+            {
+                return null;
+            }
+            memory[1] = size - 1;
+            return memory + 2;
+        }
+
+        private static void Put(long* pairs, long methodId, long counter)
+        {
+            long slot = FirstSlot(methodId) & pairs[-1];
+            while (pairs[2 * slot] != 0)
+            {
+                slot = (slot + 1) & pairs[-1];
+            }
+            pairs[2 * slot + 1] = counter;
+            Thread.MemoryBarrier();
+            pairs[2 * slot] = methodId;
+        }
+
+        private static long FirstSlot(long methodId)
+        {
+            return (long)((ulong)methodId * GoldenRatio >> 32);
+        }
+    }
+}

@@ -1,0 +1,312 @@
+using System;
+
+namespace Ilinst
+{
+    /// <summary>One call of an async method, from its kickoff to its completion: it flows with the ExecutionContext.</summary>
+    internal sealed unsafe class LogicalCall
+    {
+        public long MethodId;
+        /// <summary>The node of the kickoff's call.</summary>
+        public CallNode* Node;
+        /// <summary>The root of the layer that it is in.</summary>
+        public long Root;
+        /// <summary>When the kickoff was called.</summary>
+        public long Start;
+        /// <summary>Whether the next step may come: it awaits.</summary>
+        public volatile bool IsSuspended;
+        /// <summary>What flowed before.</summary>
+        public object Before;
+        /// <summary>What its thread ran before this step.</summary>
+        public LogicalCall Below;
+    }
+
+    /// <summary>Async methods. A call is one from its kickoff on, its steps run on whatever thread.</summary>
+    internal static unsafe class LogicalCalls
+    {
+        /// <summary>Whose step this thread runs.</summary>
+        [ThreadStatic]
+        public static LogicalCall Running;
+
+        /// <summary>A step begins: the first of the kickoff that is the current call, or what the call that flows here goes on with.</summary>
+        public static IntPtr Step(long methodId)
+        {
+            CallTree* tree = CallTrees.OfThisThread();
+            if (tree == null)
+            {
+                return IntPtr.Zero;
+            }
+            CallNode* current = (CallNode*)tree->Current;
+            if (current->MethodId == methodId && (current->Flags & (NodeFlags.Stepping | NodeFlags.Overflow)) == 0)
+            {
+                long start = OpenCalls.IsOf((Frame*)tree->Frame, current) ? ((Frame*)tree->Frame)->Began : current->Start;
+                return TakeFirstStep(tree, current, start) ? Tokens.OfFirstStep(current) : IntPtr.Zero;
+            }
+            LogicalCall call = Flow.Get() as LogicalCall;
+            if (call != null && call.IsSuspended && call.MethodId == methodId)
+            {
+                return GoOn(tree, call);
+            }
+            return StepOfUnknown(tree, methodId, call);
+        }
+
+        /// <summary>A step hands over what is to go on: nothing of its call is touched from then on, as another thread may run that.</summary>
+        public static void Await(IntPtr token)
+        {
+            CallTree* tree = ProfileInfoTracker.tree;
+            LogicalCall call;
+            if (tree == null)
+            {
+                return;
+            }
+            if (Tokens.IsFirstStep(token))
+            {
+                CallNode* node = Tokens.Node(token);
+                if (OpenCalls.MakeCurrent(tree, node, true, Clock.Now(), false) && (call = Running) != null && call.Node == node)
+                {
+                    node->Flags |= NodeFlags.Suspended;
+                    EndRunning();
+                    call.IsSuspended = true;
+                }
+            }
+            else if (Tokens.IsFrame(token) && Frames.EndEarly(tree, token, Clock.Now(), out call) && call != null)
+            {
+                call.IsSuspended = true;
+            }
+        }
+
+        /// <summary>A step completes its call. What waits for it may run before the step is left, and is not below it.</summary>
+        public static void Complete(IntPtr token, bool isFaulted)
+        {
+            CallTree* tree = ProfileInfoTracker.tree;
+            if (tree == null)
+            {
+                return;
+            }
+            if (Tokens.IsFirstStep(token))
+            {
+                CallNode* node = Tokens.Node(token);
+                if (isFaulted && tree->Current == (long)node)
+                {
+                    node->Flags |= NodeFlags.Faulted;
+                }
+            }
+            else if (Tokens.IsFrame(token))
+            {
+                LogicalCall call;
+                long now = Clock.Now();
+                if (Frames.EndEarly(tree, token, now, out call) && call != null)
+                {
+                    CallNode* node = (CallNode*)((Frame*)tree->EndedFrames)->Node;
+                    Record(tree, node, Pauses.Elapsed(call.Start, now), isFaulted);
+                }
+            }
+        }
+
+        /// <summary>The first step is left; its kickoff goes on.</summary>
+        public static void LeaveFirstStep(CallTree* tree, CallNode* node, long now)
+        {
+            if (OpenCalls.MakeCurrent(tree, node, true, now, true))
+            {
+                EndRunningOf(node);
+            }
+        }
+
+        /// <summary>A kickoff is left: its call may be complete by then.</summary>
+        public static void LeaveKickoff(CallTree* tree, CallNode* node, long elapsed)
+        {
+            int flags = node->Flags;
+            node->Flags = flags & ~(NodeFlags.Stepping | NodeFlags.Suspended | NodeFlags.Faulted);
+            EndRunningOf(node);
+            if ((flags & NodeFlags.Stepping) == 0)
+            {
+                return;
+            }
+            if ((flags & NodeFlags.Suspended) == 0)
+            {
+                Record(tree, node, elapsed, (flags & NodeFlags.Faulted) != 0);
+            }
+            // The builders of .NET undo what the first step does to the context.
+            LogicalCall call = Flow.Get() as LogicalCall;
+            if (call != null && call.Node == node)
+            {
+                Flow.Set(call.Before);
+            }
+        }
+
+        /// <summary>The step that runs ends.</summary>
+        public static void EndRunning()
+        {
+            LogicalCall call = Running;
+            if (call != null)
+            {
+                Running = call.Below;
+                call.Below = null;
+            }
+        }
+
+        private static void EndRunningOf(CallNode* node)
+        {
+            LogicalCall call = Running;
+            if (call != null && call.Node == node && !call.IsSuspended)
+            {
+                EndRunning();
+            }
+        }
+
+        private static bool TakeFirstStep(CallTree* tree, CallNode* node, long start)
+        {
+            if (node->Async == 0 && !MakeAsync(tree, node))
+            {
+                return false;
+            }
+            ((AsyncRecord*)node->Async)->Steps++;
+            node->Flags |= NodeFlags.Stepping;
+            LogicalCall call = new LogicalCall();
+            call.MethodId = node->MethodId;
+            call.Node = node;
+            call.Root = ((TreeMemory*)tree->Memory)->LayerRoot[Frames.Layer(tree)];
+            call.Start = Mode.IsTimed ? start : Clock.Now();
+            call.Before = Flow.Get();
+            Flow.Set(call);
+            Run(call);
+            return true;
+        }
+
+        private static void Run(LogicalCall call)
+        {
+            call.Below = Running;
+            Running = call;
+        }
+
+        private static IntPtr GoOn(CallTree* tree, LogicalCall call)
+        {
+            long layer = tree->Current == tree->Root ? 0 : Frames.Layer(tree) + 1;
+            CallNode* node = PathHere(tree, call, layer);
+            if (node == null || node->Async == 0 && !MakeAsync(tree, node))
+            {
+                return Frames.EnterOverflow(tree, call.MethodId);
+            }
+            ((AsyncRecord*)node->Async)->Steps++;
+            IntPtr token = Frames.Enter(tree, node, Frames.IsDetached | Frames.IsStep, layer);
+            if (token != IntPtr.Zero)
+            {
+                call.IsSuspended = false;
+                Run(call);
+            }
+            return token;
+        }
+
+        /// <summary>
+        /// A step whose call does not flow here, or has no kickoff that is woven. It is not counted as a call where kickoffs are:
+        /// then it is one whose flow was suppressed.
+        /// </summary>
+        private static IntPtr StepOfUnknown(CallTree* tree, long methodId, LogicalCall call)
+        {
+            CallNode* caller = (CallNode*)tree->Current;
+            int kind = 0;
+            if ((long)caller == tree->Root && call != null)
+            {
+                CallNode* below = PathHere(tree, call, 0);
+                caller = below != null ? below : caller;
+                kind = below != null ? Frames.IsDetached : 0;
+            }
+            CallNode* node = (caller->Flags & NodeFlags.Overflow) != 0 ? null : CallTrees.Callee(tree, caller, methodId);
+            if (node == null || node->Async == 0 && !MakeAsync(tree, node))
+            {
+                return Frames.EnterOverflow(tree, methodId);
+            }
+            node->Flags |= NodeFlags.FlowLost;
+            ((AsyncRecord*)node->Async)->Steps++;
+            return Frames.Enter(tree, node, kind, Frames.Layer(tree));
+        }
+
+        /// <summary>From now on the slow path leaves its calls.</summary>
+        private static bool MakeAsync(CallTree* tree, CallNode* node)
+        {
+            AsyncRecord* record = (AsyncRecord*)CallTrees.Slot(tree);
+            if (record == null)
+            {
+                return false;
+            }
+            record->Flags = NodeFlags.AsyncRecord;
+            CallTrees.Show(record);
+            node->Async = (long)record;
+            node->Flags |= NodeFlags.Async;
+            node->ColdStats = node->ColdStats != 0 ? node->ColdStats : node->Stats;
+            node->Stats = 0;
+            return true;
+        }
+
+        private static void Record(CallTree* tree, CallNode* node, long latency, bool isFaulted)
+        {
+            AsyncRecord* record = (AsyncRecord*)node->Async;
+            if (record == null)
+            {
+                return;
+            }
+            if (record->Completed == 0)
+            {
+                record->LatencyFirst = latency;
+            }
+            Statistics.Record(tree, node, latency, record->Completed, record->LatencyFirst);
+            record->Latency += latency;
+            record->Completed++;
+            record->Faulted += isFaulted ? 1 : 0;
+        }
+
+        /// <summary>The node of a logical call's path in this thread's tree; null if there is no room, or no such layer.</summary>
+        public static CallNode* PathHere(CallTree* tree, LogicalCall call, long layer)
+        {
+            if (layer > TreeMemory.Layers || (call.Node->Flags & NodeFlags.Overflow) != 0)
+            {
+                return null;
+            }
+            TreeMemory* memory = (TreeMemory*)tree->Memory;
+            CallNode* root = (CallNode*)memory->LayerRoot[layer];
+            if (root == null)
+            {
+                root = CallTrees.NewNode(tree, 0, null, NodeFlags.Root | NodeFlags.LayerRoot);
+                memory->LayerRoot[layer] = (long)root;
+            }
+            if (root == null || call.Root == (long)root)
+            {
+                return root == null ? null : call.Node;
+            }
+            long key = (long)call.Node;
+            long* cached = memory->PathCache + 3 * ((key >> 7 ^ key >> 16 ^ layer) & (TreeMemory.CacheSize - 1));
+            if (cached[0] != key || cached[1] != (long)root)
+            {
+                CallNode* found = Path(tree, root, call.Node);
+                if (found == null)
+                {
+                    return null;
+                }
+                cached[0] = key;
+                cached[1] = (long)root;
+                cached[2] = (long)found;
+            }
+            return (CallNode*)cached[2];
+        }
+
+        /// <summary>The node below a root whose path is that of a node of another tree. Its callers come first: paths are short.</summary>
+        private static CallNode* Path(CallTree* tree, CallNode* root, CallNode* node)
+        {
+            int depth = 0;
+            for (CallNode* up = node; up->MethodId != 0; up = (CallNode*)up->Caller)
+            {
+                depth++;
+            }
+            CallNode* here = root;
+            for (; depth > 0 && here != null; depth--)
+            {
+                CallNode* up = node;
+                for (int i = 1; i < depth; i++)
+                {
+                    up = (CallNode*)up->Caller;
+                }
+                here = CallTrees.Callee(tree, here, up->MethodId);
+            }
+            return here;
+        }
+    }
+}

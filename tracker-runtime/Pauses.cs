@@ -1,0 +1,42 @@
+namespace Ilinst
+{
+    /// <summary>When tracking was paused. The time of calls that were open meanwhile goes on without it.</summary>
+    internal static class Pauses
+    {
+        private const int Kept = 64;
+        /// <summary>Begins and ends of the last ones.</summary>
+        private static readonly long[] begins = new long[Kept];
+        private static readonly long[] ends = new long[Kept];
+        private static int count;
+
+        public static void Begin(long now)
+        {
+            begins[count % Kept] = now;
+            ends[count % Kept] = long.MaxValue;
+            count++;
+            ProfileInfoTracker.lastPause = long.MaxValue;
+        }
+
+        public static void End(long now)
+        {
+            ends[(count + Kept - 1) % Kept] = now;
+            ProfileInfoTracker.lastPause = now;
+        }
+
+        /// <summary>The ticks between, without those of pauses; not negative.</summary>
+        public static long Elapsed(long from, long to)
+        {
+            long ticks = to - from;
+            if (from < ProfileInfoTracker.lastPause)
+            {
+                for (int i = 0; i < Kept && i < count; i++)
+                {
+                    long begin = begins[i] > from ? begins[i] : from;
+                    long end = ends[i] < to ? ends[i] : to;
+                    ticks -= end > begin ? end - begin : 0;
+                }
+            }
+            return ticks > 0 ? ticks : 0;
+        }
+    }
+}

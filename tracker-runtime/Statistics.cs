@@ -1,0 +1,115 @@
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+
+namespace Ilinst
+{
+    /// <summary>How long a node's calls took, all but the first: the compiler is in that one's time.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct Statistics
+    {
+        public const int Size = 512;
+        /// <summary>Where they begin in a chunk.</summary>
+        public const int FirstOfChunk = Size;
+        private const int Buckets = 120;
+        /// <summary>The finest that is told apart is at most 1/30,000,000 s.</summary>
+        private const long FinestPerSecond = 30 * 1000 * 1000;
+
+        /// <summary>Ticks of the first call.</summary>
+        public long First;
+        public long Min;
+        public long Max;
+        /// <summary>How many are in the buckets.</summary>
+        public long Count;
+        /// <summary>See <see cref="Bucket"/>.</summary>
+        public fixed uint Calls[Buckets];
+
+        /// <summary>By how many bits ticks are shifted before they go into buckets.</summary>
+        public static int Shift;
+
+        /// <summary>Chooses <see cref="Shift"/>.</summary>
+        public static int ShiftFor(long ticksPerSecond)
+        {
+            int shift = 0;
+            while (ticksPerSecond >> shift > FinestPerSecond * 3 / 2)
+            {
+                shift++;
+            }
+            return shift;
+        }
+
+        /// <summary>Adds a call.</summary>
+        [MethodImpl((MethodImplOptions)256)]
+        public static void Add(Statistics* statistics, long ticks)
+        {
+            if (ticks < statistics->Min)
+            {
+                statistics->Min = ticks;
+            }
+            if (ticks > statistics->Max)
+            {
+                statistics->Max = ticks;
+            }
+            statistics->Count++;
+            statistics->Calls[Bucket(ticks >> Shift)]++;
+        }
+
+        /// <summary>
+        /// Four buckets for each power of two: the exponent and the two highest bits behind it, which a floating-point number
+        /// has side by side.
+        /// </summary>
+        [MethodImpl((MethodImplOptions)256)]
+        private static int Bucket(long value)
+        {
+            if (value < 4)
+            {
+                return value < 0 ? 0 : (int)value;
+            }
+            double number = value;
+            int bucket = (int)(*(long*)&number >> 50) - (4 * 1023 + 4);
+            return bucket < Buckets ? bucket : Buckets - 1;
+        }
+
+        /// <summary>Those of a node; null if there is no room.</summary>
+        public static Statistics* New(CallTree* tree, long first)
+        {
+            if (tree->FreeStatistics == tree->EndOfStatistics)
+            {
+                ChunkHeader* chunk = (ChunkHeader*)Arena.Take(ChunkHeader.Statistics, 1);
+                if (chunk == null)
+                {
+                    return null;
+                }
+                chunk->Tree = (long)tree;
+                chunk->TreeNumber = NodeChunk.Of((CallNode*)tree)->TreeNumber;
+                chunk->Used = FirstOfChunk;
+                tree->FreeStatistics = (long)chunk + FirstOfChunk;
+                tree->EndOfStatistics = (long)chunk + Arena.BlockSize;
+            }
+            Statistics* added = (Statistics*)tree->FreeStatistics;
+            added->First = first;
+            added->Min = long.MaxValue;
+            tree->FreeStatistics += Size;
+            NodeChunk.Of((CallNode*)added)->Used += Size;
+            return added;
+        }
+
+        /// <summary>Adds a call by the slow path. A node gets its statistics with its second call: many are called once.</summary>
+        public static void Record(CallTree* tree, CallNode* node, long ticks, long earlier, long ticksOfFirst)
+        {
+            if (earlier == 0)
+            {
+                return;
+            }
+            Statistics* statistics = (Statistics*)(node->Stats != 0 ? node->Stats : node->ColdStats);
+            if (statistics == null)
+            {
+                statistics = New(tree, ticksOfFirst);
+                statistics = statistics != null ? statistics : &((TreeMemory*)tree->Memory)->Sink;
+                node->ColdStats = (long)statistics;
+                bool isSpecial = node->Caller == tree->Root || (node->Flags & NodeFlags.Async) != 0;
+                node->Stats = isSpecial ? 0 : (long)statistics;
+            }
+            Add(statistics, ticks);
+        }
+    }
+}

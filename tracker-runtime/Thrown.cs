@@ -1,0 +1,99 @@
+using System;
+using System.Collections.Generic;
+using System.Reflection;
+
+namespace Ilinst
+{
+    /// <summary>Notes where exceptions are thrown, and of which type: AppDomain.FirstChanceException, where the runtime has it.</summary>
+    internal static unsafe class Thrown
+    {
+        /// <summary>More types than that are not told apart.</summary>
+        private const int MaxTypes = 1000;
+
+        private static readonly Dictionary<string, int> numbers = new Dictionary<string, int>();
+        private static PropertyInfo exceptionOf;
+
+        public static void Start()
+        {
+            try
+            {
+                EventInfo happens = typeof(AppDomain).GetEvent("FirstChanceException");
+                if (happens != null)
+                {
+                    Type handlerType = happens.EventHandlerType;
+                    exceptionOf = handlerType.GetGenericArguments()[0].GetProperty("Exception");
+                    MethodInfo note = typeof(Thrown).GetMethod("Note", BindingFlags.NonPublic | BindingFlags.Static);
+                    Delegate handler = Delegate.CreateDelegate(handlerType, note);
+                    AppDomain domain = AppDomain.CurrentDomain;
+                    happens.GetAddMethod().Invoke(domain, new object[] { handler });
+                    Lifetime.OnEnd(delegate { happens.GetRemoveMethod().Invoke(domain, new object[] { handler }); });
+                }
+            }
+            catch (Exception)
+            {
+                // Then exceptions are only seen by what they skip.
+            }
+        }
+
+        /// <summary>A handler begins: what the exception has passed was left by it.</summary>
+        public static void Catch(IntPtr token, long now)
+        {
+            CallTree* tree = ProfileInfoTracker.tree;
+            if (tree == null)
+            {
+                return;
+            }
+            CallNode* node = (CallNode*)tree->Throwing;
+            tree->Throwing = 0;
+            OpenCalls.Handle(token, now, node == null);
+            CallNode* catcher = (CallNode*)tree->Current;
+            CallNode* up = node;
+            while (up != null && up != catcher)
+            {
+                up = (CallNode*)up->Caller;
+            }
+            for (; up != null && node != catcher; node = (CallNode*)node->Caller)
+            {
+                node->Exceptions++;
+                node->ExceptionType = (int)tree->ThrowingType;
+            }
+        }
+
+        private static void Note(object sender, EventArgs e)
+        {
+            CallTree* tree = ProfileInfoTracker.tree;
+            if (tree == null || tree->Current == tree->Root)
+            {
+                return;
+            }
+            tree->Throwing = tree->Current;
+            tree->ThrowingType = 0;
+            CallTrees.WithoutProbes(delegate
+            {
+                try
+                {
+                    tree->ThrowingType = Number(exceptionOf.GetValue(e, null).GetType().FullName);
+                }
+                catch (Exception)
+                {
+                    // Its type is not seen.
+                }
+            });
+        }
+
+        private static int Number(string type)
+        {
+            lock (numbers)
+            {
+                int number;
+                if (!numbers.TryGetValue(type, out number) && numbers.Count < MaxTypes)
+                {
+                    number = numbers.Count + 1;
+                    numbers[type] = number;
+                    NameRecords.Append(NameRecords.ExceptionType, number, 4, null, type);
+                }
+                return number;
+            }
+        }
+    }
+}
