@@ -103,7 +103,6 @@ namespace Ilinst
                 isStarted = true;
                 MaxNodes = Settings.MaxNodes(DefaultMaxNodes);
                 Probes.StackReserve = ThisProcess.CatchesStackOverflows ? StackReserve : 0;
-                // First of all by which clock: the profile begins with its time.
                 Mode.Choose();
                 isTracking = ProfileFile.Start();
                 if (isTracking)
@@ -273,6 +272,7 @@ namespace Ilinst
                 Pauses.End(now);
             }
             ProfileInfoTracker.isPaused = isPaused;
+            Counters.OnPause(isPaused);
         }
 
         /// <summary>The trees of threads that live.</summary>

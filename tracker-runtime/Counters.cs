@@ -12,6 +12,8 @@ namespace Ilinst
 
         /// <summary>Pairs of method id and its counter's address; at -1 their number, a power of two, less one. Replaced when it is half full.</summary>
         private static long* table;
+        /// <summary>The table; null while tracking is paused.</summary>
+        private static long* shown;
         private static long used;
         private static object gate;
         private static long* free;
@@ -21,29 +23,43 @@ namespace Ilinst
         {
             gate = new object();
             table = NewTable(FirstSize);
+            OnPause(ProfileInfoTracker.isPaused);
         }
 
-        [MethodImpl((MethodImplOptions)512)]
+        [MethodImpl((MethodImplOptions)256)]
         public static void Add(long methodId)
         {
-            long* pairs = table;
-            if (pairs != null && !ProfileInfoTracker.isPaused)
+            long* pairs = shown;
+            if (pairs != null)
             {
-                for (long slot = FirstSlot(methodId); ; slot++)
+                long* pair = pairs + 2 * (FirstSlot(methodId) & pairs[-1]);
+                if (pair[0] == methodId)
                 {
-                    long* pair = pairs + 2 * (slot & pairs[-1]);
-                    if (pair[0] == methodId)
-                    {
-                        Interlocked.Increment(ref *(long*)pair[1]);
-                        return;
-                    }
-                    if (pair[0] == 0)
-                    {
-                        break;
-                    }
+                    Interlocked.Increment(ref *(long*)pair[1]);
+                    return;
                 }
             }
-            AddFirst(methodId);
+            AddByLook(methodId);
+        }
+
+        /// <summary>What is paused is not seen by the hot path.</summary>
+        public static void OnPause(bool isPaused)
+        {
+            shown = isPaused ? null : table;
+        }
+
+        private static void AddByLook(long methodId)
+        {
+            long* pairs = shown;
+            long* counter = pairs == null ? null : Find(pairs, methodId);
+            if (counter == null)
+            {
+                AddFirst(methodId);
+            }
+            else
+            {
+                Interlocked.Increment(ref *counter);
+            }
         }
 
         private static void AddFirst(long methodId)
@@ -114,6 +130,7 @@ namespace Ilinst
             }
             // The old one stays: other threads may be looking through it.
             table = larger != null ? larger : table;
+            OnPause(ProfileInfoTracker.isPaused);
             return larger != null;
         }
 

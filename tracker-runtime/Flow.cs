@@ -1,4 +1,5 @@
 using System;
+using System.Runtime.CompilerServices;
 
 namespace Ilinst
 {
@@ -18,19 +19,25 @@ namespace Ilinst
         {
             try
             {
-                Type open = Type.GetType("System.Threading.AsyncLocal`1");
-                if (open == null)
-                {
-                    return;
-                }
+                Bind();
+            }
+            catch (Exception)
+            {
+                Log.Write("nothing flows with the program's async calls");
+            }
+        }
+
+        /// <summary>By itself: what of it is trimmed away is missed where it is compiled.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void Bind()
+        {
+            Type open = Type.GetType("System.Threading.AsyncLocal`1");
+            if (open != null)
+            {
                 Type type = open.MakeGenericType(typeof(object));
                 object local = Activator.CreateInstance(type);
                 setter = (Setter)Delegate.CreateDelegate(typeof(Setter), local, type.GetMethod("set_Value"));
                 getter = (Getter)Delegate.CreateDelegate(typeof(Getter), local, type.GetMethod("get_Value"));
-            }
-            catch (Exception)
-            {
-                // Trimmed away.
             }
         }
 

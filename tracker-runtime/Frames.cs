@@ -164,7 +164,7 @@ namespace Ilinst
             }
             else if (isDetached && ticks != 0)
             {
-                Interrupt(below, previous, ticks);
+                Interrupt(below, previous, Pauses.Elapsed(frame->Began, now));
             }
         }
 

@@ -14,12 +14,7 @@ namespace Ilinst
         public const int Timing = 3;
 
         /// <summary>As in the header.</summary>
-        public static readonly int Kind = Settings.Mode();
-
-        /// <summary>Which probes do that. Fields like these are constants for whoever compiles once they are set.</summary>
-        public static readonly int Probe = ProbeFor(Kind);
-
-        private static int chosen;
+        public static int Kind;
 
         /// <summary>Whether each call is timed.</summary>
         public static bool IsTimed
@@ -27,10 +22,15 @@ namespace Ilinst
             get { return Kind != Sampled; }
         }
 
-        /// <summary>Has the fields above set.</summary>
+        /// <summary>By the settings: first the clock, which the profile begins with.</summary>
         public static void Choose()
         {
-            chosen = Probe;
+            Kind = Settings.Mode();
+            if (Settings.WantsTimeStampCounter())
+            {
+                string reason = TimeStampCounter.Start();
+                Log.Write(reason == null ? "clock: time stamp counter" : "clock: stopwatch, as " + reason);
+            }
         }
 
         /// <summary>The profile is there.</summary>
@@ -52,18 +52,9 @@ namespace Ilinst
             {
                 Events.Start(Settings.TraceSize());
             }
+            ProfileInfoTracker.probe = Kind == Sampled ? Sampling : Kind == Count ? Counting : Kind == Trace || Clock.Kind != 0 ? Timing : ByStopwatch;
             Calibration.Start();
             Automute.Start();
-        }
-
-        private static int ProbeFor(int kind)
-        {
-            if (Settings.WantsTimeStampCounter())
-            {
-                string reason = TimeStampCounter.Start();
-                Log.Write(reason == null ? "clock: time stamp counter" : "clock: stopwatch, as " + reason);
-            }
-            return kind == Sampled ? Sampling : kind == Count ? Counting : kind == Trace || Clock.Kind != 0 ? Timing : ByStopwatch;
         }
     }
 }

@@ -7,8 +7,9 @@ namespace Ilinst
     /// <summary>The hot path of each mode; whatever is not the same as the last time is in <see cref="OpenCalls"/>.</summary>
     internal static unsafe class Probes
     {
-        /// <summary>Not by tiers: what is measured at the start would be the time of code that was not optimized.</summary>
-        private const MethodImplOptions Hot = (MethodImplOptions)512;
+        /// <summary>Into <see cref="ProfileInfoTracker"/>'s methods.</summary>
+        private const MethodImplOptions Hot = (MethodImplOptions)256;
+        private const MethodImplOptions Apart = (MethodImplOptions)512;
 
         /// <summary>
         /// How many bytes of stack a method needs to be entered. Mono's programs can catch a stack overflow, but not one in
@@ -67,7 +68,7 @@ namespace Ilinst
         }
 
         /// <summary>By whichever clock, and with events.</summary>
-        [MethodImpl(Hot)]
+        [MethodImpl(Apart)]
         public static IntPtr EnterTimed(long methodId)
         {
             StackByte here;
@@ -91,7 +92,7 @@ namespace Ilinst
             return (IntPtr)node;
         }
 
-        [MethodImpl(Hot)]
+        [MethodImpl(Apart)]
         public static void LeaveTimed(IntPtr token)
         {
             long now = Clock.Now();

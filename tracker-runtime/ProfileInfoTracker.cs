@@ -18,41 +18,54 @@ namespace Ilinst
         /// <summary>The end of the last pause, or what is later than any call's start while one is on; 0 before the first.</summary>
         internal static long lastPause;
 
-        /// <summary>So that of the modes only the chosen one is left in optimized code, and of a call that is not tracked, nothing.</summary>
-        private const MethodImplOptions Inline = (MethodImplOptions)256;
+        /// <summary>Which probes are used: the constants of <see cref="Mode"/>. No constant: this is compiled before it is known.</summary>
+        internal static int probe;
+
+        /// <summary>
+        /// Not by tiers: what is measured at the start would be the time of code that was not optimized. Nor is it inlined: that
+        /// makes the frames of all methods larger, and so recursion less deep.
+        /// </summary>
+        private const MethodImplOptions Hot = (MethodImplOptions)512 | MethodImplOptions.NoInlining;
 
         /// <summary>Called when a method is entered.</summary>
         /// <param name="methodId">Which one: the key of its module (40 bits), then its row in MethodDef (24 bits).</param>
         /// <returns>What <see cref="WhenLeaving"/> wants back; zero if the call is not tracked.</returns>
-        [MethodImpl(Inline)]
+        [MethodImpl(Hot)]
         public static IntPtr WhenEntering(long methodId)
         {
-            if (Mode.Probe == Mode.ByStopwatch)
+            int probe = ProfileInfoTracker.probe;
+            if (probe == Mode.ByStopwatch)
             {
                 return Probes.Enter(methodId);
             }
-            if (Mode.Probe == Mode.Counting)
+            if (probe == Mode.Counting)
             {
                 Counters.Add(methodId);
                 return IntPtr.Zero;
             }
-            return Mode.Probe == Mode.Sampling ? Probes.EnterSampled(methodId) : Probes.EnterTimed(methodId);
+            return probe == Mode.Sampling ? Probes.EnterSampled(methodId) : Probes.EnterTimed(methodId);
         }
 
-        /// <summary>Called when a method is left, however it ends.</summary>
+        /// <summary>Called when a method is left, however it ends. Of a call that is not tracked, this is all.</summary>
         /// <param name="token">What <see cref="WhenEntering"/> or <see cref="WhenStepping"/> gave for this call.</param>
-        [MethodImpl(Inline)]
+        [MethodImpl((MethodImplOptions)256)]
         public static void WhenLeaving(IntPtr token)
         {
-            if (token == IntPtr.Zero)
+            if (token != IntPtr.Zero)
             {
-                return;
+                Leave(token);
             }
-            if (Mode.Probe == Mode.ByStopwatch)
+        }
+
+        [MethodImpl(Hot)]
+        private static void Leave(IntPtr token)
+        {
+            int probe = ProfileInfoTracker.probe;
+            if (probe == Mode.ByStopwatch)
             {
                 Probes.Leave(token);
             }
-            else if (Mode.Probe == Mode.Sampling)
+            else if (probe == Mode.Sampling)
             {
                 Probes.LeaveSampled(token);
             }
@@ -88,7 +101,7 @@ namespace Ilinst
         /// <returns>What the others want back.</returns>
         public static IntPtr WhenStepping(long methodId)
         {
-            return Mode.Probe == Mode.Counting || isPaused ? IntPtr.Zero : LogicalCalls.Step(methodId);
+            return probe == Mode.Counting || isPaused ? IntPtr.Zero : LogicalCalls.Step(methodId);
         }
 
         /// <summary>Called before a step hands over what is to go on when the awaited is done.</summary>

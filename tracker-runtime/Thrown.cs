@@ -1,6 +1,7 @@
 using System;
 using System.Collections.Generic;
 using System.Reflection;
+using System.Runtime.CompilerServices;
 
 namespace Ilinst
 {
@@ -17,21 +18,28 @@ namespace Ilinst
         {
             try
             {
-                EventInfo happens = typeof(AppDomain).GetEvent("FirstChanceException");
-                if (happens != null)
-                {
-                    Type handlerType = happens.EventHandlerType;
-                    exceptionOf = handlerType.GetGenericArguments()[0].GetProperty("Exception");
-                    MethodInfo note = typeof(Thrown).GetMethod("Note", BindingFlags.NonPublic | BindingFlags.Static);
-                    Delegate handler = Delegate.CreateDelegate(handlerType, note);
-                    AppDomain domain = AppDomain.CurrentDomain;
-                    happens.GetAddMethod().Invoke(domain, new object[] { handler });
-                    Lifetime.OnEnd(delegate { happens.GetRemoveMethod().Invoke(domain, new object[] { handler }); });
-                }
+                Bind();
             }
             catch (Exception)
             {
-                // Then exceptions are only seen by what they skip.
+                Log.Write("exceptions are seen only by the calls that they skip");
+            }
+        }
+
+        /// <summary>By itself: what of it is trimmed away is missed where it is compiled.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void Bind()
+        {
+            EventInfo happens = typeof(AppDomain).GetEvent("FirstChanceException");
+            if (happens != null)
+            {
+                Type handlerType = happens.EventHandlerType;
+                exceptionOf = handlerType.GetGenericArguments()[0].GetProperty("Exception");
+                MethodInfo note = typeof(Thrown).GetMethod("Note", BindingFlags.NonPublic | BindingFlags.Static);
+                object[] handler = new object[] { Delegate.CreateDelegate(handlerType, note) };
+                AppDomain domain = AppDomain.CurrentDomain;
+                happens.GetAddMethod().Invoke(domain, handler);
+                Lifetime.OnEnd(delegate { happens.GetRemoveMethod().Invoke(domain, handler); });
             }
         }
 
@@ -72,13 +80,19 @@ namespace Ilinst
             {
                 try
                 {
-                    tree->ThrowingType = Number(exceptionOf.GetValue(e, null).GetType().FullName);
+                    tree->ThrowingType = Number(TypeOf(e));
                 }
                 catch (Exception)
                 {
                     // Its type is not seen.
                 }
             });
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static string TypeOf(EventArgs e)
+        {
+            return exceptionOf.GetValue(e, null).GetType().FullName;
         }
 
         private static int Number(string type)

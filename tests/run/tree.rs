@@ -39,7 +39,7 @@ fn name(profile: &Profile, function: Option<usize>) -> String {
 }
 
 /// No method's callees take longer than it does, and no thread's than the run.
-fn check_times(profile: &Profile) {
+pub(crate) fn check_times(profile: &Profile) {
     for tree in &profile.trees {
         let own = profile.flat(tree, SampleType::WALL);
         for (node, own) in tree.nodes.iter().zip(own) {
