@@ -14,6 +14,11 @@ namespace Ilinst
             CallTree* tree = CallTrees.OfThisThread();
             if (tree == null || ProfileInfoTracker.isPaused)
             {
+                if (Mode.Kind == Mode.Count)
+                {
+                    // The first of all calls, which came here before the mode was known.
+                    Counters.Add(methodId);
+                }
                 return IntPtr.Zero;
             }
             CallNode* caller = (CallNode*)tree->Current;

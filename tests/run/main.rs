@@ -4,6 +4,7 @@ mod in_place;
 mod lifetime;
 mod live;
 mod paths;
+mod probes;
 #[cfg(unix)]
 mod self_contained;
 mod settings;

@@ -1,0 +1,147 @@
+//! What the tracker makes of probes that a program calls itself: its modes, its limits, callers of many methods.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use profile::{Profile, SampleType, events};
+use tests::{Runtime, require, root, said, sample, scratch};
+
+use crate::tree;
+
+/// How often `Fibonacci(15)` calls itself, with the first call.
+const FIBONACCI: i64 = 1973;
+
+/// The program, compiled beside the tracker.
+fn program() -> Option<PathBuf> {
+    let mcs = require("ILINST_MCS")?;
+    let folder = scratch("probes");
+    let program = folder.join("probes.exe");
+    fs::copy(root().join("tracker-runtime/bin/Ilinst.Tracker.dll"), folder.join("Ilinst.Tracker.dll")).expect("it can be copied");
+    let mut compiler = Command::new(mcs);
+    compiler.current_dir(&folder).args(["-out:probes.exe", "-r:Ilinst.Tracker.dll"]).arg(root().join("tests/run/probes.cs"));
+    let compiled = said(&compiler.output().expect("it starts"));
+    assert_eq!(compiled.2, Some(0), "{compiled:?}");
+    fs::copy(sample("hello").join("hello.runtimeconfig.json"), program.with_extension("runtimeconfig.json"))
+        .expect("it can be copied");
+    Some(program)
+}
+
+/// The profile's bytes.
+fn run(runtime: &Runtime, program: &Path, what: &str, settings: &[(&str, &str)]) -> Vec<u8> {
+    println!("{what} {settings:?} on {}", runtime.name);
+    let folder = scratch("probes-work");
+    let path = folder.join("probes.ilprof");
+    let mut command = runtime.program(program, &folder);
+    let output = command.arg(what).env("ILINST_OUTPUT", &path).envs(settings.iter().copied()).output();
+    assert_eq!(said(&output.expect("the runtime starts")), ("done\n".into(), String::new(), Some(0)));
+    fs::read(path).expect("there is a profile")
+}
+
+fn read(bytes: &[u8]) -> Profile {
+    Profile::parse(bytes).expect("it can be read")
+}
+
+/// A value of each method, by its number; added up over all paths.
+fn by_method(profile: &Profile, of: SampleType) -> BTreeMap<u32, i64> {
+    let mut values = BTreeMap::new();
+    for tree in &profile.trees {
+        for (node, value) in tree.nodes.iter().zip(profile.flat(tree, of)) {
+            *values.entry(profile.functions[node.function].method_id.row()).or_default() += *value;
+        }
+    }
+    values
+}
+
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn a_caller_may_call_any_number_of_methods() {
+    let Some(program) = program() else { return };
+    for runtime in Runtime::all() {
+        let profile = read(&run(&runtime, &program, "fan", &[]));
+        let calls = by_method(&profile, SampleType::CALLS);
+        assert_eq!((calls.len(), calls[&1]), (100_001, 1));
+        assert!((1000..101_000).all(|callee| calls[&callee] == 3));
+        let nodes: usize = profile.trees.iter().map(|tree| tree.nodes.len()).sum();
+        assert_eq!(nodes, 100_001, "each callee has one node");
+        tree::check_times(&profile);
+    }
+}
+
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn every_mode_counts_exactly() {
+    let Some(program) = program() else { return };
+    let modes: [&[(&str, &str)]; 5] = [
+        &[("ILINST_MODE", "exact")],
+        &[("ILINST_MODE", "exact"), ("ILINST_CLOCK", "tsc")],
+        &[("ILINST_MODE", "sampled")],
+        &[("ILINST_MODE", "count")],
+        &[("ILINST_MODE", "trace")],
+    ];
+    for runtime in Runtime::all() {
+        for mode in modes {
+            let bytes = run(&runtime, &program, "fibonacci", mode);
+            let profile = read(&bytes);
+            let calls = by_method(&profile, SampleType::CALLS);
+            assert_eq!(calls, BTreeMap::from([(1, 1), (2, FIBONACCI), (3, 1)]));
+            let of_trace: Vec<bool> = events(&bytes).expect("they can be read").map(|event| event.is_leave).collect();
+            let leaves = of_trace.iter().filter(|is_leave| **is_leave).count();
+            let expected = if mode[0].1 == "trace" { FIBONACCI as usize + 2 } else { 0 };
+            assert_eq!((leaves, of_trace.len()), (expected, 2 * expected), "events");
+            if mode[0].1 != "count" {
+                let spun = profile.milliseconds(by_method(&profile, SampleType::WALL)[&3]);
+                assert!((75.0..5000.0).contains(&spun), "{spun} ms instead of 150");
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn what_is_called_too_often_is_counted_on_and_said() {
+    let Some(program) = program() else { return };
+    for runtime in Runtime::all() {
+        let profile = read(&run(&runtime, &program, "short", &[("ILINST_AUTOMUTE", "10000")]));
+        let muted = |tree: &profile::CallTree| {
+            let of = tree.nodes.iter().zip(&tree.notes).filter(|(_, notes)| notes.is_muted);
+            of.map(|(node, _)| profile.functions[node.function].method_id.row()).collect::<Vec<_>>()
+        };
+        assert_eq!(profile.trees.iter().flat_map(muted).collect::<Vec<_>>(), [2]);
+        let (calls, leaves) = (by_method(&profile, SampleType::CALLS)[&2], by_method(&profile, SampleType::LEAVES)[&2]);
+        assert!(calls > leaves && leaves > 0 && calls % 1000 == 0, "{calls} calls, {leaves} of them timed");
+    }
+}
+
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn what_is_paused_is_neither_counted_nor_timed() {
+    let Some(program) = program() else { return };
+    for runtime in Runtime::all() {
+        let profile = read(&run(&runtime, &program, "paused", &[]));
+        assert_eq!(by_method(&profile, SampleType::CALLS), BTreeMap::from([(1, 1), (3, 1), (5, 1)]));
+        let own = by_method(&profile, SampleType::WALL)[&1];
+        assert!(profile.milliseconds(own) < 290.0, "Main was open for {} ms", profile.milliseconds(own));
+        assert!(profile.milliseconds(profile.paused) > 290.0);
+    }
+}
+
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn calls_within_calls_beyond_the_limit_take_no_time_twice() {
+    let Some(program) = program() else { return };
+    // 4 + 16 + ... + 4^7 calls.
+    let of_each = (1..8).map(|depth| 4_i64.pow(depth)).sum::<i64>() / 4;
+    for runtime in Runtime::all() {
+        for limit in ["1", "9", "700"] {
+            let profile = read(&run(&runtime, &program, "overflow", &[("ILINST_MAX_NODES", limit)]));
+            let mut expected: BTreeMap<u32, i64> = (10..14).map(|method| (method, of_each)).collect();
+            expected.insert(1, 1);
+            assert_eq!(by_method(&profile, SampleType::CALLS), expected);
+            tree::check_times(&profile);
+        }
+    }
+}
