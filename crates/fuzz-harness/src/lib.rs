@@ -8,6 +8,10 @@
 //! A mutator knows the formats, so that what it changes is read and not refused at the first header: a row number becomes
 //! one past the end, a blob longer than its heap, a branch leads elsewhere. A target does with bytes what a command does.
 
+/// The same that makes them for the tests of `profile`.
+#[path = "../../profile/tests/builder/mod.rs"]
+mod profile_builder;
+
 pub mod dangling;
 pub mod fields;
 pub mod mutate;

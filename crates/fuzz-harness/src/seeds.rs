@@ -43,6 +43,7 @@ pub(crate) const HOST: &str = "samples/shapes/bin/shapes.exe";
 /// The assembly whose blobs are seeds.
 const BLOBS: &str = "samples/modern/bin/modern.dll";
 const PROFILE: &str = "crates/profile/tests/golden/golden.ilprof";
+const PROFILES: &str = "crates/profile/tests/cases";
 const DEPS_JSON: &str = "tests/fidelity/application/app.deps.json";
 /// A list of originals as `--in-place` leaves it, of the files that [`Target::Originals`] makes.
 const ORIGINALS: &str = r#"{
@@ -86,10 +87,23 @@ pub fn seeds(target: Target, folders: &[PathBuf]) -> Vec<Seed> {
         }
         Format::Blob => blobs(&read(BLOBS)).into_iter().map(|blob| seed(BLOBS, blob, None)).collect(),
         Format::Body => bodies(&read(HOST)),
-        Format::Profile => vec![seed(PROFILE, read(PROFILE), None)],
+        Format::Profile => {
+            let described = profiles().into_iter().map(|(name, bytes)| seed(&name, bytes, None));
+            [seed(PROFILE, read(PROFILE), None)].into_iter().chain(described).collect()
+        }
         Format::Json if target == Target::Originals => vec![seed("originals.json", ORIGINALS.into(), None)],
         Format::Json => vec![seed(DEPS_JSON, read(DEPS_JSON), None)],
     }
+}
+
+/// Profiles of version 2, as they are described in words.
+fn profiles() -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(root().join(PROFILES)).unwrap_or_else(|error| panic!("{PROFILES}: {error}"));
+    let mut names: Vec<String> = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let text = |name: &str| String::from_utf8(read(&format!("{PROFILES}/{name}"))).unwrap_or_default();
+    let build = |text: &str| crate::profile_builder::build(text.split_once("----\n").map_or(text, |(words, _)| words));
+    names.into_iter().map(|name| (name.clone(), build(&text(&name)))).collect()
 }
 
 /// Small assemblies by their names, each content once; some of them, where there are too many.

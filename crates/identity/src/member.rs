@@ -31,10 +31,13 @@ const OPERATORS: &[(&str, &str)] = &[
     ("Explicit", "explicit"),
 ];
 
-/// A method's name as its source has it: `Name.get` for `get_Name`, `operator +` for `op_Addition`, `Main` for what a
-/// compiler puts around it. Of an explicit implementation, the interface stays in front.
+/// A method's name as its source has it: `Name.get` for `get_Name`, `operator +` for `op_Addition`, `Main` for
+/// `<Main>$`, `Main [entry]` for what waits for an async one. Of an explicit implementation, the interface stays in front.
 pub fn written_member(name: &str) -> String {
-    let name = name.strip_prefix('<').and_then(|rest| rest.strip_suffix(">$").or_else(|| rest.strip_suffix('>'))).unwrap_or(name);
+    if let Some(entry) = name.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) {
+        return format!("{entry} [entry]");
+    }
+    let name = name.strip_prefix('<').and_then(|rest| rest.strip_suffix(">$")).unwrap_or(name);
     let (before, own) = name.rsplit_once('.').filter(|(before, _)| !before.is_empty()).unwrap_or(("", name));
     let dot = if before.is_empty() { "" } else { "." };
     if let Some(operator) = own.strip_prefix("op_") {
@@ -82,7 +85,7 @@ mod tests {
             ("op_Implicit", "operator implicit"),
             ("op_Unheard", "op_Unheard"),
             ("<Main>$", "Main"),
-            ("<Main>", "Main"),
+            ("<Main>", "Main [entry]"),
             (".ctor", ".ctor"),
             ("get_", "get_"),
             ("Load", "Load"),

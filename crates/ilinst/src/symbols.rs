@@ -1,6 +1,7 @@
 //! Names that people wrote, for profiles: from the woven files that the program loaded, if they are found.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
@@ -8,44 +9,50 @@ use std::{
 use ::instrument::Input;
 use ::symbols::{Manifest, Symbol, Symbols, module_key, pdb_of};
 use ecma335::{Image, debug::DebugEntry};
+use identity::MethodId;
 use profile::{
     Profile,
-    model::{MethodName, Source},
+    model::{MethodName, Module, Source},
 };
 use weave::pdb::PdbReference;
 
+/// The functions that want names, by their module's key.
+type Wanted = BTreeMap<u64, Vec<usize>>;
+
 /// Gives a profile's functions the names that are found: by the path of each module, beside the profile, and in these folders.
 pub(crate) fn name(profile: &mut Profile, path: &Path, folders: &[PathBuf]) {
-    for index in 0..profile.modules.len() {
-        let Some(module) = profile.modules.get(index) else { continue };
-        let (key, files) = (module.key, candidates(profile, index, path, folders));
-        if !files.iter().any(|file| by_assembly(profile, key, file)) {
-            let _ = files.iter().any(|file| by_manifest(profile, key, file));
+    let mut wanted = Wanted::new();
+    for (index, function) in profile.functions.iter().enumerate() {
+        wanted.entry(function.method_id.module_key()).or_default().push(index);
+    }
+    let places = places(profile, path, folders);
+    let modules: Vec<(u64, Vec<PathBuf>)> =
+        profile.modules.iter().map(|module| (module.key, candidates(module, &places))).collect();
+    for (key, files) in modules.into_iter().filter(|(key, _)| wanted.contains_key(key)).collect::<Vec<_>>() {
+        let is_found = files.iter().any(|file| by_assembly(profile, &wanted, key, file))
+            || files.iter().any(|file| by_manifest(profile, &wanted, key, file));
+        if is_found {
+            wanted.remove(&key);
         }
     }
-    let nobodys = profile.functions.iter().filter(|function| function.module.is_none() && function.name.is_none());
-    let mut keys: Vec<u64> = nobodys.map(|function| function.method_id.module_key()).collect();
-    keys.sort_unstable();
-    keys.dedup();
-    // The program did not come to say which modules these are of: whatever is woven where it may be.
-    for file in if keys.is_empty() { Vec::new() } else { woven_files(profile, path, folders) } {
-        for key in &keys {
-            let _ = by_assembly(profile, *key, &file) || by_manifest(profile, *key, &file);
+    // A program that was killed at once did not come to say which modules these are of: whatever is woven where it may be.
+    let has_no_name = |index: &usize| profile.functions.get(*index).is_some_and(|function| function.name.is_none());
+    wanted.retain(|_, functions| functions.iter().any(has_no_name));
+    for file in if wanted.is_empty() { Vec::new() } else { woven_files(&places) } {
+        let manifest = manifest_of(&file);
+        if let Some(key) = manifest.map(|manifest| manifest.module_key()).filter(|key| wanted.contains_key(key)) {
+            let _ = by_assembly(profile, &wanted, key, &file) || by_manifest(profile, &wanted, key, &file);
         }
     }
 }
 
 /// Where the file of a module may be; what the user says comes before what the program said.
-fn candidates(profile: &Profile, index: usize, path: &Path, folders: &[PathBuf]) -> Vec<PathBuf> {
-    let Some(module) = profile.modules.get(index) else { return Vec::new() };
+fn candidates(module: &Module, places: &[PathBuf]) -> Vec<PathBuf> {
     let said = Path::new(&module.path);
-    let names = [said.file_name().map(PathBuf::from), (!module.name.is_empty()).then(|| PathBuf::from(&module.name))];
     // A name may not lead elsewhere.
-    let names = names.into_iter().flatten().filter_map(|name| name.file_name().map(PathBuf::from));
-    let folders = places(profile, path, folders);
-    let found = names.flat_map(|name| folders.iter().map(|folder| folder.join(&name)).collect::<Vec<_>>());
-    let said = (!module.path.is_empty()).then(|| said.to_owned());
-    found.chain(said).collect()
+    let name = [said, Path::new(&module.name)].into_iter().find_map(Path::file_name);
+    let found = name.into_iter().flat_map(|name| places.iter().map(move |folder| folder.join(name)));
+    found.chain((!module.path.is_empty()).then(|| said.to_owned())).collect()
 }
 
 /// The folders given, the profile's, and the program's.
@@ -55,17 +62,23 @@ fn places(profile: &Profile, path: &Path, folders: &[PathBuf]) -> Vec<PathBuf> {
     folders.iter().map(PathBuf::as_path).chain([beside]).chain(program).map(Path::to_owned).collect()
 }
 
-fn woven_files(profile: &Profile, path: &Path, folders: &[PathBuf]) -> Vec<PathBuf> {
-    let entries =
-        places(profile, path, folders).into_iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
-    let manifests = entries.map(|entry| entry.path()).filter(|path| path.to_string_lossy().ends_with(MANIFEST));
-    manifests.map(|path| PathBuf::from(path.to_string_lossy().trim_end_matches(MANIFEST))).collect()
+/// The files of these folders that have manifests.
+fn woven_files(places: &[PathBuf]) -> Vec<PathBuf> {
+    let entries = places.iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
+    let names = entries.map(|entry| entry.path()).filter_map(|path| path.to_str().map(str::to_owned));
+    names.filter_map(|name| name.strip_suffix(MANIFEST).map(PathBuf::from)).collect()
 }
 
 /// What is behind a woven file's name in its manifest's.
 const MANIFEST: &str = ".ilinst.json";
 
-fn by_assembly(profile: &mut Profile, key: u64, file: &Path) -> bool {
+fn manifest_of(file: &Path) -> Option<Manifest> {
+    let mut name = file.as_os_str().to_owned();
+    name.push(MANIFEST);
+    Manifest::read(&Input::open(Path::new(&name)).ok()?)
+}
+
+fn by_assembly(profile: &mut Profile, wanted: &Wanted, key: u64, file: &Path) -> bool {
     let Ok(assembly) = Input::open(file) else { return false };
     if module_key(&assembly) != Some(key) {
         return false;
@@ -73,16 +86,13 @@ fn by_assembly(profile: &mut Profile, key: u64, file: &Path) -> bool {
     let beside = pdb_beside(file, &assembly);
     let pdb = pdb_of(&assembly, beside.as_deref());
     let Ok(Some(symbols)) = Symbols::read(&assembly, pdb.as_deref()) else { return false };
-    apply(profile, key, |id| symbols.symbol(id));
+    apply(profile, wanted, key, |id| symbols.symbol(id));
     true
 }
 
-fn by_manifest(profile: &mut Profile, key: u64, file: &Path) -> bool {
-    let mut name = file.as_os_str().to_owned();
-    name.push(MANIFEST);
-    let manifest = Input::open(Path::new(&name)).ok().and_then(|bytes| Manifest::read(&bytes));
-    let Some(manifest) = manifest.filter(|manifest| manifest.module_key() == key) else { return false };
-    apply(profile, key, |id| manifest.symbol(id));
+fn by_manifest(profile: &mut Profile, wanted: &Wanted, key: u64, file: &Path) -> bool {
+    let Some(manifest) = manifest_of(file).filter(|manifest| manifest.module_key() == key) else { return false };
+    apply(profile, wanted, key, |id| manifest.symbol(id));
     true
 }
 
@@ -93,14 +103,14 @@ fn pdb_beside(file: &Path, assembly: &[u8]) -> Option<Input> {
     names.into_iter().flatten().find_map(|path| Input::open(&path).ok())
 }
 
-fn apply(profile: &mut Profile, key: u64, symbol: impl Fn(identity::MethodId) -> Option<Symbol>) {
-    for function in profile.functions.iter_mut().filter(|function| function.method_id.module_key() == key) {
-        let Some(Symbol { raw: (type_name, method), type_name: written, member, parameters, is_made }) =
+fn apply(profile: &mut Profile, wanted: &Wanted, key: u64, symbol: impl Fn(MethodId) -> Option<Symbol>) {
+    for index in wanted.get(&key).into_iter().flatten() {
+        let Some(function) = profile.functions.get_mut(*index) else { continue };
+        if let Some(Symbol { raw: (type_name, method), type_name: written, member, parameters, is_made }) =
             symbol(function.method_id)
-        else {
-            continue;
-        };
-        function.name.get_or_insert(MethodName { type_name, method });
-        function.source = Some(Source { type_name: written, method: member, parameters, is_made });
+        {
+            function.name.get_or_insert(MethodName { type_name, method });
+            function.source = Some(Source { type_name: written, method: member, parameters, is_made });
+        }
     }
 }

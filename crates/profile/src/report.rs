@@ -49,7 +49,7 @@ pub struct Row<'p> {
     pub total_ms: f64,
     /// Waiting in it and its callees.
     pub waiting_ms: f64,
-    /// Running and waiting, by calls.
+    /// Running and waiting, by calls; of an async method `latency_ms`.
     pub average_ms: f64,
     /// `self_ms` in percent of all that ran.
     pub self_percent: f64,
@@ -83,6 +83,8 @@ pub struct Row<'p> {
     pub awaiting_ms: Option<f64>,
     /// How many of its calls an exception or a cancellation ended.
     pub faulted: Option<u64>,
+    /// How many of its calls have not come to their end.
+    pub pending: Option<u64>,
     /// How many exceptions left it.
     pub exceptions: u64,
     /// The type of one of them.
@@ -135,6 +137,7 @@ impl Profile {
         let percentile = |percent: u32| others.and_then(|all| all.percentile(percent, self.histogram_shift)).map(corrected);
         let (completed, latency, steps) = (at(&sums.completed), at(&sums.latency), at(&sums.steps));
         let has = |ticks: i64| notes.is_async.then(|| self.milliseconds(ticks));
+        let latency_ms = has(latency).filter(|_| completed > 0).map(|latency| latency / completed as f64);
         let exception_type = self.exception_types.get(index).and_then(Option::as_deref);
         Row {
             name,
@@ -148,7 +151,7 @@ impl Profile {
             self_ms: self.milliseconds(own),
             total_ms: self.milliseconds(total),
             waiting_ms: self.milliseconds(waiting),
-            average_ms: self.milliseconds(elapsed) / calls.max(1) as f64,
+            average_ms: latency_ms.unwrap_or_else(|| self.milliseconds(elapsed) / calls.max(1) as f64),
             self_percent: percent(own, sums.running),
             total_percent: percent(total, sums.running),
             first_ms: statistics.filter(|all| all.first > 0 || all.count > 0).map(|all| corrected(all.first)),
@@ -159,11 +162,12 @@ impl Profile {
             max_ms: others.map(|all| corrected(all.max)),
             waits: function.method_id.waits(),
             is_async: notes.is_async,
-            latency_ms: has(latency).filter(|_| completed > 0).map(|latency| latency / completed as f64),
+            latency_ms,
             latency_p95_ms: percentile(95).filter(|_| notes.is_async),
             steps_ms: has(steps),
             awaiting_ms: has(latency.saturating_sub(steps).max(0)),
             faulted: notes.is_async.then(|| at(&sums.faulted) as u64),
+            pending: (notes.is_async && !notes.lost_flow).then(|| calls.saturating_sub(completed).max(0) as u64),
             exceptions: at(&sums.exceptions) as u64,
             exception_type: exception_type.filter(|_| at(&sums.exceptions) > 0),
             cpu_ms: self.has(SampleType::CPU).then(|| at(&sums.cpu) as f64 / 1e6).filter(|cpu| *cpu > 0.0),

@@ -109,6 +109,9 @@ fn remarks(row: &Row<'_>) -> String {
     if row.open > 0 {
         text.push_str("  (still running)");
     }
+    if let Some(pending) = row.pending.filter(|pending| *pending > 0) {
+        let _ = write!(text, "  ({pending} not complete)");
+    }
     if row.muted {
         text.push_str("  (counted only)");
     }

@@ -10,7 +10,13 @@ const NODES: u32 = 1;
 const CHUNK_HEADER: usize = 64;
 const FIRST_NODE: usize = 128;
 
+/// Where the version is.
+const VERSION_AT: usize = 8;
+
 pub(super) fn add(bytes: &[u8], fields: &mut Fields) {
+    if u32_at(bytes, VERSION_AT) > 1 {
+        return add_words(bytes, fields);
+    }
     let (mut header, mut chunks, mut nodes, mut names) = Default::default();
     row(0, &[4; TEXT_AT / 4], Kind::Number, &mut header);
     row(TEXT_AT, &[4; 32], Kind::Number, &mut header);
@@ -28,4 +34,15 @@ pub(super) fn add(bytes: &[u8], fields: &mut Fields) {
         at = end;
     }
     fields.add(vec![header, chunks, nodes, names]);
+}
+
+/// Version 2 has room everywhere: what is not zero, eight bytes at a time.
+fn add_words(bytes: &[u8], fields: &mut Fields) {
+    let (mut header, mut others) = Default::default();
+    let (words, _) = bytes.as_chunks::<8>();
+    for (index, _) in words.iter().enumerate().filter(|(_, word)| **word != [0; 8]) {
+        let group = if index < HEADER / 8 { &mut header } else { &mut others };
+        row(index * 8, &[4, 4], Kind::Number, group);
+    }
+    fields.add(vec![header, others]);
 }

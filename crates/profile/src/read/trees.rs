@@ -278,7 +278,7 @@ impl Tree {
             }
         }
         let list = |value: fn(&Sums) -> i64| self.sums.iter().map(value).collect::<Vec<i64>>();
-        let mut values = vec![list(|sums| sums.calls), list(|sums| sums.leaves), list(Sums::open)];
+        let mut values = vec![list(|sums| sums.calls), list(|sums| sums.leaves), list(|sums| sums.open)];
         if header.version > 1 {
             let waits = |node: &Node| functions.list.get(node.function).is_some_and(|function| function.method_id.waits());
             let waiting = self.nodes.iter().zip(&wall).map(|(node, wall)| if waits(node) { *wall } else { 0 });
@@ -305,16 +305,5 @@ impl Tree {
         let TreeHeader { threads, lost_calls, bad_tokens, cpu_ns, .. } = self.header;
         let Self { number, nodes, notes, .. } = self;
         CallTree { number, names: Vec::new(), cpu_ns, threads, lost_calls, bad_tokens, nodes, notes, values }
-    }
-}
-
-impl Sums {
-    /// How many calls have not ended: of an async method, those that have not completed.
-    fn open(&self) -> i64 {
-        if self.of_async.completed > 0 || self.of_async.steps > 0 {
-            self.calls.saturating_sub(self.of_async.completed.try_into().unwrap_or(i64::MAX)).max(0)
-        } else {
-            self.open
-        }
     }
 }

@@ -105,8 +105,8 @@ impl Column {
         columns.extend([Self::SelfTime, Self::SelfPercent, Self::Total, Self::TotalPercent]);
         columns.extend(rows.iter().any(|row| row.waiting_ms > 0.0).then_some(Self::Waiting));
         columns.push(Self::Average);
-        columns.extend(rows.iter().any(|row| row.p95_ms.is_some()).then_some(Self::P95));
-        columns.extend(rows.iter().any(|row| row.first_ms.is_some()).then_some(Self::First));
+        columns.extend(rows.iter().any(|row| row.p95_ms.is_some() && !row.is_async).then_some(Self::P95));
+        columns.extend(rows.iter().any(|row| row.first_ms.is_some() && !row.is_async).then_some(Self::First));
         columns.extend((profile.mode == Mode::Sampled).then_some(Self::Samples));
         columns
     }
