@@ -1,9 +1,9 @@
 //! Compilers woven and put to work: what they make is what they made before.
 
-use std::{fs, path::Path, process::Command};
+use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
 use profile::report::SortBy;
-use tests::{Runtime, instrument, profile_in, require, root, sample, scratch};
+use tests::{Runtime, ilinst, instrument, profile_in, require, root, sample, scratch};
 
 #[test]
 #[ignore = "needs the .NET SDK and Mono"]
@@ -92,4 +92,75 @@ fn mcs_woven_compiles_the_same_program() {
     let rows = profile.rows(SortBy::Calls);
     assert!(rows.iter().any(|row| row.raw_name.as_deref() == Some("Mono.CSharp.Driver::Compile")));
     println!("mcs: {} methods", rows.len());
+}
+
+/// What Mono's compiler makes of async methods, iterators and lambdas: by method, what becomes of it and whose steps it is.
+const MADE_BY_MCS: &[(&str, &str)] = &[
+    ("P::Work", "woven"),
+    ("P::Lines", "generated"),
+    ("P::Once", "woven"),
+    ("P::<Once>m__0", "woven = P::Once [lambda]"),
+    ("P/<Work>c__async0::MoveNext", "woven = P::Work [steps]"),
+    ("P/<Work>c__async0::SetStateMachine", "generated"),
+    ("P/<Lines>c__Iterator1::.ctor", "generated"),
+    ("P/<Lines>c__Iterator1::MoveNext", "woven = P::Lines [steps]"),
+    ("P/<Lines>c__Iterator1::Dispose", "woven"),
+    ("P/<Lines>c__Iterator1::Reset", "generated"),
+    ("P/<Lines>c__Iterator1::<>__Finally0", "woven"),
+    ("P/<Lines>c__Iterator2::MoveNext", "woven = P::Lines [steps]"),
+    ("P/<Lines>c__Iterator2::Dispose", "generated"),
+    ("P/<Once>c__AnonStorey3::.ctor", "generated"),
+    ("P/<Once>c__AnonStorey3::<>m__0", "woven = P::Once [lambda]"),
+];
+
+#[test]
+#[ignore = "needs Mono"]
+fn what_mcs_makes_is_known() {
+    let Some(mcs) = require("ILINST_MCS") else { return };
+    let folder = scratch("mcs-made");
+    let (source, program) = (folder.join("made.cs"), folder.join("made.exe"));
+    let code = r#"
+        using System; using System.Collections.Generic; using System.Threading.Tasks;
+        class P {
+            static async Task Work() { await Task.Delay(1); Console.WriteLine("work"); }
+            static IEnumerable<int> Lines(int n) { try { yield return n; } finally { Console.WriteLine("done"); } }
+            static IEnumerable<string> Lines(string n) { Console.WriteLine(n); yield return n; }
+            static void Once(int n) {
+                Action one = () => Console.WriteLine("one"), other = () => Console.WriteLine(n);
+                one(); other();
+            }
+            static void Main() {
+                Work().Wait(); Once(2);
+                foreach (int n in Lines(1)) { Console.WriteLine(n); }
+                foreach (string n in Lines("n")) { Console.WriteLine(n); }
+            }
+        }"#;
+    fs::write(&source, code).expect("it can be written");
+    let status = Command::new(mcs).arg(&source).arg(format!("-out:{}", program.display())).status();
+    assert!(status.expect("mcs starts").success());
+    let listing = ilinst().args(["list", "--methods", "--json"]).arg(&program).output().expect("ilinst runs");
+    let listing: serde_json::Value = serde_json::from_slice(&listing.stdout).expect("JSON");
+    let found: BTreeMap<String, String> = listing["methods"]
+        .as_array()
+        .expect("methods")
+        .iter()
+        .map(|method| {
+            let text = |key: &str| method[key].as_str().unwrap_or_default().to_owned();
+            let source = method["source"].as_str().map(|source| format!(" = {source}")).unwrap_or_default();
+            (format!("{}::{}", text("type"), text("name")), text("decision") + &source)
+        })
+        .collect();
+    for (method, expected) in MADE_BY_MCS {
+        assert_eq!(found.get(*method).map(String::as_str), Some(*expected), "{method} of {found:#?}");
+    }
+    // Steps pass the ids of the methods that were written: of two that have one name, each its own.
+    instrument(&[&program, &"-o", &folder.join("woven/"), &"-q"]);
+    let Some(runtime) = Runtime::find("Mono") else { return };
+    let output = runtime.program(&folder.join("woven/made.exe"), &folder).output().expect("it starts");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "work\none\n2\n1\ndone\nn\nn\n");
+    let profile = profile_in(&folder);
+    let rows = profile.rows(SortBy::Calls);
+    let tokens: Vec<_> = rows.iter().filter(|row| row.raw_name.as_deref() == Some("P::Lines")).map(|row| row.calls).collect();
+    assert_eq!(tokens, [2, 2], "a step for each item, and one for the end");
+    assert!(rows.iter().all(|row| !row.raw_name.as_deref().unwrap_or_default().contains("MoveNext")));
 }

@@ -134,7 +134,7 @@ fn the_manifest_names_every_method_and_what_became_of_it() {
 
     let manifest = fs::read(folder.0.join("woven.exe.ilinst.json")).unwrap();
     let manifest: serde_json::Value = serde_json::from_slice(&manifest).unwrap();
-    assert_eq!(manifest["schema"], 2);
+    assert_eq!(manifest["schema"], 3);
     for (file, name) in [("input", "orders.exe"), ("output", "woven.exe"), ("tracker", TRACKER_FILE)] {
         let bytes = fs::read(folder.0.join(name)).unwrap();
         assert_eq!(manifest[file]["size"], bytes.len(), "{file}");

@@ -213,9 +213,9 @@ impl CallTable {
         Self { module_key, kinds, used, instances, builder_methods }
     }
 
-    /// The probe of a call, if it has one. State machines are told apart by the names of the methods that make the call.
+    /// The probe of a call, if it has one.
     #[inline]
-    pub(crate) fn site(&self, callee: Token, in_machine: bool) -> Option<Site> {
+    pub(crate) fn site(&self, callee: Token, in_machine: impl FnOnce() -> bool) -> Option<Site> {
         const MEMBER_REF: u8 = Table::MemberRef as u8;
         const METHOD_SPEC: u8 = Table::MethodSpec as u8;
         let index = (callee.rid() as usize).checked_sub(1)?;
@@ -225,7 +225,7 @@ impl CallTable {
             _ => return None,
         };
         let kind = *self.kinds.get(index)?;
-        if kind == Kind::Plain || in_machine && kind == Kind::WaitsOutsideOfMachines {
+        if kind == Kind::Plain || kind == Kind::WaitsOutsideOfMachines && in_machine() {
             return None;
         }
         self.used.get(index)?.store(true, Ordering::Relaxed);

@@ -404,9 +404,11 @@ impl Source<'_, '_> {
         let id = MethodId::new(self.module_key, written.get());
         let builder_methods: Vec<(Token, usize)> = step.map_or_else(Vec::new, |step| self.builder_methods(step));
         let probe = if builder_methods.is_empty() { Probes::METHOD } else { Probes::STEP };
+        // F#'s state machines have names of their own, and the same method.
+        let in_machine = || step.is_some() || metadata.strings.string_bytes(row.name) == Ok(b"MoveNext");
         let site = |callee: Token| {
             let of_builder = || self.builder_site(callee, &builder_methods);
-            self.calls.site(callee, step.is_some()).or_else(of_builder)
+            self.calls.site(callee, in_machine).or_else(of_builder)
         };
         let method =
             Method { row: &row, signature, body: &body, probe, constants: &[Constant::Int64(id.0)], sites: Sites(&site) };

@@ -18,8 +18,8 @@ pub struct Options {
     pub leave: LeaveMode,
     /// Which methods.
     pub selection: Selection,
-    /// Whether those are woven too that are left alone because a probe would show nothing of use: see
-    /// [`Reason::is_by_default`](crate::Reason::is_by_default).
+    /// Whether those are woven too that are left alone by default: short ones, accessors, what the compiler made of nothing
+    /// that was written.
     pub all: bool,
     /// Bodies of up to so many bytes of IL are left alone that have no loop and call nothing.
     pub min_il: u32,

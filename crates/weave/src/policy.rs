@@ -17,10 +17,10 @@ pub(crate) fn left_alone(options: &Options, origin: Origin, body: &MethodBody<'_
         return None;
     }
     match origin {
-        Origin::Accessor if body.il.len() <= MIN_IL as usize && is_trivial(body) => Some(Reason::TrivialAccessor),
-        Origin::Made => Some(Reason::CompilerMade),
-        Origin::MadeUnlessItCalls if !calls(body) => Some(Reason::CompilerMade),
-        _ => (body.il.len() <= options.min_il as usize && is_bounded(body)).then_some(Reason::ShortBody),
+        Origin::Accessor if body.il.len() <= MIN_IL as usize && is_trivial(body) => Some(Reason::Accessor),
+        Origin::Made => Some(Reason::Generated),
+        Origin::MadeUnlessItCalls if !calls(body) => Some(Reason::Generated),
+        _ => (body.il.len() <= options.min_il as usize && is_bounded(body)).then_some(Reason::Short),
     }
 }
 

@@ -28,13 +28,13 @@ pub enum Reason {
     TrackerCallee,
     /// The compiler made it, of nothing that a person wrote.
     #[error("the compiler made it, without a body of the user's (--all weaves it)")]
-    CompilerMade,
+    Generated,
     /// It reads or writes a field, and no more.
     #[error("it is an accessor that only reads or writes (--all weaves it)")]
-    TrivialAccessor,
+    Accessor,
     /// It is short, has no loop and calls nothing.
     #[error("it is short, has no loop and calls nothing: a probe takes longer (--min-il 0 weaves it)")]
-    ShortBody,
+    Short,
     /// Many methods have the same large body, which weaving would make many of.
     #[error("it shares its body with others, and there are too many to give each its own")]
     SharedBody,
@@ -54,9 +54,9 @@ impl Reason {
             Self::NotIncluded => "not-included",
             Self::Excluded => "excluded",
             Self::TrackerCallee => "tracker-callee",
-            Self::CompilerMade => "compiler-made",
-            Self::TrivialAccessor => "trivial-accessor",
-            Self::ShortBody => "short-body",
+            Self::Generated => "generated",
+            Self::Accessor => "accessor",
+            Self::Short => "short",
             Self::SharedBody => "shared-body",
             Self::Body(error) => error.code(),
         }

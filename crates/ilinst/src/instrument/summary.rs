@@ -25,7 +25,7 @@ fn why_nothing(file: &FileReport) -> &'static str {
         "the patterns leave no method with a body"
     } else if reasons.contains_key("not-included") {
         "no pattern names a method with a body"
-    } else if reasons.contains_key("short-body") || reasons.contains_key("trivial-accessor") {
+    } else if ["short", "accessor", "generated"].iter().any(|code| reasons.contains_key(code)) {
         "no method is worth a probe; --all weaves them all"
     } else {
         "no method has an IL body"
