@@ -15,10 +15,10 @@ use crate::tree;
 /// How often `Fibonacci(15)` calls itself, with the first call.
 const FIBONACCI: i64 = 1973;
 
-/// The program, compiled beside the tracker.
-fn program() -> Option<PathBuf> {
+/// The program, compiled beside the tracker in a folder for this test alone.
+fn program(test: &str) -> Option<PathBuf> {
     let mcs = require("ILINST_MCS")?;
-    let folder = scratch("probes");
+    let folder = scratch(&format!("probes-{test}"));
     let program = folder.join("probes.exe");
     fs::copy(root().join("tracker-runtime/bin/Ilinst.Tracker.dll"), folder.join("Ilinst.Tracker.dll")).expect("it can be copied");
     let mut compiler = Command::new(mcs);
@@ -33,9 +33,9 @@ fn program() -> Option<PathBuf> {
 /// The profile's bytes.
 fn run(runtime: &Runtime, program: &Path, what: &str, settings: &[(&str, &str)]) -> Vec<u8> {
     println!("{what} {settings:?} on {}", runtime.name);
-    let folder = scratch("probes-work");
+    let folder = program.parent().expect("it is in a folder");
     let path = folder.join("probes.ilprof");
-    let mut command = runtime.program(program, &folder);
+    let mut command = runtime.program(program, folder);
     let output = command.arg(what).env("ILINST_OUTPUT", &path).envs(settings.iter().copied()).output();
     assert_eq!(said(&output.expect("the runtime starts")), ("done\n".into(), String::new(), Some(0)));
     fs::read(path).expect("there is a profile")
@@ -59,7 +59,7 @@ fn by_method(profile: &Profile, of: SampleType) -> BTreeMap<u32, i64> {
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn a_caller_may_call_any_number_of_methods() {
-    let Some(program) = program() else { return };
+    let Some(program) = program("fan") else { return };
     for runtime in Runtime::all() {
         let profile = read(&run(&runtime, &program, "fan", &[]));
         let calls = by_method(&profile, SampleType::CALLS);
@@ -74,7 +74,7 @@ fn a_caller_may_call_any_number_of_methods() {
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn every_mode_counts_exactly() {
-    let Some(program) = program() else { return };
+    let Some(program) = program("modes") else { return };
     let modes: [&[(&str, &str)]; 5] = [
         &[("ILINST_MODE", "exact")],
         &[("ILINST_MODE", "exact"), ("ILINST_CLOCK", "tsc")],
@@ -103,7 +103,7 @@ fn every_mode_counts_exactly() {
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn what_is_called_too_often_is_counted_on_and_said() {
-    let Some(program) = program() else { return };
+    let Some(program) = program("often") else { return };
     for runtime in Runtime::all() {
         let profile = read(&run(&runtime, &program, "short", &[("ILINST_AUTOMUTE", "10000")]));
         let muted = |tree: &profile::CallTree| {
@@ -119,7 +119,7 @@ fn what_is_called_too_often_is_counted_on_and_said() {
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn what_is_paused_is_neither_counted_nor_timed() {
-    let Some(program) = program() else { return };
+    let Some(program) = program("paused") else { return };
     for runtime in Runtime::all() {
         let profile = read(&run(&runtime, &program, "paused", &[]));
         assert_eq!(by_method(&profile, SampleType::CALLS), BTreeMap::from([(1, 1), (3, 1), (5, 1)]));
@@ -132,7 +132,7 @@ fn what_is_paused_is_neither_counted_nor_timed() {
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn calls_within_calls_beyond_the_limit_take_no_time_twice() {
-    let Some(program) = program() else { return };
+    let Some(program) = program("limit") else { return };
     // 4 + 16 + ... + 4^7 calls.
     let of_each = (1..8).map(|depth| 4_i64.pow(depth)).sum::<i64>() / 4;
     for runtime in Runtime::all() {
