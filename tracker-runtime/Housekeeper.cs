@@ -13,6 +13,8 @@ namespace Ilinst
     {
         private const int Period = 100; // ms
         private const int PeriodsInASecond = 10;
+        /// <summary>The first looks come sooner: names of short runs, should they be killed.</summary>
+        private const int FirstPeriod = 10; // ms
 
         private static readonly ManualResetEvent stop = new ManualResetEvent(false);
         private static Thread thread;
@@ -77,7 +79,7 @@ namespace Ilinst
             CallTrees.WithoutProbes(delegate
             {
                 bool wasPaused = Arena.Header->State != 0;
-                for (int i = 1; !IsStopped(); i++)
+                for (int i = 1; !IsStopped(i < PeriodsInASecond ? FirstPeriod * i : Period); i++)
                 {
                     try
                     {
@@ -92,23 +94,23 @@ namespace Ilinst
         }
 
         /// <summary>Waits for some time, or until it is to end.</summary>
-        private static bool IsStopped()
+        private static bool IsStopped(int period)
         {
             try
             {
-                return Wait();
+                return Wait(period);
             }
             catch (MissingMethodException)
             {
-                Thread.Sleep(Period);
+                Thread.Sleep(period);
                 return false;
             }
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]
-        private static bool Wait()
+        private static bool Wait(int period)
         {
-            return stop.WaitOne(Period, false);
+            return stop.WaitOne(period, false);
         }
 
         private static void Look(bool isSecond, ref bool wasPaused)

@@ -51,13 +51,13 @@ namespace Ilinst
             return NameAndVersion() + ", " + Environment.OSVersion.Platform;
         }
 
-        /// <summary>The path of the program's file; empty if it has none.</summary>
+        /// <summary>The path of the program's file, or of this one where another runtime is the program; empty if there is none.</summary>
         public static string ProgramPath()
         {
             try
             {
                 Assembly entry = Assembly.GetEntryAssembly();
-                return entry == null ? "" : entry.Location;
+                return (entry == null ? typeof(ThisProcess).Assembly : entry).Location;
             }
             catch (Exception)
             {

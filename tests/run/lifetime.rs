@@ -160,6 +160,23 @@ fn all_domains_of_a_process_write_one_profile() {
     assert_eq!((calls(&profile), profile.end), (counts(&expected), End::Clean));
 }
 
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn a_program_asks_for_pauses_marks_and_copies() {
+    let Some(program) = Program::new("asks", "asks") else { return };
+    for runtime in Runtime::all() {
+        for (start, leaves) in [("", 3 + 4 + 5), ("paused", 5)] {
+            let work = scratch("lifetime-asks-work");
+            let variables = [("ILINST_START", start), ("ILINST_OUTPUT", "asks.ilprof")];
+            let output = program.command(&runtime, &work).envs(variables).output().expect("it starts");
+            assert_eq!(said(&output), (String::new(), String::new(), Some(2)), "{}", runtime.name);
+            let leaf = |file: &str| calls(&read(&work.join(file))).get("Asks::Leaf").copied();
+            assert_eq!(leaf("asks.ilprof"), Some(leaves), "{start} on {}", runtime.name);
+            assert_eq!(leaf("copy.ilprof"), start.is_empty().then_some(3 + 4), "{start} on {}", runtime.name);
+        }
+    }
+}
+
 /// A program of `lifetime/`, as it was compiled and woven.
 struct Program {
     folder: PathBuf,
