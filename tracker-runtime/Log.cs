@@ -15,7 +15,8 @@ namespace Ilinst
             {
                 if (path == null)
                 {
-                    path = Settings.Log().Replace("%p", ThisProcess.Digits(ThisProcess.Id()));
+                    string wish = Settings.Log().Replace("%p", ThisProcess.Digits(ThisProcess.Id()));
+                    path = wish.Length == 0 ? "" : Files.Combine(Files.CurrentFolder(), wish);
                 }
                 if (path.Length > 0)
                 {

@@ -84,7 +84,7 @@ const TRACKER_CALLEES: &[&str] = &["System.Diagnostics.Stopwatch"];
 
 /// Whether a file must be left alone as a whole.
 pub fn refusal(image: &Image<'_>, metadata: &Metadata<'_>, tracker: &Tracker) -> Option<Refusal> {
-    if tracker.is_referenced_by(metadata) {
+    if tracker.is_in(metadata) {
         return Some(Refusal::AlreadyWoven);
     }
     if metadata.assembly().and_then(|assembly| metadata.name(assembly.name).ok()).is_some_and(|name| name == tracker.name()) {

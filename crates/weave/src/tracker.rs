@@ -4,7 +4,7 @@ use ecma335::{
     Cursor, Error, FileOffset, Image, Metadata, MetadataBuilder, MethodBody, Rva, Table, Token,
     metadata::join,
     opcode::Operand,
-    schema::{AssemblyRef, CustomAttribute, CustomAttributeType, HasCustomAttribute, MemberRef, MethodDef},
+    schema::{CustomAttribute, CustomAttributeType, HasCustomAttribute, MemberRef, MethodDef, TypeRef},
 };
 use ilrewrite::{Argument, AssemblyName, Call, LeaveMode, MethodName, Probe, SiteProbe, TokenProvider, TokenRequest, TypeName};
 
@@ -77,10 +77,15 @@ impl Tracker {
         &self.0.name
     }
 
-    /// Whether a module refers to a tracker: then it is woven already.
-    pub fn is_referenced_by(&self, metadata: &Metadata<'_>) -> bool {
-        let is_this = |row: &AssemblyRef| metadata.strings.string_bytes(row.name) == Ok(self.0.name.as_bytes());
-        metadata.tables.rows::<AssemblyRef>().any(|(_, row)| is_this(&row))
+    /// Whether a module has probes or the mark: then it is woven already. One that refers to the tracker for anything else, as
+    /// to pause it, is not.
+    pub fn is_in(&self, metadata: &Metadata<'_>) -> bool {
+        let is = |name, text: &str| metadata.strings.string_bytes(name) == Ok(text.as_bytes());
+        let is_this = |row: &TypeRef| {
+            is(row.namespace, NAMESPACE) && [PROBE_TYPE, MARK_TYPE].iter().any(|name| is(row.name, name))
+        };
+        let of_this = |rid| metadata.assembly_of(rid).is_some_and(|assembly| assembly == self.0.name);
+        metadata.tables.rows::<TypeRef>().any(|(rid, row)| is_this(&row) && of_this(rid))
     }
 
     /// What it has put into methods, whose first constant is their id: by the places of [`Probes`].
