@@ -81,9 +81,8 @@ impl Tracker {
     /// to pause it, is not.
     pub fn is_in(&self, metadata: &Metadata<'_>) -> bool {
         let is = |name, text: &str| metadata.strings.string_bytes(name) == Ok(text.as_bytes());
-        let is_this = |row: &TypeRef| {
-            is(row.namespace, NAMESPACE) && [PROBE_TYPE, MARK_TYPE].iter().any(|name| is(row.name, name))
-        };
+        let is_this =
+            |row: &TypeRef| is(row.namespace, NAMESPACE) && [PROBE_TYPE, MARK_TYPE].iter().any(|name| is(row.name, name));
         let of_this = |rid| metadata.assembly_of(rid).is_some_and(|assembly| assembly == self.0.name);
         metadata.tables.rows::<TypeRef>().any(|(rid, row)| is_this(&row) && of_this(rid))
     }
