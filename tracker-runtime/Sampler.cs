@@ -19,7 +19,11 @@ namespace Ilinst
         {
             Thread thread = new Thread(Run);
             thread.IsBackground = true;
-            Lifetime.OnEnd(delegate { isOver = true; });
+            Lifetime.OnEnd(delegate
+            {
+                isOver = true;
+                thread.Join(1000);
+            });
             thread.Start();
         }
 
