@@ -49,7 +49,8 @@ namespace Ilinst
         public static void Start()
         {
             gate = new object();
-            CallTree* made = (CallTree*)NativeMemory.Zeroed(sizeof(CallTree) + 3 * sizeof(CallNode) + sizeof(TreeMemory) + 3 * Arena.BlockSize);
+            long size = sizeof(CallTree) + 3 * sizeof(CallNode) + sizeof(TreeMemory) + 3 * Arena.BlockSize;
+            CallTree* made = (CallTree*)NativeMemory.Zeroed(size);
             if (made == null)
             {
                 return;

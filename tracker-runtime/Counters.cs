@@ -10,7 +10,9 @@ namespace Ilinst
         private const ulong GoldenRatio = 0x9E3779B97F4A7C15;
         private const int PairSize = 16;
 
-        /// <summary>Pairs of method id and its counter's address; at -1 their number, a power of two, less one. Replaced when it is half full.</summary>
+        /// <summary>
+        /// Pairs of method id and its counter's address; at -1 their number, a power of two, less one. Replaced when half full.
+        /// </summary>
         private static long* table;
         /// <summary>The table; null while tracking is paused.</summary>
         private static long* shown;

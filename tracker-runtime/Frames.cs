@@ -55,22 +55,26 @@ namespace Ilinst
             return Tokens.Of(frame);
         }
 
-        /// <summary>A call for which there is no node: one of its method stands for all of them.</summary>
+        /// <summary>A call for which there is no node.</summary>
         public static IntPtr EnterOverflow(CallTree* tree, long methodId)
         {
-            CallNode* root = (CallNode*)tree->OverflowRoot;
-            if (root == null)
-            {
-                root = CallTrees.NewNode(tree, 0, null, NodeFlags.Root | NodeFlags.Overflow);
-                tree->OverflowRoot = (long)root;
-            }
-            CallNode* node = root == null ? null : CallTrees.Callee(tree, root, methodId);
+            CallNode* node = OverflowNode(tree, methodId);
             if (node == null)
             {
                 tree->LostCalls++;
                 return IntPtr.Zero;
             }
             return Enter(tree, node, IsCall | IsDetached, Layer(tree));
+        }
+
+        /// <summary>What stands for all of a method's calls for which there is no node; null if there is no memory.</summary>
+        public static CallNode* OverflowNode(CallTree* tree, long methodId)
+        {
+            if (tree->OverflowRoot == 0)
+            {
+                tree->OverflowRoot = (long)CallTrees.NewNode(tree, 0, null, NodeFlags.Root | NodeFlags.Overflow);
+            }
+            return tree->OverflowRoot == 0 ? null : CallTrees.Callee(tree, (CallNode*)tree->OverflowRoot, methodId);
         }
 
         /// <summary>The layer that calls are in now.</summary>
@@ -108,7 +112,10 @@ namespace Ilinst
             return true;
         }
 
-        /// <summary>Ends what is open above a frame's call. A token of no open frame is counted as bad, but for that of a step that has ended.</summary>
+        /// <summary>
+        /// Ends what is open above a frame's call. A token of no open frame is counted as bad, but for that of a step that has
+        /// ended.
+        /// </summary>
         public static bool MakeTop(CallTree* tree, IntPtr token, long now, bool marks)
         {
             Frame* wanted = Tokens.FrameOf(token);

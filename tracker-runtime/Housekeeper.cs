@@ -43,10 +43,16 @@ namespace Ilinst
         private static void StartThread()
         {
             thread = new Thread(Run, 256 * 1024);
+            StartInBackground(thread);
+        }
+
+        /// <summary>Starts a thread of the tracker's, which nothing of the program's flows to.</summary>
+        public static void StartInBackground(Thread thread)
+        {
             thread.IsBackground = true;
             try
             {
-                StartWithoutFlow();
+                StartWithoutFlow(thread);
             }
             catch (Exception)
             {
@@ -56,7 +62,7 @@ namespace Ilinst
 
         /// <summary>Else the thread holds what flows in the program's context for ever. A trimmed program may lack what this takes.</summary>
         [MethodImpl(MethodImplOptions.NoInlining)]
-        private static void StartWithoutFlow()
+        private static void StartWithoutFlow(Thread thread)
         {
             if (ExecutionContext.IsFlowSuppressed())
             {

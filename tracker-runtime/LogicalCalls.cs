@@ -182,9 +182,14 @@ namespace Ilinst
         {
             long layer = tree->Current == tree->Root ? 0 : Frames.Layer(tree) + 1;
             CallNode* node = PathHere(tree, call, layer);
+            if (node == null)
+            {
+                node = Frames.OverflowNode(tree, call.MethodId);
+                layer = Frames.Layer(tree);
+            }
             if (node == null || node->Async == 0 && !MakeAsync(tree, node))
             {
-                return Frames.EnterOverflow(tree, call.MethodId);
+                return IntPtr.Zero;
             }
             ((AsyncRecord*)node->Async)->Steps++;
             IntPtr token = Frames.Enter(tree, node, Frames.IsDetached | Frames.IsStep, layer);
@@ -211,9 +216,14 @@ namespace Ilinst
                 kind = below != null ? Frames.IsDetached : 0;
             }
             CallNode* node = (caller->Flags & NodeFlags.Overflow) != 0 ? null : CallTrees.Callee(tree, caller, methodId);
+            if (node == null)
+            {
+                node = Frames.OverflowNode(tree, methodId);
+                kind = Frames.IsDetached;
+            }
             if (node == null || node->Async == 0 && !MakeAsync(tree, node))
             {
-                return Frames.EnterOverflow(tree, methodId);
+                return IntPtr.Zero;
             }
             node->Flags |= NodeFlags.FlowLost;
             ((AsyncRecord*)node->Async)->Steps++;

@@ -8,6 +8,7 @@ namespace Ilinst
         public const int Count = 2;
         public const int Trace = 3;
 
+        /// <summary>Which of <see cref="Probes"/> those are: <see cref="ProfileInfoTracker.probe"/>.</summary>
         public const int ByStopwatch = 0;
         public const int Sampling = 1;
         public const int Counting = 2;
@@ -52,7 +53,8 @@ namespace Ilinst
             {
                 Events.Start(Settings.TraceSize());
             }
-            ProfileInfoTracker.probe = Kind == Sampled ? Sampling : Kind == Count ? Counting : Kind == Trace || Clock.Kind != 0 ? Timing : ByStopwatch;
+            ProfileInfoTracker.probe = Kind == Sampled ? Sampling : Kind == Count ? Counting
+                : Kind == Trace || Clock.Kind != 0 ? Timing : ByStopwatch;
             Calibration.Start();
             Automute.Start();
         }

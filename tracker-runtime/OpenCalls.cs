@@ -30,7 +30,9 @@ namespace Ilinst
                 if (below != null)
                 {
                     CallNode* callee = CallTrees.Callee(tree, below, methodId);
-                    return callee == null ? Frames.EnterOverflow(tree, methodId) : Frames.Enter(tree, callee, Frames.IsCall | Frames.IsDetached, 0);
+                    return callee == null
+                        ? Frames.EnterOverflow(tree, methodId)
+                        : Frames.Enter(tree, callee, Frames.IsCall | Frames.IsDetached, 0);
                 }
             }
             CallNode* node = (caller->Flags & NodeFlags.Overflow) != 0 ? null : CallTrees.Callee(tree, caller, methodId);

@@ -18,13 +18,12 @@ namespace Ilinst
         public static void Start()
         {
             Thread thread = new Thread(Run);
-            thread.IsBackground = true;
             Lifetime.OnEnd(delegate
             {
                 isOver = true;
                 thread.Join(1000);
             });
-            thread.Start();
+            Housekeeper.StartInBackground(thread);
         }
 
         private static void Run()

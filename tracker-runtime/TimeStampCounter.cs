@@ -20,7 +20,7 @@ namespace Ilinst
         private const int CodeSize = 32;
         /// <summary>rdtsc; shl rdx, 32; or rax, rdx; ret.</summary>
         private const string ReadCode = "0F3148C1E2204809D0C3";
-        /// <summary>Whether it is invariant: push rbx; mov eax, 80000007h; cpuid; pop rbx; shr edx, 8; and edx, 1; mov eax, edx; ret.</summary>
+        /// <summary>Whether it is invariant: push rbx; mov eax, 80000007h; cpuid; pop rbx; shr edx, 8; and edx, 1; ...</summary>
         private const string IsInvariantCode = "53B8070000800FA25BC1EA0883E20189D0C3";
 
         private static long firstTicks;
@@ -66,7 +66,8 @@ namespace Ilinst
 
         private static bool IsX64()
         {
-            string machine = Libc.IsThere ? Libc.IsLinux ? Libc.Machine() : "" : Environment.GetEnvironmentVariable("PROCESSOR_ARCHITECTURE");
+            string machine = !Libc.IsThere ? Environment.GetEnvironmentVariable("PROCESSOR_ARCHITECTURE")
+                : Libc.IsLinux ? Libc.Machine() : "";
             return IntPtr.Size == 8 && (machine == "x86_64" || machine == "AMD64");
         }
 
@@ -103,13 +104,14 @@ namespace Ilinst
         }
 
         /// <summary>
-        /// Calls machine code. The language has no calli before C# 9, so it is emitted: bound to an object, which makes a delegate's call
-        /// a plain one. It is called like managed code: it touches no memory and calls nothing.
+        /// Calls machine code. The language has no calli before C# 9, so it is emitted: bound to an object, which makes a
+        /// delegate's call a plain one. It is called like managed code: it touches no memory and calls nothing.
         /// </summary>
         [MethodImpl(MethodImplOptions.NoInlining)]
         private static Reader Caller(byte* code)
         {
-            DynamicMethod method = new DynamicMethod("Read", typeof(long), new Type[] { typeof(object) }, typeof(TimeStampCounter), true);
+            Type owner = typeof(TimeStampCounter);
+            DynamicMethod method = new DynamicMethod("Read", typeof(long), new Type[] { typeof(object) }, owner, true);
             ILGenerator il = method.GetILGenerator();
             il.Emit(OpCodes.Ldc_I8, (long)code);
             il.Emit(OpCodes.Conv_I);
