@@ -50,7 +50,15 @@ namespace Ilinst
             {
                 return true;
             }
-            CalleeIndex* index = New(old == null ? FirstSize : 2 * (old->mask + 1));
+            CallNode* first = (CallNode*)caller->Callees;
+            long size = old == null ? FirstSize : 2 * (old->mask + 1);
+            CallNode* last = first;
+            for (long i = 2; old == null && last != null && last->Next != (long)first; i++)
+            {
+                last = (CallNode*)last->Next;
+                size = 2 * (i + 1) > size ? 2 * size : size;
+            }
+            CalleeIndex* index = New(size);
             if (index == null)
             {
                 return false;
@@ -63,8 +71,7 @@ namespace Ilinst
                     Put(index, pair[0], pair[1]);
                 }
             }
-            CallNode* first = (CallNode*)caller->Callees;
-            for (CallNode* node = first; old == null && node != null; node = node->Next == (long)first ? null : (CallNode*)node->Next)
+            for (CallNode* node = first; old == null && node != null; node = node == last ? null : (CallNode*)node->Next)
             {
                 Put(index, node->MethodId, (long)node);
             }
