@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tests::{compile, instrument, root, scratch};
+use tests::{References, compile, instrument, root, scratch};
 
 /// A folder with the programs, and one with what was woven of it.
 pub(crate) struct Programs {
@@ -20,8 +20,8 @@ impl Programs {
         let folder = scratch(&format!("matrix-{column}"));
         let (original, woven) = (folder.join("original"), folder.join("woven"));
         let library = original.join("Steps.dll");
-        compile(&source("Steps.cs"), &library, &[])?;
-        compile(&source("Ending.cs"), &original.join("Ending.exe"), &[&library])?;
+        compile(&source("Steps.cs"), &library, References::All, &[])?;
+        compile(&source("Ending.cs"), &original.join("Ending.exe"), References::All, &[&library])?;
         // A plug-in, with all that it needs beside it.
         fs::create_dir(original.join("plugins")).expect("a folder can be made");
         fs::copy(&library, original.join("plugins/Steps.dll")).expect("it can be copied");

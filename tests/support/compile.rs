@@ -8,21 +8,32 @@ use std::{
 
 use crate::{require, said, sample};
 
-/// Compiles a program or a library, which then runs on any .NET; none if there is no compiler, as [`require`] has it.
-pub fn compile(source: &Path, output: &Path, references: &[&Path]) -> Option<()> {
-    compile_with(source, output, references, &[])
+/// The references that a program is compiled with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum References {
+    /// Those that any .NET since 2017 has an answer to, Mono too.
+    All,
+    /// .NET Core 3.1 and later.
+    Core,
 }
 
-/// The same with further options.
-pub fn compile_with(source: &Path, output: &Path, references: &[&Path], options: &[&str]) -> Option<()> {
-    let (dotnet, csc, mono) = (require("ILINST_DOTNET8")?, require("ILINST_CSC")?, require("ILINST_MONO_LIB")?);
-    let library = |name: &str| mono.join("4.7.2-api").join(name).with_extension("dll");
+/// What of .NET Core programs refer to.
+const CORE: [&str; 5] =
+    ["System.Runtime", "System.Runtime.Extensions", "System.Threading.Tasks", "System.Collections", "System.Console"];
+
+/// Compiles a program or a library; none if there is no compiler, as [`require`] has it.
+pub fn compile(source: &Path, output: &Path, of: References, references: &[&Path]) -> Option<()> {
+    let (dotnet, csc) = (require("ILINST_DOTNET8")?, require("ILINST_CSC")?);
     let mut command = Command::new(dotnet);
-    command.arg("exec").arg(csc).args(["-nologo", "-noconfig", "-nostdlib", "-optimize+", "-unsafe", "-langversion:8"]);
-    command.args(["-deterministic", "-nowarn:1701,1702"]).args(options);
-    let system: Vec<PathBuf> = ["mscorlib", "System", "System.Core"].iter().map(|name| library(&format!("{name}.dll"))).collect();
-    command
-        .args(system.iter().map(PathBuf::as_path).chain(references.iter().copied()).map(|path| format!("-r:{}", path.display())));
+    command.arg("exec").arg(csc).args(["-nologo", "-noconfig", "-nostdlib", "-optimize+", "-langversion:8"]);
+    command.args(["-deterministic", "-nowarn:1701,1702"]);
+    let (folder, names) = match of {
+        References::All => (require("ILINST_MONO_LIB")?.join("4.7.2-api"), &["mscorlib", "System", "System.Core"][..]),
+        References::Core => (core_references()?, &CORE[..]),
+    };
+    let of_system: Vec<PathBuf> = names.iter().map(|name| folder.join(format!("{name}.dll"))).collect();
+    let all = of_system.iter().map(PathBuf::as_path).chain(references.iter().copied());
+    command.args(all.map(|path| format!("-r:{}", path.display())));
     let extension = output.extension().unwrap_or_default();
     command.arg(if extension == "dll" { "-target:library" } else { "-target:exe" });
     fs::create_dir_all(output.parent().expect("it is in a folder")).expect("a folder can be made");
@@ -33,4 +44,13 @@ pub fn compile_with(source: &Path, output: &Path, references: &[&Path], options:
         fs::copy(configuration, output.with_extension("runtimeconfig.json")).expect("it can be copied");
     }
     Some(())
+}
+
+/// The reference assemblies that come with the SDK.
+fn core_references() -> Option<PathBuf> {
+    let sdk = require("ILINST_SDK")?;
+    let packs = sdk.ancestors().nth(2)?.join("packs/Microsoft.NETCore.App.Ref");
+    let pack = fs::read_dir(packs).ok()?.flatten().next()?;
+    let folder = fs::read_dir(pack.path().join("ref")).ok()?.flatten().next()?;
+    Some(folder.path())
 }

@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub use compile::{compile, compile_with};
+pub use compile::{References, compile};
 use ecma335::{Cursor, FileOffset, Image, Metadata, Table};
 pub use mounted::Mounted;
 pub use report::Report;

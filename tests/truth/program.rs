@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
 
-use tests::{Report, Runtime, compile, ilinst, root, said, scratch};
+use tests::{References, Report, Runtime, compile, ilinst, root, said, scratch};
 
 /// A program, as it was compiled and as it was woven.
 pub(crate) struct Program {
@@ -21,13 +21,18 @@ pub(crate) struct Run {
 impl Program {
     /// Compiles and weaves one of `programs/`; none without a compiler.
     pub(crate) fn make(name: &str, test: &str, options: &[&str]) -> Option<Self> {
+        Self::make_of(References::All, name, test, options)
+    }
+
+    /// The same with other references.
+    pub(crate) fn make_of(of: References, name: &str, test: &str, options: &[&str]) -> Option<Self> {
         let source = root().join(format!("tests/truth/programs/{name}.cs"));
         let folder = scratch(&format!("truth-{test}"));
         let file = format!("{name}.exe");
         let original = folder.join("original");
         // Some call the tracker themselves.
         let tracker = root().join("tracker-runtime/bin/Ilinst.Tracker.dll");
-        compile(&source, &original.join(&file), &[&tracker])?;
+        compile(&source, &original.join(&file), of, &[&tracker])?;
         if name == "FanOut" {
             fs::copy(&tracker, original.join("Ilinst.Tracker.dll")).expect("it can be copied");
         }

@@ -85,6 +85,7 @@ static class Ending
                 UnloadContexts();
                 return 5;
             case "terminate":
+                AwaitNames();
                 TerminateProcess(GetCurrentProcess(), 7);
                 break;
         }
@@ -99,6 +100,7 @@ static class Ending
     /// <summary>Waits to be ended from outside.</summary>
     static void Ready()
     {
+        AwaitNames();
         Console.WriteLine("ready");
         Thread.Sleep(20000);
     }
@@ -115,12 +117,24 @@ static class Ending
         return Down(depth + 1) + Down(depth + 2) + depth;
     }
 
+    /// <summary>
+    /// On Windows, waits until the methods' names are in the profile: a report that is made elsewhere finds none by its paths.
+    /// </summary>
+    static void AwaitNames()
+    {
+        if (Path.DirectorySeparatorChar != '/')
+        {
+            Thread.Sleep(2500);
+        }
+    }
+
     static void Abort()
     {
         if (Path.DirectorySeparatorChar == '/')
         {
             abort();
         }
+        AwaitNames();
         AbortOnWindows();
     }
 

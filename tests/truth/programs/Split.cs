@@ -7,7 +7,7 @@ using System.Diagnostics;
 /// </summary>
 static class Split
 {
-    const int Rounds = 40;
+    const int Rounds = 90;
     static int sink;
 
     static void Main(string[] arguments)
