@@ -51,6 +51,7 @@ static class Ending
                 Start(() => { throw new InvalidOperationException("nobody catches this"); }).Join();
                 break;
             case "failfast":
+                AwaitNames();
                 Environment.FailFast("enough");
                 break;
             case "overflow":
