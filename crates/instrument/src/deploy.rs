@@ -83,7 +83,7 @@ struct Deployment<'a> {
     woven: Vec<&'a FileReport>,
     /// The folders with outputs that are woven, by this run or an earlier one.
     woven_folders: BTreeSet<PathBuf>,
-    /// By folder: why a program there will not find or load the tracker.
+    /// By folder: why a program there will not find the tracker.
     warnings: Vec<(PathBuf, String)>,
 }
 

@@ -17,7 +17,10 @@ use ecma335::{
 /// What the tracker has a way around, where a program was published without it: types, and of others some members by their
 /// names. Each is asked for in methods of its own, whose failure is caught. All else that it refers to is essential.
 pub const WITH_FALLBACK: &[(&str, &[&str])] = &[
+    ("System.AppDomain", &["add_AssemblyLoad", "remove_AssemblyLoad"]),
+    ("System.AssemblyLoadEventArgs", &["get_LoadedAssembly"]),
     ("System.Console", &[]),
+    ("System.Delegate", &["CreateDelegate"]),
     ("System.IO.FileInfo", &[]),
     ("System.IO.Stream", &[]),
     ("System.LocalDataStoreSlot", &[]),
@@ -28,11 +31,12 @@ pub const WITH_FALLBACK: &[(&str, &[&str])] = &[
     ("System.Reflection.Emit.OpCode", &[]),
     ("System.Reflection.Emit.OpCodes", &[]),
     ("System.Reflection.EventInfo", &[]),
-    ("System.Reflection.Module", &["ResolveMethod", "get_ModuleVersionId"]),
+    ("System.Reflection.Module", &["ResolveMethod", "get_FullyQualifiedName", "get_ModuleVersionId"]),
     ("System.Text.Encoding", &[]),
     ("System.Threading.AsyncFlowControl", &[]),
     ("System.Threading.ExecutionContext", &[]),
     ("System.Threading.Thread", &["GetData", "GetNamedDataSlot", "SetData"]),
+    ("System.Threading.WaitHandle", &["WaitOne"]),
     ("System.UnhandledExceptionEventArgs", &["get_ExceptionObject"]),
 ];
 
