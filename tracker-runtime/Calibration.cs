@@ -8,6 +8,9 @@ namespace Ilinst
     {
         private const int Rounds = 5;
         private const int CallsPerRound = 200;
+        private const int Depth = 7;
+        /// <summary>Of <see cref="Fibonacci"/> with that depth.</summary>
+        private const int CallsOfFibonacci = 41;
         private const long MethodId = 1;
 
         private static CallTree* tree;
@@ -45,11 +48,11 @@ namespace Ilinst
             }
         }
 
-        /// <summary>A tree that is in no profile: a caller, and its callee with statistics.</summary>
+        /// <summary>A tree that is in no profile: a caller, and below it callees with statistics, each the next one's caller.</summary>
         public static void Start()
         {
             gate = new object();
-            long size = sizeof(CallTree) + 3 * sizeof(CallNode) + sizeof(TreeMemory) + 3 * Arena.BlockSize;
+            long size = sizeof(CallTree) + (Depth + 2) * sizeof(CallNode) + sizeof(TreeMemory) + 3 * Arena.BlockSize;
             CallTree* made = (CallTree*)NativeMemory.Zeroed(size);
             if (made == null)
             {
@@ -57,18 +60,21 @@ namespace Ilinst
             }
             CallNode* root = (CallNode*)(made + 1);
             CallNode* caller = root + 1;
-            CallNode* callee = root + 2;
-            TreeMemory* memory = (TreeMemory*)(root + 3);
+            TreeMemory* memory = (TreeMemory*)(root + Depth + 2);
             made->Root = (long)root;
             made->Current = (long)caller;
             made->Memory = (long)memory;
             root->Flags = NodeFlags.Root;
-            caller->MethodId = callee->MethodId = MethodId;
+            caller->MethodId = MethodId;
             caller->Caller = (long)root;
-            callee->Caller = (long)caller;
-            caller->Callees = (long)callee;
-            callee->Next = (long)callee;
-            callee->Stats = (long)&memory->Sink;
+            for (CallNode* callee = caller + 1; callee != (CallNode*)memory; callee++)
+            {
+                callee->MethodId = MethodId;
+                callee->Caller = (long)(callee - 1);
+                (callee - 1)->Callees = (long)callee;
+                callee->Next = (long)callee;
+                callee->Stats = (long)&memory->Sink;
+            }
             tree = made;
             Again();
         }
@@ -80,15 +86,26 @@ namespace Ilinst
             long block = (long)tree + 2 * Arena.BlockSize & ~(long)(Arena.BlockSize - 1);
             tree->FreeEvent = block + Arena.ChunkHeaderSize;
             tree->EndOfEvents = block + Arena.BlockSize;
-            long begin = Clock.Now();
             Loop(CallsPerRound);
-            long middle = Clock.Now();
-            ReadClock(CallsPerRound);
-            long end = Clock.Now();
             double inside = (double)callee->Total / CallsPerRound;
+            long begin = Clock.Now();
+            int calls = 0;
+            for (; calls < CallsPerRound; calls += CallsOfFibonacci)
+            {
+                Fibonacci(Depth);
+            }
+            long middle = Clock.Now();
+            for (int i = 0; i < calls; i += CallsOfFibonacci)
+            {
+                FibonacciWithout(Depth);
+            }
+            long end = Clock.Now();
+            ReadClock(CallsPerRound);
+            long endOfReads = Clock.Now();
             Keep(ref header->CostInside, inside);
-            Keep(ref header->CostOutside, (double)(middle - begin) / CallsPerRound - inside);
-            Keep(ref header->CostOfClock, (double)(end - middle) / CallsPerRound);
+            // Calls within calls, as they are in programs, cost some more than the same one again and again.
+            Keep(ref header->CostOutside, (double)((middle - begin) - (end - middle)) / calls - inside);
+            Keep(ref header->CostOfClock, (double)(endOfReads - end) / CallsPerRound);
         }
 
         private static void Keep(ref double least, double seen)
@@ -113,6 +130,26 @@ namespace Ilinst
                     ProfileInfoTracker.WhenLeaving(token);
                 }
             }
+        }
+
+        [MethodImpl((MethodImplOptions)(512 | 8))]
+        private static int Fibonacci(int number)
+        {
+            IntPtr token = ProfileInfoTracker.WhenEntering(MethodId);
+            try
+            {
+                return number < 2 ? number : Fibonacci(number - 1) + Fibonacci(number - 2);
+            }
+            finally
+            {
+                ProfileInfoTracker.WhenLeaving(token);
+            }
+        }
+
+        [MethodImpl((MethodImplOptions)(512 | 8))]
+        private static int FibonacciWithout(int number)
+        {
+            return number < 2 ? number : FibonacciWithout(number - 1) + FibonacciWithout(number - 2);
         }
 
         [MethodImpl((MethodImplOptions)(512 | 8))]
