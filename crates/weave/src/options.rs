@@ -102,7 +102,7 @@ impl fmt::Display for Options {
             write!(f, " --min-il={}", self.min_il)?;
         }
         if !self.calls.waits {
-            write!(f, " --calls={}", NO_CALLS)?;
+            write!(f, " --calls={NO_CALLS}")?;
         }
         self.calls.named.iter().try_for_each(|pattern| write!(f, " --calls={}", escaped(pattern.as_str())))?;
         f.write_str(if self.keep_layout { " --keep-layout" } else { "" })
