@@ -9,6 +9,9 @@ use crate::{
 /// Clocks that tick less often than this cannot tell how long a short call takes.
 const COARSE_CLOCK: u64 = 20_000_000;
 
+/// How many times the CPU time is much more than it.
+const MUCH_LONGER: f64 = 1.3;
+
 impl Profile {
     /// What the numbers cannot tell: half sentences, most important first.
     pub fn limits(&self) -> Vec<String> {
@@ -26,6 +29,14 @@ impl Profile {
         }
         if self.is_raw() && cost.inside > 0.0 && self.mode != Mode::Count {
             limits.push("times include what the probes took".into());
+        }
+        let running = self.running();
+        if let Some(cpu) = self.cpu_ns.filter(|cpu| *cpu > 0 && self.milliseconds(running) * 1e6 > MUCH_LONGER * *cpu as f64) {
+            let times = self.milliseconds(running) * 1e6 / cpu as f64;
+            limits.push(format!(
+                "threads ran {times:.1} times as long as their CPU time: other programs had the processor, or calls wait that are \
+                 not known to"
+            ));
         }
         match self.mode {
             Mode::Sampled => limits.push(match self.sum(SampleType::SAMPLES) {
