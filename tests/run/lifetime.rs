@@ -38,7 +38,7 @@ fn no_file_before_the_end_for_those_who_want_none() {
     for runtime in Runtime::all() {
         let (work, mut child) = program.wait(&runtime, &[("ILINST_WRITE", "end")]);
         thread::sleep(Duration::from_millis(300));
-        assert_eq!(profiles(&work), [PathBuf::new(); 0], "{}", runtime.name);
+        assert!(profiles(&work).is_empty(), "{}", runtime.name);
         child.kill().and_then(|()| child.wait()).expect("it can be killed");
     }
 }

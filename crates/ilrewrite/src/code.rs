@@ -3,7 +3,7 @@
 use ecma335::{
     Metadata, MethodBody, OpCode, Table, Token,
     body::{Clause, ClauseKind},
-    opcode::{Implicit, OpCodeInfo, Operand as OperandKind},
+    opcode::{Flow, Implicit, OpCodeInfo, Operand as OperandKind},
     schema::Blob,
 };
 
@@ -90,6 +90,8 @@ pub struct Code {
     pub(crate) arguments_used: u32,
     /// Whether the input takes memory off the stack (`localloc`).
     pub(crate) has_localloc: bool,
+    /// Whether a prefix stands before what a probe may come before: a `ret` or `jmp`, which none is for (III.2).
+    has_bad_prefix: bool,
     /// What each label is bound to: an instruction's index, or their count for the end of the code.
     bindings: Vec<u32>,
     /// By IL offset: the label there, plus one.
@@ -102,7 +104,8 @@ impl Code {
     /// Decodes a body, in place of what was here before; `site` says which calls have probes, by what they call.
     ///
     /// # Errors
-    /// If an instruction cannot be decoded, a target is no instruction, or a token names what the module has not got.
+    /// If an instruction cannot be decoded, a target is no instruction, a token names what the module has not got, or a
+    /// prefix is before what it is not for.
     pub fn decode(
         &mut self,
         body: &MethodBody<'_>,
@@ -113,7 +116,8 @@ impl Code {
         self.switch_labels.clear();
         self.clauses.clear();
         self.sites.clear();
-        (self.locals_used, self.arguments_used, self.has_localloc) = (0, 0, false);
+        (self.locals_used, self.arguments_used) = (0, 0);
+        (self.has_localloc, self.has_bad_prefix) = (false, false);
         self.bindings.clear();
         for map in [&mut self.labels_by_offset, &mut self.instructions_by_offset] {
             map.clear();
@@ -140,6 +144,7 @@ impl Code {
                         let index = self.instructions.len();
                         self.sites.extend(site(instruction.token()).map(|site| (index, site)));
                     }
+                    self.has_bad_prefix |= instruction.opcode() == OpCode::Jmp && self.ends_in_prefix();
                     Operand::Input
                 }
                 OperandKind::Field | OperandKind::Type | OperandKind::Token | OperandKind::Sig | OperandKind::String => {
@@ -171,7 +176,18 @@ impl Code {
             let index = self.instructions_by_offset.get(*binding as usize).copied().unwrap_or(0);
             *binding = index.checked_sub(1).ok_or(RewriteError::BadTarget(*binding))?;
         }
+        let begins_behind_prefix = |clause: &LabelClause| {
+            let before = self.target(clause.handler.0).checked_sub(1).and_then(|before| self.instructions.get(before));
+            before.is_some_and(|before| before.info.flow == Flow::Prefix)
+        };
+        if self.has_bad_prefix || self.clauses.iter().any(begins_behind_prefix) {
+            return Err(RewriteError::BadPrefix);
+        }
         Ok(())
+    }
+
+    fn ends_in_prefix(&self) -> bool {
+        self.instructions.last().is_some_and(|last| last.info.flow == Flow::Prefix)
     }
 
     /// Notes what an instruction wants of the method's frame.
@@ -188,6 +204,7 @@ impl Code {
             }
             _ => {
                 self.has_localloc |= instruction.opcode() == OpCode::Localloc;
+                self.has_bad_prefix |= instruction.opcode() == OpCode::Ret && self.ends_in_prefix();
                 return;
             }
         };

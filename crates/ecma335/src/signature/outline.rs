@@ -154,6 +154,9 @@ fn walk_type(cursor: &mut Cursor<'_>, depth: u32, visit: &mut impl FnMut(TypeDef
             read_generic_kind(cursor)?;
             visit(read_token(cursor)?);
             let count = cursor.compressed_u32()?;
+            if count == 0 {
+                return malformed(offset, "an instantiation without arguments");
+            }
             (0..count).try_for_each(|_| walk_type(cursor, depth + 1, visit))
         }
         ElementType::FnPtr => {
