@@ -87,7 +87,7 @@ impl Tracker {
         metadata.tables.rows::<TypeRef>().any(|(rid, row)| is_this(&row) && of_this(rid))
     }
 
-    /// What it has put into methods, whose first constant is their id: by the places of [`Probes`].
+    /// What it has put into methods, whose first constant is their id.
     pub fn probes(&self, leave_mode: LeaveMode) -> [Probe; 2] {
         let call = |(name, signature), argument| Call {
             method: self.method(PROBE_TYPE, name, signature).into(),
