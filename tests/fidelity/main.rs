@@ -80,7 +80,7 @@ fn the_manifest_of_several_modules_holds_their_new_hashes() {
     fs::write(folder.join("main.cs"), main).expect("it can be written");
     run(&mcs, &["-t:module", "part.cs"], &folder);
     run(&mcs, &["-addmodule:part.netmodule", "-out:main.exe", "main.cs"], &folder);
-    instrument(&[&folder.join("main.exe"), &folder.join("part.netmodule"), &"-o", &folder.join("woven/"), &"-q"]);
+    instrument(&[&folder.join("main.exe"), &folder.join("part.netmodule"), &"-o", &folder.join("woven/"), &"--all", &"-q"]);
     let part = fs::read(folder.join("woven/part.netmodule")).expect("it is there");
     let hash: [u8; 20] = sha1::Digest::finalize(<sha1::Sha1 as sha1::Digest>::new_with_prefix(&part)).into();
     let main = fs::read(folder.join("woven/main.exe")).expect("it is there");
@@ -145,7 +145,7 @@ fn an_application_runs_woven_from_its_folder() {
         fs::create_dir_all(to.parent().expect("it has one")).expect("a folder can be made");
         fs::copy(app.join(file), to).expect("it can be copied");
     }
-    instrument(&[&placed.join("Plain.dll"), &"--in-place", &"-q"]);
+    instrument(&[&placed.join("Plain.dll"), &"--in-place", &"--all", &"-q"]);
     for runtime in Runtime::all() {
         let work = scratch(&format!("application-placed-{}", runtime.name.replace(' ', "-")));
         let start = |folder: &Path| said(&runtime.program(&folder.join("app.exe"), &work).output().expect("the runtime starts"));
@@ -155,7 +155,7 @@ fn an_application_runs_woven_from_its_folder() {
     for (mode, signed) in [("finally", true), ("return", false)] {
         let woven = folder.join(format!("woven-{mode}"));
         let key = folder.join("key.snk");
-        let mut arguments: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&app, &"-o", &woven, &"--leave", &mode, &"-q"];
+        let mut arguments: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&app, &"-o", &woven, &"--leave", &mode, &"--all", &"-q"];
         if signed {
             arguments.extend([&"--snk" as &dyn AsRef<std::ffi::OsStr>, &key]);
         }

@@ -63,7 +63,10 @@ pub fn run(request: &Request, jobs: &[Job], options: &Options, progress: Progres
     let trackers = Trackers::new(request.roots());
     let context = RunContext { request, options, tracker: &tracker, trackers: &trackers, keys: &keys, modules: Vec::new() };
     let (files, outputs) = run_jobs(jobs, context, progress)?;
-    if !keys.is_empty() && !files.iter().any(|file| file.notes().contains(&Note::SignedAgain)) {
+    // An assembly whose methods were all left alone keeps its signature, and may be the one that the key is for.
+    let may_use_key =
+        |file: &FileReport| file.notes().contains(&Note::SignedAgain) || (file.woven() == 0 && !file.methods().is_empty());
+    if !keys.is_empty() && !files.iter().any(may_use_key) {
         return Err(Failure::usage("--snk: no assembly that was woven has the public key of a key that was given"));
     }
     Ok(Run { files, outputs, is_in_place: request.is_in_place() })
