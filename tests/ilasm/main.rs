@@ -129,12 +129,10 @@ fn the_compiler_compiles_the_same() {
     let program = mono.join("4.5/mcs.exe");
     let assembled = round_trip(&ilasm, &program, &folder).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(differences(&program, &assembled), [""; 0]);
-    let tracker = fs::read_dir(root().join("tracker-runtime")).expect("it is there").flatten().map(|entry| entry.path());
-    let mut tracker: Vec<PathBuf> = tracker.filter(|path| path.extension().is_some_and(|extension| extension == "cs")).collect();
-    tracker.sort();
+    let right = vec![root().join("tests/truth/programs/Async.cs")];
     let wrong = ["orders/Model.cs", "orders/Program.cs"].map(|source| root().join("samples").join(source)).to_vec();
     // What it compiles, and what is too new for it: that it has to say in the same words.
-    for (sources, lines) in [(tracker, 1000), (wrong, 0)] {
+    for (sources, lines) in [(right, 1000), (wrong, 0)] {
         let compile = |compiler: &Path| {
             let output = folder.join("output.dll");
             let _ = fs::remove_file(&output);
