@@ -72,7 +72,7 @@ fn check(file: &Path, tracker: &Tracker, scratch: &Path) -> Result<Vec<(String, 
     let mut listable = None;
     for mode in [LeaveMode::Finally, LeaveMode::Return] {
         let beside = pdb::beside(file);
-        let options = Options { leave: mode, ..Options::default() };
+        let options = Options { leave: mode, all: true, ..Options::default() };
         let how = Weave { options: &options, pdb: beside.as_deref(), ..Weave::new(tracker) };
         let woven = weave::weave(&image, &metadata, &how).map_err(|error| error.to_string())?;
         let methods = woven.methods.iter().filter(|method| method.is_ok()).count();
@@ -437,7 +437,7 @@ fn the_output_depends_on_nothing_but_input_and_options() {
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
     let tracker = tracker();
     let weave_with = |threads: usize, selection: &Selection| {
-        let options = Options { selection: selection.clone(), ..Options::default() };
+        let options = Options { selection: selection.clone(), all: true, ..Options::default() };
         let how = Weave { options: &options, ..Weave::new(&tracker) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be made");
         pool.install(|| weave::weave(&image, &metadata, &how)).expect("it can be woven").file.to_vec()

@@ -55,7 +55,7 @@ fn with_woven<T>(
     if weave::plan::refusal(&image, &metadata, tracker).is_some() {
         return None;
     }
-    let options = Options { leave, ..Options::default() };
+    let options = Options { leave, all: true, ..Options::default() };
     let how = Weave { options: &options, tool: "ilinst", pdb, ..Weave::new(tracker) };
     weave::weave(&image, &metadata, &how).ok().map(work)
 }

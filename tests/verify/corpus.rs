@@ -182,7 +182,7 @@ fn weave(bytes: &[u8], tracker: &Tracker, leave: LeaveMode) -> Option<Vec<u8>> {
     if weave::plan::refusal(&image, &metadata, tracker).is_some() {
         return None;
     }
-    let options = Options { leave, ..Options::default() };
+    let options = Options { leave, all: true, ..Options::default() };
     let how = Weave { options: &options, ..Weave::new(tracker) };
     Some(weave::weave(&image, &metadata, &how).expect("it can be woven").file.to_vec())
 }

@@ -105,7 +105,8 @@ fn copy(from: &Path, to: &Path) {
 
 fn weave(input: &Path, output: &Path, mode: &str) -> Seen {
     let _ = fs::remove_file(output);
-    let run = ilinst().args(["instrument", "--json", "--leave", mode, "-o"]).arg(output).arg(input).output().expect("it runs");
+    let run =
+        ilinst().args(["instrument", "--json", "--all", "--leave", mode, "-o"]).arg(output).arg(input).output().expect("it runs");
     let (out, errors, exit) = said(&run);
     let Some(file) = serde_json::from_str::<Value>(&out).ok().filter(|_| exit == Some(0)) else {
         return Seen::Failed { exit, said: errors.replace(&format!("{}: ", input.display()), "") };
