@@ -314,7 +314,8 @@ fn the_spill_local_of_a_runtime_async_method_is_what_its_il_returns() {
     let image = Image::parse(&bytes).expect("it is an assembly");
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
     let tracker = tracker();
-    let how = Weave::new(&tracker);
+    let options = Options { all: true, ..Options::default() };
+    let how = Weave { options: &options, ..Weave::new(&tracker) };
     let woven = weave::weave(&image, &metadata, &how).expect("it can be woven");
     let file = woven.file.to_vec();
     let image = Image::parse(&file).expect("it is an assembly");

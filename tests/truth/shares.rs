@@ -20,7 +20,9 @@ const MAX_WALL_BY_CPU: f64 = 1.25;
 type Parts = &'static [(&'static str, &'static [&'static str])];
 
 /// What the program is started with, how far off shares may be, and its parts.
-const SPLITS: [(&[&str], f64, Parts); 2] = [
+type Split = (&'static [&'static str], f64, Parts);
+
+const SPLITS: [Split; 2] = [
     (
         &[],
         WITHIN_OF_TINY,
@@ -44,20 +46,21 @@ const SPLITS: [(&[&str], f64, Parts); 2] = [
 #[ignore = "needs .NET and Mono"]
 fn a_split_between_methods_is_the_programs_own() {
     let Some(program) = Program::make("Split", "split", &[]) else { return };
-    split(&program, &["exact", "sampled", "trace"], "stopwatch");
+    split(&program, &SPLITS, &["exact", "sampled", "trace"], "stopwatch");
 }
 
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn a_split_by_the_processors_clock_is_the_programs_own() {
     let Some(program) = Program::make("Split", "split-tsc", &[]) else { return };
-    split(&program, &["exact"], "tsc");
+    // What a probe with this clock takes is known too badly for calls of some ns.
+    split(&program, &SPLITS[1..], &["exact"], "tsc");
 }
 
 /// Holds each split against the program's own.
-fn split(program: &Program, modes: &[&str], clock: &str) {
+fn split(program: &Program, splits: &[Split], modes: &[&str], clock: &str) {
     in_time_on_each(|runtime, wrong| {
-        for (arguments, within, parts) in SPLITS {
+        for (arguments, within, parts) in splits.iter().copied() {
             for mode in modes {
                 let truth = program.original(runtime, arguments);
                 let run = program.woven(runtime, arguments, &[("ILINST_MODE", mode), ("ILINST_CLOCK", clock)]);
@@ -103,7 +106,7 @@ fn waiting_is_not_work() {
         let waited = |method: &str| waits(&report, method);
         let claims: [Claim; 6] = [
             ("Hot's share", hot, percent("Waits::Hot"), WITHIN_OF_RUNS),
-            ("the share of both workers", 100.0, percent("Waits::Hot") + percent("Waits::Rest"), WITHIN_OF_RUNS),
+            ("the share of both workers", 100.0, percent("Waits::Hot") + percent("Waits::Rest"), 2.0 * WITHIN_OF_RUNS),
             ("Main's share", 0.0, percent("Waits::Main"), WITHIN),
             ("milliseconds in Join", joined, waited("Join"), joined / 5.0),
             ("milliseconds in Sleep", run.says("Slept") / 1e6, waited("Sleep"), 40.0),

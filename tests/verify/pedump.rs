@@ -110,7 +110,7 @@ fn we_and_pedump_find_the_same_locals() {
         let before = found(&file);
         for mode in ["finally", "return"] {
             let woven = folder.join(mode).join(file.file_name().expect("a file has a name"));
-            instrument(&[&file, &"-o", &woven, &"--leave", &mode, &"-q"]);
+            instrument(&[&file, &"-o", &woven, &"--leave", &mode, &"--all", &"-q"]);
             let new: Vec<String> = found(&woven).difference(&before).cloned().collect();
             // What it takes of the stack would be cleared, too.
             assert_eq!(new, if file == locals { vec!["Locals::Alloc"] } else { vec![] }, "{} by {mode}", file.display());
