@@ -105,8 +105,8 @@ fn waiting_is_not_work() {
         let percent = |method: &str| report.sum(method, "selfPercent");
         let waited = |method: &str| waits(&report, method);
         let claims: [Claim; 6] = [
-            ("Hot's share", hot, percent("Waits::Hot"), WITHIN_OF_RUNS),
-            ("the share of both workers", 100.0, percent("Waits::Hot") + percent("Waits::Rest"), 2.0 * WITHIN_OF_RUNS),
+            ("Hot's share", hot, percent("Waits::Hot"), 2.0 * WITHIN),
+            ("the share of both workers", 100.0, percent("Waits::Hot") + percent("Waits::Rest"), 2.0 * WITHIN),
             ("Main's share", 0.0, percent("Waits::Main"), WITHIN),
             ("milliseconds in Join", joined, waited("Join"), joined / 5.0),
             ("milliseconds in Sleep", run.says("Slept") / 1e6, waited("Sleep"), 40.0),
