@@ -106,11 +106,12 @@ fn pdb_beside(file: &Path, assembly: &[u8]) -> Option<Input> {
 fn apply(profile: &mut Profile, wanted: &Wanted, key: u64, symbol: impl Fn(MethodId) -> Option<Symbol>) {
     for index in wanted.get(&key).into_iter().flatten() {
         let Some(function) = profile.functions.get_mut(*index) else { continue };
-        if let Some(Symbol { raw: (type_name, method), type_name: written, member, parameters, is_made }) =
+        if let Some(Symbol { raw: (type_name, method), type_name: written, member, parameters, is_made, place }) =
             symbol(function.method_id)
         {
             function.name.get_or_insert(MethodName { type_name, method });
-            function.source = Some(Source { type_name: written, method: member, parameters, is_made });
+            let (file, line) = place.unzip();
+            function.source = Some(Source { type_name: written, method: member, parameters, is_made, file, line });
         }
     }
 }

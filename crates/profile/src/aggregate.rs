@@ -55,25 +55,36 @@ impl CallTree {
         cumulative
     }
 
-    /// For each node, whether its function is nowhere above it. One walk over the tree: to look up from each node would
-    /// take the square of the depth, and recursion goes deep. `on_path` has a zero for each function, before and after.
-    fn outermost(&self, on_path: &mut [usize]) -> Vec<bool> {
+    /// Goes over the nodes by depth: `visit` is told of each, once before its callees (true), and once behind them (false).
+    pub(crate) fn walk(&self, mut visit: impl FnMut(usize, bool)) {
         let callees = self.callees();
-        let mut outermost = vec![false; self.nodes.len()];
         let mut steps: Vec<Step> = callees.of(None).iter().copied().map(Step::Enter).collect();
         while let Some(step) = steps.pop() {
-            let (Step::Enter(index) | Step::Leave(index)) = step;
-            let Some(above) = self.nodes.get(index).and_then(|node| on_path.get_mut(node.function)) else { continue };
             match step {
-                Step::Leave(_) => *above -= 1,
-                Step::Enter(_) => {
-                    outermost[index] = *above == 0;
-                    *above += 1;
+                Step::Leave(index) => visit(index, false),
+                Step::Enter(index) => {
+                    visit(index, true);
                     steps.push(Step::Leave(index));
                     steps.extend(callees.of(Some(index)).iter().copied().map(Step::Enter));
                 }
             }
         }
+    }
+
+    /// For each node, whether nothing of its function's group is above it. One walk over the tree: to look up from each node
+    /// would take the square of the depth, and recursion goes deep. `on_path` has a zero for each group, before and after.
+    fn outermost(&self, group_of: &[Option<usize>], on_path: &mut [usize]) -> Vec<bool> {
+        let mut outermost = vec![false; self.nodes.len()];
+        self.walk(|index, is_entered| {
+            let group = self.nodes.get(index).and_then(|node| *group_of.get(node.function)?);
+            let Some(above) = group.and_then(|group| on_path.get_mut(group)) else { return };
+            if is_entered {
+                outermost[index] = *above == 0;
+                *above += 1;
+            } else {
+                *above -= 1;
+            }
+        });
         outermost
     }
 }
@@ -116,16 +127,28 @@ impl Profile {
 
     /// The same of several types.
     pub(crate) fn cumulatives_by_function<const N: usize>(&self, sample_types: [SampleType; N]) -> [Vec<i64>; N] {
+        let each: Vec<Option<usize>> = (0..self.functions.len()).map(Some).collect();
+        self.cumulatives_by(sample_types, &each, self.functions.len())
+    }
+
+    /// The same by groups of functions: `group_of` says by function which of so many it is in, if any.
+    pub(crate) fn cumulatives_by<const N: usize>(
+        &self,
+        sample_types: [SampleType; N],
+        group_of: &[Option<usize>],
+        groups: usize,
+    ) -> [Vec<i64>; N] {
         let mut sums = [const { Vec::new() }; N];
-        sums.iter_mut().for_each(|sums| sums.resize(self.functions.len(), 0));
-        let mut on_path = vec![0; self.functions.len()];
+        sums.iter_mut().for_each(|sums| sums.resize(groups, 0));
+        let mut on_path = vec![0; groups];
         for tree in &self.trees {
-            let outermost = tree.outermost(&mut on_path);
+            let outermost = tree.outermost(group_of, &mut on_path);
             for (sums, sample_type) in sums.iter_mut().zip(sample_types) {
                 let values = self.cumulative(tree, sample_type);
                 let nodes = tree.nodes.iter().zip(values).zip(&outermost);
                 for ((node, value), _) in nodes.filter(|(_, is_outermost)| **is_outermost) {
-                    sums.get_mut(node.function).into_iter().for_each(|sum| add(sum, value));
+                    let group = group_of.get(node.function).copied().flatten();
+                    group.and_then(|group| sums.get_mut(group)).into_iter().for_each(|sum| add(sum, value));
                 }
             }
         }

@@ -15,6 +15,7 @@ mod read;
 pub mod report;
 pub mod statistics;
 mod text;
+pub mod views;
 
 pub use error::Error;
 pub use format::{Command, Control, Event, events};

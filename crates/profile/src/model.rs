@@ -210,10 +210,14 @@ pub struct Source {
     pub type_name: String,
     /// The method, with its type parameters: `Load<T>`, `Name.get`, `operator +`, `Main [lambda at Program.cs:41]`.
     pub method: String,
-    /// The types of its parameters: `int, string`.
-    pub parameters: String,
+    /// The types of its parameters: `int, string`; none if they are not known.
+    pub parameters: Option<String>,
     /// Whether a compiler made it, with no body that a person wrote.
     pub is_made: bool,
+    /// The source file it begins in, as its PDB has it, and the line, from 1.
+    pub file: Option<String>,
+    /// None without a PDB.
+    pub line: Option<u32>,
 }
 
 /// A method's name, as metadata has it.

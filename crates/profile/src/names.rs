@@ -12,7 +12,8 @@ impl Profile {
     pub fn display_names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.functions.iter().map(Function::display_name).collect();
         self.tell_apart(&mut names, |function| {
-            function.source.as_ref().map(|source| format!("({})", source.parameters)).unwrap_or_default()
+            let parameters = function.source.as_ref().and_then(|source| source.parameters.as_ref());
+            parameters.map(|parameters| format!("({parameters})")).unwrap_or_default()
         });
         self.tell_apart(&mut names, |function| format!(" ({})", function.token()));
         self.tell_apart(&mut names, |function| {
@@ -94,6 +95,18 @@ impl Function {
             (None, Some(name)) => is_made(&name.type_name, &name.method),
             (None, None) => false,
         }
+    }
+
+    /// Its type as a person would write it; none if its name is not known.
+    pub fn type_name(&self) -> Option<String> {
+        let written = self.source.as_ref().map(|source| source.type_name.clone());
+        written.or_else(|| Some(written_type(&self.name.as_ref()?.type_name)))
+    }
+
+    /// The namespace of its type; none if its name is not known.
+    pub fn namespace(&self) -> Option<&str> {
+        let outermost = self.name.as_ref()?.type_name.split('/').next().unwrap_or_default();
+        Some(outermost.rsplit_once('.').map_or("", |(namespace, _)| namespace))
     }
 
     fn module_key(&self) -> String {

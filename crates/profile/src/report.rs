@@ -1,12 +1,10 @@
 //! The table of functions, whoever prints it.
 
-use std::cmp::Ordering;
-
 use serde::Serialize;
 
 use crate::model::{Mode, Notes, Profile, SampleType};
 
-/// What a table can be sorted by.
+/// What views can be sorted by: all but names from the largest on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SortBy {
     /// Time in the method alone.
@@ -18,6 +16,16 @@ pub enum SortBy {
     Waiting,
     /// Number of calls.
     Calls,
+    /// Time of a call.
+    Average,
+    /// What 95 % of the calls did not exceed.
+    P95,
+    /// The longest call.
+    Max,
+    /// Number of exceptions.
+    Exceptions,
+    /// CPU time.
+    Cpu,
     /// Name.
     Name,
 }
@@ -27,10 +35,24 @@ pub enum SortBy {
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Row<'p> {
+    /// Which: an index into the profile's functions.
+    #[serde(skip)]
+    pub function: usize,
     /// Its name as a person would say it.
     pub name: String,
     /// Its name in metadata: `Namespace.Type::Method`; none if the program could not tell it.
     pub raw_name: Option<String>,
+    /// The namespace of its type; empty if that has none. None as above.
+    pub namespace: Option<&'p str>,
+    /// Its type as a person would write it; none as above.
+    #[serde(rename = "type")]
+    pub type_name: Option<String>,
+    /// The types of its parameters; none if its file was not at hand.
+    pub parameters: Option<&'p str>,
+    /// The source file it begins in, as its PDB has it, and the line; none without a PDB.
+    pub file: Option<&'p str>,
+    /// From 1.
+    pub line: Option<u32>,
     /// Its token in its module.
     pub token: String,
     /// The full name of its assembly.
@@ -99,6 +121,24 @@ pub struct Row<'p> {
     pub muted: bool,
 }
 
+impl Row<'_> {
+    /// What it is sorted by, from the largest on.
+    fn key(&self, sort: SortBy) -> f64 {
+        match sort {
+            SortBy::SelfTime => self.self_ms,
+            SortBy::Total => self.total_ms,
+            SortBy::Waiting => self.waiting_ms,
+            SortBy::Calls => self.calls as f64,
+            SortBy::Average => self.average_ms,
+            SortBy::P95 => self.p95_ms.unwrap_or_default(),
+            SortBy::Max => self.max_ms.unwrap_or_default(),
+            SortBy::Exceptions => self.exceptions as f64,
+            SortBy::Cpu => self.cpu_ms.unwrap_or_default(),
+            SortBy::Name => 0.0,
+        }
+    }
+}
+
 impl Profile {
     /// A row for each function.
     pub fn rows(&self, sort: SortBy) -> Vec<Row<'_>> {
@@ -106,16 +146,7 @@ impl Profile {
         let names = self.display_names();
         let rows = names.into_iter().enumerate().map(|(index, name)| self.row(index, name, &sums));
         let mut rows: Vec<Row<'_>> = rows.filter(|row| row.calls > 0 || row.total_ms > 0.0 || row.waiting_ms > 0.0).collect();
-        rows.sort_by(|one, other| {
-            let order = match sort {
-                SortBy::SelfTime => other.self_ms.total_cmp(&one.self_ms),
-                SortBy::Total => other.total_ms.total_cmp(&one.total_ms),
-                SortBy::Waiting => other.waiting_ms.total_cmp(&one.waiting_ms),
-                SortBy::Calls => other.calls.cmp(&one.calls),
-                SortBy::Name => Ordering::Equal,
-            };
-            order.then_with(|| one.name.cmp(&other.name))
-        });
+        rows.sort_by(|one, other| other.key(sort).total_cmp(&one.key(sort)).then_with(|| one.name.cmp(&other.name)));
         rows
     }
 
@@ -139,9 +170,16 @@ impl Profile {
         let has = |ticks: i64| notes.is_async.then(|| self.milliseconds(ticks));
         let latency_ms = has(latency).filter(|_| completed > 0).map(|latency| latency / completed as f64);
         let exception_type = self.exception_types.get(index).and_then(Option::as_deref);
+        let source = function.source.as_ref();
         Row {
+            function: index,
             name,
             raw_name: function.raw_name(),
+            namespace: function.namespace(),
+            type_name: function.type_name(),
+            parameters: source.and_then(|source| source.parameters.as_deref()),
+            file: source.and_then(|source| source.file.as_deref()),
+            line: source.and_then(|source| source.line),
             token: function.token(),
             assembly: module.map(|module| module.assembly.as_str()),
             mvid: module.map(|module| hex::encode(module.mvid)),

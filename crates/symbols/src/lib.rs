@@ -27,10 +27,12 @@ pub struct Symbol {
     pub type_name: String,
     /// Its own name as a person writes it: `Load<T>`, `Name.get`, `Main [lambda at Program.cs:41]`.
     pub member: String,
-    /// The types of its parameters: `int, string`.
-    pub parameters: String,
+    /// The types of its parameters: `int, string`; none if they are not known.
+    pub parameters: Option<String>,
     /// Whether a compiler made it, with no body that a person wrote.
     pub is_made: bool,
+    /// The source file it begins in, as the PDB has it, and the line; none without a PDB.
+    pub place: Option<(String, u32)>,
 }
 
 /// A woven assembly, and its PDB.
@@ -92,7 +94,7 @@ impl<'a> Symbols<'a> {
         let (raw_type, type_name) = self.type_of(row.class.token()?)?;
         let name = self.metadata.name(row.name).ok()?;
         let parameters = self.parameters(row.signature, &[], &[]);
-        Some(Symbol { member: written_member(&name), raw: (raw_type, name), type_name, parameters, is_made: false })
+        Some(Symbol { member: written_member(&name), raw: (raw_type, name), type_name, parameters, ..Symbol::default() })
     }
 
     fn method(&self, rid: Rid<MethodDef>) -> Option<Symbol> {
@@ -103,10 +105,11 @@ impl<'a> Symbols<'a> {
         let written = source_name(&raw_type, &name);
         let mut member = written_member(written.as_ref().map_or(name.as_str(), |written| written.method.as_str()));
         let own = self.generics_of(Token::new(Table::MethodDef, rid.get()));
+        let place = self.place(rid);
         for part in written.iter().flat_map(|written| &written.parts) {
             match part {
                 Part::StateMachine => member.push_str(" [steps]"),
-                Part::Lambda => member.push_str(&self.lambda(rid)),
+                Part::Lambda => member.push_str(&lambda(place.as_ref())),
                 Part::LocalFunction(name) => member.extend([".", name]),
             }
         }
@@ -120,12 +123,8 @@ impl<'a> Symbols<'a> {
             parameters: self.parameters(row.signature, &of_type, &own),
             is_made: is_made(&raw_type, &name),
             raw: (raw_type, name),
+            place,
         })
-    }
-
-    /// ` [lambda at Program.cs:41]`, if the PDB says where it is.
-    fn lambda(&self, rid: Rid<MethodDef>) -> String {
-        self.place(rid).map_or_else(|| " [lambda]".into(), |(file, line)| format!(" [lambda at {file}:{line}]"))
     }
 
     /// The file and line that a method begins in.
@@ -135,9 +134,7 @@ impl<'a> Symbols<'a> {
         let points = SequencePoints::parse(pdb.blobs.blob(row.sequence_points).ok()?, row.document).ok()?;
         let (document, span) = points.points.iter().find_map(|point| Some((point.document, point.span?)))?;
         let document: Document = pdb.row(document).ok()?;
-        let path = document_name(pdb, &document).ok()?;
-        let file = path.rsplit(['/', '\\']).next().unwrap_or_default();
-        Some((file.to_owned(), span.start.0))
+        Some((document_name(pdb, &document).ok()?, span.start.0))
     }
 
     /// The names of the type parameters that a type or method has.
@@ -185,13 +182,21 @@ impl<'a> Symbols<'a> {
         Some((raw, written.join(".")))
     }
 
-    fn parameters(&self, signature: ecma335::schema::Blob, of_type: &[&str], of_method: &[&str]) -> String {
+    fn parameters(&self, signature: ecma335::schema::Blob, of_type: &[&str], of_method: &[&str]) -> Option<String> {
         let blob = self.metadata.blobs.blob(signature).ok();
         match blob.and_then(|blob| Signature::parse(blob).ok()) {
-            Some(Signature::Method(signature)) => types::list(&self.metadata, &signature.params, of_type, of_method),
-            _ => String::new(),
+            Some(Signature::Method(signature)) => Some(types::list(&self.metadata, &signature.params, of_type, of_method)),
+            _ => None,
         }
     }
+}
+
+/// ` [lambda at Program.cs:41]`, if the PDB says where it is.
+fn lambda(place: Option<&(String, u32)>) -> String {
+    place.map_or_else(
+        || " [lambda]".into(),
+        |(path, line)| format!(" [lambda at {}:{line}]", path.rsplit(['/', '\\']).next().unwrap_or_default()),
+    )
 }
 
 fn in_brackets(names: &[&str]) -> String {

@@ -47,7 +47,7 @@ impl Manifest {
         let source = source_name(&raw_type, &name);
         let member = source.map_or_else(|| written_member(&name), |source| source.member());
         let is_made = is_made(&raw_type, &name);
-        Some(Symbol { type_name: written_type(&raw_type), raw: (raw_type, name), member, parameters: String::new(), is_made })
+        Some(Symbol { type_name: written_type(&raw_type), raw: (raw_type, name), member, is_made, ..Symbol::default() })
     }
 
     fn called(&self, row: u32) -> Option<Symbol> {

@@ -37,10 +37,13 @@ fn methods_are_called_what_people_call_them() {
         let pdb = pdb_of(&assembly, beside.as_deref());
         let symbols = Symbols::read(&assembly, pdb.as_deref()).expect("it can be read").expect("it is woven");
         let line = |row: u32| {
-            let Symbol { raw: (type_name, method), type_name: written, member, parameters, is_made } =
+            let Symbol { raw: (type_name, method), type_name: written, member, parameters, is_made, place } =
                 symbols.symbol(MethodId::new(key, row)).expect("there is such a row");
             let made = if is_made { " made" } else { "" };
-            format!("{type_name}::{method} -> {written}.{member}({parameters}){made}\n")
+            let parameters = parameters.unwrap_or_else(|| "?".into());
+            let file = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+            let place = place.map(|(path, line)| format!(" at {}:{line}", file(&path))).unwrap_or_default();
+            format!("{type_name}::{method} -> {written}.{member}({parameters}){made}{place}\n")
         };
         let found: String = (1..=methods).map(line).collect();
         if env::var_os("BLESS").is_some() {

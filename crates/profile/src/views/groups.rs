@@ -1,0 +1,147 @@
+//! Methods by what they belong to.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::{
+    model::{Function, Profile, SampleType},
+    report::{SortBy, percent, running},
+};
+
+/// What methods are put together by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GroupBy {
+    /// Their types.
+    Type,
+    /// The namespaces of these.
+    Namespace,
+    /// Their assemblies.
+    Assembly,
+}
+
+/// Methods that belong together. Times are in milliseconds, and mean what they mean in [`Row`](crate::report::Row).
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GroupRow {
+    /// The type, namespace or assembly.
+    pub name: String,
+    /// How many of its methods were called.
+    pub methods: u64,
+    /// How often these were entered.
+    pub calls: i64,
+    /// Running in them alone.
+    pub self_ms: f64,
+    /// Running in them and all that they called.
+    pub total_ms: f64,
+    /// `self_ms` in percent of all that ran.
+    pub self_percent: f64,
+    /// `total_ms` in percent of all that ran.
+    pub total_percent: f64,
+    /// Waiting in them and all that they called.
+    pub waiting_ms: f64,
+    /// Running and waiting, by calls.
+    pub average_ms: f64,
+    /// How many exceptions left them.
+    pub exceptions: i64,
+    /// CPU time in them alone, where a sampler saw it.
+    pub cpu_ms: f64,
+    /// The file that the assembly was loaded from; none of other groups, and if the program did not say it.
+    pub path: Option<String>,
+}
+
+impl Profile {
+    /// Groups of methods. Averages are over all calls; by what is known of single calls alone (p95, max) groups are sorted
+    /// as by self time. `is_kept` says by function whether it counts.
+    pub fn groups(&self, by: GroupBy, sort: SortBy, is_kept: impl Fn(usize) -> bool) -> Vec<GroupRow> {
+        use SampleType as S;
+        let mut numbers: HashMap<String, usize> = HashMap::new();
+        let mut rows: Vec<GroupRow> = Vec::new();
+        let group_of: Vec<Option<usize>> = self
+            .functions
+            .iter()
+            .enumerate()
+            .map(|(index, function)| {
+                let name = is_kept(index).then(|| self.group_name(function, by))?;
+                Some(*numbers.entry(name).or_insert_with_key(|name| {
+                    let module = function.module.and_then(|module| self.modules.get(module));
+                    let path =
+                        module.map(|module| module.path.clone()).filter(|path| by == GroupBy::Assembly && !path.is_empty());
+                    rows.push(GroupRow::new(name, path));
+                    rows.len() - 1
+                }))
+            })
+            .collect();
+        let flat = |what| self.flat_by_function(what);
+        let (calls, exceptions, cpu) = (flat(S::CALLS), flat(S::EXCEPTIONS), flat(S::CPU));
+        let (wall, waiting, probes) = (flat(S::WALL), flat(S::WAITING), flat(S::PROBES));
+        let mut own = vec![0_i64; rows.len()];
+        for (function, group) in group_of.iter().enumerate() {
+            let Some((group, row)) = group.and_then(|group| Some((group, rows.get_mut(group)?))) else { continue };
+            let at = |values: &[i64]| values.get(function).copied().unwrap_or_default();
+            row.methods += u64::from(at(&calls) > 0);
+            row.calls = row.calls.saturating_add(at(&calls));
+            row.exceptions = row.exceptions.saturating_add(at(&exceptions));
+            row.cpu_ms += at(&cpu) as f64 / 1e6;
+            own[group] = own[group].saturating_add(running(at(&wall), at(&waiting), at(&probes)));
+        }
+        let totals = self.cumulatives_by([S::WALL, S::WAITING, S::PROBES], &group_of, rows.len());
+        let all = self.running();
+        for (group, row) in rows.iter_mut().enumerate() {
+            let [wall, waiting, probes] = totals.each_ref().map(|sums| sums.get(group).copied().unwrap_or_default());
+            let (own, total) = (own[group].max(0), running(wall, waiting, probes).max(0));
+            (row.self_ms, row.total_ms) = (self.milliseconds(own), self.milliseconds(total));
+            (row.self_percent, row.total_percent) = (percent(own, all), percent(total, all));
+            row.waiting_ms = self.milliseconds(waiting);
+            row.average_ms = (row.total_ms + row.waiting_ms) / row.calls.max(1) as f64;
+        }
+        rows.retain(|row| row.methods > 0 || row.total_ms > 0.0 || row.waiting_ms > 0.0);
+        rows.sort_by(|one, other| other.key(sort).total_cmp(&one.key(sort)).then_with(|| one.name.cmp(&other.name)));
+        rows
+    }
+
+    fn group_name(&self, function: &Function, by: GroupBy) -> String {
+        let module = function.module.and_then(|module| self.modules.get(module));
+        match by {
+            GroupBy::Type => function.type_name().unwrap_or_else(|| "(not known)".into()),
+            GroupBy::Namespace => match function.namespace() {
+                None => "(not known)".into(),
+                Some("") => "(none)".into(),
+                Some(namespace) => namespace.into(),
+            },
+            GroupBy::Assembly => module.map_or_else(|| "(not known)".into(), |module| module.assembly.clone()),
+        }
+    }
+}
+
+impl GroupRow {
+    fn new(name: &str, path: Option<String>) -> Self {
+        Self {
+            name: name.to_owned(),
+            methods: 0,
+            calls: 0,
+            self_ms: 0.0,
+            total_ms: 0.0,
+            self_percent: 0.0,
+            total_percent: 0.0,
+            waiting_ms: 0.0,
+            average_ms: 0.0,
+            exceptions: 0,
+            cpu_ms: 0.0,
+            path,
+        }
+    }
+
+    fn key(&self, sort: SortBy) -> f64 {
+        match sort {
+            SortBy::SelfTime | SortBy::P95 | SortBy::Max => self.self_ms,
+            SortBy::Total => self.total_ms,
+            SortBy::Waiting => self.waiting_ms,
+            SortBy::Calls => self.calls as f64,
+            SortBy::Average => self.average_ms,
+            SortBy::Exceptions => self.exceptions as f64,
+            SortBy::Cpu => self.cpu_ms,
+            SortBy::Name => 0.0,
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Call paths: each node of a tree with what it has itself, and with all that it calls.
+
+use serde::Serialize;
+
+use crate::{
+    model::{CallTree, Profile, SampleType},
+    report::{SortBy, percent, running},
+};
+
+/// A node of a call tree. Times are in milliseconds, and mean what they mean in [`Row`](crate::report::Row).
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PathRow<'n> {
+    /// Its place in the list.
+    pub id: usize,
+    /// The place of its caller, which comes before it; none if no function that was measured called it.
+    pub caller: Option<usize>,
+    /// How many callers are above it.
+    pub depth: usize,
+    /// Which method: an index into the profile's functions.
+    #[serde(skip)]
+    pub function: usize,
+    /// The method's name as a person would say it.
+    pub name: &'n str,
+    /// The full name of its assembly.
+    pub assembly: Option<&'n str>,
+    /// Where its source begins.
+    pub file: Option<&'n str>,
+    /// From 1.
+    pub line: Option<u32>,
+    /// How often it was entered on this path.
+    pub calls: i64,
+    /// How many calls were open when the profile was written.
+    pub open: i64,
+    /// Running in it alone.
+    pub self_ms: f64,
+    /// Running in it and its callees.
+    pub total_ms: f64,
+    /// `self_ms` in percent of all that ran.
+    pub self_percent: f64,
+    /// `total_ms` in percent of all that ran.
+    pub total_percent: f64,
+    /// Waiting in it alone.
+    pub self_waiting_ms: f64,
+    /// Waiting in it and its callees.
+    pub waiting_ms: f64,
+    /// Running and waiting, by calls; of an async method from start to completion, by those that completed.
+    pub average_ms: f64,
+    /// How many exceptions left it.
+    pub exceptions: i64,
+    /// CPU time in it alone, where a sampler saw it.
+    pub cpu_ms: Option<f64>,
+    /// How often a sampler saw it running.
+    pub samples: Option<i64>,
+    /// Of an async method: from start to completion, all calls together.
+    pub latency_ms: Option<f64>,
+    /// Of that, in none of its steps.
+    pub awaiting_ms: Option<f64>,
+    /// Whether it is a call that waits.
+    pub waits: bool,
+    /// Whether it stands for all calls of its method on paths that there was no room for.
+    pub overflow: bool,
+    /// Whether it was only counted after a while.
+    pub muted: bool,
+}
+
+impl PathRow<'_> {
+    /// What it is sorted by among those of the same caller, from the largest on.
+    pub(crate) fn key(&self, sort: SortBy) -> f64 {
+        match sort {
+            SortBy::SelfTime | SortBy::Total => self.total_ms + self.waiting_ms,
+            SortBy::Waiting => self.waiting_ms,
+            SortBy::Calls => self.calls as f64,
+            SortBy::Average | SortBy::P95 | SortBy::Max => self.average_ms,
+            SortBy::Exceptions => self.exceptions as f64,
+            SortBy::Cpu => self.cpu_ms.unwrap_or_default(),
+            SortBy::Name => 0.0,
+        }
+    }
+}
+
+impl Profile {
+    /// The nodes of a tree, in its order: callers before their callees. `names` are
+    /// [`display_names`](Self::display_names).
+    pub fn paths<'n>(&'n self, tree: &CallTree, names: &'n [String]) -> Vec<PathRow<'n>> {
+        use SampleType as S;
+        let [wall, waiting, probes] = [S::WALL, S::WAITING, S::PROBES].map(|what| self.flat(tree, what));
+        let [all, all_waiting, all_probes] = [S::WALL, S::WAITING, S::PROBES].map(|what| self.cumulative(tree, what));
+        let [calls, open, exceptions] = [S::CALLS, S::OPEN, S::EXCEPTIONS].map(|what| self.flat(tree, what));
+        let [cpu, samples] = [S::CPU, S::SAMPLES].map(|what| self.flat(tree, what));
+        let [latency, completed, steps] = [S::LATENCY, S::COMPLETED, S::STEPS].map(|what| self.flat(tree, what));
+        let all_running = self.running();
+        let mut rows: Vec<PathRow<'n>> = Vec::with_capacity(tree.nodes.len());
+        for (id, node) in tree.nodes.iter().enumerate() {
+            let function = self.functions.get(node.function);
+            let source = function.and_then(|function| function.source.as_ref());
+            let module = function.and_then(|function| self.modules.get(function.module?));
+            let notes = tree.notes.get(id).copied().unwrap_or_default();
+            let own = running(at(wall, id), at(waiting, id), at(probes, id)).max(0);
+            let total = running(at(&all, id), at(&all_waiting, id), at(&all_probes, id)).max(0);
+            let (calls, completed, latency) = (at(calls, id), at(completed, id), at(latency, id));
+            let elapsed = total.saturating_add(at(&all_waiting, id));
+            let (time, by) = if notes.is_async && completed > 0 { (latency, completed) } else { (elapsed, calls) };
+            rows.push(PathRow {
+                id,
+                caller: node.caller,
+                depth: node.caller.and_then(|caller| rows.get(caller)).map_or(0, |caller| caller.depth + 1),
+                function: node.function,
+                name: names.get(node.function).map_or("", String::as_str),
+                assembly: module.map(|module| module.assembly.as_str()),
+                file: source.and_then(|source| source.file.as_deref()),
+                line: source.and_then(|source| source.line),
+                calls,
+                open: at(open, id),
+                self_ms: self.milliseconds(own),
+                total_ms: self.milliseconds(total),
+                self_percent: percent(own, all_running),
+                total_percent: percent(total, all_running),
+                self_waiting_ms: self.milliseconds(at(waiting, id)),
+                waiting_ms: self.milliseconds(at(&all_waiting, id)),
+                average_ms: self.milliseconds(time) / by.max(1) as f64,
+                exceptions: at(exceptions, id),
+                cpu_ms: (!cpu.is_empty() && self.is_sampled()).then(|| at(cpu, id) as f64 / 1e6),
+                samples: self.is_sampled().then(|| at(samples, id)),
+                latency_ms: notes.is_async.then(|| self.milliseconds(latency)),
+                awaiting_ms: notes.is_async.then(|| self.milliseconds(latency.saturating_sub(at(steps, id)).max(0))),
+                waits: function.is_some_and(|function| function.method_id.waits()),
+                overflow: notes.is_overflow,
+                muted: notes.is_muted,
+            });
+        }
+        rows
+    }
+
+    /// The rows of [`paths`](Self::paths) as a person reads a tree: each followed by its callees, those with the most time,
+    /// or the most of what it is sorted by, first; numbered anew. What `is_kept` refuses goes with all below it.
+    pub fn in_tree_order<'n>(rows: &[PathRow<'n>], sort: SortBy, is_kept: impl Fn(&PathRow<'n>) -> bool) -> Vec<PathRow<'n>> {
+        let mut callees: Vec<Vec<usize>> = vec![Vec::new(); rows.len() + 1];
+        for row in rows.iter().filter(|row| is_kept(row)) {
+            callees[row.caller.map_or(0, |caller| caller + 1)].push(row.id);
+        }
+        let mut ordered: Vec<PathRow<'n>> = Vec::new();
+        // A stack of our own: recursion in the program makes paths as deep as it likes.
+        let mut stack: Vec<(usize, Option<usize>)> = Vec::new();
+        let mut place = 0;
+        let mut caller = None;
+        loop {
+            let list = &mut callees[place];
+            // The last one is met first.
+            list.reverse();
+            list.sort_by(|one, other| {
+                let (one, other) = (&rows[*one], &rows[*other]);
+                let by_name = if sort == SortBy::Name { other.name.cmp(one.name) } else { std::cmp::Ordering::Equal };
+                one.key(sort).total_cmp(&other.key(sort)).then(by_name)
+            });
+            stack.extend(list.iter().map(|id| (*id, caller)));
+            let Some((id, of)) = stack.pop() else { return ordered };
+            ordered.push(PathRow { id: ordered.len(), caller: of, ..rows[id].clone() });
+            (place, caller) = (id + 1, Some(ordered.len() - 1));
+        }
+    }
+
+    /// The path that the most time was spent on: from the one that took the most, on into the callee that took the most, as
+    /// long as that took more than its caller did itself. `by` says what counts: waiting, calls, CPU, else time.
+    pub fn hot_path<'n>(rows: &[PathRow<'n>], by: SortBy) -> Vec<PathRow<'n>> {
+        let own = |row: &PathRow<'n>| match by {
+            SortBy::Waiting => row.self_waiting_ms,
+            SortBy::SelfTime | SortBy::Total => row.self_ms + row.self_waiting_ms,
+            _ => row.self_ms,
+        };
+        let mut hottest: Vec<Option<usize>> = vec![None; rows.len() + 1];
+        for row in rows {
+            let best = &mut hottest[row.caller.map_or(0, |caller| caller + 1)];
+            if row.key(by) > best.and_then(|best| rows.get(best)).map_or(0.0, |best| best.key(by)) {
+                *best = Some(row.id);
+            }
+        }
+        let mut path: Vec<PathRow<'n>> = Vec::new();
+        let mut next = hottest[0];
+        while let Some(row) = next.and_then(|id| rows.get(id)) {
+            if path.last().is_some_and(|caller| own(caller) > row.key(by)) {
+                break;
+            }
+            next = hottest[row.id + 1];
+            path.push(PathRow { id: path.len(), caller: path.len().checked_sub(1), ..row.clone() });
+        }
+        path
+    }
+
+    fn is_sampled(&self) -> bool {
+        self.mode == crate::model::Mode::Sampled
+    }
+}
+
+fn at(values: &[i64], index: usize) -> i64 {
+    values.get(index).copied().unwrap_or_default()
+}
