@@ -14,7 +14,7 @@ namespace Ilinst
         private const long MethodId = 1;
 
         private static CallTree* tree;
-        private static object gate;
+        private static Gate gate;
 
         /// <summary>Measures it anew; the least that was ever seen is what is kept: all else is other programs' time.</summary>
         public static void Again()
@@ -33,7 +33,7 @@ namespace Ilinst
             CallTree* mine = ProfileInfoTracker.tree;
             try
             {
-                lock (gate)
+                using (gate.Enter())
                 {
                     ProfileInfoTracker.tree = tree;
                     for (int i = 0; i < Rounds; i++)
@@ -51,7 +51,7 @@ namespace Ilinst
         /// <summary>A tree that is in no profile: a caller, and below it callees with statistics, each the next one's caller.</summary>
         public static void Start()
         {
-            gate = new object();
+            gate = new Gate();
             long size = sizeof(CallTree) + (Depth + 2) * sizeof(CallNode) + sizeof(TreeMemory) + 3 * Arena.BlockSize;
             CallTree* made = (CallTree*)NativeMemory.Zeroed(size);
             if (made == null)

@@ -15,7 +15,7 @@ namespace Ilinst
         /// <summary>More callees than that have an index.</summary>
         private const int MaxWalk = 8;
 
-        private static readonly object gate = new object();
+        private static readonly Gate gate = new Gate();
         private static readonly List<IntPtr> trees = new List<IntPtr>();
         private static readonly List<Thread> owners = new List<Thread>();
         /// <summary>Which tree is looked at next.</summary>
@@ -51,7 +51,7 @@ namespace Ilinst
             isBusy = true;
             try
             {
-                lock (gate)
+                using (gate.Enter())
                 {
                     if (!StartOnce() || Mode.Kind == Mode.Count)
                     {
@@ -85,7 +85,7 @@ namespace Ilinst
             isBusy = true;
             try
             {
-                lock (gate)
+                using (gate.Enter())
                 {
                     return StartOnce();
                 }
@@ -278,7 +278,7 @@ namespace Ilinst
         /// <summary>The trees of threads that live.</summary>
         public static IntPtr[] OfLivingThreads()
         {
-            lock (gate)
+            using (gate.Enter())
             {
                 List<IntPtr> living = new List<IntPtr>();
                 for (int i = 0; i < trees.Count; i++)

@@ -17,13 +17,13 @@ namespace Ilinst
         /// <summary>The table; null while tracking is paused.</summary>
         private static long* shown;
         private static long used;
-        private static object gate;
+        private static Gate gate;
         private static long* free;
         private static long* end;
 
         public static void Start()
         {
-            gate = new object();
+            gate = new Gate();
             table = NewTable(FirstSize);
             OnPause(ProfileInfoTracker.isPaused);
         }
@@ -71,7 +71,7 @@ namespace Ilinst
             {
                 return;
             }
-            lock (gate)
+            using (gate.Enter())
             {
                 long* counter = Find(table, methodId);
                 if (counter == null)

@@ -14,6 +14,7 @@ namespace Ilinst
     {
         private const BindingFlags Static = BindingFlags.Static | BindingFlags.Public;
 
+        private static readonly Gate gate = new Gate();
         private static readonly List<ThreadStart> undos = new List<ThreadStart>();
         private static readonly List<WeakReference> contexts = new List<WeakReference>();
         private static Type contextType;
@@ -58,7 +59,7 @@ namespace Ilinst
         /// <summary>Has something done when this tracker's context is unloaded: it is to be held by nobody then.</summary>
         public static void OnEnd(ThreadStart undo)
         {
-            lock (undos)
+            using (gate.Enter())
             {
                 undos.Add(undo);
             }
@@ -107,7 +108,7 @@ namespace Ilinst
             {
                 return false;
             }
-            lock (contexts)
+            using (gate.Enter())
             {
                 foreach (WeakReference known in contexts)
                 {
@@ -137,7 +138,7 @@ namespace Ilinst
                 return;
             }
             ProfileFile.End(0);
-            lock (undos)
+            using (gate.Enter())
             {
                 foreach (ThreadStart undo in undos)
                 {

@@ -16,7 +16,7 @@ namespace Ilinst
         {
             try
             {
-                if (Type.GetType("Mono.Runtime") != null && IsOnlyHandler(domain))
+                if (ThisProcess.IsMono && IsOnlyHandler(domain))
                 {
                     Report(e);
                 }

@@ -16,7 +16,7 @@ namespace Ilinst
         /// <summary>More calls than this are not open on one thread: what seems so is being changed just now.</summary>
         private const int MaxDepth = 1000000;
 
-        private static readonly object gate = new object();
+        private static readonly Gate gate = new Gate();
 
         /// <summary>Does what the tool wants done.</summary>
         public static void Obey(int command, string name)
@@ -40,7 +40,7 @@ namespace Ilinst
 
         public static void Pause()
         {
-            lock (gate)
+            using (gate.Enter())
             {
                 Header* header = Arena.Header;
                 if (header->State == 0)
@@ -55,7 +55,7 @@ namespace Ilinst
 
         public static void Resume()
         {
-            lock (gate)
+            using (gate.Enter())
             {
                 Header* header = Arena.Header;
                 if (header->State != 0)
@@ -81,7 +81,7 @@ namespace Ilinst
 
         private static void Add(string name, int what)
         {
-            lock (gate)
+            using (gate.Enter())
             {
                 long now = Clock.Now();
                 int count = 0;

@@ -9,7 +9,7 @@ namespace Ilinst
         private const ulong Magic = 0x0A0D464F52504C49; // ILPROF CR LF
         private const string Extension = ".ilprof";
 
-        private static readonly object gate = new object();
+        private static readonly Gate gate = new Gate();
         private static readonly MethodIds ids = new MethodIds();
         private static readonly NameWriter names = new NameWriter();
 
@@ -98,7 +98,7 @@ namespace Ilinst
         /// <summary>Writes the names of what was called since the last time.</summary>
         public static void UpdateNames()
         {
-            lock (gate)
+            using (gate.Enter())
             {
                 try
                 {
@@ -132,7 +132,7 @@ namespace Ilinst
             UpdateNames();
             CpuTime.Update();
             CallTrees.OnHousekeeping();
-            lock (gate)
+            using (gate.Enter())
             {
                 Arena.Header->LastTicks = Clock.Now();
                 long file = OutputFile.CreateSnapshot(ref path);
@@ -158,7 +158,7 @@ namespace Ilinst
                     UpdateNames();
                     CpuTime.Update();
                     CallTrees.OnHousekeeping();
-                    lock (gate)
+                    using (gate.Enter())
                     {
                         EndNow(flag);
                     }

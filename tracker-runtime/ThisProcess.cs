@@ -12,12 +12,15 @@ namespace Ilinst
         /// <summary>Whether this is .NET Core or later.</summary>
         public static readonly bool IsCore = !typeof(object).Assembly.FullName.StartsWith("mscorlib,", StringComparison.Ordinal);
 
+        /// <summary>Whether this is Mono, which .NET's own later one for browsers does not say.</summary>
+        public static readonly bool IsMono = Type.GetType("Mono.Runtime") != null;
+
         private const string NotInNames = "\"<>|:*?\\";
 
         /// <summary>Whether a program can catch a stack overflow, and so should: by Mono's guard pages on Unix.</summary>
         public static bool CatchesStackOverflows
         {
-            get { return Libc.IsThere && Type.GetType("Mono.Runtime") != null; }
+            get { return Libc.IsThere && IsMono; }
         }
 
         /// <summary>The process id, or 0.</summary>

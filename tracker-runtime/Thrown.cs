@@ -11,6 +11,7 @@ namespace Ilinst
         /// <summary>More types than that are not told apart.</summary>
         private const int MaxTypes = 1000;
 
+        private static readonly Gate gate = new Gate();
         private static readonly Dictionary<string, int> numbers = new Dictionary<string, int>();
         private static PropertyInfo exceptionOf;
 
@@ -97,7 +98,7 @@ namespace Ilinst
 
         private static int Number(string type)
         {
-            lock (numbers)
+            using (gate.Enter())
             {
                 int number;
                 if (!numbers.TryGetValue(type, out number) && numbers.Count < MaxTypes)

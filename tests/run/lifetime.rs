@@ -15,6 +15,8 @@ use tests::{Runtime, instrument, require, root, said, scratch, skip_part};
 
 /// How long anything here may take.
 const LIMIT: Duration = Duration::from_secs(120);
+/// Of a program that has nothing more to do.
+const LIMIT_OF_EXIT: Duration = Duration::from_secs(30);
 
 #[test]
 #[ignore = "needs .NET and Mono"]
@@ -177,6 +179,22 @@ fn a_program_asks_for_pauses_marks_and_copies() {
     }
 }
 
+/// On Mono a thread that waits in a monitor meanwhile would keep it from ending.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn a_program_ends_while_its_threads_are_in_the_tracker() {
+    let Some(program) = Program::new("exits", "exits") else { return };
+    for runtime in Runtime::all() {
+        for _ in 0..5 {
+            let work = scratch("lifetime-exits-work");
+            let mut child = program.command(&runtime, &work).spawn().expect("it starts");
+            let ended = within(LIMIT_OF_EXIT, || child.try_wait().expect("it can be asked")).map(|status| status.code());
+            let _ = child.kill();
+            assert_eq!(ended, Some(Some(9)), "{}", runtime.name);
+        }
+    }
+}
+
 /// A program of `lifetime/`, as it was compiled and woven.
 struct Program {
     folder: PathBuf,
@@ -219,10 +237,17 @@ impl Program {
 }
 
 fn until(what: &str, is_so: impl Fn() -> bool) {
+    assert!(within(LIMIT, || is_so().then_some(())).is_some(), "{what}: not within {LIMIT:?}");
+}
+
+/// Asks again and again until there is an answer.
+fn within<T>(limit: Duration, mut answer: impl FnMut() -> Option<T>) -> Option<T> {
     let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < LIMIT, "{what}: not within {LIMIT:?}");
-        thread::sleep(Duration::from_millis(20));
+    loop {
+        match answer() {
+            None if start.elapsed() < limit => thread::sleep(Duration::from_millis(20)),
+            answer => return answer,
+        }
     }
 }
 

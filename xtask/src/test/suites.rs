@@ -10,6 +10,7 @@ use std::{
     sync::{
         Mutex,
         atomic::{AtomicUsize, Ordering},
+        mpsc,
     },
     thread,
     time::{Duration, Instant},
@@ -20,6 +21,9 @@ use serde_json::Value;
 
 use super::tally::{PROFILE, Runtimes, Tally, cargo, print_line};
 use crate::common::show;
+
+/// What takes longer, hangs: several times what any test takes on a slow machine.
+const LIMIT: Duration = Duration::from_secs(15 * 60);
 
 /// What is tested, and what tests it.
 pub(super) struct Built {
@@ -178,13 +182,7 @@ impl Test {
                 command.env("ILINST_ALLOW_MISSING", "1");
             }
         }
-        let (mut reader, writer) = std::io::pipe()?;
-        let mut child = command.stdout(writer.try_clone()?).stderr(writer).spawn()?;
-        // It holds the writing end.
-        drop(command);
-        let mut output = Vec::new();
-        reader.read_to_end(&mut output)?;
-        let output = String::from_utf8_lossy(&output).into_owned();
+        let (output, is_passed) = run_in_time(command)?;
         let mut outcome = Outcome::default();
         for line in output.lines() {
             let ignored = line.strip_prefix("test ").and_then(|line| line.split_once(" ... ignored, "));
@@ -195,7 +193,39 @@ impl Test {
                 outcome.skipped.insert(reason.to_owned());
             }
         }
-        outcome.failure = (!child.wait()?.success()).then_some(output);
+        outcome.failure = (!is_passed).then_some(output);
         Ok(outcome)
     }
+}
+
+/// Runs a program; one that hangs, or leaves others that hold its output, is ended with all that it has started. Gives all
+/// that was printed, and whether it ended well.
+fn run_in_time(mut command: Command) -> Result<(String, bool)> {
+    let (mut reader, writer) = std::io::pipe()?;
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = command.stdout(writer.try_clone()?).stderr(writer).spawn()?;
+    // It holds the writing end.
+    drop(command);
+    let group = format!("-{}", child.id());
+    let (done, is_done) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        let watch = scope.spawn(move || {
+            let is_late = is_done.recv_timeout(LIMIT) == Err(mpsc::RecvTimeoutError::Timeout);
+            if is_late {
+                let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
+            }
+            is_late
+        });
+        let mut output = Vec::new();
+        let read = reader.read_to_end(&mut output);
+        drop(done);
+        let is_late = watch.join().expect("it only waits");
+        read?;
+        let mut output = String::from_utf8_lossy(&output).into_owned();
+        if is_late {
+            output += &format!("\nnot through within {} s: ended, with all that it had started", LIMIT.as_secs());
+        }
+        Ok((output, child.wait()?.success() && !is_late))
+    })
 }
