@@ -12,7 +12,7 @@ use ecma335::{
     Image, Metadata, Rid, Table, Token,
     schema::{AssemblyRef, CustomAttribute, MemberRef, MethodDef, StandAloneSig, TypeRef},
 };
-use tests::{Runtime, instrument, profile_in, require, root, said, sample, scratch, skip_part, tool};
+use tests::{Runtime, ilinst, instrument, profile_in, require, root, said, sample, scratch, skip_part, tool};
 use weave::{Options, Tracker, Weave, Woven};
 
 /// A tool beside Mono.
@@ -66,6 +66,31 @@ fn strong_names_are_signed_again_or_said_to_be_gone() {
             run(&sn, &["-q", "-R", "open.dll", "key.snk"], &folder);
             assert_eq!(strong_name(&sn, "open.dll", &folder), "is strongnamed");
         }
+    }
+}
+
+/// What the key is of may have nothing to weave; where there is no such assembly, the key is a mistake.
+#[test]
+#[ignore = "needs Mono"]
+fn a_key_is_of_an_assembly_that_is_to_be_woven() {
+    let (Some(sn), Some(mcs)) = (mono_tool("sn"), require("ILINST_MCS")) else { return };
+    let folder = scratch("keys");
+    fs::write(folder.join("lib.cs"), "public class Lib { public int Number { get; set; } }").expect("it can be written");
+    run(&sn, &["-q", "-k", "own.snk"], &folder);
+    run(&sn, &["-q", "-k", "other.snk"], &folder);
+    run(&mcs, &["-t:library", "-keyfile:own.snk", "-out:lib.dll", "lib.cs"], &folder);
+    let weave = |key: &str, options: &[&str]| {
+        let mut command = ilinst();
+        command.args(["instrument", "lib.dll", "-o", "out/lib.dll", "-q", "--snk", key]).args(options);
+        said(&command.current_dir(&folder).output().expect("ilinst runs"))
+    };
+    for options in [&[][..], &["--all"]] {
+        assert_eq!(weave("own.snk", options), (String::new(), String::new(), Some(0)));
+        assert_eq!(strong_name(&sn, "out/lib.dll", &folder), "is strongnamed", "{options:?}");
+        fs::remove_dir_all(folder.join("out")).expect("it can be removed");
+        let (_, error, code) = weave("other.snk", options);
+        assert!(error.contains("--snk: no assembly that was to be woven has the public key") && code == Some(2), "{error}");
+        assert!(!folder.join("out").exists(), "nothing is left behind");
     }
 }
 

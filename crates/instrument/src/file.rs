@@ -7,7 +7,7 @@ use std::{
 };
 
 use ecma335::{Image, Metadata};
-use weave::{Refusal, Weave, Woven, WovenBodies, output_check::Fault};
+use weave::{Refusal, Weave, Woven, WovenBodies, output_check::Fault, strong_name};
 
 use crate::{
     companions::companions,
@@ -31,6 +31,8 @@ pub(crate) struct Instrumented {
     pub(crate) module_hash: Option<[u8; 20]>,
     /// The files that go with it if it was named, and where to.
     pub(crate) companions: Vec<(PathBuf, PathBuf)>,
+    /// Whether one of the keys is of its public key, also if nothing is woven, so that it keeps its signature.
+    pub(crate) has_key: bool,
 }
 
 /// Files from this size on are worth a second thread, in bytes.
@@ -71,7 +73,7 @@ fn unread(job: &Job, outcome: Outcome) -> Instrumented {
         pdb: None,
         warnings: Vec::new(),
     };
-    Instrumented { report, module_hash: None, companions: Vec::new() }
+    Instrumented { report, module_hash: None, companions: Vec::new(), has_key: false }
 }
 
 fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Outputs) -> Result<Instrumented> {
@@ -138,7 +140,8 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
     let file = unread(job, Outcome::Processed { methods: woven.methods, left_alone, notes: woven.notes });
     let report = FileReport { input_size: size, output_size, pdb: pdb_output, ..file.report };
     let companions = if job.is_named { companions(&job.input, &job.output, &metadata) } else { Vec::new() };
-    Ok(Instrumented { report, module_hash, companions })
+    let has_key = strong_name::key_of(&metadata, context.keys).is_some();
+    Ok(Instrumented { report, module_hash, companions, has_key })
 }
 
 /// A .NET Core program is a library, beside a native host of the same name: people name the host.

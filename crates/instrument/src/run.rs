@@ -7,7 +7,7 @@ use std::{
 };
 
 use rayon::prelude::*;
-use weave::{Note, StrongNameKey};
+use weave::StrongNameKey;
 
 use crate::{
     context::RunContext,
@@ -63,12 +63,6 @@ pub fn run(request: &Request, jobs: &[Job], options: &Options, progress: Progres
     let trackers = Trackers::new(request.roots());
     let context = RunContext { request, options, tracker: &tracker, trackers: &trackers, keys: &keys, modules: Vec::new() };
     let (files, outputs) = run_jobs(jobs, context, progress)?;
-    // An assembly whose methods were all left alone keeps its signature, and may be the one that the key is for.
-    let may_use_key =
-        |file: &FileReport| file.notes().contains(&Note::SignedAgain) || (file.woven() == 0 && !file.methods().is_empty());
-    if !keys.is_empty() && !files.iter().any(may_use_key) {
-        return Err(Failure::usage("--snk: no assembly that was woven has the public key of a key that was given"));
-    }
     Ok(Run { files, outputs, is_in_place: request.is_in_place() })
 }
 
@@ -96,6 +90,9 @@ fn run_jobs(jobs: &[Job], mut context: RunContext<'_>, progress: Progress<'_>) -
     let places: BTreeMap<&Path, usize> = jobs.iter().enumerate().map(|(index, job)| (job.input.as_path(), index)).collect();
     files.sort_by_key(|file| places.get(file.report.input.as_path()).copied());
 
+    if !context.keys.is_empty() && !files.iter().any(|file| file.has_key) {
+        return Err(Failure::usage("--snk: no assembly that was to be woven has the public key of a key that was given"));
+    }
     let companions = deploy(jobs, &mut files, &context, &mut outputs)?;
     // No woven program is ever without its tracker.
     let woven = files.iter().map(|file| &file.report).filter(|file| matches!(file.outcome, Outcome::Processed { .. }));

@@ -87,6 +87,12 @@ impl StrongNameKey {
     }
 }
 
+/// The key that an assembly's public key is of.
+pub fn key_of<'k>(metadata: &Metadata<'_>, keys: &'k [StrongNameKey]) -> Option<&'k StrongNameKey> {
+    let public_key = metadata.blob(metadata.assembly()?.public_key).ok()?;
+    keys.iter().find(|key| key.fits(public_key))
+}
+
 /// Has the headers say what the strong name will be, and gives the key to sign with.
 pub(crate) fn prepare<'k>(
     image: &Image<'_>,
@@ -95,9 +101,8 @@ pub(crate) fn prepare<'k>(
     writer: &mut ImageWriter<'_, '_>,
     notes: &mut Vec<Note>,
 ) -> Option<&'k StrongNameKey> {
-    let public_key = metadata.assembly().and_then(|assembly| metadata.blob(assembly.public_key).ok()).unwrap_or_default();
     let cli = writer.cli_header_mut();
-    if let Some(key) = keys.iter().find(|key| key.fits(public_key)) {
+    if let Some(key) = key_of(metadata, keys) {
         cli.flags |= cli_flags::STRONG_NAME_SIGNED;
         writer.set_signature_size(key.signature_size());
         notes.push(Note::SignedAgain);
