@@ -9,6 +9,7 @@ const CYAN: &str = "\x1b[36m";
 const DIRECTIVE: &str = "\x1b[35m";
 const LABEL: &str = "\x1b[36m";
 const COMMENT: &str = "\x1b[2m";
+const YELLOW: &str = "\x1b[33m";
 const STRING: &str = "\x1b[32m";
 const RESET: &str = "\x1b[0m";
 
@@ -73,6 +74,32 @@ pub(crate) fn colour_diff(line: &str) -> String {
     }
 }
 
+/// What is in bars of a report: blocks of an eighth of a cell to a whole one.
+const BLOCKS: std::ops::RangeInclusive<char> = '\u{2588}'..='\u{258f}';
+
+/// A line of a profile's report: warnings and headings as such, bars by how long they are, remarks behind names faint.
+pub(crate) fn colour_report(line: &str) -> String {
+    let (text, end) = line.strip_suffix('\n').map_or((line, ""), |text| (text, "\n"));
+    let whole = |colour: &str| format!("{colour}{text}{RESET}{end}");
+    let heading = ["method", "async method", "call tree", "thread", "group", "assembly", "called by", "calls"];
+    let is_heading = text.rsplit_once("  ").is_some_and(|(_, last)| heading.contains(&last));
+    match text {
+        text if text.starts_with("warning") => return whole(YELLOW),
+        text if text.starts_with("note:") => return whole(COMMENT),
+        _ if is_heading => return whole(BOLD),
+        _ => {}
+    }
+    let Some(start) = text.find(|c| BLOCKS.contains(&c)) else { return line.to_owned() };
+    let (before, bar) = text.split_at(start);
+    let (bar, behind) = bar.split_at(bar.find(|c| !BLOCKS.contains(&c)).unwrap_or(bar.len()));
+    let colour = match bar.chars().count() {
+        0..2 => GREEN,
+        2..5 => YELLOW,
+        _ => RED,
+    };
+    format!("{before}{colour}{bar}{RESET}{behind}{end}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,6 +113,17 @@ mod tests {
             let mut plain = colour_il(line);
             [DIRECTIVE, LABEL, COMMENT, STRING, RESET].iter().for_each(|code| plain = plain.replace(code, ""));
             assert_eq!(plain, line);
+        }
+    }
+
+    #[test]
+    fn reports_are_coloured_and_stay_what_they_are() {
+        let bar = "  1.5 ███▌       Shop.Load\n";
+        assert_eq!(colour_report(bar), format!("  1.5 {YELLOW}███▌{RESET}       Shop.Load\n"));
+        assert_eq!(colour_report("     calls    self ms  method\n"), format!("{BOLD}     calls    self ms  method{RESET}\n"));
+        assert_eq!(colour_report("note: x\n"), format!("{COMMENT}note: x{RESET}\n"));
+        for plain in ["         1  Shop.calls\n", "\n", ""] {
+            assert_eq!(colour_report(plain), plain);
         }
     }
 

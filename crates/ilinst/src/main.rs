@@ -11,6 +11,7 @@ mod failure;
 mod instrument;
 mod interrupt;
 mod list;
+mod method_pattern;
 mod profiles;
 mod report;
 mod restore;

@@ -1,7 +1,7 @@
 //! `ilinst report`: shows a profile.
 
 use std::{
-    io::{self, Write as _},
+    io::Write as _,
     path::{Path, PathBuf},
     thread,
     time::Duration,
@@ -9,9 +9,16 @@ use std::{
 
 use clap::{ArgAction, Args, ValueEnum};
 use identity::Visible;
-use profile::{Column, End, Profile, TreeOptions, report::SortBy};
+use profile::{
+    Column, End, Profile, TextOptions,
+    report::SortBy,
+    views::{GroupBy, ViewOptions, Wanted},
+};
 
 use crate::{
+    colours::colour_report,
+    failure::Failure,
+    method_pattern::MethodPattern,
     profiles, symbols,
     terminal::{Terminal, complain},
 };
@@ -19,7 +26,7 @@ use crate::{
 /// How often a profile is read that is being watched.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Show a profile: a table of methods, or the call tree.
+/// Show a profile: a table of methods, the call tree, threads, and what else can be seen of it.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
@@ -27,13 +34,13 @@ pub(crate) struct Opts {
     #[arg(value_name = "FILE|PID")]
     profile: Option<PathBuf>,
 
-    /// Show the call tree
-    #[arg(long)]
-    tree: bool,
+    #[command(flatten)]
+    view: ViewArgs,
 
-    /// Leave out paths of the tree that took less than this part of what ran, waited or was awaited
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.1, requires = "tree")]
-    min_percent: f64,
+    /// Leave out paths of the tree that took less than this part of what ran, waited or was awaited [default: 0.1; in JSON and
+    /// CSV 0]
+    #[arg(long, value_name = "PERCENT", requires = "tree")]
+    min_percent: Option<f64>,
 
     /// In the tree, count calls of a method by itself to the outermost one; the default
     #[arg(long, requires = "tree", overrides_with = "no_fold_recursion")]
@@ -42,10 +49,6 @@ pub(crate) struct Opts {
     /// In the tree, show each level of a recursion
     #[arg(long, requires = "tree", action = ArgAction::SetTrue)]
     no_fold_recursion: bool,
-
-    /// Show threads; with --tree, a tree for each
-    #[arg(long)]
-    threads: bool,
 
     /// Show a phase alone: from the mark of this name to the next
     #[arg(long, value_name = "NAME")]
@@ -56,29 +59,67 @@ pub(crate) struct Opts {
     raw: bool,
 
     /// Read it again each second, until the program ends
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "csv"])]
     watch: bool,
 
-    /// What the table is sorted by
+    /// Methods that the pattern names, alone (may be repeated): a part of the name, or a glob over all of it; a glob over
+    /// Namespace.Type::Method as metadata has it, `re:` before a regular expression of that; `[Assembly]` may stand before.
+    /// In trees, the paths that lead to them and what they call
+    #[arg(long, value_name = "PATTERN")]
+    filter: Vec<MethodPattern>,
+
+    /// What rows are sorted by; in trees, those of the same caller; of --hot-path, what it is hot by
     #[arg(long, value_enum, default_value_t, value_name = "COLUMN")]
     sort: Sort,
 
     /// The columns of the table, by commas: calls, self, self%, total, total%, waiting, average, min, p50, p95, p99, max,
     /// first, latency, latency-p95, running, awaiting, exceptions, cpu, samples
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["tree", "threads", "json"])]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["view", "threads", "json", "csv"])]
     columns: Vec<Column>,
 
-    /// How many rows to show; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 40)]
-    limit: usize,
+    /// How many rows to show; 0 for all [default: 40; all of trees, in JSON and in CSV]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
 
     /// Where woven files are, which names are taken from; else where the program loaded them, and beside the profile
     #[arg(long, value_name = "FOLDER")]
     symbols: Vec<PathBuf>,
 
-    /// Print all methods as JSON
-    #[arg(long, conflicts_with_all = ["tree", "threads", "limit"])]
+    /// Print the view as JSON
+    #[arg(long, conflicts_with = "csv")]
     json: bool,
+
+    /// Print the view as CSV
+    #[arg(long)]
+    csv: bool,
+}
+
+/// What of a profile is shown; else a table of methods.
+#[derive(Args, Debug)]
+struct ViewArgs {
+    /// Show the call tree
+    #[arg(long, group = "view")]
+    tree: bool,
+
+    /// Show the path that took the most time
+    #[arg(long, group = "view")]
+    hot_path: bool,
+
+    /// Show a method (a pattern as for --filter) with its callers and callees
+    #[arg(long, value_name = "NAME", group = "view")]
+    method: Option<MethodPattern>,
+
+    /// Show threads; with --tree, a tree for each
+    #[arg(long, conflicts_with_all = ["hot_path", "method", "assemblies", "group"])]
+    threads: bool,
+
+    /// Show assemblies
+    #[arg(long, group = "view")]
+    assemblies: bool,
+
+    /// Show methods in groups
+    #[arg(long, value_enum, value_name = "BY", group = "view")]
+    group: Option<Group>,
 }
 
 const EXAMPLES: &str = "\
@@ -88,7 +129,11 @@ Examples:
   ilinst report 1234 --watch                       process 1234, while it runs
   ilinst report --sort calls --limit 0
   ilinst report --columns calls,average,p50,p99,max,first
+  ilinst report --filter Shop.Orders --group type  the types of a namespace
   ilinst report --tree                             who called whom
+  ilinst report --hot-path                         where the time went
+  ilinst report --method Order.Load                its callers and callees
+  ilinst report --tree --csv > tree.csv
   ilinst report --json | jq '.methods[] | select(.calls > 1000) | .name'
 
 self and total are what ran: without waiting, without what the probes took (--raw), in percent of all threads.
@@ -107,8 +152,29 @@ enum Sort {
     Waiting,
     /// Number of calls
     Calls,
+    /// Time of a call
+    Average,
+    /// What 95 % of the calls did not exceed
+    P95,
+    /// The longest call but for the first
+    Max,
+    /// Number of exceptions
+    Exceptions,
+    /// CPU time, where a sampler saw it
+    Cpu,
     /// Name
     Name,
+}
+
+/// `--group`.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum Group {
+    /// By type
+    Type,
+    /// By namespace
+    Namespace,
+    /// By assembly
+    Assembly,
 }
 
 impl From<Sort> for SortBy {
@@ -118,10 +184,18 @@ impl From<Sort> for SortBy {
             Sort::Total => Self::Total,
             Sort::Waiting => Self::Waiting,
             Sort::Calls => Self::Calls,
+            Sort::Average => Self::Average,
+            Sort::P95 => Self::P95,
+            Sort::Max => Self::Max,
+            Sort::Exceptions => Self::Exceptions,
+            Sort::Cpu => Self::Cpu,
             Sort::Name => Self::Name,
         }
     }
 }
+
+/// So many rows of a table are shown.
+const DEFAULT_LIMIT: usize = 40;
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
@@ -133,14 +207,7 @@ impl Opts {
             return self.watch(&path);
         }
         let profile = self.read(&path)?;
-        if self.json {
-            let mut out = Terminal::json();
-            serde_json::to_writer_pretty(&mut out, &profile.document(self.sort.into()))?;
-            writeln!(out)?;
-            out.close()?;
-            return Ok(0);
-        }
-        print(&self.text(&profile))?;
+        self.print(&profile)?;
         Ok(0)
     }
 
@@ -160,7 +227,7 @@ impl Opts {
         loop {
             let profile = self.read(path)?;
             Terminal::clear()?;
-            print(&self.text(&profile))?;
+            self.print(&profile)?;
             if profile.end != End::Running {
                 return Ok(0);
             }
@@ -168,23 +235,66 @@ impl Opts {
         }
     }
 
-    fn text(&self, profile: &Profile) -> String {
-        let limit = if self.limit == 0 { usize::MAX } else { self.limit };
-        let phase = self.phase.as_ref().map(|name| format!("phase {}: ", Visible(name))).unwrap_or_default();
-        let head = phase + &profile.head();
-        let fold_recursion = self.fold_recursion || !self.no_fold_recursion;
-        let text = match (self.tree, self.threads) {
-            (true, by_thread) => profile.tree_text(TreeOptions { min_percent: self.min_percent, fold_recursion, by_thread }),
-            (false, true) => profile.thread_table(),
-            (false, false) if self.columns.is_empty() => profile.table(self.sort.into(), limit),
-            (false, false) => profile.table_with(&self.columns, self.sort.into(), limit),
+    fn print(&self, profile: &Profile) -> anyhow::Result<()> {
+        let names = profile.display_names();
+        let wanted = self.wanted(profile, &names)?;
+        let is_table = !(self.json || self.csv || wanted == Wanted::Tree);
+        let options = ViewOptions {
+            sort: self.sort.into(),
+            limit: match self.limit {
+                Some(0) => usize::MAX,
+                None => {
+                    if is_table {
+                        DEFAULT_LIMIT
+                    } else {
+                        usize::MAX
+                    }
+                }
+                Some(limit) => limit,
+            },
+            min_percent: self.min_percent.unwrap_or(if self.json || self.csv { 0.0 } else { 0.1 }),
+            fold_recursion: self.fold_recursion || !self.no_fold_recursion,
+            by_thread: self.view.threads,
         };
-        head + &text
+        let is_kept = |function: usize| {
+            self.filter.is_empty() || self.filter.iter().any(|pattern| pattern.names(profile, &names, function))
+        };
+        let (view, count) = profile.view(&wanted, &options, &names, &is_kept);
+        if self.json {
+            let mut out = Terminal::json();
+            serde_json::to_writer_pretty(&mut out, &profile.document(&view))?;
+            writeln!(out)?;
+            return Ok(out.close()?);
+        }
+        if self.csv {
+            let mut out = Terminal::text();
+            view.csv(&mut out)?;
+            return Ok(out.close()?);
+        }
+        let mut out = Terminal::painted(colour_report);
+        let phase = self.phase.as_ref().map(|name| format!("phase {}: ", Visible(name))).unwrap_or_default();
+        let text = TextOptions { columns: self.columns.clone(), bars: Terminal::is_seen() };
+        out.write_all((phase + &profile.head() + &view.text(profile, count, &text)).as_bytes())?;
+        Ok(out.close()?)
     }
-}
 
-fn print(text: &str) -> io::Result<()> {
-    let mut out = Terminal::text();
-    out.write_all(text.as_bytes())?;
-    out.close()
+    fn wanted(&self, profile: &Profile, names: &[String]) -> Result<Wanted, Failure> {
+        let view = &self.view;
+        if let Some(pattern) = &view.method {
+            let functions = pattern.functions(profile, names);
+            if functions.is_empty() {
+                return Err(Failure::usage(format_args!("--method {pattern}: no method of the profile has such a name")));
+            }
+            return Ok(Wanted::Method(functions));
+        }
+        Ok(match (view.group, view.assemblies) {
+            (Some(Group::Type), _) => Wanted::Groups(GroupBy::Type),
+            (Some(Group::Namespace), _) => Wanted::Groups(GroupBy::Namespace),
+            (Some(Group::Assembly), _) | (None, true) => Wanted::Groups(GroupBy::Assembly),
+            _ if view.tree => Wanted::Tree,
+            _ if view.hot_path => Wanted::HotPath,
+            _ if view.threads => Wanted::Threads,
+            _ => Wanted::Methods,
+        })
+    }
 }

@@ -35,14 +35,26 @@ type Escape = fn(char, &mut String);
 
 impl Terminal {
     /// Text in colours, through a pager if there is somebody to see it.
-    #[expect(clippy::disallowed_methods, reason = "this is the place")]
     pub(crate) fn paged(paint: Paint) -> Self {
-        let is_terminal = io::stdout().is_terminal();
-        let pager = if is_terminal { start_pager() } else { None };
+        let pager = if Self::is_seen() { start_pager() } else { None };
+        Self::new(pager, in_text).painted_with(paint)
+    }
+
+    /// Text in colours, if there is somebody to see them.
+    pub(crate) fn painted(paint: Paint) -> Self {
+        Self::text().painted_with(paint)
+    }
+
+    fn painted_with(mut self, paint: Paint) -> Self {
         let is_plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let mut terminal = Self::new(pager, in_text);
-        terminal.paint = (is_terminal && !is_plain).then_some(paint);
-        terminal
+        self.paint = (Self::is_seen() && !is_plain).then_some(paint);
+        self
+    }
+
+    /// Whether standard output is a terminal.
+    #[expect(clippy::disallowed_methods, reason = "this is the place")]
+    pub(crate) fn is_seen() -> bool {
+        io::stdout().is_terminal()
     }
 
     /// Text.

@@ -4,13 +4,13 @@ use serde::Serialize;
 
 use crate::{
     model::{Profile, SampleType},
-    report::{Row, SortBy},
+    views::View,
 };
 
 /// What `ilinst report --json` prints. Times are in milliseconds.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Document<'p> {
+pub struct Document<'p, 'n> {
     program: &'p str,
     runtime: &'p str,
     path: &'p str,
@@ -35,12 +35,13 @@ pub struct Document<'p> {
     /// What the numbers cannot tell.
     limits: Vec<String>,
     damage: Option<String>,
-    methods: Vec<Row<'p>>,
+    #[serde(flatten)]
+    view: &'p View<'n>,
 }
 
 impl Profile {
-    /// The profile as a document that serde writes.
-    pub fn document(&self, sort: SortBy) -> Document<'_> {
+    /// The profile with a view of it, as a document that serde writes.
+    pub fn document<'p, 'n>(&'p self, view: &'p View<'n>) -> Document<'p, 'n> {
         Document {
             program: &self.program,
             runtime: &self.runtime,
@@ -64,7 +65,7 @@ impl Profile {
             phases: &self.phases,
             limits: self.limits(),
             damage: self.damage.as_ref().map(ToString::to_string),
-            methods: self.rows(sort),
+            view,
         }
     }
 }

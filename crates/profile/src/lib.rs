@@ -5,6 +5,7 @@
 //! ```
 
 pub mod aggregate;
+pub mod csv;
 mod error;
 mod format;
 pub mod json;
@@ -20,4 +21,4 @@ pub mod views;
 pub use error::Error;
 pub use format::{Command, Control, Event, events};
 pub use model::{CallTree, End, Profile, SampleType};
-pub use text::{Column, TreeOptions};
+pub use text::{Column, TextOptions};

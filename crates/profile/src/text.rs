@@ -1,17 +1,22 @@
 //! A profile for people: what ran, tables of functions and of threads.
 
 mod columns;
-mod threads;
+mod lists;
 mod tree;
 
-use std::fmt::Write;
+use std::{
+    fmt::{self, Write},
+    io,
+};
 
 use identity::Visible;
 
-pub use self::{columns::Column, tree::TreeOptions};
+pub use self::columns::Column;
 use crate::{
+    csv,
     model::{Mode, Profile, SampleType},
-    report::{Row, SortBy},
+    report::Row,
+    views::{Relation, View},
 };
 
 impl Profile {
@@ -61,42 +66,161 @@ impl Profile {
         }
         text
     }
+}
 
-    /// The table as text: `limit` rows at most; below it, one of async methods.
-    pub fn table(&self, sort: SortBy, limit: usize) -> String {
-        let rows = self.rows(sort);
-        self.table_of(&rows, &Column::suitable(self, &rows), limit)
-    }
+/// How a view is put into text.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TextOptions {
+    /// The columns of the table of methods; none: those that have something to say.
+    pub columns: Vec<Column>,
+    /// Shares are drawn too.
+    pub bars: bool,
+}
 
-    /// The table as text, with these columns.
-    pub fn table_with(&self, columns: &[Column], sort: SortBy, limit: usize) -> String {
-        self.table_of(&self.rows(sort), columns, limit)
-    }
-
-    fn table_of(&self, rows: &[Row<'_>], columns: &[Column], limit: usize) -> String {
+impl View<'_> {
+    /// The view as text; `count` is how many rows there are without a limit.
+    pub fn text(&self, profile: &Profile, count: usize, options: &TextOptions) -> String {
         let mut text = String::new();
-        columns.iter().for_each(|column| column.write_head(&mut text));
-        let _ = writeln!(text, "  method");
-        for row in rows.iter().take(limit) {
-            columns.iter().for_each(|column| column.write(row, &mut text));
-            let _ = writeln!(text, " {}{}{}", if row.mostly_probe { '~' } else { ' ' }, Visible(&row.name), remarks(row));
-        }
-        if rows.len() > limit {
-            let _ = writeln!(text, "{:>10} and {} methods more; --limit 0 shows all", "", rows.len() - limit);
-        }
-        let mut asyncs: Vec<&Row<'_>> = rows.iter().filter(|row| row.latency_ms.is_some()).collect();
-        if !asyncs.is_empty() {
-            let all = |row: &Row<'_>| row.awaiting_ms.unwrap_or_default() + row.steps_ms.unwrap_or_default();
-            asyncs.sort_by(|one, other| all(other).total_cmp(&all(one)));
-            text.push('\n');
-            Column::OF_ASYNC.iter().for_each(|column| column.write_head(&mut text));
-            let _ = writeln!(text, "  async method");
-            for row in asyncs.iter().take(limit) {
-                Column::OF_ASYNC.iter().for_each(|column| column.write(row, &mut text));
-                let _ = writeln!(text, "  {}{}", Visible(&row.name), remarks(row));
+        match self {
+            Self::Tree(_) | Self::HotPath(_) if profile.mode == Mode::Count => {
+                return "there is no call tree: calls were counted, and no more\n".into();
+            }
+            Self::Methods(rows) => {
+                methods(profile, rows, options, &mut text);
+                self.write_rest(count, &mut text);
+                async_methods(rows, &mut text);
+            }
+            Self::Tree(rows) => tree::write(profile, rows, options, &mut text),
+            Self::HotPath(rows) => tree::write(profile, rows, options, &mut text),
+            Self::Method { methods: rows, edges } => {
+                let columns = Column::suitable(profile, rows);
+                for row in rows {
+                    table(profile, std::slice::from_ref(row), &columns, options, &mut text);
+                    for relation in [Relation::Caller, Relation::Callee] {
+                        let own = edges.iter().filter(|edge| edge.method == row.name && edge.relation == relation);
+                        text.push('\n');
+                        lists::edges(&own.collect::<Vec<_>>(), relation, &mut text);
+                    }
+                    text.push('\n');
+                }
+                text.pop();
+            }
+            Self::Threads(rows) => lists::threads(rows, options, &mut text),
+            Self::Groups(rows) | Self::Assemblies(rows) => {
+                lists::groups(rows, matches!(self, Self::Assemblies(_)), options, &mut text);
             }
         }
+        if !matches!(self, Self::Methods(_)) {
+            self.write_rest(count, &mut text);
+        }
         text
+    }
+
+    /// The view as a table for spreadsheets; of a method, its callers and callees.
+    ///
+    /// # Errors
+    /// If what is written to fails.
+    pub fn csv(&self, out: impl io::Write) -> io::Result<()> {
+        match self {
+            Self::Methods(rows) => csv::write(rows, out),
+            Self::Tree(rows) | Self::HotPath(rows) => csv::write(rows, out),
+            Self::Method { edges, .. } => csv::write(edges, out),
+            Self::Threads(rows) => csv::write(rows, out),
+            Self::Groups(rows) | Self::Assemblies(rows) => csv::write(rows, out),
+        }
+    }
+
+    /// What was left out.
+    fn write_rest(&self, count: usize, text: &mut String) {
+        let left_out = count.saturating_sub(self.len()) as u64;
+        if left_out > 0 {
+            let _ = writeln!(text, "{:>10} and {} more; --limit 0 shows all", "", counted(left_out, self.noun()));
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Methods(rows) => rows.len(),
+            Self::Tree(rows) | Self::HotPath(rows) => rows.len(),
+            Self::Method { edges, .. } => edges.len(),
+            Self::Threads(rows) => rows.len(),
+            Self::Groups(rows) | Self::Assemblies(rows) => rows.len(),
+        }
+    }
+
+    fn noun(&self) -> &'static str {
+        match self {
+            Self::Methods(_) => "method",
+            Self::Tree(_) | Self::HotPath(_) => "path",
+            Self::Method { .. } => "row",
+            Self::Threads(_) => "thread",
+            Self::Groups(_) => "group",
+            Self::Assemblies(_) => "assembly",
+        }
+    }
+}
+
+/// The table of methods.
+fn methods(profile: &Profile, rows: &[Row<'_>], options: &TextOptions, text: &mut String) {
+    let suitable;
+    let columns = if options.columns.is_empty() {
+        suitable = Column::suitable(profile, rows);
+        &suitable
+    } else {
+        &options.columns
+    };
+    table(profile, rows, columns, options, text);
+}
+
+/// The table of those that are async.
+fn async_methods(rows: &[Row<'_>], text: &mut String) {
+    let mut asyncs: Vec<&Row<'_>> = rows.iter().filter(|row| row.latency_ms.is_some()).collect();
+    if asyncs.is_empty() {
+        return;
+    }
+    let all = |row: &Row<'_>| row.awaiting_ms.unwrap_or_default() + row.steps_ms.unwrap_or_default();
+    asyncs.sort_by(|one, other| all(other).total_cmp(&all(one)));
+    text.push('\n');
+    Column::OF_ASYNC.iter().for_each(|column| column.write_head(text));
+    let _ = writeln!(text, "  async method");
+    for row in asyncs {
+        Column::OF_ASYNC.iter().for_each(|column| column.write(row, text));
+        let _ = writeln!(text, "  {}{}", Visible(&row.name), remarks(row));
+    }
+}
+
+fn table(profile: &Profile, rows: &[Row<'_>], columns: &[Column], options: &TextOptions, text: &mut String) {
+    let bars = options.bars && profile.mode != Mode::Count;
+    columns.iter().for_each(|column| column.write_head(text));
+    let _ = writeln!(text, "{}  method", Bar::head(bars));
+    for row in rows {
+        columns.iter().for_each(|column| column.write(row, text));
+        let (bar, mark) = (Bar(bars, row.self_percent), if row.mostly_probe { '~' } else { ' ' });
+        let _ = writeln!(text, "{bar} {mark}{}{}", Visible(&row.name), remarks(row));
+    }
+}
+
+/// A share in percent, drawn behind a blank, or nothing if it is not to be.
+struct Bar(bool, f64);
+
+impl Bar {
+    const WIDTH: usize = 10;
+
+    fn head(is_drawn: bool) -> &'static str {
+        if is_drawn { "           " } else { "" }
+    }
+}
+
+impl fmt::Display for Bar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.0 {
+            return Ok(());
+        }
+        // Blocks of an eighth of a cell.
+        const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+        let eighths = (self.1.clamp(0.0, 100.0) / 100.0 * (8 * Self::WIDTH) as f64).round() as usize;
+        let bar = "█".repeat(eighths / 8) + PARTS.get(eighths % 8).copied().unwrap_or_default();
+        write!(f, " {bar:<width$}", width = Self::WIDTH)
     }
 }
 
@@ -119,12 +243,23 @@ fn remarks(row: &Row<'_>) -> String {
         let kind = row.exception_type.map(|kind| format!(": {}", Visible(kind))).unwrap_or_default();
         let _ = write!(text, "  ({}{kind})", counted(row.exceptions, "exception"));
     }
+    // A lambda's name has it.
+    if let (Some(file), Some(line)) = (row.file, row.line)
+        && !row.name.contains("[lambda at ")
+    {
+        let file = file.rsplit(['/', '\\']).next().unwrap_or_default();
+        let _ = write!(text, "  {}:{line}", Visible(file));
+    }
     text
 }
 
-/// `1 thread`, `2 threads`
+/// `1 thread`, `2 threads`, `2 assemblies`
 pub(crate) fn counted(number: u64, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+    match noun.strip_suffix('y') {
+        _ if number == 1 => format!("{number} {noun}"),
+        Some(stem) => format!("{number} {stem}ies"),
+        None => format!("{number} {noun}s"),
+    }
 }
 
 /// A time as people say it: `28 ns`, `1.25 us`, `13.8 ms`, `2.10 s`.

@@ -1,11 +1,12 @@
-//! What a profile says, as lists of rows for whoever prints, draws or writes them: call paths, threads, groups of methods,
-//! a method's callers and callees. The table of methods is in [`report`](crate::report). Each row is flat, so that a list
-//! is a table too.
+//! What a profile says, as lists of rows for whoever prints, draws or writes them: methods, call paths, threads, groups of
+//! methods, a method's callers and callees. Each row is flat, so that a list is a table too.
 
 mod edges;
 mod groups;
 mod paths;
 mod threads;
+
+use serde::Serialize;
 
 pub use self::{
     edges::{EdgeRow, Relation},
@@ -13,3 +14,175 @@ pub use self::{
     paths::PathRow,
     threads::ThreadRow,
 };
+use crate::{
+    model::{CallTree, Profile, SampleType},
+    report::{Row, SortBy},
+};
+
+/// What is to be seen of a profile.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Wanted {
+    /// Methods.
+    #[default]
+    Methods,
+    /// Call paths.
+    Tree,
+    /// The path that took the most.
+    HotPath,
+    /// The callers and callees of these functions.
+    Method(Vec<usize>),
+    /// Threads.
+    Threads,
+    /// Groups of methods.
+    Groups(GroupBy),
+}
+
+/// How a view is made.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ViewOptions {
+    /// By what rows are sorted; in trees, those of the same caller.
+    pub sort: SortBy,
+    /// So many rows at most.
+    pub limit: usize,
+    /// Paths are left out that took less than so many percent of all that ran, and of all that waited.
+    pub min_percent: f64,
+    /// In trees, calls of a method by itself are part of the outermost one.
+    pub fold_recursion: bool,
+    /// A tree for each thread, or for those that shared one.
+    pub by_thread: bool,
+}
+
+impl Default for ViewOptions {
+    fn default() -> Self {
+        Self { sort: SortBy::default(), limit: usize::MAX, min_percent: 0.0, fold_recursion: false, by_thread: false }
+    }
+}
+
+/// What is seen of a profile. As JSON it is an object of one list, or of two.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum View<'n> {
+    /// Methods.
+    Methods(Vec<Row<'n>>),
+    /// Call paths, each followed by those that it calls.
+    Tree(Vec<PathRow<'n>>),
+    /// A path, from the outermost caller on.
+    HotPath(Vec<PathRow<'n>>),
+    /// Methods with their callers and callees.
+    Method {
+        /// The methods asked for.
+        methods: Vec<Row<'n>>,
+        /// Their callers, then their callees.
+        edges: Vec<EdgeRow<'n>>,
+    },
+    /// Threads.
+    #[serde(rename = "byThread")]
+    Threads(Vec<ThreadRow>),
+    /// Groups of methods.
+    Groups(Vec<GroupRow>),
+    /// Assemblies.
+    Assemblies(Vec<GroupRow>),
+}
+
+impl Profile {
+    /// A view; `is_kept` says which functions count, or threads and groups of what they do. `names` are
+    /// [`display_names`](Self::display_names). How many rows there would be without a limit comes with it.
+    pub fn view<'n>(
+        &'n self,
+        wanted: &Wanted,
+        options: &ViewOptions,
+        names: &'n [String],
+        is_kept: &dyn Fn(usize) -> bool,
+    ) -> (View<'n>, usize) {
+        let (sort, limit) = (options.sort, options.limit);
+        let mut count = 0;
+        let view = match wanted {
+            Wanted::Methods => {
+                let mut rows = self.rows(sort);
+                rows.retain(|row| is_kept(row.function));
+                View::Methods(cut(rows, limit, &mut count))
+            }
+            Wanted::Tree => View::Tree(cut(self.tree_rows(options, names, is_kept), limit, &mut count)),
+            Wanted::HotPath => {
+                let rows = self.kept_paths(&self.merged_tree(), names, is_kept);
+                View::HotPath(cut(Self::hot_path(&rows, sort), limit, &mut count))
+            }
+            Wanted::Method(functions) => {
+                let mut methods = self.rows(sort);
+                methods.retain(|row| functions.contains(&row.function));
+                let edges = methods.iter().flat_map(|row| self.edges(row.function, sort, names));
+                let edges: Vec<EdgeRow<'n>> = edges.filter(|edge| edge.function.is_none_or(is_kept)).collect();
+                View::Method { edges: cut(edges, limit, &mut count), methods }
+            }
+            Wanted::Threads => View::Threads(cut(self.thread_rows(), limit, &mut count)),
+            Wanted::Groups(by @ GroupBy::Assembly) => View::Assemblies(cut(self.groups(*by, sort, is_kept), limit, &mut count)),
+            Wanted::Groups(by) => View::Groups(cut(self.groups(*by, sort, is_kept), limit, &mut count)),
+        };
+        (view, count)
+    }
+
+    /// The call tree, or one for each thread, as a person reads it.
+    fn tree_rows<'n>(&'n self, options: &ViewOptions, names: &'n [String], is_kept: &dyn Fn(usize) -> bool) -> Vec<PathRow<'n>> {
+        let (waiting, duration) = (self.sum(SampleType::WAITING), self.duration);
+        let (waiting, duration) = (self.milliseconds(waiting), self.milliseconds(duration));
+        let is_shown = |row: &PathRow<'n>| {
+            let shares = [(row.waiting_ms, waiting), (row.latency_ms.unwrap_or_default(), duration)];
+            row.total_percent >= options.min_percent
+                || shares.iter().any(|(time, of)| time * 100.0 / of.max(f64::MIN_POSITIVE) >= options.min_percent)
+        };
+        let one_tree = |tree: &CallTree| {
+            let folded = options.fold_recursion.then(|| tree.folded(self.functions.len()));
+            let rows = self.kept_paths(folded.as_ref().unwrap_or(tree), names, is_kept);
+            Self::in_tree_order(&rows, options.sort, is_shown)
+        };
+        if !options.by_thread {
+            return one_tree(&self.merged_tree());
+        }
+        let mut all: Vec<PathRow<'n>> = Vec::new();
+        for tree in &self.trees {
+            let before = all.len();
+            all.extend(one_tree(tree).into_iter().map(|row| PathRow {
+                id: row.id + before,
+                caller: row.caller.map(|caller| caller + before),
+                tree: Some(tree.number),
+                ..row
+            }));
+        }
+        all
+    }
+
+    /// The paths of a tree that lead to what is kept, and what is below that; `id` is their place in the list.
+    fn kept_paths<'n>(&'n self, tree: &CallTree, names: &'n [String], is_kept: &dyn Fn(usize) -> bool) -> Vec<PathRow<'n>> {
+        let rows = self.paths(tree, names);
+        let by_function: Vec<bool> = (0..self.functions.len()).map(is_kept).collect();
+        if !by_function.contains(&false) {
+            return rows;
+        }
+        let mut keeps: Vec<bool> = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let below = row.caller.is_some_and(|caller| keeps[caller]);
+            keeps.push(below || by_function.get(row.function) == Some(&true));
+        }
+        for row in rows.iter().rev().filter(|row| row.caller.is_some()) {
+            let leads = keeps[row.id];
+            row.caller.into_iter().for_each(|caller| keeps[caller] |= leads);
+        }
+        let mut places: Vec<usize> = Vec::with_capacity(rows.len());
+        let mut kept: Vec<PathRow<'n>> = Vec::new();
+        for row in rows {
+            places.push(kept.len());
+            if keeps[row.id] {
+                let caller = row.caller.and_then(|caller| places.get(caller).copied());
+                kept.push(PathRow { id: kept.len(), caller, ..row });
+            }
+        }
+        kept
+    }
+}
+
+/// The first rows, and how many there were.
+fn cut<T>(mut rows: Vec<T>, limit: usize, count: &mut usize) -> Vec<T> {
+    *count = rows.len();
+    rows.truncate(limit);
+    rows
+}

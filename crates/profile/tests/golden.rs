@@ -1,11 +1,15 @@
 //! A profile that the real tracker wrote (golden/golden.cs), whole, cut short and damaged.
 
+mod shown;
+
 use std::{env, fs, ops::Range, path::PathBuf};
 
 use profile::{
-    End, Error, Profile, SampleType, TreeOptions,
+    End, Error, Profile, SampleType,
     report::{Row, SortBy},
+    views::{ViewOptions, Wanted},
 };
+use shown::{shown, table, tree};
 
 const CHUNKS_AT: usize = 4096;
 const FIRST_NODE: usize = 128;
@@ -37,11 +41,11 @@ fn row<'p>(profile: &'p Profile, name: &str) -> Row<'p> {
 /// Everything that is done with a profile; none of it may panic.
 fn use_all(bytes: &[u8]) -> Option<Profile> {
     let profile = Profile::parse(bytes).ok()?;
-    assert!(profile.table(SortBy::SelfTime, usize::MAX).starts_with("     calls"));
+    assert!(table(&profile, SortBy::SelfTime).starts_with("     calls"));
     profile.head();
-    profile.thread_table();
-    profile.tree_text(TreeOptions { fold_recursion: true, ..TreeOptions::default() });
-    profile.tree_text(TreeOptions { by_thread: true, ..TreeOptions::default() });
+    tree(&profile, true);
+    shown(&profile, &Wanted::Tree, ViewOptions { by_thread: true, ..ViewOptions::default() });
+    shown(&profile, &Wanted::Threads, ViewOptions::default());
     Some(profile)
 }
 
@@ -117,7 +121,7 @@ fn a_call_that_was_just_beginning_or_ending_takes_no_time() {
     for (bytes, open) in [(beginning, 1), (ending, 0)] {
         let profile = read(&bytes);
         let wall = profile.milliseconds(profile.duration);
-        assert!(profile.rows(SortBy::Name).iter().all(|row| row.total_ms <= wall), "{}", profile.table(SortBy::Name, 99));
+        assert!(profile.rows(SortBy::Name).iter().all(|row| row.total_ms <= wall), "{}", table(&profile, SortBy::Name));
         assert_eq!(row(&profile, "Golden.Wait").open, open);
     }
 }
@@ -125,8 +129,9 @@ fn a_call_that_was_just_beginning_or_ending_takes_no_time() {
 #[test]
 fn reports_are_as_they_were() {
     let profile = read(&golden_bytes());
-    let tree = |fold_recursion| profile.tree_text(TreeOptions { fold_recursion, ..TreeOptions::default() });
-    let text = [profile.table(SortBy::Total, 8), tree(false), tree(true), profile.thread_table()].join("\n");
+    let first = shown(&profile, &Wanted::Methods, ViewOptions { sort: SortBy::Total, limit: 8, ..ViewOptions::default() });
+    let threads = shown(&profile, &Wanted::Threads, ViewOptions::default());
+    let text = [first, tree(&profile, false), tree(&profile, true), threads].join("\n");
     let path = golden("golden.txt");
     if env::var_os("BLESS").is_some() {
         fs::write(&path, &text).expect("it can be written");
@@ -200,7 +205,7 @@ fn chunks_of_unknown_kind_are_said_and_the_others_are_read() {
     let message = "a chunk of kind 99, which this ilinst does not know (file offset 0x1000)";
     assert_eq!(profile.damage.as_ref().map(ToString::to_string).as_deref(), Some(message));
     assert!(profile.head().contains(message), "{}", profile.head());
-    assert_eq!(profile.table(SortBy::Name, usize::MAX), read(&bytes).table(SortBy::Name, usize::MAX));
+    assert_eq!(table(&profile, SortBy::Name), table(&read(&bytes), SortBy::Name));
 }
 
 #[test]

@@ -1,10 +1,16 @@
 //! Profiles of version 2 that are described in words (cases/*.txt), and what is reported of them.
 
 mod builder;
+mod shown;
 
 use std::{env, fs, path::PathBuf};
 
-use profile::{Profile, SampleType, TreeOptions, report::SortBy};
+use profile::{
+    Profile, SampleType,
+    report::SortBy,
+    views::{GroupBy, ViewOptions, Wanted},
+};
+use shown::{shown, table, tree};
 
 const LINE: &str = "----\n";
 
@@ -16,11 +22,11 @@ fn cases() -> Vec<PathBuf> {
 }
 
 fn describe(bytes: &[u8], profile: &Profile) -> String {
-    let tree = profile.tree_text(TreeOptions { fold_recursion: true, ..TreeOptions::default() });
-    let parts = [profile.head(), profile.table(SortBy::Total, usize::MAX), tree, profile.thread_table()].join("\n");
+    let threads = shown(profile, &Wanted::Threads, ViewOptions::default());
+    let parts = [profile.head(), table(profile, SortBy::Total), tree(profile, true), threads].join("\n");
     let phases = profile.phases.iter().map(|name| {
         let phase = Profile::parse_phase(bytes, name).expect("it is a profile").expect("the phase is there");
-        format!("\nphase {name}\n{}{}", phase.head(), phase.table(SortBy::Total, usize::MAX))
+        format!("\nphase {name}\n{}{}", phase.head(), table(&phase, SortBy::Total))
     });
     parts + &phases.collect::<String>()
 }
@@ -47,7 +53,10 @@ fn use_all(bytes: &[u8]) {
     if let Ok(mut profile) = Profile::parse(bytes) {
         describe(bytes, &profile);
         profile::events(bytes).into_iter().flatten().for_each(drop);
-        profile.tree_text(TreeOptions { by_thread: true, ..TreeOptions::default() });
+        shown(&profile, &Wanted::Tree, ViewOptions { by_thread: true, ..ViewOptions::default() });
+        for wanted in [Wanted::HotPath, Wanted::Method((0..profile.functions.len()).collect()), Wanted::Groups(GroupBy::Type)] {
+            shown(&profile, &wanted, ViewOptions::default());
+        }
         profile.keep_probes();
         profile.rows(SortBy::SelfTime);
     }

@@ -4,13 +4,13 @@
 mod manifest;
 mod types;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 use ecma335::{
     Cursor, Error, FileOffset, Image, Metadata, Rid, Table, Token,
     lists::ListOwners,
     pdb::{SequencePoints, document_name},
-    schema::{Document, GenericParam, MemberRef, MethodDebugInformation, MethodDef, TypeDef},
+    schema::{Document, GenericParam, MemberRef, MethodDebugInformation, MethodDef, StateMachineMethod, TypeDef},
     signature::Signature,
 };
 use identity::{MethodId, Part, is_made, source_name, written_member, written_type};
@@ -43,6 +43,8 @@ pub struct Symbols<'a> {
     owners: ListOwners<TypeDef, MethodDef>,
     /// The parameters of generic types and methods: by owner's token, in their order.
     generics: Vec<(Token, u16, String)>,
+    /// The methods whose source is that of another, by the PDB: an async method or iterator, and its steps.
+    steps: HashMap<u32, Rid<MethodDef>>,
 }
 
 /// The key that a woven assembly's method ids begin with; none if it is not woven.
@@ -72,7 +74,9 @@ impl<'a> Symbols<'a> {
         let name = |row: &GenericParam| Some((row.owner.token()?, row.number, metadata.name(row.name).ok()?));
         let mut generics: Vec<(Token, u16, String)> = rows.filter_map(|(_, row)| name(&row)).collect();
         generics.sort_by_key(|(owner, number, _)| (owner.0, *number));
-        Ok(Some(Self { metadata, pdb, key, owners, generics }))
+        let steps = pdb.iter().flat_map(|pdb| pdb.tables.rows::<StateMachineMethod>());
+        let steps = steps.map(|(_, row)| (row.kickoff_method.get(), row.move_next_method)).collect();
+        Ok(Some(Self { metadata, pdb, key, owners, generics, steps }))
     }
 
     /// The key that its method ids begin with.
@@ -105,7 +109,7 @@ impl<'a> Symbols<'a> {
         let written = source_name(&raw_type, &name);
         let mut member = written_member(written.as_ref().map_or(name.as_str(), |written| written.method.as_str()));
         let own = self.generics_of(Token::new(Table::MethodDef, rid.get()));
-        let place = self.place(rid);
+        let place = self.place(rid).or_else(|| self.place(*self.steps.get(&rid.get())?));
         for part in written.iter().flat_map(|written| &written.parts) {
             match part {
                 Part::StateMachine => member.push_str(" [steps]"),

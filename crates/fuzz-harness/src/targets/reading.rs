@@ -16,7 +16,10 @@ use iltext::{
     dis::{self, Disassembler},
     list::{self, Listing, Methods, Sort},
 };
-use profile::{Profile, SampleType, TreeOptions, report::SortBy};
+use profile::{
+    Profile, TextOptions,
+    views::{GroupBy, ViewOptions, Wanted},
+};
 use verify::{Library, Scope};
 
 use super::{Outcome, weaving::tracker};
@@ -146,16 +149,26 @@ pub(super) fn verify(bytes: &[u8]) -> Result<Outcome, String> {
 pub(super) fn profile(bytes: &[u8]) -> Result<Outcome, String> {
     let Ok(profile) = Profile::parse(bytes) else { return Ok(Outcome::Refused) };
     profile.head();
-    profile.table(SortBy::SelfTime, usize::MAX);
-    profile.thread_table();
-    profile.tree_text(TreeOptions { fold_recursion: true, ..TreeOptions::default() });
-    profile.tree_text(TreeOptions { by_thread: true, ..TreeOptions::default() });
-    profile.cumulative_by_function(SampleType::WALL);
+    let names = profile.display_names();
+    for (wanted, fold_recursion) in [
+        (Wanted::Methods, false),
+        (Wanted::Tree, true),
+        (Wanted::Tree, false),
+        (Wanted::HotPath, false),
+        (Wanted::Method(vec![0, 1]), false),
+        (Wanted::Threads, false),
+        (Wanted::Groups(GroupBy::Type), false),
+    ] {
+        let options = ViewOptions { fold_recursion, by_thread: !fold_recursion, ..ViewOptions::default() };
+        let (view, count) = profile.view(&wanted, &options, &names, &|_| true);
+        view.text(&profile, count, &TextOptions { bars: true, ..TextOptions::default() });
+        view.csv(std::io::sink()).map_err(|error| error.to_string())?;
+        serde_json::to_writer(std::io::sink(), &profile.document(&view)).map_err(|error| error.to_string())?;
+    }
     profile::events(bytes).into_iter().flatten().for_each(drop);
     for name in &profile.phases {
         Profile::parse_phase(bytes, name).map_err(|error| error.to_string())?;
     }
-    serde_json::to_writer(std::io::sink(), &profile.document(SortBy::Name)).map_err(|error| error.to_string())?;
     Ok(Outcome::Accepted)
 }
 

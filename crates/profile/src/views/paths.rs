@@ -15,6 +15,8 @@ pub struct PathRow<'n> {
     pub id: usize,
     /// The place of its caller, which comes before it; none if no function that was measured called it.
     pub caller: Option<usize>,
+    /// The number of its tree, if trees are apart.
+    pub tree: Option<u64>,
     /// How many callers are above it.
     pub depth: usize,
     /// Which method: an index into the profile's functions.
@@ -52,7 +54,7 @@ pub struct PathRow<'n> {
     pub cpu_ms: Option<f64>,
     /// How often a sampler saw it running.
     pub samples: Option<i64>,
-    /// Of an async method: from start to completion, all calls together.
+    /// Of an async method: from start to completion, all calls that completed together.
     pub latency_ms: Option<f64>,
     /// Of that, in none of its steps.
     pub awaiting_ms: Option<f64>,
@@ -100,10 +102,12 @@ impl Profile {
             let total = running(at(&all, id), at(&all_waiting, id), at(&all_probes, id)).max(0);
             let (calls, completed, latency) = (at(calls, id), at(completed, id), at(latency, id));
             let elapsed = total.saturating_add(at(&all_waiting, id));
-            let (time, by) = if notes.is_async && completed > 0 { (latency, completed) } else { (elapsed, calls) };
+            let is_timed = notes.is_async && completed > 0;
+            let (time, by) = if is_timed { (latency, completed) } else { (elapsed, calls) };
             rows.push(PathRow {
                 id,
                 caller: node.caller,
+                tree: None,
                 depth: node.caller.and_then(|caller| rows.get(caller)).map_or(0, |caller| caller.depth + 1),
                 function: node.function,
                 name: names.get(node.function).map_or("", String::as_str),
@@ -122,8 +126,8 @@ impl Profile {
                 exceptions: at(exceptions, id),
                 cpu_ms: (!cpu.is_empty() && self.is_sampled()).then(|| at(cpu, id) as f64 / 1e6),
                 samples: self.is_sampled().then(|| at(samples, id)),
-                latency_ms: notes.is_async.then(|| self.milliseconds(latency)),
-                awaiting_ms: notes.is_async.then(|| self.milliseconds(latency.saturating_sub(at(steps, id)).max(0))),
+                latency_ms: is_timed.then(|| self.milliseconds(latency)),
+                awaiting_ms: is_timed.then(|| self.milliseconds(latency.saturating_sub(at(steps, id)).max(0))),
                 waits: function.is_some_and(|function| function.method_id.waits()),
                 overflow: notes.is_overflow,
                 muted: notes.is_muted,

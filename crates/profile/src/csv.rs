@@ -1,0 +1,70 @@
+//! Rows for spreadsheets.
+
+use std::io;
+
+use identity::Visible;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Writes flat rows as CSV (RFC 4180), with the names of their fields in the first line. Text is as people may be shown it,
+/// and none of it is a formula: what would be one has a quote before it. Nothing is written of no rows.
+///
+/// # Errors
+/// If what is written to fails.
+pub fn write<T: Serialize>(rows: &[T], out: impl io::Write) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    for (index, row) in rows.iter().enumerate() {
+        let Value::Object(fields) = serde_json::to_value(row)? else { continue };
+        if index == 0 {
+            writer.write_record(fields.keys())?;
+        }
+        writer.write_record(fields.values().map(cell))?;
+    }
+    writer.flush()
+}
+
+/// A cell of a field.
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => {
+            let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+            format!("{}{}", if is_formula { "'" } else { "" }, Visible(text))
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Row {
+        name: &'static str,
+        number: f64,
+        none: Option<u32>,
+    }
+
+    #[test]
+    fn text_is_no_formula_and_numbers_stay() {
+        for (name, expected) in [
+            ("=1+2", "'=1+2"),
+            ("+x", "'+x"),
+            ("-x", "'-x"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("\t=1", "'\\u{9}=1"),
+            ("\r=1", "'\\u{d}=1"),
+            ("a, b", "\"a, b\""),
+            ("a\"b", "\"a\"\"b\""),
+            ("a\n=1", "a\\u{a}=1"),
+            ("\u{1b}[2J", "\\u{1b}[2J"),
+            ("'x", "'x"),
+            ("Größe", "Größe"),
+        ] {
+            let mut out = Vec::new();
+            write(&[Row { name, number: -1.5, none: None }], &mut out).expect("memory takes it");
+            assert_eq!(String::from_utf8(out).expect("it is text"), format!("name,number,none\n{expected},-1.5,\n"));
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Views as text.
+
+use profile::{
+    Profile, TextOptions,
+    report::SortBy,
+    views::{ViewOptions, Wanted},
+};
+
+/// A view as text.
+pub(crate) fn shown(profile: &Profile, wanted: &Wanted, options: ViewOptions) -> String {
+    let names = profile.display_names();
+    let (view, count) = profile.view(wanted, &options, &names, &|_| true);
+    view.csv(std::io::sink()).expect("nothing fails");
+    view.text(profile, count, &TextOptions::default())
+}
+
+/// The table of methods.
+pub(crate) fn table(profile: &Profile, sort: SortBy) -> String {
+    shown(profile, &Wanted::Methods, ViewOptions { sort, ..ViewOptions::default() })
+}
+
+/// The call tree.
+pub(crate) fn tree(profile: &Profile, fold_recursion: bool) -> String {
+    shown(profile, &Wanted::Tree, ViewOptions { fold_recursion, ..ViewOptions::default() })
+}
