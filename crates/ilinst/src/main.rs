@@ -7,11 +7,13 @@ mod colours;
 mod control;
 mod diff;
 mod dis;
+mod export;
 mod failure;
 mod instrument;
 mod interrupt;
 mod list;
 mod method_pattern;
+mod output;
 mod profiles;
 mod report;
 mod restore;
@@ -68,6 +70,8 @@ subcommands! {
     Diff = diff
     /// Show the profile that a woven program wrote, or is writing
     Report = report
+    /// Write a profile in the format of another tool
+    Export = export
     /// Copy the profile of a program while it runs on
     Snapshot = snapshot
     /// Let a running program record nothing

@@ -1,18 +1,17 @@
 //! `ilinst snapshot`: a copy of a profile while its program runs on.
 
 use std::{
-    fs,
     io::Write as _,
     path::{Path, PathBuf},
 };
 
-use ::instrument::{Input, failure::about};
+use ::instrument::Input;
 use clap::Args;
 use profile::{End, Profile};
 
 use crate::{
-    failure::{Failure, printed},
-    profiles,
+    failure::printed,
+    output, profiles,
     terminal::Terminal,
 };
 
@@ -43,18 +42,7 @@ impl Opts {
             Profile::set_running(&mut bytes);
         }
         let output = self.output.unwrap_or_else(|| free_name(&path));
-        if output.exists() && fs::canonicalize(&output).ok() == fs::canonicalize(&path).ok() {
-            return Err(Failure::output_is_input(format_args!("{}: it is what is to be copied", output.display())).into());
-        }
-        // A file has its old contents or the new ones.
-        let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-        let name = output.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = folder.join(format!(".{name}.{}.tmp", std::process::id()));
-        let written = fs::write(&temporary, &bytes).and_then(|()| fs::rename(&temporary, &output));
-        if let Err(error) = written {
-            let _ = fs::remove_file(&temporary);
-            return Err(Failure::unwritable(about(&output, &error)).into());
-        }
+        output::write(&output, &[&path], |out| Ok(out.write_all(&bytes)?))?;
         let mut out = Terminal::text();
         let line = format_args!("{}: {:.1} ms of {}", output.display(), profile.milliseconds(profile.duration), profile.program);
         let printing = writeln!(out, "{line}").and_then(|()| out.close());

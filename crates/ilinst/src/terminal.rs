@@ -22,7 +22,8 @@ pub(crate) struct Terminal {
     out: Option<StdoutLock<'static>>,
     /// Puts colours into a line, if there are to be any.
     paint: Option<Paint>,
-    escape: Escape,
+    /// None for what is no text.
+    escape: Option<Escape>,
     /// What waits for more of its line, or of its kind.
     pending: Vec<u8>,
 }
@@ -37,7 +38,7 @@ impl Terminal {
     /// Text in colours, through a pager if there is somebody to see it.
     pub(crate) fn paged(paint: Paint) -> Self {
         let pager = if Self::is_seen() { start_pager() } else { None };
-        Self::new(pager, in_text).painted_with(paint)
+        Self::new(pager, Some(in_text)).painted_with(paint)
     }
 
     /// Text in colours, if there is somebody to see them.
@@ -59,12 +60,17 @@ impl Terminal {
 
     /// Text.
     pub(crate) fn text() -> Self {
-        Self::new(None, in_text)
+        Self::new(None, Some(in_text))
     }
 
     /// JSON, whose strings stay the same whether a character in them is escaped or not.
     pub(crate) fn json() -> Self {
-        Self::new(None, in_json)
+        Self::new(None, Some(in_json))
+    }
+
+    /// What is no text, and not for a terminal.
+    pub(crate) fn bytes() -> Self {
+        Self::new(None, None)
     }
 
     /// Begins a new page: a terminal is cleared, all else gets an empty line.
@@ -76,7 +82,7 @@ impl Terminal {
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the place")]
-    fn new(pager: Option<Child>, escape: Escape) -> Self {
+    fn new(pager: Option<Child>, escape: Option<Escape>) -> Self {
         let out = pager.is_none().then(|| io::stdout().lock());
         Self { pager, out, paint: None, escape, pending: Vec::new() }
     }
@@ -95,7 +101,7 @@ impl Terminal {
 
     /// Passes text on, without what nobody sees, and in colours.
     fn put(&mut self, text: &[u8]) -> io::Result<()> {
-        let mut text = visible(text, self.escape);
+        let mut text = self.escape.map_or(Cow::Borrowed(text), |escape| visible(text, escape));
         if let Some(paint) = self.paint {
             text = Cow::Owned(String::from_utf8_lossy(&text).split_inclusive('\n').map(paint).collect::<String>().into_bytes());
         }

@@ -11,7 +11,7 @@ mod phases;
 mod statistics;
 
 pub use control::{Command, Control};
-pub use events::{Event, events};
+pub use events::{Event, events, traced_nodes};
 pub(crate) use header::{Header, set_running};
 pub(crate) use names::Names;
 pub(crate) use nodes::{AsyncRecord, NodeChunk, RawNode, Slot, TreeHeader, node_flag};

@@ -19,6 +19,6 @@ mod text;
 pub mod views;
 
 pub use error::Error;
-pub use format::{Command, Control, Event, events};
+pub use format::{Command, Control, Event, events, traced_nodes};
 pub use model::{CallTree, End, Profile, SampleType};
 pub use text::{Column, TextOptions};

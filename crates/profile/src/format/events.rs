@@ -1,6 +1,8 @@
 //! Chunks of events: each call's beginning and end, in mode trace.
 
-use super::{CHUNK_HEADER, Chunk, Header, chunk_kind, chunks, cursor::Cursor};
+use identity::MethodId;
+
+use super::{CHUNK_HEADER, Chunk, Header, NodeChunk, Slot, chunk_kind, chunks, cursor::Cursor};
 use crate::error::Error;
 
 const SEQUENCE_AT: usize = 40;
@@ -60,6 +62,27 @@ pub fn events(bytes: &[u8]) -> Result<impl Iterator<Item = Event>, Error> {
             let word = u64::from_le_bytes(*word);
             let (ticks, is_leave) = (word >> TIME_AT << shift, word & LEAVE != 0);
             Event { tree, sequence, ticks, is_leave, node: (word & (LEAVE - 1)) as u32 }
+        })
+    }))
+}
+
+/// What the nodes in events are: a tree's number, the node's in it, and the method.
+///
+/// # Errors
+/// If the header is not there, or says what is not known.
+pub fn traced_nodes(bytes: &[u8]) -> Result<impl Iterator<Item = (u64, u32, MethodId)>, Error> {
+    let header = Header::read(bytes)?;
+    let version = header.version;
+    let chunks = chunks(bytes, &header).flatten().filter(|chunk| chunk.kind == chunk_kind::NODES);
+    let chunks = chunks.filter_map(move |chunk| {
+        let mut reader = Cursor::new(chunk.bytes, chunk.offset);
+        reader.take(8).ok()?;
+        NodeChunk::read(reader, version).ok()
+    });
+    Ok(chunks.flat_map(|chunk| {
+        (0..chunk.count()).filter_map(move |slot| match chunk.slot(slot) {
+            Slot::Node(node) => Some((chunk.tree_number, node.number, MethodId(node.method_id))),
+            _ => None,
         })
     }))
 }

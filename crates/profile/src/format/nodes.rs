@@ -61,6 +61,8 @@ pub(crate) struct RawNode {
     pub(crate) flags: u32,
     pub(crate) exceptions: u32,
     pub(crate) exception_type: u32,
+    /// Its number in its tree, for events.
+    pub(crate) number: u32,
     /// Of its total, what is not of its caller's.
     pub(crate) detached: i64,
     /// The address of its async record; 0 if it has none.
@@ -167,6 +169,7 @@ fn slot_2(field: &[u64]) -> Slot {
             flags,
             exceptions,
             exception_type: at(field, 11) as u32,
+            number: (at(field, 11) >> 32) as u32,
             detached: at(field, 12) as i64,
             async_record: at(field, 13),
             // Where the fast path is to pass by, its address is kept apart.

@@ -1,0 +1,80 @@
+//! The formats by name and by how their files are named.
+
+/// A format.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// A line a call path, as flame graph tools read them.
+    Folded,
+    /// speedscope's own.
+    Speedscope,
+    /// Google's pprof: a gzipped protocol buffer.
+    Pprof,
+    /// Chrome's trace events, which Perfetto reads too.
+    Trace,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Folded, Self::Speedscope, Self::Pprof, Self::Trace];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Folded => "folded",
+            Self::Speedscope => "speedscope",
+            Self::Pprof => "pprof",
+            Self::Trace => "trace",
+        }
+    }
+
+    /// How names of its files end; the first is the one to give them.
+    pub fn extensions(self) -> &'static [&'static str] {
+        match self {
+            Self::Folded => &["folded", "collapsed"],
+            Self::Speedscope => &["speedscope.json"],
+            Self::Pprof => &["pb.gz", "pprof"],
+            Self::Trace => &["trace.json", "perfetto.json"],
+        }
+    }
+
+    /// Whether it is text.
+    pub fn is_text(self) -> bool {
+        !matches!(self, Self::Pprof)
+    }
+
+    /// The format of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    /// The format that a file's name means: of several, that with the longer ending.
+    pub fn of_file(name: &str) -> Option<Self> {
+        let endings = Self::ALL.into_iter().flat_map(|format| format.extensions().iter().map(move |ending| (ending.len(), format)));
+        let lower = name.to_lowercase();
+        let ends = |(length, format): &(usize, Self)| {
+            format.extensions().iter().any(|ending| ending.len() == *length && lower.ends_with(&format!(".{ending}")))
+        };
+        endings.filter(ends).max_by_key(|(length, _)| *length).map(|(_, format)| format)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_tell_formats() {
+        for (name, format) in [
+            ("a.folded", Some(Format::Folded)),
+            ("a.speedscope.json", Some(Format::Speedscope)),
+            ("A.Trace.JSON", Some(Format::Trace)),
+            ("a.pb.gz", Some(Format::Pprof)),
+            ("a.gz", None),
+            ("json", None),
+            ("", None),
+        ] {
+            assert_eq!(Format::of_file(name), format, "{name}");
+        }
+        assert!(Format::ALL.iter().all(|format| Format::named(format.name()) == Some(*format)));
+    }
+}

@@ -1,0 +1,102 @@
+//! What is exported of each call path: a few numbers that all tools have a place for.
+
+use profile::{
+    CallTree, Profile, SampleType,
+    model::{Mode, Unit},
+};
+
+/// A number of each call path; its own, without that of what it calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Measure {
+    /// How often it was called.
+    Calls,
+    /// How long it ran: without waiting, and without what the probes took.
+    SelfTime,
+    /// How long it waited.
+    Waiting,
+    /// CPU time, where a sampler saw it.
+    Cpu,
+    /// How many exceptions left it.
+    Exceptions,
+    /// How often a sampler saw it.
+    Samples,
+}
+
+impl Measure {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::Calls, Self::SelfTime, Self::Waiting, Self::Cpu, Self::Exceptions, Self::Samples];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Calls => "calls",
+            Self::SelfTime => "self",
+            Self::Waiting => "waiting",
+            Self::Cpu => "cpu",
+            Self::Exceptions => "exceptions",
+            Self::Samples => "samples",
+        }
+    }
+
+    /// The measure of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|measure| measure.name() == name)
+    }
+
+    /// Whether it is a time, in nanoseconds; else it counts.
+    pub fn is_time(self) -> bool {
+        matches!(self, Self::SelfTime | Self::Waiting | Self::Cpu)
+    }
+
+    /// Whether a profile has it.
+    pub(crate) fn is_in(self, profile: &Profile) -> bool {
+        match self {
+            Self::Calls => true,
+            Self::SelfTime => profile.mode != Mode::Count,
+            Self::Waiting => profile.sum(SampleType::WAITING) > 0,
+            Self::Cpu => profile.sum(SampleType::CPU) > 0,
+            Self::Exceptions => profile.sum(SampleType::EXCEPTIONS) > 0,
+            Self::Samples => profile.mode == Mode::Sampled,
+        }
+    }
+
+    /// Those that a profile has.
+    pub(crate) fn of_profile(profile: &Profile) -> Vec<Self> {
+        Self::ALL.into_iter().filter(|measure| measure.is_in(profile)).collect()
+    }
+
+    /// Of each node of a tree; never below zero.
+    pub(crate) fn of(self, profile: &Profile, tree: &CallTree) -> Vec<i64> {
+        let list = |sample_type| in_nanoseconds(profile, tree, sample_type);
+        let values = match self {
+            Self::Calls => list(SampleType::CALLS),
+            Self::Waiting => list(SampleType::WAITING),
+            Self::Cpu => list(SampleType::CPU),
+            Self::Exceptions => list(SampleType::EXCEPTIONS),
+            Self::Samples => list(SampleType::SAMPLES),
+            Self::SelfTime => {
+                let others = list(SampleType::WAITING).into_iter().zip(list(SampleType::PROBES));
+                let wall = list(SampleType::WALL).into_iter();
+                wall.zip(others).map(|(wall, (waiting, probes))| wall.saturating_sub(waiting).saturating_sub(probes)).collect()
+            }
+        };
+        values.into_iter().map(|value| value.max(0)).collect()
+    }
+}
+
+/// A sample type of each node; times in nanoseconds, and zeros where it was not measured.
+pub(crate) fn in_nanoseconds(profile: &Profile, tree: &CallTree, sample_type: SampleType) -> Vec<i64> {
+    let flat = profile.flat(tree, sample_type);
+    let mut values = match sample_type.unit {
+        Unit::Ticks => flat.iter().map(|ticks| nanoseconds(profile, *ticks)).collect(),
+        Unit::Count | Unit::Nanoseconds => flat.to_vec(),
+    };
+    values.resize(tree.nodes.len(), 0);
+    values
+}
+
+/// Ticks in nanoseconds.
+pub(crate) fn nanoseconds(profile: &Profile, ticks: i64) -> i64 {
+    let nanoseconds = i128::from(ticks) * 1_000_000_000 / i128::from(profile.ticks_per_second.max(1));
+    nanoseconds.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+}
