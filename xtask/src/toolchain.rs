@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 use self::hosts::{node_api, pythonnet, windows};
 use crate::common::{only, quiet, root};
 
+mod consumers;
 mod hosts;
 
 /// Programs and folders by the environment variables that tests know them by.
@@ -96,6 +97,9 @@ impl Toolchain {
         toolchain.add_mono();
         toolchain.add_strace();
         toolchain.add_dotnet();
+        for consumer in [consumers::go, consumers::speedscope, consumers::tables] {
+            toolchain.note(consumer());
+        }
         for (what, paths) in [("Windows .NET", windows()), ("pythonnet", pythonnet()), ("node-api-dotnet", node_api())] {
             match paths {
                 Ok(paths) => toolchain.found.extend(paths),

@@ -19,7 +19,7 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
     let frames: Vec<String> = profile.display_names().iter().map(|name| frame(name)).collect();
     if export.by_thread {
         for tree in &profile.trees {
-            write_tree(tree, &measure.of(profile, tree), &frames, &frame(&tree.thread_names()), out)?;
+            write_tree(tree, &measure.of(profile, tree), &frames, &visible(&tree.thread_names()), out)?;
         }
         return Ok(());
     }
@@ -49,9 +49,14 @@ fn write_tree(tree: &CallTree, values: &[i64], frames: &[String], root: &str, ou
     Ok(())
 }
 
-/// A name between semicolons and in front of a number: what would be taken for either is an escape, as is what cannot be seen.
+/// A name between semicolons, in one line: what would be taken for either is an escape.
+fn visible(name: &str) -> String {
+    Visible(name).to_string().replace(';', "\\u{3b}")
+}
+
+/// The same in front of a number.
 fn frame(name: &str) -> String {
-    let name = Visible(name).to_string().replace(';', "\\u{3b}");
+    let name = visible(name);
     match name.rsplit_once(' ') {
         Some((before, last)) if last.is_empty() || last.parse::<f64>().is_ok() => format!("{before}\\u{{20}}{last}"),
         _ if name.is_empty() => "?".into(),

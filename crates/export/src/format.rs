@@ -49,7 +49,8 @@ impl Format {
 
     /// The format that a file's name means: of several, that with the longer ending.
     pub fn of_file(name: &str) -> Option<Self> {
-        let endings = Self::ALL.into_iter().flat_map(|format| format.extensions().iter().map(move |ending| (ending.len(), format)));
+        let endings =
+            Self::ALL.into_iter().flat_map(|format| format.extensions().iter().map(move |ending| (ending.len(), format)));
         let lower = name.to_lowercase();
         let ends = |(length, format): &(usize, Self)| {
             format.extensions().iter().any(|ending| ending.len() == *length && lower.ends_with(&format!(".{ending}")))

@@ -49,9 +49,15 @@ struct Entry<'n> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Arguments<'n> {
-    Name { name: &'n str },
+    Name {
+        name: &'n str,
+    },
     #[serde(rename_all = "camelCase")]
-    Path { calls: i64, self_ms: f64, waiting_ms: f64 },
+    Path {
+        calls: i64,
+        self_ms: f64,
+        waiting_ms: f64,
+    },
 }
 
 pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Error> {

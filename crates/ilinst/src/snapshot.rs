@@ -9,11 +9,7 @@ use ::instrument::Input;
 use clap::Args;
 use profile::{End, Profile};
 
-use crate::{
-    failure::printed,
-    output, profiles,
-    terminal::Terminal,
-};
+use crate::{failure::printed, output, profiles, terminal::Terminal};
 
 /// Copy the profile of a program as it is now, while the program runs on.
 #[derive(Args, Debug)]

@@ -1,0 +1,5 @@
+//! Exports, read by what reads them: each has to say what the report says.
+
+mod folded;
+mod pprof;
+mod program;

@@ -1,0 +1,51 @@
+//! pprof, read by Go's.
+
+use std::{collections::BTreeMap, path::Path, process::Command};
+
+use tests::require;
+
+use crate::program::{Profiled, assert_same, printed};
+
+/// Flat and cumulative numbers by function, as `go tool pprof -top` prints them.
+fn top(go: &Path, profile: &Path, sample_type: &str, options: &[&str]) -> BTreeMap<String, (f64, f64)> {
+    let mut command = Command::new(go);
+    command.args(["tool", "pprof", "-top", "-unit=ns", "-nodecount=1000000", "-nodefraction=0", "-edgefraction=0"]);
+    command.arg(format!("-sample_index={sample_type}")).args(options).arg(profile);
+    // It keeps what it fetches below the home folder, and would look for the program's sources.
+    let text = printed(command.env("PPROF_TMPDIR", profile.parent().expect("a folder")));
+    let number = |text: &str| text.trim_end_matches("ns").parse::<f64>().unwrap_or_else(|error| panic!("{text}: {error}"));
+    let rows = text.lines().skip_while(|line| !line.contains("flat%")).skip(1);
+    rows.map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        (words[5..].join(" "), (number(words[0]), number(words[3])))
+    })
+    .collect()
+}
+
+#[test]
+#[ignore = "needs .NET and Go"]
+fn pprof_says_what_is_reported() {
+    let (Some(go), Some(profiled)) = (require("ILINST_GO"), Profiled::run("pprof", "exact")) else { return };
+    let file = profiled.export("run.pb.gz", &[]);
+    let [time, calls, waiting] = ["self", "calls", "waiting"].map(|sample_type| top(&go, &file, sample_type, &[]));
+    let mut compared = 0;
+    for (name, row) in profiled.rows() {
+        let reported = |column: &str| row[column].as_f64().expect("a number");
+        let exported = |all: &BTreeMap<String, (f64, f64)>| all.get(name).copied().unwrap_or_default();
+        assert_same(name, exported(&time).0 / 1e6, reported("selfMs"));
+        assert_same(name, exported(&time).1 / 1e6, reported("totalMs"));
+        assert_same(name, exported(&calls).0, reported("calls"));
+        assert_same(name, exported(&waiting).1 / 1e6, reported("waitingMs"));
+        compared += 1;
+    }
+    assert!(compared > 50, "{compared}");
+    // Files and lines.
+    let lines = top(&go, &file, "self", &["-lines"]);
+    let mut known = 0;
+    for (name, row) in profiled.rows().filter(|(_, row)| row["file"].is_string() && row["selfMs"].as_f64() > Some(0.0)) {
+        let place = format!("{name} {}:{}", row["file"].as_str().expect("a file"), row["line"]);
+        assert!(lines.contains_key(&place), "{place}: {:?}", lines.keys());
+        known += 1;
+    }
+    assert!(known > 20, "{known}");
+}

@@ -1,0 +1,65 @@
+//! What is exported: profiles of a program with threads, waiting, async methods and exceptions.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+use tests::{Report, Runtime, ilinst, instrument, said, sample, scratch};
+
+/// A profile of `orders`, and the folder it is in.
+pub(crate) struct Profiled {
+    pub(crate) folder: PathBuf,
+    pub(crate) path: PathBuf,
+    pub(crate) report: Report,
+}
+
+impl Profiled {
+    /// Of a run in a mode; none without a runtime.
+    pub(crate) fn run(test: &str, mode: &str) -> Option<Self> {
+        let runtime = Runtime::find(".NET 8")?;
+        let folder = scratch(&format!("export-{test}-{mode}"));
+        instrument(&[&sample("orders").join("orders.exe"), &"-o", &folder]);
+        let path = folder.join("run.ilprof");
+        let mut program = runtime.program(&folder.join("orders.exe"), &folder);
+        let output = program.env("ILINST_OUTPUT", &path).env("ILINST_MODE", mode).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(3), "{:?}", said(&output));
+        let report = Report::of(&path).unwrap_or_else(|error| panic!("{error}"));
+        Some(Self { folder, path, report })
+    }
+
+    /// Exports it to a file of this name.
+    pub(crate) fn export(&self, name: &str, options: &[&str]) -> PathBuf {
+        let output = self.folder.join(name);
+        let done = ilinst().arg("export").arg(&self.path).arg("-o").arg(&output).args(options).output().expect("ilinst runs");
+        assert!(done.status.success(), "{:?}", said(&done));
+        output
+    }
+
+    /// The methods by name, as the report has them.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.report.rows.iter().map(|row| (row["name"].as_str().expect("it has a name"), row))
+    }
+}
+
+/// Whether a number that was exported is the report's: paths are rounded to nanoseconds.
+#[track_caller]
+pub(crate) fn assert_same(what: &str, exported: f64, reported: f64) {
+    let within = 0.001 + reported.abs() * 1e-6;
+    assert!((exported - reported).abs() <= within, "{what}: {exported} was exported, and {reported} is reported");
+}
+
+/// What a program prints, which has to succeed.
+pub(crate) fn printed(command: &mut Command) -> String {
+    let output = command.output().expect("it starts");
+    let (text, errors, code) = said(&output);
+    assert_eq!(code, Some(0), "{errors}{text}");
+    text
+}
+
+/// The text of a file.
+pub(crate) fn text_of(path: &Path) -> String {
+    fs::read_to_string(path).expect("it can be read")
+}

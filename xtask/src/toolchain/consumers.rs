@@ -1,0 +1,93 @@
+//! What reads exported profiles: Go's pprof, speedscope, and Python's packages for tables.
+
+use std::{path::PathBuf, process::Command};
+
+use anyhow::{Context as _, Result, bail};
+
+use super::{Download, fetch, install, make, on_path, unzip};
+use crate::common::quiet;
+
+const GO_PACKAGES: &[&str] = &["golang-go"];
+const SPEEDSCOPE: Download = Download {
+    command: "npm pack --silent speedscope@1.25.0",
+    file: "speedscope-1.25.0.tgz",
+    sha256: "2831f1e0d26df914b477e522d78b8485511495a6af81a0b88158f8b48f9e0d03",
+};
+/// What the wheels below are for.
+const PYTHON: &str = "3.11";
+
+/// Wheels by package, version and what they are for.
+macro_rules! wheels {
+    ($($package:literal $version:literal $tag:literal $sha256:literal)*) => {
+        &[$(Download {
+            command: concat!("python3 -m pip download --no-deps --quiet --only-binary=:all: ", $package, "==", $version),
+            file: concat!($package, "-", $version, "-", $tag, ".whl"),
+            sha256: $sha256,
+        }),*]
+    };
+}
+
+const TABLES: &[Download] = wheels! {
+    "attrs" "26.1.0" "py3-none-any"
+        "c647aa4a12dfbad9333ca4e71fe62ddc36f4e63b2d260a37a8b83d2f043ac309"
+    "duckdb" "2.0.0" "cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64"
+        "5a3601121c7cc50d0b70412995634682fafcb58a0156d5d663dfd0b3bbe30a33"
+    "jsonschema" "4.26.0" "py3-none-any"
+        "d489f15263b8d200f8387e64b4c3a75f06629559fb73deb8fdfb525f2dab50ce"
+    "jsonschema_specifications" "2025.9.1" "py3-none-any"
+        "98802fee3a11ee76ecaca44429fda8a41bff98b00a0f2838151b113f210cc6fe"
+    "numpy" "2.4.6" "cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64"
+        "89cd468399cfd2504718f0ba50e410dca55a170b61a02ad92bb18c8a65186e93"
+    "pandas" "3.1.1" "cp311-cp311-manylinux_2_24_x86_64.manylinux_2_28_x86_64"
+        "4f1602f614bb83f443381dbcbb94c4ac764b2e50c8d6c965614c5cd83e328c47"
+    "pyarrow" "26.0.1" "cp311-cp311-manylinux_2_28_x86_64"
+        "39cb0f2418282c24bea6ceda77b03e5a8f0a5766b63a8bf194d4e2a2c423548c"
+    "python_dateutil" "4.0.0" "py3-none-any"
+        "a5e246f79eb80475e691bf93862cead98decd8a498cf53ba0516fcdc0f50dc1c"
+    "referencing" "0.37.0" "py3-none-any"
+        "381329a9f99628c9069361716891d34ad94af76e461dcb0335825aecc7692231"
+    "rpds_py" "2026.9.1" "cp311-cp311-manylinux_2_17_x86_64.manylinux2014_x86_64"
+        "136a1c3fe4402b7008bc81cb62ee538481795b61a7e83df88dff3b3f02b726ff"
+    "typing_extensions" "4.16.0" "py3-none-any"
+        "481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"
+    "tzdata" "2026.6" "py2.py3-none-any"
+        "0a10eec6e13ef16b627fabed9a5f2ba61a62b1c67f327305f4e7e412a70b4aec"
+};
+
+/// Go, whose pprof it is.
+pub(super) fn go() -> Result<Vec<(&'static str, PathBuf)>> {
+    if on_path("go").is_none() {
+        install(GO_PACKAGES).context("Go cannot be had")?;
+    }
+    Ok(vec![("ILINST_GO", on_path("go").context("Go is not to be had")?)])
+}
+
+/// The folder of speedscope's page.
+pub(super) fn speedscope() -> Result<Vec<(&'static str, PathBuf)>> {
+    let folder = make("speedscope", &[&SPEEDSCOPE], |work| {
+        quiet(Command::new("tar").arg("xzf").arg(fetch(&SPEEDSCOPE)?).arg("-C").arg(work))?;
+        Ok(work.join("package"))
+    })
+    .context("speedscope cannot be had")?;
+    Ok(vec![("ILINST_SPEEDSCOPE", folder.join("dist/release"))])
+}
+
+/// The folder that Python finds DuckDB, pandas, PyArrow and jsonschema in.
+pub(super) fn tables() -> Result<Vec<(&'static str, PathBuf)>> {
+    let python = on_path("python3").context("there is no python3")?;
+    let asked = Command::new(&python).args(["-c", "import sys; print('%d.%d' % sys.version_info[:2])"]).output()?;
+    let version = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
+    if version != PYTHON {
+        bail!("DuckDB and pandas are known for Python {PYTHON} here, and this is {version}");
+    }
+    let wheels: Vec<&Download> = TABLES.iter().collect();
+    let folder = make("tables", &wheels, |work| {
+        let folder = work.join("tables");
+        for wheel in &wheels {
+            unzip(&fetch(wheel)?, &folder)?;
+        }
+        Ok(folder)
+    })
+    .context("DuckDB and pandas cannot be had")?;
+    Ok(vec![("ILINST_PYTHON", python), ("ILINST_PYTHON_TABLES", folder)])
+}
