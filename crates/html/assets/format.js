@@ -1,0 +1,52 @@
+// Numbers and elements.
+
+/** A time as people say it, three digits of it: `28 ns`, `1.25 µs`, `13.8 ms`, `2.10 s`. @param {number} ms */
+function time(ms) {
+  if (ms < 0) return '−' + time(-ms);
+  if (ms === 0) return '0';
+  const [unit, size] = ms >= 1e3 ? ['s', 1e3] : ms >= 1 ? ['ms', 1] : ms >= 1e-3 ? ['µs', 1e-3] : ['ns', 1e-6];
+  const value = ms / size;
+  const digits = unit === 'ns' || value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  return `${value.toFixed(digits)} ${unit}`;
+}
+
+/** A number with its thousands apart. @param {number} number */
+function count(number) {
+  return Math.round(number).toLocaleString('en-US').replaceAll(',', '\u202f');
+}
+
+/** A part of a whole. @param {number} part @param {number} whole */
+function percent(part, whole) {
+  const value = whole > 0 ? (part / whole) * 100 : 0;
+  return `${value.toFixed(Math.abs(value) >= 99.95 ? 0 : Math.abs(value) >= 10 ? 1 : 2)} %`;
+}
+
+/** `1 method`, `2 methods`. @param {number} number @param {string} noun */
+function counted(number, noun) {
+  return `${count(number)} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/**
+ * An element with attributes and children; texts are texts, whatever is in them.
+ * @param {string} tag @param {Object<string, any>} [attributes] @param {...(Node|string|null|undefined)} children
+ */
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith('on')) made.addEventListener(name.slice(2), value);
+    else if (value === true) made.setAttribute(name, '');
+    else if (value !== false && value != null) made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child != null));
+  return made;
+}
+
+/** A bar behind a number: how much of the whole it is. @param {number} share */
+function bar(share) {
+  const made = element('i', { class: 'bar', 'aria-hidden': 'true' });
+  made.style.width = `${Math.max(0, Math.min(1, share || 0)) * 100}%`;
+  return made;
+}
+
+/** @param {string} id @returns {any} */
+const byId = (id) => document.getElementById(id);

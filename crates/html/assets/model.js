@@ -1,0 +1,285 @@
+// What the data says: functions, call trees in preorder, and what is added up of them.
+
+/**
+ * @typedef {'running'|'waiting'|'elapsed'|'cpu'|'calls'|'exceptions'} Metric
+ * @typedef {{name: string, milliseconds: number, threads: number, trees: any[], methods: any}} Span
+ */
+
+/** What can be measured, and how it is said. `of` lists the columns that it is the sum of. */
+const METRICS = {
+  running: { label: 'Time running', short: 'Running', of: ['self'], say: (value) => time(value * MS) },
+  waiting: { label: 'Time waiting', short: 'Waiting', of: ['waiting'], say: (value) => time(value * MS) },
+  elapsed: { label: 'Running and waiting', short: 'Time', of: ['self', 'waiting'], say: (value) => time(value * MS) },
+  cpu: { label: 'CPU time (sampled)', short: 'CPU', of: ['cpu'], say: (value) => time(value / 1e6) },
+  calls: { label: 'Calls', short: 'With callees', of: ['calls'], say: count },
+  exceptions: { label: 'Exceptions', short: 'Exceptions', of: ['exceptions'], say: count },
+};
+const COLUMNS = ['calls', 'self', 'waiting', 'exceptions', 'cpu'];
+
+const DATA = JSON.parse(byId('data').textContent);
+/** Milliseconds in a tick. */
+const MS = 1e3 / DATA.ticksPerSecond;
+
+/** The functions: what they are called, and what stands for threads among them. */
+const FUNCTIONS = (() => {
+  const { strings, types, members, memberTypes, tokens, lines, waits } = DATA.functions;
+  const isWaiting = new Uint8Array(members.length);
+  for (const index of waits) isWaiting[index] = 1;
+  const typeOf = (index) => types[memberTypes[index]] ?? [0, 0, 0];
+  /** @type {string[]} Names of what is no function: threads, and all of them. */
+  const others = [];
+  return {
+    count: members.length,
+    /** Something else that can be a frame. @param {string} name */
+    other(name) {
+      const known = others.indexOf(name);
+      return members.length + (known < 0 ? others.push(name) - 1 : known);
+    },
+    isOther: (index) => index >= members.length,
+    waits: (index) => isWaiting[index] === 1,
+    member: (index) => members[index] ?? others[index - members.length],
+    type: (index) => (index < members.length ? strings[typeOf(index)[0]] : ''),
+    namespace: (index) => strings[typeOf(index)[1]] ?? '',
+    assembly: (index) => strings[typeOf(index)[2]] ?? '',
+    token: (index) => tokens[index] ?? '',
+    /** Where its source begins; empty if it is not known. @param {number} index */
+    source: (index) => (lines[index] ? `${strings[lines[index][0]]}:${lines[index][1]}` : ''),
+    name(index) {
+      const type = this.type(index);
+      return type ? `${type}.${this.member(index)}` : this.member(index);
+    },
+    /** Its name without its namespace. @param {number} index */
+    short(index) {
+      const [name, namespace] = [this.name(index), index < members.length ? this.namespace(index) : ''];
+      return namespace && name.startsWith(namespace + '.') ? name.slice(namespace.length + 1) : name;
+    },
+  };
+})();
+
+/** Call paths in preorder; the first is what stands for all. */
+class Tree {
+  /** @param {number} size */
+  constructor(size) {
+    this.size = size;
+    this.fn = new Int32Array(size);
+    this.parent = new Int32Array(size).fill(-1);
+    this.depth = new Int32Array(size);
+    /** Behind the last of all that it calls. */
+    this.end = new Int32Array(size);
+    /** @type {Object<string, Float64Array>} What is each path's own. */
+    this.own = {};
+    for (const column of COLUMNS) this.own[column] = new Float64Array(size);
+    this.totals = new Map();
+    this.layouts = new Map();
+  }
+
+  /** Threads' trees under one root, each by itself or merged. @param {any[]} trees @param {boolean} apart */
+  static of(trees, apart) {
+    const size = trees.reduce((sum, tree) => sum + tree.depth.length, 1 + (apart ? trees.length : 0));
+    const all = new Tree(size);
+    all.fn[0] = FUNCTIONS.other(trees.length === 1 ? trees[0].name : 'all threads');
+    let next = 1;
+    for (const tree of trees) {
+      const open = [0];
+      if (apart) {
+        all.fn[next] = FUNCTIONS.other(tree.name);
+        all.parent[next] = 0;
+        open.push(next++);
+      }
+      const base = open.length;
+      const columns = COLUMNS.map((column) => [all.own[column], tree[column]]).filter(([, from]) => from);
+      for (let index = 0; index < tree.depth.length; index++, next++) {
+        open.length = base + tree.depth[index];
+        all.fn[next] = tree.function[index];
+        all.parent[next] = open[open.length - 1];
+        for (const [into, from] of columns) into[next] = from[index];
+        open.push(next);
+      }
+    }
+    all.finish();
+    return apart || trees.length < 2 ? all : all.merged();
+  }
+
+  /** Depths and ends, by the parents. */
+  finish() {
+    for (let node = 1; node < this.size; node++) this.depth[node] = this.depth[this.parent[node]] + 1;
+    for (let node = this.size - 1; node >= 0; node--) {
+      this.end[node] = Math.max(this.end[node], node + 1);
+      const parent = this.parent[node];
+      if (parent >= 0) this.end[parent] = Math.max(this.end[parent], this.end[node]);
+    }
+  }
+
+  /** Paths that are the same, once. */
+  merged() {
+    const functions = FUNCTIONS.count + 1e6;
+    const place = new Int32Array(this.size);
+    const known = new Map();
+    /** @type {number[]} */ const first = [0];
+    /** @type {number[]} */ const parents = [-1];
+    for (let node = 1; node < this.size; node++) {
+      const parent = place[this.parent[node]];
+      const key = parent * functions + this.fn[node];
+      let found = known.get(key);
+      if (found === undefined) {
+        found = first.push(node) - 1;
+        parents.push(parent);
+        known.set(key, found);
+      }
+      place[node] = found;
+    }
+    // Not in preorder yet: what a later thread called stands behind all else.
+    const children = childrenOf(Int32Array.from(parents));
+    const merged = new Tree(first.length);
+    const where = new Int32Array(first.length);
+    const next = [0];
+    for (let count = 0; next.length; count++) {
+      const old = /** @type {number} */ (next.pop());
+      where[old] = count;
+      merged.fn[count] = this.fn[first[old]];
+      merged.parent[count] = old ? where[parents[old]] : -1;
+      for (let at = children.start[old + 1] - 1; at >= children.start[old]; at--) next.push(children.list[at]);
+    }
+    for (const column of COLUMNS) {
+      const [into, from] = [merged.own[column], this.own[column]];
+      for (let node = 0; node < this.size; node++) into[where[place[node]]] += from[node];
+    }
+    merged.finish();
+    return merged;
+  }
+
+  /** What each path has itself. @param {Metric} metric */
+  self(metric) {
+    const columns = METRICS[metric].of.map((column) => this.own[column]);
+    return columns.length === 1 ? columns[0] : columns[0].map((value, node) => value + columns[1][node]);
+  }
+
+  /** What each path has with all that it calls. @param {Metric} metric @returns {Float64Array} */
+  total(metric) {
+    let total = this.totals.get(metric);
+    if (!total) {
+      total = Float64Array.from(this.self(metric));
+      for (let node = this.size - 1; node > 0; node--) total[this.parent[node]] += total[node];
+      this.totals.set(metric, total);
+    }
+    return total;
+  }
+
+  /** Where each path is in a graph: callees below their callers, the largest first. @param {Metric} metric */
+  layout(metric) {
+    let layout = this.layouts.get(metric);
+    if (!layout) {
+      // Where threads ran on while the profile was written, callees may have more than their caller: no width is below 0.
+      const width = this.self(metric).map((value) => Math.max(0, value));
+      for (let node = this.size - 1; node > 0; node--) width[this.parent[node]] += width[node];
+      const order = new Uint32Array(this.size).map((_, node) => node);
+      order.sort((one, other) => width[other] - width[one] || one - other);
+      const children = childrenOf(this.parent, order);
+      const start = new Float64Array(this.size);
+      for (let node = 0; node < this.size; node++) {
+        let at = start[node];
+        for (let index = children.start[node]; index < children.start[node + 1]; index++) {
+          start[children.list[index]] = at;
+          at += width[children.list[index]];
+        }
+      }
+      let depth = 0;
+      for (let node = 0; node < this.size; node++) if (width[node] > 0) depth = Math.max(depth, this.depth[node]);
+      layout = { width, start, children, depth };
+      this.layouts.set(metric, layout);
+    }
+    return layout;
+  }
+
+  /** What each function has, itself and with what it calls; what it calls by itself again is not counted twice. */
+  get functions() {
+    if (this.sums) return this.sums;
+    const zeros = () => new Float64Array(FUNCTIONS.count);
+    const sums = { calls: zeros(), self: zeros(), total: zeros(), waiting: zeros(), exceptions: zeros(), cpu: zeros(), cpuTotal: zeros() };
+    const [running, waiting, cpu] = [this.total('running'), this.total('waiting'), this.total('cpu')];
+    this.walk((node, isOutermost) => {
+      const fn = this.fn[node];
+      sums.calls[fn] += this.own.calls[node];
+      sums.self[fn] += this.own.self[node];
+      sums.exceptions[fn] += this.own.exceptions[node];
+      sums.cpu[fn] += this.own.cpu[node];
+      if (isOutermost) {
+        sums.total[fn] += running[node];
+        sums.waiting[fn] += waiting[node];
+        sums.cpuTotal[fn] += cpu[node];
+      }
+    });
+    return (this.sums = sums);
+  }
+
+  /** Visits all paths of functions, and says of each whether its function is nowhere above it. @param {(node: number, isOutermost: boolean) => void} visit */
+  walk(visit) {
+    const open = new Int32Array(FUNCTIONS.count);
+    /** @type {number[]} */ const path = [];
+    for (let node = 0; node < this.size; node++) {
+      while (path.length && this.end[path[path.length - 1]] <= node) open[this.fn[/** @type {number} */ (path.pop())]]--;
+      if (FUNCTIONS.isOther(this.fn[node])) continue;
+      visit(node, open[this.fn[node]]++ === 0);
+      path.push(node);
+    }
+  }
+
+  /** Who calls a function, and whom it calls: calls, and time with callees, each time once. @param {number} fn @param {Metric} metric */
+  neighbours(fn, metric) {
+    const [total, calls] = [this.total(metric), this.own.calls];
+    /** @type {Map<number, {fn: number, calls: number, value: number}>[]} */
+    const [callers, callees] = [new Map(), new Map()];
+    const add = (map, key, value, of) => {
+      const row = map.get(key) ?? { fn: key, calls: 0, value: 0 };
+      row.calls += calls[of];
+      row.value += value;
+      map.set(key, row);
+    };
+    // Of a call that is made again below itself, the time is the outermost's.
+    const until = [new Map(), new Map()];
+    const meet = (side, map, key, node) => {
+      const isOutermost = node >= (until[side].get(key) ?? 0);
+      if (isOutermost) until[side].set(key, this.end[node]);
+      add(map, key, isOutermost ? total[node] : 0, node);
+    };
+    for (let node = 1; node < this.size; node++) {
+      const caller = this.fn[this.parent[node]];
+      if (this.fn[node] === fn) meet(0, callers, caller, node);
+      if (caller === fn) meet(1, callees, this.fn[node], node);
+    }
+    const rows = (map) => [...map.values()].sort((one, other) => other.value - one.value || other.calls - one.calls || one.fn - other.fn);
+    return { callers: rows(callers), callees: rows(callees) };
+  }
+
+  /** The functions on the way to a path, from the root on. @param {number} node */
+  path(node) {
+    const path = [];
+    for (; node > 0; node = this.parent[node]) path.push(this.fn[node]);
+    return path.reverse();
+  }
+
+  /** The path by these functions, as far as there is one. @param {number[]} path */
+  find(path) {
+    let node = 0;
+    for (const fn of path) {
+      let child = node + 1;
+      while (child < this.end[node] && this.fn[child] !== fn) child = this.end[child];
+      if (child >= this.end[node]) break;
+      node = child;
+    }
+    return node;
+  }
+}
+
+/** The children of each node, by the order given. @param {Int32Array} parent @param {ArrayLike<number>} [order] */
+function childrenOf(parent, order) {
+  const start = new Int32Array(parent.length + 2);
+  for (let node = 1; node < parent.length; node++) start[parent[node] + 2]++;
+  for (let node = 2; node < start.length; node++) start[node] += start[node - 1];
+  const list = new Int32Array(Math.max(0, parent.length - 1));
+  for (let at = 0; at < parent.length; at++) {
+    const node = order ? order[at] : at;
+    if (node > 0) list[start[parent[node] + 1]++] = node;
+  }
+  return { start, list };
+}
