@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 mod bundle;
+mod compare;
 mod in_place;
 mod lifetime;
 mod live;

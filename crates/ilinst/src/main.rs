@@ -4,6 +4,7 @@
 
 mod arguments;
 mod colours;
+mod compare;
 mod control;
 mod diff;
 mod dis;
@@ -70,6 +71,8 @@ subcommands! {
     Diff = diff
     /// Show the profile that a woven program wrote, or is writing
     Report = report
+    /// Compare profiles: what became slower, faster, new or gone
+    Compare = compare
     /// Write a profile in the format of another tool
     Export = export
     /// Copy the profile of a program while it runs on

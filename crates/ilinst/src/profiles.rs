@@ -92,7 +92,8 @@ fn profiles() -> Vec<PathBuf> {
     [PathBuf::from(".")].into_iter().chain(folders).flat_map(|folder| profiles_in(&folder)).collect()
 }
 
-fn profiles_in(folder: &Path) -> Vec<PathBuf> {
+/// The profiles in a folder.
+pub(crate) fn profiles_in(folder: &Path) -> Vec<PathBuf> {
     let is_profile = |path: &PathBuf| path.extension().is_some_and(|extension| extension == EXTENSION) && path.is_file();
     entries(folder).into_iter().filter(is_profile).collect()
 }

@@ -5,6 +5,7 @@
 //! ```
 
 pub mod aggregate;
+pub mod compare;
 pub mod csv;
 mod error;
 mod format;

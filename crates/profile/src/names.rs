@@ -113,7 +113,7 @@ impl Function {
         format!("{:010x}", self.method_id.module_key())
     }
 
-    fn display_name(&self) -> String {
+    pub(crate) fn display_name(&self) -> String {
         match (&self.source, &self.name) {
             (Some(source), _) => format!("{}.{}", source.type_name, source.method),
             (None, Some(name)) => {

@@ -1,0 +1,155 @@
+//! Comparisons for people: as text, and as Markdown for a pull request.
+
+use std::fmt::{self, Write};
+
+use identity::Visible;
+
+use super::{Change, Comparison, MethodChange, Metric, Verdict};
+use crate::text::counted;
+
+/// What became of methods, in the order in which they are shown.
+const SHOWN: [(Verdict, &str); 4] =
+    [(Verdict::Slower, "slower"), (Verdict::Faster, "faster"), (Verdict::New, "new"), (Verdict::Gone, "gone")];
+
+impl Comparison {
+    /// What changed of the program, and of which methods; `limit` of each kind at most.
+    pub fn text(&self, limit: usize) -> String {
+        let mut text = format!("{}\n", self.summary());
+        let _ = writeln!(text, "note: {}", self.how());
+        for (name, change) in &self.program {
+            let _ = writeln!(text, "{name:>8}: {:.1} -> {:.1} ms, {}", change.base, change.new, Percent(change));
+        }
+        for (verdict, title) in SHOWN {
+            let methods: Vec<&MethodChange> = self.of(verdict).collect();
+            if methods.is_empty() {
+                continue;
+            }
+            let by = self.by;
+            let _ = writeln!(text, "\n{:>12} {:>12} {:>12} {:>8}  {title} (by {by})", "base", "new", "change", "%");
+            for method in methods.iter().take(limit) {
+                let Some(change) = method.metrics.get(by) else { continue };
+                let [base, new, difference] = [change.base, change.new, change.change].map(|value| self.value(value));
+                let _ = write!(text, "{base:>12} {new:>12} {difference:>12} {:>8}  ", Percent(change).short());
+                let _ = writeln!(text, "{}{}", Visible(&method.name), remarks(method, change));
+            }
+            if methods.len() > limit {
+                let more = counted((methods.len() - limit) as u64, "method");
+                let _ = writeln!(text, "{:>12} and {more} more; --limit 0 shows all", "");
+            }
+        }
+        text
+    }
+
+    /// The same as Markdown.
+    pub fn markdown(&self, limit: usize) -> String {
+        let mut text = format!("**{}**\n\n", self.summary());
+        text.push_str("| | base | new | change |\n|---|---:|---:|---:|\n");
+        for (name, change) in &self.program {
+            let _ = writeln!(text, "| {name} | {:.1} ms | {:.1} ms | {} |", change.base, change.new, Percent(change));
+        }
+        for (verdict, title) in SHOWN {
+            let methods: Vec<&MethodChange> = self.of(verdict).collect();
+            if methods.is_empty() {
+                continue;
+            }
+            let _ = write!(text, "\n<details{}>", if verdict == Verdict::Slower { " open" } else { "" });
+            let _ = writeln!(text, "<summary>{} {title}</summary>\n", counted(methods.len() as u64, "method"));
+            let _ =
+                writeln!(text, "| method | base {0} | new {0} | change | calls | p |\n|---|---:|---:|---:|---:|---:|", self.by);
+            for method in methods.iter().take(limit) {
+                let Some(change) = method.metrics.get(self.by) else { continue };
+                let calls = method.metric(Metric::Calls).map_or((0.0, 0.0), |calls| (calls.base, calls.new));
+                let p = change.p.map(|p| format!("{p:.3}")).unwrap_or_default();
+                let [base, new] = [change.base, change.new].map(|value| self.value(value));
+                let _ = write!(text, "| {} | {base} | {new} | {} ", Code(&method.name), Percent(change));
+                let _ = writeln!(text, "| {} → {} | {p} |", calls.0, calls.1);
+            }
+            if methods.len() > limit {
+                let _ = writeln!(text, "\nand {} more", counted((methods.len() - limit) as u64, "method"));
+            }
+            text.push_str("\n</details>\n");
+        }
+        let _ = writeln!(text, "\n{}.", self.how());
+        text
+    }
+
+    fn summary(&self) -> String {
+        let count = |verdict| self.of(verdict).count();
+        let [slower, faster, new, gone] = SHOWN.map(|(verdict, _)| count(verdict));
+        let (base, runs) = (counted(self.base_runs as u64, "run"), counted(self.new_runs as u64, "run"));
+        let methods = counted(slower as u64, "method");
+        format!(
+            "{methods} slower, {faster} faster, {new} new, {gone} gone, {} the same: {base} against {runs}",
+            count(Verdict::Same)
+        )
+    }
+
+    fn value(&self, value: f64) -> String {
+        let is_count = Metric::ALL.iter().any(|metric| metric.name() == self.by && metric.unit() == super::MetricUnit::Count);
+        if is_count { format!("{value}") } else { format!("{value:.3} ms") }
+    }
+}
+
+fn remarks(method: &MethodChange, change: &Change) -> String {
+    let mut text = String::new();
+    if let Some(calls) = method.metric(Metric::Calls).filter(|calls| calls.base != calls.new) {
+        let _ = write!(text, "  ({} -> {} calls)", calls.base, calls.new);
+    }
+    if let Some(p) = change.p {
+        let _ = write!(text, "  p {p:.3}");
+    }
+    text
+}
+
+/// How much a number changed, with how sure that is.
+struct Percent<'c>(&'c Change);
+
+impl Percent<'_> {
+    fn short(&self) -> String {
+        self.0.change_percent.map(|percent| format!("{percent:+.1}")).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Percent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.change_percent {
+            None if self.0.change == 0.0 => f.write_str("±0 %")?,
+            None => f.write_str("new")?,
+            Some(percent) => write!(f, "{percent:+.1} %")?,
+        }
+        f.write_str(if self.0.differs || self.0.change == 0.0 { "" } else { " (within noise)" })
+    }
+}
+
+/// Something as code within a cell of a table, whatever it is: nothing in it is Markdown, HTML, or a mention.
+struct Code<'t>(&'t str);
+
+impl fmt::Display for Code<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = Visible(self.0).to_string();
+        // More backticks than are in it, and of these none at an end.
+        let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or_default();
+        let fence = "`".repeat(longest + 1);
+        let gap = if text.starts_with('`') || text.ends_with('`') || text.trim().is_empty() { " " } else { "" };
+        write!(f, "{fence}{gap}{}{gap}{fence}", text.replace('|', "\\|"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_no_markdown() {
+        for (name, expected) in [
+            ("Shop.Order.Load", "`Shop.Order.Load`"),
+            ("a|b", "`a\\|b`"),
+            ("List`1", "``List`1``"),
+            ("`x``", "``` `x`` ```"),
+            ("a\n| b", "`a\\u{a}\\| b`"),
+            ("<img src=x> @all **b**", "`<img src=x> @all **b**`"),
+        ] {
+            assert_eq!(Code(name).to_string(), expected);
+        }
+    }
+}

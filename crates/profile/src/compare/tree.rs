@@ -1,0 +1,63 @@
+//! Call paths on both sides, for a differential flame graph.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use super::Comparison;
+use crate::{model::Profile, views::PathRow};
+
+/// A call path on both sides: the mean of each side's runs, since means add up along paths. Times are in milliseconds.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PathChange {
+    /// Which: an index into the comparison's methods.
+    pub method: usize,
+    /// The place of its caller, which comes before it.
+    pub caller: Option<usize>,
+    /// Running in it alone, in the base and in the new runs.
+    pub self_ms: [f64; 2],
+    /// Running in it and its callees.
+    pub total_ms: [f64; 2],
+    /// Waiting in it alone.
+    pub self_waiting_ms: [f64; 2],
+    /// CPU time in it alone, where a sampler saw it.
+    pub cpu_ms: [f64; 2],
+    /// How often it was called.
+    pub calls: [f64; 2],
+}
+
+impl Comparison {
+    /// The call paths of the profiles that were compared: callers before their callees.
+    pub fn paths(&self, base: &[Profile], new: &[Profile]) -> Vec<PathChange> {
+        let mut paths: Vec<PathChange> = Vec::new();
+        let mut places: HashMap<(Option<usize>, usize), usize> = HashMap::new();
+        let sides = base.iter().map(|profile| (0, base.len(), profile)).chain(new.iter().map(|profile| (1, new.len(), profile)));
+        for ((side, runs, profile), method_of) in sides.zip(&self.method_of) {
+            let weight = 1.0 / runs as f64;
+            let tree = profile.merged_tree();
+            // Where each node went.
+            let mut mapped: Vec<Option<usize>> = Vec::with_capacity(tree.nodes.len());
+            for row in profile.paths(&tree, &[]) {
+                let PathRow { caller, function, calls, self_ms, total_ms, self_waiting_ms, cpu_ms, .. } = row;
+                let caller = caller.and_then(|caller| mapped.get(caller).copied().flatten());
+                let method = method_of.get(function).copied().filter(|method| *method < self.methods.len());
+                let place = method.map(|method| {
+                    *places.entry((caller, method)).or_insert_with(|| {
+                        paths.push(PathChange { method, caller, ..PathChange::default() });
+                        paths.len() - 1
+                    })
+                });
+                if let Some(path) = place.and_then(|place| paths.get_mut(place)) {
+                    path.self_ms[side] += self_ms * weight;
+                    path.total_ms[side] += total_ms * weight;
+                    path.self_waiting_ms[side] += self_waiting_ms * weight;
+                    path.cpu_ms[side] += cpu_ms.unwrap_or_default() * weight;
+                    path.calls[side] += calls as f64 * weight;
+                }
+                mapped.push(place);
+            }
+        }
+        paths
+    }
+}
