@@ -1,7 +1,8 @@
 //! The command line, case by case. A case is a file: lines that start with `$` are run, and what they print stands
 //! below them. `BLESS=1` writes what they print now into the files; look at the difference before you commit it.
 //!
-//! Beside `ilinst` a case can call `folder NEW`, `ls FOLDER`, `copy FILE|FOLDER NEW`, `link TARGET NEW`, `same FOLDER
+//! Lines that start with `#` stay where they are: they say why. Beside `ilinst ...` a case can call `first LINES ilinst ...`
+//! (what it prints first), `folder NEW`, `ls FOLDER`, `copy FILE|FOLDER NEW`, `link TARGET NEW`, `same FOLDER
 //! FOLDER` (what differs in them), `cut FILE BYTES NEW` (the file's first bytes), `zero FILE OFFSET NEW` (the file with
 //! eight bytes zeroed), `text NEW WORDS` and `show FILE`.
 //! `{samples}`, `{tmp}` and `{tracker}` stand for folders; times and process ids are replaced, since they differ.
@@ -94,12 +95,16 @@ fn run(case: &Path, text: &str) -> String {
         actual.push_str(line);
         actual.push('\n');
     }
-    for line in text.lines().filter(|line| line.starts_with('$')) {
+    for line in text.lines().filter(|line| line.starts_with(['$', '#'])) {
         actual.push_str(line);
         actual.push('\n');
+        if line.starts_with('#') {
+            continue;
+        }
         let words = words(line.trim_start_matches('$'), &folders);
         let printed = match words.first().map(String::as_str) {
             Some("ilinst") => call(&words[1..], &folders[2].1),
+            Some("first") => first(&words[1], &call(&words[3..], &folders[2].1)),
             Some("folder") => fs::create_dir_all(&words[1]).map(|()| String::new()).expect("a folder can be made"),
             Some("show") => fs::read_to_string(&words[1]).expect("it is text"),
             Some("ls") => list(Path::new(&words[1])),
@@ -147,6 +152,11 @@ fn call(arguments: &[String], folder: &Path) -> String {
         printed.push_str(&format!("[exit {}]\n", code.map_or("by signal".into(), |code| code.to_string())));
     }
     printed
+}
+
+/// So many lines of what is printed.
+fn first(lines: &str, printed: &str) -> String {
+    printed.lines().take(lines.parse().expect("a number")).map(|line| line.to_owned() + "\n").collect()
 }
 
 /// What is below a folder, in order; links are not followed.
