@@ -61,12 +61,7 @@ pub fn written_type(name: &str) -> String {
 /// Whether a compiler made a method without a body that a person wrote: what closures and state machines have beside.
 pub fn is_made(type_name: &str, method: &str) -> bool {
     let in_made_type = type_name.contains("/<") || type_name.starts_with("<>") || type_name.starts_with("<PrivateImpl");
-    (in_made_type || method.starts_with('<')) && !is_entry(method) && crate::source_name(type_name, method).is_none()
-}
-
-/// `<Main>$`, and `<Main>`, which waits for an async `Main`.
-fn is_entry(method: &str) -> bool {
-    method == "<Main>$" || method == "<Main>"
+    (in_made_type || method.starts_with('<')) && method != "<Main>$" && crate::source_name(type_name, method).is_none()
 }
 
 #[cfg(test)]
@@ -106,6 +101,7 @@ mod tests {
             ("Shop.Order/<>c", "<Total>b__3_0", false),
             ("Shop.Order", "<Run>g__Local|0_0", false),
             ("Program", "<Main>$", false),
+            ("Program", "<Main>", true),
             ("<Module>", ".cctor", false),
             ("<>f__AnonymousType0`1", "get_Name", true),
             ("Shop.Order", ".ctor", false),

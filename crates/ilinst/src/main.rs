@@ -8,6 +8,7 @@ mod compare;
 mod control;
 mod diff;
 mod dis;
+mod doctor;
 mod export;
 mod failure;
 mod instrument;
@@ -75,6 +76,8 @@ subcommands! {
     Compare = compare
     /// Write a profile in the format of another tool
     Export = export
+    /// Say why there is no profile, or not all of one
+    Doctor = doctor
     /// Copy the profile of a program while it runs on
     Snapshot = snapshot
     /// Let a running program record nothing

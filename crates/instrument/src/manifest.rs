@@ -220,8 +220,8 @@ fn put_quoted(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// Where the manifest of an output is.
-pub(crate) fn manifest_path(output: &Path) -> PathBuf {
+/// Where the manifest of an output is: `app.dll.ilinst.json` (docs/manifest-format.md).
+pub fn manifest_path(output: &Path) -> PathBuf {
     let mut path = output.as_os_str().to_owned();
     path.push(".ilinst.json");
     path.into()

@@ -69,6 +69,15 @@ impl TrackerFile {
     }
 }
 
+/// The tracker that goes into a folder of a program, whose own .NET, if it brings one, lies there or above it, up to the root.
+///
+/// # Errors
+/// If that .NET has not what the tracker cannot do without.
+pub fn tracker_for(folder: &Path, root: &Path) -> Result<Vec<u8>> {
+    let (folder, root) = (folder_at(folder), folder_at(root));
+    Ok(Trackers::new(Some((&root, &root))).in_folder(&folder, &folder)?.bytes.to_vec())
+}
+
 type Made = OnceLock<Result<Arc<TrackerFile>>>;
 
 /// The trackers of a run: one for each library that a program brings with it, made when it is asked for.

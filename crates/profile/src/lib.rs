@@ -21,5 +21,6 @@ pub mod views;
 
 pub use error::Error;
 pub use format::{Command, Control, Event, events, traced_nodes};
+pub use limits::Losses;
 pub use model::{CallTree, End, Profile, SampleType};
 pub use text::{Column, TextOptions};

@@ -12,7 +12,31 @@ const COARSE_CLOCK: u64 = 20_000_000;
 /// How many times the CPU time is much more than it.
 const MUCH_LONGER: f64 = 1.3;
 
+/// What the call trees do not hold.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Losses {
+    /// Paths that were called too often to be timed, and only counted from then on.
+    pub muted: u64,
+    /// Calls beyond the limit of paths, which stand under their methods alone.
+    pub overflow: u64,
+    /// Paths on which steps of async methods did not know their call.
+    pub lost_flow: u64,
+}
+
 impl Profile {
+    /// What the call trees do not hold.
+    pub fn losses(&self) -> Losses {
+        let mut losses = Losses::default();
+        for tree in &self.trees {
+            for (notes, calls) in tree.notes.iter().zip(self.flat(tree, SampleType::CALLS)) {
+                losses.muted += u64::from(notes.is_muted);
+                losses.lost_flow += u64::from(notes.lost_flow);
+                losses.overflow = losses.overflow.saturating_add(if notes.is_overflow { (*calls).max(0) as u64 } else { 0 });
+            }
+        }
+        losses
+    }
+
     /// What the numbers cannot tell: half sentences, most important first.
     pub fn limits(&self) -> Vec<String> {
         let mut limits = Vec::new();
@@ -49,14 +73,7 @@ impl Profile {
             }
             Mode::Exact | Mode::Trace => {}
         }
-        let [mut muted, mut overflow, mut lost_flow] = [0_u64; 3];
-        for tree in &self.trees {
-            for (notes, calls) in tree.notes.iter().zip(self.flat(tree, SampleType::CALLS)) {
-                muted += u64::from(notes.is_muted);
-                lost_flow += u64::from(notes.lost_flow);
-                overflow = overflow.saturating_add(if notes.is_overflow { (*calls).max(0) as u64 } else { 0 });
-            }
-        }
+        let Losses { muted, overflow, lost_flow } = self.losses();
         if overflow > 0 {
             limits.push(format!(
                 "{} beyond the limit of {} call paths stand under their methods alone (ILINST_MAX_NODES)",

@@ -82,6 +82,12 @@ impl Made {
         }
         let name =
             |rid: Rid<TypeDef>| metadata.row(rid).and_then(|row| metadata.strings.string_bytes(row.name)).unwrap_or_default();
+        // What waits for an async `Main`.
+        if let Some(entry) = image.cli_header().entry_point_token().and_then(Token::rid_in::<MethodDef>)
+            && metadata.row(entry).is_ok_and(|row| metadata.strings.string_bytes(row.name) == Ok(b"<Main>"))
+        {
+            made.set(entry, Origin::Made);
+        }
         let mut machines = Vec::new();
         for (rid, row) in metadata.tables.rows::<TypeDef>() {
             let name = metadata.strings.string_bytes(row.name).unwrap_or_default();

@@ -1,0 +1,27 @@
+//! Single-file programs: a native host with assemblies behind it.
+
+/// What the host looks for in itself: the offset of the bundle stands before it, 0 if there is none. It is the SHA-256 of
+/// `.net core bundle`, as .NET has it.
+const SIGNATURE: [u8; 32] = [
+    0x8b, 0x12, 0x02, 0xb9, 0x6a, 0x61, 0x20, 0x38, 0x72, 0x7b, 0x93, 0x02, 0x14, 0xd7, 0xa0, 0x32, 0x13, 0xf5, 0xb9, 0xe6, 0xef,
+    0xae, 0x33, 0x18, 0xee, 0x3b, 0x2d, 0xce, 0x24, 0xb3, 0x6a, 0xae,
+];
+
+/// Whether a file is a native host with a bundle in it.
+pub(crate) fn is_bundle(file: &[u8]) -> bool {
+    let at = file.windows(SIGNATURE.len()).position(|window| window == SIGNATURE);
+    let offset =
+        at.and_then(|at| file.get(at.checked_sub(8)?..at)).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
+    offset.is_some_and(|offset| offset > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_says_whether_it_has_a_bundle() {
+        let host = |offset: u64| [b"\x7fELF".as_slice(), &offset.to_le_bytes(), &SIGNATURE, b"rest"].concat();
+        assert!(is_bundle(&host(4096)) && !is_bundle(&host(0)) && !is_bundle(b"MZ") && !is_bundle(&SIGNATURE));
+    }
+}

@@ -1,0 +1,220 @@
+//! What lies in a program's folder, and what is wrong with it before anything runs.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use ecma335::{Image, Metadata, image::Precompiled};
+use instrument::{Input, TRACKER_FILE, deps_json};
+use sha2::{Digest as _, Sha256};
+use weave::tracker::Mark;
+
+use crate::{
+    bundle::is_bundle,
+    finding::{Code, Finding},
+    manifest::Manifest,
+};
+
+/// A native host is larger than this, in bytes.
+const SMALLEST_HOST: u64 = 64 << 10;
+/// How many reasons, or files, are named.
+const MANY: usize = 3;
+
+/// A program's folder, with what is in it.
+#[derive(Debug)]
+pub struct Folder {
+    root: PathBuf,
+    /// The woven assemblies, in order.
+    pub woven: Vec<WovenFile>,
+    /// How many assemblies are not woven, not counting those that were.
+    others: usize,
+    findings: Vec<Finding>,
+}
+
+/// A woven assembly.
+#[derive(Debug)]
+pub struct WovenFile {
+    /// Its path.
+    pub path: PathBuf,
+    /// What its method ids begin with.
+    pub module_key: u64,
+}
+
+impl WovenFile {
+    /// Its path without links.
+    pub(crate) fn real_path(&self) -> PathBuf {
+        fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone())
+    }
+}
+
+impl Folder {
+    /// Looks at a folder, or at a single assembly with what lies beside it.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn read(path: &Path, is_deep: bool) -> instrument::Result<Self> {
+        let is_file = path.is_file();
+        let root = if is_file { path.parent().unwrap_or(Path::new("")) } else { path };
+        let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
+        let mut folder = Self { root: root.to_owned(), woven: Vec::new(), others: 0, findings: Vec::new() };
+        let mut paths = if is_file { vec![path.to_owned()] } else { Vec::new() };
+        if !is_file {
+            let unreadable = |error| instrument::Failure::unreadable(format_args!("{}: {error}", root.display()));
+            collect(root, is_deep, &mut paths).map_err(unreadable)?;
+            paths.sort();
+        }
+        for path in &paths {
+            folder.look_at(path);
+        }
+        folder.look_for_tracker();
+        if folder.woven.is_empty() && folder.findings.is_empty() {
+            let (what, advice) = match folder.others {
+                0 => ("no assembly is there".to_owned(), "name the folder that the program is started from".to_owned()),
+                others => {
+                    let advice = format!("ilinst instrument {} -o woven/, and start woven/", root.display());
+                    (format!("none of {others} assemblies there is woven"), advice)
+                }
+            };
+            folder.findings.push(Finding::new(Code::NotWoven, root, what, advice));
+        }
+        Ok(folder)
+    }
+
+    /// Where it is.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// What is wrong there.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    fn find(&mut self, code: Code, place: &Path, what: impl Into<String>, advice: impl Into<String>) {
+        self.findings.push(Finding::new(code, place, what, advice));
+    }
+
+    fn look_at(&mut self, path: &Path) {
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default().to_ascii_lowercase();
+        let is_host = matches!(&*extension, "" | "exe") && fs::metadata(path).is_ok_and(|file| file.len() >= SMALLEST_HOST);
+        if !is_host && extension != "dll" && extension != "exe" {
+            return;
+        }
+        let Ok(bytes) = Input::open(path) else { return };
+        let Some((image, metadata)) = assembly(&bytes) else {
+            if is_host && is_bundle(&bytes) {
+                self.find(
+                    Code::SingleFile,
+                    path,
+                    "a program in a single file: it runs what is in it, not what lies beside it",
+                    "publish it without PublishSingleFile, or weave what goes into it before it is published",
+                );
+            }
+            return;
+        };
+        if path.file_name().is_some_and(|name| name == TRACKER_FILE) {
+            return;
+        }
+        let manifest = Manifest::beside(path);
+        let mark = Mark::read(&metadata);
+        match (&mark, &manifest) {
+            (_, Some(manifest)) if manifest.woven == 0 => self.find_nothing_matched(path, manifest),
+            (None, Some(manifest)) => self.find_copied_back(path, manifest, &bytes),
+            (None, None) => self.others += 1,
+            (Some(mark), _) => {
+                if image.precompiled() == Some(Precompiled::ReadyToRun) {
+                    self.find(
+                        Code::ReadyToRun,
+                        path,
+                        "it is woven, and has ReadyToRun code, which runs in place of its IL until a method is called often",
+                        "weave behind the step that compiles it (PublishReadyToRun), or start with DOTNET_ReadyToRun=0",
+                    );
+                }
+                self.woven.push(WovenFile { path: path.to_owned(), module_key: mark.module_key });
+            }
+        }
+    }
+
+    fn find_nothing_matched(&mut self, path: &Path, manifest: &Manifest) {
+        let reasons = manifest.left_alone.iter().take(MANY).map(|(reason, count)| format!("{count} {reason}"));
+        let reasons = reasons.collect::<Vec<_>>().join(", ");
+        let what = format!("none of its methods was to be woven ({reasons}); options: {}", manifest.options);
+        let advice = format!("ilinst list --methods {} says what would be, with the same patterns", path.display());
+        self.find(Code::NothingMatched, path, what, advice);
+    }
+
+    fn find_copied_back(&mut self, path: &Path, manifest: &Manifest, bytes: &[u8]) {
+        let is_original = hex::encode(Sha256::digest(bytes)) == manifest.input;
+        let what = match is_original {
+            true => "it was woven, and the original has been put back since, as a build does that copies it there again",
+            false => "it was woven, and another file has been put there since, as a build does",
+        };
+        self.find(Code::CopiedBack, path, what, "weave in the build, behind its last copy, or weave again before each start");
+    }
+
+    /// The tracker has to be beside what is woven, or in the program's folder, and be named by the lists there.
+    fn look_for_tracker(&mut self) {
+        let folders: BTreeSet<PathBuf> = self.woven.iter().filter_map(|file| file.path.parent()).map(Path::to_owned).collect();
+        for folder in folders {
+            let tracker = folder.join(TRACKER_FILE);
+            let above = self.root.join(TRACKER_FILE);
+            match (instrument::tracker_for(&folder, &self.root), fs::read(&tracker).or_else(|_| fs::read(&above))) {
+                (Err(failure), _) => {
+                    self.find(Code::TrackerUnfit, &folder, failure.to_string(), "publish the program untrimmed");
+                }
+                (Ok(_), Err(_)) => self.find(
+                    Code::TrackerNotFound,
+                    &tracker,
+                    "what is woven there calls the tracker, which is not there",
+                    "copy it from where the program was woven, with all that lies there, or weave again",
+                ),
+                (Ok(own), Ok(found)) if own != found => self.find(
+                    Code::OtherTracker,
+                    &tracker,
+                    "it is of another version of ilinst, or of a program with another .NET",
+                    "weave again with the ilinst that reads the profiles",
+                ),
+                (Ok(_), Ok(_)) => {}
+            }
+        }
+        let Ok(entries) = fs::read_dir(&self.root) else { return };
+        let lists = entries.flatten().map(|entry| entry.path());
+        let mut lists: Vec<PathBuf> = lists.filter(|path| path.to_string_lossy().ends_with(".deps.json")).collect();
+        lists.sort();
+        for list in lists {
+            let Ok(text) = fs::read(&list) else { continue };
+            let name = |file: &WovenFile| Some(file.path.file_name()?.to_string_lossy().into_owned());
+            let is_its_list = self.woven.iter().filter_map(name).any(|name| deps_json::names(&text, &name));
+            if is_its_list && matches!(deps_json::add_tracker(&text), Ok(Some(_))) {
+                let what = "it lists what the program may load, and the tracker is not in it";
+                let advice =
+                    "weave the folder as a whole, or in place: then the list is written too; a build has put the old one back";
+                self.find(Code::TrackerNotListed, &list, what, advice);
+            }
+        }
+    }
+}
+
+/// The headers and the metadata of an assembly; none of what is no assembly, or a damaged one.
+pub(crate) fn assembly(bytes: &[u8]) -> Option<(Image<'_>, Metadata<'_>)> {
+    let image = Image::parse(bytes).ok()?;
+    let metadata = Metadata::parse(image.metadata().ok()?).ok()?;
+    Some((image, metadata))
+}
+
+/// The files of a folder; of those in it too, if that is wanted. Links are not followed.
+fn collect(folder: &Path, is_deep: bool, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_file() {
+            files.push(entry.path());
+        } else if kind.is_dir() && is_deep {
+            // One that cannot be read hides nothing that could be woven.
+            let _ = collect(&entry.path(), is_deep, files);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! What a manifest says of the file beside it (docs/manifest-format.md).
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+
+pub(crate) struct Manifest {
+    /// The options in words.
+    pub(crate) options: String,
+    /// The hash of what was woven, in hex.
+    pub(crate) input: String,
+    /// How many methods were woven.
+    pub(crate) woven: usize,
+    /// Why others were left alone: how many of each reason, most first.
+    pub(crate) left_alone: Vec<(String, usize)>,
+}
+
+impl Manifest {
+    /// The one beside an assembly.
+    pub(crate) fn beside(assembly: &Path) -> Option<Self> {
+        let manifest: Value = serde_json::from_slice(&fs::read(instrument::manifest_path(assembly)).ok()?).ok()?;
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let decisions: Vec<String> = manifest.get("decisions")?.as_array()?.iter().filter_map(text).collect();
+        let mut counts = vec![0; decisions.len()];
+        for method in manifest.get("methods")?.as_array()? {
+            let decision = method.get(2).and_then(Value::as_u64).and_then(|place| counts.get_mut(place as usize));
+            decision.into_iter().for_each(|count| *count += 1);
+        }
+        let (woven, mut left_alone): (Vec<_>, Vec<_>) =
+            decisions.into_iter().zip(counts).partition(|(decision, _)| decision == "finally" || decision == "return");
+        left_alone.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        Some(Self {
+            options: text(manifest.get("options")?)?,
+            input: text(manifest.get("input")?.get("sha256")?)?,
+            woven: woven.iter().map(|(_, count)| count).sum(),
+            left_alone,
+        })
+    }
+}

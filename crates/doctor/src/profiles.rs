@@ -1,0 +1,99 @@
+//! What a profile says of itself, and of the files that it is of.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use instrument::Input;
+use profile::{End, Profile, SampleType, model::Mode};
+use weave::tracker::Mark;
+
+use crate::{
+    finding::{Code, Finding},
+    folder::{Folder, assembly},
+};
+
+/// Trackers that may not write where they are asked to write into a folder of this name below the temporary one.
+const FALLBACK: &str = "ilinst-";
+
+/// What is wrong with a profile, or not to be seen in it; with the folder that was woven, what of it did not run.
+pub fn of_profile(path: &Path, profile: &Profile, folder: Option<&Folder>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut find = |code, place: &Path, what: String, advice: &str| findings.push(Finding::new(code, place, what, advice));
+    if profile.end == End::Unknown {
+        let what = "the program was cut off: what it did up to then is there, but for names of the last tenth of a second";
+        find(Code::Killed, path, what.into(), "nothing, unless names are missing: then --symbols DIR with the woven files");
+    }
+    if profile.disk_was_full {
+        let what = "the disk was full: the call paths that came last are missing, with their time";
+        find(Code::DiskFull, path, what.into(), "ILINST_OUTPUT names a place with more room; ILINST_MAX_NODES makes it smaller");
+    }
+    let losses = profile.losses();
+    if losses.muted > 0 {
+        let what = format!("{} call paths were called too often to be timed, and only counted from then on", losses.muted);
+        find(Code::Muted, path, what, "start without ILINST_AUTOMUTE; --exclude leaves them alone when weaving");
+    }
+    if losses.overflow > 0 {
+        let what = format!(
+            "{} calls beyond the limit of {} call paths stand under their methods alone, without their callers",
+            losses.overflow, profile.max_nodes
+        );
+        find(Code::Limit, path, what, "ILINST_MAX_NODES raises the limit");
+    }
+    if profile.is_paused || profile.paused > 0 {
+        let what = match profile.is_paused {
+            true => "nothing is recorded, as the program was started or asked to pause".to_owned(),
+            false => format!("nothing was recorded for {:.1} ms, while it was paused", profile.milliseconds(profile.paused)),
+        };
+        find(Code::Paused, path, what, "ilinst resume PID, or Ilinst.Profile.Resume(); start without ILINST_START=paused");
+    }
+    if profile.mode == Mode::Count {
+        let what = "calls were counted, and no more: there are no times and no callers";
+        find(Code::CountOnly, path, what.into(), "start without ILINST_MODE=count");
+    }
+    if folder_name(path).is_some_and(|name| name.starts_with(FALLBACK)) {
+        let what = "it is below the temporary folder, as it could not be written where it was wanted";
+        find(Code::NotWritable, path, what.into(), "ILINST_OUTPUT names a folder that the program may write to");
+    }
+    let files: BTreeSet<PathBuf> = profile.modules.iter().map(|module| PathBuf::from(&module.path)).collect();
+    for module in profile.modules.iter().filter(|module| Path::new(&module.path).is_file()) {
+        if key_of(Path::new(&module.path)).is_none_or(|key| key != module.key) {
+            let what = "it is no longer the file that the program ran: another one has been put there since";
+            find(Code::CopiedBack, Path::new(&module.path), what.into(), "weave again; names come from the profile itself");
+        }
+    }
+    for woven in folder.iter().flat_map(|folder| &folder.woven) {
+        if profile.modules.iter().any(|module| module.key == woven.module_key) {
+            continue;
+        }
+        let same_name = files.iter().find(|file| file.file_name() == woven.path.file_name());
+        match same_name {
+            Some(other) => {
+                let what = format!("the program ran another file of this name: {}", other.display());
+                find(Code::OtherFileLoaded, &woven.path, what, "start the program from the folder that was woven");
+            }
+            // Nothing was to be recorded.
+            None if profile.is_paused => {}
+            None => {
+                let what = "none of its methods is in the profile: it was not loaded, or none of them was called";
+                find(Code::NotCalled, &woven.path, what.into(), "nothing, if this run had no need of it");
+            }
+        }
+    }
+    if profile.sum(SampleType::CALLS) == 0 && profile.functions.is_empty() && !profile.is_paused {
+        let what = "no call is in it: the tracker was started, and nothing that is woven ran after that";
+        find(Code::NotCalled, path, what.into(), "ilinst reset begins a profile anew: it holds what came after that");
+    }
+    findings
+}
+
+/// What the method ids of the woven file at a path begin with.
+fn key_of(path: &Path) -> Option<u64> {
+    let bytes = Input::open(path).ok()?;
+    Mark::read(&assembly(&bytes)?.1).map(|mark| mark.module_key)
+}
+
+fn folder_name(path: &Path) -> Option<String> {
+    Some(path.canonicalize().ok()?.parent()?.file_name()?.to_string_lossy().into_owned())
+}

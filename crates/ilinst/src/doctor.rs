@@ -1,0 +1,146 @@
+//! `ilinst doctor`: why is there no profile, or not all of one?
+
+use std::{
+    env,
+    ffi::OsString,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use ::doctor::{Finding, Folder};
+use ::instrument::failure::about;
+use clap::Args;
+use identity::Visible;
+use serde_json::json;
+
+use crate::{
+    failure::{EXIT_FINDINGS, Failure, printed},
+    profiles,
+    terminal::Terminal,
+    text::count,
+};
+
+/// Say why a woven program left no profile, or not all of one, and what to do about it.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Opts {
+    /// Folders of programs, woven assemblies, profiles (.ilprof), processes by their ids; the current folder if there is none
+    #[arg(value_name = "FOLDER|FILE|PID")]
+    paths: Vec<PathBuf>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Run this to its end, and look at what it loads and at the profile that it leaves
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ilinst doctor woven/                            is all there that a woven program needs?
+  ilinst doctor app-4711.ilprof                   what is not in this profile, and why
+  ilinst doctor woven/ app-4711.ilprof            which woven assemblies did not run?
+  ilinst doctor -- dotnet woven/app.dll --once    run it, and see what it loads and leaves
+
+Exit codes: 0 nothing is wrong; 1 findings.";
+
+/// What was looked at.
+#[derive(Default)]
+struct Looked {
+    folders: Vec<Folder>,
+    profiles: Vec<PathBuf>,
+    /// How the program ended, if one was run.
+    status: Option<String>,
+}
+
+impl Opts {
+    pub(crate) fn run(self) -> anyhow::Result<u8> {
+        let mut looked = Looked::default();
+        for path in &self.paths {
+            let is_profile = path.extension().is_some_and(|extension| extension == "ilprof") || !path.exists();
+            if is_profile {
+                looked.profiles.push(profiles::find(Some(path))?);
+            } else {
+                looked.folders.push(Folder::read(path, true)?);
+            }
+        }
+        let is_command = !self.command.is_empty();
+        if let (true, Some(program)) = (is_command && looked.folders.is_empty(), program_in(&self.command)) {
+            let folder = program.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            looked.folders.push(Folder::read(folder, false)?);
+        } else if !is_command && self.paths.is_empty() {
+            looked.folders.push(Folder::read(Path::new("."), true)?);
+        }
+        let mut findings: Vec<Finding> = looked.folders.iter().flat_map(Folder::findings).cloned().collect();
+        if is_command {
+            let run = ::doctor::run(&self.command, &looked.folders);
+            let run = run.map_err(|error| Failure::unreadable(about(Path::new(&self.command[0]), &error)))?;
+            findings.extend(looked.folders.iter().flat_map(|folder| ::doctor::of_run(&run, folder)));
+            looked.status = Some(run.status.to_string());
+            looked.profiles.extend(run.profiles.into_iter().filter(|path| path.is_file()));
+        }
+        for path in &looked.profiles {
+            let profile = profiles::read(path, None)?;
+            findings.extend(::doctor::of_profile(path, &profile, looked.folders.first()));
+        }
+        let mut seen = Vec::new();
+        findings.retain(|finding| {
+            !seen.contains(finding) && {
+                seen.push(finding.clone());
+                true
+            }
+        });
+        let code = if findings.iter().all(|finding| finding.code.is_note()) { 0 } else { EXIT_FINDINGS };
+        printed(if self.json { print_json(&findings, &looked) } else { print(&findings, &looked) }, code)
+    }
+}
+
+/// The assembly that a command starts: one that it names, or the one beside the native host that it is.
+fn program_in(command: &[OsString]) -> Option<PathBuf> {
+    let is_assembly =
+        |path: &&Path| path.extension().is_some_and(|extension| extension == "dll" || extension == "exe") && path.is_file();
+    let named = command.iter().map(Path::new).find(is_assembly).map(Path::to_owned);
+    named.or_else(|| {
+        let host = Path::new(command.first()?);
+        let folders = env::var_os("PATH").map(|path| env::split_paths(&path).collect::<Vec<_>>()).unwrap_or_default();
+        let is_bare = host.components().count() == 1;
+        let host =
+            if is_bare { folders.into_iter().map(|folder| folder.join(host)).find(|path| path.is_file())? } else { host.into() };
+        // A link leads to where the program is.
+        let host = host.canonicalize().ok()?;
+        let mut library = host.into_os_string();
+        library.push(".dll");
+        Some(PathBuf::from(library)).filter(|library| library.is_file())
+    })
+}
+
+fn print(findings: &[Finding], looked: &Looked) -> anyhow::Result<()> {
+    let mut out = Terminal::text();
+    if let Some(status) = &looked.status {
+        writeln!(out, "the program ended: {status}")?;
+    }
+    for Finding { place, what, advice, .. } in findings {
+        writeln!(out, "{}: {}", Visible(place.display()), Visible(what))?;
+        writeln!(out, "  -> {}", Visible(advice))?;
+    }
+    for profile in &looked.profiles {
+        writeln!(out, "profile: {}", Visible(profile.display()))?;
+    }
+    let woven: usize = looked.folders.iter().map(|folder| folder.woven.len()).sum();
+    let found = if findings.is_empty() { "nothing is wrong".to_owned() } else { count(findings.len(), "finding") };
+    writeln!(out, "{}, {}; {found}", count(woven, "woven assembly"), count(looked.profiles.len(), "profile"))?;
+    Ok(out.close()?)
+}
+
+fn print_json(findings: &[Finding], looked: &Looked) -> anyhow::Result<()> {
+    let woven: Vec<String> =
+        looked.folders.iter().flat_map(|folder| &folder.woven).map(|file| file.path.display().to_string()).collect();
+    let profiles: Vec<String> = looked.profiles.iter().map(|path| path.display().to_string()).collect();
+    let document = json!({ "status": looked.status, "woven": woven, "profiles": profiles, "findings": findings });
+    let mut out = Terminal::json();
+    serde_json::to_writer_pretty(&mut out, &document)?;
+    writeln!(out)?;
+    Ok(out.close()?)
+}
