@@ -1,57 +1,38 @@
 using System;
 using System.Runtime.CompilerServices;
+using System.Threading;
 
 namespace Ilinst
 {
-    /// <summary>What probes cost on this machine. The reader takes it out of what it shows.</summary>
+    /// <summary>
+    /// What probes cost: the reader takes it out of what it shows. It is measured where they run, by the program's threads
+    /// between their calls: what else the processor does, and which caches it shares, changes it by a fifth and more.
+    /// </summary>
     internal static unsafe class Calibration
     {
-        private const int Rounds = 5;
-        private const int CallsPerRound = 200;
+        /// <summary>A node's calls are followed by a round each time that so many of them have ended: less one, a power of two.</summary>
+        public const long CallsBetween = 0xFFFF;
+
+        private const int RoundsAtOnce = 8;
+        private const int Enough = 8;
+        private const int CallsPerRound = 120;
         private const int Depth = 7;
         /// <summary>Of <see cref="Fibonacci"/> with that depth.</summary>
         private const int CallsOfFibonacci = 41;
         private const long MethodId = 1;
 
         private static CallTree* tree;
-        private static Gate gate;
-
-        /// <summary>Measures it anew; the least that was ever seen is what is kept: all else is other programs' time.</summary>
-        public static void Again()
-        {
-            Header* header = Arena.Header;
-            if (header == null || Mode.Kind == Mode.Count || Mode.Kind == Mode.Sampled || ProfileInfoTracker.isPaused)
-            {
-                return;
-            }
-            if (TimeStampCounter.Read != null)
-            {
-                // Known the better the longer it runs.
-                TimeStampCounter.Measure(TimeStampCounter.Read);
-                header->TicksPerSecond = TimeStampCounter.Frequency;
-            }
-            CallTree* mine = ProfileInfoTracker.tree;
-            try
-            {
-                using (gate.Enter())
-                {
-                    ProfileInfoTracker.tree = tree;
-                    for (int i = 0; i < Rounds; i++)
-                    {
-                        Measure(header);
-                    }
-                }
-            }
-            finally
-            {
-                ProfileInfoTracker.tree = mine;
-            }
-        }
+        private static int isMeasuring;
+        /// <summary>Before the program ran, or beside it.</summary>
+        private static Costs apart;
+        /// <summary>By the program's threads: these count once there are some of them.</summary>
+        private static Costs among;
 
         /// <summary>A tree that is in no profile: a caller, and below it callees with statistics, each the next one's caller.</summary>
         public static void Start()
         {
-            gate = new Gate();
+            apart = new Costs();
+            among = new Costs();
             long size = sizeof(CallTree) + (Depth + 2) * sizeof(CallNode) + sizeof(TreeMemory) + 3 * Arena.BlockSize;
             CallTree* made = (CallTree*)NativeMemory.Zeroed(size);
             if (made == null)
@@ -79,15 +60,78 @@ namespace Ilinst
             Again();
         }
 
-        private static void Measure(Header* header)
+        /// <summary>Called each second: measures it here, if no thread of the program has.</summary>
+        public static void Again()
+        {
+            if (TimeStampCounter.Read != null)
+            {
+                // Known the better the longer it runs.
+                TimeStampCounter.Measure(TimeStampCounter.Read);
+                Arena.Header->TicksPerSecond = TimeStampCounter.Frequency;
+            }
+            if (Mode.Kind != Mode.Count && among.Rounds < Enough)
+            {
+                Measure(apart, RoundsAtOnce);
+            }
+        }
+
+        /// <summary>A call of this thread has just ended. What this takes is no call's time.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Among(CallTree* ofProgram)
+        {
+            long begin = Clock.Now();
+            try
+            {
+                Measure(among, 1);
+            }
+            catch (Exception)
+            {
+                // A thread on Mono, at its stack's end.
+            }
+            Frames.InterruptCurrent(ofProgram, Clock.Now() - begin);
+        }
+
+        /// <summary>One thread at a time, and not while tracking is paused.</summary>
+        private static void Measure(Costs costs, int rounds)
+        {
+            if (tree == null || ProfileInfoTracker.isPaused || Interlocked.CompareExchange(ref isMeasuring, 1, 0) != 0)
+            {
+                return;
+            }
+            CallTree* mine = ProfileInfoTracker.tree;
+            long current = tree->Current;
+            try
+            {
+                ProfileInfoTracker.tree = tree;
+                // What is measured is not how it comes into the caches.
+                ForgetEvents();
+                Fibonacci(Depth);
+                FibonacciWithout(Depth);
+                for (int i = 0; i < rounds; i++)
+                {
+                    Round(costs);
+                }
+                if (costs == apart || among.Rounds >= Enough)
+                {
+                    costs.Show(Arena.Header);
+                }
+            }
+            finally
+            {
+                tree->Current = current;
+                ProfileInfoTracker.tree = mine;
+                isMeasuring = 0;
+            }
+        }
+
+        private static void Round(Costs costs)
         {
             CallNode* callee = (CallNode*)((CallNode*)tree->Current)->Callees;
             callee->Total = 0;
-            long block = (long)tree + 2 * Arena.BlockSize & ~(long)(Arena.BlockSize - 1);
-            tree->FreeEvent = block + Arena.ChunkHeaderSize;
-            tree->EndOfEvents = block + Arena.BlockSize;
+            ForgetEvents();
             Loop(CallsPerRound);
-            double inside = (double)callee->Total / CallsPerRound;
+            costs.Inside.Add((double)callee->Total / CallsPerRound);
+            // Calls within calls, as they are in programs, cost some more than the same one again and again.
             long begin = Clock.Now();
             int calls = 0;
             for (; calls < CallsPerRound; calls += CallsOfFibonacci)
@@ -101,19 +145,18 @@ namespace Ilinst
             }
             long end = Clock.Now();
             ReadClock(CallsPerRound);
-            long endOfReads = Clock.Now();
-            Keep(ref header->CostInside, inside);
-            // Calls within calls, as they are in programs, cost some more than the same one again and again.
-            Keep(ref header->CostOutside, (double)((middle - begin) - (end - middle)) / calls - inside);
-            Keep(ref header->CostOfClock, (double)(endOfReads - end) / CallsPerRound);
+            costs.Clock.Add((double)(Clock.Now() - end) / CallsPerRound);
+            costs.With.Add((double)(middle - begin) / calls);
+            costs.Without.Add((double)(end - middle) / calls);
+            costs.Rounds++;
         }
 
-        private static void Keep(ref double least, double seen)
+        /// <summary>There is a block's room for them.</summary>
+        private static void ForgetEvents()
         {
-            if (seen > 0 && (least == 0 || seen < least))
-            {
-                least = seen;
-            }
+            long block = (long)tree + 2 * Arena.BlockSize & ~(long)(Arena.BlockSize - 1);
+            tree->FreeEvent = block + Arena.ChunkHeaderSize;
+            tree->EndOfEvents = block + Arena.BlockSize;
         }
 
         [MethodImpl((MethodImplOptions)(512 | 8))]
@@ -159,6 +202,69 @@ namespace Ilinst
             {
                 Clock.Now();
             }
+        }
+    }
+
+    /// <summary>What was measured, in ticks a call.</summary>
+    internal sealed class Costs
+    {
+        public readonly Samples Inside = new Samples();
+        public readonly Samples With = new Samples();
+        public readonly Samples Without = new Samples();
+        public readonly Samples Clock = new Samples();
+        public int Rounds;
+
+        public unsafe void Show(Header* header)
+        {
+            double pair = Math.Max(With.Usual - Without.Usual, 0);
+            // Where only samples are timed, half of a probe's time is as good a guess as any.
+            double inside = Mode.IsTimed ? Math.Min(Inside.Usual, pair) : pair / 2;
+            header->CostInside = inside;
+            header->CostOutside = pair - inside;
+            header->CostOfClock = Mode.IsTimed ? Clock.Usual : 0;
+        }
+    }
+
+    /// <summary>Measurements, some of which were interrupted.</summary>
+    internal sealed class Samples
+    {
+        /// <summary>Beyond so many times the median, it is time of something else.</summary>
+        private const double MaxByMedian = 1.7;
+
+        private readonly double[] sorted = new double[256];
+        private int count;
+
+        /// <summary>The mean of those that were not interrupted: it may be one of two things at different times. 0 if there are none.</summary>
+        public double Usual
+        {
+            get
+            {
+                double sum = 0;
+                int i = 0;
+                for (; i < count && sorted[i] <= MaxByMedian * sorted[count / 2]; i++)
+                {
+                    sum += sorted[i];
+                }
+                return i == 0 ? 0 : sum / i;
+            }
+        }
+
+        public void Add(double sample)
+        {
+            if (count == sorted.Length)
+            {
+                // Half of them say the same.
+                for (count = 0; count < sorted.Length / 2; count++)
+                {
+                    sorted[count] = sorted[2 * count];
+                }
+            }
+            int place = count++;
+            for (; place > 0 && sorted[place - 1] > sample; place--)
+            {
+                sorted[place] = sorted[place - 1];
+            }
+            sorted[place] = sample;
         }
     }
 }

@@ -153,12 +153,12 @@ namespace Ilinst
         public long ManagedThreadId;
         /// <summary>Where the last exception was thrown; 0 if it has been caught.</summary>
         public long Throwing;
+        /// <summary>How long its threads could have run, but had no processor, in ns; -1 if it isn't known.</summary>
+        public long RunDelay;
         /// <summary>What the present thread's CPU time is read with: a clockid_t, or a handle on Windows; 0 if there is none.</summary>
         public long CpuClock;
         /// <summary>CPU time of the threads before, in ns, less what the present one had before it came.</summary>
         public long CpuBefore;
-        /// <summary>When the thread itself last looked at its CPU clock.</summary>
-        public long CpuLooked;
         /// <summary>Where the next statistics go, and the end of their chunk.</summary>
         public long FreeStatistics;
         public long EndOfStatistics;
@@ -195,6 +195,11 @@ namespace Ilinst
         public int Turns;
         /// <summary>How many nodes have a <see cref="CallNode.Number"/>.</summary>
         public int Numbered;
+        /// <summary>When the thread itself last looked at its clocks: that of its CPU time, and both.</summary>
+        public long CpuLooked;
+        public long DelayLooked;
+        /// <summary>As <see cref="CallTree.CpuBefore"/>, of <see cref="CallTree.RunDelay"/>.</summary>
+        public long DelayBefore;
     }
 
     /// <summary>Chunks of nodes: 64 KiB, at multiples of that.</summary>

@@ -323,7 +323,7 @@ namespace Ilinst
             CallTree* tree = (CallTree*)((byte*)chunk + Arena.ChunkHeaderSize);
             tree->Memory = (long)memory;
             tree->Threads = 1;
-            tree->CpuTime = -1;
+            tree->CpuTime = tree->RunDelay = -1;
             tree->Started = Clock.Now();
             Use(tree, chunk, Interlocked.Increment(ref Control.OfProcess()->Trees));
             CallNode* root = NewNode(tree, 0, null, NodeFlags.Root);

@@ -26,16 +26,9 @@ namespace Ilinst
         private static void UpdateTree(ChunkHeader* chunk)
         {
             CallTree* tree = (CallTree*)((byte*)chunk + Arena.ChunkHeaderSize);
-            if (chunk->Kind != ChunkHeader.Nodes || chunk->Tree != (long)tree || tree->CpuClock == 0)
+            if (chunk->Kind == ChunkHeader.Nodes && chunk->Tree == (long)tree)
             {
-                return;
-            }
-            long clock = tree->CpuClock;
-            long time = Libc.IsThere ? Libc.ClockTime((int)clock) : Kernel32.ThreadTime((IntPtr)clock);
-            // It may have ended, or another thread may have taken its tree, since.
-            if (time >= 0 && tree->CpuClock == clock && tree->CpuBefore + time > tree->CpuTime)
-            {
-                tree->CpuTime = tree->CpuBefore + time;
+                ThreadClock.Update(tree, true);
             }
         }
 

@@ -11,6 +11,7 @@ namespace Ilinst
         /// <summary>The finest that is told apart is at least 1/62,500,000 s.</summary>
         private const long FinestPerSecond = 62500 * 1000;
         private const int TimeAt = 24;
+        private const int PageSize = 4096;
         private const long IsLeave = 1 << 23;
         private const long NumberMask = IsLeave - 1;
 
@@ -51,8 +52,16 @@ namespace Ilinst
             NodeChunk.Of((CallNode*)at)->Used += sizeof(long);
         }
 
-        /// <summary>Goes on in a new chunk, or in the oldest.</summary>
+        /// <summary>Goes on in a new chunk, or in the oldest. What that takes is no call's time.</summary>
         private static bool Turn(CallTree* tree)
+        {
+            long begin = Clock.Now();
+            bool isThere = TakeTurn(tree);
+            Frames.InterruptCurrent(tree, Clock.Now() - begin);
+            return isThere;
+        }
+
+        private static bool TakeTurn(CallTree* tree)
         {
             TreeMemory* memory = (TreeMemory*)tree->Memory;
             ChunkHeader* chunk = New(tree, memory);
@@ -94,6 +103,11 @@ namespace Ilinst
             ChunkHeader* chunk = chunks == null ? null : (ChunkHeader*)Arena.Take(ChunkHeader.Events, 1);
             if (chunk != null)
             {
+                // The system gives each page when it is first written to, which would be many calls' time.
+                for (byte* page = (byte*)chunk; page < (byte*)chunk + Arena.BlockSize; page += PageSize)
+                {
+                    *(long*)(page + PageSize - sizeof(long)) = 0;
+                }
                 chunk->TreeNumber = NodeChunk.Of((CallNode*)tree)->TreeNumber;
                 chunk->Tree = (long)tree;
                 chunks[count] = (long)chunk;

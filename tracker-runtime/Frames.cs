@@ -175,6 +175,15 @@ namespace Ilinst
             }
         }
 
+        /// <summary>Takes ticks that were the tracker's out of the current call's time.</summary>
+        public static void InterruptCurrent(CallTree* tree, long ticks)
+        {
+            if (Mode.IsTimed && tree->Current != tree->Root)
+            {
+                Interrupt((Frame*)tree->Frame, (CallNode*)tree->Current, ticks);
+            }
+        }
+
         /// <summary>
         /// Takes ticks out of an open call's time. Those of its callers keep them: for them its own is as if it had them.
         /// </summary>

@@ -20,6 +20,7 @@ namespace Ilinst
         public static readonly bool IsLinux = IsThere && SystemName() == "Linux";
 
         public const int ReadWrite = 2;
+        private const int ReadOnlyOnLinux = 0x80000; // O_CLOEXEC
         public static readonly int CreateNew = IsLinux ? 0x80040 + 0x80 : 0x1000200 + 0x800; // O_CLOEXEC, O_CREAT, O_EXCL
         public static readonly int AppendOrCreate = IsLinux ? 0x80C41 : 0x100020D; // O_CLOEXEC, O_NONBLOCK, O_APPEND, O_CREAT, O_WRONLY
         public static readonly int ProcessClock = IsLinux ? 2 : 12; // CLOCK_PROCESS_CPUTIME_ID
@@ -40,6 +41,9 @@ namespace Ilinst
 
         [DllImport("libc")]
         public static extern int open(string path, int flags, int mode);
+
+        [DllImport("libc")]
+        private static extern int open(byte* path, int flags, int mode);
 
         [DllImport("libc")]
         public static extern int close(int file);
@@ -127,6 +131,33 @@ namespace Ilinst
         {
             IntPtr* time = stackalloc IntPtr[2];
             return clock_gettime(clock, time) == 0 ? (long)time[0] * 1000000000 + (long)time[1] : -1;
+        }
+
+        /// <summary>How long a thread of this process has waited for a processor, in ns; -1 if Linux does not say.</summary>
+        public static long RunDelay(int thread)
+        {
+            const int size = 64;
+            byte* text = stackalloc byte[size];
+            byte* end = Utf8.PutNumber(text + Utf8.Put(text, "/proc/self/task/", size), thread);
+            end[Utf8.Put(end, "/schedstat", size)] = 0;
+            int file = open(text, ReadOnlyOnLinux, 0);
+            if (file < 0)
+            {
+                return -1;
+            }
+            long length = (long)pread(file, text, (IntPtr)size, IntPtr.Zero);
+            close(file);
+            // Time on a processor, time in a queue for one, time slices.
+            byte* at = text;
+            while (at < text + length && *at++ != ' ')
+            {
+            }
+            long delay = 0;
+            for (; at < text + length && *at >= '0' && *at <= '9'; at++)
+            {
+                delay = 10 * delay + *at - '0';
+            }
+            return length > 0 ? delay : -1;
         }
 
         /// <summary>How large a file this process may make: beyond it, growing one is a signal that ends the process.</summary>

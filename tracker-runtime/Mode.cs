@@ -12,7 +12,8 @@ namespace Ilinst
         public const int ByStopwatch = 0;
         public const int Sampling = 1;
         public const int Counting = 2;
-        public const int Timing = 3;
+        public const int ByCounter = 3;
+        public const int Tracing = 4;
 
         /// <summary>As in the header.</summary>
         public static int Kind;
@@ -54,7 +55,7 @@ namespace Ilinst
                 Events.Start(Settings.TraceSize());
             }
             ProfileInfoTracker.probe = Kind == Sampled ? Sampling : Kind == Count ? Counting
-                : Kind == Trace || Clock.Kind != 0 ? Timing : ByStopwatch;
+                : Kind == Trace ? Tracing : Clock.Kind != 0 ? ByCounter : ByStopwatch;
             Calibration.Start();
             Automute.Start();
         }

@@ -1,15 +1,22 @@
 using System;
-using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Ilinst
 {
+    /// <summary>What the probes of a mode do: a structure, since the JIT compiles what it is an argument of for each by itself.</summary>
+    internal interface IProbe
+    {
+        bool IsTimed { get; }
+        bool IsTraced { get; }
+        long Now();
+    }
+
     /// <summary>The hot path of each mode; whatever is not the same as the last time is in <see cref="OpenCalls"/>.</summary>
     internal static unsafe class Probes
     {
         /// <summary>Into <see cref="ProfileInfoTracker"/>'s methods.</summary>
         private const MethodImplOptions Hot = (MethodImplOptions)256;
-        private const MethodImplOptions Apart = (MethodImplOptions)512;
+        private const MethodImplOptions Apart = (MethodImplOptions)512 | MethodImplOptions.NoInlining;
 
         /// <summary>
         /// How many bytes of stack a method needs to be entered. Mono's programs can catch a stack overflow, but not one in
@@ -23,23 +30,96 @@ namespace Ilinst
             public volatile byte Value;
         }
 
-        [MethodImpl(Hot)]
-        public static IntPtr Enter(long methodId)
+        public struct ByStopwatch : IProbe
         {
-            StackByte here;
-            here.Value = 0;
-            byte unused = ((StackByte*)((byte*)&here - StackReserve))->Value;
+            public bool IsTimed => true;
+            public bool IsTraced => false;
+
+            [MethodImpl(Hot)]
+            public long Now() => Clock.OfStopwatch();
+        }
+
+        public struct ByCounter : IProbe
+        {
+            public bool IsTimed => true;
+            public bool IsTraced => false;
+
+            [MethodImpl(Hot)]
+            public long Now() => TimeStampCounter.Read();
+        }
+
+        public struct Traced : IProbe
+        {
+            public bool IsTimed => true;
+            public bool IsTraced => true;
+
+            [MethodImpl(Hot)]
+            public long Now() => Clock.Now();
+        }
+
+        public struct Sampled : IProbe
+        {
+            public bool IsTimed => false;
+            public bool IsTraced => false;
+
+            [MethodImpl(Hot)]
+            public long Now() => 0;
+        }
+
+        [MethodImpl(Apart)]
+        public static IntPtr EnterApart<TProbe>(long methodId)
+            where TProbe : struct, IProbe
+        {
+            return Enter<TProbe>(methodId);
+        }
+
+        [MethodImpl(Apart)]
+        public static void LeaveApart<TProbe>(IntPtr token)
+            where TProbe : struct, IProbe
+        {
+            Leave<TProbe>(token);
+        }
+
+        [MethodImpl(Hot)]
+        public static IntPtr Enter<TProbe>(long methodId)
+            where TProbe : struct, IProbe
+        {
+            TProbe probe = default(TProbe);
+            if (probe.IsTimed)
+            {
+                StackByte here;
+                here.Value = 0;
+                byte unused = ((StackByte*)((byte*)&here - StackReserve))->Value;
+            }
             CallTree* tree = ProfileInfoTracker.tree;
+            CallNode* caller;
             CallNode* node;
-            if (tree == null || (node = (CallNode*)((CallNode*)tree->Current)->Callees) == null || node->MethodId != methodId
-                || ProfileInfoTracker.isPaused)
+            if (tree == null || (node = (CallNode*)(caller = (CallNode*)tree->Current)->Callees) == null || ProfileInfoTracker.isPaused)
             {
                 return OpenCalls.Enter(methodId);
             }
+            if (node->MethodId != methodId)
+            {
+                // What is called in turn is in the ring one behind the other.
+                node = (CallNode*)node->Next;
+                if (node->MethodId != methodId || node->Stats == 0)
+                {
+                    return OpenCalls.Enter(methodId);
+                }
+                caller->Callees = (long)node;
+            }
             // Current comes last: who reads the profile just now must find the start of a call it shows.
             node->Calls++;
-            node->Start = Stopwatch.GetTimestamp();
+            long now = 0;
+            if (probe.IsTimed)
+            {
+                node->Start = now = probe.Now();
+            }
             tree->Current = (long)node;
+            if (probe.IsTraced)
+            {
+                Events.Enter(tree, node, now);
+            }
             return (IntPtr)node;
         }
 
@@ -48,102 +128,37 @@ namespace Ilinst
         /// statistics.
         /// </summary>
         [MethodImpl(Hot)]
-        public static void Leave(IntPtr token)
+        public static void Leave<TProbe>(IntPtr token)
+            where TProbe : struct, IProbe
         {
-            long now = Stopwatch.GetTimestamp();
+            TProbe probe = default(TProbe);
+            long now = probe.Now();
             CallTree* tree = ProfileInfoTracker.tree;
             CallNode* node = (CallNode*)token;
             Statistics* statistics;
             if (tree == null || tree->Current != (long)node || (statistics = (Statistics*)node->Stats) == null
-                || node->Start < ProfileInfoTracker.lastPause)
+                || probe.IsTimed && node->Start < ProfileInfoTracker.lastPause)
             {
-                OpenCalls.Leave(token, now);
+                OpenCalls.Leave(token, probe.IsTimed ? now : Clock.Now());
                 return;
             }
-            long ticks = now - node->Start;
-            node->Total += ticks;
-            node->Leaves++;
-            Statistics.Add(statistics, ticks);
+            long leaves = node->Leaves + 1;
+            node->Leaves = leaves;
+            if (probe.IsTimed)
+            {
+                long ticks = now - node->Start;
+                node->Total += ticks;
+                Statistics.Add(statistics, ticks);
+            }
             tree->Current = node->Caller;
-        }
-
-        /// <summary>By whichever clock, and with events.</summary>
-        [MethodImpl(Apart)]
-        public static IntPtr EnterTimed(long methodId)
-        {
-            StackByte here;
-            here.Value = 0;
-            byte unused = ((StackByte*)((byte*)&here - StackReserve))->Value;
-            CallTree* tree = ProfileInfoTracker.tree;
-            CallNode* node;
-            if (tree == null || (node = (CallNode*)((CallNode*)tree->Current)->Callees) == null || node->MethodId != methodId
-                || ProfileInfoTracker.isPaused)
-            {
-                return OpenCalls.Enter(methodId);
-            }
-            node->Calls++;
-            long now = Clock.Now();
-            node->Start = now;
-            tree->Current = (long)node;
-            if (Mode.Kind == Mode.Trace)
-            {
-                Events.Enter(tree, node, now);
-            }
-            return (IntPtr)node;
-        }
-
-        [MethodImpl(Apart)]
-        public static void LeaveTimed(IntPtr token)
-        {
-            long now = Clock.Now();
-            CallTree* tree = ProfileInfoTracker.tree;
-            CallNode* node = (CallNode*)token;
-            Statistics* statistics;
-            if (tree == null || tree->Current != (long)node || (statistics = (Statistics*)node->Stats) == null
-                || node->Start < ProfileInfoTracker.lastPause)
-            {
-                OpenCalls.Leave(token, now);
-                return;
-            }
-            long ticks = now - node->Start;
-            node->Total += ticks;
-            node->Leaves++;
-            Statistics.Add(statistics, ticks);
-            tree->Current = node->Caller;
-            if (Mode.Kind == Mode.Trace)
+            if (probe.IsTraced)
             {
                 Events.Leave(tree, node, now);
             }
-        }
-
-        /// <summary>No clock is read, and no stack needed for it.</summary>
-        [MethodImpl(Hot)]
-        public static IntPtr EnterSampled(long methodId)
-        {
-            CallTree* tree = ProfileInfoTracker.tree;
-            CallNode* node;
-            if (tree == null || (node = (CallNode*)((CallNode*)tree->Current)->Callees) == null || node->MethodId != methodId
-                || ProfileInfoTracker.isPaused)
+            if ((leaves & Calibration.CallsBetween) == 0)
             {
-                return OpenCalls.Enter(methodId);
+                Calibration.Among(tree);
             }
-            node->Calls++;
-            tree->Current = (long)node;
-            return (IntPtr)node;
-        }
-
-        [MethodImpl(Hot)]
-        public static void LeaveSampled(IntPtr token)
-        {
-            CallTree* tree = ProfileInfoTracker.tree;
-            CallNode* node = (CallNode*)token;
-            if (tree == null || tree->Current != (long)node || node->Stats == 0)
-            {
-                OpenCalls.Leave(token, Clock.Now());
-                return;
-            }
-            node->Leaves++;
-            tree->Current = node->Caller;
         }
     }
 }

@@ -36,14 +36,18 @@ namespace Ilinst
             int probe = ProfileInfoTracker.probe;
             if (probe == Mode.ByStopwatch)
             {
-                return Probes.Enter(methodId);
+                return Probes.Enter<Probes.ByStopwatch>(methodId);
             }
             if (probe == Mode.Counting)
             {
                 Counters.Add(methodId);
                 return IntPtr.Zero;
             }
-            return probe == Mode.Sampling ? Probes.EnterSampled(methodId) : Probes.EnterTimed(methodId);
+            if (probe == Mode.Sampling)
+            {
+                return Probes.Enter<Probes.Sampled>(methodId);
+            }
+            return probe == Mode.ByCounter ? Probes.EnterApart<Probes.ByCounter>(methodId) : Probes.EnterApart<Probes.Traced>(methodId);
         }
 
         /// <summary>Called when a method is left, however it ends. Of a call that is not tracked, this is all.</summary>
@@ -63,15 +67,19 @@ namespace Ilinst
             int probe = ProfileInfoTracker.probe;
             if (probe == Mode.ByStopwatch)
             {
-                Probes.Leave(token);
+                Probes.Leave<Probes.ByStopwatch>(token);
             }
             else if (probe == Mode.Sampling)
             {
-                Probes.LeaveSampled(token);
+                Probes.Leave<Probes.Sampled>(token);
+            }
+            else if (probe == Mode.ByCounter)
+            {
+                Probes.LeaveApart<Probes.ByCounter>(token);
             }
             else
             {
-                Probes.LeaveTimed(token);
+                Probes.LeaveApart<Probes.Traced>(token);
             }
         }
 

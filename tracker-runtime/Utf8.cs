@@ -40,6 +40,15 @@ namespace Ilinst
             return at;
         }
 
+        /// <summary>Writes a number that is not negative, which the library does by a culture.</summary>
+        /// <returns>Where it ends.</returns>
+        public static byte* PutNumber(byte* to, int number)
+        {
+            to = number < 10 ? to : PutNumber(to, number / 10);
+            *to = (byte)('0' + number % 10);
+            return to + 1;
+        }
+
         /// <summary>The text up to a zero byte.</summary>
         public static string Text(byte* from, int length)
         {

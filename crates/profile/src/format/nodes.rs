@@ -36,6 +36,16 @@ pub(crate) struct TreeHeader {
     pub(crate) bad_tokens: u64,
     /// CPU time of its threads, in ns.
     pub(crate) cpu_ns: Option<i64>,
+    /// How long its threads could have run, but had no processor, in ns.
+    pub(crate) run_delay_ns: Option<i64>,
+}
+
+impl TreeHeader {
+    /// How many times longer than without other threads and processes what its threads did took, by the clock.
+    pub(crate) fn stretch(&self) -> f64 {
+        let known = self.cpu_ns.filter(|cpu| *cpu > 0).zip(self.run_delay_ns);
+        known.map_or(1.0, |(cpu, delay)| 1.0 + delay as f64 / cpu as f64)
+    }
 }
 
 /// What stands in a place of a chunk.
@@ -142,6 +152,7 @@ const VERSION_2: Layout = Layout {
         bad_tokens: at(field, 6),
         frame: at(field, 7),
         cpu_ns: Some(at(field, 9) as i64).filter(|cpu| *cpu >= 0),
+        run_delay_ns: Some(at(field, 13) as i64).filter(|delay| *delay >= 0),
     },
     slot: slot_2,
 };

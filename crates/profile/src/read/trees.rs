@@ -264,14 +264,16 @@ impl Tree {
     fn into_flat(self, header: &Header, span: &Span, functions: &Functions<'_>) -> CallTree {
         let mut wall: Vec<i64> = self.sums.iter().map(|sums| sums.total).collect();
         let mut probes = vec![0.0; self.nodes.len()];
+        // What took their processor from the program's threads took it from their probes too.
+        let (inside, outside) = (header.probe_inside * self.header.stretch(), header.probe_outside * self.header.stretch());
         for (index, node) in self.nodes.iter().enumerate() {
             let (Some(sums), Some(notes)) = (self.sums.get(index), self.notes.get(index)) else { continue };
             // What is counted only has no probe that takes time; a step has one of its own.
             let calls = if notes.is_muted { sums.leaves } else { sums.calls } as f64;
             let steps = sums.of_async.steps as f64;
-            probes[index] += header.probe_inside * (calls + steps) + header.probe_outside * steps;
+            probes[index] += inside * (calls + steps) + outside * steps;
             if let Some(caller) = node.caller.filter(|caller| *caller < probes.len()) {
-                probes[caller] += header.probe_outside * calls;
+                probes[caller] += outside * calls;
                 if header.mode != Mode::Sampled {
                     wall[caller] = wall[caller].saturating_sub(sums.total.saturating_sub(sums.detached));
                 }
@@ -283,9 +285,18 @@ impl Tree {
             let waits = |node: &Node| functions.list.get(node.function).is_some_and(|function| function.method_id.waits());
             let waiting = self.nodes.iter().zip(&wall).map(|(node, wall)| if waits(node) { *wall } else { 0 });
             let waiting: Vec<i64> = waiting.collect();
-            let own =
-                |((probes, wall), waiting): ((&f64, &i64), &i64)| (*probes as i64).clamp(0, wall.saturating_sub(*waiting).max(0));
-            let probes = probes.iter().zip(&wall).zip(&waiting).map(own).collect();
+            let mut own = vec![0; wall.len()];
+            for (index, node) in self.nodes.iter().enumerate().rev() {
+                let (wall, waiting) = (wall[index], waiting[index]);
+                let taken = probes[index].clamp(0.0, wall.saturating_sub(waiting).max(0) as f64);
+                let left = probes[index] - taken;
+                own[index] = taken as i64;
+                // How a probe's time is shared by a call and its caller varies: what was no time of the one is the other's.
+                if let Some(of_caller) = node.caller.and_then(|caller| probes.get_mut(caller)).filter(|_| waiting == 0) {
+                    *of_caller += left;
+                }
+            }
+            let probes = own;
             values.extend([wall, waiting, probes]);
         } else {
             values.push(wall);

@@ -181,6 +181,7 @@ impl Builder {
             (40, line.number("lost")),
             (48, line.number("bad")),
             (72, line.number_or("cpu", -1)),
+            (104, line.number_or("delay", -1)),
         ] {
             put(chunk, 64 + at, value);
         }
