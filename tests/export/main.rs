@@ -3,3 +3,4 @@
 mod folded;
 mod pprof;
 mod program;
+mod tables;

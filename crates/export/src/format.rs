@@ -11,11 +11,17 @@ pub enum Format {
     Pprof,
     /// Chrome's trace events, which Perfetto reads too.
     Trace,
+    /// All that the profile says; `docs/profile.schema.json` describes it.
+    Json,
+    /// A row for each call path of each thread.
+    Csv,
+    /// The same rows for a data lake.
+    Parquet,
 }
 
 impl Format {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Folded, Self::Speedscope, Self::Pprof, Self::Trace];
+    pub const ALL: [Self; 7] = [Self::Folded, Self::Speedscope, Self::Pprof, Self::Trace, Self::Json, Self::Csv, Self::Parquet];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -24,6 +30,9 @@ impl Format {
             Self::Speedscope => "speedscope",
             Self::Pprof => "pprof",
             Self::Trace => "trace",
+            Self::Json => "json",
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
         }
     }
 
@@ -34,12 +43,20 @@ impl Format {
             Self::Speedscope => &["speedscope.json"],
             Self::Pprof => &["pb.gz", "pprof"],
             Self::Trace => &["trace.json", "perfetto.json"],
+            Self::Json => &["json"],
+            Self::Csv => &["csv"],
+            Self::Parquet => &["parquet"],
         }
     }
 
     /// Whether it is text.
     pub fn is_text(self) -> bool {
-        !matches!(self, Self::Pprof)
+        !matches!(self, Self::Pprof | Self::Parquet)
+    }
+
+    /// Whether each path is written from its beginning.
+    pub(crate) fn has_whole_paths(self) -> bool {
+        matches!(self, Self::Folded | Self::Pprof | Self::Csv | Self::Parquet)
     }
 
     /// The format of this name.
@@ -67,6 +84,7 @@ mod tests {
     fn names_of_files_tell_formats() {
         for (name, format) in [
             ("a.folded", Some(Format::Folded)),
+            ("a.json", Some(Format::Json)),
             ("a.speedscope.json", Some(Format::Speedscope)),
             ("A.Trace.JSON", Some(Format::Trace)),
             ("a.pb.gz", Some(Format::Pprof)),

@@ -1,16 +1,20 @@
 //! `ilinst export`: a profile in the format of another tool.
 
 use std::{
-    io::Write as _,
+    env, fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
-use ::export::{Error, Export, Format, Measure};
-use ::instrument::Input;
+use ::export::{Error, Export, Format, Measure, Origin, date};
+use ::instrument::{Input, failure::about};
 use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser as _},
 };
+use identity::Visible;
+use profile::Profile;
+use rayon::prelude::*;
 
 use crate::{
     failure::{Failure, printed},
@@ -22,16 +26,18 @@ use crate::{
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
-    /// What a woven program writes (.ilprof), or the id of its process; else the newest here or in the temporary folder
+    /// What woven programs write (.ilprof), or ids of processes; else the newest here or in the temporary folder. Several
+    /// only into a folder
     #[arg(value_name = "FILE|PID")]
-    profile: Option<PathBuf>,
+    profiles: Vec<PathBuf>,
 
     /// The format; else what the name of the output says
     #[arg(long, value_name = "FORMAT", value_parser = formats(), required_unless_present = "output")]
     to: Option<Format>,
 
-    /// Where to; - for standard output. Else there for text in a pipe, or beside you, as NAME.folded
-    #[arg(short, long, value_name = "FILE")]
+    /// Where to; - for standard output. Else there for text in a pipe, or beside you, as NAME.folded. In a folder, or what
+    /// ends in a slash, rows are put as a table partitioned by date: date=2026-01-31/RUN.parquet
+    #[arg(short, long, value_name = "FILE|FOLDER")]
     output: Option<PathBuf>,
 
     /// What the numbers of folded stacks are: self time and waiting in ns, or calls
@@ -50,6 +56,18 @@ pub(crate) struct Opts {
     #[arg(long)]
     raw: bool,
 
+    /// In rows: what the run is called; else by program, host, process and time
+    #[arg(long, value_name = "NAME")]
+    run: Option<String>,
+
+    /// In rows: the machine that the program ran on; else this one
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
+
+    /// In rows: which release of the program it was; else the version of its assembly
+    #[arg(long, value_name = "NAME")]
+    release: Option<String>,
+
     /// Where woven files are, which names are taken from; else where the program loaded them, and beside the profile
     #[arg(long, value_name = "FOLDER")]
     symbols: Vec<PathBuf>,
@@ -60,9 +78,10 @@ Examples:
   ilinst export app-1234.ilprof --to speedscope    app-1234.speedscope.json, for https://www.speedscope.app
   ilinst export app-1234.ilprof -o app.pb.gz       go tool pprof -http : app.pb.gz
   ilinst export --to folded | inferno-flamegraph > app.svg
+  ilinst export *.ilprof --to parquet -o lake/     rows for DuckDB, Spark, Trino: docs/fleet.md
   ilinst export app-1234.ilprof --to trace         for https://ui.perfetto.dev; of ILINST_MODE=trace, each call as it was
 
-Names of files tell formats: .folded, .speedscope.json, .pb.gz, .trace.json.";
+Names of files tell formats: .folded, .speedscope.json, .pb.gz, .trace.json, .json, .csv, .parquet.";
 
 fn formats() -> impl clap::builder::TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| Format::named(&name).ok_or("no format"))
@@ -72,41 +91,106 @@ fn measures() -> impl clap::builder::TypedValueParser<Value = Measure> {
     PossibleValuesParser::new(Measure::ALL.map(Measure::name)).try_map(|name| Measure::named(&name).ok_or("no value"))
 }
 
+/// A profile that was read, with all that its export needs.
+struct Read {
+    path: PathBuf,
+    bytes: Input,
+    profile: Profile,
+    phases: Vec<(String, Profile)>,
+    /// As its profile says it, whatever the options.
+    name: String,
+    origin: Origin,
+}
+
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
-        let path = profiles::find(self.profile.as_deref())?;
         let format = self.format()?;
-        let mut profile = profiles::read(&path, self.phase.as_deref())?;
-        symbols::name(&mut profile, &path, &self.symbols);
-        if self.raw {
-            profile.keep_probes();
-        } else {
-            profile.fold_made();
+        if let Some(folder) = self.folder() {
+            return self.write_partitions(folder, format);
         }
-        let bytes = Input::open(&path)?;
-        let export = Export { profile: &profile, bytes: &bytes, measure: self.value, by_thread: self.threads };
-        match self.target(&path, format)? {
-            None => {
-                let mut out = match format {
-                    Format::Folded => Terminal::text(),
-                    _ if format.is_text() => Terminal::json(),
-                    _ => Terminal::bytes(),
-                };
-                export.write(format, &mut out).map_err(|error| failure(error, &path))?;
-                out.close()?;
-                Ok(0)
+        let path = match &self.profiles[..] {
+            [] => profiles::find(None)?,
+            [one] => profiles::find(Some(one))?,
+            _ => {
+                let message = "several profiles need a folder: -o FOLDER/ with --to parquet or csv";
+                return Err(Failure::usage(message).into());
             }
-            Some(target) => {
-                output::write(&target, &[&path], |out| export.write(format, out).map_err(|error| failure(error, &path)))?;
-                let mut out = Terminal::text();
-                let line = format_args!("{}: {} of {}", target.display(), format.name(), profile.program);
-                let printing = writeln!(out, "{line}").and_then(|()| out.close());
-                printed(printing.map_err(Into::into), 0)
+        };
+        let read = self.read(path)?;
+        let Some(target) = self.target(&read.path, format)? else {
+            let mut out = match format {
+                Format::Folded | Format::Csv => Terminal::text(),
+                _ if format.is_text() => Terminal::json(),
+                _ => Terminal::bytes(),
+            };
+            self.write(&read, format, &mut out)?;
+            out.close()?;
+            return Ok(0);
+        };
+        output::write(&target, &[&read.path], |out| self.write(&read, format, out))?;
+        say(&format!("{}: {} of {}\n", target.display(), format.name(), Visible(&read.profile.program)))
+    }
+
+    /// Puts rows of each profile into their partitions.
+    fn write_partitions(&self, folder: &Path, format: Format) -> anyhow::Result<u8> {
+        let targets = if self.profiles.is_empty() { vec![profiles::find(None)?] } else { self.profiles.clone() };
+        targets.par_iter().try_for_each(|target| {
+            let read = self.read(profiles::find(Some(target))?)?;
+            let day = folder.join(format!("date={}", date(&read.profile)));
+            fs::create_dir_all(&day).map_err(|error| Failure::unwritable(about(&day, &error)))?;
+            let safe = |character: char| if character.is_alphanumeric() || "-._".contains(character) { character } else { '_' };
+            let name: String = read.name.chars().map(safe).collect();
+            let ending = format.extensions().first().copied().unwrap_or_default();
+            output::write(&day.join(format!("{name}.{ending}")), &[&read.path], |out| self.write(&read, format, out))
+        })?;
+        let (count, s) = (targets.len(), if targets.len() == 1 { "" } else { "s" });
+        say(&format!("{}: rows of {count} profile{s}, by date\n", folder.display()))
+    }
+
+    fn read(&self, path: PathBuf) -> anyhow::Result<Read> {
+        let read = |phase: Option<&str>| -> anyhow::Result<Profile> {
+            let mut profile = profiles::read(&path, phase)?;
+            symbols::name(&mut profile, &path, &self.symbols);
+            if self.raw {
+                profile.keep_probes();
+            } else {
+                profile.fold_made();
             }
-        }
+            Ok(profile)
+        };
+        let profile = read(self.phase.as_deref())?;
+        let names: &[String] = if self.phase.is_none() { &profile.phases } else { &[] };
+        let phases = names.iter().map(|name| Ok((name.clone(), read(Some(name))?))).collect::<anyhow::Result<_>>()?;
+        let host = self.host.clone().unwrap_or_else(this_host);
+        let told = Origin::of(&profile, &host);
+        let name = told.run.clone();
+        let origin =
+            Origin { run: self.run.clone().unwrap_or(told.run), release: self.release.clone().unwrap_or(told.release), host };
+        Ok(Read { bytes: Input::open(&path)?, path, profile, phases, name, origin })
+    }
+
+    fn write(&self, read: &Read, format: Format, out: &mut impl io::Write) -> anyhow::Result<()> {
+        let Read { path, bytes, profile, phases, origin, .. } = read;
+        let export = Export { profile, bytes, phases, origin, measure: self.value, by_thread: self.threads };
+        export.write(format, out).map_err(|error| match error {
+            Error::Io(error) => error.into(),
+            Error::Refused(reason) => Failure::bad_profile(format_args!("{}: {reason}", path.display())).into(),
+        })
+    }
+
+    /// The folder of a table, if that is what the output is.
+    fn folder(&self) -> Option<&Path> {
+        let output = self.output.as_deref()?;
+        (output.is_dir() || output.to_string_lossy().ends_with(std::path::is_separator)).then_some(output)
     }
 
     fn format(&self) -> Result<Format, Failure> {
+        if self.folder().is_some() {
+            return self
+                .to
+                .filter(|to| matches!(to, Format::Csv | Format::Parquet))
+                .ok_or_else(|| Failure::usage("a folder is for rows: --to parquet or csv"));
+        }
         let by_name = || Format::of_file(&self.output.as_ref()?.file_name()?.to_string_lossy());
         self.to.or_else(by_name).ok_or_else(|| {
             let known: Vec<&str> = Format::ALL.into_iter().map(Format::name).collect();
@@ -134,10 +218,16 @@ impl Opts {
     }
 }
 
-/// What keeps a profile from being exported, as the command line says it.
-fn failure(error: Error, profile: &Path) -> anyhow::Error {
-    match error {
-        Error::Io(error) => error.into(),
-        Error::Refused(reason) => Failure::bad_profile(format_args!("{}: {reason}", profile.display())).into(),
-    }
+/// Says what was done; whoever closed standard output does not want to know.
+fn say(line: &str) -> anyhow::Result<u8> {
+    let mut out = Terminal::text();
+    let printing = out.write_all(line.as_bytes()).and_then(|()| out.close());
+    printed(printing.map_err(Into::into), 0)
+}
+
+/// What this machine is called.
+fn this_host() -> String {
+    let told = fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let told = told.or_else(|| env::var("COMPUTERNAME").or_else(|_| env::var("HOSTNAME")).ok());
+    told.map(|name| name.trim().to_owned()).unwrap_or_default()
 }

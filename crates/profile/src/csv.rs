@@ -12,15 +12,51 @@ use serde_json::Value;
 /// # Errors
 /// If what is written to fails.
 pub fn write<T: Serialize>(rows: &[T], out: impl io::Write) -> io::Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
-    for (index, row) in rows.iter().enumerate() {
-        let Value::Object(fields) = serde_json::to_value(row)? else { continue };
-        if index == 0 {
-            writer.write_record(fields.keys())?;
-        }
-        writer.write_record(fields.values().map(cell))?;
+    let mut writer = Writer::new(out);
+    rows.iter().try_for_each(|row| writer.write(row))?;
+    writer.finish()
+}
+
+/// Writes rows one by one, as [`write`] does.
+#[derive(Debug)]
+pub struct Writer<W: io::Write> {
+    csv: csv::Writer<W>,
+    is_first: bool,
+}
+
+impl<W: io::Write> Writer<W> {
+    /// Writes to `out`.
+    pub fn new(out: W) -> Self {
+        Self { csv: csv::Writer::from_writer(out), is_first: true }
     }
-    writer.flush()
+
+    /// Writes a row.
+    ///
+    /// # Errors
+    /// If what is written to fails.
+    pub fn write<T: Serialize>(&mut self, row: &T) -> io::Result<()> {
+        let Value::Object(fields) = serde_json::to_value(row)? else { return Ok(()) };
+        if std::mem::take(&mut self.is_first) {
+            self.csv.write_record(fields.keys()).map_err(in_writing)?;
+        }
+        self.csv.write_record(fields.values().map(cell)).map_err(in_writing)
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// If what is written to fails.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.csv.flush()
+    }
+}
+
+/// What went wrong in writing, as it was: whether somebody still reads is seen by its kind.
+fn in_writing(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
 }
 
 /// A cell of a field.
@@ -30,6 +66,11 @@ fn cell(value: &Value) -> String {
         Value::String(text) => {
             let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
             format!("{}{}", if is_formula { "'" } else { "" }, Visible(text))
+        }
+        // As JSON, of which the texts are those of other cells.
+        Value::Array(texts) => {
+            let visible = |text: &Value| text.as_str().map_or_else(|| text.clone(), |text| Visible(text).to_string().into());
+            Value::Array(texts.iter().map(visible).collect()).to_string()
         }
         other => other.to_string(),
     }

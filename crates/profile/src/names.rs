@@ -83,6 +83,12 @@ impl Function {
         self.name.as_ref().map(|name| format!("{}::{}", name.type_name, name.method))
     }
 
+    /// Its name as a person would write it, with the types of its parameters if they are known: the same in all profiles.
+    pub fn full_name(&self) -> String {
+        let parameters = self.source.as_ref().and_then(|source| source.parameters.as_ref());
+        self.display_name() + &parameters.map(|types| format!("({types})")).unwrap_or_default()
+    }
+
     /// Its token in its module: `0x06000012`.
     pub fn token(&self) -> String {
         format!("0x{:08x}", self.method_id.token())

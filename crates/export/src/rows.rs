@@ -1,0 +1,184 @@
+//! Rows for tables: one for each call path of each thread, and in each phase. What is measured is a path's own, so any sum
+//! over rows is right; totals too, as they stand with the outermost call of a recursion alone.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use profile::{CallTree, Profile, SampleType};
+
+use crate::{
+    Error, Export, Measure,
+    measure::in_nanoseconds,
+    walk::{Step, Walk, cumulative},
+};
+
+/// Where a profile comes from, which it does not say itself.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Origin {
+    /// What tells the run from others.
+    pub run: String,
+    /// The machine.
+    pub host: String,
+    /// Which release of the program it was.
+    pub release: String,
+}
+
+impl Origin {
+    /// What can be told of a profile: its run is named by program, host, process and time; its release is the version of the
+    /// program's assembly.
+    pub fn of(profile: &Profile, host: &str) -> Self {
+        let start = started(profile).map_or_else(String::new, |time| time.format("%Y%m%dT%H%M%S%.3f").to_string());
+        let assembly = profile.modules.iter().map(|module| module.assembly.as_str());
+        let mut programs = assembly.filter(|name| name.split(',').next() == Some(&profile.program));
+        let version = programs.next().and_then(|name| name.split("Version=").nth(1)?.split(',').next());
+        Self {
+            run: format!("{}-{host}-{}-{start}", profile.program, profile.pid),
+            host: host.to_owned(),
+            release: version.unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+/// The time of the first probe; none if it is none.
+pub(crate) fn started(profile: &Profile) -> Option<DateTime<Utc>> {
+    /// The 100 ns units from the year 1 to 1970.
+    const EPOCH: i64 = 621_355_968_000_000_000;
+    let units = i64::try_from(profile.start_time).ok()?.checked_sub(EPOCH)?;
+    DateTime::from_timestamp_micros(units / 10)
+}
+
+/// The same in ISO 8601.
+pub(crate) fn started_text(profile: &Profile) -> String {
+    started(profile).map_or_else(String::new, |time| time.to_rfc3339_opts(SecondsFormat::Micros, true))
+}
+
+/// The date of a profile's start, UTC, as folders of partitions are named.
+pub fn date(profile: &Profile) -> String {
+    started(profile).unwrap_or_default().format("%Y-%m-%d").to_string()
+}
+
+/// What is measured of each row.
+pub(crate) const METRICS: [&str; 11] = [
+    "calls",
+    "self_ns",
+    "total_ns",
+    "waiting_ns",
+    "total_waiting_ns",
+    "cpu_ns",
+    "exceptions",
+    "samples",
+    "latency_ns",
+    "completed",
+    "faulted",
+];
+
+/// A path of a thread.
+pub(crate) struct Row<'r> {
+    pub(crate) tree: &'r CallTree,
+    /// What its thread is called.
+    pub(crate) thread: &'r str,
+    /// Empty for what is of no phase.
+    pub(crate) phase: &'r str,
+    /// From the outermost in; functions of the profile.
+    pub(crate) path: &'r [usize],
+    pub(crate) is_async: bool,
+    pub(crate) metrics: [i64; METRICS.len()],
+}
+
+impl Row<'_> {
+    /// The function that the path leads to.
+    pub(crate) fn function(&self) -> usize {
+        self.path.last().copied().unwrap_or_default()
+    }
+}
+
+/// Gives each row.
+pub(crate) fn for_each(export: &Export<'_>, mut give: impl FnMut(&Row<'_>) -> Result<(), Error>) -> Result<(), Error> {
+    let profile = export.profile;
+    for (index, tree) in profile.trees.iter().enumerate() {
+        let mut rest = Metrics::of(profile, tree);
+        let thread = tree.thread_names();
+        for (phase, of_phase) in export.phases {
+            let Some(same) = of_phase.trees.get(index).filter(|same| same.nodes == tree.nodes) else { continue };
+            let metrics = Metrics::of(of_phase, same);
+            rest.subtract(&metrics);
+            metrics.rows(profile, tree, &thread, phase, &mut give)?;
+        }
+        rest.rows(profile, tree, &thread, "", &mut give)?;
+    }
+    Ok(())
+}
+
+/// Of each node of a tree.
+struct Metrics {
+    calls: Vec<i64>,
+    own: Vec<i64>,
+    waiting: Vec<i64>,
+    /// What is not known by phase.
+    others: [Vec<i64>; 6],
+}
+
+impl Metrics {
+    fn of(profile: &Profile, tree: &CallTree) -> Self {
+        let [calls, own, waiting, cpu, exceptions, samples] =
+            [Measure::Calls, Measure::SelfTime, Measure::Waiting, Measure::Cpu, Measure::Exceptions, Measure::Samples]
+                .map(|measure| measure.of(profile, tree));
+        let [latency, completed, faulted] =
+            [SampleType::LATENCY, SampleType::COMPLETED, SampleType::FAULTED].map(|one| in_nanoseconds(profile, tree, one));
+        Self { calls, own, waiting, others: [cpu, exceptions, samples, latency, completed, faulted] }
+    }
+
+    fn subtract(&mut self, part: &Self) {
+        let lists = [(&mut self.calls, &part.calls), (&mut self.own, &part.own), (&mut self.waiting, &part.waiting)];
+        for (values, part) in lists {
+            for (value, part) in values.iter_mut().zip(part) {
+                *value = value.saturating_sub(*part).max(0);
+            }
+        }
+    }
+
+    fn rows(
+        &self,
+        profile: &Profile,
+        tree: &CallTree,
+        thread: &str,
+        phase: &str,
+        give: &mut impl FnMut(&Row<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let (totals, total_waiting) = (cumulative(tree, &self.own), cumulative(tree, &self.waiting));
+        let at = |values: &[i64], node: usize| values.get(node).copied().unwrap_or_default();
+        // How often each function is on the path.
+        let mut on_path = vec![0_u32; profile.functions.len()];
+        let mut path: Vec<usize> = Vec::new();
+        for step in Walk::over(tree) {
+            let (Step::Enter(node) | Step::Leave(node)) = step;
+            let Some(function) = tree.nodes.get(node).map(|node| node.function) else { continue };
+            let Some(above) = on_path.get_mut(function) else { continue };
+            if matches!(step, Step::Leave(_)) {
+                *above -= 1;
+                path.pop();
+                continue;
+            }
+            let outermost = i64::from(*above == 0);
+            *above += 1;
+            path.push(function);
+            let [cpu, exceptions, samples, latency, completed, faulted] = self.others.each_ref().map(|values| at(values, node));
+            let metrics = [
+                at(&self.calls, node),
+                at(&self.own, node),
+                outermost * at(&totals, node),
+                at(&self.waiting, node),
+                outermost * at(&total_waiting, node),
+                cpu,
+                exceptions,
+                samples,
+                latency,
+                completed,
+                faulted,
+            ];
+            if metrics.iter().any(|metric| *metric != 0) {
+                let is_async = tree.notes.get(node).is_some_and(|notes| notes.is_async);
+                give(&Row { tree, thread, phase, path: &path, is_async, metrics })?;
+            }
+        }
+        Ok(())
+    }
+}

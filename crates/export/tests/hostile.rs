@@ -1,0 +1,121 @@
+//! Names are what anybody wrote into a file: none breaks a format, nor says what it does not.
+
+use export::{Export, Format, Measure, Origin};
+use identity::MethodId;
+use profile::{
+    CallTree, End, Profile, SampleType,
+    model::{Clock, Function, MethodName, Mode, Node, Notes, ProbeCost},
+};
+use serde_json::Value;
+
+const HOSTILE: [&str; 6] = ["a;b 7", "line\nfeed", "=cmd|'/c calc'!A1", "\"quote\", <b>&\\", "\u{1b}[31m\u{202e}", "{\"x\": [1"];
+
+/// Each of these calls the next.
+fn profile(names: &[&str]) -> Profile {
+    let function = |(index, name): (usize, &&str)| Function {
+        method_id: MethodId::new(1, index as u32 + 1),
+        name: Some(MethodName { type_name: "T".into(), method: (*name).into() }),
+        source: None,
+        module: None,
+    };
+    let nodes: Vec<Node> = (0..names.len()).map(|index| Node { function: index, caller: index.checked_sub(1) }).collect();
+    let values = vec![vec![1; nodes.len()], vec![10; nodes.len()]];
+    let tree =
+        CallTree { number: 1, threads: 1, notes: vec![Notes::default(); nodes.len()], nodes, values, ..CallTree::default() };
+    Profile {
+        program: "=program".into(),
+        sample_types: vec![SampleType::CALLS, SampleType::WALL],
+        functions: names.iter().enumerate().map(function).collect(),
+        trees: vec![tree],
+        ..empty()
+    }
+}
+
+fn empty() -> Profile {
+    Profile {
+        program: String::new(),
+        runtime: String::new(),
+        path: String::new(),
+        pid: 0,
+        end: End::Clean,
+        mode: Mode::Exact,
+        clock: Clock::Stopwatch,
+        ticks_per_second: 1_000_000_000,
+        start_time: 0,
+        duration: 0,
+        last_seen: 0,
+        paused: 0,
+        is_paused: false,
+        disk_was_full: false,
+        cpu_ns: None,
+        probe_cost: ProbeCost::default(),
+        statistics: Vec::new(),
+        histogram_shift: 0,
+        exception_types: Vec::new(),
+        phases: Vec::new(),
+        events: 0,
+        sample_types: Vec::new(),
+        modules: Vec::new(),
+        functions: Vec::new(),
+        trees: Vec::new(),
+        max_nodes: 0,
+        damage: None,
+    }
+}
+
+fn written(profile: &Profile, format: Format) -> Vec<u8> {
+    let origin = Origin::of(profile, "@host");
+    let export = Export { profile, bytes: &[], phases: &[], origin: &origin, measure: Measure::SelfTime, by_thread: false };
+    let mut out = Vec::new();
+    export.write(format, &mut out).unwrap_or_else(|error| panic!("{}: {error}", format.name()));
+    out
+}
+
+fn text(profile: &Profile, format: Format) -> String {
+    String::from_utf8(written(profile, format)).expect("it is text")
+}
+
+#[test]
+fn no_name_ends_a_frame_a_cell_or_a_line() {
+    let profile = profile(&HOSTILE);
+    let folded = text(&profile, Format::Folded);
+    let frames: Vec<usize> = folded.lines().map(|line| line.split(';').count()).collect();
+    assert_eq!(frames, [1, 2, 3, 4, 5, 6], "{folded}");
+    assert!(folded.lines().all(|line| line.ends_with(" 10")), "{folded}");
+    assert!(!folded.contains(['\u{1b}', '\u{202e}']), "{folded}");
+
+    let csv = text(&profile, Format::Csv);
+    assert_eq!(csv.lines().count(), 1 + HOSTILE.len(), "{csv}");
+    assert!(csv.lines().skip(1).all(|line| line.contains(",'=program,") && line.contains(",'@host,")), "{csv}");
+    assert!(!csv.contains(['\u{1b}', '\u{202e}']), "{csv}");
+
+    for format in [Format::Json, Format::Speedscope, Format::Trace] {
+        let document: Value = serde_json::from_str(&text(&profile, format)).expect("it is JSON");
+        for name in HOSTILE {
+            let found = document.to_string().contains(&Value::from(format!("T.{name}")).to_string());
+            assert!(found, "{}: {name}", format.name());
+        }
+    }
+}
+
+#[test]
+fn an_empty_profile_is_one_in_every_format() {
+    for format in Format::ALL {
+        let out = written(&empty(), format);
+        assert_eq!(out.is_empty(), matches!(format, Format::Folded | Format::Csv), "{}", format.name());
+    }
+}
+
+#[test]
+fn deep_recursion_is_written() {
+    let mut deep = profile(&["A", "B"]);
+    // To write each path of it would be to write 10^10 frames.
+    let count = 200_000;
+    let nodes: Vec<Node> = (0..count).map(|index| Node { function: index % 2, caller: index.checked_sub(1) }).collect();
+    let values = vec![vec![1; count], vec![10; count]];
+    deep.trees = vec![CallTree { number: 1, notes: vec![Notes::default(); count], nodes, values, ..CallTree::default() }];
+    for format in Format::ALL {
+        assert!(!written(&deep, format).is_empty());
+    }
+    assert_eq!(text(&deep, Format::Folded), "T.A 1000000\nT.A;T.B 1000000\n");
+}

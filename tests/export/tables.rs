@@ -1,0 +1,82 @@
+//! Rows, read by DuckDB, PyArrow and pandas; JSON, held against its schema.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+use tests::{require, root};
+
+use crate::program::{Profiled, assert_same, printed, text_of};
+
+/// A script of this folder, with what it imports.
+fn python(script: &str) -> Option<Command> {
+    let (python, packages) = (require("ILINST_PYTHON")?, require("ILINST_PYTHON_TABLES")?);
+    let mut command = Command::new(python);
+    command.arg(root().join("tests/export").join(script)).env("PYTHONPATH", packages);
+    Some(command)
+}
+
+fn assert_read(profiled: &Profiled, reader: &str, file: &Path) -> Option<()> {
+    let rows = printed(python("tables.py")?.arg(reader).arg(file));
+    let rows: Vec<Value> = serde_json::from_str(&rows).expect("it prints JSON");
+    let mut compared = 0;
+    for (name, row) in profiled.rows() {
+        // Methods have the types of their parameters here, so that they are called the same in all profiles.
+        let parameters = row["parameters"].as_str().map(|types| format!("({types})")).unwrap_or_default();
+        let full = if name.ends_with(&parameters) { name.to_owned() } else { format!("{name}{parameters}") };
+        let what = format!("{reader}: {full}");
+        let found = rows.iter().find(|row| row["method"] == full.as_str()).unwrap_or_else(|| panic!("{what}: no rows"));
+        let both = |metric: &str, column: &str, unit: f64| {
+            assert_same(&what, found[metric].as_f64().expect("a number") / unit, row[column].as_f64().expect("a number"));
+        };
+        both("calls", "calls", 1.0);
+        both("self_ns", "selfMs", 1e6);
+        both("total_ns", "totalMs", 1e6);
+        both("total_waiting_ns", "waitingMs", 1e6);
+        both("exceptions", "exceptions", 1.0);
+        compared += 1;
+    }
+    assert!(compared > 50, "{compared}");
+    Some(())
+}
+
+#[test]
+#[ignore = "needs .NET and Python's packages"]
+fn tables_say_what_is_reported() {
+    let Some(profiled) = Profiled::run("tables", "exact") else { return };
+    let [parquet, csv] = ["run.parquet", "run.csv"].map(|name| profiled.export(name, &[]));
+    for (reader, file) in [("duckdb-parquet", &parquet), ("pyarrow", &parquet), ("duckdb-csv", &csv), ("pandas-csv", &csv)] {
+        if assert_read(&profiled, reader, file).is_none() {
+            return;
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs .NET and Python's packages"]
+fn json_is_as_its_schema_says() {
+    for mode in ["exact", "sampled", "count", "trace"] {
+        let Some(profiled) = Profiled::run("json", mode) else { return };
+        let file = profiled.export("run.json", &[]);
+        let schema: PathBuf = root().join("docs/profile.schema.json");
+        let Some(mut check) = python("schema.py") else { return };
+        assert_eq!(printed(check.arg(schema).arg(&file)), "", "{mode}");
+        let document: Value = serde_json::from_str(&text_of(&file)).expect("it is JSON");
+        let place = |name: &str| document["values"].as_array()?.iter().position(|value| value["name"] == name);
+        let sum = |name: &str| {
+            let (place, threads) = (place(name)?, document["threads"].as_array()?.iter());
+            let values =
+                threads.map(|thread| &thread["values"][place]).flat_map(|values| values.as_array().expect("a list").iter());
+            Some(values.map(|value| value.as_f64().expect("a number")).sum::<f64>())
+        };
+        let (calls, reported) = (sum("calls").expect("it counts"), profiled.report.rows.iter());
+        assert_same(mode, calls, reported.map(|row| row["calls"].as_f64().expect("a number")).sum());
+        if mode != "count" {
+            let running = ["wall", "waiting", "probes"].map(|name| sum(name).expect("it is measured"));
+            let reported = profiled.report.document["runningMs"].as_f64().expect("a number");
+            assert_same(mode, (running[0] - running[1] - running[2]) / 1e6, reported);
+        }
+    }
+}
