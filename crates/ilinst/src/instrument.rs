@@ -6,13 +6,13 @@ use std::{path::PathBuf, time::Instant};
 
 use ::instrument::{Destination, FileReport, Options, Request};
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use self::summary::Summary;
 use crate::{
     arguments::{SelectionArgs, limit_threads},
     failure::{EXIT_LEFT_ALONE, printed},
     interrupt::clean_up_when_asked_to_end,
+    terminal::progress_bar,
 };
 
 /// Weave enter and leave probes into assemblies.
@@ -92,7 +92,7 @@ impl Opts {
         clean_up_when_asked_to_end()?;
         let (request, options) = (self.request(), self.options());
         let jobs = request.jobs()?;
-        let progress = self.progress_bar(jobs.len());
+        let progress = progress_bar(jobs.len(), self.quiet || self.json);
         let run = ::instrument::run(&request, &jobs, &options, &|_| progress.inc(1));
         progress.finish_and_clear();
         let report = run?.commit()?;
@@ -117,15 +117,5 @@ impl Opts {
         let Self { dry_run, in_place, json, quiet, verbose, .. } = *self;
         let folder = self.inputs.first().map(PathBuf::as_path).filter(|input| input.is_dir());
         Summary { folder, dry_run, in_place, json, quiet, verbose }
-    }
-
-    fn progress_bar(&self, files: usize) -> ProgressBar {
-        if files < 8 || self.quiet || self.json {
-            return ProgressBar::hidden();
-        }
-        // Drawn on stderr, and only if that is a terminal.
-        let style = ProgressStyle::with_template("{bar:40} {pos}/{len} files  {elapsed}")
-            .unwrap_or_else(|_| ProgressStyle::default_bar());
-        ProgressBar::new(files as u64).with_style(style)
     }
 }

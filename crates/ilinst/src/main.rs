@@ -14,6 +14,7 @@ mod failure;
 mod instrument;
 mod interrupt;
 mod list;
+mod merge;
 mod method_pattern;
 mod output;
 mod profiles;
@@ -76,6 +77,8 @@ subcommands! {
     Compare = compare
     /// Write a profile in the format of another tool
     Export = export
+    /// Merge the profiles of many processes into one
+    Merge = merge
     /// Say why there is no profile, or not all of one
     Doctor = doctor
     /// Copy the profile of a program while it runs on

@@ -12,6 +12,7 @@ use std::{
 
 use ::instrument::failure::about;
 use identity::{Visible, is_hidden};
+use indicatif::{ProgressBar, ProgressStyle};
 
 /// How much is gathered before it is passed on.
 const PIECE: usize = 1 << 16;
@@ -154,6 +155,16 @@ pub(crate) fn complain(text: impl Display) {
 #[expect(clippy::disallowed_methods, reason = "this is the place")]
 pub(crate) fn complain_in_lines(text: &str) {
     let _ = io::stderr().write_all(&visible(text.as_bytes(), in_text));
+}
+
+/// A bar that counts so many files, drawn on standard error if that is a terminal: of many, and unless all is to be quiet.
+pub(crate) fn progress_bar(files: usize, is_quiet: bool) -> ProgressBar {
+    if files < 8 || is_quiet {
+        return ProgressBar::hidden();
+    }
+    let style =
+        ProgressStyle::with_template("{bar:40} {pos}/{len} files  {elapsed}").unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(files as u64).with_style(style)
 }
 
 /// An error of standard output.

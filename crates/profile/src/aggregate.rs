@@ -276,6 +276,7 @@ mod tests {
             runtime: String::new(),
             path: String::new(),
             pid: 0,
+            processes: 1,
             end: End::Clean,
             mode: Mode::Exact,
             clock: Clock::Stopwatch,

@@ -5,6 +5,7 @@ mod control;
 mod cursor;
 mod events;
 mod header;
+mod merged;
 mod names;
 mod nodes;
 mod phases;
@@ -12,8 +13,9 @@ mod statistics;
 
 pub use control::{Command, Control};
 pub use events::{Event, events, traced_nodes};
-pub(crate) use header::{Header, set_running};
-pub(crate) use names::Names;
+pub(crate) use header::{Header, MergedHeader, VERSION, set_running};
+pub(crate) use merged::{MethodStatistics, PathChunk, PathHead, write_paths, write_statistics};
+pub(crate) use names::{NameRecord, Names, write_names};
 pub(crate) use nodes::{AsyncRecord, NodeChunk, RawNode, Slot, TreeHeader, node_flag};
 pub(crate) use phases::{PhaseChunk, PhaseKind};
 pub(crate) use statistics::StatisticsChunk;
@@ -34,6 +36,9 @@ mod chunk_kind {
     pub(super) const EVENTS: u32 = 4;
     pub(super) const COUNTERS: u32 = 5;
     pub(super) const PHASE: u32 = 6;
+    /// Of files that were merged.
+    pub(super) const PATHS: u32 = 7;
+    pub(super) const METHOD_STATISTICS: u32 = 8;
 }
 
 /// All that a file says.
@@ -49,6 +54,9 @@ pub(crate) struct Records<'a> {
     /// Method ids, and how often each was called.
     pub(crate) counters: Vec<(u64, u64)>,
     pub(crate) phases: Vec<PhaseChunk<'a>>,
+    /// Of a file that was merged.
+    pub(crate) paths: Vec<PathChunk<'a>>,
+    pub(crate) method_statistics: Vec<MethodStatistics>,
     /// How many events there are.
     pub(crate) events: u64,
     /// The first thing that could not be read.
@@ -73,6 +81,8 @@ impl<'a> Records<'a> {
             names: Names::default(),
             counters: Vec::new(),
             phases: Vec::new(),
+            paths: Vec::new(),
+            method_statistics: Vec::new(),
             events: 0,
             damage: None,
         };
@@ -120,6 +130,10 @@ impl<'a> Records<'a> {
             }
             chunk_kind::EVENTS => self.events += events::Events::read(chunk)?.count() as u64,
             chunk_kind::PHASE => self.phases.push(PhaseChunk::read(chunk)?),
+            chunk_kind::PATHS => self.paths.push(PathChunk::read(bytes, offset)?),
+            chunk_kind::METHOD_STATISTICS => {
+                self.method_statistics.extend(merged::method_statistics(bytes, chunk.used()?));
+            }
             value => return Err(Error::Unknown { what: "a chunk of kind", value, offset }),
         }
         Ok(())

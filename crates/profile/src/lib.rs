@@ -11,6 +11,7 @@ mod error;
 mod format;
 pub mod json;
 mod limits;
+pub mod merge;
 pub mod model;
 mod names;
 mod read;

@@ -19,7 +19,9 @@ pub struct Profile {
     pub path: String,
     /// The process.
     pub pid: u32,
-    /// How the program ended.
+    /// How many processes it is of: more than one if it was merged, and times are sums over them.
+    pub processes: u64,
+    /// How the program ended; of several, the worst.
     pub end: End,
     /// How it was measured.
     pub mode: Mode,
@@ -145,6 +147,8 @@ pub enum Unit {
 }
 
 impl SampleType {
+    /// How many there are, at most, in a profile.
+    pub(crate) const MOST: usize = 13;
     /// How often a path was entered.
     pub const CALLS: Self = Self { name: "calls", unit: Unit::Count };
     /// How often it was left.
@@ -174,7 +178,7 @@ impl SampleType {
 }
 
 /// A woven module.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Module {
     /// What the ids of its methods begin with.
     pub key: u64,
@@ -221,7 +225,7 @@ pub struct Source {
 }
 
 /// A method's name, as metadata has it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct MethodName {
     /// `Namespace.Outer/Inner`
     pub type_name: String,

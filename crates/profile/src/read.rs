@@ -1,12 +1,13 @@
 //! From a file's records to the model: addresses become indices, and what was still running is counted to the end.
 
+mod merged;
 mod trees;
 
 use std::collections::HashMap;
 
 use identity::MethodId;
 
-use self::trees::Trees;
+use self::{merged::Merged, trees::Trees};
 use crate::{
     error::Error,
     format::{Names, PhaseKind, Records, set_running},
@@ -23,7 +24,7 @@ impl Profile {
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         let records = Records::read(bytes)?;
         let span = Span::since_reset(&records);
-        Ok(Self::from_records(records, &span))
+        Ok(Self::from_records(records, &span, 0))
     }
 
     /// Reads a phase of a profile: from the mark of this name to the next one, or to the end; all of them, if there are
@@ -33,8 +34,12 @@ impl Profile {
     /// As [`parse`](Self::parse).
     pub fn parse_phase(bytes: &[u8], name: &str) -> Result<Option<Self>, Error> {
         let records = Records::read(bytes)?;
+        if records.header.is_merged {
+            let number = records.names.phases.iter().find(|(_, phase)| *phase == name).map(|(number, _)| *number);
+            return Ok(number.map(|number| Self::from_records(records, &Span::default(), number)));
+        }
         let span = Span::of_phase(&records, name);
-        Ok(span.map(|span| Self::from_records(records, &span)))
+        Ok(span.map(|span| Self::from_records(records, &span, 0)))
     }
 
     /// Says in a file that it is a copy, made while the program ran.
@@ -42,15 +47,25 @@ impl Profile {
         set_running(bytes);
     }
 
-    fn from_records(mut records: Records<'_>, span: &Span) -> Self {
+    /// A span of what was recorded; of a file that was merged, the phase of this number.
+    fn from_records(mut records: Records<'_>, span: &Span, merged_phase: u32) -> Self {
         let names = std::mem::take(&mut records.names);
         let mut functions = Functions::new(&names);
-        let mut trees = Trees::read(&records, span, &mut functions);
+        let is_whole = span.is_whole() && merged_phase == 0;
+        let sample_types = sample_types(records.header.version, records.header.mode, is_whole);
+        let mut trees = if records.header.is_merged {
+            let merged = Merged::read(&records, merged_phase, sample_types.len(), &mut functions);
+            let Merged { list, statistics, exception_types, duration } = merged;
+            let end = if merged_phase == 0 { records.header.end_ticks } else { duration };
+            Trees { list, statistics, exception_types, end }
+        } else {
+            Trees::read(&records, span, &mut functions)
+        };
         trees.list.extend(counted(&records, span, &mut functions));
         for tree in &mut trees.list {
             tree.names = names.threads.get(&tree.number).cloned().unwrap_or_default();
         }
-        let (statistics, exception_types) = if span.is_whole() {
+        let (statistics, exception_types) = if is_whole {
             let name = |number: &u32| names.exception_types.get(number).cloned();
             (trees.statistics, trees.exception_types.iter().map(name).collect())
         } else {
@@ -65,6 +80,7 @@ impl Profile {
                 phases.push(name.to_owned());
             }
         }
+        phases.extend(names.phases.values().cloned());
         let header = records.header;
         Self {
             trees: trees.list,
@@ -76,17 +92,18 @@ impl Profile {
             phases,
             events: records.events,
             damage: records.damage,
-            sample_types: sample_types(header.version, header.mode, span),
-            duration: span.ticks(header.start_ticks, trees.end),
-            paused: if span.is_whole() { header.paused_ticks } else { 0 },
+            sample_types,
+            duration: if merged_phase == 0 { span.ticks(header.start_ticks, trees.end) } else { trees.end },
+            paused: if is_whole { header.paused_ticks } else { 0 },
             is_paused: header.is_paused,
             disk_was_full: header.disk_was_full,
-            cpu_ns: header.cpu_ns.filter(|_| span.is_whole()),
+            cpu_ns: header.cpu_ns.filter(|_| is_whole),
             probe_cost: ProbeCost { inside: header.probe_inside, outside: header.probe_outside, clock_read: header.clock_read },
             program: header.program,
             runtime: header.runtime,
             path: header.path,
             pid: header.pid,
+            processes: header.processes,
             end: header.end,
             last_seen: header.end_ticks.saturating_sub(header.start_ticks).max(0),
             mode: header.mode,
@@ -99,19 +116,19 @@ impl Profile {
 }
 
 /// What is measured: the order of the lists that [`Trees`] makes.
-fn sample_types(version: u32, mode: Mode, span: &Span) -> Vec<SampleType> {
+pub(crate) fn sample_types(version: u32, mode: Mode, is_whole: bool) -> Vec<SampleType> {
     use SampleType as S;
     match mode {
         Mode::Count => vec![S::CALLS],
         _ if version == 1 => trees::TIMED.to_vec(),
-        _ if !span.is_whole() => [&trees::TIMED[..], &trees::CORRECTED].concat(),
+        _ if !is_whole => [&trees::TIMED[..], &trees::CORRECTED].concat(),
         _ => [&trees::TIMED[..], &trees::CORRECTED, &trees::WHOLE].concat(),
     }
 }
 
 /// The calls of mode count, which knows no paths: a tree in which nobody calls anybody.
 fn counted(records: &Records<'_>, span: &Span, functions: &mut Functions<'_>) -> Option<CallTree> {
-    if records.header.mode != Mode::Count {
+    if records.header.mode != Mode::Count || records.header.is_merged {
         return None;
     }
     let mut calls: indexmap::IndexMap<u64, i64> = indexmap::IndexMap::new();
@@ -134,6 +151,7 @@ fn counted(records: &Records<'_>, span: &Span, functions: &mut Functions<'_>) ->
 }
 
 /// Which part of a run: what is added up of the snapshots, and of what there was at the end.
+#[derive(Default)]
 struct Span {
     /// By snapshot.
     weights: Vec<i64>,

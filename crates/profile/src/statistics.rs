@@ -41,6 +41,19 @@ impl Statistics {
         }
     }
 
+    /// The same by another clock, whose ticks `convert` makes of those of this one: what is in a bucket goes to that of what it
+    /// stands for.
+    pub(crate) fn rescaled(&self, shift: u32, into_shift: u32, convert: impl Fn(i64) -> i64) -> Self {
+        let mut buckets = [0_u64; BUCKETS];
+        for (index, calls) in self.buckets.iter().enumerate().filter(|(_, calls)| **calls > 0) {
+            let into = bucket_of(convert(middle(index, shift)).max(0) as u64 >> into_shift.min(63));
+            if let Some(sum) = buckets.get_mut(into) {
+                *sum = sum.saturating_add(*calls);
+            }
+        }
+        Self { first: convert(self.first), min: convert(self.min), max: convert(self.max), count: self.count, buckets }
+    }
+
     /// The time that so many percent of the calls did not exceed, within [`HISTOGRAM_ERROR_PERCENT`]; `shift` is the
     /// histogram's. None if there were no calls but first ones.
     pub fn percentile(&self, percent: u32, shift: u32) -> Option<i64> {
@@ -51,11 +64,24 @@ impl Statistics {
             below += u128::from(*calls);
             below >= rank
         })?;
-        let (low, high) = bounds(bucket, shift);
-        // The last bucket has no upper bound.
-        let middle = if bucket + 1 == BUCKETS { low } else { 2.0 * low * high / (low + high) };
-        Some((middle as i64).min(self.max).max(self.min))
+        Some(middle(bucket, shift).min(self.max).max(self.min))
     }
+}
+
+/// What the times in a bucket are taken for.
+fn middle(bucket: usize, shift: u32) -> i64 {
+    let (low, high) = bounds(bucket, shift);
+    // The last bucket has no upper bound.
+    (if bucket + 1 == BUCKETS { low } else { 2.0 * low * high / (low + high) }) as i64
+}
+
+/// The bucket of a time that is shifted.
+fn bucket_of(value: u64) -> usize {
+    if value < 4 {
+        return value as usize;
+    }
+    let exponent = value.ilog2() as usize;
+    (4 * (exponent - 1) + (value >> (exponent - 2) & 3) as usize).min(BUCKETS - 1)
 }
 
 /// The ticks from which on a bucket is, and those at which it ends.
@@ -74,14 +100,8 @@ fn bounds(bucket: usize, shift: u32) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    /// The bucket that the format puts a time into.
     fn bucket(ticks: u64, shift: u32) -> usize {
-        let value = ticks >> shift;
-        if value < 4 {
-            return value as usize;
-        }
-        let exponent = value.ilog2() as usize;
-        (4 * (exponent - 1) + (value >> (exponent - 2) & 3) as usize).min(BUCKETS - 1)
+        bucket_of(ticks >> shift)
     }
 
     #[test]

@@ -14,7 +14,7 @@ use identity::Visible;
 pub use self::columns::Column;
 use crate::{
     csv,
-    model::{Mode, Profile, SampleType},
+    model::{End, Mode, Profile, SampleType},
     report::Row,
     views::{Relation, View},
 };
@@ -25,7 +25,14 @@ impl Profile {
         let (milliseconds, threads) = (self.milliseconds(self.duration), counted(self.threads(), "thread"));
         let (program, runtime, pid) = (Visible(&self.program), Visible(&self.runtime), self.pid);
         let paused = if self.is_paused { ", paused" } else { "" };
-        let mut text = format!("{program} (process {pid}) on {runtime}: {milliseconds:.1} ms, {threads}, {}{paused}\n", self.end);
+        let end = match (self.processes, self.end) {
+            (..=1, end) => end.to_string(),
+            (_, End::Clean) => "all ended cleanly".into(),
+            (_, End::UnhandledException) => "some ended by an unhandled exception".into(),
+            (_, End::Running | End::Unknown) => "some were cut off, or run still".into(),
+        };
+        let process = if self.processes > 1 { counted(self.processes, "process") } else { format!("process {pid}") };
+        let mut text = format!("{program} ({process}) on {runtime}: {milliseconds:.1} ms, {threads}, {end}{paused}\n");
         if self.mode != Mode::Count {
             let time = |sample_type| self.milliseconds(self.sum(sample_type));
             let (running, waiting) = (self.milliseconds(self.running()), time(SampleType::WAITING));
@@ -258,6 +265,7 @@ pub(crate) fn counted(number: u64, noun: &str) -> String {
     match noun.strip_suffix('y') {
         _ if number == 1 => format!("{number} {noun}"),
         Some(stem) => format!("{number} {stem}ies"),
+        None if noun.ends_with('s') => format!("{number} {noun}es"),
         None => format!("{number} {noun}s"),
     }
 }

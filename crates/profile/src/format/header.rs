@@ -1,8 +1,11 @@
 //! The header, of either version.
 
-use super::cursor::Cursor;
+use std::io::{self, Write};
+
+use super::{cursor::Cursor, merged::put, names::string};
 use crate::{
     error::Error,
+    merge,
     model::{Clock, End, Mode},
 };
 
@@ -24,10 +27,12 @@ mod flag {
     pub(super) const COPY: u32 = 16;
     /// The disk was full: what came last is not in the file.
     pub(super) const DISK_FULL: u32 = 32;
+    /// It was merged of the files of several processes.
+    pub(super) const MERGED: u32 = 64;
 }
 
 /// The flags that version 1 does not have.
-const OF_VERSION_2: u32 = flag::NAMES_COMPLETE | flag::IN_MEMORY | flag::COPY | flag::DISK_FULL;
+const OF_VERSION_2: u32 = flag::NAMES_COMPLETE | flag::IN_MEMORY | flag::COPY | flag::DISK_FULL | flag::MERGED;
 
 /// What the header says.
 pub(crate) struct Header {
@@ -56,6 +61,9 @@ pub(crate) struct Header {
     pub(crate) cpu_ns: Option<i64>,
     pub(crate) is_paused: bool,
     pub(crate) disk_was_full: bool,
+    /// Whether it was merged, and of how many processes.
+    pub(crate) is_merged: bool,
+    pub(crate) processes: u64,
     /// Its size in bytes.
     pub(crate) size: usize,
 }
@@ -129,6 +137,8 @@ impl Header {
             cpu_ns: None,
             is_paused: false,
             disk_was_full: flags & flag::DISK_FULL != 0,
+            is_merged: flags & flag::MERGED != 0,
+            processes: 1,
             size,
         };
         if is_first {
@@ -154,9 +164,81 @@ impl Header {
         (self.histogram_shift, self.event_shift) = (reader.u32()?.min(63), reader.u32()?.min(63));
         self.paused_ticks = reader.i64()?.max(0);
         self.cpu_ns = Some(reader.i64()?).filter(|cpu| *cpu >= 0);
+        if self.is_merged {
+            self.processes = reader.u64()?.max(1);
+        }
         // What it says is not needed, and may be cut off with what is behind it.
         let control = super::Control::read(bytes).unwrap_or_default();
         self.is_paused = control.is_paused;
         Ok(())
     }
+}
+
+/// What the header of a merged file says; times are in ticks of its clock.
+pub(crate) struct MergedHeader<'h> {
+    pub(crate) program: &'h str,
+    pub(crate) runtime: &'h str,
+    pub(crate) path: &'h str,
+    pub(crate) processes: u64,
+    pub(crate) end: End,
+    pub(crate) mode: Mode,
+    pub(crate) disk_was_full: bool,
+    /// The sum over all processes.
+    pub(crate) duration: i64,
+    pub(crate) paused: i64,
+    pub(crate) start_time: u64,
+    pub(crate) max_nodes: u32,
+    pub(crate) probe_inside: f64,
+    pub(crate) probe_outside: f64,
+    pub(crate) clock: merge::Clock,
+    pub(crate) cpu_ns: Option<i64>,
+}
+
+impl MergedHeader<'_> {
+    pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let end = match self.end {
+            End::Clean => flag::CLEAN_EXIT,
+            End::UnhandledException => flag::UNHANDLED_EXCEPTION,
+            End::Running => flag::COPY,
+            End::Unknown => 0,
+        };
+        let full = if self.disk_was_full { flag::DISK_FULL } else { 0 };
+        let mode = match self.mode {
+            Mode::Exact => 0,
+            Mode::Sampled => 1,
+            Mode::Count => 2,
+            Mode::Trace => 3,
+        };
+        let mut header = vec![0; super::BLOCK];
+        header.iter_mut().zip(MAGIC).for_each(|(byte, magic)| *byte = *magic);
+        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        for (at, field) in [
+            (8, pair(VERSION, flag::MERGED | flag::NAMES_COMPLETE | end | full)),
+            (24, pair(0, super::BLOCK as u32)),
+            (32, self.clock.ticks_per_second),
+            (48, self.duration as u64),
+            (56, self.start_time),
+            (64, pair(self.max_nodes, mode)),
+            (72, self.probe_inside.to_bits()),
+            (80, self.probe_outside.to_bits()),
+            (96, pair(self.clock.histogram_shift, 0)),
+            (104, self.paused as u64),
+            (112, self.cpu_ns.unwrap_or(-1) as u64),
+            (120, self.processes),
+        ] {
+            put(&mut header, at, field);
+        }
+        // Names that were read are of so many bytes that all three have room.
+        let mut strings = Vec::new();
+        [self.program, self.runtime, self.path].iter().for_each(|text| string(cut(text), &mut strings));
+        header.iter_mut().skip(STRINGS_AT).zip(strings).for_each(|(byte, of_string)| *byte = of_string);
+        out.write_all(&header)
+    }
+}
+
+/// A text, or as much of it as there is room for.
+fn cut(text: &str) -> &str {
+    const MOST: usize = (CONTROL_AT - STRINGS_AT) / 3 - 4;
+    let end = (0..=text.len().min(MOST)).rev().find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or_default()).unwrap_or_default()
 }

@@ -1,8 +1,15 @@
 //! Records of names.
 
-use std::collections::HashMap;
+use std::{
+    collections::{BTreeMap, HashMap},
+    io::{self, Write},
+};
 
-use super::cursor::Cursor;
+use super::{
+    CHUNK_HEADER, chunk_kind,
+    cursor::Cursor,
+    merged::{put, write_chunk},
+};
 use crate::{
     error::Error,
     model::{MethodName, Module, ThreadName},
@@ -15,6 +22,8 @@ mod record {
     pub(super) const EXCEPTION_TYPE: u8 = 3;
     pub(super) const MODULE_2: u8 = 4;
     pub(super) const THREAD: u8 = 5;
+    /// Of files that were merged.
+    pub(super) const PHASE: u8 = 6;
 }
 
 /// What things are called.
@@ -27,6 +36,8 @@ pub(crate) struct Names {
     pub(crate) exception_types: HashMap<u32, String>,
     /// By the number of the tree.
     pub(crate) threads: HashMap<u64, Vec<ThreadName>>,
+    /// Of a file that was merged: by number.
+    pub(crate) phases: BTreeMap<u32, String>,
 }
 
 impl Names {
@@ -55,9 +66,81 @@ impl Names {
                     let (tree, managed_id) = (reader.u64()?, reader.u32()?);
                     self.threads.entry(tree).or_default().push(ThreadName { managed_id, name: reader.string()? });
                 }
+                record::PHASE => {
+                    let number = reader.u32()?;
+                    self.phases.insert(number, reader.string()?);
+                }
                 kind => return Err(Error::Unknown { what: "a name record of kind", value: kind.into(), offset }),
             }
         }
         Ok(())
     }
+}
+
+/// A record to be written.
+pub(crate) enum NameRecord<'n> {
+    Module(&'n Module),
+    Method(u64, &'n MethodName),
+    ExceptionType(u32, &'n str),
+    Thread(u64, &'n ThreadName),
+    Phase(u32, &'n str),
+}
+
+/// Writes records, in chunks of a MiB and whatever the last one takes.
+pub(crate) fn write_names<'n>(out: &mut impl Write, records: impl Iterator<Item = NameRecord<'n>>) -> io::Result<()> {
+    const LARGE: usize = 1 << 20;
+    let mut chunk = vec![0; CHUNK_HEADER];
+    let mut write = |chunk: &mut Vec<u8>| {
+        let used = chunk.len() as u64;
+        put(chunk, 32, used);
+        write_chunk(out, chunk_kind::NAMES, std::mem::replace(chunk, vec![0; CHUNK_HEADER]))
+    };
+    for record in records {
+        record.write(&mut chunk);
+        if chunk.len() > LARGE {
+            write(&mut chunk)?;
+        }
+    }
+    write(&mut chunk)
+}
+
+impl NameRecord<'_> {
+    fn write(&self, to: &mut Vec<u8>) {
+        match self {
+            Self::Module(module) => {
+                to.push(record::MODULE_2);
+                to.extend(module.key.to_le_bytes());
+                to.extend(module.mvid);
+                [&module.assembly, &module.name, &module.tool, &module.path].into_iter().for_each(|text| string(text, to));
+            }
+            Self::Method(id, name) => {
+                to.push(record::METHOD);
+                to.extend(id.to_le_bytes());
+                string(&name.type_name, to);
+                string(&name.method, to);
+            }
+            Self::ExceptionType(number, name) => {
+                to.push(record::EXCEPTION_TYPE);
+                to.extend(number.to_le_bytes());
+                string(name, to);
+            }
+            Self::Thread(tree, thread) => {
+                to.push(record::THREAD);
+                to.extend(tree.to_le_bytes());
+                to.extend(thread.managed_id.to_le_bytes());
+                string(&thread.name, to);
+            }
+            Self::Phase(number, name) => {
+                to.push(record::PHASE);
+                to.extend(number.to_le_bytes());
+                string(name, to);
+            }
+        }
+    }
+}
+
+/// A string as files have it; none that was read has more bytes than are counted in 32 bits.
+pub(super) fn string(text: &str, to: &mut Vec<u8>) {
+    to.extend((text.len() as u32).to_le_bytes());
+    to.extend(text.as_bytes());
 }

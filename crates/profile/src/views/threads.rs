@@ -65,6 +65,11 @@ impl Profile {
 impl CallTree {
     /// Which threads it is of: `Worker (4)`, `thread 7`, `12 threads of tree 3, one after another`.
     pub fn thread_names(&self) -> String {
+        // Of several processes, threads have no numbers.
+        if let Some(thread) = self.names.first().filter(|thread| thread.managed_id == 0) {
+            let name = if thread.name.is_empty() { "without a name" } else { &thread.name };
+            return format!("{name}, {}", counted(self.threads, "thread"));
+        }
         let name = |thread: &ThreadName| match thread.name.as_str() {
             "" => format!("thread {}", thread.managed_id),
             name => format!("{name} ({})", thread.managed_id),

@@ -1,0 +1,163 @@
+//! `ilinst merge`: the profiles of many processes in one.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+use ::instrument::{Input, failure::about};
+use clap::Args;
+use indicatif::ProgressBar;
+use profile::{Profile, merge::Merge};
+
+use crate::{
+    arguments::limit_threads,
+    failure::{Failure, printed},
+    output, profiles,
+    terminal::{Terminal, complain, progress_bar},
+    text::{count, size},
+};
+
+/// Merge the profiles of many processes into one, which all commands read.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Opts {
+    /// Profiles (.ilprof), or folders of them, and of what lies below
+    #[arg(required = true)]
+    inputs: Vec<PathBuf>,
+
+    /// The profile to write
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+
+    /// Leave out what is no profile, or cannot be read, and say so
+    #[arg(long)]
+    keep_going: bool,
+
+    /// How many threads to use; else as many as there are processors
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+
+    /// Print nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ilinst merge runs/ -o all.ilprof
+  ilinst merge web-1.ilprof web-2.ilprof worker-*.ilprof -o service.ilprof
+  ilinst report all.ilprof --tree
+
+Paths that are the same become one; times, calls, histograms and phases are added up, whatever clock they are of. Threads of
+the same name become one. The order of the inputs changes no byte of the output. Events of ILINST_MODE=trace are left out, and
+profiles of different modes are not merged. Of different clocks, p50 to p99 are within 25 %. What is in memory is the result, once
+for each thread.";
+
+impl Opts {
+    pub(crate) fn run(self) -> anyhow::Result<u8> {
+        limit_threads(self.threads);
+        let paths = self.inputs()?;
+        let bar = progress_bar(paths.len(), self.quiet);
+        let (merge, left_out) = self.merge(&paths, &bar)?;
+        bar.finish_and_clear();
+        let written = {
+            let inputs: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+            output::write(&self.output, &inputs, |out| Ok(merge.write(out)?))?;
+            fs::metadata(&self.output).map_or(0, |metadata| metadata.len())
+        };
+        if self.quiet {
+            return Ok(0);
+        }
+        let mut out = Terminal::text();
+        let files = count(paths.len() - left_out, "profile");
+        let rest = if left_out > 0 { format!(", {left_out} left out") } else { String::new() };
+        let line = format_args!("{files} -> {}: {}{rest}", self.output.display(), size(written));
+        let printing = writeln!(out, "{line}").and_then(|()| out.close());
+        printed(printing.map_err(Into::into), 0)
+    }
+
+    /// The files, each once.
+    fn inputs(&self) -> Result<Vec<PathBuf>, Failure> {
+        let mut paths = BTreeSet::new();
+        for input in &self.inputs {
+            if !fs::metadata(input).map_err(|error| Failure::unreadable(about(input, &error)))?.is_dir() {
+                paths.insert(input.clone());
+                continue;
+            }
+            let before = paths.len();
+            add_folder(input, &mut paths)?;
+            if paths.len() == before {
+                return Err(Failure::unreadable(format_args!("{}: no profile (.ilprof) in this folder", input.display())));
+            }
+        }
+        Ok(paths.into_iter().collect())
+    }
+
+    /// Each thread merges what it reads, one file after the other; then they merge what they have.
+    fn merge(&self, paths: &[PathBuf], bar: &ProgressBar) -> Result<(Merge, usize), Failure> {
+        let (next, left_out, failed) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
+        let all = Mutex::new(Ok(Merge::default()));
+        rayon::broadcast(|_| {
+            let mut own = Merge::default();
+            let result = loop {
+                let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) else { break Ok(()) };
+                if failed.load(Ordering::Relaxed) {
+                    break Ok(());
+                }
+                match add(&mut own, path) {
+                    Err(failure) if self.keep_going => {
+                        left_out.fetch_add(1, Ordering::Relaxed);
+                        complain(format_args!("left out: {failure}"));
+                    }
+                    Err(failure) => break Err(failure),
+                    Ok(()) => {}
+                }
+                bar.inc(1);
+            };
+            let mut all = all.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let result = result.and_then(|()| match &mut *all {
+                // What a thread has is of one mode, so this is no file's fault alone.
+                Ok(all) => all.absorb(own).map_err(|error| Failure::bad_profile(format_args!("some of the inputs: {error}"))),
+                Err(_) => Ok(()),
+            });
+            if let Err(failure) = result {
+                failed.store(true, Ordering::Relaxed);
+                // Of several the first in the order of names would take reading all: any will do.
+                *all = Err(failure);
+            }
+        });
+        let all = all.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)?;
+        let left_out = left_out.into_inner();
+        if left_out == paths.len() {
+            return Err(Failure::unreadable("none of the inputs could be read"));
+        }
+        Ok((all, left_out))
+    }
+}
+
+fn add(merge: &mut Merge, path: &Path) -> Result<(), Failure> {
+    let bytes = Input::open(path)?;
+    let bad = |error: &dyn std::fmt::Display| Failure::bad_profile(format_args!("{}: {error}", path.display()));
+    let profile = Profile::parse(&bytes).map_err(|error| bad(&error))?;
+    if let Some(damage) = &profile.damage {
+        complain(format_args!("warning ILI0007: {}: {damage}", path.display()));
+    }
+    merge.add(&bytes, &profile).map_err(|error| bad(&error))
+}
+
+/// The profiles in a folder, and in those below; links to folders are not followed.
+fn add_folder(folder: &Path, paths: &mut BTreeSet<PathBuf>) -> Result<(), Failure> {
+    paths.extend(profiles::profiles_in(folder));
+    let entries = fs::read_dir(folder).map_err(|error| Failure::unreadable(about(folder, &error)))?;
+    for entry in entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+        add_folder(&entry.path(), paths)?;
+    }
+    Ok(())
+}

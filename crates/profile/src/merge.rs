@@ -1,0 +1,443 @@
+//! Many processes' profiles in one: equal paths become one, whatever process and thread they are of, and all that is measured
+//! is added up. What comes out depends on what was put in alone, in whatever order: sums are of whole numbers, which wrap, and
+//! everything is written in an order of its own.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    io::{self, Write},
+};
+
+use identity::MethodId;
+
+use crate::{
+    format::{self, MergedHeader, MethodStatistics, NameRecord, PathHead},
+    model::{self, CallTree, End, MethodName, Mode, Module, Notes, Profile, SampleType, ThreadName, Unit},
+    read::sample_types,
+    statistics::Statistics,
+};
+
+/// Times in ns, with the histograms of a clock that ticks so.
+const NANOSECONDS: Clock = Clock { ticks_per_second: 1_000_000_000, histogram_shift: 5 };
+
+/// Profiles that cannot be put together.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("it was measured in mode {found:?}, others in mode {others:?}: these are not the same numbers")]
+pub struct Mismatch {
+    found: Mode,
+    others: Mode,
+}
+
+/// Profiles as they come together. Its size is that of what they have in common and apart, not of how many they are.
+#[derive(Debug, Default)]
+pub struct Merge {
+    mode: Option<Mode>,
+    /// By clock: in the ticks of .NET's clock nothing is lost; if there are several in the end, they are put into ns then.
+    parts: BTreeMap<Clock, Part>,
+}
+
+/// Those of one clock.
+#[derive(Debug, Default)]
+struct Part {
+    processes: u64,
+    programs: BTreeSet<String>,
+    runtimes: BTreeSet<String>,
+    paths: BTreeSet<String>,
+    end: Option<End>,
+    disk_was_full: bool,
+    paused: i64,
+    start_time: Option<u64>,
+    max_nodes: u32,
+    /// What probes cost, in 1/1000 ns, over all processes.
+    probe_inside: u64,
+    probe_outside: u64,
+    /// None once it isn't known of a process.
+    cpu_ns: Option<i64>,
+    modules: BTreeSet<Module>,
+    names: HashMap<u64, MethodName>,
+    statistics: HashMap<u64, Statistics>,
+    exception_types: HashMap<u64, String>,
+    /// By phase; the first is all of the run.
+    spans: BTreeMap<Option<String>, Span>,
+}
+
+/// A phase of all processes, or all of the run.
+#[derive(Debug, Default)]
+struct Span {
+    duration: i64,
+    /// By the name of their threads; empty for those that have none, or had several.
+    trees: BTreeMap<String, Tree>,
+}
+
+#[derive(Debug, Default)]
+struct Tree {
+    threads: u64,
+    lost_calls: u64,
+    bad_tokens: u64,
+    /// As in [`Merge`]; none before the first one.
+    cpu_ns: Option<Option<i64>>,
+    places: HashMap<(u32, u64), u32>,
+    /// The caller's place, counted from 1, and the method.
+    nodes: Vec<(u32, u64)>,
+    notes: Vec<Notes>,
+    /// So many for each node, in the order of the merged profile's sample types.
+    values: Vec<i64>,
+}
+
+impl Merge {
+    /// Adds what a file says.
+    ///
+    /// # Errors
+    /// If it was measured in another mode than those before, which changes nothing.
+    pub fn add(&mut self, bytes: &[u8], profile: &Profile) -> Result<(), Mismatch> {
+        // Events are one process's.
+        let mode = self.agree(if profile.mode == Mode::Trace { Mode::Exact } else { profile.mode })?;
+        let from = Clock { ticks_per_second: profile.ticks_per_second, histogram_shift: profile.histogram_shift };
+        // The processor's counter is measured anew by each process: there would be as many clocks.
+        let clock = if profile.clock == model::Clock::Tsc { NANOSECONDS } else { from };
+        self.parts.entry(clock).or_default().add(bytes, profile, mode, Conversion { from, to: clock });
+        Ok(())
+    }
+
+    /// Adds what another has.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn absorb(&mut self, other: Self) -> Result<(), Mismatch> {
+        let Some(mode) = other.mode else { return Ok(()) };
+        self.agree(mode)?;
+        for (clock, part) in other.parts {
+            match self.parts.get_mut(&clock) {
+                Some(own) => own.absorb(&part, mode, Conversion { from: clock, to: clock }),
+                None => drop(self.parts.insert(clock, part)),
+            }
+        }
+        Ok(())
+    }
+
+    fn agree(&mut self, mode: Mode) -> Result<Mode, Mismatch> {
+        match self.mode {
+            Some(others) if others != mode => Err(Mismatch { found: mode, others }),
+            _ => Ok(*self.mode.insert(mode)),
+        }
+    }
+
+    /// Writes the profile.
+    ///
+    /// # Errors
+    /// If what is written to fails.
+    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let mode = self.mode.unwrap_or(Mode::Exact);
+        if let (1, Some((clock, part))) = (self.parts.len(), self.parts.first_key_value()) {
+            return part.write(*clock, mode, out);
+        }
+        let mut all = Part::default();
+        for (clock, part) in &self.parts {
+            all.absorb(part, mode, Conversion { from: *clock, to: NANOSECONDS });
+        }
+        all.write(NANOSECONDS, mode, out)
+    }
+}
+
+impl Part {
+    fn add(&mut self, bytes: &[u8], profile: &Profile, mode: Mode, clock: Conversion) {
+        let is_first = self.processes == 0;
+        self.processes = self.processes.wrapping_add(profile.processes);
+        self.programs.insert(profile.program.clone());
+        self.runtimes.insert(profile.runtime.clone());
+        self.paths.insert(profile.path.clone());
+        self.end = worse(self.end, Some(profile.end));
+        self.disk_was_full |= profile.disk_was_full;
+        self.max_nodes = self.max_nodes.max(profile.max_nodes);
+        self.start_time = Some(self.start_time.map_or(profile.start_time, |time| time.min(profile.start_time)));
+        self.paused = self.paused.wrapping_add(clock.ticks(profile.paused));
+        let cost = |ticks: f64| (ticks * 1e12 / profile.ticks_per_second as f64).round() as u64;
+        self.probe_inside = self.probe_inside.wrapping_add(cost(profile.probe_cost.inside).wrapping_mul(profile.processes));
+        self.probe_outside = self.probe_outside.wrapping_add(cost(profile.probe_cost.outside).wrapping_mul(profile.processes));
+        self.cpu_ns = if is_first { profile.cpu_ns } else { both(self.cpu_ns, profile.cpu_ns) };
+        self.modules.extend(profile.modules.iter().cloned());
+        for (index, function) in profile.functions.iter().enumerate() {
+            let id = function.method_id.0;
+            if let Some(name) = &function.name {
+                least(&mut self.names, id, name);
+            }
+            if let Some(Some(name)) = profile.exception_types.get(index) {
+                least(&mut self.exception_types, id, name);
+            }
+            if let Some(Some(statistics)) = profile.statistics.get(index) {
+                self.add_statistics(id, clock.statistics(statistics));
+            }
+        }
+        self.add_span(None, profile, mode, clock);
+        for name in &profile.phases {
+            if let Ok(Some(phase)) = Profile::parse_phase(bytes, name) {
+                self.add_span(Some(name), &phase, mode, clock);
+            }
+        }
+    }
+
+    fn add_span(&mut self, phase: Option<&String>, profile: &Profile, mode: Mode, clock: Conversion) {
+        let kinds = sample_types(format::VERSION, mode, phase.is_none());
+        let span = self.spans.entry(phase.cloned()).or_default();
+        span.duration = span.duration.wrapping_add(clock.ticks(profile.duration));
+        for tree in &profile.trees {
+            let name = tree.names.first().filter(|first| tree.names.iter().all(|other| other.name == first.name));
+            let name = name.map(|thread| thread.name.clone()).unwrap_or_default();
+            span.trees.entry(name).or_default().add(profile, tree, &kinds, clock);
+        }
+    }
+
+    fn absorb(&mut self, other: &Self, mode: Mode, clock: Conversion) {
+        self.cpu_ns = if self.processes == 0 { other.cpu_ns } else { both(self.cpu_ns, other.cpu_ns) };
+        self.processes = self.processes.wrapping_add(other.processes);
+        self.programs.extend(other.programs.iter().cloned());
+        self.runtimes.extend(other.runtimes.iter().cloned());
+        self.paths.extend(other.paths.iter().cloned());
+        self.end = worse(self.end, other.end);
+        self.disk_was_full |= other.disk_was_full;
+        self.max_nodes = self.max_nodes.max(other.max_nodes);
+        self.start_time = self.start_time.into_iter().chain(other.start_time).min();
+        self.paused = self.paused.wrapping_add(clock.ticks(other.paused));
+        self.probe_inside = self.probe_inside.wrapping_add(other.probe_inside);
+        self.probe_outside = self.probe_outside.wrapping_add(other.probe_outside);
+        self.modules.extend(other.modules.iter().cloned());
+        other.names.iter().for_each(|(id, name)| least(&mut self.names, *id, name));
+        other.exception_types.iter().for_each(|(id, name)| least(&mut self.exception_types, *id, name));
+        for (id, statistics) in &other.statistics {
+            self.add_statistics(*id, clock.statistics(statistics));
+        }
+        for (phase, span) in &other.spans {
+            let kinds = sample_types(format::VERSION, mode, phase.is_none());
+            let own = self.spans.entry(phase.clone()).or_default();
+            own.duration = own.duration.wrapping_add(clock.ticks(span.duration));
+            for (name, tree) in &span.trees {
+                own.trees.entry(name.clone()).or_default().absorb(tree, &kinds, clock);
+            }
+        }
+    }
+
+    fn add_statistics(&mut self, id: u64, statistics: Statistics) {
+        match self.statistics.get_mut(&id) {
+            Some(sum) => sum.add(&statistics),
+            None => drop(self.statistics.insert(id, statistics)),
+        }
+    }
+
+    fn write(&self, clock: Clock, mode: Mode, out: &mut impl Write) -> io::Result<()> {
+        // Ticks of a process, of the sum in 1/1000 ns.
+        let each = |sum: u64| sum as f64 / self.processes.max(1) as f64 * clock.ticks_per_second as f64 / 1e12;
+        let whole = self.spans.get(&None);
+        let header = MergedHeader {
+            program: &summary(&self.programs),
+            runtime: &summary(&self.runtimes),
+            path: &summary(&self.paths),
+            processes: self.processes,
+            end: self.end.unwrap_or(End::Unknown),
+            mode,
+            disk_was_full: self.disk_was_full,
+            duration: whole.map_or(0, |span| span.duration),
+            paused: self.paused,
+            start_time: self.start_time.unwrap_or_default(),
+            max_nodes: self.max_nodes,
+            probe_inside: each(self.probe_inside),
+            probe_outside: each(self.probe_outside),
+            clock,
+            cpu_ns: self.cpu_ns,
+        };
+        header.write(out)?;
+        self.write_names(out)?;
+        let mut number = 0;
+        for (phase, (name, span)) in self.spans.iter().enumerate() {
+            let values = sample_types(format::VERSION, mode, name.is_none()).len();
+            for tree in span.trees.values() {
+                number += 1;
+                tree.write(number, phase as u32, span.duration, values, out)?;
+            }
+        }
+        let numbers: HashMap<&str, u32> = self.numbered_exceptions().map(|(number, name)| (name, number)).collect();
+        let mut ids: Vec<u64> = self.statistics.keys().chain(self.exception_types.keys()).copied().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let all = ids.into_iter().map(|method_id| {
+            let exception_type = self.exception_types.get(&method_id).and_then(|name| numbers.get(name.as_str()));
+            let statistics = self.statistics.get(&method_id).cloned();
+            MethodStatistics { method_id, exception_type: exception_type.copied().unwrap_or_default(), statistics }
+        });
+        format::write_statistics(out, &all.collect::<Vec<_>>())
+    }
+
+    fn write_names(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut methods: Vec<(&u64, &MethodName)> = self.names.iter().collect();
+        methods.sort_unstable_by_key(|(id, _)| **id);
+        let names = self.spans.values().flat_map(|span| span.trees.keys());
+        let threads: Vec<ThreadName> = names.map(|name| ThreadName { managed_id: 0, name: name.clone() }).collect();
+        let phases = self.spans.keys().enumerate().filter_map(|(number, name)| Some((number as u32, name.as_deref()?)));
+        let records = self.modules.iter().map(NameRecord::Module);
+        let records = records.chain(methods.into_iter().map(|(id, name)| NameRecord::Method(*id, name)));
+        let records = records.chain(self.numbered_exceptions().map(|(number, name)| NameRecord::ExceptionType(number, name)));
+        let threads = threads.iter().zip(1..).map(|(name, tree)| NameRecord::Thread(tree, name));
+        format::write_names(out, records.chain(threads).chain(phases.map(|(number, name)| NameRecord::Phase(number, name))))
+    }
+
+    /// The types of exceptions, each once, with its number.
+    fn numbered_exceptions(&self) -> impl Iterator<Item = (u32, &str)> {
+        let types: BTreeSet<&str> = self.exception_types.values().map(String::as_str).collect();
+        (1..).zip(types)
+    }
+}
+
+impl Tree {
+    fn add(&mut self, profile: &Profile, tree: &CallTree, kinds: &[SampleType], clock: Conversion) {
+        self.count(tree.threads, tree.lost_calls, tree.bad_tokens, tree.cpu_ns);
+        let lists: Vec<&[i64]> = kinds.iter().map(|kind| profile.flat(tree, *kind)).collect();
+        // Where each node went, counted from 1.
+        let mut mapped: Vec<u32> = Vec::with_capacity(tree.nodes.len());
+        for (index, node) in tree.nodes.iter().enumerate() {
+            let caller = node.caller.and_then(|caller| mapped.get(caller).copied()).unwrap_or_default();
+            let id = profile.functions.get(node.function).map_or(MethodId(0), |function| function.method_id).0;
+            let notes = tree.notes.get(index).copied().unwrap_or_default();
+            let place = self.place(caller, id, notes, kinds.len());
+            let sums = self.values.iter_mut().skip(place as usize * kinds.len());
+            for ((sum, list), kind) in sums.zip(&lists).zip(kinds) {
+                *sum = sum.wrapping_add(clock.value(*kind, list.get(index).copied().unwrap_or_default()));
+            }
+            mapped.push(place + 1);
+        }
+    }
+
+    fn absorb(&mut self, other: &Self, kinds: &[SampleType], clock: Conversion) {
+        let values = kinds.len();
+        self.count(other.threads, other.lost_calls, other.bad_tokens, other.cpu_ns.flatten());
+        let mut mapped: Vec<u32> = Vec::with_capacity(other.nodes.len());
+        for (((caller, id), notes), of_node) in other.nodes.iter().zip(&other.notes).zip(other.values.chunks_exact(values)) {
+            let caller = (*caller as usize).checked_sub(1).and_then(|caller| mapped.get(caller).copied()).unwrap_or_default();
+            let place = self.place(caller, *id, *notes, values);
+            let sums = self.values.iter_mut().skip(place as usize * values);
+            for ((sum, value), kind) in sums.zip(of_node).zip(kinds) {
+                *sum = sum.wrapping_add(clock.value(*kind, *value));
+            }
+            mapped.push(place + 1);
+        }
+    }
+
+    fn count(&mut self, threads: u64, lost_calls: u64, bad_tokens: u64, cpu_ns: Option<i64>) {
+        self.threads = self.threads.wrapping_add(threads);
+        self.lost_calls = self.lost_calls.wrapping_add(lost_calls);
+        self.bad_tokens = self.bad_tokens.wrapping_add(bad_tokens);
+        self.cpu_ns = Some(self.cpu_ns.map_or(cpu_ns, |own| both(own, cpu_ns)));
+    }
+
+    /// The place of a path.
+    fn place(&mut self, caller: u32, id: u64, notes: Notes, values: usize) -> u32 {
+        let place = *self.places.entry((caller, id)).or_insert_with(|| {
+            self.nodes.push((caller, id));
+            self.notes.push(Notes::default());
+            self.values.resize(self.values.len() + values, 0);
+            self.nodes.len() as u32 - 1
+        });
+        if let Some(own) = self.notes.get_mut(place as usize) {
+            *own = own.or(notes);
+        }
+        place
+    }
+
+    /// Writes it in an order of its own: by depth, callees by their methods' ids.
+    fn write(&self, number: u64, phase: u32, duration: i64, values: usize, out: &mut impl Write) -> io::Result<()> {
+        let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();
+        let node = |place: u32| self.nodes.get(place as usize).copied().unwrap_or_default();
+        // Callees of the same caller stand together then.
+        order.sort_unstable_by_key(|place| node(*place));
+        let callees = |caller: u32| {
+            let start = order.partition_point(|place| node(*place).0 < caller);
+            order.iter().skip(start).take_while(move |place| node(**place).0 == caller)
+        };
+        let mut sorted: Vec<(u32, Option<u32>)> = Vec::with_capacity(self.nodes.len());
+        let mut stack: Vec<(u32, Option<u32>)> = callees(0).map(|place| (*place, None)).collect();
+        stack.reverse();
+        while let Some((place, caller)) = stack.pop() {
+            let own = sorted.len() as u32;
+            sorted.push((place, caller));
+            let first = stack.len();
+            stack.extend(callees(place + 1).map(|callee| (*callee, Some(own))));
+            stack.get_mut(first..).into_iter().for_each(<[_]>::reverse);
+        }
+        let (threads, lost_calls, bad_tokens) = (self.threads, self.lost_calls, self.bad_tokens);
+        let head = PathHead { tree: number, threads, lost_calls, bad_tokens, cpu_ns: self.cpu_ns.flatten(), duration, phase };
+        let paths = sorted.iter().map(|(place, caller)| {
+            let start = *place as usize * values;
+            let of_node = self.values.get(start..start + values).unwrap_or_default();
+            (node(*place).1, *caller, self.notes.get(*place as usize).copied().unwrap_or_default(), of_node)
+        });
+        format::write_paths(out, &head, values, paths)
+    }
+}
+
+/// What times are in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Clock {
+    pub(crate) ticks_per_second: u64,
+    pub(crate) histogram_shift: u32,
+}
+
+/// From one clock's ticks to another's.
+#[derive(Clone, Copy)]
+struct Conversion {
+    from: Clock,
+    to: Clock,
+}
+
+impl Conversion {
+    /// To the nearest.
+    fn ticks(self, ticks: i64) -> i64 {
+        let (from, to) = (self.from.ticks_per_second, self.to.ticks_per_second);
+        if from == to {
+            return ticks;
+        }
+        let (from, to) = (i128::from(from), i128::from(to));
+        let converted = i128::from(ticks).saturating_mul(to).saturating_mul(2).saturating_add(from).div_euclid(from * 2);
+        converted.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+    }
+
+    fn value(self, kind: SampleType, value: i64) -> i64 {
+        if kind.unit == Unit::Ticks { self.ticks(value) } else { value }
+    }
+
+    fn statistics(self, of: &Statistics) -> Statistics {
+        if self.from == self.to {
+            return of.clone();
+        }
+        of.rescaled(self.from.histogram_shift, self.to.histogram_shift, |ticks| self.ticks(ticks))
+    }
+}
+
+/// Keeps the least of what several say.
+fn least<T: Clone + Ord>(map: &mut HashMap<u64, T>, id: u64, value: &T) {
+    match map.get_mut(&id) {
+        Some(own) if *own <= *value => {}
+        Some(own) => own.clone_from(value),
+        None => drop(map.insert(id, value.clone())),
+    }
+}
+
+/// A sum, if both are known.
+fn both(one: Option<i64>, other: Option<i64>) -> Option<i64> {
+    Some(one?.wrapping_add(other?))
+}
+
+fn worse(one: Option<End>, other: Option<End>) -> Option<End> {
+    let rank = |end: &End| match end {
+        End::Clean => 0,
+        End::UnhandledException => 1,
+        End::Running => 2,
+        End::Unknown => 3,
+    };
+    one.into_iter().chain(other).max_by_key(rank)
+}
+
+/// One of some names, and how many more there are.
+fn summary(names: &BTreeSet<String>) -> String {
+    let first = names.first().map_or("", String::as_str);
+    match names.len() {
+        0 | 1 => first.to_owned(),
+        many => format!("{first} and {} more", many - 1),
+    }
+}
