@@ -37,6 +37,7 @@ fn empty() -> Profile {
         runtime: String::new(),
         path: String::new(),
         pid: 0,
+        processes: 1,
         end: End::Clean,
         mode: Mode::Exact,
         clock: Clock::Stopwatch,
