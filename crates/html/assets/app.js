@@ -14,7 +14,20 @@ const KEYS = [
   ['d', 'dark or light'],
   ['?', 'this'],
 ];
-const DEFAULTS = { view: 'flame', metric: '', threads: 'merged', phase: 0, direction: 'icicle', colour: '', sort: '-self', search: '', theme: '', zoom: 0, node: 0, method: -1 };
+const DEFAULTS = {
+  view: 'flame',
+  metric: '',
+  threads: 'merged',
+  phase: 0,
+  direction: 'icicle',
+  colour: '',
+  sort: '-self',
+  search: '',
+  theme: '',
+  zoom: 0,
+  node: 0,
+  method: -1,
+};
 const NARROW = 700;
 
 const App = {
@@ -24,11 +37,24 @@ const App = {
 
   start() {
     byId('title').textContent = DATA.title;
-    this.views = { flame: new FlameGraph(this), table: new Table(this), tree: new TreeView(this), callers: new Callers(this), phases: new Phases(this) };
-    this.metrics = Object.keys(METRICS).filter((metric) => METRICS[metric].of.some((column) => DATA.spans[0].trees.some((tree) => tree[column]?.some((value) => value > 0))));
+    this.views = {
+      flame: new FlameGraph(this),
+      table: new Table(this),
+      tree: new TreeView(this),
+      callers: new Callers(this),
+      phases: new Phases(this),
+    };
+    this.metrics = Object.keys(METRICS).filter((metric) =>
+      METRICS[metric].of.some((column) => DATA.spans[0].trees.some((tree) => tree[column]?.some((value) => value > 0))),
+    );
     if (!this.metrics.includes('waiting')) this.metrics = this.metrics.filter((metric) => metric !== 'elapsed');
     DEFAULTS.metric = this.metrics[0] ?? 'calls';
-    const different = (of) => new Set(Array.from({ length: FUNCTIONS.count }, (_, fn) => (FUNCTIONS.waits(fn) ? null : of(fn))).filter((group) => group !== null)).size;
+    const different = (of) =>
+      new Set(
+        Array.from({ length: FUNCTIONS.count }, (_, fn) => (FUNCTIONS.waits(fn) ? null : of(fn))).filter(
+          (group) => group !== null,
+        ),
+      ).size;
     DEFAULTS.colour = different(COLOURINGS.namespace.of) > 2 ? 'namespace' : 'type';
     this.viewNames = Object.keys(VIEWS).filter((view) => view !== 'phases' || DATA.spans.length > 1);
     this.addTabs();
@@ -66,9 +92,12 @@ const App = {
     if (changed('threads') || changed('phase')) {
       this.derive();
       // The same path, as far as it is there.
-      this.state.zoom = this.state.node = this.tree.find(this.state.threads === 'apart' || before.threads === 'apart' ? [] : path);
+      this.state.zoom = this.state.node = this.tree.find(
+        this.state.threads === 'apart' || before.threads === 'apart' ? [] : path,
+      );
     }
-    if (changed('node') && !FUNCTIONS.isOther(this.tree.fn[this.state.node])) this.state.method = this.tree.fn[this.state.node];
+    if (changed('node') && !FUNCTIONS.isOther(this.tree.fn[this.state.node]))
+      this.state.method = this.tree.fn[this.state.node];
     if (changed('search')) this.findMatches();
     this.remember(Boolean(isStep));
     const light = ['node', 'zoom', 'sort'].concat(this.state.view === 'callers' ? [] : ['method']);
@@ -88,7 +117,9 @@ const App = {
     const { methods } = this.span;
     /** @type {Object<string, Map<number, any>>} */ this.methods = {};
     for (const [column, values] of Object.entries(methods)) {
-      this.methods[column] = new Map(methods.function.map((fn, index) => [fn, values[index]]).filter(([, value]) => value !== null));
+      this.methods[column] = new Map(
+        methods.function.map((fn, index) => [fn, values[index]]).filter(([, value]) => value !== null),
+      );
     }
     const sums = this.tree.functions;
     this.rows = [];
@@ -97,7 +128,8 @@ const App = {
       const row = { fn, name: FUNCTIONS.name(fn) };
       for (const [column, values] of Object.entries(sums)) row[column] = Math.max(0, values[fn]);
       row.average = row.calls ? ((row.total + row.waiting) * MS) / row.calls : undefined;
-      if (this.isAllThreads) for (const column of ['average', 'p50', 'p95', 'max', 'first']) row[column] = this.methods[column].get(fn);
+      if (this.isAllThreads)
+        for (const column of ['average', 'p50', 'p95', 'max', 'first']) row[column] = this.methods[column].get(fn);
       this.rows.push(row);
     }
     this.rows.sort((one, other) => other.self - one.self || other.calls - one.calls);
@@ -166,7 +198,15 @@ const App = {
 
   drawHead() {
     const { span, tree } = this;
-    byId('facts').textContent = [DATA.runtime, `process ${DATA.pid}`, DATA.mode, DATA.end, span.name && `phase ${span.name}`].filter(Boolean).join(' · ');
+    byId('facts').textContent = [
+      DATA.runtime,
+      `process ${DATA.pid}`,
+      DATA.mode,
+      DATA.end,
+      span.name && `phase ${span.name}`,
+    ]
+      .filter(Boolean)
+      .join(' · ');
     const sums = tree.functions;
     const sum = (column) => sums[column].reduce((sum, value) => sum + value, 0);
     const [waiting, exceptions] = [tree.total('waiting')[0], sum('exceptions')];
@@ -180,15 +220,29 @@ const App = {
       ['Calls', count(sum('calls'))],
       ['Exceptions', exceptions ? count(exceptions) : null],
     ];
-    byId('tiles').replaceChildren(...tiles.filter(([, value]) => value !== null).map(([label, value]) => element('div', {}, element('dt', {}, label), element('dd', {}, value))));
+    byId('tiles').replaceChildren(
+      ...tiles
+        .filter(([, value]) => value !== null)
+        .map(([label, value]) => element('div', {}, element('dt', {}, label), element('dd', {}, value))),
+    );
   },
 
   drawToolbar() {
     const { state } = this;
     const choice = (name, label, choices) => {
       if (choices.length < 2) return null;
-      const options = choices.map(([value, text]) => element('option', { value, selected: String(value) === String(state[name]) }, text));
-      const select = element('select', { id: `choose-${name}`, onchange: (event) => this.set({ [name]: name === 'phase' ? Number(event.target.value) : event.target.value }, true) }, ...options);
+      const options = choices.map(([value, text]) =>
+        element('option', { value, selected: String(value) === String(state[name]) }, text),
+      );
+      const select = element(
+        'select',
+        {
+          id: `choose-${name}`,
+          onchange: (event) =>
+            this.set({ [name]: name === 'phase' ? Number(event.target.value) : event.target.value }, true),
+        },
+        ...options,
+      );
       return element('label', {}, element('span', {}, label), select);
     };
     const threads = this.span.trees.map((tree, index) => [String(index), tree.name]);
@@ -196,11 +250,34 @@ const App = {
     const focused = document.activeElement?.id;
     const isGraph = state.view === 'flame';
     const tools = [
-      state.view === 'table' || state.view === 'phases' ? null : choice('metric', 'By', this.metrics.map((metric) => [metric, METRICS[metric].label])),
+      state.view === 'table' || state.view === 'phases'
+        ? null
+        : choice(
+            'metric',
+            'By',
+            this.metrics.map((metric) => [metric, METRICS[metric].label]),
+          ),
       state.view === 'phases' ? null : choice('threads', 'Threads', threads.length > 1 ? several : []),
-      state.view === 'phases' ? null : choice('phase', 'Phase', DATA.spans.map((span, index) => [index, span.name || 'the whole'])),
-      isGraph ? choice('direction', 'As', [['icicle', 'icicle'], ['flame', 'flame']]) : null,
-      isGraph ? choice('colour', 'Colours', Object.entries(COLOURINGS).map(([value, { label }]) => [value, label.toLowerCase()])) : null,
+      state.view === 'phases'
+        ? null
+        : choice(
+            'phase',
+            'Phase',
+            DATA.spans.map((span, index) => [index, span.name || 'the whole']),
+          ),
+      isGraph
+        ? choice('direction', 'As', [
+            ['icicle', 'icicle'],
+            ['flame', 'flame'],
+          ])
+        : null,
+      isGraph
+        ? choice(
+            'colour',
+            'Colours',
+            Object.entries(COLOURINGS).map(([value, { label }]) => [value, label.toLowerCase()]),
+          )
+        : null,
       isGraph ? element('button', { id: 'reset', onclick: () => this.views.flame.zoom(0) }, 'Reset zoom') : null,
     ];
     byId('toolbar').replaceChildren(...tools.filter((tool) => tool !== null));
@@ -217,7 +294,9 @@ const App = {
     const { nodes, value } = this.matched();
     const methods = this.rows.filter((row) => this.matches[row.fn]).length;
     this.found = nodes;
-    found.textContent = methods ? `${counted(methods, 'method')}, ${percent(value, this.tree.total(metric)[0])}` : 'nothing found';
+    found.textContent = methods
+      ? `${counted(methods, 'method')}, ${percent(value, this.tree.total(metric)[0])}`
+      : 'nothing found';
   },
 
   /** The line below all: what is selected. */
@@ -238,8 +317,18 @@ const App = {
     const isMethod = !FUNCTIONS.isOther(tree.fn[node]);
     detail.replaceChildren(
       methodName(tree.fn[node]),
-      ...facts.filter(([, value]) => value !== null).map(([label, value]) => element('span', { 'data-fact': label }, `${label} `, element('b', {}, value))),
-      ...(isMethod ? [element('button', { onclick: () => this.set({ view: 'callers', method: tree.fn[node] }, true) }, 'Callers & callees')] : []),
+      ...facts
+        .filter(([, value]) => value !== null)
+        .map(([label, value]) => element('span', { 'data-fact': label }, `${label} `, element('b', {}, value))),
+      ...(isMethod
+        ? [
+            element(
+              'button',
+              { onclick: () => this.set({ view: 'callers', method: tree.fn[node] }, true) },
+              'Callers & callees',
+            ),
+          ]
+        : []),
     );
   },
 
@@ -256,8 +345,14 @@ const App = {
       const fn = tree.fn[node];
       tip.replaceChildren(
         methodName(fn),
-        element('p', {}, `${say(total[node])} · ${percent(total[node], total[0])} of all · self ${say(self[node])}${state.metric === 'calls' ? '' : ` · ${counted(tree.own.calls[node], 'call')}`}`),
-        ...(FUNCTIONS.isOther(fn) ? [] : [element('p', { class: 'dim' }, FUNCTIONS.assembly(fn), ' ', ...this.remarks(fn))]),
+        element(
+          'p',
+          {},
+          `${say(total[node])} · ${percent(total[node], total[0])} of all · self ${say(self[node])}${state.metric === 'calls' ? '' : ` · ${counted(tree.own.calls[node], 'call')}`}`,
+        ),
+        ...(FUNCTIONS.isOther(fn)
+          ? []
+          : [element('p', { class: 'dim' }, FUNCTIONS.assembly(fn), ' ', ...this.remarks(fn))]),
       );
     }
     const [x, y] = [event.clientX + 14, event.clientY + 18];
@@ -274,13 +369,16 @@ const App = {
   showInGraph(fn) {
     const total = this.tree.total(this.state.metric);
     let best = -1;
-    for (let node = 0; node < this.tree.size; node++) if (this.tree.fn[node] === fn && (best < 0 || total[node] > total[best])) best = node;
+    for (let node = 0; node < this.tree.size; node++)
+      if (this.tree.fn[node] === fn && (best < 0 || total[node] > total[best])) best = node;
     if (best >= 0) this.set({ view: 'flame', zoom: best, node: best, search: '' }, true);
   },
 
   addTabs() {
     byId('tabs').append(
-      ...this.viewNames.map((view) => element('button', { role: 'tab', 'data-view': view, onclick: () => this.set({ view }, true) }, VIEWS[view])),
+      ...this.viewNames.map((view) =>
+        element('button', { role: 'tab', 'data-view': view, onclick: () => this.set({ view }, true) }, VIEWS[view]),
+      ),
     );
     byId('tabs').addEventListener('keydown', (event) => {
       const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -293,9 +391,18 @@ const App = {
   },
 
   addDialogs() {
-    byId('keys').querySelector('dl').append(...KEYS.flatMap(([keys, what]) => [element('dt', {}, ...keys.split(', ').map((key) => element('kbd', {}, key))), element('dd', {}, what)]));
+    byId('keys')
+      .querySelector('dl')
+      .append(
+        ...KEYS.flatMap(([keys, what]) => [
+          element('dt', {}, ...keys.split(', ').map((key) => element('kbd', {}, key))),
+          element('dd', {}, what),
+        ]),
+      );
     byId('help').addEventListener('click', () => byId('keys').showModal());
-    byId('notes').querySelector('ul').append(...DATA.notes.map((note) => element('li', {}, note)));
+    byId('notes')
+      .querySelector('ul')
+      .append(...DATA.notes.map((note) => element('li', {}, note)));
     byId('notes-button').hidden = DATA.notes.length === 0;
     byId('notes-button').textContent = counted(DATA.notes.length, 'note');
     byId('notes-button').addEventListener('click', () => byId('notes').showModal());
@@ -315,12 +422,20 @@ const App = {
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input, select') || document.querySelector('dialog[open]')) return;
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      event.target.matches('input, select') ||
+      document.querySelector('dialog[open]')
+    )
+      return;
     const view = this.viewNames[Number(event.key) - 1];
     if (view) this.set({ view }, true);
     else if (event.key === '/') byId('search').select();
     else if (event.key === 'n' || event.key === 'N') this.next(event.key === 'n' ? 1 : -1);
-    else if (event.key === 'i') this.set({ view: 'flame', direction: this.state.direction === 'icicle' ? 'flame' : 'icicle' });
+    else if (event.key === 'i')
+      this.set({ view: 'flame', direction: this.state.direction === 'icicle' ? 'flame' : 'icicle' });
     else if (event.key === 'c') this.set({ view: 'callers' }, true);
     else if (event.key === 'd') byId('theme').click();
     else if (event.key === '?') byId('keys').showModal();
@@ -334,7 +449,8 @@ const App = {
   next(by) {
     if (!this.found?.length) return;
     const at = this.found.indexOf(this.state.node);
-    const next = this.found[at < 0 ? (by > 0 ? 0 : this.found.length - 1) : (at + by + this.found.length) % this.found.length];
+    const next =
+      this.found[at < 0 ? (by > 0 ? 0 : this.found.length - 1) : (at + by + this.found.length) % this.found.length];
     if (this.state.view === 'tree') return this.views.tree.reveal(next);
     this.set({ view: 'flame', node: next });
     this.views.flame.view(this.views.flame.tree.parent[next] > 0 ? this.tree.parent[next] : 0, true);
@@ -344,8 +460,10 @@ const App = {
   remember(isStep) {
     const words = new URLSearchParams();
     for (const [name, value] of Object.entries(this.state)) {
-      if (name === 'zoom') { if (value) words.set(name, this.tree.path(value).join('.')); }
-      else if (name !== 'node' && value !== DEFAULTS[name] && !(name === 'method' && this.state.view !== 'callers')) words.set(name, String(value));
+      if (name === 'zoom') {
+        if (value) words.set(name, this.tree.path(value).join('.'));
+      } else if (name !== 'node' && value !== DEFAULTS[name] && !(name === 'method' && this.state.view !== 'callers'))
+        words.set(name, String(value));
     }
     const hash = `#${words}`;
     if (hash === (location.hash || '#')) return;
@@ -360,7 +478,10 @@ const App = {
     this.written = location.hash;
     const words = new URLSearchParams(location.hash.slice(1));
     const state = { ...DEFAULTS };
-    const take = (name, isGood) => { const value = words.get(name); if (value !== null && isGood(value)) state[name] = value; };
+    const take = (name, isGood) => {
+      const value = words.get(name);
+      if (value !== null && isGood(value)) state[name] = value;
+    };
     take('view', (value) => this.viewNames.includes(value));
     take('metric', (value) => this.metrics.includes(value));
     take('direction', (value) => value === 'flame');
@@ -369,7 +490,10 @@ const App = {
     take('theme', (value) => value === 'dark' || value === 'light');
     take('search', () => true);
     state.phase = Math.min(DATA.spans.length - 1, Math.max(0, Number(words.get('phase')) || 0));
-    take('threads', (value) => value === 'merged' || value === 'apart' || DATA.spans[state.phase].trees[Number(value)] !== undefined);
+    take(
+      'threads',
+      (value) => value === 'merged' || value === 'apart' || DATA.spans[state.phase].trees[Number(value)] !== undefined,
+    );
     const method = Number(words.get('method') ?? -1);
     state.method = method >= 0 && method < FUNCTIONS.count ? method : -1;
     this.state = state;

@@ -9,7 +9,14 @@ class Callers {
       const body = element('div', { role: 'rowgroup' });
       const head = element('div', { class: 'row head', role: 'row' });
       const grid = element('div', { class: 'table', role: 'grid', 'aria-label': label, tabindex: 0 }, head, body);
-      const side = { label, head, grid, rows: [], focused: 0, list: new VirtualList(grid, body, (index) => this.row(side, index)) };
+      const side = {
+        label,
+        head,
+        grid,
+        rows: [],
+        focused: 0,
+        list: new VirtualList(grid, body, (index) => this.row(side, index)),
+      };
       grid.addEventListener('keydown', (event) => this.key(side, event));
       return side;
     });
@@ -20,7 +27,7 @@ class Callers {
   show() {
     const { app } = this;
     const { metric } = app.state;
-    const fn = app.state.method >= 0 ? app.state.method : app.rows[0]?.fn ?? -1;
+    const fn = app.state.method >= 0 ? app.state.method : (app.rows[0]?.fn ?? -1);
     if (fn < 0) return;
     app.state.method = fn;
     const neighbours = app.tree.neighbours(fn, metric);
@@ -31,7 +38,11 @@ class Callers {
       side.focused = 0;
       setColumns(side.grid, 2, '8rem');
       const labels = [`${side.label} (${side.rows.length})`, METRICS[metric].short, 'Calls'];
-      side.head.replaceChildren(...labels.map((text, column) => element('div', { role: 'columnheader', class: column ? 'number' : 'text' }, text)));
+      side.head.replaceChildren(
+        ...labels.map((text, column) =>
+          element('div', { role: 'columnheader', class: column ? 'number' : 'text' }, text),
+        ),
+      );
       side.list.show(side.rows.length);
     });
     this.drawCard(fn);
@@ -41,7 +52,8 @@ class Callers {
   drawCard(fn) {
     const { app } = this;
     const row = app.rowOf.get(fn);
-    const single = (column) => (app.isAllThreads && app.methods[column].has(fn) ? time(app.methods[column].get(fn)) : null);
+    const single = (column) =>
+      app.isAllThreads && app.methods[column].has(fn) ? time(app.methods[column].get(fn)) : null;
     const running = app.tree.total('running')[0];
     const facts = row && [
       ['Self', `${time(row.self * MS)} · ${percent(row.self, running)}`],
@@ -65,8 +77,23 @@ class Callers {
     this.card.replaceChildren(
       element('h2', {}, methodName(fn)),
       element('p', { class: 'remarks' }, ...app.remarks(fn)),
-      element('dl', {}, ...(facts ?? []).filter(([, value]) => value !== null).flatMap(([label, value]) => [element('dt', {}, label), element('dd', { 'data-fact': label }, element('bdi', {}, value))])),
-      element('p', {}, element('button', { onclick: () => app.showInGraph(fn) }, 'In the flame graph'), ' ', element('button', { onclick: () => app.set({ view: 'table' }, true) }, 'In the table')),
+      element(
+        'dl',
+        {},
+        ...(facts ?? [])
+          .filter(([, value]) => value !== null)
+          .flatMap(([label, value]) => [
+            element('dt', {}, label),
+            element('dd', { 'data-fact': label }, element('bdi', {}, value)),
+          ]),
+      ),
+      element(
+        'p',
+        {},
+        element('button', { onclick: () => app.showInGraph(fn) }, 'In the flame graph'),
+        ' ',
+        element('button', { onclick: () => app.set({ view: 'table' }, true) }, 'In the table'),
+      ),
     );
   }
 
@@ -79,7 +106,12 @@ class Callers {
     const isSelected = index === side.focused && document.activeElement === side.grid;
     return element(
       'div',
-      { role: 'row', class: isSelected ? 'row selected' : 'row', 'aria-selected': String(isSelected), onclick: () => this.go(fn) },
+      {
+        role: 'row',
+        class: isSelected ? 'row selected' : 'row',
+        'aria-selected': String(isSelected),
+        onclick: () => this.go(fn),
+      },
       element('div', { role: 'gridcell', class: 'text' }, methodName(fn)),
       number,
       numberCell(count(calls), 'calls'),

@@ -207,7 +207,8 @@ class FlameGraph {
         const fn = tree.fn[node];
         const isHit = matches !== null && !FUNCTIONS.isOther(fn) && matches[fn] === 1;
         context.fillStyle = isHit ? hit : palette.colour(fn);
-        context.globalAlpha = (matches !== null && !isHit) || node < state.zoom && this.tree.end[node] > state.zoom ? 0.42 : 1;
+        context.globalAlpha =
+          (matches !== null && !isHit) || (node < state.zoom && this.tree.end[node] > state.zoom) ? 0.42 : 1;
         const shown = Math.max(to - from - (to - from > 3 ? 1 : 0), THINNEST);
         context.fillRect(from, y, shown, FRAME - 1);
         if (to - from > 22) texts.push([label(fn, Math.floor((to - from - 9) / CHARACTER)), from + 5, y + FRAME / 2]);
@@ -350,7 +351,7 @@ class FlameGraph {
     const isShown = (other) => other >= 0 && width[other] > 0;
     const beside = (by) => {
       const siblings = children.list.slice(children.start[tree.parent[node]], children.start[tree.parent[node] + 1]);
-      const found = node ? siblings[siblings.indexOf(node) + by] ?? -1 : -1;
+      const found = node ? (siblings[siblings.indexOf(node) + by] ?? -1) : -1;
       return found;
     };
     const callee = () => (children.start[node] < children.start[node + 1] ? children.list[children.start[node]] : -1);
@@ -361,12 +362,15 @@ class FlameGraph {
     else if (event.key === 'ArrowLeft') to = beside(-1);
     else if (event.key === 'ArrowRight') to = beside(1);
     else if (event.key === 'Home') to = 0;
-    else if (event.key === 'Enter') return event.preventDefault(), this.zoom(node);
+    else if (event.key === 'Enter') return (event.preventDefault(), this.zoom(node));
     else if (event.key === 'Escape' || event.key === 'Backspace') {
       event.preventDefault();
       return this.zoom(Math.max(0, tree.parent[state.zoom]));
     } else if (event.key === '+' || event.key === '-') {
-      const [middle, half] = [(this.low + this.high) / 2, ((this.high - this.low) / 2) * (event.key === '+' ? 0.7 : 1.4)];
+      const [middle, half] = [
+        (this.low + this.high) / 2,
+        ((this.high - this.low) / 2) * (event.key === '+' ? 0.7 : 1.4),
+      ];
       this.low = Math.max(0, middle - half);
       this.high = Math.min(width[0] || 1, middle + half);
       return this.draw();

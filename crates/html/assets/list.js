@@ -51,7 +51,8 @@ class VirtualList {
     const top = index * height;
     const head = this.body.offsetTop;
     if (top < scroller.scrollTop) scroller.scrollTop = top;
-    else if (top + height + head > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = top + height + head - scroller.clientHeight;
+    else if (top + height + head > scroller.scrollTop + scroller.clientHeight)
+      scroller.scrollTop = top + height + head - scroller.clientHeight;
     this.draw();
   }
 }
@@ -70,7 +71,11 @@ function setColumns(table, numbers, name = '15rem') {
 
 /** A cell with a number. @param {string} text @param {string} column what it is @param {number} [share] how much of the whole */
 function numberCell(text, column, share) {
-  const cell = element('div', { role: 'gridcell', class: text === '0' ? 'number zero' : 'number', 'data-column': column }, text);
+  const cell = element(
+    'div',
+    { role: 'gridcell', class: text === '0' ? 'number zero' : 'number', 'data-column': column },
+    text,
+  );
   if (share !== undefined) cell.prepend(bar(share));
   return cell;
 }

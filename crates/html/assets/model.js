@@ -195,7 +195,15 @@ class Tree {
   get functions() {
     if (this.sums) return this.sums;
     const zeros = () => new Float64Array(FUNCTIONS.count);
-    const sums = { calls: zeros(), self: zeros(), total: zeros(), waiting: zeros(), exceptions: zeros(), cpu: zeros(), cpuTotal: zeros() };
+    const sums = {
+      calls: zeros(),
+      self: zeros(),
+      total: zeros(),
+      waiting: zeros(),
+      exceptions: zeros(),
+      cpu: zeros(),
+      cpuTotal: zeros(),
+    };
     const [running, waiting, cpu] = [this.total('running'), this.total('waiting'), this.total('cpu')];
     this.walk((node, isOutermost) => {
       const fn = this.fn[node];
@@ -217,7 +225,8 @@ class Tree {
     const open = new Int32Array(FUNCTIONS.count);
     /** @type {number[]} */ const path = [];
     for (let node = 0; node < this.size; node++) {
-      while (path.length && this.end[path[path.length - 1]] <= node) open[this.fn[/** @type {number} */ (path.pop())]]--;
+      while (path.length && this.end[path[path.length - 1]] <= node)
+        open[this.fn[/** @type {number} */ (path.pop())]]--;
       if (FUNCTIONS.isOther(this.fn[node])) continue;
       visit(node, open[this.fn[node]]++ === 0);
       path.push(node);
@@ -247,7 +256,8 @@ class Tree {
       if (this.fn[node] === fn) meet(0, callers, caller, node);
       if (caller === fn) meet(1, callees, this.fn[node], node);
     }
-    const rows = (map) => [...map.values()].sort((one, other) => other.value - one.value || other.calls - one.calls || one.fn - other.fn);
+    const rows = (map) =>
+      [...map.values()].sort((one, other) => other.value - one.value || other.calls - one.calls || one.fn - other.fn);
     return { callers: rows(callers), callees: rows(callees) };
   }
 

@@ -4,15 +4,45 @@
 const TABLE = [
   { key: 'name', label: 'Method', title: 'Its name', text: true },
   { key: 'self', label: 'Self', title: 'Running in it alone', say: (value) => time(value * MS), bar: 'running' },
-  { key: 'total', label: 'Total', title: 'Running, with what it calls', say: (value) => time(value * MS), bar: 'running' },
-  { key: 'waiting', label: 'Waiting', title: 'In calls that wait, with what it calls', say: (value) => time(value * MS), some: true },
-  { key: 'cpu', label: 'CPU', title: 'CPU time in it alone, as a sampler saw it', say: (value) => time(value / 1e6), some: true },
+  {
+    key: 'total',
+    label: 'Total',
+    title: 'Running, with what it calls',
+    say: (value) => time(value * MS),
+    bar: 'running',
+  },
+  {
+    key: 'waiting',
+    label: 'Waiting',
+    title: 'In calls that wait, with what it calls',
+    say: (value) => time(value * MS),
+    some: true,
+  },
+  {
+    key: 'cpu',
+    label: 'CPU',
+    title: 'CPU time in it alone, as a sampler saw it',
+    say: (value) => time(value / 1e6),
+    some: true,
+  },
   { key: 'calls', label: 'Calls', title: 'How often it was called', say: count },
-  { key: 'average', label: 'Average', title: 'A call, running and waiting; of an async method from start to completion', say: time },
+  {
+    key: 'average',
+    label: 'Average',
+    title: 'A call, running and waiting; of an async method from start to completion',
+    say: time,
+  },
   { key: 'p50', label: 'p50', title: 'The median call', say: time, single: true, wide: true },
   { key: 'p95', label: 'p95', title: '95 % of calls did not take longer', say: time, single: true },
   { key: 'max', label: 'Max', title: 'The longest call but for the first', say: time, single: true },
-  { key: 'first', label: 'First', title: 'The first call: compiling and loading are in it', say: time, single: true, wide: true },
+  {
+    key: 'first',
+    label: 'First',
+    title: 'The first call: compiling and loading are in it',
+    say: time,
+    single: true,
+    wide: true,
+  },
   { key: 'exceptions', label: 'Exceptions', title: 'How many exceptions left it', say: count, some: true },
 ];
 
@@ -22,7 +52,12 @@ class Table {
     this.app = app;
     this.head = element('div', { class: 'row head', role: 'row', 'aria-rowindex': '1' });
     this.body = element('div', { role: 'rowgroup' });
-    this.panel = element('div', { class: 'table', role: 'grid', 'aria-label': 'Methods', tabindex: 0 }, this.head, this.body);
+    this.panel = element(
+      'div',
+      { class: 'table', role: 'grid', 'aria-label': 'Methods', tabindex: 0 },
+      this.head,
+      this.body,
+    );
     this.list = new VirtualList(this.panel, this.body, (index) => this.row(index));
     this.panel.addEventListener('keydown', (event) => this.key(event));
     this.focused = 0;
@@ -35,23 +70,46 @@ class Table {
       if (column.single) return app.isAllThreads && app.methods[column.key].size > 0 && !(column.wide && app.isNarrow);
       return app.rows.some((row) => row[column.key] > 0);
     });
-    const sort = this.columns.some((column) => column.key === app.state.sort.replace('-', '')) ? app.state.sort : '-calls';
+    const sort = this.columns.some((column) => column.key === app.state.sort.replace('-', ''))
+      ? app.state.sort
+      : '-calls';
     const [key, sign] = sort.startsWith('-') ? [sort.slice(1), -1] : [sort, 1];
     this.rows = app.rows.filter((row) => app.matches === null || app.matches[row.fn] === 1);
-    const compare = key === 'name' ? (one, other) => one.name.localeCompare(other.name) : (one, other) => one[key] - other[key];
+    const compare =
+      key === 'name' ? (one, other) => one.name.localeCompare(other.name) : (one, other) => one[key] - other[key];
     // What is not known stands last, either way.
     const isNone = (row) => row[key] === undefined;
-    this.rows.sort((one, other) => Number(isNone(one)) - Number(isNone(other)) || (isNone(one) ? 0 : sign * compare(one, other)) || one.name.localeCompare(other.name));
+    this.rows.sort(
+      (one, other) =>
+        Number(isNone(one)) - Number(isNone(other)) ||
+        (isNone(one) ? 0 : sign * compare(one, other)) ||
+        one.name.localeCompare(other.name),
+    );
     setColumns(this.panel, this.columns.length - 1);
     this.head.replaceChildren(
       ...this.columns.map((column) => {
         const isSorted = column.key === key;
-        const button = element('button', { title: column.title, onclick: () => this.sort(column, isSorted ? -sign : column.text ? 1 : -1) }, column.label);
-        return element('div', { role: 'columnheader', 'aria-sort': isSorted ? (sign > 0 ? 'ascending' : 'descending') : 'none', class: column.text ? 'text' : 'number' }, button);
+        const button = element(
+          'button',
+          { title: column.title, onclick: () => this.sort(column, isSorted ? -sign : column.text ? 1 : -1) },
+          column.label,
+        );
+        return element(
+          'div',
+          {
+            role: 'columnheader',
+            'aria-sort': isSorted ? (sign > 0 ? 'ascending' : 'descending') : 'none',
+            class: column.text ? 'text' : 'number',
+          },
+          button,
+        );
       }),
     );
     this.panel.setAttribute('aria-rowcount', String(this.rows.length + 1));
-    this.focused = Math.max(0, this.rows.findIndex((row) => row.fn === app.state.method));
+    this.focused = Math.max(
+      0,
+      this.rows.findIndex((row) => row.fn === app.state.method),
+    );
     this.list.show(this.rows.length);
   }
 
@@ -68,7 +126,8 @@ class Table {
     const { app } = this;
     const row = this.rows[index];
     const cells = this.columns.map((column) => {
-      if (column.text) return element('div', { role: 'gridcell', class: 'text' }, methodName(row.fn), ...app.remarks(row.fn));
+      if (column.text)
+        return element('div', { role: 'gridcell', class: 'text' }, methodName(row.fn), ...app.remarks(row.fn));
       const value = row[column.key];
       const share = column.bar ? value / app.tree.total(column.bar)[0] : undefined;
       const cell = numberCell(value === undefined ? '' : column.say(value), column.key, share);
@@ -76,7 +135,17 @@ class Table {
       return cell;
     });
     const isSelected = index === this.focused;
-    return element('div', { role: 'row', class: isSelected ? 'row selected' : 'row', 'aria-selected': String(isSelected), onclick: () => this.select(index), ondblclick: () => this.open() }, ...cells);
+    return element(
+      'div',
+      {
+        role: 'row',
+        class: isSelected ? 'row selected' : 'row',
+        'aria-selected': String(isSelected),
+        onclick: () => this.select(index),
+        ondblclick: () => this.open(),
+      },
+      ...cells,
+    );
   }
 
   /** @param {number} index */
@@ -107,5 +176,10 @@ class Table {
 /** A method's name, its own part strong. @param {number} fn */
 function methodName(fn) {
   const type = FUNCTIONS.type(fn);
-  return element('bdi', { class: FUNCTIONS.isOther(fn) ? 'method other' : 'method', title: FUNCTIONS.name(fn) }, element('span', {}, type ? `${type}.` : ''), element('b', {}, FUNCTIONS.member(fn)));
+  return element(
+    'bdi',
+    { class: FUNCTIONS.isOther(fn) ? 'method other' : 'method', title: FUNCTIONS.name(fn) },
+    element('span', {}, type ? `${type}.` : ''),
+    element('b', {}, FUNCTIONS.member(fn)),
+  );
 }

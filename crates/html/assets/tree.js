@@ -8,7 +8,12 @@ class TreeView {
     this.app = app;
     this.head = element('div', { class: 'row head', role: 'row', 'aria-rowindex': '1' });
     this.body = element('div', { role: 'rowgroup' });
-    this.panel = element('div', { class: 'table tree', role: 'treegrid', 'aria-label': 'Call tree', tabindex: 0 }, this.head, this.body);
+    this.panel = element(
+      'div',
+      { class: 'table tree', role: 'treegrid', 'aria-label': 'Call tree', tabindex: 0 },
+      this.head,
+      this.body,
+    );
     this.list = new VirtualList(this.panel, this.body, (index) => this.row(index));
     this.panel.addEventListener('keydown', (event) => this.key(event));
   }
@@ -26,7 +31,9 @@ class TreeView {
     const labels = ['Method', 'Total', '', 'Self', 'Calls'];
     if (metric === 'calls') labels.splice(3, 2);
     setColumns(this.panel, labels.length - 1);
-    this.head.replaceChildren(...labels.map((text, place) => element('div', { role: 'columnheader', class: place ? 'number' : 'text' }, text)));
+    this.head.replaceChildren(
+      ...labels.map((text, place) => element('div', { role: 'columnheader', class: place ? 'number' : 'text' }, text)),
+    );
     this.say = METRICS[metric].say;
     this.fill();
     const place = this.nodes.indexOf(Math.max(0, app.state.node));
@@ -42,7 +49,8 @@ class TreeView {
     for (let count = 0; count < 50; count++) {
       this.open.add(node);
       const first = this.children.list[this.children.start[node]];
-      if (this.children.start[node] === this.children.start[node + 1] || this.total[first] < 0.5 * this.total[node]) break;
+      if (this.children.start[node] === this.children.start[node + 1] || this.total[first] < 0.5 * this.total[node])
+        break;
       node = first;
     }
   }
@@ -55,7 +63,8 @@ class TreeView {
       const node = /** @type {number} */ (next.pop());
       this.nodes.push(node);
       if (!this.open.has(node)) continue;
-      for (let at = this.children.start[node + 1] - 1; at >= this.children.start[node]; at--) next.push(this.children.list[at]);
+      for (let at = this.children.start[node + 1] - 1; at >= this.children.start[node]; at--)
+        next.push(this.children.list[at]);
     }
     this.panel.setAttribute('aria-rowcount', String(this.nodes.length + 1));
     this.list.show(this.nodes.length);
@@ -69,12 +78,25 @@ class TreeView {
     const fn = tree.fn[node];
     const [isOpen, hasMore] = [this.open.has(node), this.children.start[node] < this.children.start[node + 1]];
     const isSelected = index === this.focused;
-    const arrow = element('span', { class: 'arrow', 'aria-hidden': 'true', onclick: (event) => (event.stopPropagation(), this.select(index), this.toggle(!isOpen)) }, hasMore ? (isOpen ? '▾' : '▸') : '');
+    const arrow = element(
+      'span',
+      {
+        class: 'arrow',
+        'aria-hidden': 'true',
+        onclick: (event) => (event.stopPropagation(), this.select(index), this.toggle(!isOpen)),
+      },
+      hasMore ? (isOpen ? '▾' : '▸') : '',
+    );
     const name = element('div', { role: 'gridcell', class: 'text' }, arrow, methodName(fn));
     name.style.paddingInlineStart = `${Math.min(tree.depth[node], DEEPEST_INDENT) * 0.9}rem`;
     const share = this.total[node] / this.total[0];
-    const cells = [name, numberCell(this.say(this.total[node]), 'total'), numberCell(percent(share, 1), 'share', share)];
-    if (app.state.metric !== 'calls') cells.push(numberCell(this.say(this.self[node]), 'self'), numberCell(count(tree.own.calls[node]), 'calls'));
+    const cells = [
+      name,
+      numberCell(this.say(this.total[node]), 'total'),
+      numberCell(percent(share, 1), 'share', share),
+    ];
+    if (app.state.metric !== 'calls')
+      cells.push(numberCell(this.say(this.self[node]), 'self'), numberCell(count(tree.own.calls[node]), 'calls'));
     const isHit = matches !== null && !FUNCTIONS.isOther(fn) && matches[fn] === 1;
     const attributes = {
       role: 'row',
@@ -123,7 +145,8 @@ class TreeView {
     else if (event.key === 'ArrowRight' && hasMore) this.select(this.focused + 1);
     else if (event.key === 'ArrowLeft' && isOpen && hasMore) this.toggle(false);
     else if (event.key === 'ArrowLeft') this.select(this.nodes.indexOf(Math.max(0, this.app.tree.parent[node])));
-    else if (event.key === 'Enter' && !FUNCTIONS.isOther(this.app.tree.fn[node])) this.app.set({ view: 'callers', method: this.app.tree.fn[node] }, true);
+    else if (event.key === 'Enter' && !FUNCTIONS.isOther(this.app.tree.fn[node]))
+      this.app.set({ view: 'callers', method: this.app.tree.fn[node] }, true);
     else return;
     event.preventDefault();
   }
