@@ -58,7 +58,7 @@ impl Layout {
 
 impl Shown {
     /// Clicks at a part of the graph's width, in a row.
-    fn click_frame(&mut self, part: f64, row: f64) {
+    pub(crate) fn click_frame(&mut self, part: f64, row: f64) {
         let place = self.browser.eval(
             "(() => { const b = document.querySelector('canvas').getBoundingClientRect(); return [b.x, b.y, b.width]; })()",
         );
@@ -67,13 +67,13 @@ impl Shown {
     }
 
     /// Waits until the graph no longer moves.
-    fn rest(&mut self) {
+    pub(crate) fn rest(&mut self) {
         self.browser.wait("App.views.flame.animation === 0");
         self.browser.settle();
     }
 
     /// What the line below says of a fact.
-    fn detail(&mut self, fact: &str) -> String {
+    pub(crate) fn detail(&mut self, fact: &str) -> String {
         self.texts(&format!("#detail [data-fact='{fact}'] b")).concat()
     }
 }

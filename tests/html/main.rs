@@ -3,6 +3,7 @@
 
 #[path = "../../crates/profile/tests/builder/mod.rs"]
 mod builder;
+mod compare;
 mod graph;
 mod hostile;
 mod large;

@@ -21,7 +21,8 @@ const DEFAULTS = {
   phase: 0,
   direction: 'icicle',
   colour: '',
-  sort: '-self',
+  sort: DATA.compared ? '-self-change' : '-self',
+  widths: 'new',
   search: '',
   theme: '',
   zoom: 0,
@@ -124,15 +125,17 @@ const App = {
     const sums = this.tree.functions;
     this.rows = [];
     for (let fn = 0; fn < FUNCTIONS.count; fn++) {
-      if (!sums.calls[fn] && sums.total[fn] <= 0 && sums.waiting[fn] <= 0) continue;
+      if (!COMPARED && !sums.calls[fn] && sums.total[fn] <= 0 && sums.waiting[fn] <= 0) continue;
       const row = { fn, name: FUNCTIONS.name(fn) };
       for (const [column, values] of Object.entries(sums)) row[column] = Math.max(0, values[fn]);
       row.average = row.calls ? ((row.total + row.waiting) * MS) / row.calls : undefined;
-      if (this.isAllThreads)
+      if (COMPARED) for (const { key, of } of COMPARED_COLUMNS) row[key] = of ? of(fn) : row[key];
+      else if (this.isAllThreads)
         for (const column of ['average', 'p50', 'p95', 'max', 'first']) row[column] = this.methods[column].get(fn);
       this.rows.push(row);
     }
-    this.rows.sort((one, other) => other.self - one.self || other.calls - one.calls);
+    // Of a comparison they are in the order of what changed.
+    if (!COMPARED) this.rows.sort((one, other) => other.self - one.self || other.calls - one.calls);
     this.rowOf = new Map(this.rows.map((row) => [row.fn, row]));
     this.findMatches();
   },
@@ -174,7 +177,9 @@ const App = {
   show() {
     const { state } = this;
     document.documentElement.dataset.theme = this.isDark ? 'dark' : 'light';
-    if (!this.palette || this.palette.name !== state.colour) {
+    if (COMPARED) {
+      this.palette = new ChangeColours(this.tree, state.metric);
+    } else if (!this.palette || this.palette.name !== state.colour) {
       this.palette = new Palette(COLOURINGS[state.colour].of);
       this.palette.name = state.colour;
     }
@@ -198,9 +203,11 @@ const App = {
 
   drawHead() {
     const { span, tree } = this;
+    const sides = COMPARED && `${COMPARED.names[0]} and ${COMPARED.names[1]}`;
     byId('facts').textContent = [
+      sides,
       DATA.runtime,
-      `process ${DATA.pid}`,
+      !COMPARED && `process ${DATA.pid}`,
       DATA.mode,
       DATA.end,
       span.name && `phase ${span.name}`,
@@ -210,20 +217,22 @@ const App = {
     const sums = tree.functions;
     const sum = (column) => sums[column].reduce((sum, value) => sum + value, 0);
     const [waiting, exceptions] = [tree.total('waiting')[0], sum('exceptions')];
-    const tiles = [
-      ['Took', time(span.milliseconds)],
-      ['Running', time(tree.total('running')[0] * MS)],
-      ['Waiting', waiting ? time(waiting * MS) : null],
-      ['CPU', DATA.cpuMs !== null && !this.state.phase && this.isAllThreads ? time(DATA.cpuMs) : null],
-      ['Threads', this.isAllThreads ? count(span.threads) : null],
-      ['Methods', count(this.rows.length)],
-      ['Calls', count(sum('calls'))],
-      ['Exceptions', exceptions ? count(exceptions) : null],
-    ];
+    const tiles = COMPARED
+      ? comparedTiles()
+      : [
+          ['Took', time(span.milliseconds)],
+          ['Running', time(tree.total('running')[0] * MS)],
+          ['Waiting', waiting ? time(waiting * MS) : null],
+          ['CPU', DATA.cpuMs !== null && !this.state.phase && this.isAllThreads ? time(DATA.cpuMs) : null],
+          ['Threads', this.isAllThreads ? count(span.threads) : null],
+          ['Methods', count(this.rows.length)],
+          ['Calls', count(sum('calls'))],
+          ['Exceptions', exceptions ? count(exceptions) : null],
+        ];
     byId('tiles').replaceChildren(
       ...tiles
         .filter(([, value]) => value !== null)
-        .map(([label, value]) => element('div', {}, element('dt', {}, label), element('dd', {}, value))),
+        .map(([label, value, title]) => element('div', { title }, element('dt', {}, label), element('dd', {}, value))),
     );
   },
 
@@ -271,7 +280,8 @@ const App = {
             ['flame', 'flame'],
           ])
         : null,
-      isGraph
+      isGraph && COMPARED ? choice('widths', 'As wide as', Object.entries(WIDTHS)) : null,
+      isGraph && !COMPARED
         ? choice(
             'colour',
             'Colours',
@@ -306,20 +316,12 @@ const App = {
     const detail = byId('detail');
     detail.hidden = state.view !== 'flame' && state.view !== 'tree';
     if (detail.hidden) return;
-    const { say } = METRICS[state.metric];
-    const [total, self, calls] = [tree.total(state.metric), tree.self(state.metric), tree.own.calls];
-    const facts = [
-      ['total', `${say(total[node])} (${percent(total[node], total[0])})`],
-      ['self', say(self[node])],
-      ['of its caller', tree.parent[node] > 0 ? percent(total[node], total[tree.parent[node]]) : null],
-      ['calls', state.metric !== 'calls' && calls[node] ? count(calls[node]) : null],
-    ];
     const isMethod = !FUNCTIONS.isOther(tree.fn[node]);
     detail.replaceChildren(
       methodName(tree.fn[node]),
-      ...facts
-        .filter(([, value]) => value !== null)
-        .map(([label, value]) => element('span', { 'data-fact': label }, `${label} `, element('b', {}, value))),
+      ...this.facts(node).map(([label, value]) =>
+        element('span', { 'data-fact': label }, `${label} `, element('b', {}, value)),
+      ),
       ...(isMethod
         ? [
             element(
@@ -332,14 +334,38 @@ const App = {
     );
   },
 
+  /** What is known of a path. @param {number} node @returns {[string, string][]} */
+  facts(node) {
+    const { tree } = this;
+    const { metric } = this.state;
+    const { say } = METRICS[metric];
+    const [total, self, calls] = [tree.total(metric), tree.self(metric), tree.own.calls];
+    if (COMPARED) {
+      const [base, selfBase] = [tree.total(metric, true)[node], tree.self(metric, true)[node]];
+      const callsChange = `${count(tree.own.callsBase[node])} → ${count(calls[node])}`;
+      return [
+        ['base', say(base)],
+        ['new', say(total[node])],
+        ['change', `${signed(total[node] - base, say)} ${grown(base, total[node])}`.trim()],
+        ['self', signed(self[node] - selfBase, say)],
+        ...(metric === 'calls' ? [] : [['calls', callsChange]]),
+      ];
+    }
+    const of = tree.parent[node];
+    return [
+      ['total', `${say(total[node])} (${percent(total[node], total[0])})`],
+      ['self', say(self[node])],
+      ...(of > 0 ? [['of its caller', percent(total[node], total[of])]] : []),
+      ...(metric !== 'calls' && calls[node] ? [['calls', count(calls[node])]] : []),
+    ];
+  },
+
   /** What is said of a frame under the pointer. @param {number} node @param {PointerEvent} [event] */
   tip(node, event) {
     const tip = byId('tip');
     tip.hidden = node < 0 || !event || event.pointerType === 'touch';
-    if (tip.hidden || !event) return;
-    const { tree, state } = this;
-    const { say } = METRICS[state.metric];
-    const [total, self] = [tree.total(state.metric), tree.self(state.metric)];
+    if (tip.hidden || !event) return void (tip.dataset.node = '');
+    const { tree } = this;
     if (tip.dataset.node !== String(node)) {
       tip.dataset.node = String(node);
       const fn = tree.fn[node];
@@ -348,7 +374,9 @@ const App = {
         element(
           'p',
           {},
-          `${say(total[node])} · ${percent(total[node], total[0])} of all · self ${say(self[node])}${state.metric === 'calls' ? '' : ` · ${counted(tree.own.calls[node], 'call')}`}`,
+          this.facts(node)
+            .map(([label, value]) => `${label} ${value}`)
+            .join(' · '),
         ),
         ...(FUNCTIONS.isOther(fn)
           ? []
@@ -362,7 +390,10 @@ const App = {
 
   /** @param {number} fn */
   remarks(fn) {
-    return (this.methods.remarks.get(fn) ?? []).map((text) => element('small', { class: 'remark' }, text));
+    if (FUNCTIONS.isOther(fn)) return [];
+    const verdict = COMPARED?.verdicts[fn];
+    const remarks = COMPARED ? [verdict].filter((word) => word !== 'same') : (this.methods.remarks.get(fn) ?? []);
+    return remarks.map((text) => element('small', { class: `remark ${verdict ?? ''}` }, text));
   },
 
   /** Zooms to where a method took most. @param {number} fn */
@@ -485,8 +516,11 @@ const App = {
     take('view', (value) => this.viewNames.includes(value));
     take('metric', (value) => this.metrics.includes(value));
     take('direction', (value) => value === 'flame');
+    take('widths', (value) => COMPARED !== null && Object.hasOwn(WIDTHS, value));
     take('colour', (value) => Object.hasOwn(COLOURINGS, value));
-    take('sort', (value) => TABLE.some((column) => column.key === value.replace('-', '')));
+    take('sort', (value) =>
+      (COMPARED ? COMPARED_COLUMNS : TABLE).some((column) => column.key === value.replace(/^-/, '')),
+    );
     take('theme', (value) => value === 'dark' || value === 'light');
     take('search', () => true);
     state.phase = Math.min(DATA.spans.length - 1, Math.max(0, Number(words.get('phase')) || 0));

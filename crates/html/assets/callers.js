@@ -21,7 +21,7 @@ class Callers {
       return side;
     });
     const [callers, callees] = this.sides.map((side) => side.grid);
-    this.panel = element('div', { class: 'callers' }, callers, this.card, callees);
+    this.panel = element('div', { class: COMPARED ? 'callers compared' : 'callers' }, callers, this.card, callees);
   }
 
   show() {
@@ -36,8 +36,9 @@ class Callers {
       side.rows = place ? neighbours.callees : neighbours.callers;
       side.all = all;
       side.focused = 0;
-      setColumns(side.grid, 2, '8rem');
-      const labels = [`${side.label} (${side.rows.length})`, METRICS[metric].short, 'Calls'];
+      setColumns(side.grid, COMPARED ? 3 : 2, '8rem');
+      const numbers = COMPARED ? ['Base', 'New', 'Change'] : [METRICS[metric].short, 'Calls'];
+      const labels = [`${side.label} (${side.rows.length})`, ...numbers];
       side.head.replaceChildren(
         ...labels.map((text, column) =>
           element('div', { role: 'columnheader', class: column ? 'number' : 'text' }, text),
@@ -51,36 +52,20 @@ class Callers {
   /** @param {number} fn */
   drawCard(fn) {
     const { app } = this;
-    const row = app.rowOf.get(fn);
-    const single = (column) =>
-      app.isAllThreads && app.methods[column].has(fn) ? time(app.methods[column].get(fn)) : null;
-    const running = app.tree.total('running')[0];
-    const facts = row && [
-      ['Self', `${time(row.self * MS)} · ${percent(row.self, running)}`],
-      ['Total', `${time(row.total * MS)} · ${percent(row.total, running)}`],
-      ['Waiting', row.waiting ? time(row.waiting * MS) : null],
-      ['CPU', row.cpu ? time(row.cpu / 1e6) : null],
-      ['Calls', count(row.calls)],
-      ['Average', row.average === undefined ? null : time(row.average)],
-      ['First', single('first')],
-      ['Min', single('min')],
-      ['p50', single('p50')],
-      ['p95', single('p95')],
-      ['p99', single('p99')],
-      ['Max', single('max')],
-      ['Awaiting', single('awaiting')],
-      ['Exceptions', row.exceptions ? count(row.exceptions) : null],
+    const facts = [
+      ...(COMPARED ? [] : this.measured(app.rowOf.get(fn))),
       ['Source', FUNCTIONS.source(fn) || null],
       ['Assembly', FUNCTIONS.assembly(fn) || null],
-      ['Token', FUNCTIONS.token(fn)],
+      ['Token', FUNCTIONS.token(fn) || null],
     ];
     this.card.replaceChildren(
       element('h2', {}, methodName(fn)),
       element('p', { class: 'remarks' }, ...app.remarks(fn)),
+      ...(COMPARED ? [comparedFacts(fn)] : []),
       element(
         'dl',
         {},
-        ...(facts ?? [])
+        ...facts
           .filter(([, value]) => value !== null)
           .flatMap(([label, value]) => [
             element('dt', {}, label),
@@ -97,9 +82,34 @@ class Callers {
     );
   }
 
+  /** What was measured of a method; null is what was not. @param {any} [row] */
+  measured(row) {
+    if (!row) return [];
+    const { app } = this;
+    const { isAllThreads, methods } = app;
+    const single = (column) => (isAllThreads && methods[column].has(row.fn) ? time(methods[column].get(row.fn)) : null);
+    const running = app.tree.total('running')[0];
+    return [
+      ['Self', `${time(row.self * MS)} · ${percent(row.self, running)}`],
+      ['Total', `${time(row.total * MS)} · ${percent(row.total, running)}`],
+      ['Waiting', row.waiting ? time(row.waiting * MS) : null],
+      ['CPU', row.cpu ? time(row.cpu / 1e6) : null],
+      ['Calls', count(row.calls)],
+      ['Average', row.average === undefined ? null : time(row.average)],
+      ['First', single('first')],
+      ['Min', single('min')],
+      ['p50', single('p50')],
+      ['p95', single('p95')],
+      ['p99', single('p99')],
+      ['Max', single('max')],
+      ['Awaiting', single('awaiting')],
+      ['Exceptions', row.exceptions ? count(row.exceptions) : null],
+    ];
+  }
+
   /** @param {any} side @param {number} index */
   row(side, index) {
-    const { fn, calls, value } = side.rows[index];
+    const { fn, calls, value, base } = side.rows[index];
     const say = METRICS[this.app.state.metric].say;
     const number = numberCell(say(value), 'value', value / side.all);
     number.title = `${percent(value, side.all)} of all`;
@@ -113,8 +123,9 @@ class Callers {
         onclick: () => this.go(fn),
       },
       element('div', { role: 'gridcell', class: 'text' }, methodName(fn)),
-      number,
-      numberCell(count(calls), 'calls'),
+      ...(COMPARED
+        ? [numberCell(say(base), 'base'), number, numberCell(signed(value - base, say), 'change')]
+        : [number, numberCell(count(calls), 'calls')]),
     );
   }
 

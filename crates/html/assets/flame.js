@@ -98,7 +98,7 @@ class FlameGraph {
   /** What is shown changed: another tree, metric, direction or colouring. */
   show() {
     const { state, tree } = this.app;
-    this.layout = tree.layout(state.metric);
+    this.layout = tree.layout(state.metric, state.widths);
     this.palette = this.app.palette;
     this.drawLegend();
     this.resize(false);
@@ -206,7 +206,7 @@ class FlameGraph {
         this.painted++;
         const fn = tree.fn[node];
         const isHit = matches !== null && !FUNCTIONS.isOther(fn) && matches[fn] === 1;
-        context.fillStyle = isHit ? hit : palette.colour(fn);
+        context.fillStyle = isHit ? hit : palette.colour(fn, node);
         context.globalAlpha =
           (matches !== null && !isHit) || (node < state.zoom && this.tree.end[node] > state.zoom) ? 0.42 : 1;
         const shown = Math.max(to - from - (to - from > 3 ? 1 : 0), THINNEST);
@@ -387,6 +387,7 @@ class FlameGraph {
 
   drawLegend() {
     const { palette, app } = this;
+    if (COMPARED) return this.legend.replaceChildren(...palette.legend());
     const { self } = app.tree.functions;
     /** @type {Map<string, number>} */ const weights = new Map();
     for (let fn = 0; fn < FUNCTIONS.count; fn++) {

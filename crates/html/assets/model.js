@@ -14,11 +14,13 @@ const METRICS = {
   calls: { label: 'Calls', short: 'With callees', of: ['calls'], say: count },
   exceptions: { label: 'Exceptions', short: 'Exceptions', of: ['exceptions'], say: count },
 };
-const COLUMNS = ['calls', 'self', 'waiting', 'exceptions', 'cpu'];
+const OWN = ['calls', 'self', 'waiting', 'exceptions', 'cpu'];
 
 const DATA = JSON.parse(byId('data').textContent);
 /** Milliseconds in a tick. */
 const MS = 1e3 / DATA.ticksPerSecond;
+/** The columns of paths; with a base, its own beside. */
+const COLUMNS = DATA.compared ? OWN.concat(OWN.map((column) => `${column}Base`)) : OWN;
 
 /** The functions: what they are called, and what stands for threads among them. */
 const FUNCTIONS = (() => {
@@ -148,30 +150,41 @@ class Tree {
     return merged;
   }
 
-  /** What each path has itself. @param {Metric} metric */
-  self(metric) {
-    const columns = METRICS[metric].of.map((column) => this.own[column]);
+  /** What each path has itself, also in the base. @param {Metric} metric @param {boolean} [isBase] */
+  self(metric, isBase) {
+    const columns = METRICS[metric].of.map((column) => this.own[isBase ? `${column}Base` : column]);
     return columns.length === 1 ? columns[0] : columns[0].map((value, node) => value + columns[1][node]);
   }
 
-  /** What each path has with all that it calls. @param {Metric} metric @returns {Float64Array} */
-  total(metric) {
-    let total = this.totals.get(metric);
+  /** What each path has with all that it calls. @param {Metric} metric @param {boolean} [isBase] @returns {Float64Array} */
+  total(metric, isBase) {
+    const key = `${metric} ${Boolean(isBase)}`;
+    let total = this.totals.get(key);
     if (!total) {
-      total = Float64Array.from(this.self(metric));
-      for (let node = this.size - 1; node > 0; node--) total[this.parent[node]] += total[node];
-      this.totals.set(metric, total);
+      total = this.added(Float64Array.from(this.self(metric, isBase)));
+      this.totals.set(key, total);
     }
     return total;
   }
 
-  /** Where each path is in a graph: callees below their callers, the largest first. @param {Metric} metric */
-  layout(metric) {
-    let layout = this.layouts.get(metric);
+  /** Adds to each path what it calls. @param {Float64Array} values */
+  added(values) {
+    for (let node = this.size - 1; node > 0; node--) values[this.parent[node]] += values[node];
+    return values;
+  }
+
+  /** Where each path is in a graph: callees below their callers, the largest first. @param {Metric} metric @param {string} [widths] */
+  layout(metric, widths = 'new') {
+    const key = `${metric} ${widths}`;
+    let layout = this.layouts.get(key);
     if (!layout) {
       // Where threads ran on while the profile was written, callees may have more than their caller: no width is below 0.
-      const width = this.self(metric).map((value) => Math.max(0, value));
-      for (let node = this.size - 1; node > 0; node--) width[this.parent[node]] += width[node];
+      let own = this.self(metric, widths === 'base').map((value) => Math.max(0, value));
+      if (widths === 'either') {
+        const base = this.self(metric, true);
+        own = own.map((value, node) => Math.max(value, base[node]));
+      }
+      const width = this.added(own);
       const order = new Uint32Array(this.size).map((_, node) => node);
       order.sort((one, other) => width[other] - width[one] || one - other);
       const children = childrenOf(this.parent, order);
@@ -186,7 +199,7 @@ class Tree {
       let depth = 0;
       for (let node = 0; node < this.size; node++) if (width[node] > 0) depth = Math.max(depth, this.depth[node]);
       layout = { width, start, children, depth };
-      this.layouts.set(metric, layout);
+      this.layouts.set(key, layout);
     }
     return layout;
   }
@@ -236,12 +249,14 @@ class Tree {
   /** Who calls a function, and whom it calls: calls, and time with callees, each time once. @param {number} fn @param {Metric} metric */
   neighbours(fn, metric) {
     const [total, calls] = [this.total(metric), this.own.calls];
-    /** @type {Map<number, {fn: number, calls: number, value: number}>[]} */
+    const base = COMPARED ? this.total(metric, true) : null;
+    /** @type {Map<number, {fn: number, calls: number, value: number, base: number}>[]} */
     const [callers, callees] = [new Map(), new Map()];
-    const add = (map, key, value, of) => {
-      const row = map.get(key) ?? { fn: key, calls: 0, value: 0 };
+    const add = (map, key, isOutermost, of) => {
+      const row = map.get(key) ?? { fn: key, calls: 0, value: 0, base: 0 };
       row.calls += calls[of];
-      row.value += value;
+      if (isOutermost) row.value += total[of];
+      if (isOutermost && base) row.base += base[of];
       map.set(key, row);
     };
     // Of a call that is made again below itself, the time is the outermost's.
@@ -249,7 +264,7 @@ class Tree {
     const meet = (side, map, key, node) => {
       const isOutermost = node >= (until[side].get(key) ?? 0);
       if (isOutermost) until[side].set(key, this.end[node]);
-      add(map, key, isOutermost ? total[node] : 0, node);
+      add(map, key, isOutermost, node);
     };
     for (let node = 1; node < this.size; node++) {
       const caller = this.fn[this.parent[node]];

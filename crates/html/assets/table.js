@@ -65,14 +65,17 @@ class Table {
 
   show() {
     const { app } = this;
-    this.columns = TABLE.filter((column) => {
+    this.columns = (COMPARED ? COMPARED_COLUMNS : TABLE).filter((column) => {
       if (column.key === 'name' || column.key === 'calls') return true;
       if (column.single) return app.isAllThreads && app.methods[column.key].size > 0 && !(column.wide && app.isNarrow);
+      if (COMPARED) return !column.some || app.rows.some((row) => row[column.key]);
       return app.rows.some((row) => row[column.key] > 0);
     });
-    const sort = this.columns.some((column) => column.key === app.state.sort.replace('-', ''))
+    const sort = this.columns.some((column) => column.key === app.state.sort.replace(/^-/, ''))
       ? app.state.sort
-      : '-calls';
+      : COMPARED
+        ? '-self-change'
+        : '-calls';
     const [key, sign] = sort.startsWith('-') ? [sort.slice(1), -1] : [sort, 1];
     this.rows = app.rows.filter((row) => app.matches === null || app.matches[row.fn] === 1);
     const compare =
@@ -131,6 +134,7 @@ class Table {
       const value = row[column.key];
       const share = column.bar ? value / app.tree.total(column.bar)[0] : undefined;
       const cell = numberCell(value === undefined ? '' : column.say(value), column.key, share);
+      if (column.judged && !changeOf(column.judged, row.fn)?.counts) cell.classList.add('zero');
       if (column.bar) cell.title = percent(value, app.tree.total(column.bar)[0]) + ' of all';
       return cell;
     });

@@ -23,13 +23,14 @@ class TreeView {
     const { metric } = app.state;
     this.total = app.tree.total(metric);
     this.self = app.tree.self(metric);
-    this.children = app.tree.layout(metric).children;
+    this.base = COMPARED ? app.tree.total(metric, true) : null;
+    this.children = app.tree.layout(metric, COMPARED ? 'either' : undefined).children;
     /** @type {Set<number>} */ this.open = new Set();
     /** @type {number[]} What is seen, in order. */
     this.nodes = [0];
     this.openWay(Math.max(0, app.state.node));
-    const labels = ['Method', 'Total', '', 'Self', 'Calls'];
-    if (metric === 'calls') labels.splice(3, 2);
+    const labels = COMPARED ? ['Method', 'Base', 'New', 'Change', 'in %'] : ['Method', 'Total', '', 'Self', 'Calls'];
+    if (metric === 'calls' && !COMPARED) labels.splice(3, 2);
     setColumns(this.panel, labels.length - 1);
     this.head.replaceChildren(
       ...labels.map((text, place) => element('div', { role: 'columnheader', class: place ? 'number' : 'text' }, text)),
@@ -89,14 +90,6 @@ class TreeView {
     );
     const name = element('div', { role: 'gridcell', class: 'text' }, arrow, methodName(fn));
     name.style.paddingInlineStart = `${Math.min(tree.depth[node], DEEPEST_INDENT) * 0.9}rem`;
-    const share = this.total[node] / this.total[0];
-    const cells = [
-      name,
-      numberCell(this.say(this.total[node]), 'total'),
-      numberCell(percent(share, 1), 'share', share),
-    ];
-    if (app.state.metric !== 'calls')
-      cells.push(numberCell(this.say(this.self[node]), 'self'), numberCell(count(tree.own.calls[node]), 'calls'));
     const isHit = matches !== null && !FUNCTIONS.isOther(fn) && matches[fn] === 1;
     const attributes = {
       role: 'row',
@@ -107,7 +100,25 @@ class TreeView {
       onclick: () => this.select(index),
       ondblclick: () => this.toggle(!isOpen),
     };
-    return element('div', attributes, ...cells);
+    return element('div', attributes, name, ...this.numbers(node));
+  }
+
+  /** The numbers of a path. @param {number} node */
+  numbers(node) {
+    const { tree, state } = this.app;
+    const [now, share] = [this.total[node], this.total[node] / this.total[0]];
+    if (this.base) {
+      const base = this.base[node];
+      return [
+        numberCell(this.say(base), 'base'),
+        numberCell(this.say(now), 'new', share),
+        numberCell(signed(now - base, this.say), 'change'),
+        numberCell(grown(base, now), 'percent'),
+      ];
+    }
+    const cells = [numberCell(this.say(now), 'total'), numberCell(percent(share, 1), 'share', share)];
+    if (state.metric === 'calls') return cells;
+    return [...cells, numberCell(this.say(this.self[node]), 'self'), numberCell(count(tree.own.calls[node]), 'calls')];
   }
 
   /** @param {number} index */

@@ -1,13 +1,19 @@
 //! What a page has of a profile: columns of numbers, as JSON has them shortest.
 
 use identity::Visible;
+use indexmap::IndexMap;
 use profile::{
     CallTree, Profile, SampleType,
+    compare::{Comparison, PathChange},
+    model::Node,
     report::{Row, SortBy},
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use crate::functions::{Functions, Tables};
+use crate::{
+    compared::Compared,
+    functions::{Functions, Tables},
+};
 
 /// All that the script is given.
 #[derive(Debug, Serialize)]
@@ -25,6 +31,9 @@ pub(crate) struct Data {
     functions: Tables,
     /// The whole, then the phases.
     spans: Vec<Span>,
+    /// What the columns of a base are compared by; none if there is no base.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compared: Option<Compared>,
 }
 
 /// What was recorded between two moments.
@@ -38,29 +47,27 @@ struct Span {
     methods: Methods,
 }
 
-/// A thread's calls: the paths in preorder, with what is each path's own.
-#[derive(Debug, Default, Serialize)]
+/// A thread's calls: the paths in preorder.
+#[derive(Debug, Serialize)]
 struct Tree {
     name: String,
     /// By path: how many callers it has.
     depth: Vec<usize>,
     function: Vec<usize>,
-    calls: Vec<i64>,
-    /// Running, in ticks.
-    #[serde(rename = "self")]
-    own: Vec<i64>,
-    /// What follows is not there where it is 0 everywhere. Waiting, in ticks.
-    #[serde(skip_serializing_if = "is_nothing")]
-    waiting: Vec<i64>,
-    #[serde(skip_serializing_if = "is_nothing")]
-    exceptions: Vec<i64>,
-    /// In ns.
-    #[serde(skip_serializing_if = "is_nothing")]
-    cpu: Vec<i64>,
+    /// What is each path's own, by what it is; times are in ticks, but for CPU time, which is in ns. What is 0 everywhere is
+    /// not there.
+    #[serde(flatten)]
+    columns: IndexMap<&'static str, Vec<Amount>>,
 }
 
-fn is_nothing(values: &[i64]) -> bool {
-    values.iter().all(|value| *value == 0)
+/// A number, which is written without a fraction if it has none.
+#[derive(Clone, Copy, Debug)]
+struct Amount(f64);
+
+impl Serialize for Amount {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.fract() == 0.0 { serializer.serialize_i64(self.0 as i64) } else { serializer.serialize_f64(self.0) }
+    }
 }
 
 /// What is known of single calls, by method: it cannot be added up from paths.
@@ -100,6 +107,35 @@ impl Data {
             notes,
             functions: functions.tables(),
             spans,
+            compared: None,
+        }
+    }
+
+    /// Two sides; what they are called, and the profiles that were compared.
+    pub(crate) fn compared(comparison: &Comparison, names: [&str; 2], base: &[Profile], new: &[Profile]) -> Self {
+        let mut functions = Functions::default();
+        functions.add_compared(comparison);
+        let newest = new.last().or(base.last());
+        let title = newest.map(|profile| profile.program.as_str()).unwrap_or_default();
+        let span = Span {
+            name: String::new(),
+            milliseconds: comparison.program.get("elapsed").map_or(0.0, |change| change.new),
+            threads: 0,
+            trees: vec![Tree::compared(&comparison.paths(base, new))],
+            methods: Methods::default(),
+        };
+        Self {
+            title: Visible(title).to_string(),
+            runtime: newest.map(|profile| Visible(&profile.runtime).to_string()).unwrap_or_default(),
+            pid: 0,
+            end: String::new(),
+            mode: String::new(),
+            ticks_per_second: 1_000_000_000,
+            cpu_ms: None,
+            notes: vec![comparison.how()],
+            functions: functions.tables(),
+            spans: vec![span],
+            compared: Some(Compared::of(comparison, names)),
         }
     }
 }
@@ -126,29 +162,60 @@ impl Tree {
         let [wall, waiting, probes] = [SampleType::WALL, SampleType::WAITING, SampleType::PROBES].map(flat);
         let [calls, exceptions, cpu] = [SampleType::CALLS, SampleType::EXCEPTIONS, SampleType::CPU].map(flat);
         let running = |index| at(wall, index).saturating_sub(at(waiting, index)).saturating_sub(at(probes, index));
-        // Of a phase, most paths may have nothing.
-        let mut is_kept: Vec<bool> =
-            (0..tree.nodes.len()).map(|index| tree.values.iter().any(|values| at(values, index) != 0)).collect();
+        let has = |index| tree.values.iter().any(|values| at(values, index) != 0);
+        let amounts = |index| {
+            [at(calls, index), running(index), at(waiting, index), at(exceptions, index), at(cpu, index)]
+                .map(|value| Amount(value as f64))
+        };
+        let names = ["calls", "self", "waiting", "exceptions", "cpu"];
+        let mut columns = Self::preorder(tree, &tree.thread_names(), names, has, amounts);
+        columns.function.iter_mut().for_each(|function| *function = places.get(*function).copied().unwrap_or_default());
+        columns
+    }
+
+    /// A tree without the paths that have nothing, which most of a phase's may be, and with these values of each.
+    fn preorder<const N: usize>(
+        tree: &CallTree,
+        name: &str,
+        names: [&'static str; N],
+        has: impl Fn(usize) -> bool,
+        amounts: impl Fn(usize) -> [Amount; N],
+    ) -> Self {
+        let mut is_kept: Vec<bool> = (0..tree.nodes.len()).map(has).collect();
         for (index, node) in tree.nodes.iter().enumerate().rev() {
             if let (true, Some(caller)) = (is_kept[index], node.caller.and_then(|caller| is_kept.get_mut(caller))) {
                 *caller = true;
             }
         }
-        let mut columns = Self { name: Visible(tree.thread_names()).to_string(), ..Self::default() };
+        let (mut depths, mut functions, mut values) = (Vec::new(), Vec::new(), [const { Vec::new() }; N]);
         let callees = tree.callees();
         let mut next: Vec<(usize, usize)> = callees.of(None).iter().rev().map(|index| (*index, 0)).collect();
         while let Some((index, depth)) = next.pop() {
             let Some(node) = tree.nodes.get(index).filter(|_| is_kept[index]) else { continue };
-            columns.depth.push(depth);
-            columns.function.push(places.get(node.function).copied().unwrap_or_default());
-            columns.calls.push(at(calls, index));
-            columns.own.push(running(index));
-            columns.waiting.push(at(waiting, index));
-            columns.exceptions.push(at(exceptions, index));
-            columns.cpu.push(at(cpu, index));
+            depths.push(depth);
+            functions.push(node.function);
+            values.iter_mut().zip(amounts(index)).for_each(|(column, amount)| column.push(amount));
             next.extend(callees.of(Some(index)).iter().rev().map(|callee| (*callee, depth + 1)));
         }
-        columns
+        let columns = names.into_iter().zip(values).filter(|(_, values)| values.iter().any(|value| value.0 != 0.0));
+        Self { name: Visible(name).to_string(), depth: depths, function: functions, columns: columns.collect() }
+    }
+
+    /// The call paths of both sides, in ns.
+    fn compared(paths: &[PathChange]) -> Self {
+        let nodes = paths.iter().map(|path| Node { function: path.method, caller: path.caller }).collect();
+        let tree = CallTree { nodes, ..CallTree::default() };
+        let names = ["callsBase", "calls", "selfBase", "self", "waitingBase", "waiting", "cpuBase", "cpu"];
+        let amounts = |index: usize| {
+            let path = paths.get(index).copied().unwrap_or_default();
+            let [self_ns, waiting_ns, cpu_ns] =
+                [path.self_ms, path.self_waiting_ms, path.cpu_ms].map(|side| side.map(|ms| (ms * 1e6).round()));
+            // Means of runs.
+            let calls = path.calls.map(|calls| (calls * 1e3).round() / 1e3);
+            let [c, s, w, p] = [calls, self_ns, waiting_ns, cpu_ns];
+            [c[0], c[1], s[0], s[1], w[0], w[1], p[0], p[1]].map(Amount)
+        };
+        Self::preorder(&tree, "all threads", names, |_| true, amounts)
     }
 }
 

@@ -1,16 +1,31 @@
 //! The functions of a page, each once, whatever profiles they come from.
 
+use std::collections::HashMap;
+
 use identity::{MethodId, Visible};
-use indexmap::{IndexMap, IndexSet};
-use profile::{Profile, model::Function};
+use indexmap::IndexSet;
+use profile::{Profile, compare::Comparison, model::Function};
 use serde::Serialize;
 
 /// The functions of a page.
 #[derive(Debug, Default)]
 pub(crate) struct Functions {
-    known: IndexMap<MethodId, Entry>,
+    entries: Vec<Entry>,
+    known: HashMap<MethodId, usize>,
     types: IndexSet<Type>,
-    pub(crate) strings: Strings,
+    strings: Strings,
+}
+
+/// What is known of a function.
+struct Named<'n> {
+    name: &'n str,
+    type_name: Option<&'n str>,
+    namespace: Option<&'n str>,
+    assembly: Option<&'n str>,
+    file: Option<&'n str>,
+    line: Option<u32>,
+    token: String,
+    waits: bool,
 }
 
 /// Where a function is, and what it is called.
@@ -36,10 +51,10 @@ struct Type {
 
 /// Strings, each once, and all of them visible.
 #[derive(Debug, Default)]
-pub(crate) struct Strings(IndexSet<String>);
+struct Strings(IndexSet<String>);
 
 impl Strings {
-    pub(crate) fn add(&mut self, text: &str) -> usize {
+    fn add(&mut self, text: &str) -> usize {
         self.0.insert_full(Visible(text).to_string()).0
     }
 }
@@ -53,33 +68,63 @@ impl Functions {
     }
 
     fn add_one(&mut self, profile: &Profile, function: &Function, name: &str) -> usize {
-        if let Some(place) = self.known.get_index_of(&function.method_id) {
-            return place;
+        if let Some(place) = self.known.get(&function.method_id) {
+            return *place;
         }
         let module = function.module.and_then(|module| profile.modules.get(module));
-        let assembly = module.and_then(|module| module.assembly.split(',').next()).unwrap_or_default();
-        let type_name = function.type_name().unwrap_or_default();
-        let member = name.strip_prefix(&type_name).and_then(|rest| rest.strip_prefix('.'));
-        let of = Type {
-            name: self.strings.add(if member.is_some() { &type_name } else { "" }),
-            namespace: self.strings.add(function.namespace().unwrap_or_default()),
-            assembly: self.strings.add(assembly),
-        };
         let source = function.source.as_ref();
-        let line = source.and_then(|source| Some((self.strings.add(source.file.as_deref()?), source.line?)));
-        let entry = Entry {
-            line,
-            of: self.types.insert_full(of).0,
-            member: Visible(member.unwrap_or(name)).to_string(),
+        let place = self.push(&Named {
+            name,
+            type_name: function.type_name().as_deref(),
+            namespace: function.namespace(),
+            assembly: module.and_then(|module| module.assembly.split(',').next()),
+            file: source.and_then(|source| source.file.as_deref()),
+            line: source.and_then(|source| source.line),
             token: function.token(),
             waits: function.method_id.waits(),
+        });
+        self.known.insert(function.method_id, place);
+        place
+    }
+
+    /// Adds the methods of a comparison, in its order.
+    pub(crate) fn add_compared(&mut self, comparison: &Comparison) {
+        for method in &comparison.methods {
+            let outermost = method.raw_name.as_deref().and_then(|name| name.split("::").next()?.split('/').next());
+            self.push(&Named {
+                name: &method.name,
+                type_name: method.type_name.as_deref(),
+                namespace: outermost.map(|name| name.rsplit_once('.').map_or("", |(namespace, _)| namespace)),
+                assembly: Some(&method.assembly),
+                file: method.file.as_deref(),
+                line: method.line,
+                token: String::new(),
+                waits: method.waits,
+            });
+        }
+    }
+
+    fn push(&mut self, named: &Named<'_>) -> usize {
+        let type_name = named.type_name.unwrap_or_default();
+        let member = named.name.strip_prefix(type_name).and_then(|rest| rest.strip_prefix('.'));
+        let of = Type {
+            name: self.strings.add(if member.is_some() { type_name } else { "" }),
+            namespace: self.strings.add(named.namespace.unwrap_or_default()),
+            assembly: self.strings.add(named.assembly.unwrap_or_default()),
         };
-        self.known.insert_full(function.method_id, entry).0
+        self.entries.push(Entry {
+            of: self.types.insert_full(of).0,
+            member: Visible(member.unwrap_or(named.name)).to_string(),
+            token: named.token.clone(),
+            line: named.file.and_then(|file| Some((self.strings.add(file), named.line?))),
+            waits: named.waits,
+        });
+        self.entries.len() - 1
     }
 
     /// What the page has of them.
     pub(crate) fn tables(&self) -> Tables {
-        let entries = || self.known.values();
+        let entries = || self.entries.iter();
         Tables {
             strings: self.strings.0.iter().cloned().collect(),
             types: self.types.iter().map(|of| [of.name, of.namespace, of.assembly]).collect(),

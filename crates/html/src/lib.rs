@@ -6,6 +6,7 @@
 //!
 //! What is added up, sorted and shown is the script's (`assets/*.js`); here is what it cannot know.
 
+mod compared;
 mod data;
 mod functions;
 mod page;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use base64ct::{Base64, Encoding as _};
 use identity::Visible;
-use profile::Profile;
+use profile::{Profile, compare::Comparison};
 use sha2::{Digest as _, Sha256};
 
 use crate::data::Data;
@@ -22,6 +22,7 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/tree.js"),
     include_str!("../assets/callers.js"),
     include_str!("../assets/phases.js"),
+    include_str!("../assets/compare.js"),
     include_str!("../assets/app.js"),
 );
 
@@ -37,18 +38,24 @@ impl Page {
         Self { data: Data::of(profile, phases) }
     }
 
+    /// Two sides of runs, and what they are called.
+    pub fn compare(comparison: &Comparison, names: [&str; 2], base: &[Profile], new: &[Profile]) -> Self {
+        Self { data: Data::compared(comparison, names, base, new) }
+    }
+
     /// Writes the file.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         // Whatever a name has, it cannot end the element that it is in.
         let json = serde_json::to_string(&self.data)?.replace('<', "\\u003c");
+        let (style, script) = (compact(STYLE), compact(SCRIPT));
         let mut rest = PAGE;
         for (place, text) in [
-            ("{script-hash}", hash(SCRIPT).as_str()),
-            ("{style-hash}", hash(STYLE).as_str()),
+            ("{script-hash}", hash(&script).as_str()),
+            ("{style-hash}", hash(&style).as_str()),
             ("{title}", escape(&self.data.title).as_str()),
-            ("{style}", STYLE),
+            ("{style}", &style),
             ("{data}", &json),
-            ("{script}", SCRIPT),
+            ("{script}", &script),
         ] {
             let (before, after) = rest.split_once(place).unwrap_or((rest, ""));
             out.write_all(before.as_bytes())?;
@@ -58,6 +65,16 @@ impl Page {
         out.write_all(rest.as_bytes())?;
         out.flush()
     }
+}
+
+/// A script or a style without indentation, and without lines that are comments.
+fn compact(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let is_comment = |line: &str| {
+        let is_block = line.starts_with("/*") && (line.ends_with("*/") || !line.contains("*/"));
+        is_block || ["//", "* ", "*/"].iter().any(|start| line.starts_with(start))
+    };
+    lines.filter(|line| !is_comment(line)).flat_map(|line| [line, "\n"]).collect()
 }
 
 /// What a Content-Security-Policy knows a text by.

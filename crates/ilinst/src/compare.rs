@@ -9,6 +9,7 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
+use html::Page;
 use identity::Visible;
 use profile::{
     Profile,
@@ -22,7 +23,7 @@ use crate::{
     colours::colour_report,
     failure::{EXIT_FINDINGS, Failure, printed},
     method_pattern::MethodPattern,
-    profiles, symbols,
+    output, profiles, symbols,
     terminal::{Terminal, complain},
 };
 
@@ -81,6 +82,10 @@ pub(crate) struct Opts {
     /// Print Markdown, for a pull request
     #[arg(long)]
     markdown: bool,
+
+    /// Write one HTML file that needs no network: what changed as a flame graph, a table, a tree
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "markdown", "filter"])]
+    html: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
@@ -88,6 +93,7 @@ Examples:
   ilinst compare before.ilprof after.ilprof
   ilinst compare runs/main/ runs/branch/           folders of runs
   ilinst compare --base a1.ilprof a2.ilprof --new b1.ilprof b2.ilprof
+  ilinst compare before/ after/ --html changes.html
   ilinst compare a/ b/ --markdown --fail-if 'self > +10%' >> $GITHUB_STEP_SUMMARY
 
 Expressions of --fail-if are asked of each method:
@@ -174,7 +180,10 @@ impl Opts {
         }
         let failed: Vec<Finding> = self.fail_if.iter().flat_map(|gate| gate.findings(&comparison)).collect();
         let code = if failed.is_empty() { 0 } else { EXIT_FINDINGS };
-        let printing = self.print(&comparison, [&base, &new], &failed);
+        let printing = match &self.html {
+            Some(page) => write_page(page, &comparison, [&base, &new], [&of_base, &of_new]),
+            None => self.print(&comparison, [&base, &new], &failed),
+        };
         failed.iter().for_each(complain);
         printed(printing, code)
     }
@@ -215,6 +224,17 @@ impl Opts {
         profile.fold_made();
         Ok(profile)
     }
+}
+
+fn write_page(page: &Path, comparison: &Comparison, files: [&[PathBuf]; 2], sides: [&[Profile]; 2]) -> anyhow::Result<()> {
+    let inputs: Vec<&Path> = files.iter().copied().flatten().map(PathBuf::as_path).collect();
+    let names = files.map(|side| match side {
+        [one] => one.display().to_string(),
+        [first, ..] => format!("{} runs, {} ...", side.len(), first.display()),
+        [] => String::new(),
+    });
+    let made = Page::compare(comparison, names.each_ref().map(String::as_str), sides[0], sides[1]);
+    output::write(page, &inputs, |out| Ok(made.write(out)?))
 }
 
 /// Files, and those of folders by name.

@@ -124,6 +124,12 @@ pub struct MethodChange {
     pub name: String,
     /// Its name in metadata: `Namespace.Type::Method`.
     pub raw_name: Option<String>,
+    /// Its type as a person would write it, which its name begins with; none if its name is not known.
+    #[serde(skip)]
+    pub type_name: Option<String>,
+    /// Whether it is a call that waits.
+    #[serde(skip)]
+    pub waits: bool,
     /// The simple name of its assembly.
     pub assembly: String,
     /// The types of its parameters, if they are known on both sides.

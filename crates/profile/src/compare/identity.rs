@@ -49,6 +49,8 @@ impl Matching {
                 let method = entry.or_insert_with(|| MethodChange {
                     name: String::new(),
                     raw_name: function.raw_name(),
+                    type_name: None,
+                    waits: function.method_id.waits(),
                     assembly,
                     parameters,
                     file: None,
@@ -57,7 +59,7 @@ impl Matching {
                     metrics: IndexMap::new(),
                 });
                 // The last one is the newest.
-                method.name = function.display_name();
+                (method.name, method.type_name) = (function.display_name(), function.type_name());
                 if let Some(source) = source.filter(|source| source.file.is_some()) {
                     (method.file, method.line) = (source.file.clone(), source.line);
                 }
