@@ -3,4 +3,5 @@
 mod folded;
 mod pprof;
 mod program;
+mod speedscope;
 mod tables;
