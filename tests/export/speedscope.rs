@@ -58,7 +58,10 @@ fn speedscope_shows_what_is_reported() {
         for (shown, column) in [(own, "selfMs"), (total, "totalMs")] {
             let reported = row[column].as_f64().expect("a number");
             // It shows two decimals of whatever unit.
-            assert!((shown - reported).abs() <= 0.006 * reported + 0.00001, "{name}: {shown} is shown, and {column} is {reported}");
+            assert!(
+                (shown - reported).abs() <= 0.006 * reported + 0.00001,
+                "{name}: {shown} is shown, and {column} is {reported}"
+            );
         }
         compared += 1;
     }
