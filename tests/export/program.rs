@@ -38,6 +38,12 @@ impl Profiled {
         output
     }
 
+    /// A method's name with the types of its parameters, which tables have so that it is the same in all profiles.
+    pub(crate) fn full_name(name: &str, row: &Value) -> String {
+        let parameters = row["parameters"].as_str().map(|types| format!("({types})")).unwrap_or_default();
+        if name.ends_with(&parameters) { name.to_owned() } else { format!("{name}{parameters}") }
+    }
+
     /// The methods by name, as the report has them.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.report.rows.iter().map(|row| (row["name"].as_str().expect("it has a name"), row))

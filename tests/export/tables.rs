@@ -11,7 +11,7 @@ use tests::{require, root};
 use crate::program::{Profiled, assert_same, printed, text_of};
 
 /// A script of this folder, with what it imports.
-fn python(script: &str) -> Option<Command> {
+pub(crate) fn python(script: &str) -> Option<Command> {
     let (python, packages) = (require("ILINST_PYTHON")?, require("ILINST_PYTHON_TABLES")?);
     let mut command = Command::new(python);
     command.arg(root().join("tests/export").join(script)).env("PYTHONPATH", packages);
@@ -23,9 +23,7 @@ fn assert_read(profiled: &Profiled, reader: &str, file: &Path) -> Option<()> {
     let rows: Vec<Value> = serde_json::from_str(&rows).expect("it prints JSON");
     let mut compared = 0;
     for (name, row) in profiled.rows() {
-        // Methods have the types of their parameters here, so that they are called the same in all profiles.
-        let parameters = row["parameters"].as_str().map(|types| format!("({types})")).unwrap_or_default();
-        let full = if name.ends_with(&parameters) { name.to_owned() } else { format!("{name}{parameters}") };
+        let full = Profiled::full_name(name, row);
         let what = format!("{reader}: {full}");
         let found = rows.iter().find(|row| row["method"] == full.as_str()).unwrap_or_else(|| panic!("{what}: no rows"));
         let both = |metric: &str, column: &str, unit: f64| {

@@ -12,6 +12,7 @@ mod json;
 mod measure;
 mod parquet_rows;
 mod pprof;
+mod read;
 mod rows;
 mod speedscope;
 mod trace;
@@ -23,6 +24,7 @@ use profile::{CallTree, Profile};
 
 pub use format::Format;
 pub use measure::Measure;
+pub use read::{read_folded, read_parquet};
 pub use rows::{Origin, date};
 
 /// What is exported.

@@ -43,6 +43,16 @@ impl Measure {
         Self::ALL.into_iter().find(|measure| measure.name() == name)
     }
 
+    /// The column that has it in rows.
+    pub(crate) fn column(self) -> &'static str {
+        match self {
+            Self::SelfTime => "self_ns",
+            Self::Waiting => "waiting_ns",
+            Self::Cpu => "cpu_ns",
+            other => other.name(),
+        }
+    }
+
     /// Whether it is a time, in nanoseconds; else it counts.
     pub fn is_time(self) -> bool {
         matches!(self, Self::SelfTime | Self::Waiting | Self::Cpu)

@@ -87,7 +87,7 @@ fn formats() -> impl clap::builder::TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| Format::named(&name).ok_or("no format"))
 }
 
-fn measures() -> impl clap::builder::TypedValueParser<Value = Measure> {
+pub(crate) fn measures() -> impl clap::builder::TypedValueParser<Value = Measure> {
     PossibleValuesParser::new(Measure::ALL.map(Measure::name)).try_map(|name| Measure::named(&name).ok_or("no value"))
 }
 

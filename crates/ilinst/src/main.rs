@@ -25,6 +25,7 @@ mod symbols;
 mod terminal;
 mod text;
 mod verify;
+mod view;
 
 use control::{mark, pause, reset, resume};
 use std::process::ExitCode;
@@ -81,6 +82,8 @@ subcommands! {
     Merge = merge
     /// Say why there is no profile, or not all of one
     Doctor = doctor
+    /// Show call paths that other tools added up
+    View = view
     /// Copy the profile of a program while it runs on
     Snapshot = snapshot
     /// Let a running program record nothing

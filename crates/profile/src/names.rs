@@ -121,6 +121,7 @@ impl Function {
 
     pub(crate) fn display_name(&self) -> String {
         match (&self.source, &self.name) {
+            (Some(source), _) if source.type_name.is_empty() => source.method.clone(),
             (Some(source), _) => format!("{}.{}", source.type_name, source.method),
             (None, Some(name)) => {
                 let source = source_name(&name.type_name, &name.method);

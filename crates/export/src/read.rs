@@ -1,0 +1,234 @@
+//! Back from other formats: call paths that somebody added up, as a profile that can be looked at.
+
+use std::{collections::HashMap, fs::File};
+
+use identity::MethodId;
+use parquet::{
+    file::reader::{FileReader as _, SerializedFileReader},
+    record::Field,
+};
+use profile::{
+    CallTree, End, Profile, SampleType,
+    model::{Clock, Function, Mode, Node, Notes, ProbeCost, Source},
+};
+
+use crate::Measure;
+
+/// Reads folded stacks; `measure` is what their numbers are.
+///
+/// # Errors
+/// Says which line is none.
+pub fn read_folded(text: &str, measure: Measure) -> Result<Profile, String> {
+    let mut paths = Paths::default();
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let (stack, value) = line.trim_end().rsplit_once(' ').unwrap_or_default();
+        let value: f64 = value.parse().map_err(|_| format!("line {} does not end with a number", index + 1))?;
+        let frames: Vec<String> = stack.split(';').map(unescaped).collect();
+        paths.add(frames.iter().map(String::as_str), &[(measure, value as i64)]);
+    }
+    Ok(paths.profile())
+}
+
+/// Reads rows of Parquet: a column `path`, a list of names, and any of `calls`, `self_ns`, `waiting_ns`, `cpu_ns`,
+/// `exceptions` and `samples`.
+///
+/// # Errors
+/// If it is no Parquet, or has no such columns.
+pub fn read_parquet(file: File) -> Result<Profile, String> {
+    let reader = SerializedFileReader::new(file).map_err(|error| error.to_string())?;
+    let mut paths = Paths::default();
+    for row in reader.get_row_iter(None).map_err(|error| error.to_string())? {
+        let row = row.map_err(|error| error.to_string())?;
+        let mut values = Vec::new();
+        let mut path = None;
+        for (name, field) in row.get_column_iter() {
+            if name == "path" {
+                path = names(field);
+            } else if let Some(measure) = Measure::ALL.into_iter().find(|measure| measure.column() == name) {
+                values.extend(number(field).map(|number| (measure, number)));
+            }
+        }
+        let path = path.ok_or("there is no column path that is a list of names")?;
+        if values.is_empty() {
+            let known: Vec<&str> = Measure::ALL.into_iter().map(Measure::column).collect();
+            return Err(format!("there is no column that is measured; {}", known.join(", ")));
+        }
+        paths.add(path.into_iter(), &values);
+    }
+    Ok(paths.profile())
+}
+
+fn names(field: &Field) -> Option<Vec<&str>> {
+    let Field::ListInternal(list) = field else { return None };
+    let names = list.elements().iter().map(|field| match field {
+        Field::Str(name) => Some(name.as_str()),
+        _ => None,
+    });
+    names.collect()
+}
+
+fn number(field: &Field) -> Option<i64> {
+    Some(match field {
+        Field::Int(number) => (*number).into(),
+        Field::UInt(number) => (*number).into(),
+        Field::Long(number) => *number,
+        Field::ULong(number) => (*number).try_into().unwrap_or(i64::MAX),
+        Field::Double(number) => *number as i64,
+        Field::Null => 0,
+        _ => return None,
+    })
+}
+
+/// A name whose escapes, `\u{3b}`, are what they stand for.
+fn unescaped(frame: &str) -> String {
+    let mut text = String::with_capacity(frame.len());
+    let mut rest = frame;
+    while let Some(at) = rest.find("\\u{") {
+        let (before, escape) = rest.split_at(at);
+        text.push_str(before);
+        let end = escape.find('}');
+        let code = end.and_then(|end| u32::from_str_radix(escape.get(3..end)?, 16).ok()).and_then(char::from_u32);
+        let length = match (code, end) {
+            (Some(character), Some(end)) => {
+                text.push(character);
+                end + 1
+            }
+            _ => {
+                text.push('\\');
+                1
+            }
+        };
+        rest = escape.get(length..).unwrap_or_default();
+    }
+    text + rest
+}
+
+/// Call paths as they come together.
+#[derive(Default)]
+struct Paths {
+    functions: Vec<Function>,
+    by_name: HashMap<String, usize>,
+    nodes: Vec<Node>,
+    places: HashMap<Node, usize>,
+    /// For each measure, of each node.
+    values: [Vec<i64>; Measure::ALL.len()],
+}
+
+impl Paths {
+    fn add<'n>(&mut self, path: impl Iterator<Item = &'n str>, values: &[(Measure, i64)]) {
+        let mut caller = None;
+        for name in path {
+            let function = self.function(name);
+            let node = Node { function, caller };
+            caller = Some(*self.places.entry(node).or_insert_with(|| {
+                self.nodes.push(node);
+                self.nodes.len() - 1
+            }));
+        }
+        let Some(place) = caller else { return };
+        for (list, measure) in self.values.iter_mut().zip(Measure::ALL) {
+            list.resize(self.nodes.len(), 0);
+            let of_measure = values.iter().filter(|(one, _)| *one == measure);
+            if let Some(sum) = list.get_mut(place) {
+                *sum = of_measure.fold(*sum, |sum, (_, value)| sum.saturating_add(*value));
+            }
+        }
+    }
+
+    fn function(&mut self, name: &str) -> usize {
+        if let Some(known) = self.by_name.get(name) {
+            return *known;
+        }
+        let (type_name, method) = split(name);
+        let source = Source { type_name: type_name.to_owned(), method: method.to_owned(), ..Source::default() };
+        // It has none, and whatever tells it from others will do.
+        let method_id = MethodId::new(0, self.functions.len() as u32 + 1);
+        self.functions.push(Function { method_id, name: None, source: Some(source), module: None });
+        self.by_name.insert(name.to_owned(), self.functions.len() - 1);
+        self.functions.len() - 1
+    }
+
+    fn profile(self) -> Profile {
+        use SampleType as S;
+        let [calls, own, waiting, cpu, exceptions, samples] = self.values;
+        let wall: Vec<i64> = own.iter().zip(&waiting).map(|(own, waiting)| own.saturating_add(*waiting)).collect();
+        let duration = wall.iter().fold(0_i64, |sum, value| sum.saturating_add(*value));
+        let tree = CallTree {
+            number: 1,
+            threads: 1,
+            notes: vec![Notes::default(); self.nodes.len()],
+            nodes: self.nodes,
+            values: vec![calls, wall, waiting, cpu, exceptions, samples],
+            ..CallTree::default()
+        };
+        Profile {
+            program: String::new(),
+            runtime: String::new(),
+            path: String::new(),
+            pid: 0,
+            end: End::Clean,
+            mode: Mode::Exact,
+            clock: Clock::Stopwatch,
+            ticks_per_second: 1_000_000_000,
+            start_time: 0,
+            duration,
+            last_seen: duration,
+            paused: 0,
+            is_paused: false,
+            disk_was_full: false,
+            cpu_ns: None,
+            probe_cost: ProbeCost::default(),
+            sample_types: vec![S::CALLS, S::WALL, S::WAITING, S::CPU, S::EXCEPTIONS, S::SAMPLES],
+            modules: Vec::new(),
+            statistics: Vec::new(),
+            histogram_shift: 0,
+            exception_types: Vec::new(),
+            phases: Vec::new(),
+            events: 0,
+            functions: self.functions,
+            trees: vec![tree],
+            max_nodes: 0,
+            damage: None,
+        }
+    }
+}
+
+/// The type and the method of a name: at its last dot that is not within brackets, nor behind what tells methods apart.
+fn split(name: &str) -> (&str, &str) {
+    let (mut depth, mut dot) = (0_u32, None);
+    for (at, character) in name.char_indices() {
+        match character {
+            '(' | ' ' if depth == 0 => break,
+            '<' | '[' => depth += 1,
+            '>' | ']' => depth = depth.saturating_sub(1),
+            '.' if depth == 0 => dot = Some(at),
+            _ => {}
+        }
+    }
+    dot.map_or(("", name), |dot| (name.get(..dot).unwrap_or_default(), name.get(dot + 1..).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_that_were_written() {
+        for name in ["A.B.C(int)", "A<B.C>.D", "A..ctor", "thread 7", "A.Main [lambda at X.cs:4]", "A.Load<T.U>(X.Y)", ".x"] {
+            let mut paths = Paths::default();
+            paths.add([name].into_iter(), &[(Measure::Calls, 1)]);
+            let profile = paths.profile();
+            assert_eq!(profile.display_names(), [name]);
+        }
+    }
+
+    #[test]
+    fn folded_stacks_are_read() {
+        let profile = read_folded("A.B;C\\u{3b}D 5\nA.B 7\n\nA.B;C\\u{3b}D 1\n", Measure::SelfTime).expect("it is one");
+        assert_eq!(profile.display_names(), ["A.B", "C;D"]);
+        assert_eq!(profile.flat_by_function(SampleType::WALL), [7, 6]);
+        assert_eq!(profile.cumulative_by_function(SampleType::WALL), [13, 6]);
+        assert_eq!(read_folded("A 1\nB x", Measure::Calls).expect_err("none"), "line 2 does not end with a number");
+        assert_eq!((unescaped("a\\u{zz}b"), unescaped("\\u{")), ("a\\u{zz}b".into(), "\\u{".into()));
+    }
+}

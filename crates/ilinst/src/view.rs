@@ -1,0 +1,83 @@
+//! `ilinst view`: call paths that another tool added up, shown as a profile's are.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+use ::export::{Format, Measure, read_folded, read_parquet};
+use ::instrument::failure::about;
+use clap::Args;
+use html::Page;
+use profile::{
+    Profile, TextOptions,
+    report::SortBy,
+    views::{ViewOptions, Wanted},
+};
+
+use crate::{colours::colour_report, export::measures, failure::Failure, output, terminal::Terminal};
+
+/// Show call paths that other tools added up, as of a fleet's day: folded stacks, or rows of Parquet.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Opts {
+    /// Folded stacks, or Parquet (.parquet) with a column path, a list of names, and any of calls, self_ns, waiting_ns,
+    /// cpu_ns, exceptions, samples; - for folded stacks from standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// What the numbers of folded stacks are
+    #[arg(long, value_name = "NAME", value_parser = measures(), default_value = "self")]
+    value: Measure,
+
+    /// Write one HTML file that needs no network: flame graph, table, tree, callers and callees
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Leave out paths of the tree that took less than this part of what ran or waited
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.1)]
+    min_percent: f64,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ilinst view day.parquet --html day.html          a flame graph of what a query wrote: docs/fleet.md
+  ilinst view stacks.folded                        the call tree
+  perf script | inferno-collapse-perf | ilinst view - --value samples";
+
+impl Opts {
+    pub(crate) fn run(self) -> anyhow::Result<u8> {
+        let mut profile = self.read()?;
+        profile.program = self.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if let Some(page) = &self.html {
+            output::write(page, &[&self.file], |out| Ok(Page::report(&profile, &[]).write(out)?))?;
+            return Ok(0);
+        }
+        let names = profile.display_names();
+        let sort = if self.value == Measure::Calls { SortBy::Calls } else { SortBy::SelfTime };
+        let options = ViewOptions { sort, min_percent: self.min_percent, fold_recursion: true, ..ViewOptions::default() };
+        let (view, count) = profile.view(&Wanted::Tree, &options, &names, &|_| true);
+        let mut out = Terminal::painted(colour_report);
+        let text = TextOptions { bars: Terminal::is_seen(), ..TextOptions::default() };
+        out.write_all(view.text(&profile, count, &text).as_bytes())?;
+        out.close()?;
+        Ok(0)
+    }
+
+    fn read(&self) -> Result<Profile, Failure> {
+        let path: &Path = &self.file;
+        let unreadable = |error: io::Error| Failure::unreadable(about(path, &error));
+        let bad = |error: String| Failure::bad_profile(format_args!("{}: {error}", path.display()));
+        if Format::of_file(&path.to_string_lossy()) == Some(Format::Parquet) {
+            return read_parquet(File::open(path).map_err(unreadable)?).map_err(bad);
+        }
+        let mut bytes = Vec::new();
+        if path.as_os_str() == "-" {
+            io::stdin().read_to_end(&mut bytes).map_err(unreadable)?;
+        } else {
+            bytes = fs::read(path).map_err(unreadable)?;
+        }
+        read_folded(&String::from_utf8_lossy(&bytes), self.value).map_err(bad)
+    }
+}
