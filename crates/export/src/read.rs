@@ -188,6 +188,7 @@ impl Paths {
             functions: self.functions,
             trees: vec![tree],
             max_nodes: 0,
+            processes: 1,
             damage: None,
         }
     }
