@@ -60,7 +60,6 @@ fn empty() -> Profile {
         functions: Vec::new(),
         trees: Vec::new(),
         max_nodes: 0,
-        processes: 1,
         damage: None,
     }
 }
