@@ -10,6 +10,7 @@ mod large;
 mod lists;
 mod looks;
 mod page;
+mod real;
 
 use std::{fs, path::PathBuf};
 

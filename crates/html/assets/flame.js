@@ -3,7 +3,6 @@
 const FRAME = 22;
 /** Frames narrower than this are drawn together. */
 const THINNEST = 0.5;
-const CHARACTER = 6.7;
 const FONT = '11.5px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
 /** What frames are coloured by. */
@@ -77,6 +76,8 @@ class FlameGraph {
     this.legend = element('ul', { class: 'legend', 'aria-label': 'Colours' });
     this.panel = element('div', { class: 'flame' }, this.scroller, this.legend);
     this.context = this.canvas.getContext('2d');
+    this.context.font = FONT;
+    this.character = this.context.measureText('0').width;
     /** What of the graph is seen, in the metric's unit. */
     this.low = 0;
     this.high = 1;
@@ -211,7 +212,7 @@ class FlameGraph {
           (matches !== null && !isHit) || (node < state.zoom && this.tree.end[node] > state.zoom) ? 0.42 : 1;
         const shown = Math.max(to - from - (to - from > 3 ? 1 : 0), THINNEST);
         context.fillRect(from, y, shown, FRAME - 1);
-        if (to - from > 22) texts.push([label(fn, Math.floor((to - from - 9) / CHARACTER)), from + 5, y + FRAME / 2]);
+        if (to - from > 22) texts.push([label(fn, Math.floor((to - from - 9) / this.character)), from + 5, y + FRAME / 2]);
       }
       const below = this.isFlame ? y > 0 : y + FRAME < bottom - top;
       if (!below) continue;
