@@ -21,13 +21,15 @@ method 6 Shop.Steady::Work
 fn run(is_new: bool, noise: u64) -> String {
     let tree = if is_new {
         format!(
-            " Main calls=1 total=900000\n  Load calls=70 total={}\n   Sum calls=240 total=150000\n  Parse calls=5 total=90000\n  Work calls=9 total={}\n",
+            " Main calls=1 total=900000\n  Load calls=70 total={}\n   Sum calls=240 total=150000\n  \
+             Parse calls=5 total=90000\n  Work calls=9 total={}\n",
             400_000 + noise,
             100_000 + noise
         )
     } else {
         format!(
-            " Main calls=1 total=700000\n  Load calls=60 total={}\n   Sum calls=240 total=150000\n  Gone calls=8 total=60000\n  Work calls=9 total={}\n",
+            " Main calls=1 total=700000\n  Load calls=60 total={}\n   Sum calls=240 total=150000\n  \
+             Gone calls=8 total=60000\n  Work calls=9 total={}\n",
             200_000 + noise,
             100_400 + noise
         )
@@ -100,7 +102,10 @@ fn both_sides_are_shown() {
 
     // The graph: what is gone has no width in the new runs, and all of it in the base's.
     shown.browser.key("1");
-    let width = "(() => { const { layout, tree } = App.views.flame; const of = [...tree.fn].findIndex((fn) => FUNCTIONS.name(fn) === 'Shop.Old.Gone'); return layout.width[of] * MS; })()";
+    let width = "(() => {
+       const { layout, tree } = App.views.flame;
+       return layout.width[[...tree.fn].findIndex((fn) => FUNCTIONS.name(fn) === 'Shop.Old.Gone')] * MS;
+     })()";
     assert_eq!(shown.browser.eval(width), 0.0);
     shown.choose("widths", "base");
     assert_eq!(shown.browser.eval(width), 60.0);
@@ -119,7 +124,11 @@ fn both_sides_are_shown() {
     // Warm where it took more, cold where it took less.
     let colour = |shown: &mut Shown, name: &str| {
         let script = format!(
-            "(() => {{ const {{ tree, palette }} = App; const node = [...tree.fn].findIndex((fn) => FUNCTIONS.name(fn) === '{name}'); return palette.colour(tree.fn[node], node); }})()"
+            "(() => {{
+               const {{ tree, palette }} = App;
+               const node = [...tree.fn].findIndex((fn) => FUNCTIONS.name(fn) === '{name}');
+               return palette.colour(tree.fn[node], node);
+             }})()"
         );
         let colour = shown.browser.eval(&script);
         colour.as_str().and_then(|text| text.trim_end_matches(')').rsplit(' ').next()?.parse::<f64>().ok()).expect("a hue")

@@ -42,7 +42,8 @@ fn names_are_text() {
     for view in ["flame", "table", "tree", "callers", "phases"] {
         for search in ["", "&search=%3Cscript%3E"] {
             shown.open(&format!("view={view}{search}"));
-            let found = "[typeof window.broken, document.scripts.length, document.querySelectorAll('img, u, h1 *, #facts *').length].join()";
+            let found = "[typeof window.broken, document.scripts.length,
+               document.querySelectorAll('img, u, h1 *, #facts *').length].join()";
             assert_eq!(shown.browser.eval(found), "undefined,2,0", "{view}");
         }
     }

@@ -74,7 +74,7 @@ fn a_hundred_thousand_paths_are_shown() {
     browser.key("2");
     browser.key("End");
     let least = browser.eval(
-        "[document.querySelector('.rows .row.selected .method').textContent, document.querySelector('.table').scrollTop > 10000]",
+        "[document.querySelector('.rows .selected .method').textContent, document.querySelector('.table').scrollTop > 10000]",
     );
     assert_eq!(least[1], true, "{least}");
     // Times are for people: `docs/html.md` has them.
@@ -85,11 +85,18 @@ fn a_hundred_thousand_paths_are_shown() {
            const measure = (work) => { const began = performance.now(); work(); return performance.now() - began; };
            const [navigation] = performance.getEntriesByType('navigation');
            const frames = [];
-           for (const node of [1, 5, 50, 500, 5000]) { flame.zoom(node); await new Promise((done) => setTimeout(done, 250)); frames.push(measure(() => flame.paint())); }
-           flame.zoom(0);
-           await new Promise((done) => setTimeout(done, 250));
-           return { openedMs: navigation.loadEventEnd, wholeMs: measure(() => flame.paint()), frameMs: Math.max(...frames), drawn: flame.painted,
-             searchMs: measure(() => App.set({ search: 'Method12' })), sortMs: measure(() => App.set({ search: '', view: 'table', sort: 'name' })) };
+           for (const node of [1, 5, 50, 500, 5000, 0]) {
+             flame.zoom(node);
+             await new Promise((done) => setTimeout(done, 250));
+             frames.push(measure(() => flame.paint()));
+           }
+           return {
+             openedMs: navigation.loadEventEnd,
+             frameMs: frames,
+             drawn: flame.painted,
+             searchMs: measure(() => App.set({ search: 'Method12' })),
+             sortMs: measure(() => App.set({ search: '', view: 'table', sort: 'name' })),
+           };
          })()",
     );
     println!("{} MB: {times}", std::fs::metadata(&page).expect("it is there").len() as f64 / 1e6);

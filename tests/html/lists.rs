@@ -32,8 +32,12 @@ impl Shown {
     /// The rows of the table as they stand there: name, and each of some columns.
     fn rows(&mut self, columns: &[&str]) -> Vec<Vec<String>> {
         let script = format!(
-            "[...document.querySelectorAll('.table .rows .row')].sort((a, b) => a.style.top.slice(0, -2) - b.style.top.slice(0, -2))
-             .map((row) => [row.querySelector('.method').textContent, ...{}.map((column) => row.querySelector(`[data-column=${{column}}]`)?.textContent ?? '')])",
+            "[...document.querySelectorAll('.table .rows .row')]
+               .sort((one, other) => parseFloat(one.style.top) - parseFloat(other.style.top))
+               .map((row) => [
+                 row.querySelector('.method').textContent,
+                 ...{}.map((column) => row.querySelector(`[data-column=${{column}}]`)?.textContent ?? '')
+               ])",
             Value::from(columns.to_vec())
         );
         let rows = self.browser.eval(&script);

@@ -57,7 +57,11 @@ fn a_link_shows_the_same() {
     for key in ["2", "1", "ArrowDown", "ArrowDown", "Enter"] {
         shown.browser.key(key);
     }
-    let all = "[location.hash, document.getElementById('detail').textContent, document.getElementById('toolbar').textContent, document.querySelector('canvas').toDataURL()].join()";
+    let all = "[
+       location.hash,
+       ...['detail', 'toolbar'].map((id) => document.getElementById(id).textContent),
+       document.querySelector('canvas').toDataURL(),
+     ].join()";
     shown.browser.wait("App.views.flame.animation === 0");
     shown.browser.settle();
     let before = shown.browser.eval(all);

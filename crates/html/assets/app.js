@@ -84,7 +84,10 @@ const App = {
     return this.state.threads === 'merged' || this.state.threads === 'apart';
   },
 
-  /** Changes what is shown. @param {Object<string, any>} changes @param {boolean} [isStep] whether the browser's Back undoes it */
+  /**
+   * Changes what is shown.
+   * @param {Object<string, any>} changes @param {boolean} [isStep] whether the browser's Back undoes it
+   */
   set(changes, isStep) {
     const before = { ...this.state };
     const path = this.tree?.path(this.state.zoom) ?? [];

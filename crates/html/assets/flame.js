@@ -212,7 +212,8 @@ class FlameGraph {
           (matches !== null && !isHit) || (node < state.zoom && this.tree.end[node] > state.zoom) ? 0.42 : 1;
         const shown = Math.max(to - from - (to - from > 3 ? 1 : 0), THINNEST);
         context.fillRect(from, y, shown, FRAME - 1);
-        if (to - from > 22) texts.push([label(fn, Math.floor((to - from - 9) / this.character)), from + 5, y + FRAME / 2]);
+        if (to - from > 22)
+          texts.push([label(fn, Math.floor((to - from - 9) / this.character)), from + 5, y + FRAME / 2]);
       }
       const below = this.isFlame ? y > 0 : y + FRAME < bottom - top;
       if (!below) continue;
@@ -239,7 +240,10 @@ class FlameGraph {
     this.outline(state.node, document.activeElement === this.canvas ? edge : ink, 2, scale, top, back);
   }
 
-  /** @param {number} node @param {string} colour @param {number} thick @param {number} scale @param {number} top @param {string} [inner] */
+  /**
+   * @param {number} node @param {string} colour @param {number} thick @param {number} scale @param {number} top @param
+   * {string} [inner]
+   */
   outline(node, colour, thick, scale, top, inner) {
     if (node < 0 || node >= this.tree.size) return;
     const { start, width } = this.layout;

@@ -62,14 +62,20 @@ function rowsBy(key, page) {
   return { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[key];
 }
 
-/** Tells a table how many columns of numbers it has beside the names. @param {HTMLElement} table @param {number} numbers @param {string} [name] */
+/**
+ * Tells a table how many columns of numbers it has beside the names.
+ * @param {HTMLElement} table @param {number} numbers @param {string} [name]
+ */
 function setColumns(table, numbers, name = '15rem') {
   table.style.setProperty('--columns', `minmax(${name}, 1fr) repeat(${numbers}, 6.2rem)`);
   table.style.setProperty('--width', `calc(${name} + ${numbers} * 6.2rem + 1rem)`);
   table.style.setProperty('--count', String(numbers));
 }
 
-/** A cell with a number. @param {string} text @param {string} column what it is @param {number} [share] how much of the whole */
+/**
+ * A cell with a number.
+ * @param {string} text @param {string} column what it is @param {number} [share] how much of the whole
+ */
 function numberCell(text, column, share) {
   const cell = element(
     'div',

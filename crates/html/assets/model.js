@@ -173,7 +173,10 @@ class Tree {
     return values;
   }
 
-  /** Where each path is in a graph: callees below their callers, the largest first. @param {Metric} metric @param {string} [widths] */
+  /**
+   * Where each path is in a graph: callees below their callers, the largest first.
+   * @param {Metric} metric @param {string} [widths]
+   */
   layout(metric, widths = 'new') {
     const key = `${metric} ${widths}`;
     let layout = this.layouts.get(key);
@@ -233,7 +236,10 @@ class Tree {
     return (this.sums = sums);
   }
 
-  /** Visits all paths of functions, and says of each whether its function is nowhere above it. @param {(node: number, isOutermost: boolean) => void} visit */
+  /**
+   * Visits all paths of functions, and says of each whether its function is nowhere above it.
+   * @param {(node: number, isOutermost: boolean) => void} visit
+   */
   walk(visit) {
     const open = new Int32Array(FUNCTIONS.count);
     /** @type {number[]} */ const path = [];
@@ -246,7 +252,10 @@ class Tree {
     }
   }
 
-  /** Who calls a function, and whom it calls: calls, and time with callees, each time once. @param {number} fn @param {Metric} metric */
+  /**
+   * Who calls a function, and whom it calls: calls, and time with callees, each time once.
+   * @param {number} fn @param {Metric} metric
+   */
   neighbours(fn, metric) {
     const [total, calls] = [this.total(metric), this.own.calls];
     const base = COMPARED ? this.total(metric, true) : null;

@@ -26,8 +26,10 @@ pub(crate) struct Compared {
 impl Compared {
     pub(crate) fn of(comparison: &Comparison, names: [&str; 2]) -> Self {
         let methods = &comparison.methods;
-        let column =
-            |metric: Metric| -> Vec<Option<Change>> { methods.iter().map(|method| method.metric(metric).map(rounded)).collect() };
+        let column = |metric: Metric| -> Vec<Option<Change>> {
+            let changes = methods.iter().map(|method| method.metric(metric));
+            changes.map(|change| change.map(rounded)).collect()
+        };
         Self {
             names: names.map(|name| Visible(name).to_string()),
             runs: [comparison.base_runs, comparison.new_runs],
