@@ -5,6 +5,7 @@ mod trees;
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use identity::MethodId;
 
 use self::{merged::Merged, trees::Trees};
@@ -218,7 +219,7 @@ impl Span {
 /// The functions met so far.
 struct Functions<'n> {
     list: Vec<Function>,
-    by_id: HashMap<u64, usize>,
+    by_id: HashMap<u64, usize, RandomState>,
     names: &'n Names,
     modules: HashMap<u64, usize>,
 }
@@ -227,7 +228,7 @@ impl<'n> Functions<'n> {
     fn new(names: &'n Names) -> Self {
         // Of several modules with the same key the first is meant.
         let modules = names.modules.iter().enumerate().rev().map(|(index, module)| (module.key, index)).collect();
-        Self { list: Vec::new(), by_id: HashMap::new(), names, modules }
+        Self { list: Vec::new(), by_id: HashMap::default(), names, modules }
     }
 
     fn index_of(&mut self, method_id: u64) -> usize {

@@ -41,6 +41,7 @@ impl Trees {
         let mut all =
             Self { list: Vec::new(), statistics: Vec::new(), exception_types: Vec::new(), end: records.header.end_ticks };
         let mut latest = i64::MIN;
+        builder.make_room();
         for chunk in &records.nodes {
             builder.add(chunk, functions, &mut |function, raw| {
                 latest = latest.max(raw.start);
@@ -102,6 +103,8 @@ struct Tree {
     nodes: Vec<Node>,
     notes: Vec<Notes>,
     sums: Vec<Sums>,
+    /// By node, of the few that have one.
+    of_async: HashMap<usize, AsyncRecord>,
 }
 
 /// What a node has.
@@ -115,15 +118,30 @@ struct Sums {
     open: i64,
     exceptions: i64,
     cpu: i64,
-    of_async: AsyncRecord,
 }
 
 impl Builder<'_, '_> {
+    /// Makes the trees, with room for as many nodes as their chunks have slots: lists that grow are copied, and half empty.
+    fn make_room(&mut self) {
+        for chunk in &self.records.nodes {
+            let number = *self.by_address.entry(chunk.tree).or_insert_with(|| {
+                self.trees.push(Tree { number: chunk.tree_number, ..Tree::default() });
+                self.trees.len() - 1
+            });
+            if let Some(tree) = self.trees.get_mut(number) {
+                tree.slots += chunk.count();
+                tree.header = chunk.header.unwrap_or(tree.header);
+            }
+        }
+        for tree in &mut self.trees {
+            tree.nodes.reserve_exact(tree.slots);
+            tree.notes.reserve_exact(tree.slots);
+            tree.sums.reserve_exact(tree.slots);
+        }
+    }
+
     fn add(&mut self, chunk: &NodeChunk<'_>, functions: &mut Functions<'_>, note: &mut impl FnMut(usize, &RawNode)) {
-        let number = *self.by_address.entry(chunk.tree).or_insert_with(|| {
-            self.trees.push(Tree { number: chunk.tree_number, ..Tree::default() });
-            self.trees.len() - 1
-        });
+        let Some(number) = self.by_address.get(&chunk.tree).copied() else { return };
         self.places.push((number, Vec::with_capacity(chunk.count())));
         for slot in (0..chunk.count()).map(|index| chunk.slot(index)) {
             let Slot::Node(raw) = slot else {
@@ -135,8 +153,8 @@ impl Builder<'_, '_> {
             let is_overflow = raw.flags & node_flag::OVERFLOW != 0;
             let caller = if is_overflow { None } else { self.node_at(raw.caller).filter(|(tree, _)| *tree == number) };
             let record = match self.slot_at(raw.async_record) {
-                Some(Slot::Async(record)) => record,
-                _ => AsyncRecord::default(),
+                Some(Slot::Async(record)) => Some(record),
+                _ => None,
             };
             let function = functions.index_of(raw.method_id);
             note(function, &raw);
@@ -158,14 +176,10 @@ impl Builder<'_, '_> {
                 open: 0,
                 exceptions: raw.exceptions.into(),
                 cpu: raw.cpu_ns.max(0),
-                of_async: record,
             });
+            tree.of_async.extend(record.map(|record| (tree.nodes.len() - 1, record)));
             let node = tree.nodes.len() as u32;
             self.places.last_mut().into_iter().for_each(|(_, places)| places.push(node));
-        }
-        if let Some(tree) = self.trees.get_mut(number) {
-            tree.slots += chunk.count();
-            tree.header = chunk.header.unwrap_or(tree.header);
         }
     }
 
@@ -270,7 +284,7 @@ impl Tree {
             let (Some(sums), Some(notes)) = (self.sums.get(index), self.notes.get(index)) else { continue };
             // What is counted only has no probe that takes time; a step has one of its own.
             let calls = if notes.is_muted { sums.leaves } else { sums.calls } as f64;
-            let steps = sums.of_async.steps as f64;
+            let steps = self.of_async.get(&index).map_or(0, |record| record.steps) as f64;
             probes[index] += inside * (calls + steps) + outside * steps;
             if let Some(caller) = node.caller.filter(|caller| *caller < probes.len()) {
                 probes[caller] += outside * calls;
@@ -280,6 +294,13 @@ impl Tree {
             }
         }
         let list = |value: fn(&Sums) -> i64| self.sums.iter().map(value).collect::<Vec<i64>>();
+        let of_async = |value: fn(&AsyncRecord) -> i64| {
+            let mut list = vec![0; self.nodes.len()];
+            for (index, record) in &self.of_async {
+                list.get_mut(*index).into_iter().for_each(|of_node| *of_node = value(record));
+            }
+            list
+        };
         let mut values = vec![list(|sums| sums.calls), list(|sums| sums.leaves), list(|sums| sums.open)];
         if header.version > 1 {
             let waits = |node: &Node| functions.list.get(node.function).is_some_and(|function| function.method_id.waits());
@@ -305,9 +326,9 @@ impl Tree {
             let is_sampled = header.mode == Mode::Sampled;
             values.extend([
                 list(|sums| sums.exceptions),
-                list(|sums| sums.of_async.latency.max(0)),
-                list(|sums| sums.of_async.completed.try_into().unwrap_or(i64::MAX)),
-                list(|sums| sums.of_async.faulted.try_into().unwrap_or(i64::MAX)),
+                of_async(|record| record.latency.max(0)),
+                of_async(|record| record.completed.try_into().unwrap_or(i64::MAX)),
+                of_async(|record| record.faulted.try_into().unwrap_or(i64::MAX)),
                 self.sums.iter().zip(&self.notes).map(|(sums, notes)| if notes.is_async { sums.total } else { 0 }).collect(),
                 list(|sums| sums.cpu),
                 self.sums.iter().map(|sums| if is_sampled { sums.start.max(0) } else { 0 }).collect(),

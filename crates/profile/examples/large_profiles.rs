@@ -1,0 +1,46 @@
+//! Large profiles, and many: `large_profiles write FOLDER FILES BYTES` makes files whose paths are in part the same;
+//! `large_profiles read NODES` says what reading one of so many call paths takes, with and without histograms.
+
+#[path = "../tests/large/mod.rs"]
+mod large;
+
+use std::{env, fs, hint::black_box, path::Path, time::Instant};
+
+use large::Shape;
+use profile::Profile;
+
+fn main() {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let number = |index: usize| arguments.get(index).and_then(|text| text.parse::<u64>().ok()).expect("a number");
+    match arguments.first().map(String::as_str) {
+        Some("write") => write(Path::new(&arguments[1]), number(2), number(3)),
+        Some("read") => read(number(1)),
+        _ => eprintln!("large_profiles write FOLDER FILES BYTES | read NODES"),
+    }
+}
+
+fn write(folder: &Path, files: u64, bytes: u64) {
+    // A path takes 128 bytes, and its histogram 512; names and headers are beside.
+    let nodes = bytes.saturating_sub(500 << 10) / 640;
+    for seed in 0..files {
+        let folder = folder.join(format!("{:03}", seed / 1000));
+        fs::create_dir_all(&folder).expect("a folder can be made");
+        let shape = Shape { nodes, statistics: true, seed, is_one_of_many: true };
+        fs::write(folder.join(format!("shop-{seed}.ilprof")), large::build(shape)).expect("it can be written");
+    }
+}
+
+fn read(nodes: u64) {
+    for statistics in [false, true] {
+        let bytes = large::build(Shape { nodes, statistics, seed: 1, is_one_of_many: false });
+        let times = (0..5).map(|_| {
+            let start = Instant::now();
+            let profile = black_box(Profile::parse(black_box(&bytes))).expect("it is a profile");
+            let time = start.elapsed();
+            assert_eq!(profile.trees.iter().map(|tree| tree.nodes.len() as u64).sum::<u64>(), nodes);
+            time
+        });
+        let least = times.min().expect("there are some");
+        println!("{nodes} paths, histograms: {statistics}, {} MB: {least:.3?}", bytes.len() / 1_000_000);
+    }
+}

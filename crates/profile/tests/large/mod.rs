@@ -1,0 +1,131 @@
+//! Profiles of as many call paths as are asked for, as a tracker would write them (docs/profile-format.md).
+
+const BLOCK: usize = 64 << 10;
+/// Chunks are of so many bytes, and so far from each other in memory.
+const CHUNK: usize = 1 << 20;
+const MEMORY: u64 = 0x7000_0000_0000;
+const NODE: usize = 128;
+const FIRST_NODE: usize = 256;
+const STATISTICS: usize = 512;
+const METHODS: u64 = 5000;
+/// Of all files, the paths that each has, and those of which each has some.
+const COMMON: u64 = 300;
+const ALL: u64 = 50_000;
+
+/// What a file is to have.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    pub(crate) nodes: u64,
+    /// Whether each path has a histogram.
+    pub(crate) statistics: bool,
+    /// Files of other seeds have other paths.
+    pub(crate) seed: u64,
+    /// Whether the paths are among those that many files have; else there may be any number.
+    pub(crate) is_one_of_many: bool,
+}
+
+/// Makes a file.
+pub(crate) fn build(shape: Shape) -> Vec<u8> {
+    let mut bytes = vec![0; BLOCK];
+    bytes[..8].copy_from_slice(b"ILPROF\r\n");
+    for (at, value) in [(8, 2), (12, 1), (16, 4711 + shape.seed), (20, 8), (28, BLOCK as u64), (64, 1_000_000), (96, 5)] {
+        bytes[at..at + 4].copy_from_slice(&(value as u32).to_le_bytes());
+    }
+    for (at, value) in [(32, 1_000_000_000), (48, 1_000_000 * shape.nodes), (112, u64::MAX)] {
+        put(&mut bytes, at, value);
+    }
+    put(&mut bytes, 72, 20_f64.to_bits());
+    let mut strings = Vec::new();
+    ["shop", ".NET 8.0.4, Unix", "/app/shop.dll"].iter().for_each(|text| string(text, &mut strings));
+    bytes[128..128 + strings.len()].copy_from_slice(&strings);
+
+    let mut names = vec![0; 64];
+    for method in 1..=METHODS {
+        names.push(2);
+        names.extend(id(method).to_le_bytes());
+        string(&format!("Shop.Orders.Type{}", method / 10), &mut names);
+        string(&format!("Method{method}"), &mut names);
+    }
+    let used = names.len() as u64;
+    chunk(&mut names, 2, 0, 0, used);
+    bytes.extend(names);
+
+    let in_chunk = ((CHUNK - FIRST_NODE) / NODE) as u64;
+    let address = |node: u64| MEMORY + node / in_chunk * CHUNK as u64 + FIRST_NODE as u64 + node % in_chunk * NODE as u64;
+    let chunks = (shape.nodes + 1).div_ceil(in_chunk);
+    let of_statistics = MEMORY + chunks * CHUNK as u64;
+    let slots = (CHUNK / STATISTICS - 1) as u64;
+    let mut random = shape.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = |below: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % below.max(1)
+    };
+    for first in (0..=shape.nodes).step_by(in_chunk as usize) {
+        let nodes = in_chunk.min(shape.nodes + 1 - first);
+        let mut nodes_of_chunk = vec![0; FIRST_NODE + NODE * nodes as usize];
+        if first == 0 {
+            put(&mut nodes_of_chunk, 64, address(0));
+            put(&mut nodes_of_chunk, 96, 1);
+            put(&mut nodes_of_chunk, 64 + 72, u64::MAX);
+            put(&mut nodes_of_chunk, FIRST_NODE + 80, 1);
+        }
+        for node in first.max(1)..first + nodes {
+            let slot = FIRST_NODE + NODE * (node - first) as usize;
+            let (caller, method) = match shape.is_one_of_many {
+                // A path is told by its number: its caller and its method follow from that.
+                true if node <= COMMON => (node / 3, node % METHODS + 1),
+                true => {
+                    let path = COMMON + next(ALL - COMMON);
+                    (path % COMMON, path % METHODS + 1)
+                }
+                false => (next(node), next(METHODS) + 1),
+            };
+            let calls = 2 + next(100);
+            let total = 1000 * calls + next(1 << 20);
+            let place = (node - 1) / slots * CHUNK as u64 + ((node - 1) % slots + 1) * STATISTICS as u64;
+            let statistics = if shape.statistics { of_statistics + place } else { 0 };
+            for (at, value) in [(0, id(method)), (16, address(caller)), (32, calls), (40, total), (48, calls), (56, statistics)] {
+                put(&mut nodes_of_chunk, slot + at, value);
+            }
+        }
+        let used = nodes_of_chunk.len() as u64;
+        chunk(&mut nodes_of_chunk, 1, MEMORY + first / in_chunk * CHUNK as u64, MEMORY + 64, used);
+        bytes.extend(nodes_of_chunk);
+    }
+    for first in (0..shape.nodes).step_by(slots as usize).filter(|_| shape.statistics) {
+        let count = slots.min(shape.nodes - first) as usize;
+        let mut statistics = vec![0; STATISTICS * (count + 1)];
+        for slot in 1..=count {
+            for (at, value) in [(0, 5000), (8, 700), (16, 90_000), (24, 10)] {
+                put(&mut statistics, slot * STATISTICS + at, value);
+            }
+            statistics[slot * STATISTICS + 32 + 4 * (20 + next(40) as usize)] = 10;
+        }
+        let used = statistics.len() as u64;
+        chunk(&mut statistics, 3, of_statistics + first / slots * CHUNK as u64, MEMORY + 64, used);
+        bytes.extend(statistics);
+    }
+    bytes
+}
+
+fn id(method: u64) -> u64 {
+    0x98_7654_3210 << 24 | method
+}
+
+/// Fills the header of a chunk, and its last block.
+fn chunk(bytes: &mut Vec<u8>, kind: u32, address: u64, tree: u64, used: u64) {
+    bytes.resize(bytes.len().next_multiple_of(BLOCK), 0);
+    let size = bytes.len() as u64;
+    for (at, value) in [(0, u64::from(kind) | size << 32), (8, address), (16, tree), (24, 1), (32, used)] {
+        put(bytes, at, value);
+    }
+}
+
+fn put(bytes: &mut [u8], at: usize, value: u64) {
+    bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+}
+
+fn string(text: &str, to: &mut Vec<u8>) {
+    to.extend((text.len() as u32).to_le_bytes());
+    to.extend(text.as_bytes());
+}
