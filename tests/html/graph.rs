@@ -149,6 +149,24 @@ tree current=main
 
 #[test]
 #[ignore = "needs Chromium"]
+fn counted_profiles_have_calls_alone() {
+    let counted = "
+profile mode=2 end=300000
+method 1 Shop.Program::Main
+method 2 Shop.Program::Hot
+counter Main calls=1
+counter Hot calls=2000
+";
+    let Some(mut shown) = Shown::of("counted", counted) else { return };
+    let layout = Layout::of(&shown.profile, |value| value(SampleType::CALLS));
+    check_frames(&mut shown, &layout, count);
+    assert!(!shown.text("#tiles").contains("Running"), "{}", shown.text("#tiles"));
+    shown.browser.key("2");
+    assert_eq!(shown.texts(".table .head button"), ["Method", "Calls"]);
+}
+
+#[test]
+#[ignore = "needs Chromium"]
 fn a_flame_stands_on_its_root() {
     let Some(mut shown) = Shown::of("flame", SHOP) else { return };
     shown.choose("direction", "flame");

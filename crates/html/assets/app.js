@@ -114,8 +114,9 @@ const App = {
     const { phase, threads } = this.state;
     const key = `${phase} ${threads}`;
     if (!this.trees.has(key)) {
-      const { trees } = this.span;
-      this.trees.set(key, Tree.of(this.isAllThreads ? trees : [trees[Number(threads)]], threads === 'apart'));
+      const trees = this.isAllThreads ? this.span.trees : [this.span.trees[Number(threads)]];
+      const isOne = trees.length === 1 && (!this.isAllThreads || this.span.threads === 1);
+      this.trees.set(key, Tree.of(isOne ? trees[0].name : 'all threads', trees, threads === 'apart'));
     }
     this.tree = this.trees.get(key);
     const { methods } = this.span;
@@ -219,15 +220,16 @@ const App = {
       .join(' · ');
     const sums = tree.functions;
     const sum = (column) => sums[column].reduce((sum, value) => sum + value, 0);
-    const [waiting, exceptions] = [tree.total('waiting')[0], sum('exceptions')];
+    const [running, waiting] = [tree.total('running')[0], tree.total('waiting')[0]];
+    const exceptions = sum('exceptions');
     const tiles = COMPARED
       ? comparedTiles()
       : [
           ['Took', time(span.milliseconds)],
-          ['Running', time(tree.total('running')[0] * MS)],
+          ['Running', running ? time(running * MS) : null],
           ['Waiting', waiting ? time(waiting * MS) : null],
           ['CPU', DATA.cpuMs !== null && !this.state.phase && this.isAllThreads ? time(DATA.cpuMs) : null],
-          ['Threads', this.isAllThreads ? count(span.threads) : null],
+          ['Threads', this.isAllThreads && span.threads ? count(span.threads) : null],
           ['Methods', count(this.rows.length)],
           ['Calls', count(sum('calls'))],
           ['Exceptions', exceptions ? count(exceptions) : null],

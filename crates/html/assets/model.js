@@ -75,11 +75,11 @@ class Tree {
     this.layouts = new Map();
   }
 
-  /** Threads' trees under one root, each by itself or merged. @param {any[]} trees @param {boolean} apart */
-  static of(trees, apart) {
+  /** Trees under one root of a name, each by itself or merged. @param {string} name @param {any[]} trees @param {boolean} apart */
+  static of(name, trees, apart) {
     const size = trees.reduce((sum, tree) => sum + tree.depth.length, 1 + (apart ? trees.length : 0));
     const all = new Tree(size);
-    all.fn[0] = FUNCTIONS.other(trees.length === 1 ? trees[0].name : 'all threads');
+    all.fn[0] = FUNCTIONS.other(name);
     let next = 1;
     for (const tree of trees) {
       const open = [0];
