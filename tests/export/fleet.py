@@ -1,4 +1,5 @@
-"""Runs the queries of docs/fleet.md where `lake` is, and prints what came of each as JSON, with the seconds it took.
+"""Runs the queries of docs/fleet.md where `lake` is, and prints what came of each as JSON, with the seconds it
+took, and how many rows the table has.
 Usage: fleet.py duckdb|spark DOCUMENT [DAY], where DAY is the file that the last query's rows go to."""
 
 import json
@@ -59,4 +60,5 @@ for sql in queries:
     results.append({"seconds": seconds, "rows": [dict(zip(columns, row)) for row in plain]})
 for file in day:
     save(queries[-1], file)
-print(json.dumps(results))
+_, [[count]] = query("SELECT count(*) FROM profiles")
+print(json.dumps({"rows": count, "queries": results}))

@@ -41,8 +41,9 @@ fn the_queries_say_what_is_reported() {
     let Some(runs) = lake(&folder) else { return };
     let day = folder.join("day.parquet");
     let text = printed(query.arg("duckdb").arg(root().join("docs/fleet.md")).arg(&day).current_dir(&folder));
-    let results: Vec<Value> = serde_json::from_str(&text).expect("it prints JSON");
-    let [top, regressions, flame] = &results[..] else { panic!("three queries, not {}", results.len()) };
+    let results: Value = serde_json::from_str(&text).expect("it prints JSON");
+    let queries = results["queries"].as_array().expect("a list");
+    let [top, regressions, flame] = &queries[..] else { panic!("three queries, not {}", queries.len()) };
 
     let rows = |result: &Value| result["rows"].as_array().expect("a list").clone();
     let [own, total, waiting, calls] = ["selfMs", "totalMs", "waitingMs", "calls"].map(|column| reported(&runs, column));

@@ -3,6 +3,7 @@
 mod bench;
 mod common;
 mod corpus;
+mod fleet;
 mod fuzz;
 mod samples;
 mod test;
@@ -23,6 +24,7 @@ const TASKS: &[Task] = &[
     ("fuzz", fuzz::run, "try a million damaged inputs, and write what came of them to docs/; --inputs N for another number"),
     ("samples", samples::run, "build the samples and say which changed; --check only compares them with what is committed"),
     ("tracker", tracker::run, "build the tracker; --check compares it with what is committed"),
+    ("fleet", fleet::run, "run the queries of docs/fleet.md on DuckDB and Spark over 1,000 profiles; --profiles N, --write"),
     ("bench", bench::run, bench::HELP),
 ];
 

@@ -112,6 +112,11 @@ impl Toolchain {
         toolchain
     }
 
+    /// The folder that Python finds Spark in.
+    pub(crate) fn spark() -> Result<PathBuf> {
+        consumers::spark()
+    }
+
     /// A program or folder by its variable.
     pub(crate) fn get(&self, variable: &str) -> Result<&Path> {
         let found = self.found.iter().find(|(name, _)| *name == variable);

@@ -1,6 +1,6 @@
 //! What reads exported profiles: Go's pprof, speedscope, and Python's packages for tables.
 
-use std::{path::PathBuf, process::Command};
+use std::{fs, path::PathBuf, process::Command};
 
 use anyhow::{Context as _, Result, bail};
 
@@ -54,6 +54,21 @@ const TABLES: &[Download] = wheels! {
         "0a10eec6e13ef16b627fabed9a5f2ba61a62b1c67f327305f4e7e412a70b4aec"
 };
 
+/// Spark, which is Java beside its package of Python.
+const SPARK: [Download; 2] = [
+    Download {
+        command: "python3 -m pip download --no-deps --quiet pyspark==4.3.0",
+        file: "pyspark-4.3.0.tar.gz",
+        sha256: "e8c517948eff7088a7aa07449aa8eafa4a15a8d50319de2525a6fd26622476c6",
+    },
+    Download {
+        command: "python3 -m pip download --no-deps --quiet py4j==0.10.9.9",
+        file: "py4j-0.10.9.9-py2.py3-none-any.whl",
+        sha256: "c7c26e4158defb37b0bb124933163641a2ff6e3a3913f7811b0ddbe07ed61533",
+    },
+];
+const JAVA_PACKAGES: &[&str] = &["openjdk-17-jre-headless"];
+
 /// Go, whose pprof it is.
 pub(super) fn go() -> Result<Vec<(&'static str, PathBuf)>> {
     if on_path("go").is_none() {
@@ -90,4 +105,24 @@ pub(super) fn tables() -> Result<Vec<(&'static str, PathBuf)>> {
     })
     .context("DuckDB and pandas cannot be had")?;
     Ok(vec![("ILINST_PYTHON", python), ("ILINST_PYTHON_TABLES", folder)])
+}
+
+/// The folder that Python finds Spark in. Half a gigabyte: only `cargo xtask fleet` asks for it.
+pub(super) fn spark() -> Result<PathBuf> {
+    if on_path("java").is_none() {
+        install(JAVA_PACKAGES).context("Java cannot be had")?;
+    }
+    make("spark", &[&SPARK[0], &SPARK[1]], |work| {
+        // As its own setup would lay it out, which needs packages to be built with.
+        quiet(Command::new("tar").arg("xzf").arg(fetch(&SPARK[0])?).arg("-C").arg(work))?;
+        let source = work.join("pyspark-4.3.0");
+        for part in ["jars", "bin"] {
+            fs::rename(source.join("deps").join(part), source.join("pyspark").join(part))?;
+        }
+        let folder = work.join("spark");
+        unzip(&fetch(&SPARK[1])?, &folder)?;
+        fs::rename(source.join("pyspark"), folder.join("pyspark"))?;
+        Ok(folder)
+    })
+    .context("Spark cannot be had")
 }
