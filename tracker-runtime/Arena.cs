@@ -205,21 +205,9 @@ namespace Ilinst
 
         private static byte* Memory(long size)
         {
-            try
-            {
-                // One block more than is used, since the first one has to be brought to a multiple of its size.
-                long memory = (long)Marshal.AllocHGlobal((IntPtr)(size + BlockSize));
-                byte* arena = (byte*)((memory + BlockSize - 1) & ~(long)(BlockSize - 1));
-                for (long i = 0; i < size / sizeof(long); i++)
-                {
-                    ((long*)arena)[i] = 0;
-                }
-                return arena;
-            }
-            catch (Exception)
-            {
-                return null;
-            }
+            // One block more than is used, since the first one has to be brought to a multiple of its size.
+            byte* memory = NativeMemory.Zeroed(size + BlockSize);
+            return memory == null ? null : (byte*)((long)(memory + BlockSize - 1) & ~(long)(BlockSize - 1));
         }
     }
 

@@ -124,7 +124,12 @@ namespace Ilinst
             try
             {
                 byte* memory = (byte*)Marshal.AllocHGlobal((IntPtr)size);
-                for (long i = 0; i < size; i++)
+                long i = 0;
+                for (; i <= size - sizeof(long); i += sizeof(long))
+                {
+                    *(long*)(memory + i) = 0;
+                }
+                for (; i < size; i++)
                 {
                     memory[i] = 0;
                 }

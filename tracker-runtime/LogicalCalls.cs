@@ -23,6 +23,9 @@ namespace Ilinst
     /// <summary>Async methods. A call is one from its kickoff on, its steps run on whatever thread.</summary>
     internal static unsafe class LogicalCalls
     {
+        /// <summary>How many calls may be between a kickoff and its first step, those of a builder.</summary>
+        private const int CallsOfBuilder = 4;
+
         /// <summary>Whose step this thread runs.</summary>
         [ThreadStatic]
         public static LogicalCall Running;
@@ -46,7 +49,24 @@ namespace Ilinst
             {
                 return GoOn(tree, call);
             }
-            return StepOfUnknown(tree, methodId, call);
+            CallNode* kickoff = KickoffAbove(tree, current, methodId);
+            return kickoff != null ? TakeFirstStepBelow(tree, kickoff) : StepOfUnknown(tree, methodId, call);
+        }
+
+        /// <summary>
+        /// The kickoff that has been called, and whose first step has not: where the builder is woven, its methods are between.
+        /// </summary>
+        private static CallNode* KickoffAbove(CallTree* tree, CallNode* node, long methodId)
+        {
+            for (int i = 0; i < CallsOfBuilder && node->MethodId != 0 && !OpenCalls.IsOf((Frame*)tree->Frame, node); i++)
+            {
+                node = (CallNode*)node->Caller;
+                if (node->MethodId == methodId)
+                {
+                    return (node->Flags & (NodeFlags.Stepping | NodeFlags.Overflow)) == 0 ? node : null;
+                }
+            }
+            return null;
         }
 
         /// <summary>A step hands over what is to go on: nothing of its call is touched from then on, as another thread may run that.</summary>
@@ -161,6 +181,25 @@ namespace Ilinst
             }
             ((AsyncRecord*)node->Async)->Steps++;
             node->Flags |= NodeFlags.Stepping;
+            Run(Begin(tree, node, start));
+            return true;
+        }
+
+        /// <summary>The first step of a kickoff that is not the current call is like those that go on: what is between is none of it.</summary>
+        private static IntPtr TakeFirstStepBelow(CallTree* tree, CallNode* node)
+        {
+            if (node->Async == 0 && !MakeAsync(tree, node))
+            {
+                return IntPtr.Zero;
+            }
+            // The kickoff leaves it to the step to say when the call is complete.
+            node->Flags |= NodeFlags.Stepping | NodeFlags.Suspended;
+            return GoOn(tree, Begin(tree, node, node->Start));
+        }
+
+        /// <summary>A logical call, which flows from now on.</summary>
+        private static LogicalCall Begin(CallTree* tree, CallNode* node, long start)
+        {
             LogicalCall call = new LogicalCall();
             call.MethodId = node->MethodId;
             call.Node = node;
@@ -168,8 +207,7 @@ namespace Ilinst
             call.Start = Mode.IsTimed ? start : Clock.Now();
             call.Before = Flow.Get();
             Flow.Set(call);
-            Run(call);
-            return true;
+            return call;
         }
 
         private static void Run(LogicalCall call)

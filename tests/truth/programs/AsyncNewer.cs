@@ -26,7 +26,8 @@ static class AsyncNewer
             await Own();
             await Own();
         });
-        await Timed("Items", 1, async () =>
+        // Called for each item, and once to find that there are no more.
+        await Timed("Items", 6, async () =>
         {
             int sum = 0;
             await foreach (int item in Items())

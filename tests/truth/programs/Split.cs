@@ -8,7 +8,7 @@ using System.Diagnostics;
 /// </summary>
 static class Split
 {
-    const int Rounds = 1500;
+    const int Rounds = 3000;
     const int Times = 10;
     static int sink;
 
