@@ -202,7 +202,7 @@ fn split(name: &str) -> (&str, &str) {
             '(' | ' ' if depth == 0 => break,
             '<' | '[' => depth += 1,
             '>' | ']' => depth = depth.saturating_sub(1),
-            '.' if depth == 0 => dot = Some(at),
+            '.' if depth == 0 && at > 0 => dot = Some(at),
             _ => {}
         }
     }
