@@ -17,7 +17,7 @@ pub fn write<T: Serialize>(rows: &[T], out: impl io::Write) -> io::Result<()> {
     writer.finish()
 }
 
-/// Writes rows one by one, as [`write`] does.
+/// Writes rows one by one, as [`write()`] does.
 #[derive(Debug)]
 pub struct Writer<W: io::Write> {
     csv: csv::Writer<W>,
