@@ -44,8 +44,11 @@ namespace Ilinst
                     calls.TryGetValue((long)node, out before);
                     calls[(long)node] = node->Calls;
                     bool isOften = node->Calls - before > callsPerSecond * seconds;
-                    double cost = Arena.Header->CostInside + Arena.Header->CostOutside;
-                    if (isOften && node->Total - Arena.Header->CostInside * node->Leaves < cost * node->Leaves)
+                    // By the clock, with other processes' turns.
+                    double stretch = ThreadClock.Stretch((CallTree*)chunk->Tree);
+                    double inside = Arena.Header->CostInside * stretch;
+                    double cost = inside + Arena.Header->CostOutside * stretch;
+                    if (isOften && node->Total - inside * node->Leaves < cost * node->Leaves)
                     {
                         // Its thread mutes it when it leaves it: that goes by the slow path now.
                         node->ColdStats = node->Stats;

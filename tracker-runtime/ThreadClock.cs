@@ -56,6 +56,12 @@ namespace Ilinst
             }
         }
 
+        /// <summary>How many times longer than without other threads and processes what a tree's threads did took, by the clock.</summary>
+        public static double Stretch(CallTree* tree)
+        {
+            return tree->CpuTime > 0 && tree->RunDelay > 0 ? 1 + (double)tree->RunDelay / tree->CpuTime : 1;
+        }
+
         /// <summary>In ns; -1 if it isn't known.</summary>
         public static long Read(long clock)
         {
