@@ -8,8 +8,8 @@ use parquet::{
     record::Field,
 };
 use profile::{
-    CallTree, End, Profile, SampleType,
-    model::{Clock, Function, Mode, Node, Notes, ProbeCost, Source},
+    CallTree, Profile, SampleType,
+    model::{Function, Node, Notes, Source},
 };
 
 use crate::Measure;
@@ -162,34 +162,12 @@ impl Paths {
             ..CallTree::default()
         };
         Profile {
-            program: String::new(),
-            runtime: String::new(),
-            path: String::new(),
-            pid: 0,
-            end: End::Clean,
-            mode: Mode::Exact,
-            clock: Clock::Stopwatch,
-            ticks_per_second: 1_000_000_000,
-            start_time: 0,
             duration,
             last_seen: duration,
-            paused: 0,
-            is_paused: false,
-            disk_was_full: false,
-            cpu_ns: None,
-            probe_cost: ProbeCost::default(),
             sample_types: vec![S::CALLS, S::WALL, S::WAITING, S::CPU, S::EXCEPTIONS, S::SAMPLES],
-            modules: Vec::new(),
-            statistics: Vec::new(),
-            histogram_shift: 0,
-            exception_types: Vec::new(),
-            phases: Vec::new(),
-            events: 0,
             functions: self.functions,
             trees: vec![tree],
-            max_nodes: 0,
-            processes: 1,
-            damage: None,
+            ..Profile::default()
         }
     }
 }

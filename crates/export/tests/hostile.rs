@@ -3,8 +3,8 @@
 use export::{Export, Format, Measure, Origin};
 use identity::MethodId;
 use profile::{
-    CallTree, End, Profile, SampleType,
-    model::{Clock, Function, MethodName, Mode, Node, Notes, ProbeCost},
+    CallTree, Profile, SampleType,
+    model::{Function, MethodName, Node, Notes},
 };
 use serde_json::Value;
 
@@ -27,40 +27,7 @@ fn profile(names: &[&str]) -> Profile {
         sample_types: vec![SampleType::CALLS, SampleType::WALL],
         functions: names.iter().enumerate().map(function).collect(),
         trees: vec![tree],
-        ..empty()
-    }
-}
-
-fn empty() -> Profile {
-    Profile {
-        program: String::new(),
-        runtime: String::new(),
-        path: String::new(),
-        pid: 0,
-        processes: 1,
-        end: End::Clean,
-        mode: Mode::Exact,
-        clock: Clock::Stopwatch,
-        ticks_per_second: 1_000_000_000,
-        start_time: 0,
-        duration: 0,
-        last_seen: 0,
-        paused: 0,
-        is_paused: false,
-        disk_was_full: false,
-        cpu_ns: None,
-        probe_cost: ProbeCost::default(),
-        statistics: Vec::new(),
-        histogram_shift: 0,
-        exception_types: Vec::new(),
-        phases: Vec::new(),
-        events: 0,
-        sample_types: Vec::new(),
-        modules: Vec::new(),
-        functions: Vec::new(),
-        trees: Vec::new(),
-        max_nodes: 0,
-        damage: None,
+        ..Profile::default()
     }
 }
 
@@ -102,7 +69,7 @@ fn no_name_ends_a_frame_a_cell_or_a_line() {
 #[test]
 fn an_empty_profile_is_one_in_every_format() {
     for format in Format::ALL {
-        let out = written(&empty(), format);
+        let out = written(&Profile::default(), format);
         assert_eq!(out.is_empty(), matches!(format, Format::Folded | Format::Csv), "{}", format.name());
     }
 }

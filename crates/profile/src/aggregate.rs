@@ -249,7 +249,7 @@ mod tests {
     use identity::MethodId;
 
     use super::*;
-    use crate::model::{Clock, End, Function, Mode, ProbeCost};
+    use crate::model::Function;
 
     /// A node: its function, its caller, how often it was called, how long it ran itself.
     type Line = (usize, Option<usize>, i64, i64);
@@ -272,34 +272,11 @@ mod tests {
     fn profile(trees: Vec<CallTree>) -> Profile {
         let function = |row| Function { method_id: MethodId::new(1, row), name: None, source: None, module: None };
         Profile {
-            program: String::new(),
-            runtime: String::new(),
-            path: String::new(),
-            pid: 0,
-            processes: 1,
-            end: End::Clean,
-            mode: Mode::Exact,
-            clock: Clock::Stopwatch,
             ticks_per_second: 1,
-            start_time: 0,
-            duration: 0,
-            last_seen: 0,
-            paused: 0,
-            is_paused: false,
-            disk_was_full: false,
-            cpu_ns: None,
-            probe_cost: ProbeCost::default(),
-            statistics: Vec::new(),
-            histogram_shift: 0,
-            exception_types: Vec::new(),
-            phases: Vec::new(),
-            events: 0,
             sample_types: vec![SampleType::CALLS, SampleType::WALL],
-            modules: Vec::new(),
             functions: (0..4).map(function).collect(),
             trees,
-            max_nodes: 0,
-            damage: None,
+            ..Profile::default()
         }
     }
 

@@ -69,6 +69,42 @@ pub struct Profile {
     pub damage: Option<Error>,
 }
 
+impl Default for Profile {
+    /// Of a program that did nothing: by a clock of nanoseconds, measured exactly, and ended.
+    fn default() -> Self {
+        Self {
+            program: String::new(),
+            runtime: String::new(),
+            path: String::new(),
+            pid: 0,
+            processes: 1,
+            end: End::Clean,
+            mode: Mode::Exact,
+            clock: Clock::Stopwatch,
+            ticks_per_second: 1_000_000_000,
+            start_time: 0,
+            duration: 0,
+            last_seen: 0,
+            paused: 0,
+            is_paused: false,
+            disk_was_full: false,
+            cpu_ns: None,
+            probe_cost: ProbeCost::default(),
+            statistics: Vec::new(),
+            histogram_shift: 0,
+            exception_types: Vec::new(),
+            phases: Vec::new(),
+            events: 0,
+            sample_types: Vec::new(),
+            modules: Vec::new(),
+            functions: Vec::new(),
+            trees: Vec::new(),
+            max_nodes: 0,
+            damage: None,
+        }
+    }
+}
+
 /// How a program ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
