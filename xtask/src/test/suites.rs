@@ -22,6 +22,8 @@ use serde_json::Value;
 use super::tally::{PROFILE, Runtimes, Tally, cargo, print_line};
 use crate::common::show;
 
+/// The suite that measures times: its programs have the machine to themselves.
+const MEASURES: &str = "tests/truth";
 /// What takes longer, hangs: several times what any test takes on a slow machine.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
 
@@ -110,17 +112,22 @@ pub(super) fn run(tally: &Mutex<Tally>, built: &Built, runtimes: Option<&Runtime
     }
     // What needs runtimes takes longest, and had better not be what is waited for.
     tests.sort_by_key(|test| !test.is_ignored);
-    let (next, progress) = (AtomicUsize::new(0), Mutex::new(progress));
-    let work = || {
-        while let Some(test) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let started = Instant::now();
-            let outcome = test.run(built, runtimes);
-            let mut progress = progress.lock().expect("no thread panics");
-            settle(tally, built, test, outcome, started.elapsed(), &mut progress[test.suite]);
-        }
+    let (alone, beside): (Vec<Test>, Vec<Test>) = tests.into_iter().partition(|test| built.suites[test.suite].name == MEASURES);
+    let progress = Mutex::new(progress);
+    let run_with = |workers: usize, tests: &[Test]| {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            while let Some(test) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let started = Instant::now();
+                let outcome = test.run(built, runtimes);
+                let mut progress = progress.lock().expect("no thread panics");
+                settle(tally, built, test, outcome, started.elapsed(), &mut progress[test.suite]);
+            }
+        };
+        thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
     };
-    let workers = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
+    run_with(thread::available_parallelism().map_or(1, std::num::NonZero::get), &beside);
+    run_with(1, &alone);
     Ok(())
 }
 
