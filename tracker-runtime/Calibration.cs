@@ -16,24 +16,25 @@ namespace Ilinst
         private const int RoundsAtOnce = 8;
         private const int Enough = 8;
         private const int CallsPerRound = 120;
-        private const int Depth = 7;
-        /// <summary>Of <see cref="Fibonacci"/> with that depth.</summary>
-        private const int CallsOfFibonacci = 41;
-        private const long MethodId = 1;
+        private const long FirstId = 1;
+        private const long SecondId = 2;
 
         private static CallTree* tree;
+        private static CallNode* first;
+        private static CallNode* second;
         private static int isMeasuring;
+        private static int sink;
         /// <summary>Before the program ran, or beside it.</summary>
         private static Costs apart;
         /// <summary>By the program's threads: these count once there are some of them.</summary>
         private static Costs among;
 
-        /// <summary>A tree that is in no profile: a caller, and below it callees with statistics, each the next one's caller.</summary>
+        /// <summary>A tree that is in no profile: a caller, and below it two methods that it calls in turn.</summary>
         public static void Start()
         {
             apart = new Costs();
             among = new Costs();
-            long size = sizeof(CallTree) + (Depth + 2) * sizeof(CallNode) + sizeof(TreeMemory) + 3 * Arena.BlockSize;
+            long size = sizeof(CallTree) + 4 * sizeof(CallNode) + sizeof(TreeMemory) + 3 * Arena.BlockSize;
             CallTree* made = (CallTree*)NativeMemory.Zeroed(size);
             if (made == null)
             {
@@ -41,21 +42,22 @@ namespace Ilinst
             }
             CallNode* root = (CallNode*)(made + 1);
             CallNode* caller = root + 1;
-            TreeMemory* memory = (TreeMemory*)(root + Depth + 2);
+            first = caller + 1;
+            second = first + 1;
+            TreeMemory* memory = (TreeMemory*)(second + 1);
             made->Root = (long)root;
             made->Current = (long)caller;
             made->Memory = (long)memory;
             root->Flags = NodeFlags.Root;
-            caller->MethodId = MethodId;
+            caller->MethodId = FirstId;
             caller->Caller = (long)root;
-            for (CallNode* callee = caller + 1; callee != (CallNode*)memory; callee++)
-            {
-                callee->MethodId = MethodId;
-                callee->Caller = (long)(callee - 1);
-                (callee - 1)->Callees = (long)callee;
-                callee->Next = (long)callee;
-                callee->Stats = (long)&memory->Sink;
-            }
+            caller->Callees = (long)first;
+            first->MethodId = FirstId;
+            second->MethodId = SecondId;
+            first->Next = (long)second;
+            second->Next = (long)first;
+            first->Caller = second->Caller = (long)caller;
+            first->Stats = second->Stats = (long)&memory->Sink;
             tree = made;
             Again();
         }
@@ -105,8 +107,8 @@ namespace Ilinst
                 ProfileInfoTracker.tree = tree;
                 // What is measured is not how it comes into the caches.
                 ForgetEvents();
-                Fibonacci(Depth);
-                FibonacciWithout(Depth);
+                InTurn(2);
+                InTurnWithout(2);
                 for (int i = 0; i < rounds; i++)
                 {
                     Round(costs);
@@ -126,28 +128,18 @@ namespace Ilinst
 
         private static void Round(Costs costs)
         {
-            CallNode* callee = (CallNode*)((CallNode*)tree->Current)->Callees;
-            callee->Total = 0;
+            first->Total = second->Total = 0;
             ForgetEvents();
-            Loop(CallsPerRound);
-            costs.Inside.Add((double)callee->Total / CallsPerRound);
-            // Calls within calls, as they are in programs, cost some more than the same one again and again.
             long begin = Clock.Now();
-            int calls = 0;
-            for (; calls < CallsPerRound; calls += CallsOfFibonacci)
-            {
-                Fibonacci(Depth);
-            }
+            sink = InTurn(CallsPerRound);
             long middle = Clock.Now();
-            for (int i = 0; i < calls; i += CallsOfFibonacci)
-            {
-                FibonacciWithout(Depth);
-            }
+            sink = InTurnWithout(CallsPerRound);
             long end = Clock.Now();
             ReadClock(CallsPerRound);
             costs.Clock.Add((double)(Clock.Now() - end) / CallsPerRound);
-            costs.With.Add((double)(middle - begin) / calls);
-            costs.Without.Add((double)(end - middle) / calls);
+            costs.Inside.Add((double)(first->Total + second->Total) / CallsPerRound);
+            costs.With.Add((double)(middle - begin) / CallsPerRound);
+            costs.Without.Add((double)(end - middle) / CallsPerRound);
             costs.Rounds++;
         }
 
@@ -159,29 +151,40 @@ namespace Ilinst
             tree->EndOfEvents = block + Arena.BlockSize;
         }
 
+        /// <summary>
+        /// As programs call what is so short that a probe's time matters: by turns, and what would be inlined without probes.
+        /// </summary>
         [MethodImpl((MethodImplOptions)(512 | 8))]
-        private static void Loop(int calls)
+        private static int InTurn(int calls)
         {
-            for (int i = 0; i < calls; i++)
+            int value = calls;
+            for (int i = 0; i < calls; i += 2)
             {
-                IntPtr token = ProfileInfoTracker.WhenEntering(MethodId);
-                try
-                {
-                }
-                finally
-                {
-                    ProfileInfoTracker.WhenLeaving(token);
-                }
+                value = First(value);
+                value = Second(value);
             }
+            return value;
         }
 
         [MethodImpl((MethodImplOptions)(512 | 8))]
-        private static int Fibonacci(int number)
+        private static int InTurnWithout(int calls)
         {
-            IntPtr token = ProfileInfoTracker.WhenEntering(MethodId);
+            int value = calls;
+            for (int i = 0; i < calls; i += 2)
+            {
+                value = value * 31 + 1;
+                value = value ^ (value >> 3);
+            }
+            return value;
+        }
+
+        [MethodImpl((MethodImplOptions)(512 | 8))]
+        private static int First(int value)
+        {
+            IntPtr token = ProfileInfoTracker.WhenEntering(FirstId);
             try
             {
-                return number < 2 ? number : Fibonacci(number - 1) + Fibonacci(number - 2);
+                return value * 31 + 1;
             }
             finally
             {
@@ -190,9 +193,17 @@ namespace Ilinst
         }
 
         [MethodImpl((MethodImplOptions)(512 | 8))]
-        private static int FibonacciWithout(int number)
+        private static int Second(int value)
         {
-            return number < 2 ? number : FibonacciWithout(number - 1) + FibonacciWithout(number - 2);
+            IntPtr token = ProfileInfoTracker.WhenEntering(SecondId);
+            try
+            {
+                return value ^ (value >> 3);
+            }
+            finally
+            {
+                ProfileInfoTracker.WhenLeaving(token);
+            }
         }
 
         [MethodImpl((MethodImplOptions)(512 | 8))]
