@@ -7,7 +7,7 @@ use tests::{Runtime, said, skip, tool};
 use crate::{
     causes::{End, HOSTED},
     programs::{Programs, profiles, source},
-    run::held,
+    run::{calls_of, held},
 };
 
 const PYTHON: usize = 4;
@@ -70,9 +70,9 @@ fn check(
         return Err(format!("{woven:?}, and {original:?} unwoven"));
     }
     let record = woven.0.lines().filter_map(|line| line.strip_prefix("steps ")).next_back();
-    let record = record.and_then(|record| record.parse().ok()).ok_or_else(|| format!("it said no record: {woven:?}"))?;
+    let record = record.and_then(calls_of).ok_or_else(|| format!("it said no record: {woven:?}"))?;
     match &profiles(&[&programs.woven])[..] {
-        [profile] => held(profile, record, false, end),
+        [profile] => held(profile, &record, end),
         found => Err(format!("there are {} profiles", found.len())),
     }
 }

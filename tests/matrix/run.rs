@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _},
+    ops::RangeInclusive,
     path::{Path, PathBuf},
     process::{Command, ExitStatus, Stdio},
 };
@@ -94,20 +95,21 @@ pub(crate) fn check(place: &Place, programs: &Programs, cause: &Cause, end: End)
     let woven = run(&programs.woven);
     compare(cause, &original, &woven)?;
     let record = fs::read_to_string(start.join("record")).ok().or_else(|| last_record(&woven.output));
-    let record: u64 = record.and_then(|record| record.parse().ok()).ok_or("it said no record")?;
+    let record = record.and_then(|record| calls_of(&record)).ok_or("it said no record")?;
     let found = profiles(&[&work]);
     let [profile] = &found[..] else { return Err(format!("there are {} profiles", found.len())) };
-    held(profile, record, cause.goes_on, end)?;
+    let most = if cause.goes_on { u64::MAX } else { *record.end() };
+    held(profile, &(*record.start()..=most), end)?;
     drop(disk);
     Ok(None)
 }
 
 /// Holds a profile against what the program said.
-pub(crate) fn held(profile: &Path, record: u64, goes_on: bool, end: End) -> Result<(), String> {
+pub(crate) fn held(profile: &Path, record: &RangeInclusive<u64>, end: End) -> Result<(), String> {
     let report = Report::of(profile)?;
     let calls = report.calls(STEP) + report.lost_calls;
-    if calls < record || calls > record && !goes_on {
-        return Err(format!("{calls} calls of {record} in {}", profile.display()));
+    if !record.contains(&calls) {
+        return Err(format!("{calls} calls of {record:?} in {}", profile.display()));
     }
     if report.end != end.text() {
         return Err(format!("it says that it {}, which {end:?} is not", report.end));
@@ -179,6 +181,12 @@ fn head(text: &str) -> String {
 fn words(output: &str, is_crash: bool) -> Vec<&str> {
     let lines = output.lines().take_while(|line| !is_crash || line.starts_with("steps "));
     lines.map(|line| line.split_once("steps ").map_or(line, |(head, _)| head)).collect()
+}
+
+/// A program's record: the number of calls, or the least and the most where it cannot know of one whether it began.
+pub(crate) fn calls_of(record: &str) -> Option<RangeInclusive<u64>> {
+    let (least, most) = record.split_once("..").unwrap_or((record, record));
+    Some(least.parse().ok()?..=most.parse().ok()?)
 }
 
 /// The last number that the program gave.

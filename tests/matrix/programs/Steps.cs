@@ -5,9 +5,16 @@ namespace Steps
     /// <summary>What is called a known number of times, and keeps its own record.</summary>
     public static class Work
     {
+        private static int begun;
         private static int taken;
 
-        /// <summary>How often <see cref="Step"/> was called.</summary>
+        /// <summary>How often <see cref="Step"/> was to be called.</summary>
+        public static int Begun
+        {
+            get { return begun; }
+        }
+
+        /// <summary>How often <see cref="Step"/> was called, by its own record.</summary>
         public static int Taken
         {
             get { return taken; }
@@ -18,6 +25,7 @@ namespace Steps
             int sum = 0;
             for (int i = 0; i < steps; i++)
             {
+                Interlocked.Increment(ref begun);
                 sum += Step(i);
             }
             return sum;
