@@ -1,5 +1,7 @@
 //! Arguments that several subcommands share.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 use weave::{Calls, CallsWord, LeaveMode, Options, Pattern, plan::Selection, policy::MIN_IL};
 
@@ -32,6 +34,33 @@ pub(crate) struct SelectionArgs {
     /// How the leave probe is reached
     #[arg(long, value_enum, default_value_t, value_name = "MODE")]
     pub(crate) leave: Leave,
+}
+
+/// How assemblies are woven: what every command takes that weaves.
+#[derive(Args, Debug, Default)]
+pub(crate) struct WeaveArgs {
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+
+    /// Sign strong names again with this key pair (may be repeated), as `sn -k` writes one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) snk: Vec<PathBuf>,
+
+    /// Keep the input's layout and put what is new behind it, though the image could be laid out anew
+    #[arg(long)]
+    pub(crate) keep_layout: bool,
+
+    /// Exit with 4 if a method that should have been woven was left alone
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+impl WeaveArgs {
+    /// How files are instrumented; with methods that are left alone as expected by name, if that is wanted.
+    pub(crate) fn options(&self, names_expected: bool) -> ::instrument::Options {
+        let weave = self.selection.options(self.keep_layout);
+        ::instrument::Options { weave, keys: self.snk.clone(), names_expected }
+    }
 }
 
 /// `--leave`.

@@ -4,12 +4,12 @@ mod summary;
 
 use std::{path::PathBuf, time::Instant};
 
-use ::instrument::{Destination, FileReport, Options, Request};
+use ::instrument::{Destination, FileReport, Request};
 use clap::Args;
 
 use self::summary::Summary;
 use crate::{
-    arguments::{SelectionArgs, limit_threads},
+    arguments::{WeaveArgs, limit_threads},
     failure::{EXIT_LEFT_ALONE, printed},
     interrupt::clean_up_when_asked_to_end,
     terminal::progress_bar,
@@ -32,19 +32,11 @@ pub(crate) struct Opts {
     in_place: bool,
 
     #[command(flatten)]
-    selection: SelectionArgs,
+    weave: WeaveArgs,
 
     /// The PDB of the input, if it is not beside it
     #[arg(long, value_name = "FILE")]
     pdb: Option<PathBuf>,
-
-    /// Sign strong names again with this key pair (may be repeated), as `sn -k` writes one
-    #[arg(long, value_name = "FILE")]
-    snk: Vec<PathBuf>,
-
-    /// Keep the input's layout and put what is new behind it, though the image could be laid out anew
-    #[arg(long)]
-    keep_layout: bool,
 
     /// Do everything but write
     #[arg(long)]
@@ -53,10 +45,6 @@ pub(crate) struct Opts {
     /// Print what was done as JSON
     #[arg(long)]
     json: bool,
-
-    /// Exit with 4 if a method that should have been woven was left alone
-    #[arg(long)]
-    strict: bool,
 
     /// Print nothing but errors
     #[arg(short, long, conflicts_with = "verbose")]
@@ -90,13 +78,13 @@ impl Opts {
         let started = Instant::now();
         limit_threads(self.threads);
         clean_up_when_asked_to_end()?;
-        let (request, options) = (self.request(), self.options());
+        let (request, options) = (self.request(), self.weave.options(self.verbose));
         let jobs = request.jobs()?;
         let progress = progress_bar(jobs.len(), self.quiet || self.json);
         let run = ::instrument::run(&request, &jobs, &options, &|_| progress.inc(1));
         progress.finish_and_clear();
         let report = run?.commit()?;
-        let code = if self.strict && report.files.iter().any(FileReport::has_findings) { EXIT_LEFT_ALONE } else { 0 };
+        let code = if self.weave.strict && report.files.iter().any(FileReport::has_findings) { EXIT_LEFT_ALONE } else { 0 };
         printed(self.summary().print(&report.files, started.elapsed().as_secs_f64()), code)
     }
 
@@ -107,10 +95,6 @@ impl Opts {
             None => Destination::Nowhere,
         };
         Request { inputs: self.inputs.clone(), destination, pdb: self.pdb.clone(), dry_run: self.dry_run }
-    }
-
-    fn options(&self) -> Options {
-        Options { weave: self.selection.options(self.keep_layout), keys: self.snk.clone(), names_expected: self.verbose }
     }
 
     fn summary(&self) -> Summary<'_> {

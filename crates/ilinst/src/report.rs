@@ -13,7 +13,7 @@ use identity::Visible;
 use profile::{
     Column, End, Profile, TextOptions,
     report::SortBy,
-    views::{GroupBy, ViewOptions, Wanted},
+    views::{GroupBy, View, ViewOptions, Wanted},
 };
 
 use crate::{
@@ -35,6 +35,29 @@ pub(crate) struct Opts {
     #[arg(value_name = "FILE|PID")]
     profile: Option<PathBuf>,
 
+    #[command(flatten)]
+    shown: ShownArgs,
+
+    /// Read it again each second, until the program ends
+    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    watch: bool,
+
+    /// Print the view as JSON
+    #[arg(long, conflicts_with_all = ["csv", "columns"])]
+    json: bool,
+
+    /// Print the view as CSV
+    #[arg(long, conflicts_with = "columns")]
+    csv: bool,
+
+    /// Write one HTML file that needs no network: flame graph, table, tree, callers and callees, phases
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["view", "threads", "columns", "filter", "json", "csv", "watch"])]
+    html: Option<PathBuf>,
+}
+
+/// What of a profile is shown, and how.
+#[derive(Args, Debug)]
+pub(crate) struct ShownArgs {
     #[command(flatten)]
     view: ViewArgs,
 
@@ -59,10 +82,6 @@ pub(crate) struct Opts {
     #[arg(long)]
     raw: bool,
 
-    /// Read it again each second, until the program ends
-    #[arg(long, conflicts_with_all = ["json", "csv"])]
-    watch: bool,
-
     /// Methods that the pattern names, alone (may be repeated): a part of the name, or a glob over all of it; a glob over
     /// Namespace.Type::Method as metadata has it, `re:` before a regular expression of that; `[Assembly]` may stand before.
     /// In trees, the paths that lead to them and what they call
@@ -75,7 +94,7 @@ pub(crate) struct Opts {
 
     /// The columns of the table, by commas: calls, self, self%, total, total%, waiting, average, min, p50, p95, p99, max,
     /// first, latency, latency-p95, running, awaiting, exceptions, cpu, samples
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["view", "threads", "json", "csv"])]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["view", "threads"])]
     columns: Vec<Column>,
 
     /// How many rows to show; 0 for all [default: 40; all of trees, in JSON and in CSV]
@@ -85,18 +104,6 @@ pub(crate) struct Opts {
     /// Where woven files are, which names are taken from; else where the program loaded them, and beside the profile
     #[arg(long, value_name = "FOLDER")]
     symbols: Vec<PathBuf>,
-
-    /// Print the view as JSON
-    #[arg(long, conflicts_with = "csv")]
-    json: bool,
-
-    /// Print the view as CSV
-    #[arg(long)]
-    csv: bool,
-
-    /// Write one HTML file that needs no network: flame graph, table, tree, callers and callees, phases
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["view", "threads", "columns", "filter", "json", "csv", "watch"])]
-    html: Option<PathBuf>,
 }
 
 /// What of a profile is shown; else a table of methods.
@@ -212,37 +219,18 @@ impl Opts {
         if self.watch {
             return self.watch(&path);
         }
-        let profile = self.read(&path, self.phase.as_deref())?;
+        let profile = self.shown.read(&path)?;
         match &self.html {
-            Some(page) => self.write_page(&profile, &path, page)?,
+            Some(page) => self.shown.write_page(&profile, &path, page)?,
             None => self.print(&profile)?,
         }
         Ok(0)
     }
 
-    fn read(&self, path: &Path, phase: Option<&str>) -> anyhow::Result<Profile> {
-        let mut profile = profiles::read(path, phase)?;
-        symbols::name(&mut profile, path, &self.symbols);
-        if self.raw {
-            profile.keep_probes();
-        } else {
-            profile.fold_made();
-        }
-        Ok(profile)
-    }
-
-    /// Writes the page of a profile, with its phases unless it is one.
-    fn write_page(&self, profile: &Profile, path: &Path, page: &Path) -> anyhow::Result<()> {
-        let phases = if self.phase.is_none() { &*profile.phases } else { &[] };
-        let phases = phases.iter().map(|name| Ok((name.clone(), self.read(path, Some(name))?)));
-        let phases = phases.collect::<anyhow::Result<Vec<_>>>()?;
-        output::write(page, &[path], |out| Ok(Page::report(profile, &phases).write(out)?))
-    }
-
     /// Prints the report each second, until the program has ended.
     fn watch(&self, path: &Path) -> anyhow::Result<u8> {
         loop {
-            let profile = self.read(path, self.phase.as_deref())?;
+            let profile = self.shown.read(path)?;
             Terminal::clear()?;
             self.print(&profile)?;
             if profile.end != End::Running {
@@ -254,45 +242,72 @@ impl Opts {
 
     fn print(&self, profile: &Profile) -> anyhow::Result<()> {
         let names = profile.display_names();
-        let wanted = self.wanted(profile, &names)?;
-        let is_table = !(self.json || self.csv || wanted == Wanted::Tree);
-        let options = ViewOptions {
-            sort: self.sort.into(),
-            limit: match self.limit {
-                Some(0) => usize::MAX,
-                None => {
-                    if is_table {
-                        DEFAULT_LIMIT
-                    } else {
-                        usize::MAX
-                    }
-                }
-                Some(limit) => limit,
-            },
-            min_percent: self.min_percent.unwrap_or(if self.json || self.csv { 0.0 } else { 0.1 }),
-            fold_recursion: self.fold_recursion || !self.no_fold_recursion,
-            by_thread: self.view.threads,
-        };
-        let is_kept = |function: usize| {
-            self.filter.is_empty() || self.filter.iter().any(|pattern| pattern.names(profile, &names, function))
-        };
-        let (view, count) = profile.view(&wanted, &options, &names, &is_kept);
         if self.json {
+            let (view, _) = self.shown.view(profile, &names, true)?;
             let mut out = Terminal::json();
             serde_json::to_writer_pretty(&mut out, &profile.document(&view))?;
             writeln!(out)?;
             return Ok(out.close()?);
         }
         if self.csv {
+            let (view, _) = self.shown.view(profile, &names, true)?;
             let mut out = Terminal::text();
             view.csv(&mut out)?;
             return Ok(out.close()?);
         }
-        let mut out = Terminal::painted(colour_report);
+        self.shown.print(profile, Terminal::painted(colour_report))
+    }
+}
+
+impl ShownArgs {
+    /// Reads a profile, or one of its phases.
+    pub(crate) fn read(&self, path: &Path) -> anyhow::Result<Profile> {
+        self.read_phase(path, self.phase.as_deref())
+    }
+
+    fn read_phase(&self, path: &Path, phase: Option<&str>) -> anyhow::Result<Profile> {
+        let mut profile = profiles::read(path, phase)?;
+        symbols::name(&mut profile, path, &self.symbols);
+        if self.raw {
+            profile.keep_probes();
+        } else {
+            profile.fold_made();
+        }
+        Ok(profile)
+    }
+
+    /// Writes the page of a profile, with its phases unless it is one.
+    pub(crate) fn write_page(&self, profile: &Profile, path: &Path, page: &Path) -> anyhow::Result<()> {
+        let phases = if self.phase.is_none() { &*profile.phases } else { &[] };
+        let phases = phases.iter().map(|name| Ok((name.clone(), self.read_phase(path, Some(name))?)));
+        let phases = phases.collect::<anyhow::Result<Vec<_>>>()?;
+        output::write(page, &[path], |out| Ok(Page::report(profile, &phases).write(out)?))
+    }
+
+    /// Prints it as text.
+    pub(crate) fn print(&self, profile: &Profile, mut out: Terminal) -> anyhow::Result<()> {
+        let names = profile.display_names();
+        let (view, count) = self.view(profile, &names, false)?;
         let phase = self.phase.as_ref().map(|name| format!("phase {}: ", Visible(name))).unwrap_or_default();
         let text = TextOptions { columns: self.columns.clone(), bars: Terminal::is_seen() };
         out.write_all((phase + &profile.head() + &view.text(profile, count, &text)).as_bytes())?;
         Ok(out.close()?)
+    }
+
+    /// What is to be seen, for people or for scripts, and how many rows there are.
+    fn view<'n>(&self, profile: &'n Profile, names: &'n [String], is_for_scripts: bool) -> anyhow::Result<(View<'n>, usize)> {
+        let wanted = self.wanted(profile, names)?;
+        let default_limit = if is_for_scripts || wanted == Wanted::Tree { usize::MAX } else { DEFAULT_LIMIT };
+        let options = ViewOptions {
+            sort: self.sort.into(),
+            limit: self.limit.map_or(default_limit, |limit| if limit == 0 { usize::MAX } else { limit }),
+            min_percent: self.min_percent.unwrap_or(if is_for_scripts { 0.0 } else { 0.1 }),
+            fold_recursion: self.fold_recursion || !self.no_fold_recursion,
+            by_thread: self.view.threads,
+        };
+        let is_kept =
+            |function: usize| self.filter.is_empty() || self.filter.iter().any(|pattern| pattern.names(profile, names, function));
+        Ok(profile.view(&wanted, &options, names, &is_kept))
     }
 
     fn wanted(&self, profile: &Profile, names: &[String]) -> Result<Wanted, Failure> {

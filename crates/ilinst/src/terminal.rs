@@ -5,7 +5,7 @@ use std::{
     borrow::Cow,
     env,
     fmt::{Display, Write as _},
-    io::{self, IsTerminal, StdoutLock, Write},
+    io::{self, IsTerminal, Write},
     path::Path,
     process::{Child, Command, Stdio},
 };
@@ -20,7 +20,7 @@ const PIECE: usize = 1 << 16;
 /// Standard output, or a pager in front of it.
 pub(crate) struct Terminal {
     pager: Option<Child>,
-    out: Option<StdoutLock<'static>>,
+    out: Option<Box<dyn Write>>,
     /// Puts colours into a line, if there are to be any.
     paint: Option<Paint>,
     /// None for what is no text.
@@ -47,9 +47,13 @@ impl Terminal {
         Self::text().painted_with(paint)
     }
 
-    fn painted_with(mut self, paint: Paint) -> Self {
+    fn painted_with(self, paint: Paint) -> Self {
+        self.painted_if(Self::is_seen(), paint)
+    }
+
+    fn painted_if(mut self, is_seen: bool, paint: Paint) -> Self {
         let is_plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        self.paint = (Self::is_seen() && !is_plain).then_some(paint);
+        self.paint = (is_seen && !is_plain).then_some(paint);
         self
     }
 
@@ -82,9 +86,17 @@ impl Terminal {
         out.write_all(page).and_then(|()| out.flush()).map_err(|error| in_output(&error))
     }
 
+    /// The same on standard error, for what goes beside the output of another program.
+    #[expect(clippy::disallowed_methods, reason = "this is the place")]
+    pub(crate) fn painted_aside(paint: Paint) -> Self {
+        let is_seen = io::stderr().is_terminal();
+        let out = Some(Box::new(io::stderr().lock()) as Box<dyn Write>);
+        Self { pager: None, out, paint: None, escape: Some(in_text), pending: Vec::new() }.painted_if(is_seen, paint)
+    }
+
     #[expect(clippy::disallowed_methods, reason = "this is the place")]
     fn new(pager: Option<Child>, escape: Option<Escape>) -> Self {
-        let out = pager.is_none().then(|| io::stdout().lock());
+        let out = pager.is_none().then(|| Box::new(io::stdout().lock()) as Box<dyn Write>);
         Self { pager, out, paint: None, escape, pending: Vec::new() }
     }
 
