@@ -57,6 +57,20 @@ class VirtualList {
   }
 }
 
+/** A panel of rows below a head; who extends it has `row` and `key`, which make a row and answer a key. */
+class Grid {
+  /** @param {any} app @param {string} name its classes @param {string} role @param {string} label */
+  constructor(app, name, role, label) {
+    this.app = app;
+    this.head = element('div', { class: 'row head', role: 'row', 'aria-rowindex': '1' });
+    this.body = element('div', { role: 'rowgroup' });
+    this.panel = element('div', { class: name, role, 'aria-label': label, tabindex: 0 }, this.head, this.body);
+    this.list = new VirtualList(this.panel, this.body, (index) => this.row(index));
+    this.panel.addEventListener('keydown', (event) => this.key(event));
+    this.focused = 0;
+  }
+}
+
 /** The keys that move in a list, and by how many rows. @param {string} key @param {number} page */
 function rowsBy(key, page) {
   return { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[key];

@@ -46,21 +46,10 @@ const TABLE = [
   { key: 'exceptions', label: 'Exceptions', title: 'How many exceptions left it', say: count, some: true },
 ];
 
-class Table {
+class Table extends Grid {
   /** @param {any} app */
   constructor(app) {
-    this.app = app;
-    this.head = element('div', { class: 'row head', role: 'row', 'aria-rowindex': '1' });
-    this.body = element('div', { role: 'rowgroup' });
-    this.panel = element(
-      'div',
-      { class: 'table', role: 'grid', 'aria-label': 'Methods', tabindex: 0 },
-      this.head,
-      this.body,
-    );
-    this.list = new VirtualList(this.panel, this.body, (index) => this.row(index));
-    this.panel.addEventListener('keydown', (event) => this.key(event));
-    this.focused = 0;
+    super(app, 'table', 'grid', 'Methods');
   }
 
   show() {

@@ -2,20 +2,10 @@
 
 const DEEPEST_INDENT = 40;
 
-class TreeView {
+class TreeView extends Grid {
   /** @param {any} app */
   constructor(app) {
-    this.app = app;
-    this.head = element('div', { class: 'row head', role: 'row', 'aria-rowindex': '1' });
-    this.body = element('div', { role: 'rowgroup' });
-    this.panel = element(
-      'div',
-      { class: 'table tree', role: 'treegrid', 'aria-label': 'Call tree', tabindex: 0 },
-      this.head,
-      this.body,
-    );
-    this.list = new VirtualList(this.panel, this.body, (index) => this.row(index));
-    this.panel.addEventListener('keydown', (event) => this.key(event));
+    super(app, 'table tree', 'treegrid', 'Call tree');
   }
 
   show() {
