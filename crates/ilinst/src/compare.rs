@@ -8,7 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{Args, ValueEnum};
+use clap::{
+    Args,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 use html::Page;
 use identity::Visible;
 use profile::{
@@ -48,8 +51,8 @@ pub(crate) struct Opts {
     new: Vec<PathBuf>,
 
     /// What says whether a method is slower
-    #[arg(long, value_enum, default_value_t, value_name = "COLUMN")]
-    by: By,
+    #[arg(long, value_name = "COLUMN", default_value = Metric::SelfTime.name(), value_parser = by())]
+    by: Metric,
 
     /// A change of less than so many percent does not count [default: 5, and 10 where a side has one run]
     #[arg(long, value_name = "PERCENT")]
@@ -113,47 +116,6 @@ others'; with one not at all.
 
 Exit codes: 0 done; 1 what --fail-if says is so; 2 wrong usage; 3 bad input.";
 
-/// `--by`.
-#[derive(ValueEnum, Clone, Copy, Debug, Default)]
-enum By {
-    /// Running in the method alone
-    #[default]
-    #[value(name = "self")]
-    SelfTime,
-    /// Running, with callees
-    Total,
-    /// Waiting, with callees
-    Waiting,
-    /// Number of calls
-    Calls,
-    /// Time of a call
-    Average,
-    /// What 95 % of the calls did not exceed
-    P95,
-    /// The longest call but for the first
-    Max,
-    /// Number of exceptions
-    Exceptions,
-    /// CPU time, where a sampler saw it
-    Cpu,
-}
-
-impl From<By> for Metric {
-    fn from(by: By) -> Self {
-        match by {
-            By::SelfTime => Self::SelfTime,
-            By::Total => Self::Total,
-            By::Waiting => Self::Waiting,
-            By::Calls => Self::Calls,
-            By::Average => Self::Average,
-            By::P95 => Self::P95,
-            By::Max => Self::Max,
-            By::Exceptions => Self::Exceptions,
-            By::Cpu => Self::Cpu,
-        }
-    }
-}
-
 /// What `--json` prints.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -166,11 +128,17 @@ struct Document<'c> {
     failed: &'c [Finding],
 }
 
+/// What `--by` takes.
+fn by() -> impl TypedValueParser<Value = Metric> {
+    let names = Metric::ALL.iter().map(|metric| PossibleValue::new(metric.name()).help(metric.help()));
+    PossibleValuesParser::new(names).try_map(|name| name.parse())
+}
+
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let (base, new) = (runs(self.a.iter().chain(&self.base))?, runs(self.b.iter().chain(&self.new))?);
         let (of_base, of_new) = (self.read(&base)?, self.read(&new)?);
-        let options = CompareOptions { by: self.by.into(), threshold_percent: self.threshold };
+        let options = CompareOptions { by: self.by, threshold_percent: self.threshold };
         let mut comparison = Comparison::new(&of_base, &of_new, &options);
         if !self.filter.is_empty() {
             comparison.methods.retain(|method| {

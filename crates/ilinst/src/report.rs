@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{
+    ArgAction, Args, ValueEnum,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 use html::Page;
 use identity::Visible;
 use profile::{
@@ -89,8 +92,8 @@ pub(crate) struct ShownArgs {
     filter: Vec<MethodPattern>,
 
     /// What rows are sorted by; in trees, those of the same caller; of --hot-path, what it is hot by
-    #[arg(long, value_enum, default_value_t, value_name = "COLUMN")]
-    sort: Sort,
+    #[arg(long, value_name = "COLUMN", default_value = SortBy::SelfTime.name(), value_parser = sort())]
+    sort: SortBy,
 
     /// The columns of the table, by commas: calls, self, self%, total, total%, waiting, average, min, p50, p95, p99, max,
     /// first, latency, latency-p95, running, awaiting, exceptions, cpu, samples
@@ -152,33 +155,6 @@ Examples:
 self and total are what ran: without waiting, without what the probes took (--raw), in percent of all threads.
 p50 to p99 are within 12 %. Of async methods, all that is by call is from start to completion.";
 
-/// `--sort`.
-#[derive(ValueEnum, Clone, Copy, Debug, Default)]
-enum Sort {
-    /// Running in the method alone
-    #[default]
-    #[value(name = "self")]
-    SelfTime,
-    /// Running, with callees
-    Total,
-    /// Waiting, with callees
-    Waiting,
-    /// Number of calls
-    Calls,
-    /// Time of a call
-    Average,
-    /// What 95 % of the calls did not exceed
-    P95,
-    /// The longest call but for the first
-    Max,
-    /// Number of exceptions
-    Exceptions,
-    /// CPU time, where a sampler saw it
-    Cpu,
-    /// Name
-    Name,
-}
-
 /// `--group`.
 #[derive(ValueEnum, Clone, Copy, Debug)]
 enum Group {
@@ -190,21 +166,10 @@ enum Group {
     Assembly,
 }
 
-impl From<Sort> for SortBy {
-    fn from(sort: Sort) -> Self {
-        match sort {
-            Sort::SelfTime => Self::SelfTime,
-            Sort::Total => Self::Total,
-            Sort::Waiting => Self::Waiting,
-            Sort::Calls => Self::Calls,
-            Sort::Average => Self::Average,
-            Sort::P95 => Self::P95,
-            Sort::Max => Self::Max,
-            Sort::Exceptions => Self::Exceptions,
-            Sort::Cpu => Self::Cpu,
-            Sort::Name => Self::Name,
-        }
-    }
+/// What `--sort` takes.
+fn sort() -> impl TypedValueParser<Value = SortBy> {
+    let names = SortBy::ALL.iter().map(|sort| PossibleValue::new(sort.name()).help(sort.help()));
+    PossibleValuesParser::new(names).try_map(|name| name.parse())
 }
 
 /// So many rows of a table are shown.
@@ -299,7 +264,7 @@ impl ShownArgs {
         let wanted = self.wanted(profile, names)?;
         let default_limit = if is_for_scripts || wanted == Wanted::Tree { usize::MAX } else { DEFAULT_LIMIT };
         let options = ViewOptions {
-            sort: self.sort.into(),
+            sort: self.sort,
             limit: self.limit.map_or(default_limit, |limit| if limit == 0 { usize::MAX } else { limit }),
             min_percent: self.min_percent.unwrap_or(if is_for_scripts { 0.0 } else { 0.1 }),
             fold_recursion: self.fold_recursion || !self.no_fold_recursion,

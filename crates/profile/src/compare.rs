@@ -14,73 +14,11 @@ pub use self::{
     test::{Change, Test},
     tree::PathChange,
 };
+pub use crate::metric::{Metric, MetricUnit};
 use crate::{
+    metric::SortBy,
     model::{Profile, SampleType},
-    report::{Row, SortBy},
 };
-
-macro_rules! metrics {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal, $unit:expr, $fold:expr, $value:expr;)*) => {
-        /// What of a method is compared.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-        pub enum Metric { $($(#[$doc])* $variant,)* }
-
-        impl Metric {
-            /// All of them.
-            pub const ALL: &[Self] = &[$(Self::$variant),*];
-
-            /// A word for it.
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
-            }
-
-            /// What it is counted in.
-            pub fn unit(self) -> MetricUnit {
-                match self { $(Self::$variant => $unit,)* }
-            }
-
-            fn of(self, row: &Row<'_>) -> Option<f64> {
-                let value: fn(&Row<'_>) -> Option<f64> = match self { $(Self::$variant => $value,)* };
-                value(row)
-            }
-
-            /// Of two functions that cannot be told apart.
-            fn fold(self) -> fn(f64, f64) -> f64 {
-                match self { $(Self::$variant => $fold,)* }
-            }
-        }
-    };
-}
-metrics! {
-    /// Running in it alone.
-    #[default]
-    SelfTime = "self", MetricUnit::Milliseconds, |one, other| one + other, |row| Some(row.self_ms);
-    /// Running, with callees.
-    Total = "total", MetricUnit::Milliseconds, |one, other| one + other, |row| Some(row.total_ms);
-    /// Waiting, with callees.
-    Waiting = "waiting", MetricUnit::Milliseconds, |one, other| one + other, |row| Some(row.waiting_ms);
-    /// How often it was called.
-    Calls = "calls", MetricUnit::Count, |one, other| one + other, |row| Some(row.calls as f64);
-    /// Running and waiting by calls; of an async method from start to completion.
-    Average = "average", MetricUnit::Milliseconds, f64::max, |row| (row.calls > 0).then_some(row.average_ms);
-    /// What 95 % of its calls did not exceed.
-    P95 = "p95", MetricUnit::Milliseconds, f64::max, |row| row.p95_ms;
-    /// The longest call but for the first.
-    Max = "max", MetricUnit::Milliseconds, f64::max, |row| row.max_ms;
-    /// How many exceptions left it.
-    Exceptions = "exceptions", MetricUnit::Count, |one, other| one + other, |row| Some(row.exceptions as f64);
-    /// CPU time in it alone, where a sampler saw it.
-    Cpu = "cpu", MetricUnit::Milliseconds, |one, other| one + other, |row| row.cpu_ms;
-}
-
-/// What metrics are counted in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MetricUnit {
-    /// Thousandths of a second.
-    Milliseconds,
-    /// Pieces.
-    Count,
-}
 
 /// From where on a difference counts.
 #[derive(Clone, Copy, PartialEq, Debug)]

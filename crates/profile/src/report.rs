@@ -2,33 +2,11 @@
 
 use serde::Serialize;
 
-use crate::model::{Mode, Notes, Profile, SampleType};
-
-/// What views can be sorted by: all but names from the largest on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum SortBy {
-    /// Time in the method alone.
-    #[default]
-    SelfTime,
-    /// Time with callees.
-    Total,
-    /// Time waited, with callees.
-    Waiting,
-    /// Number of calls.
-    Calls,
-    /// Time of a call.
-    Average,
-    /// What 95 % of the calls did not exceed.
-    P95,
-    /// The longest call.
-    Max,
-    /// Number of exceptions.
-    Exceptions,
-    /// CPU time.
-    Cpu,
-    /// Name.
-    Name,
-}
+pub use crate::metric::SortBy;
+use crate::{
+    metric::{Metric, Ranked, rank},
+    model::{Mode, Notes, Profile, SampleType},
+};
 
 /// A function in the table. Times are in milliseconds, and what the probes took is out of them; *running* is thread time
 /// less what was spent in calls that wait.
@@ -121,21 +99,13 @@ pub struct Row<'p> {
     pub muted: bool,
 }
 
-impl Row<'_> {
-    /// What it is sorted by, from the largest on.
-    fn key(&self, sort: SortBy) -> f64 {
-        match sort {
-            SortBy::SelfTime => self.self_ms,
-            SortBy::Total => self.total_ms,
-            SortBy::Waiting => self.waiting_ms,
-            SortBy::Calls => self.calls as f64,
-            SortBy::Average => self.average_ms,
-            SortBy::P95 => self.p95_ms.unwrap_or_default(),
-            SortBy::Max => self.max_ms.unwrap_or_default(),
-            SortBy::Exceptions => self.exceptions as f64,
-            SortBy::Cpu => self.cpu_ms.unwrap_or_default(),
-            SortBy::Name => 0.0,
-        }
+impl Ranked for Row<'_> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn metric(&self, metric: Metric) -> Option<f64> {
+        metric.of(self)
     }
 }
 
@@ -146,7 +116,7 @@ impl Profile {
         let names = self.display_names();
         let rows = names.into_iter().enumerate().map(|(index, name)| self.row(index, name, &sums));
         let mut rows: Vec<Row<'_>> = rows.filter(|row| row.calls > 0 || row.total_ms > 0.0 || row.waiting_ms > 0.0).collect();
-        rows.sort_by(|one, other| other.key(sort).total_cmp(&one.key(sort)).then_with(|| one.name.cmp(&other.name)));
+        rank(&mut rows, sort);
         rows
     }
 

@@ -255,7 +255,7 @@ impl<'t> Parser<'t> {
             }
             None => {
                 self.of_method.get_or_insert(start);
-                Metric::ALL.iter().find(|metric| metric.name() == word).map(|metric| Column::OfMethod(*metric))
+                word.parse().ok().map(Column::OfMethod)
             }
         };
         let Some(column) = column else {

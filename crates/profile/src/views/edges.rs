@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::{
+    metric::{Metric, Ranked, rank},
     model::{Profile, SampleType},
     report::{SortBy, percent, running},
 };
@@ -91,7 +92,7 @@ impl Profile {
             let met = all.into_iter().enumerate().filter(|(_, sums)| sums.is_met);
             let mut rows: Vec<EdgeRow<'n>> =
                 met.map(|(other, sums)| self.edge(function, other, relation, sums, of_method.running, names)).collect();
-            rows.sort_by(|one, other| other.key(sort).total_cmp(&one.key(sort)).then_with(|| one.name.cmp(other.name)));
+            rank(&mut rows, sort);
             rows
         };
         let mut edges = rows(callers, Relation::Caller);
@@ -143,14 +144,19 @@ impl Sums {
     }
 }
 
-impl EdgeRow<'_> {
-    fn key(&self, sort: SortBy) -> f64 {
-        match sort {
-            SortBy::Waiting => self.waiting_ms,
-            SortBy::Calls => self.calls as f64,
-            SortBy::Average => (self.total_ms + self.waiting_ms) / self.calls.max(1) as f64,
-            SortBy::Name => 0.0,
-            _ => self.total_ms + self.waiting_ms,
-        }
+impl Ranked for EdgeRow<'_> {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    /// Of what is not known of single edges, it is their time.
+    fn metric(&self, metric: Metric) -> Option<f64> {
+        let elapsed = self.total_ms + self.waiting_ms;
+        Some(match metric {
+            Metric::Waiting => self.waiting_ms,
+            Metric::Calls => self.calls as f64,
+            Metric::Average => elapsed / self.calls.max(1) as f64,
+            _ => elapsed,
+        })
     }
 }

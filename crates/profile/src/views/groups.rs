@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use crate::{
+    metric::{Metric, Ranked, rank},
     model::{Function, Profile, SampleType},
     report::{SortBy, percent, running},
 };
@@ -96,7 +97,7 @@ impl Profile {
             row.average_ms = (row.total_ms + row.waiting_ms) / row.calls.max(1) as f64;
         }
         rows.retain(|row| row.methods > 0 || row.total_ms > 0.0 || row.waiting_ms > 0.0);
-        rows.sort_by(|one, other| other.key(sort).total_cmp(&one.key(sort)).then_with(|| one.name.cmp(&other.name)));
+        rank(&mut rows, sort);
         rows
     }
 
@@ -131,17 +132,22 @@ impl GroupRow {
             path,
         }
     }
+}
 
-    fn key(&self, sort: SortBy) -> f64 {
-        match sort {
-            SortBy::SelfTime | SortBy::P95 | SortBy::Max => self.self_ms,
-            SortBy::Total => self.total_ms,
-            SortBy::Waiting => self.waiting_ms,
-            SortBy::Calls => self.calls as f64,
-            SortBy::Average => self.average_ms,
-            SortBy::Exceptions => self.exceptions as f64,
-            SortBy::Cpu => self.cpu_ms,
-            SortBy::Name => 0.0,
-        }
+impl Ranked for GroupRow {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn metric(&self, metric: Metric) -> Option<f64> {
+        Some(match metric {
+            Metric::SelfTime | Metric::P95 | Metric::Max => self.self_ms,
+            Metric::Total => self.total_ms,
+            Metric::Waiting => self.waiting_ms,
+            Metric::Calls => self.calls as f64,
+            Metric::Average => self.average_ms,
+            Metric::Exceptions => self.exceptions as f64,
+            Metric::Cpu => self.cpu_ms,
+        })
     }
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::{
+    metric::{Metric, Ranked},
     model::{CallTree, Profile, SampleType},
     report::{SortBy, percent, running},
 };
@@ -66,17 +67,20 @@ pub struct PathRow<'n> {
     pub muted: bool,
 }
 
-impl PathRow<'_> {
-    /// What it is sorted by among those of the same caller, from the largest on.
-    pub(crate) fn key(&self, sort: SortBy) -> f64 {
-        match sort {
-            SortBy::SelfTime | SortBy::Total => self.total_ms + self.waiting_ms,
-            SortBy::Waiting => self.waiting_ms,
-            SortBy::Calls => self.calls as f64,
-            SortBy::Average | SortBy::P95 | SortBy::Max => self.average_ms,
-            SortBy::Exceptions => self.exceptions as f64,
-            SortBy::Cpu => self.cpu_ms.unwrap_or_default(),
-            SortBy::Name => 0.0,
+impl Ranked for PathRow<'_> {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    /// A path is as long as it took, be that running or waiting; single calls are not known of it.
+    fn metric(&self, metric: Metric) -> Option<f64> {
+        match metric {
+            Metric::SelfTime | Metric::Total => Some(self.total_ms + self.waiting_ms),
+            Metric::Waiting => Some(self.waiting_ms),
+            Metric::Calls => Some(self.calls as f64),
+            Metric::Average | Metric::P95 | Metric::Max => Some(self.average_ms),
+            Metric::Exceptions => Some(self.exceptions as f64),
+            Metric::Cpu => self.cpu_ms,
         }
     }
 }

@@ -1,0 +1,149 @@
+//! What of a method is sorted by and compared: each column stated once.
+
+use std::str::FromStr;
+
+use crate::report::Row;
+
+macro_rules! metrics {
+    ($(#[doc = $doc:literal] $variant:ident = $name:literal, $unit:ident, $fold:expr, $value:expr;)*) => {
+        /// What of a method is compared.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Metric { $(#[doc = $doc] $variant,)* }
+
+        /// What rows are sorted by: all but names from the largest on.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum SortBy {
+            $(#[doc = $doc] $variant,)*
+            /// Name.
+            Name,
+        }
+
+        impl Metric {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// A word for it.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// What it is, in a few words.
+            pub fn help(self) -> &'static str {
+                said(match self { $(Self::$variant => $doc,)* })
+            }
+
+            /// What it is counted in.
+            pub fn unit(self) -> MetricUnit {
+                match self { $(Self::$variant => MetricUnit::$unit,)* }
+            }
+
+            /// Of a method; none if it is not known.
+            pub(crate) fn of(self, row: &Row<'_>) -> Option<f64> {
+                let value: fn(&Row<'_>) -> Option<f64> = match self { $(Self::$variant => $value,)* };
+                value(row)
+            }
+
+            /// Of two functions that cannot be told apart.
+            pub(crate) fn fold(self) -> fn(f64, f64) -> f64 {
+                match self { $(Self::$variant => $fold,)* }
+            }
+        }
+
+        impl SortBy {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$variant,)* Self::Name];
+
+            /// The number that it sorts by; none: by name.
+            pub fn metric(self) -> Option<Metric> {
+                match self { $(Self::$variant => Some(Metric::$variant),)* Self::Name => None }
+            }
+        }
+    };
+}
+metrics! {
+    /// Running in the method alone.
+    SelfTime = "self", Milliseconds, |one, other| one + other, |row| Some(row.self_ms);
+    /// Running, with callees.
+    Total = "total", Milliseconds, |one, other| one + other, |row| Some(row.total_ms);
+    /// Waiting, with callees.
+    Waiting = "waiting", Milliseconds, |one, other| one + other, |row| Some(row.waiting_ms);
+    /// Number of calls.
+    Calls = "calls", Count, |one, other| one + other, |row| Some(row.calls as f64);
+    /// Time of a call.
+    Average = "average", Milliseconds, f64::max, |row| (row.calls > 0).then_some(row.average_ms);
+    /// What 95 % of the calls did not exceed.
+    P95 = "p95", Milliseconds, f64::max, |row| row.p95_ms;
+    /// The longest call but for the first.
+    Max = "max", Milliseconds, f64::max, |row| row.max_ms;
+    /// Number of exceptions.
+    Exceptions = "exceptions", Count, |one, other| one + other, |row| Some(row.exceptions as f64);
+    /// CPU time, where a sampler saw it.
+    Cpu = "cpu", Milliseconds, |one, other| one + other, |row| row.cpu_ms;
+}
+
+/// What metrics are counted in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MetricUnit {
+    /// Thousandths of a second.
+    Milliseconds,
+    /// Pieces.
+    Count,
+}
+
+impl FromStr for Metric {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        Self::ALL.iter().find(|metric| metric.name() == name).copied().ok_or_else(|| format!("no metric: {name}"))
+    }
+}
+
+impl Default for SortBy {
+    fn default() -> Self {
+        Self::SelfTime
+    }
+}
+
+impl SortBy {
+    /// A word for it.
+    pub fn name(self) -> &'static str {
+        self.metric().map_or("name", Metric::name)
+    }
+
+    /// What it is, in a few words.
+    pub fn help(self) -> &'static str {
+        self.metric().map_or("Name", Metric::help)
+    }
+}
+
+impl FromStr for SortBy {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        Self::ALL.iter().find(|sort| sort.name() == name).copied().ok_or_else(|| format!("nothing to sort by: {name}"))
+    }
+}
+
+/// A line of documentation as help says it: without the full stop.
+fn said(doc: &str) -> &str {
+    doc.trim().trim_end_matches('.')
+}
+
+/// What can be sorted.
+pub(crate) trait Ranked {
+    /// By this among those of the same number.
+    fn name(&self) -> &str;
+
+    /// What it has; none if that is not known of it.
+    fn metric(&self, metric: Metric) -> Option<f64>;
+
+    /// What it is sorted by, from the largest on.
+    fn key(&self, sort: SortBy) -> f64 {
+        sort.metric().and_then(|metric| self.metric(metric)).unwrap_or_default()
+    }
+}
+
+/// Sorts rows: the largest first, then by name.
+pub(crate) fn rank<T: Ranked>(rows: &mut [T], sort: SortBy) {
+    rows.sort_by(|one, other| other.key(sort).total_cmp(&one.key(sort)).then_with(|| one.name().cmp(other.name())));
+}
