@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use profile::model::Function;
 use serde_json::{Map, Value};
 
 use crate::{
@@ -11,14 +12,13 @@ use crate::{
 
 pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Error> {
     let (profile, origin) = (export.profile, export.origin);
-    let names: Vec<String> = profile.functions.iter().map(profile::model::Function::full_name).collect();
+    let names: Vec<String> = profile.functions.iter().map(Function::full_name).collect();
     let name = |function: usize| names.get(function).map_or("?", String::as_str);
     let (day, started) = (date(profile), started_text(profile));
     let mut writer = profile::csv::Writer::new(out);
     for_each(export, |row| {
         let function = profile.functions.get(row.function());
-        let module = function.and_then(|function| profile.modules.get(function.module?));
-        let source = function.and_then(|function| function.source.as_ref());
+        let module = function.and_then(|function| profile.module_of(function));
         let mut cells: Map<String, Value> = [
             ("date", Value::from(day.as_str())),
             ("run", origin.run.as_str().into()),
@@ -33,8 +33,8 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
             ("phase", row.phase.into()),
             ("assembly", module.map(|module| module.assembly.as_str()).into()),
             ("method", name(row.function()).into()),
-            ("file", source.and_then(|source| source.file.as_deref()).into()),
-            ("line", source.and_then(|source| source.line).into()),
+            ("file", function.and_then(Function::file).into()),
+            ("line", function.and_then(Function::line).into()),
             ("waits", function.is_some_and(|function| function.method_id.waits()).into()),
             ("async", row.is_async.into()),
             ("path", row.path.iter().map(|function| name(*function)).collect()),

@@ -194,16 +194,15 @@ impl<'p> Module<'p> {
 }
 
 fn described<'p>(profile: &'p Profile, index: usize, name: String, function: &'p Function) -> Described<'p> {
-    let source = function.source.as_ref();
     let statistics = profile.statistics.get(index).and_then(Option::as_deref);
     Described {
         name,
         raw_name: function.raw_name(),
-        parameters: source.and_then(|source| source.parameters.as_deref()),
+        parameters: function.parameters(),
         token: function.token(),
         module: function.module,
-        file: source.and_then(|source| source.file.as_deref()),
-        line: source.and_then(|source| source.line),
+        file: function.file(),
+        line: function.line(),
         waits: function.method_id.waits(),
         exception_type: profile.exception_types.get(index).and_then(Option::as_deref),
         calls: statistics.map(|all| {

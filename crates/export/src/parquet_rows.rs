@@ -97,14 +97,10 @@ impl Constants {
             files: functions
                 .clone()
                 .map(|function| {
-                    let source = function.source.as_ref()?;
-                    Some((source.file.as_deref()?.into(), source.line.unwrap_or_default().try_into().unwrap_or(i32::MAX)))
+                    Some((function.file()?.into(), function.line().unwrap_or_default().try_into().unwrap_or(i32::MAX)))
                 })
                 .collect(),
-            assemblies: functions
-                .clone()
-                .map(|function| Some(profile.modules.get(function.module?)?.assembly.as_str().into()))
-                .collect(),
+            assemblies: functions.clone().map(|function| Some(profile.module_of(function)?.assembly.as_str().into())).collect(),
             waits: functions.map(|function| function.method_id.waits()).collect(),
         }
     }

@@ -52,13 +52,12 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
     }
     for (index, (name, function)) in profile.display_names().iter().zip(&profile.functions).enumerate() {
         let id = index as u64 + 1;
-        let source = function.source.as_ref();
-        let line = source.and_then(|source| source.line).map_or(0, i64::from);
+        let line = function.line().map_or(0, i64::from);
         head.function.push(Function {
             id,
             name: strings.of(name),
             system_name: strings.of(function.raw_name().as_deref().unwrap_or(name)),
-            filename: strings.of(source.and_then(|source| source.file.as_deref()).unwrap_or_default()),
+            filename: strings.of(function.file().unwrap_or_default()),
             start_line: line,
         });
         head.location.push(Location {

@@ -81,10 +81,7 @@ struct Event {
 pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Error> {
     let profile = export.profile;
     let names = profile.display_names().into_iter().zip(&profile.functions);
-    let frames = names.map(|(name, function)| {
-        let source = function.source.as_ref();
-        Frame { name, file: source.and_then(|source| source.file.as_deref()), line: source.and_then(|source| source.line) }
-    });
+    let frames = names.map(|(name, function)| Frame { name, file: function.file(), line: function.line() });
     let merged = Rc::new(profile.merged_tree());
     // What is looked at first comes first.
     let mut measures = Measure::of_profile(profile);

@@ -71,15 +71,14 @@ impl Functions {
         if let Some(place) = self.known.get(&function.method_id) {
             return *place;
         }
-        let module = function.module.and_then(|module| profile.modules.get(module));
-        let source = function.source.as_ref();
+        let module = profile.module_of(function);
         let place = self.push(&Named {
             name,
             type_name: function.type_name().as_deref(),
             namespace: function.namespace(),
             assembly: module.and_then(|module| module.assembly.split(',').next()),
-            file: source.and_then(|source| source.file.as_deref()),
-            line: source.and_then(|source| source.line),
+            file: function.file(),
+            line: function.line(),
             token: function.token(),
             waits: function.method_id.waits(),
         });

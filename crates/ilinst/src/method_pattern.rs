@@ -35,7 +35,7 @@ impl MethodPattern {
     pub(crate) fn names(&self, profile: &Profile, names: &[String], function: usize) -> bool {
         let Some(of_profile) = profile.functions.get(function) else { return false };
         let raw = of_profile.name.as_ref().map(|name| (name.type_name.as_str(), name.method.as_str()));
-        let module = of_profile.module.and_then(|module| profile.modules.get(module));
+        let module = profile.module_of(of_profile);
         let assembly = module.map_or("", |module| module.assembly.as_str());
         self.is_match(names.get(function).map_or("", String::as_str), raw, assembly)
     }

@@ -9,16 +9,16 @@ use std::{
 };
 
 use ::instrument::Input;
-use profile::{End, Profile};
+use profile::{
+    End, Profile,
+    layout::{MAGIC, PID_AT},
+};
 
 use crate::failure::Failure;
 
 const EXTENSION: &str = "ilprof";
 /// Trackers that may not write where they are asked to write into a folder of this name below the temporary one.
 const FALLBACK: &str = "ilinst-";
-const MAGIC: &[u8] = b"ILPROF\r\n";
-/// Where in the header the process id is.
-const PID_AT: usize = 16;
 
 /// The profile that an argument means: a file, or a process by its id; without one, the newest.
 pub(crate) fn find(argument: Option<&Path>) -> Result<PathBuf, Failure> {

@@ -5,6 +5,7 @@ mod control;
 mod cursor;
 mod events;
 mod header;
+pub mod layout;
 mod merged;
 mod names;
 mod nodes;
@@ -20,12 +21,11 @@ pub(crate) use nodes::{AsyncRecord, NodeChunk, RawNode, Slot, TreeHeader, node_f
 pub(crate) use phases::{PhaseChunk, PhaseKind};
 pub(crate) use statistics::StatisticsChunk;
 
-use self::cursor::Cursor;
+use self::{
+    cursor::Cursor,
+    layout::{BLOCK, CHUNK_HEADER},
+};
 use crate::{error::Error, model::Mode};
-
-const CHUNK_HEADER: usize = 64;
-/// In version 2, everything begins at a multiple of this.
-const BLOCK: usize = 64 << 10;
 
 mod chunk_kind {
     /// Not in use, in version 2.

@@ -22,7 +22,7 @@ mod text;
 pub mod views;
 
 pub use error::Error;
-pub use format::{Command, Control, Event, events, traced_nodes};
+pub use format::{Command, Control, Event, events, layout, traced_nodes};
 pub use limits::Losses;
 pub use metric::{Metric, MetricUnit};
 pub use model::{CallTree, End, Profile, SampleType};

@@ -5,15 +5,15 @@ use std::str::FromStr;
 use crate::report::Row;
 
 macro_rules! metrics {
-    ($(#[doc = $doc:literal] $variant:ident = $name:literal, $unit:ident, $fold:expr, $value:expr;)*) => {
+    ($(#[doc = $doc:literal] $(#[$default:meta])? $variant:ident = $name:literal, $unit:ident, $fold:expr, $value:expr;)*) => {
         /// What of a method is compared.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum Metric { $(#[doc = $doc] $variant,)* }
 
         /// What rows are sorted by: all but names from the largest on.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
         pub enum SortBy {
-            $(#[doc = $doc] $variant,)*
+            $(#[doc = $doc] $(#[$default])? $variant,)*
             /// Name.
             Name,
         }
@@ -62,6 +62,7 @@ macro_rules! metrics {
 }
 metrics! {
     /// Running in the method alone.
+    #[default]
     SelfTime = "self", Milliseconds, |one, other| one + other, |row| Some(row.self_ms);
     /// Running, with callees.
     Total = "total", Milliseconds, |one, other| one + other, |row| Some(row.total_ms);
@@ -95,12 +96,6 @@ impl FromStr for Metric {
 
     fn from_str(name: &str) -> Result<Self, String> {
         Self::ALL.iter().find(|metric| metric.name() == name).copied().ok_or_else(|| format!("no metric: {name}"))
-    }
-}
-
-impl Default for SortBy {
-    fn default() -> Self {
-        Self::SelfTime
     }
 }
 

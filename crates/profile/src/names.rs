@@ -4,20 +4,22 @@ use std::collections::HashMap;
 
 use identity::{is_made, source_name, written_member, written_type};
 
-use crate::model::{CallTree, Function, Node, Profile, SampleType};
+use crate::model::{CallTree, Function, Module, Node, Profile, SampleType};
 
 impl Profile {
+    /// The module of a function; none if the program did not name it.
+    pub fn module_of(&self, function: &Function) -> Option<&Module> {
+        self.modules.get(function.module?)
+    }
+
     /// The names of all functions, as a person would say them; where several have the same, the types of their parameters
     /// tell them apart, or else their tokens, or their assemblies.
     pub fn display_names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.functions.iter().map(Function::display_name).collect();
-        self.tell_apart(&mut names, |function| {
-            let parameters = function.source.as_ref().and_then(|source| source.parameters.as_ref());
-            parameters.map(|parameters| format!("({parameters})")).unwrap_or_default()
-        });
+        self.tell_apart(&mut names, |function| function.parameters().map(|types| format!("({types})")).unwrap_or_default());
         self.tell_apart(&mut names, |function| format!(" ({})", function.token()));
         self.tell_apart(&mut names, |function| {
-            let assembly = function.module.and_then(|module| self.modules.get(module)?.assembly.split(',').next());
+            let assembly = self.module_of(function).and_then(|module| module.assembly.split(',').next());
             format!(" in {}", assembly.map_or_else(|| function.module_key(), str::to_owned))
         });
         names
@@ -78,6 +80,21 @@ impl CallTree {
 }
 
 impl Function {
+    /// The source file it begins in, as its PDB has it; none without a PDB.
+    pub fn file(&self) -> Option<&str> {
+        self.source.as_ref()?.file.as_deref()
+    }
+
+    /// The line of that, from 1.
+    pub fn line(&self) -> Option<u32> {
+        self.source.as_ref()?.line
+    }
+
+    /// The types of its parameters: `int, string`; none if they are not known.
+    pub fn parameters(&self) -> Option<&str> {
+        self.source.as_ref()?.parameters.as_deref()
+    }
+
     /// Its name in metadata: `Namespace.Type::Method`.
     pub fn raw_name(&self) -> Option<String> {
         self.name.as_ref().map(|name| format!("{}::{}", name.type_name, name.method))
@@ -85,8 +102,7 @@ impl Function {
 
     /// Its name as a person would write it, with the types of its parameters if they are known: the same in all profiles.
     pub fn full_name(&self) -> String {
-        let parameters = self.source.as_ref().and_then(|source| source.parameters.as_ref());
-        self.display_name() + &parameters.map(|types| format!("({types})")).unwrap_or_default()
+        self.display_name() + &self.parameters().map(|types| format!("({types})")).unwrap_or_default()
     }
 
     /// Its token in its module: `0x06000012`.

@@ -123,7 +123,7 @@ impl Profile {
     fn row(&self, index: usize, name: String, sums: &Sums) -> Row<'_> {
         let Some(function) = self.functions.get(index) else { return Row::default() };
         let at = |values: &[i64]| values.get(index).copied().unwrap_or_default().max(0);
-        let module = function.module.and_then(|module| self.modules.get(module));
+        let module = self.module_of(function);
         let notes = sums.notes.get(index).copied().unwrap_or_default();
         let (calls, own, total, waiting) = (at(&sums.calls), at(&sums.own), at(&sums.total), at(&sums.waiting));
         let (own_probes, probes) = (at(&sums.own_probes), at(&sums.probes));
@@ -140,16 +140,15 @@ impl Profile {
         let has = |ticks: i64| notes.is_async.then(|| self.milliseconds(ticks));
         let latency_ms = has(latency).filter(|_| completed > 0).map(|latency| latency / completed as f64);
         let exception_type = self.exception_types.get(index).and_then(Option::as_deref);
-        let source = function.source.as_ref();
         Row {
             function: index,
             name,
             raw_name: function.raw_name(),
             namespace: function.namespace(),
             type_name: function.type_name(),
-            parameters: source.and_then(|source| source.parameters.as_deref()),
-            file: source.and_then(|source| source.file.as_deref()),
-            line: source.and_then(|source| source.line),
+            parameters: function.parameters(),
+            file: function.file(),
+            line: function.line(),
             token: function.token(),
             assembly: module.map(|module| module.assembly.as_str()),
             mvid: module.map(|module| hex::encode(module.mvid)),

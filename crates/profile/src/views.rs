@@ -15,9 +15,20 @@ pub use self::{
     threads::ThreadRow,
 };
 use crate::{
-    model::{CallTree, Profile, SampleType},
+    model::{CallTree, Function, Profile, SampleType},
     report::{Row, SortBy},
 };
+
+/// Where a method is.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct Site<'n> {
+    /// The full name of its assembly.
+    pub assembly: Option<&'n str>,
+    /// Where its source begins.
+    pub file: Option<&'n str>,
+    /// From 1.
+    pub line: Option<u32>,
+}
 
 /// What is to be seen of a profile.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -149,6 +160,16 @@ impl Profile {
             }));
         }
         all
+    }
+
+    /// Where a function is; nothing of what is none.
+    fn site<'n>(&'n self, function: Option<&'n Function>) -> Site<'n> {
+        let module = function.and_then(|function| self.module_of(function));
+        Site {
+            assembly: module.map(|module| module.assembly.as_str()),
+            file: function.and_then(Function::file),
+            line: function.and_then(Function::line),
+        }
     }
 
     /// The paths of a tree that lead to what is kept, and what is below that; `id` is their place in the list.

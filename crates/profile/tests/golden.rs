@@ -6,19 +6,18 @@ use std::{env, fs, ops::Range, path::PathBuf};
 
 use profile::{
     End, Error, Profile, SampleType,
+    layout::{CONTROL_AT as CHUNKS_AT, MAX_NODES_AT},
     report::{Row, SortBy},
     views::{ViewOptions, Wanted},
 };
 use shown::{shown, table, tree};
 
-const CHUNKS_AT: usize = 4096;
 const FIRST_NODE: usize = 128;
 const NODE_SIZE: usize = 64;
 const START: Range<usize> = 32..40;
 const CALLS: Range<usize> = 48..56;
 const LEAVES: Range<usize> = 56..64;
 const SIZE_AT: usize = 4;
-const MAX_NODES_AT: usize = 64;
 const LOST_CALLS_AT: usize = 104;
 const BAD_TOKENS_AT: usize = 112;
 

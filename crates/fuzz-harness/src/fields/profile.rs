@@ -1,26 +1,21 @@
 //! The records of profiles (docs/profile-format.md).
 
+use profile::layout::{CHUNK_HEADER, CONTROL_AT, STRINGS_AT, VERSION_AT};
+
 use super::{Fields, Kind, row, u32_at};
 
-/// The header's size, and where its text begins.
-const HEADER: usize = 4096;
-const TEXT_AT: usize = 128;
 const NODES: u32 = 1;
-/// The header of a chunk, and that with the tree's place behind it.
-const CHUNK_HEADER: usize = 64;
+/// In version 1, behind the tree's place in its chunk.
 const FIRST_NODE: usize = 128;
-
-/// Where the version is.
-const VERSION_AT: usize = 8;
 
 pub(super) fn add(bytes: &[u8], fields: &mut Fields) {
     if u32_at(bytes, VERSION_AT) > 1 {
         return add_words(bytes, fields);
     }
     let (mut header, mut chunks, mut nodes, mut names) = Default::default();
-    row(0, &[4; TEXT_AT / 4], Kind::Number, &mut header);
-    row(TEXT_AT, &[4; 32], Kind::Number, &mut header);
-    let mut at = HEADER;
+    row(0, &[4; STRINGS_AT / 4], Kind::Number, &mut header);
+    row(STRINGS_AT, &[4; 32], Kind::Number, &mut header);
+    let mut at = CONTROL_AT;
     while at < bytes.len() {
         let (kind, size) = (u32_at(bytes, at), u32_at(bytes, at + 4) as usize);
         let end = at.saturating_add(size.max(CHUNK_HEADER)).min(bytes.len());
@@ -41,7 +36,7 @@ fn add_words(bytes: &[u8], fields: &mut Fields) {
     let (mut header, mut others) = Default::default();
     let (words, _) = bytes.as_chunks::<8>();
     for (index, _) in words.iter().enumerate().filter(|(_, word)| **word != [0; 8]) {
-        let group = if index < HEADER / 8 { &mut header } else { &mut others };
+        let group = if index < CONTROL_AT / 8 { &mut header } else { &mut others };
         row(index * 8, &[4, 4], Kind::Number, group);
     }
     fields.add(vec![header, others]);

@@ -92,12 +92,12 @@ fn functions<'p>(profiles: &[&'p Profile]) -> impl Iterator<Item = (&'p Profile,
 
 /// Its assembly without the version, which may be another build's.
 fn assembly(profile: &Profile, function: &Function) -> String {
-    let module = function.module.and_then(|module| profile.modules.get(module));
+    let module = profile.module_of(function);
     module.and_then(|module| module.assembly.split(',').next()).unwrap_or_default().to_owned()
 }
 
 fn name(profile: &Profile, function: &Function) -> String {
-    let module = function.module.and_then(|module| profile.modules.get(module));
+    let module = profile.module_of(function);
     function.raw_name().unwrap_or_else(|| format!("{}!{}", module.map_or("", |module| module.name.as_str()), function.token()))
 }
 

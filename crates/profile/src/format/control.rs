@@ -1,6 +1,6 @@
 //! The control page: what others ask of the program that is writing the profile.
 
-use super::header::CONTROL_AT;
+use super::layout::CONTROL_AT;
 
 /// What the control page says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

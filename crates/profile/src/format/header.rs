@@ -2,20 +2,20 @@
 
 use std::io::{self, Write};
 
-use super::{cursor::Cursor, merged::put, names::string};
+use super::{
+    cursor::Cursor,
+    layout::{self, CONTROL_AT, FLAGS_AT, MAGIC, STRINGS_AT},
+    merged::put,
+    names::string,
+};
 use crate::{
     error::Error,
     merge,
     model::{Clock, End, Mode},
 };
 
-const MAGIC: &[u8; 8] = b"ILPROF\r\n";
 /// The latest version that is known.
 pub(crate) const VERSION: u32 = 2;
-const FLAGS_AT: usize = 12;
-const STRINGS_AT: usize = 128;
-/// In version 2: where the control page begins.
-pub(crate) const CONTROL_AT: usize = 4096;
 
 mod flag {
     pub(super) const CLEAN_EXIT: u32 = 1;
@@ -209,22 +209,22 @@ impl MergedHeader<'_> {
             Mode::Count => 2,
             Mode::Trace => 3,
         };
-        let mut header = vec![0; super::BLOCK];
+        let mut header = vec![0; layout::BLOCK];
         header.iter_mut().zip(MAGIC).for_each(|(byte, magic)| *byte = *magic);
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         for (at, field) in [
-            (8, pair(VERSION, flag::MERGED | flag::NAMES_COMPLETE | end | full)),
-            (24, pair(0, super::BLOCK as u32)),
-            (32, self.clock.ticks_per_second),
-            (48, self.duration as u64),
-            (56, self.start_time),
-            (64, pair(self.max_nodes, mode)),
-            (72, self.probe_inside.to_bits()),
-            (80, self.probe_outside.to_bits()),
-            (96, pair(self.clock.histogram_shift, 0)),
-            (104, self.paused as u64),
-            (112, self.cpu_ns.unwrap_or(-1) as u64),
-            (120, self.processes),
+            (layout::VERSION_AT, pair(VERSION, flag::MERGED | flag::NAMES_COMPLETE | end | full)),
+            (layout::CLOCK_AT, pair(0, layout::BLOCK as u32)),
+            (layout::TICKS_AT, self.clock.ticks_per_second),
+            (layout::END_AT, self.duration as u64),
+            (layout::TIME_AT, self.start_time),
+            (layout::MAX_NODES_AT, pair(self.max_nodes, mode)),
+            (layout::PROBE_INSIDE_AT, self.probe_inside.to_bits()),
+            (layout::PROBE_OUTSIDE_AT, self.probe_outside.to_bits()),
+            (layout::HISTOGRAM_SHIFT_AT, pair(self.clock.histogram_shift, 0)),
+            (layout::PAUSED_AT, self.paused as u64),
+            (layout::CPU_AT, self.cpu_ns.unwrap_or(-1) as u64),
+            (layout::PROCESSES_AT, self.processes),
         ] {
             put(&mut header, at, field);
         }

@@ -1,6 +1,9 @@
 //! Chunks of nodes, and what stands in their slots.
 
-use super::cursor::Cursor;
+use super::{
+    cursor::Cursor,
+    layout::{self, CHUNK_HEADER},
+};
 use crate::error::Error;
 
 /// A chunk of nodes.
@@ -113,7 +116,6 @@ pub(crate) mod node_flag {
     pub(crate) const ASYNC_RECORD: u32 = 128;
 }
 
-const CHUNK_HEADER: usize = 64;
 /// Chunks of version 1 stand at multiples of this, and so do their sizes' limits.
 const CHUNK_SIZE_1: u64 = 64 << 10;
 
@@ -143,8 +145,8 @@ const VERSION_1: Layout = Layout {
 };
 
 const VERSION_2: Layout = Layout {
-    first_slot: 256,
-    slot_size: 128,
+    first_slot: layout::FIRST_NODE,
+    slot_size: layout::NODE,
     tree: |field| TreeHeader {
         current: at(field, 0),
         threads: at(field, 4),

@@ -1,13 +1,11 @@
 //! Chunks of statistics.
 
-use super::cursor::Cursor;
+use super::{cursor::Cursor, layout::STATISTICS as SLOT_SIZE};
 use crate::{
     error::Error,
     statistics::{BUCKETS, Statistics},
 };
 
-const FIRST_SLOT: usize = 512;
-const SLOT_SIZE: usize = 512;
 const BUCKETS_AT: usize = 32;
 
 /// A chunk of statistics.
@@ -23,7 +21,7 @@ impl<'a> StatisticsChunk<'a> {
         let address = reader.u64()?;
         reader.take(16)?;
         let used = usize::try_from(reader.u64()?).unwrap_or(usize::MAX).min(reader.bytes.len());
-        Ok(Self { address, bytes: reader.bytes.get(FIRST_SLOT..used).unwrap_or_default() })
+        Ok(Self { address, bytes: reader.bytes.get(SLOT_SIZE..used).unwrap_or_default() })
     }
 
     /// How many slots of it are in use.
@@ -43,7 +41,7 @@ impl<'a> StatisticsChunk<'a> {
 
     /// Which of its slots has this address.
     pub(crate) fn index_of(&self, address: u64) -> Option<usize> {
-        let offset = usize::try_from(address.checked_sub(self.address)?).ok()?.checked_sub(FIRST_SLOT)?;
+        let offset = usize::try_from(address.checked_sub(self.address)?).ok()?.checked_sub(SLOT_SIZE)?;
         let index = offset / SLOT_SIZE;
         (offset % SLOT_SIZE == 0 && index < self.count()).then_some(index)
     }

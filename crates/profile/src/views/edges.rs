@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::Site;
 use crate::{
     metric::{Metric, Ranked, rank},
     model::{Profile, SampleType},
@@ -31,12 +32,9 @@ pub struct EdgeRow<'n> {
     pub function: Option<usize>,
     /// The other's name; `(not measured)` for calls by nobody that was.
     pub name: &'n str,
-    /// The full name of its assembly.
-    pub assembly: Option<&'n str>,
-    /// Where its source begins.
-    pub file: Option<&'n str>,
-    /// From 1.
-    pub line: Option<u32>,
+    /// Where the other is.
+    #[serde(flatten)]
+    pub site: Site<'n>,
     /// How often the one called the other.
     pub calls: i64,
     /// Running in what was called, and its callees.
@@ -110,16 +108,12 @@ impl Profile {
         names: &'n [String],
     ) -> EdgeRow<'n> {
         let function = self.functions.get(other);
-        let source = function.and_then(|function| function.source.as_ref());
-        let module = function.and_then(|function| self.modules.get(function.module?));
         EdgeRow {
             method: names.get(method).map_or("", String::as_str),
             relation,
             function: function.map(|_| other),
             name: names.get(other).map_or("(not measured)", String::as_str),
-            assembly: module.map(|module| module.assembly.as_str()),
-            file: source.and_then(|source| source.file.as_deref()),
-            line: source.and_then(|source| source.line),
+            site: self.site(function),
             calls: sums.calls,
             total_ms: self.milliseconds(sums.running.max(0)),
             total_percent: percent(sums.running.max(0), of),

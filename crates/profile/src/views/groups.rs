@@ -65,7 +65,7 @@ impl Profile {
             .map(|(index, function)| {
                 let name = is_kept(index).then(|| self.group_name(function, by))?;
                 Some(*numbers.entry(name).or_insert_with_key(|name| {
-                    let module = function.module.and_then(|module| self.modules.get(module));
+                    let module = self.module_of(function);
                     let path =
                         module.map(|module| module.path.clone()).filter(|path| by == GroupBy::Assembly && !path.is_empty());
                     rows.push(GroupRow::new(name, path));
@@ -102,7 +102,7 @@ impl Profile {
     }
 
     fn group_name(&self, function: &Function, by: GroupBy) -> String {
-        let module = function.module.and_then(|module| self.modules.get(module));
+        let module = self.module_of(function);
         match by {
             GroupBy::Type => function.type_name().unwrap_or_else(|| "(not known)".into()),
             GroupBy::Namespace => match function.namespace() {

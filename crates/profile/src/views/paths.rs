@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::Site;
 use crate::{
     metric::{Metric, Ranked},
     model::{CallTree, Profile, SampleType},
@@ -25,12 +26,9 @@ pub struct PathRow<'n> {
     pub function: usize,
     /// The method's name as a person would say it.
     pub name: &'n str,
-    /// The full name of its assembly.
-    pub assembly: Option<&'n str>,
-    /// Where its source begins.
-    pub file: Option<&'n str>,
-    /// From 1.
-    pub line: Option<u32>,
+    /// Where the method is.
+    #[serde(flatten)]
+    pub site: Site<'n>,
     /// How often it was entered on this path.
     pub calls: i64,
     /// How many calls were open when the profile was written.
@@ -99,8 +97,6 @@ impl Profile {
         let mut rows: Vec<PathRow<'n>> = Vec::with_capacity(tree.nodes.len());
         for (id, node) in tree.nodes.iter().enumerate() {
             let function = self.functions.get(node.function);
-            let source = function.and_then(|function| function.source.as_ref());
-            let module = function.and_then(|function| self.modules.get(function.module?));
             let notes = tree.notes.get(id).copied().unwrap_or_default();
             let own = running(at(wall, id), at(waiting, id), at(probes, id)).max(0);
             let total = running(at(&all, id), at(&all_waiting, id), at(&all_probes, id)).max(0);
@@ -115,9 +111,7 @@ impl Profile {
                 depth: node.caller.and_then(|caller| rows.get(caller)).map_or(0, |caller| caller.depth + 1),
                 function: node.function,
                 name: names.get(node.function).map_or("", String::as_str),
-                assembly: module.map(|module| module.assembly.as_str()),
-                file: source.and_then(|source| source.file.as_deref()),
-                line: source.and_then(|source| source.line),
+                site: self.site(function),
                 calls,
                 open: at(open, id),
                 self_ms: self.milliseconds(own),

@@ -3,15 +3,12 @@
 
 use std::collections::HashMap;
 
-const BLOCK: usize = 64 << 10;
+use profile::layout::{self, BLOCK, FIRST_NODE, NODE, STATISTICS};
+
 const KEY: u64 = 0x98_7654_3210;
 /// Chunks are put into memory here, one behind the other with room between.
 const MEMORY: u64 = 0x7000_0000_0000;
 const DISTANCE: u64 = 1 << 24;
-const FIRST_NODE: usize = 256;
-const NODE: usize = 128;
-const FIRST_STATISTICS: usize = 512;
-const STATISTICS: usize = 512;
 
 /// Words of a line: those with `=` by name, the others in order.
 struct Line<'t> {
@@ -122,38 +119,38 @@ impl Builder {
 
     fn header(&mut self, line: &Line<'_>) {
         let mut header = vec![0; BLOCK];
-        header[..8].copy_from_slice(b"ILPROF\r\n");
+        header[..8].copy_from_slice(layout::MAGIC);
         let mut put_u32 = |at: usize, value: u64| header[at..at + 4].copy_from_slice(&(value as u32).to_le_bytes());
         for (at, value) in [
-            (8, 2),
-            (12, line.number_or("flags", 1)),
-            (16, line.number_or("pid", 4711)),
-            (20, 8),
-            (24, line.number("clock")),
-            (28, BLOCK as u64),
-            (64, line.number_or("max_nodes", 1000)),
-            (68, line.number("mode")),
-            (96, line.number("shift")),
-            (4096 + 12, line.number("paused_now")),
+            (layout::VERSION_AT, 2),
+            (layout::FLAGS_AT, line.number_or("flags", 1)),
+            (layout::PID_AT, line.number_or("pid", 4711)),
+            (layout::POINTER_SIZE_AT, 8),
+            (layout::CLOCK_AT, line.number("clock")),
+            (layout::HEADER_SIZE_AT, BLOCK as u64),
+            (layout::MAX_NODES_AT, line.number_or("max_nodes", 1000)),
+            (layout::MODE_AT, line.number("mode")),
+            (layout::HISTOGRAM_SHIFT_AT, line.number("shift")),
+            (layout::CONTROL_AT + 12, line.number("paused_now")),
         ] {
             put_u32(at, value);
         }
         for (at, value) in [
-            (32, line.number_or("ticks", 1_000_000)),
-            (40, line.number("start")),
-            (48, line.number("end")),
-            (104, line.number("paused")),
-            (112, line.number_or("cpu", -1)),
+            (layout::TICKS_AT, line.number_or("ticks", 1_000_000)),
+            (layout::START_AT, line.number("start")),
+            (layout::END_AT, line.number("end")),
+            (layout::PAUSED_AT, line.number("paused")),
+            (layout::CPU_AT, line.number_or("cpu", -1)),
         ] {
             put(&mut header, at, value);
         }
-        put(&mut header, 72, (line.number("inside") as f64).to_bits());
-        put(&mut header, 80, (line.number("outside") as f64).to_bits());
+        put(&mut header, layout::PROBE_INSIDE_AT, (line.number("inside") as f64).to_bits());
+        put(&mut header, layout::PROBE_OUTSIDE_AT, (line.number("outside") as f64).to_bits());
         let mut strings = Vec::new();
         for text in ["shop", ".NET test", "/app/shop.dll"] {
             string(&mut strings, text);
         }
-        header[128..128 + strings.len()].copy_from_slice(&strings);
+        header[layout::STRINGS_AT..][..strings.len()].copy_from_slice(&strings);
         self.header = header;
     }
 
@@ -265,7 +262,7 @@ impl Builder {
         self.statistics = Some(chunk);
         let address = MEMORY + chunk as u64 * DISTANCE;
         let chunk = &mut self.chunks[chunk];
-        let used = u64::from_le_bytes(chunk[32..40].try_into().expect("eight bytes")).max(FIRST_STATISTICS as u64);
+        let used = u64::from_le_bytes(chunk[32..40].try_into().expect("eight bytes")).max(STATISTICS as u64);
         put(chunk, 32, used + STATISTICS as u64);
         let place = used as usize;
         let (mut min, mut max, mut count) = (u64::MAX, 0, 0);

@@ -1,12 +1,10 @@
 //! Profiles of as many call paths as are asked for, as a tracker would write them (docs/profile-format.md).
 
-const BLOCK: usize = 64 << 10;
+use profile::layout::{self, BLOCK, FIRST_NODE, NODE, STATISTICS};
+
 /// Chunks are of so many bytes, and so far from each other in memory.
 const CHUNK: usize = 1 << 20;
 const MEMORY: u64 = 0x7000_0000_0000;
-const NODE: usize = 128;
-const FIRST_NODE: usize = 256;
-const STATISTICS: usize = 512;
 const METHODS: u64 = 5000;
 /// Of all files, the paths that each has, and those of which each has some.
 const COMMON: u64 = 300;
@@ -27,17 +25,26 @@ pub(crate) struct Shape {
 /// Makes a file.
 pub(crate) fn build(shape: Shape) -> Vec<u8> {
     let mut bytes = vec![0; BLOCK];
-    bytes[..8].copy_from_slice(b"ILPROF\r\n");
-    for (at, value) in [(8, 2), (12, 1), (16, 4711 + shape.seed), (20, 8), (28, BLOCK as u64), (64, 1_000_000), (96, 5)] {
+    bytes[..8].copy_from_slice(layout::MAGIC);
+    for (at, value) in [
+        (layout::VERSION_AT, 2),
+        (layout::FLAGS_AT, 1),
+        (layout::PID_AT, 4711 + shape.seed),
+        (layout::POINTER_SIZE_AT, 8),
+        (layout::HEADER_SIZE_AT, BLOCK as u64),
+        (layout::MAX_NODES_AT, 1_000_000),
+        (layout::HISTOGRAM_SHIFT_AT, 5),
+    ] {
         bytes[at..at + 4].copy_from_slice(&(value as u32).to_le_bytes());
     }
-    for (at, value) in [(32, 1_000_000_000), (48, 1_000_000 * shape.nodes), (112, u64::MAX)] {
+    for (at, value) in [(layout::TICKS_AT, 1_000_000_000), (layout::END_AT, 1_000_000 * shape.nodes), (layout::CPU_AT, u64::MAX)]
+    {
         put(&mut bytes, at, value);
     }
-    put(&mut bytes, 72, 20_f64.to_bits());
+    put(&mut bytes, layout::PROBE_INSIDE_AT, 20_f64.to_bits());
     let mut strings = Vec::new();
     ["shop", ".NET 8.0.4, Unix", "/app/shop.dll"].iter().for_each(|text| string(text, &mut strings));
-    bytes[128..128 + strings.len()].copy_from_slice(&strings);
+    bytes[layout::STRINGS_AT..][..strings.len()].copy_from_slice(&strings);
 
     let mut names = vec![0; 64];
     for method in 1..=METHODS {

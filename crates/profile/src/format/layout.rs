@@ -1,0 +1,57 @@
+//! Where in a file of version 2 the numbers of its header are, and of what sizes its parts are (docs/profile-format.md): for
+//! those who make or change files.
+
+/// What a profile begins with.
+pub const MAGIC: &[u8; 8] = b"ILPROF\r\n";
+/// Everything begins at a multiple of this many bytes; the header has as many.
+pub const BLOCK: usize = 64 << 10;
+
+/// u32.
+pub const VERSION_AT: usize = 8;
+/// u32.
+pub const FLAGS_AT: usize = 12;
+/// u32.
+pub const PID_AT: usize = 16;
+/// u32.
+pub const POINTER_SIZE_AT: usize = 20;
+/// u32.
+pub const CLOCK_AT: usize = 24;
+/// u32.
+pub const HEADER_SIZE_AT: usize = 28;
+/// u64: the clock's, by the second.
+pub const TICKS_AT: usize = 32;
+/// i64: the clock at the first probe.
+pub const START_AT: usize = 40;
+/// i64: the clock when last looked at.
+pub const END_AT: usize = 48;
+/// i64: the time of day at the first probe, in 100 ns since the year 1.
+pub const TIME_AT: usize = 56;
+/// u32.
+pub const MAX_NODES_AT: usize = 64;
+/// u32.
+pub const MODE_AT: usize = 68;
+/// f64, in ticks.
+pub const PROBE_INSIDE_AT: usize = 72;
+/// f64, in ticks.
+pub const PROBE_OUTSIDE_AT: usize = 80;
+/// u32.
+pub const HISTOGRAM_SHIFT_AT: usize = 96;
+/// i64, in ticks.
+pub const PAUSED_AT: usize = 104;
+/// i64, in ns.
+pub const CPU_AT: usize = 112;
+/// u64: of a merged file.
+pub const PROCESSES_AT: usize = 120;
+/// The program's name, its runtime, its path.
+pub const STRINGS_AT: usize = 128;
+/// The control page; in version 1, the first chunk.
+pub const CONTROL_AT: usize = 4096;
+
+/// What a chunk begins with has so many bytes.
+pub const CHUNK_HEADER: usize = 64;
+/// In a chunk of nodes, where the first one is.
+pub const FIRST_NODE: usize = 256;
+/// The size of a node.
+pub const NODE: usize = 128;
+/// The size of a node's statistics; the first ones of a chunk are as far from its beginning.
+pub const STATISTICS: usize = 512;
