@@ -188,8 +188,13 @@ fn value_types(profile: &Profile) -> Vec<ValueType> {
 
 impl<'p> Module<'p> {
     fn of(module: &'p profile::model::Module) -> Self {
-        let mvid = module.mvid.iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { assembly: &module.assembly, name: &module.name, mvid, path: &module.path, tool: &module.tool }
+        Self {
+            assembly: &module.assembly,
+            name: &module.name,
+            mvid: hex::encode(module.mvid),
+            path: &module.path,
+            tool: &module.tool,
+        }
     }
 }
 

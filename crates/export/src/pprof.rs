@@ -43,7 +43,7 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
         head.mapping.push(Mapping {
             id: index as u64 + 1,
             filename: strings.of(if module.path.is_empty() { &module.name } else { &module.path }),
-            build_id: strings.of(&hex(&module.mvid)),
+            build_id: strings.of(&hex::encode(module.mvid)),
             has_functions: true,
             has_filenames: true,
             has_line_numbers: true,
@@ -101,10 +101,6 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
     Ok(())
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Strings by number; the first is empty.
 struct Strings {
     list: Vec<String>,
@@ -129,108 +125,67 @@ impl Strings {
 
 /// The messages of pprof's `profile.proto`, those fields that are written.
 mod message {
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Profile {
-        #[prost(message, repeated, tag = "1")]
-        pub(super) sample_type: Vec<ValueType>,
-        #[prost(message, repeated, tag = "2")]
-        pub(super) sample: Vec<Sample>,
-        #[prost(message, repeated, tag = "3")]
-        pub(super) mapping: Vec<Mapping>,
-        #[prost(message, repeated, tag = "4")]
-        pub(super) location: Vec<Location>,
-        #[prost(message, repeated, tag = "5")]
-        pub(super) function: Vec<Function>,
-        #[prost(string, repeated, tag = "6")]
-        pub(super) string_table: Vec<String>,
-        #[prost(int64, tag = "9")]
-        pub(super) time_nanos: i64,
-        #[prost(int64, tag = "10")]
-        pub(super) duration_nanos: i64,
-        #[prost(int64, repeated, tag = "13")]
-        pub(super) comment: Vec<i64>,
-        #[prost(int64, tag = "14")]
-        pub(super) default_sample_type: i64,
+    macro_rules! messages {
+        ($($message:ident { $($(#[$doc:meta])* $field:ident: $type:ty = [$($kind:tt)*],)* })*) => {$(
+            #[derive(Clone, PartialEq, prost::Message)]
+            pub(super) struct $message {
+                $($(#[$doc])* #[prost($($kind)*)] pub(super) $field: $type,)*
+            }
+        )*};
     }
-
-    #[derive(Clone, Copy, PartialEq, prost::Message)]
-    pub(super) struct ValueType {
-        #[prost(int64, tag = "1")]
-        pub(super) r#type: i64,
-        #[prost(int64, tag = "2")]
-        pub(super) unit: i64,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Sample {
-        /// From the innermost out.
-        #[prost(uint64, repeated, tag = "1")]
-        pub(super) location_id: Vec<u64>,
-        #[prost(int64, repeated, tag = "2")]
-        pub(super) value: Vec<i64>,
-        #[prost(message, repeated, tag = "3")]
-        pub(super) label: Vec<Label>,
-    }
-
-    #[derive(Clone, Copy, PartialEq, prost::Message)]
-    pub(super) struct Label {
-        #[prost(int64, tag = "1")]
-        pub(super) key: i64,
-        #[prost(int64, tag = "2")]
-        pub(super) str: i64,
-    }
-
-    #[derive(Clone, Copy, PartialEq, prost::Message)]
-    pub(super) struct Mapping {
-        #[prost(uint64, tag = "1")]
-        pub(super) id: u64,
-        #[prost(uint64, tag = "2")]
-        pub(super) memory_start: u64,
-        #[prost(uint64, tag = "3")]
-        pub(super) memory_limit: u64,
-        #[prost(int64, tag = "5")]
-        pub(super) filename: i64,
-        #[prost(int64, tag = "6")]
-        pub(super) build_id: i64,
-        #[prost(bool, tag = "7")]
-        pub(super) has_functions: bool,
-        #[prost(bool, tag = "8")]
-        pub(super) has_filenames: bool,
-        #[prost(bool, tag = "9")]
-        pub(super) has_line_numbers: bool,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Location {
-        #[prost(uint64, tag = "1")]
-        pub(super) id: u64,
-        #[prost(uint64, tag = "2")]
-        pub(super) mapping_id: u64,
-        #[prost(uint64, tag = "3")]
-        pub(super) address: u64,
-        #[prost(message, repeated, tag = "4")]
-        pub(super) line: Vec<Line>,
-    }
-
-    #[derive(Clone, Copy, PartialEq, prost::Message)]
-    pub(super) struct Line {
-        #[prost(uint64, tag = "1")]
-        pub(super) function_id: u64,
-        #[prost(int64, tag = "2")]
-        pub(super) line: i64,
-    }
-
-    #[derive(Clone, Copy, PartialEq, prost::Message)]
-    pub(super) struct Function {
-        #[prost(uint64, tag = "1")]
-        pub(super) id: u64,
-        #[prost(int64, tag = "2")]
-        pub(super) name: i64,
-        #[prost(int64, tag = "3")]
-        pub(super) system_name: i64,
-        #[prost(int64, tag = "4")]
-        pub(super) filename: i64,
-        #[prost(int64, tag = "5")]
-        pub(super) start_line: i64,
+    messages! {
+        Profile {
+            sample_type: Vec<ValueType> = [message, repeated, tag = "1"],
+            sample: Vec<Sample> = [message, repeated, tag = "2"],
+            mapping: Vec<Mapping> = [message, repeated, tag = "3"],
+            location: Vec<Location> = [message, repeated, tag = "4"],
+            function: Vec<Function> = [message, repeated, tag = "5"],
+            string_table: Vec<String> = [string, repeated, tag = "6"],
+            time_nanos: i64 = [int64, tag = "9"],
+            duration_nanos: i64 = [int64, tag = "10"],
+            comment: Vec<i64> = [int64, repeated, tag = "13"],
+            default_sample_type: i64 = [int64, tag = "14"],
+        }
+        ValueType {
+            r#type: i64 = [int64, tag = "1"],
+            unit: i64 = [int64, tag = "2"],
+        }
+        Sample {
+            /// From the innermost out.
+            location_id: Vec<u64> = [uint64, repeated, tag = "1"],
+            value: Vec<i64> = [int64, repeated, tag = "2"],
+            label: Vec<Label> = [message, repeated, tag = "3"],
+        }
+        Label {
+            key: i64 = [int64, tag = "1"],
+            str: i64 = [int64, tag = "2"],
+        }
+        Mapping {
+            id: u64 = [uint64, tag = "1"],
+            memory_start: u64 = [uint64, tag = "2"],
+            memory_limit: u64 = [uint64, tag = "3"],
+            filename: i64 = [int64, tag = "5"],
+            build_id: i64 = [int64, tag = "6"],
+            has_functions: bool = [bool, tag = "7"],
+            has_filenames: bool = [bool, tag = "8"],
+            has_line_numbers: bool = [bool, tag = "9"],
+        }
+        Location {
+            id: u64 = [uint64, tag = "1"],
+            mapping_id: u64 = [uint64, tag = "2"],
+            address: u64 = [uint64, tag = "3"],
+            line: Vec<Line> = [message, repeated, tag = "4"],
+        }
+        Line {
+            function_id: u64 = [uint64, tag = "1"],
+            line: i64 = [int64, tag = "2"],
+        }
+        Function {
+            id: u64 = [uint64, tag = "1"],
+            name: i64 = [int64, tag = "2"],
+            system_name: i64 = [int64, tag = "3"],
+            filename: i64 = [int64, tag = "4"],
+            start_line: i64 = [int64, tag = "5"],
+        }
     }
 }
