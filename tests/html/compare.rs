@@ -1,6 +1,6 @@
 //! `ilinst compare --html`: the table is the comparison's, and the graph shows both sides.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use serde_json::Value;
 use tests::{Browser, ilinst, said, scratch};
@@ -38,10 +38,8 @@ fn run(is_new: bool, noise: u64) -> String {
     format!("profile end=900000{methods}tree\nthread 1 Main\n{tree}")
 }
 
-#[test]
-#[ignore = "needs Chromium"]
-fn both_sides_are_shown() {
-    let folder = scratch("html-compare");
+/// The arguments that name three runs of each side.
+fn sides(folder: &Path) -> Vec<String> {
     let mut arguments = Vec::new();
     for (option, is_new) in [("--base", false), ("--new", true)] {
         arguments.push(option.to_owned());
@@ -51,6 +49,36 @@ fn both_sides_are_shown() {
             arguments.push(file.display().to_string());
         }
     }
+    arguments
+}
+
+#[test]
+#[ignore = "needs Chromium"]
+fn a_filter_leaves_the_paths_that_lead_to_what_it_names() {
+    let folder = scratch("html-compare-filter");
+    let page = folder.join("changes.html");
+    let options = ["--filter", "Price.Sum", "--filter", "Shop.Old.*", "--fail-if", "new"];
+    let mut compare = ilinst();
+    compare.arg("compare").args(sides(&folder)).args(options).arg("--html").arg(&page);
+    let made = said(&compare.output().expect("ilinst runs"));
+    assert_eq!((made.0.as_str(), made.1.as_str(), made.2), ("", "", Some(0)), "what is new is filtered out");
+    let Some(mut browser) = Browser::start("compare-filter", 1400, 800) else { return };
+    browser.open(&page, "view=table");
+    let names = "[...document.querySelectorAll('.rows .row .method')].map((name) => name.textContent)";
+    assert_eq!(browser.eval(names), serde_json::json!(["Shop.Orders.Price.Sum", "Shop.Old.Gone"]));
+    let paths = "[...App.tree.fn].map((fn) => FUNCTIONS.name(fn)).slice(1)";
+    let expected = ["Shop.Program.Main", "Shop.Orders.Store.Load", "Shop.Orders.Price.Sum", "Shop.Old.Gone"];
+    assert_eq!(browser.eval(paths), serde_json::json!(expected));
+    browser.key("4");
+    let tile = browser.eval("[...document.querySelectorAll('#tiles div')].map((tile) => tile.textContent).slice(-2)");
+    assert_eq!(tile, serde_json::json!(["slower, faster0, 0", "new, gone0, 1"]));
+}
+
+#[test]
+#[ignore = "needs Chromium"]
+fn both_sides_are_shown() {
+    let folder = scratch("html-compare");
+    let arguments = sides(&folder);
     let page = folder.join("changes.html");
     let made = said(&ilinst().arg("compare").args(&arguments).arg("--html").arg(&page).output().expect("ilinst runs"));
     assert_eq!((made.0.as_str(), made.2), ("", Some(0)), "{}", made.1);

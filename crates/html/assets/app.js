@@ -129,7 +129,9 @@ const App = {
     const sums = this.tree.functions;
     this.rows = [];
     for (let fn = 0; fn < FUNCTIONS.count; fn++) {
-      if (!COMPARED && !sums.calls[fn] && sums.total[fn] <= 0 && sums.waiting[fn] <= 0) continue;
+      // Of a comparison, what a filter left out is in the graph alone.
+      if (COMPARED ? fn >= COMPARED.verdicts.length : !sums.calls[fn] && sums.total[fn] <= 0 && sums.waiting[fn] <= 0)
+        continue;
       const row = { fn, name: FUNCTIONS.name(fn) };
       for (const [column, values] of Object.entries(sums)) row[column] = Math.max(0, values[fn]);
       row.average = row.calls ? ((row.total + row.waiting) * MS) / row.calls : undefined;
@@ -397,7 +399,7 @@ const App = {
   remarks(fn) {
     if (FUNCTIONS.isOther(fn)) return [];
     const verdict = COMPARED?.verdicts[fn];
-    const remarks = COMPARED ? [verdict].filter((word) => word !== 'same') : (this.methods.remarks.get(fn) ?? []);
+    const remarks = COMPARED ? [verdict].filter((word) => word && word !== 'same') : (this.methods.remarks.get(fn) ?? []);
     return remarks.map((text) => element('small', { class: `remark ${verdict ?? ''}` }, text));
   },
 

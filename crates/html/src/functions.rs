@@ -86,9 +86,9 @@ impl Functions {
         place
     }
 
-    /// Adds the methods of a comparison, in its order.
+    /// Adds the methods of a comparison's paths, in its order.
     pub(crate) fn add_compared(&mut self, comparison: &Comparison) {
-        for method in &comparison.methods {
+        for method in comparison.of_paths() {
             let outermost = method.raw_name.as_deref().and_then(|name| name.split("::").next()?.split('/').next());
             self.push(&Named {
                 name: &method.name,

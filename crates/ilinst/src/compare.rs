@@ -58,7 +58,8 @@ pub(crate) struct Opts {
     #[arg(long, value_name = "PERCENT")]
     threshold: Option<f64>,
 
-    /// Methods that the pattern names, alone (may be repeated); as of `ilinst report`
+    /// Methods that the pattern names, alone (may be repeated); as of `ilinst report`. In HTML, the paths that lead to them
+    /// and what they call
     #[arg(long, value_name = "PATTERN")]
     filter: Vec<MethodPattern>,
 
@@ -87,7 +88,7 @@ pub(crate) struct Opts {
     markdown: bool,
 
     /// Write one HTML file that needs no network: what changed as a flame graph, a table, a tree
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "markdown", "filter"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "markdown"])]
     html: Option<PathBuf>,
 }
 
@@ -141,7 +142,7 @@ impl Opts {
         let options = CompareOptions { by: self.by, threshold_percent: self.threshold };
         let mut comparison = Comparison::new(&of_base, &of_new, &options);
         if !self.filter.is_empty() {
-            comparison.methods.retain(|method| {
+            comparison.retain(|method| {
                 let raw = method.raw_name.as_deref().and_then(|name| name.split_once("::"));
                 self.filter.iter().any(|pattern| pattern.is_match(&method.name, raw, &method.assembly))
             });

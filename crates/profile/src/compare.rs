@@ -108,9 +108,12 @@ pub struct Comparison {
     pub program: IndexMap<&'static str, Change>,
     /// Those that changed the most, by what methods are compared by, first.
     pub methods: Vec<MethodChange>,
-    /// Which of them each profile's functions are: the base's profiles, then the new ones.
+    /// Those that [`retain`](Self::retain) left out, which paths may have all the same.
     #[serde(skip)]
-    pub(crate) method_of: Vec<Vec<usize>>,
+    others: Vec<MethodChange>,
+    /// Which of `methods`, and behind these of `others`, each profile's functions are: the base's profiles, then the new ones.
+    #[serde(skip)]
+    method_of: Vec<Vec<usize>>,
 }
 
 /// What is compared of the whole program, in ms.
@@ -203,8 +206,25 @@ impl Comparison {
             by: options.by.name(),
             program: program.collect(),
             methods: changes.into_iter().map(|(_, method)| method).collect(),
+            others: Vec::new(),
             method_of,
         }
+    }
+
+    /// Keeps some methods alone; of the paths, those that lead to them, and what they call.
+    pub fn retain(&mut self, is_kept: impl Fn(&MethodChange) -> bool) {
+        let methods = std::mem::take(&mut self.methods).into_iter().chain(std::mem::take(&mut self.others)).enumerate();
+        let (kept, others): (Vec<_>, Vec<_>) = methods.partition(|(_, method)| is_kept(method));
+        let mut places = vec![usize::MAX; kept.len() + others.len()];
+        kept.iter().chain(&others).enumerate().for_each(|(place, (index, _))| places[*index] = place);
+        self.method_of.iter_mut().flatten().for_each(|method| *method = places.get(*method).copied().unwrap_or(usize::MAX));
+        self.methods = kept.into_iter().map(|(_, method)| method).collect();
+        self.others = others.into_iter().map(|(_, method)| method).collect();
+    }
+
+    /// The methods that paths have: those of the comparison, then those that [`retain`](Self::retain) left out.
+    pub fn of_paths(&self) -> impl Iterator<Item = &MethodChange> {
+        self.methods.iter().chain(&self.others)
     }
 
     /// The methods of which something became.

@@ -179,26 +179,34 @@ impl Profile {
         if !by_function.contains(&false) {
             return rows;
         }
-        let mut keeps: Vec<bool> = Vec::with_capacity(rows.len());
-        for row in &rows {
-            let below = row.caller.is_some_and(|caller| keeps[caller]);
-            keeps.push(below || by_function.get(row.function) == Some(&true));
-        }
-        for row in rows.iter().rev().filter(|row| row.caller.is_some()) {
-            let leads = keeps[row.id];
-            row.caller.into_iter().for_each(|caller| keeps[caller] |= leads);
-        }
-        let mut places: Vec<usize> = Vec::with_capacity(rows.len());
-        let mut kept: Vec<PathRow<'n>> = Vec::new();
-        for row in rows {
-            places.push(kept.len());
-            if keeps[row.id] {
-                let caller = row.caller.and_then(|caller| places.get(caller).copied());
-                kept.push(PathRow { id: kept.len(), caller, ..row });
-            }
-        }
+        let mut kept = around(rows, |row| &mut row.caller, |row| by_function.get(row.function) == Some(&true));
+        kept.iter_mut().enumerate().for_each(|(id, row)| row.id = id);
         kept
     }
+}
+
+/// The paths that are meant, those that lead to them, and those below; their callers, places in the list, come before them.
+pub(crate) fn around<T>(paths: Vec<T>, caller_of: fn(&mut T) -> &mut Option<usize>, is_meant: impl Fn(&T) -> bool) -> Vec<T> {
+    let mut paths = paths;
+    let callers: Vec<Option<usize>> = paths.iter_mut().map(|path| *caller_of(path)).collect();
+    let mut is_kept: Vec<bool> = Vec::with_capacity(paths.len());
+    for (path, caller) in paths.iter().zip(&callers) {
+        let is_below = caller.is_some_and(|caller| is_kept[caller]);
+        is_kept.push(is_below || is_meant(path));
+    }
+    for (place, caller) in callers.iter().enumerate().rev() {
+        let leads = is_kept[place];
+        caller.iter().for_each(|caller| is_kept[*caller] |= leads);
+    }
+    let mut places: Vec<usize> = Vec::with_capacity(paths.len());
+    let mut kept = Vec::new();
+    for (mut path, is_kept) in paths.into_iter().zip(is_kept) {
+        places.push(kept.len());
+        let caller = caller_of(&mut path);
+        *caller = caller.and_then(|caller| places.get(caller).copied());
+        kept.extend(is_kept.then_some(path));
+    }
+    kept
 }
 
 /// The first rows, and how many there were.

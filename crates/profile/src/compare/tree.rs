@@ -5,7 +5,10 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::Comparison;
-use crate::{model::Profile, views::PathRow};
+use crate::{
+    model::Profile,
+    views::{PathRow, around},
+};
 
 /// A call path on both sides: the mean of each side's runs, since means add up along paths. Times are in milliseconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
@@ -41,7 +44,7 @@ impl Comparison {
             for row in profile.paths(&tree, &[]) {
                 let PathRow { caller, function, calls, self_ms, total_ms, self_waiting_ms, cpu_ms, .. } = row;
                 let caller = caller.and_then(|caller| mapped.get(caller).copied().flatten());
-                let method = method_of.get(function).copied().filter(|method| *method < self.methods.len());
+                let method = method_of.get(function).copied().filter(|method| *method < self.methods.len() + self.others.len());
                 let place = method.map(|method| {
                     *places.entry((caller, method)).or_insert_with(|| {
                         paths.push(PathChange { method, caller, ..PathChange::default() });
@@ -58,6 +61,9 @@ impl Comparison {
                 mapped.push(place);
             }
         }
-        paths
+        if self.others.is_empty() {
+            return paths;
+        }
+        around(paths, |path| &mut path.caller, |path| path.method < self.methods.len())
     }
 }
