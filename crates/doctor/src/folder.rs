@@ -7,12 +7,11 @@ use std::{
 };
 
 use ecma335::{Image, Metadata, image::Precompiled};
-use instrument::{Input, TRACKER_FILE, deps_json};
+use instrument::{Input, SINGLE_FILE, TRACKER_FILE, deps_json, is_bundle};
 use sha2::{Digest as _, Sha256};
 use weave::tracker::Mark;
 
 use crate::{
-    bundle::is_bundle,
     finding::{Code, Finding},
     manifest::Manifest,
 };
@@ -105,12 +104,8 @@ impl Folder {
         let Ok(bytes) = Input::open(path) else { return };
         let Some((image, metadata)) = assembly(&bytes) else {
             if is_host && is_bundle(&bytes) {
-                self.find(
-                    Code::SingleFile,
-                    path,
-                    "a program in a single file: it runs what is in it, not what lies beside it",
-                    "publish it without PublishSingleFile, or weave what goes into it before it is published",
-                );
+                let (what, advice) = SINGLE_FILE.split_once("; ").unwrap_or((SINGLE_FILE, ""));
+                self.find(Code::SingleFile, path, what, advice);
             }
             return;
         };

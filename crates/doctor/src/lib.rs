@@ -5,7 +5,6 @@
 //! folder, profile, run -> [Finding]
 //! ```
 
-mod bundle;
 mod finding;
 mod folder;
 mod manifest;

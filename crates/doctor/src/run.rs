@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use launch::{Running, Signals};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -44,7 +45,7 @@ pub struct Run {
 ///
 /// # Errors
 /// If it cannot be started.
-pub fn run(command: &[OsString], folders: &[Folder]) -> io::Result<Run> {
+pub fn run(command: &[OsString], folders: &[Folder], signals: &Signals) -> io::Result<Run> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let own_log = env::temp_dir().join(format!("ilinst-doctor-{}.log", std::process::id()));
     // Who has a log of his own keeps it; `%p` in its name is not for us to guess.
@@ -53,17 +54,18 @@ pub fn run(command: &[OsString], folders: &[Folder]) -> io::Result<Run> {
     let before = fs::metadata(&log).map_or(0, |file| file.len());
     let woven: Vec<PathBuf> = folders.iter().flat_map(|folder| &folder.woven).map(WovenFile::real_path).collect();
     let opened = Opened::watch(woven.iter().chain(&namesakes(command, &woven)).map(PathBuf::as_path));
-    let mut child = Command::new(program).args(arguments).env(LOG, &log).spawn()?;
+    let mut running = Running::start(Command::new(program).args(arguments).env(LOG, &log), signals)?;
     let mut loaded = Path::new("/proc/self/maps").exists().then(BTreeSet::new);
     let status = loop {
         if let Some(loaded) = &mut loaded {
-            look(child.id(), loaded);
+            look(running.id(), loaded);
         }
-        match child.try_wait()? {
+        match running.try_wait()? {
             Some(status) => break status,
             None => thread::sleep(PERIOD),
         }
     };
+    signals.release();
     if let Some(loaded) = &mut loaded {
         loaded.extend(opened.take());
     }

@@ -1,7 +1,6 @@
 //! `ilinst doctor`: why is there no profile, or not all of one?
 
 use std::{
-    env,
     ffi::OsString,
     io::Write as _,
     path::{Path, PathBuf},
@@ -11,6 +10,7 @@ use ::doctor::{Finding, Folder};
 use ::instrument::failure::about;
 use clap::Args;
 use identity::Visible;
+use launch::{Program, Signals};
 use serde_json::json;
 
 use crate::{
@@ -67,15 +67,14 @@ impl Opts {
             }
         }
         let is_command = !self.command.is_empty();
-        if let (true, Some(program)) = (is_command && looked.folders.is_empty(), program_in(&self.command)) {
-            let folder = program.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            looked.folders.push(Folder::read(folder, false)?);
+        if let (true, Ok(program)) = (is_command && looked.folders.is_empty(), Program::find(&self.command)) {
+            looked.folders.push(Folder::read(&program.folder(), false)?);
         } else if !is_command && self.paths.is_empty() {
             looked.folders.push(Folder::read(Path::new("."), true)?);
         }
         let mut findings: Vec<Finding> = looked.folders.iter().flat_map(Folder::findings).cloned().collect();
         if is_command {
-            let run = ::doctor::run(&self.command, &looked.folders);
+            let run = ::doctor::run(&self.command, &looked.folders, &Signals::take_over()?);
             let run = run.map_err(|error| Failure::unreadable(about(Path::new(&self.command[0]), &error)))?;
             findings.extend(looked.folders.iter().flat_map(|folder| ::doctor::of_run(&run, folder)));
             looked.status = Some(run.status.to_string());
@@ -95,25 +94,6 @@ impl Opts {
         let code = if findings.iter().all(|finding| finding.code.is_note()) { 0 } else { EXIT_FINDINGS };
         printed(if self.json { print_json(&findings, &looked) } else { print(&findings, &looked) }, code)
     }
-}
-
-/// The assembly that a command starts: one that it names, or the one beside the native host that it is.
-fn program_in(command: &[OsString]) -> Option<PathBuf> {
-    let is_assembly =
-        |path: &&Path| path.extension().is_some_and(|extension| extension == "dll" || extension == "exe") && path.is_file();
-    let named = command.iter().map(Path::new).find(is_assembly).map(Path::to_owned);
-    named.or_else(|| {
-        let host = Path::new(command.first()?);
-        let folders = env::var_os("PATH").map(|path| env::split_paths(&path).collect::<Vec<_>>()).unwrap_or_default();
-        let is_bare = host.components().count() == 1;
-        let host =
-            if is_bare { folders.into_iter().map(|folder| folder.join(host)).find(|path| path.is_file())? } else { host.into() };
-        // A link leads to where the program is.
-        let host = host.canonicalize().ok()?;
-        let mut library = host.into_os_string();
-        library.push(".dll");
-        Some(PathBuf::from(library)).filter(|library| library.is_file())
-    })
 }
 
 fn print(findings: &[Finding], looked: &Looked) -> anyhow::Result<()> {

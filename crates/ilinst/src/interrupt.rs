@@ -15,7 +15,7 @@ pub(crate) fn clean_up_when_asked_to_end() -> std::io::Result<()> {
 
     // What has a handler does not end the process: writing past `ulimit -f` fails like any other writing.
     flag::register(SIGXFSZ, std::sync::Arc::default())?;
-    let asking = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal));
+    let asking = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !launch::is_ignored(*signal));
     let mut signals = Signals::new(asking)?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
@@ -25,14 +25,6 @@ pub(crate) fn clean_up_when_asked_to_end() -> std::io::Result<()> {
         }
     })?;
     Ok(())
-}
-
-/// Whether who started this process wants it to go on whatever comes, as `nohup` does.
-#[cfg(unix)]
-fn is_ignored(signal: i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
-    ignored.is_some_and(|ignored| ignored >> (signal - 1) & 1 == 1)
 }
 
 /// The same for Ctrl-C, Ctrl-Break and the closing of the window.

@@ -3,6 +3,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;
+mod cache;
 mod colours;
 mod compare;
 mod control;
@@ -20,6 +21,7 @@ mod output;
 mod profiles;
 mod report;
 mod restore;
+mod run;
 mod snapshot;
 mod symbols;
 mod terminal;
@@ -49,6 +51,7 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 findings; 2 wrong usage; 3 bad input or output; 4 methods left alone under --strict.
 
 Try:
+  ilinst run -- dotnet app.dll              what a program of yours does with its time
   ilinst instrument app.dll -o woven/       weave a program; run woven/app.dll as you would app.dll
   ilinst report app-1234.ilprof             what it did with its time";
 
@@ -64,6 +67,8 @@ macro_rules! subcommands {
     };
 }
 subcommands! {
+    /// Weave a program, run it, and show what it did with its time
+    Run = run
     /// Weave probes into assemblies, or into every assembly of a folder
     Instrument = instrument
     /// Show an assembly's types and methods, and what would be woven
@@ -96,6 +101,8 @@ subcommands! {
     Mark = mark
     /// Put back the originals of what was woven in place
     Restore = restore
+    /// Show or clear what `run` has woven and keeps
+    Cache = cache
     /// Check assemblies against the rules of ECMA-335
     Verify = verify
 }

@@ -107,7 +107,7 @@ fn modified(path: &Path) -> Option<SystemTime> {
 }
 
 /// The process that a profile says it is of; none if the file is no profile.
-fn pid_in(path: &Path) -> Option<u32> {
+pub(crate) fn pid_in(path: &Path) -> Option<u32> {
     let mut head = [0; PID_AT + 4];
     fs::File::open(path).ok()?.read_exact(&mut head).ok()?;
     let pid = head.get(PID_AT..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))?;

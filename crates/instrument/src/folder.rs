@@ -9,8 +9,17 @@ use crate::{
     staging::is_staging,
 };
 
-/// All files and links below a folder, in the order of their names.
-pub(crate) fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+/// All files and links below a folder, in the order of their names, but for originals and temporary files of runs.
+///
+/// # Errors
+/// If it, or one in it, cannot be read.
+pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    collect_files(folder, &mut files)?;
+    Ok(files)
+}
+
+fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     let unreadable = |error: std::io::Error| Failure::unreadable(about(folder, &error));
     let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
         .map_err(unreadable)?

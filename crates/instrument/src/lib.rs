@@ -22,6 +22,7 @@
 //! # Ok::<(), instrument::Failure>(())
 //! ```
 
+mod bundle;
 mod companions;
 mod context;
 mod deploy;
@@ -44,12 +45,14 @@ mod run;
 mod staging;
 mod tracker;
 
+pub use bundle::{SINGLE_FILE, is_bundle};
 pub use failure::{Failure, Result};
+pub use folder::files_below;
 pub use input::{Input, not_an_assembly, read_assembly};
 pub use job::Job;
 pub use manifest::manifest_path;
 pub use options::Options;
-pub use originals::{Restored, restore};
+pub use originals::{Restored, is_woven_in_place, restore};
 pub use outputs::Outputs;
 pub use paths::is_same_file;
 pub use pdb::Pdb;

@@ -81,6 +81,11 @@ pub(crate) fn is_folder_of_originals(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name == FOLDER)
 }
 
+/// Whether originals are kept in a folder, so that [`restore`] has something to put back there.
+pub fn is_woven_in_place(folder: &Path) -> bool {
+    folder.join(FOLDER).join(LIST).exists()
+}
+
 /// Keeps the originals of all files that are to be replaced, then replaces them: nothing is replaced before all that it
 /// takes to put the originals back is there.
 pub(crate) fn commit(outputs: Outputs) -> Result<()> {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     failure::{Failure, Result},
-    folder::{collect_files, copied_target},
+    folder::{copied_target, files_below},
     job::Job,
     paths::{is_same_file, without_links},
     pdb_names::name_pdbs,
@@ -113,8 +113,7 @@ impl Request {
                 return Err(Failure::unwritable(format_args!("{}: it is a file, and a folder was asked for", output.display())));
             }
         }
-        let mut files = Vec::new();
-        collect_files(folder, &mut files)?;
+        let files = files_below(folder)?;
         let job = |input: PathBuf| {
             let output = output.join(input.strip_prefix(folder).unwrap_or(&input));
             let target = input.read_link().ok();

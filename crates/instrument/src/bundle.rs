@@ -7,8 +7,12 @@ const SIGNATURE: [u8; 32] = [
     0xae, 0x33, 0x18, 0xee, 0x3b, 0x2d, 0xce, 0x24, 0xb3, 0x6a, 0xae,
 ];
 
+/// What to say of one.
+pub const SINGLE_FILE: &str = "a program in a single file (a bundle): it runs what is in it, not what lies beside it; publish it without \
+     PublishSingleFile, or weave what goes into it before it is published";
+
 /// Whether a file is a native host with a bundle in it.
-pub(crate) fn is_bundle(file: &[u8]) -> bool {
+pub fn is_bundle(file: &[u8]) -> bool {
     let at = file.windows(SIGNATURE.len()).position(|window| window == SIGNATURE);
     let offset =
         at.and_then(|at| file.get(at.checked_sub(8)?..at)).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);

@@ -1,0 +1,20 @@
+//! Starts programs that are woven for it: finds the program behind a command line, keeps what was woven of it in a cache,
+//! starts the command with the woven files in their place, and passes signals on.
+//!
+//! ```text
+//! command line -> Program -> Cache entry (a copy of its folder, woven) -> Running -> exit code
+//! ```
+
+mod cache;
+mod inputs;
+mod program;
+mod running;
+mod signals;
+
+pub use cache::{Cache, Cleared, Entry, Kept, Made};
+pub use inputs::Inputs;
+pub use program::Program;
+pub use running::{Running, exit_code};
+pub use signals::Signals;
+#[cfg(unix)]
+pub use signals::is_ignored;

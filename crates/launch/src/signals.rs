@@ -1,0 +1,168 @@
+//! Signals: they end us while nothing runs, and go to the program while it does.
+
+use std::{
+    io,
+    process::{Child, Command},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// Whom signals are for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum For {
+    /// Us: what is not finished is removed first.
+    Us,
+    /// The program, by its process.
+    Program(u32),
+    /// Nobody: it has ended, and what comes now must not be cut off.
+    Nobody,
+}
+
+/// The signals of this process, taken over.
+pub struct Signals {
+    whom: Arc<Mutex<For>>,
+}
+
+impl Signals {
+    /// Takes them over: from here on a signal that asks the process to end removes what is not finished, then ends it; while a
+    /// program runs, it goes there. To be called before there are other threads, which would get them else.
+    ///
+    /// # Errors
+    /// If the system has no room for that.
+    pub fn take_over() -> io::Result<Self> {
+        let whom = Arc::new(Mutex::new(For::Us));
+        let seen = Arc::clone(&whom);
+        system::watch(move |signal, is_from_terminal| match *lock(&seen) {
+            For::Us => {
+                instrument::abandon();
+                system::end_by(signal);
+            }
+            // What the terminal sends goes to all that it runs.
+            For::Program(process) if !is_from_terminal => system::send(process, signal),
+            For::Program(_) | For::Nobody => {}
+        })?;
+        Ok(Self { whom })
+    }
+
+    pub(crate) fn start(&self, command: &mut Command) -> io::Result<Child> {
+        // None gets lost between: it waits for the lock.
+        let mut whom = lock(&self.whom);
+        let child = command.spawn()?;
+        *whom = For::Program(child.id());
+        Ok(child)
+    }
+
+    pub(crate) fn ended(&self) {
+        *lock(&self.whom) = For::Nobody;
+    }
+
+    /// What comes from here on ends us again.
+    pub fn release(&self) {
+        *lock(&self.whom) = For::Us;
+    }
+}
+
+fn lock(whom: &Mutex<For>) -> MutexGuard<'_, For> {
+    whom.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(unix)]
+pub use system::is_ignored;
+
+#[cfg(unix)]
+mod system {
+    use std::io;
+
+    use signal_hook::{
+        consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ},
+        flag,
+        low_level::emulate_default_handler,
+    };
+
+    const PASSED_ON: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
+
+    /// Whether who started this process wants it to go on whatever comes, as `nohup` does.
+    pub fn is_ignored(signal: i32) -> bool {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+        ignored.is_some_and(|ignored| ignored >> (signal - 1) & 1 == 1)
+    }
+
+    fn in_thread(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        // What has a handler does not end the process: writing past `ulimit -f` fails like any other writing.
+        flag::register(SIGXFSZ, std::sync::Arc::default())?;
+        std::thread::Builder::new().name("signals".into()).spawn(work).map(drop)
+    }
+
+    /// Signals are blocked and read from a file, which says who sent them; a program that is started has none blocked.
+    #[cfg(target_os = "linux")]
+    pub(super) fn watch(on_signal: impl Fn(i32, bool) + Send + 'static) -> io::Result<()> {
+        use nix::sys::{
+            signal::{SigSet, Signal},
+            signalfd::{SfdFlags, SignalFd},
+        };
+        let mut set = SigSet::empty();
+        let asking = PASSED_ON.into_iter().filter(|signal| !is_ignored(*signal));
+        asking.filter_map(|signal| Signal::try_from(signal).ok()).for_each(|signal| set.add(signal));
+        set.thread_block()?;
+        let file = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC)?;
+        in_thread(move || {
+            while let Ok(sent) = file.read_signal() {
+                if let Some(sent) = sent {
+                    // Above zero: by the kernel.
+                    on_signal(sent.ssi_signo.cast_signed(), sent.ssi_code > 0);
+                }
+            }
+        })
+    }
+
+    /// Who sent them is not known: what a terminal has keys for, it sends to all.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn watch(on_signal: impl Fn(i32, bool) + Send + 'static) -> io::Result<()> {
+        let asking = PASSED_ON.into_iter().filter(|signal| !is_ignored(*signal));
+        let mut signals = signal_hook::iterator::Signals::new(asking)?;
+        in_thread(move || {
+            for signal in signals.forever() {
+                on_signal(signal, matches!(signal, SIGINT | SIGQUIT));
+            }
+        })
+    }
+
+    /// The shell sees which signal it was.
+    pub(super) fn end_by(signal: i32) {
+        #[cfg(target_os = "linux")]
+        let _ = nix::sys::signal::SigSet::all().thread_unblock();
+        let _ = emulate_default_handler(signal);
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(super) fn send(process: u32, signal: i32) {
+        use nix::{sys::signal, unistd::Pid};
+        if let Ok(signal) = signal::Signal::try_from(signal) {
+            let _ = signal::kill(Pid::from_raw(process.cast_signed()), signal);
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn send(process: u32, signal: i32) {
+        let _ = std::process::Command::new("kill").args([format!("-{signal}"), process.to_string()]).status();
+    }
+}
+
+#[cfg(windows)]
+mod system {
+    use std::io;
+
+    /// `STATUS_CONTROL_C_EXIT`, as the system's own handler has it.
+    const EXIT: i32 = 0xC000_013A_u32.cast_signed();
+
+    /// Ctrl-C, Ctrl-Break and the closing of the window come to all that a console runs.
+    pub(super) fn watch(on_signal: impl Fn(i32, bool) + Send + 'static) -> io::Result<()> {
+        ctrlc::set_handler(move || on_signal(EXIT, true)).map_err(io::Error::other)
+    }
+
+    pub(super) fn end_by(code: i32) {
+        std::process::exit(code);
+    }
+
+    pub(super) fn send(_process: u32, _signal: i32) {}
+}
