@@ -14,6 +14,7 @@ pub(crate) struct Profiled {
     pub(crate) folder: PathBuf,
     pub(crate) path: PathBuf,
     pub(crate) report: Report,
+    options: &'static [&'static str],
 }
 
 impl Profiled {
@@ -27,13 +28,32 @@ impl Profiled {
         let output = program.env("ILINST_OUTPUT", &path).env("ILINST_MODE", mode).output().expect("it starts");
         assert_eq!(output.status.code(), Some(3), "{:?}", said(&output));
         let report = Report::of(&path).unwrap_or_else(|error| panic!("{error}"));
-        Some(Self { folder, path, report })
+        Some(Self { folder, path, report, options: &[] })
+    }
+
+    /// Of a profile that is made; `options` say which part of it, to the report and to exports.
+    pub(crate) fn made(test: &str, bytes: &[u8], options: &'static [&'static str]) -> Self {
+        let folder = scratch(&format!("export-{test}"));
+        let path = folder.join("run.ilprof");
+        fs::write(&path, bytes).expect("it can be written");
+        let report = Report::with(&path, options).unwrap_or_else(|error| panic!("{error}"));
+        Self { folder, path, report, options }
+    }
+
+    /// Of two runs, merged.
+    pub(crate) fn merged(test: &str) -> Option<Self> {
+        let runs = [Self::run(&format!("{test}-one"), "exact")?, Self::run(&format!("{test}-two"), "exact")?];
+        let merged = scratch(&format!("export-{test}-merged")).join("both.ilprof");
+        printed(ilinst().arg("merge").args(runs.iter().map(|run| &run.path)).arg("-o").arg(&merged));
+        Some(Self::made(test, &fs::read(merged).expect("it can be read"), &[]))
     }
 
     /// Exports it to a file of this name.
     pub(crate) fn export(&self, name: &str, options: &[&str]) -> PathBuf {
         let output = self.folder.join(name);
-        let done = ilinst().arg("export").arg(&self.path).arg("-o").arg(&output).args(options).output().expect("ilinst runs");
+        let mut export = ilinst();
+        export.arg("export").arg(&self.path).arg("-o").arg(&output).args(self.options).args(options);
+        let done = export.output().expect("ilinst runs");
         assert!(done.status.success(), "{:?}", said(&done));
         output
     }

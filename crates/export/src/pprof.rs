@@ -7,6 +7,7 @@ use std::{
 };
 
 use flate2::{Compression, write::GzEncoder};
+use identity::Visible;
 use prost::Message as _;
 
 use self::message::{Function, Label, Line, Location, Mapping, Profile, Sample, ValueType};
@@ -112,7 +113,9 @@ impl Strings {
         Self { list: vec![String::new()], numbers: HashMap::from([(String::new(), 0)]) }
     }
 
+    /// As terminals may be shown it, since pprof prints what it reads.
     fn of(&mut self, text: &str) -> i64 {
+        let text = &*Visible(text).to_string();
         if let Some(number) = self.numbers.get(text) {
             return *number;
         }

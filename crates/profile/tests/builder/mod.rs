@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use profile::layout::{self, BLOCK, FIRST_NODE, NODE, STATISTICS};
+use profile::layout::{self, BLOCK, CHUNK_HEADER, FIRST_NODE, NODE, STATISTICS};
 
 const KEY: u64 = 0x98_7654_3210;
 /// Chunks are put into memory here, one behind the other with room between.
@@ -46,6 +46,25 @@ pub(crate) fn build(text: &str) -> Vec<u8> {
         .filter(|line| !line.trim().is_empty() && !line.starts_with('#'))
         .for_each(|line| builder.add(&Line::parse(line)));
     builder.finish()
+}
+
+/// A chunk of names of methods, whatever bytes they are: the row, and the method's name in a type `N`.
+#[allow(dead_code, reason = "not all tests need it")]
+pub(crate) fn names<'n>(methods: impl Iterator<Item = (u64, &'n [u8])>) -> Vec<u8> {
+    let mut chunk = vec![0; CHUNK_HEADER];
+    for (row, name) in methods {
+        chunk.push(2);
+        chunk.extend((KEY << 24 | row).to_le_bytes());
+        string(&mut chunk, "N");
+        chunk.extend((name.len() as u32).to_le_bytes());
+        chunk.extend(name);
+    }
+    let used = chunk.len();
+    chunk.resize(used.next_multiple_of(BLOCK), 0);
+    let size = chunk.len() as u64;
+    put(&mut chunk, 0, 2 | size << 32);
+    put(&mut chunk, 32, used as u64);
+    chunk
 }
 
 #[derive(Default)]
