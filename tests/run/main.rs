@@ -3,6 +3,8 @@
 #[cfg(unix)]
 mod bundle;
 mod compare;
+#[cfg(unix)]
+mod gate;
 mod in_place;
 mod lifetime;
 mod live;
