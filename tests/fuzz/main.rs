@@ -55,6 +55,7 @@ targets! {
     deps_json: DepsJson
     originals: Originals
     files: Files
+    comparisons: Compare
 }
 
 /// What came of the inputs of a target.

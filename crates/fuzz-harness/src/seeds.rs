@@ -7,6 +7,7 @@ use std::{
 };
 
 use ecma335::{Image, Metadata, MethodBody, Rva, Table, schema::MethodDef};
+use profile::{Profile, merge::Merge};
 
 use crate::{
     fields::{Fields, Format},
@@ -88,8 +89,13 @@ pub fn seeds(target: Target, folders: &[PathBuf]) -> Vec<Seed> {
         Format::Blob => blobs(&read(BLOBS)).into_iter().map(|blob| seed(BLOBS, blob, None)).collect(),
         Format::Body => bodies(&read(HOST)),
         Format::Profile => {
-            let described = profiles().into_iter().map(|(name, bytes)| seed(&name, bytes, None));
-            [seed(PROFILE, read(PROFILE), None)].into_iter().chain(described).collect()
+            let mut files = vec![(PROFILE.to_owned(), read(PROFILE))];
+            files.extend(profiles());
+            files.extend(merged(&files));
+            // What is compared is so with the one before it.
+            let before = files.iter().cycle().skip(files.len() - 1);
+            let beside = before.map(|(_, bytes)| (target == Target::Compare).then(|| bytes.clone()));
+            files.iter().zip(beside).map(|((name, bytes), beside)| seed(name, bytes.clone(), beside)).collect()
         }
         Format::Json if target == Target::Originals => vec![seed("originals.json", ORIGINALS.into(), None)],
         Format::Json => vec![seed(DEPS_JSON, read(DEPS_JSON), None)],
@@ -104,6 +110,22 @@ fn profiles() -> Vec<(String, Vec<u8>)> {
     let text = |name: &str| String::from_utf8(read(&format!("{PROFILES}/{name}"))).unwrap_or_default();
     let build = |text: &str| crate::profile_builder::build(text.split_once("----\n").map_or(text, |(words, _)| words));
     names.into_iter().map(|name| (name.clone(), build(&text(&name)))).collect()
+}
+
+/// Each file merged with the next of its mode, or with itself.
+fn merged(files: &[(String, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
+    let merged = files.iter().enumerate().filter_map(|(index, (name, bytes))| {
+        let mut merge = Merge::default();
+        merge.add(bytes, &Profile::parse(bytes).ok()?).ok()?;
+        files[index + 1..].iter().chain([&files[index]]).find_map(|(_, other)| {
+            let profile = Profile::parse(other).ok()?;
+            merge.add(other, &profile).ok()
+        })?;
+        let mut out = Vec::new();
+        merge.write(&mut out).ok()?;
+        Some((format!("{name}, merged"), out))
+    });
+    merged.collect()
 }
 
 /// Small assemblies by their names, each content once; some of them, where there are too many.

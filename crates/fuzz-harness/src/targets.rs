@@ -33,6 +33,8 @@ pub enum Target {
     Originals,
     /// An assembly is woven from file to file, and in place, and is put back.
     Files,
+    /// A profile is held against another, either way, and merged with itself; what that makes is read.
+    Compare,
 }
 
 /// What came of bytes.
@@ -48,19 +50,20 @@ pub enum Outcome {
 
 impl Target {
     /// All, by name, with how many of 1,000 inputs are theirs.
-    pub const ALL: [(Self, &'static str, u64); 12] = [
+    pub const ALL: [(Self, &'static str, u64); 13] = [
         (Self::Image, "image", 40),
         (Self::Metadata, "metadata", 80),
         (Self::Signature, "signature", 80),
         (Self::Body, "body", 140),
         (Self::Text, "text", 80),
         (Self::Verify, "verify", 80),
-        (Self::Weave, "weave", 390),
+        (Self::Weave, "weave", 370),
         (Self::Pdb, "pdb", 20),
         (Self::Profile, "profile", 50),
         (Self::DepsJson, "deps_json", 20),
         (Self::Originals, "originals", 5),
         (Self::Files, "files", 15),
+        (Self::Compare, "compare", 20),
     ];
 
     /// What its bytes are.
@@ -70,7 +73,7 @@ impl Target {
             Self::Signature => Format::Blob,
             Self::Body => Format::Body,
             Self::Pdb => Format::Pdb,
-            Self::Profile => Format::Profile,
+            Self::Profile | Self::Compare => Format::Profile,
             Self::DepsJson | Self::Originals => Format::Json,
         }
     }
@@ -87,6 +90,7 @@ impl Target {
             Self::Text => reading::text(bytes),
             Self::Verify => reading::verify(bytes),
             Self::Profile => reading::profile(bytes),
+            Self::Compare => reading::comparison(bytes, beside),
             Self::DepsJson => reading::deps_json(bytes),
             Self::Body => weaving::body(bytes, variant),
             Self::Weave => weaving::assembly(bytes, variant, beside),

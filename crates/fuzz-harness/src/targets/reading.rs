@@ -18,6 +18,8 @@ use iltext::{
 };
 use profile::{
     Profile, TextOptions,
+    compare::{CompareOptions, Comparison},
+    merge::Merge,
     views::{GroupBy, ViewOptions, Wanted},
 };
 use verify::{Library, Scope};
@@ -170,6 +172,37 @@ pub(super) fn profile(bytes: &[u8]) -> Result<Outcome, String> {
         Profile::parse_phase(bytes, name).map_err(|error| error.to_string())?;
     }
     Ok(Outcome::Accepted)
+}
+
+/// Of each of two profiles, either may be the base; what both have is in what they are merged to.
+pub(super) fn comparison(bytes: &[u8], beside: Option<&[u8]>) -> Result<Outcome, String> {
+    let Ok(profile) = Profile::parse(bytes) else { return Ok(Outcome::Refused) };
+    let other = Profile::parse(beside.unwrap_or(bytes)).map_err(|error| error.to_string())?;
+    let (one, other) = ([profile], [other]);
+    for (base, new) in [(&one, &other), (&other, &one)] {
+        let mut comparison = Comparison::new(base, new, &CompareOptions::default());
+        comparison.text(usize::MAX);
+        comparison.markdown(usize::MAX);
+        serde_json::to_writer(std::io::sink(), &comparison).map_err(|error| error.to_string())?;
+        let all = comparison.paths(base, new).len();
+        let kept: Vec<String> = comparison.methods.iter().step_by(2).map(|method| method.name.clone()).collect();
+        comparison.retain(|method| kept.contains(&method.name));
+        let paths = comparison.paths(base, new);
+        if paths.len() > all || paths.iter().enumerate().any(|(place, path)| path.caller >= Some(place)) {
+            return Err(format!("{} paths of {all}, or a caller behind its callee", paths.len()));
+        }
+    }
+    let mut merge = Merge::default();
+    let [profile] = &one;
+    merge.add(bytes, profile).map_err(|error| error.to_string())?;
+    merge.add(bytes, profile).map_err(|error| error.to_string())?;
+    let mut out = Vec::new();
+    merge.write(&mut out).map_err(|error| error.to_string())?;
+    let merged = Profile::parse(&out).map_err(|error| error.to_string())?;
+    match merged.damage {
+        Some(damage) => Err(format!("what was merged is damaged: {damage}")),
+        None => Ok(Outcome::Accepted),
+    }
 }
 
 /// What was told has the tracker, once, and needs not to be told again.
