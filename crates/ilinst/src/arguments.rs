@@ -1,12 +1,15 @@
-//! Arguments that several subcommands share.
+//! Arguments that several subcommands share. `ilinst.toml` has them too, by the same names: what both say comes together here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use weave::{Calls, CallsWord, LeaveMode, Options, Pattern, plan::Selection, policy::MIN_IL};
+use serde_json::{Value, json};
+use weave::{Calls, CallsWord, LeaveMode, Options, Pattern, Rule, plan::Selection, policy::MIN_IL};
 
-/// Which methods.
-#[derive(Args, Debug, Default)]
+use crate::config_file::ConfigFile;
+
+/// Which methods, and how.
+#[derive(Args, Clone, Debug, Default)]
 pub(crate) struct SelectionArgs {
     /// Weave only what the pattern names (may be repeated): a glob over Namespace.Type::Method, where * is anything;
     /// without :: it names types; `re:` before a regular expression; `[Assembly]Type` names an assembly too
@@ -19,25 +22,40 @@ pub(crate) struct SelectionArgs {
 
     /// Weave what is left alone by default, too: trivial accessors, short bodies, what the compiler made without a body of
     /// the user's
-    #[arg(long)]
-    pub(crate) all: bool,
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    pub(crate) all: Option<bool>,
 
-    /// Leave alone bodies of up to so many bytes of IL that have no loop and call nothing; 0: none
-    #[arg(long, default_value_t = MIN_IL, conflicts_with = "all", value_name = "N")]
-    pub(crate) min_il: u32,
+    /// Leave alone bodies of up to so many bytes of IL that have no loop and call nothing; 0: none [default: 24]
+    #[arg(long, conflicts_with = "all", value_name = "N")]
+    pub(crate) min_il: Option<u32>,
 
     /// Put probes around calls of what the pattern names in other assemblies (may be repeated), beside those that wait, which
     /// have them by default: Join, Wait, lock, reads ...; `none` switches these off
     #[arg(long, value_name = "PATTERN")]
     pub(crate) calls: Vec<CallsWord>,
 
-    /// How the leave probe is reached
-    #[arg(long, value_enum, default_value_t, value_name = "MODE")]
-    pub(crate) leave: Leave,
+    /// How the leave probe is reached [default: finally]
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(crate) leave: Option<Leave>,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
 }
 
-/// How assemblies are woven: what every command takes that weaves.
-#[derive(Args, Debug, Default)]
+/// Which `ilinst.toml`.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ConfigArgs {
+    /// The file of options, if it is not the ilinst.toml in the input's folder or the next one above it
+    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Take no ilinst.toml into account
+    #[arg(long)]
+    pub(crate) no_config: bool,
+}
+
+/// How assemblies are woven: what every command takes that weaves, and all that `ilinst.toml` can say.
+#[derive(Args, Clone, Debug, Default)]
 pub(crate) struct WeaveArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
@@ -47,20 +65,12 @@ pub(crate) struct WeaveArgs {
     pub(crate) snk: Vec<PathBuf>,
 
     /// Keep the input's layout and put what is new behind it, though the image could be laid out anew
-    #[arg(long)]
-    pub(crate) keep_layout: bool,
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    pub(crate) keep_layout: Option<bool>,
 
     /// Exit with 4 if a method that should have been woven was left alone
-    #[arg(long)]
-    pub(crate) strict: bool,
-}
-
-impl WeaveArgs {
-    /// How files are instrumented; with methods that are left alone as expected by name, if that is wanted.
-    pub(crate) fn options(&self, names_expected: bool) -> ::instrument::Options {
-        let weave = self.selection.options(self.keep_layout);
-        ::instrument::Options { weave, keys: self.snk.clone(), names_expected }
-    }
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    pub(crate) strict: Option<bool>,
 }
 
 /// `--leave`.
@@ -82,14 +92,158 @@ impl From<Leave> for LeaveMode {
     }
 }
 
+/// What holds, of what the command line says and a file does.
+#[derive(Debug)]
+pub(crate) struct Weaving {
+    /// How files are instrumented; the file's rules are among it.
+    pub(crate) options: ::instrument::Options,
+    /// `--strict`.
+    pub(crate) strict: bool,
+    /// Each option, in the order of the help.
+    pub(crate) settings: Vec<Setting>,
+    /// The file, if there is one.
+    pub(crate) file: Option<ConfigFile>,
+}
+
+/// What an option comes to.
+#[derive(Debug)]
+pub(crate) struct Setting {
+    /// Its name, without dashes.
+    pub(crate) name: &'static str,
+    pub(crate) value: Value,
+    pub(crate) origin: Origin,
+}
+
+/// Who says what an option comes to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Origin {
+    Default,
+    File,
+    CommandLine,
+}
+
+/// Each option that a file can have: its name, where it is, and what it is if nobody says it.
+macro_rules! for_each_setting {
+    ($($name:literal = $($field:ident).+, else $default:expr;)*) => {
+        impl WeaveArgs {
+            /// Adds what a file says of what the command line does not; says what each comes to.
+            fn add(&mut self, file: Option<&Self>) -> Vec<Setting> {
+                vec![$({
+                    let of_file = file.map(|file| &file.$($field).+).filter(|value| value.to_json().is_some());
+                    let origin = match (self.$($field).+.to_json(), of_file) {
+                        (Some(_), _) => Origin::CommandLine,
+                        (None, Some(value)) => {
+                            self.$($field).+ = value.clone();
+                            Origin::File
+                        }
+                        (None, None) => Origin::Default,
+                    };
+                    Setting { name: $name, value: self.$($field).+.to_json().unwrap_or_else(|| json!($default)), origin }
+                },)*]
+            }
+        }
+    };
+}
+for_each_setting! {
+    "include" = selection.include, else [(); 0];
+    "exclude" = selection.exclude, else [(); 0];
+    "all" = selection.all, else false;
+    "min-il" = selection.min_il, else MIN_IL;
+    "calls" = selection.calls, else [(); 0];
+    "leave" = selection.leave, else "finally";
+    "snk" = snk, else [(); 0];
+    "keep-layout" = keep_layout, else false;
+    "strict" = strict, else false;
+}
+
 impl SelectionArgs {
-    /// What is to be woven, and how.
-    pub(crate) fn options(&self, keep_layout: bool) -> Options {
-        let selection = Selection { include: self.include.clone(), exclude: self.exclude.clone() };
-        let mut calls = Calls::default();
-        self.calls.iter().for_each(|word| calls.add(word.clone()));
-        Options { leave: self.leave.into(), selection, all: self.all, min_il: self.min_il, calls, keep_layout }
+    /// What is to be woven, and how; the inputs lead to the file.
+    ///
+    /// # Errors
+    /// If there is a file that is none.
+    pub(crate) fn resolve(&self, inputs: &[&Path]) -> anyhow::Result<Weaving> {
+        WeaveArgs { selection: self.clone(), ..WeaveArgs::default() }.resolve(inputs)
     }
+}
+
+impl WeaveArgs {
+    /// How the inputs, which lead to the file, are to be woven.
+    ///
+    /// # Errors
+    /// If there is a file that is none.
+    pub(crate) fn resolve(&self, inputs: &[&Path]) -> anyhow::Result<Weaving> {
+        let mut file = ConfigFile::of(&self.selection.config, inputs)?;
+        let mut args = self.clone();
+        let given = &self.selection;
+        if let Some(file) = &mut file {
+            // These two are one: how much a method has to be worth.
+            if given.all.is_some() || given.min_il.is_some() {
+                file.args.selection.all = None;
+                file.args.selection.min_il = None;
+                file.rules.iter_mut().for_each(|rule| (rule.all, rule.min_il) = (None, None));
+            }
+            if given.leave.is_some() {
+                file.rules.iter_mut().for_each(|rule| rule.leave = None);
+            }
+        }
+        let settings = args.add(file.as_ref().map(|file| &file.args));
+        let Self { selection, snk: keys, keep_layout, strict } = args;
+        let mut calls = Calls::default();
+        selection.calls.into_iter().for_each(|word| calls.add(word));
+        let weave = Options {
+            leave: selection.leave.unwrap_or_default().into(),
+            selection: Selection { include: selection.include, exclude: selection.exclude },
+            all: selection.all.unwrap_or_default(),
+            min_il: selection.min_il.unwrap_or(MIN_IL),
+            calls,
+            keep_layout: keep_layout.unwrap_or_default(),
+            rules: file.iter().flat_map(|file| &file.rules).map(Rule::from).collect(),
+        };
+        let options = ::instrument::Options { weave, keys, ..::instrument::Options::default() };
+        Ok(Weaving { options, strict: strict.unwrap_or_default(), settings, file })
+    }
+}
+
+/// A value that may be given.
+trait Given {
+    /// None if it is not.
+    fn to_json(&self) -> Option<Value>;
+}
+
+impl<T: ToJson> Given for Option<T> {
+    fn to_json(&self) -> Option<Value> {
+        self.as_ref().map(ToJson::to_json)
+    }
+}
+
+impl<T: ToJson> Given for Vec<T> {
+    fn to_json(&self) -> Option<Value> {
+        (!self.is_empty()).then(|| self.iter().map(ToJson::to_json).collect())
+    }
+}
+
+/// A value as JSON has it.
+pub(crate) trait ToJson {
+    fn to_json(&self) -> Value;
+}
+
+macro_rules! to_json {
+    ($($value:ident: $type:ty => $json:expr;)*) => {
+        $(impl ToJson for $type {
+            fn to_json(&self) -> Value {
+                let $value = self;
+                json!($json)
+            }
+        })*
+    };
+}
+to_json! {
+    value: bool => value;
+    value: u32 => value;
+    path: PathBuf => path.to_string_lossy();
+    pattern: Pattern => pattern.as_str();
+    word: CallsWord => word.to_string();
+    leave: Leave => LeaveMode::from(*leave).word();
 }
 
 /// `--threads`: the size of the pool that all work is shared by.

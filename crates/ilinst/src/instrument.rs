@@ -2,14 +2,17 @@
 
 mod summary;
 
-use std::{path::PathBuf, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
-use ::instrument::{Destination, FileReport, Request};
+use ::instrument::{Destination, FileReport, Options, Request};
 use clap::Args;
 
 use self::summary::Summary;
 use crate::{
-    arguments::{WeaveArgs, limit_threads},
+    arguments::{WeaveArgs, Weaving, limit_threads},
     failure::{EXIT_LEFT_ALONE, printed},
     interrupt::clean_up_when_asked_to_end,
     terminal::progress_bar,
@@ -78,13 +81,16 @@ impl Opts {
         let started = Instant::now();
         limit_threads(self.threads);
         clean_up_when_asked_to_end()?;
-        let (request, options) = (self.request(), self.weave.options(self.verbose));
+        let inputs: Vec<&Path> = self.inputs.iter().map(PathBuf::as_path).collect();
+        let Weaving { options, strict, .. } = self.weave.resolve(&inputs)?;
+        let options = Options { names_expected: self.verbose, ..options };
+        let request = self.request();
         let jobs = request.jobs()?;
         let progress = progress_bar(jobs.len(), self.quiet || self.json);
         let run = ::instrument::run(&request, &jobs, &options, &|_| progress.inc(1));
         progress.finish_and_clear();
         let report = run?.commit()?;
-        let code = if self.weave.strict && report.files.iter().any(FileReport::has_findings) { EXIT_LEFT_ALONE } else { 0 };
+        let code = if strict && report.files.iter().any(FileReport::has_findings) { EXIT_LEFT_ALONE } else { 0 };
         printed(self.summary().print(&report.files, started.elapsed().as_secs_f64()), code)
     }
 

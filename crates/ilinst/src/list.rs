@@ -92,7 +92,7 @@ impl Opts {
         let (image, metadata) = read_assembly(&self.input, &bytes)?;
         let in_file = |error: ecma335::Error| not_an_assembly(&self.input, error);
         let tracker = Tracker::read(TRACKER)?;
-        let listing = Listing::read(&image, &metadata, &self.options(), &tracker).map_err(in_file)?;
+        let listing = Listing::read(&image, &metadata, &self.options()?, &tracker).map_err(in_file)?;
         let mut out;
         if self.json {
             let value = list::to_json(&listing).map_err(in_file)?;
@@ -107,17 +107,17 @@ impl Opts {
         Ok(0)
     }
 
-    fn options(&self) -> Options {
+    fn options(&self) -> anyhow::Result<Options> {
         // The tree is what is shown if nothing else is asked for.
         let as_tree = !(self.methods || self.refs || self.strings || self.attributes);
-        let methods = Methods { as_tree, weave: self.selection.options(false) };
-        Options {
+        let methods = Methods { as_tree, weave: self.selection.resolve(&[&self.input])?.options.weave };
+        Ok(Options {
             methods: (self.methods || as_tree).then_some(methods),
             references: self.refs,
             members: self.verbose,
             strings: self.strings,
             attributes: self.attributes,
             sort: self.sort.into(),
-        }
+        })
     }
 }

@@ -6,10 +6,13 @@ mod arguments;
 mod cache;
 mod colours;
 mod compare;
+mod config;
+mod config_file;
 mod control;
 mod diff;
 mod dis;
 mod doctor;
+mod explain;
 mod export;
 mod failure;
 mod instrument;
@@ -73,6 +76,10 @@ subcommands! {
     Instrument = instrument
     /// Show an assembly's types and methods, and what would be woven
     List = list
+    /// Say why a method is woven or left alone, and which option or rule decided it
+    Explain = explain
+    /// Show the options that hold for an input, and where each comes from
+    Config = config
     /// Show an assembly, or some of its types and methods, as IL assembly
     Dis = dis
     /// Show what differs between two assemblies, such as one before and after weaving

@@ -18,8 +18,6 @@ pub struct Probe {
     /// Where each catch handler begins, and that of each filter. A filter itself has none: it runs while the frames that the
     /// exception will pass are still there.
     pub catch: Option<Call>,
-    /// How `leave` is reached.
-    pub leave_mode: LeaveMode,
     /// What may stand at calls: which of them, at which, each method says for itself ([`Method::sites`](crate::Method::sites)).
     pub sites: Vec<SiteProbe>,
 }

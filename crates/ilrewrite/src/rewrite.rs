@@ -86,6 +86,8 @@ pub struct Method<'a, 'b> {
     pub body: &'b MethodBody<'a>,
     /// What is put into it, by its place among the context's probes.
     pub probe: usize,
+    /// How the probe's leave call is reached.
+    pub leave_mode: LeaveMode,
     /// What its probes may pass.
     pub constants: &'b [Constant<'b>],
     /// Which of its calls have probes of their own.
@@ -267,7 +269,7 @@ impl BodyRewriter {
         if !self.code.sites.is_empty() {
             keep_possible_sites(&mut self.code);
         }
-        let mode = if probe.leave.is_some() { probe.leave_mode } else { LeaveMode::Return };
+        let mode = if probe.leave.is_some() { method.leave_mode } else { LeaveMode::Return };
         let shape = shape(&self.code, mode);
         let spill = return_type.filter(|_| shape == Shape::Finally);
         // One for all of a kind: no two of them are open at a time.

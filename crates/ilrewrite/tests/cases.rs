@@ -11,8 +11,8 @@ use std::{fs, path::Path};
 use assembler::{Case, Source};
 use ecma335::{Cursor, FileOffset, Image, Metadata, MethodBody, Token};
 use ilrewrite::{
-    Argument, AssemblyName, Batch, BodyRewriter, Call, Constant, Context, LeaveMode, Method, MethodName, Probe, RewriteError,
-    Site, SiteProbe, Sites, TokenProvider, TokenRequest, TypeName,
+    Argument, AssemblyName, Batch, BodyRewriter, Call, Constant, Context, Method, MethodName, Probe, RewriteError, Site,
+    SiteProbe, Sites, TokenProvider, TokenRequest, TypeName,
 };
 
 /// The constants that every method has: an id, and a name.
@@ -82,7 +82,7 @@ fn call(name: &str, signature: &[u8], arguments: &[Argument]) -> Call {
 }
 
 /// The probes that cases name.
-fn probe(name: &str, leave_mode: LeaveMode) -> Probe {
+fn probe(name: &str) -> Probe {
     use Argument::{Constant, EnterResult, SiteConstant, SiteResult};
     // `native int (int64)`, `void (native int)`
     let (enters, leaves): (&[u8], &[u8]) = (&[0x00, 0x01, 0x18, 0x0A], &[0x00, 0x01, 0x01, 0x18]);
@@ -91,7 +91,6 @@ fn probe(name: &str, leave_mode: LeaveMode) -> Probe {
         leave: Some(call("Leave", leaves, &[EnterResult])),
         handle: Some(call("Handle", leaves, &[EnterResult])),
         catch: Some(call("Catch", leaves, &[EnterResult])),
-        leave_mode,
         sites: Vec::new(),
     };
     match name {
@@ -140,7 +139,7 @@ fn probe(name: &str, leave_mode: LeaveMode) -> Probe {
 /// What becomes of a case, as text.
 fn run(case: &Case, source: &Source) -> String {
     let metadata = Metadata::parse(Cursor::new(&source.metadata, FileOffset(0))).expect("it was written");
-    let probes = [probe(&case.probe, case.leave)];
+    let probes = [probe(&case.probe)];
     let context = Context::new(&metadata, &probes).expect("its calls fit");
     let site_of = |token: Token| {
         let probe = case.site_of(&source.word(token)?)?;
@@ -150,7 +149,9 @@ fn run(case: &Case, source: &Source) -> String {
         let body = MethodBody::parse(Cursor::new(&source.body, FileOffset(0)))
             .map_err(|error| RewriteError::BadBody(error.to_string()))?;
         let signature = Cursor::new(&source.signature, FileOffset(0));
-        let method = Method { row: &source.row, signature, body: &body, probe: 0, constants: &CONSTANTS, sites: Sites(&site_of) };
+        let sites = Sites(&site_of);
+        let (row, leave_mode) = (&source.row, case.leave);
+        let method = Method { row, signature, body: &body, probe: 0, leave_mode, constants: &CONSTANTS, sites };
         BodyRewriter::default().rewrite(&context, &method, batch)
     };
     let mut batch = context.batch();
@@ -204,8 +205,7 @@ fn bodies_become_what_the_cases_say() {
 fn a_probe_whose_calls_do_not_fit_is_refused() {
     use Argument::{Constant, EnterResult, SiteConstant, SiteResult};
     let enter = || call("Enter", &[0x00, 0x01, 0x18, 0x0A], &[Constant(0)]);
-    let probe =
-        |enter, leave| Probe { enter, leave, handle: None, catch: None, leave_mode: LeaveMode::Finally, sites: Vec::new() };
+    let probe = |enter, leave| Probe { enter, leave, handle: None, catch: None, sites: Vec::new() };
     let with_site = |before, behind| Probe { sites: vec![SiteProbe { before, behind }], ..probe(enter(), None) };
     let fits = |probe: Probe| probe.validate().is_ok();
     assert!(fits(probe(enter(), Some(call("Leave", &[0x00, 0x01, 0x01, 0x18], &[EnterResult])))));

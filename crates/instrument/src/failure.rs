@@ -52,6 +52,8 @@ failures! {
     no_originals = "ILI0018" exits EXIT_BAD_INPUT
     /// A running program was asked for something, and did not answer.
     no_answer = "ILI0023" exits EXIT_BAD_INPUT
+    /// A file of options says what it cannot say.
+    bad_config = "ILI0024" exits EXIT_USAGE
     /// What was written did not pass the output check.
     broken_output = "ILI0019" exits EXIT_BAD_INPUT
 }

@@ -24,9 +24,10 @@ use crate::{
     note::Note,
     options::{self, Options},
     pdb::{DebugInfo, MethodDebug, Pdb, PdbBuilder},
-    plan::Plan,
+    plan::{Choices, Plan},
     policy,
     reason::Reason,
+    rules::Holds,
     strong_name::{self, StrongNameKey},
     tracker::{Mark, Probes, Tracker},
 };
@@ -89,6 +90,15 @@ impl Woven<'_> {
     }
 }
 
+/// What becomes of a method.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Decision {
+    /// The shape that it is woven in, or why it is left alone.
+    pub outcome: Result<Shape, Reason>,
+    /// What holds for it, unless it is not selected.
+    pub holds: Holds,
+}
+
 /// Methods that one thread takes at a time.
 const CHUNK: usize = 256;
 /// COFF machine types that a ReadyToRun image for another system than Windows has its own XORed with.
@@ -122,6 +132,7 @@ pub struct WovenBodies<'a, 'm> {
     module_key: u64,
     /// What has become of each method, as far as that is known without its chunk.
     methods: Vec<Result<Shape, Reason>>,
+    choices: Choices,
     calls: Vec<CallTarget>,
     builder: MetadataBuilder<'a, 'm>,
     chunks: Vec<Chunk>,
@@ -146,17 +157,16 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         weaving: &'m Weave<'m>,
         module_key: u64,
     ) -> Result<Self, Error> {
-        let plan = Plan::new(image, metadata, &weaving.options.selection)?;
-        let mut methods: Vec<Result<Shape, Reason>> =
-            plan.methods.iter().map(|method| method.clone().map(|()| Shape::Finally)).collect();
+        let Plan { methods, made, choices } = Plan::new(image, metadata, weaving.options)?;
+        let mut methods: Vec<Result<Shape, Reason>> = methods.into_iter().map(|method| method.map(|()| Shape::Finally)).collect();
         let selected: Vec<Rid<MethodDef>> =
             (1..).zip(&methods).filter(|(_, method)| method.is_ok()).map(|(number, _)| Rid::new(number)).collect();
         let mut builder = MetadataBuilder::new(metadata);
         if selected.is_empty() {
             let (chunks, calls, debug, pdb) = (Vec::new(), Vec::new(), DebugInfo::default(), None);
-            return Ok(Self { image, metadata, weaving, module_key, methods, calls, builder, chunks, debug, pdb });
+            return Ok(Self { image, metadata, weaving, module_key, methods, choices, calls, builder, chunks, debug, pdb });
         }
-        let probes = weaving.tracker.probes(weaving.options.leave);
+        let probes = weaving.tracker.probes();
         let mark = Mark { module_key, tool: weaving.tool, options: &weaving.options.to_string() };
         weaving.tracker.add_to(&mut builder, &mark)?;
         renew_module_hashes(&mut builder, metadata, weaving.modules)?;
@@ -167,13 +177,12 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         let [budget, pdb_budget] = budgets();
         let bodies = Context::new(metadata, &probes)?;
         let calls = || CallTable::new(metadata, module_key, &weaving.options.calls);
-        let (options, made) = (weaving.options, &plan.made);
         let mut source = Source {
             container: image,
             bodies,
             module_key,
-            options,
-            made,
+            choices: &choices,
+            made: &made,
             calls: calls(),
             pdb: old_pdb.as_ref(),
             budget,
@@ -190,16 +199,17 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         }
         let calls = source.calls.targets();
         let pdb = if source.pdb_budget.is_overdrawn() { debug.give_up("many of its methods share large records") } else { pdb };
-        Ok(Self { image, metadata, weaving, module_key, methods, calls, builder, chunks, debug, pdb })
+        Ok(Self { image, metadata, weaving, module_key, methods, choices, calls, builder, chunks, debug, pdb })
     }
 
     /// What becomes of each method, by MethodDef row number less one, where nothing is to be written.
-    pub fn into_methods(self) -> Vec<Result<Shape, Reason>> {
-        let Self { mut methods, chunks, .. } = self;
+    pub fn into_decisions(self) -> Vec<Decision> {
+        let Self { mut methods, choices, chunks, .. } = self;
         for (rid, result) in chunks.into_iter().flat_map(|chunk| chunk.methods) {
             methods[rid.get() as usize - 1] = result.map(|body| body.shape);
         }
-        methods
+        let decision = |(number, outcome)| Decision { outcome, holds: choices.of(Rid::new(number)) };
+        (1..).zip(methods).map(decision).collect()
     }
 
     /// Puts the module together.
@@ -207,7 +217,7 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
     /// # Errors
     /// If the file cannot be written, or must not be: see [`Refusal::of`](crate::Refusal::of).
     pub fn finish(self) -> Result<Woven<'a>, Error> {
-        let Self { image, metadata, weaving, module_key, mut methods, calls, builder, chunks, mut debug, pdb } = self;
+        let Self { image, metadata, weaving, module_key, mut methods, calls, builder, chunks, mut debug, pdb, .. } = self;
         let untouched = |methods| {
             let file = OutputFile::unchanged(image.bytes()).into_segments();
             let (mvid, additions) = (metadata.mvid()?, Additions::default());
@@ -360,7 +370,7 @@ struct Source<'a, 'm> {
     bodies: Context<'a, 'm>,
     /// The key that the method ids begin with.
     module_key: u64,
-    options: &'m Options,
+    choices: &'m Choices,
     made: &'m Made,
     calls: CallTable,
     /// The PDB that is to follow.
@@ -390,7 +400,8 @@ impl Source<'_, '_> {
         let bad_body = |error: Error| RewriteError::BadBody(error.to_string());
         let row = metadata.row(rid).map_err(bad_body)?;
         let body = MethodBody::parse(self.container.cursor_at(Rva(row.rva)).map_err(bad_body)?).map_err(bad_body)?;
-        if let Some(reason) = policy::left_alone(self.options, self.made.origin(rid), &body) {
+        let Holds { leave: (leave_mode, _), worth: (worth, _), .. } = self.choices.of(rid);
+        if let Some(reason) = policy::left_alone(worth, self.made.origin(rid), &body) {
             return Err(reason);
         }
         let signature = metadata.blobs.blob(row.signature).map_err(|error| RewriteError::BadSignature(error.to_string()))?;
@@ -410,8 +421,8 @@ impl Source<'_, '_> {
             let of_builder = || self.builder_site(callee, &builder_methods);
             self.calls.site(callee, in_machine).or_else(of_builder)
         };
-        let method =
-            Method { row: &row, signature, body: &body, probe, constants: &[Constant::Int64(id.0)], sites: Sites(&site) };
+        let constants = &[Constant::Int64(id.0)];
+        let method = Method { row: &row, signature, body: &body, probe, leave_mode, constants, sites: Sites(&site) };
         let Worker { rewriter, batch, debug } = worker;
         let woven = rewriter.rewrite(&self.bodies, &method, batch)?;
         let follow = |pdb: &Pdb<'_>| pdb.follow(rid, rewriter.code(), rewriter.layout(), body.il.len() as u32, &self.pdb_budget);

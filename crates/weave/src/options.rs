@@ -9,9 +9,11 @@ use crate::{
     pattern::{Pattern, PatternError},
     plan::Selection,
     policy::MIN_IL,
+    rules::Rule,
 };
 
-/// The options that change bytes. In words, as a command line has them: `--leave=finally --include=Shop.* --keep-layout`.
+/// The options that change bytes. In words, as a command line has them: `--leave=finally --include=Shop.* --keep-layout`. What
+/// stands behind a `--rule` is that rule's.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// How the leave probe is reached.
@@ -27,6 +29,8 @@ pub struct Options {
     pub calls: Calls,
     /// Whether the input's layout is to be kept though the image could be laid out anew.
     pub keep_layout: bool,
+    /// What holds for some methods alone.
+    pub rules: Vec<Rule>,
 }
 
 /// Which calls of members of other assemblies have probes of their own.
@@ -46,6 +50,7 @@ pub(crate) static DEFAULT: Options = Options {
     min_il: MIN_IL,
     calls: Calls { waits: true, named: Vec::new() },
     keep_layout: false,
+    rules: Vec::new(),
 };
 
 impl Default for Options {
@@ -67,6 +72,15 @@ pub enum CallsWord {
     None,
     /// Those that it names, too.
     Named(Pattern),
+}
+
+impl fmt::Display for CallsWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => NO_CALLS,
+            Self::Named(pattern) => pattern.as_str(),
+        })
+    }
 }
 
 impl FromStr for CallsWord {
@@ -93,9 +107,8 @@ const NO_CALLS: &str = "none";
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "--leave={}", self.leave.word())?;
-        for (name, patterns) in [("include", &self.selection.include), ("exclude", &self.selection.exclude)] {
-            patterns.iter().try_for_each(|pattern| write!(f, " --{name}={}", escaped(pattern.as_str())))?;
-        }
+        put_patterns(f, "include", &self.selection.include)?;
+        put_patterns(f, "exclude", &self.selection.exclude)?;
         if self.all {
             f.write_str(" --all")?;
         } else if self.min_il != MIN_IL {
@@ -104,9 +117,26 @@ impl fmt::Display for Options {
         if !self.calls.waits {
             write!(f, " --calls={NO_CALLS}")?;
         }
-        self.calls.named.iter().try_for_each(|pattern| write!(f, " --calls={}", escaped(pattern.as_str())))?;
-        f.write_str(if self.keep_layout { " --keep-layout" } else { "" })
+        put_patterns(f, "calls", &self.calls.named)?;
+        f.write_str(if self.keep_layout { " --keep-layout" } else { "" })?;
+        self.rules.iter().try_for_each(|rule| write!(f, " --rule{rule}"))
     }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        put_patterns(f, "include", &self.include)?;
+        put_patterns(f, "exclude", &self.exclude)?;
+        for (word, answer) in [("weave", self.weave), ("all", self.all)] {
+            answer.map_or(Ok(()), |answer| write!(f, " --{}{word}", if answer { "" } else { "no-" }))?;
+        }
+        self.min_il.map_or(Ok(()), |min_il| write!(f, " --min-il={min_il}"))?;
+        self.leave.map_or(Ok(()), |leave| write!(f, " --leave={}", leave.word()))
+    }
+}
+
+fn put_patterns(f: &mut fmt::Formatter<'_>, name: &str, patterns: &[Pattern]) -> fmt::Result {
+    patterns.iter().try_for_each(|pattern| write!(f, " --{name}={}", escaped(pattern.as_str())))
 }
 
 /// Words that are no options.
@@ -129,12 +159,29 @@ impl FromStr for Options {
         let words = text.strip_prefix(START).ok_or_else(|| OptionsError::Unknown(text.to_owned()))?;
         for word in words.split(SEPARATOR) {
             let pattern = |text: &str| unescaped(text).parse::<Pattern>();
-            match word.split_once('=').unwrap_or((word, "")) {
-                ("leave", mode) => options.leave = LeaveMode::of_word(mode).ok_or_else(|| unknown(word))?,
+            let leave = |mode: &str| LeaveMode::of_word(mode).ok_or_else(|| unknown(word));
+            let number = |number: &str| number.parse().map_err(|_| unknown(word));
+            let (name, value) = word.split_once('=').unwrap_or((word, ""));
+            if let Some(rule) = options.rules.last_mut() {
+                match (name, value) {
+                    ("rule", "") => options.rules.push(Rule::default()),
+                    ("include", text) => rule.include.push(pattern(text)?),
+                    ("exclude", text) => rule.exclude.push(pattern(text)?),
+                    ("weave" | "no-weave", "") => rule.weave = Some(name == "weave"),
+                    ("all" | "no-all", "") => rule.all = Some(name == "all"),
+                    ("min-il", text) => rule.min_il = Some(number(text)?),
+                    ("leave", mode) => rule.leave = Some(leave(mode)?),
+                    _ => return Err(unknown(word)),
+                }
+                continue;
+            }
+            match (name, value) {
+                ("rule", "") => options.rules.push(Rule::default()),
+                ("leave", mode) => options.leave = leave(mode)?,
                 ("include", text) => options.selection.include.push(pattern(text)?),
                 ("exclude", text) => options.selection.exclude.push(pattern(text)?),
                 ("all", "") => options.all = true,
-                ("min-il", number) => options.min_il = number.parse().map_err(|_| unknown(word))?,
+                ("min-il", text) => options.min_il = number(text)?,
                 ("calls", text) => options.calls.add(unescaped(text).parse()?),
                 ("keep-layout", "") => options.keep_layout = true,
                 _ => return Err(unknown(word)),
@@ -185,6 +232,8 @@ mod tests {
             "--leave=finally --keep-layout",
             "--leave=finally --all --calls=none",
             "--leave=finally --min-il=0 --calls=System.Text.* --calls=re:a --keep-layout",
+            "--leave=finally --exclude=A --rule --include=B --include=C D --exclude=re:E --no-weave --rule --weave --no-all",
+            "--leave=finally --rule --all --leave=return --rule --min-il=7 --rule",
         ] {
             assert_eq!(words.parse::<Options>().unwrap().to_string(), words);
         }
@@ -213,6 +262,9 @@ mod tests {
             "--leave=finally --min-il=-1",
             "--leave=finally --calls=re:(",
             "--include=re:(",
+            "--leave=finally --rule=1",
+            "--leave=finally --rule --keep-layout",
+            "--leave=finally --no-weave",
         ] {
             assert!(words.parse::<Options>().is_err(), "{words}");
         }

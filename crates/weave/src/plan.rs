@@ -9,7 +9,14 @@ use ecma335::{
     schema::{CustomAttribute, MethodDef, TypeDef},
 };
 
-use crate::{made::Made, pattern::Pattern, reason::Reason, tracker::Tracker};
+use crate::{
+    made::Made,
+    options::Options,
+    pattern::Pattern,
+    reason::Reason,
+    rules::{Chooser, Holds},
+    tracker::Tracker,
+};
 
 /// Why a file as a whole is left alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,6 +74,24 @@ pub struct Plan {
     pub methods: Vec<Result<(), Reason>>,
     /// What compilers made of what was written.
     pub(crate) made: Made,
+    /// What holds for the methods.
+    pub(crate) choices: Choices,
+}
+
+/// What holds for each method that is selected.
+#[derive(Clone, Debug)]
+pub(crate) struct Choices {
+    /// By MethodDef row number less one; empty if the same holds for all.
+    by_method: Vec<Holds>,
+    for_all: Holds,
+}
+
+impl Choices {
+    /// What holds for a method.
+    pub(crate) fn of(&self, method: Rid<MethodDef>) -> Holds {
+        let index = (method.get() as usize).wrapping_sub(1);
+        self.by_method.get(index).copied().unwrap_or(self.for_all)
+    }
 }
 
 /// What selects methods.
@@ -118,7 +143,7 @@ impl Plan {
     ///
     /// # Errors
     /// If names cannot be read.
-    pub fn new(image: &Image<'_>, metadata: &Metadata<'_>, selection: &Selection) -> Result<Self, ecma335::Error> {
+    pub fn new(image: &Image<'_>, metadata: &Metadata<'_>, options: &Options) -> Result<Self, ecma335::Error> {
         let is_reference = is_reference_assembly(metadata);
         let mut methods: Vec<Result<(), Reason>> = Vec::with_capacity(metadata.tables.count(Table::MethodDef) as usize);
         for (_, row) in metadata.tables.rows::<MethodDef>() {
@@ -132,12 +157,13 @@ impl Plan {
                 Ok(())
             });
         }
-        let mut plan = Self { methods, made: Made::find(image, metadata) };
+        let choices = Choices { by_method: Vec::new(), for_all: Holds::of(options) };
+        let mut plan = Self { methods, made: Made::find(image, metadata), choices };
         plan.leave_tracker_callees(metadata)?;
         if !image.is_il_only() && image.precompiled().is_none() {
             plan.leave_start_of_mixed_mode(metadata)?;
         }
-        plan.select(metadata, selection)?;
+        plan.select(metadata, options)?;
         Ok(plan)
     }
 
@@ -182,44 +208,68 @@ impl Plan {
         }
     }
 
-    fn select(&mut self, metadata: &Metadata<'_>, selection: &Selection) -> Result<(), ecma335::Error> {
-        if selection.include.is_empty() && selection.exclude.is_empty() {
-            return Ok(());
-        }
+    fn select(&mut self, metadata: &Metadata<'_>, options: &Options) -> Result<(), ecma335::Error> {
         let assembly = match metadata.assembly() {
             Some(assembly) => metadata.name(assembly.name)?,
             None => String::new(),
         };
-        let here = |patterns: &[Pattern]| -> Vec<Pattern> {
-            patterns.iter().filter(|pattern| pattern.matches_assembly(&assembly)).cloned().collect()
-        };
-        let (include, exclude) = (here(&selection.include), here(&selection.exclude));
-        metadata.check_type_names()?;
-        let names = metadata.full_names();
-        for rid in names.types() {
-            let mut methods = metadata.children::<TypeDef, MethodDef>(rid).peekable();
-            let type_name = &if methods.peek().is_some() { names.of(rid)? } else { continue };
-            for method in methods {
-                let Some(slot @ Ok(())) = (method.get() as usize).checked_sub(1).and_then(|index| self.methods.get_mut(index))
-                else {
-                    continue;
-                };
+        let Some(chooser) = Chooser::new(options, &assembly) else { return Ok(()) };
+        let Self { methods, choices: Choices { by_method, for_all }, .. } = self;
+        *by_method = vec![*for_all; methods.len()];
+        for_each_method(metadata, |index, names| {
+            let Some((slot @ Ok(()), holds)) = methods.get_mut(index).zip(by_method.get_mut(index)) else { return Ok(()) };
+            let names = names()?;
+            match chooser.choose(&|pattern| names.are_of(pattern)) {
+                Ok(chosen) => *holds = chosen,
+                Err(reason) => *slot = Err(reason),
+            }
+            Ok(())
+        })
+    }
+}
+
+/// What patterns name a method by.
+#[derive(Debug)]
+pub struct MethodNames<'n> {
+    /// Its type's full name.
+    pub type_name: &'n str,
+    /// Its own.
+    pub name: String,
+    source: Option<identity::SourceName>,
+}
+
+impl MethodNames<'_> {
+    /// Whether a pattern names it. What the compiler made of a method goes by that method's name too.
+    pub fn are_of(&self, pattern: &Pattern) -> bool {
+        pattern.matches(self.type_name, &self.name)
+            || self.source.as_ref().is_some_and(|source| pattern.matches(&source.type_name, &source.method))
+    }
+}
+
+/// Names a method, if it is asked to.
+pub type Naming<'n> = &'n dyn Fn() -> Result<MethodNames<'n>, Error>;
+
+/// Does something for each method that belongs to a type, by its row number less one.
+///
+/// # Errors
+/// If names cannot be read, or what is done fails.
+pub fn for_each_method(
+    metadata: &Metadata<'_>,
+    mut action: impl FnMut(usize, Naming<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    metadata.check_type_names()?;
+    let names = metadata.full_names();
+    for rid in names.types() {
+        let mut methods = metadata.children::<TypeDef, MethodDef>(rid).peekable();
+        let type_name = &if methods.peek().is_some() { names.of(rid)? } else { continue };
+        for method in methods {
+            let Some(index) = (method.get() as usize).checked_sub(1) else { continue };
+            action(index, &|| {
                 let name = metadata.name(metadata.row(method)?.name)?;
                 let source = identity::source_name(type_name, &name);
-                let matches = |patterns: &[Pattern]| {
-                    patterns.iter().any(|pattern| {
-                        // What the compiler made of a method goes by that method's name too.
-                        pattern.matches(type_name, &name)
-                            || source.as_ref().is_some_and(|source| pattern.matches(&source.type_name, &source.method))
-                    })
-                };
-                if matches(&exclude) {
-                    *slot = Err(Reason::Excluded);
-                } else if !selection.include.is_empty() && !matches(&include) {
-                    *slot = Err(Reason::NotIncluded);
-                }
-            }
+                Ok(MethodNames { type_name, name, source })
+            })?;
         }
-        Ok(())
     }
+    Ok(())
 }

@@ -6,21 +6,20 @@ use ecma335::{
     opcode::{Flow, Operand},
 };
 
-use crate::{made::Origin, options::Options, reason::Reason};
+use crate::{made::Origin, reason::Reason, rules::Worth};
 
 /// Bodies up to this size are short, in bytes of IL.
 pub const MIN_IL: u32 = 24;
 
 /// Why a method is left alone by its body, if it is.
-pub(crate) fn left_alone(options: &Options, origin: Origin, body: &MethodBody<'_>) -> Option<Reason> {
-    if options.all {
-        return None;
-    }
+pub(crate) fn left_alone(worth: Worth, origin: Origin, body: &MethodBody<'_>) -> Option<Reason> {
+    let Worth::Above(limit) = worth else { return None };
+    let size = body.il.len() as u32;
     match origin {
-        Origin::Accessor if body.il.len() <= MIN_IL as usize && is_trivial(body) => Some(Reason::Accessor),
+        Origin::Accessor if size <= MIN_IL && is_trivial(body) => Some(Reason::Accessor),
         Origin::Made => Some(Reason::Generated),
         Origin::MadeUnlessItCalls if !calls(body) => Some(Reason::Generated),
-        _ => (body.il.len() <= options.min_il as usize && is_bounded(body)).then_some(Reason::Short),
+        _ => (size <= limit && is_bounded(body)).then_some(Reason::Short { size, limit }),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use ilrewrite::RewriteError;
 
+use crate::rules::Source;
+
 /// Why a method ships as it was.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Reason {
@@ -20,9 +22,9 @@ pub enum Reason {
     /// No `--include` names it.
     #[error("no --include names it")]
     NotIncluded,
-    /// An `--exclude` names it.
-    #[error("an --exclude names it")]
-    Excluded,
+    /// An `--exclude` names it, or a rule.
+    #[error("{} names it", match _0 { Source::Rule(place, _) => format!("rule {}", place + 1), _ => "an --exclude".into() })]
+    Excluded(Source),
     /// The tracker itself calls it.
     #[error("the tracker itself calls it")]
     TrackerCallee,
@@ -33,8 +35,13 @@ pub enum Reason {
     #[error("it is an accessor that only reads or writes (--all weaves it)")]
     Accessor,
     /// It is short, has no loop and calls nothing.
-    #[error("it is short, has no loop and calls nothing: a probe takes longer (--min-il 0 weaves it)")]
-    Short,
+    #[error("{size} bytes of IL without a loop or a call, limit {limit}: a probe takes longer (--min-il 0 weaves it)")]
+    Short {
+        /// How many bytes of IL it has.
+        size: u32,
+        /// How many it has to have more than.
+        limit: u32,
+    },
     /// Many methods have the same large body, which weaving would make many of.
     #[error("it shares its body with others, and there are too many to give each its own")]
     SharedBody,
@@ -52,11 +59,11 @@ impl Reason {
             Self::ReferenceAssembly => "reference-assembly",
             Self::ImageStart => "image-start",
             Self::NotIncluded => "not-included",
-            Self::Excluded => "excluded",
+            Self::Excluded(_) => "excluded",
             Self::TrackerCallee => "tracker-callee",
             Self::Generated => "generated",
             Self::Accessor => "accessor",
-            Self::Short => "short",
+            Self::Short { .. } => "short",
             Self::SharedBody => "shared-body",
             Self::Body(error) => error.code(),
         }

@@ -6,7 +6,7 @@ use ecma335::{
     opcode::Operand,
     schema::{CustomAttribute, CustomAttributeType, HasCustomAttribute, MemberRef, MethodDef, TypeRef},
 };
-use ilrewrite::{Argument, AssemblyName, Call, LeaveMode, MethodName, Probe, SiteProbe, TokenProvider, TokenRequest, TypeName};
+use ilrewrite::{Argument, AssemblyName, Call, MethodName, Probe, SiteProbe, TokenProvider, TokenRequest, TypeName};
 
 /// The namespace of the tracker's types.
 const NAMESPACE: &str = "Ilinst";
@@ -88,7 +88,7 @@ impl Tracker {
     }
 
     /// What it has put into methods, whose first constant is their id.
-    pub fn probes(&self, leave_mode: LeaveMode) -> [Probe; 2] {
+    pub fn probes(&self) -> [Probe; 2] {
         let call = |(name, signature), argument| Call {
             method: self.method(PROBE_TYPE, name, signature).into(),
             arguments: vec![argument],
@@ -103,7 +103,6 @@ impl Tracker {
             leave: Some(with_token(WHEN_LEAVING)),
             handle: Some(with_token(WHEN_HANDLING)),
             catch: Some(with_token(WHEN_CATCHING)),
-            leave_mode,
             sites: vec![around],
         };
         let mut step = Probe { enter: call(WHEN_STEPPING, Argument::Constant(0)), ..method.clone() };

@@ -104,8 +104,8 @@ fn sections_are_aligned_as_loaders_want_them_or_the_file_is_refused() {
         let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
         let (tracker, options) = (tracker(), Options { keep_layout: true, all: true, ..Options::default() });
         let weaving = Weave { options: &options, ..Weave::new(&tracker) };
-        let methods = WovenBodies::new(&image, &metadata, &weaving).expect("it can be woven").into_methods();
-        assert_eq!(methods.iter().filter(|method| method.is_ok()).count(), 19);
+        let methods = WovenBodies::new(&image, &metadata, &weaving).expect("it can be woven").into_decisions();
+        assert_eq!(methods.iter().filter(|method| method.outcome.is_ok()).count(), 19);
     }
 }
 

@@ -54,6 +54,6 @@ impl Decisions {
 
 fn decide(options: &Options, image: &Image<'_>, metadata: &Metadata<'_>, tracker: &Tracker) -> Result<Vec<&'static str>, Error> {
     let how = Weave { options, ..Weave::new(tracker) };
-    let methods = WovenBodies::new(image, metadata, &how)?.into_methods();
-    Ok(methods.iter().map(|method| method.as_ref().map_or_else(weave::Reason::code, |_| WOVEN)).collect())
+    let decisions = WovenBodies::new(image, metadata, &how)?.into_decisions();
+    Ok(decisions.iter().map(|decision| decision.outcome.as_ref().map_or_else(weave::Reason::code, |_| WOVEN)).collect())
 }

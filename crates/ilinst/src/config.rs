@@ -1,0 +1,112 @@
+//! `ilinst config`: the options that hold for an input, and where each comes from.
+
+use std::{io::Write as _, path::PathBuf};
+
+use clap::Args;
+use identity::Visible;
+use serde_json::{Map, Value, json};
+use weave::Pattern;
+
+use crate::{
+    arguments::{Origin, ToJson as _, WeaveArgs, Weaving},
+    config_file::{ConfigFile, NAME, RuleArgs},
+    explain::in_words,
+    failure::printed,
+    terminal::Terminal,
+};
+
+/// Show the options that hold for an input, and where each comes from: the command line, ilinst.toml, or nobody said it.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Opts {
+    /// An assembly, or a folder of them
+    #[arg(default_value = ".", value_name = "INPUT")]
+    input: PathBuf,
+
+    #[command(flatten)]
+    weaving: WeaveArgs,
+
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ilinst config                        what holds in this folder
+  ilinst config bin/app.dll --all      and with this on the command line
+  ilinst config app.dll --json
+
+An ilinst.toml:
+  exclude = ['*::Dispose']             # options by the names of the flags
+  min-il = 12
+  [[rule]]                             # of the rules that name a method, the last decides
+  include = ['Shop.Legacy.*']
+  weave = false                        # also: leave, min-il, all";
+
+impl Opts {
+    pub(crate) fn run(self) -> anyhow::Result<u8> {
+        let weaving = self.weaving.resolve(&[&self.input])?;
+        printed(if self.json { print_json(&weaving) } else { print(&weaving) }, 0)
+    }
+}
+
+/// What a rule says, in the order of the file's documentation.
+fn sayings(rule: &RuleArgs) -> Vec<(&'static str, Value)> {
+    let mut sayings = Vec::new();
+    for (name, patterns) in [("include", &rule.include), ("exclude", &rule.exclude)] {
+        sayings.extend((!patterns.is_empty()).then(|| (name, patterns.iter().map(Pattern::as_str).collect())));
+    }
+    sayings.extend(rule.weave.map(|weave| ("weave", json!(weave))));
+    sayings.extend(rule.all.map(|all| ("all", json!(all))));
+    sayings.extend(rule.min_il.map(|min_il| ("min-il", json!(min_il))));
+    sayings.extend(rule.leave.map(|leave| ("leave", leave.to_json())));
+    sayings
+}
+
+fn print(weaving: &Weaving) -> anyhow::Result<()> {
+    let mut out = Terminal::text();
+    let file = weaving.file.as_ref();
+    match file {
+        Some(ConfigFile { path, was_found, .. }) => {
+            let how = if *was_found { "found" } else { "named" };
+            writeln!(out, "{} ({how})", Visible(path.display()))?;
+        }
+        None => writeln!(out, "no {NAME}")?,
+    }
+    for setting in &weaving.settings {
+        let lines = file.filter(|_| setting.origin == Origin::File).and_then(|file| file.lines.get(setting.name));
+        let by = setting.origin.words(lines.and_then(|lines| lines.first()).copied());
+        writeln!(out, "{:<12} {:<24} {by}", setting.name, Visible(in_words(&setting.value)).to_string())?;
+    }
+    for (place, rule) in file.iter().flat_map(|file| &file.rules).enumerate() {
+        writeln!(out, "rule {:<32} {NAME}:{}", place + 1, rule.line)?;
+        for (name, value) in sayings(rule) {
+            writeln!(out, "  {name:<10} {}", Visible(in_words(&value)))?;
+        }
+    }
+    Ok(out.close()?)
+}
+
+fn print_json(weaving: &Weaving) -> anyhow::Result<()> {
+    let file = weaving.file.as_ref();
+    let option = |setting: &crate::arguments::Setting| {
+        let mut json = json!({ "value": setting.value, "source": setting.origin.code() });
+        if let Some(lines) = file.filter(|_| setting.origin == Origin::File).and_then(|file| file.lines.get(setting.name)) {
+            json["lines"] = json!(lines);
+        }
+        (setting.name.to_owned(), json)
+    };
+    let rule = |rule: &RuleArgs| {
+        let mut json: Map<String, Value> = sayings(rule).into_iter().map(|(name, value)| (name.into(), value)).collect();
+        json.insert("line".into(), rule.line.into());
+        Value::Object(json)
+    };
+    let options: Map<String, Value> = weaving.settings.iter().map(option).collect();
+    let rules: Vec<Value> = file.iter().flat_map(|file| &file.rules).map(rule).collect();
+    let path = file.map(|file| file.path.to_string_lossy());
+    let mut out = Terminal::json();
+    serde_json::to_writer_pretty(&mut out, &json!({ "config": path, "options": options, "rules": rules }))?;
+    writeln!(out)?;
+    Ok(out.close()?)
+}

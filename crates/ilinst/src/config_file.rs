@@ -1,0 +1,245 @@
+//! `ilinst.toml`: options by the names of the flags, and rules, which have some of them for some methods.
+//!
+//! What a key may be, clap says: each goes through the argument of its name.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use ::instrument::failure::about;
+use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches as _};
+use toml::{
+    Spanned,
+    de::{DeString, DeTable, DeValue},
+};
+use weave::{Pattern, Rule};
+
+use crate::{
+    arguments::{ConfigArgs, Leave, WeaveArgs},
+    failure::Failure,
+    text::nearest,
+};
+
+/// The name under which it is looked for.
+pub(crate) const NAME: &str = "ilinst.toml";
+/// The key of the rules.
+const RULE: &str = "rule";
+
+/// A file of options.
+#[derive(Debug)]
+pub(crate) struct ConfigFile {
+    pub(crate) path: PathBuf,
+    /// Whether nobody named it.
+    pub(crate) was_found: bool,
+    /// The options.
+    pub(crate) args: WeaveArgs,
+    /// The lines of the options.
+    pub(crate) lines: Lines,
+    /// The rules, in order.
+    pub(crate) rules: Vec<RuleArgs>,
+}
+
+/// The lines of the values that each key has.
+pub(crate) type Lines = BTreeMap<String, Vec<usize>>;
+
+/// A rule: what holds for some methods.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct RuleArgs {
+    #[arg(long)]
+    pub(crate) include: Vec<Pattern>,
+    #[arg(long)]
+    pub(crate) exclude: Vec<Pattern>,
+    #[arg(long, num_args = 0..=1)]
+    pub(crate) weave: Option<bool>,
+    #[arg(long, num_args = 0..=1)]
+    pub(crate) all: Option<bool>,
+    #[arg(long, conflicts_with = "all")]
+    pub(crate) min_il: Option<u32>,
+    #[arg(long, value_enum)]
+    pub(crate) leave: Option<Leave>,
+    /// The line where it begins.
+    #[arg(skip)]
+    pub(crate) line: usize,
+    #[arg(skip)]
+    pub(crate) lines: Lines,
+}
+
+impl From<&RuleArgs> for Rule {
+    fn from(rule: &RuleArgs) -> Self {
+        let RuleArgs { include, exclude, weave, all, min_il, leave, .. } = rule.clone();
+        Self { include, exclude, weave, all, min_il, leave: leave.map(Into::into) }
+    }
+}
+
+impl ConfigFile {
+    /// The file that is named, or that of the inputs.
+    ///
+    /// # Errors
+    /// If it cannot be read, says what it cannot say, or the inputs have several.
+    pub(crate) fn of(args: &ConfigArgs, inputs: &[&Path]) -> anyhow::Result<Option<Self>> {
+        if args.no_config {
+            return Ok(None);
+        }
+        if let Some(path) = &args.config {
+            return Ok(Some(Self::read(path.clone(), false)?));
+        }
+        let mut found: Option<(PathBuf, &Path)> = None;
+        for (place, input) in inputs.iter().enumerate() {
+            let path = find(input);
+            match (&found, path) {
+                (Some((one, _)), Some(other)) if *one == other => {}
+                (None, None) => {}
+                (None, Some(path)) if place == 0 => found = Some((path, input)),
+                (one, other) => {
+                    let first = one.as_ref().map_or(inputs[0], |(_, first)| first);
+                    let text = |path: Option<&Path>| path.map_or_else(|| format!("no {NAME}"), |path| path.display().to_string());
+                    let (one, other) = (text(one.as_ref().map(|(path, _)| path.as_path())), text(other.as_deref()));
+                    let (first, input) = (first.display(), input.display());
+                    let text = format_args!("{first} has {one}, {input} {other}: say which by --config, or --no-config");
+                    return Err(Failure::usage(text).into());
+                }
+            }
+        }
+        Ok(found.map(|(path, _)| Self::read(path, true)).transpose()?)
+    }
+
+    fn read(path: PathBuf, was_found: bool) -> Result<Self, Failure> {
+        let text = fs::read_to_string(&path).map_err(|error| Failure::unreadable(about(&path, &error)))?;
+        let reader = Reader { path: &path, text: &text };
+        let table = DeTable::parse(&text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            reader.failure(at, error.message())
+        })?;
+        let mut table = table.into_inner();
+        let rules = table.remove(RULE).map(|rules| reader.rules(rules)).transpose()?.unwrap_or_default();
+        let command = WeaveArgs::augment_args(Command::new(NAME)).mut_args(|arg| {
+            let is_own = ["config", "no_config"].contains(&arg.get_id().as_str());
+            if is_own { arg.hide(true) } else { arg }
+        });
+        let (matches, lines) = reader.options(command, &table, &[RULE], 0)?;
+        let mut args = WeaveArgs::from_arg_matches(&matches).map_err(|error| reader.failure(0, error))?;
+        let folder = path.parent().unwrap_or_else(|| Path::new(""));
+        args.snk.iter_mut().for_each(|key| *key = folder.join(&key));
+        Ok(Self { path, was_found, args, lines, rules })
+    }
+}
+
+/// The file of an input: in its folder, or the next one above, up to where a repository or the file system begins.
+fn find(input: &Path) -> Option<PathBuf> {
+    let input = std::path::absolute(input).ok()?;
+    let folder = if input.is_dir() { &input } else { input.parent()? };
+    for folder in folder.ancestors() {
+        let path = folder.join(NAME);
+        if path.is_file() {
+            return Some(path);
+        }
+        if folder.join(".git").exists() {
+            return None;
+        }
+    }
+    None
+}
+
+/// What is read, for who says what is wrong with it.
+struct Reader<'r> {
+    path: &'r Path,
+    text: &'r str,
+}
+
+/// A key's arguments, and the line of each.
+type Words = Vec<(String, usize)>;
+
+impl Reader<'_> {
+    /// The line of a place, from 1.
+    fn line(&self, at: usize) -> usize {
+        self.text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1
+    }
+
+    fn failure(&self, at: usize, what: impl std::fmt::Display) -> Failure {
+        Failure::bad_config(format_args!("{}:{}: {what}", self.path.display(), self.line(at)))
+    }
+
+    fn rules(&self, rules: Spanned<DeValue<'_>>) -> Result<Vec<RuleArgs>, Failure> {
+        let at = rules.span().start;
+        let DeValue::Array(rules) = rules.into_inner() else {
+            return Err(self.failure(at, "write [[rule]], as there may be several"));
+        };
+        let read = |rule: Spanned<DeValue<'_>>| {
+            let at = rule.span().start;
+            let DeValue::Table(table) = rule.into_inner() else { return Err(self.failure(at, "a rule is a table: [[rule]]")) };
+            let (matches, lines) = self.options(RuleArgs::augment_args(Command::new(RULE)), &table, &[], at)?;
+            let rule = RuleArgs::from_arg_matches(&matches).map_err(|error| self.failure(at, error))?;
+            Ok(RuleArgs { line: self.line(at), lines, ..rule })
+        };
+        rules.into_iter().map(read).collect()
+    }
+
+    /// What the keys of a table say, each as the argument of its name would.
+    fn options(&self, command: Command, table: &DeTable<'_>, others: &[&str], at: usize) -> Result<(ArgMatches, Lines), Failure> {
+        let command = command.no_binary_name(true).disable_help_flag(true);
+        let (mut all, mut lines) = (Vec::new(), Lines::new());
+        for (key, value) in table {
+            let words = self.words(&command, others, key, value)?;
+            let arguments: Vec<&String> = words.iter().map(|(word, _)| word).collect();
+            let parsed = command.clone().try_get_matches_from(&arguments);
+            parsed.map_err(|error| self.failure(value.span().start, said(&error)))?;
+            lines.insert(key.get_ref().to_string(), words.iter().map(|(_, line)| *line).collect());
+            all.extend(words.into_iter().map(|(word, _)| word));
+        }
+        let matches = command.try_get_matches_from(all).map_err(|error| self.failure(at, said(&error)))?;
+        Ok((matches, lines))
+    }
+
+    /// What stands for a key on a command line.
+    fn words(
+        &self,
+        command: &Command,
+        others: &[&str],
+        key: &Spanned<DeString<'_>>,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<Words, Failure> {
+        let name = key.get_ref().as_ref();
+        let arguments = || command.get_arguments().filter(|argument| !argument.is_hide_set());
+        let Some(argument) = arguments().find(|argument| argument.get_long() == Some(name)) else {
+            let names = arguments().filter_map(|argument| argument.get_long()).chain(others.iter().copied());
+            let hint = nearest(name, names).map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
+            return Err(self.failure(key.span().start, format_args!("there is no option '{name}'{hint}")));
+        };
+        let is_flag = argument.get_num_args().is_some_and(|range| range.min_values() == 0);
+        let takes_many = matches!(argument.get_action(), ArgAction::Append);
+        let word = |value: &Spanned<DeValue<'_>>| {
+            let text = match value.get_ref() {
+                DeValue::Boolean(yes) if is_flag => yes.to_string(),
+                DeValue::String(text) if !is_flag => text.to_string(),
+                DeValue::Integer(number) if !is_flag && !takes_many => {
+                    let parsed = i64::from_str_radix(number.as_str(), number.radix());
+                    parsed.map_err(|error| self.failure(value.span().start, error))?.to_string()
+                }
+                other => {
+                    let wanted = match (is_flag, takes_many) {
+                        (true, _) => "true or false",
+                        (_, true) => "a string, or an array of strings",
+                        _ => "a single value",
+                    };
+                    let text = format_args!("'{name}' is {wanted}, not of type {}", other.type_str());
+                    return Err(self.failure(value.span().start, text));
+                }
+            };
+            Ok((format!("--{name}={text}"), self.line(value.span().start)))
+        };
+        match value.get_ref() {
+            DeValue::Array(values) if takes_many => values.iter().map(word).collect(),
+            _ => Ok(vec![word(value)?]),
+        }
+    }
+}
+
+/// What clap says is wrong, in one line.
+fn said(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let lines = text.lines().take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
+    let text = lines.map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    text.trim_start_matches("error: ").to_owned()
+}

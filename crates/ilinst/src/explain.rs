@@ -1,0 +1,260 @@
+//! `ilinst explain`: why methods are woven or left alone, by what the weaver itself decides.
+
+use std::{io::Write as _, path::PathBuf};
+
+use ::instrument::{Input, TRACKER, not_an_assembly, read_assembly};
+use clap::Args;
+use ecma335::{Image, Metadata, Table, Token};
+use identity::Visible;
+use iltext::filter::{describe, method_pattern};
+use serde_json::{Value, json};
+use weave::{
+    Decision, LeaveMode, Pattern, Reason, Shape, Source, Tracker, Weave, Worth, WovenBodies,
+    plan::{self, for_each_method},
+};
+
+use crate::{
+    arguments::{Origin, SelectionArgs, Weaving},
+    config_file::{Lines, NAME},
+    failure::{EXIT_FINDINGS, Failure, printed},
+    terminal::{Terminal, complain},
+};
+
+/// Say why methods are woven or left alone, and which option or rule decided it.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Opts {
+    /// The assembly
+    #[arg(value_name = "ASSEMBLY")]
+    input: PathBuf,
+
+    /// Which methods: a glob over Namespace.Type::Method, or over the method's name alone
+    #[arg(value_name = "METHOD", value_parser = method_pattern)]
+    method: Pattern,
+
+    #[command(flatten)]
+    selection: SelectionArgs,
+
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ilinst explain app.dll Shop.Order::Total    is it woven, and by which line of ilinst.toml?
+  ilinst explain app.dll get_Name             every method of that name
+  ilinst explain app.dll 'Shop.*::*' --json
+  ilinst explain app.dll Total --min-il 40    what this option would make of it
+
+Exit code 1: no method has that name.";
+
+/// A method, what becomes of it, and what decided that.
+struct Explained {
+    name: String,
+    token: Token,
+    decision: Decision,
+    because: Vec<Because>,
+}
+
+/// An option that had a say.
+struct Because {
+    option: &'static str,
+    value: Value,
+    /// The pattern that names the method, if one had to.
+    pattern: Option<String>,
+    /// The rule, from 1.
+    rule: Option<usize>,
+    origin: Origin,
+    /// In the file.
+    line: Option<usize>,
+}
+
+impl Opts {
+    pub(crate) fn run(self) -> anyhow::Result<u8> {
+        let bytes = Input::open(&self.input)?;
+        let (image, metadata) = read_assembly(&self.input, &bytes)?;
+        let weaving = self.selection.resolve(&[&self.input])?;
+        let tracker = Tracker::read(TRACKER)?;
+        if let Some(refusal) = plan::refusal(&image, &metadata, &tracker) {
+            return Err(Failure::refused(format_args!("{}: {refusal}", self.input.display())).into());
+        }
+        let methods = self.explain(&image, &metadata, &weaving, &tracker).map_err(|error| not_an_assembly(&self.input, error))?;
+        let code = if methods.is_empty() { EXIT_FINDINGS } else { 0 };
+        if self.json {
+            return printed(print_json(&methods, &weaving), code);
+        }
+        if methods.is_empty() {
+            complain(format_args!("{}: no method is named {}", self.input.display(), describe([&self.method])));
+        }
+        printed(print(&methods, &weaving), code)
+    }
+
+    fn explain(
+        &self,
+        image: &Image<'_>,
+        metadata: &Metadata<'_>,
+        weaving: &Weaving,
+        tracker: &Tracker,
+    ) -> ecma335::Result<Vec<Explained>> {
+        let how = Weave { options: &weaving.options.weave, ..Weave::new(tracker) };
+        let decisions = WovenBodies::new(image, metadata, &how)?.into_decisions();
+        let mut methods = Vec::new();
+        for_each_method(metadata, |index, names| {
+            let names = names()?;
+            if let Some(decision) = decisions.get(index).filter(|_| names.are_of(&self.method)) {
+                methods.push(Explained {
+                    name: format!("{}::{}", names.type_name, names.name),
+                    token: Token::new(Table::MethodDef, index as u32 + 1),
+                    decision: decision.clone(),
+                    because: because(decision, weaving),
+                });
+            }
+            Ok(())
+        })?;
+        methods.sort_by_key(|method| method.token.0);
+        Ok(methods)
+    }
+}
+
+/// What had a say in a decision.
+fn because(decision: &Decision, weaving: &Weaving) -> Vec<Because> {
+    let holds = &decision.holds;
+    let say = |option, value, source| Because::of(option, value, source, weaving);
+    let worth = || match holds.worth {
+        (Worth::All, source) => say("all", json!(true), source),
+        (Worth::Above(limit), source) => say("min-il", json!(limit), source),
+    };
+    match &decision.outcome {
+        Ok(_) => {
+            let patterns = &weaving.options.weave.selection.include;
+            let name = |place: usize| json!(patterns.get(place).map(Pattern::as_str));
+            let included = holds.included.map(|place| say("include", name(place), Source::Pattern(place)));
+            let leave = say("leave", json!(holds.leave.0.word()), holds.leave.1);
+            included.into_iter().chain([worth(), leave]).collect()
+        }
+        Err(Reason::Short { .. }) => vec![worth()],
+        Err(Reason::Accessor | Reason::Generated) => vec![say("all", json!(false), holds.worth.1)],
+        Err(Reason::Excluded(source @ Source::Pattern(place))) => {
+            let pattern = weaving.options.weave.selection.exclude.get(*place).map(Pattern::as_str);
+            vec![say("exclude", json!(pattern), *source)]
+        }
+        Err(Reason::Excluded(source)) => vec![say("weave", json!(false), *source)],
+        Err(Reason::NotIncluded) => {
+            let include: Vec<&str> = weaving.options.weave.selection.include.iter().map(Pattern::as_str).collect();
+            vec![say("include", json!(include), Source::Option)]
+        }
+        Err(_) => Vec::new(),
+    }
+}
+
+impl Because {
+    fn of(option: &'static str, value: Value, source: Source, weaving: &Weaving) -> Self {
+        let file = weaving.file.as_ref();
+        let line = |lines: &Lines, place: usize| lines.get(option).and_then(|lines| lines.get(place)).copied();
+        if let Source::Rule(place, pattern) = source {
+            let rule = file.and_then(|file| file.rules.get(place));
+            let pattern = pattern.and_then(|pattern| Some(rule?.include.get(pattern)?.as_str().to_owned()));
+            let line = rule.map(|rule| line(&rule.lines, 0).unwrap_or(rule.line));
+            return Self { option, value, pattern, rule: Some(place + 1), origin: Origin::File, line };
+        }
+        let setting = weaving.settings.iter().find(|setting| setting.name == option);
+        let origin = setting.map_or(Origin::Default, |setting| setting.origin);
+        let place = if let Source::Pattern(place) = source { place } else { 0 };
+        let line = file.filter(|_| origin == Origin::File).and_then(|file| line(&file.lines, place));
+        Self { option, value, pattern: None, rule: None, origin, line }
+    }
+}
+
+/// A value as text: lists without brackets.
+pub(crate) fn in_words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(values) if values.is_empty() => "-".into(),
+        Value::Array(values) => values.iter().map(in_words).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
+
+impl Origin {
+    /// Who it is.
+    pub(crate) fn words(self, line: Option<usize>) -> String {
+        match (self, line) {
+            (Self::Default, _) => "default".into(),
+            (Self::CommandLine, _) => "command line".into(),
+            (Self::File, Some(line)) => format!("{NAME}:{line}"),
+            (Self::File, None) => NAME.into(),
+        }
+    }
+
+    /// The same for scripts.
+    pub(crate) fn code(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::File => "file",
+            Self::CommandLine => "command-line",
+        }
+    }
+}
+
+fn print(methods: &[Explained], weaving: &Weaving) -> anyhow::Result<()> {
+    let mut out = Terminal::text();
+    if let Some(file) = weaving.file.as_ref().filter(|_| !methods.is_empty()) {
+        writeln!(out, "options: {}", Visible(file.path.display()))?;
+    }
+    for Explained { name, token, decision, because } in methods {
+        let verdict = match &decision.outcome {
+            Ok(Shape::Return) if decision.holds.leave.0 == LeaveMode::Finally => {
+                "woven, the leave probe before each ret: it has a tail call or a jmp, which no try block may hold".into()
+            }
+            Ok(_) => "woven".into(),
+            Err(reason) => format!("left alone, {}: {reason}", reason.code()),
+        };
+        writeln!(out, "{token} {}: {}", Visible(name), Visible(verdict))?;
+        for Because { option, value, pattern, rule, origin, line } in because {
+            let rule = rule.map(|rule| format!(", rule {rule}")).unwrap_or_default();
+            let pattern = pattern.as_ref().map(|pattern| format!(", which names {pattern}")).unwrap_or_default();
+            let by = origin.words(*line);
+            writeln!(out, "  {}", Visible(format_args!("{option} {} ({by}{rule}{pattern})", in_words(value))))?;
+        }
+    }
+    Ok(out.close()?)
+}
+
+fn print_json(methods: &[Explained], weaving: &Weaving) -> anyhow::Result<()> {
+    let because = |because: &Because| {
+        let Because { option, value, pattern, rule, origin, line } = because;
+        let mut json = json!({ "option": option, "value": value, "source": origin.code() });
+        for (name, value) in [("rule", json!(rule)), ("pattern", json!(pattern)), ("line", json!(line))] {
+            if !value.is_null() {
+                json[name] = value;
+            }
+        }
+        json
+    };
+    let method = |method: &Explained| {
+        let (decision, text) = match &method.decision.outcome {
+            Ok(Shape::Finally) => ("finally", None),
+            Ok(Shape::Return) => ("return", None),
+            Err(reason) => (reason.code(), Some(reason.to_string())),
+        };
+        let because: Vec<Value> = method.because.iter().map(because).collect();
+        let mut json = json!({
+            "method": method.name,
+            "token": method.token.to_string(),
+            "woven": method.decision.outcome.is_ok(),
+            "decision": decision,
+            "because": because,
+        });
+        if let Some(text) = text {
+            json["text"] = text.into();
+        }
+        json
+    };
+    let file = weaving.file.as_ref().map(|file| file.path.to_string_lossy());
+    let methods: Vec<Value> = methods.iter().map(method).collect();
+    let mut out = Terminal::json();
+    serde_json::to_writer_pretty(&mut out, &json!({ "config": file, "methods": methods }))?;
+    writeln!(out)?;
+    Ok(out.close()?)
+}
