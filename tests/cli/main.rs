@@ -4,7 +4,7 @@
 //! Lines that start with `#` stay where they are: they say why. Beside `ilinst ...` a case can call `first LINES ilinst ...`
 //! (what it prints first), `folder NEW`, `ls FOLDER`, `copy FILE|FOLDER NEW`, `link TARGET NEW`, `same FOLDER
 //! FOLDER` (what differs in them), `cut FILE BYTES NEW` (the file's first bytes), `zero FILE OFFSET NEW` (the file with
-//! eight bytes zeroed), `text NEW WORDS` and `show FILE`.
+//! eight bytes zeroed), `text NEW WORDS` (`\n` in them begins a line) and `show FILE`.
 //! `{samples}`, `{tmp}` and `{tracker}` stand for folders; times and process ids are replaced, since they differ.
 
 mod crafted;
@@ -113,7 +113,7 @@ fn run(case: &Path, text: &str) -> String {
             Some("link") => link(Path::new(&words[1]), Path::new(&words[2])),
             Some("copy") => copy(Path::new(&words[1]), Path::new(&words[2])),
             Some("same") => same(Path::new(&words[1]), Path::new(&words[2])),
-            Some("text") => fs::write(&words[1], words[2..].join(" ")).map(|()| String::new()).expect("it can be written"),
+            Some("text") => fs::write(&words[1], words[2..].join(" ").replace("\\n", "\n")).map(|()| String::new()).expect("it can be written"),
             other => panic!("{name}: no command {other:?}"),
         };
         actual.push_str(&plain(&printed, &folders));
