@@ -53,7 +53,7 @@ failures! {
     /// A running program was asked for something, and did not answer.
     no_answer = "ILI0023" exits EXIT_BAD_INPUT
     /// A file of options says what it cannot say.
-    bad_config = "ILI0024" exits EXIT_USAGE
+    bad_config = "ILI0026" exits EXIT_USAGE
     /// What was written did not pass the output check.
     broken_output = "ILI0019" exits EXIT_BAD_INPUT
 }
