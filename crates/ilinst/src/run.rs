@@ -16,7 +16,7 @@ use launch::{Cache, Entry, Inputs, Program, Running, Signals, exit_code};
 use profile::Profile;
 
 use crate::{
-    arguments::WeaveArgs,
+    arguments::{WeaveArgs, Weaving},
     colours::colour_report,
     failure::{EXIT_LEFT_ALONE, Failure},
     profiles,
@@ -90,8 +90,12 @@ impl Opts {
         let signals = Signals::take_over()?;
         let program = Program::find(&self.command)?;
         let folder = fs::canonicalize(program.folder()).unwrap_or_else(|_| program.folder());
-        let place =
-            if self.in_place { Place::Home(self.weave_in_place(&folder)?) } else { Place::Copy(self.weave(&program, &folder)?) };
+        let weaving = self.weave.resolve(&[&folder])?;
+        let place = if self.in_place {
+            Place::Home(self.weave_in_place(&weaving, &folder)?)
+        } else {
+            Place::Copy(self.weave(&weaving, &program, &folder)?)
+        };
         let profiles = Profiles::prepare(self.keep.as_deref())?;
         let mut command = match &place {
             Place::Home(_) => program.at_home(),
@@ -123,17 +127,17 @@ impl Opts {
     }
 
     /// The program's folder, woven, in the cache.
-    fn weave(&self, program: &Program, folder: &Path) -> anyhow::Result<Entry> {
+    fn weave(&self, weaving: &Weaving, program: &Program, folder: &Path) -> anyhow::Result<Entry> {
         let inputs = Inputs::read(folder)?;
-        let options = self.weave.options(false);
+        let options = &weaving.options;
         let said = options.weave.to_string();
         let mut words = vec![TOOL.as_bytes().to_vec(), TRACKER.to_vec(), this_build(), said.clone().into_bytes()];
-        words.push(vec![u8::from(self.weave.strict)]);
+        words.push(vec![u8::from(weaving.strict)]);
         for key in &options.keys {
             words.push(fs::read(key).map_err(|error| Failure::unreadable(about(key, &error)))?);
         }
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
-        let make = |target: &Path| self.weave_into(Destination::Path(target.to_owned()), folder);
+        let make = |target: &Path| self.weave_into(weaving, Destination::Path(target.to_owned()), folder);
         let name = program.assembly.file_name().map(PathBuf::from).unwrap_or_default();
         let entry = Cache::of_user()?.entry(&inputs, (folder, &name, &said), &words, make)?;
         if self.verbose {
@@ -143,22 +147,22 @@ impl Opts {
         Ok(entry)
     }
 
-    fn weave_in_place(&self, folder: &Path) -> anyhow::Result<PathBuf> {
+    fn weave_in_place(&self, weaving: &Weaving, folder: &Path) -> anyhow::Result<PathBuf> {
         if ::instrument::is_woven_in_place(folder) {
             let path = folder.display();
             let text = format_args!("{path}: it is woven in place already; ilinst restore {path} puts it back");
             return Err(Failure::usage(text).into());
         }
-        self.weave_into(Destination::InPlace, folder)?;
+        self.weave_into(weaving, Destination::InPlace, folder)?;
         Ok(folder.to_owned())
     }
 
-    fn weave_into(&self, destination: Destination, folder: &Path) -> ::instrument::Result<()> {
+    fn weave_into(&self, weaving: &Weaving, destination: Destination, folder: &Path) -> ::instrument::Result<()> {
         let request = Request { inputs: vec![folder.to_owned()], destination, pdb: None, dry_run: false };
         let mut jobs = request.jobs()?;
         jobs.retain(|job| !Inputs::is_profile(&job.input));
-        let run = ::instrument::run(&request, &jobs, &self.weave.options(false), &|_| {})?;
-        if let Some(file) = run.files.iter().find(|file| self.weave.strict && file.has_findings()) {
+        let run = ::instrument::run(&request, &jobs, &weaving.options, &|_| {})?;
+        if let Some(file) = run.files.iter().find(|file| weaving.strict && file.has_findings()) {
             let text = format!("{}: a method that should be woven cannot be; ilinst instrument says which", file.input.display());
             return Err(Failure { code: "ILI0001", exit: EXIT_LEFT_ALONE, message: text });
         }
