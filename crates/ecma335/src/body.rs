@@ -92,6 +92,11 @@ impl<'a> MethodBody<'a> {
         Ok(cursor.position() - start)
     }
 
+    /// Whether the bytes of a body begin as a fat one (II.25.4.3), which lies at a multiple of 4.
+    pub(crate) fn is_fat(bytes: &[u8]) -> bool {
+        bytes.first().is_some_and(|first| first & header::FORMAT_MASK != header::TINY)
+    }
+
     fn read(cursor: &mut Cursor<'a>, mut clauses: Vec<Clause>) -> Result<Self> {
         let start = *cursor;
         let first = cursor.u8()?;

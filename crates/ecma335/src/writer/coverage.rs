@@ -105,6 +105,7 @@ const JUMP: [u8; 2] = [0xFF, 0x25];
 const JUMP_SIZE: usize = 6;
 const MACHINE_I386: u16 = 0x014C;
 const SECTION_WRITABLE: u32 = 0x8000_0000;
+const FAT_ALIGNMENT: usize = 4;
 
 impl<'a> Coverage<'a> {
     /// Takes stock of an image, or says what stands against it.
@@ -129,7 +130,7 @@ impl<'a> Coverage<'a> {
                 return Err(Obstacle::OtherDirectory);
             }
         }
-        let mut account = Cover { image, known: Vec::new() };
+        let mut account = Cover { image, known: Vec::new(), fat: Vec::new() };
         let start = if precompiled { None } else { account.imports()? };
         let bodies = account.bodies(metadata)?;
         let fields = account.fields(metadata, precompiled)?;
@@ -146,6 +147,8 @@ impl<'a> Coverage<'a> {
 struct Cover<'a, 'i> {
     image: &'i Image<'a>,
     known: Vec<Range<usize>>,
+    /// Where fat bodies are that lie as they have to, at a multiple of 4 (II.25.4.5).
+    fat: Vec<usize>,
 }
 
 impl<'a> Cover<'a, '_> {
@@ -215,7 +218,10 @@ impl<'a> Cover<'a, '_> {
             }
             let rva = Rva(method.rva);
             let size = self.image.cursor_at(rva).and_then(MethodBody::measure).map_err(|_| Obstacle::UnreadableBody)?;
-            self.add(rva, size)?;
+            let bytes = self.add(rva, size)?;
+            if rva.0.is_multiple_of(FAT_ALIGNMENT as u32) && MethodBody::is_fat(bytes) {
+                self.fat.extend(self.known.last().map(|body| body.start));
+            }
             bodies.push(Item { row, rva, size });
         }
         bodies.sort_unstable_by_key(|body| (body.rva, Reverse(body.size)));
@@ -284,9 +290,10 @@ impl<'a> Cover<'a, '_> {
         Ok(())
     }
 
-    /// What is not accounted for has to be zeros.
+    /// What is not accounted for has to be zeros; but before a fat body there is whatever a buffer held that was used again.
     fn settle(mut self) -> Result<(), Obstacle> {
         self.known.sort_unstable_by_key(|range| range.start);
+        self.fat.sort_unstable();
         for section in self.image.sections() {
             // What lies behind the virtual size never gets into memory; some tools fill it with words.
             let size = if section.virtual_size == 0 { section.raw_size } else { section.raw_size.min(section.virtual_size) };
@@ -296,7 +303,8 @@ impl<'a> Cover<'a, '_> {
             let known = self.known[first..].iter().take_while(|range| range.start < raw.end).cloned();
             for range in known.chain(std::iter::once(raw.end..raw.end)) {
                 let gap = self.image.bytes().get(at..range.start.max(at)).unwrap_or_default();
-                if gap.iter().any(|byte| *byte != 0) {
+                let is_padding = || gap.len() < FAT_ALIGNMENT && self.fat.binary_search(&range.start).is_ok();
+                if gap.iter().any(|byte| *byte != 0) && !is_padding() {
                     return Err(Obstacle::UnaccountedBytes);
                 }
                 at = at.max(range.end);
