@@ -113,7 +113,9 @@ fn run(case: &Path, text: &str) -> String {
             Some("link") => link(Path::new(&words[1]), Path::new(&words[2])),
             Some("copy") => copy(Path::new(&words[1]), Path::new(&words[2])),
             Some("same") => same(Path::new(&words[1]), Path::new(&words[2])),
-            Some("text") => fs::write(&words[1], words[2..].join(" ").replace("\\n", "\n")).map(|()| String::new()).expect("it can be written"),
+            Some("text") => fs::write(&words[1], words[2..].join(" ").replace("\\n", "\n"))
+                .map(|()| String::new())
+                .expect("it can be written"),
             other => panic!("{name}: no command {other:?}"),
         };
         actual.push_str(&plain(&printed, &folders));
