@@ -3,6 +3,7 @@
 mod bench;
 mod common;
 mod corpus;
+mod dist;
 mod fleet;
 mod fuzz;
 mod samples;
@@ -21,6 +22,7 @@ const TASKS: &[Task] = &[
     ("toolchain", toolchain::run, "find or fetch the runtimes and compilers that the tests use"),
     ("corpus", corpus::run, "fetch the files of rarer kinds that the tests weave; --all for a large one more"),
     ("test", test::run, "everything CI checks: format, lints, docs, tests on every runtime found; name steps to run only those"),
+    ("dist", dist::run, dist::HELP),
     ("fuzz", fuzz::run, "try a million damaged inputs, and write what came of them to docs/; --inputs N for another number"),
     ("samples", samples::run, "build the samples and say which changed; --check only compares them with what is committed"),
     ("tracker", tracker::run, "build the tracker; --check compares it with what is committed"),

@@ -61,7 +61,7 @@ const SDK_VERSION: &str = "3.1.102";
 /// The file in each folder that says which downloads it was made from.
 const STAMP: &str = ".made-from";
 /// Debian's packages of Mono.
-const MONO_PACKAGES: &[&str] = &["mono-runtime", "mono-mcs", "mono-utils", "mono-devel"];
+const MONO_PACKAGES: &[&str] = &["mono-runtime", "mono-mcs", "mono-utils", "mono-devel", "mono-xbuild"];
 /// What has system calls fail.
 const STRACE_PACKAGES: &[&str] = &["strace"];
 /// What opens pages.
@@ -195,6 +195,7 @@ impl Toolchain {
             ("ILINST_ILASM", "ilasm"),
             ("ILINST_MONODIS", "monodis"),
             ("ILINST_PEDUMP", "pedump"),
+            ("ILINST_XBUILD", "xbuild"),
         ];
         if programs.iter().any(|(_, program)| on_path(program).is_none()) {
             let made =

@@ -1,5 +1,6 @@
 //! `ilinst instrument`: weaves files, or every assembly of a folder.
 
+mod canonical;
 mod summary;
 
 use std::{
@@ -8,14 +9,14 @@ use std::{
 };
 
 use ::instrument::{Destination, FileReport, Options, Request};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use self::summary::Summary;
 use crate::{
     arguments::{WeaveArgs, Weaving, limit_threads},
     failure::{EXIT_LEFT_ALONE, printed},
     interrupt::clean_up_when_asked_to_end,
-    terminal::progress_bar,
+    terminal::{Terminal, progress_bar},
 };
 
 /// Weave enter and leave probes into assemblies.
@@ -49,6 +50,10 @@ pub(crate) struct Opts {
     #[arg(long)]
     json: bool,
 
+    /// How messages are written
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", conflicts_with = "json")]
+    message_format: MessageFormat,
+
     /// Print nothing but errors
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
@@ -60,6 +65,16 @@ pub(crate) struct Opts {
     /// How many threads weave; the output does not depend on it [default: as many as there are processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
+}
+
+/// `--message-format`.
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum MessageFormat {
+    /// For people
+    #[default]
+    Human,
+    /// As MSBuild and editors read them: `FILE(LINE): warning CODE: text`
+    Msbuild,
 }
 
 const EXAMPLES: &str = "\
@@ -91,7 +106,16 @@ impl Opts {
         progress.finish_and_clear();
         let report = run?.commit()?;
         let code = if strict && report.files.iter().any(FileReport::has_findings) { EXIT_LEFT_ALONE } else { 0 };
-        printed(self.summary().print(&report.files, started.elapsed().as_secs_f64()), code)
+        printed(self.print(&report.files, started.elapsed().as_secs_f64(), strict), code)
+    }
+
+    fn print(&self, files: &[FileReport], seconds: f64, is_strict: bool) -> anyhow::Result<()> {
+        if self.message_format == MessageFormat::Human || self.quiet {
+            return self.summary().print(files, seconds);
+        }
+        let mut out = Terminal::text();
+        canonical::print(files, is_strict, &mut out)?;
+        Ok(out.close()?)
     }
 
     fn request(&self) -> Request {

@@ -23,6 +23,7 @@ mod method_pattern;
 mod output;
 mod profiles;
 mod report;
+mod response_file;
 mod restore;
 mod run;
 mod snapshot;
@@ -52,6 +53,7 @@ struct Cli {
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 findings; 2 wrong usage; 3 bad input or output; 4 methods left alone under --strict.
+@FILE stands for the arguments in a file, one a line.
 
 Try:
   ilinst run -- dotnet app.dll              what a program of yours does with its time
@@ -115,11 +117,12 @@ subcommands! {
 }
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => return exit(say(&error)),
-    };
-    exit(run(cli.command))
+    exit(response_file::expand(std::env::args_os()).map_err(Into::into).and_then(|arguments| {
+        match Cli::try_parse_from(arguments) {
+            Ok(cli) => run(cli.command),
+            Err(error) => say(&error),
+        }
+    }))
 }
 
 /// Help and version are no errors; what is wrong with the arguments may be in the name of a file.

@@ -8,7 +8,7 @@ use std::{
 
 use ::instrument::Input;
 use ::symbols::{Manifest, Symbol, Symbols, module_key, pdb_of};
-use ecma335::{Image, debug::DebugEntry};
+use ecma335::{Image, Token, debug::DebugEntry};
 use identity::MethodId;
 use profile::{
     Profile,
@@ -76,6 +76,19 @@ fn manifest_of(file: &Path) -> Option<Manifest> {
     let mut name = file.as_os_str().to_owned();
     name.push(MANIFEST);
     Manifest::read(&Input::open(Path::new(&name)).ok()?)
+}
+
+/// Where methods of a woven file begin, each by its token: the source file and the line, if its PDB says so.
+pub(crate) fn source_places(file: &Path, methods: impl Iterator<Item = Token>) -> Vec<Option<(String, u32)>> {
+    let assembly = Input::open(file).ok();
+    let beside = assembly.as_ref().and_then(|assembly| pdb_beside(file, assembly));
+    let pdb = assembly.as_ref().and_then(|assembly| pdb_of(assembly, beside.as_deref()));
+    let symbols = assembly.as_ref().and_then(|assembly| Symbols::read(assembly, pdb.as_deref()).ok()?);
+    let place = |method: Token| {
+        let symbols = symbols.as_ref()?;
+        symbols.symbol(MethodId::new(symbols.module_key(), method.rid()))?.place
+    };
+    methods.map(place).collect()
 }
 
 fn by_assembly(profile: &mut Profile, wanted: &Wanted, key: u64, file: &Path) -> bool {

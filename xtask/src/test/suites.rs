@@ -182,7 +182,7 @@ impl Test {
         let mut command = Command::new(&suite.program);
         // With more than one thread the test's output begins on a line of its own.
         command.args([&self.name, "--exact", "--nocapture", "--test-threads=2"]).current_dir(&suite.folder);
-        command.env("ILINST_BIN", &built.tool);
+        command.env("ILINST_BIN", &built.tool).env("ILINST_XTASK", std::env::current_exe()?);
         if let Some(Runtimes { toolchain, corpus }) = runtimes {
             toolchain.export(&mut command).env("ILINST_CORPUS", corpus).arg("--include-ignored");
             if !toolchain.missing().is_empty() {

@@ -12,10 +12,12 @@ use crate::{
 };
 
 /// The number of a method that was left alone and should have been woven.
-const LEFT_ALONE: &str = "ILI0001";
+pub(super) const LEFT_ALONE: &str = "ILI0001";
+/// The number of an input in which nothing was woven.
+pub(super) const NOTHING_TO_WEAVE: &str = "ILI0006";
 
 /// Why nothing was woven.
-fn why_nothing(file: &FileReport) -> &'static str {
+pub(super) fn why_nothing(file: &FileReport) -> &'static str {
     let reasons = file.left_alone();
     if reasons.contains_key("reference-assembly") {
         "a reference assembly is there to compile against, and never runs"
@@ -117,7 +119,7 @@ impl Summary<'_> {
         }
         let is_none = |file: &FileReport| !matches!(file.outcome, Outcome::Processed { .. } | Outcome::Refused(_));
         if let Some(folder) = self.folder.filter(|_| files.iter().all(is_none)) {
-            writeln!(out, "warning ILI0006: nothing to weave: {} holds no assembly", Visible(folder.display()))?;
+            writeln!(out, "warning {NOTHING_TO_WEAVE}: nothing to weave: {} holds no assembly", Visible(folder.display()))?;
         }
         Ok(out.close()?)
     }
@@ -157,7 +159,11 @@ impl Summary<'_> {
                     writeln!(out, "  and {} more; -v shows all", named.len() - shown)?;
                 }
                 if file.woven() == 0 {
-                    writeln!(out, "  warning ILI0006: nothing to weave, so the output is the input: {}", why_nothing(file))?;
+                    writeln!(
+                        out,
+                        "  warning {NOTHING_TO_WEAVE}: nothing to weave, so the output is the input: {}",
+                        why_nothing(file)
+                    )?;
                 }
             }
             Outcome::Refused(refusal) => writeln!(out, "{input}: {copied}: {}", Visible(refusal))?,

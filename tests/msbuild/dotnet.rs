@@ -1,0 +1,142 @@
+//! The SDK with a home and a package cache of its own, and a feed that holds the package.
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    time::SystemTime,
+};
+
+use tests::{Report, ilinst, require, root, said, scratch};
+
+/// The package's version.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// What the SDK says whatever is built: it cannot hash a cache of its own on a newer runtime.
+const HARMLESS: [&str; 2] = ["MSB3088", "MSB3101"];
+
+/// The SDK, and a folder to work in.
+pub(crate) struct Dotnet {
+    program: PathBuf,
+    pub(crate) folder: PathBuf,
+}
+
+impl Dotnet {
+    /// In an empty folder, with a feed that holds the package.
+    pub(crate) fn new(name: &str) -> Option<Self> {
+        let sdk = require("ILINST_SDK")?;
+        let program = sdk.ancestors().nth(2).expect("it lies in an installation").join("dotnet");
+        let folder = scratch(&format!("msbuild-{name}"));
+        let dotnet = Self { program, folder };
+        let package = dotnet.folder.join(format!("feed/Ilinst.MSBuild.{VERSION}.nupkg"));
+        make_package(package.parent().expect("it is in a folder"));
+        assert!(package.is_file(), "there is no {}", package.display());
+        let feed = r#"<configuration><packageSources><clear /><add key="local" value="feed" /></packageSources></configuration>"#;
+        dotnet.write("nuget.config", feed);
+        Some(dotnet)
+    }
+
+    /// A file in the folder.
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.folder.join(path);
+        fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder can be made");
+        fs::write(path, text).expect("it can be written");
+    }
+
+    /// `dotnet ARGUMENTS`, which has to succeed; gives what it printed.
+    pub(crate) fn run(&self, arguments: &[&str]) -> String {
+        let (text, code) = self.try_run(arguments);
+        assert_eq!(code, Some(0), "dotnet {arguments:?}\n{text}");
+        text
+    }
+
+    /// The same, which may fail: what it printed but for what it always warns of, and its exit code.
+    pub(crate) fn try_run(&self, arguments: &[&str]) -> (String, Option<i32>) {
+        let output = self.command().args(arguments).output().expect("the SDK starts");
+        let (text, errors, code) = said(&output);
+        let lines = text.lines().chain(errors.lines()).filter(|line| !HARMLESS.iter().any(|warning| line.contains(warning)));
+        (lines.map(|line| format!("{line}\n")).collect(), code)
+    }
+
+    /// `dotnet`, ready for its arguments.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.current_dir(&self.folder).env("HOME", self.folder.join("home")).env_remove("ILINST_TOOL");
+        command
+            .env("NUGET_PACKAGES", self.folder.join("packages"))
+            .env("DOTNET_ROOT", self.program.parent().expect("it is in a folder"));
+        for (name, value) in [
+            ("DOTNET_ROLL_FORWARD", "Major"),
+            ("DOTNET_MULTILEVEL_LOOKUP", "0"),
+            ("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1"),
+            ("DOTNET_CLI_TELEMETRY_OPTOUT", "1"),
+            ("DOTNET_NOLOGO", "1"),
+            ("DOTNET_SKIP_FIRST_TIME_EXPERIENCE", "1"),
+            ("MSBUILDDISABLENODEREUSE", "1"),
+            ("MSBUILDTERMINALLOGGER", "off"),
+        ] {
+            command.env(name, value);
+        }
+        command
+    }
+
+    /// Runs a program, which has to print that; gives the profile that it wrote.
+    pub(crate) fn profile(&self, command: &mut Command, expected: &str) -> Report {
+        let profile = self.folder.join("run.ilprof");
+        let _ = fs::remove_file(&profile);
+        let output = command.env("ILINST_OUTPUT", &profile).output().expect("it starts");
+        let (text, errors, code) = said(&output);
+        assert_eq!((text.as_str(), errors.as_str(), code), (expected, "", Some(0)));
+        Report::of(&profile).expect("it can be reported")
+    }
+
+    /// `dotnet PROGRAM`, to be run.
+    pub(crate) fn program(&self, program: &str) -> Command {
+        let mut command = self.command();
+        command.arg(self.folder.join(program));
+        command
+    }
+
+    /// Whether an assembly in the folder is woven.
+    pub(crate) fn is_woven(&self, assembly: &str) -> bool {
+        let output: Output = ilinst().args(["list", "--json"]).arg(self.folder.join(assembly)).output().expect("ilinst runs");
+        let (text, errors, code) = said(&output);
+        assert_eq!(code, Some(0), "{assembly}: {errors}");
+        !serde_json::from_str::<serde_json::Value>(&text).expect("it is JSON")["woven"].is_null()
+    }
+
+    /// The files below a folder, and when each was written.
+    pub(crate) fn files(&self, below: &str) -> BTreeMap<PathBuf, SystemTime> {
+        let mut files = BTreeMap::new();
+        collect(&self.folder.join(below), &mut files);
+        files
+    }
+}
+
+fn collect(folder: &Path, files: &mut BTreeMap<PathBuf, SystemTime>) {
+    for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        match path.is_dir() {
+            true => collect(&path, files),
+            false => {
+                let written = path.metadata().and_then(|metadata| metadata.modified()).expect("it has a time");
+                files.insert(path, written);
+            }
+        }
+    }
+}
+
+/// Has xtask make the package of the tool that is tested: what `ILINST_XTASK` names, or built first.
+pub(crate) fn make_package(folder: &Path) {
+    let mut command = match env::var_os("ILINST_XTASK") {
+        Some(xtask) => Command::new(xtask),
+        None => {
+            let mut cargo = Command::new(env!("CARGO"));
+            cargo.args(["run", "--quiet", "--package", "xtask", "--profile", "corpus", "--"]);
+            cargo
+        }
+    };
+    let tool = format!("linux-x64={}", ilinst().get_program().display());
+    let output = command.current_dir(root()).args(["dist", "--nupkg", "--tool", &tool, "--output"]).arg(folder).output();
+    let (_, errors, code) = said(&output.expect("xtask starts"));
+    assert_eq!(code, Some(0), "{errors}");
+}

@@ -1,0 +1,47 @@
+//! What goes wrong is said in MSBuild's form, and nothing comes of it.
+
+use std::fs;
+
+use crate::dotnet::Dotnet;
+
+const OUTPUT: &str = "app/bin/Debug/netcoreapp3.1/app.dll";
+
+#[test]
+#[ignore = "needs the .NET SDK"]
+fn what_fails_is_an_error_of_the_build() {
+    let Some(dotnet) = Dotnet::new("errors") else { return };
+    dotnet.run(&["new", "console", "-o", "app", "--no-restore"]);
+    dotnet.run(&["add", "app", "package", "Ilinst.MSBuild"]);
+    let build = |options: &[&str]| dotnet.try_run(&[&["build", "app", "-nologo", "-p:Ilinst=true"], options].concat());
+    dotnet.write("no.snk", "no key");
+    let key = format!("-p:IlinstOptions=--snk={}", dotnet.folder.join("no.snk").display());
+    let (said, code) = build(&[&key]);
+    let project = dotnet.folder.join("app/app.csproj");
+    let expected = format!("ilinst : error ILI0017: {}", dotnet.folder.join("no.snk").display());
+    let line = said.lines().find(|line| line.starts_with(&expected)).unwrap_or_else(|| panic!("{said}"));
+    assert!(line.ends_with(&format!("[{}]", project.display())), "{line}");
+    assert_eq!(code, Some(1));
+    let written = dotnet.files("app/obj/Debug/netcoreapp3.1/ilinst");
+    let names: Vec<_> = written.keys().map(|path| path.file_name().expect("it has a name").to_owned()).collect();
+    assert_eq!(names, ["app.rsp"], "nothing else is written");
+    assert!(!dotnet.folder.join(OUTPUT).exists());
+    // The next build tries again.
+    assert_eq!(build(&[&key]).1, Some(1));
+
+    let (said, code) = build(&["-p:IlinstPlatform=plan9-vax"]);
+    assert!(said.contains("error ILI0030: this package brings no ilinst for plan9-vax: "), "{said}");
+    assert_eq!(code, Some(1));
+    assert!(!dotnet.folder.join(OUTPUT).exists());
+
+    // Warnings are those of a compiler: of a file, to be switched off or made errors by their number.
+    let nothing = ["-p:IlinstInclude=Nobody"];
+    let (said, code) = build(&nothing);
+    let warning = "obj/Debug/netcoreapp3.1/app.dll : warning ILI0006: nothing to weave, ";
+    assert!(said.lines().any(|line| line.starts_with(warning)) && code == Some(0), "{said}");
+    fs::remove_file(dotnet.folder.join("app/obj/Debug/netcoreapp3.1/ilinst/app.stamp")).expect("it is there");
+    let (said, code) = build(&[&nothing[..], &["-warnaserror:ILI0006"]].concat());
+    assert!(said.contains("error ILI0006: nothing to weave, ") && code == Some(1), "{said}");
+    fs::remove_file(dotnet.folder.join("app/obj/Debug/netcoreapp3.1/ilinst/app.stamp")).expect("it is there");
+    let (said, code) = build(&[&nothing[..], &["-p:MSBuildWarningsAsMessages=ILI0006"]].concat());
+    assert!(!said.contains("warning ILI0006") && code == Some(0), "{said}");
+}

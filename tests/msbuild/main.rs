@@ -1,0 +1,7 @@
+//! `Ilinst.MSBuild` as users have it: projects that `dotnet new` makes, the package from a folder as its feed, and no
+//! network. What is woven runs, and what it wrote is read.
+
+mod dotnet;
+mod errors;
+mod old_style;
+mod project;

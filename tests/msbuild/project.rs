@@ -1,0 +1,122 @@
+//! A project as `dotnet new` makes it.
+
+use std::fs;
+
+use crate::dotnet::Dotnet;
+
+/// Prints a line, and calls `Fib` 21,891 times.
+const PROGRAM: &str = "\
+using System;
+
+class Program
+{
+    static int Fib(int n)
+    {
+        if (n < 2) return n;
+        return Fib(n - 1) + Fib(n - 2);
+    }
+
+    static void Main(string[] arguments)
+    {
+        Console.WriteLine(\"fib \" + Fib(20));
+        if (arguments.Length > 0) throw new InvalidOperationException(arguments[0]);
+    }
+}
+";
+const BUILD: [&str; 4] = ["build", "app", "-nologo", "-p:Ilinst=true"];
+const OUTPUT: &str = "app/bin/Debug/netcoreapp3.1";
+
+/// A new project with the package in it.
+fn new_project(name: &str) -> Option<Dotnet> {
+    let dotnet = Dotnet::new(name)?;
+    dotnet.run(&["new", "console", "-o", "app", "--no-restore"]);
+    dotnet.write("app/Program.cs", PROGRAM);
+    dotnet.run(&["add", "app", "package", "Ilinst.MSBuild"]);
+    Some(dotnet)
+}
+
+#[test]
+#[ignore = "needs the .NET SDK"]
+fn a_new_project_is_woven_by_one_option() {
+    let Some(dotnet) = new_project("new") else { return };
+    let said = dotnet.run(&BUILD);
+    assert!(said.contains("app.dll: 3 methods, 3 woven\n") && !said.contains("warning"), "{said}");
+    assert!(dotnet.is_woven(&format!("{OUTPUT}/app.dll")) && !dotnet.is_woven("app/obj/Debug/netcoreapp3.1/app.dll"));
+    let report = dotnet.profile(&mut dotnet.program(&format!("{OUTPUT}/app.dll")), "fib 6765\n");
+    assert_eq!(report.calls("Program::Fib"), 21_891);
+    // Its own host, which asks deps.json for the tracker as well.
+    let report = dotnet.profile(dotnet.command().args(["run", "--no-build", "-p", "app"]), "fib 6765\n");
+    assert_eq!(report.calls("Program::Fib"), 21_891);
+    // Its PDB came along.
+    let failed = dotnet.program(&format!("{OUTPUT}/app.dll")).arg("on purpose").output().expect("it starts");
+    let errors = String::from_utf8_lossy(&failed.stderr);
+    assert!(errors.contains("on purpose") && errors.contains("Program.cs:line 14"), "{errors}");
+}
+
+#[test]
+#[ignore = "needs the .NET SDK"]
+fn what_did_not_change_is_not_built_again() {
+    let Some(dotnet) = new_project("incremental") else { return };
+    dotnet.run(&BUILD);
+    let (output, woven) = (dotnet.files("app/bin"), dotnet.files("app/obj/Debug/netcoreapp3.1/ilinst"));
+    let said = dotnet.run(&[&BUILD[..], &["-v:normal"]].concat());
+    for target in ["CoreCompile", "_IlinstRun"] {
+        let skipped = format!("Skipping target \"{target}\" because all output files are up-to-date");
+        assert!(said.contains(&skipped), "{target} ran\n{said}");
+    }
+    assert_eq!(dotnet.files("app/bin"), output);
+    assert_eq!(dotnet.files("app/obj/Debug/netcoreapp3.1/ilinst"), woven);
+    // Another option weaves, and compiles nothing.
+    let said = dotnet.run(&[&BUILD[..], &["-v:normal", "-p:IlinstExclude=Program::Fib%3BProgram::X"]].concat());
+    assert!(said.contains("Skipping target \"CoreCompile\"") && said.contains("app.dll: 3 methods, 2 woven\n"), "{said}");
+    let report = dotnet.profile(&mut dotnet.program(&format!("{OUTPUT}/app.dll")), "fib 6765\n");
+    assert_eq!((report.calls("Program::Fib"), report.calls("Program::Main")), (0, 1));
+    // A changed source is woven anew.
+    dotnet.write("app/Program.cs", &PROGRAM.replace("Fib(20)", "Fib(10)"));
+    dotnet.run(&BUILD);
+    let report = dotnet.profile(&mut dotnet.program(&format!("{OUTPUT}/app.dll")), "fib 55\n");
+    assert_eq!(report.calls("Program::Fib"), 177);
+    // Without the option nothing of it is left, and with it all is there again.
+    dotnet.run(&["build", "app"]);
+    assert!(!dotnet.is_woven(&format!("{OUTPUT}/app.dll")) && !dotnet.folder.join(OUTPUT).join("Ilinst.Tracker.dll").exists());
+    let output = dotnet.program(&format!("{OUTPUT}/app.dll")).output().expect("it starts");
+    assert_eq!(tests::said(&output), ("fib 55\n".into(), String::new(), Some(0)));
+    dotnet.run(&BUILD);
+    let report = dotnet.profile(&mut dotnet.program(&format!("{OUTPUT}/app.dll")), "fib 55\n");
+    assert_eq!(report.calls("Program::Fib"), 177);
+    // Cleaning knows of it, even if the option is not given.
+    dotnet.run(&["clean", "app"]);
+    let left: Vec<_> = ["app/bin", "app/obj"].iter().flat_map(|folder| dotnet.files(folder)).map(|(path, _)| path).collect();
+    let ours = left.iter().filter(|path| ["ilinst", "Tracker", "app.dll", "app.pdb"].iter().any(|name| path.ends_with(name)));
+    assert_eq!(ours.count(), 0, "{left:?}");
+    assert!(!dotnet.folder.join("app/obj/Debug/netcoreapp3.1/ilinst").exists());
+}
+
+#[test]
+#[ignore = "needs the .NET SDK"]
+fn what_is_published_is_woven() {
+    let Some(dotnet) = new_project("publish") else { return };
+    dotnet.run(&["publish", "app", "-p:Ilinst=true", "-o", "out", "-c", "Release"]);
+    let report = dotnet.profile(&mut dotnet.program("out/app.dll"), "fib 6765\n");
+    assert_eq!(report.calls("Program::Fib"), 21_891);
+    // What is built already is published as it is.
+    dotnet.run(&["publish", "app", "-p:Ilinst=true", "-o", "again", "-c", "Release", "--no-build"]);
+    for file in ["app.dll", "app.pdb", "app.deps.json", "Ilinst.Tracker.dll"] {
+        let read = |folder: &str| fs::read(dotnet.folder.join(folder).join(file)).expect("it is published");
+        assert!(read("out") == read("again"), "{file}");
+    }
+}
+
+#[test]
+#[ignore = "needs the .NET SDK"]
+fn paths_may_have_anything_in_them() {
+    let Some(dotnet) = Dotnet::new("it's 100% & $c") else { return };
+    dotnet.run(&["new", "console", "-o", "my app;it's 50% $x", "--no-restore"]);
+    dotnet.write("my app;it's 50% $x/Program.cs", PROGRAM);
+    let project = "my app;it's 50% $x/my app;it's 50% $x.csproj";
+    dotnet.run(&["add", project, "package", "Ilinst.MSBuild"]);
+    dotnet.run(&["build", project, "-p:Ilinst=true"]);
+    let program = "my app;it's 50% $x/bin/Debug/netcoreapp3.1/my app;it's 50% $x.dll";
+    let report = dotnet.profile(&mut dotnet.program(program), "fib 6765\n");
+    assert_eq!(report.calls("Program::Fib"), 21_891);
+}
