@@ -31,7 +31,8 @@ fn write(folder: &Path, files: u64, bytes: u64) {
 }
 
 fn read(nodes: u64) {
-    for statistics in [false, true] {
+    let only = env::args().nth(3);
+    for statistics in [false, true].into_iter().filter(|s| only.as_deref().is_none_or(|only| (only == "histograms") == *s)) {
         let bytes = large::build(Shape { nodes, statistics, seed: 1, is_one_of_many: false });
         let times = (0..5).map(|_| {
             let start = Instant::now();

@@ -21,6 +21,8 @@ pub(crate) use nodes::{AsyncRecord, NodeChunk, RawNode, Slot, TreeHeader, node_f
 pub(crate) use phases::{PhaseChunk, PhaseKind};
 pub(crate) use statistics::StatisticsChunk;
 
+use std::collections::HashSet;
+
 use self::{
     cursor::Cursor,
     layout::{BLOCK, CHUNK_HEADER},
@@ -63,8 +65,25 @@ pub(crate) struct Records<'a> {
     pub(crate) damage: Option<Error>,
 }
 
-/// Which chunk begins at which address.
-type Places = std::collections::BTreeMap<u64, usize>;
+/// Which chunk begins at which address: in order, since each node's caller is looked up here.
+#[derive(Default)]
+struct Places(Vec<(u64, usize)>);
+
+impl Places {
+    /// Of chunks, of which the first is meant where several have the same address.
+    fn of(addresses: impl Iterator<Item = u64>) -> Self {
+        let mut places: Vec<(u64, usize)> = addresses.enumerate().map(|(chunk, address)| (address, chunk)).collect();
+        places.sort_unstable();
+        places.dedup_by_key(|(address, _)| *address);
+        Self(places)
+    }
+
+    /// The last chunk that begins no later.
+    fn before(&self, address: u64) -> Option<usize> {
+        let behind = self.0.partition_point(|(start, _)| *start <= address);
+        self.0.get(behind.checked_sub(1)?).map(|(_, chunk)| *chunk)
+    }
+}
 
 impl<'a> Records<'a> {
     /// Reads a file.
@@ -75,9 +94,9 @@ impl<'a> Records<'a> {
         let mut records = Self {
             header: Header::read(bytes)?,
             nodes: Vec::new(),
-            node_places: Places::new(),
+            node_places: Places::default(),
             statistics: Vec::new(),
-            statistics_places: Places::new(),
+            statistics_places: Places::default(),
             names: Names::default(),
             counters: Vec::new(),
             phases: Vec::new(),
@@ -87,14 +106,18 @@ impl<'a> Records<'a> {
             damage: None,
         };
         let version = records.header.version;
+        let mut met = HashSet::new();
         for chunk in chunks(bytes, &records.header) {
-            let result = chunk.and_then(|chunk| records.add(&chunk, version));
+            let result = chunk.and_then(|chunk| records.add(&chunk, version, &mut met));
             records.damage = records.damage.take().or(result.err());
         }
+        records.node_places = Places::of(records.nodes.iter().map(|chunk| chunk.address));
+        records.statistics_places = Places::of(records.statistics.iter().map(|chunk| chunk.address));
         Ok(records)
     }
 
-    fn add(&mut self, chunk: &Chunk<'a>, version: u32) -> Result<(), Error> {
+    /// Adds a chunk; `met` are the addresses of those of nodes.
+    fn add(&mut self, chunk: &Chunk<'a>, version: u32, met: &mut HashSet<u64>) -> Result<(), Error> {
         let Chunk { kind, offset, bytes } = *chunk;
         let mut reader = Cursor::new(bytes, offset);
         reader.take(8)?;
@@ -104,11 +127,9 @@ impl<'a> Records<'a> {
         match kind {
             chunk_kind::NODES => {
                 let chunk = NodeChunk::read(reader, version)?;
-                let again = self.node_places.contains_key(&chunk.address);
-                if again {
+                if !met.insert(chunk.address) {
                     return Err(Error::Damaged { what: "a chunk of nodes where there was one before", offset });
                 }
-                self.node_places.insert(chunk.address, self.nodes.len());
                 self.nodes.push(chunk);
             }
             chunk_kind::NAMES => {
@@ -118,9 +139,7 @@ impl<'a> Records<'a> {
                 self.names.read(Cursor::new(records, offset + CHUNK_HEADER))?;
             }
             chunk_kind::STATISTICS => {
-                let chunk = StatisticsChunk::read(reader)?;
-                self.statistics_places.entry(chunk.address).or_insert(self.statistics.len());
-                self.statistics.push(chunk);
+                self.statistics.push(StatisticsChunk::read(reader)?);
             }
             chunk_kind::COUNTERS => {
                 let mut slots = Cursor::new(bytes.get(CHUNK_HEADER..chunk.used()?).unwrap_or_default(), offset);
@@ -141,8 +160,8 @@ impl<'a> Records<'a> {
 
     /// The chunk of nodes with this address in it, and which of its slots has it.
     pub(crate) fn slot_of(&self, address: u64) -> Option<(usize, usize)> {
-        let (_, chunk) = self.node_places.range(..=address).next_back()?;
-        Some((*chunk, self.nodes.get(*chunk)?.index_of(address)?))
+        let chunk = self.node_places.before(address)?;
+        Some((chunk, self.nodes.get(chunk)?.index_of(address)?))
     }
 
     /// Whether single calls were timed.
@@ -152,8 +171,8 @@ impl<'a> Records<'a> {
 
     /// The same among the statistics.
     pub(crate) fn statistics_of(&self, address: u64) -> Option<(usize, usize)> {
-        let (_, chunk) = self.statistics_places.range(..=address).next_back()?;
-        Some((*chunk, self.statistics.get(*chunk)?.index_of(address)?))
+        let chunk = self.statistics_places.before(address)?;
+        Some((chunk, self.statistics.get(chunk)?.index_of(address)?))
     }
 }
 

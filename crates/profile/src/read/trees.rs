@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use rayon::prelude::*;
+
 use super::{ByFunction, Functions, Span, may_run};
 use crate::{
     format::{AsyncRecord, Header, NodeChunk, RawNode, Records, Slot, TreeHeader, node_flag},
@@ -28,6 +30,9 @@ pub(super) const WHOLE: [SampleType; 7] = [
 /// call path beside its probes and is less than that is theirs, as far as anybody can tell.
 const VARIES_BY: f64 = 0.25;
 
+/// Of fewer histograms than this, one thread adds up all.
+const LEAST_PART: usize = 1 << 14;
+
 /// What was read of all trees.
 pub(super) struct Trees {
     pub(super) list: Vec<CallTree>,
@@ -44,14 +49,15 @@ impl Trees {
         let mut builder = Builder { records, places: Vec::new(), trees: Vec::new(), by_address: HashMap::new() };
         let mut all =
             Self { list: Vec::new(), statistics: Vec::new(), exception_types: Vec::new(), end: records.header.end_ticks };
-        let mut latest = i64::MIN;
+        let (mut latest, mut histograms) = (i64::MIN, Vec::new());
         builder.make_room();
         for chunk in &records.nodes {
             builder.add(chunk, functions, &mut |function, raw| {
                 latest = latest.max(raw.start);
-                all.note(records, function, raw);
+                all.note(records, function, raw, &mut histograms);
             });
         }
+        all.add_histograms(records, &histograms);
         // The program looks at the clock for all once a second; calls that began since tell of later times.
         let header = &records.header;
         if header.version > 1 && may_run(header.end) && matches!(header.mode, Mode::Exact | Mode::Trace) {
@@ -66,7 +72,7 @@ impl Trees {
     }
 
     /// What is kept of a node by function.
-    fn note(&mut self, records: &Records<'_>, function: usize, raw: &RawNode) {
+    fn note(&mut self, records: &Records<'_>, function: usize, raw: &RawNode, histograms: &mut Vec<(u32, u64)>) {
         if self.statistics.len() <= function {
             self.statistics.resize(function + 1, None);
             self.exception_types.resize(function + 1, 0);
@@ -74,16 +80,47 @@ impl Trees {
         if raw.exception_type != 0 {
             self.exception_types[function] = raw.exception_type;
         }
-        let place = (raw.statistics != 0).then(|| records.statistics_of(raw.statistics)).flatten();
-        let found = place.and_then(|(chunk, slot)| records.statistics.get(chunk)?.slot(slot));
-        // There are none before the second call: then all is the first's.
-        let is_first = raw.calls == 1 && raw.leaves == 1 && raw.async_record == 0 && records.has_statistics();
-        if let Some(found) = found.or_else(|| is_first.then(|| Statistics::of_first(raw.total))) {
-            match &mut self.statistics[function] {
-                Some(sum) => sum.add(&found),
-                none => *none = Some(Box::new(found)),
+        if raw.statistics != 0 && records.statistics_of(raw.statistics).is_some() {
+            histograms.push((function as u32, raw.statistics));
+        } else if raw.calls == 1 && raw.leaves == 1 && raw.async_record == 0 && records.has_statistics() {
+            // There are none before the second call: then all is the first's.
+            add_statistics(&mut self.statistics, function, &Statistics::of_first(raw.total));
+        }
+    }
+
+    /// Adds up histograms, by function and address: the most of what there is to read, so in parallel.
+    fn add_histograms(&mut self, records: &Records<'_>, histograms: &[(u32, u64)]) {
+        let sum = |part: &[(u32, u64)]| {
+            let mut sums = ByFunction::new();
+            for (function, address) in part {
+                let place = records.statistics_of(*address);
+                let found = place.and_then(|(chunk, slot)| records.statistics.get(chunk)?.slot(slot));
+                found.iter().for_each(|found| add_statistics(&mut sums, *function as usize, found));
+            }
+            sums
+        };
+        let sums: Vec<ByFunction> = if histograms.len() <= LEAST_PART {
+            vec![sum(histograms)]
+        } else {
+            let part = histograms.len().div_ceil(rayon::current_num_threads().max(1)).max(LEAST_PART);
+            histograms.par_chunks(part).map(sum).collect()
+        };
+        for sums in sums {
+            for (function, sum) in sums.into_iter().enumerate() {
+                sum.iter().for_each(|sum| add_statistics(&mut self.statistics, function, sum));
             }
         }
+    }
+}
+
+/// Adds to what a function has.
+fn add_statistics(sums: &mut ByFunction, function: usize, statistics: &Statistics) {
+    if sums.len() <= function {
+        sums.resize(function + 1, None);
+    }
+    match &mut sums[function] {
+        Some(sum) => sum.add(statistics),
+        none => *none = Some(Box::new(statistics.clone())),
     }
 }
 
@@ -297,7 +334,13 @@ impl Tree {
                 }
             }
         }
-        let list = |value: fn(&Sums) -> i64| self.sums.iter().map(value).collect::<Vec<i64>>();
+        let list = |value: fn(&Sums) -> i64| {
+            // Most have nothing of most: memory that is zero anyway is not touched then.
+            if self.sums.iter().all(|sums| value(sums) == 0) {
+                return vec![0; self.sums.len()];
+            }
+            self.sums.iter().map(value).collect::<Vec<i64>>()
+        };
         let of_async = |value: fn(&AsyncRecord) -> i64| {
             let mut list = vec![0; self.nodes.len()];
             for (index, record) in &self.of_async {
@@ -336,7 +379,7 @@ impl Tree {
                 of_async(|record| record.faulted.try_into().unwrap_or(i64::MAX)),
                 self.sums.iter().zip(&self.notes).map(|(sums, notes)| if notes.is_async { sums.total } else { 0 }).collect(),
                 list(|sums| sums.cpu),
-                self.sums.iter().map(|sums| if is_sampled { sums.start.max(0) } else { 0 }).collect(),
+                if is_sampled { list(|sums| sums.start.max(0)) } else { vec![0; self.nodes.len()] },
             ]);
         }
         let TreeHeader { threads, lost_calls, bad_tokens, cpu_ns, .. } = self.header;
