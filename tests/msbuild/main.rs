@@ -5,3 +5,4 @@ mod dotnet;
 mod errors;
 mod old_style;
 mod project;
+mod solution;

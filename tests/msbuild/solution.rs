@@ -1,0 +1,212 @@
+//! A program, libraries in three languages, one of them for two frameworks, and tests: one solution, built in parallel.
+
+use tests::{Report, require, said};
+
+use crate::dotnet::{Dotnet, VERSION};
+
+const OPTIONS: [&str; 4] = ["-nologo", "-m:2", "-p:Ilinst=true", "-v:normal"];
+/// F#'s library comes from the SDK, as its package is on no feed here; net45's from Mono.
+const PROPS: &str = r#"<Project>
+  <PropertyGroup Condition="'$(MSBuildProjectExtension)' == '.fsproj'">
+    <DisableImplicitFSharpCoreReference>true</DisableImplicitFSharpCoreReference>
+  </PropertyGroup>
+  <ItemGroup Condition="'$(MSBuildProjectExtension)' == '.fsproj'">
+    <Reference Include="FSharp.Core" HintPath="{sdk}/FSharp/FSharp.Core.dll" />
+  </ItemGroup>
+</Project>
+"#;
+const LIBRARY: &str = r#"<Project Sdk="Microsoft.NET.Sdk">
+  <PropertyGroup>
+    <TargetFrameworks>netcoreapp3.1;net45</TargetFrameworks>
+  </PropertyGroup>
+  <PropertyGroup Condition="'$(TargetFramework)' == 'net45'">
+    <FrameworkPathOverride>{mono}/4.5-api</FrameworkPathOverride>
+  </PropertyGroup>
+  <ItemGroup>
+    <PackageReference Include="Ilinst.MSBuild" Version="{version}" />
+  </ItemGroup>
+</Project>
+"#;
+/// The package comes by way of the library.
+const PROGRAM: &str = r#"<Project Sdk="Microsoft.NET.Sdk">
+  <PropertyGroup>
+    <OutputType>Exe</OutputType>
+    <TargetFramework>netcoreapp3.1</TargetFramework>
+  </PropertyGroup>
+  <ItemGroup>
+    <ProjectReference Include="../Lib/Lib.csproj" />
+    <ProjectReference Include="../Fun/Fun.fsproj" />
+    <ProjectReference Include="../Basic/Basic.vbproj" />
+  </ItemGroup>
+</Project>
+"#;
+/// `dotnet test` has `Runner` run what is in it.
+const CHECKS: &str = r#"<Project Sdk="Microsoft.NET.Sdk">
+  <PropertyGroup>
+    <TargetFramework>netcoreapp3.1</TargetFramework>
+    <IsTestProject>true</IsTestProject>
+    <VSTestConsolePath>$(MSBuildThisFileDirectory)../Runner/bin/Debug/netcoreapp3.1/Runner.dll</VSTestConsolePath>
+  </PropertyGroup>
+  <ItemGroup>
+    <ProjectReference Include="../Lib/Lib.csproj" />
+  </ItemGroup>
+</Project>
+"#;
+const RUNNER: &str = r#"<Project Sdk="Microsoft.NET.Sdk">
+  <PropertyGroup>
+    <OutputType>Exe</OutputType>
+    <TargetFramework>netcoreapp3.1</TargetFramework>
+    <IlinstWeave>false</IlinstWeave>
+  </PropertyGroup>
+  <ItemGroup>
+    <PackageReference Include="Ilinst.MSBuild" Version="{version}" PrivateAssets="all" />
+  </ItemGroup>
+</Project>
+"#;
+const SOURCES: [(&str, &str); 6] = [
+    (
+        "Lib/Lib.cs",
+        "namespace Lib { public static class Sum { public static int To(int n) { int s = 0; for (int i = 1; i <= n; i++) s += i; return s; } } }",
+    ),
+    (
+        "Fun/Fun.fs",
+        "namespace Fun\n\nmodule Square =\n    let rec sum (n: int) : int = if n = 0 then 0 else n * n + sum (n - 1) + 0\n",
+    ),
+    (
+        "Basic/Basic.vb",
+        "Public Class Twice\n    Public Shared Function Join(text As String) As String\n        Return String.Concat(text, text)\n    End Function\nEnd Class\n",
+    ),
+    (
+        "App/App.cs",
+        "namespace App { static class Program { static void Main() { System.Console.WriteLine(Lib.Sum.To(10) + \" \" + Fun.Square.sum(3) + \" \" + Basic.Twice.Join(\"ab\")); } } }",
+    ),
+    (
+        "Checks/Checks.cs",
+        "namespace Checks { public static class Tests { public static void TestSum() { if (Lib.Sum.To(4) != 10) throw new System.Exception(\"wrong\"); } } }",
+    ),
+    (
+        "Runner/Runner.cs",
+        r#"
+using System;
+using System.Linq;
+using System.Reflection;
+
+static class Runner
+{
+    static void Main(string[] arguments)
+    {
+        var assembly = Assembly.LoadFrom(arguments.First(each => each.EndsWith(".dll")));
+        foreach (var method in assembly.GetTypes().SelectMany(type => type.GetMethods()).Where(each => each.Name.StartsWith("Test")))
+        {
+            method.Invoke(null, null);
+            Console.WriteLine("passed: " + method.Name);
+        }
+    }
+}
+"#,
+    ),
+];
+
+/// The solution, as it is before anything is built.
+fn solution(name: &str) -> Option<Dotnet> {
+    let (sdk, mono) = (require("ILINST_SDK")?, require("ILINST_MONO_LIB")?);
+    let dotnet = Dotnet::new(name)?;
+    let write = |path: &str, text: &str| {
+        let text = text.replace("{sdk}", &sdk.to_string_lossy()).replace("{mono}", &mono.to_string_lossy());
+        dotnet.write(path, &text.replace("{version}", VERSION));
+    };
+    write("Directory.Build.props", PROPS);
+    dotnet.run(&["new", "sln", "-n", "Shop"]);
+    for (language, project) in [("F#", "Fun"), ("VB", "Basic")] {
+        dotnet.run(&["new", "classlib", "-lang", language, "-f", "netcoreapp3.1", "-o", project, "--no-restore"]);
+    }
+    std::fs::remove_file(dotnet.folder.join("Fun/Library1.fs"))
+        .or_else(|_| std::fs::remove_file(dotnet.folder.join("Fun/Library.fs")))
+        .expect("the template has it");
+    std::fs::remove_file(dotnet.folder.join("Basic/Class1.vb")).expect("the template has it");
+    for (path, text) in [
+        ("Lib/Lib.csproj", LIBRARY),
+        ("App/App.csproj", PROGRAM),
+        ("Checks/Checks.csproj", CHECKS),
+        ("Runner/Runner.csproj", RUNNER),
+    ] {
+        write(path, text);
+    }
+    for (path, text) in SOURCES {
+        write(path, text);
+    }
+    let package = format!(
+        "  <ItemGroup>\n    <PackageReference Include=\"Ilinst.MSBuild\" Version=\"{VERSION}\" PrivateAssets=\"all\" />\n  </ItemGroup>\n</Project>"
+    );
+    for project in ["Fun/Fun.fsproj", "Basic/Basic.vbproj"] {
+        let text = std::fs::read_to_string(dotnet.folder.join(project)).expect("the template has it");
+        write(project, &text.replace("Library.fs", "Fun.fs").replace("Library1.fs", "Fun.fs").replace("</Project>", &package));
+    }
+    let projects = [
+        "Lib/Lib.csproj",
+        "Fun/Fun.fsproj",
+        "Basic/Basic.vbproj",
+        "App/App.csproj",
+        "Checks/Checks.csproj",
+        "Runner/Runner.csproj",
+    ];
+    dotnet.run(&[&["sln", "add"][..], &projects].concat());
+    Some(dotnet)
+}
+
+#[test]
+#[ignore = "needs the .NET SDK and Mono"]
+fn a_solution_is_woven_as_one() {
+    let Some(dotnet) = solution("solution") else { return };
+    let built = dotnet.run(&[&["build", "Shop.sln"][..], &OPTIONS].concat());
+    assert_eq!(built.matches(" woven\n").count(), 6, "each assembly once\n{built}");
+    let report = dotnet.profile(&mut dotnet.program("App/bin/Debug/netcoreapp3.1/App.dll"), "55 14 abab\n");
+    let calls = ["App.Program::Main", "Lib.Sum::To", "Fun.Square::sum", "Basic.Twice::Join"].map(|name| report.calls(name));
+    assert_eq!(calls, [1, 1, 4, 1]);
+    // For the other framework too; what is not to be woven is not.
+    assert!(dotnet.is_woven("Lib/bin/Debug/net45/Lib.dll") && !dotnet.is_woven("Runner/bin/Debug/netcoreapp3.1/Runner.dll"));
+    assert!(!dotnet.folder.join("Runner/bin/Debug/netcoreapp3.1/Ilinst.Tracker.dll").exists());
+
+    let outputs = || ["App", "Lib", "Fun", "Basic", "Checks"].map(|project| dotnet.files(&format!("{project}/bin")));
+    let before = outputs();
+    let built = dotnet.run(&[&["build", "Shop.sln"][..], &OPTIONS].concat());
+    assert_eq!(built.matches("Skipping target \"_IlinstRun\" because").count(), 6, "{built}");
+    assert!(outputs() == before, "nothing is written again");
+
+    // Tests are woven, run and measured.
+    let profile = dotnet.folder.join("tests.ilprof");
+    let output =
+        dotnet.command().args(["test", "Checks", "-p:Ilinst=true"]).env("ILINST_OUTPUT", &profile).output().expect("it starts");
+    let (text, errors, code) = said(&output);
+    assert!(text.contains("passed: TestSum\n") && code == Some(0), "{text}{errors}");
+    let report = Report::of(&profile).expect("it can be reported");
+    assert_eq!([report.calls("Checks.Tests::TestSum"), report.calls("Lib.Sum::To")], [1, 1]);
+
+    dotnet.run(&["clean", "Shop.sln", "-p:Ilinst=true"]);
+    for project in ["App", "Lib", "Fun", "Basic", "Checks"] {
+        let left = dotnet
+            .files(project)
+            .into_keys()
+            .filter(|path| path.extension().is_some_and(|e| e == "dll" || e == "pdb" || e == "rsp"));
+        assert_eq!(left.collect::<Vec<_>>(), [] as [std::path::PathBuf; 0], "{project}");
+    }
+}
+
+/// Where the rules are is where `ilinst` looks as well: above the project.
+#[test]
+#[ignore = "needs the .NET SDK"]
+fn a_file_of_rules_holds_for_builds() {
+    let Some(dotnet) = Dotnet::new("rules") else { return };
+    dotnet.run(&["new", "console", "-o", "src/app", "--no-restore"]);
+    dotnet.run(&["add", "src/app", "package", "Ilinst.MSBuild"]);
+    let build = || dotnet.run(&["build", "src/app", "-p:Ilinst=true", "-nologo"]);
+    assert!(build().contains("app.dll: 2 methods, 2 woven\n"));
+    dotnet.write("ilinst.toml", "exclude = [\"*::Main\"]\n");
+    let said = build();
+    assert!(said.contains("app.dll: 2 methods, 1 woven\n"), "{said}");
+    dotnet.write("ilinst.toml", "exclude = [\"*\"]\n");
+    let said = build();
+    assert!(said.contains("app.dll: 2 methods, 0 woven\n"), "{said}");
+    std::fs::remove_file(dotnet.folder.join("ilinst.toml")).expect("it is there");
+    assert!(build().contains("app.dll: 2 methods, 2 woven\n"));
+}
