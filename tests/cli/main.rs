@@ -7,6 +7,7 @@
 //! eight bytes zeroed), `text NEW WORDS` (`\n` in them begins a line) and `show FILE`.
 //! `{samples}`, `{tmp}` and `{tracker}` stand for folders; times and process ids are replaced, since they differ.
 
+mod codes;
 mod crafted;
 #[cfg(unix)]
 mod files;
