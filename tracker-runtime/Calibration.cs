@@ -15,7 +15,7 @@ namespace Ilinst
 
         private const int RoundsAtOnce = 8;
         private const int Enough = 8;
-        private const int CallsPerRound = 120;
+        public const int CallsPerRound = 120;
         private const long FirstId = 1;
         private const long SecondId = 2;
 
@@ -23,7 +23,7 @@ namespace Ilinst
         private static CallNode* first;
         private static CallNode* second;
         private static int isMeasuring;
-        private static int sink;
+        private static Point point;
         /// <summary>Before the program ran, or beside it.</summary>
         private static Costs apart;
         /// <summary>By the program's threads: these count once there are some of them.</summary>
@@ -58,6 +58,7 @@ namespace Ilinst
             second->Next = (long)first;
             first->Caller = second->Caller = (long)caller;
             first->Stats = second->Stats = (long)&memory->Sink;
+            point = new Point();
             tree = made;
             Again();
         }
@@ -107,8 +108,8 @@ namespace Ilinst
                 ProfileInfoTracker.tree = tree;
                 // What is measured is not how it comes into the caches.
                 ForgetEvents();
-                InTurn(2);
-                InTurnWithout(2);
+                point.InTurn(2);
+                point.InTurnWithout(2);
                 for (int i = 0; i < rounds; i++)
                 {
                     Round(costs);
@@ -131,16 +132,13 @@ namespace Ilinst
             first->Total = second->Total = 0;
             ForgetEvents();
             long begin = Clock.Now();
-            sink = InTurn(CallsPerRound);
+            point.InTurn(CallsPerRound);
             long middle = Clock.Now();
-            sink = InTurnWithout(CallsPerRound);
+            point.InTurnWithout(CallsPerRound);
             long end = Clock.Now();
             ReadClock(CallsPerRound);
-            costs.Clock.Add((double)(Clock.Now() - end) / CallsPerRound);
-            costs.Inside.Add((double)(first->Total + second->Total) / CallsPerRound);
-            costs.With.Add((double)(middle - begin) / CallsPerRound);
-            costs.Without.Add((double)(end - middle) / CallsPerRound);
-            costs.Rounds++;
+            long clock = Clock.Now() - end;
+            costs.Add(first->Total + second->Total, middle - begin, end - middle, clock);
         }
 
         /// <summary>There is a block's room for them.</summary>
@@ -151,58 +149,56 @@ namespace Ilinst
             tree->EndOfEvents = block + Arena.BlockSize;
         }
 
-        /// <summary>
-        /// As programs call what is so short that a probe's time matters: by turns, and what would be inlined without probes.
-        /// </summary>
-        [MethodImpl((MethodImplOptions)(512 | 8))]
-        private static int InTurn(int calls)
+        /// <summary>What is so short that a probe's time matters is an accessor, most of the time: so these are what is called.</summary>
+        private sealed class Point
         {
-            int value = calls;
-            for (int i = 0; i < calls; i += 2)
-            {
-                value = First(value);
-                value = Second(value);
-            }
-            return value;
-        }
+            private int x;
 
-        [MethodImpl((MethodImplOptions)(512 | 8))]
-        private static int InTurnWithout(int calls)
-        {
-            int value = calls;
-            for (int i = 0; i < calls; i += 2)
+            [MethodImpl((MethodImplOptions)(512 | 8))]
+            private int Get()
             {
-                value = value * 31 + 1;
-                value = value ^ (value >> 3);
+                IntPtr token = ProfileInfoTracker.WhenEntering(FirstId);
+                try
+                {
+                    return x;
+                }
+                finally
+                {
+                    ProfileInfoTracker.WhenLeaving(token);
+                }
             }
-            return value;
-        }
 
-        [MethodImpl((MethodImplOptions)(512 | 8))]
-        private static int First(int value)
-        {
-            IntPtr token = ProfileInfoTracker.WhenEntering(FirstId);
-            try
+            [MethodImpl((MethodImplOptions)(512 | 8))]
+            private void Set(int value)
             {
-                return value * 31 + 1;
+                IntPtr token = ProfileInfoTracker.WhenEntering(SecondId);
+                try
+                {
+                    x = value;
+                }
+                finally
+                {
+                    ProfileInfoTracker.WhenLeaving(token);
+                }
             }
-            finally
-            {
-                ProfileInfoTracker.WhenLeaving(token);
-            }
-        }
 
-        [MethodImpl((MethodImplOptions)(512 | 8))]
-        private static int Second(int value)
-        {
-            IntPtr token = ProfileInfoTracker.WhenEntering(SecondId);
-            try
+            [MethodImpl((MethodImplOptions)(512 | 8))]
+            public void InTurn(int calls)
             {
-                return value ^ (value >> 3);
+                for (int i = 0; i < calls; i += 2)
+                {
+                    Set(Get() * 31 + i);
+                }
             }
-            finally
+
+            /// <summary>What would be inlined, without probes.</summary>
+            [MethodImpl((MethodImplOptions)(512 | 8))]
+            public void InTurnWithout(int calls)
             {
-                ProfileInfoTracker.WhenLeaving(token);
+                for (int i = 0; i < calls; i += 2)
+                {
+                    x = x * 31 + i;
+                }
             }
         }
 
@@ -216,66 +212,46 @@ namespace Ilinst
         }
     }
 
-    /// <summary>What was measured, in ticks a call.</summary>
+    /// <summary>What was measured, in ticks of a round.</summary>
     internal sealed class Costs
     {
-        public readonly Samples Inside = new Samples();
-        public readonly Samples With = new Samples();
-        public readonly Samples Without = new Samples();
-        public readonly Samples Clock = new Samples();
+        /// <summary>
+        /// Beyond so many times the least, a thread had no processor, which the program's time is without too. What is less, as
+        /// interrupts, is in the program's time: so it is in the mean.
+        /// </summary>
+        private const int MaxByLeast = 8;
+
         public int Rounds;
+        private long inside;
+        private long with;
+        private long without;
+        private long clock;
+        private long least = long.MaxValue;
+
+        public void Add(long inside, long with, long without, long clock)
+        {
+            long all = with + without + clock;
+            least = Math.Min(least, all);
+            if (all > MaxByLeast * least)
+            {
+                return;
+            }
+            this.inside += inside;
+            this.with += with;
+            this.without += without;
+            this.clock += clock;
+            Rounds++;
+        }
 
         public unsafe void Show(Header* header)
         {
-            double pair = Math.Max(With.Usual - Without.Usual, 0);
+            double calls = (double)Rounds * Calibration.CallsPerRound;
+            double pair = Math.Max(with - without, 0) / calls;
             // Where only samples are timed, half of a probe's time is as good a guess as any.
-            double inside = Mode.IsTimed ? Math.Min(Inside.Usual, pair) : pair / 2;
+            double inside = Mode.IsTimed ? Math.Min(this.inside / calls, pair) : pair / 2;
             header->CostInside = inside;
             header->CostOutside = pair - inside;
-            header->CostOfClock = Mode.IsTimed ? Clock.Usual : 0;
-        }
-    }
-
-    /// <summary>Measurements, some of which were interrupted.</summary>
-    internal sealed class Samples
-    {
-        /// <summary>Beyond so many times the median, it is time of something else.</summary>
-        private const double MaxByMedian = 1.7;
-
-        private readonly double[] sorted = new double[256];
-        private int count;
-
-        /// <summary>The mean of those that were not interrupted: it may be one of two things at different times. 0 if there are none.</summary>
-        public double Usual
-        {
-            get
-            {
-                double sum = 0;
-                int i = 0;
-                for (; i < count && sorted[i] <= MaxByMedian * sorted[count / 2]; i++)
-                {
-                    sum += sorted[i];
-                }
-                return i == 0 ? 0 : sum / i;
-            }
-        }
-
-        public void Add(double sample)
-        {
-            if (count == sorted.Length)
-            {
-                // Half of them say the same.
-                for (count = 0; count < sorted.Length / 2; count++)
-                {
-                    sorted[count] = sorted[2 * count];
-                }
-            }
-            int place = count++;
-            for (; place > 0 && sorted[place - 1] > sample; place--)
-            {
-                sorted[place] = sorted[place - 1];
-            }
-            sorted[place] = sample;
+            header->CostOfClock = Mode.IsTimed ? clock / calls : 0;
         }
     }
 }

@@ -28,8 +28,6 @@ const HEAVY: Part = ("Heavy", &["Split::HeavyStretch", "Split::Heavy"]);
 const LIGHT: Part = ("Light", &["Split::LightStretch", "Split::Light", "Split::Tiny"]);
 
 const SPLITS: [Split; 2] = [(&[], &[REAL, ACCESSORS, FIB]), (&["tiny"], &[HEAVY, LIGHT])];
-/// Without what runs for some ns a call, beside probes of its own.
-const SPLITS_BY_ALL: [Split; 2] = [(&[], &[REAL, FIB]), (&["tiny"], &[HEAVY, LIGHT])];
 
 #[test]
 #[ignore = "needs .NET and Mono"]
@@ -49,7 +47,7 @@ fn a_split_by_the_processors_clock_is_the_programs_own() {
 #[ignore = "needs .NET and Mono"]
 fn a_split_by_probes_in_all_methods_is_near_the_programs_own() {
     let Some(program) = Program::make("Split", "split-all", &["--all"]) else { return };
-    split(&program, &SPLITS_BY_ALL, &["exact"], "stopwatch", WITHIN_BY_ALL);
+    split(&program, &SPLITS, &["exact"], "stopwatch", WITHIN_BY_ALL);
     // What cannot be told from its probes is said to be so.
     in_time_on_each(|runtime, wrong| {
         let report = program.woven(runtime, &[], &[]).report();
