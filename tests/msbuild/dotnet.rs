@@ -60,7 +60,12 @@ impl Dotnet {
 
     /// `dotnet`, ready for its arguments.
     pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
+        self.command_of(&self.program)
+    }
+
+    /// Another program, with the same environment.
+    pub(crate) fn command_of(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
         command.current_dir(&self.folder).env("HOME", self.folder.join("home")).env_remove("ILINST_TOOL");
         command
             .env("NUGET_PACKAGES", self.folder.join("packages"))

@@ -5,4 +5,5 @@ mod dotnet;
 mod errors;
 mod old_style;
 mod project;
+mod publish;
 mod solution;

@@ -1,11 +1,9 @@
 //! A project as `dotnet new` makes it.
 
-use std::fs;
-
 use crate::dotnet::Dotnet;
 
 /// Prints a line, and calls `Fib` 21,891 times.
-const PROGRAM: &str = "\
+pub(crate) const PROGRAM: &str = "\
 using System;
 
 class Program
@@ -27,7 +25,7 @@ const BUILD: [&str; 4] = ["build", "app", "-nologo", "-p:Ilinst=true"];
 const OUTPUT: &str = "app/bin/Debug/netcoreapp3.1";
 
 /// A new project with the package in it.
-fn new_project(name: &str) -> Option<Dotnet> {
+pub(crate) fn new_project(name: &str) -> Option<Dotnet> {
     let dotnet = Dotnet::new(name)?;
     dotnet.run(&["new", "console", "-o", "app", "--no-restore"]);
     dotnet.write("app/Program.cs", PROGRAM);
@@ -90,21 +88,6 @@ fn what_did_not_change_is_not_built_again() {
     let ours = left.iter().filter(|path| ["ilinst", "Tracker", "app.dll", "app.pdb"].iter().any(|name| path.ends_with(name)));
     assert_eq!(ours.count(), 0, "{left:?}");
     assert!(!dotnet.folder.join("app/obj/Debug/netcoreapp3.1/ilinst").exists());
-}
-
-#[test]
-#[ignore = "needs the .NET SDK"]
-fn what_is_published_is_woven() {
-    let Some(dotnet) = new_project("publish") else { return };
-    dotnet.run(&["publish", "app", "-p:Ilinst=true", "-o", "out", "-c", "Release"]);
-    let report = dotnet.profile(&mut dotnet.program("out/app.dll"), "fib 6765\n");
-    assert_eq!(report.calls("Program::Fib"), 21_891);
-    // What is built already is published as it is.
-    dotnet.run(&["publish", "app", "-p:Ilinst=true", "-o", "again", "-c", "Release", "--no-build"]);
-    for file in ["app.dll", "app.pdb", "app.deps.json", "Ilinst.Tracker.dll"] {
-        let read = |folder: &str| fs::read(dotnet.folder.join(folder).join(file)).expect("it is published");
-        assert!(read("out") == read("again"), "{file}");
-    }
 }
 
 #[test]
