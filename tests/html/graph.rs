@@ -2,7 +2,7 @@
 
 use profile::{CallTree, Profile, SampleType};
 
-use crate::{SHOP, Shown, count, percent, time};
+use crate::{SHOP, Shown, builder, count, percent, time};
 
 /// How high a frame is.
 const FRAME: f64 = 22.0;
@@ -126,6 +126,27 @@ fn frames_are_what_the_profile_says() {
     shown.choose("metric", "calls");
     let layout = Layout::of(&shown.profile, |value| value(SampleType::CALLS));
     check_frames(&mut shown, &layout, count);
+}
+
+#[test]
+#[ignore = "needs Chromium"]
+fn frames_of_a_thread_and_of_a_phase_are_their_own() {
+    let Some(mut shown) = Shown::of("frames-thread", SHOP) else { return };
+    let ticks = shown.profile.ticks_per_second as f64 / 1e3;
+    for thread in 0..2 {
+        shown.choose("threads", &thread.to_string());
+        let alone = Profile { trees: vec![shown.profile.trees[thread].clone()], ..shown.profile.clone() };
+        check_frames(&mut shown, &Layout::of(&alone, running), |value| time(value / ticks));
+    }
+    let phases = include_str!("../../crates/profile/tests/cases/phases.txt");
+    let bytes = builder::build(phases.split_once("----").map_or(phases, |(text, _)| text));
+    let phase = Profile::parse_phase(&bytes, "loop").expect("it is a profile").expect("it has the phase");
+    let mut shown = Shown::of("frames-phase", phases.split_once("----").map_or(phases, |(text, _)| text)).expect("a browser");
+    shown.choose("phase", "1");
+    let layout = Layout::of(&phase, running);
+    assert!(layout.all > 0);
+    let ticks = phase.ticks_per_second as f64 / 1e3;
+    check_frames(&mut shown, &layout, |value| time(value / ticks));
 }
 
 #[test]
