@@ -26,7 +26,9 @@ use crate::{
     colours::colour_report,
     failure::{EXIT_FINDINGS, Failure, printed},
     method_pattern::MethodPattern,
-    output, profiles, symbols,
+    output, profiles,
+    report::say_unknown,
+    symbols,
     terminal::{Terminal, complain},
 };
 
@@ -147,6 +149,9 @@ impl Opts {
                 self.filter.iter().any(|pattern| pattern.is_match(&method.name, raw, &method.assembly))
             });
         }
+        let asked: Vec<Metric> = self.fail_if.iter().flat_map(Gate::metrics).chain([self.by]).collect();
+        let asked = Metric::ALL.iter().copied().filter(|metric| asked.contains(metric));
+        say_unknown(asked, |metric| comparison.of_paths().any(|method| method.metric(metric).is_some()));
         let failed: Vec<Finding> = self.fail_if.iter().flat_map(|gate| gate.findings(&comparison)).collect();
         let code = if failed.is_empty() { 0 } else { EXIT_FINDINGS };
         let printing = match &self.html {

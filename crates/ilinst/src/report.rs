@@ -14,7 +14,7 @@ use clap::{
 use html::Page;
 use identity::Visible;
 use profile::{
-    Column, End, Profile, TextOptions,
+    Column, End, Metric, Profile, TextOptions,
     report::SortBy,
     views::{GroupBy, View, ViewOptions, Wanted},
 };
@@ -166,6 +166,15 @@ enum Group {
     Assembly,
 }
 
+/// Says of metrics that are asked for that nothing has them.
+pub(crate) fn say_unknown(asked: impl IntoIterator<Item = Metric>, is_known: impl Fn(Metric) -> bool) {
+    for metric in asked {
+        if let Some(of) = metric.known_of().filter(|_| !is_known(metric)) {
+            complain(format_args!("note: no method has '{}': {of}", metric.name()));
+        }
+    }
+}
+
 /// What `--sort` takes.
 fn sort() -> impl TypedValueParser<Value = SortBy> {
     let names = SortBy::ALL.iter().map(|sort| PossibleValue::new(sort.name()).help(sort.help()));
@@ -254,7 +263,10 @@ impl ShownArgs {
         let names = profile.display_names();
         let (view, count) = self.view(profile, &names, false)?;
         let phase = self.phase.as_ref().map(|name| format!("phase {}: ", Visible(name))).unwrap_or_default();
-        let text = TextOptions { columns: self.columns.clone(), bars: Terminal::is_seen() };
+        let text = TextOptions { columns: self.columns.clone(), bars: Terminal::is_seen(), sort: self.sort };
+        if matches!(view, View::Methods(_)) {
+            say_unknown(self.sort.metric(), |metric| profile.rows(self.sort).iter().any(|row| metric.of(row).is_some()));
+        }
         out.write_all((phase + &profile.head() + &view.text(profile, count, &text)).as_bytes())?;
         Ok(out.close()?)
     }

@@ -38,7 +38,7 @@ macro_rules! metrics {
             }
 
             /// Of a method; none if it is not known.
-            pub(crate) fn of(self, row: &Row<'_>) -> Option<f64> {
+            pub fn of(self, row: &Row<'_>) -> Option<f64> {
                 let value: fn(&Row<'_>) -> Option<f64> = match self { $(Self::$variant => $value,)* };
                 value(row)
             }
@@ -89,6 +89,17 @@ pub enum MetricUnit {
     Milliseconds,
     /// Pieces.
     Count,
+}
+
+impl Metric {
+    /// Which programs it is known of, if not of all; in words.
+    pub fn known_of(self) -> Option<&'static str> {
+        match self {
+            Self::P95 | Self::Max => Some("single calls are timed by ILINST_MODE=exact, the default, and trace"),
+            Self::Cpu => Some("CPU time by method is what a sampler sees, of ILINST_MODE=sampled"),
+            _ => None,
+        }
+    }
 }
 
 impl FromStr for Metric {

@@ -15,7 +15,7 @@ pub use self::columns::Column;
 use crate::{
     csv,
     model::{End, Mode, Profile, SampleType},
-    report::Row,
+    report::{Row, SortBy},
     views::{Relation, View},
 };
 
@@ -82,6 +82,8 @@ pub struct TextOptions {
     pub columns: Vec<Column>,
     /// Shares are drawn too.
     pub bars: bool,
+    /// What rows are sorted by, which has a column then.
+    pub sort: SortBy,
 }
 
 impl View<'_> {
@@ -100,7 +102,7 @@ impl View<'_> {
             Self::Tree(rows) => tree::write(profile, rows, options, &mut text),
             Self::HotPath(rows) => tree::write(profile, rows, options, &mut text),
             Self::Method { methods: rows, edges } => {
-                let columns = Column::suitable(profile, rows);
+                let columns = Column::suitable(profile, rows, options.sort);
                 for row in rows {
                     table(profile, std::slice::from_ref(row), &columns, options, &mut text);
                     for relation in [Relation::Caller, Relation::Callee] {
@@ -171,7 +173,7 @@ impl View<'_> {
 fn methods(profile: &Profile, rows: &[Row<'_>], options: &TextOptions, text: &mut String) {
     let suitable;
     let columns = if options.columns.is_empty() {
-        suitable = Column::suitable(profile, rows);
+        suitable = Column::suitable(profile, rows, options.sort);
         &suitable
     } else {
         &options.columns

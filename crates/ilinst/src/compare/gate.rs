@@ -86,6 +86,16 @@ impl Gate {
         asked.map(|method| self.finding(method, comparison)).collect()
     }
 
+    /// What it asks of methods.
+    pub(super) fn metrics(&self) -> Vec<Metric> {
+        let mut metrics = Vec::new();
+        self.root.columns(&mut |column| match column {
+            Column::OfMethod(metric) => metrics.push(metric),
+            Column::OfProgram(_) => {}
+        });
+        metrics
+    }
+
     fn finding(&self, method: Option<&MethodChange>, comparison: &Comparison) -> Finding {
         let mut values = Vec::new();
         self.root.columns(&mut |column| {

@@ -5,7 +5,7 @@ use std::{fmt::Write, str::FromStr};
 use super::short_time;
 use crate::{
     model::{Mode, Profile},
-    report::Row,
+    report::{Row, SortBy},
 };
 
 /// What stands in a cell.
@@ -96,8 +96,8 @@ impl Column {
     /// The columns of the table of async methods.
     pub(super) const OF_ASYNC: &[Self] = &[Self::Calls, Self::Latency, Self::LatencyP95, Self::Steps, Self::Awaiting];
 
-    /// Those that have something to say of these rows, in a width that terminals have.
-    pub(super) fn suitable(profile: &Profile, rows: &[Row<'_>]) -> Vec<Self> {
+    /// Those that have something to say of these rows, in a width that terminals have, and what they are sorted by.
+    pub(super) fn suitable(profile: &Profile, rows: &[Row<'_>], sort: SortBy) -> Vec<Self> {
         let mut columns = vec![Self::Calls];
         if profile.mode == Mode::Count {
             return columns;
@@ -108,6 +108,11 @@ impl Column {
         columns.extend(rows.iter().any(|row| row.p95_ms.is_some() && !row.is_async).then_some(Self::P95));
         columns.extend(rows.iter().any(|row| row.first_ms.is_some() && !row.is_async).then_some(Self::First));
         columns.extend((profile.mode == Mode::Sampled).then_some(Self::Samples));
+        let sorted = Self::ALL.iter().find(|column| column.name() == sort.name());
+        let has = |column: Self| rows.iter().any(|row| !matches!(column.cell(row), Cell::None));
+        if let Some(sorted) = sorted.filter(|column| !columns.contains(column) && has(**column)) {
+            columns.push(*sorted);
+        }
         columns
     }
 

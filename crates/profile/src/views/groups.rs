@@ -45,8 +45,8 @@ pub struct GroupRow {
     pub average_ms: f64,
     /// How many exceptions left them.
     pub exceptions: i64,
-    /// CPU time in them alone, where a sampler saw it.
-    pub cpu_ms: f64,
+    /// CPU time in them alone; none where no sampler ran.
+    pub cpu_ms: Option<f64>,
     /// The file that the assembly was loaded from; none of other groups, and if the program did not say it.
     pub path: Option<String>,
 }
@@ -76,14 +76,16 @@ impl Profile {
         let flat = |what| self.flat_by_function(what);
         let (calls, exceptions, cpu) = (flat(S::CALLS), flat(S::EXCEPTIONS), flat(S::CPU));
         let (wall, waiting, probes) = (flat(S::WALL), flat(S::WAITING), flat(S::PROBES));
-        let mut own = vec![0_i64; rows.len()];
+        let (mut own, is_sampled) = (vec![0_i64; rows.len()], self.is_sampled());
         for (function, group) in group_of.iter().enumerate() {
             let Some((group, row)) = group.and_then(|group| Some((group, rows.get_mut(group)?))) else { continue };
             let at = |values: &[i64]| values.get(function).copied().unwrap_or_default();
             row.methods += u64::from(at(&calls) > 0);
             row.calls = row.calls.saturating_add(at(&calls));
             row.exceptions = row.exceptions.saturating_add(at(&exceptions));
-            row.cpu_ms += at(&cpu) as f64 / 1e6;
+            if is_sampled {
+                *row.cpu_ms.get_or_insert_default() += at(&cpu) as f64 / 1e6;
+            }
             own[group] = own[group].saturating_add(running(at(&wall), at(&waiting), at(&probes)));
         }
         let totals = self.cumulatives_by([S::WALL, S::WAITING, S::PROBES], &group_of, rows.len());
@@ -128,7 +130,7 @@ impl GroupRow {
             waiting_ms: 0.0,
             average_ms: 0.0,
             exceptions: 0,
-            cpu_ms: 0.0,
+            cpu_ms: None,
             path,
         }
     }
@@ -147,7 +149,7 @@ impl Ranked for GroupRow {
             Metric::Calls => self.calls as f64,
             Metric::Average => self.average_ms,
             Metric::Exceptions => self.exceptions as f64,
-            Metric::Cpu => self.cpu_ms,
+            Metric::Cpu => self.cpu_ms?,
         })
     }
 }

@@ -189,7 +189,7 @@ impl Profile {
         path
     }
 
-    fn is_sampled(&self) -> bool {
+    pub(super) fn is_sampled(&self) -> bool {
         self.mode == crate::model::Mode::Sampled
     }
 }
