@@ -7,3 +7,4 @@ mod old_style;
 mod project;
 mod publish;
 mod solution;
+mod tool;

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::common::{quiet, root, target};
 
-pub(crate) const HELP: &str = "write the packages that users install; --nupkg: Ilinst.MSBuild alone; --tool PLATFORM=FILE (as \
+pub(crate) const HELP: &str = "write the packages that users install; --nupkg: the NuGet packages alone; --tool PLATFORM=FILE (as \
                                linux-x64; may be repeated) for tools that are built already; --output DIR";
 
 /// What is asked for.
@@ -21,9 +21,11 @@ struct Request {
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let request = Request::parse(arguments)?;
     fs::create_dir_all(&request.output)?;
-    let package = request.output.join(format!("{}.{}.nupkg", nupkg::ID, env!("CARGO_PKG_VERSION")));
-    nupkg::write(&package, &request.tools)?;
-    println!("{}", package.display());
+    for package in [&nupkg::MSBUILD, &nupkg::TOOL] {
+        let file = request.output.join(format!("{}.{}.nupkg", package.id, env!("CARGO_PKG_VERSION")));
+        nupkg::write(package, &file, &request.tools)?;
+        println!("{}", file.display());
+    }
     Ok(())
 }
 

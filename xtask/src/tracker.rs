@@ -1,4 +1,4 @@
-//! `cargo xtask tracker`: builds the tracker from its sources, always to the same bytes.
+//! `cargo xtask tracker`: builds the tracker, and the launcher of the `dotnet tool`, from their sources, always to the same bytes.
 
 use std::{fs, path::Path};
 
@@ -9,44 +9,44 @@ use crate::{
     toolchain::{Toolchain, csc},
 };
 
-const DLL: &str = "bin/Ilinst.Tracker.dll";
+/// The folders of their sources, and what is built there.
+const ASSEMBLIES: [(&str, &str); 2] = [("tracker-runtime", "bin/Ilinst.Tracker.dll"), ("dotnet-tool", "bin/ilinst.dll")];
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     only(arguments, &["--check"])?;
     let toolchain = Toolchain::prepare();
     if arguments.is_empty() {
-        return build(&toolchain, &folder().join(DLL));
+        return ASSEMBLIES.iter().try_for_each(|(folder, dll)| build(&toolchain, folder, &root().join(folder).join(dll)));
     }
     check(&toolchain)?;
-    println!("tracker-runtime/{DLL} is what its sources make");
+    ASSEMBLIES.iter().for_each(|(folder, dll)| println!("{folder}/{dll} is what its sources make"));
     Ok(())
 }
 
-/// Builds it elsewhere and compares.
+/// Builds them elsewhere and compares.
 pub(crate) fn check(toolchain: &Toolchain) -> Result<()> {
-    let rebuilt = target().join("tracker-check").join("Ilinst.Tracker.dll");
-    build(toolchain, &rebuilt)?;
-    if fs::read(&rebuilt)? != fs::read(folder().join(DLL))? {
-        bail!("tracker-runtime/{DLL} is not what its sources make; run `cargo xtask tracker` and commit it");
+    for (folder, dll) in ASSEMBLIES {
+        let rebuilt = target().join("tracker-check").join(dll);
+        build(toolchain, folder, &rebuilt)?;
+        if fs::read(&rebuilt)? != fs::read(root().join(folder).join(dll))? {
+            bail!("{folder}/{dll} is not what its sources make; run `cargo xtask tracker` and commit it");
+        }
     }
     Ok(())
-}
-
-fn folder() -> std::path::PathBuf {
-    root().join("tracker-runtime")
 }
 
 /// Compiles against the oldest reference set, so that every runtime since takes it.
-fn build(toolchain: &Toolchain, output: &Path) -> Result<()> {
+fn build(toolchain: &Toolchain, folder: &str, output: &Path) -> Result<()> {
+    let sources = root().join(folder);
     if let Some(parent) = output.parent() {
         fs::create_dir_all(parent)?;
     }
     let references = toolchain.get("ILINST_MONO_LIB")?.join("2.0-api");
     let mut command = csc(toolchain)?;
-    command.current_dir(folder()).arg("@build.rsp");
+    command.current_dir(&sources).arg("@build.rsp");
     for library in ["mscorlib.dll", "System.dll"] {
         command.arg(format!("-r:{}", references.join(library).display()));
     }
-    command.arg(format!("-pathmap:{}=/tracker-runtime", folder().display())).arg(format!("-out:{}", output.display()));
+    command.arg(format!("-pathmap:{}=/{folder}", sources.display())).arg(format!("-out:{}", output.display()));
     quiet(&mut command)
 }

@@ -1,4 +1,4 @@
-//! The NuGet package `Ilinst.MSBuild`: a zip archive (ECMA-376-2, Open Packaging Conventions) with a `.nuspec`.
+//! NuGet packages: zip archives (ECMA-376-2, Open Packaging Conventions) with a `.nuspec`.
 
 use std::{
     collections::BTreeMap,
@@ -12,50 +12,83 @@ use zip::{CompressionMethod, DateTime, ZipWriter, write::SimpleFileOptions};
 
 use crate::common::root;
 
-/// What it is called.
-pub(super) const ID: &str = "Ilinst.MSBuild";
-/// Beside what is in `msbuild/`: from where in the repository, and where to.
-const FILES: [(&str, &str); 4] = [
-    ("tracker-runtime/bin/Ilinst.Tracker.dll", "tracker/Ilinst.Tracker.dll"),
-    ("LICENSE", "LICENSE"),
-    ("LICENSE-APACHE", "LICENSE-APACHE"),
-    ("LICENSE-MIT", "LICENSE-MIT"),
-];
+/// A package: its name, and what is said of it.
+pub(super) struct Package {
+    pub(super) id: &'static str,
+    description: &'static str,
+    tags: &'static str,
+    /// What NuGet has to know beside.
+    metadata: &'static str,
+    /// From where in the repository, and where to; of a folder, all that is in it.
+    files: &'static [(&'static str, &'static str)],
+    /// The folder that holds the tools, by platform.
+    tools: &'static str,
+}
+
+/// What weaves in builds.
+pub(super) const MSBUILD: Package = Package {
+    id: "Ilinst.MSBuild",
+    description: "Weaves enter and leave probes into what a project builds, so that the program measures itself: build with \
+                  -p:Ilinst=true.",
+    tags: "profiler instrumentation weaving performance msbuild",
+    metadata: "<developmentDependency>true</developmentDependency>",
+    files: &[
+        ("msbuild/build", "build"),
+        ("msbuild/buildTransitive", "buildTransitive"),
+        ("msbuild/README.md", "README.md"),
+        ("tracker-runtime/bin/Ilinst.Tracker.dll", "tracker/Ilinst.Tracker.dll"),
+    ],
+    tools: "tools",
+};
+/// The command line, by `dotnet tool install`.
+pub(super) const TOOL: Package = Package {
+    id: "ilinst",
+    description: "Measures .NET programs that no profiler can be attached to: ilinst run -- dotnet app.dll.",
+    tags: "profiler instrumentation weaving performance",
+    metadata: "<packageTypes><packageType name=\"DotnetTool\" /></packageTypes>",
+    files: &[("dotnet-tool/README.md", "README.md"), ("dotnet-tool/bin", "tools/netcoreapp2.1/any")],
+    tools: "tools/netcoreapp2.1/any",
+};
+/// What each has.
+const LICENSES: [(&str, &str); 3] =
+    [("LICENSE", "LICENSE"), ("LICENSE-APACHE", "LICENSE-APACHE"), ("LICENSE-MIT", "LICENSE-MIT")];
 /// What NuGet asks of each part's name.
-const CONTENT_TYPES: [(&str, &str); 7] = [
+const CONTENT_TYPES: [(&str, &str); 9] = [
     ("rels", "application/vnd.openxmlformats-package.relationships+xml"),
     ("nuspec", "application/octet"),
     ("props", "application/octet"),
     ("targets", "application/octet"),
+    ("json", "application/octet"),
     ("md", "application/octet"),
+    ("xml", "application/octet"),
     ("dll", "application/octet"),
     ("exe", "application/octet"),
 ];
 
-/// Writes it, with a tool for each platform.
-pub(super) fn write(package: &Path, tools: &[(String, PathBuf)]) -> Result<()> {
+/// Writes a package, with a tool for each platform.
+pub(super) fn write(package: &Package, file: &Path, tools: &[(String, PathBuf)]) -> Result<()> {
     let mut parts: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-    for folder in ["build", "buildTransitive"] {
-        for entry in fs::read_dir(root().join("msbuild").join(folder))? {
-            let path = entry?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            parts.insert(format!("{folder}/{name}"), read(&path)?);
+    for (from, to) in package.files.iter().chain(&LICENSES) {
+        let from = root().join(from);
+        if from.is_file() {
+            parts.insert((*to).into(), read(&from)?);
+            continue;
         }
-    }
-    parts.insert("README.md".into(), read(&root().join("msbuild/README.md"))?);
-    for (from, to) in FILES {
-        parts.insert(to.into(), read(&root().join(from))?);
+        for entry in fs::read_dir(&from).with_context(|| from.display().to_string())? {
+            let path = entry?.path();
+            parts.insert(format!("{to}/{}", path.file_name().unwrap_or_default().display()), read(&path)?);
+        }
     }
     for (platform, tool) in tools {
         let name = if platform.starts_with("win-") { "ilinst.exe" } else { "ilinst" };
-        parts.insert(format!("tools/{platform}/{name}"), read(tool)?);
+        parts.insert(format!("{}/{platform}/{name}", package.tools), read(tool)?);
     }
-    let nuspec = format!("{ID}.nuspec");
+    let nuspec = format!("{}.nuspec", package.id);
     let content_types = content_types(parts.keys());
-    parts.insert(nuspec.clone(), self::nuspec().into_bytes());
+    parts.insert(nuspec.clone(), package.nuspec().into_bytes());
     parts.insert("_rels/.rels".into(), relationships(&nuspec).into_bytes());
     parts.insert("[Content_Types].xml".into(), content_types.into_bytes());
-    write_archive(package, &parts)
+    write_archive(file, &parts)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
@@ -66,7 +99,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 fn write_archive(package: &Path, parts: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     let mut archive = ZipWriter::new(File::create(package).with_context(|| package.display().to_string())?);
     for (name, bytes) in parts {
-        let is_tool = name.starts_with("tools/");
+        let is_tool = name.ends_with("/ilinst") || name.ends_with(".exe");
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
             .last_modified_time(DateTime::default())
@@ -78,27 +111,30 @@ fn write_archive(package: &Path, parts: &BTreeMap<String, Vec<u8>>) -> Result<()
     Ok(())
 }
 
-fn nuspec() -> String {
-    let (version, repository) = (env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_REPOSITORY"));
-    format!(
-        r#"<?xml version="1.0" encoding="utf-8"?>
+impl Package {
+    fn nuspec(&self) -> String {
+        let Self { id, description, tags, metadata, .. } = self;
+        let (version, repository) = (env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_REPOSITORY"));
+        let license = env!("CARGO_PKG_LICENSE");
+        format!(
+            r#"<?xml version="1.0" encoding="utf-8"?>
 <package xmlns="http://schemas.microsoft.com/packaging/2013/05/nuspec.xsd">
   <metadata>
-    <id>{ID}</id>
+    <id>{id}</id>
     <version>{version}</version>
     <authors>The ilinst authors</authors>
-    <description>Weaves enter and leave probes into what a project builds, so that the program measures itself: build with -p:Ilinst=true.</description>
-    <license type="expression">{}</license>
+    <description>{description}</description>
+    <license type="expression">{license}</license>
     <readme>README.md</readme>
     <projectUrl>{repository}</projectUrl>
     <repository type="git" url="{repository}" />
-    <tags>profiler instrumentation weaving performance msbuild</tags>
-    <developmentDependency>true</developmentDependency>
+    <tags>{tags}</tags>
+    {metadata}
   </metadata>
 </package>
-"#,
-        env!("CARGO_PKG_LICENSE")
-    )
+"#
+        )
+    }
 }
 
 fn relationships(nuspec: &str) -> String {
