@@ -126,28 +126,40 @@ impl Entries<'_> {
         };
         let Some(events) = self.traced.events.get(&tree.number) else { return Ok(()) };
         let function = |node: u32| self.traced.functions.get(&(tree.number, node)).copied();
-        let (began_before, first) = (began_before(events), events.first().map_or(0, |event| event.ticks));
-        let mut open: Vec<u32> = Vec::new();
-        for node in began_before {
-            put(&entry('B', first, function(node)))?;
-            open.push(node);
-        }
-        let mut last = first;
-        for event in events {
-            last = last.max(event.ticks);
-            if !event.is_leave {
-                open.push(event.node);
-                put(&entry('B', last, function(event.node)))?;
-            } else if let Some(place) = open.iter().rposition(|node| *node == event.node) {
-                // What an exception passed by ends here too.
-                for node in open.drain(place..).rev() {
-                    put(&entry('E', last, function(node)))?;
+        let (first, last) = (events.first().map_or(0, |event| event.ticks), events.iter().map(|event| event.ticks).max());
+        let positive = |ticks: i64| u64::try_from(ticks).unwrap_or_default();
+        let all = [(0, None)];
+        // How long the parts are of which the end is known.
+        let closed = profile.parts.iter().filter_map(|(from, to)| Some(to.as_ref()? - from)).fold(0, i64::saturating_add);
+        for (from, to) in if profile.parts.is_empty() { &all[..] } else { &profile.parts } {
+            let end = to.unwrap_or_else(|| from.saturating_add(profile.duration).saturating_sub(closed));
+            let end = if to.is_none() { positive(end).max(last.unwrap_or_default()) } else { positive(end) };
+            let from = positive(*from).max(first);
+            let (mut open, mut now, mut is_begun) = (began_before(events), from, false);
+            for event in events.iter().take_while(|event| event.ticks < end || to.is_none()) {
+                if !is_begun && event.ticks >= from {
+                    is_begun = true;
+                    open.iter().try_for_each(|node| put(&entry('B', from, function(*node))))?;
+                }
+                now = now.max(event.ticks);
+                if !event.is_leave {
+                    open.push(event.node);
+                    if is_begun {
+                        put(&entry('B', now, function(event.node)))?;
+                    }
+                } else if let Some(place) = open.iter().rposition(|node| *node == event.node) {
+                    // What an exception passed by ends here too.
+                    for node in open.drain(place..).rev().filter(|_| is_begun) {
+                        put(&entry('E', now, function(node)))?;
+                    }
                 }
             }
-        }
-        let end = u64::try_from(profile.duration).unwrap_or_default().max(last);
-        while let Some(node) = open.pop() {
-            put(&entry('E', end, function(node)))?;
+            if !is_begun {
+                open.iter().try_for_each(|node| put(&entry('B', from, function(*node))))?;
+            }
+            while let Some(node) = open.pop() {
+                put(&entry('E', end.max(now), function(node)))?;
+            }
         }
         Ok(())
     }

@@ -61,6 +61,8 @@ pub struct Profile {
     pub exception_types: Vec<Option<String>>,
     /// The names of the phases that marks begin, in the order of time.
     pub phases: Vec<String>,
+    /// Which parts of the run it is of, from and to, in ticks since the first probe; to none: to the end. None: all of it.
+    pub parts: Vec<(i64, Option<i64>)>,
     /// How many events there are, in mode trace.
     pub events: u64,
     /// How many nodes the program's trees were allowed; 0 if it isn't said.
@@ -83,6 +85,7 @@ impl Default for Profile {
             clock: Clock::Stopwatch,
             ticks_per_second: 1_000_000_000,
             start_time: 0,
+            parts: Vec::new(),
             duration: 0,
             last_seen: 0,
             paused: 0,

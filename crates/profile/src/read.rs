@@ -83,6 +83,7 @@ impl Profile {
         }
         phases.extend(names.phases.values().cloned());
         let header = records.header;
+        let since_start = |clock: i64| clock.saturating_sub(header.start_ticks);
         Self {
             trees: trees.list,
             functions: functions.list,
@@ -91,6 +92,7 @@ impl Profile {
             histogram_shift: header.histogram_shift,
             exception_types,
             phases,
+            parts: span.parts.iter().map(|(from, to)| (since_start(*from), to.map(since_start))).collect(),
             events: records.events,
             damage: records.damage,
             sample_types,
@@ -159,6 +161,8 @@ struct Span {
     end_weight: i64,
     /// The sum of what the clock said at them, by these weights.
     clock: i64,
+    /// What the clock said where each part of it begins and ends; none: all.
+    parts: Vec<(i64, Option<i64>)>,
 }
 
 impl Span {
@@ -179,13 +183,14 @@ impl Span {
 
     /// From one snapshot to another each, or to the end.
     fn of(records: &Records<'_>, spans: impl IntoIterator<Item = (usize, Option<usize>)>) -> Self {
-        let mut span = Self { weights: vec![0; records.phases.len()], end_weight: 0, clock: 0 };
+        let mut span = Self { weights: vec![0; records.phases.len()], end_weight: 0, clock: 0, parts: Vec::new() };
         let clock = |index: usize| records.phases.get(index).map_or(0, |phase| phase.clock);
         let mut is_empty = true;
         for (from, to) in spans {
             is_empty = false;
             span.weights[from] -= 1;
             span.clock = span.clock.saturating_sub(clock(from));
+            span.parts.push((clock(from), to.map(clock)));
             match to {
                 None => span.end_weight = 1,
                 Some(to) => {

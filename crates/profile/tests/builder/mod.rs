@@ -128,9 +128,20 @@ impl Builder {
             }
             "phase" => self.phase(line),
             "events" => {
+                // Of those that are told, a node's number and when, below zero where its call ends.
+                let told: Vec<(i64, u64)> = line.words[1..]
+                    .iter()
+                    .filter_map(|word| word.split_once('@'))
+                    .map(|(node, ticks)| (node.parse().expect("a number"), ticks.parse().expect("a number")))
+                    .collect();
                 let chunk = self.chunk(4, self.trees);
-                let end = 64 + 8 * line.number("count") as usize;
+                let end = CHUNK_HEADER + 8 * line.number_or("count", told.len() as i64) as usize;
                 put(&mut self.chunks[chunk], 32, end as u64);
+                put(&mut self.chunks[chunk], 40, line.number("sequence"));
+                for (index, (node, ticks)) in told.iter().enumerate() {
+                    let word = ticks << 24 | u64::from(*node < 0) << 23 | node.unsigned_abs();
+                    put(&mut self.chunks[chunk], CHUNK_HEADER + 8 * index, word);
+                }
             }
             _ => self.node(line),
         }
@@ -266,7 +277,7 @@ impl Builder {
             (48, line.number_or("leaves", calls as i64)),
             (56, statistics),
             (80, flags | line.number("exceptions") << 32),
-            (88, line.number("exception")),
+            (88, line.number("exception") | line.number("number") << 32),
             (96, line.number("detached")),
             (104, record.unwrap_or_default()),
             (120, line.number("cpu")),
