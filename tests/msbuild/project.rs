@@ -1,5 +1,9 @@
 //! A project as `dotnet new` makes it.
 
+use std::fs;
+
+use tests::root;
+
 use crate::dotnet::Dotnet;
 
 /// Prints a line, and calls `Fib` 21,891 times.
@@ -102,4 +106,61 @@ fn paths_may_have_anything_in_them() {
     let program = "my app;it's 50% $x/bin/Debug/netcoreapp3.1/my app;it's 50% $x.dll";
     let report = dotnet.profile(&mut dotnet.program(program), "fib 6765\n");
     assert_eq!(report.calls("Program::Fib"), 21_891);
+}
+
+/// Patterns are no names of files, in items neither; and the project's own key signs again what is woven.
+#[test]
+#[ignore = "needs the .NET SDK"]
+fn what_a_project_says_is_passed_on() {
+    let Some(dotnet) = new_project("options") else { return };
+    let key = root().join("tracker-runtime/ilinst.snk");
+    dotnet.write(
+        "app/Directory.Build.targets",
+        &format!(
+            r#"<Project>
+  <PropertyGroup>
+    <SignAssembly>true</SignAssembly>
+    <AssemblyOriginatorKeyFile>{}</AssemblyOriginatorKeyFile>
+    <IlinstExclude>No*;[Other]*</IlinstExclude>
+    <IlinstLeave>return</IlinstLeave>
+    <IlinstMinIL>0</IlinstMinIL>
+  </PropertyGroup>
+  <ItemGroup>
+    <IlinstExclude Include="Shop.*::get_*;re:^Shop[.](A|B)::;Shop.%2A;a%3Bb" />
+    <IlinstInclude Include="Prog*::*" />
+  </ItemGroup>
+</Project>
+"#,
+            key.display()
+        ),
+    );
+    let said = dotnet.run(&BUILD);
+    assert!(said.contains("note ILI0003: strong name signed again\n"), "{said}");
+    let response = fs::read_to_string(dotnet.folder.join("app/obj/Debug/netcoreapp3.1/ilinst/app.rsp")).expect("it is there");
+    let mut arguments: Vec<&str> = response.lines().collect();
+    arguments.sort_unstable();
+    let snk = format!("--snk={}", key.display());
+    let mut expected = [
+        "obj/Debug/netcoreapp3.1/app.dll",
+        "--output=obj/Debug/netcoreapp3.1/ilinst/app.dll",
+        "--message-format=msbuild",
+        "--leave=return",
+        "--min-il=0",
+        &snk,
+        "--include=Prog*::*",
+        "--exclude=No*",
+        "--exclude=[Other]*",
+        "--exclude=Shop.*::get_*",
+        "--exclude=re:^Shop[.](A|B)::",
+        "--exclude=Shop.*",
+        "--exclude=a;b",
+    ];
+    expected.sort_unstable();
+    assert_eq!(arguments, expected);
+    // What does not compile is not woven.
+    dotnet.run(&["clean", "app"]);
+    dotnet.write("app/Wrong.cs", "class Wrong { wrong }");
+    let (said, code) = dotnet.try_run(&BUILD);
+    assert!(said.contains("Wrong.cs(1,21): error CS1519") && code == Some(1), "{said}");
+    assert!(!said.contains("ILI0") && dotnet.files("app/obj/Debug/netcoreapp3.1/ilinst").is_empty(), "{said}");
 }
