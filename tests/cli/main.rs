@@ -8,6 +8,7 @@
 //! `{samples}`, `{tmp}` and `{tracker}` stand for folders; times and process ids are replaced, since they differ.
 
 mod codes;
+mod config;
 mod crafted;
 #[cfg(unix)]
 mod files;

@@ -7,7 +7,7 @@ use std::{
     process::{Command, ExitStatus, Stdio},
 };
 
-use tests::{ilinst, sample};
+use tests::{ilinst, root, sample};
 
 /// What is below a folder: files with their content, links with their target, folders with nothing.
 pub(crate) type Tree = BTreeMap<PathBuf, Option<Vec<u8>>>;
@@ -51,6 +51,35 @@ const ALL: &[Writer] = &[
         done: 1,
         failed: 2,
         ..Writer::new("`diff --html`", app_and_outputs)
+    },
+    Writer {
+        arguments: &[
+            "instrument",
+            "app/orders.exe",
+            "-o",
+            "out/",
+            "-q",
+            "--threads",
+            "1",
+            "--depfile",
+            "out/d",
+            "--output-list",
+            "out/l",
+        ],
+        ..Writer::new("`instrument` with lists", app_and_outputs)
+    },
+    Writer { arguments: &["tracker", "-o", "new/deep"], ..Writer::new("`tracker`", app) },
+    Writer {
+        arguments: &["export", "app/golden.ilprof", "-o", "out/orders.exe", "--to", "json"],
+        ..Writer::new("`export -o`", profile_and_outputs)
+    },
+    Writer {
+        arguments: &["merge", "app", "-o", "out/orders.exe", "-q", "--threads", "1"],
+        ..Writer::new("`merge`", profile_and_outputs)
+    },
+    Writer {
+        arguments: &["report", "app/golden.ilprof", "--html", "out/orders.exe"],
+        ..Writer::new("`report --html`", profile_and_outputs)
     },
 ];
 
@@ -174,6 +203,12 @@ fn app_and_outputs(folder: &Path) {
     for name in ["orders.exe", "orders.pdb", "orders.exe.ilinst.json", "Ilinst.Tracker.dll", "kept.txt"] {
         fs::write(folder.join("out").join(name), "what was there before").expect("it can be written");
     }
+}
+
+fn profile_and_outputs(folder: &Path) {
+    app_and_outputs(folder);
+    let profile = root().join("crates/profile/tests/golden/golden.ilprof");
+    fs::copy(profile, folder.join("app/golden.ilprof")).expect("it can be copied");
 }
 
 fn woven_in_place(folder: &Path) {

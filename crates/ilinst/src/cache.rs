@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{
     failure::printed,
-    terminal::Terminal,
+    terminal::{Terminal, print_json},
     text::{count, size},
 };
 
@@ -106,13 +106,6 @@ fn to_json(entry: &Kept) -> Value {
         "program": made.map(|made| made.program.to_string_lossy()),
         "options": made.map(|made| made.options.as_str()),
     })
-}
-
-fn print_json(value: &Value) -> anyhow::Result<()> {
-    let mut out = Terminal::json();
-    serde_json::to_writer_pretty(&mut out, value)?;
-    writeln!(out)?;
-    Ok(out.close()?)
 }
 
 /// How long ago something was, in whole units.

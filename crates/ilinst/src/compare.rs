@@ -100,12 +100,15 @@ Examples:
   ilinst compare runs/main/ runs/branch/           folders of runs
   ilinst compare --base a1.ilprof a2.ilprof --new b1.ilprof b2.ilprof
   ilinst compare before/ after/ --html changes.html
-  ilinst compare a/ b/ --markdown --fail-if 'self > +10%' >> $GITHUB_STEP_SUMMARY
+  ilinst compare a/ b/ --markdown --fail-if 'self > +10%' > summary.md
 
 Expressions of --fail-if are asked of each method:
-  self > +10%                                      its own time grew by more than 10 %
-  total > +5ms and calls = +0                      with callees, by more than 5 ms a run, at as many calls
-  method ~ 'Shop.*' and p95 > 20ms                 what 95 % of its calls do not exceed is over 20 ms
+  self > +10%                                      its own time grew by more
+                                                   than 10 %
+  total > +5ms and calls = +0                      with callees, by more than 5
+                                                   ms a run, at as many calls
+  method ~ 'Shop.*' and p95 > 20ms                 what 95 % of its calls do not
+                                                   exceed is over 20 ms
   new and self > 1ms                               it was not called before
 or of the program:
   program.running > +5% or program.cpu > 2s

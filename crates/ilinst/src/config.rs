@@ -12,7 +12,7 @@ use crate::{
     config_file::{ConfigFile, NAME, RuleArgs},
     explain::in_words,
     failure::printed,
-    terminal::Terminal,
+    terminal::{Terminal, print_json},
 };
 
 /// Show the options that hold for an input, and where each comes from: the command line, ilinst.toml, or nobody said it.
@@ -40,14 +40,15 @@ Examples:
 An ilinst.toml:
   exclude = ['*::Dispose']             # options by the names of the flags
   min-il = 12
-  [[rule]]                             # of the rules that name a method, the last decides
+  [[rule]]                             # of the rules that name a method, the
+                                       last decides
   include = ['Shop.Legacy.*']
   weave = false                        # also: leave, min-il, all";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let weaving = self.weaving.resolve(&[&self.input])?;
-        printed(if self.json { print_json(&weaving) } else { print(&weaving) }, 0)
+        printed(if self.json { print_json(&to_json(&weaving)) } else { print(&weaving) }, 0)
     }
 }
 
@@ -88,7 +89,7 @@ fn print(weaving: &Weaving) -> anyhow::Result<()> {
     Ok(out.close()?)
 }
 
-fn print_json(weaving: &Weaving) -> anyhow::Result<()> {
+fn to_json(weaving: &Weaving) -> Value {
     let file = weaving.file.as_ref();
     let option = |setting: &crate::arguments::Setting| {
         let mut json = json!({ "value": setting.value, "source": setting.origin.code() });
@@ -105,8 +106,5 @@ fn print_json(weaving: &Weaving) -> anyhow::Result<()> {
     let options: Map<String, Value> = weaving.settings.iter().map(option).collect();
     let rules: Vec<Value> = file.iter().flat_map(|file| &file.rules).map(rule).collect();
     let path = file.map(|file| file.path.to_string_lossy());
-    let mut out = Terminal::json();
-    serde_json::to_writer_pretty(&mut out, &json!({ "config": path, "options": options, "rules": rules }))?;
-    writeln!(out)?;
-    Ok(out.close()?)
+    json!({ "config": path, "options": options, "rules": rules })
 }

@@ -3,7 +3,7 @@
 use std::{
     fs::{File, OpenOptions},
     io::{Read, Seek, SeekFrom, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
     thread,
     time::{Duration, Instant},
 };
@@ -11,11 +11,12 @@ use std::{
 use ::instrument::{Input, failure::about};
 use clap::Args;
 use profile::{Command, Control, End, Profile};
+use serde_json::json;
 
 use crate::{
     failure::{Failure, printed},
     profiles,
-    terminal::Terminal,
+    terminal::{Terminal, print_json},
 };
 
 /// How long a program has to answer: it looks ten times a second.
@@ -28,6 +29,10 @@ struct Target {
     /// The profile of a running woven program (.ilprof), or its process id
     #[arg(value_name = "FILE|PID")]
     target: PathBuf,
+
+    /// Print what was done as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 macro_rules! commands {
@@ -45,7 +50,7 @@ macro_rules! commands {
 
             impl Opts {
                 pub(crate) fn run(self) -> anyhow::Result<u8> {
-                    give(&self.target.target, Command::$command, "", $done)
+                    give(&self.target, Command::$command, "", $done)
                 }
             }
         })*
@@ -86,13 +91,13 @@ pub(crate) mod mark {
                 let text = format_args!("the name of a mark has 1 to {} bytes", Control::MAX_NAME);
                 return Err(Failure::usage(text).into());
             }
-            give(&self.target.target, Command::Mark, &self.name, "marked")
+            give(&self.target, Command::Mark, &self.name, "marked")
         }
     }
 }
 
 /// Gives a command, and waits until it is carried out.
-fn give(target: &Path, command: Command, name: &str, done: &str) -> anyhow::Result<u8> {
+fn give(Target { target, json }: &Target, command: Command, name: &str, done: &str) -> anyhow::Result<u8> {
     let path = profiles::find(Some(target))?;
     let profile = {
         let bytes = Input::open(&path)?;
@@ -111,6 +116,10 @@ fn give(target: &Path, command: Command, name: &str, done: &str) -> anyhow::Resu
     if !answered {
         let text = format!("process {} does not answer (it writes its profile at its end, or hangs)", profile.pid);
         return Err(gone(&text).into());
+    }
+    if *json {
+        let answer = json!({ "process": profile.pid, "profile": path.to_string_lossy(), "done": done });
+        return printed(print_json(&answer), 0);
     }
     let mut out = Terminal::text();
     let printing = writeln!(out, "process {}: {done}", profile.pid).and_then(|()| out.close());

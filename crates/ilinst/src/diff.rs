@@ -65,13 +65,16 @@ pub(crate) struct Opts {
 
 const EXAMPLES: &str = "\
 Examples:
-  ilinst diff app.dll woven/app.dll --method Shop.Order::Total     the probes in one method
-  ilinst diff app.dll woven/app.dll --only-probes                  prints nothing: nothing else changed
-  ilinst diff app.dll woven/app.dll --only-probes --debug-info     nor does it in the PDB
+  ilinst diff app.dll woven/app.dll --method Shop.Order::Total
+      the probes in one method
+  ilinst diff app.dll woven/app.dll --only-probes
+      prints nothing: nothing else changed
+  ilinst diff app.dll woven/app.dll --only-probes --debug-info
+      nor does it in the PDB
   ilinst diff lib-1.0.dll lib-1.1.dll --stat
   ilinst diff lib-1.0.dll lib-1.1.dll --html changes.html
   ilinst diff net48/lib.dll net8.0/lib.dll --ignore-scopes
-  ilinst diff a.dll b.dll --json | jq -r '.changes[] | select(.kind == \"reference\") | .name'
+  ilinst diff a.dll b.dll --json | jq -r '.changes[].name'
 
 IL is compared by what it means: tokens by the names they stand for, branches by where they lead.
 

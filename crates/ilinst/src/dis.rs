@@ -2,6 +2,7 @@
 
 use std::{
     borrow::Cow,
+    collections::BTreeMap,
     fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
@@ -10,17 +11,20 @@ use std::{
 use ::instrument::{Input, Outputs, Pdb, is_same_file, not_an_assembly, read_assembly};
 use clap::Args;
 use ecma335::Image;
+use identity::Visible;
 use iltext::{
     dis::{DebugInfo, Disassembler, Options, Resource},
     filter::{self, Filter, method_pattern},
 };
+use serde_json::json;
 use weave::Pattern;
 
 use crate::{
     colours::colour_il,
-    failure::Failure,
+    failure::{Failure, printed},
+    inputs::{Assembly, assemblies, may_be_many},
     interrupt::clean_up_when_asked_to_end,
-    terminal::{Terminal, complain},
+    terminal::{Terminal, complain, print_json},
 };
 
 /// No source file is larger than this.
@@ -30,9 +34,9 @@ const MAX_SOURCE: u64 = 1 << 26;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
-    /// The assembly
-    #[arg(value_name = "ASSEMBLY")]
-    input: PathBuf,
+    /// Assemblies, or folders of them
+    #[arg(value_name = "ASSEMBLY", required = true)]
+    inputs: Vec<PathBuf>,
 
     /// Show only types the pattern names (may be repeated): a glob over Namespace.Type, where * is anything; `re:`
     /// before a regular expression
@@ -44,8 +48,9 @@ pub(crate) struct Opts {
     #[arg(long = "method", value_name = "PATTERN", value_parser = method_pattern)]
     methods: Vec<Pattern>,
 
-    /// Write to a file, and the embedded resources beside it, where an assembler looks for them
-    #[arg(short, long, value_name = "FILE")]
+    /// Write to a file, and the embedded resources beside it, where an assembler looks for them; of several assemblies or a
+    /// folder, to a folder, as NAME.il
+    #[arg(short, long, value_name = "FILE|DIR")]
     output: Option<PathBuf>,
 
     /// Show each method's address and the size of its code
@@ -71,98 +76,168 @@ pub(crate) struct Opts {
     /// Where source files are, if they are not where they were when the PDB was made
     #[arg(long, value_name = "DIR", requires = "source")]
     source_root: Option<PathBuf>,
+
+    /// Print it as JSON: the text of each assembly, or what was written
+    #[arg(long)]
+    json: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  ilinst dis app.dll                               all of it; in a terminal through $PAGER, in colours
+  ilinst dis app.dll                               all of it; in a terminal
+                                                   through $PAGER, in colours
   ilinst dis app.dll --type Shop.Order
   ilinst dis app.dll --method Shop.Order::Total --bytes --tokens
   ilinst dis app.dll --method Total --source --source-root src/
-  ilinst dis app.dll -o il/app.il                  with its resources; then: cd il && ilasm /dll app.il
+  ilinst dis app.dll -o il/app.il                  with its resources; then: cd
+                                                   il && ilasm /dll app.il
+  ilinst dis publish/ -o il/                       every assembly of a folder
 
 The text is what Mono's ilasm takes. What it cannot take is shown as a comment.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
-        let bytes = Input::open(&self.input)?;
-        let (image, metadata) = read_assembly(&self.input, &bytes)?;
-        let pdb = Pdb::read(Pdb::find(&self.input, self.pdb.as_deref(), &image).as_ref())?;
-        let pdb = self.pdb_bytes(&image, pdb.as_deref())?;
+        let files = assemblies(&self.inputs)?;
+        let are_many = may_be_many(&self.inputs);
+        if are_many && self.pdb.is_some() {
+            return Err(Failure::usage("--pdb: it is of one assembly, and there may be several").into());
+        }
+        let target = |file: &Assembly| {
+            self.output
+                .as_ref()
+                .map(|output| if are_many { output.join(&file.below).with_extension("il") } else { output.clone() })
+        };
+        clean_up_when_asked_to_end()?;
+        let mut outputs = Outputs::default();
+        let mut written: BTreeMap<PathBuf, &Path> = BTreeMap::new();
+        let mut values = Vec::new();
+        // What is written by names, all or none; what is shown, as it comes.
+        let mut terminal = (self.output.is_none() && !self.json).then(|| Terminal::paged(colour_il));
+        let mut found = false;
+        for file in &files {
+            let target = target(file);
+            if let Some(other) = target.as_ref().and_then(|target| written.insert(target.clone(), &file.path)) {
+                let (one, two) = (other.display(), file.path.display());
+                return Err(Failure::usage(format_args!("{one} and {two} would both be written to one file")).into());
+            }
+            let mut text = Vec::new();
+            let (has_some, resources) = self.disassemble(&file.path, target.as_deref(), |dis, path| {
+                Ok(match (path, &mut terminal) {
+                    (Some(path), _) => write(dis, &file.path, path, &mut outputs)?,
+                    (None, Some(terminal)) => {
+                        if are_many && !self.has_patterns() {
+                            writeln!(terminal, "// {}", Visible(file.path.display()))?;
+                        }
+                        (dis.print(terminal)?, Vec::new())
+                    }
+                    (None, None) => (dis.print(&mut text)?, Vec::new()),
+                })
+            })?;
+            found |= has_some;
+            let mut value = json!({ "assembly": file.path.to_string_lossy() });
+            match target {
+                Some(target) => {
+                    value["output"] = target.to_string_lossy().into();
+                    value["resources"] = resources.iter().map(|path| path.to_string_lossy()).collect();
+                }
+                None => value["text"] = String::from_utf8_lossy(&text).into(),
+            }
+            values.push(value);
+        }
+        terminal.map_or(Ok(()), Terminal::close)?;
+        if !found {
+            let patterns = filter::describe(self.types.iter().chain(&self.methods));
+            let inputs = self.inputs.iter().map(|input| input.display().to_string()).collect::<Vec<_>>().join(", ");
+            return Err(Failure::usage(format_args!("{inputs}: nothing is named {patterns}")).into());
+        }
+        outputs.commit()?;
+        printed(if self.json { print_json(&json!({ "files": values })) } else { Ok(()) }, 0)
+    }
+
+    fn has_patterns(&self) -> bool {
+        !self.types.is_empty() || !self.methods.is_empty()
+    }
+
+    /// Shows an assembly, or writes it.
+    fn disassemble<T>(
+        &self,
+        input: &Path,
+        target: Option<&Path>,
+        show: impl FnOnce(&Disassembler<'_, '_>, Option<&Path>) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let bytes = Input::open(input)?;
+        let (image, metadata) = read_assembly(input, &bytes)?;
+        let pdb = Pdb::read(Pdb::find(input, self.pdb.as_deref(), &image).as_ref())?;
+        let pdb = self.pdb_bytes(input, &image, pdb.as_deref())?;
         let debug = match &pdb {
             Ok(bytes) => DebugInfo::parse(bytes).map_err(|error| format!("the PDB cannot be read: {error}")),
             Err(trouble) => Err(trouble.clone()),
         };
         if let Some(trouble) = debug.as_ref().err().filter(|_| self.source) {
-            complain(format_args!("{}: no source lines: {trouble}", self.input.display()));
+            complain(format_args!("{}: no source lines: {trouble}", input.display()));
         }
         let root = self.source_root.as_deref();
         let debug = debug.ok().map(|debug| if self.source { debug.with_source(|path| find_source(path, root)) } else { debug });
-        let mut dis = Disassembler::new(&image, &metadata).map_err(|error| not_an_assembly(&self.input, error))?;
+        let mut dis = Disassembler::new(&image, &metadata).map_err(|error| not_an_assembly(input, error))?;
         dis.options = Options { offsets: self.offsets, bytes: self.bytes, tokens: self.tokens, ..Options::default() };
         dis.filter = Filter { types: self.types.clone(), methods: self.methods.clone() };
         dis.debug = debug;
-        dis.reserved = self.output.iter().flat_map(|path| self.reserved(path)).collect();
-        match &self.output {
-            Some(path) => self.write(&dis, path)?,
-            None => {
-                let mut terminal = Terminal::paged(colour_il);
-                let found = dis.print(&mut terminal)?;
-                terminal.close()?;
-                self.check(found)?;
-            }
-        }
-        Ok(0)
+        dis.reserved = target.iter().flat_map(|path| reserved(input, path)).collect();
+        show(&dis, target)
     }
 
     /// The PDB's bytes, or why there are none. One that was named has to be the right one.
-    fn pdb_bytes<'p>(&self, image: &Image<'_>, beside: Option<&'p [u8]>) -> anyhow::Result<Result<Cow<'p, [u8]>, String>> {
+    fn pdb_bytes<'p>(
+        &self,
+        input: &Path,
+        image: &Image<'_>,
+        beside: Option<&'p [u8]>,
+    ) -> anyhow::Result<Result<Cow<'p, [u8]>, String>> {
         match (weave::pdb::find(image, beside), &self.pdb) {
             (Ok(Some(bytes)), _) => Ok(Ok(bytes)),
             (Ok(None), None) => Ok(Err("the assembly names no PDB".into())),
             (Err(trouble), None) => Ok(Err(trouble.to_string())),
-            (Ok(None), Some(_)) => Err(Failure::usage(format_args!("--pdb: {} names no PDB", self.input.display())).into()),
+            (Ok(None), Some(_)) => Err(Failure::usage(format_args!("--pdb: {} names no PDB", input.display())).into()),
             (Err(trouble), Some(path)) => Err(Failure::unreadable(format_args!("{}: {trouble}", path.display())).into()),
         }
     }
+}
 
-    /// What no resource may be written over: the text itself, and the assembly.
-    fn reserved(&self, path: &Path) -> Vec<String> {
-        let is_beside = self.input.file_name().is_some_and(|name| is_same_file(&self.input, &path.with_file_name(name)));
-        let names = [Some(path), Some(&*self.input).filter(|_| is_beside)];
-        names.into_iter().flatten().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect()
+/// What no resource may be written over: the text itself, and the assembly.
+fn reserved(input: &Path, path: &Path) -> Vec<String> {
+    let is_beside = input.file_name().is_some_and(|name| is_same_file(input, &path.with_file_name(name)));
+    let names = [Some(path), Some(input).filter(|_| is_beside)];
+    names.into_iter().flatten().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect()
+}
+
+/// Writes the text to a file, and each resource to one of its name beside it; says whether there was anything to be written, and
+/// where resources are.
+fn write(dis: &Disassembler<'_, '_>, input: &Path, path: &Path, outputs: &mut Outputs) -> anyhow::Result<(bool, Vec<PathBuf>)> {
+    if is_same_file(input, path) {
+        return Err(Failure::output_is_input(format_args!("{}: the output would overwrite the input", path.display())).into());
     }
-
-    /// Writes the text to a file, and each resource to one of its name beside it.
-    fn write(&self, dis: &Disassembler<'_, '_>, path: &Path) -> anyhow::Result<()> {
-        if is_same_file(&self.input, path) {
-            return Err(Failure::output_is_input(format_args!("{}: the output would overwrite the input", path.display())).into());
-        }
-        clean_up_when_asked_to_end()?;
-        let mut outputs = Outputs::default();
-        let mut found = false;
-        outputs.write(path, |file| {
-            let mut file = io::BufWriter::new(file);
-            found = dis.print(&mut file)?;
-            file.flush()
-        })?;
-        self.check(found)?;
-        for Resource { name, content } in dis.resources() {
-            match content {
-                Ok(content) => outputs.write(&path.with_file_name(&name), |file| file.write_all(content))?,
-                Err(why) => complain(format_args!("{}: resource {name} left out: {why}", self.input.display())),
+    let mut found = false;
+    outputs.write(path, |file| {
+        let mut file = io::BufWriter::new(file);
+        found = dis.print(&mut file)?;
+        file.flush()
+    })?;
+    let mut resources = Vec::new();
+    if !found {
+        outputs.forget(path);
+        return Ok((false, resources));
+    }
+    for Resource { name, content } in dis.resources() {
+        match content {
+            Ok(content) => {
+                let path = path.with_file_name(&name);
+                outputs.write(&path, |file| file.write_all(content))?;
+                resources.push(path);
             }
+            Err(why) => complain(format_args!("{}: resource {name} left out: {why}", input.display())),
         }
-        Ok(outputs.commit()?)
     }
-
-    fn check(&self, found: bool) -> anyhow::Result<()> {
-        if found {
-            return Ok(());
-        }
-        let patterns = filter::describe(self.types.iter().chain(&self.methods));
-        Err(Failure::usage(format_args!("{}: nothing is named {patterns}", self.input.display())).into())
-    }
+    Ok((true, resources))
 }
 
 /// A document's bytes: at its own path, else under the root at as much of its path as is there.

@@ -39,10 +39,14 @@ pub(crate) struct Opts {
 
 const EXAMPLES: &str = "\
 Examples:
-  ilinst doctor woven/                            is all there that a woven program needs?
-  ilinst doctor app-4711.ilprof                   what is not in this profile, and why
-  ilinst doctor woven/ app-4711.ilprof            which woven assemblies did not run?
-  ilinst doctor -- dotnet woven/app.dll --once    run it, and see what it loads and leaves
+  ilinst doctor woven/                            is all there that a woven
+                                                  program needs?
+  ilinst doctor app-4711.ilprof                   what is not in this profile,
+                                                  and why
+  ilinst doctor woven/ app-4711.ilprof            which woven assemblies did not
+                                                  run?
+  ilinst doctor -- dotnet woven/app.dll --once    run it, and see what it loads
+                                                  and leaves
 
 Exit codes: 0 nothing is wrong; 1 findings.";
 

@@ -17,7 +17,7 @@ use crate::{
     arguments::{Origin, SelectionArgs, Weaving},
     config_file::{Lines, NAME},
     failure::{EXIT_FINDINGS, Failure, printed},
-    terminal::{Terminal, complain},
+    terminal::{Terminal, complain, print_json},
 };
 
 /// Say why methods are woven or left alone, and which option or rule decided it.
@@ -42,7 +42,8 @@ pub(crate) struct Opts {
 
 const EXAMPLES: &str = "\
 Examples:
-  ilinst explain app.dll Shop.Order::Total    is it woven, and by which line of ilinst.toml?
+  ilinst explain app.dll Shop.Order::Total    is it woven, and by which line of
+                                              ilinst.toml?
   ilinst explain app.dll get_Name             every method of that name
   ilinst explain app.dll 'Shop.*::*' --json
   ilinst explain app.dll Total --min-il 40    what this option would make of it
@@ -82,7 +83,7 @@ impl Opts {
         let methods = self.explain(&image, &metadata, &weaving, &tracker).map_err(|error| not_an_assembly(&self.input, error))?;
         let code = if methods.is_empty() { EXIT_FINDINGS } else { 0 };
         if self.json {
-            return printed(print_json(&methods, &weaving), code);
+            return printed(print_json(&to_json(&methods, &weaving)), code);
         }
         if methods.is_empty() {
             complain(format_args!("{}: no method is named {}", self.input.display(), describe([&self.method])));
@@ -221,7 +222,7 @@ fn print(methods: &[Explained], weaving: &Weaving) -> anyhow::Result<()> {
     Ok(out.close()?)
 }
 
-fn print_json(methods: &[Explained], weaving: &Weaving) -> anyhow::Result<()> {
+fn to_json(methods: &[Explained], weaving: &Weaving) -> Value {
     let because = |because: &Because| {
         let Because { option, value, pattern, rule, origin, line } = because;
         let mut json = json!({ "option": option, "value": value, "source": origin.code() });
@@ -253,8 +254,5 @@ fn print_json(methods: &[Explained], weaving: &Weaving) -> anyhow::Result<()> {
     };
     let file = weaving.file.as_ref().map(|file| file.path.to_string_lossy());
     let methods: Vec<Value> = methods.iter().map(method).collect();
-    let mut out = Terminal::json();
-    serde_json::to_writer_pretty(&mut out, &json!({ "config": file, "methods": methods }))?;
-    writeln!(out)?;
-    Ok(out.close()?)
+    json!({ "config": file, "methods": methods })
 }

@@ -15,11 +15,12 @@ use clap::{
 use identity::Visible;
 use profile::Profile;
 use rayon::prelude::*;
+use serde_json::{Value, json};
 
 use crate::{
     failure::{Failure, printed},
     output, profiles, symbols,
-    terminal::Terminal,
+    terminal::{Terminal, print_json},
 };
 
 /// Write a profile in the format of another tool: flame graphs, timelines, pprof.
@@ -71,15 +72,24 @@ pub(crate) struct Opts {
     /// Where woven files are, which names are taken from; else where the program loaded them, and beside the profile
     #[arg(long, value_name = "FOLDER")]
     symbols: Vec<PathBuf>,
+
+    /// Print what was written as JSON; to export as JSON, --to json
+    #[arg(long, requires = "output")]
+    json: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  ilinst export app-1234.ilprof --to speedscope    app-1234.speedscope.json, for https://www.speedscope.app
-  ilinst export app-1234.ilprof -o app.pb.gz       go tool pprof -http : app.pb.gz
+  ilinst export app-1234.ilprof --to speedscope    app-1234.speedscope.json, for
+                                                   https://www.speedscope.app
+  ilinst export app-1234.ilprof -o app.pb.gz       go tool pprof -http :
+                                                   app.pb.gz
   ilinst export --to folded | inferno-flamegraph > app.svg
-  ilinst export *.ilprof --to parquet -o lake/     rows for DuckDB, Spark, Trino: docs/fleet.md
-  ilinst export app-1234.ilprof --to trace         for https://ui.perfetto.dev; of ILINST_MODE=trace, each call as it was
+  ilinst export *.ilprof --to parquet -o lake/     rows for DuckDB, Spark,
+                                                   Trino: docs/fleet.md
+  ilinst export app-1234.ilprof --to trace         for https://ui.perfetto.dev;
+                                                   of ILINST_MODE=trace, each
+                                                   call as it was
 
 Names of files tell formats: .folded, .speedscope.json, .pb.gz, .trace.json, .json, .csv, .parquet.";
 
@@ -128,6 +138,10 @@ impl Opts {
             return Ok(0);
         };
         output::write(&target, &[&read.path], |out| self.write(&read, format, out))?;
+        if self.json {
+            let program = read.profile.program.as_str();
+            return said_as(&json!({ "output": target.to_string_lossy(), "format": format.name(), "program": program }));
+        }
         say(&format!("{}: {} of {}\n", target.display(), format.name(), Visible(&read.profile.program)))
     }
 
@@ -143,6 +157,10 @@ impl Opts {
             let ending = format.extensions().first().copied().unwrap_or_default();
             output::write(&day.join(format!("{name}.{ending}")), &[&read.path], |out| self.write(&read, format, out))
         })?;
+        if self.json {
+            let output = folder.to_string_lossy();
+            return said_as(&json!({ "output": output, "format": format.name(), "profiles": targets.len() }));
+        }
         let (count, s) = (targets.len(), if targets.len() == 1 { "" } else { "s" });
         say(&format!("{}: rows of {count} profile{s}, by date\n", folder.display()))
     }
@@ -219,6 +237,10 @@ impl Opts {
 }
 
 /// Says what was done; whoever closed standard output does not want to know.
+fn said_as(value: &Value) -> anyhow::Result<u8> {
+    printed(print_json(value), 0)
+}
+
 fn say(line: &str) -> anyhow::Result<u8> {
     let mut out = Terminal::text();
     let printing = out.write_all(line.as_bytes()).and_then(|()| out.close());

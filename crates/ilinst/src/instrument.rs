@@ -1,6 +1,7 @@
 //! `ilinst instrument`: weaves files, or every assembly of a folder.
 
 mod canonical;
+mod lists;
 mod summary;
 
 use std::{
@@ -11,7 +12,7 @@ use std::{
 use ::instrument::{Destination, FileReport, Options, Request};
 use clap::{Args, ValueEnum};
 
-use self::summary::Summary;
+use self::{lists::ListArgs, summary::Summary};
 use crate::{
     arguments::{WeaveArgs, Weaving, limit_threads},
     failure::{EXIT_LEFT_ALONE, printed},
@@ -41,6 +42,9 @@ pub(crate) struct Opts {
     /// The PDB of the input, if it is not beside it
     #[arg(long, value_name = "FILE")]
     pdb: Option<PathBuf>,
+
+    #[command(flatten)]
+    lists: ListArgs,
 
     /// Do everything but write
     #[arg(long)]
@@ -79,14 +83,19 @@ enum MessageFormat {
 
 const EXAMPLES: &str = "\
 Examples:
-  ilinst instrument app.dll -o woven/                      writes woven/app.dll, its manifest and the tracker
+  ilinst instrument app.dll -o woven/
+      writes woven/app.dll, its manifest and the tracker
   ilinst instrument app.dll lib.dll -o woven/
-  ilinst instrument publish/ -o publish-woven/             every assembly of a folder; the rest is copied
+  ilinst instrument publish/ -o publish-woven/
+      every assembly of a folder; the rest is copied
   ilinst instrument app.dll -o woven/ --include 'Shop.*' --exclude '*::get_*'
-  ilinst instrument app.dll -o woven/ --include '[Shop.*]*' --exclude 're:::(Equals|GetHashCode)$'
-  ilinst instrument publish/ --in-place                    and later: ilinst restore publish/
-  ilinst instrument lib.dll -o woven/ --snk lib.snk        signed again with your own key
-  ilinst instrument app.dll --dry-run -v                   what would be left alone, and why
+  ilinst instrument app.dll -o woven/ --include '[Shop.*]*' --exclude 're:::get'
+  ilinst instrument publish/ --in-place
+      and later: ilinst restore publish/
+  ilinst instrument lib.dll -o woven/ --snk lib.snk
+      signed again with your own key
+  ilinst instrument app.dll --dry-run -v
+      what would be left alone, and why
 
 Run the result as you would run the original. When it ends it writes <program>-<pid>.ilprof to the current
 folder, or to where the environment variable ILINST_OUTPUT says; show it with `ilinst report`.";
@@ -97,14 +106,17 @@ impl Opts {
         limit_threads(self.threads);
         clean_up_when_asked_to_end()?;
         let inputs: Vec<&Path> = self.inputs.iter().map(PathBuf::as_path).collect();
-        let Weaving { options, strict, .. } = self.weave.resolve(&inputs)?;
+        let Weaving { options, strict, file: config, .. } = self.weave.resolve(&inputs)?;
         let options = Options { names_expected: self.verbose, ..options };
         let request = self.request();
         let jobs = request.jobs()?;
         let progress = progress_bar(jobs.len(), self.quiet || self.json);
         let run = ::instrument::run(&request, &jobs, &options, &|_| progress.inc(1));
         progress.finish_and_clear();
-        let report = run?.commit()?;
+        let mut run = run?;
+        run.read.extend(config.map(|config| config.path));
+        self.lists.write(&mut run, &request)?;
+        let report = run.commit()?;
         let code = if strict && report.files.iter().any(FileReport::has_findings) { EXIT_LEFT_ALONE } else { 0 };
         printed(self.print(&report.files, started.elapsed().as_secs_f64(), strict), code)
     }

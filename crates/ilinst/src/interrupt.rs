@@ -1,11 +1,20 @@
 //! Ctrl-C and other ends that are asked for: nothing is left of a run that writes files.
 
+use std::{io, sync::Once};
+
 /// From here on, a signal that asks the process to end has temporary files removed, then ends it.
 ///
 /// # Errors
 /// If the system has no room for that.
+pub(crate) fn clean_up_when_asked_to_end() -> io::Result<()> {
+    static ONCE: Once = Once::new();
+    let mut result = Ok(());
+    ONCE.call_once(|| result = watch());
+    result
+}
+
 #[cfg(unix)]
-pub(crate) fn clean_up_when_asked_to_end() -> std::io::Result<()> {
+fn watch() -> io::Result<()> {
     use signal_hook::{
         consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ},
         flag,
@@ -29,12 +38,12 @@ pub(crate) fn clean_up_when_asked_to_end() -> std::io::Result<()> {
 
 /// The same for Ctrl-C, Ctrl-Break and the closing of the window.
 #[cfg(windows)]
-pub(crate) fn clean_up_when_asked_to_end() -> std::io::Result<()> {
+fn watch() -> io::Result<()> {
     /// `STATUS_CONTROL_C_EXIT`, as the system's own handler has it.
     const EXIT: i32 = 0xC000_013A_u32.cast_signed();
     let set = ctrlc::set_handler(|| {
         ::instrument::abandon();
         std::process::exit(EXIT);
     });
-    set.map_err(std::io::Error::other)
+    set.map_err(io::Error::other)
 }

@@ -1,21 +1,31 @@
 //! `ilinst list`: what is in an assembly, and what becomes of each method.
 
-use std::{io::Write as _, path::PathBuf};
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+};
 
 use ::instrument::{Input, TRACKER, not_an_assembly, read_assembly};
 use clap::{Args, ValueEnum};
+use identity::Visible;
 use iltext::list::{self, Listing, Methods, Options};
 use weave::Tracker;
 
-use crate::{arguments::SelectionArgs, terminal::Terminal};
+use serde_json::json;
+
+use crate::{
+    arguments::SelectionArgs,
+    inputs::{assemblies, may_be_many},
+    terminal::{Terminal, print_json},
+};
 
 /// Show types and methods with their tokens, what would be woven or is, and what else there is to be found.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
-    /// The assembly
-    #[arg(value_name = "ASSEMBLY")]
-    input: PathBuf,
+    /// Assemblies, or folders of them
+    #[arg(value_name = "ASSEMBLY", required = true)]
+    inputs: Vec<PathBuf>,
 
     #[command(flatten)]
     selection: SelectionArgs,
@@ -56,13 +66,17 @@ pub(crate) struct Opts {
 const EXAMPLES: &str = "\
 Examples:
   ilinst list app.dll
+  ilinst list publish/ --methods                   of every assembly of a folder
   ilinst list app.dll --include 'Shop.*'           what this pattern would weave
   ilinst list app.dll --methods | grep Order       full names with tokens
-  ilinst list app.dll --il-size --sort size        the largest types and methods first
-  ilinst list app.dll --refs -v                    what it uses of which assembly
+  ilinst list app.dll --il-size --sort size        the largest types and methods
+                                                   first
+  ilinst list app.dll --refs -v                    what it uses of which
+                                                   assembly
   ilinst list app.dll --strings | grep -i password
-  ilinst list woven/app.dll                        which methods are woven, and with which options
-  ilinst list app.dll --json | jq '.types[].methods[] | select(.decision != \"woven\")'";
+  ilinst list woven/app.dll                        which methods are woven, and
+                                                   with which options
+  ilinst list app.dll --json | jq '.types[].methods[].decision'";
 
 /// `--sort`.
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,29 +102,50 @@ impl From<Sort> for list::Sort {
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
-        let bytes = Input::open(&self.input)?;
-        let (image, metadata) = read_assembly(&self.input, &bytes)?;
-        let in_file = |error: ecma335::Error| not_an_assembly(&self.input, error);
         let tracker = Tracker::read(TRACKER)?;
-        let listing = Listing::read(&image, &metadata, &self.options()?, &tracker).map_err(in_file)?;
-        let mut out;
+        let files = assemblies(&self.inputs)?;
+        let are_many = may_be_many(&self.inputs);
         if self.json {
-            let value = list::to_json(&listing).map_err(in_file)?;
-            out = Terminal::json();
-            serde_json::to_writer_pretty(&mut out, &value)?;
-            writeln!(out)?;
-        } else {
-            out = Terminal::text();
-            list::print(&listing, self.il_size, &mut out)?;
+            let mut values = Vec::new();
+            for file in &files {
+                let mut value = self.list(&file.path, &tracker, list::to_json)?;
+                if are_many {
+                    value["file"] = file.path.to_string_lossy().into();
+                }
+                values.push(value);
+            }
+            let value = if are_many { json!({ "files": values }) } else { values.pop().unwrap_or_default() };
+            print_json(&value)?;
+            return Ok(0);
+        }
+        let mut out = Terminal::text();
+        for (place, file) in files.iter().enumerate() {
+            if are_many {
+                writeln!(out, "{}{}:", if place > 0 { "\n" } else { "" }, Visible(file.path.display()))?;
+            }
+            self.list(&file.path, &tracker, |listing| Ok(list::print(listing, self.il_size, &mut out)))??;
         }
         out.close()?;
         Ok(0)
     }
 
-    fn options(&self) -> anyhow::Result<Options> {
+    /// Reads a listing, and does something with it.
+    fn list<T>(
+        &self,
+        path: &Path,
+        tracker: &Tracker,
+        show: impl FnOnce(&Listing<'_, '_>) -> ecma335::Result<T>,
+    ) -> anyhow::Result<T> {
+        let bytes = Input::open(path)?;
+        let (image, metadata) = read_assembly(path, &bytes)?;
+        let listing = Listing::read(&image, &metadata, &self.options(path)?, tracker);
+        Ok(listing.and_then(|listing| show(&listing)).map_err(|error| not_an_assembly(path, error))?)
+    }
+
+    fn options(&self, path: &Path) -> anyhow::Result<Options> {
         // The tree is what is shown if nothing else is asked for.
         let as_tree = !(self.methods || self.refs || self.strings || self.attributes);
-        let methods = Methods { as_tree, weave: self.selection.resolve(&[&self.input])?.options.weave };
+        let methods = Methods { as_tree, weave: self.selection.resolve(&[path])?.options.weave };
         Ok(Options {
             methods: (self.methods || as_tree).then_some(methods),
             references: self.refs,

@@ -15,6 +15,7 @@ mod doctor;
 mod explain;
 mod export;
 mod failure;
+mod inputs;
 mod instrument;
 mod interrupt;
 mod list;
@@ -29,7 +30,10 @@ mod run;
 mod snapshot;
 mod symbols;
 mod terminal;
+#[cfg(test)]
+mod tests;
 mod text;
+mod tracker;
 mod verify;
 mod view;
 
@@ -56,8 +60,10 @@ Exit codes: 0 done; 1 findings; 2 wrong usage; 3 bad input or output; 4 methods 
 @FILE stands for the arguments in a file, one a line.
 
 Try:
-  ilinst run -- dotnet app.dll              what a program of yours does with its time
-  ilinst instrument app.dll -o woven/       weave a program; run woven/app.dll as you would app.dll
+  ilinst run -- dotnet app.dll              what a program of yours does with
+                                            its time
+  ilinst instrument app.dll -o woven/       weave a program; run woven/app.dll
+                                            as you would app.dll
   ilinst report app-1234.ilprof             what it did with its time";
 
 /// One line a subcommand: its module, its variant and where it is run from.
@@ -112,16 +118,17 @@ subcommands! {
     Restore = restore
     /// Show or clear what `run` has woven and keeps
     Cache = cache
+    /// Write the tracker alone
+    Tracker = tracker
     /// Check assemblies against the rules of ECMA-335
     Verify = verify
 }
 
 fn main() -> ExitCode {
-    exit(response_file::expand(std::env::args_os()).map_err(Into::into).and_then(|arguments| {
-        match Cli::try_parse_from(arguments) {
-            Ok(cli) => run(cli.command),
-            Err(error) => say(&error),
-        }
+    // Windows' shells leave globs to the program.
+    exit(response_file::expand(wild::args_os()).map_err(Into::into).and_then(|arguments| match Cli::try_parse_from(arguments) {
+        Ok(cli) => run(cli.command),
+        Err(error) => say(&error),
     }))
 }
 

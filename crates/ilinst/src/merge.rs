@@ -15,12 +15,13 @@ use ::instrument::{Input, failure::about};
 use clap::Args;
 use indicatif::ProgressBar;
 use profile::{Profile, merge::Merge};
+use serde_json::json;
 
 use crate::{
     arguments::limit_threads,
     failure::{Failure, printed},
     output, profiles,
-    terminal::{Terminal, complain, progress_bar},
+    terminal::{Terminal, complain, print_json, progress_bar},
     text::{count, size},
 };
 
@@ -47,6 +48,10 @@ pub(crate) struct Opts {
     /// Print nothing but errors
     #[arg(short, long)]
     quiet: bool,
+
+    /// Print what was written as JSON
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -72,6 +77,12 @@ impl Opts {
             output::write(&self.output, &inputs, |out| Ok(merge.write(out)?))?;
             fs::metadata(&self.output).map_or(0, |metadata| metadata.len())
         };
+        if self.json {
+            let profiles = paths.len() - left_out;
+            let output = self.output.to_string_lossy();
+            let file = json!({ "output": output, "profiles": profiles, "leftOut": left_out, "bytes": written });
+            return printed(print_json(&file), 0);
+        }
         if self.quiet {
             return Ok(0);
         }

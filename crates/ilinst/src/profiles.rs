@@ -20,9 +20,13 @@ const EXTENSION: &str = "ilprof";
 /// Trackers that may not write where they are asked to write into a folder of this name below the temporary one.
 const FALLBACK: &str = "ilinst-";
 
-/// The profile that an argument means: a file, or a process by its id; without one, the newest.
+/// The profile that an argument means: a file, the newest of a folder, or a process's by its id; without one, the newest.
 pub(crate) fn find(argument: Option<&Path>) -> Result<PathBuf, Failure> {
     let Some(argument) = argument else { return newest() };
+    if argument.is_dir() {
+        let none = || Failure::unreadable(format_args!("{}: no profile (.{EXTENSION}) in this folder", argument.display()));
+        return newest_of(profiles_in(argument)).ok_or_else(none);
+    }
     match argument.to_str().and_then(|text| text.parse().ok()) {
         Some(pid) if !argument.exists() => of_process(pid),
         _ => Ok(argument.to_owned()),
@@ -77,8 +81,11 @@ fn of_process(pid: u32) -> Result<PathBuf, Failure> {
 }
 
 fn newest() -> Result<PathBuf, Failure> {
-    let newest = profiles().into_iter().filter(|path| pid_in(path).is_some()).max_by_key(|path| modified(path));
-    newest.ok_or_else(|| Failure::unreadable(format_args!("no profile (.{EXTENSION}) here or in {}", temp())))
+    newest_of(profiles()).ok_or_else(|| Failure::unreadable(format_args!("no profile (.{EXTENSION}) here or in {}", temp())))
+}
+
+fn newest_of(profiles: Vec<PathBuf>) -> Option<PathBuf> {
+    profiles.into_iter().filter(|path| pid_in(path).is_some()).max_by_key(|path| modified(path))
 }
 
 fn temp() -> String {

@@ -24,7 +24,7 @@ use crate::{
     failure::Failure,
     method_pattern::MethodPattern,
     output, profiles, symbols,
-    terminal::{Terminal, complain},
+    terminal::{Terminal, complain, print_json},
 };
 
 /// How often a profile is read that is being watched.
@@ -139,17 +139,19 @@ struct ViewArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  ilinst report app-1234.ilprof                    the methods that took the most time themselves
+  ilinst report app-1234.ilprof                    the methods that took the
+                                                   most time themselves
   ilinst report                                    the newest profile
   ilinst report 1234 --watch                       process 1234, while it runs
   ilinst report --sort calls --limit 0
   ilinst report --columns calls,average,p50,p99,max,first
-  ilinst report --filter Shop.Orders --group type  the types of a namespace
+  ilinst report --filter Shop.Orders --group type   the types of a namespace
   ilinst report --tree                             who called whom
   ilinst report --hot-path                         where the time went
   ilinst report --method Order.Load                its callers and callees
   ilinst report --tree --csv > tree.csv
-  ilinst report --html profile.html                flame graph and more, for a browser
+  ilinst report --html profile.html                flame graph and more, for a
+                                                   browser
   ilinst report --json | jq '.methods[] | select(.calls > 1000) | .name'
 
 self and total are what ran: without waiting, without what the probes took (--raw), in percent of all threads.
@@ -218,10 +220,7 @@ impl Opts {
         let names = profile.display_names();
         if self.json {
             let (view, _) = self.shown.view(profile, &names, true)?;
-            let mut out = Terminal::json();
-            serde_json::to_writer_pretty(&mut out, &profile.document(&view))?;
-            writeln!(out)?;
-            return Ok(out.close()?);
+            return print_json(&profile.document(&view));
         }
         if self.csv {
             let (view, _) = self.shown.view(profile, &names, true)?;
@@ -256,6 +255,13 @@ impl ShownArgs {
         let phases = phases.iter().map(|name| Ok((name.clone(), self.read_phase(path, Some(name))?)));
         let phases = phases.collect::<anyhow::Result<Vec<_>>>()?;
         output::write(page, &[path], |out| Ok(Page::report(profile, &phases).write(out)?))
+    }
+
+    /// Writes what is shown as JSON.
+    pub(crate) fn write_json(&self, profile: &Profile, path: &Path, file: &Path) -> anyhow::Result<()> {
+        let names = profile.display_names();
+        let (view, _) = self.view(profile, &names, true)?;
+        output::write(file, &[path], |out| Ok(serde_json::to_writer_pretty(out, &profile.document(&view))?))
     }
 
     /// Prints it as text.

@@ -8,11 +8,12 @@ use std::{
 use ::instrument::Restored;
 use clap::Args;
 use identity::Visible;
+use serde_json::{Value, json};
 
 use crate::{
     failure::{EXIT_FINDINGS, Failure, printed},
     interrupt::clean_up_when_asked_to_end,
-    terminal::Terminal,
+    terminal::{Terminal, print_json},
     text::count,
 };
 
@@ -27,6 +28,10 @@ pub(crate) struct Opts {
     /// Print nothing but errors
     #[arg(short, long)]
     quiet: bool,
+
+    /// Print what was done as JSON
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -48,8 +53,17 @@ impl Opts {
             return Err(Failure::no_originals(text).into());
         }
         let code = if changed.is_empty() { 0 } else { EXIT_FINDINGS };
+        if self.json {
+            return printed(print_json(&to_json(folder, &restored)), code);
+        }
         if self.quiet { Ok(code) } else { printed(print(folder, &restored), code) }
     }
+}
+
+fn to_json(folder: &Path, Restored { put_back, removed, changed }: &Restored) -> Value {
+    let change = |(path, kept): &(PathBuf, Option<PathBuf>)| json!({ "path": path.to_string_lossy(), "original": kept.as_ref().map(|kept| kept.to_string_lossy()) });
+    let changed: Vec<Value> = changed.iter().map(change).collect();
+    json!({ "folder": folder.to_string_lossy(), "putBack": put_back, "removed": removed, "changed": changed })
 }
 
 /// Says what was done, a line for each file that was left as it is.

@@ -52,6 +52,10 @@ pub(crate) struct Opts {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
+    /// Write the report as JSON, too: standard output and error are the program's
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
     /// Open the report in a browser; without --html, from the temporary folder
     #[arg(long)]
     open: bool,
@@ -186,6 +190,9 @@ impl Opts {
         let page = self.html.clone().or_else(|| self.open.then(unnamed));
         if let Some(page) = &page {
             self.shown.write_page(&profile, &path, page)?;
+        }
+        if let Some(file) = &self.json {
+            self.shown.write_json(&profile, &path, file)?;
         }
         Ok(Some(Seen { path, profile, page, others: found.len() - 1 }))
     }

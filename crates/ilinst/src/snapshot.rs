@@ -8,8 +8,13 @@ use std::{
 use ::instrument::Input;
 use clap::Args;
 use profile::{End, Profile};
+use serde_json::json;
 
-use crate::{failure::printed, output, profiles, terminal::Terminal};
+use crate::{
+    failure::printed,
+    output, profiles,
+    terminal::{Terminal, print_json},
+};
 
 /// Copy the profile of a program as it is now, while the program runs on.
 #[derive(Args, Debug)]
@@ -22,6 +27,10 @@ pub(crate) struct Opts {
     /// Where the copy goes; else beside you, as NAME.1.ilprof, NAME.2.ilprof
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    /// Print what was written as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -39,6 +48,11 @@ impl Opts {
         }
         let output = self.output.unwrap_or_else(|| free_name(&path));
         output::write(&output, &[&path], |out| Ok(out.write_all(&bytes)?))?;
+        if self.json {
+            let milliseconds = profile.milliseconds(profile.duration);
+            let file = json!({ "output": output.to_string_lossy(), "program": profile.program, "milliseconds": milliseconds });
+            return printed(print_json(&file), 0);
+        }
         let mut out = Terminal::text();
         let line = format_args!("{}: {:.1} ms of {}", output.display(), profile.milliseconds(profile.duration), profile.program);
         let printing = writeln!(out, "{line}").and_then(|()| out.close());

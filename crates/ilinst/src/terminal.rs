@@ -13,6 +13,7 @@ use std::{
 use ::instrument::failure::about;
 use identity::{Visible, is_hidden};
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
 
 /// How much is gathered before it is passed on.
 const PIECE: usize = 1 << 16;
@@ -155,6 +156,14 @@ impl Drop for Terminal {
             let _ = pager.wait();
         }
     }
+}
+
+/// Prints a value as JSON.
+pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+    let mut out = Terminal::json();
+    serde_json::to_writer_pretty(&mut out, value)?;
+    writeln!(out)?;
+    Ok(out.close()?)
 }
 
 /// Says something on standard error, in one line. Where nobody listens, there is nothing else to be done.

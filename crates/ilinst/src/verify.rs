@@ -18,6 +18,7 @@ use rayon::prelude::*;
 use crate::{
     arguments::limit_threads,
     failure::{EXIT_BAD_INPUT, EXIT_FINDINGS, Failure, printed},
+    inputs::{Assembly, assemblies, may_be_many},
     terminal::{Terminal, complain},
     verify::{
         output::{Checked, Layout},
@@ -29,7 +30,7 @@ use crate::{
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
-    /// The assemblies
+    /// The assemblies, or folders of them
     #[arg(value_name = "ASSEMBLY", required = true)]
     inputs: Vec<PathBuf>,
 
@@ -70,11 +71,13 @@ pub(crate) struct Opts {
 const EXAMPLES: &str = "\
 Examples:
   ilinst verify app.dll
-  ilinst verify app.dll --types --ref packages/ --ref /usr/share/dotnet/shared/Microsoft.NETCore.App/8.0.0
-  ilinst verify woven/app.dll --compare app.dll            what only the woven one has
-  ilinst verify woven/*.dll --compare publish/
+  ilinst verify app.dll --types --ref packages/ --ref /usr/share/dotnet/shared/
+  ilinst verify woven/app.dll --compare app.dll
+      what only the woven one has
+  ilinst verify woven/ --compare publish/
+      every assembly of a folder
   ilinst verify woven/*.dll --sarif > verify.sarif
-  ilinst verify app.dll --json | jq '.files[].findings[] | select(.rule | startswith(\"III.\"))'
+  ilinst verify app.dll --json | jq '.files[].findings[].rule'
 
 Rules have the standard's paragraphs and numbers: II.22.26-7a is rule 7a of Partition II, 22.26. A letter
 stands where the standard has no number. Findings are the same for --compare if rule, member and what the
@@ -83,14 +86,16 @@ instruction does are: offsets may differ.";
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let started = Instant::now();
-        if self.inputs.len() > 1 && self.compare.as_ref().is_some_and(|original| !original.is_dir()) {
+        if may_be_many(&self.inputs) && self.compare.as_ref().is_some_and(|original| !original.is_dir()) {
             return Err(
                 Failure::usage("--compare: one file cannot be the original of many; name the folder of the originals").into()
             );
         }
+        limit_threads(self.threads);
+        let files = assemblies(&self.inputs)?;
         let mut checked = Vec::new();
         let mut is_unreadable = false;
-        for outcome in self.check_all() {
+        for outcome in self.check_all(&files) {
             match outcome {
                 Ok(file) => checked.push(file),
                 Err(error) => {
@@ -117,42 +122,42 @@ impl Opts {
             writeln!(out)?;
         } else {
             out = Terminal::text();
-            let layout = Layout { are_many: self.inputs.len() > 1, has_types: self.types };
+            let layout = Layout { are_many: may_be_many(&self.inputs), has_types: self.types };
             output::print(&mut out, checked, layout, elapsed)?;
         }
         Ok(out.close()?)
     }
 
     /// Checks the files, and the bodies of each, in parallel. In the order they were named.
-    fn check_all(&self) -> Vec<anyhow::Result<Checked<'_>>> {
-        limit_threads(self.threads);
-        let files = if self.types { self.read_references() } else { Files::default() };
+    fn check_all<'f>(&self, inputs: &'f [Assembly]) -> Vec<anyhow::Result<Checked<'f>>> {
+        let files = if self.types { self.read_references(inputs) } else { Files::default() };
         let library = files.library();
-        self.inputs.par_iter().map(|path| self.check(path, |path| files.scope(&library, path))).collect()
+        inputs.par_iter().map(|file| self.check(file, |path| files.scope(&library, path))).collect()
     }
 
     /// What the assemblies and their originals refer to, all in one library: what lies beside an original is meant first.
-    fn read_references(&self) -> Files {
-        let originals: Vec<PathBuf> = self.inputs.iter().filter_map(|path| self.original_of(path)).collect();
+    fn read_references(&self, inputs: &[Assembly]) -> Files {
+        let originals: Vec<PathBuf> = inputs.iter().filter_map(|file| self.original_of(file)).collect();
         let beside = originals.iter().filter_map(|original| original.parent()).map(Path::to_owned);
         let mut folders: Vec<PathBuf> = beside.chain(self.references.iter().cloned()).collect();
         folders.dedup();
-        Files::read(self.inputs.iter().chain(&originals).map(PathBuf::as_path), &folders)
+        Files::read(inputs.iter().map(|file| &file.path).chain(&originals).map(PathBuf::as_path), &folders)
     }
 
-    fn original_of(&self, path: &Path) -> Option<PathBuf> {
+    fn original_of(&self, file: &Assembly) -> Option<PathBuf> {
         let original = self.compare.as_ref()?;
-        Some(if original.is_dir() { original.join(path.file_name().unwrap_or_default()) } else { original.clone() })
+        Some(if original.is_dir() { original.join(&file.below) } else { original.clone() })
     }
 
-    fn check<'p, 'l>(&self, path: &'p Path, scope: impl Fn(&Path) -> Option<Scope<'l>>) -> anyhow::Result<Checked<'p>> {
+    fn check<'p, 'l>(&self, checked: &'p Assembly, scope: impl Fn(&Path) -> Option<Scope<'l>>) -> anyhow::Result<Checked<'p>> {
         let limit = if self.limit == 0 { usize::MAX } else { self.limit };
         let options = Options { pedantic: self.pedantic, limit, every: false };
         let verify = |path: &Path, (image, metadata): File<'_>, options: &Options| match scope(path) {
             Some(scope) => ::verify::verify_types(image, options, scope),
             None => ::verify::verify(image, metadata, options),
         };
-        let Some(original) = self.original_of(path) else {
+        let path = checked.path.as_path();
+        let Some(original) = self.original_of(checked) else {
             return with_file(path, |file| Checked { path, report: verify(path, file, &options), known: None });
         };
         let every = Options { limit: usize::MAX, every: true, ..options };

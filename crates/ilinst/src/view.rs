@@ -16,7 +16,13 @@ use profile::{
     views::{ViewOptions, Wanted},
 };
 
-use crate::{colours::colour_report, export::measures, failure::Failure, output, terminal::Terminal};
+use crate::{
+    colours::colour_report,
+    export::measures,
+    failure::Failure,
+    output,
+    terminal::{Terminal, print_json},
+};
 
 /// Show call paths that other tools added up, as of a fleet's day: folded stacks, or rows of Parquet.
 #[derive(Args, Debug)]
@@ -38,11 +44,16 @@ pub(crate) struct Opts {
     /// Leave out paths of the tree that took less than this part of what ran or waited
     #[arg(long, value_name = "PERCENT", default_value_t = 0.1)]
     min_percent: f64,
+
+    /// Print the call tree as JSON
+    #[arg(long, conflicts_with = "html")]
+    json: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  ilinst view day.parquet --html day.html          a flame graph of what a query wrote: docs/fleet.md
+  ilinst view day.parquet --html day.html          a flame graph of what a query
+                                                   wrote: docs/fleet.md
   ilinst view stacks.folded                        the call tree
   perf script | inferno-collapse-perf | ilinst view - --value samples";
 
@@ -58,6 +69,10 @@ impl Opts {
         let sort = if self.value == Measure::Calls { SortBy::Calls } else { SortBy::SelfTime };
         let options = ViewOptions { sort, min_percent: self.min_percent, fold_recursion: true, ..ViewOptions::default() };
         let (view, count) = profile.view(&Wanted::Tree, &options, &names, &|_| true);
+        if self.json {
+            print_json(&profile.document(&view))?;
+            return Ok(0);
+        }
         let mut out = Terminal::painted(colour_report);
         let text = TextOptions { bars: Terminal::is_seen(), ..TextOptions::default() };
         out.write_all(view.text(&profile, count, &text).as_bytes())?;

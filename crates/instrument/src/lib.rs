@@ -60,4 +60,4 @@ pub use report::{FileReport, LeftAlone, Outcome, Report, TRACKER_NOT_FOUND};
 pub use request::{Destination, Request};
 pub use run::{Progress, Run, run};
 pub use staging::abandon;
-pub use tracker::{TOOL, TRACKER, TRACKER_FILE, WITH_FALLBACK, tracker_for};
+pub use tracker::{TOOL, TRACKER, TRACKER_FILE, WITH_FALLBACK, tracker_for, tracker_identity};

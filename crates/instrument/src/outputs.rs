@@ -20,18 +20,20 @@ use crate::{
 #[derive(Default)]
 pub struct Outputs {
     pending: Vec<(PathBuf, PathBuf)>,
+    /// Those that are there already, as they would be written.
+    kept: Vec<PathBuf>,
     staging: Arc<Staging>,
 }
 
 impl Outputs {
     /// For files below a folder, which has all their temporary names.
     pub(crate) fn below(root: &Path) -> Self {
-        Self { pending: Vec::new(), staging: Arc::new(Staging::below(root)) }
+        Self { staging: Arc::new(Staging::below(root)), ..Self::default() }
     }
 
     /// For more files of the same run.
     pub(crate) fn more(&self) -> Self {
-        Self { pending: Vec::new(), staging: Arc::clone(&self.staging) }
+        Self { staging: Arc::clone(&self.staging), ..Self::default() }
     }
 
     /// Writes a file under a temporary name.
@@ -91,6 +93,17 @@ impl Outputs {
     /// Takes over another's files.
     pub fn append(&mut self, mut other: Self) {
         self.pending.append(&mut other.pending);
+        self.kept.append(&mut other.kept);
+    }
+
+    /// Notes a file that is there already, as it would be written.
+    pub(crate) fn keep(&mut self, path: &Path) {
+        self.kept.push(path.to_owned());
+    }
+
+    /// The paths of all, those that are there already too.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.pending.iter().map(|(_, path)| path).chain(&self.kept).map(PathBuf::as_path)
     }
 
     /// The temporary name and the own of every file.

@@ -16,7 +16,7 @@ pub const TRACKER_NOT_FOUND: &str = "ILI0020";
 pub struct Report {
     /// What became of each file, in the order of the jobs.
     pub files: Vec<FileReport>,
-    /// Every file that was written, the tracker, manifests, PDBs and companions included.
+    /// Every file that was written, the tracker (also where it was there already), manifests, PDBs and companions included.
     pub written: Vec<PathBuf>,
 }
 

@@ -2,6 +2,8 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fs::File,
+    io,
     path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering},
 };
@@ -32,17 +34,33 @@ pub type Progress<'p> = &'p (dyn Fn(&FileReport) + Sync);
 pub struct Run {
     /// What became of each file, in the order of the jobs.
     pub files: Vec<FileReport>,
+    /// Every file that was read, each once: inputs, PDBs, companions, keys, and what a tracker was made for.
+    pub read: Vec<PathBuf>,
     outputs: Outputs,
     is_in_place: bool,
 }
 
 impl Run {
+    /// The path of every file that is written, the tracker's also where it is there already.
+    pub fn written(&self) -> impl Iterator<Item = &Path> {
+        self.outputs.paths()
+    }
+
+    /// Writes one more file, which gets its name with the others: not in place, where it would be one to be put back.
+    ///
+    /// # Errors
+    /// If it cannot be written, or is one of the others.
+    pub fn write(&mut self, path: &Path, put: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
+        self.outputs.write(path, put)?;
+        self.outputs.check(self.read.iter().cloned())
+    }
+
     /// Gives every output its name, or none of them; in place, the originals are kept first.
     ///
     /// # Errors
     /// If one cannot be written: then all is as it was before.
     pub fn commit(self) -> Result<Report> {
-        let written = self.outputs.pending().map(|(_, path)| path.to_owned()).collect();
+        let written = self.written().map(Path::to_owned).collect();
         if self.is_in_place {
             originals::commit(self.outputs)?;
         } else {
@@ -62,8 +80,11 @@ pub fn run(request: &Request, jobs: &[Job], options: &Options, progress: Progres
     let keys = options.keys.iter().map(|path| read_key(path)).collect::<Result<Vec<_>>>()?;
     let trackers = Trackers::new(request.roots());
     let context = RunContext { request, options, tracker: &tracker, trackers: &trackers, keys: &keys, modules: Vec::new() };
-    let (files, outputs) = run_jobs(jobs, context, progress)?;
-    Ok(Run { files, outputs, is_in_place: request.is_in_place() })
+    let (files, outputs, mut read) = run_jobs(jobs, context, progress)?;
+    read.extend(trackers.read());
+    let mut seen = BTreeSet::new();
+    read.retain(|path| seen.insert(path.clone()));
+    Ok(Run { files, outputs, read, is_in_place: request.is_in_place() })
 }
 
 fn read_key(path: &Path) -> Result<StrongNameKey> {
@@ -71,7 +92,11 @@ fn read_key(path: &Path) -> Result<StrongNameKey> {
     StrongNameKey::parse(&bytes).map_err(|error| Failure::bad_key(format_args!("{}: {error}", path.display())))
 }
 
-fn run_jobs(jobs: &[Job], mut context: RunContext<'_>, progress: Progress<'_>) -> Result<(Vec<FileReport>, Outputs)> {
+fn run_jobs(
+    jobs: &[Job],
+    mut context: RunContext<'_>,
+    progress: Progress<'_>,
+) -> Result<(Vec<FileReport>, Outputs, Vec<PathBuf>)> {
     let (assemblies, others): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(|job| job.may_be_an_assembly());
     let (modules, assemblies): (Vec<&Job>, Vec<&Job>) = assemblies.into_iter().partition(|job| job.is_module());
     let mut outputs = context.request.root().map_or_else(Outputs::default, Outputs::below);
@@ -98,12 +123,13 @@ fn run_jobs(jobs: &[Job], mut context: RunContext<'_>, progress: Progress<'_>) -
     let woven = files.iter().map(|file| &file.report).filter(|file| matches!(file.outcome, Outcome::Processed { .. }));
     let woven: BTreeSet<&Path> = woven.map(|file| file.output.as_path()).collect();
     outputs.put_last(|path| woven.contains(path));
+    let read_by_job = |job: &'_ Job| [Some(job.input.clone()), job.pdb.as_ref().and_then(|pdb| pdb.path.clone())];
+    let read = jobs.iter().flat_map(read_by_job).flatten().chain(companions).chain(context.options.keys.iter().cloned());
+    let read: Vec<PathBuf> = read.collect();
     if !context.request.is_in_place() {
-        let read_by_job = |job: &'_ Job| [Some(job.input.clone()), job.pdb.as_ref().and_then(|pdb| pdb.path.clone())];
-        let read = jobs.iter().flat_map(read_by_job).flatten().chain(companions);
-        outputs.check(read.chain(context.options.keys.iter().cloned()))?;
+        outputs.check(read.iter().cloned())?;
     }
-    Ok((files.into_iter().map(|file| file.report).collect(), outputs))
+    Ok((files.into_iter().map(|file| file.report).collect(), outputs, read))
 }
 
 /// Fewer files than this are done one after another, each by all threads.

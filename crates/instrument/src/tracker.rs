@@ -63,6 +63,7 @@ impl TrackerFile {
     /// Writes it to a path, unless it is there already.
     pub(crate) fn write(&self, path: &Path, outputs: &mut Outputs) -> Result<()> {
         if fs::read(path).is_ok_and(|bytes| bytes == *self.bytes) {
+            outputs.keep(path);
             return Ok(());
         }
         outputs.write(path, |file| file.write_all(&self.bytes))
@@ -76,6 +77,12 @@ impl TrackerFile {
 pub fn tracker_for(folder: &Path, root: &Path) -> Result<Vec<u8>> {
     let (folder, root) = (folder_at(folder), folder_at(root));
     Ok(Trackers::new(Some((&root, &root))).in_folder(&folder, &folder)?.bytes.to_vec())
+}
+
+/// The size of the tracker that refers to `mscorlib`, in bytes, and its SHA-256 in hex.
+pub fn tracker_identity() -> (u64, String) {
+    let TrackerFile { identity, .. } = TrackerFile::new(TRACKER.into());
+    (identity.size, identity.sha256)
 }
 
 type Made = OnceLock<Result<Arc<TrackerFile>>>;
@@ -102,6 +109,12 @@ impl Trackers {
     /// If a library has not what the tracker cannot do without.
     pub(crate) fn beside(&self, input: &Path, output: &Path) -> Result<Arc<TrackerFile>> {
         self.in_folder(&folder_of(input), &folder_of(output))
+    }
+
+    /// The assemblies that may have been read for a tracker: all that are beside a library.
+    pub(crate) fn read(&self) -> Vec<PathBuf> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.keys().flatten().flat_map(|folder| library::assemblies(folder)).collect()
     }
 
     /// The same by the folders.

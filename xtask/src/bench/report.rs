@@ -43,7 +43,7 @@ brackets the least and the most. CPU is user and system time of all threads, pea
 - **ilinst**: `ilinst instrument INPUT -o OUTPUT`, with all it does beside: PDB, manifest, hashes, tracker, the check of what
   was written. Its default is the leave probe in a finally block.
 - **Cecil**: `xtask/cecil/CecilWeave.cs`, which puts the same calls at the same places and takes embedded and portable PDBs
-  along; `finally` is the equal of `ilinst`, `return` that of `ilinst --leave return`. It neither checks what it wrote nor
+  along; `finally` is the equal of `ilinst`, `return` that of `ilinst instrument --leave return`. It neither checks what it wrote nor
   writes anything beside, but takes the files of a folder side by side too. The first host is its default; the best is what
   is fastest on that file. (Nothing in reach compiles Cecil for .NET ahead of time.)
 

@@ -68,6 +68,14 @@ pub(crate) fn has_as_referred<'r>(folder: &Path, references: impl Iterator<Item 
     })
 }
 
+/// The assemblies beside a library, in order.
+pub(crate) fn assemblies(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|extension| extension == "dll")).collect();
+    paths.sort();
+    paths
+}
+
 impl Library {
     /// Looks types up in the assemblies of a folder: in the core library first, then by the assemblies' names.
     ///
@@ -78,10 +86,8 @@ impl Library {
         let mut wanted: BTreeSet<String> = names.map(str::to_owned).collect();
         let core_library = folder.join(CORE_LIBRARY);
         read_assembly(&core_library, &Input::open(&core_library)?)?;
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-        let mut paths: Vec<PathBuf> =
-            entries.filter(|path| path.extension().is_some_and(|extension| extension == "dll")).collect();
-        paths.sort_by_key(|path| (*path != core_library, path.clone()));
+        let mut paths = assemblies(folder);
+        paths.sort_by_key(|path| *path != core_library);
         // What a type of one assembly inherits from may be in one that was read before.
         loop {
             let known = library.types.len();

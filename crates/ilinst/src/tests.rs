@@ -1,0 +1,151 @@
+//! What holds for every command, and for every command line that is written down.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use clap::{Args as _, Command, CommandFactory as _, error::ErrorKind};
+
+use crate::{Cli, arguments::WeaveArgs};
+
+/// The commands that do something, with how they are called.
+fn commands() -> Vec<(String, Command)> {
+    fn collect(command: &Command, path: &str, into: &mut Vec<(String, Command)>) {
+        let name = format!("{path}{}", command.get_name());
+        if !command.has_subcommands() || name != "ilinst" {
+            into.push((name.clone(), command.clone()));
+        }
+        for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+            collect(below, &format!("{name} "), into);
+        }
+    }
+    let mut command = Cli::command();
+    command.build();
+    let mut all = Vec::new();
+    collect(&command, "", &mut all);
+    all
+}
+
+#[test]
+fn every_command_has_json() {
+    let lacks = |command: &Command| !command.get_arguments().any(|argument| argument.get_long() == Some("json"));
+    let without: Vec<String> = commands().into_iter().filter(|(_, command)| lacks(command)).map(|(name, _)| name).collect();
+    assert!(without.is_empty(), "{without:?}");
+}
+
+/// The examples of all helps, by line, and what is said of exit codes.
+fn help_lines() -> Vec<(String, String)> {
+    let of_all = Cli::command().get_after_help().map(ToString::to_string).unwrap_or_default();
+    let texts = commands().into_iter().map(|(name, command)| {
+        let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        (name, text)
+    });
+    let texts = std::iter::once(("ilinst".to_owned(), of_all)).chain(texts);
+    texts.flat_map(|(name, text)| text.lines().map(|line| (name.clone(), line.to_owned())).collect::<Vec<_>>()).collect()
+}
+
+/// Wrapped, the end of a comment would be read as a command.
+#[test]
+fn examples_fit_a_terminal() {
+    let is_long = |(_, line): &(String, String)| line.starts_with("  ") && line.chars().count() > 80;
+    let long: Vec<(String, String)> = help_lines().into_iter().filter(is_long).collect();
+    assert!(long.is_empty(), "{long:#?}");
+}
+
+#[test]
+fn examples_can_be_run() {
+    let lines = help_lines();
+    let commands: Vec<&str> = lines.iter().map(|(_, line)| line.trim()).filter(|line| line.contains("ilinst ")).collect();
+    assert!(commands.len() > 50, "{}", commands.len());
+    let wrong: Vec<String> = commands.iter().flat_map(|line| wrong_in(line, &[])).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn what_documents_say_can_be_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = fs::read_dir(root.join("docs")).expect("there are documents").flatten().map(|entry| entry.path());
+    let texts = docs.chain(["README.md", "samples/README.md"].map(|name| root.join(name)));
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for path in texts.filter(|path| path.extension().is_some_and(|extension| extension == "md")) {
+        let text = fs::read_to_string(&path).expect("it is text");
+        let mut is_code = false;
+        for (number, line) in (1..).zip(text.lines()) {
+            if line.trim_start().starts_with("```") {
+                is_code = !is_code;
+                continue;
+            }
+            // Between backquotes, an argument may be left out, or have the name of what stands there.
+            let placeholders = [ErrorKind::MissingRequiredArgument, ErrorKind::InvalidValue, ErrorKind::ValueValidation];
+            let (pieces, may_be): (Vec<&str>, &[ErrorKind]) =
+                if is_code { (vec![line], &[]) } else { (line.split('`').skip(1).step_by(2).collect(), &placeholders) };
+            for piece in pieces.into_iter().filter(|piece| piece.contains("ilinst ")) {
+                count += 1;
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                wrong.extend(wrong_in(piece, may_be).map(|error| format!("{name}:{number}: {error}")));
+            }
+        }
+    }
+    assert!(count > 40, "{count}");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// What is wrong with the commands of ours in a line of a shell.
+fn wrong_in(line: &str, may_be: &[ErrorKind]) -> Option<String> {
+    for words in of_shell(line) {
+        if words.first().is_none_or(|word| word != "ilinst") {
+            continue;
+        }
+        let may_be = |error: &clap::Error| !error.use_stderr() || may_be.contains(&error.kind());
+        if let Err(error) = Cli::command()
+            .try_get_matches_from(&words)
+            .map(drop)
+            .or_else(|error| if may_be(&error) { Ok(()) } else { Err(error) })
+        {
+            return Some(format!("{line}: {error}"));
+        }
+    }
+    None
+}
+
+/// The commands of a line, in words: what quotes hold together is one, comments and where output goes are none.
+fn of_shell(line: &str) -> Vec<Vec<String>> {
+    let line = line.trim().trim_start_matches("$ ").trim_start_matches("sudo ");
+    let line = line.replace("cargo run --release -- ", "ilinst ").replace("\\|", "/");
+    let (mut commands, mut word, mut quote) = (vec![Vec::new()], None::<String>, None);
+    // Three spaces are what comments of examples begin with.
+    let mut spaces = 0;
+    for character in line.chars().chain([' ']) {
+        spaces = if character == ' ' { spaces + 1 } else { 0 };
+        match (character, quote) {
+            (_, Some(open)) if character == open => quote = None,
+            (_, Some(_)) => word.get_or_insert_default().push(character),
+            ('\'' | '"', None) => {
+                quote = Some(character);
+                word.get_or_insert_default();
+            }
+            (' ', None) => {
+                if let (Some(word), Some(command)) = (word.take(), commands.last_mut()) {
+                    command.push(word);
+                }
+                if spaces == 3 {
+                    break;
+                }
+            }
+            ('#', None) if word.is_none() => break,
+            ('>', None) => break,
+            ('|' | ';' | '&', None) => commands.push(word.take().into_iter().collect()),
+            _ => word.get_or_insert_default().push(character),
+        }
+    }
+    commands
+}
+
+/// What a file of options can say is what the command line can.
+#[test]
+fn every_option_of_weaving_is_a_setting() {
+    let command = WeaveArgs::augment_args(Command::new("weave"));
+    let flags: BTreeSet<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+    let weaving = WeaveArgs::default().resolve(&[]).expect("there is no file");
+    let settings = weaving.settings.iter().map(|setting| setting.name).chain(["config", "no-config"]).collect();
+    assert_eq!(flags, settings);
+}

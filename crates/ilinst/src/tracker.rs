@@ -1,0 +1,50 @@
+//! `ilinst tracker`: the tracker alone, for builds that put it beside the program themselves.
+
+use std::{io::Write as _, path::PathBuf};
+
+use ::instrument::{TOOL, TRACKER, TRACKER_FILE, tracker_identity};
+use clap::Args;
+use identity::Visible;
+use serde_json::json;
+
+use crate::{
+    failure::printed,
+    output,
+    terminal::{Terminal, print_json},
+};
+
+/// Write the tracker alone, which woven programs load from beside them.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Opts {
+    /// The folder where it goes, which is made if there is none
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+
+    /// Print what was written as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ilinst tracker -o lib/               lib/Ilinst.Tracker.dll
+  ilinst tracker -o lib/ --json        with its size and SHA-256
+
+`instrument` writes it beside what it weaves; this is for builds that refer to it themselves. A self-contained program
+may need one of its own, which `instrument` makes of the program's folder.";
+
+impl Opts {
+    pub(crate) fn run(self) -> anyhow::Result<u8> {
+        let path = self.output.join(TRACKER_FILE);
+        output::write(&path, &[], |out| Ok(out.write_all(TRACKER)?))?;
+        if self.json {
+            let (size, sha256) = tracker_identity();
+            let file = json!({ "tool": TOOL, "output": path.to_string_lossy(), "size": size, "sha256": sha256 });
+            return printed(print_json(&file), 0);
+        }
+        let mut out = Terminal::text();
+        let printing = writeln!(out, "{}", Visible(path.display())).and_then(|()| out.close());
+        printed(printing.map_err(Into::into), 0)
+    }
+}
