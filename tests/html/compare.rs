@@ -164,6 +164,16 @@ fn both_sides_are_shown() {
     assert_eq!(colour(&mut shown, "Shop.Orders.Store.Load"), 35.0);
     assert_eq!(colour(&mut shown, "Shop.Fresh.Parse"), 35.0);
     assert_eq!(colour(&mut shown, "Shop.Old.Gone"), 250.0);
+    // Paler where it may be noise.
+    let pale = "(() => {
+       const { tree, palette } = App;
+       const node = [...tree.fn].findIndex((fn) => FUNCTIONS.name(fn) === 'Shop.Steady.Work');
+       const [base, now] = [palette.base[node], palette.now[node]];
+       const ratio = (now - base) / Math.max(base, now);
+       const colour = palette.colour(tree.fn[node], node);
+       return [ratio !== 0, colour === palette.shade(ratio), colour === palette.shade(ratio / 4)];
+     })()";
+    assert_eq!(shown.browser.eval(pale), serde_json::json!([true, false, true]));
 
     // Tree, callers and callees.
     shown.browser.key("3");

@@ -100,6 +100,19 @@ fn bounds(bucket: usize, shift: u32) -> (f64, f64) {
 mod tests {
     use super::*;
 
+    #[test]
+    fn paths_are_added_up_in_either_order() {
+        let path = |first, min, max, count| Statistics { first, min, max, count, buckets: [count; BUCKETS] };
+        let (one, other) = (path(30, 5, 20, 2), path(40, 7, 10, 3));
+        for (mut sum, added) in [(one.clone(), &other), (other.clone(), &one)] {
+            sum.add(added);
+            assert_eq!(sum, path(40, 5, 20, 5));
+            // A path that was called once has nothing but a first call.
+            sum.add(&Statistics::of_first(90));
+            assert_eq!(sum, Statistics { first: 90, ..path(40, 5, 20, 5) });
+        }
+    }
+
     fn bucket(ticks: u64, shift: u32) -> usize {
         bucket_of(ticks >> shift)
     }
