@@ -68,11 +68,6 @@ const ALL: &[Writer] = &[
         ],
         ..Writer::new("`instrument` with lists", app_and_outputs)
     },
-    Writer { arguments: &["tracker", "-o", "new/deep"], ..Writer::new("`tracker`", app) },
-    Writer {
-        arguments: &["export", "app/golden.ilprof", "-o", "out/orders.exe", "--to", "json"],
-        ..Writer::new("`export -o`", profile_and_outputs)
-    },
     Writer {
         arguments: &["merge", "app", "-o", "out/orders.exe", "-q", "--threads", "1"],
         ..Writer::new("`merge`", profile_and_outputs)
