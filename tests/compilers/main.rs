@@ -15,7 +15,7 @@ fn roslyn_woven_compiles_to_the_same_bytes() {
     for mode in ["finally", "return"] {
         let woven = folder.join(mode);
         // The whole folder: two large ReadyToRun images, the programs around them, and a deps.json for each.
-        instrument(&[&compiler, &"-o", &woven, &"--leave", &mode, &"-q"]);
+        instrument(&[&compiler, &"-o", &woven, &"--leave", &mode, &"--all-assemblies", &"-q"]);
         let compile = |compiler: &Path| {
             let output = folder.join("orders.exe");
             let mut command = runtime.program(&compiler.join("csc.dll"), &folder);

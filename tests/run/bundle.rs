@@ -20,7 +20,7 @@ fn a_trimmed_program_in_a_single_file_runs_woven() {
     let bundle = Bundle::read(&original);
     let (apart, woven) = (folder.join("apart"), folder.join("woven"));
     bundle.unpack(&apart);
-    instrument(&[&apart, &"-o", &woven, &"-q"]);
+    instrument(&[&apart, &"-o", &woven, &"--all-assemblies", &"-q"]);
     let program = folder.join("azmcp");
     bundle.write_with(&woven, &program);
     for (number, argument) in ["--version", "--help"].into_iter().enumerate() {

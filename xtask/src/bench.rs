@@ -30,7 +30,7 @@ pub(crate) use self::{
     tools::{FLOOR_TASK, floor},
 };
 use crate::{
-    common::{sh, target},
+    common::{alone, sh, target},
     toolchain::Toolchain,
 };
 
@@ -168,6 +168,8 @@ fn measure_input(tools: &Tools<'_>, input: Input, scratch: &Path, options: &Opti
         series.extend(cecil_hosts.iter().map(|host| Series::new(Tool::Cecil(*leave, *host), cecil_rounds)));
     }
     series.retain(|series| series.rounds > 0);
+    let alone = alone(&input.path, scratch)?;
+    let input_of = |tool| if matches!(tool, Tool::Ilinst(_)) { &alone } else { &input.path };
     let output_folder = scratch.join("output");
     let output = output_folder.join(input.path.file_name().context("no file name")?);
     for round in 0..=rounds {
@@ -182,7 +184,7 @@ fn measure_input(tools: &Tools<'_>, input: Input, scratch: &Path, options: &Opti
             // All write new files, so that none waits for an old one to be thrown away.
             let _ = fs::remove_dir_all(&output_folder);
             fs::create_dir_all(&output_folder)?;
-            let (usage, printed) = measure(&tools.command(series.tool, &input.path, &output)?)?;
+            let (usage, printed) = measure(&tools.command(series.tool, input_of(series.tool), &output)?)?;
             if round > 0 {
                 series.usages.push(usage);
                 series.output_bytes = input.output_bytes(&output)?;
@@ -192,7 +194,7 @@ fn measure_input(tools: &Tools<'_>, input: Input, scratch: &Path, options: &Opti
     }
     for series in &mut series {
         if matches!(series.tool, Tool::Ilinst(_)) {
-            series.woven = woven_by_ilinst(tools.command(series.tool, &input.path, &output)?)?;
+            series.woven = woven_by_ilinst(tools.command(series.tool, &alone, &output)?)?;
         }
     }
     let _ = fs::remove_dir_all(&output_folder);

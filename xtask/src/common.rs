@@ -26,6 +26,20 @@ pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
+/// A copy of an assembly in a folder of its own, so that weaving it copies nothing that lies beside; a folder is what it is.
+pub(crate) fn alone(input: &Path, scratch: &Path) -> Result<PathBuf> {
+    if input.is_dir() {
+        return Ok(input.to_owned());
+    }
+    let name = input.file_name().context("a file has a name")?;
+    let folder = scratch.join("alone").join(name);
+    std::fs::create_dir_all(&folder)?;
+    for file in [input.to_owned(), input.with_extension("pdb")].iter().filter(|file| file.is_file()) {
+        std::fs::copy(file, folder.join(file.file_name().context("a file has a name")?))?;
+    }
+    Ok(folder.join(name))
+}
+
 /// Runs a command, which has to succeed.
 pub(crate) fn sh(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("{} cannot be run", command.get_program().display()))?;

@@ -60,6 +60,11 @@ pub(crate) struct WeaveArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
 
+    /// Weave all assemblies of a folder, also those of the framework, which are left as they are by default;
+    /// `--include '[System.Xml]*'` names one
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    pub(crate) all_assemblies: Option<bool>,
+
     /// Sign strong names again with this key pair (may be repeated), as `sn -k` writes one
     #[arg(long, value_name = "FILE")]
     pub(crate) snk: Vec<PathBuf>,
@@ -103,6 +108,14 @@ pub(crate) struct Weaving {
     pub(crate) settings: Vec<Setting>,
     /// The file, if there is one.
     pub(crate) file: Option<ConfigFile>,
+}
+
+impl Weaving {
+    /// Whether an option is on the command line, by its name there: a file's may be for other inputs.
+    pub(crate) fn is_given(&self, option: &str) -> bool {
+        let is_it = |setting: &&Setting| option.strip_prefix("--") == Some(setting.name);
+        self.settings.iter().find(is_it).is_some_and(|setting| setting.origin == Origin::CommandLine)
+    }
 }
 
 /// What an option comes to.
@@ -151,6 +164,7 @@ for_each_setting! {
     "min-il" = selection.min_il, else MIN_IL;
     "calls" = selection.calls, else [(); 0];
     "leave" = selection.leave, else "finally";
+    "all-assemblies" = all_assemblies, else false;
     "snk" = snk, else [(); 0];
     "keep-layout" = keep_layout, else false;
     "strict" = strict, else false;
@@ -187,7 +201,7 @@ impl WeaveArgs {
             }
         }
         let settings = args.add(file.as_ref().map(|file| &file.args));
-        let Self { selection, snk: keys, keep_layout, strict } = args;
+        let Self { selection, all_assemblies, snk: keys, keep_layout, strict } = args;
         let mut calls = Calls::default();
         selection.calls.into_iter().for_each(|word| calls.add(word));
         let weave = Options {
@@ -199,7 +213,8 @@ impl WeaveArgs {
             keep_layout: keep_layout.unwrap_or_default(),
             rules: file.iter().flat_map(|file| &file.rules).map(Rule::from).collect(),
         };
-        let options = ::instrument::Options { weave, keys, ..::instrument::Options::default() };
+        let all_assemblies = all_assemblies.unwrap_or_default();
+        let options = ::instrument::Options { weave, all_assemblies, keys, names_expected: false };
         Ok(Weaving { options, strict: strict.unwrap_or_default(), settings, file })
     }
 }

@@ -9,13 +9,13 @@ use std::{
     time::Instant,
 };
 
-use ::instrument::{Destination, FileReport, Options, Request};
+use ::instrument::{Destination, FileReport, Options, Report, Request};
 use clap::{Args, ValueEnum};
 
 use self::{lists::ListArgs, summary::Summary};
 use crate::{
-    arguments::{WeaveArgs, Weaving, limit_threads},
-    failure::{EXIT_LEFT_ALONE, printed},
+    arguments::{WeaveArgs, limit_threads},
+    failure::{EXIT_LEFT_ALONE, Failure, printed},
     interrupt::clean_up_when_asked_to_end,
     terminal::{Terminal, progress_bar},
 };
@@ -28,8 +28,8 @@ pub(crate) struct Opts {
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 
-    /// Where to write: a file for one input; a folder for several, or for a folder
-    #[arg(short, long, value_name = "FILE|DIR", required_unless_present_any = ["dry_run", "in_place"])]
+    /// Where to write: a folder; for one input a file, if it is named like an assembly (.dll, .exe)
+    #[arg(short, long, value_name = "DIR|FILE")]
     output: Option<PathBuf>,
 
     /// Weave files where they are; the originals are kept beside them, and `ilinst restore` puts them back
@@ -105,28 +105,36 @@ impl Opts {
         let started = Instant::now();
         limit_threads(self.threads);
         clean_up_when_asked_to_end()?;
+        if self.output.is_none() && !self.in_place && !self.dry_run {
+            let text = "where to? -o DIR; or --in-place weaves files where they are, and --dry-run writes nothing";
+            return Err(Failure::usage(text).into());
+        }
         let inputs: Vec<&Path> = self.inputs.iter().map(PathBuf::as_path).collect();
-        let Weaving { options, strict, file: config, .. } = self.weave.resolve(&inputs)?;
-        let options = Options { names_expected: self.verbose, ..options };
+        let weaving = self.weave.resolve(&inputs)?;
+        let options = Options { names_expected: self.verbose, ..weaving.options.clone() };
         let request = self.request();
         let jobs = request.jobs()?;
         let progress = progress_bar(jobs.len(), self.quiet || self.json);
         let run = ::instrument::run(&request, &jobs, &options, &|_| progress.inc(1));
         progress.finish_and_clear();
         let mut run = run?;
-        run.read.extend(config.map(|config| config.path));
+        run.read.extend(weaving.file.as_ref().map(|config| config.path.clone()));
         self.lists.write(&mut run, &request)?;
-        let report = run.commit()?;
-        let code = if strict && report.files.iter().any(FileReport::has_findings) { EXIT_LEFT_ALONE } else { 0 };
-        printed(self.print(&report.files, started.elapsed().as_secs_f64(), strict), code)
+        let mut report = run.commit()?;
+        // Of a build's options, each is for some of its projects.
+        let is_a_builds = self.message_format != MessageFormat::Human;
+        report.unmatched.retain(|unmatched| !is_a_builds && weaving.is_given(unmatched.option));
+        let has_findings = !report.unmatched.is_empty() || report.files.iter().any(FileReport::has_findings);
+        let code = if weaving.strict && has_findings { EXIT_LEFT_ALONE } else { 0 };
+        printed(self.print(&report, started.elapsed().as_secs_f64(), weaving.strict), code)
     }
 
-    fn print(&self, files: &[FileReport], seconds: f64, is_strict: bool) -> anyhow::Result<()> {
+    fn print(&self, report: &Report, seconds: f64, is_strict: bool) -> anyhow::Result<()> {
         if self.message_format == MessageFormat::Human || self.quiet {
-            return self.summary().print(files, seconds);
+            return self.summary().print(report, seconds);
         }
         let mut out = Terminal::text();
-        canonical::print(files, is_strict, &mut out)?;
+        canonical::print(&report.files, is_strict, &mut out)?;
         Ok(out.close()?)
     }
 

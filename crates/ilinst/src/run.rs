@@ -9,10 +9,10 @@ use std::{
     time::SystemTime,
 };
 
-use ::instrument::{Destination, FileReport, Request, TOOL, TRACKER, failure::about};
+use ::instrument::{Destination, FileReport, NAMES_NOTHING, Request, TOOL, TRACKER, failure::about};
 use clap::Args;
 use identity::Visible;
-use launch::{Cache, Entry, Inputs, Program, Running, Signals, exit_code};
+use launch::{Cache, Entry, Home, Inputs, Program, Running, Signals, exit_code};
 use profile::Profile;
 
 use crate::{
@@ -95,21 +95,24 @@ impl Opts {
         let program = Program::find(&self.command)?;
         let folder = fs::canonicalize(program.folder()).unwrap_or_else(|_| program.folder());
         let weaving = self.weave.resolve(&[&folder])?;
+        let profiles = Profiles::prepare(self.keep.as_deref())?;
         let place = if self.in_place {
             Place::Home(self.weave_in_place(&weaving, &folder)?)
         } else {
             Place::Copy(self.weave(&weaving, &program, &folder)?)
         };
-        let profiles = Profiles::prepare(self.keep.as_deref())?;
         let mut command = match &place {
             Place::Home(_) => program.at_home(),
             Place::Copy(entry) => program.from(&entry.folder),
         };
         profiles.tell(&mut command);
-        let running = Running::start(&mut command, &signals).map_err(|error| {
-            let program = Path::new(command.get_program());
-            Failure::unreadable(about(program, &error))
-        })?;
+        let running = match Running::start(&mut command, &signals) {
+            Ok(running) => running,
+            Err(error) => {
+                place.leave()?;
+                return Err(Failure::unreadable(about(Path::new(command.get_program()), &error)).into());
+            }
+        };
         let process = running.id();
         let status = running.wait();
         // Whatever comes of the rest, it is put back.
@@ -136,7 +139,7 @@ impl Opts {
         let options = &weaving.options;
         let said = options.weave.to_string();
         let mut words = vec![TOOL.as_bytes().to_vec(), TRACKER.to_vec(), this_build(), said.clone().into_bytes()];
-        words.push(vec![u8::from(weaving.strict)]);
+        words.push(vec![u8::from(weaving.strict), u8::from(options.all_assemblies)]);
         for key in &options.keys {
             words.push(fs::read(key).map_err(|error| Failure::unreadable(about(key, &error)))?);
         }
@@ -151,14 +154,16 @@ impl Opts {
         Ok(entry)
     }
 
-    fn weave_in_place(&self, weaving: &Weaving, folder: &Path) -> anyhow::Result<PathBuf> {
-        if ::instrument::is_woven_in_place(folder) {
-            let path = folder.display();
-            let text = format_args!("{path}: it is woven in place already; ilinst restore {path} puts it back");
-            return Err(Failure::usage(text).into());
+    fn weave_in_place(&self, weaving: &Weaving, folder: &Path) -> anyhow::Result<Home> {
+        let home = Home::take(&Cache::of_user()?, folder)?;
+        if home.was_left {
+            complain(format_args!("{}: an earlier run was killed, and left it woven: put back first", folder.display()));
         }
-        self.weave_into(weaving, Destination::InPlace, folder)?;
-        Ok(folder.to_owned())
+        if let Err(failure) = self.weave_into(weaving, Destination::InPlace, folder) {
+            home.forget();
+            return Err(failure.into());
+        }
+        Ok(home)
     }
 
     fn weave_into(&self, weaving: &Weaving, destination: Destination, folder: &Path) -> ::instrument::Result<()> {
@@ -170,7 +175,13 @@ impl Opts {
             let text = format!("{}: a method that should be woven cannot be; ilinst instrument says which", file.input.display());
             return Err(Failure { code: "ILI0001", exit: EXIT_LEFT_ALONE, message: text });
         }
-        let files = run.commit()?.files;
+        if let Some(unmatched) = run.unmatched.iter().find(|unmatched| weaving.strict && weaving.is_given(unmatched.option)) {
+            return Err(Failure { code: NAMES_NOTHING, exit: EXIT_LEFT_ALONE, message: unmatched.to_string() });
+        }
+        let report = run.commit()?;
+        let unmatched = report.unmatched.iter().filter(|unmatched| weaving.is_given(unmatched.option));
+        unmatched.for_each(|unmatched| complain(format_args!("warning {NAMES_NOTHING}: {unmatched}")));
+        let files = report.files;
         if !self.quiet {
             let methods: usize = files.iter().map(FileReport::woven).sum();
             let woven = files.iter().filter(|file| file.woven() > 0).count();
@@ -240,17 +251,17 @@ struct Seen {
 /// Where the program runs.
 enum Place {
     /// Where it is, which was woven.
-    Home(PathBuf),
+    Home(Home),
     /// A copy.
     Copy(Entry),
 }
 
 impl Place {
     /// Puts back what was woven in place; gives what the program has written into the copy.
-    fn leave(&self) -> anyhow::Result<Vec<PathBuf>> {
+    fn leave(self) -> anyhow::Result<Vec<PathBuf>> {
         match self {
-            Self::Home(folder) => {
-                for (path, kept) in ::instrument::restore(folder)?.changed {
+            Self::Home(home) => {
+                for (path, kept) in home.put_back()?.changed {
                     let kept = kept.map(|kept| format!("; what it was before is {}", kept.display())).unwrap_or_default();
                     complain(format_args!("{}: changed while it was woven, so left as it is{kept}", path.display()));
                 }

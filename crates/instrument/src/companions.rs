@@ -4,7 +4,11 @@ use std::path::{Path, PathBuf};
 
 use ecma335::Metadata;
 
-use crate::deps_json::lists_that_name;
+use crate::{
+    deps_json::lists_that_name,
+    framework::{files_of, references_beside},
+    originals::is_woven,
+};
 
 /// What a single assembly is run with, and where it goes: its runtime configuration, its configuration file, the other
 /// files of the assembly (II.22.19), and the lists of what may be loaded that name it, be they its own or a program's.
@@ -22,6 +26,24 @@ pub(crate) fn companions(input: &Path, output: &Path, metadata: &Metadata<'_>) -
         named.filter(|(from, _)| from.is_file() && !companions.iter().any(|(companion, _)| companion == from)).collect();
     companions.extend(others);
     companions
+}
+
+/// The assemblies beside a single one that it refers to, with what goes with them, and where they go. What is woven there
+/// already stays.
+pub(crate) fn references(input: &Path, output: &Path, metadata: &Metadata<'_>) -> Vec<(PathBuf, PathBuf)> {
+    let (Some(from), Some(to)) = (input.parent(), output.parent()) else { return Vec::new() };
+    let assemblies = references_beside(input, metadata);
+    let files = files_of(&assemblies, input);
+    let place = |path: PathBuf| Some((path.clone(), to.join(path.strip_prefix(from).ok()?)));
+    let woven = |path: &Path| is_woven(path) || is_woven(&path.with_extension("dll")) || is_woven(&path.with_extension("exe"));
+    assemblies.into_iter().chain(files).filter_map(place).filter(|(_, to)| !to.is_file() || !woven(to)).collect()
+}
+
+/// Mono's own debug information of an assembly.
+pub(crate) fn mdb_path(assembly: &Path) -> PathBuf {
+    let mut path = assembly.as_os_str().to_owned();
+    path.push(".mdb");
+    path.into()
 }
 
 fn companion_paths(program: &Path) -> Vec<PathBuf> {

@@ -2,7 +2,7 @@
 
 use weave::{StrongNameKey, Tracker};
 
-use crate::{options::Options, request::Request, tracker::Trackers};
+use crate::{framework::Framework, options::Options, request::Request, tracker::Trackers};
 
 /// What all files of a run are instrumented with.
 pub(crate) struct RunContext<'a> {
@@ -12,6 +12,8 @@ pub(crate) struct RunContext<'a> {
     /// The tracker as it is written beside what is woven.
     pub(crate) trackers: &'a Trackers,
     pub(crate) keys: &'a [StrongNameKey],
+    /// What is of the framework is left as it is; none if all is to be woven.
+    pub(crate) framework: Option<Framework>,
     /// The modules of multi-module assemblies that were woven before: file name and SHA-1.
     pub(crate) modules: Vec<(String, [u8; 20])>,
 }

@@ -31,6 +31,13 @@ pub(crate) fn deploy(
     outputs: &mut Outputs,
 ) -> Result<BTreeSet<PathBuf>> {
     let companions = companions_by_place(jobs, files);
+    for file in files.iter_mut() {
+        let is_assembly = |path: &Path| path.extension().is_some_and(|extension| extension == "dll" || extension == "exe");
+        let copied = file.references.iter().filter(|(from, to)| companions.get(to) == Some(from) && !is_same_file(from, to));
+        let folder = file.report.input.parent();
+        let beside = copied.map(|(from, _)| from).filter(|from| from.parent() == folder && is_assembly(from));
+        file.report.beside = beside.cloned().collect();
+    }
     let reports = || files.iter().map(|file| &file.report);
     let is_woven = |file: &&FileReport| file.woven() > 0;
     // A list that was written anew beside a file that is woven already is told again.
@@ -69,7 +76,7 @@ pub(crate) fn deploy(
 
 /// From where each companion comes, by where it goes: a program and its libraries have some in common.
 fn companions_by_place(jobs: &[Job], files: &[Instrumented]) -> BTreeMap<PathBuf, PathBuf> {
-    let named = files.iter().flat_map(|file| &file.companions);
+    let named = files.iter().flat_map(|file| file.companions.iter().chain(&file.references));
     let mut companions: BTreeMap<PathBuf, PathBuf> = named.map(|(from, to)| (to.clone(), from.clone())).collect();
     jobs.iter().for_each(|job| drop(companions.remove(&job.output)));
     let lists = jobs.iter().filter(|job| job.link.is_none() && is_deps_json(&job.input));

@@ -42,6 +42,14 @@ pub(crate) fn lists_that_name(input: &Path) -> Vec<PathBuf> {
 struct Targets {
     #[serde(default)]
     targets: BTreeMap<String, BTreeMap<String, Library>>,
+    #[serde(default)]
+    libraries: BTreeMap<String, Kind>,
+}
+
+#[derive(Deserialize)]
+struct Kind {
+    #[serde(default, rename = "type")]
+    kind: String,
 }
 
 #[derive(Deserialize)]
@@ -51,6 +59,18 @@ struct Library {
     runtime: BTreeMap<String, IgnoredAny>,
     #[serde(default)]
     runtime_targets: BTreeMap<String, IgnoredAny>,
+}
+
+/// The files of the libraries of a list, by their names, each with its library's kind: `project`, `package`, `runtimepack` ...
+pub(crate) fn libraries(text: &[u8]) -> Vec<(String, String)> {
+    let Ok(list) = parse::<Targets>(text) else { return Vec::new() };
+    let mut files = Vec::new();
+    for (name, library) in list.targets.values().flatten() {
+        let kind = list.libraries.get(name).map_or("", |kind| &kind.kind);
+        let assets = library.runtime.keys().chain(library.runtime_targets.keys());
+        files.extend(assets.filter_map(|path| Some((path.rsplit(['/', '\\']).next()?.to_owned(), kind.to_owned()))));
+    }
+    files
 }
 
 /// Whether the text of a list has a file of this name among what is loaded, whatever folder of its package it was in.

@@ -7,14 +7,15 @@ use std::{
 };
 
 use ecma335::{Image, Metadata};
-use weave::{Refusal, Weave, Woven, WovenBodies, output_check::Fault, strong_name};
+use weave::{Note, Pattern, Refusal, Weave, Woven, WovenBodies, named::are_used, output_check::Fault, strong_name};
 
 use crate::{
-    companions::companions,
+    bundle::{SINGLE_FILE, is_bundle},
+    companions::{companions, mdb_path, references},
     context::RunContext,
     deps_json::is_deps_json,
     failure::{Failure, Result},
-    input::{not_an_assembly, parse_assembly},
+    input::{Input, not_an_assembly, parse_assembly},
     job::Job,
     manifest::{FileIdentity, Manifest, manifest_path},
     outputs::Outputs,
@@ -31,6 +32,10 @@ pub(crate) struct Instrumented {
     pub(crate) module_hash: Option<[u8; 20]>,
     /// The files that go with it if it was named, and where to.
     pub(crate) companions: Vec<(PathBuf, PathBuf)>,
+    /// The assemblies beside it that it refers to, likewise.
+    pub(crate) references: Vec<(PathBuf, PathBuf)>,
+    /// Whether each pattern of the options names anything of it; empty if it was not looked at.
+    pub(crate) used: Vec<bool>,
     /// Whether one of the keys is of its public key, also if nothing is woven, so that it keeps its signature.
     pub(crate) has_key: bool,
 }
@@ -71,9 +76,10 @@ fn unread(job: &Job, outcome: Outcome) -> Instrumented {
         output_size: 0,
         duration: Duration::ZERO,
         pdb: None,
+        beside: Vec::new(),
         warnings: Vec::new(),
     };
-    Instrumented { report, module_hash: None, companions: Vec::new(), has_key: false }
+    Instrumented { report, module_hash: None, companions: Vec::new(), references: Vec::new(), used: Vec::new(), has_key: false }
 }
 
 fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Outputs) -> Result<Instrumented> {
@@ -104,6 +110,9 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
     if let Some(refusal) = weave::plan::refusal(&image, &metadata, context.tracker) {
         return refuse(refusal);
     }
+    if context.framework.as_ref().is_some_and(|framework| framework.has(&job.input, &metadata, include(context))) {
+        return leave_as_it_is(Outcome::Framework);
+    }
     let pdb = Pdb::read(job.pdb.as_ref())?;
     let pdb_name = job.pdb.as_ref().map(|pdb| pdb.name.as_str());
     let weaving = Weave {
@@ -120,12 +129,16 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
     // Weaving keeps all processors busy, putting together only one: then another can hash the input.
     let bodies = WovenBodies::new(&image, &metadata, &weaving).map_err(in_file)?;
     let (woven, identity) = join(size >= LARGE, || bodies.finish(), hash);
-    let woven = match woven {
+    let mut woven = match woven {
         Ok(woven) => woven,
         Err(error) => return Refusal::of(&error).map_or_else(|| Err(in_file(error)), refuse),
     };
+    let has_woven = woven.methods.iter().any(std::result::Result::is_ok);
+    if has_woven && mdb_path(&job.input).is_file() {
+        woven.notes.push(if context.request.is_in_place() { Note::MdbStale } else { Note::MdbLeftOut });
+    }
     // In place, a file with nothing to weave is its own output.
-    let identity = identity.filter(|_| !context.request.is_in_place() || woven.methods.iter().any(std::result::Result::is_ok));
+    let identity = identity.filter(|_| !context.request.is_in_place() || has_woven);
     let pdb_output = woven.pdb.as_ref().and(pdb_name).map(|name| job.output.with_file_name(name));
     if let Some(identity) = identity {
         write_woven(job, context, identity, (&image, &metadata), &woven, outputs)?;
@@ -134,18 +147,29 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
             outputs.write_like(from, path, |file| file.write_all(content))?;
         }
     }
+    let has_patterns = context.options.weave.patterns().next().is_some();
+    let used = if has_patterns { are_used(&metadata, &context.options.weave).map_err(in_file)? } else { Vec::new() };
     let module_hash = job.is_module().then(|| woven.sha1());
     let output_size = woven.file.len() as u64;
     let left_alone = left_alone(&metadata, &woven.methods, context.options.names_expected);
     let file = unread(job, Outcome::Processed { methods: woven.methods, left_alone, notes: woven.notes });
     let report = FileReport { input_size: size, output_size, pdb: pdb_output, ..file.report };
     let companions = if job.is_named { companions(&job.input, &job.output, &metadata) } else { Vec::new() };
+    let references = if job.is_named { references(&job.input, &job.output, &metadata) } else { Vec::new() };
     let has_key = strong_name::key_of(&metadata, context.keys).is_some();
-    Ok(Instrumented { report, module_hash, companions, has_key })
+    Ok(Instrumented { report, module_hash, companions, references, used, has_key })
+}
+
+/// The patterns that say what is woven.
+fn include<'c>(context: &'c RunContext<'_>) -> &'c [Pattern] {
+    &context.options.weave.selection.include
 }
 
 /// A .NET Core program is a library, beside a native host of the same name: people name the host.
 fn host_hint(path: &Path) -> String {
+    if Input::open(path).is_ok_and(|bytes| is_bundle(&bytes)) {
+        return format!("; it is {SINGLE_FILE}");
+    }
     let library = path.with_extension("dll");
     let is_host = library != path && library.is_file();
     if is_host { format!("; it may be the host that starts {}: weave that", library.display()) } else { String::new() }
@@ -177,7 +201,12 @@ fn write_woven(
         let written = outputs.read_last()?;
         weave::output_check::check(&written, woven, input).map_err(|fault| broken(job, input.1, &fault))
     };
+    let has_methods = !woven.methods.is_empty();
     let write_manifest = || {
+        // A satellite has nothing to be audited.
+        if !has_methods {
+            return Ok(());
+        }
         let identity = || FileIdentity::of(file_name(&job.output), woven.file.iter());
         manifest_file.write(&manifest_path(&job.output), |file| manifest.write(input.1, identity, file))
     };

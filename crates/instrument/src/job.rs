@@ -31,7 +31,7 @@ impl Job {
 
     /// Whether it is read as an assembly.
     pub fn may_be_an_assembly(&self) -> bool {
-        self.is_named || (self.link.is_none() && has_extension(&self.input, &["dll", "exe", "netmodule"]))
+        self.is_named || (self.link.is_none() && is_assembly_name(&self.input))
     }
 
     /// What is in its input.
@@ -43,6 +43,11 @@ impl Job {
     pub(crate) fn is_module(&self) -> bool {
         has_extension(&self.input, &["netmodule"])
     }
+}
+
+/// Whether a file's name is that of an assembly, or of a module of one.
+pub(crate) fn is_assembly_name(path: &Path) -> bool {
+    has_extension(path, &["dll", "exe", "netmodule"])
 }
 
 fn has_extension(path: &Path, extensions: &[&str]) -> bool {

@@ -9,6 +9,8 @@ pub struct Options {
     pub weave: weave::Options,
     /// Files of key pairs to sign strong names with: an assembly is signed with the one whose public key it has.
     pub keys: Vec<PathBuf>,
+    /// Whether what is of the framework is woven, too, in a folder; patterns that name an assembly say so of that one.
+    pub all_assemblies: bool,
     /// Whether methods that are left alone as expected (no body, excluded) are reported by name too.
     pub names_expected: bool,
 }

@@ -273,7 +273,7 @@ impl Name {
 }
 
 /// Whether a file is a woven assembly.
-fn is_woven(path: &Path) -> bool {
+pub(crate) fn is_woven(path: &Path) -> bool {
     let input = Input::open(path);
     input.is_ok_and(|input| read_assembly(path, &input).is_ok_and(|(_, metadata)| Mark::read(&metadata).is_some()))
 }

@@ -11,11 +11,40 @@ use weave::{Note, Reason, Refusal, Shape};
 /// The number of a [`FileReport::warnings`] diagnostic.
 pub const TRACKER_NOT_FOUND: &str = "ILI0020";
 
+/// The number of what is said of [`FileReport::beside`].
+pub const COPIED_BESIDE: &str = "ILI0024";
+
+/// The number of an [`Unmatched`] pattern.
+pub const NAMES_NOTHING: &str = "ILI0025";
+
+/// A pattern that names nothing in any file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unmatched {
+    /// The option that it is of.
+    pub option: &'static str,
+    /// As it was written.
+    pub pattern: String,
+    /// The names of types or methods that are most like it.
+    pub nearest: Vec<String>,
+}
+
+impl std::fmt::Display for Unmatched {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} '{}' names nothing there", self.option, self.pattern)?;
+        if !self.nearest.is_empty() {
+            write!(f, "; nearest: {}", self.nearest.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
 /// What a run did.
 #[derive(Debug)]
 pub struct Report {
     /// What became of each file, in the order of the jobs.
     pub files: Vec<FileReport>,
+    /// The patterns that name nothing.
+    pub unmatched: Vec<Unmatched>,
     /// Every file that was written, the tracker (also where it was there already), manifests, PDBs and companions included.
     pub written: Vec<PathBuf>,
 }
@@ -37,6 +66,8 @@ pub struct FileReport {
     pub duration: Duration,
     /// The PDB that goes with it.
     pub pdb: Option<PathBuf>,
+    /// The assemblies beside a named input that it refers to, at whatever depth: copied as they are.
+    pub beside: Vec<PathBuf>,
     /// Why the program will not find the tracker: [`TRACKER_NOT_FOUND`].
     pub warnings: Vec<String>,
 }
@@ -53,6 +84,8 @@ pub enum Outcome {
         /// What the user should know.
         notes: Vec<Note>,
     },
+    /// It was copied: it is of the framework, and none of the program's own.
+    Framework,
     /// It was copied: it is an assembly that must not be woven.
     Refused(Refusal),
     /// It was copied: it is no assembly, though its name says so; why.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::{
     failure::{Failure, Result},
     folder::{copied_target, files_below},
-    job::Job,
+    job::{Job, is_assembly_name},
     paths::{is_same_file, without_links},
     pdb_names::name_pdbs,
 };
@@ -26,7 +26,7 @@ pub struct Request {
 /// Where outputs go.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Destination {
-    /// A file for one input; a folder for several, for a folder, or if there is one or a separator ends it.
+    /// A folder; for one input a file, if there is one or the name has the extension of an assembly and no separator ends it.
     Path(PathBuf),
     /// In the inputs' places; their originals are kept, and [`restore`](crate::restore()) puts them back.
     InPlace,
@@ -49,12 +49,20 @@ impl Request {
         if self.pdb.is_some() && (self.inputs.len() > 1 || self.inputs.iter().any(|input| input.is_dir())) {
             return Err(Failure::usage("--pdb: it is of one input, and there are several"));
         }
+        if let Destination::Path(path) = &self.destination {
+            self.check_output(path)?;
+        }
         let mut jobs = match &self.inputs[..] {
             [folder] if folder.is_dir() => self.folder_jobs(folder)?,
             files => self.file_jobs(files)?,
         };
         name_pdbs(&mut jobs, self.pdb.as_deref(), self.is_in_place())?;
         Ok(jobs)
+    }
+
+    /// Whether it is a folder that is to be woven.
+    pub(crate) fn is_of_folder(&self) -> bool {
+        matches!(&self.inputs[..], [folder] if folder.is_dir())
     }
 
     /// The one folder that all outputs lie in, at whatever depth.
@@ -77,6 +85,25 @@ impl Request {
             Destination::InPlace => None,
             Destination::Nowhere => Some(Path::new(".")),
         }
+    }
+
+    /// Whether what is to be written can go there, as far as the name says.
+    fn check_output(&self, path: &Path) -> Result<()> {
+        if path.as_os_str() == "-" {
+            let text = "-: an assembly goes with a manifest and the tracker, so it cannot go to standard output; name a folder";
+            return Err(Failure::usage(text));
+        }
+        let what = match self.inputs.len() {
+            _ if self.is_of_folder() => "a folder goes",
+            2.. => "several inputs go",
+            _ => return Ok(()),
+        };
+        if !path.is_dir() && !ends_with_separator(path) && is_assembly_name(path) {
+            let path = path.display();
+            let text = format_args!("{path}: it is the name of an assembly, and {what} to a folder; {path}/ would be one");
+            return Err(Failure::usage(text));
+        }
+        Ok(())
     }
 
     fn file_jobs(&self, files: &[PathBuf]) -> Result<Vec<Job>> {
@@ -125,9 +152,18 @@ impl Request {
 }
 
 fn output_of(input: &Path, output: &Path, are_many: bool) -> PathBuf {
-    let ends_with_separator = output.as_os_str().to_string_lossy().ends_with(['/', '\\']);
-    let is_folder = are_many || output.is_dir() || ends_with_separator;
-    if is_folder { output.join(input.file_name().unwrap_or_default()) } else { output.to_owned() }
+    let is_like_input = output.extension().is_some() && output.extension() == input.extension();
+    let is_file = output.is_file() || is_assembly_name(output) || is_like_input;
+    if are_many || output.is_dir() || ends_with_separator(output) || !is_file {
+        output.join(input.file_name().unwrap_or_default())
+    } else {
+        output.to_owned()
+    }
+}
+
+/// Also a backslash, which scripts for Windows have.
+fn ends_with_separator(path: &Path) -> bool {
+    path.as_os_str().to_string_lossy().ends_with(['/', '\\'])
 }
 
 fn no_link(input: &Path) -> Result<PathBuf> {

@@ -12,17 +12,20 @@ use rayon::prelude::*;
 use weave::StrongNameKey;
 
 use crate::{
+    companions::mdb_path,
     context::RunContext,
     deploy::deploy,
     failure::{Failure, Result, about},
     file::{Instrumented, instrument_file},
+    framework::Framework,
     job::Job,
     manifest::manifest_path,
     options::Options,
     originals,
     outputs::Outputs,
     paths::file_name,
-    report::{FileReport, Outcome, Report},
+    patterns::unmatched,
+    report::{FileReport, Outcome, Report, Unmatched},
     request::Request,
     tracker::{Trackers, read_tracker},
 };
@@ -36,6 +39,8 @@ pub struct Run {
     pub files: Vec<FileReport>,
     /// Every file that was read, each once: inputs, PDBs, companions, keys, and what a tracker was made for.
     pub read: Vec<PathBuf>,
+    /// The patterns that name nothing.
+    pub unmatched: Vec<Unmatched>,
     outputs: Outputs,
     is_in_place: bool,
 }
@@ -66,7 +71,7 @@ impl Run {
         } else {
             self.outputs.commit()?;
         }
-        Ok(Report { files: self.files, written })
+        Ok(Report { files: self.files, unmatched: self.unmatched, written })
     }
 }
 
@@ -79,12 +84,17 @@ pub fn run(request: &Request, jobs: &[Job], options: &Options, progress: Progres
     let tracker = read_tracker()?;
     let keys = options.keys.iter().map(|path| read_key(path)).collect::<Result<Vec<_>>>()?;
     let trackers = Trackers::new(request.roots());
-    let context = RunContext { request, options, tracker: &tracker, trackers: &trackers, keys: &keys, modules: Vec::new() };
+    let leaves_framework = request.is_of_folder() && !options.all_assemblies;
+    let framework = leaves_framework.then(|| Framework::read(jobs.iter().map(|job| job.input.as_path())));
+    let (tracker, trackers, keys) = (&tracker, &trackers, &*keys);
+    let context = RunContext { request, options, tracker, trackers, keys, framework, modules: Vec::new() };
     let (files, outputs, mut read) = run_jobs(jobs, context, progress)?;
     read.extend(trackers.read());
     let mut seen = BTreeSet::new();
     read.retain(|path| seen.insert(path.clone()));
-    Ok(Run { files, outputs, read, is_in_place: request.is_in_place() })
+    let unmatched = unmatched(&files, jobs, &options.weave);
+    let files = files.into_iter().map(|file| file.report).collect();
+    Ok(Run { files, read, unmatched, outputs, is_in_place: request.is_in_place() })
 }
 
 fn read_key(path: &Path) -> Result<StrongNameKey> {
@@ -96,7 +106,7 @@ fn run_jobs(
     jobs: &[Job],
     mut context: RunContext<'_>,
     progress: Progress<'_>,
-) -> Result<(Vec<FileReport>, Outputs, Vec<PathBuf>)> {
+) -> Result<(Vec<Instrumented>, Outputs, Vec<PathBuf>)> {
     let (assemblies, others): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(|job| job.may_be_an_assembly());
     let (modules, assemblies): (Vec<&Job>, Vec<&Job>) = assemblies.into_iter().partition(|job| job.is_module());
     let mut outputs = context.request.root().map_or_else(Outputs::default, Outputs::below);
@@ -108,8 +118,9 @@ fn run_jobs(
     files.extend(instrument_files(&assemblies, &context, progress, &mut outputs)?);
     // The PDB and the manifest of what was woven take the places of those that were there.
     let processed = files.iter().map(|file| &file.report).filter(|file| matches!(file.outcome, Outcome::Processed { .. }));
-    let made: BTreeSet<PathBuf> =
-        processed.flat_map(|file| file.pdb.clone().into_iter().chain([manifest_path(&file.output)])).collect();
+    let made: BTreeSet<PathBuf> = processed
+        .flat_map(|file| file.pdb.clone().into_iter().chain([manifest_path(&file.output), mdb_path(&file.output)]))
+        .collect();
     let others: Vec<&Job> = others.into_iter().filter(|job| !made.contains(&job.output)).collect();
     files.extend(instrument_files(&others, &context, progress, &mut outputs)?);
     let places: BTreeMap<&Path, usize> = jobs.iter().enumerate().map(|(index, job)| (job.input.as_path(), index)).collect();
@@ -129,7 +140,7 @@ fn run_jobs(
     if !context.request.is_in_place() {
         outputs.check(read.iter().cloned())?;
     }
-    Ok((files.into_iter().map(|file| file.report).collect(), outputs, read))
+    Ok((files, outputs, read))
 }
 
 /// Fewer files than this are done one after another, each by all threads.

@@ -264,7 +264,7 @@ impl Cache {
     }
 
     /// What is run from it is nobody else's to write.
-    fn make_folder(&self) -> instrument::Result<()> {
+    pub(crate) fn make_folder(&self) -> instrument::Result<()> {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
@@ -338,7 +338,7 @@ impl KeptFile {
 }
 
 /// Whether a file that is open is the one at a path.
-fn is_at(file: &File, path: &Path) -> bool {
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;

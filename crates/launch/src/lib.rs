@@ -6,12 +6,14 @@
 //! ```
 
 mod cache;
+mod home;
 mod inputs;
 mod program;
 mod running;
 mod signals;
 
 pub use cache::{Cache, Cleared, Entry, Kept, Made};
+pub use home::Home;
 pub use inputs::Inputs;
 pub use program::Program;
 pub use running::{Running, exit_code};

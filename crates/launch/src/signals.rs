@@ -20,6 +20,7 @@ enum For {
 /// The signals of this process, taken over.
 pub struct Signals {
     whom: Arc<Mutex<For>>,
+    watched: system::Watched,
 }
 
 impl Signals {
@@ -31,7 +32,7 @@ impl Signals {
     pub fn take_over() -> io::Result<Self> {
         let whom = Arc::new(Mutex::new(For::Us));
         let seen = Arc::clone(&whom);
-        system::watch(move |signal, is_from_terminal| match *lock(&seen) {
+        let watched = system::watch(move |signal, is_from_terminal| match *lock(&seen) {
             For::Us => {
                 instrument::abandon();
                 system::end_by(signal);
@@ -40,14 +41,16 @@ impl Signals {
             For::Program(process) if !is_from_terminal => system::send(process, signal),
             For::Program(_) | For::Nobody => {}
         })?;
-        Ok(Self { whom })
+        Ok(Self { whom, watched })
     }
 
     pub(crate) fn start(&self, command: &mut Command) -> io::Result<Child> {
         // None gets lost between: it waits for the lock.
         let mut whom = lock(&self.whom);
-        let child = command.spawn()?;
+        let (child, came) = self.watched.let_through(|| command.spawn());
+        let child = child?;
         *whom = For::Program(child.id());
+        came.into_iter().for_each(|signal| system::send(child.id(), signal));
         Ok(child)
     }
 
@@ -71,6 +74,11 @@ pub use system::is_ignored;
 #[cfg(unix)]
 mod system {
     use std::io;
+    #[cfg(target_os = "linux")]
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    };
 
     use signal_hook::{
         consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ},
@@ -87,22 +95,35 @@ mod system {
         ignored.is_some_and(|ignored| ignored >> (signal - 1) & 1 == 1)
     }
 
+    /// What is watched.
+    pub(super) struct Watched {
+        #[cfg(target_os = "linux")]
+        set: nix::sys::signal::SigSet,
+        #[cfg(target_os = "linux")]
+        came: Vec<(i32, Arc<AtomicBool>)>,
+    }
+
     fn in_thread(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
         // What has a handler does not end the process: writing past `ulimit -f` fails like any other writing.
         flag::register(SIGXFSZ, std::sync::Arc::default())?;
         std::thread::Builder::new().name("signals".into()).spawn(work).map(drop)
     }
 
-    /// Signals are blocked and read from a file, which says who sent them; a program that is started has none blocked.
+    /// Signals are blocked and read from a file, which says who sent them.
     #[cfg(target_os = "linux")]
-    pub(super) fn watch(on_signal: impl Fn(i32, bool) + Send + 'static) -> io::Result<()> {
+    pub(super) fn watch(on_signal: impl Fn(i32, bool) + Send + 'static) -> io::Result<Watched> {
         use nix::sys::{
             signal::{SigSet, Signal},
             signalfd::{SfdFlags, SignalFd},
         };
         let mut set = SigSet::empty();
-        let asking = PASSED_ON.into_iter().filter(|signal| !is_ignored(*signal));
-        asking.filter_map(|signal| Signal::try_from(signal).ok()).for_each(|signal| set.add(signal));
+        let mut came = Vec::new();
+        for number in PASSED_ON.into_iter().filter(|signal| !is_ignored(*signal)) {
+            set.add(Signal::try_from(number)?);
+            let has_come = Arc::new(AtomicBool::new(false));
+            flag::register(number, Arc::clone(&has_come))?;
+            came.push((number, has_come));
+        }
         set.thread_block()?;
         let file = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC)?;
         in_thread(move || {
@@ -112,19 +133,38 @@ mod system {
                     on_signal(sent.ssi_signo.cast_signed(), sent.ssi_code > 0);
                 }
             }
-        })
+        })?;
+        Ok(Watched { set, came })
+    }
+
+    impl Watched {
+        /// Does something with no signal blocked, as what is started then inherits that; gives those that came meanwhile.
+        #[cfg(target_os = "linux")]
+        pub(super) fn let_through<T>(&self, act: impl FnOnce() -> T) -> (T, Vec<i32>) {
+            let _ = self.set.thread_unblock();
+            let done = act();
+            let _ = self.set.thread_block();
+            let came = self.came.iter().filter(|(_, has_come)| has_come.swap(false, Ordering::Relaxed));
+            (done, came.map(|(signal, _)| *signal).collect())
+        }
+
+        #[cfg(not(target_os = "linux"))]
+        pub(super) fn let_through<T>(&self, act: impl FnOnce() -> T) -> (T, Vec<i32>) {
+            (act(), Vec::new())
+        }
     }
 
     /// Who sent them is not known: what a terminal has keys for, it sends to all.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn watch(on_signal: impl Fn(i32, bool) + Send + 'static) -> io::Result<()> {
+    pub(super) fn watch(on_signal: impl Fn(i32, bool) + Send + 'static) -> io::Result<Watched> {
         let asking = PASSED_ON.into_iter().filter(|signal| !is_ignored(*signal));
         let mut signals = signal_hook::iterator::Signals::new(asking)?;
         in_thread(move || {
             for signal in signals.forever() {
                 on_signal(signal, matches!(signal, SIGINT | SIGQUIT));
             }
-        })
+        })?;
+        Ok(Watched {})
     }
 
     /// The shell sees which signal it was.
@@ -155,9 +195,19 @@ mod system {
     /// `STATUS_CONTROL_C_EXIT`, as the system's own handler has it.
     const EXIT: i32 = 0xC000_013A_u32.cast_signed();
 
+    /// What is watched.
+    pub(super) struct Watched;
+
     /// Ctrl-C, Ctrl-Break and the closing of the window come to all that a console runs.
-    pub(super) fn watch(on_signal: impl Fn(i32, bool) + Send + 'static) -> io::Result<()> {
-        ctrlc::set_handler(move || on_signal(EXIT, true)).map_err(io::Error::other)
+    pub(super) fn watch(on_signal: impl Fn(i32, bool) + Send + 'static) -> io::Result<Watched> {
+        ctrlc::set_handler(move || on_signal(EXIT, true)).map_err(io::Error::other)?;
+        Ok(Watched)
+    }
+
+    impl Watched {
+        pub(super) fn let_through<T>(&self, act: impl FnOnce() -> T) -> (T, Vec<i32>) {
+            (act(), Vec::new())
+        }
     }
 
     pub(super) fn end_by(code: i32) {

@@ -277,13 +277,25 @@ fn named_type(ty: &[u8]) -> Option<Token> {
     TypeDefOrRef(token).token().filter(|_| cursor.is_empty())
 }
 
+/// The members of other assemblies that a module refers to: assembly, type, name. What cannot be read is none.
+pub(crate) fn members(metadata: &Metadata<'_>) -> impl Iterator<Item = (String, String, String)> {
+    metadata.tables.rows::<MemberRef>().filter_map(|(_, row)| {
+        let class = class(metadata, &row)?;
+        let assembly = metadata.name(assembly_of(metadata, class)?.name).ok()?;
+        Some((assembly, metadata.type_ref_name(class).ok()?, metadata.name(row.name).ok()?))
+    })
+}
+
+/// The assembly that defines a type.
+fn assembly_of(metadata: &Metadata<'_>, class: Rid<TypeRef>) -> Option<AssemblyRef> {
+    let outermost = metadata.type_ref_chain(class).last()?.ok()?;
+    metadata.row(outermost.resolution_scope.token()?.rid_in()?).ok()
+}
+
 /// What becomes of calls of a member of another assembly.
 fn kind(metadata: &Metadata<'_>, row: &MemberRef, name: &[u8], known: Option<&ByName>, calls: &Calls) -> Option<Kind> {
     let class = class(metadata, row)?;
-    let assembly: AssemblyRef = {
-        let outermost = metadata.type_ref_chain(class).last()?.ok()?;
-        metadata.row(outermost.resolution_scope.token()?.rid_in()?).ok()?
-    };
+    let assembly = assembly_of(metadata, class)?;
     let class = metadata.type_ref_name(class).ok()?;
     let known = known.filter(|_| calls.waits).and_then(|known| known.types.iter().find(|ty| **ty == class));
     if let Some(ty) = known {

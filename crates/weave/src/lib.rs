@@ -12,6 +12,7 @@ mod calls;
 mod dangling;
 mod made;
 pub mod module;
+pub mod named;
 pub mod note;
 pub mod options;
 pub mod output_check;

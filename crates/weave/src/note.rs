@@ -17,6 +17,10 @@ pub enum Note {
     CertificateRemoved,
     /// The link to the PDB is gone, as the PDB cannot follow, and its offsets no longer hold.
     PdbRemoved(PdbTrouble),
+    /// Mono's debug information of it was left out, as it cannot follow.
+    MdbLeftOut,
+    /// The same lies beside it still, and does not match any more.
+    MdbStale,
     /// It is a module of an assembly whose manifest holds a hash of it.
     ModuleHash,
     /// The image keeps its layout, with its old metadata as dead bytes.
@@ -30,7 +34,7 @@ impl Note {
             Self::ReadyToRunRemoved => "ILI0002",
             Self::SignatureRemoved | Self::SignedAgain => "ILI0003",
             Self::CertificateRemoved => "ILI0004",
-            Self::PdbRemoved(_) => "ILI0005",
+            Self::PdbRemoved(_) | Self::MdbLeftOut | Self::MdbStale => "ILI0005",
             Self::LayoutKept(_) => "ILI0008",
             Self::ModuleHash => "ILI0009",
         }
@@ -47,6 +51,13 @@ impl fmt::Display for Note {
             Self::SignedAgain => "strong name signed again",
             Self::CertificateRemoved => "Authenticode signature removed",
             Self::PdbRemoved(why) => return write!(f, "link to the PDB removed, so stack traces have no line numbers: {why}"),
+            Self::MdbLeftOut => {
+                "its .mdb was left out: Mono's own debug information cannot follow; a portable PDB can (csc -debug:portable)"
+            }
+            Self::MdbStale => {
+                "its .mdb does not match any more, and Mono may say so: it cannot follow; take it away, or compile with a portable \
+                 PDB (csc -debug:portable)"
+            }
             Self::ModuleHash => "the manifest of its assembly holds a hash of it: weave both in one run",
             Self::LayoutKept(why) => return write!(f, "layout kept, with the old metadata in it, as {why}"),
         };

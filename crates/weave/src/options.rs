@@ -91,6 +91,27 @@ impl FromStr for CallsWord {
     }
 }
 
+impl Options {
+    /// The lists of patterns that choose methods, with the options that they are of; of rules, none.
+    pub(crate) fn lists(&self) -> impl Iterator<Item = (Option<&'static str>, &Vec<Pattern>)> {
+        let own = [(Some("--include"), &self.selection.include), (Some("--exclude"), &self.selection.exclude)];
+        own.into_iter().chain(self.rules.iter().flat_map(|rule| [(None, &rule.include), (None, &rule.exclude)]))
+    }
+
+    /// The same lists, in that order.
+    pub(crate) fn lists_mut(&mut self) -> Vec<&mut Vec<Pattern>> {
+        let own = [&mut self.selection.include, &mut self.selection.exclude];
+        own.into_iter().chain(self.rules.iter_mut().flat_map(|rule| [&mut rule.include, &mut rule.exclude])).collect()
+    }
+
+    /// The patterns of the options `--include`, `--exclude` and `--calls`, with their names.
+    pub fn patterns(&self) -> impl Iterator<Item = (&'static str, &Pattern)> {
+        let (include, exclude) = (&self.selection.include, &self.selection.exclude);
+        let named = [("--include", include), ("--exclude", exclude), ("--calls", &self.calls.named)];
+        named.into_iter().flat_map(|(option, patterns)| patterns.iter().map(move |pattern| (option, pattern)))
+    }
+}
+
 impl Calls {
     /// Takes a word in.
     pub fn add(&mut self, word: CallsWord) {

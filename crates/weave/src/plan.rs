@@ -11,6 +11,7 @@ use ecma335::{
 
 use crate::{
     made::Made,
+    named,
     options::Options,
     pattern::Pattern,
     reason::Reason,
@@ -209,10 +210,8 @@ impl Plan {
     }
 
     fn select(&mut self, metadata: &Metadata<'_>, options: &Options) -> Result<(), ecma335::Error> {
-        let assembly = match metadata.assembly() {
-            Some(assembly) => metadata.name(assembly.name)?,
-            None => String::new(),
-        };
+        let assembly = named::assembly_name(metadata)?;
+        let options = &*named::as_meant(metadata, &assembly, options)?;
         let Some(chooser) = Chooser::new(options, &assembly) else { return Ok(()) };
         let Self { methods, choices: Choices { by_method, for_all }, .. } = self;
         *by_method = vec![*for_all; methods.len()];

@@ -109,6 +109,9 @@ impl<'t> Tools<'t> {
             Tool::Ilinst(leave) => {
                 command = Command::new(target().join("release/ilinst"));
                 command.arg("instrument").arg(input).arg("-o").arg(output);
+                if input.is_dir() {
+                    command.arg("--all-assemblies");
+                }
                 if leave != Leave::Finally {
                     command.args(["--leave", leave.word()]);
                 }

@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::{Map, Value};
 
 use crate::{
-    common::{quiet, root, target},
+    common::{alone, quiet, root, target},
     toolchain::{Toolchain, valgrind},
 };
 
@@ -86,7 +86,9 @@ fn profile(valgrind: &Path, tool: &Path, name: &str, assembly: Option<&Path>) ->
     let mut command = Command::new(valgrind);
     command.arg("--tool=callgrind").arg(format!("--callgrind-out-file={}", profile.display())).arg(tool);
     match assembly {
-        Some(assembly) => command.arg("instrument").arg(assembly).arg("-o").arg(output.join(name)).args(["--threads", "1"]),
+        Some(assembly) => {
+            command.arg("instrument").arg(alone(assembly, &folder)?).arg("-o").arg(output.join(name)).args(["--threads", "1"])
+        }
         None => command.arg("--version"),
     };
     quiet(&mut command)?;

@@ -2,7 +2,7 @@
 
 use std::{io::Write, path::Path};
 
-use ::instrument::{FileReport, LeftAlone, Outcome, TOOL, TRACKER_NOT_FOUND};
+use ::instrument::{COPIED_BESIDE, FileReport, LeftAlone, NAMES_NOTHING, Outcome, Report, TOOL, TRACKER_NOT_FOUND, Unmatched};
 use identity::Visible;
 use serde_json::{Value, json};
 
@@ -49,7 +49,9 @@ fn to_json(file: &FileReport) -> Value {
         Outcome::Processed { notes, left_alone, .. } => {
             let warnings = file.warnings.iter().map(|text| json!({ "code": TRACKER_NOT_FOUND, "text": text }));
             let notes = notes.iter().map(|note| json!({ "code": note.code(), "text": note.to_string() }));
-            value["notes"] = notes.chain(warnings).collect::<Vec<_>>().into();
+            let names = file.beside.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>().join(", ");
+            let beside = (!names.is_empty()).then(|| json!({ "code": COPIED_BESIDE, "text": names }));
+            value["notes"] = notes.chain(beside).chain(warnings).collect::<Vec<_>>().into();
             let finding = |LeftAlone { token, name, reason }: &LeftAlone| {
                 let (reason, text) = (reason.code(), reason.to_string());
                 json!({ "code": LEFT_ALONE, "token": token.to_string(), "method": name, "reason": reason, "text": text })
@@ -58,6 +60,7 @@ fn to_json(file: &FileReport) -> Value {
             (if file.woven() > 0 { "woven" } else { "nothing-to-weave" }, None)
         }
         Outcome::Refused(refusal) => (refusal.code(), Some(refusal.to_string())),
+        Outcome::Framework => ("framework", None),
         Outcome::NotAnAssembly(why) => ("not-an-assembly", Some(why.clone())),
         Outcome::Link(target) => ("link", Some(target.to_string_lossy().into_owned())),
         Outcome::LeftOut => ("left-out", None),
@@ -72,6 +75,8 @@ fn to_json(file: &FileReport) -> Value {
 
 /// Findings shown unless `-v` asks for all.
 const SHOWN_FINDINGS: usize = 10;
+/// Woven files of a folder shown, likewise.
+const SHOWN_FILES: usize = 20;
 
 /// What to say of a run.
 pub(super) struct Summary<'a> {
@@ -85,11 +90,17 @@ pub(super) struct Summary<'a> {
 }
 
 impl Summary<'_> {
-    pub(super) fn print(&self, files: &[FileReport], seconds: f64) -> anyhow::Result<()> {
+    pub(super) fn print(&self, report: &Report, seconds: f64) -> anyhow::Result<()> {
+        let files = &*report.files;
         if self.json {
             let mut out = Terminal::json();
             let files = files.iter().map(to_json).collect::<Vec<_>>();
-            let value = json!({ "tool": TOOL, "dryRun": self.dry_run, "files": files });
+            let unmatched = report.unmatched.iter().map(|unmatched| {
+                let Unmatched { option, pattern, nearest } = unmatched;
+                json!({ "code": NAMES_NOTHING, "option": option, "pattern": pattern, "nearest": nearest })
+            });
+            let unmatched: Vec<Value> = unmatched.collect();
+            let value = json!({ "tool": TOOL, "dryRun": self.dry_run, "files": files, "unmatched": unmatched });
             serde_json::to_writer_pretty(&mut out, &value)?;
             writeln!(out)?;
             return Ok(out.close()?);
@@ -98,8 +109,16 @@ impl Summary<'_> {
             return Ok(());
         }
         let mut out = Terminal::text();
-        for file in files.iter().filter(|file| self.verbose || !matches!(file.outcome, Outcome::Copied)) {
-            self.print_file(file, &mut out)?;
+        if self.folder.is_some() && !self.verbose {
+            self.print_table(files, &mut out)?;
+            self.print_rest(files, &mut out)?;
+        } else {
+            for file in files.iter().filter(|file| self.verbose || !matches!(file.outcome, Outcome::Copied)) {
+                self.print_file(file, &mut out)?;
+            }
+        }
+        for unmatched in &report.unmatched {
+            writeln!(out, "warning {NAMES_NOTHING}: {}", Visible(unmatched))?;
         }
         if files.len() > 1 || self.folder.is_some() {
             let woven = files.iter().filter(|file| file.woven() > 0).count();
@@ -117,11 +136,89 @@ impl Summary<'_> {
                 seconds
             )?;
         }
+        let of_framework = files.iter().filter(|file| matches!(file.outcome, Outcome::Framework)).count();
+        if of_framework > 0 {
+            let what = if of_framework == 1 { "1 assembly is".into() } else { format!("{of_framework} assemblies are") };
+            writeln!(out, "{what} of the framework, and left as they are; --all-assemblies weaves them, too")?;
+        }
         let is_none = |file: &FileReport| !matches!(file.outcome, Outcome::Processed { .. } | Outcome::Refused(_));
         if let Some(folder) = self.folder.filter(|_| files.iter().all(is_none)) {
             writeln!(out, "warning {NOTHING_TO_WEAVE}: nothing to weave: {} holds no assembly", Visible(folder.display()))?;
         }
         Ok(out.close()?)
+    }
+
+    /// The woven files of a folder, those with the most woven methods first.
+    fn print_table(&self, files: &[FileReport], out: &mut impl Write) -> anyhow::Result<()> {
+        let mut woven: Vec<&FileReport> = files.iter().filter(|file| file.woven() > 0).collect();
+        woven.sort_by_key(|file| std::cmp::Reverse(file.woven()));
+        if !woven.is_empty() {
+            writeln!(out, "   woven  methods        size        file")?;
+        }
+        for file in woven.iter().take(SHOWN_FILES) {
+            let (before, after) = (size(file.input_size), size(file.output_size));
+            let (count, path) = (file.methods().len(), Visible(self.in_folder(&file.input)));
+            writeln!(out, "{:>8} {count:>8}  {before:>9} -> {after:<9}  {path}", file.woven())?;
+        }
+        if woven.len() > SHOWN_FILES {
+            writeln!(out, "{:>18} and {} files more; -v shows all", "", woven.len() - SHOWN_FILES)?;
+        }
+        Ok(())
+    }
+
+    /// What else is to be said of a folder's files: what is the same of many, once.
+    fn print_rest(&self, files: &[FileReport], out: &mut impl Write) -> anyhow::Result<()> {
+        let mut shown = 0;
+        let mut same: Vec<(String, Vec<&FileReport>)> = Vec::new();
+        let mut add = |text: String, file| match same.iter_mut().find(|(other, _)| *other == text) {
+            Some((_, files)) => files.push(file),
+            None => same.push((text, vec![file])),
+        };
+        let copied = if self.in_place { "left as it is" } else { "copied" };
+        for file in files {
+            let path = Visible(self.in_folder(&file.input)).to_string();
+            for warning in &file.warnings {
+                writeln!(out, "warning {TRACKER_NOT_FOUND}: {path}: {}", Visible(warning))?;
+            }
+            match &file.outcome {
+                Outcome::Processed { left_alone, notes, .. } => {
+                    for LeftAlone { token, name, reason } in left_alone.iter().filter(|method| !method.reason.is_expected()) {
+                        shown += 1;
+                        if shown <= SHOWN_FINDINGS {
+                            let (name, text) = (Visible(name), Visible(reason));
+                            writeln!(out, "warning {LEFT_ALONE}: {path}: {name} ({token}): {text} [{}]", reason.code())?;
+                        }
+                    }
+                    notes.iter().for_each(|note| add(format!("note {}: {}", note.code(), Visible(note)), file));
+                    if file.woven() == 0 {
+                        add(format!("warning ILI0006: nothing to weave: {}", why_nothing(file)), file);
+                    }
+                }
+                Outcome::Refused(refusal) => add(format!("{copied}: {}", Visible(refusal)), file),
+                Outcome::NotAnAssembly(_) => add(format!("{copied}: no assembly, though named like one"), file),
+                Outcome::Link(_) => add(format!("{copied}: a link"), file),
+                Outcome::LeftOut => add("left out: it is no regular file".into(), file),
+                Outcome::Framework | Outcome::Copied => {}
+            }
+        }
+        if shown > SHOWN_FINDINGS {
+            writeln!(out, "and {} more such methods; -v shows all", shown - SHOWN_FINDINGS)?;
+        }
+        for (text, files) in same {
+            match &files[..] {
+                [FileReport { input, outcome: Outcome::Link(target), .. }] => {
+                    writeln!(out, "{}: {text} to {}", Visible(self.in_folder(input)), Visible(target.display()))?;
+                }
+                [file] => writeln!(out, "{}: {text}", Visible(self.in_folder(&file.input)))?,
+                files => writeln!(out, "{}: {text}", count(files.len(), "file"))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A path in the request's folder.
+    fn in_folder<'p>(&self, path: &'p Path) -> std::path::Display<'p> {
+        self.folder.and_then(|folder| path.strip_prefix(folder).ok()).unwrap_or(path).display()
     }
 
     fn print_file(&self, file: &FileReport, out: &mut impl Write) -> anyhow::Result<()> {
@@ -147,6 +244,12 @@ impl Summary<'_> {
                 for note in notes {
                     writeln!(out, "  note {}: {}", note.code(), Visible(note))?;
                 }
+                if !file.beside.is_empty() {
+                    let names = file.beside.iter().filter_map(|path| path.file_name()).map(|name| name.display().to_string());
+                    let names = names.collect::<Vec<_>>().join(", ");
+                    let advice = "name them too, or the folder, to have them woven";
+                    writeln!(out, "  note {COPIED_BESIDE}: copied with it, not woven: {}; {advice}", Visible(names))?;
+                }
                 for warning in &file.warnings {
                     writeln!(out, "  warning {TRACKER_NOT_FOUND}: {}", Visible(warning))?;
                 }
@@ -167,6 +270,7 @@ impl Summary<'_> {
                 }
             }
             Outcome::Refused(refusal) => writeln!(out, "{input}: {copied}: {}", Visible(refusal))?,
+            Outcome::Framework => writeln!(out, "{input}: {copied}: it is of the framework")?,
             Outcome::NotAnAssembly(why) => writeln!(out, "{input}: {copied}: {}", Visible(why))?,
             Outcome::Link(target) => writeln!(out, "{input}: {copied}: it is a link to {}", Visible(target.display()))?,
             Outcome::LeftOut => writeln!(out, "{input}: left out: it is no regular file")?,

@@ -1,0 +1,129 @@
+//! Whose an assembly is: a program's folder may hold those of the framework, which are nobody's own code.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use ecma335::{Metadata, metadata::public_key_token};
+use weave::Pattern;
+
+use crate::{
+    deps_json::{is_deps_json, libraries},
+    paths::file_name,
+};
+
+/// The public key tokens that Microsoft and Mono sign with: ECMA's own, the Framework's, what is open of it, Silverlight's,
+/// ASP.NET Core's and SQL Server's; Mono's.
+const TOKENS: [[u8; 8]; 9] = [
+    [0xb7, 0x7a, 0x5c, 0x56, 0x19, 0x34, 0xe0, 0x89],
+    [0xb0, 0x3f, 0x5f, 0x7f, 0x11, 0xd5, 0x0a, 0x3a],
+    [0x31, 0xbf, 0x38, 0x56, 0xad, 0x36, 0x4e, 0x35],
+    [0xcc, 0x7b, 0x13, 0xff, 0xcd, 0x2d, 0xdd, 0x51],
+    [0x7c, 0xec, 0x85, 0xd7, 0xbe, 0xa7, 0x79, 0x8e],
+    [0xad, 0xb9, 0x79, 0x38, 0x29, 0xdd, 0xae, 0x60],
+    [0x89, 0x84, 0x5d, 0xcd, 0x80, 0x80, 0xcc, 0x91],
+    [0x07, 0x38, 0xeb, 0x9f, 0x13, 0x2e, 0xd7, 0x56],
+    [0x84, 0xe0, 0x4f, 0xf9, 0xcf, 0xb7, 0x90, 0x65],
+];
+/// The assemblies that define `System.Object`: where one lies, a framework lies.
+pub(crate) const CORE_LIBRARIES: [&str; 2] = ["System.Private.CoreLib.dll", "mscorlib.dll"];
+/// What `deps.json` says of an assembly: that it was built with the program, or that it is of its own .NET.
+const PROJECT: &str = "project";
+const RUNTIME_PACK: &str = "runtimepack";
+
+/// What the lists of a folder say of its assemblies.
+#[derive(Default)]
+pub(crate) struct Framework {
+    /// By file name, the kind of library.
+    kinds: BTreeMap<String, String>,
+}
+
+impl Framework {
+    /// Reads the lists among some files; what is no list says nothing.
+    pub(crate) fn read<'p>(files: impl Iterator<Item = &'p Path>) -> Self {
+        let texts = files.filter(|file| is_deps_json(file)).filter_map(|file| std::fs::read(file).ok());
+        let mut kinds = BTreeMap::new();
+        for (file, kind) in texts.flat_map(|text| libraries(&text)) {
+            // Of two programs in a folder, one may have built what the other takes from a package.
+            let known = kinds.entry(file).or_insert_with(|| kind.clone());
+            if kind == PROJECT {
+                *known = kind;
+            }
+        }
+        Self { kinds }
+    }
+
+    /// Whether an assembly is of the framework; not if a pattern names it.
+    pub(crate) fn has(&self, path: &Path, metadata: &Metadata<'_>, include: &[Pattern]) -> bool {
+        let Some(assembly) = metadata.assembly() else { return false };
+        let is_named = || {
+            let name = metadata.name(assembly.name).unwrap_or_default();
+            include.iter().any(|pattern| pattern.names_assembly(&name))
+        };
+        let is_framework = match self.kinds.get(&file_name(path)).map(String::as_str) {
+            Some(PROJECT) => false,
+            Some(RUNTIME_PACK) => true,
+            _ => is_signed_by_framework(metadata),
+        };
+        is_framework && !is_named()
+    }
+}
+
+/// Whether an assembly has one of the framework's public keys.
+pub(crate) fn is_signed_by_framework(metadata: &Metadata<'_>) -> bool {
+    let key = metadata.assembly().and_then(|assembly| metadata.blob(assembly.public_key).ok());
+    key.filter(|key| !key.is_empty()).is_some_and(|key| TOKENS.iter().any(|token| public_key_token(key) == token))
+}
+
+/// Whether a folder holds a framework.
+pub(crate) fn holds_framework(folder: &Path) -> bool {
+    CORE_LIBRARIES.iter().any(|name| folder.join(name).is_file())
+}
+
+/// The assemblies beside an assembly that it refers to, and those that these refer to; with their PDBs and satellites.
+pub(crate) fn references_beside(input: &Path, metadata: &Metadata<'_>) -> Vec<PathBuf> {
+    let folder = input.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let leaves_framework = holds_framework(folder);
+    let mut found: Vec<PathBuf> = Vec::new();
+    let mut names = referred(metadata);
+    while let Some(name) = names.pop() {
+        if Path::new(&name).file_name().is_none_or(|plain| plain != name.as_str()) || name == "Ilinst.Tracker" {
+            continue;
+        }
+        let paths = ["dll", "exe"].map(|extension| input.with_file_name(format!("{name}.{extension}")));
+        let Some(path) = paths.into_iter().find(|path| path.is_file() && path != input && !found.contains(path)) else {
+            continue;
+        };
+        let Ok(bytes) = crate::Input::open(&path) else { continue };
+        let Ok((_, metadata)) = crate::read_assembly(&path, &bytes) else { continue };
+        if !(leaves_framework && is_signed_by_framework(&metadata)) {
+            names.extend(referred(&metadata));
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// What is copied with assemblies: their PDBs, and the satellites of these and of another.
+pub(crate) fn files_of(assemblies: &[PathBuf], input: &Path) -> Vec<PathBuf> {
+    let folder = input.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let cultures: Vec<PathBuf> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| input.with_file_name(entry.file_name()))
+        .collect();
+    let satellite = |assembly: &Path| assembly.with_extension("resources.dll").file_name().map(ToOwned::to_owned);
+    let named = assemblies.iter().map(PathBuf::as_path).chain([input]).filter_map(satellite);
+    let satellites = named.flat_map(|name| cultures.iter().map(move |culture| culture.join(&name)));
+    let pdbs = assemblies.iter().map(|assembly| assembly.with_extension("pdb"));
+    pdbs.chain(satellites).filter(|path| path.is_file()).collect()
+}
+
+fn referred(metadata: &Metadata<'_>) -> Vec<String> {
+    let rows = metadata.tables.rows::<ecma335::schema::AssemblyRef>();
+    rows.filter_map(|(_, row)| metadata.name(row.name).ok()).collect()
+}

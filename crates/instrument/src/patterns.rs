@@ -1,0 +1,89 @@
+//! Patterns that name nothing in any file, and what they may have meant.
+
+use rayon::prelude::*;
+use weave::{Options, Refusal, named::for_each_name};
+
+use crate::{
+    file::Instrumented,
+    input::{Input, parse_assembly},
+    job::Job,
+    report::{Outcome, Unmatched},
+};
+
+/// So many names are said to be near.
+const NEAREST: usize = 3;
+/// Names that are less alike are not near: 0 to 1.
+const ALIKE: f64 = 0.6;
+/// Longer names are a compiler's.
+const LONGEST: usize = 200;
+
+/// The patterns that name nothing. Where a file was woven before, what they named then is not known.
+pub(crate) fn unmatched(files: &[Instrumented], jobs: &[Job], options: &Options) -> Vec<Unmatched> {
+    let is_woven = |file: &Instrumented| matches!(file.report.outcome, Outcome::Refused(Refusal::AlreadyWoven));
+    if files.iter().any(is_woven) {
+        return Vec::new();
+    }
+    let is_used = |index: usize| files.iter().any(|file| file.used.get(index) == Some(&true));
+    let unused = options.patterns().enumerate().filter(|(index, _)| !is_used(*index)).map(|(_, pattern)| pattern);
+    let processed: Vec<&Job> = jobs.iter().filter(|job| is_processed(job, files)).collect();
+    unused
+        .map(|(option, pattern)| {
+            let pattern = pattern.as_str().to_owned();
+            let nearest = if option == "--calls" { Vec::new() } else { nearest(&pattern, &processed) };
+            Unmatched { option, pattern, nearest }
+        })
+        .collect()
+}
+
+fn is_processed(job: &Job, files: &[Instrumented]) -> bool {
+    let is_its = |file: &&Instrumented| file.report.output == job.output;
+    job.may_be_an_assembly()
+        && files.iter().find(is_its).is_some_and(|file| matches!(file.report.outcome, Outcome::Processed { .. }))
+}
+
+/// The names that are most like a pattern, of what some files define.
+fn nearest(pattern: &str, jobs: &[&Job]) -> Vec<String> {
+    let name = pattern.strip_prefix("re:").unwrap_or(pattern);
+    let name = name.rsplit(']').next().unwrap_or(name).trim_matches('*').to_lowercase();
+    let names_methods = name.contains("::");
+    let near = |job: &&Job| -> Vec<(f64, String)> {
+        let Ok(bytes) = Input::open(&job.input) else { return Vec::new() };
+        let Ok((_, metadata)) = parse_assembly(&bytes) else { return Vec::new() };
+        let mut near: Vec<(f64, String)> = Vec::new();
+        let mut last = String::new();
+        // What cannot be read is not near.
+        let _ = for_each_name(&metadata, |type_name, method| {
+            if type_name.contains('<') || method.contains('<') || type_name.len() + method.len() > LONGEST {
+                return;
+            }
+            if !names_methods && last == type_name {
+                return;
+            }
+            type_name.clone_into(&mut last);
+            let whole = if names_methods { format!("{type_name}::{method}") } else { type_name.to_owned() };
+            let lower = whole.to_lowercase();
+            // Or without the namespace.
+            let type_part = lower.split("::").next().unwrap_or_default();
+            let short = lower.get(type_part.rfind(['.', '/']).map_or(0, |at| at + 1)..).unwrap_or_default();
+            let method_alone = lower.rsplit("::").next().filter(|_| names_methods && name.starts_with("::"));
+            let alike = [Some(&*lower), Some(short), method_alone].into_iter().flatten();
+            let alike = alike.map(|other| strsim::normalized_damerau_levenshtein(&name, other)).fold(0.0, f64::max);
+            if alike >= ALIKE {
+                near.push((alike, whole));
+                if near.len() > 64 {
+                    keep_nearest(&mut near);
+                }
+            }
+        });
+        near
+    };
+    let mut near: Vec<(f64, String)> = jobs.par_iter().flat_map_iter(near).collect();
+    keep_nearest(&mut near);
+    near.into_iter().map(|(_, name)| name).collect()
+}
+
+fn keep_nearest(near: &mut Vec<(f64, String)>) {
+    near.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+    near.dedup_by(|one, other| one.1 == other.1);
+    near.truncate(NEAREST);
+}

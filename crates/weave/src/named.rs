@@ -1,0 +1,98 @@
+//! What patterns name in a module: as they are written, else without what stands before a name.
+
+use std::borrow::Cow;
+
+use ecma335::{
+    Error, Metadata,
+    schema::{MethodDef, TypeDef},
+};
+
+use crate::{calls, options::Options, pattern::Pattern};
+
+/// What a pattern names in a module.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Named {
+    Nothing,
+    /// It would with anything before the type's name.
+    Unqualified,
+    AsWritten,
+}
+
+/// Options whose patterns are as they are meant in a module.
+pub(crate) fn as_meant<'o>(metadata: &Metadata<'_>, assembly: &str, options: &'o Options) -> Result<Cow<'o, Options>, Error> {
+    let is_plain = |pattern: &&Pattern| pattern.is_plain() && pattern.matches_assembly(assembly);
+    let plain: Vec<&Pattern> = options.lists().flat_map(|(_, patterns)| patterns).filter(is_plain).collect();
+    let unqualified: Vec<bool> = named(metadata, &plain)?.into_iter().map(|named| named == Named::Unqualified).collect();
+    if !unqualified.contains(&true) {
+        return Ok(Cow::Borrowed(options));
+    }
+    let mut meant = options.clone();
+    let lists = meant.lists_mut().into_iter().flatten().filter(|pattern| is_plain(&&**pattern));
+    for (pattern, _) in lists.zip(unqualified).filter(|(_, unqualified)| *unqualified) {
+        *pattern = pattern.as_unqualified();
+    }
+    Ok(Cow::Owned(meant))
+}
+
+/// Whether each of the options' patterns ([`Options::patterns`]) names anything in a module.
+///
+/// # Errors
+/// If names cannot be read.
+pub fn are_used(metadata: &Metadata<'_>, options: &Options) -> Result<Vec<bool>, Error> {
+    let assembly = assembly_name(metadata)?;
+    let mut used = Vec::new();
+    for patterns in [&options.selection.include, &options.selection.exclude] {
+        let named = named(metadata, &patterns.iter().collect::<Vec<_>>())?;
+        let pairs = patterns.iter().zip(named);
+        used.extend(pairs.map(|(pattern, named)| named > Named::Nothing && pattern.matches_assembly(&assembly)));
+    }
+    let calls = &options.calls.named;
+    let mut called = vec![false; calls.len()];
+    for (assembly, type_name, method) in
+        if calls.is_empty() { None } else { Some(calls::members(metadata)) }.into_iter().flatten()
+    {
+        for (pattern, called) in calls.iter().zip(&mut called) {
+            *called |= pattern.matches_assembly(&assembly) && pattern.matches(&type_name, &method);
+        }
+    }
+    used.append(&mut called);
+    Ok(used)
+}
+
+/// Calls back with each method's type and name; each type once without one.
+///
+/// # Errors
+/// If names cannot be read.
+pub fn for_each_name(metadata: &Metadata<'_>, mut look: impl FnMut(&str, &str)) -> Result<(), Error> {
+    metadata.check_type_names()?;
+    let names = metadata.full_names();
+    for rid in names.types() {
+        let mut methods = metadata.children::<TypeDef, MethodDef>(rid).peekable();
+        let type_name = &if methods.peek().is_some() { names.of(rid)? } else { continue };
+        for method in methods {
+            look(type_name, &metadata.name(metadata.row(method)?.name)?);
+        }
+    }
+    Ok(())
+}
+
+fn named(metadata: &Metadata<'_>, patterns: &[&Pattern]) -> Result<Vec<Named>, Error> {
+    let mut found = vec![Named::Nothing; patterns.len()];
+    if patterns.is_empty() {
+        return Ok(found);
+    }
+    for_each_name(metadata, |type_name, method| {
+        for (pattern, found) in patterns.iter().zip(&mut found).filter(|(_, found)| **found < Named::AsWritten) {
+            if pattern.matches(type_name, method) {
+                *found = Named::AsWritten;
+            } else if *found == Named::Nothing && pattern.matches_unqualified(type_name, method) {
+                *found = Named::Unqualified;
+            }
+        }
+    })?;
+    Ok(found)
+}
+
+pub(crate) fn assembly_name(metadata: &Metadata<'_>) -> Result<String, Error> {
+    metadata.assembly().map_or_else(|| Ok(String::new()), |assembly| metadata.name(assembly.name))
+}

@@ -1,0 +1,208 @@
+//! Where a program runs, what it is given, and how it is named.
+
+use std::{fs, io::Write as _, process::Stdio};
+
+use tests::{Runtime, require, said, sample, skip_part};
+
+use crate::{Work, ended, mono, output, signal, tree, waiting};
+
+/// Arguments, current folder, environment, input, output and exit code are the program's own.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn a_program_is_given_what_it_would_be_given_alone() {
+    for runtime in Runtime::all() {
+        let work = Work::new(&format!("given-{}", runtime.name.replace(' ', "-")));
+        let Some(app) = work.app() else { return };
+        let mut at_home = runtime.program(&app, &work.folder);
+        at_home.args(["echo", "two words", "", "--limit", "--", "*", "ü"]).env("ILINST_TEST_WORD", "a b");
+        at_home.env("ILINST_CACHE", work.cache());
+        let say = |command: &mut std::process::Command| {
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let mut child = command.spawn().expect("it starts");
+            child.stdin.take().expect("a pipe").write_all(b"typed in").expect("it reads");
+            let (text, errors, code) = said(&child.wait_with_output().expect("it ends"));
+            // The one variable that says where the profile goes.
+            let text: Vec<String> = text.lines().filter(|line| !line.starts_with("ILINST_OUTPUT=")).map(str::to_owned).collect();
+            (text, errors, code)
+        };
+        let before = say(&mut at_home);
+        assert_eq!((before.2, before.1.as_str()), (Some(9), "an error\n"));
+        assert!(before.0.contains(&"argument [two words]".into()) && before.0.contains(&"read typed in".into()), "{before:?}");
+        assert_eq!(say(&mut work.run(&["-q", "--no-report"], &at_home)), before, "on {}", runtime.name);
+        assert_eq!(say(&mut work.run(&["-q", "--no-report", "--in-place"], &at_home)), before, "in place, on {}", runtime.name);
+    }
+}
+
+/// A copy is not home, and that is said; in place, what it writes is where it would be, and all else is put back.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn what_a_program_writes_beside_itself_is_said_or_at_home() {
+    for runtime in Runtime::all() {
+        let work = Work::new(&format!("beside-{}", runtime.name.replace(' ', "-")));
+        let Some(app) = work.app() else { return };
+        let home = app.parent().expect("it is in a folder").to_owned();
+        let before = tree(&home);
+        let mut at_home = runtime.program(&app, &work.folder);
+        at_home.arg("write");
+        let (_, errors, code) = said(&output(&mut work.run(&["--no-report"], &at_home)));
+        assert_eq!(code, Some(0), "what lies beside it is found: {errors}");
+        assert!(errors.contains("wrote 1 file into its own folder (state.txt), which was a copy; --in-place"), "{errors}");
+        assert!(tree(&home) == before);
+
+        let (_, errors, code) = said(&output(&mut work.run(&["--no-report", "--in-place"], &at_home)));
+        assert_eq!(code, Some(0));
+        assert!(errors.contains("1 assembly woven") && !errors.contains("a copy"), "{errors}");
+        assert_eq!(fs::read_to_string(home.join("state.txt")).expect("it was written at home"), "written");
+        fs::remove_file(home.join("state.txt")).expect("it can be removed");
+        assert!(tree(&home) == before, "put back, on {}", runtime.name);
+    }
+}
+
+/// Whatever ends us, the program ends first, and is put back then; of a run that was killed, the next one does.
+#[test]
+#[ignore = "needs Mono"]
+fn what_was_woven_in_place_is_put_back_whatever_ends_the_run() {
+    let Some(mono) = mono() else { return };
+    let work = Work::new("in-place");
+    let Some(app) = work.app() else { return };
+    let home = app.parent().expect("it is in a folder").to_owned();
+    let before = tree(&home);
+    let mut at_home = mono.program(&app, &work.folder);
+    at_home.arg("wait");
+    let start = || waiting(&mut work.run(&["--in-place", "--no-report", "-q"], &at_home));
+    for (name, code) in [("INT", 128 + 2), ("TERM", 128 + 15), ("HUP", 128 + 1)] {
+        let run = start();
+        assert!(tree(&home) != before, "it is woven");
+        signal(run.id(), name);
+        let (out, errors, ended_by) = said(&ended(run));
+        assert_eq!(ended_by, Some(code), "{name}: {out}{errors}");
+        assert!(tree(&home) == before, "after {name}");
+    }
+
+    let first = start();
+    let second = said(&output(&mut work.run(&["--in-place", "--no-report", "-q"], &at_home)));
+    assert_eq!(second.2, Some(2), "{second:?}");
+    assert!(second.1.contains("runs woven in place"), "{second:?}");
+    signal(first.id(), "KILL");
+    // Its program ends when its input does.
+    drop(first.wait_with_output().expect("it ends"));
+    assert!(tree(&home) != before, "nobody is left to put it back");
+    let mut echo = mono.program(&app, &work.folder);
+    echo.arg("echo");
+    let (_, errors, code) = said(&output(&mut work.run(&["--in-place", "--no-report"], &echo)));
+    assert_eq!(code, Some(9), "{errors}");
+    assert!(errors.contains("put back first"), "{errors}");
+    assert!(tree(&home) == before);
+}
+
+/// What the user wove in place is the user's.
+#[test]
+#[ignore = "needs Mono"]
+fn what_the_user_has_woven_in_place_is_left() {
+    let Some(mono) = mono() else { return };
+    let work = Work::new("users-own");
+    let Some(app) = work.app() else { return };
+    let home = app.parent().expect("it is in a folder").to_owned();
+    tests::instrument(&[&home, &"--in-place", &"-q"]);
+    let woven = tree(&home);
+    let mut at_home = mono.program(&app, &work.folder);
+    at_home.arg("echo");
+    let (_, errors, code) = said(&output(&mut work.run(&["--in-place"], &at_home)));
+    assert_eq!(code, Some(2));
+    assert!(errors.contains("it is woven in place already; ilinst restore"), "{errors}");
+    assert!(tree(&home) == woven);
+}
+
+/// An assembly alone, a folder, a native host, a bare name that the shell would not find.
+#[test]
+#[ignore = "needs .NET 8 and Mono"]
+fn a_program_is_found_however_it_is_named() {
+    let (Some(dotnet), Some(mono)) = (Runtime::find(".NET 8"), mono()) else { return };
+    let work = Work::new("named");
+    let Some(app) = work.app() else { return };
+    let home = app.parent().expect("it is in a folder").to_owned();
+    let dotnet_folder = require("ILINST_DOTNET8").and_then(|path| path.parent().map(ToOwned::to_owned)).expect("a folder");
+    let path = std::env::join_paths([&*dotnet_folder, "/usr/bin".as_ref(), "/bin".as_ref()]).expect("paths");
+    let run = |words: &[&str], folder: &std::path::Path| {
+        let mut command = std::process::Command::new(words[0]);
+        command.args(&words[1..]).arg("echo").current_dir(folder);
+        let mut run = work.run(&["-q", "--no-report"], &command);
+        run.env("PATH", &path).env("DOTNET_ROOT", &dotnet_folder).env_remove("DOTNET_ROLL_FORWARD");
+        said(&output(run.env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1")))
+    };
+    let app_name = app.to_str().expect("it is text");
+    for (words, folder) in [
+        (&[app_name][..], &work.folder),
+        (&["app/app.exe"], &work.folder),
+        (&["app.exe"], &home),
+        (&["app"], &work.folder),
+        (&["."], &home),
+        (&["mono", "--debug", "app/app.exe"], &work.folder),
+        (&["env", "WORD=1", "dotnet", "exec", "app/app.exe"], &work.folder),
+    ] {
+        let (out, errors, code) = run(words, folder);
+        assert_eq!(code, Some(9), "{words:?}: {out}{errors}");
+        assert!(out.starts_with("argument [echo]\n"), "{words:?}: {out}");
+    }
+    fs::remove_file(app.with_extension("runtimeconfig.json")).expect("it can be removed");
+    assert_eq!(run(&[app_name], &work.folder).2, Some(9), "by Mono");
+    drop((dotnet, mono));
+    for (words, why) in [
+        (&["no-such-command"][..], "there is no such file"),
+        (&["sh", "-c", "true"], "it names no assembly that is there"),
+        (&["dotnet", "run"], "build first, then ilinst run -- dotnet bin/.../app.dll"),
+        (&["dotnet", "missing.dll"], "it names no assembly that is there"),
+    ] {
+        let (_, errors, code) = run(words, &work.folder);
+        assert!(matches!(code, Some(2 | 3)) && errors.contains(why), "{words:?}: {errors}");
+    }
+    let two = work.folder.join("two");
+    for name in ["hello", "orders"] {
+        fs::create_dir_all(&two).expect("a folder can be made");
+        fs::copy(sample(name).join(format!("{name}.exe")), two.join(format!("{name}.exe"))).expect("it can be copied");
+    }
+    let (_, errors, code) = run(&["two"], &work.folder);
+    assert!(code == Some(2) && errors.contains("more than one program, hello.exe, orders.exe"), "{errors}");
+}
+
+/// The host that `dotnet build` puts beside a program; and the error of a bundle.
+#[test]
+#[ignore = "needs .NET 8 and the SDK"]
+fn a_native_host_is_run_from_the_copy() {
+    let (Some(dotnet), Some(sdk)) = (Runtime::find(".NET 8"), require("ILINST_SDK")) else { return };
+    let template = sdk.join("AppHostTemplate/apphost");
+    if !template.is_file() {
+        return skip_part("the SDK has no host");
+    }
+    let work = Work::new("host");
+    let home = work.folder.join("app");
+    fs::create_dir(&home).expect("a folder can be made");
+    fs::copy(sample("modern").join("modern.dll"), home.join("modern.dll")).expect("it can be copied");
+    fs::copy(sample("modern").join("modern.runtimeconfig.json"), home.join("modern.runtimeconfig.json"))
+        .expect("it can be copied");
+    // The name of the library stands where the hash of "foobar" does.
+    let mut bytes = fs::read(&template).expect("it can be read");
+    let place = b"c3ab8ff13720e8ad9047dd39466b3c8974e592c2fa383d4a3960714caef0c4f2";
+    let at = bytes.windows(place.len()).position(|window| window == place).expect("it is a template");
+    bytes[at..at + place.len()].fill(0);
+    bytes[at..at + 10].copy_from_slice(b"modern.dll");
+    let host = home.join("modern");
+    fs::write(&host, bytes).expect("it can be written");
+    fs::set_permissions(&host, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("it can be made to run");
+    let at_home = dotnet.host(&host, &work.folder);
+    let before = said(&output(&mut dotnet.host(&host, &work.folder)));
+    assert_eq!(before.2, Some(7), "{before:?}");
+    assert_eq!(said(&output(&mut work.run(&["-q", "--no-report"], &at_home))), before);
+    let (_, errors, _) = said(&output(&mut work.run(&["--limit", "1"], &at_home)));
+    assert!(errors.contains("modern (process "), "{errors}");
+
+    // A bundle says where its header is, before its signature.
+    let bundle = work.folder.join("bundle");
+    let mut bytes = fs::read(&template).expect("it can be read");
+    let found = bytes.windows(4).position(|window| window == [0x8b, 0x12, 0x02, 0xb9]).expect("the signature");
+    bytes[found - 8..found].copy_from_slice(&4096_u64.to_le_bytes());
+    fs::write(&bundle, bytes).expect("it can be written");
+    let (_, errors, code) = said(&output(&mut work.run(&[], &dotnet.host(&bundle, &work.folder))));
+    assert_eq!(code, Some(3));
+    assert!(errors.contains("a program in a single file (a bundle)"), "{errors}");
+}
