@@ -118,7 +118,7 @@ impl Pattern {
 
 /// The regular expression of a glob: `*` is anything, `?` one character, and case counts.
 fn glob(glob: &str) -> String {
-    glob.chars().map(|character| one(character)).collect()
+    glob.chars().map(one).collect()
 }
 
 fn one(character: char) -> String {
