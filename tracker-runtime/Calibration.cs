@@ -14,7 +14,7 @@ namespace Ilinst
         public const long CallsBetween = 0xFFFF;
 
         private const int RoundsAtOnce = 8;
-        private const int Enough = 8;
+        private const int Enough = 32;
         public const int CallsPerRound = 120;
         private const long FirstId = 1;
         private const long SecondId = 2;
@@ -32,8 +32,8 @@ namespace Ilinst
         /// <summary>A tree that is in no profile: a caller, and below it two methods that it calls in turn.</summary>
         public static void Start()
         {
-            apart = new Costs();
-            among = new Costs();
+            apart = new Costs(2);
+            among = new Costs(5);
             long size = sizeof(CallTree) + 4 * sizeof(CallNode) + sizeof(TreeMemory) + 3 * Arena.BlockSize;
             CallTree* made = (CallTree*)NativeMemory.Zeroed(size);
             if (made == null)
@@ -217,9 +217,9 @@ namespace Ilinst
     {
         /// <summary>
         /// Beyond so many times the least, a thread had no processor, which the program's time is without too. What is less, as
-        /// interrupts, is in the program's time: so it is in the mean.
+        /// interrupts, is in the program's time: so it is in the mean, where there are enough of them.
         /// </summary>
-        private const int MaxByLeast = 8;
+        private readonly int maxByLeast;
 
         public int Rounds;
         private long inside;
@@ -228,11 +228,21 @@ namespace Ilinst
         private long clock;
         private long least = long.MaxValue;
 
+        public Costs(int maxByLeast)
+        {
+            this.maxByLeast = maxByLeast;
+        }
+
         public void Add(long inside, long with, long without, long clock)
         {
             long all = with + without + clock;
+            if (all < least / maxByLeast)
+            {
+                // All before were such.
+                this.inside = this.with = this.without = this.clock = Rounds = 0;
+            }
             least = Math.Min(least, all);
-            if (all > MaxByLeast * least)
+            if (all > maxByLeast * least)
             {
                 return;
             }

@@ -281,7 +281,7 @@ fn make_dotnet() -> Result<PathBuf> {
         let root = work.join("dnv/net/runtime/.net");
         make_executable(&root.join("dotnet"))?;
         quiet(Command::new("tar").arg("xzf").arg(fetch(&SDK)?).arg("-C").arg(work))?;
-        for part in ["sdk", "packs", "templates"] {
+        for part in ["sdk", "packs", "templates", "shared/Microsoft.AspNetCore.App"] {
             fs::rename(work.join("package").join(part), root.join(part))?;
         }
         Ok(root)

@@ -137,7 +137,9 @@ impl Profile {
         let others = statistics.filter(|statistics| statistics.count > 0);
         let percentile = |percent: u32| others.and_then(|all| all.percentile(percent, self.histogram_shift)).map(corrected);
         let (completed, latency, steps) = (at(&sums.completed), at(&sums.latency), at(&sums.steps));
-        let has = |ticks: i64| notes.is_async.then(|| self.milliseconds(ticks));
+        // Of a phase it is not known which calls came to an end in it.
+        let is_followed = notes.is_async && self.has(SampleType::COMPLETED);
+        let has = |ticks: i64| is_followed.then(|| self.milliseconds(ticks));
         let latency_ms = has(latency).filter(|_| completed > 0).map(|latency| latency / completed as f64);
         let exception_type = self.exception_types.get(index).and_then(Option::as_deref);
         Row {
@@ -173,8 +175,8 @@ impl Profile {
             latency_p95_ms: percentile(95).filter(|_| notes.is_async),
             steps_ms: has(steps),
             awaiting_ms: has(latency.saturating_sub(steps).max(0)),
-            faulted: notes.is_async.then(|| at(&sums.faulted) as u64),
-            pending: (notes.is_async && !notes.lost_flow).then(|| calls.saturating_sub(completed).max(0) as u64),
+            faulted: is_followed.then(|| at(&sums.faulted) as u64),
+            pending: (is_followed && !notes.lost_flow).then(|| calls.saturating_sub(completed).max(0) as u64),
             exceptions: at(&sums.exceptions) as u64,
             exception_type: exception_type.filter(|_| at(&sums.exceptions) > 0),
             cpu_ms: self.has(SampleType::CPU).then(|| at(&sums.cpu) as f64 / 1e6).filter(|cpu| *cpu > 0.0),

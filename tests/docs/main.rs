@@ -1,0 +1,114 @@
+//! The guides in `docs/guide`: each command in them is run as it is written, and prints what stands below it.
+//!
+//! What a guide needs stands in its first line: `<!-- program: NAME; needs: TOOL ... -->`. The commands of its blocks of kind
+//! `console` run one after another in one shell, in a folder with that program. A command that is to fail says so in a
+//! comment: `# exit code 1`. Of what is printed, numbers, units and spaces may differ, and so may the order of lines.
+
+mod guide;
+
+use std::{fs, path::Path, process::Command};
+
+use tests::{References, compile, require, root, scratch};
+
+use crate::guide::{Guide, Step};
+
+/// What guides may need: its name in them, and what says where it is.
+const TOOLS: [(&str, &str); 2] = [("mono", "ILINST_MONO"), ("dotnet", "ILINST_DOTNET8")];
+
+macro_rules! guides {
+    ($($name:ident)*) => {
+        $(
+            #[test]
+            #[ignore = "needs .NET and Mono"]
+            fn $name() {
+                run(&concat!(stringify!($name), ".md").replace('_', "-"));
+            }
+        )*
+
+        #[test]
+        fn each_guide_is_run_and_listed() {
+            let tested = [$(concat!(stringify!($name), ".md").replace('_', "-")),*];
+            let readme = fs::read_to_string(root().join("README.md")).expect("it is there");
+            for file in fs::read_dir(root().join("docs/guide")).expect("there are guides").flatten() {
+                let name = file.file_name().to_string_lossy().into_owned();
+                assert!(tested.contains(&name), "{name} is not run by a test");
+                assert!(readme.contains(&format!("(docs/guide/{name})")), "README.md does not lead to {name}");
+            }
+        }
+    };
+}
+
+guides!(console web ci mono reading comparing changes troubleshooting);
+
+/// Runs a guide's commands, and holds what they print against it.
+fn run(name: &str) {
+    let guide = Guide::read(&root().join("docs/guide").join(name));
+    let folder = scratch(&format!("docs-{name}"));
+    let (work, bin) = (folder.join("work"), folder.join("bin"));
+    for made in [&work, &bin] {
+        fs::create_dir_all(made).expect("a folder can be made");
+    }
+    if let Some(program) = &guide.program {
+        let source = root().join("tests/docs/programs").join(program).with_extension("cs");
+        let compiled = work.join(program.to_lowercase()).with_extension("exe");
+        let Some(()) = compile(&source, &compiled, References::All, &[]) else { return };
+    }
+    link(tests::ilinst().get_program().as_ref(), &bin.join("ilinst"));
+    for needed in &guide.needs {
+        let (_, variable) = TOOLS.iter().find(|(tool, _)| tool == needed).expect("a guide needs what is known here");
+        let Some(path) = require(variable) else { return };
+        link(&path, &bin.join(needed));
+    }
+    let wrong: Vec<String> = answers(&guide, &work, &bin).iter().zip(&guide.steps).filter_map(wrong).collect();
+    assert!(wrong.is_empty(), "{name}:\n{}", wrong.join("\n"));
+}
+
+/// What a command printed, and its exit code.
+type Answer = (String, i32);
+
+/// Runs all of a guide's commands in one shell.
+fn answers(guide: &Guide, work: &Path, bin: &Path) -> Vec<Answer> {
+    const END: &str = "-- end of a command:";
+    let mut script = String::from("trap 'kill $(jobs -p) 2>/dev/null' EXIT\n");
+    for step in &guide.steps {
+        script += &format!("{{\n{}\n}} 2>&1\necho \"{END} $?\"\n", step.command);
+    }
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").expect("there is a PATH"));
+    let mut shell = Command::new("bash");
+    shell.args(["-c", &script]).current_dir(work).env("PATH", path).env("ILINST_CACHE", work.with_file_name("cache"));
+    let output = shell.output().expect("bash starts");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (mut answers, mut lines) = (Vec::new(), String::new());
+    for line in printed.lines() {
+        if let Some((before, code)) = line.split_once(END) {
+            answers.push((std::mem::take(&mut lines) + before, code.trim().parse().expect("it is a number")));
+        } else {
+            lines += line;
+            lines.push('\n');
+        }
+    }
+    assert_eq!(answers.len(), guide.steps.len(), "the shell did not come to the end:\n{printed}");
+    answers
+}
+
+/// What of a step is not as the guide has it.
+fn wrong(((printed, code), step): (&Answer, &Step)) -> Option<String> {
+    let lines: Vec<String> = printed.lines().map(guide::shape).collect();
+    let missing: Vec<&str> =
+        step.shown.iter().map(String::as_str).filter(|shown| !lines.contains(&guide::shape(shown))).collect();
+    let is_wrong = *code != step.exit_code || !missing.is_empty();
+    is_wrong.then(|| {
+        let missing = missing.join("\n  ");
+        format!("$ {}\nexit code {code}, printed:\n{printed}not printed:\n  {missing}\n", step.command)
+    })
+}
+
+#[cfg(unix)]
+fn link(target: &Path, at: &Path) {
+    std::os::unix::fs::symlink(target, at).expect("a link can be made");
+}
+
+#[cfg(not(unix))]
+fn link(target: &Path, at: &Path) {
+    fs::copy(target, at.with_extension("exe")).expect("it can be copied");
+}
