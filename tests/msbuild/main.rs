@@ -8,3 +8,4 @@ mod project;
 mod publish;
 mod solution;
 mod tool;
+mod windows;
