@@ -78,15 +78,7 @@ fn windows_weaves_in_its_builds() {
     assert!(response.lines().any(|line| line == "--include=*::Main"), "{response}");
     // The same bytes as here.
     let here = folder.join("here/hello.exe");
-    tests::instrument(&[
-        &project.join("obj/Debug/hello.exe"),
-        &"-o",
-        &here,
-        &"--include",
-        &"Hello.*",
-        &"--include",
-        &"*::Main",
-    ]);
+    tests::instrument(&[&project.join("obj/Debug/hello.exe"), &"-o", &here, &"--include", &"Hello.*", &"--include", &"*::Main"]);
     assert!(fs::read(project.join("obj/Debug/ilinst/hello.exe")).expect("it is woven") == fs::read(here).expect("it is woven"));
     assert!(build("-t:Compile").contains("Skipping target \"_IlinstRun\" because all output files are up-to-date"));
     build("-t:Clean");
