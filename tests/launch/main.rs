@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 mod cache;
+mod first_steps;
 mod place;
 mod samples;
 mod signals;
