@@ -5,14 +5,14 @@ mod instructions;
 pub(crate) mod suites;
 mod tally;
 
-use std::{process::Command, sync::Mutex, thread, time::Instant};
+use std::{path::PathBuf, process::Command, sync::Mutex, thread, time::Instant};
 
 use anyhow::{Result, bail};
 
 use self::tally::{PROFILE, Runtimes, Tally, cargo, print_line};
 use crate::{
     common::{quiet, root},
-    corpus, samples,
+    corpus, dist, samples,
     toolchain::{self, Toolchain},
     tracker,
 };
@@ -138,7 +138,19 @@ impl<'a> Run<'a> {
         }
         let (corpus, missing) = if self.is_wanted("test") { corpus::prepare() } else { Default::default() };
         self.skip(missing);
-        Some(Runtimes { toolchain, corpus })
+        let exe = if self.is_wanted("test") { self.build_for_wine(&toolchain) } else { None };
+        Some(Runtimes { toolchain, corpus, exe })
+    }
+
+    /// `ilinst.exe`, if it can be built here and run.
+    fn build_for_wine(&self, toolchain: &Toolchain) -> Option<PathBuf> {
+        toolchain.get("ILINST_WINE").ok()?;
+        let windows = dist::windows();
+        if let Err(error) = windows.prepare() {
+            self.skip([format!("ilinst.exe cannot be built: {error:#}")]);
+            return None;
+        }
+        self.always("ilinst.exe", || windows.build_for_wine(PROFILE))
     }
 
     /// Asks what is built on for licences, sources and doubles, and for advisories where their database can be had.

@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use sha2::{Digest, Sha256};
 
-use self::hosts::{node_api, pythonnet, windows};
+use self::hosts::{node_api, pythonnet, windows, windows31};
 use crate::common::{only, quiet, root};
 
 mod consumers;
@@ -103,7 +103,13 @@ impl Toolchain {
         for consumer in [consumers::go, consumers::speedscope, consumers::tables] {
             toolchain.note(consumer());
         }
-        for (what, paths) in [("Windows .NET", windows()), ("pythonnet", pythonnet()), ("node-api-dotnet", node_api())] {
+        let hosts = [
+            ("Windows .NET", windows()),
+            ("Windows .NET Core 3.1", windows31()),
+            ("pythonnet", pythonnet()),
+            ("node-api-dotnet", node_api()),
+        ];
+        for (what, paths) in hosts {
             match paths {
                 Ok(paths) => toolchain.found.extend(paths),
                 Err(error) => toolchain.not_here.push(format!("{what} cannot be had: {error:#}")),
@@ -263,6 +269,18 @@ pub(crate) fn valgrind() -> Result<PathBuf> {
     on_path("valgrind").context("valgrind is not to be had")
 }
 
+/// Has Debian's packages installed, unless the files and folders that are wanted of them are there.
+pub(crate) fn of_debian(wanted: &[&str], packages: &[&str]) -> Result<()> {
+    if wanted.iter().all(|path| Path::new(path).exists()) {
+        return Ok(());
+    }
+    install(packages)?;
+    match wanted.iter().find(|path| !Path::new(path).exists()) {
+        Some(path) => bail!("there is no {path}, though {} are installed", packages.join(", ")),
+        None => Ok(()),
+    }
+}
+
 /// Installs Debian's packages.
 fn install(packages: &[&str]) -> Result<()> {
     if on_path("apt-get").is_none() {
@@ -377,10 +395,15 @@ pub(crate) fn fetch(download: &Download) -> Result<PathBuf> {
 
 /// Where cargo keeps a crate that it fetched: below a folder for each registry.
 fn in_cargo_cache(file: &str) -> Result<PathBuf> {
-    let home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")));
-    let registries = fs::read_dir(home.context("there is no CARGO_HOME")?.join("registry/cache"))?;
+    let registries = fs::read_dir(cargo_home()?.join("registry/cache"))?;
     let mut paths = registries.flatten().map(|registry| registry.path().join(file));
     paths.find(|path| path.is_file()).with_context(|| format!("cargo did not fetch {file}"))
+}
+
+/// Where cargo keeps what it fetches.
+pub(crate) fn cargo_home() -> Result<PathBuf> {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")));
+    home.context("there is no CARGO_HOME")
 }
 
 /// A hash in hex.

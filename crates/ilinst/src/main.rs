@@ -6,6 +6,7 @@ mod arguments;
 mod cache;
 mod colours;
 mod compare;
+mod completions;
 mod config;
 mod config_file;
 mod control;
@@ -19,6 +20,7 @@ mod inputs;
 mod instrument;
 mod interrupt;
 mod list;
+mod man;
 mod merge;
 mod method_pattern;
 mod output;
@@ -122,6 +124,11 @@ subcommands! {
     Tracker = tracker
     /// Check assemblies against the rules of ECMA-335
     Verify = verify
+    /// Print what a shell needs to complete command lines
+    Completions = completions
+    /// Write the manual's pages
+    #[command(hide = true)]
+    Man = man
 }
 
 fn main() -> ExitCode {

@@ -93,7 +93,7 @@ impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let signals = Signals::take_over()?;
         let program = Program::find(&self.command)?;
-        let folder = fs::canonicalize(program.folder()).unwrap_or_else(|_| program.folder());
+        let folder = dunce::canonicalize(program.folder()).unwrap_or_else(|_| program.folder());
         let weaving = self.weave.resolve(&[&folder])?;
         let profiles = Profiles::prepare(self.keep.as_deref())?;
         let place = if self.in_place {
@@ -338,6 +338,7 @@ impl Drop for Profiles {
 fn temporary_folder() -> anyhow::Result<PathBuf> {
     for number in 0.. {
         let folder = env::temp_dir().join(format!("ilinst-run-{}-{number}", std::process::id()));
+        #[cfg_attr(not(unix), expect(unused_mut, reason = "Windows has no modes"))]
         let mut builder = fs::DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

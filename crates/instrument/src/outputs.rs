@@ -169,13 +169,21 @@ impl Outputs {
                         Some(former) => drop(fs::rename(former, path)),
                         None => drop(fs::remove_file(path)),
                     });
-                    return Err(Failure::unwritable(about(path, &error)));
+                    return Err(Failure::unwritable(format_args!("{}{}", about(path, &error), in_use(path, &error))));
                 }
             }
         }
         self.staging.keep_folders(&mut unfinished);
         Ok(())
     }
+}
+
+/// Windows does not let what a program has open be replaced, and says no more than that it does not.
+fn in_use(path: &Path, error: &io::Error) -> &'static str {
+    /// `ERROR_SHARING_VIOLATION`.
+    const SHARING_VIOLATION: i32 = 32;
+    let is_refused = error.kind() == io::ErrorKind::PermissionDenied || error.raw_os_error() == Some(SHARING_VIOLATION);
+    if cfg!(windows) && is_refused && path.exists() { "; is it open in another program, or does it run?" } else { "" }
 }
 
 /// An output's permissions are those of the file it comes from; but the next run can write it again.

@@ -147,9 +147,10 @@ impl Cache {
                     Made::write(&folder, home, program, options)?;
                     is_new = true;
                 }
-                lock.unlock().map_err(|error| self.unwritable(&error))?;
             }
-            // Waits for who is making it.
+            drop(lock);
+            // Waits for who is making it. Not all systems have one handle change from one lock to the other.
+            let lock = self.open(&self.lock_path(&name))?;
             lock.lock_shared().map_err(|error| self.unwritable(&error))?;
             let made = if is_new { Made::read(&folder) } else { Made::whole(&folder) };
             let Some(made) = made.filter(|_| is_at(&lock, &self.lock_path(&name))) else { continue };
@@ -249,8 +250,7 @@ impl Cache {
     fn lock(&self, name: &str) -> instrument::Result<(File, bool)> {
         let path = self.lock_path(name);
         loop {
-            let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-            let file = file.map_err(|error| Failure::unwritable(about(&path, &error)))?;
+            let file = self.open(&path)?;
             let is_locked = match file.try_lock() {
                 Ok(()) => true,
                 Err(TryLockError::WouldBlock) => false,
@@ -261,6 +261,11 @@ impl Cache {
                 return Ok((file, is_locked));
             }
         }
+    }
+
+    fn open(&self, path: &Path) -> instrument::Result<File> {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+        file.map_err(|error| self.unwritable(&error))
     }
 
     /// What is run from it is nobody else's to write.

@@ -171,7 +171,7 @@ fn no_assembly(host: &Path, first: &OsStr, rest: &[OsString]) -> Failure {
 
 /// The library of a .NET program beside its native host; a link leads to where the program is.
 fn library_beside(host: &Path) -> Option<PathBuf> {
-    let host = fs::canonicalize(host).ok()?;
+    let host = dunce::canonicalize(host).ok()?;
     let mut appended = host.clone().into_os_string();
     appended.push(".dll");
     let replaced = host.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("exe"));

@@ -1,15 +1,13 @@
 //! NuGet packages: zip archives (ECMA-376-2, Open Packaging Conventions) with a `.nuspec`.
 
 use std::{
-    collections::BTreeMap,
-    fs::{self, File},
-    io::Write as _,
+    fs,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context as _, Result};
-use zip::{CompressionMethod, DateTime, ZipWriter, write::SimpleFileOptions};
 
+use super::archive::{self, Files};
 use crate::common::root;
 
 /// A package: its name, and what is said of it.
@@ -67,7 +65,7 @@ const CONTENT_TYPES: [(&str, &str); 9] = [
 
 /// Writes a package, with a tool for each platform.
 pub(super) fn write(package: &Package, file: &Path, tools: &[(String, PathBuf)]) -> Result<()> {
-    let mut parts: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    let mut parts = Files::new();
     for (from, to) in package.files.iter().chain(&LICENSES) {
         let from = root().join(from);
         if from.is_file() {
@@ -88,27 +86,11 @@ pub(super) fn write(package: &Package, file: &Path, tools: &[(String, PathBuf)])
     parts.insert(nuspec.clone(), package.nuspec().into_bytes());
     parts.insert("_rels/.rels".into(), relationships(&nuspec).into_bytes());
     parts.insert("[Content_Types].xml".into(), content_types.into_bytes());
-    write_archive(file, &parts)
+    archive::write(file, &parts, |name| name.ends_with("/ilinst") || name.ends_with(".exe"))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| path.display().to_string())
-}
-
-/// The parts in the order of their names, with one time for all.
-fn write_archive(package: &Path, parts: &BTreeMap<String, Vec<u8>>) -> Result<()> {
-    let mut archive = ZipWriter::new(File::create(package).with_context(|| package.display().to_string())?);
-    for (name, bytes) in parts {
-        let is_tool = name.ends_with("/ilinst") || name.ends_with(".exe");
-        let options = SimpleFileOptions::default()
-            .compression_method(CompressionMethod::Deflated)
-            .last_modified_time(DateTime::default())
-            .unix_permissions(if is_tool { 0o755 } else { 0o644 });
-        archive.start_file(name, options)?;
-        archive.write_all(bytes)?;
-    }
-    archive.finish()?.sync_all()?;
-    Ok(())
 }
 
 impl Package {

@@ -21,6 +21,8 @@ pub(super) struct Tally {
 pub(super) struct Runtimes {
     pub(super) toolchain: Toolchain,
     pub(super) corpus: PathBuf,
+    /// `ilinst.exe`.
+    pub(super) exe: Option<PathBuf>,
 }
 
 pub(super) fn print_line(name: &str, what: &str, time: Duration) {

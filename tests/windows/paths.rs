@@ -1,0 +1,65 @@
+//! Each way in which Windows has a path written.
+
+use std::{ffi::OsString, fs};
+
+use crate::{Windows, copy, into, windows};
+
+/// What each writes is the same.
+#[test]
+#[ignore = "needs Wine"]
+fn a_path_is_taken_however_it_is_written() {
+    let Some(wine) = Windows::new("paths") else { return };
+    wine.sample("hello");
+    let expected = wine.folder.join("expected.exe");
+    tests::instrument(&[&wine.folder.join("hello/hello.exe"), &"-o", &expected]);
+    let expected = fs::read(expected).expect("it is there");
+    let rooted = windows(&wine.folder).into_string().expect("it is text");
+    let inputs = [
+        "hello\\hello.exe".to_owned(),
+        ".\\hello\\..\\hello\\hello.exe".into(),
+        "hello/hello.exe".into(),
+        "HELLO\\Hello.EXE".into(),
+        format!("{rooted}\\hello\\hello.exe"),
+        format!("{}/hello/hello.exe", rooted.to_lowercase().replace('\\', "/")),
+        format!("\\\\?\\{rooted}\\hello\\hello.exe"),
+        format!("\\\\.\\{rooted}\\hello\\hello.exe"),
+        format!("\\\\?\\unix{}\\hello\\hello.exe", &rooted[2..]),
+        format!("{}\\hello\\hello.exe", &rooted[2..]),
+    ];
+    for (number, input) in inputs.iter().enumerate() {
+        let output = wine.folder.join(format!("woven{number}"));
+        wine.run(&[&"instrument", input, &"-o", &into(&output)]);
+        let woven = fs::read_dir(&output).expect("it is a folder").flatten().map(|entry| entry.path());
+        let woven = woven.filter(|path| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("exe"))).next();
+        assert!(fs::read(woven.expect("it is there")).expect("it can be read") == expected, "{input}");
+    }
+    for (number, output) in
+        ["out\\", ".\\out\\inner\\", &format!("{rooted}\\out2\\"), &format!("\\\\?\\{rooted}\\out3\\")].iter().enumerate()
+    {
+        wine.run(&[&"instrument", &"hello\\hello.exe", &"-o", output]);
+        let folder = ["out", "out/inner", "out2", "out3"][number];
+        assert!(fs::read(wine.folder.join(folder).join("hello.exe")).expect("it is there") == expected, "{output}");
+    }
+}
+
+/// Paths of more characters than Windows had room for, and those of other code pages.
+#[test]
+#[ignore = "needs Wine"]
+fn long_and_foreign_names() {
+    let Some(wine) = Windows::new("names") else { return };
+    let long: String = (0..6).map(|part| format!("{}{part}/", "folder-of-a-long-name-".repeat(3))).collect();
+    for name in ["Grüße 日本 🦀 пример/a b", long.as_str()] {
+        let folder = wine.folder.join(name);
+        copy(&tests::sample("orders"), &folder);
+        let (here, there) = (folder.join("linux"), folder.join("windows"));
+        let input = folder.join("orders.exe");
+        tests::instrument(&[&input, &"-o", &format!("{}/", here.display())]);
+        let text = wine.run(&[&"instrument", &windows(&input), &"-o", &into(&there)]);
+        assert!(text.contains("woven"), "{text}");
+        assert!(crate::files_below(&here) == crate::files_below(&there), "{name}");
+        let listed = wine.run(&[&"list", &windows(&input)]);
+        assert!(!listed.is_empty());
+    }
+    let missing: OsString = windows(&wine.folder.join("не здесь.dll"));
+    wine.refuses(&[&"list", &missing], 3, &["не здесь.dll", "ILI0010"]);
+}

@@ -1,0 +1,179 @@
+//! What a tool is made of: crates, by cargo's metadata, and what the linker adds.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    process::Command,
+};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Value, json};
+
+use super::build::Platform;
+use crate::common::{root, show};
+
+/// What all have beside crates: name, licence.
+const LIBRARY: (&str, &str) = ("Rust's standard library", "MIT OR Apache-2.0");
+/// What is linked beside that.
+const FOR_LINUX: (&str, &str) = ("GNU C Library", "LGPL-2.1-or-later");
+const FOR_WINDOWS: (&str, &str) = ("mingw-w64 runtime", "ZPL-2.1");
+/// How files are called that say under which terms something may be used.
+const TERMS: [&str; 5] = ["license", "licence", "copying", "notice", "unlicense"];
+
+/// What a tool for a platform is made of.
+pub(super) struct Dependencies {
+    crates: BTreeMap<String, Crate>,
+    linked: [(&'static str, &'static str); 2],
+}
+
+/// A crate, ours too.
+struct Crate {
+    name: String,
+    version: String,
+    licence: String,
+    repository: String,
+    /// None for ours.
+    checksum: Option<String>,
+    /// The texts of its terms; none for ours, whose terms are the tool's.
+    terms: Vec<String>,
+    /// What it is made with, by the keys of the same map.
+    needs: BTreeSet<String>,
+}
+
+impl Dependencies {
+    pub(super) fn of(platform: &Platform) -> Result<Self> {
+        let mut command = Command::new(env!("CARGO"));
+        command.args(["metadata", "--format-version", "1", "--locked", "--filter-platform", platform.triple]);
+        let output = command.current_dir(root()).output()?;
+        if !output.status.success() {
+            bail!("{} failed\n{}", show(&command), String::from_utf8_lossy(&output.stderr));
+        }
+        let metadata: Value = serde_json::from_slice(&output.stdout)?;
+        let checksums = checksums(&fs::read_to_string(root().join("Cargo.lock"))?);
+        let by_id = |list: &Value| -> BTreeMap<String, Value> {
+            let entries = list.as_array().into_iter().flatten();
+            entries.map(|entry| (text(&entry["id"]), entry.clone())).collect()
+        };
+        let (packages, nodes) = (by_id(&metadata["packages"]), by_id(&metadata["resolve"]["nodes"]));
+        let tool = packages.iter().find(|(_, package)| package["name"] == "ilinst").context("there is no ilinst")?.0;
+        let (mut crates, mut left) = (BTreeMap::new(), vec![tool.clone()]);
+        while let Some(id) = left.pop() {
+            let package = packages.get(&id).with_context(|| id.clone())?;
+            let needs = nodes[&id]["deps"].as_array().into_iter().flatten().filter(|need| is_linked(need));
+            let needs: Vec<String> = needs.map(|need| text(&need["pkg"])).collect();
+            let keys = needs.iter().map(|need| purl(&packages[need])).collect();
+            if crates.insert(purl(package), Crate::read(package, &checksums, keys)?).is_none() {
+                left.extend(needs);
+            }
+        }
+        Ok(Self { crates, linked: [LIBRARY, if platform.is_windows() { FOR_WINDOWS } else { FOR_LINUX }] })
+    }
+
+    /// Under which terms others let theirs be used: a list, and each text once.
+    pub(super) fn terms(&self) -> String {
+        let mut out = String::from("ilinst contains:\n\n");
+        for (name, licence) in self.linked {
+            out += &format!("{name}: {licence}\n");
+        }
+        let mut texts: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for each in self.crates.values().filter(|each| each.checksum.is_some()) {
+            out += &format!("{} {}: {} ({})\n", each.name, each.version, each.licence, each.repository);
+            for text in &each.terms {
+                texts.entry(text).or_default().push(&each.name);
+            }
+        }
+        for (text, names) in texts {
+            out += &format!("\n{}\n{}:\n\n{}\n", "-".repeat(80), names.join(", "), text.trim_matches('\n'));
+        }
+        out
+    }
+
+    /// The same for programs: CycloneDX 1.5.
+    pub(super) fn bill_of_materials(&self) -> Result<String> {
+        let component = |(purl, each): (&String, &Crate)| {
+            let mut component = json!({
+                "type": if each.name == "ilinst" { "application" } else { "library" },
+                "bom-ref": purl,
+                "name": each.name,
+                "version": each.version,
+                "licenses": [{ "expression": each.licence }],
+                "purl": purl,
+            });
+            if let Some(checksum) = &each.checksum {
+                component["hashes"] = json!([{ "alg": "SHA-256", "content": checksum }]);
+            }
+            component
+        };
+        let (tool, others): (Vec<_>, Vec<_>) = self.crates.iter().partition(|(_, each)| each.name == "ilinst");
+        let linked = self
+            .linked
+            .map(|(name, licence)| json!({ "type": "library", "name": name, "licenses": [{ "expression": licence }] }));
+        let bill = json!({
+            "bomFormat": "CycloneDX",
+            "specVersion": "1.5",
+            "version": 1,
+            "metadata": { "component": tool.into_iter().map(component).next() },
+            "components": others.into_iter().map(component).chain(linked).collect::<Vec<_>>(),
+            "dependencies": self.crates.iter().map(|(purl, each)| json!({ "ref": purl, "dependsOn": each.needs })).collect::<Vec<_>>(),
+        });
+        Ok(serde_json::to_string_pretty(&bill)? + "\n")
+    }
+}
+
+impl Crate {
+    fn read(package: &Value, checksums: &BTreeMap<String, String>, needs: BTreeSet<String>) -> Result<Self> {
+        let (name, version) = (text(&package["name"]), text(&package["version"]));
+        let is_ours = package["source"].is_null();
+        let folder = Path::new(package["manifest_path"].as_str().unwrap_or_default()).parent().context("no folder")?;
+        let checksum = checksums.get(&purl(package)).cloned();
+        if !is_ours && checksum.is_none() {
+            bail!("{name} {version} has no checksum in Cargo.lock");
+        }
+        let licence = package["license"].as_str().with_context(|| format!("{name} says no licence"))?;
+        Ok(Self {
+            // Crates of old have a slash.
+            licence: licence.replace('/', " OR "),
+            repository: text(&package["repository"]),
+            terms: if is_ours { Vec::new() } else { terms_in(folder)? },
+            name,
+            version,
+            checksum,
+            needs,
+        })
+    }
+}
+
+/// The checksums of a Cargo.lock, whose entries have a line for each value.
+fn checksums(lock: &str) -> BTreeMap<String, String> {
+    let entries = lock.split("[[package]]").filter_map(|entry| {
+        let value = |name: &str| entry.lines().find_map(|line| Some(line.strip_prefix(name)?.trim_matches('"').to_owned()));
+        let (name, version) = (value("name = ")?, value("version = ")?);
+        Some((format!("pkg:cargo/{name}@{version}"), value("checksum = ")?))
+    });
+    entries.collect()
+}
+
+/// The texts of the terms in a folder.
+fn terms_in(folder: &Path) -> Result<Vec<String>> {
+    let mut paths: Vec<_> = fs::read_dir(folder)?.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+    paths.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        TERMS.iter().any(|known| name.starts_with(known))
+    });
+    paths.sort();
+    paths.iter().map(|path| Ok(String::from_utf8_lossy(&fs::read(path)?).replace("\r\n", "\n"))).collect()
+}
+
+/// Whether something is needed by what is linked, and not by tests or builds alone.
+fn is_linked(need: &Value) -> bool {
+    need["dep_kinds"].as_array().into_iter().flatten().any(|kind| kind["kind"].is_null())
+}
+
+fn purl(package: &Value) -> String {
+    format!("pkg:cargo/{}@{}", text(&package["name"]), text(&package["version"]))
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
