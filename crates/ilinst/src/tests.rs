@@ -27,7 +27,10 @@ fn commands() -> Vec<(String, Command)> {
 #[test]
 fn every_command_has_json() {
     let lacks = |command: &Command| !command.get_arguments().any(|argument| argument.get_long() == Some("json"));
-    let without: Vec<String> = commands().into_iter().filter(|(_, command)| lacks(command)).map(|(name, _)| name).collect();
+    // What shells and `man` read has a form already.
+    let is_for_others = |name: &str| ["ilinst completions", "ilinst man"].contains(&name);
+    let with = commands().into_iter().filter(|(name, _)| !is_for_others(name));
+    let without: Vec<String> = with.filter(|(_, command)| lacks(command)).map(|(name, _)| name).collect();
     assert!(without.is_empty(), "{without:?}");
 }
 
