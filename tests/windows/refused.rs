@@ -1,10 +1,6 @@
 //! What Windows does not let anyone write: it is said, and nothing is left.
 
-use std::{
-    fs,
-    io::{BufRead as _, BufReader, Write as _},
-    process::Stdio,
-};
+use std::fs;
 
 use crate::{Windows, into, windows};
 
@@ -31,29 +27,4 @@ fn read_only_files() {
     fs::set_permissions(&input, permissions).expect("it can be set");
     wine.run(&[&"instrument", &windows(&input), &"-o", &into(&wine.folder.join("again"))]);
     assert!(!wine.folder.join("again/hello.exe").metadata().expect("it is there").permissions().readonly());
-}
-
-/// A file that another program has open without sharing it: all of a run's outputs stay what they were.
-#[test]
-#[ignore = "needs Wine"]
-fn open_files() {
-    let Some(wine) = Windows::new("open") else { return };
-    let input = wine.sample("orders");
-    let output = wine.folder.join("woven");
-    wine.run(&[&"instrument", &windows(&input), &"-o", &into(&output)]);
-    let held = output.join("orders.pdb");
-    // It says that it waits into the file, which it has open until then.
-    let mut command = wine.program("cmd".as_ref());
-    command.args(["/c", "echo open&(pause >>", "woven\\orders.pdb", ")"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let size = held.metadata().expect("it is there").len();
-    let mut child = command.spawn().expect("Wine starts");
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().expect("it is piped")).read_line(&mut line).expect("it can be read");
-    while held.metadata().expect("it is there").len() == size {
-        std::thread::yield_now();
-    }
-    wine.refuses(&[&"instrument", &windows(&input), &"-o", &into(&output)], 3, &["ILI0014", "orders.pdb", "another"]);
-    child.stdin.take().expect("it is piped").write_all(b"\r\n").expect("it waits");
-    child.wait().expect("it ends");
-    wine.run(&[&"instrument", &windows(&input), &"-o", &into(&output)]);
 }
