@@ -153,7 +153,7 @@ impl Request {
 
 fn output_of(input: &Path, output: &Path, are_many: bool) -> PathBuf {
     let is_like_input = output.extension().is_some() && output.extension() == input.extension();
-    let is_file = output.is_file() || is_assembly_name(output) || is_like_input;
+    let is_file = output.symlink_metadata().is_ok() || is_assembly_name(output) || is_like_input;
     if are_many || output.is_dir() || ends_with_separator(output) || !is_file {
         output.join(input.file_name().unwrap_or_default())
     } else {
