@@ -29,8 +29,8 @@ fn a_path_is_taken_however_it_is_written() {
     for (number, input) in inputs.iter().enumerate() {
         let output = wine.folder.join(format!("woven{number}"));
         wine.run(&[&"instrument", input, &"-o", &into(&output)]);
-        let woven = fs::read_dir(&output).expect("it is a folder").flatten().map(|entry| entry.path());
-        let woven = woven.filter(|path| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("exe"))).next();
+        let mut woven = fs::read_dir(&output).expect("it is a folder").flatten().map(|entry| entry.path());
+        let woven = woven.find(|path| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("exe")));
         assert!(fs::read(woven.expect("it is there")).expect("it can be read") == expected, "{input}");
     }
     for (number, output) in

@@ -140,13 +140,11 @@ impl Cache {
             let folder = self.folder.join(&name);
             let (lock, is_locked) = self.lock(&name)?;
             let mut is_new = false;
-            if is_locked {
-                if Made::whole(&folder).is_none() {
-                    remove(&folder)?;
-                    make(&folder.join(PROGRAM))?;
-                    Made::write(&folder, home, program, options)?;
-                    is_new = true;
-                }
+            if is_locked && Made::whole(&folder).is_none() {
+                remove(&folder)?;
+                make(&folder.join(PROGRAM))?;
+                Made::write(&folder, home, program, options)?;
+                is_new = true;
             }
             drop(lock);
             // Waits for who is making it. Not all systems have one handle change from one lock to the other.
