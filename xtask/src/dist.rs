@@ -62,7 +62,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         if request.tools.is_empty() {
             request.tools.push((PLATFORMS[0].dotnet.into(), PLATFORMS[0].build(PROFILE)?));
         }
-        return write_packages(&output, &request.tools)?.iter().try_for_each(|path| Ok(println!("{}", path.display())));
+        write_packages(&output, &request.tools)?.iter().for_each(|path| println!("{}", path.display()));
+        return Ok(());
     }
     let built = build_all(&request.targets, &output, "dist-build")?;
     print!("{built}");
