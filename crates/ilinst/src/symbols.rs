@@ -47,10 +47,11 @@ pub(crate) fn name(profile: &mut Profile, path: &Path, folders: &[PathBuf]) {
 }
 
 /// Where the file of a module may be; what the user says comes before what the program said.
-fn candidates(module: &Module, places: &[PathBuf]) -> Vec<PathBuf> {
+fn candidates<'a>(module: &'a Module, places: &[PathBuf]) -> Vec<PathBuf> {
     let said = Path::new(&module.path);
-    // A name may not lead elsewhere.
-    let name = [said, Path::new(&module.name)].into_iter().find_map(Path::file_name);
+    // A program of Windows says its paths as Windows has them, and a name may not lead elsewhere.
+    let last = |path: &'a str| Path::new(path.rsplit(['/', '\\']).next().unwrap_or(path)).file_name();
+    let name = [&module.path, &module.name].into_iter().find_map(|path| last(path));
     let found = name.into_iter().flat_map(|name| places.iter().map(move |folder| folder.join(name)));
     found.chain((!module.path.is_empty()).then(|| said.to_owned())).collect()
 }
