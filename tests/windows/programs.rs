@@ -17,7 +17,7 @@ const PROGRAMS: [(&str, &str, i32); 5] = [
 /// What .NET 8 does not get to the end of under Wine 8, unwoven either: they throw exceptions.
 const ENDLESS: [(&str, &str); 2] = [("orders", ".NET 8"), ("shapes", ".NET 8")];
 
-/// Output and exit code are the program's own, and the calls are those that the program counts itself.
+/// Output and exit code are the program's own, and what was called is in the profile.
 #[test]
 #[ignore = "needs Wine"]
 fn samples_are_run() {
