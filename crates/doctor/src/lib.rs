@@ -15,4 +15,4 @@ mod run;
 pub use finding::{Code, Finding};
 pub use folder::{Folder, WovenFile};
 pub use profiles::of_profile;
-pub use run::{Run, of_run, run};
+pub use run::{Run, of_command, of_run, run};

@@ -87,6 +87,13 @@ fn namesakes(command: &[OsString], woven: &[PathBuf]) -> BTreeSet<PathBuf> {
     others.filter(|path| path.is_file() && !woven.contains(path)).collect()
 }
 
+/// What a run shows whose command leads to no folder.
+pub fn of_command(run: &Run, program: &Path) -> Option<Finding> {
+    let what = "no tracker started, and it is not seen from the command where its assemblies are";
+    let advice = "name the folder that was woven: ilinst doctor woven/ -- COMMAND";
+    run.log.is_empty().then(|| Finding::new(Code::NotWoven, program, what, advice))
+}
+
 /// What a run shows of what was woven in a folder.
 pub fn of_run(run: &Run, folder: &Folder) -> Vec<Finding> {
     let mut findings = Vec::new();

@@ -81,6 +81,9 @@ impl Opts {
             let run = ::doctor::run(&self.command, &looked.folders, &Signals::take_over()?);
             let run = run.map_err(|error| Failure::unreadable(about(Path::new(&self.command[0]), &error)))?;
             findings.extend(looked.folders.iter().flat_map(|folder| ::doctor::of_run(&run, folder)));
+            if looked.folders.is_empty() {
+                findings.extend(::doctor::of_command(&run, Path::new(&self.command[0])));
+            }
             looked.status = Some(run.status.to_string());
             looked.profiles.extend(run.profiles.into_iter().filter(|path| path.is_file()));
         }
