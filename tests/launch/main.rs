@@ -9,13 +9,14 @@ mod samples;
 mod signals;
 
 use std::{
+    ffi::OsStr,
     fs,
     io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
 };
 
-use tests::{References, Runtime, compile, ilinst, root, said, scratch};
+use tests::{References, Runtime, compile, ilinst, root, said, scratch, with_default_signals};
 
 /// A folder of one test: programs, their cache, and what they leave.
 struct Work {
@@ -37,17 +38,11 @@ impl Work {
 
     /// `ilinst run`, with its options, of a command.
     fn run(&self, options: &[&str], command: &Command) -> Command {
-        // Who started the tests may ignore signals, and what is started then would too.
-        let mut run = Command::new("env");
-        run.arg("--default-signal").arg(ilinst().get_program()).arg("run").args(options).arg("--");
-        run.arg(command.get_program()).args(command.get_args());
-        run.current_dir(command.get_current_dir().expect("it runs somewhere")).env("ILINST_CACHE", self.cache());
-        for (name, value) in command.get_envs() {
-            match value {
-                Some(value) => run.env(name, value),
-                None => run.env_remove(name),
-            };
-        }
+        let tool = ilinst();
+        let options = options.iter().map(OsStr::new);
+        let words: Vec<&OsStr> = [tool.get_program(), "run".as_ref()].into_iter().chain(options).chain(["--".as_ref()]).collect();
+        let mut run = with_default_signals(&words, command);
+        run.env("ILINST_CACHE", self.cache());
         run
     }
 

@@ -1,6 +1,6 @@
 //! Signals go to the program, once, and its end is told as it was.
 
-use tests::{Runtime, said};
+use tests::{Runtime, said, with_default_signals};
 
 use crate::{Work, ended, signal, waiting};
 
@@ -12,9 +12,10 @@ fn signals_are_passed_on_and_the_report_comes_all_the_same() {
         let Some(app) = work.app() else { return };
         let mut at_home = runtime.program(&app, &work.folder);
         at_home.arg("wait");
+        let mut by_itself = with_default_signals(&[], &at_home);
         // .NET asks the program's handler; Mono does so where there is a terminal.
         for (name, code) in [("INT", if runtime.is_mono() { 128 + 2 } else { 5 }), ("TERM", 128 + 15)] {
-            let alone = waiting(&mut at_home);
+            let alone = waiting(&mut by_itself);
             signal(alone.id(), name);
             let status = ended(alone).status;
             let by_signal = std::os::unix::process::ExitStatusExt::signal(&status).map(|signal| 128 + signal);

@@ -8,7 +8,7 @@ use std::{
     process::{Command, ExitStatus, Stdio},
 };
 
-use tests::{Mounted, Report, Runtime, tool, without_places};
+use tests::{Mounted, Report, Runtime, tool, with_default_signals, without_places};
 
 use crate::{
     causes::{Cause, End, How},
@@ -119,16 +119,7 @@ pub(crate) fn held(profile: &Path, record: &RangeInclusive<u64>, end: End) -> Re
 
 /// Runs a program to its end, and helps it there if it is to have a signal.
 fn ended(command: &Command, how: How) -> Ended {
-    // Who started the tests may ignore signals, and what is started then would too.
-    let mut plain = Command::new("env");
-    plain.arg("--default-signal").arg(command.get_program()).args(command.get_args());
-    plain.current_dir(command.get_current_dir().expect("it has one"));
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => plain.env(name, value),
-            None => plain.env_remove(name),
-        };
-    }
+    let mut plain = with_default_signals(&[], command);
     let mut child = plain.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let mut errors = child.stderr.take().expect("it is a pipe");
     let errors = std::thread::spawn(move || {

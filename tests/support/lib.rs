@@ -7,7 +7,9 @@ mod report;
 
 use std::{
     collections::BTreeSet,
-    env, fs,
+    env,
+    ffi::OsStr,
+    fs,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
     sync::{
@@ -53,7 +55,7 @@ fn build() -> PathBuf {
 }
 
 /// Runs the tool, which has to succeed.
-pub fn instrument(arguments: &[&dyn AsRef<std::ffi::OsStr>]) {
+pub fn instrument(arguments: &[&dyn AsRef<OsStr>]) {
     let output = ilinst().arg("instrument").args(arguments.iter().map(AsRef::as_ref)).output().expect("ilinst runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
@@ -192,6 +194,21 @@ pub fn profile_in(folder: &Path) -> profile::Profile {
     let profile = profile::Profile::parse(&fs::read(path).expect("it can be read")).expect("it is a profile");
     assert_eq!(profile.damage, None);
     profile
+}
+
+/// A command, behind what is to start it, for which no signal is ignored: who started the tests may ignore some, and what is
+/// started then would too.
+pub fn with_default_signals(starter: &[&OsStr], command: &Command) -> Command {
+    let mut plain = Command::new("env");
+    plain.arg("--default-signal").args(starter).arg(command.get_program()).args(command.get_args());
+    plain.current_dir(command.get_current_dir().expect("it runs somewhere"));
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => plain.env(name, value),
+            None => plain.env_remove(name),
+        };
+    }
+    plain
 }
 
 /// What a program printed, and its exit code.
