@@ -109,6 +109,17 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
         Ok(token)
     }
 
+    /// The input's own row that is this, if it has one.
+    pub fn find<R: Row>(&self, is_it: impl Fn(&Metadata<'a>, &R) -> bool) -> Option<Token> {
+        let mut rows = self.metadata.tables.rows::<R>();
+        rows.find(|(_, row)| is_it(self.metadata, row)).map(|(rid, _)| Token::new(R::TABLE, rid.get()))
+    }
+
+    /// Whether a token names a row of the input's.
+    pub fn is_of_input(&self, token: Token) -> bool {
+        token.table().is_some_and(|table| token.rid() <= self.metadata.tables.count(table))
+    }
+
     /// Adds a row to a sorted table, in its place; the numbers of rows behind it change.
     ///
     /// # Errors

@@ -1,13 +1,13 @@
 //! References that lead nowhere. What is appended lies where some of them lead to: such a one would gain a meaning, so who
 //! appends asks first whether there is any.
 
-use std::{fmt, ops::Range, sync::OnceLock};
+use std::{ops::Range, sync::OnceLock};
 
 use crate::{
     body::{ClauseKind, MethodBody},
     cursor::pad_to,
     element::ElementType,
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, Place, Result},
     heap::Heap,
     metadata::Metadata,
     schema::{Blob, CodedIndex, ColumnKind, Table, TypeDefOrRef},
@@ -15,48 +15,6 @@ use crate::{
     tables::RowCounts,
     token::Token,
 };
-
-/// Where a reference stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
-    /// In a column.
-    Cell {
-        /// The table.
-        table: Table,
-        /// The row, from 1.
-        row: u32,
-        /// The column's name.
-        column: &'static str,
-    },
-    /// In a signature that a column has.
-    Signature {
-        /// The table.
-        table: Table,
-        /// The row, from 1.
-        row: u32,
-    },
-    /// In a method's body.
-    Body(Token),
-    /// In the CLI header.
-    EntryPoint,
-    /// In a slot that native code calls by (II.25.3.3.3).
-    VTableFixup,
-    /// The last name in #Strings, which nothing ends.
-    LastName,
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Cell { table, row, column } => write!(f, "{table}[{row}].{column}"),
-            Self::Signature { table, row } => write!(f, "the signature of {table}[{row}]"),
-            Self::Body(method) => write!(f, "the body of {method}"),
-            Self::EntryPoint => f.write_str("the entry point"),
-            Self::VTableFixup => f.write_str("a vtable fix-up"),
-            Self::LastName => f.write_str("the end of #Strings"),
-        }
-    }
-}
 
 /// What a file's rows and heaps get behind their ends.
 #[derive(Debug)]
@@ -280,7 +238,12 @@ impl Cells<'_, '_, '_> {
                     _ => growth.blobs.revives_blob(offset),
                 })
             }
-            ColumnKind::Rid(table) => self.find_in(growth.new_rows(table)),
+            ColumnKind::Rid(table) => {
+                let Range { start, end } = growth.new_rows(table);
+                // An empty list behind all rows is empty still, where the next owner's begins there.
+                let has_next = self.table.has_list_of(table) && !growth.new_rows(self.table).is_empty();
+                self.find_in(start + u32::from(has_next)..end)
+            }
             ColumnKind::Coded(index) => self.find_coded(index),
         }
     }

@@ -1,56 +1,57 @@
 //! The bytes signatures are made of: element types (II.23.1.16) and calling conventions (II.23.2).
 
-/// `name = byte "assembler name"`; the name is empty where the element stands for more than itself.
+/// `name = byte "in IL assembly" "in namespace System" "in C#"`; the names are empty where the element stands for more than
+/// itself.
 macro_rules! for_each_element_type {
     ($then:ident) => {
         $then! {
-            End         = 0x00 ""
-            Void        = 0x01 "void"
-            Boolean     = 0x02 "bool"
-            Char        = 0x03 "char"
-            I1          = 0x04 "int8"
-            U1          = 0x05 "uint8"
-            I2          = 0x06 "int16"
-            U2          = 0x07 "uint16"
-            I4          = 0x08 "int32"
-            U4          = 0x09 "uint32"
-            I8          = 0x0A "int64"
-            U8          = 0x0B "uint64"
-            R4          = 0x0C "float32"
-            R8          = 0x0D "float64"
-            String      = 0x0E "string"
-            Ptr         = 0x0F ""
-            ByRef       = 0x10 ""
-            ValueType   = 0x11 ""
-            Class       = 0x12 ""
-            Var         = 0x13 ""
-            Array       = 0x14 ""
-            GenericInst = 0x15 ""
-            TypedByRef  = 0x16 "typedref"
-            I           = 0x18 "native int"
-            U           = 0x19 "native uint"
-            FnPtr       = 0x1B ""
-            Object      = 0x1C "object"
-            SzArray     = 0x1D ""
-            MVar        = 0x1E ""
-            CModReqd    = 0x1F ""
-            CModOpt     = 0x20 ""
-            Internal    = 0x21 ""
-            Modifier    = 0x40 ""
-            Sentinel    = 0x41 ""
-            Pinned      = 0x45 ""
-            Type        = 0x50 "type"
-            BoxedObject = 0x51 "object"
-            Reserved    = 0x52 ""
-            Field       = 0x53 ""
-            Property    = 0x54 ""
-            Enum        = 0x55 ""
+            End         = 0x00 ""            ""               ""
+            Void        = 0x01 "void"        "Void"           "void"
+            Boolean     = 0x02 "bool"        "Boolean"        "bool"
+            Char        = 0x03 "char"        "Char"           "char"
+            I1          = 0x04 "int8"        "SByte"          "sbyte"
+            U1          = 0x05 "uint8"       "Byte"           "byte"
+            I2          = 0x06 "int16"       "Int16"          "short"
+            U2          = 0x07 "uint16"      "UInt16"         "ushort"
+            I4          = 0x08 "int32"       "Int32"          "int"
+            U4          = 0x09 "uint32"      "UInt32"         "uint"
+            I8          = 0x0A "int64"       "Int64"          "long"
+            U8          = 0x0B "uint64"      "UInt64"         "ulong"
+            R4          = 0x0C "float32"     "Single"         "float"
+            R8          = 0x0D "float64"     "Double"         "double"
+            String      = 0x0E "string"      "String"         "string"
+            Ptr         = 0x0F ""            ""               ""
+            ByRef       = 0x10 ""            ""               ""
+            ValueType   = 0x11 ""            ""               ""
+            Class       = 0x12 ""            ""               ""
+            Var         = 0x13 ""            ""               ""
+            Array       = 0x14 ""            ""               ""
+            GenericInst = 0x15 ""            ""               ""
+            TypedByRef  = 0x16 "typedref"    "TypedReference" "TypedReference"
+            I           = 0x18 "native int"  "IntPtr"         "nint"
+            U           = 0x19 "native uint" "UIntPtr"        "nuint"
+            FnPtr       = 0x1B ""            ""               ""
+            Object      = 0x1C "object"      "Object"         "object"
+            SzArray     = 0x1D ""            ""               ""
+            MVar        = 0x1E ""            ""               ""
+            CModReqd    = 0x1F ""            ""               ""
+            CModOpt     = 0x20 ""            ""               ""
+            Internal    = 0x21 ""            ""               ""
+            Modifier    = 0x40 ""            ""               ""
+            Sentinel    = 0x41 ""            ""               ""
+            Pinned      = 0x45 ""            ""               ""
+            Type        = 0x50 "type"        ""               ""
+            BoxedObject = 0x51 "object"      ""               ""
+            Reserved    = 0x52 ""            ""               ""
+            Field       = 0x53 ""            ""               ""
+            Property    = 0x54 ""            ""               ""
+            Enum        = 0x55 ""            ""               ""
         }
     };
 }
 
 macro_rules! elements {
-    ($($name:ident = $byte:literal $text:literal)*) => {
+    ($($name:ident = $byte:literal $text:literal $class:literal $keyword:literal)*) => {
         /// An element type (II.23.1.16).
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[repr(u8)]
@@ -65,6 +66,32 @@ macro_rules! elements {
             /// Its name in IL assembly; empty where it needs more than itself.
             pub const fn text(self) -> &'static str {
                 match self { $(Self::$name => $text),* }
+            }
+
+            /// The name of the type in namespace `System` that it is; empty where it needs more than itself.
+            pub const fn class(self) -> &'static str {
+                match self { $(Self::$name => $class),* }
+            }
+
+            /// The element that is the type of this name in namespace `System`.
+            pub fn of_class(name: &[u8]) -> Option<Self> {
+                const ALL: &[ElementType] = &[$(ElementType::$name),*];
+                ALL.iter().copied().find(|element| !name.is_empty() && element.class().as_bytes() == name)
+            }
+
+            /// Its name in C#; empty where it needs more than itself.
+            pub const fn keyword(self) -> &'static str {
+                match self { $(Self::$name => $keyword),* }
+            }
+
+            /// Whether it is a number, a truth value or a character: a primitive type (I.8.2.2).
+            pub const fn is_primitive(self) -> bool {
+                matches!(self as u8, 0x02..=0x0D | 0x18 | 0x19)
+            }
+
+            /// Whether it is a type by itself, and one that signatures may have (II.23.2.12).
+            pub const fn is_whole_type(self) -> bool {
+                !self.text().is_empty() && (self as u8) < Self::Modifier as u8
             }
         }
     };

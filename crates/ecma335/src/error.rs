@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use crate::{dangling::Place, token::FileOffset};
+use crate::{
+    schema::Table,
+    token::{FileOffset, Token},
+};
 
 /// What stands before the file offset in an error's text, behind which is a parenthesis.
 pub const FILE_OFFSET: &str = " (file offset ";
@@ -115,4 +118,46 @@ impl std::error::Error for Error {}
 /// Shorthand for [`ErrorKind::Malformed`] at an offset.
 pub(crate) fn malformed<T>(offset: FileOffset, what: &'static str) -> Result<T> {
     Err(Error::at(offset, ErrorKind::Malformed(what)))
+}
+
+/// Where a reference stands that leads nowhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// In a column.
+    Cell {
+        /// The table.
+        table: Table,
+        /// The row, from 1.
+        row: u32,
+        /// The column's name.
+        column: &'static str,
+    },
+    /// In a signature that a column has.
+    Signature {
+        /// The table.
+        table: Table,
+        /// The row, from 1.
+        row: u32,
+    },
+    /// In a method's body.
+    Body(Token),
+    /// In the CLI header.
+    EntryPoint,
+    /// In a slot that native code calls by (II.25.3.3.3).
+    VTableFixup,
+    /// The last name in #Strings, which nothing ends.
+    LastName,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cell { table, row, column } => write!(f, "{table}[{row}].{column}"),
+            Self::Signature { table, row } => write!(f, "the signature of {table}[{row}]"),
+            Self::Body(method) => write!(f, "the body of {method}"),
+            Self::EntryPoint => f.write_str("the entry point"),
+            Self::VTableFixup => f.write_str("a vtable fix-up"),
+            Self::LastName => f.write_str("the end of #Strings"),
+        }
+    }
 }

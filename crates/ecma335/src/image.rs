@@ -79,10 +79,20 @@ pub enum DirectoryKind {
     BaseRelocation = 5,
     /// Debug entries.
     Debug = 6,
+    /// What an architecture has of its own; empty.
+    Architecture = 7,
+    /// The value of the global pointer.
+    GlobalPtr = 8,
     /// Thread local storage of native code.
     Tls = 9,
+    /// The load configuration of native code.
+    LoadConfig = 10,
+    /// Imports bound to addresses.
+    BoundImport = 11,
     /// The import address table.
     ImportAddress = 12,
+    /// Imports that wait until they are used.
+    DelayImport = 13,
     /// The CLI header.
     CliHeader = 14,
 }
@@ -190,6 +200,16 @@ pub enum Precompiled {
     ReadyToRun,
     /// An NGen image or another header that we don't know.
     Other,
+}
+
+/// How many bytes the sections of a PE file reach to, by its headers: for who has no more than where it begins.
+pub fn flat_size(headers: &[u8]) -> Option<usize> {
+    let u32_at = |at: usize| Some(u32::from_le_bytes(*headers.get(at..)?.first_chunk()?) as usize);
+    let u16_at = |at: usize| Some(usize::from(u16::from_le_bytes(*headers.get(at..)?.first_chunk()?)));
+    let pe = u32_at(0x3C).filter(|_| headers.starts_with(b"MZ"))?;
+    let table = pe + 24 + u16_at(pe + 20)?;
+    let sections = (0..u16_at(pe + 6)?).map(|index| table + 40 * index);
+    sections.map(|section| Some(u32_at(section + 16)? + u32_at(section + 20)?)).max().flatten()
 }
 
 impl<'a> Image<'a> {

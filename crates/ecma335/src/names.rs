@@ -90,6 +90,22 @@ impl<'a> Metadata<'a> {
         }))
     }
 
+    /// Whether a TypeDef is a value type, by what it extends (II.13); none if it is not there.
+    pub fn is_value_type(&self, rid: Rid<TypeDef>) -> Option<bool> {
+        let row = self.row(rid).ok()?;
+        let names = |token: Token| match token.table()? {
+            Table::TypeRef => self.row(token.rid_in::<TypeRef>()?).ok().map(|row| (row.namespace, row.name)),
+            _ => self.row(token.rid_in::<TypeDef>()?).ok().map(|row| (row.namespace, row.name)),
+        };
+        let base = row.extends.token().filter(|token| token.rid() != 0).and_then(names);
+        let is = |(namespace, name): (Str, Str), text: &[u8]| {
+            self.strings.string_bytes(name) == Ok(text) && self.strings.string_bytes(namespace) == Ok(b"System")
+        };
+        // `System.Enum` extends `System.ValueType`, and is none.
+        let extends_value = |base| is(base, b"Enum") || is(base, b"ValueType") && !is((row.namespace, row.name), b"Enum");
+        Some(!row.is_interface() && base.is_some_and(extends_value))
+    }
+
     /// A TypeRef with those around it, the innermost first; one more than names have, if there are more.
     pub fn type_ref_chain(&self, rid: Rid<TypeRef>) -> impl Iterator<Item = Result<TypeRef>> + '_ {
         let outer = |row: &Result<TypeRef>| Some(self.row(row.as_ref().ok()?.resolution_scope.token()?.rid_in()?));

@@ -498,6 +498,18 @@ impl OpCode {
             _ => self,
         }
     }
+
+    /// A branch's one-byte form; any other opcode itself.
+    pub fn short_form(self) -> Self {
+        match (self, self.info().operand) {
+            (Self::Leave, _) => Self::LeaveS,
+            (_, Operand::Branch) => match Self::one_byte(self as u16 as u8 - (Self::Br as u16 - Self::BrS as u16) as u8) {
+                Some(info) => info.opcode,
+                None => self,
+            },
+            _ => self,
+        }
+    }
 }
 
 impl fmt::Display for OpCode {
@@ -544,6 +556,7 @@ mod tests {
             let long = opcode.long_form();
             assert_eq!(long.info().operand, Operand::Branch);
             assert_eq!(format!("{long}.s"), opcode.to_string());
+            assert_eq!(long.short_form(), *opcode);
         }
     }
 }

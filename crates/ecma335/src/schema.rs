@@ -280,6 +280,11 @@ macro_rules! lists {
             pub const fn pointers(self) -> Option<Table> {
                 match self { $($(Table::$child => Some(Table::$pointers),)?)* _ => None }
             }
+
+            /// Whether a column of this table says where a list of rows of the other begins (II.22).
+            pub const fn has_list_of(self, other: Table) -> bool {
+                matches!((self, other), $((Table::$owner, Table::$child))|*)
+            }
         }
     };
 }

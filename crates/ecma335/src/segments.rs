@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    io::{self, Write as _},
+    io::{self, BufRead as _, Write as _},
     ops::Range,
 };
 
@@ -15,6 +15,9 @@ pub struct Segments<'a> {
 }
 
 impl<'a> Segments<'a> {
+    /// How large pieces of copies are: the allocator gives pages of their own to so much, and back to the system.
+    const PIECE: usize = 1 << 20;
+
     /// Adds bytes behind the others.
     pub fn push(&mut self, bytes: impl Into<Cow<'a, [u8]>>) {
         let bytes = bytes.into();
@@ -22,6 +25,20 @@ impl<'a> Segments<'a> {
         if !bytes.is_empty() {
             self.parts.push(bytes);
         }
+    }
+
+    /// Adds a copy of bytes behind the others: what is short goes into one piece with what was copied before.
+    pub fn push_copy(&mut self, bytes: &[u8]) {
+        self.length += bytes.len();
+        if let Some(Cow::Owned(last)) = self.parts.last_mut()
+            && last.capacity() - last.len() >= bytes.len()
+        {
+            last.extend_from_slice(bytes);
+            return;
+        }
+        let mut piece = Vec::with_capacity(bytes.len().max(self.length.min(Self::PIECE)));
+        piece.extend_from_slice(bytes);
+        self.parts.push(piece.into());
     }
 
     /// Adds all of another's.
@@ -87,6 +104,28 @@ impl<'a> Segments<'a> {
         out.flush()
     }
 
+    /// Where something that is read differs from it first, be it by its length.
+    ///
+    /// # Errors
+    /// What the reader says.
+    pub fn first_difference(&self, other: impl io::Read) -> io::Result<Option<usize>> {
+        let mut other = io::BufReader::with_capacity(64 << 10, other);
+        let mut at = 0;
+        for mut part in self.iter() {
+            while !part.is_empty() {
+                let there = other.fill_buf()?;
+                let length = there.len().min(part.len());
+                if length == 0 || there[..length] != part[..length] {
+                    return Ok(Some(at + there.iter().zip(part).take_while(|(there, here)| there == here).count()));
+                }
+                other.consume(length);
+                part = &part[length..];
+                at += length;
+            }
+        }
+        Ok(if other.fill_buf()?.is_empty() { None } else { Some(at) })
+    }
+
     /// All of it in one piece.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.length);
@@ -98,6 +137,21 @@ impl<'a> Segments<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_difference_is_found_wherever_it_is() {
+        let mut segments = Segments::default();
+        segments.push(vec![1; 100_000]);
+        segments.push(vec![2; 5]);
+        let mut other = segments.to_vec();
+        let found = |other: &[u8]| segments.first_difference(other).unwrap();
+        assert_eq!(found(&other), None);
+        assert_eq!(found(&other[..99_000]), Some(99_000));
+        other.push(0);
+        assert_eq!(found(&other), Some(100_005));
+        other[70_000] = 0;
+        assert_eq!(found(&other), Some(70_000));
+    }
 
     #[test]
     fn patches_and_ranges_go_over_the_borders_of_pieces() {

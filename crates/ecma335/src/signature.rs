@@ -251,7 +251,7 @@ impl TypeSig {
                 modifier: read_token(cursor)?,
                 inner: Box::new(Self::read(cursor, deeper)?),
             },
-            _ if !element.text().is_empty() && (element as u8) < ElementType::Modifier as u8 => Self::Element(element),
+            _ if element.is_whole_type() => Self::Element(element),
             _ => return malformed(offset, "an element that is no type"),
         })
     }

@@ -233,7 +233,7 @@ pub(crate) fn is_named(table: Table) -> bool {
 
 /// Whether added rows go where their keys belong, be the table said to be sorted or not: there is no reader whom that
 /// misleads, and runtimes search for them as if it was.
-pub(crate) fn is_ordered(table: Table) -> bool {
+pub fn is_ordered(table: Table) -> bool {
     !table.sort_keys().is_empty() && !is_named(table)
 }
 

@@ -102,6 +102,12 @@ impl Token {
     }
 }
 
+impl<R: crate::schema::Row> From<Rid<R>> for Token {
+    fn from(rid: Rid<R>) -> Self {
+        Self::new(R::TABLE, rid.get())
+    }
+}
+
 impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "0x{:08x}", self.0)

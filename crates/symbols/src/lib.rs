@@ -1,5 +1,5 @@
-//! What methods are called by those who wrote them: from the assembly that they are in, as it was woven, and from its PDB.
-//! Ids lead to rows; the mark's key says whether the assembly is the one that is meant.
+//! What methods are called by those who wrote them: from the assembly that they are in, woven or not, and from its PDB. Ids lead
+//! to rows; their key says whether the assembly is the one that is meant.
 
 mod manifest;
 mod types;
@@ -35,7 +35,7 @@ pub struct Symbol {
     pub place: Option<(String, u32)>,
 }
 
-/// A woven assembly, and its PDB.
+/// An assembly, and its PDB.
 pub struct Symbols<'a> {
     metadata: Metadata<'a>,
     pdb: Option<Metadata<'a>>,
@@ -47,11 +47,15 @@ pub struct Symbols<'a> {
     steps: HashMap<u32, Rid<MethodDef>>,
 }
 
-/// The key that a woven assembly's method ids begin with; none if it is not woven.
+/// The key that an assembly's method ids begin with: the one in its mark, or, of one that is not woven, the one that it would
+/// be woven with, by which a profiler knows it. None if it cannot be read.
 pub fn module_key(assembly: &[u8]) -> Option<u64> {
     let image = Image::parse(assembly).ok()?;
-    let metadata = Metadata::parse(image.metadata().ok()?).ok()?;
-    Mark::read(&metadata).map(|mark| mark.module_key)
+    key_of(&Metadata::parse(image.metadata().ok()?).ok()?)
+}
+
+fn key_of(metadata: &Metadata<'_>) -> Option<u64> {
+    Mark::read(metadata).map(|mark| mark.module_key).or_else(|| weave::module::module_key(metadata).ok())
 }
 
 /// The PDB in an assembly, or the one beside it that is its own. None if there is neither.
@@ -61,13 +65,13 @@ pub fn pdb_of<'p>(assembly: &[u8], beside: Option<&'p [u8]>) -> Option<Cow<'p, [
 }
 
 impl<'a> Symbols<'a> {
-    /// Reads a woven assembly, and its PDB if that is at hand.
+    /// Reads an assembly, and its PDB if that is at hand; none if nothing tells it from others.
     ///
     /// # Errors
-    /// If it is no assembly, a damaged one, or not woven.
+    /// If it is no assembly, or a damaged one.
     pub fn read(assembly: &'a [u8], pdb: Option<&'a [u8]>) -> Result<Option<Self>, Error> {
         let metadata = Metadata::parse(Image::parse(assembly)?.metadata()?)?;
-        let Some(key) = Mark::read(&metadata).map(|mark| mark.module_key) else { return Ok(None) };
+        let Some(key) = key_of(&metadata) else { return Ok(None) };
         let owners = metadata.owners::<TypeDef, MethodDef>();
         let pdb = pdb.and_then(|bytes| Metadata::parse(Cursor::new(bytes, FileOffset(0))).ok());
         let rows = metadata.tables.rows::<GenericParam>();

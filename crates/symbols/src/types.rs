@@ -2,7 +2,6 @@
 
 use ecma335::{
     Metadata, Rid, Token,
-    element::ElementType,
     schema::{TypeDef, TypeRef, TypeSpec},
     signature::TypeSig,
 };
@@ -62,7 +61,7 @@ impl Writer<'_, '_> {
             return self.text.push('…');
         }
         match each {
-            TypeSig::Element(element) => self.text.push_str(keyword(*element)),
+            TypeSig::Element(element) => self.text.push_str(element.keyword()),
             TypeSig::Named { token, .. } => self.name(token.token()),
             TypeSig::Ptr(inner) => self.around("", inner, "*", depth),
             TypeSig::ByRef(inner) => self.around("ref ", inner, "", depth),
@@ -112,23 +111,5 @@ impl Writer<'_, '_> {
         });
         let name = name.unwrap_or_else(|| "?".into());
         self.text.push_str(name.split('`').next().unwrap_or(&name));
-    }
-}
-
-fn keyword(element: ElementType) -> &'static str {
-    match element {
-        ElementType::I1 => "sbyte",
-        ElementType::U1 => "byte",
-        ElementType::I2 => "short",
-        ElementType::U2 => "ushort",
-        ElementType::I4 => "int",
-        ElementType::U4 => "uint",
-        ElementType::I8 => "long",
-        ElementType::U8 => "ulong",
-        ElementType::R4 => "float",
-        ElementType::R8 => "double",
-        ElementType::I => "nint",
-        ElementType::U => "nuint",
-        other => other.text(),
     }
 }

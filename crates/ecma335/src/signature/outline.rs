@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{ArrayShape, MAX_DEPTH, is_method, read_element, read_generic_kind, read_token};
 use crate::{
-    cursor::Cursor,
+    cursor::{Cursor, put_compressed_u32},
     element::{ElementType, convention},
     error::{Result, malformed},
     schema::TypeDefOrRef,
@@ -81,7 +81,39 @@ impl LocalsShape {
 
 /// Gives each type that a signature's blob names, of any kind but TypeSpec, without allocation. Where the blob breaks the
 /// format, that is all.
-pub fn walk_signature(mut cursor: Cursor<'_>, visit: &mut impl FnMut(TypeDefOrRef)) -> Result<()> {
+pub fn walk_signature(cursor: Cursor<'_>, visit: &mut impl FnMut(TypeDefOrRef)) -> Result<()> {
+    walk_places(cursor, &mut |_, ty| visit(ty))
+}
+
+/// The same of a TypeSpec's blob.
+pub fn walk_type_spec(mut cursor: Cursor<'_>, visit: &mut impl FnMut(TypeDefOrRef)) -> Result<()> {
+    walk_type(&mut cursor, 0, &mut |_, ty| visit(ty))
+}
+
+/// A signature's blob, of any kind, with other types for those that it names.
+///
+/// # Errors
+/// If the blob breaks the format, or what gives the other types fails.
+pub fn map_types(
+    blob: Cursor<'_>,
+    is_type_spec: bool,
+    mut map: impl FnMut(TypeDefOrRef) -> Result<TypeDefOrRef>,
+) -> Result<Vec<u8>> {
+    let start = blob.position();
+    let mut named = Vec::new();
+    let mut note = |place: Range<usize>, ty| named.push((place.start - start..place.end - start, ty));
+    if is_type_spec { walk_type(&mut { blob }, 0, &mut note) } else { walk_places(blob, &mut note) }?;
+    let (bytes, mut out, mut copied) = (blob.rest(), Vec::new(), 0);
+    for (place, ty) in named {
+        out.extend_from_slice(bytes.get(copied..place.start).unwrap_or_default());
+        put_compressed_u32(&mut out, map(ty)?.0);
+        copied = place.end;
+    }
+    out.extend_from_slice(bytes.get(copied..).unwrap_or_default());
+    Ok(out)
+}
+
+fn walk_places(mut cursor: Cursor<'_>, visit: &mut impl FnMut(Range<usize>, TypeDefOrRef)) -> Result<()> {
     let first = cursor.u8()?;
     let kind = first & convention::MASK;
     if kind == convention::FIELD {
@@ -96,13 +128,13 @@ pub fn walk_signature(mut cursor: Cursor<'_>, visit: &mut impl FnMut(TypeDefOrRe
     (0..count.saturating_add(own)).try_for_each(|_| walk_type(&mut cursor, 0, visit))
 }
 
-/// The same of a TypeSpec's blob.
-pub fn walk_type_spec(mut cursor: Cursor<'_>, visit: &mut impl FnMut(TypeDefOrRef)) -> Result<()> {
-    walk_type(&mut cursor, 0, visit)
-}
-
 /// A method's signature behind its first byte.
-fn walk_method(cursor: &mut Cursor<'_>, convention: u8, depth: u32, visit: &mut impl FnMut(TypeDefOrRef)) -> Result<()> {
+fn walk_method(
+    cursor: &mut Cursor<'_>,
+    convention: u8,
+    depth: u32,
+    visit: &mut impl FnMut(Range<usize>, TypeDefOrRef),
+) -> Result<()> {
     if convention & convention::GENERIC != 0 {
         cursor.compressed_u32()?;
     }
@@ -116,24 +148,31 @@ fn walk_method(cursor: &mut Cursor<'_>, convention: u8, depth: u32, visit: &mut 
     })
 }
 
-fn walk_modifiers(cursor: &mut Cursor<'_>, visit: &mut impl FnMut(TypeDefOrRef)) -> Result<()> {
+fn visit_token(cursor: &mut Cursor<'_>, visit: &mut impl FnMut(Range<usize>, TypeDefOrRef)) -> Result<()> {
+    let start = cursor.position();
+    let ty = read_token(cursor)?;
+    visit(start..cursor.position(), ty);
+    Ok(())
+}
+
+fn walk_modifiers(cursor: &mut Cursor<'_>, visit: &mut impl FnMut(Range<usize>, TypeDefOrRef)) -> Result<()> {
     while matches!(cursor.peek().and_then(ElementType::from_byte), Some(ElementType::CModReqd | ElementType::CModOpt)) {
         cursor.u8()?;
-        visit(read_token(cursor)?);
+        visit_token(cursor, visit)?;
     }
     Ok(())
 }
 
 fn skip_modifiers(cursor: &mut Cursor<'_>) -> Result<()> {
-    walk_modifiers(cursor, &mut |_| ())
+    walk_modifiers(cursor, &mut |_, _| ())
 }
 
 /// Skips one type, with all it is made of.
 fn skip_type(cursor: &mut Cursor<'_>, depth: u32) -> Result<()> {
-    walk_type(cursor, depth, &mut |_| ())
+    walk_type(cursor, depth, &mut |_, _| ())
 }
 
-fn walk_type(cursor: &mut Cursor<'_>, depth: u32, visit: &mut impl FnMut(TypeDefOrRef)) -> Result<()> {
+fn walk_type(cursor: &mut Cursor<'_>, depth: u32, visit: &mut impl FnMut(Range<usize>, TypeDefOrRef)) -> Result<()> {
     if depth > MAX_DEPTH {
         return malformed(cursor.offset(), "types nested too deep");
     }
@@ -141,10 +180,7 @@ fn walk_type(cursor: &mut Cursor<'_>, depth: u32, visit: &mut impl FnMut(TypeDef
     let (offset, element) = read_element(cursor)?;
     match element {
         ElementType::Ptr | ElementType::ByRef | ElementType::Pinned | ElementType::SzArray => walk_type(cursor, depth + 1, visit),
-        ElementType::ValueType | ElementType::Class => {
-            visit(read_token(cursor)?);
-            Ok(())
-        }
+        ElementType::ValueType | ElementType::Class => visit_token(cursor, visit),
         ElementType::Var | ElementType::MVar => cursor.compressed_u32().map(drop),
         ElementType::Array => {
             walk_type(cursor, depth + 1, visit)?;
@@ -152,7 +188,7 @@ fn walk_type(cursor: &mut Cursor<'_>, depth: u32, visit: &mut impl FnMut(TypeDef
         }
         ElementType::GenericInst => {
             read_generic_kind(cursor)?;
-            visit(read_token(cursor)?);
+            visit_token(cursor, visit)?;
             let count = cursor.compressed_u32()?;
             if count == 0 {
                 return malformed(offset, "an instantiation without arguments");
@@ -166,7 +202,7 @@ fn walk_type(cursor: &mut Cursor<'_>, depth: u32, visit: &mut impl FnMut(TypeDef
             }
             walk_method(cursor, first, depth + 1, visit)
         }
-        _ if !element.text().is_empty() => Ok(()),
+        _ if element.is_whole_type() => Ok(()),
         _ => malformed(offset, "an element that is no type"),
     }
 }

@@ -1,5 +1,5 @@
 use super::{
-    Signature,
+    MethodSig, Signature,
     outline::{LocalsShape, MethodShape, effective_async_return},
     text::{MAX_TEXT, TypeNames},
 };
@@ -39,6 +39,16 @@ fn methods_read_write_and_show() {
         let shape = MethodShape::read(blob, FileOffset(0)).unwrap();
         assert_eq!(shape.params as usize, method.params.len(), "{text}");
         assert_eq!(shape.returns_value, !text.contains("void ("), "{text}");
+    }
+}
+
+/// What weaving reads of a signature, and what `verify` does, are of one mind about what is a type.
+#[test]
+fn what_returns_no_type_is_no_signature_for_either() {
+    for element in 0..=u8::MAX {
+        let blob = [&[0x00, 0x00, element][..], &[0x05; 8]].concat();
+        let is_parsed = MethodSig::read(&mut Cursor::new(&blob, FileOffset(0)), 0).is_ok();
+        assert_eq!(MethodShape::read(&blob, FileOffset(0)).is_ok(), is_parsed, "{element:#x}");
     }
 }
 

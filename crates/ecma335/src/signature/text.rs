@@ -12,6 +12,16 @@ const MAX_RANK: u32 = 64;
 pub trait TypeNames {
     /// The name of a TypeDef or TypeRef; a TypeSpec is asked for only where a modifier is one.
     fn type_name(&self, token: Token) -> String;
+
+    /// A generic parameter of the type around: `!0`, or a name.
+    fn type_variable(&self, number: u32) -> String {
+        format!("!{number}")
+    }
+
+    /// A generic parameter of the method around: `!!0`, or a name.
+    fn method_variable(&self, number: u32) -> String {
+        format!("!!{number}")
+    }
 }
 
 /// A signature's text ends where it is longer than this: a blob of a few kilobytes may name thousands of types of long names,
@@ -76,8 +86,8 @@ fn put_type<N: TypeNames + ?Sized>(out: &mut String, signature: &TypeSig, names:
         TypeSig::Pinned(inner) => put_around(out, inner, names, " pinned"),
         TypeSig::SzArray(inner) => put_around(out, inner, names, "[]"),
         TypeSig::Array(inner, shape) => put_around(out, inner, names, &format!("[{shape}]")),
-        TypeSig::Var(number) => out.push_str(&format!("!{number}")),
-        TypeSig::MVar(number) => out.push_str(&format!("!!{number}")),
+        TypeSig::Var(number) => out.push_str(&names.type_variable(*number)),
+        TypeSig::MVar(number) => out.push_str(&names.method_variable(*number)),
         TypeSig::GenericInst { is_value, token, arguments } => {
             out.extend([kind(*is_value), &named(*token, names), "<"]);
             put_list(out, arguments, None, names);
