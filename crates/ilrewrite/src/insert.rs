@@ -15,6 +15,8 @@ use crate::{
 pub(crate) struct Insertion {
     pub(crate) enter: Vec<Instruction>,
     pub(crate) leave: Vec<Instruction>,
+    /// The same before a `ret`, whose value is on the stack and stays there.
+    pub(crate) leave_with_value: Vec<Instruction>,
     pub(crate) handle: Vec<Instruction>,
     pub(crate) catch: Vec<Instruction>,
     /// By the number of [`Code::sites`]: before and behind the call.
@@ -75,7 +77,7 @@ pub(crate) fn insert(code: &mut Code, what: &Insertion, shape: Shape, scratch: &
     instructions.extend_from_slice(&what.enter);
     match shape {
         Shape::Finally => protect(code, what, instructions, moved),
-        Shape::Return => precede_exits(code, &what.leave, instructions, moved)?,
+        Shape::Return => precede_exits(code, what, instructions, moved)?,
     }
     Ok(())
 }
@@ -106,15 +108,21 @@ fn prefixes(instructions: &[Instruction], index: usize) -> usize {
 }
 
 /// Keeps those sites that a probe may stand at: no tail call, as nothing runs behind it; no call that something leads to
-/// behind its prefixes; and not the making of a delegate, which verifiers know by the instruction before it (III.4.21).
+/// behind its prefixes; not the making of a delegate, which verifiers know by the instruction before it (III.4.21); and none
+/// that control runs out of a block behind, which would be another instruction's fault then.
 pub(crate) fn keep_possible_sites(code: &mut Code) {
     let mut sites = std::mem::take(&mut code.sites);
+    let blocks = code.clauses.iter().flat_map(|clause| [clause.protected.1, clause.handler.0, clause.handler.1]);
+    let ends: Vec<usize> = blocks.map(|end| code.target(end)).collect();
     let is_possible = |call: usize| {
         let (before, prefixes) = code.instructions[..call].split_at(call - prefixes(&code.instructions, call));
         let makes_delegate = matches!(before.last().map(Instruction::opcode), Some(OpCode::Ldftn | OpCode::Ldvirtftn));
         let is_tail_call = prefixes.iter().any(|prefix| prefix.opcode() == OpCode::Tail);
         let is_between = |target: &u32| (before.len() + 1..=call).contains(&(*target as usize));
-        !makes_delegate && !is_tail_call && (prefixes.is_empty() || !code.targets().iter().any(is_between))
+        !makes_delegate
+            && !is_tail_call
+            && !ends.contains(&(call + 1))
+            && (prefixes.is_empty() || !code.targets().iter().any(is_between))
     };
     sites.retain(|(call, _)| is_possible(*call));
     code.sites = sites;
@@ -148,17 +156,20 @@ fn add(code: &mut Code, what: &Insertion, additions: &[Addition], out: &mut Vec<
         if !matches!(addend, Addend::BehindCall(_)) {
             led_to = led_to.or(Some(out.len()));
         }
-        let first = out.len();
-        out.extend_from_slice(instructions);
-        // A site's calls are part of the statement; who steps through that does not stop at them.
         if matches!(addend, Addend::BehindCall(_) | Addend::BeforeCall(_)) {
-            let origin = code.instructions[origin].origin;
-            out[first..].iter_mut().for_each(|added| added.origin = origin);
+            extend_as(out, instructions, code.instructions[origin].origin);
+        } else {
+            out.extend_from_slice(instructions);
         }
     }
     copy(code.instructions.len(), led_to, out);
     moved.push(out.len() as u32);
     code.replace(out, moved);
+}
+
+/// Puts instructions in as a part of the statement that has one of the input: who steps through that does not stop at them.
+fn extend_as<'i>(out: &mut Vec<Instruction>, instructions: impl IntoIterator<Item = &'i Instruction>, origin: u32) {
+    out.extend(instructions.into_iter().map(|added| Instruction { origin, ..*added }));
 }
 
 /// The body in a try block; each `ret` stores its value and leaves to one epilogue behind the finally handler.
@@ -179,10 +190,8 @@ fn protect(code: &mut Code, what: &Insertion, out: &mut Vec<Instruction>, moved:
         rest = behind;
         moved.push(out.len() as u32);
         returns = true;
-        let first = out.len();
-        out.extend(what.return_local.map(stloc));
-        out.push(Instruction::new(OpCode::LeaveS, Operand::Label(epilogue)));
-        out[first..].iter_mut().for_each(|added| added.origin = instruction.origin);
+        extend_as(out, &what.return_local.map(stloc), instruction.origin);
+        extend_as(out, &[Instruction::new(OpCode::LeaveS, Operand::Label(epilogue))], instruction.origin);
     }
     let handler_start = out.len();
     moved.push(handler_start as u32);
@@ -205,10 +214,12 @@ fn protect(code: &mut Code, what: &Insertion, out: &mut Vec<Instruction>, moved:
 /// The leave call before each `ret`, `jmp` and tail call; whatever led there leads to the leave call now.
 fn precede_exits(
     code: &mut Code,
-    leave: &[Instruction],
+    what: &Insertion,
     out: &mut Vec<Instruction>,
     moved: &mut Vec<u32>,
 ) -> Result<(), RewriteError> {
+    let leave = &what.leave[..];
+    let before_ret = if what.leave_with_value.is_empty() { leave } else { &what.leave_with_value };
     let instructions = &code.instructions;
     let has_tail_calls = !leave.is_empty() && instructions.iter().any(|instruction| instruction.opcode() == OpCode::Tail);
     let targets = if has_tail_calls { code.targets() } else { Vec::new() };
@@ -216,8 +227,10 @@ fn precede_exits(
     let mut index = 0;
     while let Some(instruction) = instructions.get(index) {
         moved.push(out.len() as u32);
-        if matches!(instruction.opcode(), OpCode::Ret | OpCode::Jmp) {
-            out.extend_from_slice(leave);
+        match instruction.opcode() {
+            OpCode::Ret => extend_as(out, before_ret, instruction.origin),
+            OpCode::Jmp => extend_as(out, leave, instruction.origin),
+            _ => {}
         }
         let tail_call = if has_tail_calls { tail_call_end(instructions, index, is_target)? } else { None };
         let Some(ret) = tail_call else {
@@ -226,7 +239,7 @@ fn precede_exits(
             continue;
         };
         // The leave call comes before the prefixes, and the `ret` behind the call has none: by then it would be late.
-        out.extend_from_slice(leave);
+        extend_as(out, leave, instruction.origin);
         out.push(*instruction);
         for inner in &instructions[index + 1..ret] {
             moved.push(out.len() as u32);
@@ -236,7 +249,7 @@ fn precede_exits(
         // Who jumps to that `ret` has not passed the leave call before the tail call, and gets one of his own.
         moved.push(out.len() as u32);
         if is_target(ret) {
-            out.extend_from_slice(leave);
+            extend_as(out, before_ret, instructions[ret].origin);
             out.push(instructions[ret]);
         }
         index = ret + 1;

@@ -25,10 +25,11 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Lays code out, in place of what was here before. A branch keeps its form if its target is within reach, and
-    /// takes the long one if not; growing one may push another out of reach, so this goes on until none grows. `input` is
-    /// the IL that the code was decoded from.
+    /// Lays code out, in place of what was here before. A branch takes the long form only if its target is out of the short
+    /// one's reach; growing one may push another out of reach, so this goes on until none grows. `input` is the IL that the
+    /// code was decoded from.
     pub fn lay_out(&mut self, code: &mut Code, input: &[u8]) {
+        shorten_branches(code);
         loop {
             self.place(code);
             if !self.grow_branches(code) {
@@ -134,6 +135,20 @@ impl Layout {
     }
 }
 
+/// Has the branches of the input begin short, but for those that go so far in it that they come to be long again.
+fn shorten_branches(code: &mut Code) {
+    const FAR: u32 = 256;
+    for index in 0..code.instructions.len() {
+        let Instruction { info, operand, origin } = code.instructions[index];
+        if let (OperandKind::Branch, Operand::Label(label)) = (info.operand, operand) {
+            let target = code.instructions.get(code.target(label)).map_or(Instruction::NO_ORIGIN, |target| target.origin);
+            if target == Instruction::NO_ORIGIN || target.abs_diff(origin) < FAR {
+                code.instructions[index].info = info.opcode.short_form().info();
+            }
+        }
+    }
+}
+
 /// The size of an instruction in its present form.
 #[inline]
 fn size(instruction: &Instruction) -> u32 {
@@ -146,18 +161,40 @@ fn size(instruction: &Instruction) -> u32 {
 
 /// The shortest instruction that loads a local.
 pub fn ldloc(local: u16) -> Instruction {
-    local_instruction(local, [OpCode::Ldloc0, OpCode::Ldloc1, OpCode::Ldloc2, OpCode::Ldloc3], OpCode::LdlocS, OpCode::Ldloc)
+    shortest(local, [OpCode::Ldloc0, OpCode::Ldloc1, OpCode::Ldloc2, OpCode::Ldloc3], OpCode::LdlocS, OpCode::Ldloc)
 }
 
 /// The shortest instruction that stores to a local.
 pub fn stloc(local: u16) -> Instruction {
-    local_instruction(local, [OpCode::Stloc0, OpCode::Stloc1, OpCode::Stloc2, OpCode::Stloc3], OpCode::StlocS, OpCode::Stloc)
+    shortest(local, [OpCode::Stloc0, OpCode::Stloc1, OpCode::Stloc2, OpCode::Stloc3], OpCode::StlocS, OpCode::Stloc)
 }
 
-fn local_instruction(local: u16, tiny: [OpCode; 4], short: OpCode, long: OpCode) -> Instruction {
-    match tiny.get(usize::from(local)) {
+/// The shortest instruction that loads an argument.
+pub fn ldarg(argument: u16) -> Instruction {
+    shortest(argument, [OpCode::Ldarg0, OpCode::Ldarg1, OpCode::Ldarg2, OpCode::Ldarg3], OpCode::LdargS, OpCode::Ldarg)
+}
+
+/// The shorter instruction that loads a local's address.
+pub fn ldloca(local: u16) -> Instruction {
+    shortest(local, [], OpCode::LdlocaS, OpCode::Ldloca)
+}
+
+/// A short instruction that loads a number of at least 0.
+pub fn ldc_i4(number: u32) -> Instruction {
+    match u16::try_from(number) {
+        Ok(small @ ..=0x7F) => {
+            let tiny = [OpCode::LdcI40, OpCode::LdcI41, OpCode::LdcI42, OpCode::LdcI43];
+            shortest(small, tiny, OpCode::LdcI4S, OpCode::LdcI4)
+        }
+        _ => Instruction::new(OpCode::LdcI4, Operand::Value(number.into())),
+    }
+}
+
+/// The form of an instruction that has room for a number.
+fn shortest<const N: usize>(number: u16, tiny: [OpCode; N], short: OpCode, long: OpCode) -> Instruction {
+    match tiny.get(usize::from(number)) {
         Some(opcode) => Instruction::new(*opcode, Operand::Value(0)),
-        None if local <= 0xFF => Instruction::new(short, Operand::Value(local.into())),
-        None => Instruction::new(long, Operand::Value(local.into())),
+        None if number <= 0xFF => Instruction::new(short, Operand::Value(number.into())),
+        None => Instruction::new(long, Operand::Value(number.into())),
     }
 }

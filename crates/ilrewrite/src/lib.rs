@@ -14,6 +14,7 @@ pub mod effects;
 pub mod error;
 mod insert;
 pub mod layout;
+mod load;
 pub mod name;
 pub mod probe;
 pub mod rewrite;
@@ -23,7 +24,7 @@ pub mod token;
 
 pub use effects::{CallEffect, Effects};
 pub use error::RewriteError;
-pub use name::{AssemblyName, MethodName, TypeName};
-pub use probe::{Argument, Call, Constant, LeaveMode, Probe, Shape, Site, SiteProbe};
+pub use name::{AssemblyName, MethodName, NamedType, TypeName};
+pub use probe::{Argument, Call, LeaveMode, Load, Probe, Returned, Shape, Site, SiteProbe, TypeToken, Value};
 pub use rewrite::{Batch, BodyRewriter, Context, Method, RewrittenBody, Sites};
 pub use token::{Fixup, TokenProvider, TokenRequest};

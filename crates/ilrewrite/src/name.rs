@@ -1,5 +1,7 @@
 //! What probes call, by name: nobody has a number for it yet.
 
+use std::sync::Arc;
+
 use ecma335::{Error, FileOffset, Metadata, Rid, metadata::public_key_token, schema::Assembly, signature::outline::MethodShape};
 
 /// A static method by its name: what a MemberRef says.
@@ -11,16 +13,27 @@ pub struct MethodName {
     pub name: String,
     /// Its signature (II.23.2.2). No row can be named in it: nobody knows its number yet.
     pub signature: Vec<u8>,
+    /// The types that it names nevertheless, in the order of their places.
+    pub types: Vec<NamedType>,
 }
 
-/// A type that is not nested, by its name.
+/// A type that a signature names, where its row's number is to be.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct NamedType {
+    /// The place of the one byte that stands for it: see [`NamedType::PLACEHOLDER`].
+    pub at: u32,
+    /// The type.
+    pub name: Arc<TypeName>,
+}
+
+/// A type by its name.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TypeName {
     /// The assembly that defines it.
     pub assembly: AssemblyName,
     /// Its namespace.
     pub namespace: String,
-    /// Its name.
+    /// Its name; of a nested type behind those around it: `Outer/Inner`.
     pub name: String,
 }
 
@@ -47,6 +60,11 @@ impl AssemblyName {
         let version = [assembly.major, assembly.minor, assembly.build, assembly.revision];
         Ok(Self { name: metadata.name(assembly.name)?, version, public_key_token })
     }
+}
+
+impl NamedType {
+    /// What can be read as a type's number (II.23.2.8), and is of no table.
+    pub const PLACEHOLDER: u8 = 3;
 }
 
 impl MethodName {

@@ -2,15 +2,21 @@
 
 use std::sync::Arc;
 
-use ecma335::{Error, ErrorKind};
+use ecma335::{
+    Error, ErrorKind, Token,
+    element::{ElementType, convention},
+};
 
-use crate::name::MethodName;
+use crate::{
+    name::{MethodName, TypeName},
+    token::TokenRequest,
+};
 
 /// What is put into methods.
 #[derive(Clone, Debug)]
 pub struct Probe {
     /// Before the first instruction. What it returns is kept in a local.
-    pub enter: Call,
+    pub enter: Option<Call>,
     /// On the way out.
     pub leave: Option<Call>,
     /// Where each finally and fault handler begins.
@@ -47,28 +53,82 @@ pub struct Call {
     pub method: Arc<MethodName>,
     /// What it is passed, in the order of its parameters.
     pub arguments: Vec<Argument>,
+    /// The class that an exception it is passed has to be of; null is passed for another.
+    pub exception: Option<Arc<TypeName>>,
 }
 
 /// A value that a probe passes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Argument {
-    /// A constant of the method that is rewritten, by its place in [`Method::constants`](crate::Method::constants).
-    Constant(usize),
+    /// A value of the method that is rewritten, by its place in [`Method::values`](crate::Method::values).
+    Value(usize),
     /// What the enter call returned.
     EnterResult,
+    /// What the method is about to return: as it is to a generic method, else as an object.
+    ReturnValue,
+    /// Where it is, so that it may be changed: to a generic method.
+    ReturnAddress,
+    /// The exception that a catch handler was given; an object.
+    Exception,
     /// The number that a [`Site`] has.
     SiteConstant,
     /// What the call before the site returned.
     SiteResult,
 }
 
-/// A constant that a method has for its probes.
+/// A value that a method has for its probes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Constant<'c> {
+pub enum Value<'v> {
     /// An `int64`.
     Int64(u64),
     /// A `string`.
-    String(&'c str),
+    String(&'v str),
+    /// What a type of one element has by default: zero, or null for all that is no number.
+    Default(ElementType),
+    /// The handle of what a token names.
+    Handle(Token),
+    /// One of its arguments.
+    Argument(&'v Load),
+    /// Arguments as an array of objects; null stands for those that are none.
+    Arguments {
+        /// `System.Object`.
+        object: &'v TypeToken,
+        /// One by one.
+        loads: &'v [Option<Load>],
+    },
+}
+
+/// How an argument is loaded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Load {
+    /// Which one; `this` counts.
+    pub number: u16,
+    /// The value type that it is, if it is to become an object.
+    pub boxed: Option<TypeToken>,
+    /// Whether it is a reference to a value of that type.
+    pub is_address: bool,
+    /// What it has to be; null is passed if it is not.
+    pub cast: Option<TypeToken>,
+}
+
+/// A type that an instruction names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TypeToken {
+    /// A row that the module has.
+    Known(Token),
+    /// One to be asked for.
+    Asked(TokenRequest),
+}
+
+/// What a method returns, as probes may have it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Returned<'v> {
+    /// Nothing, or nothing that an object or a type argument can be: null is passed.
+    Nothing,
+    /// A reference to an object.
+    Reference,
+    /// A value, which is boxed as this type.
+    Value(&'v TypeToken),
 }
 
 /// How the leave call is reached.
@@ -112,10 +172,14 @@ impl Probe {
     /// # Errors
     /// What does not fit, or which signature cannot be read.
     pub fn validate(&self) -> Result<(), Error> {
-        let result = self.enter.result_type()?.is_some();
-        self.enter.validate(true, |argument| matches!(argument, Argument::Constant(_)))?;
-        let known = |argument: Argument| matches!(argument, Argument::Constant(_)) || argument == Argument::EnterResult && result;
-        [&self.leave, &self.handle, &self.catch].into_iter().flatten().try_for_each(|call| call.validate(false, known))?;
+        let result = self.enter_result()?.is_some();
+        let is_value = |argument: Argument| matches!(argument, Argument::Value(_));
+        self.enter.iter().try_for_each(|enter| enter.validate(true, is_value))?;
+        let known = |argument: Argument| is_value(argument) || argument == Argument::EnterResult && result;
+        let at_leave = |argument| known(argument) || matches!(argument, Argument::ReturnValue | Argument::ReturnAddress);
+        self.leave.iter().try_for_each(|leave| leave.validate(false, at_leave))?;
+        self.handle.iter().try_for_each(|handle| handle.validate(false, known))?;
+        self.catch.iter().try_for_each(|catch| catch.validate(false, |it| known(it) || it == Argument::Exception))?;
         self.sites.iter().try_for_each(|SiteProbe { before, behind }| {
             let known = |argument: Argument| known(argument) || argument == Argument::SiteConstant;
             before.validate(true, known)?;
@@ -123,6 +187,11 @@ impl Probe {
             let known = |argument: Argument| known(argument) || argument == Argument::SiteResult && result;
             behind.iter().try_for_each(|call| call.validate(false, known))
         })
+    }
+
+    /// The type of what the enter call returns, if there is one, and it does.
+    pub(crate) fn enter_result(&self) -> Result<Option<&[u8]>, Error> {
+        self.enter.as_ref().map_or(Ok(None), Call::result_type)
     }
 
     /// The most that a call at a site has on top of what is on the stack.
@@ -134,7 +203,7 @@ impl Probe {
     /// Its calls. Their places here are those of their requests: see [`Batch`](crate::Batch).
     pub fn calls(&self) -> impl Iterator<Item = &Call> {
         let sites = self.sites.iter().flat_map(|site| std::iter::once(&site.before).chain(&site.behind));
-        std::iter::once(&self.enter).chain(&self.leave).chain(&self.handle).chain(&self.catch).chain(sites)
+        self.enter.iter().chain(&self.leave).chain(&self.handle).chain(&self.catch).chain(sites)
     }
 }
 
@@ -152,7 +221,20 @@ impl Call {
         if !self.arguments.iter().all(|argument| is_known(*argument)) {
             return unfit("a probe's method that is passed what nobody returned");
         }
+        if self.passes(Argument::ReturnAddress) && !self.is_generic() {
+            return unfit("a probe's method that changes what is returned, and takes none of any type");
+        }
         Ok(())
+    }
+
+    /// Whether it is passed this.
+    pub(crate) fn passes(&self, argument: Argument) -> bool {
+        self.arguments.contains(&argument)
+    }
+
+    /// Whether its method has a type parameter: the type of what is returned.
+    pub(crate) fn is_generic(&self) -> bool {
+        self.method.signature.first().is_some_and(|first| first & convention::GENERIC != 0)
     }
 
     /// The type of what it returns (II.23.2.12); none if it returns nothing.

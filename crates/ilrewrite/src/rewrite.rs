@@ -5,9 +5,9 @@ use std::{fmt, ops::Range};
 use ecma335::{
     Cursor, FileOffset, Metadata, MethodBody, OpCode, Token,
     body::Clause,
-    element::convention,
+    element::{ElementType, convention},
     schema::{MethodDef, StandAloneSig, TypeDefOrRef},
-    signature::outline::{LocalsShape, MethodShape, effective_async_return, walk_signature},
+    signature::outline::{LocalsShape, MethodShape, effective_async_return, walk_signature, walk_type_spec},
 };
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
@@ -19,7 +19,9 @@ use crate::{
     error::RewriteError,
     insert::{Insertion, Scratch, insert, keep_possible_sites, shape},
     layout::{Layout, ldloc, stloc},
-    probe::{Argument, Call, Constant, LeaveMode, Probe, Shape, Site, SiteProbe},
+    load::Passed,
+    name::NamedType,
+    probe::{Argument, Call, LeaveMode, Probe, Returned, Shape, Site, SiteProbe, Value},
     stack::Exits,
     token::{Fixup, TokenProvider, TokenRequest},
 };
@@ -54,7 +56,7 @@ impl<'a, 'm> Context<'a, 'm> {
         let prepare = |probe: &'m Probe| {
             probe.validate()?;
             let before = probe.sites.iter().map(|site| site.before.result_type()).collect::<Result<_, _>>()?;
-            Ok(Prepared { probe, enter: probe.enter.result_type()?, before })
+            Ok(Prepared { probe, enter: probe.enter_result()?, before })
         };
         Ok(Self { metadata, effects: Effects::new(metadata), probes: probes.iter().map(prepare).collect::<Result<_, _>>()? })
     }
@@ -89,7 +91,9 @@ pub struct Method<'a, 'b> {
     /// How the probe's leave call is reached.
     pub leave_mode: LeaveMode,
     /// What its probes may pass.
-    pub constants: &'b [Constant<'b>],
+    pub values: &'b [Value<'b>],
+    /// What it returns, if probes may have that.
+    pub returned: Returned<'b>,
     /// Which of its calls have probes of their own.
     pub sites: Sites<'b>,
 }
@@ -119,6 +123,8 @@ pub struct BodyRewriter {
     insertion: Insertion,
     scratch: Scratch,
     local_sig: Vec<u8>,
+    /// Where in that the types stand that are not the input's.
+    first_new_type: usize,
 }
 
 /// Bodies that were rewritten one after another, and what they ask for. It is of one [`Context`].
@@ -202,40 +208,6 @@ impl Batch {
         self.bodies.clear();
         taken
     }
-
-    /// The instructions of a call, by the number of its request.
-    fn put_call(&mut self, call: &Call, number: u32, passed: &Passed<'_>, out: &mut Vec<Instruction>) {
-        for argument in &call.arguments {
-            out.extend(match argument {
-                Argument::EnterResult => passed.result.map(ldloc),
-                Argument::Constant(number) => passed.constants.get(*number).map(|constant| self.load(*constant)),
-                Argument::SiteConstant => Some(self.load(Constant::Int64(passed.site_constant))),
-                Argument::SiteResult => passed.site_result.map(ldloc),
-            });
-        }
-        out.push(Instruction::new(OpCode::Call, Operand::Request(number)));
-    }
-
-    fn load(&mut self, constant: Constant<'_>) -> Instruction {
-        match constant {
-            Constant::Int64(number) => Instruction::new(OpCode::LdcI8, Operand::Value(number)),
-            Constant::String(text) => {
-                let request = self.ask(&TokenRequest::UserString(text.to_owned()));
-                Instruction::new(OpCode::Ldstr, Operand::Request(request))
-            }
-        }
-    }
-}
-
-/// What stands for the arguments of a body's probes.
-#[derive(Clone, Copy)]
-struct Passed<'c> {
-    constants: &'c [Constant<'c>],
-    /// The local with what the enter call returned.
-    result: Option<u16>,
-    site_constant: u64,
-    /// The local with what the call before a site returned.
-    site_result: Option<u16>,
 }
 
 impl BodyRewriter {
@@ -271,12 +243,29 @@ impl BodyRewriter {
         }
         let mode = if probe.leave.is_some() { method.leave_mode } else { LeaveMode::Return };
         let shape = shape(&self.code, mode);
-        let spill = return_type.filter(|_| shape == Shape::Finally);
+        let passes = |call: &Option<Call>, argument| call.as_ref().is_some_and(|call| call.passes(argument));
+        let is_changed = passes(&probe.leave, Argument::ReturnAddress);
+        let is_seen = method.returned != Returned::Nothing && (is_changed || passes(&probe.leave, Argument::ReturnValue));
+        let spill = return_type.filter(|_| shape == Shape::Finally || is_seen);
+        // An exception on its way to a handler, or what stands for the value of who returns none.
+        let needs_object = is_changed && !is_seen || !self.code.clauses.is_empty() && passes(&probe.catch, Argument::Exception);
+        let object = needs_object.then_some(&[ElementType::Object as u8][..]);
+        // What is wrong with the method's signature would be wrong with that of its locals, too.
+        if let Some(wrong) = spill.and_then(|ty| mistaken_kind(context.metadata, ty)) {
+            return Err(RewriteError::BadSignature(format!(
+                "{wrong} is a value type, and it says a class, or the other way round"
+            )));
+        }
         // One for all of a kind: no two of them are open at a time.
         let is_used = |number: usize| self.code.sites.iter().any(|(_, site)| site.probe == number);
         let of_sites = before.iter().enumerate().map(|(number, ty)| ty.filter(|_| is_used(number)));
-        let more = [*result, spill].into_iter().chain(of_sites.clone()).flatten();
-        let first_local = extend_locals(context.metadata, body.local_var_sig, more, &mut self.local_sig)?;
+        let more = [*result, spill, object].into_iter().chain(of_sites.clone()).flatten();
+        let (first_local, first_new_type) = extend_locals(context.metadata, body.local_var_sig, more, &mut self.local_sig)?;
+        self.first_new_type = first_new_type;
+        if let Some(spill) = spill {
+            let spill = Cursor::new(spill, signature.offset());
+            refuse_lost_types(context.metadata, |mut visit| walk_type_spec(spill, &mut visit))?;
+        }
         // What the runtime refuses is not to run with the probe's locals.
         if let Some(last) = self.code.locals_used.checked_sub(1).filter(|last| *last >= u32::from(first_local)) {
             return Err(RewriteError::BadLocal(last));
@@ -290,18 +279,29 @@ impl BodyRewriter {
         };
         let result_local = local(*result);
         self.insertion.return_local = local(spill);
+        let object_local = local(object);
         let site_locals: Vec<Option<u16>> = if self.code.sites.is_empty() { Vec::new() } else { of_sites.map(local).collect() };
         let has_locals = next > first_local;
-        self.make_calls(probe, method, (result_local, &site_locals), batch);
+        let passed = Passed {
+            values: method.values,
+            result: result_local,
+            returned: if is_seen { method.returned } else { Returned::Nothing },
+            return_type: spill.unwrap_or_default(),
+            return_local: self.insertion.return_local,
+            object_local,
+            site_constant: 0,
+            site_result: None,
+        };
+        self.make_calls(probe, method, &passed, &site_locals, batch);
         insert(&mut self.code, &self.insertion, shape, &mut self.scratch)?;
         self.layout.lay_out(&mut self.code, body.il);
 
-        let local_sig = has_locals.then(|| self.ask_for_locals(batch));
+        let local_sig = has_locals.then(|| self.ask_for_locals(result_local.and(probe.enter.as_ref()), batch));
         // The leave call before a `ret` has its arguments on top of what the method left there, and those of a site on top of
         // what the call takes or left.
         let at_leave = probe.leave.as_ref().filter(|_| shape == Shape::Return).map_or(0, |leave| leave.arguments.len());
         let on_top = if self.code.sites.is_empty() { at_leave } else { at_leave.max(probe.most_at_sites()) };
-        let enter_depth = probe.enter.arguments.len().max(usize::from(result.is_some()));
+        let enter_depth = probe.enter.as_ref().map_or(0, |enter| enter.arguments.len()).max(usize::from(result.is_some()));
         let rewritten = MethodBody {
             is_tiny: false,
             max_stack: body.max_stack.saturating_add(on_top as u16).max(enter_depth as u16),
@@ -347,30 +347,42 @@ impl BodyRewriter {
         &self.layout
     }
 
-    /// The instructions of the probe's calls; the locals are those of what the enter call returned, and by site of what the
-    /// call before it did.
+    /// The instructions of the probe's calls; what calls before sites returned is in these locals.
     fn make_calls(
         &mut self,
         probe: &Probe,
         method: &Method<'_, '_>,
-        (result, site_results): (Option<u16>, &[Option<u16>]),
+        passed: &Passed<'_>,
+        site_results: &[Option<u16>],
         batch: &mut Batch,
     ) {
-        let Insertion { enter, leave, handle, catch, sites, .. } = &mut self.insertion;
-        [&mut *enter, &mut *leave, &mut *handle, &mut *catch].into_iter().for_each(Vec::clear);
+        let Insertion { enter, leave, leave_with_value, handle, catch, sites, .. } = &mut self.insertion;
+        [&mut *enter, &mut *leave, &mut *leave_with_value, &mut *handle, &mut *catch].into_iter().for_each(Vec::clear);
         let requests = std::mem::take(&mut batch.calls);
         let mut numbers = requests.get(method.probe).into_iter().flatten().copied();
         let mut number = || numbers.next().unwrap_or_default();
-        let passed = Passed { constants: method.constants, result, site_constant: 0, site_result: None };
-        batch.put_call(&probe.enter, number(), &passed, enter);
-        enter.extend(result.map(stloc));
+        if let Some(call) = &probe.enter {
+            batch.put_call(call, number(), passed, enter);
+            enter.extend(passed.result.map(stloc));
+        }
         // Only a handler has a use for the calls there.
         let has_handlers = !self.code.clauses.is_empty();
-        let calls = [(&probe.leave, leave, true), (&probe.handle, handle, has_handlers), (&probe.catch, catch, has_handlers)];
+        let calls =
+            [(&probe.leave, &mut *leave, true), (&probe.handle, handle, has_handlers), (&probe.catch, catch, has_handlers)];
         for (call, out, is_used) in calls {
             if let Some((call, number)) = call.as_ref().map(|call| (call, number())).filter(|_| is_used) {
-                batch.put_call(call, number, &passed, out);
+                if call.passes(Argument::Exception) {
+                    // What the handler was given stays where it is.
+                    out.push(Instruction::new(OpCode::Dup, Operand::Value(0)));
+                    out.extend(passed.object_local.map(stloc));
+                }
+                batch.put_call(call, number, passed, out);
             }
+        }
+        if let Some(local) = passed.return_local.filter(|_| passed.returned != Returned::Nothing) {
+            leave_with_value.push(stloc(local));
+            leave_with_value.extend_from_slice(leave);
+            leave_with_value.push(ldloc(local));
         }
         sites.clear();
         if !self.code.sites.is_empty() {
@@ -382,7 +394,7 @@ impl BodyRewriter {
                 let mut around = [Vec::new(), Vec::new()];
                 if let Some((SiteProbe { before, behind }, at_before, at_behind)) = probes.get(site.probe) {
                     let site_result = site_results.get(site.probe).copied().flatten();
-                    let passed = Passed { site_constant: site.constant, site_result, ..passed };
+                    let passed = Passed { site_constant: site.constant, site_result, ..*passed };
                     let [out, out_behind] = &mut around;
                     batch.put_call(before, *at_before, &passed, out);
                     out.extend(site_result.map(stloc));
@@ -395,13 +407,23 @@ impl BodyRewriter {
     }
 
     /// The request of the locals' signature, in the room that it has here.
-    fn ask_for_locals(&mut self, batch: &mut Batch) -> u32 {
-        let request = TokenRequest::LocalVarSig(std::mem::take(&mut self.local_sig));
+    fn ask_for_locals(&mut self, enter: Option<&Call>, batch: &mut Batch) -> u32 {
+        let types = enter.filter(|enter| !enter.method.types.is_empty()).and_then(|enter| self.types_of_result(enter));
+        let request = TokenRequest::LocalVarSig(std::mem::take(&mut self.local_sig), types.unwrap_or_default());
         let number = batch.ask(&request);
-        if let TokenRequest::LocalVarSig(room) = request {
+        if let TokenRequest::LocalVarSig(room, _) = request {
             self.local_sig = room;
         }
         number
+    }
+
+    /// The types that what enter returns has by name, by their places in the locals' signature.
+    fn types_of_result(&self, enter: &Call) -> Option<Vec<NamedType>> {
+        let result = enter.method.shape().ok()?.return_type;
+        let places = result.start as u32..result.end as u32;
+        let of_result = enter.method.types.iter().filter(|named| places.contains(&named.at));
+        let moved = |at: u32| at - places.start + self.first_new_type as u32;
+        Some(of_result.map(|named| NamedType { at: moved(named.at), name: named.name.clone() }).collect())
     }
 
     /// What is checked is what was written, as who reads it will see it: the body at `start`, with its fix-ups.
@@ -452,14 +474,14 @@ impl BodyRewriter {
     }
 }
 
-/// Puts the signature of a body's locals, with more of these types behind them, in place of another. Gives the number of the
-/// first that is new.
+/// Puts the signature of a body's locals, with more of these types behind them, in place of another. Gives the number of
+/// the first that is new, and where it stands.
 fn extend_locals<'s>(
     metadata: &Metadata<'_>,
     locals: Token,
     more: impl Iterator<Item = &'s [u8]> + Clone,
     signature: &mut Vec<u8>,
-) -> Result<u16, RewriteError> {
+) -> Result<(u16, usize), RewriteError> {
     let bad = |error: ecma335::Error| RewriteError::BadSignature(error.to_string());
     let (count, types) = match locals.rid_in::<StandAloneSig>() {
         Some(rid) => {
@@ -468,6 +490,7 @@ fn extend_locals<'s>(
             if types.end != blob.rest().len() {
                 return Err(RewriteError::BadSignature("its locals' has bytes behind the last type".into()));
             }
+            refuse_lost_types(metadata, |mut visit| walk_signature(blob, &mut visit))?;
             (count, blob.rest().get(types).unwrap_or_default())
         }
         None if locals == Token::default() => (0, &[][..]),
@@ -481,7 +504,16 @@ fn extend_locals<'s>(
     signature.push(convention::LOCAL);
     ecma335::cursor::put_compressed_u32(signature, total);
     signature.extend_from_slice(types);
+    let behind = signature.len();
     more.for_each(|each| signature.extend_from_slice(each));
+    Ok((count as u16, behind))
+}
+
+/// All types that a signature names have to be there.
+fn refuse_lost_types(
+    metadata: &Metadata<'_>,
+    walk: impl FnOnce(&mut dyn FnMut(TypeDefOrRef)) -> ecma335::Result<()>,
+) -> Result<(), RewriteError> {
     let mut lost = None;
     let mut find = |ty: TypeDefOrRef| {
         let token = ty.token().filter(|token| (1..=metadata.tables.counts()[usize::from(token.kind())]).contains(&token.rid()));
@@ -489,15 +521,30 @@ fn extend_locals<'s>(
             lost = Some(ty);
         }
     };
-    walk_signature(Cursor::new(signature, FileOffset(0)), &mut find).map_err(bad)?;
+    walk(&mut find).map_err(|error| RewriteError::BadSignature(error.to_string()))?;
     match lost {
         Some(ty) => Err(RewriteError::BadSignature(format!("the type {:#x} in it is not there", ty.0))),
-        None => Ok(count as u16),
+        None => Ok(()),
     }
 }
 
-/// Where in a signature the type is that the IL returns; none if it returns nothing.
-fn effective_return(row: &MethodDef, outline: &MethodShape, signature: &[u8]) -> Option<Range<usize>> {
+/// The type of this module that a type's signature begins with, be it of an array or a reference, if it is said to be a class
+/// and is a value type, or the other way round (II.23.2.12).
+fn mistaken_kind(metadata: &Metadata<'_>, ty: &[u8]) -> Option<Token> {
+    use ElementType::{ByRef, Class, GenericInst, Ptr, SzArray, ValueType};
+    let is_around = |byte: &u8| [ByRef, GenericInst, Ptr, SzArray].iter().any(|element| *byte == *element as u8);
+    let start = ty.iter().position(|byte| !is_around(byte))?;
+    let (element, rest) = ty.get(start..)?.split_first()?;
+    if ![Class as u8, ValueType as u8].contains(element) {
+        return None;
+    }
+    let named = TypeDefOrRef(Cursor::new(rest, FileOffset(0)).compressed_u32().ok()?).token()?;
+    let is_value = metadata.is_value_type(named.rid_in()?)?;
+    (is_value != (*element == ValueType as u8)).then_some(named)
+}
+
+/// Where in a method's signature the type is that its IL returns; none if it returns nothing.
+pub fn effective_return(row: &MethodDef, outline: &MethodShape, signature: &[u8]) -> Option<Range<usize>> {
     if !outline.returns_value {
         return None;
     }

@@ -1,15 +1,17 @@
 //! Tokens that rewritten bodies ask for, and who gives them.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use ecma335::{
-    Error, ErrorKind, MetadataBuilder, Token,
+    Error, ErrorKind, Metadata, MetadataBuilder, Token,
+    cursor::put_compressed_u32,
     schema::{
-        AssemblyRef, MemberRef, MemberRefParent, MethodDefOrRef, MethodSpec, ResolutionScope, StandAloneSig, TypeRef, TypeSpec,
+        AssemblyRef, MemberRef, MemberRefParent, MethodDefOrRef, MethodSpec, ResolutionScope, StandAloneSig, TypeDefOrRef,
+        TypeRef, TypeSpec,
     },
 };
 
-use crate::name::{AssemblyName, MethodName, TypeName};
+use crate::name::{AssemblyName, MethodName, NamedType, TypeName};
 
 /// What a token is to stand for. Names are shared: a batch has many requests, and copies some.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -20,8 +22,10 @@ pub enum TokenRequest {
     MethodSpec(Arc<MethodName>, Vec<u8>),
     /// A type that no name of its own says, by its blob (II.23.2.14).
     TypeSpec(Vec<u8>),
-    /// A body's locals, by their signature (II.23.2.6).
-    LocalVarSig(Vec<u8>),
+    /// A type of another assembly.
+    TypeRef(Arc<TypeName>),
+    /// A body's locals, by their signature (II.23.2.6), and the types that it has by name.
+    LocalVarSig(Vec<u8>, Vec<NamedType>),
     /// A string literal (II.24.2.4).
     UserString(String),
 }
@@ -73,23 +77,48 @@ pub trait TokenProvider {
     /// A type by its name, with all that it needs.
     fn named_type(&mut self, name: &TypeName) -> Result<Token, Self::Error> {
         let scope = self.assembly_ref(&name.assembly)?;
-        self.type_ref(scope, &name.namespace, &name.name)
+        let mut nested = name.name.split('/');
+        let outermost = self.type_ref(scope, &name.namespace, nested.next().unwrap_or_default())?;
+        nested.try_fold(outermost, |outer, name| self.type_ref(outer, "", name))
+    }
+
+    /// A signature with the numbers of the types that it has by name.
+    fn signature<'s>(&mut self, blob: &'s [u8], types: &[NamedType]) -> Result<Cow<'s, [u8]>, Self::Error> {
+        if types.is_empty() {
+            return Ok(Cow::Borrowed(blob));
+        }
+        let (mut out, mut copied) = (Vec::with_capacity(blob.len() + 4 * types.len()), 0);
+        for NamedType { at, name } in types {
+            let number = TypeDefOrRef::new(self.named_type(name)?).unwrap_or_default();
+            out.extend_from_slice(blob.get(copied..*at as usize).unwrap_or_default());
+            put_compressed_u32(&mut out, number.0);
+            copied = *at as usize + 1;
+        }
+        out.extend_from_slice(blob.get(copied..).unwrap_or_default());
+        Ok(Cow::Owned(out))
+    }
+
+    /// A method by its name, with all that it needs.
+    fn named_method(&mut self, method: &MethodName) -> Result<Token, Self::Error> {
+        let class = self.named_type(&method.class)?;
+        let signature = self.signature(&method.signature, &method.types)?;
+        self.member_ref(class, &method.name, &signature)
     }
 
     /// Whatever is asked for, with all that it needs.
     fn settle(&mut self, request: &TokenRequest) -> Result<Token, Self::Error> {
         match request {
-            TokenRequest::MemberRef(method) => {
-                let class = self.named_type(&method.class)?;
-                self.member_ref(class, &method.name, &method.signature)
-            }
+            TokenRequest::MemberRef(method) => self.named_method(method),
             TokenRequest::MethodSpec(method, instantiation) => {
-                let class = self.named_type(&method.class)?;
-                let method = self.member_ref(class, &method.name, &method.signature)?;
+                let method = self.named_method(method)?;
                 self.method_spec(method, instantiation)
             }
             TokenRequest::TypeSpec(signature) => self.type_spec(signature),
-            TokenRequest::LocalVarSig(signature) => self.standalone_sig(signature),
+            TokenRequest::TypeRef(name) => self.named_type(name),
+            TokenRequest::LocalVarSig(signature, types) => {
+                let signature = self.signature(signature, types)?;
+                self.standalone_sig(&signature)
+            }
             TokenRequest::UserString(text) => self.user_string(text),
         }
     }
@@ -99,12 +128,22 @@ fn unfit(token: Token) -> Error {
     Error::new(ErrorKind::Unsupported("a token of another table than can be referred to")).in_cell(token.to_string())
 }
 
-/// A file's metadata gets rows for what is asked for, each once.
+/// A file's metadata gets rows for what is asked for, each once, and none for what it has.
 impl TokenProvider for MetadataBuilder<'_, '_> {
     type Error = Error;
 
     fn assembly_ref(&mut self, assembly: &AssemblyName) -> Result<Token, Error> {
-        let [major, minor, build, revision] = assembly.version;
+        let version = assembly.version;
+        let known = self.find(|metadata, row: &AssemblyRef| {
+            metadata.strings.string_bytes(row.name) == Ok(assembly.name.as_bytes())
+                && [row.major, row.minor, row.build, row.revision] == version
+                && metadata.blob(row.public_key_or_token) == Ok(&assembly.public_key_token)
+                && metadata.strings.string_bytes(row.culture) == Ok(b"")
+        });
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let [major, minor, build, revision] = version;
         let (public_key_or_token, name) = (self.blob(&assembly.public_key_token)?, self.string(&assembly.name)?);
         // Nothing is at offset 0 but for who damaged the heap.
         let (flags, culture, hash_value) = (0, self.string("")?, Default::default());
@@ -113,12 +152,29 @@ impl TokenProvider for MetadataBuilder<'_, '_> {
 
     fn type_ref(&mut self, scope: Token, namespace: &str, name: &str) -> Result<Token, Error> {
         let resolution_scope = ResolutionScope::new(scope).ok_or_else(|| unfit(scope))?;
+        let is_it = |metadata: &Metadata<'_>, row: &TypeRef| {
+            row.resolution_scope == resolution_scope
+                && metadata.strings.string_bytes(row.name) == Ok(name.as_bytes())
+                && metadata.strings.string_bytes(row.namespace) == Ok(namespace.as_bytes())
+        };
+        if let Some(known) = self.is_of_input(scope).then(|| self.find(is_it)).flatten() {
+            return Ok(known);
+        }
         let (name, namespace) = (self.string(name)?, self.string(namespace)?);
         self.intern(&TypeRef { resolution_scope, name, namespace })
     }
 
     fn member_ref(&mut self, class: Token, name: &str, signature: &[u8]) -> Result<Token, Error> {
+        let is_of_input = self.is_of_input(class);
         let class = MemberRefParent::new(class).ok_or_else(|| unfit(class))?;
+        let is_it = |metadata: &Metadata<'_>, row: &MemberRef| {
+            row.class == class
+                && metadata.strings.string_bytes(row.name) == Ok(name.as_bytes())
+                && metadata.blob(row.signature) == Ok(signature)
+        };
+        if let Some(known) = is_of_input.then(|| self.find(is_it)).flatten() {
+            return Ok(known);
+        }
         let (name, signature) = (self.string(name)?, self.blob(signature)?);
         self.intern(&MemberRef { class, name, signature })
     }
@@ -130,6 +186,9 @@ impl TokenProvider for MetadataBuilder<'_, '_> {
     }
 
     fn type_spec(&mut self, signature: &[u8]) -> Result<Token, Error> {
+        if let Some(known) = self.find(|metadata, row: &TypeSpec| metadata.blob(row.signature) == Ok(signature)) {
+            return Ok(known);
+        }
         let signature = self.blob(signature)?;
         self.intern(&TypeSpec { signature })
     }

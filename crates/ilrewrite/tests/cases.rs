@@ -1,5 +1,5 @@
 //! Bodies by labels, and what becomes of them: `cases/*.case` have a method, a probe, a body, and behind `=>` the rewritten
-//! body or the reason why there is none. `BLESS=1 cargo test -p ilrewrite` writes what comes out now; read the difference.
+//! body or the reason why there is none. `BLESS=1 cargo test -p ilinst-ilrewrite` writes what comes out now; read the difference.
 //!
 //! The tokens come from a provider of the test's own, which numbers what it is asked for: nothing but the bodies' own
 //! bytes depends on who provides.
@@ -11,12 +11,12 @@ use std::{fs, path::Path};
 use assembler::{Case, Source};
 use ecma335::{Cursor, FileOffset, Image, Metadata, MethodBody, Token};
 use ilrewrite::{
-    Argument, AssemblyName, Batch, BodyRewriter, Call, Constant, Context, Method, MethodName, Probe, RewriteError, Site,
-    SiteProbe, Sites, TokenProvider, TokenRequest, TypeName,
+    Argument, AssemblyName, Batch, BodyRewriter, Call, Context, Method, MethodName, Probe, Returned, RewriteError, Site,
+    SiteProbe, Sites, TokenProvider, TokenRequest, TypeName, Value,
 };
 
-/// The constants that every method has: an id, and a name.
-const CONSTANTS: [Constant<'_>; 2] = [Constant::Int64(0x1234_5678), Constant::String("N.T::M")];
+/// The values that every method has: an id, and a name.
+const VALUES: [Value<'_>; 2] = [Value::Int64(0x1234_5678), Value::String("N.T::M")];
 
 /// Gives each new thing the next number, and remembers what it is in words; as a runtime would, it knows what it gave.
 #[derive(Default)]
@@ -77,17 +77,17 @@ impl TokenProvider for Numbered {
 fn call(name: &str, signature: &[u8], arguments: &[Argument]) -> Call {
     let assembly = AssemblyName { name: "Probes".into(), version: [1, 0, 0, 0], public_key_token: Vec::new() };
     let class = TypeName { assembly, namespace: "P".into(), name: "Probe".into() };
-    let method = MethodName { class, name: name.into(), signature: signature.into() };
-    Call { method: method.into(), arguments: arguments.into() }
+    let method = MethodName { class, name: name.into(), signature: signature.into(), types: Vec::new() };
+    Call { method: method.into(), arguments: arguments.into(), exception: None }
 }
 
 /// The probes that cases name.
 fn probe(name: &str) -> Probe {
-    use Argument::{Constant, EnterResult, SiteConstant, SiteResult};
+    use Argument::{EnterResult, SiteConstant, SiteResult, Value};
     // `native int (int64)`, `void (native int)`
     let (enters, leaves): (&[u8], &[u8]) = (&[0x00, 0x01, 0x18, 0x0A], &[0x00, 0x01, 0x01, 0x18]);
     let token = Probe {
-        enter: call("Enter", enters, &[Constant(0)]),
+        enter: Some(call("Enter", enters, &[Value(0)])),
         leave: Some(call("Leave", leaves, &[EnterResult])),
         handle: Some(call("Handle", leaves, &[EnterResult])),
         catch: Some(call("Catch", leaves, &[EnterResult])),
@@ -113,7 +113,7 @@ fn probe(name: &str) -> Probe {
         },
         // `void Enter()`, `void Leave()`
         "plain" => Probe {
-            enter: call("Enter", &[0x00, 0x00, 0x01], &[]),
+            enter: Some(call("Enter", &[0x00, 0x00, 0x01], &[])),
             leave: Some(call("Leave", &[0x00, 0x00, 0x01], &[])),
             handle: None,
             catch: None,
@@ -121,16 +121,16 @@ fn probe(name: &str) -> Probe {
         },
         // `float64 Enter(string, int64)`, `void Leave(string, float64)`
         "named" => Probe {
-            enter: call("Enter", &[0x00, 0x02, 0x0D, 0x0E, 0x0A], &[Constant(1), Constant(0)]),
-            leave: Some(call("Leave", &[0x00, 0x02, 0x01, 0x0E, 0x0D], &[Constant(1), EnterResult])),
+            enter: Some(call("Enter", &[0x00, 0x02, 0x0D, 0x0E, 0x0A], &[Value(1), Value(0)])),
+            leave: Some(call("Leave", &[0x00, 0x02, 0x01, 0x0E, 0x0D], &[Value(1), EnterResult])),
             handle: None,
             catch: None,
             ..token
         },
         // `void Hit(int64)`
         "enter" => {
-            let enter = call("Hit", &[0x00, 0x01, 0x01, 0x0A], &[Constant(0)]);
-            Probe { enter, leave: None, handle: None, catch: None, ..token }
+            let enter = call("Hit", &[0x00, 0x01, 0x01, 0x0A], &[Value(0)]);
+            Probe { enter: Some(enter), leave: None, handle: None, catch: None, ..token }
         }
         _ => panic!("no probe is called {name}"),
     }
@@ -151,7 +151,8 @@ fn run(case: &Case, source: &Source) -> String {
         let signature = Cursor::new(&source.signature, FileOffset(0));
         let sites = Sites(&site_of);
         let (row, leave_mode) = (&source.row, case.leave);
-        let method = Method { row, signature, body: &body, probe: 0, leave_mode, constants: &CONSTANTS, sites };
+        let method =
+            Method { row, signature, body: &body, probe: 0, leave_mode, values: &VALUES, returned: Returned::Nothing, sites };
         BodyRewriter::default().rewrite(&context, &method, batch)
     };
     let mut batch = context.batch();
@@ -203,9 +204,9 @@ fn bodies_become_what_the_cases_say() {
 
 #[test]
 fn a_probe_whose_calls_do_not_fit_is_refused() {
-    use Argument::{Constant, EnterResult, SiteConstant, SiteResult};
-    let enter = || call("Enter", &[0x00, 0x01, 0x18, 0x0A], &[Constant(0)]);
-    let probe = |enter, leave| Probe { enter, leave, handle: None, catch: None, sites: Vec::new() };
+    use Argument::{EnterResult, SiteConstant, SiteResult, Value};
+    let enter = || call("Enter", &[0x00, 0x01, 0x18, 0x0A], &[Value(0)]);
+    let probe = |enter, leave| Probe { enter: Some(enter), leave, handle: None, catch: None, sites: Vec::new() };
     let with_site = |before, behind| Probe { sites: vec![SiteProbe { before, behind }], ..probe(enter(), None) };
     let fits = |probe: Probe| probe.validate().is_ok();
     assert!(fits(probe(enter(), Some(call("Leave", &[0x00, 0x01, 0x01, 0x18], &[EnterResult])))));
@@ -245,7 +246,7 @@ fn every_request_is_settled_by_either_provider() {
         (0x0A, TokenRequest::MemberRef(method.clone())),
         (0x2B, TokenRequest::MethodSpec(method, vec![0x0A, 0x01, 0x08])),
         (0x1B, TokenRequest::TypeSpec(vec![0x1D, 0x08])),
-        (0x11, TokenRequest::LocalVarSig(vec![0x07, 0x01, 0x08])),
+        (0x11, TokenRequest::LocalVarSig(vec![0x07, 0x01, 0x08], Vec::new())),
         (0x70, TokenRequest::UserString("text".into())),
     ] {
         let of_file = builder.settle(&request).expect("there is room");

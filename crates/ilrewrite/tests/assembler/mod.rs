@@ -124,6 +124,10 @@ impl Case {
         }
         let mut signature = method_sig(&self.method);
         signature.truncate(signature.len() - usize::from(self.has("short-signature")));
+        if self.has("class-as-value") {
+            // It returns the second type, which is a class, as if it were a value type.
+            signature.splice(2.., [0x11, 2 << 2]);
+        }
         let mut row = base.tables.rows::<MethodDef>().next().expect("the sample has methods").1;
         row.impl_flags = if self.has("async") { 0x2000 } else { 0 };
         Source { metadata: builder.finish().expect("it can be written").to_vec(), row, signature, body: bytes, own }

@@ -1,0 +1,137 @@
+//! The instructions that load what a probe's calls are passed.
+
+use ecma335::{
+    OpCode,
+    cursor::put_compressed_u32,
+    element::{ElementType, convention},
+};
+
+use crate::{
+    code::{Instruction, Operand},
+    layout::{ldarg, ldc_i4, ldloc, ldloca},
+    probe::{Argument, Call, Load, Returned, TypeToken, Value},
+    rewrite::Batch,
+    token::TokenRequest,
+};
+
+/// What stands for the arguments of a body's probes.
+#[derive(Clone, Copy)]
+pub(crate) struct Passed<'v> {
+    pub(crate) values: &'v [Value<'v>],
+    /// The local with what the enter call returned.
+    pub(crate) result: Option<u16>,
+    /// What the leave call may have of the method's own value.
+    pub(crate) returned: Returned<'v>,
+    /// Its type, and the local that it is in.
+    pub(crate) return_type: &'v [u8],
+    pub(crate) return_local: Option<u16>,
+    /// A local for an exception, or for what stands for a value.
+    pub(crate) object_local: Option<u16>,
+    pub(crate) site_constant: u64,
+    /// The local with what the call before a site returned.
+    pub(crate) site_result: Option<u16>,
+}
+
+impl Batch {
+    /// The instructions of a call, by the number of its request.
+    pub(crate) fn put_call(&mut self, call: &Call, number: u32, passed: &Passed<'_>, out: &mut Vec<Instruction>) {
+        for argument in &call.arguments {
+            match argument {
+                Argument::EnterResult => out.extend(passed.result.map(ldloc)),
+                Argument::Value(number) => passed.values.get(*number).into_iter().for_each(|value| self.put(*value, out)),
+                Argument::SiteConstant => self.put(Value::Int64(passed.site_constant), out),
+                Argument::SiteResult => out.extend(passed.site_result.map(ldloc)),
+                Argument::ReturnValue => self.put_returned(call.is_generic(), passed, out),
+                Argument::ReturnAddress => {
+                    let is_none = passed.returned == Returned::Nothing;
+                    out.extend(if is_none { passed.object_local } else { passed.return_local }.map(ldloca));
+                }
+                Argument::Exception => {
+                    out.extend(passed.object_local.map(ldloc));
+                    if let Some(class) = &call.exception {
+                        out.push(self.with_type(OpCode::Isinst, &TypeToken::Asked(TokenRequest::TypeRef(class.clone()))));
+                    }
+                }
+            }
+        }
+        let number = if call.is_generic() { self.ask(&instance(call, passed)) } else { number };
+        out.push(Instruction::new(OpCode::Call, Operand::Request(number)));
+    }
+
+    fn put_returned(&mut self, as_it_is: bool, passed: &Passed<'_>, out: &mut Vec<Instruction>) {
+        match (passed.returned, passed.return_local) {
+            (Returned::Nothing, _) | (_, None) => out.push(plain(OpCode::Ldnull)),
+            (Returned::Value(boxed), Some(local)) if !as_it_is => out.extend([ldloc(local), self.with_type(OpCode::Box, boxed)]),
+            (_, Some(local)) => out.push(ldloc(local)),
+        }
+    }
+
+    fn put(&mut self, value: Value<'_>, out: &mut Vec<Instruction>) {
+        match value {
+            Value::Int64(number) => out.push(Instruction::new(OpCode::LdcI8, Operand::Value(number))),
+            Value::String(text) => {
+                let request = self.ask(&TokenRequest::UserString(text.to_owned()));
+                out.push(Instruction::new(OpCode::Ldstr, Operand::Request(request)));
+            }
+            Value::Default(element) => out.push(match element {
+                ElementType::I8 | ElementType::U8 => Instruction::new(OpCode::LdcI8, Operand::Value(0)),
+                ElementType::R4 => Instruction::new(OpCode::LdcR4, Operand::Value(0)),
+                ElementType::R8 => Instruction::new(OpCode::LdcR8, Operand::Value(0)),
+                ElementType::Object | ElementType::String | ElementType::SzArray | ElementType::Class => plain(OpCode::Ldnull),
+                _ => plain(OpCode::LdcI40),
+            }),
+            Value::Handle(token) => out.push(Instruction::new(OpCode::Ldtoken, Operand::Value(token.0.into()))),
+            Value::Argument(load) => self.put_argument(load, out),
+            Value::Arguments { object, loads } => {
+                out.extend([ldc_i4(loads.len() as u32), self.with_type(OpCode::Newarr, object)]);
+                for (place, load) in loads.iter().enumerate() {
+                    if let Some(load) = load {
+                        out.extend([plain(OpCode::Dup), ldc_i4(place as u32)]);
+                        self.put_argument(load, out);
+                        out.push(plain(OpCode::StelemRef));
+                    }
+                }
+            }
+        }
+    }
+
+    fn put_argument(&mut self, load: &Load, out: &mut Vec<Instruction>) {
+        let Load { number, boxed, is_address, cast } = load;
+        out.push(ldarg(*number));
+        if let Some(boxed) = boxed {
+            if *is_address {
+                out.push(self.with_type(OpCode::Ldobj, boxed));
+            }
+            out.push(self.with_type(OpCode::Box, boxed));
+        }
+        if let Some(cast) = cast {
+            out.push(self.with_type(OpCode::Isinst, cast));
+        }
+    }
+
+    fn with_type(&mut self, opcode: OpCode, ty: &TypeToken) -> Instruction {
+        Instruction::new(
+            opcode,
+            match ty {
+                TypeToken::Known(token) => Operand::Value(token.0.into()),
+                TypeToken::Asked(request) => Operand::Request(self.ask(request)),
+            },
+        )
+    }
+}
+
+/// A generic method, of the type of what is returned.
+fn instance(call: &Call, passed: &Passed<'_>) -> TokenRequest {
+    let mut instantiation = vec![convention::GENERIC_INST];
+    put_compressed_u32(&mut instantiation, 1);
+    if passed.returned == Returned::Nothing {
+        instantiation.push(ElementType::Object as u8);
+    } else {
+        instantiation.extend_from_slice(passed.return_type);
+    }
+    TokenRequest::MethodSpec(call.method.clone(), instantiation)
+}
+
+fn plain(opcode: OpCode) -> Instruction {
+    Instruction::new(opcode, Operand::Value(0))
+}
