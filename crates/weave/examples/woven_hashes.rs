@@ -2,7 +2,7 @@
 //! line a file. Of two checkouts the same list says that one weaves as the other does.
 //!
 //! ```text
-//! cargo run --release -p weave --example woven_hashes -- samples /usr/lib/mono > hashes
+//! cargo run --release -p ilinst-weave --example woven_hashes -- samples /usr/lib/mono > hashes
 //! ```
 
 use std::{

@@ -119,6 +119,10 @@ const BUILDER: &[(&str, usize)] = &[
     ("SetException", SiteProbes::FAULT),
 ];
 
+/// What suspends a method for which the runtime does that.
+const ASYNC_HELPERS: &str = "System.Runtime.CompilerServices.AsyncHelpers";
+const SUSPENDING: &[&[u8]] = &[b"Await", b"AwaitAwaiter", b"UnsafeAwaitAwaiter"];
+
 /// What makes a method's calls waits, by its name.
 #[derive(Default)]
 struct ByName {
@@ -179,15 +183,19 @@ pub(crate) struct CallTable {
     instances: Vec<u32>,
     /// Methods with names that builders have: token, class, and which probe.
     builder_methods: Vec<(Token, Token, usize)>,
+    suspending: Vec<Token>,
 }
 
 impl CallTable {
     /// Looks at all that a module refers to.
     pub(crate) fn new(metadata: &Metadata<'_>, module_key: u64, calls: &Calls) -> Self {
         let count = metadata.tables.count(Table::MemberRef) as usize;
-        let (mut kinds, mut builder_methods) = (vec![Kind::Plain; count], Vec::new());
+        let (mut kinds, mut builder_methods, mut suspending) = (vec![Kind::Plain; count], Vec::new(), Vec::new());
         for (rid, row) in metadata.tables.rows::<MemberRef>().take(MethodId::MAX_CALL_SITE as usize) {
             let Ok(name) = metadata.strings.string_bytes(row.name) else { continue };
+            if SUSPENDING.contains(&name) && class(metadata, &row).is_some_and(|class| is_named(metadata, class, ASYNC_HELPERS)) {
+                suspending.push(Token::new(Table::MemberRef, rid.get()));
+            }
             let known = BY_NAME.get(name);
             if known.is_none() && calls.named.is_empty() {
                 continue;
@@ -210,7 +218,7 @@ impl CallTable {
             instances.extend(rows.map(|(_, row)| member(row).filter(probed).map_or(0, Rid::get)));
         }
         let used = kinds.iter().map(|_| AtomicBool::new(false)).collect();
-        Self { module_key, kinds, used, instances, builder_methods }
+        Self { module_key, kinds, used, instances, builder_methods, suspending }
     }
 
     /// The probe of a call, if it has one.
@@ -243,6 +251,11 @@ impl CallTable {
         used.filter_map(|(index, _)| Some(CallTarget { member_ref: Rid::new(index as u32 + 1), id: self.id(index)? })).collect()
     }
 
+    /// The methods that suspend one for which the runtime does that, with their probe.
+    pub(crate) fn suspending(&self) -> Vec<(Token, usize)> {
+        self.suspending.iter().map(|method| (*method, SiteProbes::SUSPEND)).collect()
+    }
+
     /// The methods by which a state machine tells its builder how far it is, with their probes; the builder is known by its
     /// type (II.23.2.12).
     pub(crate) fn builder_methods(&self, metadata: &Metadata<'_>, builder: &[u8]) -> Vec<(Token, usize)> {
@@ -258,6 +271,10 @@ impl CallTable {
         }
         methods
     }
+}
+
+fn is_named(metadata: &Metadata<'_>, class: Rid<TypeRef>, name: &str) -> bool {
+    metadata.type_ref_name(class).is_ok_and(|found| found == name)
 }
 
 /// Whether a MemberRef's class is a type.

@@ -2,10 +2,8 @@
 //! alone, and no other file, would be safe from it. Woven bodies have no such tokens: see `RewriteError::BadToken`.
 
 use ecma335::{
-    Error, ErrorKind, Image, Metadata, MethodBody, Rid, Rva, Table, Token,
-    dangling::{Growth, Place},
-    flags::vtable_fixup_flags,
-    schema::MethodDef,
+    Error, ErrorKind, Image, Metadata, MethodBody, Rid, Rva, Table, Token, dangling::Growth, error::Place,
+    flags::vtable_fixup_flags, schema::MethodDef,
 };
 use ilrewrite::Shape;
 use rayon::prelude::*;

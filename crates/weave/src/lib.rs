@@ -10,6 +10,11 @@
 mod budget;
 mod calls;
 mod dangling;
+mod embed;
+mod facts;
+pub mod hook;
+mod hook_values;
+pub mod hooks;
 mod made;
 pub mod module;
 pub mod named;
@@ -23,10 +28,13 @@ pub mod policy;
 pub mod reason;
 pub mod reweave;
 pub mod rules;
+mod selector;
 pub mod strong_name;
 pub mod tracker;
 
 pub use calls::CallTarget;
+pub use hook::{HookError, HookMethod};
+pub use hooks::{Hooks, Place};
 pub use ilrewrite::{LeaveMode, Shape};
 pub use module::{Decision, Weave, Woven, WovenBodies, weave};
 pub use note::Note;

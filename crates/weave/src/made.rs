@@ -24,6 +24,8 @@ pub(crate) enum Origin {
     Accessor,
     /// A compiler's.
     Made,
+    /// Written as an iterator, of which the compiler left what makes the state machine.
+    Kickoff,
     /// A compiler's, unless it calls something: then that is what a person wrote to be done at last.
     MadeUnlessItCalls,
 }
@@ -108,7 +110,7 @@ impl Made {
             by_attributes(metadata, &owners, &mut machines);
             by_names(image, metadata, &mut machines);
             for Machine { kickoff, .. } in machines.iter().filter(|machine| machine.is_iterator) {
-                kickoff.iter().for_each(|kickoff| made.set(*kickoff, Origin::Made));
+                kickoff.iter().for_each(|kickoff| made.set(*kickoff, Origin::Kickoff));
             }
         }
         for Machine { steps, builders, kickoff, .. } in machines {
@@ -124,6 +126,11 @@ impl Made {
     /// What a method is.
     pub(crate) fn origin(&self, method: Rid<MethodDef>) -> Origin {
         (method.get() as usize).checked_sub(1).and_then(|index| self.origins.get(index)).copied().unwrap_or_default()
+    }
+
+    /// Whether a method makes an iterator and nothing else.
+    pub(crate) fn is_kickoff(&self, method: Rid<MethodDef>) -> bool {
+        self.origin(method) == Origin::Kickoff
     }
 
     /// The step that a method is.

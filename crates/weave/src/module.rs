@@ -1,6 +1,6 @@
 //! A whole module: its methods woven in parallel, its metadata extended, its image written.
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use ecma335::{
     Additions, Container, ContainerWriter as _, Error, ErrorKind, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody,
@@ -11,7 +11,7 @@ use ecma335::{
     writer::Obstacle,
 };
 use identity::MethodId;
-use ilrewrite::{Batch, BodyRewriter, Constant, Context, Method, RewriteError, RewrittenBody, Shape, Site, Sites};
+use ilrewrite::{Batch, BodyRewriter, Context, Method, Probe, Returned, RewriteError, RewrittenBody, Shape, Site, Sites, Value};
 use rayon::prelude::*;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
@@ -20,6 +20,9 @@ use crate::{
     budget::Budget,
     calls::{CallTable, CallTarget},
     dangling,
+    embed::{Embedded, Tokens},
+    hook_values::HookContext,
+    hooks::Hooks,
     made::{Made, Step},
     note::Note,
     options::{self, Options},
@@ -101,6 +104,8 @@ pub struct Decision {
 
 /// Methods that one thread takes at a time.
 const CHUNK: usize = 256;
+/// Methods that are put together at a time, for each thread.
+const PART: usize = 16 * CHUNK;
 /// COFF machine types that a ReadyToRun image for another system than Windows has its own XORed with.
 const OS_MASKS: [u16; 5] = [0x7B79, 0x4644, 0xADC4, 0x1993, 0x1992];
 /// x86, x64, ARM Thumb-2, ARM64, LoongArch64, RISC-V 64.
@@ -130,12 +135,9 @@ pub struct WovenBodies<'a, 'm> {
     metadata: &'m Metadata<'a>,
     weaving: &'m Weave<'m>,
     module_key: u64,
-    /// What has become of each method, as far as that is known without its chunk.
-    methods: Vec<Result<Shape, Reason>>,
     choices: Choices,
     calls: Vec<CallTarget>,
-    builder: MetadataBuilder<'a, 'm>,
-    chunks: Vec<Chunk>,
+    merged: Merged<'a, 'm>,
     debug: DebugInfo<'a, 'm>,
     /// The PDB that is to follow.
     pdb: Option<Cow<'m, [u8]>>,
@@ -157,19 +159,28 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         weaving: &'m Weave<'m>,
         module_key: u64,
     ) -> Result<Self, Error> {
-        let Plan { methods, made, choices } = Plan::new(image, metadata, weaving.options)?;
-        let mut methods: Vec<Result<Shape, Reason>> = methods.into_iter().map(|method| method.map(|()| Shape::Finally)).collect();
+        let Plan { methods, made, choices } = Plan::with_pdb(image, metadata, weaving.options, weaving.pdb)?;
+        let methods: Vec<Result<Shape, Reason>> = methods.into_iter().map(|method| method.map(|()| Shape::Finally)).collect();
         let selected: Vec<Rid<MethodDef>> =
             (1..).zip(&methods).filter(|(_, method)| method.is_ok()).map(|(number, _)| Rid::new(number)).collect();
-        let mut builder = MetadataBuilder::new(metadata);
+        let embedded =
+            weaving.options.embed.then(|| Embedded::read(weaving.tracker.bytes(), metadata).map(Arc::new)).transpose()?;
+        let tokens = || Tokens { builder: MetadataBuilder::new(metadata), embedded: embedded.clone() };
+        let mut merged = Merged::new(tokens(), methods);
         if selected.is_empty() {
-            let (chunks, calls, debug, pdb) = (Vec::new(), Vec::new(), DebugInfo::default(), None);
-            return Ok(Self { image, metadata, weaving, module_key, methods, choices, calls, builder, chunks, debug, pdb });
+            let (calls, debug, pdb) = (Vec::new(), DebugInfo::default(), None);
+            return Ok(Self { image, metadata, weaving, module_key, choices, calls, merged, debug, pdb });
         }
-        let probes = weaving.tracker.probes();
+        // The tracker's, and behind them those of hooks, by their order.
+        let hooks: Vec<&Hooks> = weaving.options.all_hooks().filter(|hooks| hooks.probe().is_some()).collect();
+        let own = hooks.iter().filter_map(|hooks| hooks.probe().cloned());
+        let probes: Vec<Probe> = weaving.tracker.probes().into_iter().chain(own).collect();
         let mark = Mark { module_key, tool: weaving.tool, options: &weaving.options.to_string() };
-        weaving.tracker.add_to(&mut builder, &mark)?;
-        renew_module_hashes(&mut builder, metadata, weaving.modules)?;
+        let begin = |tokens: &mut Tokens<'a, 'm>| {
+            weaving.tracker.add_to(tokens, &mark)?;
+            renew_module_hashes(&mut tokens.builder, metadata, weaving.modules)
+        };
+        begin(&mut merged.tokens)?;
         let mut debug = DebugInfo::find(image, weaving.pdb);
         let pdb = debug.take_pdb();
         let old_pdb = debug.check(pdb.as_deref().map(Pdb::parse));
@@ -181,6 +192,9 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
             container: image,
             bodies,
             module_key,
+            options: weaving.options,
+            hooks: &hooks,
+            hook_context: HookContext::new(metadata),
             choices: &choices,
             made: &made,
             calls: calls(),
@@ -188,28 +202,26 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
             budget,
             pdb_budget,
         };
-        let mut chunks = weave_chunks(&source, &selected);
+        weave_and_merge(&source, &selected, &mut merged)?;
         if source.budget.is_overdrawn() {
             // What was woven until then depends on the threads.
-            drop(chunks);
-            let affordable = source.leave_shared(&selected, &mut methods);
+            merged = Merged::new(tokens(), merged.methods);
+            begin(&mut merged.tokens)?;
+            let affordable = source.leave_shared(&selected, &mut merged.methods);
             [source.budget, source.pdb_budget] = budgets();
             source.calls = calls();
-            chunks = weave_chunks(&source, &affordable);
+            weave_and_merge(&source, &affordable, &mut merged)?;
         }
         let calls = source.calls.targets();
         let pdb = if source.pdb_budget.is_overdrawn() { debug.give_up("many of its methods share large records") } else { pdb };
-        Ok(Self { image, metadata, weaving, module_key, methods, choices, calls, builder, chunks, debug, pdb })
+        Ok(Self { image, metadata, weaving, module_key, choices, calls, merged, debug, pdb })
     }
 
     /// What becomes of each method, by MethodDef row number less one, where nothing is to be written.
     pub fn into_decisions(self) -> Vec<Decision> {
-        let Self { mut methods, choices, chunks, .. } = self;
-        for (rid, result) in chunks.into_iter().flat_map(|chunk| chunk.methods) {
-            methods[rid.get() as usize - 1] = result.map(|body| body.shape);
-        }
+        let Self { merged, choices, .. } = self;
         let decision = |(number, outcome)| Decision { outcome, holds: choices.of(Rid::new(number)) };
-        (1..).zip(methods).map(decision).collect()
+        (1..).zip(merged.methods).map(decision).collect()
     }
 
     /// Puts the module together.
@@ -217,13 +229,14 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
     /// # Errors
     /// If the file cannot be written, or must not be: see [`Refusal::of`](crate::Refusal::of).
     pub fn finish(self) -> Result<Woven<'a>, Error> {
-        let Self { image, metadata, weaving, module_key, mut methods, calls, builder, chunks, mut debug, pdb, .. } = self;
-        let untouched = |methods| {
+        let Self { image, metadata, weaving, module_key, calls, merged, mut debug, pdb, .. } = self;
+        let Merged { tokens: Tokens { mut builder, embedded }, mut code, mut bodies, records, methods } = merged;
+        if bodies.is_empty() {
             let file = OutputFile::unchanged(image.bytes()).into_segments();
             let (mvid, additions) = (metadata.mvid()?, Additions::default());
-            Ok(Woven {
+            return Ok(Woven {
                 file,
-                bodies: Vec::new(),
+                bodies,
                 methods,
                 calls: Vec::new(),
                 additions,
@@ -231,28 +244,26 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
                 mvid,
                 pdb: None,
                 notes: Vec::new(),
-            })
-        };
-        if chunks.is_empty() {
-            return untouched(methods);
+            });
         }
-        let old_pdb = debug.check(pdb.as_deref().map(Pdb::parse));
         let writer = ImageWriter::new(image, metadata, weaving.options.keep_layout);
-        let mut merger = Merger {
-            builder,
-            code_rva: writer.code_rva()?,
-            code: Segments::default(),
-            pdb: old_pdb.as_ref().map(|pdb| Ok(PdbBuilder::new(pdb))),
-            bodies: Vec::with_capacity(methods.len()),
+        let code_rva = writer.code_rva()?;
+        let rva = |at: usize| {
+            let rva = u32::try_from(at).ok().and_then(|at| code_rva.0.checked_add(at));
+            rva.map(Rva).ok_or_else(|| Error::new(ErrorKind::Limit("an image of 4 GiB")))
         };
-        for chunk in chunks {
-            merger.add(chunk, &mut methods)?;
+        for (rid, range) in &bodies {
+            builder.set_method_rva(*rid, rva(range.start)?);
         }
-        if merger.bodies.is_empty() {
-            return untouched(methods);
+        if let Some(embedded) = embedded {
+            code.push(embedded.add_to(&mut builder, rva(code.len())?)?);
         }
-        let Merger { mut builder, code, pdb: new_pdb, mut bodies, .. } = merger;
         dangling::refuse(image, metadata, &methods, &builder.growth())?;
+        let old_pdb = debug.check(pdb.as_deref().map(Pdb::parse));
+        let new_pdb = old_pdb.as_ref().map(|pdb| {
+            let mut new = PdbBuilder::new(pdb);
+            records.into_iter().try_for_each(|(records, local_sig)| new.put(records?, local_sig)).map(|()| new)
+        });
         let mvid = woven_mvid(module_key, weaving.tool, &weaving.options.to_string());
         builder.set_mvid(mvid);
         let is_embedded = debug.is_embedded();
@@ -295,50 +306,49 @@ fn renew_module_hashes(
     Ok(())
 }
 
-/// Puts the chunks together, in the order of the methods.
-struct Merger<'a, 'm, 'p> {
-    builder: MetadataBuilder<'a, 'm>,
-    code_rva: Rva,
+/// Chunks that are put together, in the order of the methods.
+struct Merged<'a, 'm> {
+    tokens: Tokens<'a, 'm>,
     code: Segments<'a>,
-    pdb: Option<Result<PdbBuilder<'p, 'p>, Error>>,
+    /// Where in the code the bodies are.
     bodies: Vec<(Rid<MethodDef>, Range<usize>)>,
+    /// What the PDB says of each, if there is one, and its new signature of locals.
+    records: Vec<(Result<MethodDebug, Error>, Option<Token>)>,
+    /// What became of each method, by row number less one, as far as that is known.
+    methods: Vec<Result<Shape, Reason>>,
 }
 
-impl Merger<'_, '_, '_> {
-    fn add(
-        &mut self,
-        Chunk { mut batch, debug, methods: woven }: Chunk,
-        methods: &mut [Result<Shape, Reason>],
-    ) -> Result<(), Error> {
+impl<'a, 'm> Merged<'a, 'm> {
+    fn new(tokens: Tokens<'a, 'm>, methods: Vec<Result<Shape, Reason>>) -> Self {
+        Self { tokens, code: Segments::default(), bodies: Vec::new(), records: Vec::new(), methods }
+    }
+
+    fn add(&mut self, Chunk { mut batch, debug, methods }: Chunk) -> Result<(), Error> {
         let (mut debug, mut settled) = (debug.into_iter(), Vec::new());
-        for (rid, result) in woven {
-            methods[rid.get() as usize - 1] = match result {
+        for (rid, result) in methods {
+            self.methods[rid.get() as usize - 1] = match result {
                 Ok(body) => {
-                    batch.settle(&body, &mut settled, &mut self.builder)?;
+                    batch.settle(&body, &mut settled, &mut self.tokens)?;
                     let start = self.code.len() + body.range.start;
-                    let rva = u32::try_from(start).ok().and_then(|start| self.code_rva.0.checked_add(start));
-                    let rva = rva.ok_or_else(|| Error::new(ErrorKind::Limit("an image of 4 GiB")))?;
-                    self.builder.set_method_rva(rid, Rva(rva));
                     self.bodies.push((rid, start..start + body.range.len()));
                     let local_sig = body.local_sig.and_then(|request| settled.get(request as usize).copied().flatten());
-                    if let (Some(records), Some(Ok(pdb))) = (debug.next(), &mut self.pdb)
-                        && let Err(error) = records.and_then(|records| pdb.put(records, local_sig))
-                    {
-                        self.pdb = Some(Err(error));
-                    }
+                    self.records.extend(debug.next().map(|records| (records, local_sig)));
                     Ok(body.shape)
                 }
                 Err(reason) => Err(reason),
             };
         }
-        self.code.push(batch.bodies);
-        self.code.pad_to(4);
+        batch.bodies.resize(batch.bodies.len().next_multiple_of(4), 0);
+        self.code.push_copy(&batch.bodies);
         Ok(())
     }
 }
 
 /// What the ids of a module's methods begin with: 40 bits of a hash over all that gives its row numbers their meaning.
-pub(crate) fn module_key(metadata: &Metadata<'_>) -> Result<u64, Error> {
+///
+/// # Errors
+/// If the module's version identifier cannot be read.
+pub fn module_key(metadata: &Metadata<'_>) -> Result<u64, Error> {
     let mut hash = Sha256::new();
     hash.update(metadata.mvid()?);
     for stream in metadata.streams.iter().filter(|stream| stream.name == b"#~" || stream.name == b"#-") {
@@ -370,6 +380,10 @@ struct Source<'a, 'm> {
     bodies: Context<'a, 'm>,
     /// The key that the method ids begin with.
     module_key: u64,
+    options: &'m Options,
+    /// The hooks that are not the tracker's probes, in the order of their probes.
+    hooks: &'m [&'m Hooks],
+    hook_context: HookContext<'a, 'm>,
     choices: &'m Choices,
     made: &'m Made,
     calls: CallTable,
@@ -400,9 +414,13 @@ impl Source<'_, '_> {
         let bad_body = |error: Error| RewriteError::BadBody(error.to_string());
         let row = metadata.row(rid).map_err(bad_body)?;
         let body = MethodBody::parse(self.container.cursor_at(Rva(row.rva)).map_err(bad_body)?).map_err(bad_body)?;
-        let Holds { leave: (leave_mode, _), worth: (worth, _), .. } = self.choices.of(rid);
-        if let Some(reason) = policy::left_alone(worth, self.made.origin(rid), &body) {
+        let Holds { leave: (leave_mode, _), worth: (worth, _), hooks, .. } = self.choices.of(rid);
+        let hooks = Some(self.options.hooks_of(hooks)).filter(|hooks| hooks.probe().is_some());
+        if let Some(reason) = policy::left_alone(worth, self.made.origin(rid), hooks.is_some(), &body) {
             return Err(reason);
+        }
+        if hooks.is_some() && self.made.step(rid).is_some() {
+            return Err(Reason::Step);
         }
         let signature = metadata.blobs.blob(row.signature).map_err(|error| RewriteError::BadSignature(error.to_string()))?;
         self.budget.spend(self.cost(&body, signature.rest().len()));
@@ -413,16 +431,41 @@ impl Source<'_, '_> {
         let step = self.made.step(rid);
         let written = step.and_then(|step| step.kickoff).unwrap_or(rid);
         let id = MethodId::new(self.module_key, written.get());
-        let builder_methods: Vec<(Token, usize)> = step.map_or_else(Vec::new, |step| self.builder_methods(step));
-        let probe = if builder_methods.is_empty() { Probes::METHOD } else { Probes::STEP };
-        // F#'s state machines have names of their own, and the same method.
-        let in_machine = || step.is_some() || metadata.strings.string_bytes(row.name) == Ok(b"MoveNext");
-        let site = |callee: Token| {
-            let of_builder = || self.builder_site(callee, &builder_methods);
-            self.calls.site(callee, in_machine).or_else(of_builder)
+        let (probe, told) = if row.is_async() {
+            (Probes::RUNTIME_ASYNC, self.calls.suspending())
+        } else {
+            let builder_methods = step.map_or_else(Vec::new, |step| self.builder_methods(step));
+            (if builder_methods.is_empty() { Probes::METHOD } else { Probes::STEP }, builder_methods)
         };
-        let constants = &[Constant::Int64(id.0)];
-        let method = Method { row: &row, signature, body: &body, probe, leave_mode, constants, sites: Sites(&site) };
+        // F#'s state machines have names of their own, and the same method.
+        let in_machine = || step.is_some() || row.is_async() || metadata.strings.string_bytes(row.name) == Ok(b"MoveNext");
+        let site = |callee: Token| {
+            let of_step = || self.step_site(callee, &told);
+            self.calls.site(callee, in_machine).or_else(of_step)
+        };
+        let method = Method {
+            row: &row,
+            signature,
+            body: &body,
+            probe,
+            leave_mode,
+            values: &[Value::Int64(id.0)],
+            returned: Returned::Nothing,
+            sites: Sites(&site),
+        };
+        let values = hooks.map(|hooks| self.hook_context.values(hooks, rid, &row, signature, leave_mode).unwrap_or_default());
+        let with_hooks = hooks.zip(values.as_ref());
+        let values = with_hooks.map(|(hooks, values)| values.values(hooks, rid, id)).unwrap_or_default();
+        let method = match with_hooks {
+            Some((hooks, of_method)) => Method {
+                probe: Probes::OF_HOOKS + self.hooks.iter().position(|other| std::ptr::eq(*other, hooks)).unwrap_or(0),
+                values: &values,
+                returned: of_method.returned(),
+                sites: Sites::NONE,
+                ..method
+            },
+            None => method,
+        };
         let Worker { rewriter, batch, debug } = worker;
         let woven = rewriter.rewrite(&self.bodies, &method, batch)?;
         let follow = |pdb: &Pdb<'_>| pdb.follow(rid, rewriter.code(), rewriter.layout(), body.il.len() as u32, &self.pdb_budget);
@@ -436,7 +479,7 @@ impl Source<'_, '_> {
     }
 
     /// The probe of a call of such a method, or of an instance of one.
-    fn builder_site(&self, callee: Token, methods: &[(Token, usize)]) -> Option<Site> {
+    fn step_site(&self, callee: Token, methods: &[(Token, usize)]) -> Option<Site> {
         let instance = callee.rid_in::<MethodSpec>().filter(|_| !methods.is_empty());
         let callee = instance.and_then(|rid| self.bodies.metadata().row(rid).ok()?.method.token()).unwrap_or(callee);
         let (_, probe) = methods.iter().find(|(method, _)| *method == callee)?;
@@ -466,17 +509,28 @@ impl Source<'_, '_> {
     }
 }
 
-/// Weaves the methods in chunks, as many at a time as the current pool has threads; gives the chunks in order. A few
-/// methods are no work for a pool, and wake none.
-fn weave_chunks(source: &Source<'_, '_>, selected: &[Rid<MethodDef>]) -> Vec<Chunk> {
-    let weave = |worker: &mut Worker, chunk: &[Rid<MethodDef>]| {
-        let methods = chunk.iter().map(|rid| (*rid, source.weave(*rid, worker))).collect();
-        Chunk { batch: worker.batch.take(), debug: std::mem::take(&mut worker.debug), methods }
-    };
+/// Weaves the methods and puts them together, a part of them while the next one is woven: what a method needs beside its
+/// body is not there for all of them at a time.
+fn weave_and_merge(source: &Source<'_, '_>, selected: &[Rid<MethodDef>], merged: &mut Merged<'_, '_>) -> Result<(), Error> {
+    // A few methods are no work for a pool, and wake none.
     if selected.len() <= CHUNK {
-        return vec![weave(&mut Worker::new(source), selected)];
+        return merged.add(weave_chunk(source, &mut Worker::new(source), selected));
     }
-    selected.par_chunks(CHUNK).map_init(|| Worker::new(source), weave).collect()
+    let mut woven = Vec::new();
+    for part in selected.chunks(PART * rayon::current_num_threads()) {
+        let weave =
+            || part.par_chunks(CHUNK).map_init(|| Worker::new(source), |worker, chunk| weave_chunk(source, worker, chunk));
+        let before = std::mem::take(&mut woven);
+        let (result, chunks) = rayon::join(|| before.into_iter().try_for_each(|chunk| merged.add(chunk)), || weave().collect());
+        result?;
+        woven = chunks;
+    }
+    woven.into_iter().try_for_each(|chunk| merged.add(chunk))
+}
+
+fn weave_chunk(source: &Source<'_, '_>, worker: &mut Worker, chunk: &[Rid<MethodDef>]) -> Chunk {
+    let methods = chunk.iter().map(|rid| (*rid, source.weave(*rid, worker))).collect();
+    Chunk { batch: worker.batch.take(), debug: std::mem::take(&mut worker.debug), methods }
 }
 
 /// Has the headers tell the truth about the woven file, and notes what went.

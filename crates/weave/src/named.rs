@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
-use ecma335::{
-    Error, Metadata,
-    schema::{MethodDef, TypeDef},
-};
+use ecma335::{Error, Metadata};
 
-use crate::{calls, options::Options, pattern::Pattern};
+use crate::{
+    calls,
+    options::Options,
+    pattern::Pattern,
+    plan::{MethodNames, for_each_method},
+};
 
 /// What a pattern names in a module.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -59,36 +61,24 @@ pub fn are_used(metadata: &Metadata<'_>, options: &Options) -> Result<Vec<bool>,
     Ok(used)
 }
 
-/// Calls back with each method's type and name; each type once without one.
-///
-/// # Errors
-/// If names cannot be read.
-pub fn for_each_name(metadata: &Metadata<'_>, mut look: impl FnMut(&str, &str)) -> Result<(), Error> {
-    metadata.check_type_names()?;
-    let names = metadata.full_names();
-    for rid in names.types() {
-        let mut methods = metadata.children::<TypeDef, MethodDef>(rid).peekable();
-        let type_name = &if methods.peek().is_some() { names.of(rid)? } else { continue };
-        for method in methods {
-            look(type_name, &metadata.name(metadata.row(method)?.name)?);
-        }
-    }
-    Ok(())
-}
-
 fn named(metadata: &Metadata<'_>, patterns: &[&Pattern]) -> Result<Vec<Named>, Error> {
     let mut found = vec![Named::Nothing; patterns.len()];
     if patterns.is_empty() {
         return Ok(found);
     }
-    for_each_name(metadata, |type_name, method| {
+    // What methods are is no name that may be mistyped.
+    let selectors = patterns.iter().zip(&mut found).filter(|(pattern, _)| pattern.selector().is_some());
+    selectors.for_each(|(_, found)| *found = Named::AsWritten);
+    for_each_method(metadata, |_, names| {
+        let MethodNames { type_name, name, .. } = names()?;
         for (pattern, found) in patterns.iter().zip(&mut found).filter(|(_, found)| **found < Named::AsWritten) {
-            if pattern.matches(type_name, method) {
+            if pattern.matches(type_name, &name) {
                 *found = Named::AsWritten;
-            } else if *found == Named::Nothing && pattern.matches_unqualified(type_name, method) {
+            } else if *found == Named::Nothing && pattern.matches_unqualified(type_name, &name) {
                 *found = Named::Unqualified;
             }
         }
+        Ok(())
     })?;
     Ok(found)
 }

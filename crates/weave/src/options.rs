@@ -6,10 +6,12 @@ use std::{fmt, str::FromStr};
 use ilrewrite::LeaveMode;
 
 use crate::{
+    hook::{HookError, HookMethod},
+    hooks::{Hooks, Place},
     pattern::{Pattern, PatternError},
     plan::Selection,
     policy::MIN_IL,
-    rules::Rule,
+    rules::{Rule, Source},
 };
 
 /// The options that change bytes. In words, as a command line has them: `--leave=finally --include=Shop.* --keep-layout`. What
@@ -29,6 +31,10 @@ pub struct Options {
     pub calls: Calls,
     /// Whether the input's layout is to be kept though the image could be laid out anew.
     pub keep_layout: bool,
+    /// Whether the tracker's types are put into the woven assembly itself.
+    pub embed: bool,
+    /// What methods have in place of the tracker's probes.
+    pub hooks: Hooks,
     /// What holds for some methods alone.
     pub rules: Vec<Rule>,
 }
@@ -50,6 +56,8 @@ pub(crate) static DEFAULT: Options = Options {
     min_il: MIN_IL,
     calls: Calls { waits: true, named: Vec::new() },
     keep_layout: false,
+    embed: false,
+    hooks: Hooks::TRACKER,
     rules: Vec::new(),
 };
 
@@ -98,6 +106,24 @@ impl Options {
         own.into_iter().chain(self.rules.iter().flat_map(|rule| [(None, &rule.include), (None, &rule.exclude)]))
     }
 
+    /// All patterns that choose methods, those of rules too.
+    pub(crate) fn all_patterns(&self) -> impl Iterator<Item = &Pattern> {
+        self.lists().flat_map(|(_, patterns)| patterns)
+    }
+
+    /// The hooks that somebody says.
+    pub fn hooks_of(&self, source: Source) -> &Hooks {
+        match source {
+            Source::Rule(place, _) => self.rules.get(place).and_then(|rule| rule.hooks.as_ref()).unwrap_or(&self.hooks),
+            _ => &self.hooks,
+        }
+    }
+
+    /// All hooks that methods may have.
+    pub fn all_hooks(&self) -> impl Iterator<Item = &Hooks> {
+        std::iter::once(&self.hooks).chain(self.rules.iter().filter_map(|rule| rule.hooks.as_ref()))
+    }
+
     /// The same lists, in that order.
     pub(crate) fn lists_mut(&mut self) -> Vec<&mut Vec<Pattern>> {
         let own = [&mut self.selection.include, &mut self.selection.exclude];
@@ -140,6 +166,8 @@ impl fmt::Display for Options {
         }
         put_patterns(f, "calls", &self.calls.named)?;
         f.write_str(if self.keep_layout { " --keep-layout" } else { "" })?;
+        f.write_str(if self.embed { " --embed" } else { "" })?;
+        put_hooks(f, &self.hooks)?;
         self.rules.iter().try_for_each(|rule| write!(f, " --rule{rule}"))
     }
 }
@@ -152,8 +180,17 @@ impl fmt::Display for Rule {
             answer.map_or(Ok(()), |answer| write!(f, " --{}{word}", if answer { "" } else { "no-" }))?;
         }
         self.min_il.map_or(Ok(()), |min_il| write!(f, " --min-il={min_il}"))?;
-        self.leave.map_or(Ok(()), |leave| write!(f, " --leave={}", leave.word()))
+        self.leave.map_or(Ok(()), |leave| write!(f, " --leave={}", leave.word()))?;
+        match &self.hooks {
+            Some(hooks) if hooks.methods().next().is_none() => f.write_str(" --tracker"),
+            hooks => hooks.iter().try_for_each(|hooks| put_hooks(f, hooks)),
+        }
     }
+}
+
+fn put_hooks(f: &mut fmt::Formatter<'_>, hooks: &Hooks) -> fmt::Result {
+    let mut methods = hooks.methods();
+    methods.try_for_each(|(place, hook)| write!(f, " --{}={}", place.option(), escaped(&hook.to_string())))
 }
 
 fn put_patterns(f: &mut fmt::Formatter<'_>, name: &str, patterns: &[Pattern]) -> fmt::Result {
@@ -169,6 +206,9 @@ pub enum OptionsError {
     /// A pattern that is none.
     #[error(transparent)]
     Pattern(#[from] PatternError),
+    /// A hook that is none.
+    #[error(transparent)]
+    Hook(#[from] HookError),
 }
 
 impl FromStr for Options {
@@ -176,6 +216,8 @@ impl FromStr for Options {
 
     fn from_str(text: &str) -> Result<Self, OptionsError> {
         let mut options = Self::default();
+        // Of the options, and of each rule.
+        let mut hooks: Vec<[Option<HookMethod>; 3]> = vec![Default::default()];
         let unknown = |word: &str| OptionsError::Unknown(format!("--{word}"));
         let words = text.strip_prefix(START).ok_or_else(|| OptionsError::Unknown(text.to_owned()))?;
         for word in words.split(SEPARATOR) {
@@ -183,11 +225,20 @@ impl FromStr for Options {
             let leave = |mode: &str| LeaveMode::of_word(mode).ok_or_else(|| unknown(word));
             let number = |number: &str| number.parse().map_err(|_| unknown(word));
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
+            if name == "rule" {
+                hooks.push(Default::default());
+            }
+            let place = Place::ALL.iter().position(|place| place.option() == name && value.contains('!'));
+            if let Some((place, hooks)) = place.zip(hooks.last_mut()) {
+                hooks[place] = Some(unescaped(value).parse()?);
+                continue;
+            }
             if let Some(rule) = options.rules.last_mut() {
                 match (name, value) {
                     ("rule", "") => options.rules.push(Rule::default()),
                     ("include", text) => rule.include.push(pattern(text)?),
                     ("exclude", text) => rule.exclude.push(pattern(text)?),
+                    ("tracker", "") => rule.hooks = Some(Hooks::TRACKER),
                     ("weave" | "no-weave", "") => rule.weave = Some(name == "weave"),
                     ("all" | "no-all", "") => rule.all = Some(name == "all"),
                     ("min-il", text) => rule.min_il = Some(number(text)?),
@@ -205,7 +256,15 @@ impl FromStr for Options {
                 ("min-il", text) => options.min_il = number(text)?,
                 ("calls", text) => options.calls.add(unescaped(text).parse()?),
                 ("keep-layout", "") => options.keep_layout = true,
+                ("embed", "") => options.embed = true,
                 _ => return Err(unknown(word)),
+            }
+        }
+        for (place, methods) in hooks.into_iter().enumerate().filter(|(_, methods)| methods.iter().any(Option::is_some)) {
+            let hooks = Hooks::new(methods)?;
+            match place.checked_sub(1).and_then(|rule| options.rules.get_mut(rule)) {
+                Some(rule) => rule.hooks = Some(hooks),
+                None => options.hooks = hooks,
             }
         }
         Ok(options)
@@ -251,6 +310,7 @@ mod tests {
             "--leave=finally",
             "--leave=return --include=Shop.* --include=re:^A b$ --exclude=*::get_* --keep-layout",
             "--leave=finally --keep-layout",
+            "--leave=finally --keep-layout --embed",
             "--leave=finally --all --calls=none",
             "--leave=finally --min-il=0 --calls=System.Text.* --calls=re:a --keep-layout",
             "--leave=finally --exclude=A --rule --include=B --include=C D --exclude=re:E --no-weave --rule --weave --no-all",

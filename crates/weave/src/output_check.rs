@@ -7,6 +7,7 @@ use ecma335::{
     image::CliHeader,
     schema::{MethodDef, StandAloneSig},
     signature::outline::LocalsShape,
+    tables::is_ordered,
 };
 
 use rayon::prelude::*;
@@ -25,6 +26,17 @@ pub struct Fault {
     pub what: String,
 }
 
+impl Fault {
+    /// What was written is not what was made, from a byte on.
+    pub fn written_otherwise(at: usize) -> Self {
+        Self { method: None, what: format!("what was written differs behind byte {at}") }
+    }
+
+    fn of(error: impl fmt::Display) -> Self {
+        Self { method: None, what: error.to_string() }
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)
@@ -33,29 +45,29 @@ impl fmt::Display for Fault {
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
-        Self { method: None, what: error.to_string() }
+        Self::of(error)
     }
 }
 
-/// Reads a woven file. It has to be what was made, to the byte; every row of the input says what it said, and what is new
+/// Reads a woven file. It has to be what was made, to the byte, and as [`check_contents`] says.
+///
+/// # Errors
+/// The first fault, by method.
+pub fn check(output: &[u8], woven: &Woven<'_>, input: (&Image<'_>, &Metadata<'_>)) -> Result<(), Fault> {
+    let difference = woven.file.first_difference(output).map_err(Fault::of)?;
+    difference.map_or(Ok(()), |at| Err(Fault::written_otherwise(at)))?;
+    check_contents(output, woven, input)
+}
+
+/// Reads a woven file that is what was made, which may be gone. Every row of the input says what it said, and what is new
 /// is what was added, row by row, each where its table wants it; and where each woven method's row leads there is the body
 /// that was checked, where any other's leads there is the input's. So all that the check found of the bodies, and of what
 /// they call, is true of the file.
 ///
 /// # Errors
 /// The first fault, by method.
-pub fn check(output: &[u8], woven: &Woven<'_>, input: (&Image<'_>, &Metadata<'_>)) -> Result<(), Fault> {
+pub fn check_contents(output: &[u8], woven: &Woven<'_>, input: (&Image<'_>, &Metadata<'_>)) -> Result<(), Fault> {
     let fault = |what: String| Err(Fault { method: None, what });
-    let mut rest = output;
-    for part in woven.file.iter() {
-        rest = match rest.strip_prefix(part) {
-            Some(rest) => rest,
-            None => return fault(format!("what was written differs behind byte {}", output.len() - rest.len())),
-        };
-    }
-    if !rest.is_empty() {
-        return fault(format!("{} bytes too many were written", rest.len()));
-    }
     let image = Image::parse(output)?;
     let metadata = Metadata::parse(image.metadata()?)?;
     check_local_sigs(output, &metadata, input.1, woven)?;
@@ -96,11 +108,18 @@ fn check_tables(new: &Metadata<'_>, old: &Metadata<'_>) -> Result<(), String> {
         if after < before {
             return Err(format!("{table} has {after} rows, and had {before}"));
         }
-        // Rows with new addresses or hashes, and the one table that rows are put into rather than behind.
+        // Rows with new addresses or hashes, and the one table that each woven module has one row more in.
         if matches!(table, Table::MethodDef | Table::FieldRva | Table::File | Table::CustomAttribute) {
             continue;
         }
-        if !has_rows(new, 0, old, 0..before, table) {
+        let is_there = if after > before && is_ordered(table) {
+            // Rows are put among those of a sorted table.
+            let mut rows = 0..after;
+            (0..before).all(|old_row| rows.any(|row| has_rows(new, row, old, old_row..old_row + 1, table)))
+        } else {
+            has_rows(new, 0, old, 0..before, table)
+        };
+        if !is_there {
             return Err(format!("rows of {table} have changed"));
         }
     }

@@ -5,14 +5,19 @@ use std::str::FromStr;
 
 use regex::Regex;
 
-/// A pattern that names methods.
+use crate::selector::{Parameters, Selector};
+
+/// A pattern that names methods, or says what they are.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
+    selector: Option<Selector>,
+    parameters: Option<Parameters>,
     assembly: Option<Regex>,
     /// Matched against the type's full name alone, or with `::Method` behind it.
     name: Regex,
-    /// The same with anything before the type's name; none for what says more than a name.
+    /// The same with anything before the type's name, and however many type parameters where none are written; none for what
+    /// says more than a name.
     unqualified: Option<Regex>,
     names_methods: bool,
 }
@@ -31,6 +36,14 @@ pub enum PatternError {
     /// A `[` without its `]`.
     #[error("'{0}' has a [ without a ]; write [Assembly]Namespace.Type")]
     Bracket(String),
+    /// What methods cannot be.
+    #[error("'{pattern}': {what}")]
+    Selector {
+        /// The whole pattern.
+        pattern: String,
+        /// What is wrong, or what there is.
+        what: String,
+    },
     /// Nothing at all.
     #[error("the pattern is empty; write Namespace.Type::Method, where * stands for anything")]
     Empty,
@@ -50,8 +63,24 @@ impl FromStr for Pattern {
         if let Some(expression) = text.strip_prefix("re:") {
             return Ok(Self {
                 text: text.to_owned(),
+                selector: None,
+                parameters: None,
                 assembly: None,
                 name: compile(expression)?,
+                unqualified: None,
+                names_methods: true,
+            });
+        }
+        let selector = Selector::parse(text).transpose();
+        if let Some(selector) = selector.map_err(|what| PatternError::Selector { pattern: text.to_owned(), what })? {
+            // It names nothing, but says what methods are.
+            let name = compile("$^")?;
+            return Ok(Self {
+                text: text.to_owned(),
+                selector: Some(selector),
+                parameters: None,
+                assembly: None,
+                name,
                 unqualified: None,
                 names_methods: true,
             });
@@ -63,13 +92,16 @@ impl FromStr for Pattern {
             }
             None => (None, text),
         };
+        let (name, parameters) = Parameters::split(name);
         let type_name = name.split("::").next().unwrap_or_default();
         let is_plain = !type_name.is_empty() && !type_name.contains(['*', '?']);
         Ok(Self {
             text: text.to_owned(),
+            selector: None,
+            parameters,
             assembly,
-            name: compile(&format!("^(?:{}|{})$", glob(name), written_glob(name)))?,
-            unqualified: is_plain.then(|| compile(&format!("^.*[./]{}$", written_glob(name)))).transpose()?,
+            name: compile(&format!("^(?:{}|{})$", glob(name), written_glob(name, "")))?,
+            unqualified: is_plain.then(|| compile(&format!("^(?:.*[./])?{}$", written_glob(name, ARITY)))).transpose()?,
             names_methods: name.contains("::"),
         })
     }
@@ -79,6 +111,16 @@ impl Pattern {
     /// The pattern as it was written.
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// What it says of methods beside their names.
+    pub(crate) fn selector(&self) -> Option<&Selector> {
+        self.selector.as_ref()
+    }
+
+    /// Which parameters it says that a method has.
+    pub(crate) fn parameters(&self) -> Option<&Parameters> {
+        self.parameters.as_ref()
     }
 
     /// Whether it can name anything of an assembly.
@@ -96,7 +138,7 @@ impl Pattern {
         self.is_match(&self.name, type_name, method)
     }
 
-    /// The same of a name that may have a namespace, or types that it is nested in, before it.
+    /// The same of a name that may have a namespace, or types that it is nested in, before it, and type parameters.
     pub(crate) fn matches_unqualified(&self, type_name: &str, method: &str) -> bool {
         self.unqualified.as_ref().is_some_and(|name| self.is_match(name, type_name, method))
     }
@@ -117,7 +159,7 @@ impl Pattern {
 }
 
 /// The regular expression of a glob: `*` is anything, `?` one character, and case counts.
-fn glob(glob: &str) -> String {
+pub(crate) fn glob(glob: &str) -> String {
     glob.chars().map(one).collect()
 }
 
@@ -129,12 +171,19 @@ fn one(character: char) -> String {
     }
 }
 
+/// How many type parameters a type has, if it has any; metadata has it behind the name.
+const ARITY: &str = "(?:`[0-9]+)?";
+
 /// The same of names as people write them: `Outer.Inner` and `Outer+Inner` for `Outer/Inner`, `Map<K, V>` for ``Map`2``, and
-/// methods' type parameters, which metadata's names have not.
-fn written_glob(glob: &str) -> String {
+/// methods' type parameters, which metadata's names have not. Behind a type's name may stand what `arity` says.
+fn written_glob(glob: &str, arity: &str) -> String {
     let (type_name, method) = glob.split_once("::").map_or((glob, None), |(type_name, method)| (type_name, Some(method)));
-    let separated = |character| if matches!(character, '.' | '+') { "[./]".into() } else { one(character) };
-    let mut expression = with_arity(type_name, |count| format!("`{count}")).chars().map(separated).collect::<String>();
+    let separated = |character| match character {
+        '.' | '+' => format!("{arity}[./]"),
+        '/' => format!("{arity}/"),
+        _ => one(character),
+    };
+    let mut expression = with_arity(type_name, |count| format!("`{count}")).chars().map(separated).collect::<String>() + arity;
     if let Some(method) = method {
         expression.push_str("::");
         expression.extend(with_arity(method, |_| String::new()).chars().map(one));
@@ -177,14 +226,17 @@ fn with_arity(name: &str, arity: impl Fn(usize) -> String) -> String {
 mod tests {
     use super::*;
 
-    fn matches(pattern: &str, name: &str) -> bool {
-        let (type_name, method) = name.split_once("::").unwrap();
-        pattern.parse::<Pattern>().unwrap().matches(type_name, method)
+    /// Whether each pattern does to a method what is expected of it.
+    fn check(cases: &[(&str, &str, bool)], does: impl Fn(&Pattern, &str, &str) -> bool) {
+        for (pattern, name, expected) in cases {
+            let (type_name, method) = name.split_once("::").unwrap();
+            assert_eq!(does(&pattern.parse().unwrap(), type_name, method), *expected, "{pattern} {name}");
+        }
     }
 
     #[test]
     fn globs_name_types_or_methods() {
-        for (pattern, name, expected) in [
+        let cases = [
             ("Shop.*", "Shop.Order::Total", true),
             ("Shop.*", "Shop.Order/<>c::<Total>b__0_0", true),
             ("Shop.*", "Shopping.Cart::Total", false),
@@ -211,32 +263,33 @@ mod tests {
             ("Shop.Order::.ctor", "Shop.Order::.ctor", true),
             ("*::IList<T>.Add", "Shop.Order::IList<T>.Add", true),
             ("Order", "Shop.Order::Total", false),
-        ] {
-            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
-        }
+        ];
+        check(&cases, Pattern::matches);
     }
 
     #[test]
     fn names_may_lack_what_stands_before_them() {
-        for (pattern, name, expected) in [
+        let cases = [
             ("Order", "Shop.Order::Total", true),
             ("Order::Total", "Shop.Order::Total", true),
             ("Line", "Shop.Order/Line::Total", true),
             ("Order.Line", "Shop.Order/Line::Total", true),
             ("List<T>::*", "Shop.List`1::Add", true),
+            ("Gen.Inner", "Shop.Gen`1/Inner::Get", true),
+            ("Shop.Map", "Shop.Map`2::Add", true),
+            ("Map::Add", "Shop.Map`2::Add", true),
+            ("Map<T>", "Shop.Map`2::Add", false),
             ("Order", "Shop.NoOrder::Total", false),
             ("Order", "Shop.Order/Line::Total", false),
             ("Ord*", "Shop.Order::Total", false),
             ("re:Order", "Shop.Order::Total", false),
             ("*::Total", "Shop.Order::Total", false),
-        ] {
-            let (type_name, method) = name.split_once("::").unwrap();
-            let pattern: Pattern = pattern.parse().unwrap();
-            assert_eq!(pattern.matches_unqualified(type_name, method), expected, "{pattern:?} {name}");
-            if expected {
-                assert!(pattern.as_unqualified().matches(type_name, method));
-            }
-        }
+        ];
+        check(&cases, |pattern, type_name, method| {
+            let is_match = pattern.matches_unqualified(type_name, method);
+            assert!(!is_match || pattern.as_unqualified().matches(type_name, method), "{pattern:?}");
+            is_match
+        });
     }
 
     #[test]

@@ -256,6 +256,12 @@ impl<'a, 'm> PdbBuilder<'a, 'm> {
 
     /// The new PDB, which says how many rows the assembly's tables have now, where they had so many `before`.
     pub(crate) fn finish(mut self, before: &RowCounts, assembly: RowCounts, is_embedded: bool) -> Result<NewPdb, Error> {
+        // A row for each method, unless there is none for any.
+        let methods = Table::MethodDef as usize;
+        if self.metadata.tables.count(Table::MethodDebugInformation) > 0 {
+            let nothing = MethodDebugInformation { document: Rid::NONE, sequence_points: Blob::default() };
+            (before[methods]..assembly[methods]).try_for_each(|_| self.builder.add(&nothing).map(drop))?;
+        }
         self.builder.growth().beside(before, &assembly).check_tables()?;
         self.builder.set_assembly_counts(assembly);
         let bytes = self.builder.finish()?.to_vec();

@@ -3,19 +3,23 @@
 use std::fmt;
 
 use ecma335::{
-    Error, ErrorKind, Image, Metadata, Rid, Table, Token,
-    dangling::Place,
+    Error, ErrorKind, Image, Metadata, MethodBody, Rid, Rva, Table, Token,
+    error::Place,
     image::Precompiled,
     schema::{CustomAttribute, MethodDef, TypeDef},
 };
 
 use crate::{
+    facts::Facts,
+    hooks::Hooks,
     made::Made,
     named,
     options::Options,
     pattern::Pattern,
+    pdb, policy,
     reason::Reason,
     rules::{Chooser, Holds},
+    selector::Selector,
     tracker::Tracker,
 };
 
@@ -28,6 +32,10 @@ pub enum Refusal {
     IsTracker,
     /// It defines `System.Object`: the tracker itself needs it, so it cannot need the tracker.
     IsCoreLibrary,
+    /// It is a module without a manifest, and the tracker is to be in it: its assembly's other modules would not find it.
+    NoManifest,
+    /// The tracker refers to it, and is to be in it.
+    TrackerNeeds,
     /// Native code made by NGen or another precompiler, which cannot be taken out.
     Precompiled,
     /// A reference leads nowhere, and would lead to what weaving adds. Only weaving tells: see [`Refusal::of`].
@@ -46,6 +54,8 @@ impl Refusal {
             Self::AlreadyWoven => "already-woven",
             Self::IsTracker => "is-tracker",
             Self::IsCoreLibrary => "is-core-library",
+            Self::NoManifest => "no-manifest",
+            Self::TrackerNeeds => "tracker-needs",
             Self::Precompiled => "precompiled",
             Self::Dangling(_) => "dangling-reference",
         }
@@ -63,6 +73,8 @@ impl fmt::Display for Refusal {
             Self::Dangling(place) => {
                 return write!(f, "{place} leads to what it has not got, and what weaving adds would be taken for that");
             }
+            Self::NoManifest => "it is a module of an assembly of several, and --embed puts the tracker into whole assemblies",
+            Self::TrackerNeeds => "the tracker refers to it, so --embed cannot put the tracker into it: weave it without",
             Self::Precompiled => "it holds precompiled code of an unknown kind, which would run in place of the woven IL",
         })
     }
@@ -122,6 +134,13 @@ pub fn refusal(image: &Image<'_>, metadata: &Metadata<'_>, tracker: &Tracker) ->
     (image.precompiled() == Some(Precompiled::Other)).then_some(Refusal::Precompiled)
 }
 
+/// Whether a file must be left alone where the tracker is to be in it.
+pub fn embedding_refusal(metadata: &Metadata<'_>, tracker: &Tracker) -> Option<Refusal> {
+    let Some(assembly) = metadata.assembly() else { return Some(Refusal::NoManifest) };
+    let name = metadata.name(assembly.name).ok()?;
+    tracker.refers_to(&name).then_some(Refusal::TrackerNeeds)
+}
+
 fn defines_object(metadata: &Metadata<'_>) -> bool {
     metadata.tables.rows::<TypeDef>().any(|(_, row)| {
         row.extends.rid() == 0
@@ -145,6 +164,19 @@ impl Plan {
     /// # Errors
     /// If names cannot be read.
     pub fn new(image: &Image<'_>, metadata: &Metadata<'_>, options: &Options) -> Result<Self, ecma335::Error> {
+        Self::with_pdb(image, metadata, options, None)
+    }
+
+    /// The same where patterns may name source files: those of the PDB beside the image, or in it.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_pdb(
+        image: &Image<'_>,
+        metadata: &Metadata<'_>,
+        options: &Options,
+        pdb: Option<&[u8]>,
+    ) -> Result<Self, ecma335::Error> {
         let is_reference = is_reference_assembly(metadata);
         let mut methods: Vec<Result<(), Reason>> = Vec::with_capacity(metadata.tables.count(Table::MethodDef) as usize);
         for (_, row) in metadata.tables.rows::<MethodDef>() {
@@ -161,11 +193,30 @@ impl Plan {
         let choices = Choices { by_method: Vec::new(), for_all: Holds::of(options) };
         let mut plan = Self { methods, made: Made::find(image, metadata), choices };
         plan.leave_tracker_callees(metadata)?;
+        let assembly = named::assembly_name(metadata)?;
+        if options.all_hooks().flat_map(Hooks::methods).any(|(_, hook)| hook.assembly().name == assembly) {
+            plan.leave((1..=metadata.tables.count(Table::MethodDef)).map(Rid::new), &Reason::Hook);
+        }
         if !image.is_il_only() && image.precompiled().is_none() {
             plan.leave_start_of_mixed_mode(metadata)?;
         }
-        plan.select(metadata, options)?;
+        plan.select(image, metadata, options, pdb)?;
         Ok(plan)
+    }
+
+    /// The method by whose id calls of one are recorded where no body is rewritten: the method that a person wrote, for the
+    /// steps of its iterator. None if it is left alone.
+    pub fn recorded_as(&self, image: &Image<'_>, metadata: &Metadata<'_>, method: Rid<MethodDef>) -> Option<Rid<MethodDef>> {
+        let planned = (method.get() as usize).checked_sub(1).and_then(|index| self.methods.get(index));
+        planned.filter(|planned| planned.is_ok())?;
+        let row = metadata.row(method).ok()?;
+        let body = MethodBody::parse(image.cursor_at(Rva(row.rva)).ok()?).ok()?;
+        let Holds { worth: (worth, _), .. } = self.choices.of(method);
+        if policy::left_alone(worth, self.made.origin(method), false, &body).is_some() {
+            return None;
+        }
+        let iterator = self.made.step(method).filter(|step| step.builders.is_empty());
+        Some(iterator.and_then(|step| step.kickoff).unwrap_or(method))
     }
 
     /// How many methods are to be woven.
@@ -209,16 +260,33 @@ impl Plan {
         }
     }
 
-    fn select(&mut self, metadata: &Metadata<'_>, options: &Options) -> Result<(), ecma335::Error> {
+    fn select(
+        &mut self,
+        image: &Image<'_>,
+        metadata: &Metadata<'_>,
+        options: &Options,
+        pdb: Option<&[u8]>,
+    ) -> Result<(), ecma335::Error> {
         let assembly = named::assembly_name(metadata)?;
         let options = &*named::as_meant(metadata, &assembly, options)?;
+        let Self { methods, made, choices: Choices { by_method, for_all } } = self;
+        let names_files = options.all_patterns().any(|pattern| matches!(pattern.selector(), Some(Selector::File(_))));
+        let pdb = if names_files { pdb::find(image, pdb).ok().flatten() } else { None };
+        let facts = Facts::new(image, metadata, made, pdb);
+        if Facts::may_be_marked(metadata) {
+            for (rid, method) in (1..).map(Rid::new).zip(methods.iter_mut()).filter(|(_, method)| method.is_ok()) {
+                if facts.is_marked(rid) {
+                    *method = Err(Reason::Marked);
+                }
+            }
+        }
         let Some(chooser) = Chooser::new(options, &assembly) else { return Ok(()) };
-        let Self { methods, choices: Choices { by_method, for_all }, .. } = self;
         *by_method = vec![*for_all; methods.len()];
         for_each_method(metadata, |index, names| {
             let Some((slot @ Ok(()), holds)) = methods.get_mut(index).zip(by_method.get_mut(index)) else { return Ok(()) };
             let names = names()?;
-            match chooser.choose(&|pattern| names.are_of(pattern)) {
+            let rid = Rid::new(index as u32 + 1);
+            match chooser.choose(&|pattern| names.are_of(pattern) || facts.are_of(pattern, rid)) {
                 Ok(chosen) => *holds = chosen,
                 Err(reason) => *slot = Err(reason),
             }
@@ -235,13 +303,17 @@ pub struct MethodNames<'n> {
     /// Its own.
     pub name: String,
     source: Option<identity::SourceName>,
+    metadata: &'n Metadata<'n>,
+    method: Rid<MethodDef>,
 }
 
 impl MethodNames<'_> {
     /// Whether a pattern names it. What the compiler made of a method goes by that method's name too.
     pub fn are_of(&self, pattern: &Pattern) -> bool {
-        pattern.matches(self.type_name, &self.name)
-            || self.source.as_ref().is_some_and(|source| pattern.matches(&source.type_name, &source.method))
+        let has_parameters = || pattern.parameters().is_none_or(|parameters| parameters.are_of(self.metadata, self.method));
+        let is_named = pattern.matches(self.type_name, &self.name)
+            || self.source.as_ref().is_some_and(|source| pattern.matches(&source.type_name, &source.method));
+        is_named && has_parameters()
     }
 }
 
@@ -266,7 +338,7 @@ pub fn for_each_method(
             action(index, &|| {
                 let name = metadata.name(metadata.row(method)?.name)?;
                 let source = identity::source_name(type_name, &name);
-                Ok(MethodNames { type_name, name, source })
+                Ok(MethodNames { type_name, name, source, metadata, method })
             })?;
         }
     }

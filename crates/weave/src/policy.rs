@@ -12,12 +12,15 @@ use crate::{made::Origin, reason::Reason, rules::Worth};
 pub const MIN_IL: u32 = 24;
 
 /// Why a method is left alone by its body, if it is.
-pub(crate) fn left_alone(worth: Worth, origin: Origin, body: &MethodBody<'_>) -> Option<Reason> {
+///
+/// Hooks are of what was written, and an iterator is, though its body is not.
+pub(crate) fn left_alone(worth: Worth, origin: Origin, has_hooks: bool, body: &MethodBody<'_>) -> Option<Reason> {
     let Worth::Above(limit) = worth else { return None };
     let size = body.il.len() as u32;
     match origin {
         Origin::Accessor if size <= MIN_IL && is_trivial(body) => Some(Reason::Accessor),
         Origin::Made => Some(Reason::Generated),
+        Origin::Kickoff => (!has_hooks).then_some(Reason::Generated),
         Origin::MadeUnlessItCalls if !calls(body) => Some(Reason::Generated),
         _ => (size <= limit && is_bounded(body)).then_some(Reason::Short { size, limit }),
     }

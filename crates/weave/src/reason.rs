@@ -25,12 +25,21 @@ pub enum Reason {
     /// An `--exclude` names it, or a rule.
     #[error("{} names it", match _0 { Source::Rule(place, _) => format!("rule {}", place + 1), _ => "an --exclude".into() })]
     Excluded(Source),
+    /// Code says so of itself.
+    #[error("it has the attribute NoInstrument, or its type or assembly has")]
+    Marked,
     /// The tracker itself calls it.
     #[error("the tracker itself calls it")]
     TrackerCallee,
+    /// Hooks are in its assembly: woven, they would call themselves for ever.
+    #[error("hooks are in its assembly")]
+    Hook,
     /// The compiler made it, of nothing that a person wrote.
     #[error("the compiler made it, without a body of the user's (--all weaves it)")]
     Generated,
+    /// Hooks are called where what was written is called, not where a state machine goes on.
+    #[error("it is a step of a state machine: hooks are in the method that was written")]
+    Step,
     /// It reads or writes a field, and no more.
     #[error("it is an accessor that only reads or writes (--all weaves it)")]
     Accessor,
@@ -60,8 +69,11 @@ impl Reason {
             Self::ImageStart => "image-start",
             Self::NotIncluded => "not-included",
             Self::Excluded(_) => "excluded",
+            Self::Marked => "no-instrument",
             Self::TrackerCallee => "tracker-callee",
+            Self::Hook => "hook",
             Self::Generated => "generated",
+            Self::Step => "step",
             Self::Accessor => "accessor",
             Self::Short { .. } => "short",
             Self::SharedBody => "shared-body",

@@ -3,7 +3,7 @@
 
 use ilrewrite::LeaveMode;
 
-use crate::{options::Options, pattern::Pattern, reason::Reason};
+use crate::{hooks::Hooks, options::Options, pattern::Pattern, reason::Reason};
 
 /// What holds for the methods that its patterns name.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,8 @@ pub struct Rule {
     pub all: Option<bool>,
     /// See [`Options::min_il`].
     pub min_il: Option<u32>,
+    /// See [`Options::hooks`].
+    pub hooks: Option<Hooks>,
 }
 
 /// Who says what holds for a method. Places count from 0.
@@ -40,6 +42,8 @@ pub struct Holds {
     pub included: Option<usize>,
     /// How its leave probe is reached.
     pub leave: (LeaveMode, Source),
+    /// Who says which hooks it has: see [`Options::hooks_of`].
+    pub hooks: Source,
     /// What its body has to be to be worth a probe.
     pub worth: (Worth, Source),
 }
@@ -59,6 +63,7 @@ impl Holds {
         Self {
             included: None,
             leave: (options.leave, Source::Option),
+            hooks: Source::Option,
             worth: (Worth::of(options.all, options.min_il), Source::Option),
         }
     }
@@ -112,6 +117,9 @@ impl<'o> Chooser<'o> {
             }
             if let Some(leave) = rule.leave {
                 holds.leave = (leave, source);
+            }
+            if rule.hooks.is_some() {
+                holds.hooks = source;
             }
             if let Some(min_il) = rule.min_il {
                 holds.worth = (Worth::Above(min_il), source);

@@ -1,12 +1,21 @@
 //! The tracker's names: what woven code calls, and the mark a woven module carries.
 
+use std::sync::Arc;
+
 use ecma335::{
-    Cursor, Error, FileOffset, Image, Metadata, MetadataBuilder, MethodBody, Rva, Table, Token,
+    Cursor, Error, FileOffset, Image, Metadata, MethodBody, Rid, Rva, Table, Token,
     metadata::join,
     opcode::Operand,
-    schema::{CustomAttribute, CustomAttributeType, HasCustomAttribute, MemberRef, MethodDef, TypeRef},
+    schema::{AssemblyRef, CustomAttribute, CustomAttributeType, HasCustomAttribute, MemberRef, MethodDef, TypeRef},
 };
 use ilrewrite::{Argument, AssemblyName, Call, MethodName, Probe, SiteProbe, TokenProvider, TokenRequest, TypeName};
+
+use crate::{
+    embed::{self, Tokens},
+    hook::HookMethod,
+    hooks::Hooks,
+    options::Options,
+};
 
 /// The namespace of the tracker's types.
 const NAMESPACE: &str = "Ilinst";
@@ -24,6 +33,12 @@ const WHEN_HANDLING: (&str, &[u8]) = ("WhenHandling", &[0x00, 0x01, 0x01, 0x18])
 const WHEN_CATCHING: (&str, &[u8]) = ("WhenCatching", &[0x00, 0x01, 0x01, 0x18]);
 /// `native int (int64)`
 const WHEN_STEPPING: (&str, &[u8]) = ("WhenStepping", &[0x00, 0x01, 0x18, 0x0A]);
+/// `native int (int64)`
+const WHEN_STARTING: (&str, &[u8]) = ("WhenStarting", &[0x00, 0x01, 0x18, 0x0A]);
+/// `void (native int)`
+const WHEN_SUSPENDING: (&str, &[u8]) = ("WhenSuspending", &[0x00, 0x01, 0x01, 0x18]);
+/// `void (native int)`
+const WHEN_CONTINUING: (&str, &[u8]) = ("WhenContinuing", &[0x00, 0x01, 0x01, 0x18]);
 /// `void (native int)`
 const WHEN_AWAITING: (&str, &[u8]) = ("WhenAwaiting", &[0x00, 0x01, 0x01, 0x18]);
 /// `void (native int)`
@@ -41,6 +56,10 @@ impl Probes {
     pub(crate) const METHOD: usize = 0;
     /// A step of an async method.
     pub(crate) const STEP: usize = 1;
+    /// A method that the runtime suspends.
+    pub(crate) const RUNTIME_ASYNC: usize = 2;
+    /// The first of those that are no tracker's: hooks.
+    pub(crate) const OF_HOOKS: usize = 3;
 }
 
 /// The places of what calls get.
@@ -55,11 +74,18 @@ impl SiteProbes {
     pub(crate) const COMPLETE: usize = 2;
     /// Before the exception is set.
     pub(crate) const FAULT: usize = 3;
+    /// Around what suspends a method, in those that the runtime suspends.
+    pub(crate) const SUSPEND: usize = 1;
 }
 
-/// A tracker assembly: woven code refers to it by this name.
+/// A tracker assembly: woven code refers to it by its name, or has it in itself.
 #[derive(Clone, Debug)]
-pub struct Tracker(AssemblyName);
+pub struct Tracker {
+    name: AssemblyName,
+    bytes: Arc<[u8]>,
+    /// The simple names of the assemblies that it refers to.
+    references: Vec<String>,
+}
 
 impl Tracker {
     /// Reads the name from the tracker's own metadata.
@@ -69,12 +95,24 @@ impl Tracker {
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         let image = Image::parse(bytes)?;
         let metadata = Metadata::parse(image.metadata()?)?;
-        Ok(Self(AssemblyName::of(&metadata)?))
+        let references = metadata.tables.rows::<AssemblyRef>().map(|(_, row)| metadata.name(row.name));
+        let references = references.collect::<Result<_, _>>()?;
+        Ok(Self { name: AssemblyName::of(&metadata)?, bytes: bytes.into(), references })
     }
 
     /// Its simple name.
     pub fn name(&self) -> &str {
-        &self.0.name
+        &self.name.name
+    }
+
+    /// Whether it refers to the assembly of a simple name.
+    pub(crate) fn refers_to(&self, name: &str) -> bool {
+        self.references.iter().any(|reference| reference == name)
+    }
+
+    /// The assembly itself.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// Whether a module has probes or the mark: then it is woven already. One that refers to the tracker for anything else, as
@@ -83,15 +121,16 @@ impl Tracker {
         let is = |name, text: &str| metadata.strings.string_bytes(name) == Ok(text.as_bytes());
         let is_this =
             |row: &TypeRef| is(row.namespace, NAMESPACE) && [PROBE_TYPE, MARK_TYPE].iter().any(|name| is(row.name, name));
-        let of_this = |rid| metadata.assembly_of(rid).is_some_and(|assembly| assembly == self.0.name);
-        metadata.tables.rows::<TypeRef>().any(|(rid, row)| is_this(&row) && of_this(rid))
+        let of_this = |rid| metadata.assembly_of(rid).is_some_and(|assembly| assembly == self.name.name);
+        first_embedded(metadata).is_some() || metadata.tables.rows::<TypeRef>().any(|(rid, row)| is_this(&row) && of_this(rid))
     }
 
-    /// What it has put into methods, whose first constant is their id.
-    pub fn probes(&self) -> [Probe; 2] {
+    /// What it has put into methods, whose first value is their id.
+    pub fn probes(&self) -> [Probe; 3] {
         let call = |(name, signature), argument| Call {
             method: self.method(PROBE_TYPE, name, signature).into(),
             arguments: vec![argument],
+            exception: None,
         };
         let with_token = |name| call(name, Argument::EnterResult);
         let around = SiteProbe {
@@ -99,46 +138,54 @@ impl Tracker {
             behind: Some(call(WHEN_LEAVING, Argument::SiteResult)),
         };
         let method = Probe {
-            enter: call(WHEN_ENTERING, Argument::Constant(0)),
+            enter: Some(call(WHEN_ENTERING, Argument::Value(0))),
             leave: Some(with_token(WHEN_LEAVING)),
             handle: Some(with_token(WHEN_HANDLING)),
             catch: Some(with_token(WHEN_CATCHING)),
             sites: vec![around],
         };
-        let mut step = Probe { enter: call(WHEN_STEPPING, Argument::Constant(0)), ..method.clone() };
+        let mut step = Probe { enter: Some(call(WHEN_STEPPING, Argument::Value(0))), ..method.clone() };
         // In the order of `SiteProbes`.
         step.sites.extend(
             [WHEN_AWAITING, WHEN_COMPLETING, WHEN_FAULTING].map(|name| SiteProbe { before: with_token(name), behind: None }),
         );
-        [method, step]
+        let mut runtime_async = Probe { enter: Some(call(WHEN_STARTING, Argument::Value(0))), ..method.clone() };
+        let suspend = SiteProbe { before: with_token(WHEN_SUSPENDING), behind: Some(with_token(WHEN_CONTINUING)) };
+        runtime_async.sites.push(suspend);
+        [method, step, runtime_async]
     }
 
     /// Adds the rows that all woven code needs, and the mark.
     ///
     /// # Errors
     /// If a table or heap is full.
-    pub(crate) fn add_to(&self, builder: &mut MetadataBuilder<'_, '_>, mark: &Mark<'_>) -> Result<(), Error> {
+    pub(crate) fn add_to(&self, tokens: &mut Tokens<'_, '_>, mark: &Mark<'_>) -> Result<(), Error> {
         // In an order of their own, whatever is woven: the types first. What probes call comes when it is first called.
         for name in [PROBE_TYPE, MARK_TYPE] {
-            builder.named_type(&self.class(name))?;
+            tokens.named_type(&self.class(name))?;
         }
         let (name, signature) = MARK_CONSTRUCTOR;
-        let constructor = builder.settle(&TokenRequest::MemberRef(self.method(MARK_TYPE, name, signature).into()))?;
+        let constructor = tokens.settle(&TokenRequest::MemberRef(self.method(MARK_TYPE, name, signature).into()))?;
         let attribute = CustomAttribute {
             parent: HasCustomAttribute::new(Token::new(Table::Module, 1)).unwrap_or_default(),
             constructor: CustomAttributeType::new(constructor).unwrap_or_default(),
-            value: builder.blob(&mark.to_blob())?,
+            value: tokens.builder.blob(&mark.to_blob())?,
         };
-        builder.insert(&attribute)
+        tokens.builder.insert(&attribute)
     }
 
     fn class(&self, name: &str) -> TypeName {
-        TypeName { assembly: self.0.clone(), namespace: NAMESPACE.into(), name: name.into() }
+        TypeName { assembly: self.name.clone(), namespace: NAMESPACE.into(), name: name.into() }
     }
 
     fn method(&self, class: &str, name: &str, signature: &[u8]) -> MethodName {
-        MethodName { class: self.class(class), name: name.into(), signature: signature.into() }
+        MethodName { class: self.class(class), name: name.into(), signature: signature.into(), types: Vec::new() }
     }
+}
+
+/// The first method of the tracker that a woven module has in it; all behind are the tracker's too.
+pub fn first_embedded(metadata: &Metadata<'_>) -> Option<Rid<MethodDef>> {
+    embed::first_method(metadata)
 }
 
 /// What the mark on a woven module says.
@@ -157,7 +204,8 @@ impl<'s> Mark<'s> {
     pub fn read(metadata: &Metadata<'s>) -> Option<Self> {
         let is_mark = |row: &CustomAttribute| {
             let name = || metadata.attribute_type_name(row);
-            row.parent.token() == Some(Token(1)) && name().is_some_and(|name| name == join(NAMESPACE, MARK_TYPE))
+            let is_mark = |name: String| [NAMESPACE, embed::NAMESPACE].iter().any(|namespace| name == join(namespace, MARK_TYPE));
+            row.parent.token() == Some(Token(1)) && name().is_some_and(is_mark)
         };
         let row = metadata.tables.rows::<CustomAttribute>().map(|(_, row)| row).find(is_mark)?;
         Self::parse(metadata.blob(row.value).ok()?)
@@ -188,20 +236,34 @@ impl<'s> Mark<'s> {
     }
 }
 
-/// Which methods of a woven module are woven, by row number less one: those whose bodies call the tracker.
+/// Which methods of a woven module are woven, by row number less one: those whose bodies call the tracker, or a hook that the
+/// mark names.
 pub fn woven_methods(image: &Image<'_>, metadata: &Metadata<'_>) -> Vec<bool> {
-    let is_enter = |name: &[u8]| [WHEN_ENTERING, WHEN_STEPPING].iter().any(|(enter, _)| enter.as_bytes() == name);
+    let is_enter = |name: &[u8]| [WHEN_ENTERING, WHEN_STEPPING, WHEN_STARTING].iter().any(|(enter, _)| enter.as_bytes() == name);
+    let options = Mark::read(metadata).and_then(|mark| mark.options.parse::<Options>().ok());
+    let hooks: Vec<&HookMethod> =
+        options.iter().flat_map(|options| options.all_hooks().flat_map(Hooks::methods)).map(|(_, hook)| hook).collect();
     let is_probe = |row: &MemberRef| {
         let class = row.class.token().and_then(Token::rid_in).and_then(|class| metadata.type_ref_name(class).ok());
-        metadata.strings.string_bytes(row.name).is_ok_and(is_enter) && class == Some(join(NAMESPACE, PROBE_TYPE))
+        let (name, class) = (metadata.strings.string_bytes(row.name).unwrap_or_default(), class.unwrap_or_default());
+        let is_hook = |hook: &&HookMethod| {
+            let method = &hook.method;
+            method.name.as_bytes() == name && class == join(&method.class.namespace, &method.class.name)
+        };
+        is_enter(name) && class == join(NAMESPACE, PROBE_TYPE) || hooks.iter().any(is_hook)
     };
     let probes = metadata.tables.rows::<MemberRef>().filter(|(_, row)| is_probe(row));
-    let probes: Vec<Token> = probes.map(|(rid, _)| Token::new(Table::MemberRef, rid.get())).collect();
+    let mut probes: Vec<Token> = probes.map(|(rid, _)| Token::new(Table::MemberRef, rid.get())).collect();
+    // What is embedded comes behind all that can be woven.
+    let own = first_embedded(metadata).map_or(u32::MAX, Rid::get);
+    let embedded = metadata.tables.rows::<MethodDef>().skip((own as usize).saturating_sub(1));
+    let embedded = embedded.filter(|(_, row)| metadata.strings.string_bytes(row.name).is_ok_and(is_enter));
+    probes.extend(embedded.map(|(rid, _)| Token::new(Table::MethodDef, rid.get())));
     let calls_probe = |row: &MethodDef| {
         let body = row.has_il_body().then(|| MethodBody::parse(image.cursor_at(Rva(row.rva))?));
         let Some(Ok(body)) = body else { return false };
         let mut instructions = body.instructions().map_while(Result::ok);
         instructions.any(|instruction| instruction.info.operand == Operand::Method && probes.contains(&instruction.token()))
     };
-    metadata.tables.rows::<MethodDef>().map(|(_, row)| calls_probe(&row)).collect()
+    metadata.tables.rows::<MethodDef>().map(|(rid, row)| rid.get() < own && calls_probe(&row)).collect()
 }

@@ -1,0 +1,309 @@
+//! A hook: a static method of one's own that woven code calls. It is read once, where its file is named; what is known of it
+//! then is all that weaving needs, and is said in a word that the mark records.
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+use ecma335::{
+    Cursor, FileOffset, Metadata, Rid, Table, Token,
+    element::{ElementType, convention},
+    schema::{AssemblyRef, MethodDef, Param, TypeDef, TypeDefOrRef, TypeRef},
+    signature::{MethodSig, Signature, TypeSig},
+};
+use ilrewrite::{AssemblyName, MethodName, NamedType, TypeName};
+
+/// A method that can be a hook, with the names of its parameters.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HookMethod {
+    pub(crate) method: Arc<MethodName>,
+    pub(crate) parameters: Vec<String>,
+}
+
+/// What hooks may have for parameters, and who is passed what.
+pub const ACCEPTED: &str = "ulong id; string fullName; RuntimeMethodHandle; object instance; object[] arguments; \
+     arg_NAME (its argument of that name: object, string or a number); with --leave, returnValue (object, or T or ref T, which is \
+     the hook's own type parameter); with --handle, exception (object or Exception); with both, what --enter returns";
+
+/// Why a method cannot be a hook.
+#[derive(Debug, thiserror::Error)]
+pub enum HookError {
+    /// There is none of that name.
+    #[error("there is no {0} in it")]
+    Missing(String),
+    /// It cannot be called as it is.
+    #[error("{0} {1}")]
+    Uncallable(String, &'static str),
+    /// A parameter that nothing is known to be passed for.
+    #[error("{method} cannot be a hook: {what}; it may have, in any order: {ACCEPTED}")]
+    Signature {
+        /// The method.
+        method: String,
+        /// What is wrong with its signature.
+        what: String,
+    },
+    /// Its metadata cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] ecma335::Error),
+    /// Words that are no hook.
+    #[error("'{0}' is no hook")]
+    Word(String),
+}
+
+impl HookMethod {
+    /// The public static method of an assembly by the full name of its type (`Namespace.Outer/Inner`) and its own.
+    ///
+    /// # Errors
+    /// If there is no such method, or several, or it cannot be called by any assembly.
+    pub fn read(metadata: &Metadata<'_>, class: &str, name: &str) -> Result<Self, HookError> {
+        let full_name = format!("{class}::{name}");
+        let uncallable = |why| HookError::Uncallable(full_name.clone(), why);
+        let rid = find_type(metadata, class)?.ok_or_else(|| HookError::Missing(format!("type {class}")))?;
+        let names = metadata.full_names();
+        for each in names.chain(rid) {
+            let row: TypeDef = metadata.row(each)?;
+            if !row.is_public() && !row.is_nested_public() {
+                return Err(uncallable("is in a type that is not public"));
+            }
+        }
+        let mut named = Vec::new();
+        for method in metadata.children::<TypeDef, MethodDef>(rid) {
+            let row = metadata.row(method)?;
+            if metadata.strings.string_bytes(row.name)? == name.as_bytes() {
+                named.push((method, row));
+            }
+        }
+        let (method, row) = match named[..] {
+            [] => return Err(HookError::Missing(format!("method {full_name}"))),
+            [one] => one,
+            _ => return Err(uncallable("is there several times; give one another name")),
+        };
+        if !row.is_static() || !row.is_public() {
+            return Err(uncallable("is no public static method"));
+        }
+        let Signature::Method(signature) = Signature::parse(metadata.blobs.blob(row.signature)?)? else {
+            return Err(uncallable("has no method's signature"));
+        };
+        if signature.convention & !convention::GENERIC != convention::DEFAULT {
+            return Err(uncallable("has a list of arguments of any length"));
+        }
+        let is_generic = metadata
+            .tables
+            .rows::<ecma335::schema::GenericParam>()
+            .any(|(_, row)| row.owner.token() == Some(Token::new(Table::TypeDef, rid.get())));
+        if is_generic {
+            return Err(uncallable("is in a type with type parameters"));
+        }
+        let class = own_type(metadata, rid)?;
+        let mut blob = Blob { metadata, bytes: vec![signature.convention], types: Vec::new() };
+        blob.put(&signature).ok_or_else(|| uncallable("has a type in its signature that cannot be named elsewhere"))?;
+        let mut parameters = vec![String::new(); signature.params.len()];
+        for parameter in metadata.children::<MethodDef, Param>(method) {
+            let row = metadata.row(parameter)?;
+            if let Some(slot) = usize::from(row.sequence).checked_sub(1).and_then(|index| parameters.get_mut(index)) {
+                *slot = metadata.name(row.name)?;
+            }
+        }
+        let (signature, types) = (blob.bytes, blob.types);
+        let hook = Self { method: MethodName { class, name: name.to_owned(), signature, types }.into(), parameters };
+        // What the mark cannot say could not be woven again.
+        match hook.to_string().parse::<Self>() {
+            Ok(again) if again == hook => Ok(hook),
+            _ => Err(uncallable("has a name in its signature that is none of C#")),
+        }
+    }
+
+    /// `Namespace.Type::Method`.
+    pub fn full_name(&self) -> String {
+        format!("{}::{}", class_name(&self.method.class), self.method.name)
+    }
+
+    /// The assembly that it is in.
+    pub fn assembly(&self) -> &AssemblyName {
+        &self.method.class.assembly
+    }
+
+    pub(crate) fn signature(&self) -> ecma335::Result<MethodSig> {
+        match Signature::parse(Cursor::new(&self.method.signature, FileOffset(0)))? {
+            Signature::Method(signature) => Ok(signature),
+            _ => Err(ecma335::Error::new(ecma335::ErrorKind::Unsupported("a hook of no method's signature"))),
+        }
+    }
+}
+
+/// The type of this full name; a nested one may be written with `+`.
+fn find_type(metadata: &Metadata<'_>, class: &str) -> ecma335::Result<Option<Rid<TypeDef>>> {
+    let names = metadata.full_names();
+    let class = class.replace('+', "/");
+    for rid in names.types() {
+        if names.of(rid)? == class {
+            return Ok(Some(rid));
+        }
+    }
+    Ok(None)
+}
+
+/// A type of the hook's own assembly, by its name.
+fn own_type(metadata: &Metadata<'_>, rid: Rid<TypeDef>) -> ecma335::Result<TypeName> {
+    Ok(type_name(AssemblyName::of(metadata)?, &metadata.full_names().of(rid)?))
+}
+
+fn type_name(assembly: AssemblyName, full_name: &str) -> TypeName {
+    let outermost = full_name.split('/').next().unwrap_or_default().len();
+    let dot = full_name[..outermost].rfind('.');
+    let (namespace, name) = dot.map_or(("", full_name), |dot| (&full_name[..dot], &full_name[dot + 1..]));
+    TypeName { assembly, namespace: namespace.to_owned(), name: name.to_owned() }
+}
+
+fn class_name(name: &TypeName) -> String {
+    ecma335::metadata::join(&name.namespace, &name.name)
+}
+
+/// A signature in which types stand by name.
+struct Blob<'m> {
+    metadata: &'m Metadata<'m>,
+    bytes: Vec<u8>,
+    types: Vec<NamedType>,
+}
+
+impl Blob<'_> {
+    fn put(&mut self, signature: &MethodSig) -> Option<()> {
+        if signature.convention & convention::GENERIC != 0 {
+            ecma335::cursor::put_compressed_u32(&mut self.bytes, signature.generic_params);
+        }
+        ecma335::cursor::put_compressed_u32(&mut self.bytes, signature.params.len() as u32);
+        std::iter::once(&signature.return_type).chain(&signature.params).try_for_each(|each| self.put_type(each))
+    }
+
+    fn put_type(&mut self, ty: &TypeSig) -> Option<()> {
+        let element = |is_value: bool| if is_value { ElementType::ValueType } else { ElementType::Class } as u8;
+        match ty {
+            TypeSig::Named { is_value, token } => {
+                self.bytes.push(element(*is_value));
+                self.put_name(*token)
+            }
+            TypeSig::GenericInst { is_value, token, arguments } => {
+                self.bytes.extend([ElementType::GenericInst as u8, element(*is_value)]);
+                self.put_name(*token)?;
+                ecma335::cursor::put_compressed_u32(&mut self.bytes, arguments.len() as u32);
+                arguments.iter().try_for_each(|argument| self.put_type(argument))
+            }
+            TypeSig::SzArray(inner) => {
+                self.bytes.push(ElementType::SzArray as u8);
+                self.put_type(inner)
+            }
+            TypeSig::ByRef(inner) => {
+                self.bytes.push(ElementType::ByRef as u8);
+                self.put_type(inner)
+            }
+            TypeSig::Element(_) | TypeSig::MVar(_) => {
+                ty.write(&mut self.bytes);
+                Some(())
+            }
+            _ => None,
+        }
+    }
+
+    fn put_name(&mut self, token: TypeDefOrRef) -> Option<()> {
+        let token = token.token()?;
+        let name = match (token.rid_in::<TypeDef>(), token.rid_in::<TypeRef>()) {
+            (Some(rid), _) => own_type(self.metadata, rid).ok()?,
+            (_, Some(rid)) => referred(self.metadata, rid)?,
+            _ => return None,
+        };
+        self.types.push(NamedType { at: self.bytes.len() as u32, name: name.into() });
+        self.bytes.push(NamedType::PLACEHOLDER);
+        Some(())
+    }
+}
+
+/// A type of another assembly.
+fn referred(metadata: &Metadata<'_>, rid: Rid<TypeRef>) -> Option<TypeName> {
+    let outermost = metadata.type_ref_chain(rid).last()?.ok()?;
+    let scope = outermost.resolution_scope.token()?.rid_in::<AssemblyRef>()?;
+    Some(type_name(referred_assembly(metadata, scope)?, &metadata.type_ref_name(rid).ok()?))
+}
+
+/// An assembly as a row says it.
+pub(crate) fn referred_assembly(metadata: &Metadata<'_>, rid: Rid<AssemblyRef>) -> Option<AssemblyName> {
+    let row = metadata.row(rid).ok()?;
+    let key = metadata.blob(row.public_key_or_token).ok()?;
+    let public_key_token = if row.has_public_key() { ecma335::metadata::public_key_token(key) } else { key.to_vec() };
+    Some(AssemblyName {
+        name: metadata.name(row.name).ok()?,
+        version: [row.major, row.minor, row.build, row.revision],
+        public_key_token,
+    })
+}
+
+/// `Assembly/1.0.0.0/token!Namespace.Type::Method(names):signature`, where types stand in braces in the signature's hexadecimal
+/// digits.
+impl fmt::Display for HookMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { method, parameters } = self;
+        put_type_name(f, &method.class)?;
+        write!(f, "::{}({}):", method.name, parameters.join(","))?;
+        let mut types = method.types.iter().peekable();
+        for (at, byte) in method.signature.iter().enumerate() {
+            match types.next_if(|named| named.at as usize == at) {
+                Some(NamedType { name, .. }) => {
+                    f.write_str("{")?;
+                    put_type_name(f, name)?;
+                    f.write_str("}")?;
+                }
+                None => write!(f, "{byte:02x}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn put_type_name(f: &mut fmt::Formatter<'_>, name: &TypeName) -> fmt::Result {
+    let AssemblyName { name: assembly, version: [major, minor, build, revision], public_key_token } = &name.assembly;
+    write!(f, "{assembly}/{major}.{minor}.{build}.{revision}/")?;
+    public_key_token.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+    write!(f, "!{}", class_name(name))
+}
+
+impl FromStr for HookMethod {
+    type Err = HookError;
+
+    fn from_str(text: &str) -> Result<Self, HookError> {
+        parse(text).ok_or_else(|| HookError::Word(text.to_owned()))
+    }
+}
+
+fn parse(text: &str) -> Option<HookMethod> {
+    let (named, signature) = text.split_once("):")?;
+    let (named, parameters) = named.rsplit_once('(')?;
+    let (class, name) = named.rsplit_once("::")?;
+    let (mut bytes, mut types, mut rest) = (Vec::new(), Vec::new(), signature);
+    while !rest.is_empty() {
+        rest = if let Some(behind) = rest.strip_prefix('{') {
+            let (name, behind) = behind.split_once('}')?;
+            types.push(NamedType { at: bytes.len() as u32, name: parse_type_name(name)?.into() });
+            bytes.push(NamedType::PLACEHOLDER);
+            behind
+        } else {
+            let (byte, behind) = rest.split_at_checked(2)?;
+            bytes.push(parse_byte(byte)?);
+            behind
+        };
+    }
+    let parameters: Vec<String> = parameters.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    let method = MethodName { class: parse_type_name(class)?, name: name.to_owned(), signature: bytes, types };
+    let hook = HookMethod { method: method.into(), parameters };
+    (hook.signature().ok()?.params.len() == hook.parameters.len()).then_some(hook)
+}
+
+fn parse_byte(digits: &str) -> Option<u8> {
+    u8::from_str_radix(digits, 16).ok()
+}
+
+fn parse_type_name(text: &str) -> Option<TypeName> {
+    let (assembly, class) = text.split_once('!')?;
+    let mut parts = assembly.rsplitn(3, '/');
+    let (token, version, name) = (parts.next()?, parts.next()?, parts.next()?);
+    let mut numbers = version.split('.').map(|number| number.parse().ok());
+    let version = [numbers.next()??, numbers.next()??, numbers.next()??, numbers.next()??];
+    let token = (0..token.len()).step_by(2).map(|at| parse_byte(token.get(at..at + 2)?)).collect::<Option<_>>()?;
+    Some(type_name(AssemblyName { name: name.to_owned(), version, public_key_token: token }, class))
+}

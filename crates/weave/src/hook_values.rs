@@ -1,0 +1,317 @@
+//! What hooks are passed of a method: its arguments and what it returns, as objects where they can be.
+
+use std::{collections::HashSet, sync::OnceLock};
+
+use ecma335::{
+    Cursor, FullNames, Metadata, Rid, Table, Token,
+    element::ElementType,
+    schema::{CustomAttribute, Field, GenericParam, MethodDef, Param, TypeDef, TypeDefOrRef, TypeRef},
+    signature::{MethodSig, Signature, TypeSig, outline::MethodShape},
+};
+use identity::MethodId;
+use ilrewrite::{AssemblyName, LeaveMode, Load, Returned, TokenRequest, TypeName, TypeToken, Value, rewrite::effective_return};
+
+use crate::{
+    hook::referred_assembly,
+    hooks::{Hooks, Wanted},
+};
+
+/// Value types of the framework that can be objects: what no attribute of this module says of them.
+const BOXABLE: &[(&str, &[&str])] = &[
+    (
+        "System",
+        &[
+            "ArraySegment`1",
+            "ConsoleKey",
+            "ConsoleKeyInfo",
+            "DateOnly",
+            "DateTime",
+            "DateTimeKind",
+            "DateTimeOffset",
+            "DayOfWeek",
+            "Decimal",
+            "Guid",
+            "Half",
+            "Index",
+            "Int128",
+            "Memory`1",
+            "Nullable`1",
+            "Range",
+            "ReadOnlyMemory`1",
+            "RuntimeFieldHandle",
+            "RuntimeMethodHandle",
+            "RuntimeTypeHandle",
+            "StringComparison",
+            "TimeOnly",
+            "TimeSpan",
+            "UInt128",
+            "ValueTuple",
+            "ValueTuple`1",
+            "ValueTuple`2",
+            "ValueTuple`3",
+            "ValueTuple`4",
+            "ValueTuple`5",
+            "ValueTuple`6",
+            "ValueTuple`7",
+            "ValueTuple`8",
+        ],
+    ),
+    ("System.Collections.Generic", &["KeyValuePair`2"]),
+    ("System.Collections.Immutable", &["ImmutableArray`1"]),
+    ("System.Threading", &["CancellationToken"]),
+    ("System.Threading.Tasks", &["TaskStatus", "ValueTask", "ValueTask`1"]),
+];
+const BY_REF_LIKE: &str = "System.Runtime.CompilerServices.IsByRefLikeAttribute";
+
+/// What is known of a module's types for hooks; found when it is asked for first.
+pub(crate) struct HookContext<'a, 'm> {
+    metadata: &'m Metadata<'a>,
+    names: OnceLock<FullNames<'a, 'm>>,
+    types: OnceLock<Types>,
+}
+
+struct Types {
+    /// The assembly that this module has `System.Object` from.
+    core: Option<AssemblyName>,
+    /// Rows of value types that can be objects.
+    boxable: HashSet<Token>,
+    /// By owner and number: the type parameters that can be ref structs.
+    by_ref_like_parameters: HashSet<(Option<Token>, u16)>,
+}
+
+/// What hooks are passed of one method.
+#[derive(Default)]
+pub(crate) struct MethodValues {
+    full_name: String,
+    object: Option<TypeToken>,
+    loads: Vec<Option<Load>>,
+    /// By place among the values wanted.
+    named: Vec<Option<Load>>,
+    returned: Option<Passing>,
+}
+
+/// How something can be an object.
+enum Passing {
+    Reference,
+    Boxed(TypeToken),
+}
+
+impl<'a, 'm> HookContext<'a, 'm> {
+    pub(crate) fn new(metadata: &'m Metadata<'a>) -> Self {
+        Self { metadata, names: OnceLock::new(), types: OnceLock::new() }
+    }
+
+    /// What hooks want of a method; none where its signature cannot be read.
+    pub(crate) fn values(
+        &self,
+        hooks: &Hooks,
+        rid: Rid<MethodDef>,
+        row: &MethodDef,
+        signature: Cursor<'_>,
+        leave: LeaveMode,
+    ) -> Option<MethodValues> {
+        let mut values = MethodValues::default();
+        let Ok(Signature::Method(parsed)) = Signature::parse(signature) else { return None };
+        let place = Place { context: self, method: rid, class: self.metadata.owner(rid) };
+        for wanted in hooks.values() {
+            let mut named = None;
+            match wanted {
+                Wanted::Id | Wanted::Handle => {}
+                Wanted::FullName => values.full_name = self.full_name(&place, row)?,
+                Wanted::Instance { is_made } => {
+                    let is_constructor = self.metadata.strings.string_bytes(row.name) == Ok(b".ctor");
+                    // A finally block runs, too, where a constructor never called its base's.
+                    let is_whole = !is_constructor || *is_made && leave == LeaveMode::Return;
+                    named = if row.is_static() || !is_whole { None } else { place.this() };
+                }
+                Wanted::Arguments => {
+                    values.object = Some(self.core_type("Object")?);
+                    values.loads = place.arguments(row, &parsed);
+                }
+                Wanted::Argument { name, element } => named = place.argument(row, &parsed, name, *element),
+            }
+            values.named.push(named);
+        }
+        let outline = MethodShape::read(signature.rest(), signature.offset()).ok()?;
+        if let Some(range) = effective_return(row, &outline, signature.rest()) {
+            let ty = TypeSig::parse(Cursor::new(signature.rest().get(range)?, signature.offset())).ok()?;
+            values.returned = place.passing(&ty);
+        }
+        Some(values)
+    }
+
+    fn full_name(&self, place: &Place<'_, 'a, 'm>, row: &MethodDef) -> Option<String> {
+        let names = self.names.get_or_init(|| self.metadata.full_names());
+        Some(format!("{}::{}", names.of(place.class?).ok()?, self.metadata.name(row.name).ok()?))
+    }
+
+    fn types(&self) -> &Types {
+        self.types.get_or_init(|| Types::find(self.metadata))
+    }
+
+    /// A type of the core library, as this module knows it.
+    fn core_type(&self, name: &str) -> Option<TypeToken> {
+        let assembly = self.types().core.clone()?;
+        let name = TypeName { assembly, namespace: "System".into(), name: name.into() };
+        Some(TypeToken::Asked(TokenRequest::TypeRef(name.into())))
+    }
+}
+
+impl Types {
+    fn find(metadata: &Metadata<'_>) -> Self {
+        let is = |name, text: &str| metadata.strings.string_bytes(name) == Ok(text.as_bytes());
+        let mut types = Self { core: None, boxable: HashSet::new(), by_ref_like_parameters: HashSet::new() };
+        for (rid, row) in metadata.tables.rows::<TypeRef>() {
+            let scope = row.resolution_scope.token().and_then(Token::rid_in);
+            if let (None, Some(scope)) = (&types.core, scope)
+                && is(row.namespace, "System")
+                && is(row.name, "Object")
+            {
+                types.core = referred_assembly(metadata, scope);
+            }
+            let namespace = BOXABLE.iter().find(|(namespace, _)| is(row.namespace, namespace));
+            if namespace.is_some_and(|(_, names)| names.iter().any(|name| is(row.name, name))) {
+                types.boxable.insert(Token::new(Table::TypeRef, rid.get()));
+            }
+        }
+        let attributes = metadata.tables.rows::<CustomAttribute>().map(|(_, row)| row);
+        let owners = attributes.filter(|row| row.parent.token().is_some_and(|parent| parent.kind() == Table::TypeDef as u8));
+        let marked = owners.filter(|row| metadata.attribute_type_name(row).is_some_and(|name| name == BY_REF_LIKE));
+        let by_ref_like: HashSet<Option<Token>> = marked.map(|row| row.parent.token()).collect();
+        for (rid, _) in metadata.tables.rows::<TypeDef>() {
+            let token = Token::new(Table::TypeDef, rid.get());
+            if by_ref_like.contains(&Some(token)) {
+                continue;
+            }
+            types.boxable.insert(token);
+            // What is a field of what can be an object can be one.
+            for field in metadata.children::<TypeDef, Field>(rid) {
+                let blob = metadata.row(field).and_then(|row| metadata.blobs.blob(row.signature));
+                if let Ok(Signature::Field(TypeSig::Named { token, .. } | TypeSig::GenericInst { token, .. })) =
+                    blob.and_then(Signature::parse)
+                {
+                    types.boxable.extend(token.token().filter(|token| token.kind() == Table::TypeRef as u8));
+                }
+            }
+        }
+        let parameters = metadata.tables.rows::<GenericParam>().map(|(_, row)| row).filter(GenericParam::allows_by_ref_like);
+        types.by_ref_like_parameters = parameters.map(|row| (row.owner.token(), row.number)).collect();
+        types
+    }
+}
+
+/// A method, as its signature is to be read.
+struct Place<'c, 'a, 'm> {
+    context: &'c HookContext<'a, 'm>,
+    method: Rid<MethodDef>,
+    class: Option<Rid<TypeDef>>,
+}
+
+impl Place<'_, '_, '_> {
+    /// How a value of a type can be an object; none if it cannot, or that is not known for certain.
+    fn passing(&self, ty: &TypeSig) -> Option<Passing> {
+        let types = self.context.types();
+        let can_box = |token: TypeDefOrRef| token.token().filter(|token| types.boxable.contains(token));
+        let specified = || {
+            let mut blob = Vec::new();
+            ty.write(&mut blob);
+            Passing::Boxed(TypeToken::Asked(TokenRequest::TypeSpec(blob)))
+        };
+        let parameter = |owner: Token, number: u32| {
+            let key = (Some(owner), number as u16);
+            (!types.by_ref_like_parameters.contains(&key)).then(specified)
+        };
+        match ty {
+            TypeSig::Element(ElementType::String | ElementType::Object) | TypeSig::SzArray(_) | TypeSig::Array(..) => {
+                Some(Passing::Reference)
+            }
+            TypeSig::Named { is_value: false, .. } | TypeSig::GenericInst { is_value: false, .. } => Some(Passing::Reference),
+            TypeSig::Element(element) if element.is_primitive() => Some(Passing::Boxed(self.context.core_type(element.class())?)),
+            TypeSig::Named { token, .. } => can_box(*token).map(|token| Passing::Boxed(TypeToken::Known(token))),
+            TypeSig::GenericInst { token, .. } => can_box(*token).map(|_| specified()),
+            TypeSig::Var(number) => parameter(Token::new(Table::TypeDef, self.class?.get()), *number),
+            TypeSig::MVar(number) => parameter(Token::new(Table::MethodDef, self.method.get()), *number),
+            TypeSig::Modified { inner, .. } => self.passing(inner),
+            TypeSig::Element(_) | TypeSig::Ptr(_) | TypeSig::ByRef(_) | TypeSig::FnPtr(_) | TypeSig::Pinned(_) => None,
+        }
+    }
+
+    fn load(&self, number: usize, ty: &TypeSig) -> Option<Load> {
+        let boxed = match self.passing(ty)? {
+            Passing::Reference => None,
+            Passing::Boxed(token) => Some(token),
+        };
+        Some(Load { number: u16::try_from(number).ok()?, boxed, is_address: false, cast: None })
+    }
+
+    /// `this` of an instance method.
+    fn this(&self) -> Option<Load> {
+        let (metadata, class) = (self.context.metadata, self.class?);
+        let row: TypeDef = metadata.row(class).ok()?;
+        let load = Load { number: 0, boxed: None, is_address: false, cast: None };
+        if !is_value_type(metadata, &row) {
+            return (!row.is_interface()).then_some(load);
+        }
+        let token = Token::new(Table::TypeDef, class.get());
+        let coded = TypeDefOrRef::new(token)?;
+        let own = |row: &GenericParam| row.owner.token() == Some(token);
+        let count = metadata.tables.rows::<GenericParam>().filter(|(_, row)| own(row)).count() as u32;
+        let named = TypeSig::Named { is_value: true, token: coded };
+        let arguments = (0..count).map(TypeSig::Var).collect();
+        let ty = if count == 0 { named } else { TypeSig::GenericInst { is_value: true, token: coded, arguments } };
+        Some(Load { is_address: true, ..self.load(0, &ty)? })
+    }
+
+    fn arguments(&self, row: &MethodDef, signature: &MethodSig) -> Vec<Option<Load>> {
+        let first = usize::from(!row.is_static());
+        signature.params.iter().enumerate().map(|(place, ty)| self.load(first + place, ty)).collect()
+    }
+
+    /// The argument of a name: any that can be an object, or one of this very type.
+    fn argument(&self, row: &MethodDef, signature: &MethodSig, name: &str, element: ElementType) -> Option<Load> {
+        let metadata = self.context.metadata;
+        let mut parameters = metadata.children::<MethodDef, Param>(self.method).filter_map(|rid| metadata.row(rid).ok());
+        let named = parameters.find(|row| metadata.strings.string_bytes(row.name) == Ok(name.as_bytes()))?;
+        let place = usize::from(named.sequence).checked_sub(1)?;
+        let ty = signature.params.get(place)?;
+        let number = place + usize::from(!row.is_static());
+        if element == ElementType::Object {
+            return self.load(number, ty);
+        }
+        let plain = Load { number: u16::try_from(number).ok()?, boxed: None, is_address: false, cast: None };
+        (*ty == TypeSig::Element(element)).then_some(plain)
+    }
+}
+
+fn is_value_type(metadata: &Metadata<'_>, row: &TypeDef) -> bool {
+    let base = row.extends.token().and_then(Token::rid_in::<TypeRef>).and_then(|rid| metadata.type_ref_name(rid).ok());
+    base.is_some_and(|name| name == "System.ValueType" || name == "System.Enum")
+}
+
+impl MethodValues {
+    /// The values that the calls refer to, by place.
+    pub(crate) fn values<'v>(&'v self, hooks: &Hooks, rid: Rid<MethodDef>, id: MethodId) -> Vec<Value<'v>> {
+        let or = |load: &'v Option<Load>, element| load.as_ref().map_or(Value::Default(element), Value::Argument);
+        let value = |(wanted, named): (&Wanted, &'v Option<Load>)| match wanted {
+            Wanted::Id => Value::Int64(id.0),
+            Wanted::FullName => Value::String(&self.full_name),
+            Wanted::Handle => Value::Handle(Token::new(Table::MethodDef, rid.get())),
+            Wanted::Instance { .. } => or(named, ElementType::Object),
+            Wanted::Arguments => match &self.object {
+                Some(object) => Value::Arguments { object, loads: &self.loads },
+                None => Value::Default(ElementType::Object),
+            },
+            Wanted::Argument { element, .. } => or(named, *element),
+        };
+        hooks.values().iter().zip(&self.named).map(value).collect()
+    }
+
+    /// What hooks may have of what it returns.
+    pub(crate) fn returned(&self) -> Returned<'_> {
+        match &self.returned {
+            None => Returned::Nothing,
+            Some(Passing::Reference) => Returned::Reference,
+            Some(Passing::Boxed(token)) => Returned::Value(token),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What hooks make of a probe: who is called where, and what each of their parameters is passed.
+
+use std::sync::Arc;
+
+use ecma335::{
+    element::ElementType,
+    signature::{MethodSig, TypeSig},
+};
+use ilrewrite::{Argument, Call, NamedType, Probe, TypeName};
+
+use crate::hook::{HookError, HookMethod};
+
+/// The hooks that a method has in place of the tracker's probes; none of them: it has the tracker's.
+#[derive(Clone, Debug, Default)]
+pub struct Hooks {
+    methods: [Option<HookMethod>; 3],
+    probe: Option<Probe>,
+    /// What stands for [`Argument::Value`], by place.
+    values: Vec<Wanted>,
+}
+
+/// Where a hook is called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// Where a method begins.
+    Enter,
+    /// Where it ends.
+    Leave,
+    /// Where an exception is caught.
+    Handle,
+}
+
+impl Place {
+    /// All of them, in the order in which lists have them.
+    pub const ALL: [Self; 3] = [Self::Enter, Self::Leave, Self::Handle];
+
+    /// The name of its option, without dashes.
+    pub fn option(self) -> &'static str {
+        match self {
+            Self::Enter => "enter",
+            Self::Leave => "leave",
+            Self::Handle => "handle",
+        }
+    }
+}
+
+/// A value that hooks want of each method.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Wanted {
+    Id,
+    FullName,
+    Handle,
+    /// `this`; whether it is there for sure, which in a constructor it is where that returns.
+    Instance {
+        is_made: bool,
+    },
+    Arguments,
+    /// The argument of this name, if it is of this type.
+    Argument {
+        name: String,
+        element: ElementType,
+    },
+}
+
+impl Hooks {
+    /// The tracker's own probes.
+    pub const TRACKER: Self = Self { methods: [None, None, None], probe: None, values: Vec::new() };
+
+    /// The hooks of each place, in the order of [`Place::ALL`].
+    ///
+    /// # Errors
+    /// If one has a parameter that nothing can be passed for.
+    pub fn new(methods: [Option<HookMethod>; 3]) -> Result<Self, HookError> {
+        let mut hooks = Self { methods, ..Self::TRACKER };
+        let mut values = Vec::new();
+        let result = hooks.methods[0].as_ref().map(Type::returned).transpose()?.flatten();
+        let mut calls = Vec::new();
+        for (place, method) in Place::ALL.into_iter().zip(&hooks.methods) {
+            calls.push(method.as_ref().map(|method| call(method, place, result.as_ref(), &mut values)).transpose()?);
+        }
+        let mut calls = calls.into_iter();
+        let mut next = || calls.next().flatten();
+        let probe = Probe { enter: next(), leave: next(), handle: None, catch: next(), sites: Vec::new() };
+        probe.validate()?;
+        (hooks.values, hooks.probe) = (values, hooks.methods.iter().any(Option::is_some).then_some(probe));
+        Ok(hooks)
+    }
+
+    /// The hook of each place.
+    pub fn methods(&self) -> impl Iterator<Item = (Place, &HookMethod)> {
+        Place::ALL.into_iter().zip(&self.methods).filter_map(|(place, method)| Some((place, method.as_ref()?)))
+    }
+
+    /// What is put into methods; none if that is the tracker's.
+    pub(crate) fn probe(&self) -> Option<&Probe> {
+        self.probe.as_ref()
+    }
+
+    /// What has to be known of each method.
+    pub(crate) fn values(&self) -> &[Wanted] {
+        &self.values
+    }
+}
+
+/// A type of a hook's signature, apart from that.
+#[derive(PartialEq, Eq, Debug)]
+struct Type {
+    signature: TypeSig,
+    names: Vec<Arc<TypeName>>,
+}
+
+impl Type {
+    fn all(hook: &HookMethod) -> Result<Vec<Self>, HookError> {
+        let MethodSig { return_type, params, .. } = hook.signature()?;
+        let mut names = hook.method.types.iter().map(|NamedType { name, .. }| name.clone());
+        let types = std::iter::once(return_type).chain(params);
+        Ok(types.map(|signature| Self { names: names.by_ref().take(count_names(&signature)).collect(), signature }).collect())
+    }
+
+    /// What a hook returns; none if nothing.
+    fn returned(hook: &HookMethod) -> Result<Option<Self>, HookError> {
+        let returned = Self::all(hook)?.into_iter().next();
+        Ok(returned.filter(|returned| returned.signature != TypeSig::Element(ElementType::Void)))
+    }
+
+    /// Whether it is this type of the framework's.
+    fn is(&self, namespace: &str, name: &str) -> bool {
+        let is_named = matches!(self.signature, TypeSig::Named { .. });
+        is_named && self.names.first().is_some_and(|it| it.namespace == namespace && it.name == name)
+    }
+}
+
+/// How many types a type has by name, itself among them.
+fn count_names(ty: &TypeSig) -> usize {
+    match ty {
+        TypeSig::Named { .. } => 1,
+        TypeSig::GenericInst { arguments, .. } => 1 + arguments.iter().map(count_names).sum::<usize>(),
+        TypeSig::SzArray(inner) | TypeSig::ByRef(inner) => count_names(inner),
+        _ => 0,
+    }
+}
+
+/// The call of a hook, of which the values are noted that it wants.
+fn call(hook: &HookMethod, place: Place, entered: Option<&Type>, values: &mut Vec<Wanted>) -> Result<Call, HookError> {
+    let unfit = |what: String| HookError::Signature { method: hook.full_name(), what };
+    let types = Type::all(hook)?;
+    if place != Place::Enter && types[0].signature != TypeSig::Element(ElementType::Void) {
+        return Err(unfit(format!("nobody takes what a hook of --{} returns", place.option())));
+    }
+    if matches!(types[0].signature, TypeSig::ByRef(_) | TypeSig::MVar(_)) {
+        return Err(unfit("what it returns cannot be kept in a local".into()));
+    }
+    let type_parameters = hook.signature()?.generic_params;
+    let mut call = Call { method: hook.method.clone(), arguments: Vec::new(), exception: None };
+    for (ty, name) in types[1..].iter().zip(&hook.parameters) {
+        let argument = argument(ty, name, place, entered, values);
+        let argument = argument.ok_or_else(|| unfit(format!("nothing is known to be passed for its parameter '{name}'")))?;
+        if argument == Argument::Exception && ty.signature != TypeSig::Element(ElementType::Object) {
+            call.exception = ty.names.first().cloned();
+        }
+        call.arguments.push(argument);
+    }
+    let takes_any = types[1..].iter().any(|ty| is_type_parameter(&ty.signature));
+    if type_parameters > 1 || (type_parameters == 1) != takes_any {
+        return Err(unfit("a type parameter can only be that of what is returned".into()));
+    }
+    Ok(call)
+}
+
+fn is_type_parameter(ty: &TypeSig) -> bool {
+    match ty {
+        TypeSig::ByRef(inner) => is_type_parameter(inner),
+        _ => *ty == TypeSig::MVar(0),
+    }
+}
+
+/// What is passed for a parameter.
+fn argument(ty: &Type, name: &str, place: Place, entered: Option<&Type>, values: &mut Vec<Wanted>) -> Option<Argument> {
+    let element = if let TypeSig::Element(element) = ty.signature { Some(element) } else { None };
+    let is_object = element == Some(ElementType::Object);
+    let is_objects = matches!(&ty.signature, TypeSig::SzArray(of) if **of == TypeSig::Element(ElementType::Object));
+    let wanted = match name {
+        "id" if matches!(element, Some(ElementType::I8 | ElementType::U8)) => Wanted::Id,
+        "fullName" if element == Some(ElementType::String) => Wanted::FullName,
+        "instance" if is_object => Wanted::Instance { is_made: place == Place::Leave },
+        "arguments" if is_objects => Wanted::Arguments,
+        "returnValue" if place == Place::Leave => {
+            return match &ty.signature {
+                TypeSig::ByRef(inner) if **inner == TypeSig::MVar(0) => Some(Argument::ReturnAddress),
+                signature if is_object || *signature == TypeSig::MVar(0) => Some(Argument::ReturnValue),
+                _ => None,
+            };
+        }
+        "exception" if place == Place::Handle && (is_object || ty.is("System", "Exception")) => return Some(Argument::Exception),
+        _ if ty.is("System", "RuntimeMethodHandle") => Wanted::Handle,
+        _ => {
+            let argument = name.strip_prefix("arg_").zip(element.filter(|element| is_passed_by_name(*element)));
+            match argument {
+                Some((name, element)) => Wanted::Argument { name: name.to_owned(), element },
+                None if place != Place::Enter && entered == Some(ty) => return Some(Argument::EnterResult),
+                None => return None,
+            }
+        }
+    };
+    let known = values.iter().position(|value| *value == wanted);
+    Some(Argument::Value(known.unwrap_or_else(|| {
+        values.push(wanted);
+        values.len() - 1
+    })))
+}
+
+/// Types of single arguments: objects, strings, and all that is a number.
+fn is_passed_by_name(element: ElementType) -> bool {
+    element.is_primitive() || matches!(element, ElementType::String | ElementType::Object)
+}
