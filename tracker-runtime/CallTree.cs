@@ -70,6 +70,10 @@ namespace Ilinst
         public const int Suspended = 512;
         /// <summary>... and has failed.</summary>
         public const int Faulted = 1024;
+        /// <summary>... and when it is left, its builder has put back what flowed before.</summary>
+        public const int FlowUndone = 4096;
+        /// <summary>The first step of its open call is the top of those that its thread runs.</summary>
+        public const int Running = 8192;
         /// <summary>To be muted by its thread.</summary>
         public const int ToBeMuted = 2048;
     }
@@ -200,6 +204,10 @@ namespace Ilinst
         public long DelayLooked;
         /// <summary>As <see cref="CallTree.CpuBefore"/>, of <see cref="CallTree.RunDelay"/>.</summary>
         public long DelayBefore;
+        /// <summary>Which of the tree's threads, from 1, the profile knows by its id, how many it does, and whether by its name too.</summary>
+        public long KnownThread;
+        public int KnownThreads;
+        public int IsNamed;
     }
 
     /// <summary>Chunks of nodes: 64 KiB, at multiples of that.</summary>

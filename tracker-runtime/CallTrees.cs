@@ -12,6 +12,8 @@ namespace Ilinst
         private const long StackReserve = 16 * 1024;
         /// <summary>How many trees a new thread looks at for one whose thread has ended.</summary>
         private const int LooksForDead = 4;
+        /// <summary>How often the end asks for nodes that are being made.</summary>
+        private const int MaxWaits = 200;
         /// <summary>More callees than that have an index.</summary>
         private const int MaxWalk = 8;
 
@@ -189,10 +191,6 @@ namespace Ilinst
                     last->Next = (long)added;
                 }
             }
-            if (ProfileFile.IsEnded)
-            {
-                ProfileFile.UpdateAfterEnd();
-            }
             return added;
         }
 
@@ -206,6 +204,7 @@ namespace Ilinst
                 node->Caller = (long)caller;
                 node->Flags = flags;
                 node->Number = ((TreeMemory*)tree->Memory)->Numbered++;
+                ProfileFile.BeforeShown(methodId);
                 Show(node);
             }
             return node;
@@ -227,7 +226,32 @@ namespace Ilinst
         public static void Show(void* slot)
         {
             Thread.MemoryBarrier();
-            NodeChunk.Of((CallNode*)slot)->Used += NodeChunk.NodeSize;
+            ChunkHeader* chunk = NodeChunk.Of((CallNode*)slot);
+            chunk->Used = (byte*)slot + NodeChunk.NodeSize - (byte*)chunk;
+        }
+
+        /// <summary>Waits until the slots that have been taken are shown, but not for ever: a thread may have ended meanwhile.</summary>
+        public static void AwaitShown()
+        {
+            IntPtr[] all;
+            using (gate.Enter())
+            {
+                all = trees.ToArray();
+            }
+            for (int i = 0, waited = 0; i < all.Length; i++)
+            {
+                while (IsTaken((CallTree*)all[i]) && waited++ < MaxWaits)
+                {
+                    Thread.Sleep(waited < MaxWaits / 2 ? 0 : 1);
+                }
+            }
+        }
+
+        /// <summary>Whether the last slot is not shown yet.</summary>
+        private static bool IsTaken(CallTree* tree)
+        {
+            ChunkHeader* chunk = NodeChunk.Of((CallNode*)(tree->Free - 1));
+            return (long)chunk + chunk->Used != tree->Free;
         }
 
         /// <summary>Runs with this thread's probes switched off.</summary>
@@ -248,11 +272,31 @@ namespace Ilinst
             }
         }
 
+        /// <summary>The last of a thread's open calls has ended.</summary>
+        public static void AtRest(CallTree* tree, long now)
+        {
+            if (Sandbox.IsHere)
+            {
+                Sandbox.AtRest(now);
+            }
+            else
+            {
+                ThreadClock.Look(tree, now);
+            }
+        }
+
         /// <summary>Called each second by a thread of the tracker's, and at the end.</summary>
         public static void OnHousekeeping()
         {
             Calibration.Again();
             Automute.Look();
+            using (gate.Enter())
+            {
+                for (int i = 0; i < trees.Count; i++)
+                {
+                    ThreadNames.Write((CallTree*)trees[i], owners[i]);
+                }
+            }
         }
 
         /// <summary>Tracking pauses, or goes on. <see cref="Header.State"/> says so to all trackers of the process.</summary>
@@ -300,8 +344,9 @@ namespace Ilinst
                 hand = (hand + 1) % owners.Count;
                 if (!owners[hand].IsAlive)
                 {
-                    owners[hand] = Thread.CurrentThread;
                     CallTree* tree = (CallTree*)trees[hand];
+                    ThreadNames.Write(tree, owners[hand]);
+                    owners[hand] = Thread.CurrentThread;
                     tree->Current = tree->Root;
                     tree->Frame = tree->EndedFrames = tree->Throwing = 0;
                     tree->Threads++;

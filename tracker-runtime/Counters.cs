@@ -44,6 +44,15 @@ namespace Ilinst
             AddByLook(methodId);
         }
 
+        /// <summary>Waits until the counter that is being made is shown.</summary>
+        public static void AwaitShown()
+        {
+            if (gate != null)
+            {
+                gate.Enter().Dispose();
+            }
+        }
+
         /// <summary>What is paused is not seen by the hot path.</summary>
         public static void OnPause(bool isPaused)
         {
@@ -76,6 +85,7 @@ namespace Ilinst
                 long* counter = Find(table, methodId);
                 if (counter == null)
                 {
+                    ProfileFile.BeforeShown(methodId);
                     counter = New(methodId);
                     if (counter == null || 2 * (used + 1) > table[-1] && !Grow())
                     {

@@ -50,6 +50,10 @@ namespace Ilinst
         /// <summary>Empty if it was deleted, or may not be seen: full paths still are ones.</summary>
         public static string CurrentFolder()
         {
+            if (Sandbox.IsHere)
+            {
+                return Sandbox.CurrentFolder();
+            }
             try
             {
                 if (Libc.IsThere)
@@ -70,6 +74,10 @@ namespace Ilinst
         /// <summary>Whether anything is there, be it a link that leads nowhere.</summary>
         public static bool Exists(string path)
         {
+            if (Sandbox.IsHere)
+            {
+                return Sandbox.Exists(path);
+            }
             if (!Libc.IsThere)
             {
                 return Kernel32.GetFileAttributes(path) != Kernel32.NoAttributes;
@@ -81,6 +89,10 @@ namespace Ilinst
         /// <summary>Whether a folder is there, or a link to one.</summary>
         public static bool IsFolder(string path)
         {
+            if (Sandbox.IsHere)
+            {
+                return Sandbox.IsFolder(path);
+            }
             if (!Libc.IsThere)
             {
                 int attributes = Kernel32.GetFileAttributes(path);
@@ -92,6 +104,10 @@ namespace Ilinst
         /// <summary>Whether a regular file is there, and no link: links, devices and pipes are not ours to delete.</summary>
         public static bool IsRegular(string path)
         {
+            if (Sandbox.IsHere)
+            {
+                return Sandbox.IsRegular(path);
+            }
             if (!Libc.IsThere)
             {
                 int attributes = Kernel32.GetFileAttributes(path);
@@ -106,13 +122,13 @@ namespace Ilinst
 
         public static void Delete(string path)
         {
-            int unused = Libc.IsThere ? Libc.unlink(path) : Kernel32.DeleteFile(path);
+            bool unused = Sandbox.IsHere ? Sandbox.Delete(path) : (Libc.IsThere ? Libc.unlink(path) : Kernel32.DeleteFile(path)) == 0;
         }
 
         /// <summary>Gives a file another's path.</summary>
         public static bool Replace(string from, string to)
         {
-            return Libc.IsThere ? Libc.rename(from, to) == 0 : Kernel32.MoveFileEx(from, to, ReplaceExisting) != 0;
+            return Sandbox.IsHere ? Sandbox.Replace(from, to) : Libc.IsThere ? Libc.rename(from, to) == 0 : Kernel32.MoveFileEx(from, to, ReplaceExisting) != 0;
         }
 
         /// <summary>Whether the folder is there, made if need be.</summary>
@@ -126,7 +142,8 @@ namespace Ilinst
             {
                 return false;
             }
-            return Libc.IsThere ? Libc.mkdir(folder, AllMayEnter) == 0 : Kernel32.CreateDirectory(folder, IntPtr.Zero) != 0;
+            return Sandbox.IsHere ? Sandbox.MakeFolder(folder)
+                : Libc.IsThere ? Libc.mkdir(folder, AllMayEnter) == 0 : Kernel32.CreateDirectory(folder, IntPtr.Zero) != 0;
         }
 
         /// <summary>A folder below the temporary one that nobody else may enter; empty if there is none.</summary>

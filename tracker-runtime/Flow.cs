@@ -36,8 +36,8 @@ namespace Ilinst
             {
                 Type type = open.MakeGenericType(typeof(object));
                 object local = Activator.CreateInstance(type);
-                setter = (Setter)Delegate.CreateDelegate(typeof(Setter), local, type.GetMethod("set_Value"));
-                getter = (Getter)Delegate.CreateDelegate(typeof(Getter), local, type.GetMethod("get_Value"));
+                setter = (Setter)Delegates.Of(typeof(Setter), local, type.GetMethod("set_Value"));
+                getter = (Getter)Delegates.Of(typeof(Getter), local, type.GetMethod("get_Value"));
             }
         }
 

@@ -84,13 +84,34 @@ namespace Ilinst
         }
 
         /// <summary>Ends what a frame's token stands for, unless it has ended already.</summary>
-        public static void Leave(CallTree* tree, IntPtr token, long now)
+        public static void Leave(CallTree* tree, IntPtr token)
         {
             Frame* frame = Tokens.FrameOf(token);
-            if (!TakeEnded(tree, frame) && MakeTop(tree, token, now, true))
+            if (!TakeEnded(tree, frame))
             {
-                End(tree, frame, now, false);
+                long now = Clock.Now();
+                if (MakeTop(tree, token, now, true))
+                {
+                    End(tree, frame, now, false);
+                }
             }
+        }
+
+        /// <summary>
+        /// The frame's step hands over what is to go on: what is called until it is left, the awaiter's methods, is its own, but
+        /// its call's next step may begin.
+        /// </summary>
+        /// <returns>Whose step it is; null if that isn't known.</returns>
+        public static LogicalCall HandOver(CallTree* tree, IntPtr token)
+        {
+            Frame* frame = Tokens.FrameOf(token);
+            bool isTop = tree->Frame == (long)frame && tree->Current == frame->Node;
+            if (!isTop && !MakeTop(tree, token, Clock.Now(), false) || (frame->Kind & IsStep) == 0)
+            {
+                return null;
+            }
+            frame->Kind &= ~IsStep;
+            return LogicalCalls.EndRunning();
         }
 
         /// <summary>Ends a step before it is left: what comes until then is not its own.</summary>
@@ -167,7 +188,7 @@ namespace Ilinst
             tree->FreeFrames = (long)frame;
             if ((long)previous == tree->Root)
             {
-                ThreadClock.Look(tree, now);
+                CallTrees.AtRest(tree, now);
             }
             else if (isDetached && ticks != 0)
             {

@@ -33,11 +33,27 @@ namespace Ilinst
             }
         }
 
-        /// <summary>Ends the thread, and waits until it has.</summary>
-        private static void Stop()
+        /// <summary>Ends the thread, if there is one, and waits until it has.</summary>
+        public static void Stop()
         {
-            stop.Set();
-            thread.Join(1000);
+            try
+            {
+                StopThread();
+            }
+            catch (Exception)
+            {
+                // It was not started, or its methods are trimmed away: it ends with the process.
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void StopThread()
+        {
+            if (thread != null)
+            {
+                stop.Set();
+                thread.Join(1000);
+            }
         }
 
         private static void StartThread()

@@ -126,6 +126,19 @@ namespace Ilinst
         [DllImport("libc")]
         private static extern int uname(byte* names);
 
+        /// <summary>Whether the system can be asked at all: in a browser there is none.</summary>
+        public static bool CanBeCalled()
+        {
+            try
+            {
+                return getpid() != 0;
+            }
+            catch (Exception)
+            {
+                return false;
+            }
+        }
+
         /// <summary>What a clock of the system says, in ns; -1 if it is none, or no longer.</summary>
         public static long ClockTime(int clock)
         {

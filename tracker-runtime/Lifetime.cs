@@ -75,7 +75,7 @@ namespace Ilinst
                 return;
             }
             MethodInfo handler = typeof(Lifetime).GetMethod("OnUnloading", BindingFlags.Static | BindingFlags.NonPublic);
-            onUnloading = Delegate.CreateDelegate(unloading.EventHandlerType, handler);
+            onUnloading = Delegates.Of(unloading.EventHandlerType, null, handler);
             isCollectible = Watch(typeof(Lifetime).Assembly);
             if (isCollectible)
             {

@@ -33,6 +33,11 @@ namespace Ilinst
         {
             byte* bytes = stackalloc byte[MaxLine];
             int length = Utf8.Put(bytes, line, MaxLine);
+            if (Sandbox.IsHere)
+            {
+                Sandbox.Append(path, bytes, length);
+                return;
+            }
             if (Libc.IsThere)
             {
                 int file = Libc.open(path, Libc.AppendOrCreate, 438);

@@ -5,7 +5,6 @@ namespace Ilinst
     /// <summary>One call of an async method, from its kickoff to its completion: it flows with the ExecutionContext.</summary>
     internal sealed unsafe class LogicalCall
     {
-        public long MethodId;
         /// <summary>The node of the kickoff's call.</summary>
         public CallNode* Node;
         /// <summary>The root of the layer that it is in.</summary>
@@ -14,7 +13,7 @@ namespace Ilinst
         public long Start;
         /// <summary>Whether the next step may come: it awaits.</summary>
         public volatile bool IsSuspended;
-        /// <summary>What flowed before.</summary>
+        /// <summary>What flowed before, if that is to be put back.</summary>
         public object Before;
         /// <summary>What its thread ran before this step.</summary>
         public LogicalCall Below;
@@ -45,7 +44,7 @@ namespace Ilinst
                 return TakeFirstStep(tree, current, start) ? Tokens.OfFirstStep(current) : IntPtr.Zero;
             }
             LogicalCall call = Flow.Get() as LogicalCall;
-            if (call != null && call.IsSuspended && call.MethodId == methodId)
+            if (call != null && call.IsSuspended && call.Node->MethodId == methodId)
             {
                 return GoOn(tree, call);
             }
@@ -81,14 +80,13 @@ namespace Ilinst
             if (Tokens.IsFirstStep(token))
             {
                 CallNode* node = Tokens.Node(token);
-                if (OpenCalls.MakeCurrent(tree, node, true, Clock.Now(), false) && (call = Running) != null && call.Node == node)
+                if (MakeCurrent(tree, node, false) && (call = EndFirstStep(node)) != null)
                 {
                     node->Flags |= NodeFlags.Suspended;
-                    EndRunning();
                     call.IsSuspended = true;
                 }
             }
-            else if (Tokens.IsFrame(token) && Frames.EndEarly(tree, token, Clock.Now(), out call) && call != null)
+            else if (Tokens.IsFrame(token) && (call = Frames.HandOver(tree, token)) != null)
             {
                 call.IsSuspended = true;
             }
@@ -123,20 +121,26 @@ namespace Ilinst
         }
 
         /// <summary>The first step is left; its kickoff goes on.</summary>
-        public static void LeaveFirstStep(CallTree* tree, CallNode* node, long now)
+        public static void LeaveFirstStep(CallTree* tree, CallNode* node)
         {
-            if (OpenCalls.MakeCurrent(tree, node, true, now, true))
+            if (MakeCurrent(tree, node, true))
             {
-                EndRunningOf(node);
+                EndFirstStep(node);
             }
+        }
+
+        /// <summary>The clock is only asked where an exception has passed calls.</summary>
+        private static bool MakeCurrent(CallTree* tree, CallNode* kickoff, bool marks)
+        {
+            return tree->Current == (long)kickoff || OpenCalls.MakeCurrent(tree, kickoff, true, Clock.Now(), marks);
         }
 
         /// <summary>A kickoff is left: its call may be complete by then.</summary>
         public static void LeaveKickoff(CallTree* tree, CallNode* node, long elapsed)
         {
+            EndFirstStep(node);
             int flags = node->Flags;
             node->Flags = flags & ~(NodeFlags.Stepping | NodeFlags.Suspended | NodeFlags.Faulted);
-            EndRunningOf(node);
             if ((flags & NodeFlags.Stepping) == 0)
             {
                 return;
@@ -145,16 +149,29 @@ namespace Ilinst
             {
                 Record(tree, node, elapsed, (flags & NodeFlags.Faulted) != 0);
             }
-            // The builders of .NET undo what the first step does to the context.
+            if ((flags & NodeFlags.FlowUndone) == 0)
+            {
+                UndoFlow(node);
+            }
+        }
+
+        /// <summary>The builders of .NET undo what the first step does to the context: a method has always the same one.</summary>
+        private static void UndoFlow(CallNode* node)
+        {
             LogicalCall call = Flow.Get() as LogicalCall;
             if (call != null && call.Node == node)
             {
                 Flow.Set(call.Before);
             }
+            else
+            {
+                node->Flags |= NodeFlags.FlowUndone;
+            }
         }
 
         /// <summary>The step that runs ends.</summary>
-        public static void EndRunning()
+        /// <returns>Whose it is.</returns>
+        public static LogicalCall EndRunning()
         {
             LogicalCall call = Running;
             if (call != null)
@@ -162,15 +179,19 @@ namespace Ilinst
                 Running = call.Below;
                 call.Below = null;
             }
+            return call;
         }
 
-        private static void EndRunningOf(CallNode* node)
+        /// <summary>The first step of a node's call ends, unless it has.</summary>
+        /// <returns>Whose it is; null if it had ended.</returns>
+        private static LogicalCall EndFirstStep(CallNode* node)
         {
-            LogicalCall call = Running;
-            if (call != null && call.Node == node && !call.IsSuspended)
+            if ((node->Flags & NodeFlags.Running) == 0)
             {
-                EndRunning();
+                return null;
             }
+            node->Flags &= ~NodeFlags.Running;
+            return EndRunning();
         }
 
         private static bool TakeFirstStep(CallTree* tree, CallNode* node, long start)
@@ -180,7 +201,7 @@ namespace Ilinst
                 return false;
             }
             ((AsyncRecord*)node->Async)->Steps++;
-            node->Flags |= NodeFlags.Stepping;
+            node->Flags |= NodeFlags.Stepping | NodeFlags.Running;
             Run(Begin(tree, node, start));
             return true;
         }
@@ -201,11 +222,10 @@ namespace Ilinst
         private static LogicalCall Begin(CallTree* tree, CallNode* node, long start)
         {
             LogicalCall call = new LogicalCall();
-            call.MethodId = node->MethodId;
             call.Node = node;
             call.Root = ((TreeMemory*)tree->Memory)->LayerRoot[Frames.Layer(tree)];
             call.Start = Mode.IsTimed ? start : Clock.Now();
-            call.Before = Flow.Get();
+            call.Before = (node->Flags & NodeFlags.FlowUndone) != 0 ? null : Flow.Get();
             Flow.Set(call);
             return call;
         }
@@ -216,13 +236,13 @@ namespace Ilinst
             Running = call;
         }
 
-        private static IntPtr GoOn(CallTree* tree, LogicalCall call)
+        public static IntPtr GoOn(CallTree* tree, LogicalCall call)
         {
             long layer = tree->Current == tree->Root ? 0 : Frames.Layer(tree) + 1;
             CallNode* node = PathHere(tree, call, layer);
             if (node == null)
             {
-                node = Frames.OverflowNode(tree, call.MethodId);
+                node = Frames.OverflowNode(tree, call.Node->MethodId);
                 layer = Frames.Layer(tree);
             }
             if (node == null || node->Async == 0 && !MakeAsync(tree, node))
@@ -231,7 +251,7 @@ namespace Ilinst
             }
             ((AsyncRecord*)node->Async)->Steps++;
             IntPtr token = Frames.Enter(tree, node, Frames.IsDetached | Frames.IsStep, layer);
-            if (token != IntPtr.Zero)
+            if (!Tokens.IsNone(token))
             {
                 call.IsSuspended = false;
                 Run(call);
@@ -300,6 +320,10 @@ namespace Ilinst
             record->Latency += latency;
             record->Completed++;
             record->Faulted += isFaulted ? 1 : 0;
+            if (Sandbox.IsHere && ((CallNode*)node->Caller)->MethodId == 0)
+            {
+                Sandbox.AtCompletion(tree);
+            }
         }
 
         /// <summary>The node of a logical call's path in this thread's tree; null if there is no room, or no such layer.</summary>

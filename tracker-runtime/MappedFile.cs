@@ -12,6 +12,10 @@ namespace Ilinst
         /// <returns>-1 if it cannot be made.</returns>
         public static long Create(string path)
         {
+            if (Sandbox.IsHere)
+            {
+                return Sandbox.Create(path);
+            }
             if (!Libc.IsThere)
             {
                 IntPtr handle = Kernel32.CreateFile(
@@ -34,7 +38,11 @@ namespace Ilinst
 
         public static void Close(long file)
         {
-            if (Libc.IsThere)
+            if (Sandbox.IsHere)
+            {
+                Sandbox.Close();
+            }
+            else if (Libc.IsThere)
             {
                 Libc.close((int)file);
             }
@@ -47,7 +55,7 @@ namespace Ilinst
         /// <summary>Whether there is room for the beginning of a file; it is allocated.</summary>
         public static bool HasRoom(long file)
         {
-            return !Libc.IsThere || Arena.FirstSize <= Libc.FileSizeLimit() && Allocate((int)file, 0, Arena.FirstSize);
+            return !Libc.IsThere || Sandbox.IsHere || Arena.FirstSize <= Libc.FileSizeLimit() && Allocate((int)file, 0, Arena.FirstSize);
         }
 
         /// <summary>Allocates some of the file behind what is there, and maps it at a multiple of 64 KiB.</summary>
@@ -69,6 +77,10 @@ namespace Ilinst
         /// <returns>Whether all of them were written.</returns>
         public static bool Write(long file, byte* bytes, long at, long count)
         {
+            if (Sandbox.IsHere)
+            {
+                return Sandbox.Write(bytes, at, count);
+            }
             if (!Libc.IsThere)
             {
                 int written;

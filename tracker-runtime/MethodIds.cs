@@ -10,14 +10,19 @@ namespace Ilinst
         private readonly Dictionary<long, long> seen = new Dictionary<long, long>();
         private List<long> found;
 
-        /// <summary>Those that were not there the last time, and have no name from another tracker of the process.</summary>
-        public List<long> New()
+        /// <summary>
+        /// Those that nobody has taken from the list, nor another tracker of the process given a name: who takes them, takes
+        /// them out.
+        /// </summary>
+        /// <param name="next">One that is about to be mentioned, or 0.</param>
+        public List<long> New(long next)
         {
             if (found == null)
             {
                 NameRecords.ForEach(delegate(long id) { known[id] = true; }, delegate { });
+                found = new List<long>();
             }
-            found = new List<long>();
+            Add(next);
             Arena.ForEach(LookThrough);
             return found;
         }
@@ -36,11 +41,7 @@ namespace Ilinst
                     CallNode* node = (CallNode*)((byte*)chunk + at);
                     if ((node->Flags & NodeChunk.NoNode) == 0)
                     {
-                        if (node->MethodId == 0 && (node->Flags & NodeFlags.Root) == 0)
-                        {
-                            // It is being made.
-                            break;
-                        }
+                        // None: it is a root, or its thread was ended while it made it.
                         Add(node->MethodId);
                     }
                 }
@@ -60,8 +61,8 @@ namespace Ilinst
         {
             if (id != 0 && !known.ContainsKey(id))
             {
-                known[id] = true;
                 found.Add(id);
+                known[id] = true;
             }
         }
     }

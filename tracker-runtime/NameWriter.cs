@@ -28,8 +28,10 @@ namespace Ilinst
         private readonly List<WeakReference> assemblies = new List<WeakReference>();
 
         /// <summary>Writes the names of methods, and of modules that were not met before.</summary>
+        /// <param name="ids">It is empty behind this: those without a name are kept here.</param>
         public void Write(List<long> ids)
         {
+            bool isNew = ids.Count > 0;
             foreach (long id in ids)
             {
                 // The key's highest bits are the id's: an id may be negative.
@@ -41,13 +43,14 @@ namespace Ilinst
                 }
                 ofModule.Add(id);
             }
+            ids.Clear();
             bool isMissing = false;
             foreach (long key in new List<long>(waiting.Keys))
             {
                 isMissing |= !WriteMethods(key);
             }
             // What was not found may be loaded by now, or may never be.
-            bool isTime = ids.Count > 0 || ++looks % LooksBetween == 0;
+            bool isTime = isNew || ++looks % LooksBetween == 0;
             if (isMissing && isTime && FindModules())
             {
                 foreach (long key in new List<long>(waiting.Keys))
@@ -57,21 +60,28 @@ namespace Ilinst
             }
         }
 
-        /// <summary>Whether the module is known, so that all is written that can be.</summary>
+        /// <summary>Whether the module is known, and there is room, so that all is written that can be.</summary>
         private bool WriteMethods(long key)
         {
             WeakReference found;
-            Module module = modules.TryGetValue(key, out found) ? (Module)found.Target : null;
-            if (module == null)
+            if (!modules.TryGetValue(key, out found))
             {
                 return false;
             }
-            foreach (long id in waiting[key])
+            Module module = (Module)found.Target;
+            if (module == null)
             {
-                WriteMethod(module, id);
+                // Unloaded; or at its end Mono has finalized the reference, as all that there is.
+                modules.Remove(key);
+                assemblies.Clear();
+                return false;
             }
-            waiting.Remove(key);
-            return true;
+            List<long> ids = waiting[key];
+            while (ids.Count > 0 && WriteMethod(module, ids[ids.Count - 1]))
+            {
+                ids.RemoveAt(ids.Count - 1);
+            }
+            return ids.Count == 0 && waiting.Remove(key);
         }
 
         /// <summary>Looks at assemblies that were not there before.</summary>
@@ -117,14 +127,13 @@ namespace Ilinst
             return true;
         }
 
-        /// <summary>Whether it refers to the tracker. On .NET Core AssemblyName has a culture: there its marks alone tell.</summary>
+        /// <summary>
+        /// Whether it has the tracker in it, or refers to it. On .NET Core AssemblyName has a culture: there its marks alone tell.
+        /// </summary>
         private static bool MayBeWoven(Assembly assembly)
         {
-            if (ThisProcess.IsCore)
-            {
-                return true;
-            }
-            return Refers(assembly, typeof(NameWriter).Assembly.GetName().Name);
+            Assembly own = typeof(NameWriter).Assembly;
+            return ThisProcess.IsCore || assembly == own || Refers(assembly, own.GetName().Name);
         }
 
         // What a trimmed program may lack is asked for in methods of their own: such a one fails when it is compiled.
@@ -202,7 +211,8 @@ namespace Ilinst
             }
         }
 
-        private static void WriteMethod(Module module, long id)
+        /// <returns>False if there is no room for it now.</returns>
+        private static bool WriteMethod(Module module, long id)
         {
             string type;
             string name;
@@ -216,9 +226,9 @@ namespace Ilinst
             }
             catch (Exception)
             {
-                return;
+                return true;
             }
-            NameRecords.Append(NameRecords.Method, id, 8, null, type, name);
+            return NameRecords.Append(NameRecords.Method, id, 8, null, type, name);
         }
 
         /// <summary>Zeros for a module without a GUID heap.</summary>

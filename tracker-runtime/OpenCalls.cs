@@ -1,4 +1,5 @@
 using System;
+using System.Runtime.CompilerServices;
 
 namespace Ilinst
 {
@@ -61,10 +62,36 @@ namespace Ilinst
                 }
             }
             tree->Current = (long)node;
-            return (IntPtr)node;
+            return Tokens.Of(node);
         }
 
-        /// <summary>Leaves a call or step. The token may be any number: it is compared with what is open, never followed.</summary>
+        /// <summary>Leaves a step, or what has a frame. A step has ended before, most of the time: then it is not asked when.</summary>
+        public static void LeaveTagged(IntPtr token)
+        {
+            CallTree* tree = ProfileInfoTracker.tree;
+            if (tree == null)
+            {
+                return;
+            }
+            if (Tokens.IsCall(token))
+            {
+                RuntimeAsync.Leave(token);
+            }
+            else if (Tokens.IsFrame(token))
+            {
+                Frames.Leave(tree, token);
+            }
+            else if (Tokens.IsFirstStep(token))
+            {
+                LogicalCalls.LeaveFirstStep(tree, Tokens.Node(token));
+            }
+            else
+            {
+                Leave(token, Clock.Now());
+            }
+        }
+
+        /// <summary>Leaves a call. The token may be any number: it is compared with what is open, never followed.</summary>
         public static void Leave(IntPtr token, long now)
         {
             CallTree* tree = ProfileInfoTracker.tree;
@@ -72,17 +99,10 @@ namespace Ilinst
             {
                 return;
             }
-            if (Tokens.IsFrame(token))
+            bool isCurrent = tree->Current == Tokens.Bits(token) && tree->Frame == 0 && tree->Current != tree->Root;
+            if (isCurrent || MakeCurrent(tree, (CallNode*)Tokens.Bits(token), false, now, true))
             {
-                Frames.Leave(tree, token, now);
-            }
-            else if (Tokens.IsFirstStep(token))
-            {
-                LogicalCalls.LeaveFirstStep(tree, Tokens.Node(token), now);
-            }
-            else if (MakeCurrent(tree, (CallNode*)token, false, now, true))
-            {
-                End(tree, (CallNode*)token, now, false);
+                End(tree, (CallNode*)Tokens.Bits(token), now, false);
             }
         }
 
@@ -91,6 +111,14 @@ namespace Ilinst
         {
             CallTree* tree = ProfileInfoTracker.tree;
             if (tree == null)
+            {
+                return;
+            }
+            if (Tokens.IsCall(token))
+            {
+                token = RuntimeAsync.GoOn(token);
+            }
+            if (Tokens.IsNone(token))
             {
                 return;
             }
@@ -171,7 +199,7 @@ namespace Ilinst
             }
             if (node->Caller == tree->Root)
             {
-                ThreadClock.Look(tree, now);
+                CallTrees.AtRest(tree, now);
             }
         }
 
@@ -210,43 +238,94 @@ namespace Ilinst
     }
 
     /// <summary>
-    /// What woven code is given: the address of a node, or of a node whose call's first step this is, or of a frame. The low
-    /// bits tell which, and are no bits of an address.
+    /// What woven code is given: the address of a node, or of a node whose call's first step this is, or of a frame, or the
+    /// handle of what the runtime suspends. The low bits tell which, and are no bits of an address.
     /// </summary>
     internal static unsafe class Tokens
     {
+        private const MethodImplOptions Inlined = (MethodImplOptions)256;
         private const long FirstStep = 2;
         private const long FrameBit = 1;
+        private const long CallBits = FirstStep | FrameBit;
         private const long AddressMask = ~(long)(NodeChunk.NodeSize - 1);
+
+        /// <summary>A token as a number. Not by the operators of IntPtr, which are calls on Mono.</summary>
+        [MethodImpl(Inlined)]
+        public static long Bits(IntPtr token)
+        {
+            return (long)*(void**)&token;
+        }
+
+        [MethodImpl(Inlined)]
+        public static IntPtr Of(void* bits)
+        {
+            return *(IntPtr*)&bits;
+        }
 
         public static IntPtr OfFirstStep(CallNode* node)
         {
-            return (IntPtr)((long)node | FirstStep);
+            return Of((byte*)node + FirstStep);
         }
 
         public static IntPtr Of(Frame* frame)
         {
-            return (IntPtr)((long)frame | FrameBit);
+            return Of((byte*)frame + FrameBit);
         }
 
+        /// <summary>Whether it is zero: a call that is not tracked.</summary>
+        [MethodImpl(Inlined)]
+        public static bool IsNone(IntPtr token)
+        {
+            return Bits(token) == 0;
+        }
+
+        /// <summary>Whether it stands for a step, or a frame.</summary>
+        [MethodImpl(Inlined)]
+        public static bool IsTagged(IntPtr token)
+        {
+            return (Bits(token) & CallBits) != 0;
+        }
+
+        [MethodImpl(Inlined)]
+        public static bool IsCall(IntPtr token)
+        {
+            return (Bits(token) & CallBits) == CallBits;
+        }
+
+        /// <summary>Of a number.</summary>
+        public static IntPtr OfCall(int number)
+        {
+            return (IntPtr)(number << 2 | (int)CallBits);
+        }
+
+        /// <summary>The number that such a token was made of; another token may have any.</summary>
+        public static long Number(IntPtr token)
+        {
+            return (long)token >> 2;
+        }
+
+        [MethodImpl(Inlined)]
         public static bool IsFrame(IntPtr token)
         {
-            return ((long)token & FrameBit) != 0;
+            return (Bits(token) & FrameBit) != 0;
         }
 
+        [MethodImpl(Inlined)]
         public static bool IsFirstStep(IntPtr token)
         {
-            return ((long)token & ~AddressMask) == FirstStep;
+            return (Bits(token) & ~AddressMask) == FirstStep;
         }
 
         public static CallNode* Node(IntPtr token)
         {
-            return IsFirstStep(token) ? (CallNode*)((long)token & AddressMask) : (CallNode*)token;
+            long bits = Bits(token);
+            return (CallNode*)((bits & ~AddressMask) == FirstStep ? bits & AddressMask : bits);
         }
 
+        [MethodImpl(Inlined)]
         public static Frame* FrameOf(IntPtr token)
         {
-            return (Frame*)((long)token - FrameBit);
+            return (Frame*)(Bits(token) - FrameBit);
         }
     }
 }

@@ -120,7 +120,7 @@ namespace Ilinst
             {
                 Events.Enter(tree, node, now);
             }
-            return (IntPtr)node;
+            return Tokens.Of(node);
         }
 
         /// <summary>
@@ -134,7 +134,7 @@ namespace Ilinst
             TProbe probe = default(TProbe);
             long now = probe.Now();
             CallTree* tree = ProfileInfoTracker.tree;
-            CallNode* node = (CallNode*)token;
+            CallNode* node = (CallNode*)Tokens.Bits(token);
             Statistics* statistics;
             if (tree == null || tree->Current != (long)node || (statistics = (Statistics*)node->Stats) == null
                 || probe.IsTimed && node->Start < ProfileInfoTracker.lastPause)

@@ -54,12 +54,13 @@ namespace Ilinst
             try
             {
                 Log.Write("tracks " + ThisProcess.ProgramName() + " on " + ThisProcess.RuntimeName());
-                if (Settings.WritesAtEnd)
+                bool isWantedNow = !Settings.WritesAtEnd && !Sandbox.IsHere;
+                if (!isWantedNow)
                 {
                     Log.Write("no file before the end");
                 }
                 string path;
-                control->File = OutputFile.Create(!Settings.WritesAtEnd, out path);
+                control->File = OutputFile.Create(isWantedNow, out path);
                 Utf8.Put(control->Path, path, Control.MaxPath - 1);
             }
             catch (Exception)
@@ -98,11 +99,16 @@ namespace Ilinst
         /// <summary>Writes the names of what was called since the last time.</summary>
         public static void UpdateNames()
         {
+            UpdateNames(0);
+        }
+
+        private static void UpdateNames(long next)
+        {
             using (gate.Enter())
             {
                 try
                 {
-                    names.Write(ids.New());
+                    names.Write(ids.New(next));
                 }
                 catch (Exception)
                 {
@@ -111,12 +117,44 @@ namespace Ilinst
             }
         }
 
-        /// <summary>Called for what is called for the first time behind the end: handlers of the program's come after ours.</summary>
-        public static void UpdateAfterEnd()
+        /// <summary>Writes it as it is now where it belongs; there is no mapping.</summary>
+        public static void WriteNow()
         {
             try
             {
-                CallTrees.WithoutProbes(UpdateNames);
+                CallTrees.WithoutProbes(delegate
+                {
+                    UpdateNames();
+                    CallTrees.OnHousekeeping();
+                    Arena.Header->LastTicks = Clock.Now();
+                    OutputFile.WriteAtEnd(WriteTo);
+                });
+            }
+            catch (Exception)
+            {
+                // The next time, perhaps.
+            }
+        }
+
+        /// <summary>
+        /// Called before the profile mentions a method. Behind the end, where other threads, finalizers and handlers of the program's
+        /// go on, it has its name before: the process may be gone at any moment.
+        /// </summary>
+        public static void BeforeShown(long methodId)
+        {
+            // What is to be shown has its room by now: who ends the profile sees that, or this sees the end.
+            Thread.MemoryBarrier();
+            if (IsEnded && methodId != 0)
+            {
+                NameAfterEnd(methodId);
+            }
+        }
+
+        private static void NameAfterEnd(long methodId)
+        {
+            try
+            {
+                CallTrees.WithoutProbes(delegate { UpdateNames(methodId); });
                 Arena.Header->LastTicks = Clock.Now();
             }
             catch (Exception)
@@ -155,12 +193,26 @@ namespace Ilinst
             {
                 CallTrees.WithoutProbes(delegate
                 {
+                    if (ThisProcess.IsMono && flag == Header.CleanExit)
+                    {
+                        // It would be aborted, whatever it holds.
+                        Housekeeper.Stop();
+                    }
+                    bool isFirst;
+                    using (gate.Enter())
+                    {
+                        isFirst = !IsEnded;
+                        IsEnded = true;
+                    }
+                    Thread.MemoryBarrier();
+                    CallTrees.AwaitShown();
+                    Counters.AwaitShown();
                     UpdateNames();
                     CpuTime.Update();
                     CallTrees.OnHousekeeping();
                     using (gate.Enter())
                     {
-                        EndNow(flag);
+                        EndNow(flag, isFirst);
                     }
                 });
             }
@@ -171,12 +223,12 @@ namespace Ilinst
         }
 
         /// <param name="flag">0: it is the end of this tracker's context alone.</param>
-        private static void EndNow(int flag)
+        /// <param name="isFirst">Whether nothing has ended this tracker before.</param>
+        private static void EndNow(int flag, bool isFirst)
         {
             Control* control = Control.OfProcess();
             Header* header = Arena.Header;
-            bool isLast = !IsEnded && Interlocked.Decrement(ref control->Trackers) == 0;
-            IsEnded = true;
+            bool isLast = isFirst && Interlocked.Decrement(ref control->Trackers) == 0;
             header->LastTicks = Clock.Now();
             if (flag == 0 && !isLast)
             {

@@ -41,7 +41,7 @@ namespace Ilinst
             if (probe == Mode.Counting)
             {
                 Counters.Add(methodId);
-                return IntPtr.Zero;
+                return default(IntPtr);
             }
             if (probe == Mode.Sampling)
             {
@@ -50,12 +50,15 @@ namespace Ilinst
             return probe == Mode.ByCounter ? Probes.EnterApart<Probes.ByCounter>(methodId) : Probes.EnterApart<Probes.Traced>(methodId);
         }
 
-        /// <summary>Called when a method is left, however it ends. Of a call that is not tracked, this is all.</summary>
+        /// <summary>
+        /// Called when a method is left, however it ends. Where calls are only counted, this is all; it asks for that, and not for
+        /// the token, since what is inlined makes the program's frames no larger then.
+        /// </summary>
         /// <param name="token">What <see cref="WhenEntering"/> or <see cref="WhenStepping"/> gave for this call.</param>
         [MethodImpl((MethodImplOptions)256)]
         public static void WhenLeaving(IntPtr token)
         {
-            if (token != IntPtr.Zero)
+            if (probe != Mode.Counting)
             {
                 Leave(token);
             }
@@ -64,8 +67,16 @@ namespace Ilinst
         [MethodImpl(Hot)]
         private static void Leave(IntPtr token)
         {
+            if (Tokens.IsNone(token))
+            {
+                return;
+            }
             int probe = ProfileInfoTracker.probe;
-            if (probe == Mode.ByStopwatch)
+            if (Tokens.IsTagged(token))
+            {
+                OpenCalls.LeaveTagged(token);
+            }
+            else if (probe == Mode.ByStopwatch)
             {
                 Probes.Leave<Probes.ByStopwatch>(token);
             }
@@ -88,7 +99,7 @@ namespace Ilinst
         public static void WhenHandling(IntPtr token)
         {
             CallTree* tree = ProfileInfoTracker.tree;
-            if (token != IntPtr.Zero && tree != null && tree->Current != (long)token)
+            if (!Tokens.IsNone(token) && tree != null && tree->Current != Tokens.Bits(token))
             {
                 OpenCalls.Handle(token, Clock.Now(), true);
             }
@@ -98,9 +109,37 @@ namespace Ilinst
         /// <param name="token">What was given for the call that the handler is in.</param>
         public static void WhenCatching(IntPtr token)
         {
-            if (token != IntPtr.Zero)
+            if (!Tokens.IsNone(token))
             {
                 Thrown.Catch(token, Clock.Now());
+            }
+        }
+
+        /// <summary>Called when a method that the runtime suspends is entered, in place of <see cref="WhenEntering"/>.</summary>
+        /// <param name="methodId">Which one.</param>
+        /// <returns>What the others want back.</returns>
+        public static IntPtr WhenStarting(long methodId)
+        {
+            return probe == Mode.Counting || isPaused ? WhenEntering(methodId) : RuntimeAsync.Start(methodId);
+        }
+
+        /// <summary>Called before such a method awaits.</summary>
+        /// <param name="token">What <see cref="WhenStarting"/> gave.</param>
+        public static void WhenSuspending(IntPtr token)
+        {
+            if (Tokens.IsCall(token))
+            {
+                RuntimeAsync.Suspend(token);
+            }
+        }
+
+        /// <summary>Called behind it.</summary>
+        /// <param name="token">What <see cref="WhenStarting"/> gave.</param>
+        public static void WhenContinuing(IntPtr token)
+        {
+            if (Tokens.IsCall(token))
+            {
+                RuntimeAsync.GoOn(token);
             }
         }
 
@@ -116,7 +155,7 @@ namespace Ilinst
         /// <param name="token">What <see cref="WhenStepping"/> gave.</param>
         public static void WhenAwaiting(IntPtr token)
         {
-            if (token != IntPtr.Zero)
+            if (!Tokens.IsNone(token))
             {
                 LogicalCalls.Await(token);
             }
@@ -126,7 +165,7 @@ namespace Ilinst
         /// <param name="token">What <see cref="WhenStepping"/> gave.</param>
         public static void WhenCompleting(IntPtr token)
         {
-            if (token != IntPtr.Zero)
+            if (!Tokens.IsNone(token))
             {
                 LogicalCalls.Complete(token, false);
             }
@@ -136,7 +175,7 @@ namespace Ilinst
         /// <param name="token">What <see cref="WhenStepping"/> gave.</param>
         public static void WhenFaulting(IntPtr token)
         {
-            if (token != IntPtr.Zero)
+            if (!Tokens.IsNone(token))
             {
                 LogicalCalls.Complete(token, true);
             }

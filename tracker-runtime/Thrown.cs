@@ -13,7 +13,7 @@ namespace Ilinst
 
         private static readonly Gate gate = new Gate();
         private static readonly Dictionary<string, int> numbers = new Dictionary<string, int>();
-        private static PropertyInfo exceptionOf;
+        private static MethodInfo exceptionOf;
 
         public static void Start()
         {
@@ -31,16 +31,18 @@ namespace Ilinst
         [MethodImpl(MethodImplOptions.NoInlining)]
         private static void Bind()
         {
-            EventInfo happens = typeof(AppDomain).GetEvent("FirstChanceException");
-            if (happens != null)
+            // Not the event itself: a trimmed program may have but its methods.
+            MethodInfo add = typeof(AppDomain).GetMethod("add_FirstChanceException");
+            MethodInfo remove = typeof(AppDomain).GetMethod("remove_FirstChanceException");
+            if (add != null && remove != null)
             {
-                Type handlerType = happens.EventHandlerType;
-                exceptionOf = handlerType.GetGenericArguments()[0].GetProperty("Exception");
+                Type handlerType = add.GetParameters()[0].ParameterType;
+                exceptionOf = handlerType.GetGenericArguments()[0].GetMethod("get_Exception");
                 MethodInfo note = typeof(Thrown).GetMethod("Note", BindingFlags.NonPublic | BindingFlags.Static);
-                object[] handler = new object[] { Delegate.CreateDelegate(handlerType, note) };
+                object[] handler = new object[] { Delegates.Of(handlerType, null, note) };
                 AppDomain domain = AppDomain.CurrentDomain;
-                happens.GetAddMethod().Invoke(domain, handler);
-                Lifetime.OnEnd(delegate { happens.GetRemoveMethod().Invoke(domain, handler); });
+                add.Invoke(domain, handler);
+                Lifetime.OnEnd(delegate { remove.Invoke(domain, handler); });
             }
         }
 
@@ -93,7 +95,7 @@ namespace Ilinst
         [MethodImpl(MethodImplOptions.NoInlining)]
         private static string TypeOf(EventArgs e)
         {
-            return exceptionOf.GetValue(e, null).GetType().FullName;
+            return exceptionOf.Invoke(e, null).GetType().FullName;
         }
 
         private static int Number(string type)
