@@ -30,6 +30,7 @@ const DEFAULTS = {
   method: -1,
 };
 const NARROW = 700;
+const KEPT = DATA.kept && new Set(DATA.kept);
 
 const App = {
   /** @type {any} */ state: { ...DEFAULTS },
@@ -129,7 +130,8 @@ const App = {
     const sums = this.tree.functions;
     this.rows = [];
     for (let fn = 0; fn < FUNCTIONS.count; fn++) {
-      // Of a comparison, what a filter left out is in the graph alone.
+      // What a filter left out is in the graph alone.
+      if (KEPT && !KEPT.has(fn)) continue;
       if (COMPARED ? fn >= COMPARED.verdicts.length : !sums.calls[fn] && sums.total[fn] <= 0 && sums.waiting[fn] <= 0)
         continue;
       const row = { fn, name: FUNCTIONS.name(fn) };

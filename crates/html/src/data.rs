@@ -1,5 +1,7 @@
 //! What a page has of a profile: columns of numbers, as JSON has them shortest.
 
+use std::collections::BTreeSet;
+
 use identity::Visible;
 use indexmap::IndexMap;
 use profile::{
@@ -13,6 +15,7 @@ use serde::{Serialize, Serializer};
 use crate::{
     compared::Compared,
     functions::{Functions, Tables},
+    page::Filter,
 };
 
 /// All that the script is given.
@@ -31,6 +34,9 @@ pub(crate) struct Data {
     functions: Tables,
     /// The whole, then the phases.
     spans: Vec<Span>,
+    /// The functions that lists have; none if they have all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<BTreeSet<usize>>,
     /// What the columns of a base are compared by; none if there is no base.
     #[serde(skip_serializing_if = "Option::is_none")]
     compared: Option<Compared>,
@@ -89,11 +95,21 @@ struct Methods {
 }
 
 impl Data {
-    pub(crate) fn of(profile: &Profile, phases: &[(String, Profile)]) -> Self {
+    pub(crate) fn of(profile: &Profile, phases: &[(String, Profile)], filter: Option<&Filter<'_>>) -> Self {
         let mut functions = Functions::default();
-        let mut spans = vec![Span::of("", profile, &mut functions)];
-        spans.extend(phases.iter().map(|(name, phase)| Span::of(name, phase, &mut functions)));
+        let mut kept = filter.map(|_| BTreeSet::new());
+        let mut span = |name: &str, profile: &Profile| {
+            let places = functions.add(profile);
+            let is_meant = filter.map(|filter| (filter.is_meant)(profile));
+            if let (Some(kept), Some(is_meant)) = (&mut kept, &is_meant) {
+                kept.extend(places.iter().zip(is_meant).filter(|(_, is_meant)| **is_meant).map(|(place, _)| *place));
+            }
+            Span::of(name, profile, &places, is_meant.as_deref())
+        };
+        let mut spans = vec![span("", profile)];
+        spans.extend(phases.iter().map(|(name, phase)| span(name, phase)));
         let mut notes = profile.limits();
+        notes.extend(filter.map(|filter| format!("only {}, what leads there, and what is called there", filter.text)));
         notes.extend(profile.damage.as_ref().map(|damage| format!("the file is damaged: {damage}")));
         notes.iter_mut().for_each(|note| *note = Visible(&*note).to_string());
         Self {
@@ -107,6 +123,7 @@ impl Data {
             notes,
             functions: functions.tables(),
             spans,
+            kept,
             compared: None,
         }
     }
@@ -135,34 +152,44 @@ impl Data {
             notes: vec![comparison.how()],
             functions: functions.tables(),
             spans: vec![span],
+            kept: None,
             compared: Some(Compared::of(comparison, names)),
         }
     }
 }
 
 impl Span {
-    fn of(name: &str, profile: &Profile, functions: &mut Functions) -> Self {
-        let places = functions.add(profile);
-        let mut trees: Vec<Tree> = profile.trees.iter().map(|tree| Tree::of(profile, tree, &places)).collect();
+    fn of(name: &str, profile: &Profile, places: &[usize], is_meant: Option<&[bool]>) -> Self {
+        let mut trees: Vec<Tree> = profile.trees.iter().map(|tree| Tree::of(profile, tree, places, is_meant)).collect();
         trees.retain(|tree| !tree.depth.is_empty());
         Self {
             name: Visible(name).to_string(),
             milliseconds: profile.milliseconds(profile.duration),
             threads: profile.threads(),
             trees,
-            methods: Methods::of(profile, &places),
+            methods: Methods::of(profile, places),
         }
     }
 }
 
 impl Tree {
-    fn of(profile: &Profile, tree: &CallTree, places: &[usize]) -> Self {
+    fn of(profile: &Profile, tree: &CallTree, places: &[usize], is_meant: Option<&[bool]>) -> Self {
+        let is_wanted = is_meant.map(|is_meant| {
+            // Callers come before their callees.
+            let mut is_wanted = Vec::with_capacity(tree.nodes.len());
+            for Node { function, caller } in &tree.nodes {
+                let is_below = caller.is_some_and(|caller| is_wanted.get(caller) == Some(&true));
+                is_wanted.push(is_below || is_meant.get(*function) == Some(&true));
+            }
+            is_wanted
+        });
         let flat = |sample_type| profile.flat(tree, sample_type);
         let at = |values: &[i64], index: usize| values.get(index).copied().unwrap_or_default();
         let [wall, waiting, probes] = [SampleType::WALL, SampleType::WAITING, SampleType::PROBES].map(flat);
         let [calls, exceptions, cpu] = [SampleType::CALLS, SampleType::EXCEPTIONS, SampleType::CPU].map(flat);
         let running = |index| at(wall, index).saturating_sub(at(waiting, index)).saturating_sub(at(probes, index));
-        let has = |index| tree.values.iter().any(|values| at(values, index) != 0);
+        let is_wanted = |index: usize| is_wanted.as_ref().is_none_or(|is_wanted| is_wanted.get(index) == Some(&true));
+        let has = |index| is_wanted(index) && tree.values.iter().any(|values| at(values, index) != 0);
         let amounts = |index| {
             [at(calls, index), running(index), at(waiting, index), at(exceptions, index), at(cpu, index)]
                 .map(|value| Amount(value as f64))

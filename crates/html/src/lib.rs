@@ -11,4 +11,4 @@ mod data;
 mod functions;
 mod page;
 
-pub use page::Page;
+pub use page::{Filter, Page};

@@ -26,6 +26,15 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/app.js"),
 );
 
+/// Which functions a page is about.
+#[expect(missing_debug_implementations, reason = "it is a function")]
+pub struct Filter<'a> {
+    /// How it was asked for.
+    pub text: String,
+    /// Whether each function of a profile is meant.
+    pub is_meant: &'a dyn Fn(&Profile) -> Vec<bool>,
+}
+
 /// A page, ready to be written.
 #[derive(Debug)]
 pub struct Page {
@@ -35,7 +44,12 @@ pub struct Page {
 impl Page {
     /// A profile, and its phases by their names.
     pub fn report(profile: &Profile, phases: &[(String, Profile)]) -> Self {
-        Self { data: Data::of(profile, phases) }
+        Self { data: Data::of(profile, phases, None) }
+    }
+
+    /// The same of some functions: in lists they alone, in graphs and trees the paths that lead to them, and those below.
+    pub fn filtered(profile: &Profile, phases: &[(String, Profile)], filter: &Filter<'_>) -> Self {
+        Self { data: Data::of(profile, phases, Some(filter)) }
     }
 
     /// Two sides of runs, and what they are called.

@@ -1,6 +1,7 @@
 //! The file: a header, then chunks as they were in the program's memory (docs/profile-format.md). Here bytes become
 //! records; what they mean together is [`read`](crate::read)'s matter.
 
+mod calls;
 mod control;
 mod cursor;
 mod events;
@@ -12,9 +13,10 @@ mod nodes;
 mod phases;
 mod statistics;
 
+pub(crate) use calls::read_calls;
 pub use control::{Command, Control};
 pub use events::{Event, events, traced_nodes};
-pub(crate) use header::{Header, MergedHeader, VERSION, set_running};
+pub(crate) use header::{Header, MergedHeader, Timebase, VERSION, set_running};
 pub(crate) use merged::{MethodStatistics, PathChunk, PathHead, write_paths, write_statistics};
 pub(crate) use names::{NameRecord, Names, write_names};
 pub(crate) use nodes::{AsyncRecord, NodeChunk, RawNode, Slot, TreeHeader, node_flag};
@@ -41,6 +43,9 @@ mod chunk_kind {
     /// Of files that were merged.
     pub(super) const PATHS: u32 = 7;
     pub(super) const METHOD_STATISTICS: u32 = 8;
+    /// Captured calls: they are read apart.
+    pub(super) const DESCRIPTIONS: u32 = 9;
+    pub(super) const CALLS: u32 = 10;
 }
 
 /// All that a file says.
@@ -153,6 +158,7 @@ impl<'a> Records<'a> {
             chunk_kind::METHOD_STATISTICS => {
                 self.method_statistics.extend(merged::method_statistics(bytes, chunk.used()?));
             }
+            chunk_kind::DESCRIPTIONS | chunk_kind::CALLS => {}
             value => return Err(Error::Unknown { what: "a chunk of kind", value, offset }),
         }
         Ok(())

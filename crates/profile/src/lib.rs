@@ -5,6 +5,7 @@
 //! ```
 
 pub mod aggregate;
+pub mod calls;
 pub mod compare;
 pub mod csv;
 mod error;
@@ -17,6 +18,7 @@ pub mod model;
 mod names;
 mod read;
 pub mod report;
+mod row;
 pub mod statistics;
 mod text;
 pub mod views;

@@ -10,14 +10,14 @@ use std::{
 use identity::MethodId;
 
 use crate::{
-    format::{self, MergedHeader, MethodStatistics, NameRecord, PathHead},
-    model::{self, CallTree, End, MethodName, Mode, Module, Notes, Profile, SampleType, ThreadName, Unit},
+    format::{self, MergedHeader, MethodStatistics, NameRecord, PathHead, Timebase},
+    model::{CallTree, Clock, End, MethodName, Mode, Module, Notes, Profile, SampleType, ThreadName, Unit},
     read::sample_types,
     statistics::Statistics,
 };
 
 /// Times in ns, with the histograms of a clock that ticks so.
-const NANOSECONDS: Clock = Clock { ticks_per_second: 1_000_000_000, histogram_shift: 5 };
+const NANOSECONDS: Timebase = Timebase { ticks_per_second: 1_000_000_000, histogram_shift: 5 };
 
 /// Profiles that cannot be put together.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -32,7 +32,7 @@ pub struct Mismatch {
 pub struct Merge {
     mode: Option<Mode>,
     /// By clock: in the ticks of .NET's clock nothing is lost; if there are several in the end, they are put into ns then.
-    parts: BTreeMap<Clock, Part>,
+    parts: BTreeMap<Timebase, Part>,
 }
 
 /// Those of one clock.
@@ -91,9 +91,9 @@ impl Merge {
     pub fn add(&mut self, bytes: &[u8], profile: &Profile) -> Result<(), Mismatch> {
         // Events are one process's.
         let mode = self.agree(if profile.mode == Mode::Trace { Mode::Exact } else { profile.mode })?;
-        let from = Clock { ticks_per_second: profile.ticks_per_second, histogram_shift: profile.histogram_shift };
+        let from = Timebase { ticks_per_second: profile.ticks_per_second, histogram_shift: profile.histogram_shift };
         // The processor's counter is measured anew by each process: there would be as many clocks.
-        let clock = if profile.clock == model::Clock::Tsc { NANOSECONDS } else { from };
+        let clock = if profile.clock == Clock::Tsc { NANOSECONDS } else { from };
         self.parts.entry(clock).or_default().add(bytes, profile, mode, Conversion { from, to: clock });
         Ok(())
     }
@@ -222,7 +222,7 @@ impl Part {
         }
     }
 
-    fn write(&self, clock: Clock, mode: Mode, out: &mut impl Write) -> io::Result<()> {
+    fn write(&self, clock: Timebase, mode: Mode, out: &mut impl Write) -> io::Result<()> {
         // Ticks of a process, of the sum in 1/1000 ns.
         let each = |sum: u64| sum as f64 / self.processes.max(1) as f64 * clock.ticks_per_second as f64 / 1e12;
         let whole = self.spans.get(&None);
@@ -371,18 +371,11 @@ impl Tree {
     }
 }
 
-/// What times are in.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Clock {
-    pub(crate) ticks_per_second: u64,
-    pub(crate) histogram_shift: u32,
-}
-
 /// From one clock's ticks to another's.
 #[derive(Clone, Copy)]
 struct Conversion {
-    from: Clock,
-    to: Clock,
+    from: Timebase,
+    to: Timebase,
 }
 
 impl Conversion {

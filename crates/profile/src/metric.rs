@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::report::Row;
+use crate::row::Row;
 
 macro_rules! metrics {
     ($(#[doc = $doc:literal] $(#[$default:meta])? $variant:ident = $name:literal, $unit:ident, $fold:expr, $value:expr;)*) => {

@@ -10,7 +10,6 @@ use super::{
 };
 use crate::{
     error::Error,
-    merge,
     model::{Clock, End, Mode},
 };
 
@@ -190,8 +189,15 @@ pub(crate) struct MergedHeader<'h> {
     pub(crate) max_nodes: u32,
     pub(crate) probe_inside: f64,
     pub(crate) probe_outside: f64,
-    pub(crate) clock: merge::Clock,
+    pub(crate) clock: Timebase,
     pub(crate) cpu_ns: Option<i64>,
+}
+
+/// What times are in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Timebase {
+    pub(crate) ticks_per_second: u64,
+    pub(crate) histogram_shift: u32,
 }
 
 impl MergedHeader<'_> {

@@ -64,7 +64,10 @@ impl Names {
                 }
                 record::THREAD => {
                     let (tree, managed_id) = (reader.u64()?, reader.u32()?);
-                    self.threads.entry(tree).or_default().push(ThreadName { managed_id, name: reader.string()? });
+                    let of_tree = self.threads.entry(tree).or_default();
+                    // Its name may have come later.
+                    of_tree.pop_if(|last| last.managed_id == managed_id && last.name.is_empty());
+                    of_tree.push(ThreadName { managed_id, name: reader.string()? });
                 }
                 record::PHASE => {
                     let number = reader.u32()?;

@@ -1,0 +1,215 @@
+//! Which calls are meant: `count > 3 && name == "x"`.
+
+use std::{cmp::Ordering, str::FromStr};
+
+use super::{Call, Calls, Value};
+
+/// What calls have to be like: all of some comparisons.
+#[derive(Clone, Debug)]
+pub struct Condition(Vec<Comparison>);
+
+#[derive(Clone, Debug)]
+struct Comparison {
+    /// A parameter, `this` or `return`, then fields.
+    path: Vec<String>,
+    operator: Operator,
+    with: Key,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Operator {
+    Equal,
+    Unequal,
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
+}
+
+/// Longer ones first: they begin as others.
+const OPERATORS: [(&str, Operator); 7] = [
+    ("==", Operator::Equal),
+    ("!=", Operator::Unequal),
+    ("<=", Operator::AtMost),
+    (">=", Operator::AtLeast),
+    ("<", Operator::Less),
+    (">", Operator::Greater),
+    ("=", Operator::Equal),
+];
+
+/// What is compared.
+#[derive(Clone, PartialEq, Debug)]
+enum Key {
+    Null,
+    Bool(bool),
+    Int(i128),
+    Number(f64),
+    Text(String),
+}
+
+impl FromStr for Condition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        split_outside_quotes(text).into_iter().map(str::parse).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// The parts between `&&`.
+fn split_outside_quotes(text: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut quote) = (Vec::new(), 0, None);
+    for (at, character) in text.char_indices() {
+        match quote {
+            Some(open) => quote = Some(open).filter(|_| open != character),
+            None if matches!(character, '"' | '\'') => quote = Some(character),
+            None if at >= start && text.get(at..).is_some_and(|rest| rest.starts_with("&&")) => {
+                parts.extend(text.get(start..at));
+                start = at + 2;
+            }
+            None => {}
+        }
+    }
+    parts.extend(text.get(start..));
+    parts
+}
+
+impl FromStr for Comparison {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = |why: &str| format!("'{}': {why}; it is as in: count > 3 && name == \"x\"", text.trim());
+        let at = text.find(['=', '!', '<', '>']).ok_or_else(|| wrong("no comparison"))?;
+        let (path, rest) = text.split_at(at);
+        let known = OPERATORS.iter().find(|(sign, _)| rest.starts_with(sign)).ok_or_else(|| wrong("no comparison"))?;
+        let path: Vec<String> = path.trim().split('.').map(|part| part.trim().to_owned()).collect();
+        if path.iter().any(String::is_empty) {
+            return Err(wrong("what is compared has no name"));
+        }
+        let with = rest.get(known.0.len()..).unwrap_or_default().trim();
+        Ok(Self { path, operator: known.1, with: literal(with).ok_or_else(|| wrong("nothing to compare with"))? })
+    }
+}
+
+/// Something that is written as in C#; a bare word is text, as the name of an enum's member.
+fn literal(text: &str) -> Option<Key> {
+    let quoted = |quote: char| text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    Some(match text {
+        "" => return None,
+        "null" => Key::Null,
+        "true" | "false" => Key::Bool(text == "true"),
+        _ => match (quoted('"').or(quoted('\'')), text.parse(), text.parse()) {
+            (Some(text), ..) => Key::Text(text.replace("\\\"", "\"").replace("\\\\", "\\")),
+            (_, Ok(int), _) => Key::Int(int),
+            (_, _, Ok(number)) => Key::Number(number),
+            _ => Key::Text(text.to_owned()),
+        },
+    })
+}
+
+impl Condition {
+    /// Whether a call is meant. What has no such parameter, or none that could be read, is not.
+    pub fn is_met(&self, calls: &Calls, call: &Call) -> bool {
+        self.0.iter().all(|comparison| comparison.is_met(calls, call))
+    }
+}
+
+impl Comparison {
+    fn is_met(&self, calls: &Calls, call: &Call) -> bool {
+        let found = calls.value_at(call, &self.path);
+        found.is_some_and(|found| self.operator.holds(&found, &self.with))
+    }
+}
+
+impl Operator {
+    fn holds(self, found: &Key, with: &Key) -> bool {
+        let order = match (found, with) {
+            (Key::Int(a), Key::Int(b)) => Some(a.cmp(b)),
+            (Key::Int(_) | Key::Number(_), Key::Int(_) | Key::Number(_)) => found.number().partial_cmp(&with.number()),
+            (Key::Text(a), Key::Text(b)) => Some(a.as_str().cmp(b)),
+            _ => (found == with).then_some(Ordering::Equal),
+        };
+        match self {
+            Self::Equal => order == Some(Ordering::Equal),
+            Self::Unequal => order != Some(Ordering::Equal),
+            Self::Less => order == Some(Ordering::Less),
+            Self::Greater => order == Some(Ordering::Greater),
+            Self::AtMost => matches!(order, Some(Ordering::Less | Ordering::Equal)),
+            Self::AtLeast => matches!(order, Some(Ordering::Greater | Ordering::Equal)),
+        }
+    }
+}
+
+impl Key {
+    fn number(&self) -> f64 {
+        match self {
+            Self::Int(int) => *int as f64,
+            Self::Number(number) => *number,
+            _ => f64::NAN,
+        }
+    }
+}
+
+impl Calls {
+    fn value_at(&self, call: &Call, path: &[String]) -> Option<Key> {
+        let (first, fields) = path.split_first()?;
+        let signature = self.signatures.get(call.signature)?;
+        let parameter = signature.parameters.iter().position(|parameter| parameter.name == *first);
+        let mut value = match parameter {
+            // What it got there is what `out` has.
+            Some(index) => match call.arguments.get(index)? {
+                Value::Unread(_) => call.after.iter().find(|(after, _)| *after == index).map(|(_, value)| value)?,
+                value => value,
+            },
+            None if first == "this" => call.this.as_ref()?,
+            None if first == "return" => call.returned.as_ref()?,
+            None => return None,
+        };
+        for (depth, field) in fields.iter().enumerate() {
+            let is_last = depth + 1 == fields.len();
+            if let (true, "Length", Some(length)) = (is_last, field.as_str(), length(value)) {
+                return Some(Key::Int(length));
+            }
+            let (of, fields) = match value {
+                Value::Struct(of, Some(fields)) | Value::Object(of, _, Some(fields)) => (of, fields),
+                _ => return None,
+            };
+            let of = self.types.get(*of)?;
+            value = fields.get(of.fields.iter().position(|name| shown_field(name) == field)?)?;
+        }
+        self.key(value)
+    }
+
+    fn key(&self, value: &Value) -> Option<Key> {
+        Some(match value {
+            Value::Unread(_) => return None,
+            Value::Null => Key::Null,
+            Value::Bool(is_it) => Key::Bool(*is_it),
+            Value::Int(int) => Key::Int(*int),
+            Value::Pointer(address) => Key::Int((*address).into()),
+            Value::Single(number) => Key::Number((*number).into()),
+            Value::Double(number) => Key::Number(*number),
+            Value::Char(unit) => Key::Text(String::from_utf16_lossy(&[*unit])),
+            Value::Text(_, units) => Key::Text(String::from_utf16_lossy(units)),
+            Value::Decimal(_) => Key::Number(self.text(value).parse().ok()?),
+            Value::Enum(of, number) => {
+                let member = self.types.get(*of)?.members.iter().find(|(member, _)| i128::from(*member) == *number);
+                member.map_or(Key::Int(*number), |(_, name)| Key::Text(name.clone()))
+            }
+            _ => Key::Text(self.text(value)),
+        })
+    }
+}
+
+/// How many units or elements there are.
+fn length(value: &Value) -> Option<i128> {
+    match value {
+        Value::Text(length, _) => Some((*length).into()),
+        Value::Array(_, dimensions, _) => Some(dimensions.iter().map(|length| i128::from(*length)).product()),
+        _ => None,
+    }
+}
+
+/// A field as people wrote it: of an automatic property, that one's name.
+pub(super) fn shown_field(name: &str) -> &str {
+    name.strip_prefix('<').and_then(|rest| rest.strip_suffix(">k__BackingField")).unwrap_or(name)
+}
