@@ -23,6 +23,8 @@ pub(crate) struct Assembly<'m> {
     pub(crate) options: Options,
     /// Where types are found, if they are checked.
     pub(crate) scope: Option<Scope<'m>>,
+    /// Where the types that it extends and implements are found: there, or in itself alone.
+    pub(crate) own: Scope<'m>,
     names: Names<'m>,
 }
 
@@ -32,7 +34,7 @@ impl<'m> Assembly<'m> {
         metadata: &'m Metadata<'m>,
         model: &'m Model,
         options: &Options,
-        scope: Option<Scope<'m>>,
+        (scope, own): (Option<Scope<'m>>, Scope<'m>),
     ) -> Self {
         let has_stream = |name: &[u8]| metadata.streams.iter().any(|stream| stream.name == name);
         Self {
@@ -42,6 +44,7 @@ impl<'m> Assembly<'m> {
             is_uncompressed: has_stream(b"#-") && !has_stream(b"#~"),
             options: *options,
             scope,
+            own,
             names: Names::new(metadata, model),
         }
     }

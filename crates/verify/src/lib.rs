@@ -14,6 +14,7 @@ mod assembly;
 mod body;
 mod compare;
 mod context;
+mod inheritance;
 mod model;
 mod names;
 mod report;
@@ -47,10 +48,23 @@ pub fn verify_types(image: &Image<'_>, options: &Options, scope: Scope<'_>) -> R
 
 fn check(image: &Image<'_>, metadata: &Metadata<'_>, options: &Options, scope: Option<Scope<'_>>) -> Report {
     let model = Model::new(metadata);
-    let assembly = Assembly::new(image, metadata, &model, options, scope);
+    let mut alone = Library::new();
+    let module = alone.add(metadata.clone());
+    let own = scope.unwrap_or(Scope { library: &alone, module });
+    let assembly = Assembly::new(image, metadata, &model, options, (scope, own));
+    let report_of = |check: fn(&Context<'_>)| {
+        let context = Context::new(&assembly);
+        check(&context);
+        context.take_report()
+    };
+    let rest = || rayon::join(|| report_of(inheritance::check), || report_of(body::check));
+    let (tables, (inheritance, bodies)) = rayon::join(|| report_of(check_tables), rest);
     let context = Context::new(&assembly);
-    structure::check(&context);
-    tables::check(&context);
-    body::check(&context);
+    [tables, inheritance, bodies].into_iter().for_each(|report| context.absorb(report));
     context.take_report()
+}
+
+fn check_tables(context: &Context<'_>) {
+    structure::check(context);
+    tables::check(context);
 }

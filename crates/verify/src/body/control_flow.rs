@@ -1,11 +1,11 @@
 //! Where control may go between protected blocks and handlers (III.1.7.3), in code that is never reached too: the CLR's
 //! compiler looks at all of it.
 
-use ecma335::{MethodBody, OpCode, Table, Token, body::ClauseKind, nesting::Nesting};
+use ecma335::{MethodBody, OpCode, Table, Token, body::ClauseKind, nesting::Nesting, opcode::Flow};
 
 use crate::{
     body::{
-        code::Code,
+        code::{Code, Instruction},
         regions::{Block, Region, Regions},
     },
     context::Context,
@@ -21,12 +21,16 @@ pub(crate) fn check(context: &Context<'_>, token: Token, body: &MethodBody<'_>, 
     for (index, instruction) in code.instructions.iter().enumerate() {
         let is_leave = matches!(instruction.info.opcode, OpCode::Leave | OpCode::LeaveS);
         for target in code.targets(instruction) {
-            if code.at(*target).is_none() {
-                let detail = format_args!("IL_{target:04x}");
-                context.report_at(rule!("III.1.7.2-a"), token, instruction.offset, detail);
-            } else {
+            let to = code.at(*target);
+            if to.is_some_and(|to| code.prefixes(to).next().is_none()) {
                 check_way(context, token, &regions, instruction.offset, *target, is_leave);
+            } else {
+                let rule = if to.is_none() { rule!("III.1.7.2-a") } else { rule!("III.2-b") };
+                context.report_at(rule, token, instruction.offset, format_args!("IL_{target:04x}"));
             }
+        }
+        if instruction.info.opcode == OpCode::Tail {
+            check_tail(context, token, &regions, code, index);
         }
         check_end(context, token, &regions, instruction.info.opcode, instruction.offset);
         if regions.is_empty() {
@@ -36,6 +40,23 @@ pub(crate) fn check(context: &Context<'_>, token: Token, body: &MethodBody<'_>, 
         if instruction.info.flow.falls_through() && next < code.size && regions.is_bound(next) {
             check_way(context, token, &regions, instruction.offset, next, false);
         }
+    }
+}
+
+fn is_prefix(instruction: &Instruction) -> bool {
+    instruction.info.flow == Flow::Prefix
+}
+
+/// III.2.4: what the prefix makes of a call and its `ret` cannot be made of anything else.
+fn check_tail(context: &Context<'_>, token: Token, regions: &Regions, code: &Code, index: usize) {
+    let rest = code.instructions.get(index..).unwrap_or_default();
+    let Some(tail) = rest.first() else { return };
+    let behind = rest.iter().skip_while(|instruction| is_prefix(instruction)).nth(1);
+    if behind.is_none_or(|behind| behind.info.opcode != OpCode::Ret) {
+        context.report_at(rule!("III.2.4-a"), token, tail.offset, "");
+    }
+    if regions.around(tail.offset).next().is_some() {
+        context.report_at(rule!("III.2.4-b"), token, tail.offset, "");
     }
 }
 
@@ -79,10 +100,13 @@ fn check_end(context: &Context<'_>, token: Token, regions: &Regions, opcode: OpC
     let (is_well, rule) = match opcode {
         OpCode::Ret => (innermost().is_none(), rule!("III.1.7.3-c")),
         OpCode::Endfinally => (is_in(Block::Finally), rule!("III.1.7.3-d")),
-        OpCode::Endfilter => (is_in(Block::Filter), rule!("III.1.7.3-d")),
+        OpCode::Endfilter => {
+            let ends = |region: &Region| region.block == Block::Filter && region.end == offset + opcode.size() as u32;
+            (innermost().is_some_and(ends), rule!("III.1.7.3-d"))
+        }
         OpCode::Rethrow => {
-            let is_in_catch = regions.around(offset).any(|region| region.block == Block::Catch);
-            (is_in_catch, rule!("III.1.7.3-e"))
+            let handler = regions.around(offset).find(|region| region.block != Block::Try);
+            (handler.is_some_and(|region| region.block == Block::Catch), rule!("III.1.7.3-e"))
         }
         OpCode::Localloc => (regions.around(offset).all(|region| region.block == Block::Try), rule!("III.3.47-a")),
         _ => return,

@@ -1,11 +1,15 @@
 //! The evaluation stack along every path of a body (III.1.7.5, III.1.8.1).
 
-use ecma335::{OpCode, Token, body::ClauseKind, opcode::Flow};
+use ecma335::{
+    OpCode, Token,
+    body::{Clause, ClauseKind},
+    opcode::Flow,
+};
 
 use crate::{
     body::{
         code::{Code, Instruction},
-        eval_stack::{EvalStack, Stop},
+        eval_stack::{EvalStack, Prefixes, Stop},
         instructions,
         method::Method,
         stack_value::StackValue,
@@ -27,6 +31,8 @@ pub(crate) struct Dataflow<'c> {
     work: Vec<usize>,
     /// In a constructor, where protected blocks and their handlers start.
     handlers: Vec<(u32, u32)>,
+    /// Where protected blocks start, in order.
+    blocks: Vec<u32>,
 }
 
 impl<'c> Dataflow<'c> {
@@ -35,16 +41,16 @@ impl<'c> Dataflow<'c> {
             context,
             tokens,
             values: Vec::new(),
-            constrained: None,
-            is_readonly: false,
+            prefixes: Prefixes::default(),
             assumed: 0,
             owner: 0,
             is_initialized: true,
+            keeps_this: true,
             token: Token::default(),
             offset: 0,
             findings: Vec::new(),
         };
-        Self { stack, states: Vec::new(), arena: Vec::new(), work: Vec::new(), handlers: Vec::new() }
+        Self { stack, states: Vec::new(), arena: Vec::new(), work: Vec::new(), handlers: Vec::new(), blocks: Vec::new() }
     }
 
     /// How many values of the last body were taken to fit.
@@ -56,6 +62,7 @@ impl<'c> Dataflow<'c> {
     pub(crate) fn run(&mut self, method: &Method<'_>, code: &Code) {
         self.stack.token = method.token;
         self.stack.owner = method.owner;
+        self.stack.keeps_this = !code.takes_address_of_this();
         self.stack.assumed = 0;
         self.stack.findings.clear();
         self.states.clear();
@@ -90,9 +97,13 @@ impl<'c> Dataflow<'c> {
             }
         }
         self.handlers.sort_unstable();
+        self.blocks.clear();
+        self.blocks.extend(method.body.clauses.iter().map(|clause| clause.try_offset));
+        self.blocks.sort_unstable();
         self.stack.is_initialized = method.constructs.is_none();
         self.enter(code, 0, None);
         let is_sound = self.follow_all(method, code).is_ok();
+        self.check_backward_branches(method, code);
         self.stack.report_unverifiable();
         if !is_sound {
             return;
@@ -134,6 +145,9 @@ impl<'c> Dataflow<'c> {
                 self.enter_handlers(code, instruction.offset);
             }
             let before = self.stack.values.len();
+            if before > 0 && self.blocks.binary_search(&instruction.offset).is_ok() {
+                return Err(self.stack.error(rule!("III.1.7.5-d"), format_args!("{before} values")));
+            }
             match instructions::apply(&mut self.stack, method, code, index) {
                 Ok(()) => {}
                 Err(Stop::Underflow) => {
@@ -179,6 +193,29 @@ impl<'c> Dataflow<'c> {
         self.arena.extend_from_slice(&self.stack.values);
         if let Some(state) = self.states.get_mut(index) {
             *state = Some((start, self.stack.values.len(), self.stack.is_initialized));
+        }
+    }
+
+    /// III.1.7.5: what is on the stack can be told from the code before a place.
+    fn check_backward_branches(&mut self, method: &Method<'_>, code: &Code) {
+        if !code.branches_back {
+            return;
+        }
+        let behind = code.instructions.windows(2).zip(1..);
+        for (pair, index) in behind {
+            let [before, instruction] = pair else { continue };
+            if before.info.flow.falls_through() || code.is_forward_target(instruction.offset) {
+                continue;
+            }
+            let depth = self.states.get(index).copied().flatten().map_or(0, |state| state.1);
+            let handles = |clause: &Clause| match clause.kind {
+                ClauseKind::Filter(filter) if filter == instruction.offset => true,
+                _ => clause.handler_offset == instruction.offset,
+            };
+            if depth > 0 && !method.body.clauses.iter().any(handles) {
+                self.stack.offset = instruction.offset;
+                self.stack.unverifiable(rule!("III.1.7.5-e"), || format!("{depth} values"));
+            }
         }
     }
 
@@ -246,10 +283,17 @@ fn merge(stack: &EvalStack<'_>, known: StackValue, new: StackValue) -> Option<St
     let kind = match (known.kind, new.kind) {
         (one, other) if one == other => one,
         (ValueKind::Unknown, _) | (_, ValueKind::Unknown) => ValueKind::Unknown,
+        // One goes where the other does, and is not the other.
+        (ValueKind::Int32, ValueKind::Native) | (ValueKind::Native, ValueKind::Int32) if stack.has_types() => return None,
         (one, other) if one.assignable_to(other) || other.assignable_to(one) => one,
         _ => return None,
     };
-    Some(StackValue { kind, ty: merge::merge(stack.types(), known.ty, new.ty)?, is_this: known.is_this && new.is_this })
+    Some(StackValue {
+        kind,
+        ty: merge::merge(stack.types(), known.ty, new.ty)?,
+        is_this: known.is_this && new.is_this,
+        is_of_frame: known.is_of_frame || new.is_of_frame,
+    })
 }
 
 fn describe(tokens: &TokenResolver<'_>, known: StackValue, new: StackValue) -> (String, String) {

@@ -3,21 +3,41 @@
 use ecma335::{OpCode, Token};
 
 use crate::{
-    body::{code::Code, eval_stack::EvalStack, stack_value::StackValue, this_init, tokens::MethodRef},
+    body::{
+        code::Code,
+        eval_stack::{EvalStack, Outcome},
+        object_model,
+        stack_value::StackValue,
+        this_init,
+        tokens::MethodRef,
+    },
     rule::rule,
     types::{
-        assign,
-        delegate::{self, Invoke},
+        assign, delegate,
+        method_type::MethodType,
         store::{Type, TypeId, Types},
         value_kind::ValueKind,
         verdict::{Verdict, all},
     },
 };
 
-/// `ldftn` and `ldvirtftn`: puts the address of a method on the stack.
-pub(crate) fn push_method(stack: &mut EvalStack<'_>, token: Token) {
-    let ty = stack.types().intern(Type::Method(token));
-    stack.push_type(ValueKind::Native, ty);
+/// `ldftn` and `ldvirtftn`: puts the address of a method on the stack, of the object that the latter took.
+pub(crate) fn push_method(stack: &mut EvalStack<'_>, opcode: OpCode, token: Token, object: Option<StackValue>) -> Outcome {
+    let (types, context) = (stack.types(), stack.context);
+    if let Some(method) = stack.tokens.method(token) {
+        if opcode == OpCode::Ldvirtftn && !method.has_this {
+            return Err(stack.error(rule!("III.4.2-a"), context.full_name(token)));
+        }
+        if method.is_constructor {
+            stack.unverifiable(rule!("III.3.41-a"), || context.full_name(token));
+        }
+        if let Some(object) = object.filter(|object| object.kind.assignable_to(ValueKind::Object)) {
+            let ty = object_model::boxed(stack, method.owner.ty);
+            stack.require_assignable(object, StackValue::new(ValueKind::Object, ty));
+        }
+    }
+    stack.push_type(ValueKind::Native, types.intern(Type::Method(token)));
+    Ok(())
 }
 
 /// Checks a delegate that is about to be made.
@@ -34,8 +54,11 @@ pub(crate) fn check(stack: &mut EvalStack<'_>, code: &Code, index: usize, ty: Ty
     if !types.is_delegate(ty) {
         return;
     }
+    // No branch leads into the sequence.
     let back = |steps: usize| {
-        index.checked_sub(steps).and_then(|index| code.instructions.get(index)).map(|instruction| instruction.info.opcode)
+        let next = code.instructions.get((index + 1).checked_sub(steps)?)?;
+        let before = code.before((index + 1).checked_sub(steps)?)?;
+        (!code.is_target(next.offset)).then_some(before.info.opcode)
     };
     let is_sequence = match back(1) {
         Some(OpCode::Ldftn) => true,
@@ -72,7 +95,7 @@ struct Skipped {
 }
 
 /// Whether the target is right for the method, and what is left to be compared; none if there are too few or too many.
-fn target_fits(types: &Types<'_>, method: &MethodRef, invoke: &Invoke, target: StackValue) -> Option<(Verdict, Skipped)> {
+fn target_fits(types: &Types<'_>, method: &MethodRef, invoke: &MethodType, target: StackValue) -> Option<(Verdict, Skipped)> {
     let owner = method.owner.ty;
     let (of_method, of_invoke) = (method.params.len(), invoke.params.len());
     if method.has_this {
@@ -94,7 +117,7 @@ fn target_fits(types: &Types<'_>, method: &MethodRef, invoke: &Invoke, target: S
 }
 
 /// II.14.6.1: whether the method may be called as Invoke is.
-fn signature_fits(types: &Types<'_>, method: &MethodRef, invoke: &Invoke, skipped: Skipped) -> Verdict {
+fn signature_fits(types: &Types<'_>, method: &MethodRef, invoke: &MethodType, skipped: Skipped) -> Verdict {
     let takes = method.params.iter().skip(skipped.of_method).map(|param| param.ty);
     let pairs = invoke.params.iter().skip(skipped.of_invoke).copied().zip(takes);
     let returned = match (method.returned, invoke.returned) {

@@ -25,21 +25,30 @@ pub(crate) enum Stop {
 /// What an instruction comes to.
 pub(crate) type Outcome = Result<(), Stop>;
 
+/// The prefixes of an instruction (III.2), as far as it does something else with them.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Prefixes {
+    /// The type that `constrained.` names.
+    pub(crate) constrained: Option<StackValue>,
+    pub(crate) is_readonly: bool,
+    pub(crate) is_tail: bool,
+}
+
 /// The stack at one place, and what its instructions may ask for.
 pub(crate) struct EvalStack<'c> {
     pub(crate) context: &'c Context<'c>,
     pub(crate) tokens: &'c TokenResolver<'c>,
     pub(crate) values: Vec<StackValue>,
-    /// The type that a `constrained.` prefix names, for the instruction behind.
-    pub(crate) constrained: Option<StackValue>,
-    /// Whether a `readonly.` prefix stands before the instruction.
-    pub(crate) is_readonly: bool,
+    /// The prefixes of the instruction.
+    pub(crate) prefixes: Prefixes,
     /// How many values of types that only an assembly tells that is not at hand were taken to fit.
     pub(crate) assumed: usize,
     /// The type whose code it is.
     pub(crate) owner: u32,
     /// Whether `this` can be used; in a constructor, once it has called another.
     pub(crate) is_initialized: bool,
+    /// Whether no address of `this` is taken, by which another could come in its place.
+    pub(crate) keeps_this: bool,
     pub(crate) token: Token,
     pub(crate) offset: u32,
     /// What is unverifiable in this body: the first instruction of each rule, or all.

@@ -9,20 +9,33 @@ use crate::{
     body::{
         code::{Code, Instruction},
         delegates,
-        eval_stack::{EvalStack, Outcome, Stop},
+        eval_stack::{EvalStack, Outcome, Prefixes, Stop},
         method::Method,
         object_model,
         stack_value::StackValue,
         this_init, token_use,
+        tokens::MethodRef,
     },
     rule::rule,
-    types::{store::Type, value_kind::ValueKind},
+    types::{constraints, store::Type, value_kind::ValueKind},
 };
 
 /// Applies one instruction to the stack.
 pub(crate) fn apply(stack: &mut EvalStack<'_>, method: &Method<'_>, code: &Code, index: usize) -> Outcome {
     let Some(instruction) = code.instructions.get(index) else { return Ok(()) };
     check_token(stack, instruction)?;
+    // Paths may meet behind a prefix: it is the instruction's, whoever comes.
+    stack.prefixes = Prefixes::default();
+    for prefix in code.prefixes(index) {
+        match prefix.info.opcode {
+            OpCode::Constrained => {
+                stack.prefixes.constrained = Some(stack.tokens.value_of_token(Token(prefix.operand)));
+            }
+            OpCode::Readonly => stack.prefixes.is_readonly = true,
+            OpCode::Tail => stack.prefixes.is_tail = true,
+            _ => {}
+        }
+    }
     if stack.has_types() {
         token_use::check(stack, instruction);
     }
@@ -64,7 +77,17 @@ fn effect(stack: &mut EvalStack<'_>, method: &Method<'_>, code: &Code, index: us
         Op::Pop => drop(stack.pop()?),
         Op::Ret => {
             if let Some(returned) = method.returned {
+                let is_of_frame = stack.values.last().is_some_and(|value| value.is_of_frame);
+                let is_frames_own = || stack.has_types() && constraints::is_frames_own(stack.types(), returned.ty);
+                let leads_back = match returned.kind {
+                    ValueKind::Ref => is_of_frame,
+                    ValueKind::Value => is_of_frame || is_frames_own(),
+                    _ => false,
+                };
                 stack.pop_into(returned)?;
+                if leads_back {
+                    stack.unverifiable(rule!("III.3.57-a"), String::new);
+                }
             }
             this_init::check_return(stack);
             if !stack.values.is_empty() {
@@ -77,9 +100,9 @@ fn effect(stack: &mut EvalStack<'_>, method: &Method<'_>, code: &Code, index: us
         Op::Brfalse | Op::BrfalseS | Op::Brtrue | Op::BrtrueS => {
             stack.pop_where(|kind| !matches!(kind, ValueKind::Float | ValueKind::Value), "a number or reference")?;
         }
-        opcode if is_comparing_branch(opcode) => compare(stack)?,
-        Op::Ceq | Op::Cgt | Op::CgtUn | Op::Clt | Op::CltUn => {
-            compare(stack)?;
+        opcode if is_comparing_branch(opcode) => compare(stack, opcode)?,
+        opcode @ (Op::Ceq | Op::Cgt | Op::CgtUn | Op::Clt | Op::CltUn) => {
+            compare(stack, opcode)?;
             stack.push_kind(ValueKind::Int32);
         }
         opcode @ (Op::Add | Op::AddOvf | Op::AddOvfUn) => arithmetic(stack, opcode, Pointers::Add)?,
@@ -92,15 +115,18 @@ fn effect(stack: &mut EvalStack<'_>, method: &Method<'_>, code: &Code, index: us
             stack.push_kind(kind);
         }
         Op::Neg | Op::Not | Op::Ckfinite => {
-            let takes_floats = instruction.info.opcode != Op::Not;
-            let is_well = |kind: ValueKind| kind.is_integer() || kind == ValueKind::Float && takes_floats;
+            let opcode = instruction.info.opcode;
+            let (takes_floats, takes_integers) = (opcode != Op::Not, opcode != Op::Ckfinite);
+            let is_well = |kind: ValueKind| match kind {
+                ValueKind::Float => takes_floats,
+                kind => kind == ValueKind::Unknown || takes_integers && kind.is_integer(),
+            };
             let kind = stack.pop_where(is_well, "a number")?.kind;
             stack.push_kind(kind);
         }
         Op::Localloc => {
             stack.pop_where(ValueKind::is_index, "a size")?;
             if !stack.values.is_empty() {
-                // mcs writes such code; it runs on Mono.
                 let below = stack.values.len();
                 stack.unverifiable(rule!("III.3.47-b"), || format!("{below} values are below"));
             }
@@ -139,12 +165,17 @@ fn push_one_of(stack: &mut EvalStack<'_>, values: &[StackValue], number: usize) 
 
 fn push_address(stack: &mut EvalStack<'_>, values: &[StackValue], number: usize) -> Outcome {
     let value = one_of(stack, values, number)?;
+    if value.kind == ValueKind::Ref {
+        let types = stack.types();
+        stack.unverifiable(rule!("II.14.4.2-a"), || types.name(value.ty));
+    }
     if value.is_this {
         // Compilers pass it on as `in`. What stores through its address is in finding for that.
         object_model::push_in(stack, value.ty);
     } else {
         object_model::push_reference(stack, value.ty);
     }
+    object_model::mark_frame(stack, true);
     Ok(())
 }
 
@@ -155,11 +186,19 @@ fn pop_one_of(stack: &mut EvalStack<'_>, values: &[StackValue], number: usize) -
 
 fn call(stack: &mut EvalStack<'_>, code: &Code, index: usize, instruction: &Instruction) -> Outcome {
     let (opcode, token) = (instruction.info.opcode, Token(instruction.operand));
-    let constrained = stack.constrained.take();
-    let is_readonly = std::mem::take(&mut stack.is_readonly);
+    let Prefixes { constrained, is_readonly, is_tail } = stack.prefixes;
     let Some(method) = stack.tokens.method(token) else {
         return Err(stack.error(rule!("III.1.9-a"), format_args!("{token} cannot be called")));
     };
+    check_callee(stack, opcode, token, &method, constrained)?;
+    if is_readonly && !stack.tokens.is_array_address(token) {
+        return Err(stack.error(rule!("III.2.3-a"), stack.context.full_name(token)));
+    }
+    // The object of a constrained call may be a value.
+    let is_on_value = method.has_this && (constrained.is_some() || is_value(stack, &method));
+    if is_tail && (is_on_value || method.params.iter().any(|of| of.kind == ValueKind::Ref)) {
+        stack.unverifiable(rule!("III.2.4-c"), String::new);
+    }
     if opcode == OpCode::Calli {
         stack.pop_kind(ValueKind::Native)?;
         stack.unverifiable(rule!("III.3-a"), || "calli".into());
@@ -167,10 +206,19 @@ fn call(stack: &mut EvalStack<'_>, code: &Code, index: usize, instruction: &Inst
     if opcode == OpCode::Newobj && stack.has_types() {
         delegates::check(stack, code, index, method.owner.ty);
     }
+    let keeps_reference = opcode == OpCode::Newobj
+        && stack.values.iter().rev().take(method.params.len()).any(|value| value.is_of_frame)
+        && constraints::is_ref_struct(stack.types(), method.owner.ty);
     method.params.iter().rev().try_for_each(|param| stack.pop_into(*param))?;
     if opcode == OpCode::Newobj {
         stack.push(method.owner);
+        object_model::mark_frame(stack, keeps_reference);
         return Ok(());
+    }
+    if let Some(constrained) = constrained {
+        let boxed = |ty| StackValue::new(ValueKind::Object, object_model::boxed(stack, ty));
+        let (value, owner) = (boxed(constrained.ty), boxed(method.owner.ty));
+        stack.require_assignable(value, owner);
     }
     if method.has_this {
         let this = stack.pop()?;
@@ -186,6 +234,40 @@ fn call(stack: &mut EvalStack<'_>, code: &Code, index: usize, instruction: &Inst
         stack.push(if is_readonly { read_only(stack, returned) } else { returned });
     }
     Ok(())
+}
+
+/// Whether a method fits the instruction that calls it.
+fn check_callee(
+    stack: &mut EvalStack<'_>,
+    opcode: OpCode,
+    token: Token,
+    method: &MethodRef,
+    constrained: Option<StackValue>,
+) -> Outcome {
+    let context = stack.context;
+    let broken = match opcode {
+        OpCode::Newobj if !method.is_constructor => rule!("III.4.21-d"),
+        OpCode::Newobj if method.is_of_abstract => rule!("III.4.21-e"),
+        OpCode::Callvirt if !method.has_this => rule!("III.4.2-a"),
+        OpCode::Call if constrained.is_some() && method.has_this => rule!("III.2.1-a"),
+        OpCode::Call if constrained.is_none() && method.is_abstract() => rule!("III.3.19-b"),
+        OpCode::Callvirt if is_value(stack, method) => {
+            stack.unverifiable(rule!("III.4.2-b"), || context.full_name(token));
+            return Ok(());
+        }
+        _ => return Ok(()),
+    };
+    Err(stack.error(broken, context.full_name(token)))
+}
+
+/// Whether a method is one of a value type.
+fn is_value(stack: &EvalStack<'_>, method: &MethodRef) -> bool {
+    let types = stack.types();
+    match method.owner.kind {
+        ValueKind::Object => false,
+        ValueKind::Unknown => types.may_be_boxed(method.owner.ty) && !types.is_parameter(method.owner.ty),
+        _ => true,
+    }
 }
 
 /// III.2.3: `Address` of an array gives a pointer that is not stored through.
@@ -246,9 +328,16 @@ fn arithmetic(stack: &mut EvalStack<'_>, opcode: OpCode, pointers: Pointers) -> 
 }
 
 /// III.1.5, table 4.
-fn compare(stack: &mut EvalStack<'_>) -> Outcome {
+fn compare(stack: &mut EvalStack<'_>, opcode: OpCode) -> Outcome {
+    use OpCode as Op;
     let (other, one) = (stack.pop()?.kind, stack.pop()?.kind);
-    let is_well = one != ValueKind::Value && (one.assignable_to(other) || other.assignable_to(one));
+    // Objects have no order; what is not null is above it.
+    let is_of_objects = matches!(opcode, Op::Beq | Op::BeqS | Op::BneUn | Op::BneUnS | Op::Ceq | Op::CgtUn);
+    let is_well = match (one, other) {
+        (ValueKind::Value, _) => false,
+        (ValueKind::Object, ValueKind::Object) => is_of_objects,
+        _ => one.assignable_to(other) || other.assignable_to(one),
+    };
     if !is_well {
         stack.unverifiable(rule!("III.1.5-a"), || format!("{} and {}", one.name(), other.name()));
     }
@@ -309,10 +398,6 @@ fn prefix(stack: &mut EvalStack<'_>, code: &Code, index: usize) -> Outcome {
     };
     if !is_well {
         return Err(stack.error(rule!("III.2-a"), format_args!("{} {}", prefix.info.name, next.info.name)));
-    }
-    stack.is_readonly |= prefix.info.opcode == Op::Readonly;
-    if prefix.info.opcode == Op::Constrained {
-        stack.constrained = Some(stack.tokens.value_of_token(Token(prefix.operand)));
     }
     Ok(())
 }

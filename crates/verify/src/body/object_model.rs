@@ -19,9 +19,10 @@ use crate::{
     },
     rule::rule,
     types::{
-        assign, resolve,
-        store::{Type, TypeId},
+        assign, constraints, resolve,
+        store::{Named, Type, TypeId, Types},
         value_kind::ValueKind,
+        verdict::Verdict,
     },
 };
 
@@ -54,13 +55,14 @@ fn by_type(stack: &mut EvalStack<'_>, opcode: OpCode, named: StackValue) -> Outc
         }
         Op::Stobj => {
             stack.pop_into(named)?;
-            pop_address(stack, named.ty)?;
+            pop_destination(stack, named.ty)?;
         }
         Op::Cpobj => {
             pop_source(stack, named.ty)?;
-            pop_address(stack, named.ty)?;
+            pop_destination(stack, named.ty)?;
         }
         Op::Initobj => pop_address(stack, named.ty)?,
+        Op::Box if is_bound(stack, named) => return Err(stack.error(rule!("III.4.1-a"), stack.types().name(named.ty))),
         Op::Box => {
             stack.pop_into(named)?;
             stack.push_type(ValueKind::Object, boxed(stack, named.ty));
@@ -75,7 +77,7 @@ fn by_type(stack: &mut EvalStack<'_>, opcode: OpCode, named: StackValue) -> Outc
         }
         Op::Stelem => {
             stack.pop_into(named)?;
-            pop_element(stack, named.ty).map(drop)?;
+            pop_slot(stack, named.ty)?;
         }
         _ => stack.push_kind(ValueKind::Int32),
     }
@@ -92,13 +94,15 @@ fn with_type(stack: &mut EvalStack<'_>, opcode: OpCode, named: StackValue) -> Ou
         }
         Op::Newarr => {
             stack.pop_where(ValueKind::is_index, "a length")?;
+            if is_bound(stack, named) {
+                return Err(stack.error(rule!("III.4.20-a"), stack.types().name(named.ty)));
+            }
             let array = if named.ty == TypeId::UNKNOWN { named.ty } else { stack.types().intern(Type::Array(named.ty, None)) };
             stack.push_type(ValueKind::Object, array);
         }
         Op::Ldelema => {
-            let is_readonly = std::mem::take(&mut stack.is_readonly);
             let array = pop_element(stack, named.ty)?;
-            if is_readonly {
+            if stack.prefixes.is_readonly {
                 push_in(stack, named.ty);
             } else {
                 require_exact_element(stack, array, named.ty);
@@ -107,6 +111,10 @@ fn with_type(stack: &mut EvalStack<'_>, opcode: OpCode, named: StackValue) -> Ou
         }
         Op::Unbox => {
             stack.pop_kind(ValueKind::Object)?;
+            if stack.types().is_reference(named.ty) {
+                let types = stack.types();
+                stack.unverifiable(rule!("III.4.32-a"), || types.name(named.ty));
+            }
             push_read_only(stack, named.ty);
         }
         Op::Mkrefany => {
@@ -123,25 +131,39 @@ fn with_type(stack: &mut EvalStack<'_>, opcode: OpCode, named: StackValue) -> Ou
 
 fn field(stack: &mut EvalStack<'_>, opcode: OpCode, token: Token) -> Outcome {
     use OpCode as Op;
-    let Some(FieldRef { owner, held, init_only }) = stack.tokens.field(token) else {
+    let Some(FieldRef { owner, held, definition }) = stack.tokens.field(token) else {
         return Err(stack.error(rule!("III.1.9-a"), format_args!("{token} is no field")));
     };
     let is_static = matches!(opcode, Op::Ldsfld | Op::Ldsflda | Op::Stsfld);
-    let is_init_only = init_only.is_some_and(|def| !read_only::may_store(stack, def, is_static));
+    if is_static && definition.is_some_and(|(_, row)| !row.is_static()) {
+        return Err(stack.error(rule!("III.4.14-a"), stack.context.full_name(token)));
+    }
+    let init_only = definition.filter(|(_, row)| row.is_init_only() && stack.has_types());
+    let is_init_only = init_only.is_some_and(|(def, _)| !read_only::may_store(stack, def, is_static));
     let mut of_read_only = false;
-    if is_init_only && matches!(opcode, Op::Stfld | Op::Stsfld) {
+    let of_another = || stack.values.iter().nth_back(1).is_some_and(|object| !object.is_this);
+    if is_init_only && opcode == Op::Stsfld || opcode == Op::Stfld && (is_init_only || init_only.is_some() && of_another()) {
         let context = stack.context;
         stack.unverifiable(rule!("II.16.1.2-a"), || context.full_name(token));
+    }
+    if is_init_only && opcode == Op::Ldsflda {
+        let context = stack.context;
+        stack.unverifiable(rule!("II.16.1.2-b"), || context.full_name(token));
     }
     if matches!(opcode, Op::Stfld | Op::Stsfld) {
         stack.pop_into(held)?;
     }
+    if opcode == Op::Stfld {
+        read_only::require_mutable(stack);
+    }
     let mut is_native = false;
+    let mut is_of_frame = false;
     if matches!(opcode, Op::Ldfld | Op::Ldflda | Op::Stfld) {
         let takes_values = opcode == Op::Ldfld;
         let is_well =
             |kind: ValueKind| kind.is_address() || kind == ValueKind::Object || takes_values && kind == ValueKind::Value;
         let object = stack.pop()?;
+        is_of_frame = object.is_of_frame;
         if !this_init::has_own(stack, object, owner) {
             let object = stack.require_kind(object, is_well, "an object or address");
             is_native = object.kind == ValueKind::Native;
@@ -157,7 +179,22 @@ fn field(stack: &mut EvalStack<'_>, opcode: OpCode, token: Token) -> Outcome {
         Op::Ldflda | Op::Ldsflda => push_reference(stack, held.ty),
         _ => {}
     }
+    if opcode == Op::Ldflda {
+        mark_frame(stack, is_of_frame);
+    }
     Ok(())
+}
+
+/// Whether values of a type are in frames alone: references, and ref structs.
+fn is_bound(stack: &EvalStack<'_>, named: StackValue) -> bool {
+    named.kind == ValueKind::Ref || stack.has_types() && constraints::is_ref_struct(stack.types(), named.ty)
+}
+
+/// Says of the reference, or the ref struct, on the stack whether it is into the method's own frame.
+pub(crate) fn mark_frame(stack: &mut EvalStack<'_>, is_of_frame: bool) {
+    if let Some(pushed) = stack.values.last_mut() {
+        pushed.is_of_frame = is_of_frame;
+    }
 }
 
 /// III.4.10: an object that has the field, a value of it, or a reference to one.
@@ -177,13 +214,24 @@ fn by_kinds(stack: &mut EvalStack<'_>, info: &OpCodeInfo, token: Token) -> Outco
     if let Some(Implicit::Type(element)) = info.implicit {
         return by_element(stack, info, element);
     }
+    let mut object = None;
     for kind in info.popped.iter().rev() {
-        stack.pop_kind(value_kind(*kind))?;
+        object = Some(stack.pop_kind(value_kind(*kind))?);
     }
     match info.opcode {
+        Op::Ldftn | Op::Ldvirtftn => delegates::push_method(stack, info.opcode, token, object)?,
+        Op::Endfilter if !stack.values.is_empty() => {
+            let left = stack.values.len();
+            return Err(stack.error(rule!("III.1.7.5-c"), format_args!("{left} values")));
+        }
+        Op::Ldlen => {
+            if let Some(array) = object {
+                require_vector(stack, array);
+            }
+            stack.push_kind(ValueKind::Native);
+        }
         Op::Ldnull => stack.push_type(ValueKind::Object, TypeId::NULL),
         Op::Ldstr => stack.push_type(ValueKind::Object, resolve::system(stack.types(), "String")),
-        Op::Ldftn | Op::Ldvirtftn => delegates::push_method(stack, token),
         Op::Refanytype => stack.push_type(ValueKind::Value, resolve::system(stack.types(), "RuntimeTypeHandle")),
         Op::Ldtoken => stack.push_type(ValueKind::Value, resolve::system(stack.types(), handle(stack, token))),
         Op::Arglist => stack.push_type(ValueKind::Value, resolve::system(stack.types(), "RuntimeArgumentHandle")),
@@ -283,7 +331,8 @@ pub(crate) fn push_reference(stack: &mut EvalStack<'_>, target: TypeId) {
     stack.push_type(ValueKind::Ref, reference);
 }
 
-fn boxed(stack: &EvalStack<'_>, ty: TypeId) -> TypeId {
+/// What a value is in a box; a reference is itself.
+pub(crate) fn boxed(stack: &EvalStack<'_>, ty: TypeId) -> TypeId {
     let types = stack.types();
     match types.get(ty) {
         // A box of `Nullable<T>` is one of `T` (III.4.1).
@@ -295,10 +344,23 @@ fn boxed(stack: &EvalStack<'_>, ty: TypeId) -> TypeId {
     }
 }
 
-/// Takes the address of a value of this type, to load it.
+/// Takes the address of a value that is to be loaded as one of this type (III.4.13).
 fn pop_source(stack: &mut EvalStack<'_>, target: TypeId) -> Outcome {
-    let pointer = stack.types().intern(Type::ReadOnly(target));
-    pop_pointer(stack, pointer)
+    pop_reference(stack, target, |types, held| assign::held_compatible(types, held, target))
+}
+
+/// Takes the address of what a value of this type is to be stored to (III.4.29).
+fn pop_destination(stack: &mut EvalStack<'_>, target: TypeId) -> Outcome {
+    read_only::require_mutable(stack);
+    pop_reference(stack, target, |types, held| assign::held_compatible(types, target, held))
+}
+
+/// Takes the address of a value whose type goes with this one.
+fn pop_reference(stack: &mut EvalStack<'_>, target: TypeId, is_well: impl FnOnce(&Types<'_>, TypeId) -> Verdict) -> Outcome {
+    let types = stack.types();
+    let held = stack.values.last().and_then(|value| types.target(value.ty));
+    let fits = held.is_some_and(|held| is_well(types, held) == Some(true));
+    pop_pointer(stack, types.intern(Type::ReadOnly(held.filter(|_| fits).unwrap_or(target))))
 }
 
 /// Takes the address of a value of this type.
@@ -324,9 +386,7 @@ fn pop_any_address(stack: &mut EvalStack<'_>, info: &OpCodeInfo, element: Elemen
         stack.unverifiable(rule!("III.3-a"), || "by an unmanaged pointer".into());
     }
     let types = stack.types();
-    let (Type::ByRef(target) | Type::ReadOnly(target) | Type::In(target)) = types.get(value.ty) else {
-        return Ok(TypeId::UNKNOWN);
-    };
+    let Some(target) = types.target(value.ty) else { return Ok(TypeId::UNKNOWN) };
     if !is_held_as(stack, target, element) {
         let is = types.name(value.ty);
         stack.unverifiable(rule!("III.1.8.1.2-a"), || format!("{is} where one to {} is needed", suffix(info)));
@@ -370,6 +430,31 @@ fn pop_element(stack: &mut EvalStack<'_>, element: TypeId) -> Result<StackValue,
     Ok(array)
 }
 
+/// Takes an index and an array that a value of this type may be an element of (III.4.26).
+fn pop_slot(stack: &mut EvalStack<'_>, element: TypeId) -> Outcome {
+    stack.pop_where(ValueKind::is_index, "an index")?;
+    let array = stack.pop_kind(ValueKind::Object)?;
+    require_vector(stack, array);
+    let types = stack.types();
+    let Type::Array(of, None) = types.get(array.ty) else { return Ok(()) };
+    match assign::element_compatible(types, element, of) {
+        Some(true) => {}
+        Some(false) => stack.unverifiable(rule!("III.1.8.1.2-a"), || {
+            format!("{} where an array of {} is needed", types.name(array.ty), types.name(element))
+        }),
+        None => stack.assumed += 1,
+    }
+    Ok(())
+}
+
+/// Notes what is no array of one dimension that starts at 0.
+fn require_vector(stack: &mut EvalStack<'_>, array: StackValue) {
+    let types = stack.types();
+    if !matches!(types.get(array.ty), Type::Array(_, None) | Type::Null | Type::Unknown | Type::Named(Named::Missing(_), _)) {
+        stack.unverifiable(rule!("III.1.8.1.2-a"), || format!("{} where an array is needed", types.name(array.ty)));
+    }
+}
+
 /// Takes an index and an array of the type that an instruction stands for; gives what its elements are.
 fn pop_any_element(stack: &mut EvalStack<'_>, info: &OpCodeInfo, element: ElementType) -> Result<TypeId, Stop> {
     stack.pop_where(ValueKind::is_index, "an index")?;
@@ -384,9 +469,8 @@ fn pop_any_element(stack: &mut EvalStack<'_>, info: &OpCodeInfo, element: Elemen
             Ok(of)
         }
         Type::Null => Ok(TypeId::NULL),
-        Type::Unknown => Ok(TypeId::UNKNOWN),
         _ => {
-            stack.unverifiable(rule!("III.1.8.1.2-a"), || format!("{} where an array is needed", types.name(array.ty)));
+            require_vector(stack, array);
             Ok(TypeId::UNKNOWN)
         }
     }

@@ -2,6 +2,7 @@
 
 use ecma335::{
     Rid, Table, Token,
+    element::ElementType,
     schema::{Str, TypeDefOrRef, TypeRef, TypeSpec},
     signature::TypeSig,
 };
@@ -23,6 +24,9 @@ pub(crate) struct StackValue {
     pub(crate) ty: TypeId,
     /// Whether it is the method's own `this`.
     pub(crate) is_this: bool,
+    /// Whether it is a reference into the method's own frame: to an argument or a local variable, or to a field of one; or a
+    /// ref struct made of such a reference.
+    pub(crate) is_of_frame: bool,
 }
 
 impl StackValue {
@@ -33,7 +37,7 @@ impl StackValue {
 
     /// A value of a kind and a type.
     pub(crate) const fn new(kind: ValueKind, ty: TypeId) -> Self {
-        Self { kind, ty, is_this: false }
+        Self { kind, ty, is_this: false, is_of_frame: false }
     }
 
     /// A value of a type, of the kind that the type tells.
@@ -96,16 +100,9 @@ pub(crate) fn kind_of_token(assembly: &Assembly<'_>, token: Token) -> ValueKind 
 
 /// The primitive types by their names, which is how the assembly that defines them has them.
 fn kind_of_primitive(assembly: &Assembly<'_>, namespace: Str, name: Str) -> Option<ValueKind> {
-    if assembly.name(namespace) != b"System" {
-        return None;
-    }
-    Some(match assembly.name(name) {
-        b"Boolean" | b"Char" | b"SByte" | b"Byte" | b"Int16" | b"UInt16" | b"Int32" | b"UInt32" => ValueKind::Int32,
-        b"Int64" | b"UInt64" => ValueKind::Int64,
-        b"Single" | b"Double" => ValueKind::Float,
-        b"IntPtr" | b"UIntPtr" => ValueKind::Native,
-        _ => return None,
-    })
+    let is_system = assembly.name(namespace) == b"System";
+    let element = is_system.then(|| ElementType::of_class(assembly.name(name))).flatten();
+    element.filter(|element| element.is_primitive()).and_then(ValueKind::of_element)
 }
 
 fn kind_of_index(assembly: &Assembly<'_>, index: TypeDefOrRef) -> ValueKind {

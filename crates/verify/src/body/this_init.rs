@@ -68,7 +68,7 @@ pub(crate) fn check_return(stack: &mut EvalStack<'_>) {
 pub(crate) fn require_nonvirtual_receiver(stack: &mut EvalStack<'_>, rule: &'static Rule, object: StackValue, method: Token) {
     let types = stack.types();
     let is_box = |ty| matches!(types.get(ty), Type::Boxed(inner) if !types.is_parameter(inner));
-    if object.is_this || object.kind != ValueKind::Object || !stack.has_types() || is_box(object.ty) {
+    if object.is_this && stack.keeps_this || object.kind != ValueKind::Object || !stack.has_types() || is_box(object.ty) {
         return;
     }
     match stack.tokens.is_overridable(method) {

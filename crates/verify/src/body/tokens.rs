@@ -6,7 +6,7 @@ use ecma335::{
     Rid, Table, Token,
     element::{ElementType, convention},
     flags::method_attributes,
-    schema::{Blob, MemberRef, MethodSpec, StandAloneSig},
+    schema::{Blob, Field, MemberRef, MethodSpec, StandAloneSig, TypeDef, TypeSpec},
     signature::{MethodSig, Signature, TypeSig},
 };
 use foldhash::HashMap;
@@ -32,6 +32,10 @@ const UNKNOWN: StackValue = StackValue::of(ValueKind::Unknown);
 pub(crate) struct MethodRef {
     pub(crate) has_this: bool,
     pub(crate) is_constructor: bool,
+    /// Whether it is one of an abstract class.
+    pub(crate) is_of_abstract: bool,
+    /// What declares it, its row number and its flags; none if only an assembly that is not at hand tells.
+    pub(crate) definition: Option<(Def, u32, u16)>,
     pub(crate) params: Vec<StackValue>,
     pub(crate) returned: Option<StackValue>,
     /// What has the method, and what `newobj` makes by it.
@@ -43,8 +47,8 @@ pub(crate) struct MethodRef {
 pub(crate) struct FieldRef {
     pub(crate) owner: TypeId,
     pub(crate) held: StackValue,
-    /// What declares it, if only that may store to it.
-    pub(crate) init_only: Option<Def>,
+    /// What declares it, and its row; none if only an assembly that is not at hand tells.
+    pub(crate) definition: Option<(Def, Field)>,
 }
 
 /// Resolves the tokens of the module under check.
@@ -118,26 +122,23 @@ impl<'m> TokenResolver<'m> {
                 let owner = self.owner(token)?.ty;
                 let of_type = self.arguments_of(owner);
                 let held = self.value_of(&signature, Arguments { of_type: &of_type, of_method: &[] })?;
-                Some(FieldRef { owner, held, init_only: self.init_only(token, owner, &signature) })
+                Some(FieldRef { owner, held, definition: self.field_definition(token, owner, &signature) })
             }
             _ => None,
         })
     }
 
-    /// II.16.1.2: what declares an initonly field.
-    fn init_only(&self, token: Token, owner: TypeId, signature: &TypeSig) -> Option<Def> {
-        let module = self.types.scope?.module;
-        let (def, is_init_only) = match token.table()? {
-            Table::Field => {
-                let rid = at(&self.assembly.model.field_owners, token.rid())?;
-                (Def { module, rid }, at(&self.assembly.model.fields, token.rid())?.is_init_only())
-            }
-            _ => {
-                let found = members::find_field(&self.types, owner, self.name(token), signature);
-                found.map(|(def, row)| (def, row.is_init_only()))?
-            }
-        };
-        is_init_only.then_some(def)
+    fn field_definition(&self, token: Token, owner: TypeId, signature: &TypeSig) -> Option<(Def, Field)> {
+        let model = self.assembly.model;
+        if token.table()? == Table::Field {
+            return Some((self.own(at(&model.field_owners, token.rid())?), at(&model.fields, token.rid())?));
+        }
+        members::find_field(&self.types, owner, self.name(token), signature)
+    }
+
+    /// A type of this module.
+    fn own(&self, rid: u32) -> Def {
+        Def { module: self.types.scope.map_or(0, |scope| scope.module), rid }
     }
 
     /// The local variables of a body; none if the token names no such signature.
@@ -168,7 +169,32 @@ impl<'m> TokenResolver<'m> {
         let owner = self.owner(token)?;
         let of_type = self.arguments_of(owner.ty);
         let method = MethodRef::new(self, &signature, owner, Arguments { of_type: &of_type, of_method });
-        Some(MethodRef { is_constructor: method.has_this && self.name(token) == b".ctor", ..method })
+        let is_constructor = method.has_this && self.name(token) == b".ctor";
+        let is_of_abstract = is_constructor && self.class_row(token, owner).is_some_and(|row| row.is_abstract());
+        let definition = self.method_definition(token, owner.ty, &signature);
+        Some(MethodRef { is_constructor, is_of_abstract, definition, ..method })
+    }
+
+    /// The definition of what has a method.
+    fn class_row(&self, token: Token, owner: StackValue) -> Option<TypeDef> {
+        if let Some(scope) = self.types.scope {
+            let Type::Named(Named::Known(def, _), _) = self.types.get(owner.ty) else { return None };
+            return scope.library.row(def);
+        }
+        let (metadata, model) = (self.assembly.metadata, self.assembly.model);
+        let rid = match token.table()? {
+            Table::MethodDef => at(&model.method_owners, token.rid())?,
+            _ => model.definition(metadata, metadata.row(token.rid_in::<MemberRef>()?).ok()?.class.token()?)?.get(),
+        };
+        at(&model.types, rid)
+    }
+
+    /// Whether a method is the one that gives the address of an array's element (II.14.2).
+    pub(crate) fn is_array_address(&self, token: Token) -> bool {
+        let metadata = self.assembly.metadata;
+        let class = || metadata.row(token.rid_in::<MemberRef>()?).ok()?.class.token()?.rid_in::<TypeSpec>();
+        let signature = || TypeSig::parse(metadata.blobs.blob(metadata.row(class()?).ok()?.signature).ok()?).ok();
+        self.name(token) == b"Address" && matches!(signature(), Some(TypeSig::Array(..) | TypeSig::SzArray(_)))
     }
 
     /// The name of a method or field.
@@ -183,8 +209,7 @@ impl<'m> TokenResolver<'m> {
         index.map_or(&[], |index| assembly.name(index))
     }
 
-    /// What declares a method, its row number and its flags; none if only an assembly that is not at hand tells.
-    pub(crate) fn method_definition(&self, token: Token) -> Option<(Def, u32, u16)> {
+    fn method_definition(&self, token: Token, owner: TypeId, signature: &MethodSig) -> Option<(Def, u32, u16)> {
         let model = self.assembly.model;
         let row = |token: Token| self.assembly.metadata.row(token.rid_in::<MemberRef>()?).ok();
         let def = match token.table()? {
@@ -193,11 +218,10 @@ impl<'m> TokenResolver<'m> {
             _ => return None,
         };
         if let Some(def) = def {
-            let owner = Def { module: self.types.scope?.module, rid: at(&model.method_owners, def.rid())? };
+            let owner = self.own(at(&model.method_owners, def.rid())?);
             return Some((owner, def.rid(), at(&model.methods, def.rid())?.flags));
         }
-        let Signature::Method(signature) = self.signature(token)? else { return None };
-        let found = members::find_method(&self.types, self.owner(token)?.ty, self.name(token), &signature);
+        let found = members::find_method(&self.types, owner, self.name(token), signature);
         found.map(|(def, rid, row)| (def, rid, row.flags))
     }
 
@@ -223,7 +247,7 @@ impl<'m> TokenResolver<'m> {
             Type::Array(..) => return Some(false),
             _ => return None,
         };
-        let (_, _, flags) = self.method_definition(of)?;
+        let (_, _, flags) = self.method(of)?.definition?;
         const KINDS: u16 = method_attributes::VIRTUAL | method_attributes::FINAL | method_attributes::STATIC;
         Some(flags & KINDS == method_attributes::VIRTUAL && !is_sealed(owner))
     }
@@ -270,11 +294,18 @@ impl<'m> TokenResolver<'m> {
 }
 
 impl MethodRef {
+    /// Whether it has no body of its own.
+    pub(crate) fn is_abstract(&self) -> bool {
+        self.definition.is_some_and(|(.., flags)| flags & method_attributes::ABSTRACT != 0)
+    }
+
     pub(crate) fn new(tokens: &TokenResolver<'_>, signature: &MethodSig, owner: StackValue, arguments: Arguments<'_>) -> Self {
         let value = |param| tokens.value_of(param, arguments);
         Self {
             has_this: signature.convention & (convention::HAS_THIS | convention::EXPLICIT_THIS) == convention::HAS_THIS,
             is_constructor: false,
+            is_of_abstract: false,
+            definition: None,
             params: signature.params.iter().map(|param| value(param).unwrap_or(UNKNOWN)).collect(),
             returned: value(&signature.return_type),
             owner,

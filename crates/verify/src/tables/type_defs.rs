@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use ecma335::{
     Rid, Table, Token,
-    element::ElementType,
     flags::type_attributes,
-    schema::{CustomAttribute, Field, InterfaceImpl, NestedClass, TypeDef},
+    schema::{CustomAttribute, Field, InterfaceImpl, NestedClass, TypeDef, TypeSpec},
     signature::{Signature, TypeSig},
 };
 
@@ -90,12 +89,22 @@ fn check_base(context: &Context<'_>, token: Token, row: &TypeDef) {
     let Some(base) = extends else {
         return context.report(rule!("II.22.37-8"), token, "");
     };
+    if base.table() == Some(Table::TypeSpec) && !is_instantiation(context, base) {
+        return context.report(rule!("II.22.37-11"), token, base);
+    }
     let Some(base_rid) = context.model.definition(metadata, base) else { return };
     let Some(base_row) = at(&context.model.types, base_rid.get()) else { return };
     let is_class = matches!(context.model.kind(base_rid.get()), TypeKind::Class | TypeKind::Delegate);
     if !is_class || base_row.is_sealed() {
         context.report(rule!("II.22.37-11"), token, base);
     }
+}
+
+/// Whether a TypeSpec is a generic type with its arguments, or cannot be read.
+fn is_instantiation(context: &Context<'_>, token: Token) -> bool {
+    let row = token.rid_in::<TypeSpec>().and_then(|rid| context.metadata.row(rid).ok());
+    let signature = row.and_then(|row| context.metadata.blobs.blob(row.signature).and_then(TypeSig::parse).ok());
+    signature.is_none_or(|signature| matches!(signature, TypeSig::GenericInst { .. }))
 }
 
 fn check_interface(context: &Context<'_>, token: Token, row: &TypeDef) {
@@ -174,8 +183,7 @@ fn check_enumerations(context: &Context<'_>) {
 /// The integers of the standard, and what else the CLR takes: bool, char, floats, native integers.
 fn is_primitive(context: &Context<'_>, row: &Field) -> bool {
     let Ok(Signature::Field(TypeSig::Element(element))) = signatures::parse(context, row.signature) else { return false };
-    (ElementType::Boolean as u8..=ElementType::R8 as u8).contains(&(element as u8))
-        || matches!(element, ElementType::I | ElementType::U)
+    element.is_primitive()
 }
 
 /// Rule 12: the chains of base types end.
@@ -244,8 +252,6 @@ fn check_interfaces(context: &Context<'_>) {
         let is_well = interface.is_none_or(|rid| context.model.kind(rid.get()) == TypeKind::Interface);
         context.require(is_well, rule!("II.22.23-3c"), token);
     }
-    let keys = context.rows::<InterfaceImpl>().map(|(token, row)| (token, (row.class.get(), row.interface)));
-    context.require_unique(rule!("II.22.23-4"), keys);
 }
 
 /// Rules 29 and 30.

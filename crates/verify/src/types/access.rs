@@ -2,7 +2,7 @@
 //!
 //! Types of local variables and types that are caught are not asked for, since no runtime does: neither Mono nor CoreCLR.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, rc::Rc};
 
 use ecma335::{
     Table, Token,
@@ -41,6 +41,8 @@ pub(crate) struct AccessRequirement {
 
 #[derive(Default)]
 struct Cache {
+    /// What types are made of that is not for everyone.
+    of_types: RefCell<HashMap<TypeId, Rc<[AccessRequirement]>>>,
     /// The modules whose assembly lets that of the module under check use what is for itself alone.
     friends: RefCell<HashMap<usize, bool>>,
     /// Which types of that module implement an interface, as far as it was asked.
@@ -88,12 +90,29 @@ pub(crate) fn require(types: &Types<'_>, need: AccessRequirement, found: &mut Ve
 
 /// Adds the types that one is made of, with those around them (I.8.5.3.1).
 pub(crate) fn require_type(types: &Types<'_>, id: TypeId, found: &mut Vec<AccessRequirement>) {
+    let cache = types.cache::<Cache>();
+    let known = cache.of_types.borrow().get(&id).cloned();
+    let needs = known.unwrap_or_else(|| {
+        let mut needs = Vec::new();
+        collect(types, id, &mut needs);
+        let needs: Rc<[AccessRequirement]> = needs.into();
+        cache.of_types.borrow_mut().insert(id, needs.clone());
+        needs
+    });
+    for need in needs.iter() {
+        if !found.contains(need) {
+            found.push(*need);
+        }
+    }
+}
+
+fn collect(types: &Types<'_>, id: TypeId, found: &mut Vec<AccessRequirement>) {
     match types.get(id) {
         Type::Named(Named::Known(def, _), arguments) => {
             require_definition(types, def, found);
-            arguments.iter().for_each(|argument| require_type(types, *argument, found));
+            arguments.iter().for_each(|argument| collect(types, *argument, found));
         }
-        Type::Array(inner, _) | Type::ByRef(inner) | Type::In(inner) | Type::Boxed(inner) => require_type(types, inner, found),
+        Type::Array(inner, _) | Type::ByRef(inner) | Type::In(inner) | Type::Boxed(inner) => collect(types, inner, found),
         _ => {}
     }
 }
@@ -193,9 +212,8 @@ fn derives(types: &Types<'_>, from: Def, to: Def) -> Verdict {
     if bases.contains(&to) || bases.iter().any(is_copy) {
         return Some(true);
     }
-    let root = bases.last().and_then(|last| library.row(*last));
     // A base class that is not there might extend it.
-    root.is_some_and(|row| row.extends.token().is_none_or(|token| token.rid() == 0)).then_some(false)
+    hierarchy::is_rooted(types, from).then_some(false)
 }
 
 /// Whether the module under check may use what is for another's assembly alone.

@@ -156,12 +156,25 @@ fn is_same_definition(types: &Types<'_>, one: &Named, other: &Named) -> Verdict 
     }
 }
 
+/// III.4.29: whether what is stored as a value of one type may be where another is held.
+pub(crate) fn held_compatible(types: &Types<'_>, from: TypeId, to: TypeId) -> Verdict {
+    match pointer_element_compatible(types, from, to) {
+        Some(false) if types.is_reference(from) => assignable(types, from, to),
+        verdict => verdict,
+    }
+}
+
 /// I.8.7.1: whether what a signature has at a place may stand for what another has.
 pub(crate) fn signature_compatible(types: &Types<'_>, from: TypeId, to: TypeId) -> Verdict {
     match (types.get(from), types.get(to)) {
         (Type::ByRef(from) | Type::In(from), Type::ByRef(to) | Type::In(to)) => pointer_element_compatible(types, from, to),
-        _ => array_element_compatible(types, from, to, Limit::new(MAX_DEPTH, &Cell::new(MAX_STEPS))),
+        _ => element_compatible(types, from, to),
     }
+}
+
+/// I.8.7.1: whether elements of one type may stand for those of another.
+pub(crate) fn element_compatible(types: &Types<'_>, from: TypeId, to: TypeId) -> Verdict {
+    array_element_compatible(types, from, to, Limit::new(MAX_DEPTH, &Cell::new(MAX_STEPS)))
 }
 
 /// I.8.7.1: elements of arrays are of one reduced type, or references that fit.
@@ -201,7 +214,10 @@ fn array_assignable(types: &Types<'_>, element: TypeId, rank: Option<u32>, to: T
 fn box_assignable(types: &Types<'_>, inner: TypeId, to: TypeId, limit: Limit<'_>) -> Verdict {
     match (types.get(inner), types.get(to)) {
         (_, Type::Boxed(to)) => pointer_element_compatible(types, inner, to),
-        (Type::Primitive(element), Type::Named(..)) => is_subtype(types, resolve::system(types, name_of(element)?), to, limit),
+        (Type::Primitive(element), Type::Named(..)) if element.is_primitive() => {
+            is_subtype(types, resolve::system(types, element.class()), to, limit)
+        }
+        (Type::Primitive(_), Type::Named(..)) => None,
         (Type::Named(..), Type::Named(..)) => match is_subtype(types, inner, to, limit) {
             Some(true) if types.may_be_boxed(to) => Some(false),
             verdict => verdict,
@@ -257,6 +273,8 @@ fn variance_compatible(types: &Types<'_>, from: TypeId, to: TypeId, limit: Limit
             _ if same == Some(true) => same,
             variance::COVARIANT if types.is_reference(*from) => is_assignable(types, *from, *to, limit),
             variance::CONTRAVARIANT if types.is_reference(*to) => is_assignable(types, *to, *from, limit),
+            // Value types do not vary.
+            _ if [from, to].iter().any(|id| is_value(types, **id)) => same,
             // A parameter may be constrained to references.
             variance::COVARIANT | variance::CONTRAVARIANT => None,
             _ => same,
@@ -268,6 +286,11 @@ fn variance_compatible(types: &Types<'_>, from: TypeId, to: TypeId, limit: Limit
         }
     }
     verdict
+}
+
+/// Whether it is a value type, whatever stands for parameters.
+fn is_value(types: &Types<'_>, id: TypeId) -> bool {
+    types.may_be_boxed(id) && !types.is_parameter(id)
 }
 
 /// Whether numbers are of one type on the stack (III.1.8.1.2.1).
@@ -296,24 +319,4 @@ fn reduced_type(element: ElementType) -> ElementType {
         ElementType::Boolean | ElementType::Char => element,
         _ => verification_type(element),
     }
-}
-
-fn name_of(element: ElementType) -> Option<&'static str> {
-    Some(match element {
-        ElementType::Boolean => "Boolean",
-        ElementType::Char => "Char",
-        ElementType::I1 => "SByte",
-        ElementType::U1 => "Byte",
-        ElementType::I2 => "Int16",
-        ElementType::U2 => "UInt16",
-        ElementType::I4 => "Int32",
-        ElementType::U4 => "UInt32",
-        ElementType::I8 => "Int64",
-        ElementType::U8 => "UInt64",
-        ElementType::R4 => "Single",
-        ElementType::R8 => "Double",
-        ElementType::I => "IntPtr",
-        ElementType::U => "UIntPtr",
-        _ => return None,
-    })
 }

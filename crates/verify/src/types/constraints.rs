@@ -208,11 +208,19 @@ fn can_be_boxed(types: &Types<'_>, within: Option<GenericContext>, id: TypeId) -
     }
 }
 
-fn is_ref_struct(types: &Types<'_>, id: TypeId) -> bool {
+/// Whether values of it live on the stack alone.
+pub(crate) fn is_ref_struct(types: &Types<'_>, id: TypeId) -> bool {
     match types.get(id) {
-        Type::Named(Named::Known(def, TypeKind::Value), _) => types.scope.is_some_and(|scope| scope.library.is_ref_struct(def)),
+        Type::Named(Named::Known(def, TypeKind::Value), _) => {
+            types.scope.is_some_and(|scope| scope.library.is_ref_struct(def)) || is_frames_own(types, id)
+        }
         _ => false,
     }
+}
+
+/// Whether it is one of the types that were there before ref structs, and whose values lead into frames.
+pub(crate) fn is_frames_own(types: &Types<'_>, id: TypeId) -> bool {
+    ["TypedReference", "ArgIterator", "RuntimeArgumentHandle"].into_iter().any(|name| resolve::system(types, name) == id)
 }
 
 /// Whether a type is what a constraint names, or converts to it.

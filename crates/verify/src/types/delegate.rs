@@ -2,29 +2,20 @@
 
 use std::{cell::RefCell, rc::Rc};
 
-use ecma335::{
-    element::ElementType,
-    signature::{Signature, TypeSig},
-};
+use ecma335::signature::Signature;
 use foldhash::HashMap;
 
 use crate::types::{
-    members, resolve,
-    store::{Arguments, Named, Type, TypeId, Types},
+    members,
+    method_type::MethodType,
+    store::{Named, Type, TypeId, Types},
 };
 
 #[derive(Default)]
-struct Cache(RefCell<HashMap<TypeId, Option<Rc<Invoke>>>>);
-
-/// What `Invoke` of a delegate takes and returns.
-#[derive(Debug)]
-pub(crate) struct Invoke {
-    pub(crate) params: Vec<TypeId>,
-    pub(crate) returned: Option<TypeId>,
-}
+struct Cache(RefCell<HashMap<TypeId, Option<Rc<MethodType>>>>);
 
 /// `Invoke` of a delegate; none if only an assembly that is not at hand tells.
-pub(crate) fn invoke(types: &Types<'_>, id: TypeId) -> Option<Rc<Invoke>> {
+pub(crate) fn invoke(types: &Types<'_>, id: TypeId) -> Option<Rc<MethodType>> {
     let cache = types.cache::<Cache>();
     if let Some(known) = cache.0.borrow().get(&id) {
         return known.clone();
@@ -34,21 +25,11 @@ pub(crate) fn invoke(types: &Types<'_>, id: TypeId) -> Option<Rc<Invoke>> {
     found
 }
 
-fn find_invoke(types: &Types<'_>, id: TypeId) -> Option<Invoke> {
+fn find_invoke(types: &Types<'_>, id: TypeId) -> Option<MethodType> {
     let Type::Named(Named::Known(def, _), of_type) = types.get(id) else { return None };
     let Signature::Method(signature) = members::signature(types, def, members::method_named(types, def, b"Invoke")?.signature)?
     else {
         return None;
     };
-    let of = |sig: &TypeSig| resolve::of_signature(types, def.module, sig, Arguments { of_type: &of_type, of_method: &[] });
-    let is_void = is_void(&signature.return_type);
-    let returned = (!is_void).then(|| of(&signature.return_type));
-    Some(Invoke { params: signature.params.iter().map(of).collect(), returned })
-}
-
-fn is_void(signature: &TypeSig) -> bool {
-    match signature {
-        TypeSig::Modified { inner, .. } => is_void(inner),
-        _ => *signature == TypeSig::Element(ElementType::Void),
-    }
+    Some(MethodType::new(types, def.module, &signature, &of_type))
 }

@@ -30,6 +30,16 @@ pub(crate) struct Parents {
 }
 
 impl Parents {
+    /// What it extends.
+    pub(crate) fn base(&self) -> Option<TypeId> {
+        self.base
+    }
+
+    /// What it implements.
+    pub(crate) fn interfaces(&self) -> impl Iterator<Item = TypeId> {
+        self.interfaces.iter().copied()
+    }
+
     /// All of them, the base class last.
     pub(crate) fn iter(&self) -> impl Iterator<Item = TypeId> {
         self.interfaces.iter().chain(&self.base).copied()
@@ -62,7 +72,14 @@ pub(crate) fn interfaces(types: &Types<'_>, of: TypeId) -> Vec<TypeId> {
     let mut work = vec![of];
     let mut seen = HashSet::default();
     while let Some(id) = work.pop() {
-        let Type::Named(Named::Known(def, kind), arguments) = types.get(id) else { continue };
+        let (def, kind, arguments) = match types.get(id) {
+            Type::Named(Named::Known(def, kind), arguments) => (def, kind, arguments),
+            Type::Boxed(inner) => {
+                work.push(inner);
+                continue;
+            }
+            _ => continue,
+        };
         if !seen.insert(id) || seen.len() > MAX_PARENTS {
             continue;
         }
@@ -79,8 +96,18 @@ pub(crate) fn base(types: &Types<'_>, of: TypeId) -> Option<TypeId> {
     match types.get(of) {
         Type::Named(Named::Known(def, _), arguments) => Some(types.substitute(parents(types, def).base?, &arguments)),
         Type::Array(..) => Some(resolve::system(types, "Array")),
+        Type::Boxed(inner) => match types.get(inner) {
+            Type::Primitive(_) => Some(resolve::system(types, "ValueType")),
+            _ => base(types, inner),
+        },
         _ => None,
     }
+}
+
+/// Whether all that a definition extends is known, up to the root of all classes.
+pub(crate) fn is_rooted(types: &Types<'_>, def: Def) -> bool {
+    let row = base_chain(types, def).last().and_then(|last| types.scope?.library.row(*last));
+    row.is_some_and(|row| row.extends.token().is_none_or(|token| token.rid() == 0))
 }
 
 /// A definition and those it extends, as far as they are known.

@@ -13,7 +13,7 @@ use ecma335::{
     element::ElementType,
     schema::{
         AssemblyRef, CustomAttribute, ExportedType, Field, File, GenericParam, GenericParamConstraint, InterfaceImpl, MemberRef,
-        MethodDef, ModuleRef, NestedClass, Str, TypeDef, TypeDefOrRef, TypeRef,
+        MethodDef, MethodDefOrRef, MethodImpl, ModuleRef, NestedClass, Str, TypeDef, TypeDefOrRef, TypeRef,
     },
     signature::{Signature, TypeSig},
 };
@@ -86,6 +86,8 @@ struct Index {
     enclosing: HashMap<u32, u32>,
     exported: HashMap<Place, u32>,
     interfaces: HashMap<u32, Vec<TypeDefOrRef>>,
+    /// What each type's MethodImpls override.
+    overrides: HashMap<u32, Vec<MethodDefOrRef>>,
     /// The generic parameters of each type and method.
     bounds: HashMap<Token, Vec<Bound>>,
     ref_structs: HashSet<u32>,
@@ -168,13 +170,19 @@ impl<'a> Library<'a> {
 
     /// The definition that a TypeDef or TypeRef of a module comes down to.
     pub(crate) fn resolve(&self, module: usize, token: Token) -> Option<Def> {
-        self.resolve_within(module, token, MAX_STEPS)
+        self.locate(module, token, MAX_STEPS)?
     }
 
-    fn resolve_within(&self, module: usize, token: Token, steps: usize) -> Option<Def> {
+    /// Whether what has to have the type that a token of a module names is at hand, and has none.
+    pub(crate) fn is_absent(&self, module: usize, token: Token) -> bool {
+        self.locate(module, token, MAX_STEPS) == Some(None)
+    }
+
+    /// The definition, if there is one; none if what has to have it is not at hand.
+    fn locate(&self, module: usize, token: Token, steps: usize) -> Option<Option<Def>> {
         let steps = steps.checked_sub(1)?;
         if token.table()? == Table::TypeDef {
-            return Some(Def { module, rid: token.rid() });
+            return Some(Some(Def { module, rid: token.rid() }));
         }
         let metadata = self.metadata(module)?;
         let row = metadata.row(token.rid_in::<TypeRef>()?).ok()?;
@@ -182,9 +190,9 @@ impl<'a> Library<'a> {
         let scope = row.resolution_scope.token();
         match scope.and_then(Token::table) {
             Some(Table::TypeRef) => {
-                let outer = self.resolve_within(module, scope?, steps)?;
+                let Some(outer) = self.locate(module, scope?, steps)? else { return Some(None) };
                 let (_, index) = self.module(outer.module)?;
-                index.types.get(&place(outer.rid)?).map(|rid| Def { module: outer.module, rid: *rid })
+                Some(index.types.get(&place(outer.rid)?).map(|rid| Def { module: outer.module, rid: *rid }))
             }
             Some(Table::AssemblyRef) => {
                 let row = metadata.row(scope?.rid_in::<AssemblyRef>()?).ok()?;
@@ -198,6 +206,12 @@ impl<'a> Library<'a> {
         }
     }
 
+    /// Whether a module refers to .NET Framework's library, and what is at hand of that name leads elsewhere.
+    pub(crate) fn is_retargeted(&self, module: usize) -> bool {
+        let facade = self.link_of(module, b"mscorlib").and_then(|library| self.module(library));
+        facade.is_some_and(|(_, index)| !index.types.contains_key(&(0, b"System".to_vec(), b"Object".to_vec())))
+    }
+
     fn link_of(&self, module: usize, name: &[u8]) -> Option<usize> {
         self.modules.get(module)?.links.get(name).copied()
     }
@@ -209,13 +223,14 @@ impl<'a> Library<'a> {
     }
 
     /// A type by its name, here, in another module, or where a forwarder leads (II.6.7, II.6.8).
-    fn find(&self, module: usize, place: &Place, steps: usize) -> Option<Def> {
+    fn find(&self, module: usize, place: &Place, steps: usize) -> Option<Option<Def>> {
         let steps = steps.checked_sub(1)?;
         let (of, index) = self.module(module)?;
         if let Some(rid) = index.types.get(place) {
-            return Some(Def { module, rid: *rid });
+            return Some(Some(Def { module, rid: *rid }));
         }
-        let row: ExportedType = of.metadata.row(Rid::new(*index.exported.get(place)?)).ok()?;
+        let Some(exported) = index.exported.get(place) else { return Some(None) };
+        let row: ExportedType = of.metadata.row(Rid::new(*exported)).ok()?;
         if let Some(file) = row.implementation.token()?.rid_in::<File>() {
             return self.find(self.file_of(module, of.metadata.row(file).ok()?.name)?, place, steps);
         }
@@ -261,6 +276,11 @@ impl<'a> Library<'a> {
     /// What a type implements by itself, as indices of its module.
     pub(crate) fn interfaces(&self, def: Def) -> &[TypeDefOrRef] {
         self.module(def.module).and_then(|(_, index)| index.interfaces.get(&def.rid)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The methods that a type's MethodImpls override, as indices of its module.
+    pub(crate) fn overrides(&self, def: Def) -> &[MethodDefOrRef] {
+        self.module(def.module).and_then(|(_, index)| index.overrides.get(&def.rid)).map_or(&[], Vec::as_slice)
     }
 
     /// The generic parameters of a TypeDef or MethodDef.
@@ -321,6 +341,9 @@ impl Index {
         }
         for (_, row) in metadata.tables.rows::<InterfaceImpl>() {
             index.interfaces.entry(row.class.get()).or_default().push(row.interface);
+        }
+        for (_, row) in metadata.tables.rows::<MethodImpl>() {
+            index.overrides.entry(row.class.get()).or_default().push(row.declaration);
         }
         let mut constraints: HashMap<u32, Vec<TypeDefOrRef>> = HashMap::default();
         for (_, row) in metadata.tables.rows::<GenericParamConstraint>() {

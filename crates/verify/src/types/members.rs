@@ -10,12 +10,15 @@ use ecma335::{
 };
 use foldhash::HashMap;
 
-use crate::types::{
-    assign, hierarchy,
-    library::Def,
-    resolve,
-    store::{Arguments, Named, Type, TypeId, Types},
-    verdict::{Verdict, all},
+use crate::{
+    model::TypeKind,
+    types::{
+        assign, hierarchy,
+        library::Def,
+        resolve,
+        store::{Arguments, Named, Type, TypeId, Types},
+        verdict::{Verdict, all},
+    },
 };
 
 /// Methods of one type and name beyond this many are not looked at.
@@ -72,6 +75,24 @@ pub(crate) fn find_field(types: &Types<'_>, owner: TypeId, name: &[u8], wanted: 
         }
     }
     None
+}
+
+/// Whether what a type itself has not of a name, none of those has that it might be inherited from: all are at hand.
+pub(crate) fn has_none_elsewhere(types: &Types<'_>, owner: TypeId, name: &[u8]) -> bool {
+    let Type::Named(Named::Known(def, kind), _) = types.get(owner) else { return false };
+    if kind != TypeKind::Interface {
+        return hierarchy::is_rooted(types, def);
+    }
+    let has = |id: &TypeId| match types.get(*id) {
+        Type::Named(Named::Known(def, _), _) => members(types, def).methods.contains_key(name),
+        _ => true,
+    };
+    let parents = |id: &TypeId| match types.get(*id) {
+        Type::Named(Named::Known(def, _), _) => hierarchy::parents(types, def).iter().collect(),
+        _ => vec![TypeId::UNKNOWN],
+    };
+    let inherited = hierarchy::interfaces(types, owner).iter().flat_map(parents).collect::<Vec<_>>();
+    !inherited.iter().chain([&resolve::system(types, "Object")]).any(has)
 }
 
 /// A type's only method of a name.

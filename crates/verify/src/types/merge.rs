@@ -17,8 +17,21 @@ pub(crate) fn merge(types: &Types<'_>, one: TypeId, other: TypeId) -> Option<Typ
         (None, _) | (_, None) => Some(TypeId::UNKNOWN),
         // Which one it is has been lost.
         _ if matches!((types.get(one), types.get(other)), (Type::Method(_), Type::Method(_))) => Some(TypeId::UNKNOWN),
-        _ if types.is_reference(one) && types.is_reference(other) => Some(common_base(types, one, other)),
+        _ if types.is_reference(one) && types.is_reference(other) => Some(common_reference(types, one, other)),
         _ => None,
+    }
+}
+
+/// What two references are that may not stand for each other: arrays of references are one of what these have in common.
+fn common_reference(types: &Types<'_>, one: TypeId, other: TypeId) -> TypeId {
+    match (types.get(one), types.get(other)) {
+        (Type::Array(a, rank), Type::Array(b, of)) if rank == of && types.is_reference(a) && types.is_reference(b) => {
+            match merge(types, a, b) {
+                None | Some(TypeId::UNKNOWN) => TypeId::UNKNOWN,
+                Some(element) => types.intern(Type::Array(element, rank)),
+            }
+        }
+        _ => common_base(types, one, other),
     }
 }
 

@@ -142,12 +142,12 @@ fn find_definition(types: &Types<'_>, module: usize, token: Token) -> Type {
         let metadata = library.metadata(module);
         let name = metadata.and_then(|metadata| metadata.type_ref_name(token.rid_in::<TypeRef>()?).ok());
         let Some(name) = name else { return Type::Unknown };
-        let primitive = name.strip_prefix("System.").and_then(primitive);
+        let primitive = primitive(&name);
         let missing = || Type::Named(Named::Missing(name.as_str().into()), Rc::default());
         return primitive.map_or_else(missing, Type::Primitive);
     };
     let Some(kind) = library.kind(def) else { return Type::Unknown };
-    let of_name = || library.full_name(def).strip_prefix("System.").and_then(primitive);
+    let of_name = || primitive(&library.full_name(def));
     match (kind == TypeKind::Value).then(of_name).flatten() {
         Some(primitive) => Type::Primitive(primitive),
         None => Type::Named(Named::Known(def, kind), Rc::default()),
@@ -163,23 +163,7 @@ pub(crate) fn typical_instantiation(types: &Types<'_>, rid: u32) -> TypeId {
     definition(types, scope.module, Token::new(Table::TypeDef, rid), arguments)
 }
 
-/// The primitive types by their names.
-fn primitive(name: &str) -> Option<ElementType> {
-    Some(match name {
-        "Boolean" => ElementType::Boolean,
-        "Char" => ElementType::Char,
-        "SByte" => ElementType::I1,
-        "Byte" => ElementType::U1,
-        "Int16" => ElementType::I2,
-        "UInt16" => ElementType::U2,
-        "Int32" => ElementType::I4,
-        "UInt32" => ElementType::U4,
-        "Int64" => ElementType::I8,
-        "UInt64" => ElementType::U8,
-        "Single" => ElementType::R4,
-        "Double" => ElementType::R8,
-        "IntPtr" => ElementType::I,
-        "UIntPtr" => ElementType::U,
-        _ => return None,
-    })
+/// A primitive type by its full name, which is how the assembly that defines it has it.
+fn primitive(full_name: &str) -> Option<ElementType> {
+    ElementType::of_class(full_name.strip_prefix("System.")?.as_bytes()).filter(|element| element.is_primitive())
 }

@@ -186,6 +186,19 @@ impl<'l> Types<'l> {
         }
     }
 
+    /// Whether the module under check is made for another framework than the one at hand.
+    pub(crate) fn is_retargeted(&self) -> bool {
+        self.scope.is_some_and(|scope| scope.library.is_retargeted(scope.module))
+    }
+
+    /// What a managed pointer points to.
+    pub(crate) fn target(&self, id: TypeId) -> Option<TypeId> {
+        match self.items.borrow().get(id.0 as usize) {
+            Some(Type::ByRef(target) | Type::ReadOnly(target) | Type::In(target)) => Some(*target),
+            _ => None,
+        }
+    }
+
     /// Whether it is a generic parameter.
     pub(crate) fn is_parameter(&self, id: TypeId) -> bool {
         matches!(self.items.borrow().get(id.0 as usize), Some(Type::Var(_) | Type::MVar(_)))
