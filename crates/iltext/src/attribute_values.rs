@@ -50,6 +50,24 @@ impl<'a, 'm> AttributeValues<'a, 'm> {
         Some(if arguments.is_empty() { String::new() } else { format!("({})", arguments.join(", ")) })
     }
 
+    /// What an attribute is given that names a type with an alias: the words, and the bytes without such names.
+    pub(crate) fn aliased(&self, row: &CustomAttribute, aliases: &HashMap<String, String>) -> Option<(String, Vec<u8>)> {
+        let mut value = self.value(row)?;
+        let mut words = Vec::new();
+        let named = value.named.iter_mut().map(|named| &mut named.argument);
+        for argument in value.fixed.iter_mut().chain(named) {
+            if let Argument::Type(Some(name)) = argument
+                && let Some(alias) = aliases.get(name)
+            {
+                words.push(alias.clone());
+                *argument = Argument::Type(None);
+            }
+        }
+        let mut bytes = Vec::new();
+        value.write(&mut bytes);
+        (!words.is_empty()).then(|| (words.join(", "), bytes))
+    }
+
     /// The value: enumerations of elsewhere are taken for `int32`, which most are.
     fn value(&self, row: &CustomAttribute) -> Option<AttributeValue> {
         let metadata = self.metadata;

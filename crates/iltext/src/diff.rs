@@ -2,6 +2,10 @@
 //!
 //! IL is compared by what it means: tokens by the names they stand for, branches by where they lead.
 
+pub mod api;
+
+mod aliases;
+mod assign;
 mod bodies;
 mod custom;
 mod debug;
@@ -9,14 +13,20 @@ mod digest;
 mod documents;
 mod headers;
 mod html;
+mod ignore;
 mod json;
 mod lines;
+mod made;
 mod manifest;
+mod markdown;
 mod methods;
 mod model;
 mod module;
+mod native;
 mod original;
+mod pairs;
 mod pdb;
+mod shape;
 mod text;
 mod walk;
 mod win32;
@@ -28,9 +38,11 @@ use weave::output_check;
 
 pub use self::{
     html::Html,
+    ignore::Ignore,
     json::Json,
     lines::{Hunk, LineTag},
-    model::{Change, Count, Diff, Kind, Status, Totals, Visitor},
+    markdown::Markdown,
+    model::{Change, Count, Diff, Kind, Status, Sum, Totals, Visitor},
     original::{Original, WovenOriginal},
     text::{Stat, Unified},
     walk::Options,
@@ -55,7 +67,7 @@ impl<'a, 'm> Side<'a, 'm> {
     /// If the name of a type cannot be read.
     pub fn new(image: &'m Image<'a>, metadata: &'m Metadata<'a>) -> Result<Self> {
         metadata.check_type_names()?;
-        Ok(Self { names: Names::new(image, metadata), pdb: None })
+        Ok(Self { names: Names::new(image, metadata).for_comparison(), pdb: None })
     }
 
     /// Takes types of one name for the same, whichever assemblies they come from.
@@ -75,36 +87,40 @@ impl<'a, 'm> Side<'a, 'm> {
 
 /// Compares two modules.
 pub fn compare(old: &Side<'_, '_>, new: &Side<'_, '_>, options: &Options<'_>) -> Diff {
-    let mut changes = Vec::new();
-    let add = &mut |change| {
-        changes.push(change);
-        Ok(())
-    };
-    let totals = compare_each(old, new, options, add).unwrap_or_default();
-    Diff { changes, totals }
+    struct Keep(Vec<Change>);
+
+    impl Visitor for Keep {
+        fn change(&mut self, change: &Change) -> io::Result<()> {
+            self.0.push(change.clone());
+            Ok(())
+        }
+    }
+
+    let mut changes = Keep(Vec::new());
+    let totals = visit(old, new, options, &mut changes).unwrap_or_default();
+    Diff { changes: changes.0, totals }
 }
 
-/// Compares two modules and shows each change as it is found, then the totals: no difference is kept that has been shown.
+/// Compares two modules and shows the totals, then each change: no difference is kept. What differs is looked for twice.
 ///
 /// # Errors
 /// If the visitor cannot write.
 pub fn visit(old: &Side<'_, '_>, new: &Side<'_, '_>, options: &Options<'_>, visitor: &mut dyn Visitor) -> io::Result<Totals> {
-    let totals = compare_each(old, new, options, &mut |change| visitor.change(&change))?;
-    visitor.finish(&totals)?;
-    Ok(totals)
-}
-
-fn compare_each(
-    old: &Side<'_, '_>,
-    new: &Side<'_, '_>,
-    options: &Options<'_>,
-    add: &mut dyn FnMut(Change) -> io::Result<()>,
-) -> io::Result<Totals> {
     let all = Filter::default();
     let mut old_module = Module::new(&old.names, old.pdb.as_ref(), &all);
     let mut new_module = Module::new(&new.names, new.pdb.as_ref(), &all);
     let (old_metadata, new_metadata) = (old.names.metadata, new.names.metadata);
     let is_extended = output_check::extends(new_metadata, old_metadata);
     let is_same = is_extended && output_check::extends(old_metadata, new_metadata);
-    Walk::new(options, Relation { is_extended, is_same }, add).run(&mut old_module, &mut new_module)
+    for names in [&old.names, &new.names] {
+        names.aliases.take();
+        names.hidden.replace(ignore::attributes(options.ignore));
+    }
+    let pairs = pairs::pair(&old.names, &new.names, is_extended || options.original.is_some());
+    let walk = Walk::new(options, Relation { is_extended, is_same }, &pairs);
+    let (totals, places) = walk.count(&mut old_module, &mut new_module);
+    visitor.begin(&totals)?;
+    walk.show(&places, &mut old_module, &mut new_module, visitor)?;
+    visitor.finish(&totals)?;
+    Ok(totals)
 }

@@ -4,7 +4,7 @@ pub(crate) mod blocks;
 pub(crate) mod bodies;
 mod debug;
 mod flags;
-mod generics;
+pub(crate) mod generics;
 pub(crate) mod lines;
 pub(crate) mod manifest;
 mod marshal;

@@ -45,6 +45,14 @@ fn compared(old: &[u8], new: &[u8], options: &diff::Options<'_>) -> Result<Diff>
     })
 }
 
+/// The same, shown to a visitor.
+fn visited(old: &[u8], new: &[u8], visitor: &mut dyn diff::Visitor) -> Result<io::Result<diff::Totals>> {
+    with(old, |image, metadata| {
+        let old = Side::new(image, metadata)?;
+        with(new, |image, metadata| Ok(diff::visit(&old, &Side::new(image, metadata)?, &diff::Options::default(), visitor)))
+    })
+}
+
 fn listed(bytes: &[u8], options: &list::Options) -> Result<serde_json::Value> {
     with(bytes, |image, metadata| list::to_json(&Listing::read(image, metadata, options, &tracker())?))
 }
@@ -107,7 +115,7 @@ fn weaving_changes_methods_and_adds_what_probes_need() {
         assert_eq!(keys, expected, "{sample}: {kinds:?}");
         // One assembly, two types, the mark's constructor, and each probe that there is a use for.
         assert_eq!(kinds.get(&(Kind::Reference, true)), Some(&(4 + probes)), "{sample}");
-        assert!(diff.totals.new_lines > diff.totals.old_lines, "{sample}");
+        assert!(diff.totals.all.new_lines > diff.totals.all.old_lines, "{sample}");
 
         let again = with(&original, |image, metadata| {
             with(&woven, |_, woven| Ok(diff::WovenOriginal::new(image, metadata, woven, &tracker, None)))
@@ -123,33 +131,34 @@ fn weaving_changes_methods_and_adds_what_probes_need() {
 }
 
 #[test]
-fn printers_print_a_model_as_they_print_what_is_found() {
+fn printers_print_what_is_found() {
     let original = read(SAMPLES[1]);
     let woven = woven(&original);
-    let options = diff::Options::default();
-    let files = || ["old".to_owned(), "new".to_owned()];
-    let model = compared(&original, &woven, &options).expect("it can be read");
-    let (mut kept, mut found) = (Vec::new(), Vec::new());
-    model.visit(&mut Unified::new(&mut kept, files())).expect("a vector takes it");
-    let visited = with(&original, |image, metadata| {
-        let old = Side::new(image, metadata)?;
-        with(&woven, |image, metadata| {
-            let new = Side::new(image, metadata)?;
-            Ok(diff::visit(&old, &new, &options, &mut Unified::new(&mut found, files())).expect("a vector takes it"))
-        })
-    });
-    assert_eq!(visited.expect("it can be read").compared, model.totals.compared);
-    assert_eq!(String::from_utf8(kept), String::from_utf8(found));
+    let files = ["old".to_owned(), "new".to_owned()];
+    let model = compared(&original, &woven, &diff::Options::default()).expect("it can be read");
+    let visit = |visitor: &mut dyn diff::Visitor| {
+        let totals = visited(&original, &woven, visitor).expect("it can be read").expect("a vector takes it");
+        assert_eq!(totals.compared, model.totals.compared);
+    };
+
+    let mut text = Vec::new();
+    visit(&mut Unified::new(&mut text, files.clone()));
+    let text = String::from_utf8(text).expect("it is text");
+    assert!(text.starts_with("--- old\n+++ new\n"), "{text}");
+    assert!(model.changes.iter().all(|change| text.contains(&change.name)), "{text}");
 
     let mut json = Vec::new();
-    model.visit(&mut Json::new(&mut json, &files()).expect("a vector takes it")).expect("a vector takes it");
+    visit(&mut Json::new(&mut json, &files).expect("a vector takes it"));
     let json: serde_json::Value = serde_json::from_slice(&json).expect("it is JSON");
     assert_eq!(json["changes"].as_array().map(Vec::len), Some(model.changes.len()));
-    assert_eq!(json["totals"]["addedLines"], model.totals.new_lines);
+    assert_eq!(json["totals"]["addedLines"], model.totals.all.new_lines);
+
     let mut html = Vec::new();
-    model.visit(&mut Html::new(&mut html, &files()).expect("a vector takes it")).expect("a vector takes it");
-    let changed = model.changes.iter().filter(|change| !change.hunks().is_empty()).count();
-    assert_eq!(String::from_utf8(html).expect("it is text").matches("<details").count(), changed);
+    visit(&mut Html::new(&mut html, &files).expect("a vector takes it"));
+    let html = String::from_utf8(html).expect("it is text");
+    let data = html.split_once("application/json\">").and_then(|(_, rest)| rest.split_once("</script>")).expect("it has data").0;
+    let data: serde_json::Value = serde_json::from_str(data).expect("it is JSON");
+    assert_eq!(data["changes"].as_array().map(Vec::len), Some(model.changes.len()));
 }
 
 /// A printer that cannot write ends the comparison at once.
@@ -168,20 +177,14 @@ fn an_error_of_the_visitor_is_the_callers() {
     let original = read(SAMPLES[1]);
     let woven = woven(&original);
     let mut full = Full(0);
-    let outcome = with(&original, |image, metadata| {
-        let old = Side::new(image, metadata)?;
-        with(&woven, |image, metadata| {
-            Ok(diff::visit(&old, &Side::new(image, metadata)?, &diff::Options::default(), &mut full)
-                .map_err(|error| error.kind()))
-        })
-    });
-    assert_eq!(outcome.expect("it can be read").err(), Some(io::ErrorKind::StorageFull));
+    let outcome = visited(&original, &woven, &mut full).expect("it can be read");
+    assert_eq!(outcome.err().map(|error| error.kind()), Some(io::ErrorKind::StorageFull));
     assert_eq!(full.0, 1);
 }
 
 #[test]
 fn a_listing_is_in_the_order_asked_for() {
-    let methods = Some(Methods { as_tree: false, weave: weave::Options::default() });
+    let methods = Some(Methods { as_tree: false, weave: weave::Options::default(), pdb: None });
     let names = |sort| {
         let options = list::Options { methods: methods.clone(), sort, ..list::Options::default() };
         let value = listed(&read(SAMPLES[1]), &options).expect("it can be read");

@@ -38,8 +38,12 @@ pub(crate) fn print_with(
     out: &mut Text,
 ) {
     out.push(1, format!(".maxstack {}", body.max_stack));
-    print_locals(body, locals, out);
-    let instructions: Vec<Instruction<'_>> = match body.instructions().collect() {
+    let instructions: Result<Vec<Instruction<'_>>> = body.instructions().collect();
+    // What `localloc` gives is zeroed too.
+    let allocates = |each: &Instruction<'_>| each.opcode() == OpCode::Localloc;
+    let is_init = body.init_locals && instructions.as_ref().map_or(true, |all| all.iter().any(allocates));
+    print_locals(body, is_init, locals, out);
+    let instructions = match instructions {
         Ok(instructions) => instructions,
         Err(error) => {
             out.push(1, format!("// its IL cannot be decoded ({}): compared by bytes", one_line(error.kind())));
@@ -89,10 +93,11 @@ pub(crate) fn print_bytes(bytes: &[u8], out: &mut Text) {
     bytes.chunks(BYTES_A_LINE).for_each(|chunk| out.push(2, quote::hex(chunk)));
 }
 
-fn print_locals(body: &MethodBody<'_>, locals: Result<Vec<String>>, out: &mut Text) {
+/// Prints the locals; `is_init` says whether it means something that they are zeroed if there are none.
+fn print_locals(body: &MethodBody<'_>, is_init: bool, locals: Result<Vec<String>>, out: &mut Text) {
     let init = if body.init_locals { " init" } else { "" };
     match locals {
-        Ok(types) if types.is_empty() && init.is_empty() => {}
+        Ok(types) if types.is_empty() && !is_init => {}
         Ok(types) => {
             out.push(1, format!(".locals{init}"));
             types.iter().enumerate().for_each(|(number, each)| out.push(2, format!("[{number}] {each}")));

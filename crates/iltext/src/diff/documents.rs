@@ -21,12 +21,10 @@ pub(crate) fn compare(old: (&Pdb<'_>, &Names<'_, '_>), new: (&Pdb<'_>, &Names<'_
     for (name, text) in old_documents {
         match new_documents.remove(name) {
             Some(new_text) => changes.extend(Change::between(Kind::Document, name, &text, &new_text)),
-            None => changes.push(Change { kind: Kind::Document, name: name.to_owned(), status: Status::Removed }),
+            None => changes.push(Change::whole(Kind::Document, name, Status::Removed, &text)),
         }
     }
-    let added =
-        new_documents.into_keys().map(|name| Change { kind: Kind::Document, name: name.to_owned(), status: Status::Added });
-    changes.extend(added);
+    changes.extend(new_documents.iter().map(|(name, text)| Change::whole(Kind::Document, name, Status::Added, text)));
     changes.extend(Change::between(Kind::Header, "of the PDB", &module_text(old.0, old.1), &module_text(new.0, new.1)));
 }
 

@@ -13,8 +13,10 @@ use ecma335::{
 
 use super::{
     digest::digest,
+    ignore::Ignore,
     lines::Text,
     model::{Change, Kind, Status},
+    native,
     original::Original,
     win32,
 };
@@ -29,12 +31,24 @@ pub(crate) fn compare(
     old: &Names<'_, '_>,
     new: &Names<'_, '_>,
     original: Option<(Original<'_>, bool)>,
+    ignored: &[Ignore],
     changes: &mut Vec<Change>,
 ) {
-    let (old_headers, mut new_headers) = (headers(old), headers(new));
+    let (mut old_headers, mut new_headers) = (headers(old), headers(new));
+    if ignored.contains(&Ignore::Mvid) {
+        for headers in [&mut old_headers, &mut new_headers] {
+            headers.retain(|name, _| ![MVID, PDB, DEBUG].contains(name));
+        }
+    }
+    if original.is_none() {
+        // How a file is cut up is how it was written, not what it says.
+        for headers in [&mut old_headers, &mut new_headers] {
+            headers.remove(native::SECTIONS);
+        }
+    }
     if let Some((original, is_same)) = original {
         hide(original.image, (old, &old_headers), (new, &mut new_headers));
-        let mut add = |name: String| changes.push(Change { kind: Kind::Header, name, status: Status::Added });
+        let mut add = |name: String| changes.push(Change::alone(Kind::Header, name, Status::Added));
         if !original.is_its_original {
             add("the mark of what was woven of another original".into());
         }
@@ -57,6 +71,7 @@ type Headers = BTreeMap<&'static str, String>;
 
 const FLAGS: &str = "CLI flags";
 const STRONG_NAME: &str = "strong name";
+const MVID: &str = "MVID";
 const PDB: &str = "PDB";
 const DEBUG: &str = "debug entries";
 
@@ -76,7 +91,7 @@ fn headers(names: &Names<'_, '_>) -> Headers {
     }
     let module = metadata.row(Rid::<schema::Module>::new(1)).and_then(|row| metadata.name(row.name));
     headers.insert("module", quote::dotted(&module.unwrap_or_default()).into_owned());
-    headers.insert("MVID", format_guid(&metadata.mvid().unwrap_or_default()));
+    headers.insert(MVID, format_guid(&metadata.mvid().unwrap_or_default()));
     headers.insert("metadata version", quote::text(String::from_utf8_lossy(metadata.version).trim_end_matches('\0')));
     headers.insert("runtime", format!("{}.{}", cli.runtime_version.0, cli.runtime_version.1));
     headers.insert(FLAGS, format!("{:#x}", cli.flags));
@@ -108,6 +123,7 @@ fn headers(names: &Names<'_, '_>) -> Headers {
     let words = |entries: Vec<&DebugEntry<'_>>| entries.into_iter().map(debug_entry).collect::<Vec<_>>().join("; ");
     headers.insert(PDB, words(pdb));
     headers.insert(DEBUG, words(others));
+    native::headers(image, &mut headers);
     headers
 }
 

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use ecma335::{
     Table, Token,
     flags::assembly_flags,
-    schema::{AssemblyRef, CustomAttribute, ExportedType, File, ManifestResource, ModuleRef},
+    schema::{AssemblyRef, ExportedType, File, ManifestResource, ModuleRef},
 };
 
 use super::{
     digest::sha256,
     documents, headers,
+    ignore::Ignore,
     lines::Text,
     model::{Change, Kind, Status},
     module::Module,
@@ -32,13 +33,26 @@ pub(crate) fn compare(
     old: &Module<'_, '_, '_>,
     new: &Module<'_, '_, '_>,
     original: Option<(Original<'_>, bool)>,
+    ignored: &[Ignore],
     changes: &mut Vec<Change>,
 ) {
     for (kind, list) in [(Kind::Reference, references as List), (Kind::Export, exports), (Kind::Attribute, attributes)] {
+        if kind == Kind::Reference && ignored.contains(&Ignore::References) {
+            continue;
+        }
+        let list = |module: &Module<'_, '_, '_>| {
+            let mut list = list(module);
+            // How often a reference has a row says nothing, but of what weaving left.
+            if kind == Kind::Reference && original.is_none() {
+                list.sort_unstable();
+                list.dedup();
+            }
+            list
+        };
         sets(kind, list(old), list(new), changes);
     }
     resources(old.names, new.names, changes);
-    headers::compare(old.names, new.names, original, changes);
+    headers::compare(old.names, new.names, original, ignored, changes);
     if let (Some(old_pdb), Some(new_pdb)) = (old.pdb, new.pdb) {
         documents::compare((old_pdb, old.names), (new_pdb, new.names), changes);
     }
@@ -55,7 +69,7 @@ fn sets(kind: Kind, old: Vec<String>, new: Vec<String>, changes: &mut Vec<Change
     for (name, count) in counts {
         for _ in 0..count.unsigned_abs() {
             let status = if count > 0 { Status::Added } else { Status::Removed };
-            changes.push(Change { kind, name: name.clone(), status });
+            changes.push(Change::alone(kind, name.clone(), status));
         }
     }
 }
@@ -124,10 +138,8 @@ fn attributes(module: &Module<'_, '_, '_>) -> Vec<String> {
     let names = module.names;
     let mut list = Vec::new();
     for (table, word) in [(Table::Assembly, "assembly"), (Table::Module, "module")] {
-        for rid in names.by_parent.attributes.of::<CustomAttribute>(Token::new(table, 1).0) {
-            let text = names.metadata.row(rid).and_then(|row| values::attribute(names, &row));
-            list.push(format!("{word} {}", text.unwrap_or_else(|error| one_line(error.kind()))));
-        }
+        let attributes = values::texts(names, Token::new(table, 1));
+        list.extend(attributes.map(|text| format!("{word} {}", text.unwrap_or_else(|error| one_line(error.kind())))));
     }
     list
 }
@@ -136,28 +148,21 @@ fn resources(old: &Names<'_, '_>, new: &Names<'_, '_>, changes: &mut Vec<Change>
     fn all<'a>(names: &Names<'a, '_>) -> BTreeMap<String, (String, &'a [u8])> {
         names.metadata.tables.rows::<ManifestResource>().map(|(_, row)| resource(names, &row)).collect()
     }
-    let (old, new) = (all(old), all(new));
-    for (name, (words, content)) in &old {
-        let status = match new.get(name) {
-            None => Status::Removed,
-            Some(same) if *same == (words.clone(), *content) => continue,
-            Some((new_words, new_content)) => {
-                let mut texts = [Text::default(), Text::default()];
-                for (text, words, content) in [(0, words, content), (1, new_words, new_content)] {
-                    let Some(text) = texts.get_mut(text) else { continue };
-                    text.push(0, format!("{words}{} bytes", content.len()));
-                    text.push(0, format!("SHA-256 {}", sha256(content)));
-                }
-                let [old, new] = &texts;
-                changes.extend(Change::between(Kind::Resource, name, old, new));
-                continue;
-            }
-        };
-        changes.push(Change { kind: Kind::Resource, name: name.clone(), status });
+    let text = |(words, content): &(String, &[u8])| {
+        let mut text = Text::default();
+        text.push(0, format!("{words}{} bytes", content.len()));
+        text.push(0, format!("SHA-256 {}", sha256(content)));
+        text
+    };
+    let (old, mut new) = (all(old), all(new));
+    for (name, old) in &old {
+        match new.remove(name) {
+            None => changes.push(Change::whole(Kind::Resource, name, Status::Removed, &text(old))),
+            Some(new) if new == *old => {}
+            Some(new) => changes.extend(Change::between(Kind::Resource, name, &text(old), &text(&new))),
+        }
     }
-    for name in new.keys().filter(|name| !old.contains_key(*name)) {
-        changes.push(Change { kind: Kind::Resource, name: name.clone(), status: Status::Added });
-    }
+    changes.extend(new.iter().map(|(name, new)| Change::whole(Kind::Resource, name, Status::Added, &text(new))));
 }
 
 /// A resource: its name, what is said of it, what it holds.

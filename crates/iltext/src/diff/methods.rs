@@ -73,6 +73,14 @@ pub(crate) fn body_text(bodies: &Bodies<'_, '_, '_, '_, '_, '_, '_>, old_text: &
     }
 }
 
+/// Puts a body that is on one side alone behind the head of its method.
+pub(crate) fn alone(module: &Module<'_, '_, '_>, rid: Rid<MethodDef>, row: &MethodDef, text: &mut Text) {
+    match read(module, row) {
+        Body::Il(body) => bodies::print(module.names, &body, &facts(module, rid, &body), text),
+        body => print(module, &body, text),
+    }
+}
+
 fn print(module: &Module<'_, '_, '_>, body: &Body<'_>, text: &mut Text) {
     match body {
         Body::None => {}

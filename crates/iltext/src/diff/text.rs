@@ -8,11 +8,10 @@ use crate::words::count;
 /// How wide a bar of signs may be.
 const BAR: usize = 40;
 
-/// A unified diff.
+/// A unified diff: the totals, by type, then what differs.
 pub struct Unified<W> {
     out: W,
-    /// The two files, until they are named.
-    files: Option<[String; 2]>,
+    files: [String; 2],
     /// The kind of thing that was listed last.
     listed: Option<Kind>,
 }
@@ -20,29 +19,54 @@ pub struct Unified<W> {
 impl<W: Write> Unified<W> {
     /// Begins with the names of the two files, if anything differs.
     pub fn new(out: W, files: [String; 2]) -> Self {
-        Self { out, files: Some(files), listed: None }
+        Self { out, files, listed: None }
+    }
+}
+
+/// What became of something, in a line.
+pub(crate) fn heading(change: &Change) -> String {
+    let (kind, name) = (change.kind.name(), &change.name);
+    let sign = match change.status {
+        Status::Added => "+",
+        Status::Removed => "-",
+        _ => "",
+    };
+    let word = match change.status {
+        Status::Renamed | Status::Moved | Status::Resigned => change.status.word(),
+        // A compiler's own numbers.
+        _ => "in the second",
+    };
+    match &change.new_name {
+        Some(new_name) => format!("{sign}{kind} {name}\n  {word}: {new_name}\n"),
+        None => format!("{sign}{kind} {name}\n"),
     }
 }
 
 impl<W: Write> Visitor for Unified<W> {
+    fn begin(&mut self, totals: &Totals) -> io::Result<()> {
+        if totals.is_same() {
+            return Ok(());
+        }
+        let [old, new] = &self.files;
+        writeln!(self.out, "--- {old}\n+++ {new}\n\n{}", totals.all.words())?;
+        totals.types.iter().try_for_each(|(name, sum)| writeln!(self.out, "  {name}: {}", sum.words()))
+    }
+
+    fn type_begins(&mut self, _: Option<usize>) -> io::Result<()> {
+        self.listed = None;
+        Ok(())
+    }
+
     fn change(&mut self, change: &Change) -> io::Result<()> {
         let mut out = String::new();
-        if let Some([old, new]) = self.files.take() {
-            out.push_str(&format!("--- {old}\n+++ {new}\n"));
-        }
-        let line = match change.status {
-            Status::Changed(_) => format!("{} {}\n", change.kind.name(), change.name),
-            Status::Added => format!("+{} {}\n", change.kind.name(), change.name),
-            Status::Removed => format!("-{} {}\n", change.kind.name(), change.name),
-        };
         // A blank line between what is shown in full, and between lists.
-        let listed = change.hunks().is_empty().then_some(change.kind);
+        let listed = change.hunks.is_empty().then_some(change.kind);
         if listed.is_none() || listed != self.listed {
             out.push('\n');
         }
         self.listed = listed;
-        out.push_str(&line);
-        for hunk in change.hunks() {
+        out.push_str(&heading(change));
+        for hunk in &change.hunks {
             out.push_str(&format!("@@ -{},{} +{},{} @@\n", hunk.old.0, hunk.old.1, hunk.new.0, hunk.new.1));
             for (tag, line) in &hunk.lines {
                 out.push_str(&format!("{}{line}\n", tag.sign()));
@@ -50,50 +74,61 @@ impl<W: Write> Visitor for Unified<W> {
         }
         self.out.write_all(out.as_bytes())
     }
-
-    fn finish(&mut self, totals: &Totals) -> io::Result<()> {
-        if totals.is_same() {
-            return Ok(());
-        }
-        writeln!(self.out, "\n{}", totals.words())
-    }
 }
 
-/// A line for each method that changed, and the totals.
+/// The totals, and by type a line for each method.
 pub struct Stat<W> {
     out: W,
+    types: Vec<String>,
     lines: Vec<(String, usize, usize)>,
 }
 
 impl<W: Write> Stat<W> {
-    /// Writes when it has seen all.
+    /// Writes type by type.
     pub fn new(out: W) -> Self {
-        Self { out, lines: Vec::new() }
+        Self { out, types: Vec::new(), lines: Vec::new() }
+    }
+
+    /// The methods of the type that was shown last.
+    fn methods(&mut self) -> io::Result<()> {
+        let most = self.lines.iter().map(|(_, new, old)| new + old).max().unwrap_or(0);
+        let digits = most.to_string().len();
+        let bar = |number: usize| if most <= BAR { number } else { (number * BAR).div_ceil(most) };
+        for (name, new, old) in self.lines.drain(..) {
+            let signs = format!("{}{}", "+".repeat(bar(new)), "-".repeat(bar(old)));
+            writeln!(self.out, "   {:>digits$} {signs}  {name}", new + old)?;
+        }
+        Ok(())
     }
 }
 
 impl<W: Write> Visitor for Stat<W> {
+    fn begin(&mut self, totals: &Totals) -> io::Result<()> {
+        if totals.is_same() {
+            return Ok(());
+        }
+        self.types = totals.types.iter().map(|(name, sum)| format!(" {name}: {}", sum.words())).collect();
+        let (new, old) = (count(totals.all.new_lines, "line"), count(totals.all.old_lines, "line"));
+        let compared = count(totals.compared, "method");
+        writeln!(self.out, "{compared} compared: {}; {new} added, {old} removed", totals.all.words())
+    }
+
+    fn type_begins(&mut self, place: Option<usize>) -> io::Result<()> {
+        self.methods()?;
+        let Some(line) = place.and_then(|place| self.types.get(place)) else { return Ok(()) };
+        writeln!(self.out, "{line}")
+    }
+
     fn change(&mut self, change: &Change) -> io::Result<()> {
-        if change.kind == Kind::Method && !change.hunks().is_empty() {
+        if change.kind == Kind::Method {
             let (new, old) = change.counts();
-            self.lines.push((change.name.clone(), new, old));
+            let name = change.new_name.as_ref().map(|new_name| format!("{} => {new_name}", change.name));
+            self.lines.push((name.unwrap_or_else(|| change.name.clone()), new, old));
         }
         Ok(())
     }
 
-    fn finish(&mut self, totals: &Totals) -> io::Result<()> {
-        if totals.is_same() {
-            return Ok(());
-        }
-        let most = self.lines.iter().map(|(_, new, old)| new + old).max().unwrap_or(0);
-        let digits = most.to_string().len();
-        let bar = |number: usize| if most <= BAR { number } else { (number * BAR).div_ceil(most) };
-        for (name, new, old) in &self.lines {
-            let signs = format!("{}{}", "+".repeat(bar(*new)), "-".repeat(bar(*old)));
-            writeln!(self.out, " {:>digits$} {signs}  {name}", new + old)?;
-        }
-        let (new, old) = (count(totals.new_lines, "line"), count(totals.old_lines, "line"));
-        let compared = count(totals.compared, "method");
-        writeln!(self.out, "{compared} compared: {}; {new} added, {old} removed", totals.words())
+    fn finish(&mut self, _: &Totals) -> io::Result<()> {
+        self.methods()
     }
 }

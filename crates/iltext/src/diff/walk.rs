@@ -1,45 +1,39 @@
 //! Two modules side by side: types and members matched by name and signature, and what each pair differs in.
 
-use std::{
-    collections::{HashMap, HashSet},
-    io,
-};
+use std::io;
 
 use ecma335::{
-    Rid, Table, Token,
+    Rid, Token,
     schema::{Event, Field, MethodDef, Property, Str, TypeDef},
-    signature::text::TypeNames,
 };
-use sha2::{Digest as _, Sha256};
 use weave::Pattern;
 
 use super::{
-    lines::Text,
+    ignore::{self, Ignore},
+    lines::{Text, diff},
     manifest,
-    methods::{Bodies, body_text},
-    model::{Change, Kind, Status, Totals},
+    methods::{self, Bodies, body_text},
+    model::{Change, Kind, Status, Sum, Totals, Visitor},
     module::Module,
     original::Original,
+    pairs::{Entry, How, Pair, Pairs, method_name},
 };
 use crate::{
-    dis::{lines::Lines, members, names::Names, printer::Printer},
+    dis::{lines::Lines, members, names::Names},
     quote,
 };
-
-/// Things of one kind, each with what stands for its full name: any number of long names may be made of a small file.
-type Named<T> = Vec<(Key, T)>;
-
-/// A name's hash, and which of those that are named so it is.
-type Key = ([u8; 32], usize);
-
-/// What is in both modules, or in one: which of its name it is, the first's and the second's.
-type Pair<T> = (usize, Option<T>, Option<T>);
 
 /// What to compare.
 #[derive(Default)]
 pub struct Options<'o> {
     /// These methods and nothing else; all there is if empty.
     pub methods: &'o [Pattern],
+    /// These types and nothing else.
+    pub types: &'o [Pattern],
+    /// Not these types, nor these methods.
+    pub exclude: &'o [Pattern],
+    /// Not these kinds of differences.
+    pub ignore: &'o [Ignore],
     /// What the first, a [`WovenOriginal`](super::WovenOriginal), was before it was woven: hides what the second may have
     /// from who has a key and a PDB, and shows what differs in bytes alone.
     pub original: Option<Original<'o>>,
@@ -58,180 +52,255 @@ pub(crate) struct Relation {
 pub(crate) struct Walk<'w> {
     options: &'w Options<'w>,
     relation: Relation,
-    /// Told of each difference.
-    add: &'w mut dyn FnMut(Change) -> io::Result<()>,
-    /// What differs beside methods' code, to be told at the end.
-    others: Vec<Change>,
-    totals: Totals,
+    pairs: &'w Pairs,
 }
+
+/// What is done with each change.
+type Add<'w> = dyn FnMut(Change) -> io::Result<()> + 'w;
+
+/// What a member is called.
+type NameOf<'f, T> = &'f dyn Fn(&Names<'_, '_>, Rid<T>) -> String;
 
 impl<'w> Walk<'w> {
     /// Compares what the options say.
-    pub(crate) fn new(options: &'w Options<'w>, relation: Relation, add: &'w mut dyn FnMut(Change) -> io::Result<()>) -> Self {
-        Self { options, relation, add, others: Vec::new(), totals: Totals::default() }
+    pub(crate) fn new(options: &'w Options<'w>, relation: Relation, pairs: &'w Pairs) -> Self {
+        Self { options, relation, pairs }
     }
 
-    /// Compares all.
-    pub(crate) fn run(mut self, old: &mut Module<'_, '_, '_>, new: &mut Module<'_, '_, '_>) -> io::Result<Totals> {
-        for (number, old_type, new_type) in pair(types(old), types(new)) {
-            let name = old_type.map(|rid| type_name(old, rid)).or_else(|| new_type.map(|rid| type_name(new, rid)));
-            let name = numbered(name.unwrap_or_default(), number);
-            match (old_type, new_type) {
-                (Some(old_type), Some(new_type)) => self.types(&name, (old, old_type), (new, new_type))?,
-                (Some(_), None) if self.is_whole() => self.other(Kind::Type, name, Status::Removed),
-                (None, Some(_)) if self.is_whole() => self.other(Kind::Type, name, Status::Added),
+    /// Counts all that differs, and says which types have some of it, by their places among the pairs.
+    pub(crate) fn count(&self, old: &mut Module<'_, '_, '_>, new: &mut Module<'_, '_, '_>) -> (Totals, Vec<usize>) {
+        let (mut totals, mut places) = (Totals::default(), Vec::new());
+        for (place, entry) in self.pairs.entries.iter().enumerate() {
+            let mut sum = Sum::default();
+            let mut count = |change: Change| {
+                sum.add(&change);
+                totals.all.add(&change);
+                Ok(())
+            };
+            if let Ok(Some(compared)) = self.entry(entry, old, new, &mut count) {
+                totals.compared += compared;
+                totals.has_named = true;
+            }
+            if !sum.is_zero() {
+                totals.types.push((self.entry_name(entry, old, new), sum));
+                places.push(place);
+            }
+        }
+        let _ = self.rest(old, new, &mut |change| {
+            totals.all.add(&change);
+            Ok(())
+        });
+        (totals, places)
+    }
+
+    /// The name of a type that differs.
+    fn entry_name(&self, entry: &Entry, old: &Module<'_, '_, '_>, new: &Module<'_, '_, '_>) -> String {
+        let name = match (entry.types.old, entry.types.new) {
+            (Some(rid), _) => type_name(old.names, rid),
+            (None, Some(rid)) => type_name(new.names, rid),
+            (None, None) => String::new(),
+        };
+        self.pairs.aliases.show(&numbered(name, entry.types.number), entry.types.old.is_none()).into_owned()
+    }
+
+    /// Shows all that differs, of the types at some places.
+    pub(crate) fn show(
+        &self,
+        places: &[usize],
+        old: &mut Module<'_, '_, '_>,
+        new: &mut Module<'_, '_, '_>,
+        visitor: &mut dyn Visitor,
+    ) -> io::Result<()> {
+        for (number, place) in places.iter().enumerate() {
+            let Some(entry) = self.pairs.entries.get(*place) else { continue };
+            visitor.type_begins(Some(number))?;
+            self.entry(entry, old, new, &mut |change| visitor.change(&change))?;
+        }
+        let mut has_begun = false;
+        self.rest(old, new, &mut |change| {
+            if !std::mem::replace(&mut has_begun, true) {
+                visitor.type_begins(None)?;
+            }
+            visitor.change(&change)
+        })
+    }
+
+    /// Whether all is to be compared, or but for some.
+    fn is_whole(&self) -> bool {
+        self.options.methods.is_empty() && self.options.types.is_empty()
+    }
+
+    /// Whether a type is to be compared with all that it has; `names` are those it has.
+    fn wants_type(&self, names: &[String]) -> bool {
+        let has = |patterns: &[Pattern]| patterns.iter().any(|pattern| names.iter().any(|name| pattern.matches(name, "")));
+        self.is_whole() || has(self.options.types)
+    }
+
+    /// Whether a type is left out.
+    fn excludes(&self, names: &[String]) -> bool {
+        let has = |pattern: &Pattern| names.iter().any(|name| pattern.matches(name, ""));
+        let hidden = ignore::attributes(self.options.ignore);
+        self.options.exclude.iter().any(has) || names.iter().any(|name| hidden.contains(&name.as_str()))
+    }
+
+    /// What belongs to no type.
+    fn rest(&self, old: &Module<'_, '_, '_>, new: &Module<'_, '_, '_>, add: &mut Add<'_>) -> io::Result<()> {
+        if !self.is_whole() {
+            return Ok(());
+        }
+        let mut changes = Vec::new();
+        let original = self.options.original.map(|original| (original, self.relation.is_same));
+        manifest::compare(old, new, original, self.options.ignore, &mut changes);
+        changes.sort_by_key(|change| change.kind);
+        changes.into_iter().try_for_each(|change| self.tell(change, add))
+    }
+
+    fn tell(&self, mut change: Change, add: &mut Add<'_>) -> io::Result<()> {
+        self.pairs.aliases.show_change(&mut change);
+        add(change)
+    }
+
+    /// A type with its members; how many methods of it are in both, or none if nothing of it is to be compared.
+    fn entry(
+        &self,
+        entry: &Entry,
+        old: &mut Module<'_, '_, '_>,
+        new: &mut Module<'_, '_, '_>,
+        add: &mut Add<'_>,
+    ) -> io::Result<Option<usize>> {
+        let plain_names: Vec<String> = if self.is_whole() && self.options.exclude.is_empty() && self.options.ignore.is_empty() {
+            Vec::new()
+        } else {
+            // A type goes with those around it.
+            let with_outer = |names: &Names<'_, '_>, rid| {
+                let around = names.around(rid).into_iter().chain([rid]);
+                around.map(|rid| names.plain_type_name(rid)).collect::<Vec<_>>()
+            };
+            let old_names = entry.types.old.map(|rid| with_outer(old.names, rid)).unwrap_or_default();
+            [old_names, entry.types.new.map(|rid| with_outer(new.names, rid)).unwrap_or_default()].concat()
+        };
+        if self.excludes(&plain_names) {
+            return Ok(None);
+        }
+        let is_whole = self.wants_type(&plain_names);
+        if is_whole {
+            let name = |names: &Names<'_, '_>, rid| type_name(names, rid);
+            self.members(Kind::Type, std::slice::from_ref(&entry.types), (old, new), [&name, &name], type_text, add)?;
+            let of_field = |names: &Names<'_, '_>, rid: Rid<Field>| {
+                let name = names.alias(Token::from(rid)).or_else(|| plain(names, names.metadata.row(rid).map(|row| row.name)));
+                format!("{}::{}", type_name(names, names.field_owner(rid)), name.unwrap_or_default())
+            };
+            self.members(Kind::Field, &entry.fields, (old, new), [&of_field, &of_field], field_text, add)?;
+            let (old_owner, new_owner) = (entry.types.old.unwrap_or_default(), entry.types.new.unwrap_or_default());
+            let feature = |names: &Names<'_, '_>, owner, name: ecma335::Result<Str>| {
+                format!("{}::{}", type_name(names, owner), plain(names, name).unwrap_or_default())
+            };
+            let of_property = |names: &Names<'_, '_>, owner, rid: Rid<Property>| {
+                feature(names, owner, names.metadata.row(rid).map(|row| row.name))
+            };
+            let properties = (&|names: &Names<'_, '_>, rid| of_property(names, old_owner, rid), &|names: &Names<'_, '_>, rid| {
+                of_property(names, new_owner, rid)
+            });
+            self.members(Kind::Property, &entry.properties, (old, new), [properties.0, properties.1], property_text, add)?;
+            let of_event = |names: &Names<'_, '_>, owner, rid: Rid<Event>| {
+                feature(names, owner, names.metadata.row(rid).map(|row| row.name))
+            };
+            let events = (&|names: &Names<'_, '_>, rid| of_event(names, old_owner, rid), &|names: &Names<'_, '_>, rid| {
+                of_event(names, new_owner, rid)
+            });
+            self.members(Kind::Event, &entry.events, (old, new), [events.0, events.1], event_text, add)?;
+        }
+        let (mut compared, mut is_any_named) = (0, is_whole);
+        for pair in &entry.methods {
+            let is_any = |patterns: &[Pattern]| {
+                !patterns.is_empty()
+                    && (pair.old.is_some_and(|rid| matches(patterns, old.names, rid))
+                        || pair.new.is_some_and(|rid| matches(patterns, new.names, rid)))
+            };
+            if !is_whole && !is_any(self.options.methods) || is_any(self.options.exclude) {
+                continue;
+            }
+            is_any_named = true;
+            compared += usize::from(pair.old.is_some() && pair.new.is_some());
+            let (mut old_text, old_row) = pair.old.map(|rid| head_text(old, rid)).unwrap_or_default();
+            let (mut new_text, new_row) = pair.new.map(|rid| head_text(new, rid)).unwrap_or_default();
+            let old_body = pair.old.zip(old_row.as_ref()).map(|(rid, row)| (&*old, rid, row));
+            let new_body = pair.new.zip(new_row.as_ref()).map(|(rid, row)| (&*new, rid, row));
+            match (old_body, new_body) {
+                (Some(old), Some(new)) => {
+                    let is_exact = self.options.original.is_some();
+                    let bodies = Bodies { old, new, is_extended: self.relation.is_extended, is_exact };
+                    body_text(&bodies, &mut old_text, &mut new_text);
+                }
+                (Some((module, rid, row)), None) if pair.new.is_none() => methods::alone(module, rid, row, &mut old_text),
+                (None, Some((module, rid, row))) if pair.old.is_none() => methods::alone(module, rid, row, &mut new_text),
                 _ => {}
             }
+            let name = |names: &Names<'_, '_>, rid| method_name(names, rid, &type_name(names, names.method_owner(rid)));
+            let names = (pair.old.map(|rid| name(old.names, rid)), pair.new.map(|rid| name(new.names, rid)));
+            self.pair(Kind::Method, pair, names, (&old_text, &new_text), add)?;
         }
-        if self.is_whole() {
-            let original = self.options.original.map(|original| (original, self.relation.is_same));
-            manifest::compare(old, new, original, &mut self.others);
-        }
-        self.others.sort_by_key(|change| change.kind);
-        for change in std::mem::take(&mut self.others) {
-            self.totals.add(&change);
-            (self.add)(change)?;
-        }
-        Ok(self.totals)
+        Ok(is_any_named.then_some(compared))
     }
 
-    fn is_whole(&self) -> bool {
-        self.options.methods.is_empty()
-    }
-
-    fn other(&mut self, kind: Kind, name: String, status: Status) {
-        self.others.push(Change { kind, name, status });
-    }
-
-    /// A type that is in both.
-    fn types(
-        &mut self,
-        name: &str,
-        (old, old_type): (&mut Module<'_, '_, '_>, Rid<TypeDef>),
-        (new, new_type): (&mut Module<'_, '_, '_>, Rid<TypeDef>),
+    /// Members of one kind.
+    fn members<T>(
+        &self,
+        kind: Kind,
+        pairs: &[Pair<T>],
+        (old, new): (&mut Module<'_, '_, '_>, &mut Module<'_, '_, '_>),
+        name: [NameOf<'_, T>; 2],
+        text: fn(&mut Module<'_, '_, '_>, Rid<T>) -> Text,
+        add: &mut Add<'_>,
     ) -> io::Result<()> {
-        if self.is_whole() {
-            self.others.extend(Change::between(Kind::Type, name, &type_text(old, old_type), &type_text(new, new_type)));
-            let of = |module: &Module<'_, '_, '_>, owner| module.names.metadata.children::<_, Field>(owner).collect();
-            let rids = (of(old, old_type), of(new, new_type));
-            self.members(Kind::Field, name, (old, new), rids, field_name, field_text);
-            let rids = (members::properties_of(old.names, old_type), members::properties_of(new.names, new_type));
-            self.members(Kind::Property, name, (old, new), rids, property_name, property_text);
-            let rids = (members::events_of(old.names, old_type), members::events_of(new.names, new_type));
-            self.members(Kind::Event, name, (old, new), rids, event_name, event_text);
-        }
-        for (number, old_method, new_method) in pair(self.methods(old, old_type, name), self.methods(new, new_type, name)) {
-            let old_name = old_method.map(|rid| method_name(old.names, rid, name));
-            let full_name =
-                || numbered(old_name.or_else(|| Some(method_name(new.names, new_method?, name))).unwrap_or_default(), number);
-            match (old_method, new_method) {
-                (Some(old_method), Some(new_method)) => {
-                    self.totals.compared += 1;
-                    let change = self.method((old, old_type, old_method), (new, new_type, new_method));
-                    if let Some(mut change) = change {
-                        change.name = full_name();
-                        self.totals.add(&change);
-                        (self.add)(change)?;
-                    }
-                }
-                (Some(_), None) => self.other(Kind::Method, full_name(), Status::Removed),
-                _ => self.other(Kind::Method, full_name(), Status::Added),
-            }
+        for pair in pairs {
+            let old_text = pair.old.map(|rid| text(old, rid)).unwrap_or_default();
+            let new_text = pair.new.map(|rid| text(new, rid)).unwrap_or_default();
+            let names = (pair.old.map(|rid| name[0](old.names, rid)), pair.new.map(|rid| name[1](new.names, rid)));
+            self.pair(kind, pair, names, (&old_text, &new_text), add)?;
         }
         Ok(())
     }
 
-    /// Members of one kind.
-    fn members<T: Copy>(
-        &mut self,
+    /// Tells what differs in one thing, if anything does.
+    fn pair<T>(
+        &self,
         kind: Kind,
-        type_name: &str,
-        (old, new): (&mut Module<'_, '_, '_>, &mut Module<'_, '_, '_>),
-        (old_rids, new_rids): (Vec<T>, Vec<T>),
-        name: fn(&Names<'_, '_>, T) -> ecma335::Result<Str>,
-        text: fn(&mut Module<'_, '_, '_>, T) -> Text,
-    ) {
-        let full_name = |names: &Names<'_, '_>, rid: T| {
-            let name = name(names, rid).and_then(|name| names.metadata.name(name)).unwrap_or_default();
-            format!("{type_name}::{}", quote::name(&name))
+        pair: &Pair<T>,
+        (old_name, new_name): (Option<String>, Option<String>),
+        (old_text, new_text): (&Text, &Text),
+        add: &mut Add<'_>,
+    ) -> io::Result<()> {
+        let status = match (pair.old, pair.new, pair.how) {
+            (None, ..) => Status::Added,
+            (_, None, _) => Status::Removed,
+            (.., How::Same) => Status::Changed,
+            (.., How::Renamed) => Status::Renamed,
+            (.., How::Moved) => Status::Moved,
+            (.., How::Resigned) => Status::Resigned,
         };
-        let old_named = keyed(old_rids.into_iter().map(|rid| (full_name(old.names, rid), rid)));
-        let new_named = keyed(new_rids.into_iter().map(|rid| (full_name(new.names, rid), rid)));
-        for (number, old_rid, new_rid) in pair(old_named, new_named) {
-            let name = old_rid.map(|rid| full_name(old.names, rid)).or_else(|| Some(full_name(new.names, new_rid?)));
-            let name = numbered(name.unwrap_or_default(), number);
-            match (old_rid, new_rid) {
-                (Some(old_rid), Some(new_rid)) => {
-                    self.others.extend(Change::between(kind, &name, &text(old, old_rid), &text(new, new_rid)));
-                }
-                (Some(_), None) => self.other(kind, name, Status::Removed),
-                _ => self.other(kind, name, Status::Added),
-            }
+        let hunks = diff(old_text, new_text);
+        if status == Status::Changed && hunks.is_empty() {
+            return Ok(());
         }
-    }
-
-    /// The methods of a type that are to be compared.
-    fn methods(&self, module: &Module<'_, '_, '_>, owner: Rid<TypeDef>, type_name: &str) -> Named<Rid<MethodDef>> {
-        let names = module.names;
-        let plain_name = if self.is_whole() { String::new() } else { names.plain_type_name(owner) };
-        let is_wanted = |rid: &Rid<MethodDef>| {
-            let name = || names.metadata.row(*rid).and_then(|row| names.metadata.name(row.name)).unwrap_or_default();
-            self.is_whole() || self.options.methods.iter().any(|pattern| pattern.matches(&plain_name, &name()))
+        let aliases = &self.pairs.aliases;
+        let shown =
+            |name: Option<String>, is_new| name.map(|name| aliases.show(&numbered(name, pair.number), is_new).into_owned());
+        let (old_name, new_name) = (shown(old_name, false), shown(new_name, true));
+        let (name, new_name) = match (old_name, new_name) {
+            (Some(old), Some(new)) if old != new => (old, Some(new)),
+            (Some(name), _) | (None, Some(name)) => (name, None),
+            (None, None) => return Ok(()),
         };
-        let methods = names.metadata.children::<_, MethodDef>(owner).filter(is_wanted);
-        keyed(methods.map(|rid| (method_name(names, rid, type_name), rid)))
-    }
-
-    /// A method that is in both; what is found has no name yet.
-    fn method(
-        &mut self,
-        (old, old_type, old_rid): (&mut Module<'_, '_, '_>, Rid<TypeDef>, Rid<MethodDef>),
-        (new, new_type, new_rid): (&mut Module<'_, '_, '_>, Rid<TypeDef>, Rid<MethodDef>),
-    ) -> Option<Change> {
-        let (mut old_text, old_row) = head_text(&old.printer, old_type, old_rid);
-        let (mut new_text, new_row) = head_text(&new.printer, new_type, new_rid);
-        if let (Some(old_row), Some(new_row)) = (old_row, new_row) {
-            let (old, new) = ((&*old, old_rid, &old_row), (&*new, new_rid, &new_row));
-            let bodies = Bodies { old, new, is_extended: self.relation.is_extended, is_exact: self.options.original.is_some() };
-            body_text(&bodies, &mut old_text, &mut new_text);
-        }
-        Change::between(Kind::Method, "", &old_text, &new_text)
+        self.tell(Change { kind, name, new_name, status, hunks }, add)
     }
 }
 
-/// Names a module's types and says nothing of where they come from: a method is the same whatever assembly has its types.
-struct Unscoped<'n, 'a, 'm>(&'n Names<'a, 'm>);
-
-impl TypeNames for Unscoped<'_, '_, '_> {
-    fn type_name(&self, token: Token) -> String {
-        let name = self.0.type_name(token);
-        match name.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            Some((_, name)) => name.to_owned(),
-            None => name,
-        }
-    }
-}
-
-/// Matches what is named alike; of several that are, each with the one in the same place. What the first has comes first,
-/// in its order.
-fn pair<T: Copy>(old: Named<T>, new: Named<T>) -> Vec<Pair<T>> {
-    let by_name: HashMap<Key, T> = new.iter().copied().collect();
-    let known: HashSet<Key> = old.iter().map(|(key, _)| *key).collect();
-    let both = old.into_iter().map(|(key, each)| (key.1, Some(each), by_name.get(&key).copied()));
-    let added = new.into_iter().filter(|(key, _)| !known.contains(key));
-    both.chain(added.map(|(key, each)| (key.1, None, Some(each)))).collect()
-}
-
-/// What stands for names, with a number for those that come again.
-fn keyed<T>(named: impl Iterator<Item = (String, T)>) -> Named<T> {
-    let mut seen: HashMap<[u8; 32], usize> = HashMap::new();
-    let key = |(name, each): (String, T)| {
-        let hash = Sha256::digest(name).into();
-        let count = seen.entry(hash).or_default();
-        *count += 1;
-        ((hash, *count), each)
-    };
-    named.map(key).collect()
+/// Whether patterns name a method.
+fn matches(patterns: &[Pattern], names: &Names<'_, '_>, rid: Rid<MethodDef>) -> bool {
+    let name = names.metadata.row(rid).and_then(|row| names.metadata.name(row.name)).unwrap_or_default();
+    let owner = names.plain_type_name(names.method_owner(rid));
+    patterns.iter().any(|pattern| pattern.matches(&owner, &name))
 }
 
 /// A name, with a number if it comes again.
@@ -239,39 +308,16 @@ fn numbered(name: String, number: usize) -> String {
     if number > 1 { format!("{name} #{number}") } else { name }
 }
 
-fn types(module: &Module<'_, '_, '_>) -> Named<Rid<TypeDef>> {
-    let rids = (1..=module.names.metadata.tables.count(Table::TypeDef)).map(Rid::new);
-    keyed(rids.map(|rid| (type_name(module, rid), rid)))
+fn type_name(names: &Names<'_, '_>, rid: Rid<TypeDef>) -> String {
+    names.type_ref(Token::from(rid)).unwrap_or_default()
 }
 
-fn type_name(module: &Module<'_, '_, '_>, rid: Rid<TypeDef>) -> String {
-    module.names.type_ref(Token::new(Table::TypeDef, rid.get())).unwrap_or_default()
+/// A member's own name, with quotes if it needs them.
+fn plain(names: &Names<'_, '_>, name: ecma335::Result<Str>) -> Option<String> {
+    name.and_then(|name| names.metadata.name(name)).ok().map(|name| quote::name(&name).into_owned())
 }
 
-/// `int32 Shop.Order::Total(string)`
-fn method_name(names: &Names<'_, '_>, rid: Rid<MethodDef>, type_name: &str) -> String {
-    let Ok((name, signature)) = names.method_signature(Token::new(Table::MethodDef, rid.get())) else {
-        let name = names.metadata.row(rid).and_then(|row| names.metadata.name(row.name)).unwrap_or_default();
-        return format!("{type_name}::{}", quote::method(&name));
-    };
-    let (head, params) = (signature.display_head(&Unscoped(names)), signature.display_params(&Unscoped(names)));
-    let generics = if signature.generic_params > 0 { format!("<[{}]>", signature.generic_params) } else { String::new() };
-    format!("{head}{type_name}::{}{generics}{params}", quote::method(&name))
-}
-
-fn field_name(names: &Names<'_, '_>, rid: Rid<Field>) -> ecma335::Result<Str> {
-    Ok(names.metadata.row(rid)?.name)
-}
-
-fn property_name(names: &Names<'_, '_>, rid: Rid<Property>) -> ecma335::Result<Str> {
-    Ok(names.metadata.row(rid)?.name)
-}
-
-fn event_name(names: &Names<'_, '_>, rid: Rid<Event>) -> ecma335::Result<Str> {
-    Ok(names.metadata.row(rid)?.name)
-}
-
-fn type_text(module: &Module<'_, '_, '_>, rid: Rid<TypeDef>) -> Text {
+fn type_text(module: &mut Module<'_, '_, '_>, rid: Rid<TypeDef>) -> Text {
     module.print(|printer, lines| {
         printer.full_head(rid, lines);
         printer.head(rid, lines);
@@ -300,9 +346,9 @@ fn event_text(module: &mut Module<'_, '_, '_>, rid: Rid<Event>) -> Text {
     module.print(|printer, lines| members::event(printer, rid, lines))
 }
 
-fn head_text(printer: &Printer<'_, '_, '_>, owner: Rid<TypeDef>, rid: Rid<MethodDef>) -> (Text, Option<MethodDef>) {
+fn head_text(module: &mut Module<'_, '_, '_>, rid: Rid<MethodDef>) -> (Text, Option<MethodDef>) {
     let mut lines = Lines::default();
-    let row = members::method_head(printer, owner, rid, &mut lines);
+    let row = members::method_head(&module.printer, module.names.method_owner(rid), rid, &mut lines);
     let mut text = Text::default();
     text.push_printed(&lines.take());
     (text, row)

@@ -1,11 +1,16 @@
 //! Method bodies: stack, locals, instructions with labels, exception blocks (III, II.15.4, II.19).
 
-use std::{collections::BTreeSet, fmt::Write as _};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
 use ecma335::{
     Clause, ClauseKind, Cursor, MethodBody, OpCode, Result, Table, Token, body::Instruction, opcode::Operand,
     schema::StandAloneSig, signature::Signature,
 };
+
+use sha2::{Digest as _, Sha256};
 
 use super::{
     blocks::{self, Mark},
@@ -32,8 +37,9 @@ pub(crate) fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, debug: &Method
     let mut starts: BTreeSet<u32> = instructions.iter().map(|instruction| instruction.offset).collect();
     starts.insert(end);
     let marks = blocks::nest(&body.clauses, &starts, |kind| caught(names, kind));
-    let mut printer = Printer { names, options, clauses: &body.clauses, starts: &starts, lines };
     let mut next = marks.as_deref().unwrap_or_default();
+    let stable = options.stable.then(|| stable_labels(names, &instructions, &body.clauses));
+    let mut printer = Printer { names, options, clauses: &body.clauses, starts: &starts, stable, lines };
     for instruction in &instructions {
         blocks::up_to(&mut next, instruction.offset).for_each(|mark| printer.mark(mark));
         if let Some(line) = debug.lines.get(&instruction.offset) {
@@ -47,7 +53,8 @@ pub(crate) fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, debug: &Method
     }
     let is_clause = next.iter().any(|(_, mark)| matches!(mark, Mark::Clause(_)));
     if marks.is_none() || is_clause || instructions.iter().any(|each| targets(each).any(|target| target == end)) {
-        printer.lines.line(format_args!("{}:", label(end)));
+        let label = printer.label(end);
+        printer.lines.line(format_args!("{label}:"));
     }
     blocks::up_to(&mut next, u32::MAX).for_each(|mark| printer.mark(mark));
     if marks.is_none() {
@@ -55,9 +62,33 @@ pub(crate) fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, debug: &Method
     }
 }
 
-/// The label of an offset.
-fn label(offset: u32) -> String {
-    format!("IL_{offset:04x}")
+/// Labels for what something leads to: they say what stands there, and which of several such places it is, so that what
+/// comes before it does not change them.
+fn stable_labels(names: &Names<'_, '_>, instructions: &[Instruction<'_>], clauses: &[Clause]) -> BTreeMap<u32, String> {
+    /// So many instructions are what stands there.
+    const WINDOW: usize = 4;
+    let mut places: BTreeSet<u32> = instructions.iter().flat_map(targets).collect();
+    for clause in clauses {
+        let end = |start: u32, length: u32| start.saturating_add(length);
+        places.extend([clause.try_offset, end(clause.try_offset, clause.try_length)]);
+        places.extend([clause.handler_offset, end(clause.handler_offset, clause.handler_length)]);
+        places.extend(match clause.kind {
+            ClauseKind::Filter(filter) => Some(filter),
+            _ => None,
+        });
+    }
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let label = |place: u32| {
+        let first = instructions.partition_point(|each| each.offset < place);
+        let window = instructions.iter().skip(first).take(WINDOW);
+        let words = window.map(|each| text(names, each, |_| String::new()).unwrap_or_default() + "\n");
+        let hash = hex::encode(Sha256::digest(words.collect::<String>()));
+        let name = format!("L_{}", hash.get(..6).unwrap_or_default());
+        let count = seen.entry(name.clone()).or_default();
+        *count += 1;
+        (place, if *count > 1 { format!("{name}_{count}") } else { name })
+    };
+    places.into_iter().map(label).collect()
 }
 
 /// Where an instruction may jump to.
@@ -105,10 +136,26 @@ struct Printer<'n, 'a, 'm, 'l> {
     clauses: &'n [Clause],
     /// The offsets of instructions, and the end.
     starts: &'n BTreeSet<u32>,
+    /// The labels of places, if those that something leads to have some of their own.
+    stable: Option<BTreeMap<u32, String>>,
     lines: &'l mut Lines,
 }
 
 impl Printer<'_, '_, '_, '_> {
+    /// The label of an offset.
+    fn label(&self, offset: u32) -> String {
+        let stable = self.stable.as_ref().and_then(|labels| labels.get(&offset)).cloned();
+        stable.unwrap_or_else(|| format!("IL_{offset:04x}"))
+    }
+
+    /// A label and the space behind it; nothing where none is needed.
+    fn label_before(&self, offset: u32) -> String {
+        match &self.stable {
+            Some(labels) if !labels.contains_key(&offset) => String::new(),
+            _ => format!("{}:  ", self.label(offset)),
+        }
+    }
+
     fn mark(&mut self, mark: &Mark) {
         match mark {
             Mark::Open(words) => {
@@ -127,16 +174,15 @@ impl Printer<'_, '_, '_, '_> {
         let has_words =
             instruction.opcode() != OpCode::No && (instruction.info.operand != Operand::Switch || instruction.value() != 0);
         let text = match inside {
-            Some(target) => Err(format!("{} leads to {}, which is no instruction", instruction.info.name, label(target))),
-            None if has_words => {
-                text(self.names, instruction, label).map_err(|error| format!("{}: {error}", instruction.info.name))
-            }
+            Some(target) => Err(format!("{} leads to {}, which is no instruction", instruction.info.name, self.label(target))),
+            None if has_words => text(self.names, instruction, |target| self.label(target))
+                .map_err(|error| format!("{}: {error}", instruction.info.name)),
             None => Err(format!("{}, which Mono's ilasm does not know", instruction.info.name)),
         };
         match text {
             Ok(text) => {
                 let comment = self.comment(instruction);
-                let line = format!("{}:  {text}", label(instruction.offset));
+                let line = format!("{}{text}", self.label_before(instruction.offset));
                 self.lines.line(if comment.is_empty() { line } else { format!("{line:<48}  // {comment}") });
             }
             Err(error) => {
@@ -151,7 +197,8 @@ impl Printer<'_, '_, '_, '_> {
 
     /// Bytes that no instruction's words stand for.
     fn bytes(&mut self, offset: u32, bytes: &[u8]) {
-        self.lines.line(format_args!("{}:", label(offset)));
+        let label = self.label_before(offset);
+        self.lines.line(label.trim_end());
         for byte in bytes {
             self.lines.line(format_args!("  .emitbyte 0x{byte:02x}"));
         }
@@ -178,6 +225,7 @@ impl Printer<'_, '_, '_, '_> {
 
     /// A clause that is no block, by labels (II.19.1).
     fn clause(&mut self, clause: &Clause) {
+        let label = |offset| self.label(offset);
         let end = clause.try_offset.saturating_add(clause.try_length);
         let handler_end = clause.handler_offset.saturating_add(clause.handler_length);
         let mut handler = blocks::words(&clause.kind, |kind| caught(self.names, kind));
@@ -193,8 +241,9 @@ impl Printer<'_, '_, '_, '_> {
             label(clause.handler_offset),
             label(handler_end)
         );
-        match labels.iter().find(|each| !self.starts.contains(each)) {
-            Some(missing) => self.lines.comment(format_args!("{line}: {} is no instruction", label(*missing))),
+        let missing = labels.iter().find(|each| !self.starts.contains(each)).map(|missing| label(*missing));
+        match missing {
+            Some(missing) => self.lines.comment(format_args!("{line}: {missing} is no instruction")),
             None => self.lines.line(line),
         }
     }

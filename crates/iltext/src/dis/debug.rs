@@ -88,16 +88,23 @@ impl<'p> DebugInfo<'p> {
     fn lines(&self, read: &ReadSource<'_>, method: Rid<MethodDef>) -> Result<BTreeMap<u32, String>> {
         let row: MethodDebugInformation = self.metadata.row(Rid::new(method.get()))?;
         let points = SequencePoints::parse(self.metadata.blobs.blob(row.sequence_points)?, row.document)?;
-        Ok(points.points.iter().map(|point| (point.offset, self.line(read, point))).collect())
+        let mut shown = BTreeSet::new();
+        let line = |point: &SequencePoint| {
+            let is_new = point.span.is_none_or(|span| shown.insert((point.document, span.start, span.end)));
+            (point.offset, self.line(read, point, is_new))
+        };
+        Ok(points.points.iter().map(line).collect())
     }
 
-    /// `Order.cs:12  return total;`
-    fn line(&self, read: &ReadSource<'_>, point: &SequencePoint) -> String {
+    /// `Order.cs:12  return total;`: of the line, what the columns say; nothing of what was shown before.
+    fn line(&self, read: &ReadSource<'_>, point: &SequencePoint, is_new: bool) -> String {
         let Some(span) = point.span else { return "hidden".into() };
         let mut files = self.files.borrow_mut();
         let file = files.entry(point.document).or_insert_with(|| Rc::new(self.file(read, point.document)));
-        let (line, _) = span.start;
-        let text = (line as usize).checked_sub(1).and_then(|index| file.lines.get(index)).map_or("", |text| text.trim());
+        let ((line, column), (end_line, end_column)) = (span.start, span.end);
+        let text = (line as usize).checked_sub(1).and_then(|index| file.lines.get(index)).map_or("", String::as_str);
+        let end = if end_line == line { end_column } else { u32::MAX };
+        let text = if is_new { columns(text, column.into(), end.into()) } else { String::new() };
         let place = format!("{}:{line}", file.name);
         if text.is_empty() { place } else { format!("{place}  {text}") }
     }
@@ -108,4 +115,16 @@ impl<'p> DebugInfo<'p> {
         let text = read(&path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
         File { name, lines: text.trim_start_matches('\u{feff}').lines().map(str::to_owned).collect() }
     }
+}
+
+/// What stands from one column of a line to another: columns count UTF-16 units from 1. All of the line, if there is nothing.
+fn columns(text: &str, start: u64, end: u64) -> String {
+    let mut column = 1;
+    let is_within = |character: &char| {
+        let at = column;
+        column += character.len_utf16() as u64;
+        (start..end).contains(&at)
+    };
+    let part: String = text.chars().filter(is_within).collect();
+    if part.trim().is_empty() { text.trim().to_owned() } else { part.trim().to_owned() }
 }

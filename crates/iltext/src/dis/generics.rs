@@ -12,7 +12,8 @@ use crate::quote;
 /// The generic parameters of a type or method, between angle brackets (II.10.1.7).
 pub(crate) fn list(names: &Names<'_, '_>, owner: Token) -> String {
     let params = names.by_parent.generics.of::<GenericParam>(owner.0);
-    let params: Vec<String> = params.map(|rid| generic(names, rid)).collect();
+    // Where they are declared, Mono's ilasm does not know their names yet.
+    let params: Vec<String> = names.without_variables(|| params.map(|rid| generic(names, rid)).collect());
     if params.is_empty() { String::new() } else { format!("<{}>", params.join(", ")) }
 }
 
@@ -23,7 +24,12 @@ fn generic(names: &Names<'_, '_>, rid: Rid<GenericParam>) -> String {
         constraints.filter_map(|rid| names.type_ref(names.metadata.row(rid).ok()?.constraint.token()?).ok()).collect();
     let constraints = if constraints.is_empty() { String::new() } else { format!("({}) ", constraints.join(", ")) };
     let name = names.metadata.name(row.name).unwrap_or_default();
-    format!("{}{constraints}{}", flags::words(row.flags.into(), generic_param_attributes::LIST), quote::name(&name))
+    format!("{}{constraints}{}", words(row.flags), quote::name(&name))
+}
+
+/// What a generic parameter's flags say (II.23.1.7).
+pub(crate) fn words(flags: u16) -> String {
+    flags::words(flags.into(), generic_param_attributes::LIST)
 }
 
 /// The attributes of generic parameters, each behind a `.param type` (II.15.4.1.5).

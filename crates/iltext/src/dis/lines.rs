@@ -37,6 +37,13 @@ impl Lines {
         self.indent += 1;
     }
 
+    /// Closes a block, and says which.
+    pub(crate) fn close_with(&mut self, what: impl Display) {
+        self.close();
+        self.text.pop();
+        let _ = writeln!(self.text, "  // {}", one_line(what));
+    }
+
     /// Closes a block, without an empty line before its brace.
     pub(crate) fn close(&mut self) {
         if self.text.ends_with("\n\n") {

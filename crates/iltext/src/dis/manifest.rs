@@ -39,7 +39,9 @@ pub(crate) fn print(printer: &Printer<'_, '_, '_>, lines: &mut Lines) {
     }
     if let Ok(row) = metadata.row(Rid::<schema::Module>::new(1)) {
         lines.line(format_args!(".module {}", quote::dotted(&text(names, row.name))));
-        lines.comment(format_args!("MVID {}", ecma335::heap::format_guid(&metadata.mvid().unwrap_or_default())));
+        if !options.stable {
+            lines.comment(format_args!("MVID {}", ecma335::heap::format_guid(&metadata.mvid().unwrap_or_default())));
+        }
         values::attributes(names, Token::new(Table::Module, 1), lines);
     }
     for (_, row) in metadata.tables.rows::<ModuleRef>() {

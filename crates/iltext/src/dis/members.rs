@@ -1,6 +1,6 @@
 //! Members of types: fields, methods, properties, events (II.15 to II.18).
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use ecma335::{
     Error, ErrorKind, Result, Rid, Rva, Table, Token,
@@ -22,6 +22,7 @@ use super::{
     security, values,
 };
 use crate::quote;
+use sha2::{Digest as _, Sha256};
 
 /// Prints a field (II.16).
 pub(crate) fn field(printer: &mut Printer<'_, '_, '_>, rid: Rid<Field>, lines: &mut Lines) {
@@ -53,7 +54,11 @@ fn field_line(printer: &mut Printer<'_, '_, '_>, rid: Rid<Field>) -> Result<Stri
         if let Some(size) = size_of(names, &signature) {
             let known = printer.data.entry(data.rva).or_default();
             *known = size.max(*known);
-            tail = if printer.options.position_independent { " at data".into() } else { format!(" at {}", data_label(data.rva)) };
+            let size = *known;
+            tail = match printer.options.position_independent && !printer.options.stable {
+                true => " at data".into(),
+                false => format!(" at {}", data_label(printer, data.rva, size)),
+            };
         } else if printer.options.position_independent {
             tail = " /* at data of a size that is not known */".into();
         } else {
@@ -61,7 +66,8 @@ fn field_line(printer: &mut Printer<'_, '_, '_>, rid: Rid<Field>) -> Result<Stri
         }
     }
     let words = flags::words(row.flags.into(), field_attributes::LIST);
-    Ok(format!(".field {offset}{words}{}{} {}{tail}", marshal(names, token), names.type_text(&signature), quote::name(&name)))
+    let name = names.alias(token).map_or_else(|| quote::name(&name), Cow::Owned);
+    Ok(format!(".field {offset}{words}{}{} {name}{tail}", marshal(names, token), names.type_text(&signature)))
 }
 
 /// ` = int32(5)`, or nothing.
@@ -72,9 +78,15 @@ fn constant(names: &Names<'_, '_>, owner: Token) -> Result<String> {
     }
 }
 
-/// The label of data at an address.
-pub(crate) fn data_label(rva: u32) -> String {
-    format!("D_{rva:08x}")
+/// The label of data at an address; one that stays the same wherever the data lie says what they are.
+pub(crate) fn data_label(printer: &Printer<'_, '_, '_>, rva: u32, size: u32) -> String {
+    let bytes = printer.names.image.cursor_at(Rva(rva)).and_then(|mut cursor| cursor.bytes(size as usize));
+    match bytes {
+        Ok(bytes) if printer.options.stable => {
+            format!("D_{}", hex::encode(Sha256::digest(bytes)).get(..16).unwrap_or_default())
+        }
+        _ => format!("D_{rva:08x}"),
+    }
 }
 
 /// How many bytes a field's data has; none where only another assembly could say it (II.16.3).
@@ -106,10 +118,10 @@ pub(crate) fn data(printer: &mut Printer<'_, '_, '_>, lines: &mut Lines) {
         }
         let bytes = printer.names.image.cursor_at(Rva(rva)).and_then(|mut cursor| cursor.bytes(size as usize));
         match bytes {
-            Ok(bytes) => lines.line(format_args!(".data {} = {}", data_label(rva), quote::bytearray(bytes))),
+            Ok(bytes) => lines.line(format_args!(".data {} = {}", data_label(printer, rva, size), quote::bytearray(bytes))),
             Err(error) => {
                 lines.comment(error);
-                lines.line(format_args!(".data {} = int8[{size}]", data_label(rva)));
+                lines.line(format_args!(".data {} = int8[{size}]", data_label(printer, rva, size)));
             }
         }
     }
@@ -117,8 +129,9 @@ pub(crate) fn data(printer: &mut Printer<'_, '_, '_>, lines: &mut Lines) {
 
 /// Prints a method with its body (II.15).
 pub(crate) fn method(printer: &mut Printer<'_, '_, '_>, owner: Rid<TypeDef>, rid: Rid<MethodDef>, lines: &mut Lines) {
-    let Some(row) = method_head(printer, owner, rid, lines) else { return };
     let names = printer.names;
+    names.enter_method(rid);
+    let Some(row) = method_head(printer, owner, rid, lines) else { return };
     if printer.options.offsets && row.rva != 0 {
         lines.comment(format_args!("RVA {}", Rva(row.rva)));
     }
@@ -134,8 +147,11 @@ pub(crate) fn method(printer: &mut Printer<'_, '_, '_>, owner: Rid<TypeDef>, rid
         Some(Err(error)) => lines.comment(format_args!("its body cannot be read: {error}")),
         None => {}
     }
-    lines.close();
+    let name = names.metadata.name(row.name).unwrap_or_default();
+    let owner = if names.is_module_type(owner) { String::new() } else { format!("{}::", names.plain_type_name(owner)) };
+    lines.close_with(format_args!("end of method {owner}{name}"));
     lines.blank();
+    names.leave_method();
 }
 
 /// Prints all of a method but its body and the brace behind it; none if its row cannot be read.
@@ -225,7 +241,7 @@ fn method_line(
         ".method {}{import}{conventions}{result_words}{} {result_marshal}{}{} ({}) {}",
         flags::words(row.flags.into(), method_attributes::LIST),
         names.type_text(&signature.return_type),
-        quote::method(name),
+        names.alias(token).map_or_else(|| quote::method(name), Cow::Owned),
         generics::list(names, token),
         types.join(", "),
         flags::words(row.impl_flags.into(), method_impl_attributes::LIST).trim_end()

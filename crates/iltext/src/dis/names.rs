@@ -3,10 +3,12 @@
 use std::{
     borrow::Cow,
     cell::{Cell, OnceCell, RefCell},
+    collections::HashMap,
 };
 
 use ecma335::{
     Error, ErrorKind, FullNames, Image, MAX_NESTING, Metadata, MethodBody, Result, Rid, Rva, Table, Token,
+    element::ElementType,
     lists::ListOwners,
     metadata::join,
     names::nested,
@@ -41,6 +43,14 @@ pub(crate) struct Names<'a, 'm> {
     field_owners: ListOwners<TypeDef, Field>,
     /// What stands before the names of this module's own types: nothing, but for [`Names::with_scope`].
     scope: RefCell<Option<String>>,
+    /// What is called otherwise than its rows say.
+    pub(crate) aliases: RefCell<Aliases>,
+    /// What generic parameters of the type and of the method around are called.
+    variables: RefCell<[Vec<String>; 2]>,
+    /// Whether what means the same is to be the same text, whether an assembler could take it or not.
+    pub(crate) for_comparison: bool,
+    /// The attributes that are not to be seen, by the full names of their types.
+    pub(crate) hidden: RefCell<Vec<&'static str>>,
 }
 
 impl<'a, 'm> Names<'a, 'm> {
@@ -59,12 +69,75 @@ impl<'a, 'm> Names<'a, 'm> {
             method_owners: metadata.owners(),
             field_owners: metadata.owners(),
             scope: RefCell::default(),
+            aliases: RefCell::default(),
+            variables: RefCell::default(),
+            for_comparison: false,
+            hidden: RefCell::default(),
         }
+    }
+
+    /// Makes texts to be compared.
+    pub(crate) fn for_comparison(self) -> Self {
+        Self { for_comparison: true, ..self }
+    }
+
+    /// Whether an attribute is not to be seen.
+    pub(crate) fn hides(&self, row: &schema::CustomAttribute) -> bool {
+        let hidden = self.hidden.borrow();
+        let is_hidden = || {
+            let constructor = row.constructor.token()?;
+            let name = match constructor.rid_in::<MethodDef>() {
+                Some(method) => self.plain_type_name(self.method_owner(method)),
+                None => {
+                    let class = self.metadata.row(constructor.rid_in::<MemberRef>()?).ok()?.class.token()?;
+                    self.metadata.type_name(class)
+                }
+            };
+            Some(hidden.iter().any(|hidden| name == *hidden || name.ends_with(&format!("]{hidden}"))))
+        };
+        !hidden.is_empty() && is_hidden().unwrap_or_default()
     }
 
     /// Says nothing of where types come from.
     pub(crate) fn without_scopes(self) -> Self {
         Self { with_scopes: false, ..self }
+    }
+
+    /// Says what generic parameters of a type are called from here on; no method is around.
+    pub(crate) fn enter_type(&self, rid: Rid<TypeDef>) {
+        self.variables.replace([self.variable_names(Token::from(rid)), Vec::new()]);
+    }
+
+    /// Says what those of a method are called, in the type that was entered.
+    pub(crate) fn enter_method(&self, rid: Rid<MethodDef>) {
+        self.variables.borrow_mut()[1] = self.variable_names(Token::from(rid));
+    }
+
+    /// No method is around any more.
+    pub(crate) fn leave_method(&self) {
+        self.variables.borrow_mut()[1].clear();
+    }
+
+    /// The names of something's generic parameters; none where they do not tell them apart.
+    fn variable_names(&self, owner: Token) -> Vec<String> {
+        if self.for_comparison {
+            return Vec::new();
+        }
+        let rows = self.by_parent.generics.of::<schema::GenericParam>(owner.0);
+        let names: Vec<String> = rows
+            .map(|rid| self.metadata.row(rid).and_then(|row| self.metadata.name(row.name)).unwrap_or_default())
+            .map(|name| quote::name(&name).into_owned())
+            .collect();
+        let mut seen = std::collections::BTreeSet::new();
+        if names.iter().all(|name| name != "''" && seen.insert(name)) { names } else { Vec::new() }
+    }
+
+    /// Does something where other generic parameters are meant than those around.
+    pub(crate) fn without_variables<T>(&self, work: impl FnOnce() -> T) -> T {
+        let variables = self.variables.take();
+        let result = work();
+        self.variables.replace(variables);
+        result
     }
 
     /// A type's full name without quotes, as patterns have it; nothing where it cannot be read.
@@ -75,6 +148,11 @@ impl<'a, 'm> Names<'a, 'm> {
     /// The type a method belongs to.
     pub(crate) fn method_owner(&self, method: Rid<MethodDef>) -> Rid<TypeDef> {
         self.method_owners.of(method).unwrap_or_default()
+    }
+
+    /// The type a field belongs to.
+    pub(crate) fn field_owner(&self, field: Rid<Field>) -> Rid<TypeDef> {
+        self.field_owners.of(field).unwrap_or_default()
     }
 
     /// Does something while the module's own types are named as if they came from elsewhere.
@@ -105,6 +183,24 @@ impl<'a, 'm> Names<'a, 'm> {
     /// A type as an operand has it. One of another assembly says that it is a value type, where that is known: Mono's
     /// ilasm goes by the first mention.
     pub(crate) fn type_operand(&self, token: Token) -> Result<String> {
+        match self.for_comparison.then(|| self.builtin(token)).flatten() {
+            Some(builtin) => Ok(builtin.text().to_owned()),
+            None => self.scoped_type(token),
+        }
+    }
+
+    /// The element type that a reference to the core library names (I.8.2.2, II.23.2.16): either form means the same.
+    fn builtin(&self, token: Token) -> Option<ElementType> {
+        const CORE: [&str; 4] = ["mscorlib", "System.Runtime", "netstandard", "System.Private.CoreLib"];
+        let row = self.metadata.row(token.rid_in::<TypeRef>()?).ok()?;
+        let scope: Rid<schema::AssemblyRef> = row.resolution_scope.token()?.rid_in()?;
+        let name = |index| self.metadata.name(index).unwrap_or_default();
+        let is_core_library = !self.with_scopes || CORE.contains(&name(self.metadata.row(scope).ok()?.name).as_str());
+        let is_core = name(row.namespace) == "System" && is_core_library;
+        if is_core { ElementType::of_class(name(row.name).as_bytes()) } else { None }
+    }
+
+    fn scoped_type(&self, token: Token) -> Result<String> {
         let name = self.type_ref(token)?;
         let is_value = token.table() == Some(Table::TypeRef) && self.kinds.values.contains(&token);
         // `[.module M]` cannot stand behind the word.
@@ -115,6 +211,9 @@ impl<'a, 'm> Names<'a, 'm> {
     pub(crate) fn type_ref(&self, token: Token) -> Result<String> {
         match token.table() {
             Some(Table::TypeDef) => {
+                if let Some(alias) = self.aliases.borrow().types.get(&token.rid()) {
+                    return Ok(alias.clone());
+                }
                 let name = self.types.get(token, || self.type_def_name(Rid::new(token.rid())))?;
                 Ok(self.scope.borrow().as_ref().map_or_else(|| name.to_string(), |scope| format!("{scope}{name}")))
             }
@@ -137,6 +236,33 @@ impl<'a, 'm> Names<'a, 'm> {
         }
     }
 
+    /// What a member is called instead of its name, be it one of this module's own that another row refers to.
+    pub(crate) fn alias(&self, token: Token) -> Option<String> {
+        let aliases = self.aliases.borrow();
+        if aliases.members.is_empty() {
+            return None;
+        }
+        let Some(rid) = token.rid_in::<MemberRef>() else { return aliases.members.get(&token).cloned() };
+        let row = self.metadata.row(rid).ok()?;
+        let owner = self.own_type(row.class.token()?)?;
+        let name = self.metadata.name(row.name).ok()?;
+        aliases.references.get(&(owner, name, self.metadata.blob(row.signature).ok()?.to_vec())).cloned()
+    }
+
+    /// The type of this module that a TypeDef or an instantiation names.
+    pub(crate) fn own_type(&self, token: Token) -> Option<Rid<TypeDef>> {
+        match token.rid_in() {
+            Some(spec) => self.generic_type(spec)?.rid_in(),
+            None => token.rid_in(),
+        }
+    }
+
+    /// A type's own name, without those around it.
+    pub(crate) fn own_type_name(&self, rid: Rid<TypeDef>, row: &TypeDef) -> String {
+        let alias = self.aliases.borrow().own_types.get(&rid.get()).cloned();
+        alias.unwrap_or_else(|| full_name(self.metadata, row.namespace, row.name))
+    }
+
     /// A type in a signature.
     pub(crate) fn type_text(&self, signature: &TypeSig) -> String {
         signature.display(self).to_string()
@@ -156,8 +282,12 @@ impl<'a, 'm> Names<'a, 'm> {
             _ => return Err(no_such(token, "field")),
         };
         let name = self.metadata.name(name)?;
+        let name = self.alias(token).map_or_else(|| quote::name(&name), Cow::Owned);
         match Signature::parse(self.metadata.blobs.blob(signature)?)? {
-            Signature::Field(field) => Ok(format!("{} {}{}", self.type_text(&field), self.parent(parent)?, quote::name(&name))),
+            Signature::Field(field) => {
+                let kind = self.without_variables(|| self.type_text(&field));
+                Ok(format!("{kind} {}{name}", self.parent(parent)?))
+            }
             _ => Err(Error::new(ErrorKind::Malformed("not a field's signature"))),
         }
     }
@@ -187,13 +317,18 @@ impl<'a, 'm> Names<'a, 'm> {
     }
 
     fn plain_method(&self, token: Token, generics: &str) -> Result<String> {
+        let alias = self.aliases.borrow().calls.get(&token).filter(|_| generics.is_empty()).cloned();
+        if let Some(alias) = alias {
+            return Ok(alias);
+        }
         let (name, signature) = self.method_signature(token)?;
         let parent = match token.rid_in::<MemberRef>() {
             Some(rid) => self.metadata.row(rid)?.class.token().ok_or_else(|| no_such(token, "parent"))?,
             None => owner(&self.method_owners, token)?,
         };
-        let (head, params) = (signature.display_head(self), signature.display_params(self));
-        Ok(format!("{head}{}{}{generics}{params}", self.parent(parent)?, quote::method(&name)))
+        let (head, params) = self.without_variables(|| (signature.display_head(self), signature.display_params(self)));
+        let name = self.alias(token).map_or_else(|| quote::method(&name), Cow::Owned);
+        Ok(format!("{head}{}{name}{generics}{params}", self.parent(parent)?))
     }
 
     /// A method's own name and its signature.
@@ -231,7 +366,7 @@ impl<'a, 'm> Names<'a, 'm> {
                 let row: schema::ModuleRef = self.metadata.row(Rid::new(parent.rid()))?;
                 Ok(format!("[.module {}]::", quote::dotted(&self.metadata.name(row.name)?)))
             }
-            _ => Ok(format!("{}::", self.type_operand(parent)?)),
+            _ => Ok(format!("{}::", self.scoped_type(parent)?)),
         }
     }
 
@@ -247,6 +382,16 @@ impl<'a, 'm> Names<'a, 'm> {
 }
 
 impl TypeNames for Names<'_, '_> {
+    fn type_variable(&self, number: u32) -> String {
+        let name = self.variables.borrow()[0].get(number as usize).cloned();
+        format!("!{}", name.unwrap_or_else(|| number.to_string()))
+    }
+
+    fn method_variable(&self, number: u32) -> String {
+        let name = self.variables.borrow()[1].get(number as usize).cloned();
+        format!("!!{}", name.unwrap_or_else(|| number.to_string()))
+    }
+
     fn type_name(&self, token: Token) -> String {
         // A modifier that is an instantiated type: Mono's ilasm knows modifiers by name alone, and so no hostile file can
         // make one of itself.
@@ -272,6 +417,23 @@ impl Names<'_, '_> {
         let scope = rows().take(MAX_NESTING).last().filter(|_| self.with_scopes).and_then(|row| row.resolution_scope.token());
         scope.map_or_else(String::new, |scope| scope_name(self.metadata, scope)) + &name
     }
+}
+
+/// What types and members are called instead of their names.
+#[derive(Default)]
+pub(crate) struct Aliases {
+    /// Types with those around them, by TypeDef.
+    pub(crate) types: HashMap<u32, String>,
+    /// Types alone, by TypeDef.
+    pub(crate) own_types: HashMap<u32, String>,
+    /// Types by what reflection calls them.
+    pub(crate) reflected: HashMap<String, String>,
+    /// Fields and methods by their own rows.
+    pub(crate) members: HashMap<Token, String>,
+    /// The same by what MemberRefs say: owner, name, signature.
+    pub(crate) references: HashMap<(Rid<TypeDef>, String, Vec<u8>), String>,
+    /// What calls of methods are, by the methods' own rows.
+    pub(crate) calls: HashMap<Token, String>,
 }
 
 /// Names by row number less one, as far as there is room to keep them.

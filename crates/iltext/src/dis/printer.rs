@@ -19,6 +19,9 @@ pub struct Options {
     pub tokens: bool,
     /// No addresses, and accessors in an order of their own: text that is the same wherever rows and bytes lie.
     pub position_independent: bool,
+    /// Labels that stay the same when something else in a method changes, only where something leads to, and nothing that
+    /// each build makes anew.
+    pub stable: bool,
 }
 
 /// Prints types, and keeps in mind the data their fields point to.

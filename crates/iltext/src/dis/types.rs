@@ -5,7 +5,7 @@ use ecma335::{
     schema::{self, Field, InterfaceImpl, MethodDef, MethodImpl, TypeDef},
 };
 
-use super::{flags, generics, lines::Lines, members, names, order::is_com_interface, printer::Printer, security, values};
+use super::{flags, generics, lines::Lines, members, order::is_com_interface, printer::Printer, security, values};
 
 impl Printer<'_, '_, '_> {
     /// Prints a type with those in it, if it or one of them is wanted.
@@ -13,6 +13,7 @@ impl Printer<'_, '_, '_> {
         if !self.wants(rid, depth) {
             return;
         }
+        self.names.enter_type(rid);
         if self.names.is_module_type(rid) {
             return self.members(rid, lines);
         }
@@ -31,8 +32,9 @@ impl Printer<'_, '_, '_> {
         } else {
             lines.comment("types are nested in each other without end");
         }
+        self.names.enter_type(rid);
         self.members(rid, lines);
-        lines.close();
+        lines.close_with(format_args!("end of type {}", self.names.type_ref(Token::from(rid)).unwrap_or_default()));
         lines.blank();
     }
 
@@ -42,7 +44,7 @@ impl Printer<'_, '_, '_> {
         match self.names.metadata.row(rid) {
             Ok(row) => {
                 let tokens = if self.options.tokens { format!("  // {token}") } else { String::new() };
-                let name = names::full_name(self.names.metadata, row.namespace, row.name);
+                let name = self.names.own_type_name(rid, &row);
                 let words = flags::type_words(row.flags);
                 lines.line(format_args!(".class {words}{name}{}{tokens}", generics::list(self.names, token)));
             }

@@ -50,20 +50,30 @@ pub(crate) fn value(kind: u8, cursor: &mut Cursor<'_>) -> Result<String> {
     })
 }
 
+/// The attributes of something, in words; for a comparison in an order of their own, and without those that are hidden.
+pub(crate) fn texts(names: &Names<'_, '_>, owner: Token) -> impl Iterator<Item = Result<String>> {
+    let rows = names.by_parent.attributes.of::<CustomAttribute>(owner.0).map(|rid| names.metadata.row(rid));
+    let is_shown = |row: &Result<CustomAttribute>| row.as_ref().map_or(true, |row| !names.hides(row));
+    let mut texts: Vec<Result<String>> = rows.filter(is_shown).map(|row| row.and_then(|row| attribute(names, &row))).collect();
+    if names.for_comparison {
+        texts.sort_by(|one, two| one.as_ref().ok().cmp(&two.as_ref().ok()));
+    }
+    texts.into_iter()
+}
+
 /// Prints the attributes of something, each as its constructor and its bytes.
 pub(crate) fn attributes(names: &Names<'_, '_>, owner: Token, lines: &mut Lines) {
-    for rid in names.by_parent.attributes.of::<CustomAttribute>(owner.0) {
-        match names.metadata.row(rid).and_then(|row| attribute(names, &row)) {
+    for text in texts(names, owner) {
+        match text {
             Ok(text) => lines.line(text),
-            Err(error) => lines.comment(format_args!("CustomAttribute {rid:?}: {error}")),
+            Err(error) => lines.comment(format_args!("an attribute of {owner}: {error}")),
         }
     }
 }
 
 /// The attributes of what the assembler has no place for them at, as comments.
 pub(crate) fn attributes_as_comments(names: &Names<'_, '_>, owner: Token, of: &str, lines: &mut Lines) {
-    for rid in names.by_parent.attributes.of::<CustomAttribute>(owner.0) {
-        let text = names.metadata.row(rid).and_then(|row| attribute(names, &row));
+    for text in texts(names, owner) {
         lines.comment(format_args!("{of}: {}", text.unwrap_or_else(|error| error.to_string())));
     }
 }
@@ -71,6 +81,12 @@ pub(crate) fn attributes_as_comments(names: &Names<'_, '_>, owner: Token, of: &s
 /// An attribute: `.custom instance void A::.ctor(int32) = (01 00 05 00 00 00 00 00)  // (5)`.
 pub(crate) fn attribute(names: &Names<'_, '_>, row: &CustomAttribute) -> Result<String> {
     let constructor = names.method(row.constructor.token().unwrap_or_default())?;
+    let aliases = names.aliases.borrow();
+    if !aliases.reflected.is_empty()
+        && let Some((words, bytes)) = names.attribute_values.aliased(row, &aliases.reflected)
+    {
+        return Ok(format!(".custom {constructor} = ({}) of {words}", quote::hex(&bytes)));
+    }
     let blob = names.metadata.blob(row.value)?;
     let value = if blob.is_empty() { String::new() } else { format!(" = ({})", quote::hex(blob)) };
     let words = names.attribute_values.words(row).filter(|words| !words.is_empty());

@@ -1,7 +1,9 @@
 //! What becomes of each method, and what has become of it already.
 
 use ecma335::{Error, Image, Metadata, Rid, schema::MethodDef};
-use weave::{Options, Refusal, Tracker, Weave, WovenBodies, tracker::Mark};
+use weave::{Refusal, Tracker, Weave, WovenBodies, tracker::Mark};
+
+use super::options::Methods;
 
 /// What becomes of the methods of a file.
 pub(crate) struct Decisions {
@@ -18,11 +20,12 @@ const WOVEN: &str = "woven";
 
 impl Decisions {
     /// Weaves without writing: only that tells what would be left alone. Of a woven file it tells what is.
-    pub(crate) fn new(image: &Image<'_>, metadata: &Metadata<'_>, options: &Options, tracker: &Tracker) -> Result<Self, Error> {
-        let mut refusal = weave::plan::refusal(image, metadata, tracker);
+    pub(crate) fn new(image: &Image<'_>, metadata: &Metadata<'_>, methods: &Methods, tracker: &Tracker) -> Result<Self, Error> {
+        let embedding_refusal = || methods.weave.embed.then(|| weave::plan::embedding_refusal(metadata, tracker)).flatten();
+        let mut refusal = weave::plan::refusal(image, metadata, tracker).or_else(embedding_refusal);
         let mark = Mark::read(metadata).map(|mark| (mark.tool.to_owned(), mark.options.to_owned()));
         let words = match refusal {
-            None => match decide(options, image, metadata, tracker) {
+            None => match decide(methods, image, metadata, tracker) {
                 Ok(words) => words,
                 Err(error) => {
                     refusal = Some(Refusal::of(&error).ok_or(error)?);
@@ -52,8 +55,8 @@ impl Decisions {
     }
 }
 
-fn decide(options: &Options, image: &Image<'_>, metadata: &Metadata<'_>, tracker: &Tracker) -> Result<Vec<&'static str>, Error> {
-    let how = Weave { options, ..Weave::new(tracker) };
+fn decide(methods: &Methods, image: &Image<'_>, metadata: &Metadata<'_>, tracker: &Tracker) -> Result<Vec<&'static str>, Error> {
+    let how = Weave { options: &methods.weave, pdb: methods.pdb.as_deref(), ..Weave::new(tracker) };
     let decisions = WovenBodies::new(image, metadata, &how)?.into_decisions();
     Ok(decisions.iter().map(|decision| decision.outcome.as_ref().map_or_else(weave::Reason::code, |_| WOVEN)).collect())
 }

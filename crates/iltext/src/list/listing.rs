@@ -41,7 +41,7 @@ impl<'a, 'm> Listing<'a, 'm> {
     pub fn read(image: &'m Image<'a>, metadata: &'m Metadata<'a>, options: &Options, tracker: &Tracker) -> Result<Self, Error> {
         let (module, sort) = (Module::new(image, metadata)?, options.sort);
         let methods = options.methods.as_ref().map(|methods| {
-            let decisions = Decisions::new(image, metadata, &methods.weave, tracker)?;
+            let decisions = Decisions::new(image, metadata, methods, tracker)?;
             Ok::<_, Error>(MethodListing { as_tree: methods.as_tree, decisions, structure: Structure::new(&module)? })
         });
         Ok(Self {

@@ -26,6 +26,8 @@ pub struct Methods {
     pub as_tree: bool,
     /// What would be woven, and how.
     pub weave: weave::Options,
+    /// The PDB beside the module, if there is one: patterns may name source files.
+    pub pdb: Option<Vec<u8>>,
 }
 
 /// What lists are sorted by.

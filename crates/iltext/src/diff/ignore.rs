@@ -1,0 +1,78 @@
+//! What may be left out of a comparison.
+
+/// A kind of difference that is not to be shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ignore {
+    /// The module's id, and what names its PDB: what each build makes anew.
+    Mvid,
+    /// The lists of references; what uses them is compared.
+    References,
+    /// Attributes by which compilers tell each other what may be null.
+    Nullable,
+    /// Attributes that compilers add by themselves, those of [`Ignore::Nullable`] too.
+    Compiler,
+    /// Attributes for debuggers.
+    Debug,
+}
+
+impl Ignore {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Mvid, Self::References, Self::Nullable, Self::Compiler, Self::Debug];
+
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mvid => "mvid",
+            Self::References => "references",
+            Self::Nullable => "nullable",
+            Self::Compiler => "compiler",
+            Self::Debug => "debug",
+        }
+    }
+
+    /// The attributes that it is about.
+    fn attributes(self) -> Vec<&'static str> {
+        match self {
+            Self::Mvid | Self::References => Vec::new(),
+            Self::Nullable => NULLABLE.to_vec(),
+            Self::Compiler => [NULLABLE, COMPILER].concat(),
+            Self::Debug => DEBUG.to_vec(),
+        }
+    }
+}
+
+/// The full names of attributes that are not to be compared.
+pub(crate) fn attributes(ignored: &[Ignore]) -> Vec<&'static str> {
+    ignored.iter().flat_map(|each| each.attributes()).collect()
+}
+
+const NULLABLE: &[&str] = &[
+    "System.Runtime.CompilerServices.NullableAttribute",
+    "System.Runtime.CompilerServices.NullableContextAttribute",
+    "System.Runtime.CompilerServices.NullablePublicOnlyAttribute",
+];
+const COMPILER: &[&str] = &[
+    "Microsoft.CodeAnalysis.EmbeddedAttribute",
+    "System.Runtime.CompilerServices.AsyncIteratorStateMachineAttribute",
+    "System.Runtime.CompilerServices.AsyncStateMachineAttribute",
+    "System.Runtime.CompilerServices.CompilationRelaxationsAttribute",
+    "System.Runtime.CompilerServices.CompilerGeneratedAttribute",
+    "System.Runtime.CompilerServices.IsByRefLikeAttribute",
+    "System.Runtime.CompilerServices.IsReadOnlyAttribute",
+    "System.Runtime.CompilerServices.IsUnmanagedAttribute",
+    "System.Runtime.CompilerServices.IteratorStateMachineAttribute",
+    "System.Runtime.CompilerServices.NativeIntegerAttribute",
+    "System.Runtime.CompilerServices.RefSafetyRulesAttribute",
+    "System.Runtime.CompilerServices.RuntimeCompatibilityAttribute",
+    "System.Runtime.CompilerServices.ScopedRefAttribute",
+];
+const DEBUG: &[&str] = &[
+    "System.Diagnostics.DebuggableAttribute",
+    "System.Diagnostics.DebuggerBrowsableAttribute",
+    "System.Diagnostics.DebuggerDisplayAttribute",
+    "System.Diagnostics.DebuggerHiddenAttribute",
+    "System.Diagnostics.DebuggerNonUserCodeAttribute",
+    "System.Diagnostics.DebuggerStepThroughAttribute",
+    "System.Diagnostics.DebuggerStepperBoundaryAttribute",
+    "System.Diagnostics.DebuggerTypeProxyAttribute",
+];

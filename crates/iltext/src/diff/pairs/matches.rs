@@ -1,0 +1,81 @@
+//! What was found to be one, and what is called alike.
+
+use std::collections::HashMap;
+
+use ecma335::Rid;
+use sha2::{Digest as _, Sha256};
+
+use super::{How, Pair};
+
+/// A name's hash, and which of those that are named so it is: any number of long names may be made of a small file.
+pub(super) type Key = ([u8; 32], usize);
+
+/// What is of one kind, the first's and the second's.
+pub(super) type Both<T> = (Vec<T>, Vec<T>);
+
+/// What was found to be one.
+pub(super) struct Matches<T> {
+    pub(super) new_of: HashMap<Rid<T>, (Rid<T>, How, usize)>,
+    pub(super) old_of: HashMap<Rid<T>, Rid<T>>,
+}
+
+impl<T> Default for Matches<T> {
+    fn default() -> Self {
+        Self { new_of: HashMap::new(), old_of: HashMap::new() }
+    }
+}
+
+impl<T> Matches<T> {
+    pub(super) fn add(&mut self, old: Rid<T>, new: Rid<T>, how: How, number: usize) {
+        self.new_of.insert(old, (new, how, number));
+        self.old_of.insert(new, old);
+    }
+
+    pub(super) fn old_left(&self, rids: impl Iterator<Item = Rid<T>>) -> Vec<Rid<T>> {
+        rids.filter(|rid| !self.new_of.contains_key(rid)).collect()
+    }
+
+    pub(super) fn new_left(&self, rids: impl Iterator<Item = Rid<T>>) -> Vec<Rid<T>> {
+        rids.filter(|rid| !self.old_of.contains_key(rid)).collect()
+    }
+
+    /// Pairs members of two types: those that are in both, as they are, then what is left of either.
+    pub(super) fn list(&self, old: impl Iterator<Item = Rid<T>>, new: impl Iterator<Item = Rid<T>>) -> Vec<Pair<T>> {
+        let of_old = |old: Rid<T>| match self.new_of.get(&old) {
+            Some((new, how, number)) => Pair { old: Some(old), new: Some(*new), how: *how, number: *number },
+            None => Pair { old: Some(old), new: None, how: How::Same, number: 1 },
+        };
+        let added = new.filter(|new| !self.old_of.contains_key(new));
+        let added = added.map(|new| Pair { old: None, new: Some(new), how: How::Same, number: 1 });
+        old.map(of_old).chain(added).collect()
+    }
+}
+
+/// Matches what is named alike; of several that are, each with the one in the same place.
+pub(super) fn exact<T: Copy>(old: Vec<(Key, T)>, new: Vec<(Key, T)>) -> Vec<(T, T, usize)> {
+    let by_name: HashMap<Key, T> = new.into_iter().collect();
+    old.into_iter().filter_map(|(key, each)| Some((each, *by_name.get(&key)?, key.1))).collect()
+}
+
+/// What stands for names, with a number for those that come again.
+pub(super) fn keyed<T>(named: impl Iterator<Item = (String, T)>) -> Vec<(Key, T)> {
+    let mut seen: HashMap<[u8; 32], usize> = HashMap::new();
+    let key = |(name, each): (String, T)| {
+        let hash = Sha256::digest(name).into();
+        let count = seen.entry(hash).or_default();
+        *count += 1;
+        ((hash, *count), each)
+    };
+    named.map(key).collect()
+}
+
+/// Numbers of words, the same for the same word.
+#[derive(Default)]
+pub(super) struct Numbers(HashMap<String, usize>);
+
+impl Numbers {
+    pub(super) fn of(&mut self, word: String) -> usize {
+        let next = self.0.len();
+        *self.0.entry(word).or_insert(next)
+    }
+}
