@@ -1,0 +1,191 @@
+//! The profiling API: the order of its tables, its ids, its masks. Each table is stated once, as a list of names.
+
+use crate::com::Guid;
+
+/// A table: its slots in their order, behind those of `IUnknown`.
+macro_rules! table {
+    ($(#[$doc:meta])* $table:ident, $count:ident: $($slot:ident)*) => {
+        $(#[$doc])*
+        #[repr(usize)]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[allow(missing_docs, dead_code, reason = "the API's own names, of which most are there for their place")]
+        pub enum $table { QueryInterface, AddRef, Release, $($slot,)* }
+
+        #[doc = "How many slots there are."]
+        pub const $count: usize = [$(stringify!($slot),)*].len() + 3;
+    };
+}
+
+table! {
+    /// `ICorProfilerCallback` to `ICorProfilerCallback10`: a line ends where an interface does, or a subject.
+    Callback, CALLBACKS:
+    Initialize Shutdown
+    AppDomainCreationStarted AppDomainCreationFinished AppDomainShutdownStarted AppDomainShutdownFinished
+    AssemblyLoadStarted AssemblyLoadFinished AssemblyUnloadStarted AssemblyUnloadFinished
+    ModuleLoadStarted ModuleLoadFinished ModuleUnloadStarted ModuleUnloadFinished ModuleAttachedToAssembly
+    ClassLoadStarted ClassLoadFinished ClassUnloadStarted ClassUnloadFinished FunctionUnloadStarted
+    JITCompilationStarted JITCompilationFinished JITCachedFunctionSearchStarted JITCachedFunctionSearchFinished
+    JITFunctionPitched JITInlining
+    ThreadCreated ThreadDestroyed ThreadAssignedToOSThread
+    RemotingClientInvocationStarted RemotingClientSendingMessage RemotingClientReceivingReply RemotingClientInvocationFinished
+    RemotingServerReceivingMessage RemotingServerInvocationStarted RemotingServerInvocationReturned RemotingServerSendingReply
+    UnmanagedToManagedTransition ManagedToUnmanagedTransition
+    RuntimeSuspendStarted RuntimeSuspendFinished RuntimeSuspendAborted RuntimeResumeStarted RuntimeResumeFinished
+    RuntimeThreadSuspended RuntimeThreadResumed
+    MovedReferences ObjectAllocated ObjectsAllocatedByClass ObjectReferences RootReferences
+    ExceptionThrown ExceptionSearchFunctionEnter ExceptionSearchFunctionLeave ExceptionSearchFilterEnter
+    ExceptionSearchFilterLeave ExceptionSearchCatcherFound ExceptionOSHandlerEnter ExceptionOSHandlerLeave
+    ExceptionUnwindFunctionEnter ExceptionUnwindFunctionLeave ExceptionUnwindFinallyEnter ExceptionUnwindFinallyLeave
+    ExceptionCatcherEnter ExceptionCatcherLeave
+    COMClassicVTableCreated COMClassicVTableDestroyed ExceptionCLRCatcherFound ExceptionCLRCatcherExecute
+    ThreadNameChanged GarbageCollectionStarted SurvivingReferences GarbageCollectionFinished FinalizeableObjectQueued
+    RootReferences2 HandleCreated HandleDestroyed
+    InitializeForAttach ProfilerAttachComplete ProfilerDetachSucceeded
+    ReJITCompilationStarted GetReJITParameters ReJITCompilationFinished ReJITError MovedReferences2 SurvivingReferences2
+    ConditionalWeakTableElementReferences
+    GetAssemblyReferences
+    ModuleInMemorySymbolsUpdated
+    DynamicMethodJITCompilationStarted DynamicMethodJITCompilationFinished
+    DynamicMethodUnloaded
+    EventPipeEventDelivered EventPipeProviderCreated
+}
+
+table! {
+    /// `ICorProfilerInfo` to `ICorProfilerInfo10`.
+    Info, INFOS:
+    GetClassFromObject GetClassFromToken GetCodeInfo GetEventMask GetFunctionFromIP GetFunctionFromToken GetHandleFromThread
+    GetObjectSize IsArrayClass GetThreadInfo GetCurrentThreadID GetClassIDInfo GetFunctionInfo SetEventMask
+    SetEnterLeaveFunctionHooks SetFunctionIDMapper GetTokenAndMetaDataFromFunction GetModuleInfo GetModuleMetaData
+    GetILFunctionBody GetILFunctionBodyAllocator SetILFunctionBody GetAppDomainInfo GetAssemblyInfo SetFunctionReJIT ForceGC
+    SetILInstrumentedCodeMap GetInprocInspectionInterface GetInprocInspectionIThisThread GetThreadContext
+    BeginInprocDebugging EndInprocDebugging GetILToNativeMapping
+    DoStackSnapshot SetEnterLeaveFunctionHooks2 GetFunctionInfo2 GetStringLayout GetClassLayout GetClassIDInfo2 GetCodeInfo2
+    GetClassFromTokenAndTypeArgs GetFunctionFromTokenAndTypeArgs EnumModuleFrozenObjects GetArrayObjectInfo GetBoxClassLayout
+    GetThreadAppDomain GetRVAStaticAddress GetAppDomainStaticAddress GetThreadStaticAddress GetContextStaticAddress
+    GetStaticFieldInfo GetGenerationBounds GetObjectGeneration GetNotifiedExceptionClauseInfo
+    EnumJITedFunctions RequestProfilerDetach SetFunctionIDMapper2 GetStringLayout2 SetEnterLeaveFunctionHooks3
+    SetEnterLeaveFunctionHooks3WithInfo GetFunctionEnter3Info GetFunctionLeave3Info GetFunctionTailcall3Info EnumModules
+    GetRuntimeInformation GetThreadStaticAddress2 GetAppDomainsContainingModule GetModuleInfo2
+    EnumThreads InitializeCurrentThread RequestReJIT RequestRevert GetCodeInfo3 GetFunctionFromIP2 GetReJITIDs
+    GetILToNativeMapping2 EnumJITedFunctions2 GetObjectSize2
+    GetEventMask2 SetEventMask2
+    EnumNgenModuleMethodsInliningThisMethod
+    ApplyMetaData GetInMemorySymbolsLength ReadInMemorySymbols
+    IsFunctionDynamic GetFunctionFromIP3 GetDynamicFunctionInfo
+    GetNativeCodeStartAddresses GetILToNativeMapping3 GetCodeInfo4
+    EnumerateObjectReferences IsFrozenObject GetLOHObjectSizeThreshold RequestReJITWithInliners SuspendRuntime ResumeRuntime
+}
+
+/// The class that the runtime is told to make: ours alone.
+pub const CLASS: Guid = Guid::new(instrument::live::CLASS);
+
+/// The versions of `ICorProfilerCallback` whose slots the table has.
+pub const CALLBACK_IDS: [Guid; 10] = [
+    Guid::new(0x176FBED1_A55C_4796_98CA_A9DA0EF883E7),
+    Guid::new(0x8A8CC829_CCF2_49FE_BBAE_0F022228071A),
+    Guid::new(0x4FD2ED52_7731_4B8D_9469_03D2CC3086C5),
+    Guid::new(0x7B63B2E3_107D_4D48_B2F6_F61E229470D2),
+    Guid::new(0x8DFBA405_8C9F_45F8_BFFA_83B14CEF78B5),
+    Guid::new(0xFC13DF4B_4448_4F4F_950C_BA8D19D00C36),
+    Guid::new(0xF76A2DBA_1D52_4539_866C_2AA518F9EFC3),
+    Guid::new(0x5BED9B15_C079_4D47_BFE2_215A140C07E0),
+    Guid::new(0x27583EC3_C8F5_482F_8052_194B8CE4705A),
+    Guid::new(0xCEC5B60E_C69C_495F_87F6_84D28EE16FFB),
+];
+
+/// `ICorProfilerInfo5`: what .NET Core has had from its beginning, and the .NET Framework since 4.5.2.
+pub const INFO_5: Guid = Guid::new(0x07602928_CE38_4B83_81E7_74ADAF781214);
+
+/// Which events are wanted (`COR_PRF_MONITOR`): the low word.
+pub mod mask {
+    /// `COR_PRF_MONITOR_FUNCTION_UNLOADS`
+    pub const FUNCTION_UNLOADS: u32 = 0x1;
+    /// `COR_PRF_MONITOR_MODULE_LOADS`
+    pub const MODULE_LOADS: u32 = 0x4;
+    /// `COR_PRF_MONITOR_JIT_COMPILATION`: whether what is called is to be inlined is asked among its events.
+    pub const JIT_COMPILATION: u32 = 0x20;
+    /// `COR_PRF_MONITOR_EXCEPTIONS`
+    pub const EXCEPTIONS: u32 = 0x40;
+    /// `COR_PRF_MONITOR_THREADS`
+    pub const THREADS: u32 = 0x200;
+    /// `COR_PRF_MONITOR_ENTERLEAVE`
+    pub const ENTERLEAVE: u32 = 0x1000;
+    /// `COR_PRF_MONITOR_SUSPENDS`: that threads are stopped, as for a collection.
+    pub const SUSPENDS: u32 = 0x10000;
+    /// `COR_PRF_ENABLE_FUNCTION_ARGS`
+    pub const FUNCTION_ARGS: u32 = 0x0200_0000;
+    /// `COR_PRF_ENABLE_FUNCTION_RETVAL`
+    pub const FUNCTION_RETVAL: u32 = 0x0400_0000;
+    /// `COR_PRF_ENABLE_FRAME_INFO`
+    pub const FRAME_INFO: u32 = 0x0800_0000;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Slots as they are known from the headers of the interfaces, each at a border between two of them or called with success.
+    #[test]
+    fn slots_are_where_the_runtime_looks_for_them() {
+        let callbacks = [
+            (Callback::Initialize, 3),
+            (Callback::Shutdown, 4),
+            (Callback::ModuleLoadFinished, 14),
+            (Callback::JITCompilationStarted, 23),
+            (Callback::JITInlining, 28),
+            (Callback::ExceptionThrown, 54),
+            (Callback::ExceptionSearchCatcherFound, 59),
+            (Callback::ExceptionUnwindFunctionEnter, 62),
+            (Callback::ExceptionUnwindFunctionLeave, 63),
+            (Callback::ExceptionCatcherEnter, 66),
+            (Callback::ExceptionCLRCatcherExecute, 71),
+            (Callback::ThreadNameChanged, 72),
+            (Callback::HandleDestroyed, 79),
+            (Callback::InitializeForAttach, 80),
+            (Callback::ReJITCompilationStarted, 83),
+            (Callback::GetReJITParameters, 84),
+            (Callback::ConditionalWeakTableElementReferences, 89),
+            (Callback::GetAssemblyReferences, 90),
+            (Callback::ModuleInMemorySymbolsUpdated, 91),
+            (Callback::DynamicMethodJITCompilationFinished, 93),
+            (Callback::DynamicMethodUnloaded, 94),
+            (Callback::EventPipeProviderCreated, 96),
+        ];
+        callbacks.iter().for_each(|(slot, number)| assert_eq!(*slot as usize, *number, "{slot:?}"));
+        assert_eq!(CALLBACKS, 97);
+        let infos = [
+            (Info::GetClassFromObject, 3),
+            (Info::IsArrayClass, 11),
+            (Info::GetFunctionInfo, 15),
+            (Info::SetEventMask, 16),
+            (Info::GetModuleInfo, 20),
+            (Info::GetModuleMetaData, 21),
+            (Info::GetILFunctionBody, 22),
+            (Info::SetILFunctionBody, 24),
+            (Info::GetAssemblyInfo, 26),
+            (Info::DoStackSnapshot, 36),
+            (Info::GetFunctionInfo2, 38),
+            (Info::GetClassLayout, 40),
+            (Info::GetClassIDInfo2, 41),
+            (Info::GetArrayObjectInfo, 46),
+            (Info::GetBoxClassLayout, 47),
+            (Info::EnumJITedFunctions, 57),
+            (Info::SetFunctionIDMapper2, 59),
+            (Info::GetStringLayout2, 60),
+            (Info::SetEnterLeaveFunctionHooks3, 61),
+            (Info::GetFunctionEnter3Info, 63),
+            (Info::GetRuntimeInformation, 67),
+            (Info::EnumThreads, 71),
+            (Info::RequestReJIT, 73),
+            (Info::SetEventMask2, 82),
+            (Info::EnumNgenModuleMethodsInliningThisMethod, 83),
+            (Info::ApplyMetaData, 84),
+            (Info::IsFunctionDynamic, 87),
+            (Info::GetNativeCodeStartAddresses, 90),
+            (Info::EnumerateObjectReferences, 93),
+            (Info::RequestReJITWithInliners, 96),
+        ];
+        infos.iter().for_each(|(slot, number)| assert_eq!(*slot as usize, *number, "{slot:?}"));
+        assert_eq!(INFOS, 99);
+    }
+}

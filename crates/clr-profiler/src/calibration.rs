@@ -1,0 +1,73 @@
+//! What hooks cost: the reader takes it out of what it shows. It is measured by a thread of the profiler's, with a tree that is
+//! in no file, through the stubs that the program calls.
+
+use crate::{call_tree, clock, functions::Function, hooks, profile_file};
+
+static CALLER: Function = Function::unknown(1);
+/// Two that are called in turn.
+static CALLEES: [Function; 2] = [Function::unknown(2), Function::unknown(3)];
+
+const CALLS_PER_ROUND: usize = 120;
+/// Beyond so many times the least, the thread had no processor.
+const MAX_BY_LEAST: i64 = 2;
+const ENOUGH: usize = 64;
+
+/// What was measured so far, in ticks of a round.
+pub(crate) struct Calibration {
+    rounds: Vec<Round>,
+}
+
+#[derive(Clone, Copy)]
+struct Round {
+    inside: i64,
+    pairs: i64,
+    clock: i64,
+}
+
+impl Calibration {
+    /// Of this thread, which has to run no code of the program's.
+    pub(crate) fn new() -> Self {
+        call_tree::use_tree_of_no_file();
+        call_tree::enter(CALLER.method_id);
+        // Not how it comes into the caches.
+        Round::measure();
+        Self { rounds: Vec::new() }
+    }
+
+    /// Measures some more, until that is enough, and writes what is known by then.
+    pub(crate) fn go_on(&mut self) {
+        if self.rounds.len() >= ENOUGH {
+            return;
+        }
+        self.rounds.extend((0..8).map(|_| Round::measure()));
+        let least = self.rounds.iter().map(Round::all).min().unwrap_or_default();
+        let undisturbed: Vec<&Round> = self.rounds.iter().filter(|round| round.all() <= MAX_BY_LEAST * least).collect();
+        let mean = |part: fn(&Round) -> i64| {
+            let sum: i64 = undisturbed.iter().map(|round| part(round)).sum();
+            sum as f64 / (undisturbed.len() * CALLS_PER_ROUND) as f64
+        };
+        let pair = mean(|round| round.pairs);
+        let inside = mean(|round| round.inside).min(pair);
+        profile_file::set_cost(inside, pair - inside, mean(|round| round.clock));
+    }
+}
+
+impl Round {
+    fn measure() -> Self {
+        let before = call_tree::ticks_of_callees();
+        let begin = clock::now();
+        for index in 0..CALLS_PER_ROUND {
+            hooks::enter_and_leave(&CALLEES[index % 2]);
+        }
+        let middle = clock::now();
+        for _ in 0..CALLS_PER_ROUND {
+            std::hint::black_box(clock::now());
+        }
+        let clock = clock::now() - middle;
+        Self { inside: call_tree::ticks_of_callees() - before, pairs: middle - begin, clock }
+    }
+
+    fn all(&self) -> i64 {
+        self.pairs + self.clock
+    }
+}

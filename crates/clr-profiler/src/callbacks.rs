@@ -1,0 +1,190 @@
+//! What the runtime calls: the class factory, and `ICorProfilerCallback`.
+
+use std::{
+    cell::Cell,
+    ffi::c_void,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use crate::{
+    api::{CALLBACK_IDS, CALLBACKS, CLASS, Callback},
+    call_tree, capture,
+    com::{
+        CLASS_E_CLASSNOTAVAILABLE, E_FAIL, E_NOINTERFACE, Guid, HResult, ICLASS_FACTORY, IUNKNOWN, Object, S_OK, VTable,
+        count_references, ignore,
+    },
+    functions::{self, Function},
+    info::Id,
+    profiler,
+};
+
+static FACTORY: Object<5> = Object(&FACTORY_TABLE);
+static FACTORY_TABLE: VTable<5> = VTable([
+    query_factory as *const (),
+    count_references as *const (),
+    count_references as *const (),
+    create as *const (),
+    ignore as *const (),
+]);
+
+static PROFILER: Object<CALLBACKS> = Object(&CALLBACK_TABLE);
+static CALLBACK_TABLE: VTable<CALLBACKS> = VTable({
+    let mut table = [ignore as *const (); CALLBACKS];
+    table[Callback::QueryInterface as usize] = query_profiler as *const ();
+    table[Callback::AddRef as usize] = count_references as *const ();
+    table[Callback::Release as usize] = count_references as *const ();
+    table[Callback::Initialize as usize] = initialize as *const ();
+    table[Callback::Shutdown as usize] = shutdown as *const ();
+    table[Callback::ModuleLoadFinished as usize] = module_load_finished as *const ();
+    table[Callback::ModuleUnloadStarted as usize] = module_unload_started as *const ();
+    table[Callback::JITCompilationStarted as usize] = jit_compilation_started as *const ();
+    table[Callback::JITInlining as usize] = jit_inlining as *const ();
+    table[Callback::RuntimeSuspendStarted as usize] = runtime_suspend_started as *const ();
+    table[Callback::ExceptionThrown as usize] = exception_thrown as *const ();
+    table[Callback::ExceptionSearchCatcherFound as usize] = exception_catcher_found as *const ();
+    table[Callback::ExceptionUnwindFunctionEnter as usize] = exception_unwind_enter as *const ();
+    table[Callback::ExceptionUnwindFunctionLeave as usize] = exception_unwind_leave as *const ();
+    table
+});
+
+/// What the runtime asks a library for that it loads as a profiler.
+///
+/// # Safety
+/// The pointers have to be what COM says: two ids, and a place for an interface.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn DllGetClassObject(class: *const Guid, id: *const Guid, found: *mut *mut c_void) -> HResult {
+    // SAFETY: as the runtime passes them.
+    unsafe {
+        if class.is_null() || *class != CLASS {
+            return CLASS_E_CLASSNOTAVAILABLE;
+        }
+        answer(id, &[ICLASS_FACTORY], (&raw const FACTORY).cast(), found)
+    }
+}
+
+/// The library stays.
+#[unsafe(no_mangle)]
+pub extern "system" fn DllCanUnloadNow() -> HResult {
+    1
+}
+
+/// Answers `QueryInterface`.
+///
+/// # Safety
+/// The pointers have to be an id's and a place's, or null.
+unsafe fn answer(id: *const Guid, known: &[Guid], object: *const c_void, found: *mut *mut c_void) -> HResult {
+    if id.is_null() || found.is_null() {
+        return E_FAIL;
+    }
+    // SAFETY: the caller's word.
+    unsafe {
+        let is_known = *id == IUNKNOWN || known.contains(&*id);
+        *found = if is_known { object.cast_mut() } else { std::ptr::null_mut() };
+        if is_known { S_OK } else { E_NOINTERFACE }
+    }
+}
+
+unsafe extern "system" fn query_factory(this: *mut c_void, id: *const Guid, found: *mut *mut c_void) -> HResult {
+    // SAFETY: who calls passes what COM says.
+    unsafe { answer(id, &[ICLASS_FACTORY], this, found) }
+}
+
+unsafe extern "system" fn query_profiler(this: *mut c_void, id: *const Guid, found: *mut *mut c_void) -> HResult {
+    // SAFETY: who calls passes what COM says.
+    unsafe { answer(id, &CALLBACK_IDS, this, found) }
+}
+
+/// `IClassFactory::CreateInstance`
+unsafe extern "system" fn create(_this: *mut c_void, _outer: *mut c_void, id: *const Guid, found: *mut *mut c_void) -> HResult {
+    // SAFETY: who calls passes what COM says.
+    unsafe { answer(id, &CALLBACK_IDS, (&raw const PROFILER).cast(), found) }
+}
+
+/// What a callback does; a panic of ours ends here, and is no failure of the runtime's.
+fn guarded(action: impl FnOnce() -> HResult) -> HResult {
+    catch_unwind(AssertUnwindSafe(action)).unwrap_or(S_OK)
+}
+
+extern "system" fn initialize(_this: *mut c_void, runtime: *mut c_void) -> HResult {
+    catch_unwind(|| profiler::start(runtime)).unwrap_or(E_FAIL)
+}
+
+extern "system" fn shutdown(_this: *mut c_void) -> HResult {
+    guarded(|| {
+        profiler::end();
+        S_OK
+    })
+}
+
+extern "system" fn module_load_finished(_this: *mut c_void, module: Id, _status: HResult) -> HResult {
+    guarded(|| {
+        functions::add(module);
+        S_OK
+    })
+}
+
+/// Here the runtime may be asked what it may not be in hooks.
+extern "system" fn jit_compilation_started(_this: *mut c_void, function: Id, _may_block: i32) -> HResult {
+    guarded(|| {
+        if capture::is_on() {
+            functions::prepare(function);
+        }
+        S_OK
+    })
+}
+
+extern "system" fn runtime_suspend_started(_this: *mut c_void, _reason: u32) -> HResult {
+    capture::suspended();
+    S_OK
+}
+
+extern "system" fn module_unload_started(_this: *mut c_void, module: Id) -> HResult {
+    guarded(|| {
+        functions::forget(module);
+        capture::forget();
+        S_OK
+    })
+}
+
+/// What is hooked is a call of its own in each caller.
+extern "system" fn jit_inlining(_this: *mut c_void, _caller: Id, callee: Id, is_inlined: *mut i32) -> HResult {
+    guarded(|| {
+        if !is_inlined.is_null() && functions::find(callee).is_some() {
+            // SAFETY: the runtime passes a place for its answer.
+            unsafe { *is_inlined = 0 };
+        }
+        S_OK
+    })
+}
+
+extern "system" fn exception_thrown(_this: *mut c_void, _object: usize) -> HResult {
+    profiler::exception_is_on_its_way(true);
+    S_OK
+}
+
+extern "system" fn exception_catcher_found(_this: *mut c_void, _function: Id) -> HResult {
+    profiler::exception_is_on_its_way(false);
+    S_OK
+}
+
+thread_local! {
+    /// The function that an exception is about to leave, if it is hooked: the event that says that it has names none.
+    static UNWINDING: Cell<Option<&'static Function>> = const { Cell::new(None) };
+}
+
+extern "system" fn exception_unwind_enter(_this: *mut c_void, function: Id) -> HResult {
+    guarded(|| {
+        UNWINDING.set(functions::find(function));
+        S_OK
+    })
+}
+
+extern "system" fn exception_unwind_leave(_this: *mut c_void) -> HResult {
+    guarded(|| {
+        if let Some(left) = UNWINDING.take() {
+            call_tree::unwind(left.method_id);
+            capture::unwind(left);
+        }
+        S_OK
+    })
+}

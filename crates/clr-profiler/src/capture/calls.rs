@@ -1,0 +1,268 @@
+//! What threads have of captured calls: those that are open, and where their records go.
+
+use std::{
+    alloc::{Layout, alloc_zeroed, handle_alloc_error},
+    cell::Cell,
+    ptr::{null_mut, slice_from_raw_parts_mut},
+    sync::atomic::{AtomicI64, Ordering::Relaxed, Ordering::Release},
+};
+
+use profile::{
+    calls::record,
+    layout::{BLOCK, CHUNK_HEADER},
+};
+
+use super::{MAX_REFERENCES, record::Record};
+use crate::{
+    call_tree,
+    functions::Function,
+    profile_file::{self, Chunk, ChunkKind},
+    signature::Instance,
+};
+
+/// Calls that are open on a thread; those within are not kept.
+const MAX_FRAMES: usize = 4096;
+/// In a chunk of calls, behind what all chunks have: its number in its tree, how many calls of the thread are not kept, and,
+/// for the writer, the thread's next older chunk.
+const SEQUENCE_AT: usize = 40;
+const LOST_AT: usize = 48;
+const OLDER_AT: usize = 56;
+
+/// A call that is open.
+#[derive(Clone, Copy)]
+pub(super) struct Frame {
+    pub(super) function: *const Function,
+    /// Null if its types are not known.
+    pub(super) instance: *const Instance,
+    pub(super) number: u64,
+    /// How often threads had been stopped when it began.
+    pub(super) suspensions: u64,
+    /// What its by-reference parameters refer to.
+    pub(super) references: [usize; MAX_REFERENCES],
+}
+
+impl Frame {
+    pub(super) fn unknown(function: &'static Function) -> Self {
+        Self { function, instance: std::ptr::null(), number: 0, suspensions: 0, references: [0; MAX_REFERENCES] }
+    }
+}
+
+/// A thread's calls.
+pub(crate) struct ThreadCalls {
+    tree: u64,
+    tree_number: u64,
+    chunk: *mut Chunk,
+    oldest: *mut Chunk,
+    sequence: u64,
+    numbered: u64,
+    lost: u64,
+    /// How many calls are open that are not kept: the innermost ones.
+    too_deep: usize,
+    depth: usize,
+    stack_end: usize,
+    frames: Box<[Frame]>,
+}
+
+static BYTES_LEFT: AtomicI64 = AtomicI64::new(0);
+
+thread_local! {
+    static CALLS: Cell<*mut ThreadCalls> = const { Cell::new(null_mut()) };
+}
+
+pub(super) fn start(trace_size: u32) {
+    BYTES_LEFT.store(trace_size.into(), Relaxed);
+}
+
+/// A thread gives its tree back.
+pub(crate) fn end_thread() {
+    CALLS.set(null_mut());
+}
+
+/// This thread's; none if it has no tree.
+#[inline]
+pub(super) fn of_thread() -> Option<&'static mut ThreadCalls> {
+    let calls = CALLS.get();
+    let calls = if calls.is_null() { begin_thread() } else { calls };
+    // SAFETY: they stay, and this thread alone has them.
+    unsafe { calls.as_mut() }
+}
+
+#[cold]
+fn begin_thread() -> *mut ThreadCalls {
+    let Some((tree, tree_number, calls)) = call_tree::calls_of_thread() else { return null_mut() };
+    let calls = calls.get_or_insert_with(|| {
+        let frames = no_frames();
+        let none = null_mut();
+        let (sequence, numbered, lost, too_deep, depth, stack_end) = (0, 0, 0, 0, 0, 0);
+        let chunk: *mut Chunk = none;
+        Box::new(ThreadCalls {
+            tree,
+            tree_number,
+            chunk,
+            oldest: chunk,
+            sequence,
+            numbered,
+            lost,
+            too_deep,
+            depth,
+            stack_end,
+            frames,
+        })
+    });
+    (calls.depth, calls.too_deep, calls.stack_end) = (0, 0, stack_end().unwrap_or_default());
+    let calls: *mut ThreadCalls = &mut **calls;
+    CALLS.set(calls);
+    calls
+}
+
+/// Frames of zeros, which come into memory when they are written to.
+fn no_frames() -> Box<[Frame]> {
+    let layout = const { Layout::new::<[Frame; MAX_FRAMES]>() };
+    // SAFETY: the size is not zero.
+    let frames = unsafe { alloc_zeroed(layout) }.cast::<Frame>();
+    if frames.is_null() {
+        handle_alloc_error(layout);
+    }
+    // SAFETY: zeros are frames, and a box of them has that layout.
+    unsafe { Box::from_raw(slice_from_raw_parts_mut(frames, MAX_FRAMES)) }
+}
+
+/// Whether an address is on this thread's stack, above this function.
+pub(super) fn is_on_stack(address: usize) -> bool {
+    let here = 0_u8;
+    let calls = CALLS.get();
+    // SAFETY: as of `of_thread`; it is a number that is read.
+    let end = if calls.is_null() { 0 } else { unsafe { (*calls).stack_end } };
+    (std::ptr::from_ref(&here).addr()..end).contains(&address)
+}
+
+impl ThreadCalls {
+    pub(super) fn is_too_deep(&mut self) -> bool {
+        let is_it = self.depth == MAX_FRAMES;
+        if is_it {
+            self.too_deep += 1;
+            self.lose();
+        }
+        is_it
+    }
+
+    pub(super) fn next_number(&mut self) -> u64 {
+        self.numbered += 1;
+        self.numbered
+    }
+
+    pub(super) fn push(&mut self, frame: Frame) {
+        if let Some(slot) = self.frames.get_mut(self.depth) {
+            *slot = frame;
+            self.depth += 1;
+        }
+    }
+
+    /// The innermost open call, if one of the function's is open.
+    pub(super) fn pop(&mut self, function: &'static Function) -> Option<Frame> {
+        if self.too_deep > 0 {
+            self.too_deep -= 1;
+            return None;
+        }
+        let open = self.frames.get(..self.depth)?;
+        open.iter().rev().position(|frame| std::ptr::eq(frame.function, function))?;
+        self.depth -= 1;
+        self.frames.get(self.depth).copied()
+    }
+
+    /// A place for a record; none if there is no room.
+    pub(super) fn record(&mut self) -> Option<Record> {
+        loop {
+            // SAFETY: chunks stay mapped, and this thread alone writes to its own.
+            unsafe {
+                if !self.chunk.is_null() {
+                    let used = (*self.chunk).used.load(Relaxed) as usize;
+                    if used + record::MAX_SIZE <= BLOCK {
+                        return Some(Record::new(self.chunk.byte_add(used).cast(), &raw const (*self.chunk).used));
+                    }
+                }
+            }
+            self.next_chunk()?;
+        }
+    }
+
+    /// A new chunk, or the oldest again.
+    #[cold]
+    fn next_chunk(&mut self) -> Option<()> {
+        let block = BLOCK as i64;
+        let has_budget = self.chunk.is_null() || BYTES_LEFT.fetch_sub(block, Relaxed) >= block;
+        let taken = has_budget.then(|| profile_file::take(ChunkKind::Calls, self.tree, self.tree_number, CHUNK_HEADER));
+        let chunk = taken.flatten().unwrap_or(self.oldest);
+        if chunk.is_null() {
+            self.lose();
+            return None;
+        }
+        // SAFETY: as of `record`; the header has room for these, aligned.
+        unsafe {
+            let link = |chunk: *mut Chunk| chunk.byte_add(OLDER_AT).cast::<*mut Chunk>();
+            if chunk == self.oldest {
+                let next = link(chunk).read();
+                self.oldest = if next.is_null() { chunk } else { next };
+                // What others read of it is whole or nothing.
+                (*chunk).used.store(CHUNK_HEADER as u64, Release);
+            }
+            if self.chunk.is_null() {
+                self.oldest = chunk;
+            } else if self.chunk != chunk {
+                link(self.chunk).write(chunk);
+            }
+            link(chunk).write(null_mut());
+            self.sequence += 1;
+            chunk.byte_add(SEQUENCE_AT).cast::<u64>().write(self.sequence);
+            chunk.byte_add(LOST_AT).cast::<u64>().write(std::mem::take(&mut self.lost));
+        }
+        self.chunk = chunk;
+        Some(())
+    }
+
+    /// A call is not kept.
+    fn lose(&mut self) {
+        if self.chunk.is_null() {
+            self.lost += 1;
+            return;
+        }
+        // SAFETY: as of `record`.
+        unsafe {
+            let lost = self.chunk.byte_add(LOST_AT).cast::<u64>();
+            lost.write(lost.read() + 1);
+        }
+    }
+}
+
+/// Where this thread's stack ends, seen from its top.
+#[cfg(target_os = "linux")]
+fn stack_end() -> Option<usize> {
+    let (mut start, mut size) = (null_mut(), 0);
+    // SAFETY: the attributes are made, read and given back as they should be.
+    unsafe {
+        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
+        if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
+            return None;
+        }
+        let found = libc::pthread_attr_getstack(&attributes, &mut start, &mut size);
+        libc::pthread_attr_destroy(&mut attributes);
+        (found == 0).then(|| start.addr() + size)
+    }
+}
+
+#[cfg(windows)]
+fn stack_end() -> Option<usize> {
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn GetCurrentThreadStackLimits(low: *mut usize, high: *mut usize);
+    }
+    let (mut low, mut high) = (0, 0);
+    // SAFETY: the numbers are the call's to write.
+    unsafe { GetCurrentThreadStackLimits(&mut low, &mut high) };
+    Some(high)
+}
+
+#[cfg(not(any(target_os = "linux", windows)))]
+fn stack_end() -> Option<usize> {
+    None
+}

@@ -1,0 +1,53 @@
+//! The classes of objects that were met: found without a lock.
+
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+
+use crate::{functions, info::Id, plan::Class};
+
+const SLOTS: usize = 1 << 14;
+/// Slots that a class may be in.
+const PROBES: usize = 16;
+
+struct Known {
+    id: Id,
+    generation: u32,
+    class: Class,
+}
+
+static TABLE: [AtomicPtr<Known>; SLOTS] = [const { AtomicPtr::new(std::ptr::null_mut()) }; SLOTS];
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+
+/// Ids may come to mean other classes.
+pub(super) fn forget() {
+    GENERATION.fetch_add(1, Relaxed);
+}
+
+/// How objects of a class are read. What is found stays, whatever comes into its place.
+pub(super) fn of(id: Id) -> Option<&'static Class> {
+    let generation = GENERATION.load(Relaxed);
+    // Fibonacci hashing; the lowest bits of addresses are zeros.
+    let first = (id >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize) >> (usize::BITS - SLOTS.ilog2());
+    let mut free = None;
+    for slot in (0..PROBES).filter_map(|probe| TABLE.get((first + probe) % SLOTS)) {
+        // SAFETY: what is in the table stays.
+        match unsafe { slot.load(Acquire).as_ref() } {
+            Some(known) if known.generation != generation => free = free.or(Some(slot)),
+            Some(known) if known.id == id => return Some(&known.class),
+            Some(_) => {}
+            None => {
+                free = free.or(Some(slot));
+                break;
+            }
+        }
+    }
+    add(id, generation, free?)
+}
+
+#[cold]
+fn add(id: Id, generation: u32, slot: &AtomicPtr<Known>) -> Option<&'static Class> {
+    // Nothing unwinds into the program.
+    let class = std::panic::catch_unwind(|| functions::class(id)).ok()??;
+    let known: &'static Known = Box::leak(Box::new(Known { id, generation, class }));
+    slot.store(std::ptr::from_ref(known).cast_mut(), Release);
+    Some(&known.class)
+}

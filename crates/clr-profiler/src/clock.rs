@@ -1,0 +1,43 @@
+//! What calls are timed by: the clock of .NET's Stopwatch, as the tracker has it.
+
+/// Its ticks.
+#[cfg(unix)]
+#[inline]
+pub(crate) fn now() -> i64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the time is the call's to write.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+/// Ticks in a second.
+#[cfg(unix)]
+pub(crate) fn frequency() -> u64 {
+    1_000_000_000
+}
+
+#[cfg(windows)]
+#[link(name = "kernel32")]
+unsafe extern "system" {
+    fn QueryPerformanceCounter(count: *mut i64) -> i32;
+    fn QueryPerformanceFrequency(frequency: *mut i64) -> i32;
+}
+
+/// Its ticks.
+#[cfg(windows)]
+#[inline]
+pub(crate) fn now() -> i64 {
+    let mut count = 0;
+    // SAFETY: the number is the call's to write.
+    unsafe { QueryPerformanceCounter(&mut count) };
+    count
+}
+
+/// Ticks in a second.
+#[cfg(windows)]
+pub(crate) fn frequency() -> u64 {
+    let mut frequency = 0;
+    // SAFETY: the number is the call's to write.
+    unsafe { QueryPerformanceFrequency(&mut frequency) };
+    frequency.max(1) as u64
+}

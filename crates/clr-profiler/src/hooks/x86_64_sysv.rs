@@ -1,0 +1,118 @@
+//! System V: an implementation's convention, which the JIT follows and no document promises. Enter has the function in r14, for
+//! all registers of arguments are taken; leave and tailcall have it in rdi.
+
+use std::arch::{asm, naked_asm};
+
+use super::{on_enter, on_leave};
+use crate::capture;
+use crate::functions::Function;
+
+macro_rules! keep_arguments_and_call {
+    ($move:literal, $target:path) => {
+        naked_asm!(
+            // Seven, so that with the return address the stack is aligned to 16.
+            "push rax",
+            "push rcx",
+            "push rdx",
+            "push rsi",
+            "push rdi",
+            "push r8",
+            "push r9",
+            "sub rsp, 128",
+            "movups [rsp], xmm0",
+            "movups [rsp + 16], xmm1",
+            "movups [rsp + 32], xmm2",
+            "movups [rsp + 48], xmm3",
+            "movups [rsp + 64], xmm4",
+            "movups [rsp + 80], xmm5",
+            "movups [rsp + 96], xmm6",
+            "movups [rsp + 112], xmm7",
+            $move,
+            "call {target}",
+            "movups xmm0, [rsp]",
+            "movups xmm1, [rsp + 16]",
+            "movups xmm2, [rsp + 32]",
+            "movups xmm3, [rsp + 48]",
+            "movups xmm4, [rsp + 64]",
+            "movups xmm5, [rsp + 80]",
+            "movups xmm6, [rsp + 96]",
+            "movups xmm7, [rsp + 112]",
+            "add rsp, 128",
+            "pop r9",
+            "pop r8",
+            "pop rdi",
+            "pop rsi",
+            "pop rdx",
+            "pop rcx",
+            "pop rax",
+            "ret",
+            target = sym $target,
+        )
+    };
+}
+
+/// `FunctionEnter3`
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn enter() {
+    keep_arguments_and_call!("mov rdi, r14", on_enter)
+}
+
+/// `FunctionTailcall3`: arguments may be in their places already.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn tailcall() {
+    keep_arguments_and_call!("", on_leave)
+}
+
+/// `FunctionLeave3`: a result is in rax and rdx, in xmm0 and xmm1, or in one of each.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn leave() {
+    naked_asm!(
+        "push rax",
+        "push rdx",
+        "sub rsp, 40",
+        "movups [rsp], xmm0",
+        "movups [rsp + 16], xmm1",
+        "call {target}",
+        "movups xmm0, [rsp]",
+        "movups xmm1, [rsp + 16]",
+        "add rsp, 40",
+        "pop rdx",
+        "pop rax",
+        "ret",
+        target = sym on_leave,
+    )
+}
+
+/// `FunctionEnter3WithInfo`: the runtime's own stub keeps registers, but not those of floating point before .NET 5.
+#[unsafe(naked)]
+pub(crate) extern "C" fn enter_with_info(_function: &'static Function, _info: usize) {
+    keep_arguments_and_call!("", capture::on_enter)
+}
+
+/// `FunctionLeave3WithInfo`: as above.
+#[unsafe(naked)]
+pub(crate) extern "C" fn leave_with_info(_function: &'static Function, _info: usize) {
+    keep_arguments_and_call!("", capture::on_leave)
+}
+
+/// `FunctionTailcall3WithInfo`: as above.
+#[unsafe(naked)]
+pub(crate) extern "C" fn tailcall_with_info(_function: &'static Function, _info: usize) {
+    keep_arguments_and_call!("", capture::on_tailcall)
+}
+
+/// Calls enter and leave, as a method that does nothing else.
+pub(crate) fn enter_and_leave(function: &'static Function) {
+    // SAFETY: the stack is aligned for calls; the stubs are called by their convention, which keeps r14.
+    unsafe {
+        asm!(
+            "call {enter}",
+            "mov rdi, r14",
+            "call {leave}",
+            enter = sym enter,
+            leave = sym leave,
+            in("r14") function,
+            clobber_abi("C"),
+        );
+    }
+}

@@ -1,0 +1,387 @@
+//! What the runtime is asked: `ICorProfilerInfo`, as safe functions.
+
+use std::{ffi::c_void, mem::MaybeUninit};
+
+use crate::{
+    api::{INFO_5, Info},
+    com::{HResult, Interface},
+    functions::Function,
+    hooks,
+};
+
+/// `FunctionID`, `ModuleID`, `ThreadID`: addresses of the runtime's own.
+pub(crate) type Id = usize;
+
+/// The mapper: what the runtime asks whether a function is hooked.
+pub(crate) type Mapper = extern "system" fn(Id, *mut c_void, *mut i32) -> usize;
+
+/// The runtime, as the profiler has it.
+#[derive(Clone, Copy)]
+pub(crate) struct Runtime(Interface);
+
+/// Where a module is.
+pub(crate) struct ModulePlace {
+    /// Its file; empty if it has none.
+    pub(crate) path: String,
+    /// Where it was loaded.
+    pub(crate) base: *const u8,
+    /// `COR_PRF_MODULE_FLAGS`
+    pub(crate) flags: u32,
+}
+
+/// In [`ModulePlace::flags`]: it lies in memory as a file has it (`COR_PRF_MODULE_FLAT_LAYOUT`).
+pub(crate) const FLAT_LAYOUT: u32 = 0x20;
+
+/// A function: its module and its token there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FunctionPlace {
+    pub(crate) module: Id,
+    pub(crate) token: u32,
+}
+
+fn done(result: HResult) -> Option<()> {
+    (result >= 0).then_some(())
+}
+
+impl Runtime {
+    /// What `Initialize` is given; none if it is older than the profiler can do with.
+    pub(crate) fn of(object: *mut c_void) -> Option<Self> {
+        // SAFETY: the runtime passes an interface.
+        unsafe { Interface::query(object, &INFO_5) }.map(Self)
+    }
+
+    fn this(self) -> *mut c_void {
+        self.0.pointer()
+    }
+
+    pub(crate) fn set_event_mask(self, low: u32, high: u32) -> Option<()> {
+        type F = unsafe extern "system" fn(*mut c_void, u32, u32) -> HResult;
+        // SAFETY: SetEventMask2(DWORD, DWORD).
+        done(unsafe { self.0.method::<F>(Info::SetEventMask2 as usize)(self.this(), low, high) })
+    }
+
+    pub(crate) fn set_mapper(self, mapper: Mapper) -> Option<()> {
+        type F = unsafe extern "system" fn(*mut c_void, Mapper, *mut c_void) -> HResult;
+        // SAFETY: SetFunctionIDMapper2(FunctionIDMapper2*, void*).
+        done(unsafe { self.0.method::<F>(Info::SetFunctionIDMapper2 as usize)(self.this(), mapper, std::ptr::null_mut()) })
+    }
+
+    pub(crate) fn set_hooks(self) -> Option<()> {
+        type Hook = unsafe extern "C" fn();
+        type F = unsafe extern "system" fn(*mut c_void, Hook, Hook, Hook) -> HResult;
+        let method = Info::SetEnterLeaveFunctionHooks3 as usize;
+        // SAFETY: SetEnterLeaveFunctionHooks3(enter, leave, tailcall); the stubs follow the convention of such hooks.
+        done(unsafe { self.0.method::<F>(method)(self.this(), hooks::enter, hooks::leave, hooks::tailcall) })
+    }
+
+    pub(crate) fn function(self, function: Id) -> Option<FunctionPlace> {
+        type F = unsafe extern "system" fn(*mut c_void, Id, *mut Id, *mut Id, *mut u32) -> HResult;
+        let (mut class, mut module, mut token) = (0, 0, 0);
+        // SAFETY: GetFunctionInfo(FunctionID, ClassID*, ModuleID*, mdToken*).
+        let result = unsafe {
+            self.0.method::<F>(Info::GetFunctionInfo as usize)(self.this(), function, &mut class, &mut module, &mut token)
+        };
+        done(result).filter(|()| module != 0).map(|()| FunctionPlace { module, token })
+    }
+
+    pub(crate) fn module(self, module: Id) -> Option<ModulePlace> {
+        type F =
+            unsafe extern "system" fn(*mut c_void, Id, *mut *const u8, u32, *mut u32, *mut u16, *mut Id, *mut u32) -> HResult;
+        let (mut base, mut assembly, mut flags) = (std::ptr::null(), 0, 0);
+        let path = text(|size, length, buffer| {
+            // SAFETY: GetModuleInfo2(ModuleID, LPCBYTE*, ULONG, ULONG*, WCHAR[], AssemblyID*, DWORD*).
+            unsafe {
+                let method = self.0.method::<F>(Info::GetModuleInfo2 as usize);
+                method(self.this(), module, &mut base, size, length, buffer, &mut assembly, &mut flags)
+            }
+        })?;
+        Some(ModulePlace { path, base, flags })
+    }
+
+    /// Its version, as it says itself: 4.0 on .NET Core before 5.
+    pub(crate) fn version(self) -> Option<[u16; 3]> {
+        type F = unsafe extern "system" fn(
+            *mut c_void,
+            *mut u16,
+            *mut u32,
+            *mut u16,
+            *mut u16,
+            *mut u16,
+            *mut u16,
+            u32,
+            *mut u32,
+            *mut u16,
+        ) -> HResult;
+        let (mut instance, mut kind, mut version, mut fix) = (0, 0, [0; 3], 0);
+        let [major, minor, build] = &mut version;
+        let mut length = 0;
+        // SAFETY: GetRuntimeInformation(USHORT*, COR_PRF_RUNTIME_TYPE*, USHORT* (major, minor, build, QFE), ULONG, ULONG*, WCHAR[]).
+        let result = unsafe {
+            let method = self.0.method::<F>(Info::GetRuntimeInformation as usize);
+            let none = std::ptr::null_mut();
+            method(self.this(), &mut instance, &mut kind, major, minor, build, &mut fix, 0, &mut length, none)
+        };
+        done(result).map(|()| version)
+    }
+}
+
+/// A function's exact class and arguments, of one call.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Context {
+    pub(crate) class: Id,
+    pub(crate) arguments: [Id; MAX_ARGUMENTS],
+    pub(crate) count: usize,
+}
+
+/// Generic arguments of a method that are asked for.
+pub(crate) const MAX_ARGUMENTS: usize = 8;
+
+impl Context {
+    pub(crate) fn arguments(&self) -> &[Id] {
+        self.arguments.get(..self.count).unwrap_or_default()
+    }
+}
+
+/// `COR_PRF_FUNCTION_ARGUMENT_RANGE`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Range {
+    pub(crate) address: usize,
+    pub(crate) length: u32,
+}
+
+/// `COR_PRF_FUNCTION_ARGUMENT_INFO`, with room for some ranges.
+#[repr(C)]
+pub(crate) struct ArgumentInfo {
+    count: u32,
+    size: u32,
+    ranges: [MaybeUninit<Range>; MAX_RANGES],
+}
+
+const MAX_RANGES: usize = 64;
+
+impl ArgumentInfo {
+    pub(crate) fn new() -> Self {
+        Self { count: 0, size: 0, ranges: [MaybeUninit::uninit(); MAX_RANGES] }
+    }
+
+    pub(crate) fn ranges(&self) -> &[Range] {
+        let ranges = self.ranges.get(..self.count as usize).unwrap_or_default();
+        // SAFETY: the runtime has written as many as it counts.
+        unsafe { std::slice::from_raw_parts(ranges.as_ptr().cast(), ranges.len()) }
+    }
+}
+
+/// What a class is: its module, its token there, its base class, and its arguments with those of the types around it.
+pub(crate) struct ClassPlace {
+    pub(crate) module: Id,
+    pub(crate) token: u32,
+    pub(crate) base: Id,
+    pub(crate) arguments: Vec<Id>,
+}
+
+/// `COR_FIELD_OFFSET`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FieldOffset {
+    pub(crate) token: u32,
+    pub(crate) offset: u32,
+}
+
+/// Where the fields are that a class itself declares, and how large its instances are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layout {
+    pub(crate) fields: Vec<FieldOffset>,
+    pub(crate) size: usize,
+}
+
+/// What hooks with info ask; all of it can be asked while a garbage collection is held off, and none of it lets one begin.
+impl Runtime {
+    pub(crate) fn set_hooks_with_info(self) -> Option<()> {
+        type F = unsafe extern "system" fn(*mut c_void, InfoHook, InfoHook, InfoHook) -> HResult;
+        let method = Info::SetEnterLeaveFunctionHooks3WithInfo as usize;
+        let (enter, leave, tailcall) = (hooks::enter_with_info, hooks::leave_with_info, hooks::tailcall_with_info);
+        // SAFETY: SetEnterLeaveFunctionHooks3WithInfo(enter, leave, tailcall), which are called as C functions are.
+        done(unsafe { self.0.method::<F>(method)(self.this(), enter, leave, tailcall) })
+    }
+
+    /// What the frame of a call that begins says: of its generic arguments, and where its arguments are.
+    pub(crate) fn enter_info(
+        self,
+        function: Id,
+        info: usize,
+        asks_for_arguments: bool,
+        arguments: Option<&mut ArgumentInfo>,
+    ) -> Option<usize> {
+        type F = unsafe extern "system" fn(*mut c_void, Id, usize, *mut usize, *mut u32, *mut ArgumentInfo) -> HResult;
+        let mut frame = 0;
+        let has_room = arguments.is_some();
+        let mut size = if has_room { size_of::<ArgumentInfo>() as u32 } else { 0 };
+        let arguments = arguments.map_or(std::ptr::null_mut(), std::ptr::from_mut);
+        let size = if asks_for_arguments { &raw mut size } else { std::ptr::null_mut() };
+        let method = Info::GetFunctionEnter3Info as usize;
+        // SAFETY: GetFunctionEnter3Info(FunctionID, COR_PRF_ELT_INFO, COR_PRF_FRAME_INFO*, ULONG*, COR_PRF_FUNCTION_ARGUMENT_INFO*).
+        let result = unsafe { self.0.method::<F>(method)(self.this(), function, info, &mut frame, size, arguments) };
+        // That there is no room for arguments is said behind what the frame is.
+        done(result).or((!has_room && frame != 0).then_some(()))?;
+        Some(frame)
+    }
+
+    /// Where what a call returns is.
+    pub(crate) fn leave_info(self, function: Id, info: usize) -> Option<Range> {
+        type F = unsafe extern "system" fn(*mut c_void, Id, usize, *mut usize, *mut Range) -> HResult;
+        let (mut frame, mut range) = (0, Range::default());
+        let method = Info::GetFunctionLeave3Info as usize;
+        // SAFETY: GetFunctionLeave3Info(FunctionID, COR_PRF_ELT_INFO, COR_PRF_FRAME_INFO*, COR_PRF_FUNCTION_ARGUMENT_RANGE*).
+        done(unsafe { self.0.method::<F>(method)(self.this(), function, info, &mut frame, &mut range) })?;
+        Some(range).filter(|range| range.address != 0)
+    }
+
+    /// A function's class and arguments: exact by a frame's info, else as far as all calls have them in common.
+    pub(crate) fn context(self, function: Id, frame: usize) -> Option<Context> {
+        type F = unsafe extern "system" fn(*mut c_void, Id, usize, *mut Id, *mut Id, *mut u32, u32, *mut u32, *mut Id) -> HResult;
+        let (mut context, mut module, mut token, mut count) = (Context::default(), 0, 0, 0);
+        let arguments = context.arguments.as_mut_ptr();
+        let method = Info::GetFunctionInfo2 as usize;
+        // SAFETY: GetFunctionInfo2(FunctionID, COR_PRF_FRAME_INFO, ClassID*, ModuleID*, mdToken*, ULONG32, ULONG32*, ClassID[]).
+        done(unsafe {
+            let method = self.0.method::<F>(method);
+            method(
+                self.this(),
+                function,
+                frame,
+                &mut context.class,
+                &mut module,
+                &mut token,
+                MAX_ARGUMENTS as u32,
+                &mut count,
+                arguments,
+            )
+        })?;
+        context.count = (count as usize).min(MAX_ARGUMENTS);
+        Some(context)
+    }
+
+    pub(crate) fn class_of_object(self, object: usize) -> Option<Id> {
+        type F = unsafe extern "system" fn(*mut c_void, usize, *mut Id) -> HResult;
+        let mut class = 0;
+        // SAFETY: GetClassFromObject(ObjectID, ClassID*); the object is one, as the caller has found it in a place of such a type.
+        done(unsafe { self.0.method::<F>(Info::GetClassFromObject as usize)(self.this(), object, &mut class) })?;
+        Some(class).filter(|class| *class != 0)
+    }
+
+    /// The element's type as signatures have it, its class, and the rank; none of what is no array.
+    pub(crate) fn array_class(self, class: Id) -> Option<(u32, Id, u32)> {
+        type F = unsafe extern "system" fn(*mut c_void, Id, *mut u32, *mut Id, *mut u32) -> HResult;
+        let (mut element, mut element_class, mut rank) = (0, 0, 0);
+        let method = Info::IsArrayClass as usize;
+        // SAFETY: IsArrayClass(ClassID, CorElementType*, ClassID*, ULONG*).
+        let result = unsafe { self.0.method::<F>(method)(self.this(), class, &mut element, &mut element_class, &mut rank) };
+        (result == 0).then_some((element, element_class, rank))
+    }
+
+    pub(crate) fn class(self, class: Id) -> Option<ClassPlace> {
+        type F = unsafe extern "system" fn(*mut c_void, Id, *mut Id, *mut u32, *mut Id, u32, *mut u32, *mut Id) -> HResult;
+        let mut place = ClassPlace { module: 0, token: 0, base: 0, arguments: Vec::new() };
+        let mut count = 0;
+        let ask = |place: &mut ClassPlace, count: &mut u32| {
+            let (room, to) = (place.arguments.len() as u32, place.arguments.as_mut_ptr());
+            let method = Info::GetClassIDInfo2 as usize;
+            // SAFETY: GetClassIDInfo2(ClassID, ModuleID*, mdTypeDef*, ClassID*, ULONG32, ULONG32*, ClassID[]).
+            done(unsafe {
+                let method = self.0.method::<F>(method);
+                method(self.this(), class, &mut place.module, &mut place.token, &mut place.base, room, count, to)
+            })
+        };
+        place.arguments = vec![0; MAX_ARGUMENTS];
+        ask(&mut place, &mut count)?;
+        if count as usize > place.arguments.len() {
+            place.arguments.resize(count as usize, 0);
+            ask(&mut place, &mut count)?;
+        }
+        place.arguments.truncate(count as usize);
+        Some(place).filter(|place| place.module != 0)
+    }
+
+    pub(crate) fn class_layout(self, class: Id) -> Option<Layout> {
+        type F = unsafe extern "system" fn(*mut c_void, Id, *mut FieldOffset, u32, *mut u32, *mut u32) -> HResult;
+        let method = Info::GetClassLayout as usize;
+        let (mut layout, mut count, mut size) = (Layout::default(), 0, 0);
+        layout.fields = vec![FieldOffset::default(); 256];
+        let (room, to) = (layout.fields.len() as u32, layout.fields.as_mut_ptr());
+        // SAFETY: GetClassLayout(ClassID, COR_FIELD_OFFSET[], ULONG, ULONG*, ULONG*).
+        done(unsafe { self.0.method::<F>(method)(self.this(), class, to, room, &mut count, &mut size) })?;
+        layout.fields.truncate(count as usize);
+        layout.size = size as usize;
+        Some(layout)
+    }
+
+    /// The dimensions of an array of so many, and where its first element is.
+    pub(crate) fn array(self, object: usize, dimensions: &mut [u32]) -> Option<usize> {
+        type F = unsafe extern "system" fn(*mut c_void, usize, u32, *mut u32, *mut i32, *mut usize) -> HResult;
+        let (mut lower, mut data) = ([0; MAX_RANK], 0);
+        let count = dimensions.len().min(MAX_RANK) as u32;
+        let method = Info::GetArrayObjectInfo as usize;
+        // SAFETY: GetArrayObjectInfo(ObjectID, ULONG32, ULONG32[], int[], BYTE**); the object is an array of that rank.
+        done(unsafe {
+            let method = self.0.method::<F>(method);
+            method(self.this(), object, count, dimensions.as_mut_ptr(), lower.as_mut_ptr(), &mut data)
+        })?;
+        Some(data)
+    }
+
+    /// Where in a string its length is, and its first unit.
+    pub(crate) fn string_layout(self) -> Option<(usize, usize)> {
+        type F = unsafe extern "system" fn(*mut c_void, *mut u32, *mut u32) -> HResult;
+        let (mut length, mut units) = (0, 0);
+        // SAFETY: GetStringLayout2(ULONG*, ULONG*).
+        done(unsafe { self.0.method::<F>(Info::GetStringLayout2 as usize)(self.this(), &mut length, &mut units) })?;
+        Some((length as usize, units as usize))
+    }
+
+    /// Where in a box the value is; none of what is boxed as itself.
+    pub(crate) fn box_layout(self, class: Id) -> Option<usize> {
+        type F = unsafe extern "system" fn(*mut c_void, Id, *mut u32) -> HResult;
+        let mut offset = 0;
+        // SAFETY: GetBoxClassLayout(ClassID, ULONG32*).
+        let result = unsafe { self.0.method::<F>(Info::GetBoxClassLayout as usize)(self.this(), class, &mut offset) };
+        (result == 0).then_some(offset as usize)
+    }
+
+    /// The class of a type with these arguments. It may load the type, and a garbage collection may begin: not for hooks, and
+    /// not while anything is locked that they lock.
+    pub(crate) fn load_class(self, module: Id, token: u32, arguments: &[Id]) -> Option<Id> {
+        type F = unsafe extern "system" fn(*mut c_void, Id, u32, u32, *const Id, *mut Id) -> HResult;
+        let mut class = 0;
+        let method = Info::GetClassFromTokenAndTypeArgs as usize;
+        // SAFETY: GetClassFromTokenAndTypeArgs(ModuleID, mdTypeDef, ULONG32, ClassID[], ClassID*).
+        done(unsafe {
+            let method = self.0.method::<F>(method);
+            method(self.this(), module, token, arguments.len() as u32, arguments.as_ptr(), &mut class)
+        })?;
+        Some(class).filter(|class| *class != 0)
+    }
+}
+
+/// Arrays have no more dimensions.
+pub(crate) const MAX_RANK: usize = 32;
+
+/// `FunctionEnter3WithInfo` and the others: what the mapper answered, and `COR_PRF_ELT_INFO`.
+type InfoHook = extern "C" fn(&'static Function, usize);
+
+/// Text of a call that says how long it is, and is asked again for all of it.
+fn text(mut call: impl FnMut(u32, *mut u32, *mut u16) -> HResult) -> Option<String> {
+    let mut buffer = [0; 512];
+    let mut length = 0;
+    done(call(buffer.len() as u32, &mut length, buffer.as_mut_ptr()))?;
+    let decode = |units: &[u16]| {
+        let end = units.iter().position(|unit| *unit == 0).unwrap_or(units.len());
+        String::from_utf16_lossy(&units[..end])
+    };
+    if length as usize <= buffer.len() {
+        return Some(decode(&buffer));
+    }
+    let mut longer = vec![0; length as usize];
+    done(call(length, &mut length, longer.as_mut_ptr()))?;
+    Some(decode(&longer))
+}

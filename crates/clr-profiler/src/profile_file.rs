@@ -1,0 +1,343 @@
+//! The profile's file: a mapping that grows by pieces, so that it is whole at any moment, however the program ends
+//! (docs/profile-format.md).
+
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::Release},
+    },
+};
+
+use memmap2::MmapOptions;
+use profile::layout::{self, BLOCK, CHUNK_HEADER};
+
+/// What each chunk begins with.
+#[repr(C)]
+pub(crate) struct Chunk {
+    kind: AtomicU32,
+    size: u32,
+    address: u64,
+    tree: u64,
+    tree_number: u64,
+    /// How many bytes are in use.
+    pub(crate) used: AtomicU64,
+}
+
+/// What a chunk holds.
+#[derive(Clone, Copy)]
+pub(crate) enum ChunkKind {
+    Nodes = 1,
+    Names = 2,
+    Statistics = 3,
+    Descriptions = 9,
+    Calls = 10,
+}
+
+/// What the file says of the whole run.
+pub(crate) struct Start<'s> {
+    pub(crate) ticks_per_second: u64,
+    pub(crate) now: i64,
+    pub(crate) histogram_shift: u32,
+    pub(crate) max_nodes: u32,
+    /// The program's name, its runtime, its path.
+    pub(crate) strings: [&'s str; 3],
+}
+
+/// Flags of the header.
+pub(crate) mod flag {
+    pub(crate) const CLEAN_EXIT: u32 = 1;
+    pub(crate) const UNHANDLED_EXCEPTION: u32 = 2;
+    pub(crate) const NAMES_COMPLETE: u32 = 4;
+    pub(crate) const INCOMPLETE: u32 = 32;
+}
+
+const FIRST_SIZE: usize = 256 << 10;
+const LARGEST_SIZE: usize = 4 << 20;
+/// Strings of names are cut to so many bytes.
+const MAX_STRING: usize = 4096;
+/// Between the year 1 and 1970, in 100 ns.
+const UNIX_EPOCH: u64 = 621_355_968_000_000_000;
+
+struct Profile {
+    file: File,
+    size: u64,
+    header: *mut u8,
+    next: *mut u8,
+    end: *mut u8,
+    names: *mut Chunk,
+    /// Null if there are none.
+    descriptions: *mut Chunk,
+    is_full: bool,
+}
+
+// SAFETY: its pointers are to the mapping, which is never given back.
+unsafe impl Send for Profile {}
+
+static PROFILE: Mutex<Option<Profile>> = Mutex::new(None);
+
+fn profile() -> MutexGuard<'static, Option<Profile>> {
+    PROFILE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes the file, with its header and a first chunk of names.
+pub(crate) fn create(path: &Path, start: &Start<'_>) -> io::Result<PathBuf> {
+    let (file, path) = create_unused(path)?;
+    let null = std::ptr::null_mut::<u8>();
+    let mut made = Profile {
+        file,
+        size: 0,
+        header: null,
+        next: null,
+        end: null,
+        names: null.cast(),
+        descriptions: null.cast(),
+        is_full: false,
+    };
+    let failure = || io::Error::other("it cannot be mapped");
+    made.grow(BLOCK)?;
+    let header = made.take_blocks().ok_or_else(failure)?;
+    made.header = header;
+    // SAFETY: the header is a block of zeros that is ours; it is aligned.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(header, BLOCK) };
+    fill(bytes, start);
+    made.names = made.take_chunk(ChunkKind::Names, 0, 0, CHUNK_HEADER).ok_or_else(failure)?;
+    *profile() = Some(made);
+    Ok(path)
+}
+
+/// A file that was not there: of this name, or with a number.
+fn create_unused(path: &Path) -> io::Result<(File, PathBuf)> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    for number in 1..1000 {
+        let candidate = match (number, path.file_stem()) {
+            (1, _) | (_, None) => path.to_owned(),
+            (_, Some(stem)) => path.with_file_name(format!("{}-{number}.ilprof", stem.display())),
+        };
+        match options.open(&candidate) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return Ok((made?, candidate)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+fn fill(header: &mut [u8], start: &Start<'_>) {
+    let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
+    let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    put(layout::VERSION_AT, &2_u32.to_le_bytes());
+    put(layout::PID_AT, &std::process::id().to_le_bytes());
+    put(layout::POINTER_SIZE_AT, &(size_of::<usize>() as u32).to_le_bytes());
+    put(layout::HEADER_SIZE_AT, &(BLOCK as u32).to_le_bytes());
+    put(layout::TICKS_AT, &start.ticks_per_second.to_le_bytes());
+    put(layout::START_AT, &start.now.to_le_bytes());
+    put(layout::END_AT, &start.now.to_le_bytes());
+    put(layout::TIME_AT, &(UNIX_EPOCH + (time.as_nanos() / 100) as u64).to_le_bytes());
+    put(layout::MAX_NODES_AT, &start.max_nodes.to_le_bytes());
+    put(layout::HISTOGRAM_SHIFT_AT, &start.histogram_shift.to_le_bytes());
+    put(layout::CPU_AT, &(-1_i64).to_le_bytes());
+    let mut at = layout::STRINGS_AT;
+    for text in start.strings {
+        let text = cut(text, 1200);
+        put(at, &(text.len() as u32).to_le_bytes());
+        put(at + 4, text.as_bytes());
+        at += 4 + text.len();
+    }
+    put(0, layout::MAGIC);
+}
+
+/// A chunk of zeros behind its header, of which so many bytes are in use.
+pub(crate) fn take(kind: ChunkKind, tree: u64, tree_number: u64, used: usize) -> Option<*mut Chunk> {
+    profile().as_mut()?.take_chunk(kind, tree, tree_number, used)
+}
+
+/// A tree's first chunk: the tree is in it.
+pub(crate) fn take_first(tree_number: u64) -> Option<*mut Chunk> {
+    let mut profile = profile();
+    let profile = profile.as_mut()?;
+    let chunk: *mut Chunk = profile.take_blocks()?.cast();
+    let tree = (chunk.addr() + CHUNK_HEADER) as u64;
+    profile.describe(chunk, ChunkKind::Nodes, tree, tree_number, layout::FIRST_NODE);
+    Some(chunk)
+}
+
+/// Writes a record of names: its kind, what it is about, and strings.
+pub(crate) fn write_name(kind: u8, about: &[u8], strings: &[&str]) {
+    let mut record = vec![kind];
+    record.extend(about);
+    strings.iter().for_each(|text| put_string(&mut record, text));
+    write_record(ChunkKind::Names, &record);
+}
+
+pub(crate) fn put_string(to: &mut Vec<u8>, text: &str) {
+    let text = cut(text, MAX_STRING);
+    to.extend((text.len() as u32).to_le_bytes());
+    to.extend(text.as_bytes());
+}
+
+/// Writes a record behind the others of its kind.
+pub(crate) fn write_record(kind: ChunkKind, record: &[u8]) {
+    let mut profile = profile();
+    let Some(profile) = profile.as_mut() else { return };
+    let chunk = match kind {
+        ChunkKind::Names => profile.names,
+        _ => profile.descriptions,
+    };
+    // SAFETY: the chunk is mapped; who writes to it has the lock.
+    unsafe {
+        let mut chunk = chunk;
+        // Behind it stays a zero: the end of the records.
+        if chunk.is_null() || (*chunk).used.load(Relaxed) as usize + record.len() + 1 > BLOCK {
+            let Some(new) = profile.take_chunk(kind, 0, 0, CHUNK_HEADER) else { return };
+            chunk = new;
+            match kind {
+                ChunkKind::Names => profile.names = new,
+                _ => profile.descriptions = new,
+            }
+        }
+        let used = (*chunk).used.load(Relaxed) as usize;
+        let to: *mut u8 = chunk.byte_add(used).cast();
+        std::ptr::copy_nonoverlapping(record.as_ptr(), to, record.len());
+        (*chunk).used.fetch_add(record.len() as u64, Release);
+    }
+}
+
+/// A place in the header.
+fn header_i64(header: *mut u8, at: usize) -> &'static std::sync::atomic::AtomicI64 {
+    // SAFETY: the header is mapped for ever, and its numbers are at multiples of their size.
+    unsafe { &*header.add(at).cast() }
+}
+
+/// Says that the program runs still.
+pub(crate) fn look(now: i64, cpu: Option<i64>) {
+    if let Some(profile) = profile().as_ref() {
+        header_i64(profile.header, layout::END_AT).store(now, Relaxed);
+        header_i64(profile.header, layout::PROCESSES_AT).fetch_add(1, Relaxed);
+        if let Some(cpu) = cpu {
+            header_i64(profile.header, layout::CPU_AT).store(cpu, Relaxed);
+        }
+    }
+}
+
+/// Says what the probes cost, in ticks: within a call's own time, beside it, and of that a look at the clock.
+pub(crate) fn set_cost(inside: f64, outside: f64, clock: f64) {
+    if let Some(profile) = profile().as_ref() {
+        for (at, cost) in [(layout::PROBE_INSIDE_AT, inside), (layout::PROBE_OUTSIDE_AT, outside), (COST_OF_CLOCK_AT, clock)] {
+            header_i64(profile.header, at).store(cost.to_bits() as i64, Relaxed);
+        }
+    }
+}
+
+const COST_OF_CLOCK_AT: usize = layout::PROBE_OUTSIDE_AT + 8;
+
+/// Sets and clears flags.
+pub(crate) fn change_flags(set: u32, clear: u32) {
+    if let Some(profile) = profile().as_ref() {
+        profile.change_flags(set, clear);
+    }
+}
+
+/// The end: what is behind the last chunk is cut off, where that can be done.
+pub(crate) fn end(now: i64) {
+    let mut profile = profile();
+    let Some(profile) = profile.as_mut() else { return };
+    header_i64(profile.header, layout::END_AT).store(now, Relaxed);
+    profile.change_flags(flag::CLEAN_EXIT | flag::NAMES_COMPLETE, 0);
+    if cfg!(unix) {
+        let unused = profile.end.addr() - profile.next.addr();
+        profile.end = profile.next;
+        profile.size -= unused as u64;
+        // Longer than need be is no damage.
+        let _ = profile.file.set_len(profile.size);
+    }
+}
+
+impl Profile {
+    fn take_chunk(&mut self, kind: ChunkKind, tree: u64, tree_number: u64, used: usize) -> Option<*mut Chunk> {
+        let chunk: *mut Chunk = self.take_blocks()?.cast();
+        self.describe(chunk, kind, tree, tree_number, used);
+        Some(chunk)
+    }
+
+    fn describe(&self, chunk: *mut Chunk, kind: ChunkKind, tree: u64, tree_number: u64, used: usize) {
+        // SAFETY: it is a block of zeros that was just taken.
+        unsafe {
+            (*chunk).size = BLOCK as u32;
+            (*chunk).address = chunk.addr() as u64;
+            (*chunk).tree = tree;
+            (*chunk).tree_number = tree_number;
+            (*chunk).used.store(used as u64, Relaxed);
+            // Last, for who reads the file meanwhile.
+            (*chunk).kind.store(kind as u32, Release);
+        }
+    }
+
+    fn take_blocks(&mut self) -> Option<*mut u8> {
+        if self.next == self.end && (self.is_full || self.grow(BLOCK).is_err()) {
+            if !self.is_full {
+                self.is_full = true;
+                self.change_flags(flag::INCOMPLETE, 0);
+            }
+            return None;
+        }
+        let taken = self.next;
+        // SAFETY: there is a block there, which is behind no other.
+        self.next = unsafe { taken.add(BLOCK) };
+        Some(taken)
+    }
+
+    /// Allocates some of the file behind what is there, and maps it.
+    fn grow(&mut self, needed: usize) -> io::Result<()> {
+        let mut size = FIRST_SIZE;
+        while size < LARGEST_SIZE && size as u64 <= self.size || size < needed {
+            size *= 2;
+        }
+        allocate(&self.file, self.size, size)?;
+        // SAFETY: the file is ours; who cuts it short meanwhile harms a program that reads or writes it, as with any mapping.
+        let map = unsafe { MmapOptions::new().offset(self.size).len(size).map_mut(&self.file)? };
+        let map = Box::leak(Box::new(map));
+        self.size += size as u64;
+        self.next = map.as_mut_ptr();
+        // SAFETY: that is the mapping's end.
+        self.end = unsafe { self.next.add(size) };
+        Ok(())
+    }
+
+    fn change_flags(&self, set: u32, clear: u32) {
+        // SAFETY: as of `header_i64`.
+        let flags: &AtomicU32 = unsafe { &*self.header.add(layout::FLAGS_AT).cast() };
+        let _ = flags.fetch_update(Relaxed, Relaxed, |flags| Some(flags & !clear | set));
+    }
+}
+
+/// What is mapped is allocated, so that writing to it cannot fail when the disk is full.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn allocate(file: &File, from: u64, size: usize) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+    for _ in 0..100 {
+        // SAFETY: the file is open.
+        match unsafe { libc::posix_fallocate(file.as_raw_fd(), from as libc::off_t, size as libc::off_t) } {
+            0 => return Ok(()),
+            // A signal came between: a runtime stops its threads by them.
+            libc::EINTR => {}
+            error => return Err(io::Error::from_raw_os_error(error)),
+        }
+    }
+    Err(io::ErrorKind::Interrupted.into())
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn allocate(file: &File, from: u64, size: usize) -> io::Result<()> {
+    file.set_len(from + size as u64)
+}
+
+pub(crate) fn cut(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
+}

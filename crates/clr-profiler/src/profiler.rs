@@ -1,0 +1,139 @@
+//! From the runtime's start to its end.
+
+use std::{
+    ffi::c_void,
+    sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    time::Duration,
+};
+
+use crate::{
+    api::mask,
+    calibration::Calibration,
+    call_tree, capture, clock,
+    com::{E_FAIL, HResult, S_OK},
+    functions,
+    info::Runtime,
+    modules::Rules,
+    profile_file::{self, Start, flag},
+    settings,
+};
+
+/// `Initialize`: says how it went to who started the program. The program runs in any case.
+pub(crate) fn start(runtime: *mut c_void) -> HResult {
+    // What goes wrong here is nothing that a program prints.
+    std::panic::set_hook(Box::new(|_| {}));
+    match begin(runtime) {
+        Ok(path) => {
+            settings::report(&format!("recording {path}"));
+            S_OK
+        }
+        Err(error) => {
+            settings::report(&format!("{}{error}", instrument::live::FAILED));
+            E_FAIL
+        }
+    }
+}
+
+fn begin(object: *mut c_void) -> Result<String, String> {
+    let (wanted, own) = (settings::version(), env!("CARGO_PKG_VERSION"));
+    if let Some(wanted) = wanted.filter(|wanted| wanted != own) {
+        return Err(format!("the profiler is of version {own}, and ilinst of {wanted}"));
+    }
+    let runtime = Runtime::of(object).ok_or("the runtime has no ICorProfilerInfo5: it is older than .NET Core")?;
+    let (options, captured) = (settings::options()?, settings::captured()?);
+    let (program, max_nodes) = (settings::program(), settings::max_nodes());
+    let name = program.file_stem().map_or_else(|| "program".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let start = Start {
+        ticks_per_second: clock::frequency(),
+        now: clock::now(),
+        histogram_shift: call_tree::histogram_shift(),
+        max_nodes,
+        strings: [&name, &name_of(runtime), &program.to_string_lossy()],
+    };
+    let wanted = settings::output(&name);
+    let path = profile_file::create(&wanted, &start).map_err(|error| format!("{}: {error}", wanted.display()))?;
+    call_tree::start(max_nodes);
+    functions::start(runtime, Rules::new(options, settings::all_assemblies()));
+    let mut events = mask::ENTERLEAVE | mask::JIT_COMPILATION | mask::MODULE_LOADS | mask::EXCEPTIONS;
+    if let Some(captured) = captured {
+        events |= mask::SUSPENDS | mask::FRAME_INFO;
+        events |= if captured.this || captured.arguments { mask::FUNCTION_ARGS } else { 0 };
+        events |= if captured.returned { mask::FUNCTION_RETVAL } else { 0 };
+        capture::start(runtime, captured, settings::trace_size(), start.now)
+            .ok_or("the runtime does not say where strings are")?;
+    }
+    runtime.set_event_mask(events, 0).ok_or("the runtime refuses the events")?;
+    runtime.set_mapper(functions::map).ok_or("the runtime refuses the mapper of functions")?;
+    let hooks = match captured {
+        None => runtime.set_hooks(),
+        Some(_) => runtime.set_hooks_with_info(),
+    };
+    hooks.ok_or("the runtime refuses the hooks")?;
+    // Without it, the file is looked after at the end alone.
+    let _ = std::thread::Builder::new().name("ilinst".into()).stack_size(256 << 10).spawn(keep_house);
+    Ok(path.display().to_string())
+}
+
+/// For people: `.NET 8.0.4, Unix`.
+fn name_of(runtime: Runtime) -> String {
+    let [major, minor, build] = runtime.version().unwrap_or_default();
+    // Those before 5 say that they are the Framework's.
+    let version = if major >= 5 { format!(".NET {major}.{minor}.{build}") } else { ".NET Core".to_owned() };
+    format!("{version}, {}", if cfg!(windows) { "Win32NT" } else { "Unix" })
+}
+
+static IS_ENDED: AtomicBool = AtomicBool::new(false);
+
+/// Keeps the file true while the program runs.
+fn keep_house() {
+    const PERIOD: Duration = Duration::from_millis(100);
+    let mut calibration = Calibration::new();
+    for turn in 0_u64.. {
+        if turn % 10 == 0 {
+            calibration.go_on();
+        }
+        std::thread::sleep(PERIOD);
+        if IS_ENDED.load(Relaxed) {
+            return;
+        }
+        look(turn % 10 == 0);
+    }
+}
+
+fn look(at_threads: bool) {
+    let cpu = at_threads.then(cpu_time).flatten();
+    profile_file::look(clock::now(), cpu);
+    if at_threads {
+        call_tree::look_at_threads();
+    }
+}
+
+#[cfg(unix)]
+fn cpu_time() -> Option<i64> {
+    call_tree::cpu_time_of(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+#[cfg(not(unix))]
+fn cpu_time() -> Option<i64> {
+    None
+}
+
+/// `Shutdown`
+pub(crate) fn end() {
+    IS_ENDED.store(true, Relaxed);
+    look(true);
+    profile_file::end(clock::now());
+}
+
+static ON_THEIR_WAY: AtomicU32 = AtomicU32::new(0);
+
+/// While no handler has been found for an exception, the file says that one ends the program: if it does, nobody says it.
+pub(crate) fn exception_is_on_its_way(is_thrown: bool) {
+    let change = |count: u32| Some(if is_thrown { count + 1 } else { count.saturating_sub(1) });
+    let before = ON_THEIR_WAY.fetch_update(Relaxed, Relaxed, change).unwrap_or_default();
+    if is_thrown {
+        profile_file::change_flags(flag::UNHANDLED_EXCEPTION, 0);
+    } else if before <= 1 {
+        profile_file::change_flags(0, flag::UNHANDLED_EXCEPTION);
+    }
+}

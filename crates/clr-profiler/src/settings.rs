@@ -1,0 +1,83 @@
+//! What the environment says: the launcher writes it, and the tracker's own variables mean the same here.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use instrument::live::{ALL_ASSEMBLIES, CAPTURE, Captured, OPTIONS, STATUS, VERSION};
+use weave::Options;
+
+/// Where profiles go.
+const OUTPUT: &str = "ILINST_OUTPUT";
+const MAX_NODES: &str = "ILINST_MAX_NODES";
+const DEFAULT_MAX_NODES: u32 = 1_000_000;
+const TRACE_SIZE: &str = "ILINST_TRACE_SIZE";
+const DEFAULT_TRACE_SIZE: u32 = 64 << 20;
+
+/// The version that is wanted, if any is.
+pub(crate) fn version() -> Option<String> {
+    env::var(VERSION).ok()
+}
+
+/// Which methods are recorded.
+pub(crate) fn options() -> Result<Options, String> {
+    match env::var(OPTIONS) {
+        Ok(words) => words.parse().map_err(|error| format!("{OPTIONS}: {error}")),
+        Err(_) => Ok(Options::default()),
+    }
+}
+
+pub(crate) fn all_assemblies() -> bool {
+    env::var_os(ALL_ASSEMBLIES).is_some_and(|value| value == "1")
+}
+
+/// What is kept of each call; none: nothing.
+pub(crate) fn captured() -> Result<Option<Captured>, String> {
+    let words = env::var(CAPTURE).unwrap_or_default();
+    if words.is_empty() {
+        return Ok(None);
+    }
+    words.parse().map(Some).map_err(|error| format!("{CAPTURE}: {error}"))
+}
+
+pub(crate) fn max_nodes() -> u32 {
+    number(MAX_NODES).unwrap_or(DEFAULT_MAX_NODES)
+}
+
+/// How many bytes of calls are kept.
+pub(crate) fn trace_size() -> u32 {
+    number(TRACE_SIZE).unwrap_or(DEFAULT_TRACE_SIZE)
+}
+
+fn number(variable: &str) -> Option<u32> {
+    env::var(variable).ok()?.trim().parse().ok().filter(|number| *number > 0)
+}
+
+/// The program: the assembly that its command line names first, else its host.
+pub(crate) fn program() -> PathBuf {
+    let is_assembly = |word: &PathBuf| {
+        let extension = word.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        ["dll", "exe"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+    };
+    let named = env::args_os().skip(1).map(PathBuf::from).find(is_assembly);
+    let host = || env::current_exe().unwrap_or_default();
+    named.and_then(|named| std::path::absolute(named).ok()).unwrap_or_else(host)
+}
+
+/// The profile of a program of this name: where it is wanted, else in the current folder.
+pub(crate) fn output(name: &str) -> PathBuf {
+    let file = format!("{name}-{}.ilprof", std::process::id());
+    let wanted = env::var(OUTPUT).unwrap_or_default().replace("%p", &std::process::id().to_string()).replace("%n", name);
+    let path = std::path::absolute(if wanted.is_empty() { "." } else { &wanted }).unwrap_or_default();
+    let is_folder = wanted.is_empty() || wanted.ends_with(std::path::is_separator) || path.is_dir();
+    if is_folder { path.join(file) } else { path }
+}
+
+/// Says to the launcher how the profiler began.
+pub(crate) fn report(status: &str) {
+    if let Some(folder) = env::var_os(STATUS) {
+        // Who does not hear of it says so.
+        let _ = std::fs::write(Path::new(&folder).join(std::process::id().to_string()), status);
+    }
+}

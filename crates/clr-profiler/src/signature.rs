@@ -1,0 +1,194 @@
+//! What a function is called with its exact arguments, as a debugger's call stack has it, and how its values are read.
+
+use ecma335::{
+    Metadata, Rid, Table, Token,
+    element::{ElementType, convention},
+    schema::{GenericParam, MethodDef, Param, TypeDef},
+    signature::{Signature, TypeSig},
+};
+use profile::calls::Passing;
+
+use crate::{
+    descriptions::{self, Described},
+    functions::Function,
+    info::{Context, Id},
+    modules::Loaded,
+    plan::{Plan, Plans},
+    resolve::Arguments,
+    types::{List, Type},
+};
+
+/// A function with the generic arguments of some of its calls.
+#[derive(Debug)]
+pub(crate) struct Instance {
+    pub(crate) class: Id,
+    pub(crate) arguments: Box<[Id]>,
+    /// When it was made, by how often modules had gone then: classes may be others since.
+    pub(crate) generation: u32,
+    pub(crate) next: *mut Instance,
+    /// By which the profile knows it.
+    pub(crate) number: u32,
+    pub(crate) this: Option<Plan>,
+    pub(crate) parameters: Box<[Parameter]>,
+    /// None if it returns nothing.
+    pub(crate) returned: Option<Plan>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Parameter {
+    pub(crate) passing: Passing,
+    pub(crate) plan: Plan,
+}
+
+/// Whether a method or its type has generic parameters.
+pub(crate) fn is_generic(metadata: &Metadata<'_>, method: u32) -> bool {
+    let Some(rid) = Token(method).rid_in::<MethodDef>() else { return false };
+    let owners = [Some(Token(method)), metadata.owner(rid).map(|owner: Rid<TypeDef>| Token::new(Table::TypeDef, owner.get()))];
+    metadata.tables.rows::<GenericParam>().any(|(_, row)| owners.contains(&row.owner.token()))
+}
+
+/// A method's types, with the arguments of a context.
+struct Types {
+    name: String,
+    this: Option<Type>,
+    parameters: Vec<(Passing, Type, String)>,
+    returned: Type,
+}
+
+fn types(plans: &mut Plans, function: &Function, context: &Context) -> Option<(std::sync::Arc<Loaded>, Types)> {
+    let loaded = plans.modules.get(function.module)?;
+    let metadata = &loaded.metadata;
+    let rid = Token(function.token).rid_in::<MethodDef>()?;
+    let row = metadata.row(rid).ok()?;
+    let Signature::Method(signature) = Signature::parse(metadata.blobs.blob(row.signature).ok()?).ok()? else { return None };
+    let owner = metadata.owner(rid)?;
+    let definition = || {
+        let name = metadata.full_names().of(owner).unwrap_or_default();
+        let is_value = metadata.is_value_type(owner).unwrap_or_default();
+        let arguments = parameters_of(metadata, Token::new(Table::TypeDef, owner.get()));
+        Type::named(crate::types::NamedType { name, is_value, definition: Some((function.module, owner)), arguments })
+    };
+    let own = match context.class {
+        0 => definition(),
+        class => plans.modules.type_of_class(class),
+    };
+    let of_type = match &own {
+        Type::Named(named) => named.arguments.clone(),
+        _ => Vec::new(),
+    };
+    let of_method: Vec<Type> = match context.arguments() {
+        [] => parameters_of(metadata, Token(function.token)),
+        classes => classes.iter().map(|class| plans.modules.type_of_class(*class)).collect(),
+    };
+    let arguments = if of_method.is_empty() { String::new() } else { format!("<{}>", List(&of_method)) };
+    let name = format!("{own}.{}{arguments}", metadata.name(row.name).unwrap_or_default());
+    let with = Arguments { of_type, of_method };
+    let rows: Vec<Param> = metadata.children::<MethodDef, Param>(rid).filter_map(|param| metadata.row(param).ok()).collect();
+    let mut parameters = Vec::new();
+    for (index, each) in signature.params.iter().enumerate() {
+        let row = rows.iter().find(|row| usize::from(row.sequence) == index + 1);
+        let name = row.and_then(|row| metadata.name(row.name).ok()).unwrap_or_default();
+        let passing = passing(plans, function.module, each, row);
+        parameters.push((passing, plans.modules.type_of(function.module, each, &with), name));
+    }
+    let returned = plans.modules.type_of(function.module, &signature.return_type, &with);
+    let this = (signature.convention & convention::HAS_THIS != 0).then_some(own);
+    Some((loaded, Types { name, this, parameters, returned }))
+}
+
+/// The names of generic parameters, where nothing says what they stand for.
+fn parameters_of(metadata: &Metadata<'_>, owner: Token) -> Vec<Type> {
+    let rows = metadata.tables.rows::<GenericParam>().map(|(_, row)| row);
+    let own = rows.filter(|row| row.owner.token() == Some(owner));
+    own.map(|row| Type::Unknown(metadata.name(row.name).unwrap_or_default())).collect()
+}
+
+/// How a parameter is passed: by C#'s own marks, else by the flags.
+fn passing(plans: &mut Plans, module: Id, signature: &TypeSig, row: Option<&Param>) -> Passing {
+    let mut at = signature;
+    let mut is_read_only = false;
+    loop {
+        match at {
+            TypeSig::Modified { modifier, inner, .. } => {
+                is_read_only |= plans.modules.name_of(module, *modifier) == "System.Runtime.InteropServices.InAttribute";
+                at = inner;
+            }
+            TypeSig::ByRef(_) => break,
+            _ => return Passing::Value,
+        }
+    }
+    match row {
+        Some(row) if row.is_out() && !row.is_in() => Passing::Out,
+        Some(row) if is_read_only || row.is_in() && !row.is_out() => Passing::In,
+        _ if is_read_only => Passing::In,
+        _ => Passing::Ref,
+    }
+}
+
+/// What is behind a reference to it.
+fn target(of: &Type) -> &Type {
+    match of {
+        Type::ByRef(to) => to,
+        _ => of,
+    }
+}
+
+/// The types of values that a function takes and returns whose layouts are not known yet, with object for all references.
+pub(crate) fn values(plans: &mut Plans, function: &Function, context: &Context) -> Vec<Type> {
+    let Some((_, types)) = types(plans, function, context) else { return Vec::new() };
+    let all = types.parameters.iter().map(|(_, of, _)| of).chain([&types.returned]).chain(&types.this);
+    let mut values: Vec<Type> = Vec::new();
+    for of in all {
+        let of = target(of);
+        for of in [Some(of), of.nullable()].into_iter().flatten() {
+            let of = of.canonical();
+            if !values.contains(&of) && plans.needs_layout(&of) {
+                values.push(of);
+            }
+        }
+    }
+    values
+}
+
+/// A function with the arguments of a context: it is described in the profile.
+pub(crate) fn describe(plans: &mut Plans, function: &Function, context: &Context) -> Option<Instance> {
+    let (loaded, types) = types(plans, function, context)?;
+    if let Some(this) = types.this.as_ref().filter(|_| context.class != 0) {
+        plans.learn(this, context.class);
+    }
+    let number = descriptions::next_number();
+    let parameters: Vec<(Passing, String, &str)> =
+        types.parameters.iter().map(|(passing, of, name)| (*passing, target_text(*passing, of), name.as_str())).collect();
+    descriptions::signature(&Described {
+        number,
+        method_id: function.method_id,
+        token: function.token,
+        module: &loaded.path,
+        method: &types.name,
+        returned: &types.returned.to_string(),
+        this: &types.this.as_ref().map(ToString::to_string).unwrap_or_default(),
+        parameters: &parameters,
+    });
+    let this = types.this.as_ref().map(|of| match plans.plan(of, true) {
+        Plan::Reference => Plan::Reference,
+        value => Plan::ByRef(Box::new(value)),
+    });
+    let planned = types.parameters.iter().map(|(passing, of, _)| Parameter { passing: *passing, plan: plans.plan(of, true) });
+    let parameters = planned.collect();
+    let is_nothing = types.returned == Type::Element(ElementType::Void);
+    let returned = (!is_nothing).then(|| plans.plan(&types.returned, true));
+    Some(Instance {
+        class: context.class,
+        arguments: context.arguments().into(),
+        generation: 0,
+        next: std::ptr::null_mut(),
+        number,
+        this,
+        parameters,
+        returned,
+    })
+}
+
+fn target_text(passing: Passing, of: &Type) -> String {
+    if passing == Passing::Value { of.to_string() } else { target(of).to_string() }
+}
