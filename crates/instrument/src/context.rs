@@ -2,7 +2,7 @@
 
 use weave::{StrongNameKey, Tracker};
 
-use crate::{framework::Framework, options::Options, request::Request, tracker::Trackers};
+use crate::{framework::Framework, hook_assembly::HookAssembly, options::Options, request::Request, tracker::Trackers};
 
 /// What all files of a run are instrumented with.
 pub(crate) struct RunContext<'a> {
@@ -19,6 +19,11 @@ pub(crate) struct RunContext<'a> {
 }
 
 impl RunContext<'_> {
+    /// The assemblies that hooks are in.
+    pub(crate) fn hooks(&self) -> &[HookAssembly] {
+        &self.options.hook_assemblies
+    }
+
     /// Whether files are written.
     pub(crate) fn writes(&self) -> bool {
         !self.request.dry_run

@@ -60,9 +60,10 @@ pub(crate) fn deploy(
     deployment.check_linked_lists();
     let reports: Vec<&FileReport> = reports().collect();
     for (folder, from) in &tracker_folders {
-        let tracker = context.trackers.in_folder(from, folder)?;
+        let tracker = (!context.options.weave.embed).then(|| context.trackers.in_folder(from, folder)).transpose()?;
         if context.writes() {
-            put_tracker(folder, &tracker, &reports, outputs)?;
+            tracker.iter().try_for_each(|tracker| put_tracker(folder, tracker, &reports, outputs))?;
+            context.hooks().iter().try_for_each(|hooks| hooks.write(folder, outputs))?;
         }
     }
     for (place, text) in deployment.warnings {
@@ -100,7 +101,7 @@ impl Deployment<'_> {
         let list_folder = folder_of(to);
         let is_same = is_same_file(from, to);
         let is_program_list = is_deps_json(from) && self.is_list_of_woven(&list_folder);
-        match if is_program_list { with_tracker(from)? } else { Ok(None) } {
+        match if is_program_list { with_tracker(from, self.context.options)? } else { Ok(None) } {
             Ok(Some(_)) if is_same && self.goes_elsewhere() => self.warnings.push((list_folder, untold(from))),
             Ok(Some(text)) => {
                 if self.context.writes() {
@@ -129,7 +130,7 @@ impl Deployment<'_> {
         }
         let lists: BTreeSet<PathBuf> = self.woven.iter().flat_map(|file| lists_that_name(&file.output)).collect();
         for list in lists.iter().filter(|list| !companions.contains_key(*list)) {
-            if let Ok(Some(_)) = with_tracker(list)? {
+            if let Ok(Some(_)) = with_tracker(list, self.context.options)? {
                 self.warnings.push((folder_of(list), untold(list)));
             }
         }
@@ -139,7 +140,7 @@ impl Deployment<'_> {
     fn check_linked_lists(&mut self) {
         for job in self.jobs.iter().filter(|job| job.link.is_some() && is_deps_json(&job.input)) {
             let list_folder = folder_of(&job.output);
-            if self.is_list_of_woven(&list_folder) && matches!(with_tracker(&job.input), Ok(Ok(Some(_)))) {
+            if self.is_list_of_woven(&list_folder) && matches!(with_tracker(&job.input, self.context.options), Ok(Ok(Some(_)))) {
                 let text = "lists what the program may load, and is a link: add the tracker to what it leads to";
                 self.warnings.push((list_folder, format!("{} {text}", job.input.display())));
             }

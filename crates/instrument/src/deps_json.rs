@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{
     failure::{Failure, about},
+    options::Options,
     tracker::TRACKER_FILE,
 };
 
@@ -86,14 +87,20 @@ pub fn names(text: &[u8], file: &str) -> bool {
     assets.any(|path| path.rsplit(['/', '\\']).next() == Some(file))
 }
 
-/// A `deps.json` with the tracker in it, without which the host would not let the program load it; none if it is there
-/// already.
+/// A `deps.json` with the tracker in it, unless that is embedded, and what hooks are in, without which the host would not let
+/// the program load them; none if they are there already.
 ///
 /// # Errors
 /// If it is no such list; why, in words.
-pub(crate) fn with_tracker(path: &Path) -> Result<Result<Option<Vec<u8>>, String>, Failure> {
+pub(crate) fn with_tracker(path: &Path, options: &Options) -> Result<Result<Option<Vec<u8>>, String>, Failure> {
     let text = fs::read(path).map_err(|error| Failure::unreadable(about(path, &error)))?;
-    Ok(add_tracker(&text))
+    let hooks = options
+        .hook_assemblies
+        .iter()
+        .filter(|hook| !names(&text, &hook.file_name))
+        .map(|hook| (&*hook.library, &*hook.file_name));
+    let tracker = (!options.weave.embed).then_some((TRACKER_LIBRARY, TRACKER_FILE));
+    Ok(add_libraries(&text, &tracker.into_iter().chain(hooks).collect::<Vec<_>>()))
 }
 
 /// The text of a list with the tracker in it; none if it is there already.
@@ -101,18 +108,30 @@ pub(crate) fn with_tracker(path: &Path) -> Result<Result<Option<Vec<u8>>, String
 /// # Errors
 /// If it is no such list; why, in words.
 pub fn add_tracker(text: &[u8]) -> Result<Option<Vec<u8>>, String> {
+    add_libraries(text, &[(TRACKER_LIBRARY, TRACKER_FILE)])
+}
+
+/// The text of a list with libraries of these names and versions, of a file each; none if all are there already.
+fn add_libraries(text: &[u8], added: &[(&str, &str)]) -> Result<Option<Vec<u8>>, String> {
     let mut deps: Value = parse(text)?;
     let no = |what: &'static str| move || format!("it has no {what}");
     let target = deps.get("runtimeTarget").ok_or_else(no("runtimeTarget"))?;
     let target = target.get("name").unwrap_or(target).as_str().ok_or_else(no("runtimeTarget"))?.to_owned();
     let libraries = deps.get_mut("libraries").and_then(Value::as_object_mut).ok_or_else(no("libraries"))?;
-    if libraries.contains_key(TRACKER_LIBRARY) {
+    let missing: Vec<_> = added.iter().filter(|(library, _)| !libraries.contains_key(*library)).collect();
+    if missing.is_empty() {
         return Ok(None);
     }
-    libraries.insert(TRACKER_LIBRARY.into(), json!({ "type": "reference", "serviceable": false, "sha512": "" }));
+    for (library, _) in &missing {
+        libraries.insert((*library).into(), json!({ "type": "reference", "serviceable": false, "sha512": "" }));
+    }
     let targets = deps.get_mut("targets").and_then(|targets| targets.get_mut(target)).and_then(Value::as_object_mut);
-    let runtime = json!({ "runtime": { TRACKER_FILE: { "assemblyVersion": "1.0.0.0", "fileVersion": "1.0.0.0" } } });
-    targets.ok_or_else(no("target of its runtimeTarget"))?.insert(TRACKER_LIBRARY.into(), runtime);
+    let target = targets.ok_or_else(no("target of its runtimeTarget"))?;
+    for (library, file) in missing {
+        let version = library.rsplit('/').next().filter(|_| *library != TRACKER_LIBRARY).unwrap_or("1.0.0.0");
+        let runtime = json!({ "runtime": { *file: { "assemblyVersion": version, "fileVersion": version } } });
+        target.insert((*library).into(), runtime);
+    }
     let mut text = serde_json::to_vec_pretty(&deps).map_err(|error| error.to_string())?;
     text.push(b'\n');
     Ok(Some(text))

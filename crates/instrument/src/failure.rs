@@ -54,6 +54,8 @@ failures! {
     no_answer = "ILI0023" exits EXIT_BAD_INPUT
     /// A file of options says what it cannot say.
     bad_config = "ILI0026" exits EXIT_USAGE
+    /// The CLR profiler recorded nothing of a program.
+    not_recorded = "ILI0031" exits EXIT_BAD_INPUT
     /// What was written did not pass the output check.
     broken_output = "ILI0019" exits EXIT_BAD_INPUT
 }

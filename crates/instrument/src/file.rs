@@ -1,23 +1,31 @@
 //! Instruments one file.
 
 use std::{
+    fs::File,
     io::Write as _,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
-use ecma335::{Image, Metadata};
-use weave::{Note, Pattern, Refusal, Weave, Woven, WovenBodies, named::are_used, output_check::Fault, strong_name};
+use ecma335::{Image, Metadata, Segments};
+use weave::{
+    Note, Pattern, Refusal, Weave, Woven, WovenBodies,
+    named::are_used,
+    output_check::{Fault, check_contents},
+    plan::{embedding_refusal, refusal},
+    strong_name,
+};
 
 use crate::{
     bundle::{SINGLE_FILE, is_bundle},
     companions::{companions, mdb_path, references},
     context::RunContext,
     deps_json::is_deps_json,
-    failure::{Failure, Result},
+    failure::{Failure, Result, about},
+    file_identity::FileIdentity,
     input::{Input, not_an_assembly, parse_assembly},
     job::Job,
-    manifest::{FileIdentity, Manifest, manifest_path},
+    manifest::{Manifest, manifest_path},
     outputs::Outputs,
     paths::file_name,
     pdb::Pdb,
@@ -107,7 +115,9 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
             leave_as_it_is(Outcome::Refused(refusal))
         }
     };
-    if let Some(refusal) = weave::plan::refusal(&image, &metadata, context.tracker) {
+    let embeds = context.options.weave.embed;
+    let embedding_refusal = || embeds.then(|| embedding_refusal(&metadata, context.tracker)).flatten();
+    if let Some(refusal) = refusal(&image, &metadata, context.tracker).or_else(embedding_refusal) {
         return refuse(refusal);
     }
     if context.framework.as_ref().is_some_and(|framework| framework.has(&job.input, &metadata, include(context))) {
@@ -115,8 +125,9 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
     }
     let pdb = Pdb::read(job.pdb.as_ref())?;
     let pdb_name = job.pdb.as_ref().map(|pdb| pdb.name.as_str());
+    let own_tracker = embeds.then(|| context.trackers.beside(&job.input, &job.output)?.read()).transpose()?;
     let weaving = Weave {
-        tracker: context.tracker,
+        tracker: own_tracker.as_ref().unwrap_or(context.tracker),
         options: &context.options.weave,
         tool: TOOL,
         pdb: pdb.as_deref(),
@@ -139,9 +150,11 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
     }
     // In place, a file with nothing to weave is its own output.
     let identity = identity.filter(|_| !context.request.is_in_place() || has_woven);
+    let module_hash = job.is_module().then(|| woven.sha1());
+    let output_size = woven.file.len() as u64;
     let pdb_output = woven.pdb.as_ref().and(pdb_name).map(|name| job.output.with_file_name(name));
     if let Some(identity) = identity {
-        write_woven(job, context, identity, (&image, &metadata), &woven, outputs)?;
+        write_woven(job, context, identity, (&image, &metadata), &mut woven, outputs)?;
         if let (Some(path), Some(content)) = (&pdb_output, &woven.pdb) {
             let from = job.pdb.as_ref().and_then(|pdb| pdb.path.as_deref()).unwrap_or(&job.input);
             outputs.write_like(from, path, |file| file.write_all(content))?;
@@ -149,8 +162,6 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
     }
     let has_patterns = context.options.weave.patterns().next().is_some();
     let used = if has_patterns { are_used(&metadata, &context.options.weave).map_err(in_file)? } else { Vec::new() };
-    let module_hash = job.is_module().then(|| woven.sha1());
-    let output_size = woven.file.len() as u64;
     let left_alone = left_alone(&metadata, &woven.methods, context.options.names_expected);
     let file = unread(job, Outcome::Processed { methods: woven.methods, left_alone, notes: woven.notes });
     let report = FileReport { input_size: size, output_size, pdb: pdb_output, ..file.report };
@@ -175,13 +186,13 @@ fn host_hint(path: &Path) -> String {
     if is_host { format!("; it may be the host that starts {}: weave that", library.display()) } else { String::new() }
 }
 
-/// Writes the woven file and reads it again; its manifest is written beside that.
+/// Writes the woven file and reads it again, instead of what is here of it; its manifest is written beside that.
 fn write_woven(
     job: &Job,
     context: &RunContext<'_>,
     identity: FileIdentity,
     input: (&Image<'_>, &Metadata<'_>),
-    woven: &Woven<'_>,
+    woven: &mut Woven<'_>,
     outputs: &mut Outputs,
 ) -> Result<()> {
     let tracker = context.trackers.beside(&job.input, &job.output)?;
@@ -189,6 +200,7 @@ fn write_woven(
         options: &context.options.weave.to_string(),
         input: identity,
         tracker: &tracker,
+        is_embedded: context.options.weave.embed,
         module_key: woven.module_key,
         mvid: woven.mvid,
         notes: &woven.notes,
@@ -196,10 +208,15 @@ fn write_woven(
         calls: &woven.calls,
     };
     let mut manifest_file = outputs.more();
-    let write_and_check = || {
+    let broken = |fault| broken(job, input.1, &fault);
+    let write_and_compare = || {
         outputs.write_like(&job.input, &job.output, |file| woven.file.write_to(file))?;
-        let written = outputs.read_last()?;
-        weave::output_check::check(&written, woven, input).map_err(|fault| broken(job, input.1, &fault))
+        let written = outputs.last_written().unwrap_or_default();
+        let difference = File::open(&written).and_then(|file| woven.file.first_difference(file));
+        match difference.map_err(|error| Failure::unreadable(about(&job.output, &error)))? {
+            Some(at) => Err(broken(Fault::written_otherwise(at))),
+            None => Ok(written),
+        }
     };
     let has_methods = !woven.methods.is_empty();
     let write_manifest = || {
@@ -210,9 +227,13 @@ fn write_woven(
         let identity = || FileIdentity::of(file_name(&job.output), woven.file.iter());
         manifest_file.write(&manifest_path(&job.output), |file| manifest.write(input.1, identity, file))
     };
-    let (written, manifest_written) = join(woven.file.len() as u64 >= LARGE, write_and_check, write_manifest);
+    let (written, manifest_written) = join(woven.file.len() as u64 >= LARGE, write_and_compare, write_manifest);
     outputs.append(manifest_file);
-    written.and(manifest_written)
+    let written = written?;
+    manifest_written?;
+    // What was written is the same; it need not be there twice.
+    woven.file = Segments::default();
+    check_contents(&Input::map(&written)?, woven, input).map_err(broken)
 }
 
 /// The output check found something: nothing is written, and the method named is what a report of it has to name.

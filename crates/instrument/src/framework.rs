@@ -34,14 +34,14 @@ const RUNTIME_PACK: &str = "runtimepack";
 
 /// What the lists of a folder say of its assemblies.
 #[derive(Default)]
-pub(crate) struct Framework {
+pub struct Framework {
     /// By file name, the kind of library.
     kinds: BTreeMap<String, String>,
 }
 
 impl Framework {
     /// Reads the lists among some files; what is no list says nothing.
-    pub(crate) fn read<'p>(files: impl Iterator<Item = &'p Path>) -> Self {
+    pub fn read<'p>(files: impl Iterator<Item = &'p Path>) -> Self {
         let texts = files.filter(|file| is_deps_json(file)).filter_map(|file| std::fs::read(file).ok());
         let mut kinds = BTreeMap::new();
         for (file, kind) in texts.flat_map(|text| libraries(&text)) {
@@ -55,7 +55,7 @@ impl Framework {
     }
 
     /// Whether an assembly is of the framework; not if a pattern names it.
-    pub(crate) fn has(&self, path: &Path, metadata: &Metadata<'_>, include: &[Pattern]) -> bool {
+    pub fn has(&self, path: &Path, metadata: &Metadata<'_>, include: &[Pattern]) -> bool {
         let Some(assembly) = metadata.assembly() else { return false };
         let is_named = || {
             let name = metadata.name(assembly.name).unwrap_or_default();

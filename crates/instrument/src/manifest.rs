@@ -12,10 +12,12 @@ use ecma335::{
     schema::{MethodDef, TypeDef},
 };
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use weave::{CallTarget, Note, Reason, Shape};
 
-use crate::tracker::{TOOL, TrackerFile};
+use crate::{
+    file_identity::FileIdentity,
+    tracker::{TOOL, TrackerFile},
+};
 
 /// What a manifest says beside what the metadata says.
 pub(crate) struct Manifest<'a> {
@@ -25,6 +27,8 @@ pub(crate) struct Manifest<'a> {
     pub(crate) input: FileIdentity,
     /// The tracker that goes with the output.
     pub(crate) tracker: &'a TrackerFile,
+    /// Whether that is in the output.
+    pub(crate) is_embedded: bool,
     /// What the method ids begin with.
     pub(crate) module_key: u64,
     /// The woven module's version identifier.
@@ -42,33 +46,6 @@ const SCHEMA: u32 = 3;
 /// How much text is put together before it is written.
 const PIECE: usize = 64 << 10;
 
-/// A file by name, size and hash.
-pub(crate) struct FileIdentity {
-    /// Its name, without a folder.
-    pub(crate) name: String,
-    /// In bytes.
-    pub(crate) size: u64,
-    /// In hex.
-    pub(crate) sha256: String,
-}
-
-impl FileIdentity {
-    /// Of a file in parts.
-    pub(crate) fn of<'b>(name: String, parts: impl Iterator<Item = &'b [u8]>) -> Self {
-        let mut hash = Sha256::new();
-        let mut size = 0;
-        for part in parts {
-            hash.update(part);
-            size += part.len() as u64;
-        }
-        Self { name, size, sha256: hex::encode(hash.finalize()) }
-    }
-
-    fn to_json(&self) -> Value {
-        json!({ "file": self.name, "size": self.size, "sha256": self.sha256 })
-    }
-}
-
 impl Manifest<'_> {
     /// Writes it. The output's identity comes last, and is not asked for before the rest is written.
     pub(crate) fn write(
@@ -78,12 +55,16 @@ impl Manifest<'_> {
         out: &mut impl Write,
     ) -> io::Result<()> {
         let decisions = self.decisions();
+        let mut tracker = self.tracker.identity.to_json();
+        if self.is_embedded {
+            tracker["embedded"] = true.into();
+        }
         let header = json!({
             "schema": SCHEMA,
             "tool": TOOL,
             "options": self.options,
             "input": self.input.to_json(),
-            "tracker": self.tracker.identity.to_json(),
+            "tracker": tracker,
             "assembly": metadata.display_name(),
             "inputMvid": format_guid(&metadata.mvid().map_err(io::Error::other)?),
             "outputMvid": format_guid(&self.mvid),

@@ -2,11 +2,15 @@
 
 use std::path::PathBuf;
 
+use crate::hook_assembly::HookAssembly;
+
 /// How the files of a run are instrumented.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// What decides the bytes of woven modules.
     pub weave: weave::Options,
+    /// The assemblies that its hooks are in.
+    pub hook_assemblies: Vec<HookAssembly>,
     /// Files of key pairs to sign strong names with: an assembly is signed with the one whose public key it has.
     pub keys: Vec<PathBuf>,
     /// Whether what is of the framework is woven, too, in a folder; patterns that name an assembly say so of that one.

@@ -15,8 +15,8 @@ use weave::tracker::Mark;
 use crate::{
     deps_json::is_deps_json,
     failure::{Failure, Result, about},
+    file_identity::FileIdentity,
     input::{Input, read_assembly},
-    manifest::FileIdentity,
     outputs::Outputs,
     paths::place,
     staging::{remove_leftovers, uninterrupted},
@@ -210,8 +210,10 @@ fn is_needed_to_run(path: &Path) -> bool {
 
 fn find_lists(folder: &Path, lists: &mut Vec<(PathBuf, List)>) -> Result<()> {
     remove_leftovers(folder);
-    if let Some(list) = List::read(folder)? {
-        lists.push((folder.to_owned(), list));
+    match List::read(folder)? {
+        Some(list) => lists.push((folder.to_owned(), list)),
+        // A run that was killed may have left it empty; another is the user's.
+        None => drop(fs::remove_dir(folder.join(FOLDER))),
     }
     let entries = fs::read_dir(folder).map_err(|error| Failure::unreadable(about(folder, &error)))?;
     for entry in entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {

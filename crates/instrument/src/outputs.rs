@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     failure::{Failure, Result, about},
-    input::{Input, of_file},
+    input::of_file,
     paths::folder_of,
     staging::{Staging, make_link, uninterrupted},
 };
@@ -69,9 +69,9 @@ impl Outputs {
         put(&mut file).and_then(|()| file.flush()).map_err(unwritable)
     }
 
-    /// Reads what was written last.
-    pub fn read_last(&self) -> Result<Input> {
-        self.pending.last().map_or_else(|| Ok(Input::Read(Vec::new())), |(temporary, _)| Input::map(temporary))
+    /// The temporary name of what was written last.
+    pub(crate) fn last_written(&self) -> Option<PathBuf> {
+        self.pending.last().map(|(temporary, _)| temporary.clone())
     }
 
     /// Takes back what was to be written to a path.

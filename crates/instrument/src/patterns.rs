@@ -1,7 +1,10 @@
 //! Patterns that name nothing in any file, and what they may have meant.
 
 use rayon::prelude::*;
-use weave::{Options, Refusal, named::for_each_name};
+use weave::{
+    Options, Refusal,
+    plan::{MethodNames, for_each_method},
+};
 
 use crate::{
     file::Instrumented,
@@ -30,7 +33,7 @@ pub(crate) fn unmatched(files: &[Instrumented], jobs: &[Job], options: &Options)
         .map(|(option, pattern)| {
             let pattern = pattern.as_str().to_owned();
             let nearest = if option == "--calls" { Vec::new() } else { nearest(&pattern, &processed) };
-            Unmatched { option, pattern, nearest }
+            Unmatched { option: option.into(), pattern, nearest }
         })
         .collect()
 }
@@ -44,7 +47,7 @@ fn is_processed(job: &Job, files: &[Instrumented]) -> bool {
 /// The names that are most like a pattern, of what some files define.
 fn nearest(pattern: &str, jobs: &[&Job]) -> Vec<String> {
     let name = pattern.strip_prefix("re:").unwrap_or(pattern);
-    let name = name.rsplit(']').next().unwrap_or(name).trim_matches('*').to_lowercase();
+    let name = as_people_write(name.rsplit(']').next().unwrap_or(name).trim_matches('*'));
     let names_methods = name.contains("::");
     let near = |job: &&Job| -> Vec<(f64, String)> {
         let Ok(bytes) = Input::open(&job.input) else { return Vec::new() };
@@ -52,19 +55,20 @@ fn nearest(pattern: &str, jobs: &[&Job]) -> Vec<String> {
         let mut near: Vec<(f64, String)> = Vec::new();
         let mut last = String::new();
         // What cannot be read is not near.
-        let _ = for_each_name(&metadata, |type_name, method| {
+        let _ = for_each_method(&metadata, |_, names| {
+            let MethodNames { type_name, name: method, .. } = names()?;
             if type_name.contains('<') || method.contains('<') || type_name.len() + method.len() > LONGEST {
-                return;
+                return Ok(());
             }
             if !names_methods && last == type_name {
-                return;
+                return Ok(());
             }
             type_name.clone_into(&mut last);
             let whole = if names_methods { format!("{type_name}::{method}") } else { type_name.to_owned() };
-            let lower = whole.to_lowercase();
+            let lower = as_people_write(&whole);
             // Or without the namespace.
             let type_part = lower.split("::").next().unwrap_or_default();
-            let short = lower.get(type_part.rfind(['.', '/']).map_or(0, |at| at + 1)..).unwrap_or_default();
+            let short = lower.get(type_part.rfind('.').map_or(0, |at| at + 1)..).unwrap_or_default();
             let method_alone = lower.rsplit("::").next().filter(|_| names_methods && name.starts_with("::"));
             let alike = [Some(&*lower), Some(short), method_alone].into_iter().flatten();
             let alike = alike.map(|other| strsim::normalized_damerau_levenshtein(&name, other)).fold(0.0, f64::max);
@@ -74,12 +78,23 @@ fn nearest(pattern: &str, jobs: &[&Job]) -> Vec<String> {
                     keep_nearest(&mut near);
                 }
             }
+            Ok(())
         });
         near
     };
     let mut near: Vec<(f64, String)> = jobs.par_iter().flat_map_iter(near).collect();
     keep_nearest(&mut near);
     near.into_iter().map(|(_, name)| name).collect()
+}
+
+/// A name without what people leave out or write in another way.
+fn as_people_write(name: &str) -> String {
+    let arity = |character: char| character == '`' || character.is_ascii_digit();
+    let parts = name.split(['/', '+', '.']).map(|part| match part.split_once('`') {
+        Some((before, behind)) => before.to_owned() + behind.trim_start_matches(arity),
+        None => part.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join(".").to_lowercase()
 }
 
 fn keep_nearest(near: &mut Vec<(f64, String)>) {

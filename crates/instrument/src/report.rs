@@ -1,11 +1,12 @@
 //! What became of the files of a run.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, path::PathBuf, time::Duration};
 
 use ecma335::{
     Metadata, Rid, Table, Token,
     schema::{MethodDef, TypeDef},
 };
+use serde::{Deserialize, Serialize};
 use weave::{Note, Reason, Refusal, Shape};
 
 /// The number of a [`FileReport::warnings`] diagnostic.
@@ -18,10 +19,10 @@ pub const COPIED_BESIDE: &str = "ILI0024";
 pub const NAMES_NOTHING: &str = "ILI0025";
 
 /// A pattern that names nothing in any file.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct Unmatched {
     /// The option that it is of.
-    pub option: &'static str,
+    pub option: Cow<'static, str>,
     /// As it was written.
     pub pattern: String,
     /// The names of types or methods that are most like it.

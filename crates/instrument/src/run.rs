@@ -136,6 +136,7 @@ fn run_jobs(
     outputs.put_last(|path| woven.contains(path));
     let read_by_job = |job: &'_ Job| [Some(job.input.clone()), job.pdb.as_ref().and_then(|pdb| pdb.path.clone())];
     let read = jobs.iter().flat_map(read_by_job).flatten().chain(companions).chain(context.options.keys.iter().cloned());
+    let read = read.chain(context.hooks().iter().filter_map(|hooks| hooks.path.clone()));
     let read: Vec<PathBuf> = read.collect();
     if !context.request.is_in_place() {
         outputs.check(read.iter().cloned())?;

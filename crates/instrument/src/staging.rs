@@ -108,9 +108,13 @@ impl Staging {
         Ok(former)
     }
 
-    /// Gives what is at a path a second name on its own file system.
+    /// Gives what is at a path a second name on its own file system, or copies it.
     fn keep(&self, temporary: &Path, path: &Path, unfinished: &mut Unfinished) -> io::Result<PathBuf> {
         let former = temporary.with_extension("former");
+        // Windows removes no name of a file that a program has open or runs, and so would leave the second one behind.
+        if cfg!(windows) {
+            return copy(path, &former, path).map(|()| former);
+        }
         match fs::hard_link(path, &former) {
             Ok(()) => Ok(former),
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
@@ -147,7 +151,7 @@ impl Staging {
         if let Some(made) = folders.get(folder) {
             return Ok(Arc::clone(made));
         }
-        let real = fs::canonicalize(folder)?;
+        let real = without_links(folder);
         let made = match folders.get(&real) {
             Some(made) => Arc::clone(made),
             None => {
@@ -244,7 +248,8 @@ pub(crate) fn remove_leftovers(folder: &Path) {
 
 /// Removes a folder of temporary files. The lock goes last: what is left if that fails or is interrupted is a leftover too.
 fn remove(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
+    // Where too many files are open at one moment, there may be fewer at the next.
+    for entry in fs::read_dir(folder).or_else(|_| fs::read_dir(folder))? {
         let file = entry?.path();
         if !file.ends_with(LOCK) {
             fs::remove_file(file)?;

@@ -26,14 +26,13 @@ use self::{
 };
 use crate::{
     failure::{Failure, Result},
+    file_identity::FileIdentity,
     input::{not_an_assembly, read_assembly},
-    manifest::FileIdentity,
     outputs::Outputs,
     paths::folder_of,
 };
+pub use tracker_runtime::ASSEMBLY as TRACKER;
 
-/// The assembly.
-pub const TRACKER: &[u8] = include_bytes!("../../../tracker-runtime/bin/Ilinst.Tracker.dll");
 /// Its file name.
 pub const TRACKER_FILE: &str = "Ilinst.Tracker.dll";
 /// The tool and its version, as marks and manifests have them.
@@ -58,6 +57,11 @@ impl TrackerFile {
     fn new(bytes: Cow<'static, [u8]>) -> Self {
         let identity = FileIdentity::of(TRACKER_FILE.into(), std::iter::once(&*bytes));
         Self { bytes, identity }
+    }
+
+    /// What weaving has to know of it.
+    pub(crate) fn read(&self) -> Result<weave::Tracker> {
+        weave::Tracker::read(&self.bytes).map_err(in_tracker)
     }
 
     /// Writes it to a path, unless it is there already.

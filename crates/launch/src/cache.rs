@@ -14,7 +14,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use instrument::{Failure, Input, failure::about};
+use instrument::{Failure, Input, Unmatched, failure::about};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -46,6 +46,9 @@ pub struct Made {
     pub program: PathBuf,
     /// How it was woven, in words.
     pub options: String,
+    /// The patterns that named nothing when it was made.
+    #[serde(default)]
+    pub unmatched: Vec<Unmatched>,
     /// Its files, in order.
     files: Vec<KeptFile>,
 }
@@ -64,7 +67,8 @@ pub struct Entry {
     pub folder: PathBuf,
     /// Whether it was made just now.
     pub is_new: bool,
-    made: Made,
+    /// What it is.
+    pub made: Made,
     _lock: File,
 }
 
@@ -121,7 +125,7 @@ impl Cache {
     }
 
     /// The entry for a program and options, made if it is not there whole. `words` are what decides the bytes beside the
-    /// inputs; `make` writes the program into a folder that is not there yet.
+    /// inputs; `make` writes the program into a folder that is not there yet, and gives the patterns that name nothing.
     ///
     /// # Errors
     /// If it cannot be made.
@@ -130,7 +134,7 @@ impl Cache {
         inputs: &Inputs,
         (home, program, options): (&Path, &Path, &str),
         words: &[&[u8]],
-        make: impl Fn(&Path) -> instrument::Result<()>,
+        make: impl Fn(&Path) -> instrument::Result<Vec<Unmatched>>,
     ) -> instrument::Result<Entry> {
         self.make_folder()?;
         let key = inputs.key(words);
@@ -142,8 +146,9 @@ impl Cache {
             let mut is_new = false;
             if is_locked && Made::whole(&folder).is_none() {
                 remove(&folder)?;
-                make(&folder.join(PROGRAM))?;
-                Made::write(&folder, home, program, options)?;
+                let unmatched = make(&folder.join(PROGRAM))?;
+                Made { home: home.into(), program: program.into(), options: options.into(), unmatched, files: Vec::new() }
+                    .write(&folder)?;
                 is_new = true;
             }
             drop(lock);
@@ -312,15 +317,15 @@ impl Made {
         made.files.par_iter().all(is_whole).then_some(made)
     }
 
-    fn write(folder: &Path, home: &Path, program: &Path, options: &str) -> instrument::Result<()> {
+    /// Writes it, with the files that are there.
+    fn write(mut self, folder: &Path) -> instrument::Result<()> {
         let root = folder.join(PROGRAM);
         let mut names = Vec::new();
         files_below(&root, &root, &mut names);
         names.sort();
-        let files = names.into_par_iter().filter_map(|name| KeptFile::of(&root, name)).collect();
-        let made = Self { home: home.to_owned(), program: program.to_owned(), options: options.to_owned(), files };
+        self.files = names.into_par_iter().filter_map(|name| KeptFile::of(&root, name)).collect();
         let text =
-            serde_json::to_vec(&made).map_err(|error| Failure::unwritable(format_args!("{}: {error}", folder.display())))?;
+            serde_json::to_vec(&self).map_err(|error| Failure::unwritable(format_args!("{}: {error}", folder.display())))?;
         // Under another name until it is whole: a file that is cut short is none.
         let (path, temporary) = (folder.join(MADE), folder.join("made.tmp"));
         let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, &path));

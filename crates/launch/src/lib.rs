@@ -8,6 +8,7 @@
 mod cache;
 mod home;
 mod inputs;
+mod profiled;
 mod program;
 mod running;
 mod signals;
@@ -15,6 +16,7 @@ mod signals;
 pub use cache::{Cache, Cleared, Entry, Kept, Made};
 pub use home::Home;
 pub use inputs::Inputs;
+pub use profiled::ClrProfiler;
 pub use program::Program;
 pub use running::{Running, exit_code};
 pub use signals::Signals;

@@ -158,10 +158,13 @@ fn no_assembly(host: &Path, first: &OsStr, rest: &[OsString]) -> Failure {
     let name = Path::new(first).display();
     let builds = |word: &&OsString| ["run", "test", "build", "watch", "publish"].iter().any(|verb| *word == verb);
     if let Some(verb) = rest.first().filter(builds) {
+        let advice = if verb == "test" {
+            format!("the test host is another program: ilinst instrument --in-place bin/.../, then {name} test --no-build")
+        } else {
+            format!("build first, then ilinst run -- {name} bin/.../app.dll")
+        };
         let verb = verb.display();
-        return Failure::usage(format_args!(
-            "{name} {verb}: it builds and starts what it built; build first, then ilinst run -- {name} bin/.../app.dll"
-        ));
+        return Failure::usage(format_args!("{name} {verb}: it builds and starts what it built; {advice}"));
     }
     let mut start = [0; 2];
     let is_script = File::open(host).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"#!";

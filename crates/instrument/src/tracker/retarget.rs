@@ -7,10 +7,8 @@ use ecma335::{
 };
 use ilrewrite::AssemblyName;
 use sha2::{Digest, Sha256};
+use tracker_runtime::KEY;
 use weave::StrongNameKey;
-
-/// Signs again what is signed. It says who, not that nobody else could have: anyone may have this key.
-const KEY: &[u8] = include_bytes!("../../../../tracker-runtime/ilinst.snk");
 
 /// An assembly with its references to assemblies replaced, and those of its types led to them: by TypeRef row number less
 /// one, the index of the assembly; none for nested types, which follow those that they are nested in.

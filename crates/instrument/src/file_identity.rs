@@ -1,0 +1,31 @@
+//! What a file is known by, whatever its folder.
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+/// A file by name, size and hash.
+pub(crate) struct FileIdentity {
+    /// Its name, without a folder.
+    pub(crate) name: String,
+    /// In bytes.
+    pub(crate) size: u64,
+    /// In hex.
+    pub(crate) sha256: String,
+}
+
+impl FileIdentity {
+    /// Of a file in parts.
+    pub(crate) fn of<'b>(name: String, parts: impl Iterator<Item = &'b [u8]>) -> Self {
+        let mut hash = Sha256::new();
+        let mut size = 0;
+        for part in parts {
+            hash.update(part);
+            size += part.len() as u64;
+        }
+        Self { name, size, sha256: hex::encode(hash.finalize()) }
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        json!({ "file": self.name, "size": self.size, "sha256": self.sha256 })
+    }
+}

@@ -1,0 +1,95 @@
+//! Assemblies that hooks are in: they go where woven files go, as the tracker does.
+
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use weave::HookMethod;
+
+use crate::{
+    failure::{Failure, Result, about},
+    input::read_assembly,
+    outputs::Outputs,
+};
+
+/// An assembly with hooks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HookAssembly {
+    /// The name of its file.
+    pub file_name: String,
+    /// Where that is; none if it is the tool's own.
+    pub path: Option<PathBuf>,
+    pub(crate) bytes: Arc<[u8]>,
+    /// `Name/1.0.0.0`.
+    pub(crate) library: String,
+}
+
+impl HookAssembly {
+    /// Reads one from its file.
+    ///
+    /// # Errors
+    /// If that cannot be read, or is no assembly.
+    pub fn open(path: &Path) -> Result<Self> {
+        let bytes = fs::read(path).map_err(|error| Failure::unreadable(about(path, &error)))?;
+        Ok(Self { path: Some(path.to_owned()), ..Self::new(path, bytes.into())? })
+    }
+
+    /// One whose bytes are at hand; the path names it.
+    ///
+    /// # Errors
+    /// If they are no assembly.
+    pub fn new(path: &Path, bytes: Arc<[u8]>) -> Result<Self> {
+        let (_, metadata) = read_assembly(path, &bytes)?;
+        let library = metadata.display_name().replace(", Version=", "/");
+        let file_name = crate::paths::file_name(path);
+        Ok(Self { file_name, path: None, bytes, library })
+    }
+
+    /// Whether it is of this path.
+    pub fn is(&self, path: &Path) -> bool {
+        self.path.as_deref().unwrap_or(Path::new(&self.file_name)) == path
+    }
+
+    /// What is in its file.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// A method of it, by the full name of its type and its own.
+    ///
+    /// # Errors
+    /// If it has none that can be a hook.
+    pub fn method(&self, class: &str, name: &str) -> Result<HookMethod> {
+        let path = self.path.as_deref().unwrap_or(Path::new(&self.file_name));
+        let (_, metadata) = read_assembly(path, &self.bytes)?;
+        HookMethod::read(&metadata, class, name).map_err(|error| Failure::usage(format_args!("{}: {error}", path.display())))
+    }
+
+    /// The full name of the one type that has this simple name, if one has.
+    ///
+    /// # Errors
+    /// If it is no assembly.
+    pub fn type_named(&self, name: &str) -> Result<Option<String>> {
+        let path = Path::new(&self.file_name);
+        let (_, metadata) = read_assembly(path, &self.bytes)?;
+        let names = metadata.full_names();
+        let mut full_names = names.types().filter_map(|rid| names.of(rid).ok());
+        Ok(full_names.find(|full_name| full_name.rsplit(['.', '/']).next() == Some(name)))
+    }
+
+    /// Puts it into a folder, unless it is there already.
+    pub(crate) fn write(&self, folder: &Path, outputs: &mut Outputs) -> Result<()> {
+        let path = folder.join(&self.file_name);
+        if outputs.paths().any(|output| output == path) {
+            return Ok(());
+        }
+        if fs::read(&path).is_ok_and(|bytes| *bytes == *self.bytes) {
+            outputs.keep(&path);
+            return Ok(());
+        }
+        outputs.write(&path, |file| file.write_all(&self.bytes))
+    }
+}

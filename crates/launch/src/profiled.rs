@@ -1,0 +1,97 @@
+//! Programs that run under the CLR profiler: what their environment says, and whether the profiler began.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use instrument::{Failure, live};
+
+/// The CLR profiler, beside this program.
+#[derive(Clone, Debug)]
+pub struct ClrProfiler {
+    library: PathBuf,
+}
+
+impl ClrProfiler {
+    /// Finds the library.
+    ///
+    /// # Errors
+    /// If it is not there.
+    pub fn find() -> instrument::Result<Self> {
+        let name = format!("{}{}{}", env::consts::DLL_PREFIX, live::LIBRARY, env::consts::DLL_SUFFIX);
+        let own = env::current_exe().and_then(|own| own.canonicalize()).map_err(Failure::unreadable)?;
+        let library = dunce::simplified(&own.with_file_name(&name)).to_owned();
+        if library.is_file() {
+            return Ok(Self { library });
+        }
+        let text = format_args!("{}: --live takes this library, which belongs beside ilinst", library.display());
+        Err(Failure::unreadable(text))
+    }
+
+    /// Where it is.
+    pub fn library(&self) -> &Path {
+        &self.library
+    }
+
+    /// Has a command run under it: its environment says which methods are recorded, what of their calls is kept, and where the profiler says how it began.
+    pub fn attach(&self, command: &mut Command, options: &instrument::Options, captured: Option<live::Captured>, status: &Path) {
+        for runtime in ["CORECLR", "COR"] {
+            command
+                .env(format!("{runtime}_ENABLE_PROFILING"), "1")
+                .env(format!("{runtime}_PROFILER"), class())
+                .env(format!("{runtime}_PROFILER_PATH"), &self.library);
+            // They win over the one without a size.
+            for size in ["32", "64"] {
+                command.env_remove(format!("{runtime}_PROFILER_PATH_{size}"));
+            }
+        }
+        command
+            .env(live::OPTIONS, options.weave.to_string())
+            .env(live::ALL_ASSEMBLIES, if options.all_assemblies { "1" } else { "0" })
+            .env(live::CAPTURE, captured.map(|captured| captured.to_string()).unwrap_or_default())
+            .env(live::VERSION, env!("CARGO_PKG_VERSION"))
+            .env(live::STATUS, status);
+    }
+
+    /// Whether the profiler recorded a process at least, by what lies in the folder where it said how it began: a runtime that
+    /// cannot load it says nothing.
+    ///
+    /// # Errors
+    /// If it did not, or could not begin: why.
+    pub fn reported(&self, status: &Path) -> instrument::Result<()> {
+        let files = fs::read_dir(status).into_iter().flatten().flatten();
+        let said: Vec<String> = files.filter_map(|file| fs::read_to_string(file.path()).ok()).collect();
+        if said.iter().any(|said| !said.starts_with(live::FAILED)) {
+            return Ok(());
+        }
+        Err(Failure::not_recorded(match said.first() {
+            Some(error) => error.trim_start_matches(live::FAILED).to_owned(),
+            None => format!(
+                "no runtime loaded the profiler ({}): the command starts no .NET, or one for another processor than {}, or one \
+                 without a profiling API, as Mono and native AOT are",
+                self.library.display(),
+                env::consts::ARCH
+            ),
+        }))
+    }
+}
+
+/// `{7D1B7A3C-9E2F-...}`
+fn class() -> String {
+    let digits = format!("{:032X}", live::CLASS);
+    let (first, rest) = digits.split_at(8);
+    let (second, rest) = rest.split_at(4);
+    let (third, rest) = rest.split_at(4);
+    let (fourth, last) = rest.split_at(4);
+    format!("{{{first}-{second}-{third}-{fourth}-{last}}}")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_class_is_written_as_com_has_it() {
+        assert_eq!(super::class(), "{7D1B7A3C-9E2F-4C1D-8B65-494C494E5354}");
+    }
+}
