@@ -39,6 +39,8 @@ pub struct WovenFile {
     pub path: PathBuf,
     /// What its method ids begin with.
     pub module_key: u64,
+    /// Whether the tracker is in it.
+    pub has_tracker: bool,
 }
 
 impl WovenFile {
@@ -127,7 +129,8 @@ impl Folder {
                         "weave behind the step that compiles it (PublishReadyToRun), or start with DOTNET_ReadyToRun=0",
                     );
                 }
-                self.woven.push(WovenFile { path: path.to_owned(), module_key: mark.module_key });
+                let has_tracker = weave::tracker::first_embedded(&metadata).is_some();
+                self.woven.push(WovenFile { path: path.to_owned(), module_key: mark.module_key, has_tracker });
             }
         }
     }
@@ -151,7 +154,8 @@ impl Folder {
 
     /// The tracker has to be beside what is woven, or in the program's folder, and be named by the lists there.
     fn look_for_tracker(&mut self) {
-        let folders: BTreeSet<PathBuf> = self.woven.iter().filter_map(|file| file.path.parent()).map(Path::to_owned).collect();
+        let calls_it = self.woven.iter().filter(|file| !file.has_tracker);
+        let folders: BTreeSet<PathBuf> = calls_it.filter_map(|file| file.path.parent()).map(Path::to_owned).collect();
         for folder in folders {
             let tracker = folder.join(TRACKER_FILE);
             let above = self.root.join(TRACKER_FILE);
@@ -181,11 +185,13 @@ impl Folder {
         for list in lists {
             let Ok(text) = fs::read(&list) else { continue };
             let name = |file: &WovenFile| Some(file.path.file_name()?.to_string_lossy().into_owned());
-            let is_its_list = self.woven.iter().filter_map(name).any(|name| deps_json::names(&text, &name));
+            let is_its_list =
+                self.woven.iter().filter(|file| !file.has_tracker).filter_map(name).any(|name| deps_json::names(&text, &name));
             if is_its_list && matches!(deps_json::add_tracker(&text), Ok(Some(_))) {
                 let what = "it lists what the program may load, and the tracker is not in it";
-                let advice =
-                    "weave the folder as a whole, or in place: then the list is written too; a build has put the old one back";
+                let advice = "weave the folder as a whole, or in place: then the list is written too, unless a build puts its own \
+                              back; where a project that this one refers to has Ilinst.MSBuild, give it the package too, or \
+                              build once with --no-incremental";
                 self.find(Code::TrackerNotListed, &list, what, advice);
             }
         }

@@ -2,17 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use anyhow::Context as _;
+use clap::Args;
 use serde_json::{Value, json};
-use weave::{Calls, CallsWord, LeaveMode, Options, Pattern, Rule, plan::Selection, policy::MIN_IL};
+use weave::{Calls, CallsWord, Hooks, Options, Pattern, plan::Selection, policy::MIN_IL};
 
-use crate::config_file::ConfigFile;
+use crate::{
+    config_file::ConfigFile,
+    hooks::{HookArgs, HookName, LeaveWord, Preset},
+    hot::HotArgs,
+};
 
 /// Which methods, and how.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct SelectionArgs {
     /// Weave only what the pattern names (may be repeated): a glob over Namespace.Type::Method, where * is anything;
-    /// without :: it names types; `re:` before a regular expression; `[Assembly]Type` names an assembly too
+    /// without :: it names types; `Type::Method(int, *)` has these parameters; `re:` before a regular expression;
+    /// `[Assembly]Type` names an assembly too; `attribute:NAME`, `kind:async` (accessor, constructor, generated, iterator,
+    /// lambda), `visibility:public`, `il:100..`, `file:src/*.cs` say what methods are
     #[arg(long, value_name = "PATTERN")]
     pub(crate) include: Vec<Pattern>,
 
@@ -29,14 +36,16 @@ pub(crate) struct SelectionArgs {
     #[arg(long, conflicts_with = "all", value_name = "N")]
     pub(crate) min_il: Option<u32>,
 
+    #[command(flatten)]
+    pub(crate) hot: HotArgs,
+
     /// Put probes around calls of what the pattern names in other assemblies (may be repeated), beside those that wait, which
     /// have them by default: Join, Wait, lock, reads ...; `none` switches these off
     #[arg(long, value_name = "PATTERN")]
     pub(crate) calls: Vec<CallsWord>,
 
-    /// How the leave probe is reached [default: finally]
-    #[arg(long, value_enum, value_name = "MODE")]
-    pub(crate) leave: Option<Leave>,
+    #[command(flatten)]
+    pub(crate) hooks: HookArgs,
 
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
@@ -73,28 +82,13 @@ pub(crate) struct WeaveArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
     pub(crate) keep_layout: Option<bool>,
 
+    /// Put the tracker's types into each woven assembly, so that nothing goes beside it
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    pub(crate) embed: Option<bool>,
+
     /// Exit with 4 if a method that should have been woven was left alone
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
     pub(crate) strict: Option<bool>,
-}
-
-/// `--leave`.
-#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Leave {
-    /// In a finally block: it runs however the method ends
-    #[default]
-    Finally,
-    /// Before each ret: smaller, but an exception passes it by
-    Return,
-}
-
-impl From<Leave> for LeaveMode {
-    fn from(leave: Leave) -> Self {
-        match leave {
-            Leave::Finally => Self::Finally,
-            Leave::Return => Self::Return,
-        }
-    }
 }
 
 /// What holds, of what the command line says and a file does.
@@ -108,6 +102,8 @@ pub(crate) struct Weaving {
     pub(crate) settings: Vec<Setting>,
     /// The file, if there is one.
     pub(crate) file: Option<ConfigFile>,
+    /// The options that profiles' rules are of, which are behind the file's.
+    pub(crate) of_profiles: Vec<&'static str>,
 }
 
 impl Weaving {
@@ -160,13 +156,19 @@ macro_rules! for_each_setting {
 for_each_setting! {
     "include" = selection.include, else [(); 0];
     "exclude" = selection.exclude, else [(); 0];
+    "only-hot" = selection.hot.only_hot, else ();
+    "except-noise" = selection.hot.except_noise, else ();
     "all" = selection.all, else false;
     "min-il" = selection.min_il, else MIN_IL;
     "calls" = selection.calls, else [(); 0];
-    "leave" = selection.leave, else "finally";
+    "enter" = selection.hooks.enter, else ();
+    "leave" = selection.hooks.leave, else "finally";
+    "handle" = selection.hooks.handle, else ();
+    "preset" = selection.hooks.preset, else ();
     "all-assemblies" = all_assemblies, else false;
     "snk" = snk, else [(); 0];
     "keep-layout" = keep_layout, else false;
+    "embed" = embed, else false;
     "strict" = strict, else false;
 }
 
@@ -196,31 +198,45 @@ impl WeaveArgs {
                 file.args.selection.min_il = None;
                 file.rules.iter_mut().for_each(|rule| (rule.all, rule.min_il) = (None, None));
             }
-            if given.leave.is_some() {
-                file.rules.iter_mut().for_each(|rule| rule.leave = None);
+            // So are what is called and what takes its result.
+            if given.hooks.mode().is_some() {
+                file.hooks().for_each(HookArgs::clear_mode);
+            }
+            if given.hooks.has_hooks() {
+                file.hooks().for_each(HookArgs::clear_hooks);
+            }
+            if !given.hooks.leave.is_empty() {
+                args.selection.hooks.leave.append(&mut file.args.selection.hooks.leave);
             }
         }
         let settings = args.add(file.as_ref().map(|file| &file.args));
-        let Self { selection, all_assemblies, snk: keys, keep_layout, strict } = args;
+        let Self { selection, all_assemblies, snk: keys, keep_layout, embed, strict } = args;
         let mut calls = Calls::default();
         selection.calls.into_iter().for_each(|word| calls.add(word));
+        let mut hook_assemblies = Vec::new();
+        let rules = file.iter().flat_map(|file| &file.rules).map(|rule| rule.resolve(&mut hook_assemblies));
+        let mut rules = rules.collect::<anyhow::Result<Vec<_>>>()?;
+        let (of_profiles, more) = selection.hot.rules()?.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+        rules.extend(more);
         let weave = Options {
-            leave: selection.leave.unwrap_or_default().into(),
+            leave: selection.hooks.mode().unwrap_or_default(),
             selection: Selection { include: selection.include, exclude: selection.exclude },
             all: selection.all.unwrap_or_default(),
             min_il: selection.min_il.unwrap_or(MIN_IL),
             calls,
             keep_layout: keep_layout.unwrap_or_default(),
-            rules: file.iter().flat_map(|file| &file.rules).map(Rule::from).collect(),
+            embed: embed.unwrap_or_default(),
+            hooks: selection.hooks.resolve(&mut hook_assemblies)?.unwrap_or(Hooks::TRACKER),
+            rules,
         };
         let all_assemblies = all_assemblies.unwrap_or_default();
-        let options = ::instrument::Options { weave, all_assemblies, keys, names_expected: false };
-        Ok(Weaving { options, strict: strict.unwrap_or_default(), settings, file })
+        let options = ::instrument::Options { weave, all_assemblies, keys, hook_assemblies, names_expected: false };
+        Ok(Weaving { options, strict: strict.unwrap_or_default(), settings, file, of_profiles })
     }
 }
 
 /// A value that may be given.
-trait Given {
+pub(crate) trait Given {
     /// None if it is not.
     fn to_json(&self) -> Option<Value>;
 }
@@ -233,12 +249,19 @@ impl<T: ToJson> Given for Option<T> {
 
 impl<T: ToJson> Given for Vec<T> {
     fn to_json(&self) -> Option<Value> {
-        (!self.is_empty()).then(|| self.iter().map(ToJson::to_json).collect())
+        match &self[..] {
+            [] => None,
+            [one] if !T::IS_LIST => Some(one.to_json()),
+            all => Some(all.iter().map(ToJson::to_json).collect()),
+        }
     }
 }
 
 /// A value as JSON has it.
 pub(crate) trait ToJson {
+    /// Whether several of them are a list, even if there is one.
+    const IS_LIST: bool = true;
+
     fn to_json(&self) -> Value;
 }
 
@@ -258,13 +281,23 @@ to_json! {
     path: PathBuf => path.to_string_lossy();
     pattern: Pattern => pattern.as_str();
     word: CallsWord => word.to_string();
-    leave: Leave => LeaveMode::from(*leave).word();
+    hook: HookName => hook.to_string();
+    preset: Preset => preset.to_string();
+}
+
+impl ToJson for LeaveWord {
+    const IS_LIST: bool = false;
+
+    fn to_json(&self) -> Value {
+        json!(self.to_string())
+    }
 }
 
 /// `--threads`: the size of the pool that all work is shared by.
-pub(crate) fn limit_threads(threads: Option<u16>) {
-    if let Some(threads) = threads {
-        // The one error is that there is a pool already, and only this makes one.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
-    }
+///
+/// # Errors
+/// If the system starts no thread more: without memory or a process' limit.
+pub(crate) fn limit_threads(threads: Option<u16>) -> anyhow::Result<()> {
+    let Some(threads) = threads else { return Ok(()) };
+    rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global().context("no thread can be started")
 }

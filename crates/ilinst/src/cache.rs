@@ -36,7 +36,7 @@ Examples:
   ilinst cache                 what is kept, and where
   ilinst cache clear
 
-It lies in $ILINST_CACHE, else in the user's folder for caches. Of one program, what was woven of its four latest builds
+It lies in $ILINST_CACHE, else in the user's folder for caches. Of one program, what was woven of its four latest builds \
 or with other options is kept, and nothing that was not used for 30 days.";
 
 impl Opts {

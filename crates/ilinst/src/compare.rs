@@ -116,8 +116,8 @@ Columns: self, total, waiting, calls, average, p95, max, exceptions, cpu; of the
 Units: %, ns, us, ms, s, or none. With a sign it is the change, which has to be more than noise; else the new value.
 Words: slower, faster, new, gone; and, or, not, ( ); ~ holds a name against a pattern.
 
-Methods are the same if assembly, name and signature are: two builds compare. What is compared is the median of the runs.
-With four runs or more a side, noise is told by the Mann-Whitney U test; with two or three by whether runs lie among the
+Methods are the same if assembly, name and signature are: two builds compare. What is compared is the median of the runs. \
+With four runs or more a side, noise is told by the Mann-Whitney U test; with two or three by whether runs lie among the \
 others'; with one not at all.
 
 Exit codes: 0 done; 1 what --fail-if says is so; 2 wrong usage; 3 bad input.";

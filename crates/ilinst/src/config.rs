@@ -8,10 +8,11 @@ use serde_json::{Map, Value, json};
 use weave::Pattern;
 
 use crate::{
-    arguments::{Origin, ToJson as _, WeaveArgs, Weaving},
+    arguments::{Given as _, Origin, WeaveArgs, Weaving},
     config_file::{ConfigFile, NAME, RuleArgs},
     explain::in_words,
     failure::printed,
+    hooks::HookArgs,
     terminal::{Terminal, print_json},
 };
 
@@ -61,7 +62,10 @@ fn sayings(rule: &RuleArgs) -> Vec<(&'static str, Value)> {
     sayings.extend(rule.weave.map(|weave| ("weave", json!(weave))));
     sayings.extend(rule.all.map(|all| ("all", json!(all))));
     sayings.extend(rule.min_il.map(|min_il| ("min-il", json!(min_il))));
-    sayings.extend(rule.leave.map(|leave| ("leave", leave.to_json())));
+    let HookArgs { enter, leave, handle, preset } = &rule.hooks;
+    let hooks =
+        [("enter", enter.to_json()), ("leave", leave.to_json()), ("handle", handle.to_json()), ("preset", preset.to_json())];
+    sayings.extend(hooks.into_iter().filter_map(|(name, value)| Some((name, value?))));
     sayings
 }
 
@@ -78,10 +82,10 @@ fn print(weaving: &Weaving) -> anyhow::Result<()> {
     for setting in &weaving.settings {
         let lines = file.filter(|_| setting.origin == Origin::File).and_then(|file| file.lines.get(setting.name));
         let by = setting.origin.words(lines.and_then(|lines| lines.first()).copied());
-        writeln!(out, "{:<12} {:<24} {by}", setting.name, Visible(in_words(&setting.value)).to_string())?;
+        writeln!(out, "{:<14} {:<24} {by}", setting.name, Visible(in_words(&setting.value)).to_string())?;
     }
     for (place, rule) in file.iter().flat_map(|file| &file.rules).enumerate() {
-        writeln!(out, "rule {:<32} {NAME}:{}", place + 1, rule.line)?;
+        writeln!(out, "rule {:<34} {NAME}:{}", place + 1, rule.line)?;
         for (name, value) in sayings(rule) {
             writeln!(out, "  {name:<10} {}", Visible(in_words(&value)))?;
         }

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ::instrument::failure::about;
+use ::instrument::{HookAssembly, failure::about};
 use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches as _};
 use toml::{
     Spanned,
@@ -17,8 +17,9 @@ use toml::{
 use weave::{Pattern, Rule};
 
 use crate::{
-    arguments::{ConfigArgs, Leave, WeaveArgs},
+    arguments::{ConfigArgs, WeaveArgs},
     failure::Failure,
+    hooks::HookArgs,
     text::nearest,
 };
 
@@ -57,8 +58,8 @@ pub(crate) struct RuleArgs {
     pub(crate) all: Option<bool>,
     #[arg(long, conflicts_with = "all")]
     pub(crate) min_il: Option<u32>,
-    #[arg(long, value_enum)]
-    pub(crate) leave: Option<Leave>,
+    #[command(flatten)]
+    pub(crate) hooks: HookArgs,
     /// The line where it begins.
     #[arg(skip)]
     pub(crate) line: usize,
@@ -66,10 +67,15 @@ pub(crate) struct RuleArgs {
     pub(crate) lines: Lines,
 }
 
-impl From<&RuleArgs> for Rule {
-    fn from(rule: &RuleArgs) -> Self {
-        let RuleArgs { include, exclude, weave, all, min_il, leave, .. } = rule.clone();
-        Self { include, exclude, weave, all, min_il, leave: leave.map(Into::into) }
+impl RuleArgs {
+    /// The rule; the assemblies that its hooks are in are added to those known.
+    ///
+    /// # Errors
+    /// If it has no such hooks.
+    pub(crate) fn resolve(&self, known: &mut Vec<HookAssembly>) -> anyhow::Result<Rule> {
+        let Self { include, exclude, weave, all, min_il, hooks, .. } = self.clone();
+        let (leave, hooks) = (hooks.mode(), hooks.resolve(known)?);
+        Ok(Rule { include, exclude, weave, all, min_il, leave, hooks })
     }
 }
 
@@ -122,7 +128,16 @@ impl ConfigFile {
         let mut args = WeaveArgs::from_arg_matches(&matches).map_err(|error| reader.failure(0, error))?;
         let folder = path.parent().unwrap_or_else(|| Path::new(""));
         args.snk.iter_mut().for_each(|key| *key = folder.join(&key));
-        Ok(Self { path, was_found, args, lines, rules })
+        let folder = folder.to_owned();
+        let mut file = Self { path, was_found, args, lines, rules };
+        file.hooks().for_each(|hooks| hooks.in_folder(&folder));
+        file.args.selection.hot.in_folder(&folder);
+        Ok(file)
+    }
+
+    /// The hooks of the file, and of each rule.
+    pub(crate) fn hooks(&mut self) -> impl Iterator<Item = &mut HookArgs> {
+        std::iter::once(&mut self.args.selection.hooks).chain(self.rules.iter_mut().map(|rule| &mut rule.hooks))
     }
 }
 

@@ -1,37 +1,52 @@
 //! `ilinst diff`: what differs between two assemblies, such as one before and after weaving.
 
+mod sources;
+
 use std::{
-    io::{self, BufWriter},
+    io::{self, BufWriter, Write as _},
     path::{Path, PathBuf},
 };
 
-use ::instrument::{Input, Outputs, Pdb, TRACKER, is_same_file, not_an_assembly, read_assembly};
-use clap::Args;
+use ::instrument::{Outputs, Pdb, TRACKER, is_same_file, not_an_assembly, read_assembly};
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use ecma335::{Image, Metadata};
 use iltext::{
-    diff::{self, Html, Json, Options, Side, Stat, Totals, Unified, Visitor, WovenOriginal},
+    diff::{
+        self, Html, Ignore, Json, Markdown, Options, Original, Side, Stat, Totals, Unified, Visitor, WovenOriginal, api::Effect,
+    },
     filter::{self, method_pattern},
 };
+use serde_json::json;
 use weave::{Pattern, Tracker};
+
+use self::sources::{Pair, Source};
 
 use crate::{
     colours::colour_diff,
     failure::{EXIT_FINDINGS, EXIT_USAGE, Failure, is_closed},
     interrupt::clean_up_when_asked_to_end,
     terminal::Terminal,
+    text::count,
 };
 
 /// Show what differs between two assemblies: the IL of methods, types, members, references, resources.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
-    /// The first assembly, as it was before
+    /// The first assembly, as it was before; or a folder or NuGet package (.nupkg)
     #[arg(value_name = "BEFORE")]
     old: PathBuf,
 
-    /// The second assembly, as it is after
+    /// The second assembly, as it is after; or a folder or package: what has the same path in both is compared
     #[arg(value_name = "AFTER")]
     new: PathBuf,
+
+    /// What git passes beside these two to an external diff: seven arguments in all, nine if the file was renamed
+    #[arg(hide = true)]
+    git: Vec<PathBuf>,
 
     /// Hide what is exactly what `ilinst instrument` puts in: if nothing is shown, nothing else changed
     #[arg(long)]
@@ -50,16 +65,39 @@ pub(crate) struct Opts {
     #[arg(long = "method", value_name = "PATTERN", value_parser = method_pattern)]
     methods: Vec<Pattern>,
 
-    /// Show a line for each method that changed, and the totals
+    /// Compare only types the pattern names, with those within them (may be repeated): a glob over Namespace.Type; `re:`
+    /// before a regular expression
+    #[arg(long = "type", value_name = "PATTERN")]
+    types: Vec<Pattern>,
+
+    /// Leave out types and methods the pattern names (may be repeated): a glob over Namespace.Type or Namespace.Type::Method
+    #[arg(long, value_name = "PATTERN", conflicts_with = "only_probes")]
+    exclude: Vec<Pattern>,
+
+    /// Leave out differences of a kind (may be repeated, or several with commas): `mvid` is what each build makes anew (the
+    /// module's id and what names its PDB), `references` the lists of references, `nullable` and `compiler` attributes that
+    /// compilers add by themselves, `debug` attributes for debuggers
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = ignore(), conflicts_with = "only_probes")]
+    ignore: Vec<Ignore>,
+
+    /// Show the totals, and a line for each method that differs
     #[arg(long)]
     stat: bool,
 
-    /// Print it as JSON
+    /// Show what a compiler would see: what breaks who uses the first, and what is added
+    #[arg(long, conflicts_with_all = ["stat", "only_probes", "debug_info", "methods", "types", "exclude", "ignore"])]
+    api: bool,
+
+    /// Print it as JSON; of folders and packages, an array
     #[arg(long, conflicts_with = "stat")]
     json: bool,
 
+    /// Print it as Markdown, for a comment on a change: a table of types, each type's changes folded
+    #[arg(long, conflicts_with_all = ["stat", "json", "api"])]
+    markdown: bool,
+
     /// Write it to an HTML file, side by side
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["stat", "json"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["stat", "json", "markdown", "api"])]
     html: Option<PathBuf>,
 }
 
@@ -73,111 +111,239 @@ Examples:
       nor does it in the PDB
   ilinst diff lib-1.0.dll lib-1.1.dll --stat
   ilinst diff lib-1.0.dll lib-1.1.dll --html changes.html
+  ilinst diff lib.1.0.nupkg lib.1.1.nupkg --api
+      what breaks who uses it
+  ilinst diff build1/ build2/ --ignore mvid
+      nothing, if both were built of the same sources
   ilinst diff net48/lib.dll net8.0/lib.dll --ignore-scopes
   ilinst diff a.dll b.dll --json | jq -r '.changes[].name'
+  git config diff.ilinst.command 'ilinst diff'
+      with `*.dll diff=ilinst` in .gitattributes: what git shows of assemblies
 
-IL is compared by what it means: tokens by the names they stand for, branches by where they lead.
+IL is compared by what it means: tokens by the names they stand for, branches by where they lead. What a compiler made is
+compared with what it made of the same, whatever number it has; what was renamed, moved or given another signature is found
+by likeness, and said to be.
 
-Exit codes: 0 nothing differs; 1 something does; 2 trouble.";
+Exit codes: 0 nothing differs; 1 something does; 2 trouble. With --api: 0 nothing that a compiler would see; 10 additions
+alone; 11 something breaks; 2 trouble. As git's external diff: 0; 2 trouble.";
+
+/// The exit code if a compiler would see additions alone.
+const EXIT_ADDITIVE: u8 = 10;
+/// The exit code if something breaks.
+const EXIT_BREAKING: u8 = 11;
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         match self.compare() {
-            Ok(totals) => Ok(if totals.is_same() { 0 } else { EXIT_FINDINGS }),
+            // It would call the command broken.
+            Ok(_) if self.is_for_git() => Ok(0),
+            Ok(code) => Ok(code),
             // What was closed before its end had more to say than nothing.
             Err(error) if is_closed(&error) => Ok(EXIT_FINDINGS),
             Err(error) => Err(trouble(error)),
         }
     }
 
-    fn compare(&self) -> anyhow::Result<Totals> {
-        let (old_bytes, new_bytes) = (Input::open(&self.old)?, Input::open(&self.new)?);
-        let (old_image, old) = read_assembly(&self.old, &old_bytes)?;
-        let (new_image, new) = read_assembly(&self.new, &new_bytes)?;
-        let (old_pdb, new_pdb) = (self.pdb(&self.old, &old_image)?, self.pdb(&self.new, &new_image)?);
-        let new_side = with_pdb(self.side(&self.new, &new_image, &new)?, &self.new, new_pdb.as_deref())?;
+    fn is_for_git(&self) -> bool {
+        !self.git.is_empty()
+    }
+
+    fn pairs(&self) -> Result<Vec<Pair>, Failure> {
+        match &self.git[..] {
+            [] => sources::pairs(&self.old, &self.new),
+            [_, _, new, _, _, ..] if matches!(self.git.len(), 5 | 7) => Ok(vec![sources::of_git(&self.old, &self.new, new)]),
+            _ => Err(Failure::usage("two files are compared; git passes seven arguments, or nine")),
+        }
+    }
+
+    /// Compares all that was named; the exit code.
+    fn compare(&self) -> anyhow::Result<u8> {
+        let pairs = self.pairs()?;
+        let is_many = sources::is_many(&self.old);
+        if is_many && self.html.is_some() {
+            return Err(Failure::usage("--html is for two assemblies: name one in each folder or package").into());
+        }
+        if let Some(path) = &self.html {
+            return self.write_html(path, &pairs);
+        }
+        let mut terminal = if self.json { Terminal::json() } else { Terminal::paged(colour_diff) };
+        let mut code = 0;
+        let mut has_named = false;
+        let (mut before, between, after) = if is_many && self.json { ("[\n", ",\n", "]\n") } else { ("", "", "") };
+        for pair in &pairs {
+            terminal.write_all(std::mem::replace(&mut before, between).as_bytes())?;
+            code = code.max(match pair {
+                (Some(old), Some(new)) if self.api => self.print_api(old, new, &mut terminal)?,
+                (Some(old), Some(new)) => {
+                    let totals = self.print(old, new, &mut terminal)?;
+                    has_named |= totals.has_named;
+                    if totals.is_same() { 0 } else { EXIT_FINDINGS }
+                }
+                (old, new) => self.print_alone(old.as_ref(), new.as_ref(), &mut terminal)?,
+            });
+        }
+        terminal.write_all(after.as_bytes())?;
+        match terminal.close() {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
+            _ => {}
+        }
+        self.check_named(has_named)?;
+        Ok(code)
+    }
+
+    /// Patterns that name nothing are mistyped.
+    fn check_named(&self, has_named: bool) -> Result<(), Failure> {
+        let what = match (self.types.is_empty(), self.methods.is_empty()) {
+            (true, true) => return Ok(()),
+            _ if has_named => return Ok(()),
+            (true, false) => "method",
+            (false, true) => "type",
+            (false, false) => "type or method",
+        };
+        let patterns = filter::describe(self.types.iter().chain(&self.methods));
+        Err(Failure::usage(format_args!("no {what} of either is named {patterns}")))
+    }
+
+    /// Opens what was asked for, has it written, and closes it.
+    fn write_html(&self, path: &Path, pairs: &[Pair]) -> anyhow::Result<u8> {
+        let [(Some(old), Some(new))] = pairs else {
+            return Err(Failure::usage("--html is for two assemblies").into());
+        };
+        if is_same_file(path, &old.path) || is_same_file(path, &new.path) {
+            return Err(Failure::output_is_input(format_args!("{}: it would overwrite the input", path.display())).into());
+        }
+        clean_up_when_asked_to_end()?;
+        let mut outputs = Outputs::default();
+        let mut totals = None;
+        outputs.write(path, |file| {
+            let names = [&old.shown, &new.shown].map(Clone::clone);
+            let mut page = Html::new(BufWriter::new(file), &names)?;
+            totals = Some(self.visit(old, new, &mut page));
+            Ok(())
+        })?;
+        let totals = totals.unwrap_or_else(|| Ok(Totals::default()))?;
+        self.check_named(totals.has_named)?;
+        outputs.commit()?;
+        Ok(if totals.is_same() { 0 } else { EXIT_FINDINGS })
+    }
+
+    /// Prints what differs between two assemblies.
+    fn print(&self, old: &Source, new: &Source, terminal: &mut Terminal) -> anyhow::Result<Totals> {
+        let files = [&old.shown, &new.shown].map(Clone::clone);
+        if self.json {
+            self.visit(old, new, &mut Json::new(terminal, &files)?)
+        } else if self.markdown {
+            self.visit(old, new, &mut Markdown::new(terminal, files))
+        } else if self.stat {
+            self.visit(old, new, &mut Stat::new(terminal))
+        } else {
+            self.visit(old, new, &mut Unified::new(terminal, files))
+        }
+    }
+
+    /// Prints that an assembly is on one side alone.
+    fn print_alone(&self, old: Option<&Source>, new: Option<&Source>, terminal: &mut Terminal) -> anyhow::Result<u8> {
+        let name = |side: Option<&Source>| side.map(|side| side.shown.clone());
+        let (code, effect) = if new.is_none() { (EXIT_BREAKING, "breaking") } else { (EXIT_ADDITIVE, "additive") };
+        let word = if new.is_none() { "removed" } else { "added" };
+        let (old, new) = (name(old), name(new));
+        let shown = new.as_deref().or(old.as_deref()).unwrap_or_default();
+        match () {
+            () if self.json => writeln!(terminal, "{}", json!({ "old": old, "new": new, "change": word }))?,
+            () if self.api => writeln!(terminal, "{effect} assembly {shown}: {word}")?,
+            () if self.markdown => writeln!(terminal, "### {word}: `{shown}`\n")?,
+            () => writeln!(terminal, "{}assembly {shown}", if word == "added" { "+" } else { "-" })?,
+        }
+        Ok(if self.api { code } else { EXIT_FINDINGS })
+    }
+
+    /// Prints what a compiler would see.
+    fn print_api(&self, old: &Source, new: &Source, terminal: &mut Terminal) -> anyhow::Result<u8> {
+        let (old_bytes, new_bytes) = (old.read()?, new.read()?);
+        let (old_image, old_metadata) = read_assembly(old.shown.as_ref(), &old_bytes)?;
+        let (new_image, new_metadata) = read_assembly(new.shown.as_ref(), &new_bytes)?;
+        let old_side = self.side(old, &old_image, &old_metadata)?;
+        let new_side = self.side(new, &new_image, &new_metadata)?;
+        let changes = diff::api::compare(&old_side, &new_side).map_err(|error| not_an_assembly(new.shown.as_ref(), error))?;
+        let breaking = changes.iter().filter(|change| change.effect == Effect::Breaking).count();
+        let additive = changes.len() - breaking;
+        if self.json {
+            let list: Vec<_> = changes
+                .iter()
+                .map(|each| {
+                    json!({ "effect": each.effect.word(), "kind": each.kind.name(), "name": each.name, "what": each.what })
+                })
+                .collect();
+            let (old, new) = (&old.shown, &new.shown);
+            let value = json!({ "old": old, "new": new, "breaking": breaking, "additive": additive, "changes": list });
+            writeln!(terminal, "{value:#}")?;
+        } else if !changes.is_empty() {
+            let breaks = count(breaking, "breaking change");
+            writeln!(terminal, "{} and {}: {breaks}, {}", old.shown, new.shown, count(additive, "addition"))?;
+            for change in &changes {
+                let diff::api::ApiChange { effect, kind, name, what } = change;
+                writeln!(terminal, "  {} {} {name}: {what}", effect.word(), kind.name())?;
+            }
+        }
+        Ok(match (breaking, additive) {
+            (0, 0) => 0,
+            (0, _) => EXIT_ADDITIVE,
+            _ => EXIT_BREAKING,
+        })
+    }
+
+    /// Shows what differs between two assemblies.
+    fn visit(&self, old: &Source, new: &Source, printer: &mut dyn Visitor) -> anyhow::Result<Totals> {
+        let (old_bytes, new_bytes) = (old.read()?, new.read()?);
+        let (old_image, old_metadata) = read_assembly(old.shown.as_ref(), &old_bytes)?;
+        let (new_image, new_metadata) = read_assembly(new.shown.as_ref(), &new_bytes)?;
+        let (old_pdb, new_pdb) = (self.pdb(old, &old_image)?, self.pdb(new, &new_image)?);
+        let new_side = with_pdb(self.side(new, &new_image, &new_metadata)?, &new.path, new_pdb.as_deref())?;
         let woven = if self.only_probes {
-            WovenOriginal::new(&old_image, &old, &new, &Tracker::read(TRACKER)?, old_pdb.as_deref())
-                .map_err(|error| Failure::refused(format_args!("{}: --only-probes: {error}", self.new.display())))?
+            WovenOriginal::new(&old_image, &old_metadata, &new_metadata, &Tracker::read(TRACKER)?, old_pdb.as_deref())
+                .map_err(|error| Failure::refused(format_args!("{}: --only-probes: {error}", new.shown)))?
         } else {
             None
         };
-        let totals = self.print(|printer| {
-            let Some(woven) = &woven else {
-                let old_side = with_pdb(self.side(&self.old, &old_image, &old)?, &self.old, old_pdb.as_deref())?;
-                return Ok(diff::visit(&old_side, &new_side, &Options { methods: &self.methods, original: None }, printer)?);
-            };
-            let (image, metadata) = read_assembly(&self.old, &woven.file)?;
-            let pdb = woven.pdb(&image).filter(|_| self.debug_info);
-            let old_side = with_pdb(self.side(&self.old, &image, &metadata)?, &self.old, pdb.as_deref())?;
-            Ok(diff::visit(
-                &old_side,
-                &new_side,
-                &Options { methods: &self.methods, original: Some(woven.original(&old_image)) },
-                printer,
-            )?)
-        })?;
-        if !self.methods.is_empty() && totals.compared == 0 && totals.is_same() {
-            let patterns = filter::describe(&self.methods);
-            return Err(Failure::usage(format_args!("no method of either is named {patterns}")).into());
-        }
-        Ok(totals)
+        let Some(woven) = &woven else {
+            let old_side = with_pdb(self.side(old, &old_image, &old_metadata)?, &old.path, old_pdb.as_deref())?;
+            return Ok(diff::visit(&old_side, &new_side, &self.options(None), printer)?);
+        };
+        let (image, metadata) = read_assembly(old.shown.as_ref(), &woven.file)?;
+        let pdb = woven.pdb(&image).filter(|_| self.debug_info);
+        let old_side = with_pdb(self.side(old, &image, &metadata)?, &old.path, pdb.as_deref())?;
+        Ok(diff::visit(&old_side, &new_side, &self.options(Some(woven.original(&old_image))), printer)?)
     }
 
-    fn side<'a, 'm>(&self, path: &Path, image: &'m Image<'a>, metadata: &'m Metadata<'a>) -> anyhow::Result<Side<'a, 'm>> {
-        let side = Side::new(image, metadata).map_err(|error| not_an_assembly(path, error))?;
+    fn options<'o>(&'o self, original: Option<Original<'o>>) -> Options<'o> {
+        let Self { methods, types, exclude, ignore, .. } = self;
+        Options { methods, types, exclude, ignore, original }
+    }
+
+    fn side<'a, 'm>(&self, of: &Source, image: &'m Image<'a>, metadata: &'m Metadata<'a>) -> anyhow::Result<Side<'a, 'm>> {
+        let side = Side::new(image, metadata).map_err(|error| not_an_assembly(of.shown.as_ref(), error))?;
         Ok(if self.ignore_scopes { side.without_scopes() } else { side })
     }
 
     /// The bytes of a file's PDB, if it is to be compared.
-    fn pdb(&self, path: &Path, image: &Image<'_>) -> anyhow::Result<Option<Vec<u8>>> {
+    fn pdb(&self, of: &Source, image: &Image<'_>) -> anyhow::Result<Option<Vec<u8>>> {
         if !self.debug_info {
             return Ok(None);
         }
-        let pdb = Pdb::read(Pdb::find(path, None, image).as_ref())?;
+        let path = &of.path;
+        let pdb = if of.is_file() { Pdb::read(Pdb::find(path, None, image).as_ref())? } else { None };
         match weave::pdb::find(image, pdb.as_deref()) {
             Ok(Some(bytes)) => Ok(Some(bytes.into_owned())),
             Ok(None) => Err(no_pdb(path, "the assembly names no PDB")),
             Err(trouble) => Err(no_pdb(path, trouble)),
         }
     }
-
-    /// Opens what was asked for, has it written, and closes it.
-    fn print(&self, run: impl FnOnce(&mut dyn Visitor) -> anyhow::Result<Totals>) -> anyhow::Result<Totals> {
-        let files = [&self.old, &self.new].map(|path| path.display().to_string());
-        if let Some(path) = &self.html {
-            if is_same_file(path, &self.old) || is_same_file(path, &self.new) {
-                return Err(Failure::output_is_input(format_args!("{}: it would overwrite the input", path.display())).into());
-            }
-            clean_up_when_asked_to_end()?;
-            let mut outputs = Outputs::default();
-            let mut totals = None;
-            outputs.write(path, |file| {
-                let run = run(&mut Html::new(BufWriter::new(file), &files)?);
-                totals = Some(run);
-                Ok(())
-            })?;
-            let totals = totals.unwrap_or_else(|| Ok(Totals::default()))?;
-            outputs.commit()?;
-            return Ok(totals);
-        }
-        if self.json {
-            let mut terminal = Terminal::json();
-            let totals = run(&mut Json::new(&mut terminal, &files)?)?;
-            return printed(terminal, totals);
-        }
-        let mut terminal = Terminal::paged(colour_diff);
-        let totals = if self.stat { run(&mut Stat::new(&mut terminal)) } else { run(&mut Unified::new(&mut terminal, files)) };
-        printed(terminal, totals?)
-    }
 }
 
-/// The totals, if all could be printed; or nobody wanted to see the last of it.
-fn printed(terminal: Terminal, totals: Totals) -> anyhow::Result<Totals> {
-    match terminal.close() {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(totals),
-    }
+/// The kinds of differences that can be left out, by their words.
+fn ignore() -> impl TypedValueParser<Value = Ignore> {
+    let word = |word: String| Ignore::ALL.into_iter().find(|each| each.name() == word).ok_or("no such kind");
+    PossibleValuesParser::new(Ignore::ALL.map(Ignore::name)).try_map(word)
 }
 
 fn with_pdb<'a, 'm>(side: Side<'a, 'm>, path: &Path, bytes: Option<&'m [u8]>) -> anyhow::Result<Side<'a, 'm>> {

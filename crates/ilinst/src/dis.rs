@@ -65,6 +65,11 @@ pub(crate) struct Opts {
     #[arg(long)]
     tokens: bool,
 
+    /// Show what a tool for text can compare, such as git: labels that do not shift, no addresses, nothing that each build makes
+    /// anew
+    #[arg(long, conflicts_with_all = ["offsets", "bytes", "tokens"])]
+    stable: bool,
+
     /// Show source lines, which the PDB names: beside the assembly, in it, or --pdb
     #[arg(long)]
     source: bool,
@@ -92,6 +97,9 @@ Examples:
   ilinst dis app.dll -o il/app.il                  with its resources; then: cd
                                                    il && ilasm /dll app.il
   ilinst dis publish/ -o il/                       every assembly of a folder
+  git config diff.il.textconv 'ilinst dis --stable'
+                                                   with `*.dll diff=il` in
+                                                   .gitattributes
 
 The text is what Mono's ilasm takes. What it cannot take is shown as a comment.";
 
@@ -179,7 +187,8 @@ impl Opts {
         let root = self.source_root.as_deref();
         let debug = debug.ok().map(|debug| if self.source { debug.with_source(|path| find_source(path, root)) } else { debug });
         let mut dis = Disassembler::new(&image, &metadata).map_err(|error| not_an_assembly(input, error))?;
-        dis.options = Options { offsets: self.offsets, bytes: self.bytes, tokens: self.tokens, ..Options::default() };
+        let Self { offsets, bytes: show_bytes, tokens, stable, .. } = *self;
+        dis.options = Options { offsets, bytes: show_bytes, tokens, position_independent: stable, stable };
         dis.filter = Filter { types: self.types.clone(), methods: self.methods.clone() };
         dis.debug = debug;
         dis.reserved = target.iter().flat_map(|path| reserved(input, path)).collect();

@@ -2,7 +2,7 @@
 
 use std::{io::Write as _, path::PathBuf};
 
-use ::instrument::{Input, TRACKER, not_an_assembly, read_assembly};
+use ::instrument::{Input, Pdb, TRACKER, not_an_assembly, read_assembly};
 use clap::Args;
 use ecma335::{Image, Metadata, Table, Token};
 use identity::Visible;
@@ -77,7 +77,9 @@ impl Opts {
         let (image, metadata) = read_assembly(&self.input, &bytes)?;
         let weaving = self.selection.resolve(&[&self.input])?;
         let tracker = Tracker::read(TRACKER)?;
-        if let Some(refusal) = plan::refusal(&image, &metadata, &tracker) {
+        let embeds = weaving.options.weave.embed;
+        let embedding_refusal = || embeds.then(|| plan::embedding_refusal(&metadata, &tracker)).flatten();
+        if let Some(refusal) = plan::refusal(&image, &metadata, &tracker).or_else(embedding_refusal) {
             return Err(Failure::refused(format_args!("{}: {refusal}", self.input.display())).into());
         }
         let methods = self.explain(&image, &metadata, &weaving, &tracker).map_err(|error| not_an_assembly(&self.input, error))?;
@@ -98,7 +100,8 @@ impl Opts {
         weaving: &Weaving,
         tracker: &Tracker,
     ) -> ecma335::Result<Vec<Explained>> {
-        let how = Weave { options: &weaving.options.weave, ..Weave::new(tracker) };
+        let pdb = Pdb::read(Pdb::find(&self.input, None, image).as_ref()).ok().flatten();
+        let how = Weave { options: &weaving.options.weave, pdb: pdb.as_deref(), ..Weave::new(tracker) };
         let decisions = WovenBodies::new(image, metadata, &how)?.into_decisions();
         let mut methods = Vec::new();
         for_each_method(metadata, |index, names| {
@@ -132,7 +135,13 @@ fn because(decision: &Decision, weaving: &Weaving) -> Vec<Because> {
             let name = |place: usize| json!(patterns.get(place).map(Pattern::as_str));
             let included = holds.included.map(|place| say("include", name(place), Source::Pattern(place)));
             let leave = say("leave", json!(holds.leave.0.word()), holds.leave.1);
-            included.into_iter().chain([worth(), leave]).collect()
+            let hooks = weaving
+                .options
+                .weave
+                .hooks_of(holds.hooks)
+                .methods()
+                .map(|(place, hook)| say(place.option(), json!(hook.full_name()), holds.hooks));
+            included.into_iter().chain([worth(), leave]).chain(hooks).collect()
         }
         Err(Reason::Short { .. }) => vec![worth()],
         Err(Reason::Accessor | Reason::Generated) => vec![say("all", json!(false), holds.worth.1)],
@@ -153,6 +162,14 @@ impl Because {
     fn of(option: &'static str, value: Value, source: Source, weaving: &Weaving) -> Self {
         let file = weaving.file.as_ref();
         let line = |lines: &Lines, place: usize| lines.get(option).and_then(|lines| lines.get(place)).copied();
+        let rules = file.map_or(0, |file| file.rules.len());
+        let of_profile = |place: usize| weaving.of_profiles.get(place.checked_sub(rules)?).copied();
+        if let Source::Rule(place, _) = source
+            && let Some(option) = of_profile(place)
+            && let Some(setting) = weaving.settings.iter().find(|setting| setting.name == option)
+        {
+            return Self::of(option, setting.value.clone(), Source::Option, weaving);
+        }
         if let Source::Rule(place, pattern) = source {
             let rule = file.and_then(|file| file.rules.get(place));
             let pattern = pattern.and_then(|pattern| Some(rule?.include.get(pattern)?.as_str().to_owned()));
@@ -167,10 +184,20 @@ impl Because {
     }
 }
 
+/// A reason in words. What a profile says is a rule of nobody's, so that its number would tell nothing.
+fn in_full(reason: &Reason, because: &[Because]) -> String {
+    match (reason, because.first().map(|because| because.option)) {
+        (Reason::Excluded(_), Some("only-hot")) => "the profile does not show it to matter".into(),
+        (Reason::Excluded(_), Some("except-noise")) => "the profile shows it to be mostly probe".into(),
+        _ => reason.to_string(),
+    }
+}
+
 /// A value as text: lists without brackets.
 pub(crate) fn in_words(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
+        Value::Null => "-".into(),
         Value::Array(values) if values.is_empty() => "-".into(),
         Value::Array(values) => values.iter().map(in_words).collect::<Vec<_>>().join(", "),
         other => other.to_string(),
@@ -209,7 +236,7 @@ fn print(methods: &[Explained], weaving: &Weaving) -> anyhow::Result<()> {
                 "woven, the leave probe before each ret: it has a tail call or a jmp, which no try block may hold".into()
             }
             Ok(_) => "woven".into(),
-            Err(reason) => format!("left alone, {}: {reason}", reason.code()),
+            Err(reason) => format!("left alone, {}: {}", reason.code(), in_full(reason, because)),
         };
         writeln!(out, "{token} {}: {}", Visible(name), Visible(verdict))?;
         for Because { option, value, pattern, rule, origin, line } in because {
@@ -237,7 +264,7 @@ fn to_json(methods: &[Explained], weaving: &Weaving) -> Value {
         let (decision, text) = match &method.decision.outcome {
             Ok(Shape::Finally) => ("finally", None),
             Ok(Shape::Return) => ("return", None),
-            Err(reason) => (reason.code(), Some(reason.to_string())),
+            Err(reason) => (reason.code(), Some(in_full(reason, &method.because))),
         };
         let because: Vec<Value> = method.because.iter().map(because).collect();
         let mut json = json!({

@@ -73,8 +73,12 @@ pub(crate) struct Opts {
     #[arg(long, value_name = "FOLDER")]
     symbols: Vec<PathBuf>,
 
+    /// Print nothing but errors and what is exported
+    #[arg(short, long)]
+    quiet: bool,
+
     /// Print what was written as JSON; to export as JSON, --to json
-    #[arg(long, requires = "output")]
+    #[arg(long, requires = "output", conflicts_with = "quiet")]
     json: bool,
 }
 
@@ -138,6 +142,9 @@ impl Opts {
             return Ok(0);
         };
         output::write(&target, &[&read.path], |out| self.write(&read, format, out))?;
+        if self.quiet {
+            return Ok(0);
+        }
         if self.json {
             let program = read.profile.program.as_str();
             return said_as(&json!({ "output": target.to_string_lossy(), "format": format.name(), "program": program }));
@@ -157,6 +164,9 @@ impl Opts {
             let ending = format.extensions().first().copied().unwrap_or_default();
             output::write(&day.join(format!("{name}.{ending}")), &[&read.path], |out| self.write(&read, format, out))
         })?;
+        if self.quiet {
+            return Ok(0);
+        }
         if self.json {
             let output = folder.to_string_lossy();
             return said_as(&json!({ "output": output, "format": format.name(), "profiles": targets.len() }));

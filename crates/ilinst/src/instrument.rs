@@ -97,13 +97,13 @@ Examples:
   ilinst instrument app.dll --dry-run -v
       what would be left alone, and why
 
-Run the result as you would run the original. When it ends it writes <program>-<pid>.ilprof to the current
+Run the result as you would run the original. When it ends it writes <program>-<pid>.ilprof to the current \
 folder, or to where the environment variable ILINST_OUTPUT says; show it with `ilinst report`.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let started = Instant::now();
-        limit_threads(self.threads);
+        limit_threads(self.threads)?;
         clean_up_when_asked_to_end()?;
         if self.output.is_none() && !self.in_place && !self.dry_run {
             let text = "where to? -o DIR; or --in-place weaves files where they are, and --dry-run writes nothing";
@@ -123,7 +123,7 @@ impl Opts {
         let mut report = run.commit()?;
         // Of a build's options, each is for some of its projects.
         let is_a_builds = self.message_format != MessageFormat::Human;
-        report.unmatched.retain(|unmatched| !is_a_builds && weaving.is_given(unmatched.option));
+        report.unmatched.retain(|unmatched| !is_a_builds && weaving.is_given(&unmatched.option));
         let has_findings = !report.unmatched.is_empty() || report.files.iter().any(FileReport::has_findings);
         let code = if weaving.strict && has_findings { EXIT_LEFT_ALONE } else { 0 };
         printed(self.print(&report, started.elapsed().as_secs_f64(), weaving.strict), code)

@@ -5,8 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ::instrument::{Input, TRACKER, not_an_assembly, read_assembly};
+use ::instrument::{Input, Pdb, TRACKER, not_an_assembly, read_assembly};
 use clap::{Args, ValueEnum};
+use ecma335::Image;
 use identity::Visible;
 use iltext::list::{self, Listing, Methods, Options};
 use weave::Tracker;
@@ -138,14 +139,15 @@ impl Opts {
     ) -> anyhow::Result<T> {
         let bytes = Input::open(path)?;
         let (image, metadata) = read_assembly(path, &bytes)?;
-        let listing = Listing::read(&image, &metadata, &self.options(path)?, tracker);
+        let listing = Listing::read(&image, &metadata, &self.options(path, &image)?, tracker);
         Ok(listing.and_then(|listing| show(&listing)).map_err(|error| not_an_assembly(path, error))?)
     }
 
-    fn options(&self, path: &Path) -> anyhow::Result<Options> {
+    fn options(&self, path: &Path, image: &Image<'_>) -> anyhow::Result<Options> {
         // The tree is what is shown if nothing else is asked for.
         let as_tree = !(self.methods || self.refs || self.strings || self.attributes);
-        let methods = Methods { as_tree, weave: self.selection.resolve(&[path])?.options.weave };
+        let pdb = Pdb::read(Pdb::find(path, None, image).as_ref()).ok().flatten().map(|pdb| pdb.to_vec());
+        let methods = Methods { as_tree, weave: self.selection.resolve(&[path])?.options.weave, pdb };
         Ok(Options {
             methods: (self.methods || as_tree).then_some(methods),
             references: self.refs,

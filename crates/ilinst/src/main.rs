@@ -4,6 +4,7 @@
 
 mod arguments;
 mod cache;
+mod calls;
 mod colours;
 mod compare;
 mod completions;
@@ -16,6 +17,8 @@ mod doctor;
 mod explain;
 mod export;
 mod failure;
+mod hooks;
+mod hot;
 mod inputs;
 mod instrument;
 mod interrupt;
@@ -71,6 +74,8 @@ Try:
 /// One line a subcommand: its module, its variant and where it is run from.
 macro_rules! subcommands {
     ($($(#[$doc:meta])* $variant:ident = $module:ident)*) => {
+        // There is one of it.
+        #[expect(clippy::large_enum_variant)]
         #[derive(clap::Subcommand, Debug)]
         enum Command { $($(#[$doc])* $variant($module::Opts),)* }
 

@@ -60,14 +60,14 @@ Examples:
   ilinst merge web-1.ilprof web-2.ilprof worker-*.ilprof -o service.ilprof
   ilinst report all.ilprof --tree
 
-Paths that are the same become one; times, calls, histograms and phases are added up, whatever clock they are of. Threads of
-the same name become one. The order of the inputs changes no byte of the output. Events of ILINST_MODE=trace are left out, and
-profiles of different modes are not merged. Of different clocks, p50 to p99 are within 25 %. What is in memory is the result, once
+Paths that are the same become one; times, calls, histograms and phases are added up, whatever clock they are of. Threads of \
+the same name become one. The order of the inputs changes no byte of the output. Events of ILINST_MODE=trace are left out, and \
+profiles of different modes are not merged. Of different clocks, p50 to p99 are within 25 %. What is in memory is the result, once \
 for each thread.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
-        limit_threads(self.threads);
+        limit_threads(self.threads)?;
         let paths = self.inputs()?;
         let bar = progress_bar(paths.len(), self.quiet);
         let (merge, left_out) = self.merge(&paths, &bar)?;

@@ -20,7 +20,8 @@ const EXTENSION: &str = "ilprof";
 /// Trackers that may not write where they are asked to write into a folder of this name below the temporary one.
 const FALLBACK: &str = "ilinst-";
 
-/// The profile that an argument means: a file, the newest of a folder, or a process's by its id; without one, the newest.
+/// The profile that an argument means: a file, the newest of a folder, or a process's by its id; without one, the newest of the
+/// current folder, or where it has none, of those that trackers write to instead.
 pub(crate) fn find(argument: Option<&Path>) -> Result<PathBuf, Failure> {
     let Some(argument) = argument else { return newest() };
     if argument.is_dir() {
@@ -72,8 +73,9 @@ fn mapped_by(pid: u32) -> BTreeSet<PathBuf> {
 
 fn of_process(pid: u32) -> Result<PathBuf, Failure> {
     let mapped = mapped_by(pid).into_iter().filter(|path| path.is_file() && pid_in(path).is_some());
-    let own_folder = profiles_in(Path::new(&format!("/proc/{pid}/cwd")));
-    let beside = own_folder.into_iter().chain(profiles()).filter(|path| pid_in(path) == Some(pid));
+    let own_folder = format!("/proc/{pid}/cwd");
+    let here = [&own_folder, "."].into_iter().flat_map(|folder| profiles_in(Path::new(folder)));
+    let beside = here.chain(profiles_elsewhere()).filter(|path| pid_in(path) == Some(pid));
     let latest = |paths: Vec<PathBuf>| paths.into_iter().max_by_key(|path| modified(path));
     latest(mapped.collect()).or_else(|| latest(beside.collect())).ok_or_else(|| {
         Failure::unreadable(format_args!("process {pid}: it has no profile open, and there is none of it here or in {}", temp()))
@@ -81,7 +83,8 @@ fn of_process(pid: u32) -> Result<PathBuf, Failure> {
 }
 
 fn newest() -> Result<PathBuf, Failure> {
-    newest_of(profiles()).ok_or_else(|| Failure::unreadable(format_args!("no profile (.{EXTENSION}) here or in {}", temp())))
+    let found = newest_of(profiles_in(Path::new("."))).or_else(|| newest_of(profiles_elsewhere()));
+    found.ok_or_else(|| Failure::unreadable(format_args!("no profile (.{EXTENSION}) here or in {}", temp())))
 }
 
 fn newest_of(profiles: Vec<PathBuf>) -> Option<PathBuf> {
@@ -92,11 +95,11 @@ fn temp() -> String {
     format!("{}{FALLBACK}*", env::temp_dir().join("").display())
 }
 
-/// The profiles of the current folder and of those that trackers write to that may not write here.
-fn profiles() -> Vec<PathBuf> {
+/// The profiles that trackers wrote which may not write where they are asked to.
+fn profiles_elsewhere() -> Vec<PathBuf> {
     let is_fallback = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(FALLBACK));
     let folders = entries(&env::temp_dir()).into_iter().filter(is_fallback);
-    [PathBuf::from(".")].into_iter().chain(folders).flat_map(|folder| profiles_in(&folder)).collect()
+    folders.flat_map(|folder| profiles_in(&folder)).collect()
 }
 
 /// The profiles in a folder.

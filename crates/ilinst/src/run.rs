@@ -1,5 +1,7 @@
 //! `ilinst run`: weaves a program, runs it, and shows what it did.
 
+mod live;
+
 use std::{
     env,
     ffi::OsString,
@@ -9,7 +11,8 @@ use std::{
     time::SystemTime,
 };
 
-use ::instrument::{Destination, FileReport, NAMES_NOTHING, Request, TOOL, TRACKER, failure::about};
+use ::instrument::live::Captured;
+use ::instrument::{Destination, FileReport, NAMES_NOTHING, Request, TOOL, TRACKER, Unmatched, failure::about};
 use clap::Args;
 use identity::Visible;
 use launch::{Cache, Entry, Home, Inputs, Program, Running, Signals, exit_code};
@@ -17,6 +20,7 @@ use profile::Profile;
 
 use crate::{
     arguments::{WeaveArgs, Weaving},
+    calls::{CallArgs, Calls},
     colours::colour_report,
     failure::{EXIT_LEFT_ALONE, Failure},
     profiles,
@@ -39,6 +43,15 @@ pub(crate) struct Opts {
     /// Weave the program where it is, run it there, and put it back when it has ended; else it runs in a copy
     #[arg(long)]
     in_place: bool,
+
+    /// Weave nothing: record the program as it is by a profiler in its runtime, whatever it loads or makes while it runs
+    #[arg(long, conflicts_with = "in_place")]
+    live: bool,
+
+    /// With --live, keep each call with its time and its exact types (calls), and with what it was called on (this), its
+    /// arguments (args), what it returned (return), by commas; they are shown in place of the report
+    #[arg(long, value_name = "WHAT", requires = "live", value_parser = clap::value_parser!(Captured))]
+    capture: Option<Captured>,
 
     /// Keep the profile [default: in the current folder]
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true, default_missing_value = ".")]
@@ -79,11 +92,13 @@ Examples:
   ilinst run -- bin/Release/net8.0/app             its own host, or the folder
   ilinst run --include 'Shop.*' --tree -- dotnet app.dll
   ilinst run --html profile.html --open -- dotnet app.dll
+  ilinst run --live -- dotnet app.dll              as it is, on .NET Core 3.1+
+  ilinst run --live --capture args,return -- dotnet app.dll
   ilinst run --no-report --keep=profiles/ -- dotnet app.dll
 
-The program gets the arguments, environment, current folder, input and signals that it would get alone; its output and
-exit code are its own, and the report goes to standard error. It runs in a copy of its folder, which `ilinst cache` shows:
-what it looks for beside itself (AppContext.BaseDirectory) it finds there, and what it writes there stays there; if that
+The program gets the arguments, environment, current folder, input and signals that it would get alone; its output and \
+exit code are its own, and the report goes to standard error. It runs in a copy of its folder, which `ilinst cache` shows: \
+what it looks for beside itself (AppContext.BaseDirectory) it finds there, and what it writes there stays there; if that \
 matters, --in-place.";
 
 /// Where trackers look for where to write.
@@ -91,6 +106,9 @@ const OUTPUT: &str = "ILINST_OUTPUT";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
+        if self.live {
+            return self.run_live();
+        }
         let signals = Signals::take_over()?;
         let program = Program::find(&self.command)?;
         let folder = dunce::canonicalize(program.folder()).unwrap_or_else(|_| program.folder());
@@ -120,9 +138,7 @@ impl Opts {
         let written = place.leave()?;
         signals.release();
         let code = exit_code(status?);
-        if let Err(error) = seen.and_then(|seen| self.report(seen, &profiles)) {
-            complain(format_args!("{error:#}"));
-        }
+        self.show(seen, &profiles);
         if let (Some(first), false) = (written.first(), self.quiet) {
             let (files, first) = (count(written.len(), "file"), Visible(first.display()));
             complain(format_args!(
@@ -143,10 +159,14 @@ impl Opts {
         for key in &options.keys {
             words.push(fs::read(key).map_err(|error| Failure::unreadable(about(key, &error)))?);
         }
+        words.extend(options.hook_assemblies.iter().map(|hooks| hooks.bytes().to_vec()));
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
         let make = |target: &Path| self.weave_into(weaving, Destination::Path(target.to_owned()), folder);
         let name = program.assembly.file_name().map(PathBuf::from).unwrap_or_default();
         let entry = Cache::of_user()?.entry(&inputs, (folder, &name, &said), &words, make)?;
+        if !entry.is_new {
+            say_unmatched(weaving, &entry.made.unmatched)?;
+        }
         if self.verbose {
             let what = if entry.is_new { "runs in" } else { "woven before; runs in" };
             complain(format_args!("{what} {}", entry.folder.display()));
@@ -166,8 +186,9 @@ impl Opts {
         Ok(home)
     }
 
-    fn weave_into(&self, weaving: &Weaving, destination: Destination, folder: &Path) -> ::instrument::Result<()> {
-        let request = Request { inputs: vec![folder.to_owned()], destination, pdb: None, dry_run: false };
+    /// Gives the patterns that name nothing, which were said.
+    fn weave_into(&self, weaving: &Weaving, to: Destination, folder: &Path) -> ::instrument::Result<Vec<Unmatched>> {
+        let request = Request { inputs: vec![folder.to_owned()], destination: to, pdb: None, dry_run: false };
         let mut jobs = request.jobs()?;
         jobs.retain(|job| !Inputs::is_profile(&job.input));
         let run = ::instrument::run(&request, &jobs, &weaving.options, &|_| {})?;
@@ -175,20 +196,15 @@ impl Opts {
             let text = format!("{}: a method that should be woven cannot be; ilinst instrument says which", file.input.display());
             return Err(Failure { code: "ILI0001", exit: EXIT_LEFT_ALONE, message: text });
         }
-        if let Some(unmatched) = run.unmatched.iter().find(|unmatched| weaving.strict && weaving.is_given(unmatched.option)) {
-            return Err(Failure { code: NAMES_NOTHING, exit: EXIT_LEFT_ALONE, message: unmatched.to_string() });
-        }
-        let report = run.commit()?;
-        let unmatched = report.unmatched.iter().filter(|unmatched| weaving.is_given(unmatched.option));
-        unmatched.for_each(|unmatched| complain(format_args!("warning {NAMES_NOTHING}: {unmatched}")));
-        let files = report.files;
+        say_unmatched(weaving, &run.unmatched)?;
+        let ::instrument::Report { files, unmatched, .. } = run.commit()?;
         if !self.quiet {
             let methods: usize = files.iter().map(FileReport::woven).sum();
             let woven = files.iter().filter(|file| file.woven() > 0).count();
             let assemblies = if woven == 1 { "1 assembly".into() } else { format!("{woven} assemblies") };
             complain(format_args!("{}: {assemblies} woven ({})", folder.display(), count(methods, "method")));
         }
-        Ok(())
+        Ok(unmatched)
     }
 
     /// Reads what was recorded, while the woven files are there, which names are taken from; writes the page of it.
@@ -208,6 +224,13 @@ impl Opts {
         Ok(Some(Seen { path, profile, page, others: found.len() - 1 }))
     }
 
+    /// Shows it, or says why not: what the program ended with is not changed by that.
+    fn show(&self, seen: anyhow::Result<Option<Seen>>, profiles: &Profiles) {
+        if let Err(error) = seen.and_then(|seen| self.report(seen, profiles)) {
+            complain(format_args!("{error:#}"));
+        }
+    }
+
     /// Shows it.
     fn report(&self, seen: Option<Seen>, profiles: &Profiles) -> anyhow::Result<()> {
         let Some(Seen { path, profile, page, others }) = seen else {
@@ -217,7 +240,10 @@ impl Opts {
             return Ok(());
         };
         if !self.no_report {
-            self.shown.print(&profile, Terminal::painted_aside(colour_report))?;
+            match self.capture {
+                Some(_) => self.shown.print_calls(&CallArgs::default(), &path, Calls::Aside)?,
+                None => self.shown.print(&profile, Terminal::painted_aside(colour_report))?,
+            }
         }
         if let (Some(page), true) = (&page, self.open) {
             open(page)?;
@@ -236,6 +262,17 @@ impl Opts {
         }
         Ok(())
     }
+}
+
+/// Warns of the patterns that name nothing, if they are on the command line: a file's may be for other programs.
+fn say_unmatched(weaving: &Weaving, unmatched: &[Unmatched]) -> ::instrument::Result<()> {
+    for unmatched in unmatched.iter().filter(|unmatched| weaving.is_given(&unmatched.option)) {
+        if weaving.strict {
+            return Err(Failure { code: NAMES_NOTHING, exit: EXIT_LEFT_ALONE, message: unmatched.to_string() });
+        }
+        complain(format_args!("warning {NAMES_NOTHING}: {unmatched}"));
+    }
+    Ok(())
 }
 
 /// What was recorded.
@@ -278,7 +315,7 @@ struct Profiles {
     /// What the program is told of it.
     variable: Option<PathBuf>,
     /// A folder that goes with this.
-    temporary: Option<PathBuf>,
+    temporary: Option<Temporary>,
     since: SystemTime,
     before: Vec<PathBuf>,
 }
@@ -299,8 +336,8 @@ impl Profiles {
                 (if own.is_dir() { own } else { parent }, None, None)
             }
             (None, None) => {
-                let folder = temporary_folder()?;
-                (folder.clone(), Some(folder.clone()), Some(folder))
+                let folder = Temporary::folder()?;
+                (folder.0.clone(), Some(folder.0.clone()), Some(folder))
             }
         };
         Ok(Self { before: profiles::profiles_in(&folder), folder, variable, temporary, since: SystemTime::now() })
@@ -326,31 +363,34 @@ impl Profiles {
     }
 }
 
-impl Drop for Profiles {
+/// A folder that goes with this.
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
     fn drop(&mut self) {
-        if let Some(folder) = &self.temporary {
-            let _ = fs::remove_dir_all(folder);
-        }
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// A folder that nobody had before. `ilinst report` looks at profiles in those of this name, also while the program runs.
-fn temporary_folder() -> anyhow::Result<PathBuf> {
-    for number in 0.. {
-        let folder = env::temp_dir().join(format!("ilinst-run-{}-{number}", std::process::id()));
-        #[cfg_attr(not(unix), expect(unused_mut, reason = "Windows has no modes"))]
-        let mut builder = fs::DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        match builder.create(&folder) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            made => {
-                made.map_err(|error| Failure::unwritable(about(&folder, &error)))?;
-                return Ok(folder);
+impl Temporary {
+    /// One that nobody had before. `ilinst report` looks at profiles in those of this name, also while the program runs.
+    fn folder() -> anyhow::Result<Self> {
+        for number in 0.. {
+            let folder = env::temp_dir().join(format!("ilinst-run-{}-{number}", std::process::id()));
+            #[cfg_attr(not(unix), expect(unused_mut, reason = "Windows has no modes"))]
+            let mut builder = fs::DirBuilder::new();
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            match builder.create(&folder) {
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                made => {
+                    made.map_err(|error| Failure::unwritable(about(&folder, &error)))?;
+                    return Ok(Self(folder));
+                }
             }
         }
+        unreachable!("there is no last number")
     }
-    unreachable!("there is no last number")
 }
 
 /// What tells this build of the tool from another of the same version.

@@ -21,8 +21,12 @@ pub(crate) struct Opts {
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 
+    /// Print nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+
     /// Print what was written as JSON
-    #[arg(long)]
+    #[arg(long, conflicts_with = "quiet")]
     json: bool,
 }
 
@@ -31,7 +35,7 @@ Examples:
   ilinst tracker -o lib/               lib/Ilinst.Tracker.dll
   ilinst tracker -o lib/ --json        with its size and SHA-256
 
-`instrument` writes it beside what it weaves; this is for builds that refer to it themselves. A self-contained program
+`instrument` writes it beside what it weaves; this is for builds that refer to it themselves. A self-contained program \
 may need one of its own, which `instrument` makes of the program's folder.";
 
 impl Opts {
@@ -42,6 +46,9 @@ impl Opts {
             let (size, sha256) = tracker_identity();
             let file = json!({ "tool": TOOL, "output": path.to_string_lossy(), "size": size, "sha256": sha256 });
             return printed(print_json(&file), 0);
+        }
+        if self.quiet {
+            return Ok(0);
         }
         let mut out = Terminal::text();
         let printing = writeln!(out, "{}", Visible(path.display())).and_then(|()| out.close());

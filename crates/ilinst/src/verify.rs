@@ -9,10 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ::instrument::{Input, read_assembly};
-use ::verify::{Options, Scope};
+use ::instrument::{Input, TRACKER_FILE, read_assembly};
+use ::verify::{Finding, Level, Options, Report, Scope};
 use clap::Args;
-use ecma335::{Image, Metadata};
+use ecma335::{Image, Metadata, schema::MethodDef};
 use rayon::prelude::*;
 
 use crate::{
@@ -79,8 +79,8 @@ Examples:
   ilinst verify woven/*.dll --sarif > verify.sarif
   ilinst verify app.dll --json | jq '.files[].findings[].rule'
 
-Rules have the standard's paragraphs and numbers: II.22.26-7a is rule 7a of Partition II, 22.26. A letter
-stands where the standard has no number. Findings are the same for --compare if rule, member and what the
+Rules have the standard's paragraphs and numbers: II.22.26-7a is rule 7a of Partition II, 22.26. A letter \
+stands where the standard has no number. Findings are the same for --compare if rule, member and what the \
 instruction does are: offsets may differ.";
 
 impl Opts {
@@ -91,7 +91,7 @@ impl Opts {
                 Failure::usage("--compare: one file cannot be the original of many; name the folder of the originals").into()
             );
         }
-        limit_threads(self.threads);
+        limit_threads(self.threads)?;
         let files = assemblies(&self.inputs)?;
         let mut checked = Vec::new();
         let mut is_unreadable = false;
@@ -146,7 +146,12 @@ impl Opts {
 
     fn original_of(&self, file: &Assembly) -> Option<PathBuf> {
         let original = self.compare.as_ref()?;
-        Some(if original.is_dir() { original.join(&file.below) } else { original.clone() })
+        if !original.is_dir() {
+            return Some(original.clone());
+        }
+        // What weaving put beside has none.
+        let original = original.join(&file.below);
+        (original.exists() || !file.below.ends_with(TRACKER_FILE)).then_some(original)
     }
 
     fn check<'p, 'l>(&self, checked: &'p Assembly, scope: impl Fn(&Path) -> Option<Scope<'l>>) -> anyhow::Result<Checked<'p>> {
@@ -165,12 +170,22 @@ impl Opts {
             with_file(&original, |before| {
                 let known = verify(&original, before, &every);
                 let mut report = verify(path, file, &every);
-                let known = ::verify::leave_new(&mut report, file, &known, before);
+                let known = ::verify::leave_new(&mut report, file, &known, before) + leave_own(&mut report, file.1);
                 ::verify::abridge(&mut report, &options);
                 Checked { path, report, known: Some(known) }
             })
         })?
     }
+}
+
+/// Takes out what is said of an embedded tracker that is no error: it works with pointers, and wants to be inlined. Says how
+/// much that was.
+fn leave_own(report: &mut Report, metadata: &Metadata<'_>) -> usize {
+    let Some(first) = weave::tracker::first_embedded(metadata) else { return 0 };
+    let is_own = |finding: &Finding| finding.token.rid_in::<MethodDef>().is_some_and(|method| method >= first);
+    let before = report.findings.len();
+    report.findings.retain(|finding| finding.rule.level == Level::Error || !is_own(finding));
+    before - report.findings.len()
 }
 
 /// An assembly, read.

@@ -1,6 +1,7 @@
 //! What build engines want to know: which files were written, and of which they were made.
 
 use std::{
+    collections::HashSet,
     env, fs,
     io::Write,
     path::{Path, PathBuf},
@@ -23,13 +24,17 @@ pub(super) struct ListArgs {
 impl ListArgs {
     /// Writes them. Paths are relative where those that were named are.
     pub(super) fn write(&self, run: &mut Run, request: &Request) -> ::instrument::Result<()> {
+        if self.depfile.is_none() && self.output_list.is_none() {
+            return Ok(());
+        }
         let is_relative = match &request.destination {
             Destination::Path(output) => output.is_relative(),
             _ => true,
         };
         let mut written = named(run.written(), is_relative);
         // For ninja the first is the target.
-        written.sort_by_key(|path| !run.files.iter().any(|file| file.output == *path));
+        let targets: HashSet<&Path> = run.files.iter().map(|file| file.output.as_path()).collect();
+        written.sort_by_key(|path| !targets.contains(path.as_path()));
         let are_relative = request.inputs.iter().all(|input| input.is_relative());
         let read = named(run.read.iter().map(PathBuf::as_path), are_relative);
         if let Some(path) = &self.output_list {

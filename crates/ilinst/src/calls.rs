@@ -1,0 +1,129 @@
+//! `ilinst report --calls`: single calls with their values.
+
+use std::{cmp::Reverse, io::Write as _, path::Path};
+
+use ::instrument::Input;
+use clap::Args;
+use profile::{
+    Profile,
+    calls::{self, Call, Condition, Signature},
+};
+
+use crate::{
+    colours::colour_report,
+    failure::Failure,
+    method_pattern::MethodPattern,
+    terminal::{Terminal, complain, print_json},
+    text::count,
+};
+
+/// Which calls are shown.
+#[derive(Args, Debug, Default)]
+pub(crate) struct CallArgs {
+    /// Show single calls with the values that `run --live --capture` kept, in the order in which they began; those of --method
+    #[arg(long, conflicts_with_all = ["tree", "hot_path", "threads", "assemblies", "group", "columns", "filter", "csv", "html", "watch"])]
+    calls: bool,
+
+    /// Of these, calls whose values are so: 'count > 3 && name == "x"', of parameters, `this`, `return`, their fields
+    /// (order.Total) and .Length
+    #[arg(long = "where", value_name = "CONDITION", requires = "calls")]
+    condition: Option<Condition>,
+
+    /// Of these, those that took longest first
+    #[arg(long, requires = "calls")]
+    slow: bool,
+}
+
+/// Where calls are printed, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Calls {
+    Text,
+    /// Beside the program's own output.
+    Aside,
+    Json,
+}
+
+impl CallArgs {
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.calls
+    }
+
+    /// Prints so many calls of a profile; 0: all.
+    pub(crate) fn print(
+        &self,
+        path: &Path,
+        profile: &Profile,
+        method: Option<&MethodPattern>,
+        limit: usize,
+        how: Calls,
+    ) -> anyhow::Result<()> {
+        let bytes = Input::open(path)?;
+        let bad = |error| Failure::bad_profile(format_args!("{}: {error}", path.display()));
+        let calls = calls::Calls::parse(&bytes).map_err(bad)?;
+        if calls.list.is_empty() {
+            complain(format_args!(
+                "note: {}: no calls were kept; ilinst run --live --capture args,return,this keeps them",
+                path.display()
+            ));
+        }
+        let is_of_method: Vec<bool> = calls.signatures.iter().map(|signature| is_meant(method, signature)).collect();
+        if let Some(pattern) = method.filter(|_| !calls.list.is_empty() && !is_of_method.contains(&true)) {
+            return Err(Failure::usage(format_args!("--method {pattern}: no call that was kept is of such a method")).into());
+        }
+        let is_meant = |call: &&Call| {
+            is_of_method.get(call.signature) == Some(&true)
+                && self.condition.as_ref().is_none_or(|condition| condition.is_met(&calls, call))
+        };
+        let mut list: Vec<&Call> = calls.list.iter().filter(is_meant).collect();
+        if self.slow {
+            list.sort_by_key(|call| Reverse(call.duration));
+        }
+        let all = list.len();
+        list.truncate(if limit == 0 { usize::MAX } else { limit });
+        if matches!(how, Calls::Json) {
+            let list: Vec<_> = list.iter().map(|call| calls.json(profile, call)).collect();
+            return print_json(&serde_json::json!({ "calls": list, "count": all, "lost": calls.lost }));
+        }
+        let mut out = match how {
+            Calls::Aside => Terminal::painted_aside(colour_report),
+            _ => Terminal::painted(colour_report),
+        };
+        for call in &list {
+            out.write_all(text(&calls, profile, call).as_bytes())?;
+        }
+        if list.len() < all {
+            writeln!(out, "{} more (--limit)", count(all - list.len(), "call"))?;
+        }
+        if calls.lost > 0 {
+            writeln!(out, "{} more were not kept: ILINST_TRACE_SIZE bounds them", count(calls.lost as usize, "call"))?;
+        }
+        Ok(out.close()?)
+    }
+}
+
+/// The line of what was called, and the values below it.
+fn text(calls: &calls::Calls, profile: &Profile, call: &Call) -> String {
+    let line = calls.signatures.get(call.signature).map(Signature::line).unwrap_or_default();
+    let time = call.duration.map_or_else(|| "-".into(), |ticks| format!("{:.3} ms", profile.milliseconds(ticks)));
+    let values = calls.values(call);
+    format!("{line}\n  {}\n", [time, values].join("  ").trim_end())
+}
+
+/// Whether a pattern means a method.
+fn is_meant(pattern: Option<&MethodPattern>, signature: &Signature) -> bool {
+    let Some(pattern) = pattern else { return true };
+    // Without arguments, as metadata has it.
+    let mut depth = 0;
+    let mut plain = String::new();
+    for character in signature.method.chars() {
+        depth += i32::from(character == '<');
+        if depth == 0 {
+            plain.push(character);
+        }
+        depth -= i32::from(character == '>');
+    }
+    let raw = plain.rsplit_once('.').map(|(of, name)| (of.trim_end_matches('.'), name));
+    let module = signature.module.rsplit(['/', '\\']).next().unwrap_or_default();
+    let assembly = module.rsplit_once('.').map_or(module, |(stem, _)| stem);
+    pattern.is_match(&signature.method, raw, assembly) || pattern.is_match(&plain, raw, assembly)
+}

@@ -1,0 +1,60 @@
+//! `ilinst run --live`: the program as it is, under the CLR profiler.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use ::instrument::failure::about;
+use launch::{ClrProfiler, Program, Running, Signals, exit_code};
+
+use super::{Opts, Profiles, Temporary, ended_with};
+use crate::{failure::Failure, terminal::complain};
+
+impl Opts {
+    pub(super) fn run_live(&self) -> anyhow::Result<u8> {
+        let profiler = ClrProfiler::find()?;
+        let signals = Signals::take_over()?;
+        let (mut command, folder) = self.command_as_it_is()?;
+        let weaving = self.weave.resolve(&[&folder])?;
+        let profiles = Profiles::prepare(self.keep.as_deref())?;
+        let status = Temporary::folder()?;
+        profiles.tell(&mut command);
+        profiler.attach(&mut command, &weaving.options, self.capture, &status.0);
+        if self.verbose {
+            complain(format_args!("runs under {}", profiler.library().display()));
+        }
+        let running = Running::start(&mut command, &signals)
+            .map_err(|error| Failure::unreadable(about(Path::new(command.get_program()), &error)))?;
+        let process = running.id();
+        let ended = running.wait();
+        signals.release();
+        let code = exit_code(ended?);
+        if let Err(failure) = profiler.reported(&status.0) {
+            complain(&failure);
+            // The program's own word comes first.
+            return ended_with(if code == 0 { failure.exit.into() } else { code });
+        }
+        self.show(self.read(&profiles, process), &profiles);
+        drop((profiles, status));
+        ended_with(code)
+    }
+
+    /// The command that was given, or what starts the assembly that it is; with the folder that it is about.
+    fn command_as_it_is(&self) -> anyhow::Result<(Command, PathBuf)> {
+        let found = Program::find(&self.command);
+        if let Ok(program) = &found {
+            return Ok((program.at_home(), fs::canonicalize(program.folder()).unwrap_or_else(|_| program.folder())));
+        }
+        match self.command.split_first() {
+            // What starts .NET somewhere among what it starts.
+            Some((first, rest)) if !Path::new(first).is_dir() => {
+                let mut command = Command::new(first);
+                command.args(rest);
+                Ok((command, env::current_dir()?))
+            }
+            _ => Err(found.expect_err("it was no program").into()),
+        }
+    }
+}
