@@ -112,7 +112,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let started = Instant::now();
     let toolchain = Toolchain::prepare();
     let mut machine = machine::describe(&toolchain)?;
-    sh(Command::new("cargo").args(["build", "--quiet", "--release", "--package", "ilinst", "--package", "xtask"]))?;
+    sh(Command::new("cargo").args(["build", "--quiet", "--profile", "shipped", "--package", "ilinst", "--package", "xtask"]))?;
     let scratch = target().join("bench");
     fs::create_dir_all(&scratch)?;
     let tools = Tools::new(&toolchain)?;
@@ -165,11 +165,13 @@ fn measure_input(tools: &Tools<'_>, input: Input, scratch: &Path, options: &Opti
     let mut series = vec![Series::new(Tool::Floor, rounds)];
     series.extend(leaves.iter().map(|leave| Series::new(Tool::Ilinst(*leave), rounds)));
     for leave in leaves {
+        let as_cecil = (leaves.len() > 1).then(|| Series::new(Tool::IlinstAsCecil(*leave), rounds));
+        series.extend(as_cecil);
         series.extend(cecil_hosts.iter().map(|host| Series::new(Tool::Cecil(*leave, *host), cecil_rounds)));
     }
     series.retain(|series| series.rounds > 0);
     let alone = alone(&input.path, scratch)?;
-    let input_of = |tool| if matches!(tool, Tool::Ilinst(_)) { &alone } else { &input.path };
+    let input_of = |tool: Tool| if tool.is_ilinst() { &alone } else { &input.path };
     let output_folder = scratch.join("output");
     let output = output_folder.join(input.path.file_name().context("no file name")?);
     for round in 0..=rounds {
@@ -193,7 +195,7 @@ fn measure_input(tools: &Tools<'_>, input: Input, scratch: &Path, options: &Opti
         }
     }
     for series in &mut series {
-        if matches!(series.tool, Tool::Ilinst(_)) {
+        if series.tool.is_ilinst() {
             series.woven = woven_by_ilinst(tools.command(series.tool, &alone, &output)?)?;
         }
     }
@@ -215,7 +217,7 @@ fn woven_by_ilinst(mut command: Command) -> Result<Option<u64>> {
 
 /// Starting `ilinst`, and a program that does nothing.
 fn measure_start() -> Result<results::Start> {
-    let mut ilinst = Command::new(target().join("release/ilinst"));
+    let mut ilinst = Command::new(target().join("shipped/ilinst"));
     ilinst.arg("--version");
     let nothing = Command::new("true");
     let mut start = results::Start::default();

@@ -13,11 +13,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
-use self::{
-    archive::Files,
-    build::{PLATFORMS, Platform},
-    dependencies::Dependencies,
-};
+use self::{archive::Files, build::Platform, dependencies::Dependencies};
 use crate::{
     common::{quiet, root, target},
     toolchain::sha256,
@@ -25,24 +21,36 @@ use crate::{
 
 pub(crate) use self::build::windows;
 
-pub(crate) const HELP: &str = "build what users install, for Linux and Windows; --target TRIPLE (may be repeated) for these \
-                               alone; --check: a second time gives the same bytes; --nupkg: the NuGet packages alone, with \
-                               --tool PLATFORM=FILE (as linux-x64; may be repeated) as their tools; --wine: ilinst.exe for \
-                               the tests; --output DIR";
+pub(crate) const HELP: &str = "build what users install, for Linux and Windows; --target PLATFORM (as linux-x64; may be repeated) \
+                               for these alone; --tool PLATFORM=FILE (may be repeated): pack a tool that is built already; \
+                               --check: a second time gives the same bytes, and each crate can be published; --nupkg: the \
+                               NuGet packages alone; --wine: ilinst.exe for the tests; --output DIR";
 
 /// The profile that is built by.
-const PROFILE: &str = "release";
+const PROFILE: &str = "shipped";
 /// What each archive has beside the tool.
 const BESIDE: [&str; 6] = ["README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "LICENSE-APACHE", "LICENSE-MIT"];
 const SHELLS: [(&str, &str); 4] =
     [("bash", "ilinst.bash"), ("zsh", "_ilinst"), ("fish", "ilinst.fish"), ("powershell", "ilinst.ps1")];
+/// What others made of it, and their terms.
+const TERMS: &str = "THIRD-PARTY-LICENSES";
 const SUMS: &str = "SHA256SUMS";
+
+/// What is packed for a platform.
+struct Tool {
+    platform: &'static Platform,
+    /// The program; beside it lies what it has the CLR load, if that can be built.
+    path: PathBuf,
+    /// Under which terms others let their part of it be used.
+    terms: String,
+    bill_of_materials: String,
+}
 
 /// What is asked for.
 #[derive(Default)]
 struct Request {
-    /// The tool by the platforms' names in .NET.
-    tools: Vec<(String, PathBuf)>,
+    /// What is built already.
+    tools: Vec<(&'static Platform, PathBuf)>,
     targets: Vec<&'static Platform>,
     is_nupkg: bool,
     is_check: bool,
@@ -51,65 +59,65 @@ struct Request {
 }
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let mut request = Request::parse(arguments)?;
+    let request = Request::parse(arguments)?;
     if request.is_for_wine {
         println!("ILINST_EXE={}", windows().build_for_wine("corpus")?.display());
         return Ok(());
     }
     let output = request.output.clone().unwrap_or_else(|| target().join("dist"));
-    fs::create_dir_all(&output)?;
     if request.is_nupkg {
-        if request.tools.is_empty() {
-            request.tools.push((PLATFORMS[0].dotnet.into(), PLATFORMS[0].build(PROFILE)?));
-        }
-        write_packages(&output, &request.tools)?.iter().for_each(|path| println!("{}", path.display()));
+        fs::create_dir_all(&output)?;
+        let packages = write_packages(&output, &request.build("dist-build")?)?;
+        packages.iter().for_each(|path| println!("{}", path.display()));
         return Ok(());
     }
-    let built = build_all(&request.targets, &output, "dist-build")?;
+    let built = request.build_and_pack("dist-build", &output)?;
     print!("{built}");
     if request.is_check {
-        let again = build_all(&request.targets, &target().join("dist-again"), "another-build")?;
+        let again = request.build_and_pack("another-build", &target().join("dist-again"))?;
         if built != again {
             bail!("built again in another folder, it is\n{again}");
         }
         println!("the same, built again in another folder");
+        publish_for_show()?;
+        println!("each crate can be published");
     }
     Ok(())
 }
 
-/// Builds for platforms, all if there are none, by way of a folder in `target`; gives the hashes, which lie beside what was
-/// written.
-fn build_all(targets: &[&'static Platform], output: &Path, folder: &str) -> Result<String> {
-    let targets = if targets.is_empty() { PLATFORMS.iter().collect() } else { targets.to_vec() };
+/// Has cargo pack each crate, and build it from its package as if the others were published.
+fn publish_for_show() -> Result<()> {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["publish", "--workspace", "--dry-run", "--locked", "--allow-dirty", "--target-dir"]);
+    quiet(command.arg(target().join("publish")).current_dir(root()))
+}
+
+/// Packs tools with the manual, into a folder that is made anew; gives the hashes, which lie beside what was written.
+fn pack(tools: &[Tool], manual: &Files, output: &Path) -> Result<String> {
     if output.exists() {
         fs::remove_dir_all(output)?;
     }
     fs::create_dir_all(output)?;
-    // What this machine can run, to ask it for its manual.
-    let own = PLATFORMS[0].build_in(folder, PROFILE)?;
-    let manual = manual(&own)?;
-    let (mut tools, mut written) = (Vec::new(), Vec::new());
-    for platform in targets {
-        let tool = platform.build_in(folder, PROFILE)?;
-        let dependencies = Dependencies::of(platform)?;
+    let mut written = Vec::new();
+    for tool in tools {
+        let Tool { platform, terms, bill_of_materials, .. } = tool;
         let name = format!("ilinst-{}-{}", env!("CARGO_PKG_VERSION"), platform.triple);
-        let bill = dependencies.bill_of_materials()?;
         let mut files = manual.clone();
-        files.insert(platform.file_name().into(), fs::read(&tool)?);
-        files.insert("THIRD-PARTY-LICENSES".into(), dependencies.terms().into_bytes());
-        files.insert("ilinst.cdx.json".into(), bill.clone().into_bytes());
+        files.extend(tool.files()?.map(|(name, bytes)| (name.to_owned(), bytes)));
+        files.insert(TERMS.into(), terms.as_bytes().to_vec());
+        files.insert("ilinst.cdx.json".into(), bill_of_materials.as_bytes().to_vec());
         for beside in BESIDE {
             files.insert(beside.into(), fs::read(root().join(beside)).with_context(|| beside)?);
         }
         let files: Files = files.into_iter().map(|(file, bytes)| (format!("{name}/{file}"), bytes)).collect();
         let archive = output.join(format!("{name}.{}", if platform.is_windows() { "zip" } else { "tar.gz" }));
-        archive::write(&archive, &files, |file| file.ends_with(platform.file_name()))?;
+        let program = format!("{name}/{}", platform.file_name());
+        archive::write(&archive, &files, |file| file == program)?;
         let beside = output.join(format!("{name}.cdx.json"));
-        fs::write(&beside, bill)?;
+        fs::write(&beside, bill_of_materials)?;
         written.extend([archive, beside]);
-        tools.push((platform.dotnet.to_owned(), tool));
     }
-    written.extend(write_packages(output, &tools)?);
+    written.extend(write_packages(output, tools)?);
     let mut sums = String::new();
     for path in written {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -120,7 +128,7 @@ fn build_all(targets: &[&'static Platform], output: &Path, folder: &str) -> Resu
 }
 
 /// The NuGet packages; gives their paths.
-fn write_packages(output: &Path, tools: &[(String, PathBuf)]) -> Result<Vec<PathBuf>> {
+fn write_packages(output: &Path, tools: &[Tool]) -> Result<Vec<PathBuf>> {
     let write = |package: &nupkg::Package| {
         let file = output.join(format!("{}.{}.nupkg", package.id, env!("CARGO_PKG_VERSION")));
         nupkg::write(package, &file, tools).map(|()| file)
@@ -130,16 +138,15 @@ fn write_packages(output: &Path, tools: &[(String, PathBuf)]) -> Result<Vec<Path
 
 /// The manual's pages, and what shells complete by.
 fn manual(tool: &Path) -> Result<Files> {
-    let folder = target().join("man");
-    if folder.exists() {
-        fs::remove_dir_all(&folder)?;
-    }
+    // Of this process alone: others may be packing.
+    let folder = target().join(format!("man-{}", std::process::id()));
     quiet(Command::new(tool).arg("man").arg(&folder))?;
     let mut files = Files::new();
     for entry in fs::read_dir(&folder)? {
         let path = entry?.path();
         files.insert(format!("man/{}", path.file_name().unwrap_or_default().to_string_lossy()), fs::read(&path)?);
     }
+    fs::remove_dir_all(&folder)?;
     for (shell, name) in SHELLS {
         let output = Command::new(tool).args(["completions", shell]).output()?;
         if !output.status.success() {
@@ -148,6 +155,17 @@ fn manual(tool: &Path) -> Result<Files> {
         files.insert(format!("completions/{name}"), output.stdout);
     }
     Ok(files)
+}
+
+impl Tool {
+    /// What it is made of, by name.
+    fn files(&self) -> Result<impl Iterator<Item = (&'static str, Vec<u8>)>> {
+        let library = self.platform.library_name().map(|name| (name, self.path.with_file_name(name)));
+        let library = library.filter(|(_, path)| path.is_file());
+        let files = [(self.platform.file_name(), self.path.clone())].into_iter().chain(library);
+        let read = |(name, path): (_, PathBuf)| Ok((name, fs::read(&path).with_context(|| path.display().to_string())?));
+        Ok(files.map(read).collect::<Result<Vec<_>>>()?.into_iter())
+    }
 }
 
 impl Request {
@@ -163,12 +181,40 @@ impl Request {
                 "--target" => request.targets.push(Platform::find(value()?)?),
                 "--tool" => {
                     let (platform, file) = value()?.split_once('=').context("--tool wants PLATFORM=FILE")?;
-                    request.tools.push((platform.to_owned(), file.into()));
+                    request.tools.push((Platform::find(platform)?, file.into()));
                 }
                 "--output" => request.output = Some(value()?.into()),
                 unknown => bail!("no option '{unknown}': {HELP}"),
             }
         }
+        if request.targets.is_empty() && request.tools.is_empty() {
+            let all = Platform::built_here();
+            request.targets = if request.is_nupkg { all.filter(|platform| platform.is_here()).collect() } else { all.collect() };
+        }
         Ok(request)
+    }
+
+    /// Builds what is not built yet, by way of a folder in `target`; gives all tools.
+    fn build(&self, folder: &str) -> Result<Vec<Tool>> {
+        let built = self.targets.iter().map(|platform| Ok((*platform, platform.build_in(folder, PROFILE)?)));
+        let tool = |(platform, path)| {
+            let dependencies = Dependencies::of(platform)?;
+            let (terms, bill_of_materials) = (dependencies.terms()?, dependencies.bill_of_materials()?);
+            Ok(Tool { platform, path, terms, bill_of_materials })
+        };
+        built.chain(self.tools.iter().cloned().map(Ok)).map(|built| built.and_then(tool)).collect()
+    }
+
+    fn build_and_pack(&self, folder: &str, output: &Path) -> Result<String> {
+        let tools = self.build(folder)?;
+        // What this machine can run, to ask it for its manual.
+        let manual = match tools.iter().find(|tool| tool.platform.is_here()) {
+            Some(tool) => manual(&tool.path)?,
+            None => {
+                let own = Platform::built_here().find(|platform| platform.is_here()).context("the manual is made on Linux")?;
+                manual(&own.build_in(folder, PROFILE)?)?
+            }
+        };
+        pack(&tools, &manual, output)
     }
 }

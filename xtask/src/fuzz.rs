@@ -1,5 +1,5 @@
 //! `cargo xtask fuzz`: the damaged inputs of `tests/fuzz`, as many as are asked for, on all processors; what came of them
-//! goes into docs/reliability.md.
+//! goes into docs/reliability.md. `--resume` goes on where a run of the same commit was ended.
 
 use std::{
     collections::BTreeMap,
@@ -23,6 +23,8 @@ use crate::{
 /// How many inputs, unless it is said.
 const INPUTS: u64 = 1_000_000;
 const OPTION: &str = "--inputs";
+/// Goes on where a run of the same commit was ended.
+const RESUME: &str = "--resume";
 /// In how many parts the inputs of a target are tried, each by a process of its own.
 const PARTS: usize = 8;
 const DOCUMENT: &str = "docs/reliability.md";
@@ -30,10 +32,14 @@ const TITLE: &str = "# Reliability\n";
 const SECTION: &str = "## Damaged input";
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let (resumes, arguments) = match arguments {
+        [first, rest @ ..] if first == RESUME => (true, rest),
+        all => (false, all),
+    };
     let inputs = match arguments {
         [] => INPUTS,
         [option, number] if option == OPTION => number.parse().with_context(|| format!("{OPTION} {number}"))?,
-        _ => bail!("there is {OPTION} N"),
+        _ => bail!("there are {RESUME} and {OPTION} N"),
     };
     let program = suites::build_one("fuzz")?;
     let output = Command::new(&program).args(["--list", "--format", "terse"]).output()?;
@@ -41,16 +47,21 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         String::from_utf8(output.stdout)?.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect();
     let (seeds, missing) = corpus::prepare();
     missing.iter().for_each(|missing| println!("without {missing}"));
-    let report = target().join("fuzz-figures.json");
-    let _ = fs::remove_file(&report);
-    let jobs: Vec<(&str, usize)> = tests.iter().flat_map(|test| (0..PARTS).map(move |part| (test.as_str(), part))).collect();
+    let reports = target().join(format!("fuzz-figures/{}-{inputs}", commit()));
+    if !resumes {
+        let _ = fs::remove_dir_all(&reports);
+    }
+    fs::create_dir_all(&reports)?;
+    let report = |test: &str, part: usize| reports.join(format!("{test}-{part}.json"));
+    let jobs = tests.iter().flat_map(|test| (0..PARTS).map(move |part| (test.as_str(), part)));
+    let jobs: Vec<(&str, usize)> = jobs.filter(|(test, part)| !report(test, *part).exists()).collect();
     let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || {
         while let Some((test, part)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let mut command = Command::new(&program);
             command.args([test, "--exact", "--nocapture"]).current_dir(root().join("tests"));
             command.env("ILINST_FUZZ_INPUTS", inputs.to_string()).env("ILINST_FUZZ_PART", format!("{part}/{PARTS}"));
-            command.env("ILINST_FUZZ_SEEDS", &seeds).env("ILINST_FUZZ_REPORT", &report);
+            command.env("ILINST_FUZZ_SEEDS", &seeds).env("ILINST_FUZZ_REPORT", report(test, *part));
             if !command.status().as_ref().is_ok_and(ExitStatus::success) {
                 println!("FAILED: {test}, part {part} of {PARTS}");
                 failed.fetch_add(1, Ordering::Relaxed);
@@ -59,7 +70,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     };
     let workers = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
-    write_figures(&report)?;
+    write_figures(&reports)?;
     match failed.into_inner() {
         0 => Ok(()),
         failed => bail!("{failed} of {} parts failed", jobs.len()),
@@ -79,11 +90,11 @@ struct Figures {
     memory: u64,
 }
 
-fn write_figures(report: &Path) -> Result<()> {
+fn write_figures(reports: &Path) -> Result<()> {
     let mut targets: BTreeMap<String, Figures> = BTreeMap::new();
     let mut all = Figures::default();
-    for line in fs::read_to_string(report)?.lines() {
-        let line: Value = serde_json::from_str(line)?;
+    for report in fs::read_dir(reports)? {
+        let line: Value = serde_json::from_str(fs::read_to_string(report?.path())?.trim())?;
         let name = line["target"].as_str().context("a line is of a target")?;
         let own = targets.entry(name.to_owned()).or_default();
         own.add(&line);

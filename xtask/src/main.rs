@@ -23,7 +23,7 @@ const TASKS: &[Task] = &[
     ("corpus", corpus::run, "fetch the files of rarer kinds that the tests weave; --all for a large one more"),
     ("test", test::run, "everything CI checks: format, lints, docs, tests on every runtime found; name steps to run only those"),
     ("dist", dist::run, dist::HELP),
-    ("fuzz", fuzz::run, "try a million damaged inputs, and write what came of them to docs/; --inputs N for another number"),
+    ("fuzz", fuzz::run, "try a million damaged inputs, and write what came of them to docs/; --resume, --inputs N"),
     ("samples", samples::run, "build the samples and say which changed; --check only compares them with what is committed"),
     ("tracker", tracker::run, "build the tracker; --check compares it with what is committed"),
     ("fleet", fleet::run, "run the queries of docs/fleet.md on DuckDB and Spark over 1,000 profiles; --profiles N, --write"),

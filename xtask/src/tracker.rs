@@ -1,33 +1,52 @@
 //! `cargo xtask tracker`: builds the tracker, and the launcher of the `dotnet tool`, from their sources, always to the same bytes.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use crate::{
     common::{only, quiet, root, target},
     toolchain::{Toolchain, csc},
 };
 
-/// The folders of their sources, and what is built there.
-const ASSEMBLIES: [(&str, &str); 2] = [("tracker-runtime", "bin/Ilinst.Tracker.dll"), ("dotnet-tool", "bin/ilinst.dll")];
+/// The folders of their sources, what is built there, and against what.
+const ASSEMBLIES: [(&str, &str, Against); 4] = [
+    ("tracker-runtime", "bin/Ilinst.Tracker.dll", Against::Oldest),
+    ("tracker-runtime/coverage", "bin/Ilinst.Coverage.dll", Against::Oldest),
+    ("tracker-runtime/activity", "bin/Ilinst.Activity.dll", Against::Net8),
+    ("dotnet-tool", "bin/ilinst.dll", Against::Oldest),
+];
+
+/// What an assembly is compiled against.
+#[derive(Clone, Copy)]
+enum Against {
+    /// The oldest reference set, so that every runtime since takes it.
+    Oldest,
+    /// .NET 8 itself.
+    Net8,
+}
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     only(arguments, &["--check"])?;
     let toolchain = Toolchain::prepare();
     if arguments.is_empty() {
-        return ASSEMBLIES.iter().try_for_each(|(folder, dll)| build(&toolchain, folder, &root().join(folder).join(dll)));
+        return ASSEMBLIES
+            .iter()
+            .try_for_each(|(folder, dll, of)| build(&toolchain, folder, &root().join(folder).join(dll), *of));
     }
     check(&toolchain)?;
-    ASSEMBLIES.iter().for_each(|(folder, dll)| println!("{folder}/{dll} is what its sources make"));
+    ASSEMBLIES.iter().for_each(|(folder, dll, _)| println!("{folder}/{dll} is what its sources make"));
     Ok(())
 }
 
 /// Builds them elsewhere and compares.
 pub(crate) fn check(toolchain: &Toolchain) -> Result<()> {
-    for (folder, dll) in ASSEMBLIES {
+    for (folder, dll, against) in ASSEMBLIES {
         let rebuilt = target().join("tracker-check").join(dll);
-        build(toolchain, folder, &rebuilt)?;
+        build(toolchain, folder, &rebuilt, against)?;
         if fs::read(&rebuilt)? != fs::read(root().join(folder).join(dll))? {
             bail!("{folder}/{dll} is not what its sources make; run `cargo xtask tracker` and commit it");
         }
@@ -35,18 +54,29 @@ pub(crate) fn check(toolchain: &Toolchain) -> Result<()> {
     Ok(())
 }
 
-/// Compiles against the oldest reference set, so that every runtime since takes it.
-fn build(toolchain: &Toolchain, folder: &str, output: &Path) -> Result<()> {
+fn build(toolchain: &Toolchain, folder: &str, output: &Path, against: Against) -> Result<()> {
     let sources = root().join(folder);
     if let Some(parent) = output.parent() {
         fs::create_dir_all(parent)?;
     }
-    let references = toolchain.get("ILINST_MONO_LIB")?.join("2.0-api");
+    let (references, libraries) = match against {
+        Against::Oldest => (toolchain.get("ILINST_MONO_LIB")?.join("2.0-api"), &["mscorlib", "System"][..]),
+        Against::Net8 => {
+            (net8(toolchain)?, &["System.Runtime", "System.Private.CoreLib", "System.Diagnostics.DiagnosticSource"][..])
+        }
+    };
     let mut command = csc(toolchain)?;
     command.current_dir(&sources).arg("@build.rsp");
-    for library in ["mscorlib.dll", "System.dll"] {
-        command.arg(format!("-r:{}", references.join(library).display()));
+    for library in libraries {
+        command.arg(format!("-r:{}.dll", references.join(library).display()));
     }
     command.arg(format!("-pathmap:{}=/{folder}", sources.display())).arg(format!("-out:{}", output.display()));
     quiet(&mut command)
+}
+
+/// The folder of .NET 8's assemblies.
+fn net8(toolchain: &Toolchain) -> Result<PathBuf> {
+    let shared = toolchain.get("ILINST_DOTNET8")?.with_file_name("shared").join("Microsoft.NETCore.App");
+    let mut versions = fs::read_dir(&shared)?.flatten().map(|entry| entry.path());
+    versions.find(|path| path.is_dir()).with_context(|| format!("{} is empty", shared.display()))
 }

@@ -16,6 +16,7 @@ pub mod dangling;
 pub mod fields;
 pub mod mutate;
 pub mod random;
+pub mod repository;
 pub mod seeds;
 pub mod targets;
 

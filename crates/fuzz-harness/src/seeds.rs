@@ -11,6 +11,7 @@ use profile::{Profile, merge::Merge};
 
 use crate::{
     fields::{Fields, Format},
+    repository::{HOST, read, root},
     targets::Target,
 };
 
@@ -39,8 +40,6 @@ const SAMPLES: &[&str] = &[
     "samples/traces/bin/embedded.exe",
     "samples/traces/bin/traces.exe",
 ];
-/// The assembly that bodies are of and are put into.
-pub(crate) const HOST: &str = "samples/shapes/bin/shapes.exe";
 /// The assembly whose blobs are seeds.
 const BLOBS: &str = "samples/modern/bin/modern.dll";
 const PROFILE: &str = "crates/profile/tests/golden/golden.ilprof";
@@ -56,15 +55,6 @@ const ORIGINALS: &str = r#"{
 /// Larger files take their time, and so do more of them.
 const SMALL: u64 = 40_000;
 const MOST: usize = 100;
-
-/// The repository's root.
-pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-pub(crate) fn read(path: &str) -> Vec<u8> {
-    fs::read(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
 
 /// The seeds of a target: from the samples, and from the small assemblies of some folders.
 pub fn seeds(target: Target, folders: &[PathBuf]) -> Vec<Seed> {

@@ -24,7 +24,7 @@ pub(super) struct Usage {
 
 /// Runs a command, which has to succeed; gives what it took and what it printed.
 pub(super) fn measure(command: &Command) -> Result<(Usage, String)> {
-    let mut runner = Command::new(target().join("release/xtask"));
+    let mut runner = Command::new(target().join("shipped/xtask"));
     runner.arg(TASK).arg(command.get_program()).args(command.get_args());
     runner.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let output = runner.output().with_context(|| format!("{} cannot be run", runner.get_program().display()))?;

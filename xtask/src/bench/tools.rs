@@ -41,7 +41,10 @@ impl Leave {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tool {
     Floor,
+    /// With default options.
     Ilinst(Leave),
+    /// With those by which it weaves what the Cecil program does.
+    IlinstAsCecil(Leave),
     /// On the host of that index.
     Cecil(Leave, usize),
 }
@@ -70,12 +73,20 @@ pub(super) const HOSTS: &[Host] = &[
     Host { name: "Mono, 64 MiB nursery, AOT", runtime: Runtime::MonoAot, environment: &[("MONO_GC_PARAMS", "nursery-size=64m")] },
 ];
 
+/// Every method with a body, and no calls.
+const AS_CECIL: [&str; 3] = ["--all", "--calls", "none"];
+
 impl Tool {
+    pub(super) fn is_ilinst(self) -> bool {
+        matches!(self, Self::Ilinst(_) | Self::IlinstAsCecil(_))
+    }
+
     pub(super) fn name(self) -> String {
         match self {
             Self::Floor => "floor".into(),
             Self::Ilinst(Leave::Finally) => "ilinst".into(),
             Self::Ilinst(Leave::Return) => "ilinst --leave return".into(),
+            Self::IlinstAsCecil(leave) => format!("{} {}", Self::Ilinst(leave).name(), AS_CECIL.join(" ")),
             Self::Cecil(leave, host) => format!("Cecil, {}: {}", leave.word(), HOSTS[host].name),
         }
     }
@@ -103,14 +114,17 @@ impl<'t> Tools<'t> {
         let mut command;
         match tool {
             Tool::Floor => {
-                command = Command::new(target().join("release/xtask"));
+                command = Command::new(target().join("shipped/xtask"));
                 command.arg(FLOOR_TASK).arg(input).arg(output);
             }
-            Tool::Ilinst(leave) => {
-                command = Command::new(target().join("release/ilinst"));
+            Tool::Ilinst(leave) | Tool::IlinstAsCecil(leave) => {
+                command = Command::new(target().join("shipped/ilinst"));
                 command.arg("instrument").arg(input).arg("-o").arg(output);
                 if input.is_dir() {
                     command.arg("--all-assemblies");
+                }
+                if tool == Tool::IlinstAsCecil(leave) {
+                    command.args(AS_CECIL);
                 }
                 if leave != Leave::Finally {
                     command.args(["--leave", leave.word()]);

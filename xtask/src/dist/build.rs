@@ -1,6 +1,7 @@
 //! Tools for other platforms than this, by Debian's compiler, which builds its library for whatever it can link.
 
 use std::{
+    env::consts::{ARCH, OS},
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -19,26 +20,21 @@ pub(crate) struct Platform {
     pub(crate) triple: &'static str,
     /// As .NET does.
     pub(crate) dotnet: &'static str,
-    linker: &'static str,
-    /// Debian's package of that.
-    package: &'static str,
+    /// The compiler that links for it here, and Debian's packages of that and of the C library that it links.
+    linker: Option<(&'static str, &'static [&'static str])>,
 }
 
-/// Those that are built on Linux.
-pub(crate) const PLATFORMS: [Platform; 3] = [
-    Platform { triple: "x86_64-unknown-linux-gnu", dotnet: "linux-x64", linker: "gcc", package: "gcc" },
-    Platform {
-        triple: "aarch64-unknown-linux-gnu",
-        dotnet: "linux-arm64",
-        linker: "aarch64-linux-gnu-gcc",
-        package: "gcc-aarch64-linux-gnu",
-    },
-    Platform {
-        triple: "x86_64-pc-windows-gnu",
-        dotnet: "win-x64",
-        linker: "x86_64-w64-mingw32-gcc",
-        package: "gcc-mingw-w64-x86-64",
-    },
+/// All, this machine's first; those without a linker are built elsewhere.
+pub(crate) const PLATFORMS: [Platform; 5] = [
+    Platform::new("x86_64-unknown-linux-gnu", "linux-x64", Some(("gcc", &["gcc", "libc6-dev"]))),
+    Platform::new(
+        "aarch64-unknown-linux-gnu",
+        "linux-arm64",
+        Some(("aarch64-linux-gnu-gcc", &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"])),
+    ),
+    Platform::new("x86_64-pc-windows-gnu", "win-x64", Some(("x86_64-w64-mingw32-gcc", &["gcc-mingw-w64-x86-64"]))),
+    Platform::new("aarch64-apple-darwin", "osx-arm64", None),
+    Platform::new("x86_64-apple-darwin", "osx-x64", None),
 ];
 /// A compiler that has its library's source.
 const COMPILER: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
@@ -52,9 +48,31 @@ pub(crate) fn windows() -> &'static Platform {
 }
 
 impl Platform {
-    pub(crate) fn find(triple: &str) -> Result<&'static Self> {
-        let known = || PLATFORMS.map(|platform| platform.triple).join(", ");
-        PLATFORMS.iter().find(|platform| platform.triple == triple).with_context(|| format!("{triple}: there is {}", known()))
+    const fn new(triple: &'static str, dotnet: &'static str, linker: Option<(&'static str, &'static [&'static str])>) -> Self {
+        Self { triple, dotnet, linker }
+    }
+
+    /// By either of its names.
+    pub(crate) fn find(name: &str) -> Result<&'static Self> {
+        let known = || PLATFORMS.map(|platform| format!("{} ({})", platform.dotnet, platform.triple)).join(", ");
+        let mut platforms = PLATFORMS.iter();
+        platforms
+            .find(|platform| platform.triple == name || platform.dotnet == name)
+            .with_context(|| format!("there is no platform '{name}', but {}", known()))
+    }
+
+    /// Those that are built here.
+    pub(crate) fn built_here() -> impl Iterator<Item = &'static Self> {
+        PLATFORMS.iter().filter(|platform| platform.linker.is_some())
+    }
+
+    fn linker(&self) -> Result<(&'static str, &'static [&'static str])> {
+        self.linker.with_context(|| format!("the tool for {} is built elsewhere: give it by --tool", self.dotnet))
+    }
+
+    /// Whether this machine can run what is built for it.
+    pub(crate) fn is_here(&self) -> bool {
+        self.triple.starts_with(ARCH) && self.triple.contains(OS)
     }
 
     pub(crate) fn is_windows(&self) -> bool {
@@ -68,11 +86,17 @@ impl Platform {
 
     /// Has what it is built with installed.
     pub(crate) fn prepare(&self) -> Result<()> {
+        let (linker, packages) = self.linker()?;
         toolchain::of_debian(&[RUSTC, CARGO, LIBRARY], &COMPILER)?;
-        toolchain::of_debian(&[&format!("/usr/bin/{}", self.linker)], &[self.package])
+        toolchain::of_debian(&[&format!("/usr/bin/{linker}")], packages)
     }
 
-    /// Builds the tool by one of cargo's profiles; gives it.
+    /// What the CLR profiler's library is called there. Elsewhere nobody has built it yet.
+    pub(crate) fn library_name(&self) -> Option<&'static str> {
+        (self.dotnet == "linux-x64").then_some("libilinst_clr_profiler.so")
+    }
+
+    /// Builds the tool by one of cargo's profiles, and beside it the library where there is one; gives the tool.
     pub(crate) fn build(&self, profile: &str) -> Result<PathBuf> {
         self.build_in("dist-build", profile)
     }
@@ -80,28 +104,37 @@ impl Platform {
     /// The same by way of a folder in `target`. The bytes say nothing of where it was built.
     pub(crate) fn build_in(&self, folder: &str, profile: &str) -> Result<PathBuf> {
         self.prepare()?;
-        let linker = format!("CARGO_TARGET_{}_LINKER", self.triple.to_uppercase().replace('-', "_"));
         let folder = target().join(folder);
+        quiet(&mut self.cargo(&folder, profile, "ilinst", &["-Ctarget-feature=+crt-static"])?)?;
+        if self.library_name().is_some() {
+            // It is loaded into a program that has a C library, and which a panic of the profiler must not end.
+            let mut library = self.cargo(&folder, profile, "ilinst-clr-profiler", &[])?;
+            quiet(library.env(format!("CARGO_PROFILE_{}_PANIC", profile.to_uppercase()), "unwind"))?;
+        }
+        Ok(folder.join(self.triple).join(profile).join(self.file_name()))
+    }
+
+    /// Debian's cargo, ready to build one of the packages.
+    fn cargo(&self, folder: &Path, profile: &str, package: &str, flags: &[&str]) -> Result<Command> {
+        let linker = format!("CARGO_TARGET_{}_LINKER", self.triple.to_uppercase().replace('-', "_"));
         // In the order in which they are tried: the last that fits.
-        let places = [(root(), "."), (toolchain::cargo_home()?, "/cargo"), (folder.clone(), "/target")];
-        let mut flags: Vec<String> =
-            places.iter().map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display())).collect();
-        flags.push("-Ctarget-feature=+crt-static".into());
+        let places = [(root(), "."), (toolchain::cargo_home()?, "/cargo"), (folder.to_owned(), "/target")];
+        let mut flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        flags.extend(places.iter().map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display())));
         if self.is_windows() {
             // The time of the link.
             flags.push("-Clink-arg=-Wl,--no-insert-timestamp".into());
         }
         let mut command = Command::new(CARGO);
-        command.current_dir(root()).args(["build", "--locked", "--package", "ilinst", "--profile", profile]);
-        command.args(["--target", self.triple, "-Zbuild-std=std,panic_abort", "--target-dir"]).arg(&folder);
-        command.env("RUSTC", RUSTC).env("PATH", "/usr/local/bin:/usr/bin:/bin").env(linker, self.linker);
+        command.current_dir(root()).args(["build", "--locked", "--package", package, "--profile", profile]);
+        command.args(["--target", self.triple, "-Zbuild-std=std,panic_abort", "--target-dir"]).arg(folder);
+        command.env("RUSTC", RUSTC).env("PATH", "/usr/local/bin:/usr/bin:/bin").env(linker, self.linker()?.0);
         // What a stable compiler has for who builds the library.
         command.env("RUSTC_BOOTSTRAP", "1").env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
         for ours in ["CARGO", "RUSTUP_TOOLCHAIN", "RUSTC_WRAPPER", "RUSTFLAGS", "CARGO_MANIFEST_DIR", "LD_LIBRARY_PATH"] {
             command.env_remove(ours);
         }
-        quiet(command.env("CARGO_PROFILE_RELEASE_STRIP", "symbols"))?;
-        Ok(folder.join(self.triple).join(profile).join(self.file_name()))
+        Ok(command)
     }
 
     /// The same, with what Wine lacks of Windows beside it.
@@ -111,7 +144,7 @@ impl Platform {
         fs::create_dir_all(&folder)?;
         let copy = folder.join(self.file_name());
         fs::copy(tool, &copy)?;
-        make_random_numbers(self.linker, &folder)?;
+        make_random_numbers(self.linker()?.0, &folder)?;
         Ok(copy)
     }
 }

@@ -13,18 +13,30 @@ use serde_json::{Value, json};
 use super::build::Platform;
 use crate::common::{root, show};
 
-/// What all have beside crates: name, licence.
-const LIBRARY: (&str, &str) = ("Rust's standard library", "MIT OR Apache-2.0");
-/// What is linked beside that.
-const FOR_LINUX: (&str, &str) = ("GNU C Library", "LGPL-2.1-or-later");
-const FOR_WINDOWS: (&str, &str) = ("mingw-w64 runtime", "ZPL-2.1");
+/// What is linked beside crates.
+struct Linked {
+    name: &'static str,
+    licence: &'static str,
+    /// The files that have the texts of its terms, in Debian.
+    terms: &'static [&'static str],
+}
+
+/// Its terms are those of most crates.
+const LIBRARY: Linked = Linked { name: "Rust's standard library", licence: "MIT OR Apache-2.0", terms: &[] };
+const FOR_LINUX: Linked = Linked {
+    name: "GNU C Library",
+    licence: "LGPL-2.1-or-later",
+    terms: &["/usr/share/doc/libc6/copyright", "/usr/share/common-licenses/LGPL-2.1"],
+};
+const FOR_WINDOWS: Linked =
+    Linked { name: "mingw-w64 runtime", licence: "ZPL-2.1", terms: &["/usr/share/doc/mingw-w64-x86-64-dev/copyright"] };
 /// How files are called that say under which terms something may be used.
 const TERMS: [&str; 5] = ["license", "licence", "copying", "notice", "unlicense"];
 
 /// What a tool for a platform is made of.
 pub(super) struct Dependencies {
     crates: BTreeMap<String, Crate>,
-    linked: [(&'static str, &'static str); 2],
+    linked: Vec<Linked>,
 }
 
 /// A crate, ours too.
@@ -43,13 +55,14 @@ struct Crate {
 
 impl Dependencies {
     pub(super) fn of(platform: &Platform) -> Result<Self> {
-        let mut command = Command::new(env!("CARGO"));
-        command.args(["metadata", "--format-version", "1", "--locked", "--filter-platform", platform.triple]);
-        let output = command.current_dir(root()).output()?;
-        if !output.status.success() {
-            bail!("{} failed\n{}", show(&command), String::from_utf8_lossy(&output.stderr));
-        }
-        let metadata: Value = serde_json::from_slice(&output.stdout)?;
+        let metadata = cargo(&["metadata", "--format-version", "1", "--filter-platform", platform.triple])?;
+        // It has the features that anything in the workspace asks for; what the tool alone is made of, this says.
+        let tree = cargo(&["tree", "--package", "ilinst", "--edges", "normal", "--prefix", "none", "--target", platform.triple])?;
+        let is_linked = |package: &Value| {
+            let line = format!("{} v{}", text(&package["name"]), text(&package["version"]));
+            tree.lines().any(|each| each.strip_prefix(&line).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')))
+        };
+        let metadata: Value = serde_json::from_str(&metadata)?;
         let checksums = checksums(&fs::read_to_string(root().join("Cargo.lock"))?);
         let by_id = |list: &Value| -> BTreeMap<String, Value> {
             let entries = list.as_array().into_iter().flatten();
@@ -60,33 +73,42 @@ impl Dependencies {
         let (mut crates, mut left) = (BTreeMap::new(), vec![tool.clone()]);
         while let Some(id) = left.pop() {
             let package = packages.get(&id).with_context(|| id.clone())?;
-            let needs = nodes[&id]["deps"].as_array().into_iter().flatten().filter(|need| is_linked(need));
-            let needs: Vec<String> = needs.map(|need| text(&need["pkg"])).collect();
+            let needs = nodes[&id]["deps"].as_array().into_iter().flatten().filter(|need| is_for_use(need));
+            let needs: Vec<String> =
+                needs.map(|need| text(&need["pkg"])).filter(|need| packages.get(need).is_some_and(is_linked)).collect();
             let keys = needs.iter().map(|need| purl(&packages[need])).collect();
             if crates.insert(purl(package), Crate::read(package, &checksums, keys)?).is_none() {
                 left.extend(needs);
             }
         }
-        Ok(Self { crates, linked: [LIBRARY, if platform.is_windows() { FOR_WINDOWS } else { FOR_LINUX }] })
+        let linked = match platform.dotnet.split('-').next() {
+            Some("linux") => vec![LIBRARY, FOR_LINUX],
+            Some("win") => vec![LIBRARY, FOR_WINDOWS],
+            _ => vec![LIBRARY],
+        };
+        Ok(Self { crates, linked })
     }
 
     /// Under which terms others let theirs be used: a list, and each text once.
-    pub(super) fn terms(&self) -> String {
+    pub(super) fn terms(&self) -> Result<String> {
         let mut out = String::from("ilinst contains:\n\n");
-        for (name, licence) in self.linked {
+        let mut texts: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for Linked { name, licence, terms } in &self.linked {
             out += &format!("{name}: {licence}\n");
+            for path in *terms {
+                texts.entry(fs::read_to_string(path).with_context(|| (*path).to_owned())?).or_default().push(name);
+            }
         }
-        let mut texts: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for each in self.crates.values().filter(|each| each.checksum.is_some()) {
             out += &format!("{} {}: {} ({})\n", each.name, each.version, each.licence, each.repository);
             for text in &each.terms {
-                texts.entry(text).or_default().push(&each.name);
+                texts.entry(text.clone()).or_default().push(&each.name);
             }
         }
         for (text, names) in texts {
             out += &format!("\n{}\n{}:\n\n{}\n", "-".repeat(80), names.join(", "), text.trim_matches('\n'));
         }
-        out
+        Ok(out)
     }
 
     /// The same for programs: CycloneDX 1.5.
@@ -108,7 +130,8 @@ impl Dependencies {
         let (tool, others): (Vec<_>, Vec<_>) = self.crates.iter().partition(|(_, each)| each.name == "ilinst");
         let linked = self
             .linked
-            .map(|(name, licence)| json!({ "type": "library", "name": name, "licenses": [{ "expression": licence }] }));
+            .iter()
+            .map(|linked| json!({ "type": "library", "name": linked.name, "licenses": [{ "expression": linked.licence }] }));
         let bill = json!({
             "bomFormat": "CycloneDX",
             "specVersion": "1.5",
@@ -165,8 +188,18 @@ fn terms_in(folder: &Path) -> Result<Vec<String>> {
     paths.iter().map(|path| Ok(String::from_utf8_lossy(&fs::read(path)?).replace("\r\n", "\n"))).collect()
 }
 
+/// What cargo prints.
+fn cargo(arguments: &[&str]) -> Result<String> {
+    let mut command = Command::new(env!("CARGO"));
+    let output = command.args(arguments).arg("--locked").current_dir(root()).output()?;
+    if !output.status.success() {
+        bail!("{} failed\n{}", show(&command), String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
 /// Whether something is needed by what is linked, and not by tests or builds alone.
-fn is_linked(need: &Value) -> bool {
+fn is_for_use(need: &Value) -> bool {
     need["dep_kinds"].as_array().into_iter().flatten().any(|kind| kind["kind"].is_null())
 }
 

@@ -1,13 +1,13 @@
 //! NuGet packages: zip archives (ECMA-376-2, Open Packaging Conventions) with a `.nuspec`.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
 use anyhow::{Context as _, Result};
 
-use super::archive::{self, Files};
+use super::{
+    TERMS, Tool,
+    archive::{self, Files},
+};
 use crate::common::root;
 
 /// A package: its name, and what is said of it.
@@ -51,7 +51,7 @@ pub(super) const TOOL: Package = Package {
 const LICENSES: [(&str, &str); 3] =
     [("LICENSE", "LICENSE"), ("LICENSE-APACHE", "LICENSE-APACHE"), ("LICENSE-MIT", "LICENSE-MIT")];
 /// What NuGet asks of each part's name.
-const CONTENT_TYPES: [(&str, &str); 9] = [
+const CONTENT_TYPES: [(&str, &str); 10] = [
     ("rels", "application/vnd.openxmlformats-package.relationships+xml"),
     ("nuspec", "application/octet"),
     ("props", "application/octet"),
@@ -61,10 +61,11 @@ const CONTENT_TYPES: [(&str, &str); 9] = [
     ("xml", "application/octet"),
     ("dll", "application/octet"),
     ("exe", "application/octet"),
+    ("so", "application/octet"),
 ];
 
 /// Writes a package, with a tool for each platform.
-pub(super) fn write(package: &Package, file: &Path, tools: &[(String, PathBuf)]) -> Result<()> {
+pub(super) fn write(package: &Package, file: &Path, tools: &[Tool]) -> Result<()> {
     let mut parts = Files::new();
     for (from, to) in package.files.iter().chain(&LICENSES) {
         let from = root().join(from);
@@ -77,9 +78,10 @@ pub(super) fn write(package: &Package, file: &Path, tools: &[(String, PathBuf)])
             parts.insert(format!("{to}/{}", path.file_name().unwrap_or_default().display()), read(&path)?);
         }
     }
-    for (platform, tool) in tools {
-        let name = if platform.starts_with("win-") { "ilinst.exe" } else { "ilinst" };
-        parts.insert(format!("{}/{platform}/{name}", package.tools), read(tool)?);
+    for tool in tools {
+        let folder = format!("{}/{}", package.tools, tool.platform.dotnet);
+        parts.extend(tool.files()?.map(|(name, bytes)| (format!("{folder}/{name}"), bytes)));
+        parts.insert(format!("{folder}/{TERMS}"), tool.terms.as_bytes().to_vec());
     }
     let nuspec = format!("{}.nuspec", package.id);
     let content_types = content_types(parts.keys());

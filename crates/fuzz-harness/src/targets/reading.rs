@@ -112,7 +112,7 @@ pub(super) fn text(bytes: &[u8]) -> Result<Outcome, String> {
     let Ok(image) = Image::parse(bytes) else { return Ok(Outcome::Refused) };
     let Ok(metadata) = image.metadata().and_then(Metadata::parse) else { return Ok(Outcome::Refused) };
     let options = list::Options {
-        methods: Some(Methods { as_tree: true, weave: weave::Options::default() }),
+        methods: Some(Methods { as_tree: true, weave: weave::Options::default(), pdb: None }),
         references: true,
         members: true,
         strings: true,

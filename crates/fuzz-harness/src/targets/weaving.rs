@@ -13,7 +13,7 @@ use weave::{LeaveMode, Options, Tracker, Weave, output_check};
 use super::Outcome;
 use crate::{
     dangling,
-    seeds::{self, HOST},
+    repository::{HOST, read},
 };
 
 /// Every finding, as `verify --compare` needs them.
@@ -39,7 +39,7 @@ pub(super) fn assembly(bytes: &[u8], variant: u64, pdb: Option<&[u8]>) -> Result
 /// Weaves the assembly of a PDB.
 pub(super) fn pdb(pdb: &[u8], variant: u64, assembly: Option<&[u8]>) -> Result<Outcome, String> {
     static ORDERS: OnceLock<Vec<u8>> = OnceLock::new();
-    let assembly = assembly.unwrap_or_else(|| ORDERS.get_or_init(|| seeds::read("samples/orders/bin/orders.exe")));
+    let assembly = assembly.unwrap_or_else(|| ORDERS.get_or_init(|| read("samples/orders/bin/orders.exe")));
     weave_and_check(assembly, &options_of(variant), Some(pdb))
 }
 
@@ -58,7 +58,7 @@ pub(super) fn body(bytes: &[u8], variant: u64) -> Result<Outcome, String> {
         }
     }
     static HOST_BYTES: OnceLock<Vec<u8>> = OnceLock::new();
-    let host = HOST_BYTES.get_or_init(|| seeds::read(HOST));
+    let host = HOST_BYTES.get_or_init(|| read(HOST));
     let planted = plant(host, bytes, variant >> 2).ok_or("the host has no room")?;
     weave_and_check(&planted, &options_of(variant), None)
 }
