@@ -1,7 +1,7 @@
 //! The command line, case by case. A case is a file: lines that start with `$` are run, and what they print stands
 //! below them. `BLESS=1` writes what they print now into the files; look at the difference before you commit it.
 //!
-//! Lines that start with `#` stay where they are: they say why. Beside `ilinst ...` a case can call `first LINES ilinst ...`
+//! Lines that start with `# ` stay where they are: they say why. Beside `ilinst ...` a case can call `first LINES ilinst ...`
 //! (what it prints first), `folder NEW`, `ls FOLDER`, `copy FILE|FOLDER NEW`, `link TARGET NEW`, `same FOLDER
 //! FOLDER` (what differs in them), `cut FILE BYTES NEW` (the file's first bytes), `zero FILE OFFSET NEW` (the file with
 //! eight bytes zeroed), `text NEW WORDS` (`\n` in them begins a line) and `show FILE`.
@@ -18,11 +18,13 @@ mod hostile;
 mod limits;
 #[cfg(target_os = "linux")]
 mod names;
+#[cfg(unix)]
+mod newest;
 #[cfg(target_os = "linux")]
 mod streams;
 
 use std::{
-    env, fs,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -30,24 +32,7 @@ use tests::{ilinst, root, said, scratch};
 
 #[test]
 fn cases() {
-    let mut cases: Vec<PathBuf> =
-        fs::read_dir(root().join("tests/cli/cases")).expect("there are cases").flatten().map(|entry| entry.path()).collect();
-    cases.sort();
-    let mut failures = Vec::new();
-    for case in &cases {
-        let expected = fs::read_to_string(case).expect("a case is text");
-        let actual = run(case, &expected);
-        if actual == expected {
-            continue;
-        }
-        if env::var_os("BLESS").is_some() {
-            fs::write(case, actual).expect("a case can be written");
-        } else {
-            failures.push(format!("{}:\n--- expected\n{expected}\n--- printed\n{actual}", case.display()));
-        }
-    }
-    println!("{} cases", cases.len());
-    assert!(failures.is_empty(), "{}\nBLESS=1 accepts this", failures.join("\n"));
+    tests::check_cases(&root().join("tests/cli/cases"), |case, text| Some(run(case, text)));
 }
 
 /// A name that is no UTF-8 is as good as any.
@@ -84,6 +69,9 @@ fn sockets_are_left_out() {
     assert!(folder.join("woven/hello.exe").is_file() && !folder.join("woven/socket.dll").exists());
 }
 
+/// What a line that says why starts with; what is printed may start with more of it.
+const COMMENT: &str = "# ";
+
 /// Runs a case's commands; gives the case with what they print now.
 fn run(case: &Path, text: &str) -> String {
     let name = case.file_stem().expect("a case has a name").to_string_lossy().into_owned();
@@ -97,10 +85,10 @@ fn run(case: &Path, text: &str) -> String {
         actual.push_str(line);
         actual.push('\n');
     }
-    for line in text.lines().filter(|line| line.starts_with(['$', '#'])) {
+    for line in text.lines().filter(|line| line.starts_with('$') || line.starts_with(COMMENT)) {
         actual.push_str(line);
         actual.push('\n');
-        if line.starts_with('#') {
+        if line.starts_with(COMMENT) {
             continue;
         }
         let words = words(line.trim_start_matches('$'), &folders);

@@ -142,11 +142,12 @@ fn compare_scopes(
             starts = (after.method, both);
         }
         let Some((old_starts, starts)) = &starts.1 else { continue };
-        // A short branch may have grown, and a ret become what leads to the epilogue.
+        // A short branch may have grown; and what leaves begins with its probe, or leads to the epilogue.
         let opcode =
             |starts: &BTreeMap<u32, String>, offset: u32| starts.get(&offset).map(|name| name.trim_end_matches('S').to_owned());
         let began = opcode(old_starts, before.start_offset);
-        if began != opcode(starts, after.start_offset) && began.as_deref() != Some("Ret") {
+        let leaves = ["Ret", "Tail", "Jmp"].map(Some).contains(&began.as_deref());
+        if began != opcode(starts, after.start_offset) && !leaves {
             return Err(format!("a scope of {:?} begins elsewhere: {before:?} became {after:?}", after.method));
         }
         let end = after.start_offset + after.length;

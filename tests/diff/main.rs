@@ -1,6 +1,8 @@
 //! `ilinst diff --only-probes` of an assembly and what was woven of it says nothing; of one that was changed by a byte
 //! besides, it does. So for the PDBs of both.
 
+mod sources;
+
 use std::{
     collections::BTreeMap,
     fs,
@@ -267,6 +269,47 @@ fn types_of_another_core_library_are_the_same_if_that_is_asked_for() {
     let (out, code) = against_changed(&folder, rename, &["--stat", "--ignore-scopes"]);
     assert!(code == Some(1) && !out.contains("changed"), "{out}");
     assert!(out.contains("1 reference added, 1 reference removed;"), "{out}");
+}
+
+/// What the loader sees and no method says is told apart too: directories, entry point, sections' flags.
+#[test]
+fn what_only_the_loader_sees_is_told_apart() {
+    /// Where the parts of the optional header and of a section's header are (the PE format's).
+    const DIRECTORIES: usize = 96;
+    const ENTRY_POINT: usize = 16;
+    const OPTIONAL_HEADER: usize = 224;
+    const SECTION_FLAGS: usize = 36;
+    let (folder, tracker) = (scratch("diff-native"), tracker());
+    let before = sample("orders").join("orders.exe");
+    let bytes = fs::read(&before).expect("it is committed");
+    let original = Original { bytes: &bytes, pdb: None };
+    let file = with_woven(original, LeaveMode::Finally, &tracker, |woven| woven.file.to_vec()).expect("it can be woven");
+    let optional = file[0x3C] as usize + 24;
+    let directory = |number: usize| optional + DIRECTORIES + 8 * number;
+    let library = file.windows(8).position(|name| name == b"mscoree.").expect("it imports its loader");
+    for (what, place, word) in [
+        ("architecture", directory(7), "architecture"),
+        ("global pointer", directory(8), "global pointer"),
+        ("thread local storage", directory(9), "thread local storage"),
+        ("load configuration", directory(10), "load configuration"),
+        ("bound imports", directory(11), "bound imports"),
+        ("delayed imports", directory(13), "delayed imports"),
+        ("the table of imports", directory(1), "imports"),
+        ("an imported library", library, "imports"),
+        ("the entry point", optional + ENTRY_POINT, "native entry point"),
+        ("a section's flags", optional + OPTIONAL_HEADER + SECTION_FLAGS, "sections"),
+    ] {
+        let mut changed = file.clone();
+        changed[place] ^= 4;
+        // A directory of no size is none.
+        if place >= directory(2) && place < directory(16) {
+            changed[place + 4] = 8;
+        }
+        let after = folder.join("orders.exe");
+        fs::write(&after, &changed).expect("it can be written");
+        let (out, errors, code) = said(&only_probes(&before, &after, false));
+        assert!(code == Some(1) && out.contains(&format!("{word}: ")), "{what}: exit {code:?}\n{out}{errors}");
+    }
 }
 
 #[test]

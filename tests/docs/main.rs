@@ -1,19 +1,24 @@
 //! The guides in `docs/guide`: each command in them is run as it is written, and prints what stands below it.
 //!
-//! What a guide needs stands in its first line: `<!-- program: NAME; needs: TOOL ... -->`. The commands of its blocks of kind
+//! What a guide needs stands in its first line: `<!-- program: NAME; needs: TOOL ... -->`, a program of one file or a folder of
+//! projects, and for builds `packages`, which has ours in a feed and stands in for those that are on none here. The commands of its blocks of kind
 //! `console` run one after another in one shell, in a folder with that program. A command that is to fail says so in a
 //! comment: `# exit code 1`. Of what is printed, numbers, units and spaces may differ, and so may the order of lines.
 
+mod agree;
 mod guide;
 
 use std::{fs, path::Path, process::Command};
 
-use tests::{References, compile, require, root, scratch};
+use tests::{References, compile, packages, require, root, scratch};
 
 use crate::guide::{Guide, Step};
 
 /// What guides may need: its name in them, and what says where it is.
 const TOOLS: [(&str, &str); 2] = [("mono", "ILINST_MONO"), ("dotnet", "ILINST_DOTNET8")];
+
+/// Where NuGet keeps packages, beside the folder that a guide works in.
+const PACKAGES: &str = "packages";
 
 macro_rules! guides {
     ($($name:ident)*) => {
@@ -38,29 +43,62 @@ macro_rules! guides {
     };
 }
 
-guides!(console web ci mono reading comparing changes troubleshooting);
+guides!(console web tests msbuild ci mono reading comparing changes reviewing troubleshooting);
 
 /// Runs a guide's commands, and holds what they print against it.
 fn run(name: &str) {
     let guide = Guide::read(&root().join("docs/guide").join(name));
     let folder = scratch(&format!("docs-{name}"));
     let (work, bin) = (folder.join("work"), folder.join("bin"));
-    for made in [&work, &bin] {
+    // Reports find running programs' profiles by the temporary folder.
+    for made in [&work, &bin, &folder.join("tmp")] {
         fs::create_dir_all(made).expect("a folder can be made");
     }
     if let Some(program) = &guide.program {
-        let source = root().join("tests/docs/programs").join(program).with_extension("cs");
-        let compiled = work.join(program.to_lowercase()).with_extension("exe");
-        let Some(()) = compile(&source, &compiled, References::All, &[]) else { return };
+        let source = root().join("tests/docs/programs").join(program);
+        if source.is_dir() {
+            copy(&source, &work);
+        } else {
+            let compiled = work.join(program.to_lowercase()).with_extension("exe");
+            let Some(()) = compile(&source.with_extension("cs"), &compiled, References::All, &[]) else { return };
+        }
     }
     link(tests::ilinst().get_program().as_ref(), &bin.join("ilinst"));
     for needed in &guide.needs {
+        if needed == "packages" {
+            packages::feed(&folder);
+            let Some(()) = stand_in(&folder) else { return };
+            continue;
+        }
         let (_, variable) = TOOLS.iter().find(|(tool, _)| tool == needed).expect("a guide needs what is known here");
         let Some(path) = require(variable) else { return };
         link(&path, &bin.join(needed));
     }
     let wrong: Vec<String> = answers(&guide, &work, &bin).iter().zip(&guide.steps).filter_map(wrong).collect();
     assert!(wrong.is_empty(), "{name}:\n{}", wrong.join("\n"));
+}
+
+/// Puts what stands for test frameworks' packages where NuGet keeps what it unpacked.
+fn stand_in(folder: &Path) -> Option<()> {
+    let (sources, packages) = (root().join("tests/docs/packages"), folder.join(PACKAGES));
+    let props = fs::read(sources.join("Microsoft.NET.Test.Sdk.props")).expect("it is there");
+    let host =
+        packages::unpacked(&packages, "Microsoft.NET.Test.Sdk", "16.2.0", &[("build/Microsoft.NET.Test.Sdk.props", &props)]);
+    compile(&sources.join("testhost.cs"), &host.join("build/testhost.exe"), References::All, &[])?;
+    let framework = packages::unpacked(&packages, "xunit", "2.4.0", &[]);
+    compile(&sources.join("xunit.cs"), &framework.join("lib/netstandard2.0/xunit.dll"), References::All, &[])
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder can be made");
+    for entry in fs::read_dir(from).expect("it can be read").flatten() {
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            fs::copy(path, to).expect("it can be copied");
+        }
+    }
 }
 
 /// What a command printed, and its exit code.
@@ -75,7 +113,15 @@ fn answers(guide: &Guide, work: &Path, bin: &Path) -> Vec<Answer> {
     }
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").expect("there is a PATH"));
     let mut shell = Command::new("bash");
-    shell.args(["-c", &script]).current_dir(work).env("PATH", path).env("ILINST_CACHE", work.with_file_name("cache"));
+    shell
+        .args(["-c", &script])
+        .current_dir(work)
+        .env("PATH", path)
+        .env("TMPDIR", work.with_file_name("tmp"))
+        .env("ILINST_CACHE", work.with_file_name("cache"));
+    shell.env("NUGET_PACKAGES", work.with_file_name(PACKAGES)).env("MSBUILDTERMINALLOGGER", "off").env_remove("ILINST_TOOL");
+    // As it would be by an installation.
+    shell.env("DOTNET_ROOT", tests::tool("ILINST_DOTNET8").and_then(|path| Some(path.parent()?.to_owned())).unwrap_or_default());
     let output = shell.output().expect("bash starts");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     let (mut answers, mut lines) = (Vec::new(), String::new());

@@ -76,6 +76,11 @@ const ALL: &[Writer] = &[
         arguments: &["report", "app/golden.ilprof", "--html", "out/orders.exe"],
         ..Writer::new("`report --html`", profile_and_outputs)
     },
+    Writer { arguments: &["tracker", "-o", "out/", "-q"], ..Writer::new("`tracker`", app) },
+    Writer {
+        arguments: &["export", "app/golden.ilprof", "--to", "folded", "-o", "out/orders.exe", "-q"],
+        ..Writer::new("`export`", profile_and_outputs)
+    },
 ];
 
 /// A command, and what its folder holds before and after.

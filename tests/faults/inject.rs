@@ -2,6 +2,7 @@
 //! knows of it.
 
 use std::{
+    collections::BTreeMap,
     env,
     fmt::Write as _,
     fs,
@@ -67,12 +68,18 @@ fn faults_at_every_call_lose_nothing_and_leave_nothing() {
     let counts = in_parallel(&tried, |worker, (command, (calls, fault))| {
         let folder = folder.join(worker.to_string());
         let injection = Injection { strace: &strace, command, calls, fault: *fault, folder: &folder };
-        // In every run, those at the powers of two.
+        // In every run, those at the powers of two, and the last.
         let next = |number: usize| if all { number + 1 } else { number * 2 };
         let numbers = std::iter::successors(Some(1), |number| Some(next(*number)));
-        numbers.take_while(|number| injection.is_made(*number)).count()
+        let count = numbers.take_while(|number| injection.is_made(*number)).count();
+        count + usize::from(!all && count > 0 && injection.is_made(injection.calls()))
     });
     println!("{} faults", counts.iter().sum::<usize>());
+    let sent = |is_it: fn(Fault) -> bool| -> usize {
+        tried.iter().zip(&counts).filter(|((_, (_, fault)), _)| is_it(*fault)).map(|(_, count)| count).sum()
+    };
+    let signals = [sent(|fault| matches!(fault, Asked)), sent(|fault| matches!(fault, Killed))];
+    assert!(signals.iter().all(|sent| *sent >= commands.len()), "SIGINT and SIGKILL were sent {signals:?} times");
     if all {
         write_table(&commands, &tried.iter().map(|(_, fault)| *fault).zip(counts).collect::<Vec<_>>());
     }
@@ -100,7 +107,9 @@ impl Injection<'_> {
         // Nobody has all of these calls: `?` lets there be none.
         let calls = self.calls.split(',').map(|call| format!("?{call}")).collect::<Vec<_>>().join(",");
         let mut command = Command::new(self.strace);
-        command.args(["-f", "--seccomp-bpf", "-o"]).arg(&log).args(["-e", &format!("trace={calls}")]);
+        // It stops a program at fewer calls; but signals are not sent with it.
+        command.args(if matches!(self.fault, Asked | Killed) { &["-f"][..] } else { &["-f", "--seccomp-bpf"] });
+        command.arg("-o").arg(&log).args(["-e", &format!("trace={calls}")]);
         command.args(["-e", &format!("inject={calls}:{effect}:when={number}")]).arg(ilinst().get_program());
         command.args(self.command.writer.arguments).current_dir(&work);
         let status = quiet(&mut command).status().expect("strace starts");
@@ -116,6 +125,15 @@ impl Injection<'_> {
             assert_eq!(status.code(), Some(self.command.writer.done), "{}", self.calls);
         }
         is_made
+    }
+
+    /// How many such calls a thread made at most in the run before.
+    fn calls(&self) -> usize {
+        let log = fs::read_to_string(self.folder.join("log")).expect("a run was logged");
+        let calls = log.lines().filter(|line| !line.contains("resumed>") && !line.contains("---") && !line.contains("+++"));
+        let mut counts = BTreeMap::<&str, usize>::new();
+        calls.filter_map(|line| line.split_whitespace().next()).for_each(|thread| *counts.entry(thread).or_default() += 1);
+        counts.into_values().max().unwrap_or_default()
     }
 
     fn check(&self, work: &Path, status: ExitStatus, fault: &str) {

@@ -102,6 +102,27 @@ fn the_table_is_the_report_however_it_is_sorted() {
     assert_eq!(names.len(), 2);
 }
 
+/// The table has them as the report has, and the graph the paths that lead there, and on from there.
+#[test]
+#[ignore = "needs Chromium"]
+fn a_filter_leaves_what_it_names_and_the_paths_around_it() {
+    let filter = ["--filter", "Store.Load"];
+    let Some(mut shown) = Shown::with("filter", SHOP, &filter) else { return };
+    let report = shown.report(&[&filter[..], &["--limit", "0"]].concat());
+    shown.browser.click("[data-view=table]");
+    shown.check_table(&report, "selfMs", true, SHOWN);
+    assert_eq!(shown.rows(&[]).len(), 1);
+    let tree = shown.report(&[&filter[..], &["--tree", "--no-fold-recursion"]].concat());
+    let names = |field: &Value| field.as_str().unwrap_or_default().to_owned();
+    let mut expected: Vec<String> = tree["tree"].as_array().expect("a list").iter().map(|path| names(&path["name"])).collect();
+    let paths = shown.browser.eval("[...App.tree.fn].map((fn) => FUNCTIONS.name(fn)).slice(1)");
+    let mut paths: Vec<String> = paths.as_array().expect("a list").iter().map(names).collect();
+    expected.sort();
+    paths.sort();
+    assert_eq!(paths, expected);
+    assert!(shown.text("body").contains("only Store.Load, what leads there, and what is called there"));
+}
+
 #[test]
 #[ignore = "needs Chromium"]
 fn the_tree_opens_to_what_the_profile_has() {

@@ -4,6 +4,7 @@
 #[path = "../../crates/profile/tests/builder/mod.rs"]
 mod builder;
 mod compare;
+mod diff;
 mod graph;
 mod hostile;
 mod large;
@@ -58,15 +59,20 @@ struct Shown {
 impl Shown {
     /// The page of a profile made of a text, as the command line writes it.
     fn of(name: &str, text: &str) -> Option<Self> {
+        Self::with(name, text, &[])
+    }
+
+    /// The same with options.
+    fn with(name: &str, text: &str, options: &[&str]) -> Option<Self> {
         let folder = scratch(&format!("html-{name}"));
         let file = folder.join("shop.ilprof");
         fs::write(&file, builder::build(text)).expect("it can be written");
-        Self::of_file(name, file)
+        Self::of_file(name, file, options)
     }
 
-    fn of_file(name: &str, file: PathBuf) -> Option<Self> {
+    fn of_file(name: &str, file: PathBuf, options: &[&str]) -> Option<Self> {
         let page = scratch(&format!("html-{name}-page")).join("report.html");
-        let output = ilinst().arg("report").arg(&file).arg("--html").arg(&page).output().expect("ilinst runs");
+        let output = ilinst().arg("report").arg(&file).arg("--html").arg(&page).args(options).output().expect("ilinst runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let profile = Profile::parse(&fs::read(&file).expect("it can be read")).expect("it is a profile");
         let mut browser = Browser::start(name, 1200, 800)?;

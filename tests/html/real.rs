@@ -20,7 +20,7 @@ fn a_program_that_ran_is_shown() {
     assert_eq!(ran.status.code(), Some(3), "{}", String::from_utf8_lossy(&ran.stderr));
     let mut files = fs::read_dir(&folder).expect("it is there").flatten().map(|entry| entry.path());
     let file = files.find(|path| path.extension().is_some_and(|extension| extension == "ilprof")).expect("a profile");
-    let Some(mut shown) = Shown::of_file("real", file) else { return };
+    let Some(mut shown) = Shown::of_file("real", file, &[]) else { return };
     let report = shown.report(&[]);
     let calls: f64 = report["methods"].as_array().expect("a list").iter().filter_map(|row| row["calls"].as_f64()).sum();
     assert!(shown.text("#tiles").contains(&crate::count(calls)), "{}", shown.text("#tiles"));

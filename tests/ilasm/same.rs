@@ -154,7 +154,8 @@ fn groups(lines: &mut impl Iterator<Item = (usize, String)>, indent: usize) -> V
     let mut found: Vec<Vec<String>> = Vec::new();
     while let Some((at, line)) = lines.next() {
         match (line.as_str(), found.last_mut()) {
-            ("}", _) => break,
+            // Behind it stands what it ends.
+            (end, _) if end.starts_with('}') => break,
             ("{", Some(group)) => {
                 let inner = sorted(groups(lines, indent + 2), &group[0]);
                 group.push(line);

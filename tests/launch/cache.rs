@@ -4,18 +4,17 @@ use std::{fs, process::Stdio};
 
 use tests::{ilinst, said, sample};
 
-use crate::{Work, has_woven, mono, output, waiting};
+use crate::{App, Work, has_woven, mono, output};
 
 #[test]
 #[ignore = "needs Mono"]
 fn a_second_run_weaves_nothing() {
-    let Some(mono) = mono() else { return };
-    let work = Work::new("second");
-    let Some(app) = work.app() else { return };
-    let mut at_home = mono.program(&app, app.parent().expect("it is in a folder"));
-    at_home.arg("echo");
+    let Some(app) = App::on_mono("second") else { return };
+    let work = &app.work;
     let run = |options: &[&str]| {
-        let output = output(&mut work.run(options, &at_home));
+        // In its folder, where it keeps profiles.
+        let mut at_home = app.at_home(&["echo"]);
+        let output = output(&mut work.run(options, at_home.current_dir(app.home())));
         assert_eq!(output.status.code(), Some(9), "{output:?}");
         has_woven(&output)
     };
@@ -32,11 +31,11 @@ fn a_second_run_weaves_nothing() {
 
     assert!(run(&["--no-report", "--leave", "return"]), "other options");
     assert!(!run(&["--no-report"]) && !run(&["--no-report", "--leave", "return"]));
-    fs::write(app.with_file_name("data.txt"), "other").expect("it can be written");
+    fs::write(app.path.with_file_name("data.txt"), "other").expect("it can be written");
     assert!(run(&["--no-report"]), "another input");
     assert_eq!(work.entries().len(), 3);
     for number in 0..4 {
-        fs::write(app.with_file_name("data.txt"), number.to_string()).expect("it can be written");
+        fs::write(app.path.with_file_name("data.txt"), number.to_string()).expect("it can be written");
         assert!(run(&["--no-report"]));
     }
     assert_eq!(work.entries().len(), 4, "the latest of a program are kept");
@@ -95,16 +94,35 @@ fn a_damaged_entry_is_made_anew() {
     assert_eq!(work.entries(), [entry]);
 }
 
+/// Whoever weaves it: what is said of a pattern is said in each run that has it on its command line.
+#[test]
+#[ignore = "needs Mono"]
+fn what_names_nothing_is_said_of_what_was_woven_before_too() {
+    let Some(app) = App::on_mono("nothing") else { return };
+    let pattern = ["--exclude", "App::Ecko", "--no-report"];
+    for is_new in [true, false] {
+        let output = app.run(&pattern, &["echo"]);
+        let (_, errors, code) = said(&output);
+        assert_eq!((has_woven(&output), code), (is_new, Some(9)));
+        assert!(errors.contains("warning ILI0025: --exclude 'App::Ecko' names nothing there; nearest: App::Echo"), "{errors}");
+    }
+    let strict = said(&app.run(&[&pattern[..], &["--strict"]].concat(), &["echo"]));
+    assert!(strict.2 == Some(4) && strict.0.is_empty() && strict.1.contains("error ILI0025"), "{strict:?}");
+    // A file's patterns may be for other programs.
+    fs::write(app.home().join("ilinst.toml"), "exclude = ['App::Ecko']\n").expect("it can be written");
+    for _ in 0..2 {
+        let errors = said(&app.run(&["--no-report"], &["echo"])).1;
+        assert!(!errors.contains("ILI0025"), "{errors}");
+    }
+}
+
 /// Nobody's program loses its files.
 #[test]
 #[ignore = "needs Mono"]
 fn what_runs_is_not_cleared() {
-    let Some(mono) = mono() else { return };
-    let work = Work::new("clear");
-    let Some(app) = work.app() else { return };
-    let mut at_home = mono.program(&app, &work.folder);
-    at_home.arg("wait");
-    let mut run = waiting(&mut work.run(&["-q", "--no-report"], &at_home));
+    let Some(app) = App::on_mono("clear") else { return };
+    let work = &app.work;
+    let mut run = app.start(&["-q", "--no-report"]);
     assert_eq!(work.cached(&[])["entries"][0]["inUse"], true);
     let cleared = work.cached(&["clear"]);
     assert_eq!((&cleared["removed"], &cleared["inUse"]), (&0.into(), &1.into()));

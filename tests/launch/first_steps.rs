@@ -4,7 +4,7 @@ use std::fs;
 
 use tests::{References, Runtime, compile, ilinst, instrument, profile_in, require, said};
 
-use crate::{Work, output};
+use crate::{App, Work, output};
 
 /// An assembly refers to a library, and that to another: all three are needed to run.
 #[test]
@@ -57,14 +57,12 @@ fn what_an_assembly_refers_to_goes_with_it() {
 #[test]
 #[ignore = "needs Mono"]
 fn what_is_the_frameworks_is_left_in_a_folder() {
-    let (Some(mono), Some(library)) = (crate::mono(), require("ILINST_MONO_LIB")) else { return };
-    let work = Work::new("framework");
-    let Some(app) = work.app() else { return };
-    let home = app.parent().expect("it is in a folder").to_owned();
+    let (Some(app), Some(library)) = (App::on_mono("framework"), require("ILINST_MONO_LIB")) else { return };
+    let (work, home) = (&app.work, app.home());
     fs::copy(library.join("4.5/Mono.Posix.dll"), home.join("Mono.Posix.dll")).expect("it can be copied");
     let woven = |name: &str, options: &[&str]| {
         let folder = work.folder.join(name);
-        let run = ilinst().arg("instrument").arg(&home).arg("-o").arg(&folder).args(options).output().expect("ilinst runs");
+        let run = ilinst().arg("instrument").arg(home).arg("-o").arg(&folder).args(options).output().expect("ilinst runs");
         let (text, errors, code) = said(&run);
         assert_eq!((errors.as_str(), code), ("", Some(0)), "{text}");
         (folder.join("Mono.Posix.dll.ilinst.json").exists(), text)
@@ -89,9 +87,7 @@ fn what_is_the_frameworks_is_left_in_a_folder() {
     let text = woven("runtimepack", &[]).1;
     assert!(text.contains("2 assemblies are of the framework"), "{text}");
     fs::remove_file(home.join("app.deps.json")).expect("it can be removed");
-    let mut at_home = mono.program(&app, &work.folder);
-    at_home.arg("write");
     let keep = format!("--keep={}", work.folder.join("kept").display());
-    assert_eq!(output(&mut work.run(&["-q", "--no-report", &keep], &at_home)).status.code(), Some(0));
+    assert_eq!(app.run(&["-q", "--no-report", &keep], &["write"]).status.code(), Some(0));
     assert_eq!(profile_in(&work.folder.join("kept")).modules.len(), 1, "run leaves it, too");
 }

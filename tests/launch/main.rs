@@ -11,12 +11,11 @@ mod signals;
 use std::{
     ffi::OsStr,
     fs,
-    io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
 };
 
-use tests::{References, Runtime, compile, ilinst, root, said, scratch, with_default_signals};
+use tests::{References, Runtime, compile, ilinst, root, said, scratch, waiting, with_default_signals};
 
 /// A folder of one test: programs, their cache, and what they leave.
 struct Work {
@@ -28,12 +27,9 @@ impl Work {
         Self { folder: scratch(&format!("launch-{name}")) }
     }
 
-    /// The program of these tests, with a file beside it; none without a compiler.
-    fn app(&self) -> Option<PathBuf> {
-        let app = self.folder.join("app/app.exe");
-        compile(&root().join("tests/launch/app.cs"), &app, References::All, &[])?;
-        fs::write(app.with_file_name("data.txt"), "data").expect("it can be written");
-        Some(app)
+    /// Of a test on each runtime.
+    fn on(name: &str, runtime: &Runtime) -> Self {
+        Self::new(&format!("{name}-{}", runtime.name.replace(' ', "-")))
     }
 
     /// `ilinst run`, with its options, of a command.
@@ -66,6 +62,55 @@ impl Work {
     }
 }
 
+/// The program of these tests, with a file beside it, on a runtime.
+struct App {
+    work: Work,
+    runtime: Runtime,
+    path: PathBuf,
+}
+
+impl App {
+    /// None without a compiler.
+    fn new(name: &str, runtime: Runtime) -> Option<Self> {
+        let work = Work::on(name, &runtime);
+        let path = work.folder.join("app/app.exe");
+        compile(&root().join("tests/launch/app.cs"), &path, References::All, &[])?;
+        fs::write(path.with_file_name("data.txt"), "data").expect("it can be written");
+        Some(Self { work, runtime, path })
+    }
+
+    fn on_mono(name: &str) -> Option<Self> {
+        Self::new(name, mono()?)
+    }
+
+    /// On each runtime, one after another.
+    fn on_all(name: &str) -> impl Iterator<Item = Self> {
+        Runtime::all().into_iter().filter_map(move |runtime| Self::new(name, runtime))
+    }
+
+    /// Its folder.
+    fn home(&self) -> &Path {
+        self.path.parent().expect("it is in a folder")
+    }
+
+    /// How it is started without us.
+    fn at_home(&self, arguments: &[&str]) -> Command {
+        let mut command = self.runtime.program(&self.path, &self.work.folder);
+        command.args(arguments);
+        command
+    }
+
+    /// What comes of it with us.
+    fn run(&self, options: &[&str], arguments: &[&str]) -> Output {
+        output(&mut self.work.run(options, &self.at_home(arguments)))
+    }
+
+    /// The same, where it waits.
+    fn start(&self, options: &[&str]) -> Child {
+        waiting(&mut self.work.run(options, &self.at_home(&["wait"])))
+    }
+}
+
 /// One runtime is enough for what is the same on all.
 fn mono() -> Option<Runtime> {
     Runtime::find("Mono")
@@ -78,17 +123,6 @@ fn output(command: &mut Command) -> Output {
 /// Whether a run said that it wove something.
 fn has_woven(output: &Output) -> bool {
     String::from_utf8_lossy(&output.stderr).contains(" woven (")
-}
-
-/// Starts what says "ready" when it waits.
-fn waiting(command: &mut Command) -> Child {
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-    let mut line = String::new();
-    BufReader::with_capacity(1, child.stdout.as_mut().expect("a pipe")).read_line(&mut line).expect("it can be read");
-    if line != "ready\n" {
-        panic!("{line}{:?}", child.wait_with_output());
-    }
-    child
 }
 
 /// What came of one that waits; its input stays open until then.

@@ -4,17 +4,17 @@ use std::{fs, io::Write as _, process::Stdio};
 
 use tests::{Runtime, require, said, sample, skip_part};
 
-use crate::{Work, ended, mono, output, signal, tree, waiting};
+use crate::{App, Work, ended, output, signal, tree};
 
 /// Arguments, current folder, environment, input, output and exit code are the program's own.
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn a_program_is_given_what_it_would_be_given_alone() {
-    for runtime in Runtime::all() {
-        let work = Work::new(&format!("given-{}", runtime.name.replace(' ', "-")));
-        let Some(app) = work.app() else { return };
-        let mut at_home = runtime.program(&app, &work.folder);
-        at_home.args(["echo", "two words", "", "--limit", "--", "*", "ü"]).env("ILINST_TEST_WORD", "a b");
+    for app in App::on_all("given") {
+        let (work, runtime) = (&app.work, &app.runtime);
+        let mut at_home =
+            app.at_home(&["echo", "two words", "", "--limit", "--", "*", "ü", "a \"quoted\" 'word'", "back\\slash\\"]);
+        at_home.env("ILINST_TEST_WORD", "a b");
         at_home.env("ILINST_CACHE", work.cache());
         let say = |command: &mut std::process::Command| {
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -37,24 +37,20 @@ fn a_program_is_given_what_it_would_be_given_alone() {
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn what_a_program_writes_beside_itself_is_said_or_at_home() {
-    for runtime in Runtime::all() {
-        let work = Work::new(&format!("beside-{}", runtime.name.replace(' ', "-")));
-        let Some(app) = work.app() else { return };
-        let home = app.parent().expect("it is in a folder").to_owned();
-        let before = tree(&home);
-        let mut at_home = runtime.program(&app, &work.folder);
-        at_home.arg("write");
-        let (_, errors, code) = said(&output(&mut work.run(&["--no-report"], &at_home)));
+    for app in App::on_all("beside") {
+        let home = app.home();
+        let before = tree(home);
+        let (_, errors, code) = said(&app.run(&["--no-report"], &["write"]));
         assert_eq!(code, Some(0), "what lies beside it is found: {errors}");
         assert!(errors.contains("wrote 1 file into its own folder (state.txt), which was a copy; --in-place"), "{errors}");
-        assert!(tree(&home) == before);
+        assert!(tree(home) == before);
 
-        let (_, errors, code) = said(&output(&mut work.run(&["--no-report", "--in-place"], &at_home)));
+        let (_, errors, code) = said(&app.run(&["--no-report", "--in-place"], &["write"]));
         assert_eq!(code, Some(0));
         assert!(errors.contains("1 assembly woven") && !errors.contains("a copy"), "{errors}");
         assert_eq!(fs::read_to_string(home.join("state.txt")).expect("it was written at home"), "written");
         fs::remove_file(home.join("state.txt")).expect("it can be removed");
-        assert!(tree(&home) == before, "put back, on {}", runtime.name);
+        assert!(tree(home) == before, "put back, on {}", app.runtime.name);
     }
 }
 
@@ -62,72 +58,61 @@ fn what_a_program_writes_beside_itself_is_said_or_at_home() {
 #[test]
 #[ignore = "needs Mono"]
 fn what_was_woven_in_place_is_put_back_whatever_ends_the_run() {
-    let Some(mono) = mono() else { return };
-    let work = Work::new("in-place");
-    let Some(app) = work.app() else { return };
-    let home = app.parent().expect("it is in a folder").to_owned();
-    let before = tree(&home);
-    let mut at_home = mono.program(&app, &work.folder);
-    at_home.arg("wait");
-    let start = || waiting(&mut work.run(&["--in-place", "--no-report", "-q"], &at_home));
+    let Some(app) = App::on_mono("in-place") else { return };
+    let home = app.home();
+    let before = tree(home);
+    let quietly = ["--in-place", "--no-report", "-q"];
+    let start = || app.start(&quietly);
     for (name, code) in [("INT", 128 + 2), ("TERM", 128 + 15), ("HUP", 128 + 1)] {
         let run = start();
-        assert!(tree(&home) != before, "it is woven");
+        assert!(tree(home) != before, "it is woven");
         signal(run.id(), name);
         let (out, errors, ended_by) = said(&ended(run));
         assert_eq!(ended_by, Some(code), "{name}: {out}{errors}");
-        assert!(tree(&home) == before, "after {name}");
+        assert!(tree(home) == before, "after {name}");
     }
 
     let first = start();
-    let second = said(&output(&mut work.run(&["--in-place", "--no-report", "-q"], &at_home)));
+    let second = said(&app.run(&quietly, &["wait"]));
     assert_eq!(second.2, Some(2), "{second:?}");
     assert!(second.1.contains("runs woven in place"), "{second:?}");
     signal(first.id(), "KILL");
     // Its program ends when its input does.
     drop(first.wait_with_output().expect("it ends"));
-    assert!(tree(&home) != before, "nobody is left to put it back");
-    let mut echo = mono.program(&app, &work.folder);
-    echo.arg("echo");
-    let (_, errors, code) = said(&output(&mut work.run(&["--in-place", "--no-report"], &echo)));
+    assert!(tree(home) != before, "nobody is left to put it back");
+    let (_, errors, code) = said(&app.run(&["--in-place", "--no-report"], &["echo"]));
     assert_eq!(code, Some(9), "{errors}");
     assert!(errors.contains("put back first"), "{errors}");
-    assert!(tree(&home) == before);
+    assert!(tree(home) == before);
 }
 
 /// What the user wove in place is the user's.
 #[test]
 #[ignore = "needs Mono"]
 fn what_the_user_has_woven_in_place_is_left() {
-    let Some(mono) = mono() else { return };
-    let work = Work::new("users-own");
-    let Some(app) = work.app() else { return };
-    let home = app.parent().expect("it is in a folder").to_owned();
+    let Some(app) = App::on_mono("users-own") else { return };
+    let home = app.home();
     tests::instrument(&[&home, &"--in-place", &"-q"]);
-    let woven = tree(&home);
-    let mut at_home = mono.program(&app, &work.folder);
-    at_home.arg("echo");
-    let (_, errors, code) = said(&output(&mut work.run(&["--in-place"], &at_home)));
+    let woven = tree(home);
+    let (_, errors, code) = said(&app.run(&["--in-place"], &["echo"]));
     assert_eq!(code, Some(2));
     assert!(errors.contains("it is woven in place already; ilinst restore"), "{errors}");
-    assert!(tree(&home) == woven);
+    assert!(tree(home) == woven);
 }
 
 /// An assembly alone, a folder, a native host, a bare name that the shell would not find.
 #[test]
 #[ignore = "needs .NET 8 and Mono"]
 fn a_program_is_found_however_it_is_named() {
-    let (Some(dotnet), Some(mono)) = (Runtime::find(".NET 8"), mono()) else { return };
-    let work = Work::new("named");
-    let Some(app) = work.app() else { return };
+    let (Some(dotnet), Some(App { work, path: app, .. })) = (require("ILINST_DOTNET8"), App::on_mono("named")) else { return };
     let home = app.parent().expect("it is in a folder").to_owned();
-    let dotnet_folder = require("ILINST_DOTNET8").and_then(|path| path.parent().map(ToOwned::to_owned)).expect("a folder");
-    let path = std::env::join_paths([&*dotnet_folder, "/usr/bin".as_ref(), "/bin".as_ref()]).expect("paths");
+    let dotnet_folder = dotnet.parent().expect("it is in a folder");
+    let path = std::env::join_paths([dotnet_folder, "/usr/bin".as_ref(), "/bin".as_ref()]).expect("paths");
     let run = |words: &[&str], folder: &std::path::Path| {
         let mut command = std::process::Command::new(words[0]);
         command.args(&words[1..]).arg("echo").current_dir(folder);
         let mut run = work.run(&["-q", "--no-report"], &command);
-        run.env("PATH", &path).env("DOTNET_ROOT", &dotnet_folder).env_remove("DOTNET_ROLL_FORWARD");
+        run.env("PATH", &path).env("DOTNET_ROOT", dotnet_folder).env_remove("DOTNET_ROLL_FORWARD");
         said(&output(run.env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1")))
     };
     let app_name = app.to_str().expect("it is text");
@@ -146,11 +131,11 @@ fn a_program_is_found_however_it_is_named() {
     }
     fs::remove_file(app.with_extension("runtimeconfig.json")).expect("it can be removed");
     assert_eq!(run(&[app_name], &work.folder).2, Some(9), "by Mono");
-    drop((dotnet, mono));
     for (words, why) in [
         (&["no-such-command"][..], "there is no such file"),
         (&["sh", "-c", "true"], "it names no assembly that is there"),
         (&["dotnet", "run"], "build first, then ilinst run -- dotnet bin/.../app.dll"),
+        (&["dotnet", "test"], "ilinst instrument --in-place bin/.../, then dotnet test --no-build"),
         (&["dotnet", "missing.dll"], "it names no assembly that is there"),
     ] {
         let (_, errors, code) = run(words, &work.folder);

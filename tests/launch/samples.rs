@@ -31,7 +31,7 @@ const UNHANDLED: i32 = -1;
 #[ignore = "needs .NET and Mono"]
 fn every_sample_runs_as_at_home_and_is_counted() {
     for runtime in Runtime::all() {
-        let work = Work::new(&format!("samples-{}", runtime.name.replace(' ', "-")));
+        let work = Work::on("samples", &runtime);
         for (name, file, arguments, code, calls) in SAMPLES {
             let context = format!("{file} {arguments:?} on {}", runtime.name);
             if *name == "modern" && runtime.name != ".NET 8" {
@@ -73,7 +73,7 @@ fn every_sample_runs_as_at_home_and_is_counted() {
 #[ignore = "needs .NET and Mono"]
 fn the_report_is_shown_when_the_program_has_ended() {
     for runtime in Runtime::all() {
-        let work = Work::new(&format!("report-{}", runtime.name.replace(' ', "-")));
+        let work = Work::on("report", &runtime);
         let at_home = runtime.program(&sample("orders").join("orders.exe"), &work.folder);
         let run = |options: &[&str]| output(&mut work.run(options, &at_home));
         let first = run(&["--limit", "3"]);

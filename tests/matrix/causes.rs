@@ -97,4 +97,7 @@ pub(crate) const HOSTED: &[(&str, &str, &str, End)] = &[
     ("Python", "Mono", "exit", End::CutOff),
     ("Node", ".NET 8", "return", End::CutOff),
     ("Node", ".NET 8", "exit", End::CutOff),
+    ("Node itself", ".NET 10 for browsers", "return", End::CutOff),
+    ("Node itself", ".NET 10 for browsers", "throw", End::CutOff),
+    ("Node itself", ".NET 10 for browsers", "exit", End::Clean),
 ];

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use tests::{Runtime, said, skip, tool};
+use tests::{Runtime, browser_program, said, skip, tool};
 
 use crate::{
     causes::{End, HOSTED},
@@ -12,6 +12,7 @@ use crate::{
 
 const PYTHON: usize = 4;
 const NODE: usize = 5;
+const BROWSER_IN_NODE: usize = 6;
 
 #[test]
 #[ignore = "needs pythonnet"]
@@ -37,31 +38,47 @@ fn in_node() {
     });
 }
 
+/// .NET 10 for browsers: what it writes is in its own memory, from where the page, or the script, takes it.
+#[test]
+#[ignore = "needs .NET, Node and a download"]
+fn in_node_as_in_a_browser() {
+    let Some(programs) = Programs::make_for_node(BROWSER_IN_NODE) else { return };
+    each_end("Node itself", |_, argument, end| {
+        Some(check(&programs, end, |folder| {
+            let mut command = browser_program(folder);
+            command.arg(argument);
+            command
+        }))
+    });
+}
+
 fn hosted(host: &str, column: usize, command: impl Fn(&Runtime, &Path, &str) -> Command) {
     let Some(programs) = Programs::make(column) else { return };
+    each_end(host, |name, argument, end| {
+        let runtime = Runtime::find(name)?;
+        Some(check(&programs, end, |folder| {
+            let mut command = command(&runtime, folder, argument);
+            command.current_dir(folder).env_remove("ILINST_OUTPUT");
+            runtime.hosting(&mut command);
+            command
+        }))
+    });
+}
+
+/// Each way in which a host ends; all that is wrong is said.
+fn each_end(host: &str, check: impl Fn(&str, &str, End) -> Option<Result<(), String>>) {
     let mut wrong = Vec::new();
     for (_, name, argument, end) in HOSTED.iter().filter(|(known, ..)| *known == host) {
-        let Some(runtime) = Runtime::find(name) else { continue };
         println!("{host} with {name}, {argument}");
-        if let Err(error) = check(&runtime, &programs, argument, *end, &command) {
+        if let Some(Err(error)) = check(name, argument, *end) {
             wrong.push(format!("{name}, {argument}: {error}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn check(
-    runtime: &Runtime,
-    programs: &Programs,
-    argument: &str,
-    end: End,
-    command: impl Fn(&Runtime, &Path, &str) -> Command,
-) -> Result<(), String> {
-    let run = |folder: &Path| {
-        let mut command = command(runtime, folder, argument);
-        command.current_dir(folder).env_remove("ILINST_OUTPUT");
-        said(&runtime.hosting(&mut command).output().expect("the host starts"))
-    };
+fn check(programs: &Programs, end: End, command: impl Fn(&Path) -> Command) -> Result<(), String> {
+    let run = |folder: &Path| said(&command(folder).output().expect("the host starts"));
     for old in profiles(&[&programs.woven]) {
         fs::remove_file(old).expect("it can be removed");
     }

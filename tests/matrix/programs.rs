@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tests::{References, compile, instrument, root, scratch};
+use tests::{References, compile, instrument, put_browser_net, root, scratch};
 
 /// A folder with the programs, and one with what was woven of it.
 pub(crate) struct Programs {
@@ -15,6 +15,20 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
+    /// What runs without threads, with the .NET for browsers; none without a compiler or that.
+    pub(crate) fn make_for_node(column: usize) -> Option<Self> {
+        let folder = scratch(&format!("matrix-{column}"));
+        let (original, woven) = (folder.join("original"), folder.join("woven"));
+        let library = original.join("Steps.dll");
+        compile(&source("Steps.cs"), &library, References::All, &[])?;
+        let program = original.join("Browser.exe");
+        compile(&source("Browser.cs"), &program, References::All, &[&library])?;
+        fs::rename(&program, program.with_extension("dll")).expect("it can be renamed");
+        instrument(&[&original, &"-o", &woven, &"-q"]);
+        [&original, &woven].iter().try_for_each(|folder| put_browser_net(folder, "Browser"))?;
+        Some(Self { folder, original, woven })
+    }
+
     /// Compiles and weaves them, for a column of the matrix; none without a compiler.
     pub(crate) fn make(column: usize) -> Option<Self> {
         let folder = scratch(&format!("matrix-{column}"));

@@ -2,16 +2,14 @@
 
 use std::{
     collections::BTreeMap,
-    env, fs,
+    fs,
     path::{Path, PathBuf},
     process::{Command, Output},
     time::SystemTime,
 };
 
-use tests::{Report, ilinst, require, root, said, scratch};
+use tests::{Report, ilinst, packages, require, said, scratch};
 
-/// The package's version.
-pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What the SDK says whatever is built: it cannot hash a cache of its own on a newer runtime.
 const HARMLESS: [&str; 2] = ["MSB3088", "MSB3101"];
 
@@ -28,11 +26,7 @@ impl Dotnet {
         let program = sdk.ancestors().nth(2).expect("it lies in an installation").join("dotnet");
         let folder = scratch(&format!("msbuild-{name}"));
         let dotnet = Self { program, folder };
-        let package = dotnet.folder.join(format!("feed/Ilinst.MSBuild.{VERSION}.nupkg"));
-        make_package(package.parent().expect("it is in a folder"));
-        assert!(package.is_file(), "there is no {}", package.display());
-        let feed = r#"<configuration><packageSources><clear /><add key="local" value="feed" /></packageSources></configuration>"#;
-        dotnet.write("nuget.config", feed);
+        packages::feed(&dotnet.folder);
         Some(dotnet)
     }
 
@@ -70,18 +64,7 @@ impl Dotnet {
         command
             .env("NUGET_PACKAGES", self.folder.join("packages"))
             .env("DOTNET_ROOT", self.program.parent().expect("it is in a folder"));
-        for (name, value) in [
-            ("DOTNET_ROLL_FORWARD", "Major"),
-            ("DOTNET_MULTILEVEL_LOOKUP", "0"),
-            ("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1"),
-            ("DOTNET_CLI_TELEMETRY_OPTOUT", "1"),
-            ("DOTNET_NOLOGO", "1"),
-            ("DOTNET_SKIP_FIRST_TIME_EXPERIENCE", "1"),
-            ("MSBUILDDISABLENODEREUSE", "1"),
-            ("MSBUILDTERMINALLOGGER", "off"),
-        ] {
-            command.env(name, value);
-        }
+        command.env("MSBUILDTERMINALLOGGER", "off");
         command
     }
 
@@ -128,20 +111,4 @@ fn collect(folder: &Path, files: &mut BTreeMap<PathBuf, SystemTime>) {
             }
         }
     }
-}
-
-/// Has xtask make the package of the tool that is tested: what `ILINST_XTASK` names, or built first.
-pub(crate) fn make_package(folder: &Path) {
-    let mut command = match env::var_os("ILINST_XTASK") {
-        Some(xtask) => Command::new(xtask),
-        None => {
-            let mut cargo = Command::new(env!("CARGO"));
-            cargo.args(["run", "--quiet", "--package", "xtask", "--profile", "corpus", "--"]);
-            cargo
-        }
-    };
-    let tool = format!("linux-x64={}", ilinst().get_program().display());
-    let output = command.current_dir(root()).args(["dist", "--nupkg", "--tool", &tool, "--output"]).arg(folder).output();
-    let (_, errors, code) = said(&output.expect("xtask starts"));
-    assert_eq!(code, Some(0), "{errors}");
 }

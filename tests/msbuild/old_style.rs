@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use tests::{Runtime, require, said};
+use tests::{Runtime, packages, require, said};
 
 use crate::dotnet::Dotnet;
 
@@ -47,7 +47,7 @@ fn a_project_of_before_the_sdk_is_woven() {
     dotnet.write("project/Old.csproj", PROJECT);
     dotnet.write("project/Program.cs", PROGRAM);
     let package = dotnet.folder.join("package");
-    let archive = dotnet.folder.join(format!("feed/Ilinst.MSBuild.{}.nupkg", crate::dotnet::VERSION));
+    let archive = dotnet.folder.join(format!("feed/Ilinst.MSBuild.{}.nupkg", packages::VERSION));
     let unpacked = Command::new("python3").args(["-m", "zipfile", "-e"]).args([&archive, &package]).status();
     assert!(unpacked.expect("Python starts").success());
     let framework = format!("-p:FrameworkPathOverride={}", libraries.join("4.5-api").display());

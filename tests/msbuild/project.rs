@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use tests::root;
+use regex::Regex;
+use tests::{ilinst, root, said};
 
 use crate::dotnet::Dotnet;
 
@@ -163,4 +164,34 @@ fn what_a_project_says_is_passed_on() {
     let (said, code) = dotnet.try_run(&BUILD);
     assert!(said.contains("Wrong.cs(1,21): error CS1519") && code == Some(1), "{said}");
     assert!(!said.contains("ILI0") && dotnet.files("app/obj/Debug/netcoreapp3.1/ilinst").is_empty(), "{said}");
+}
+
+/// What a build cannot say is what it decides itself.
+#[test]
+fn each_option_that_weaves_has_a_property() {
+    const OF_THE_BUILD: [&str; 10] = [
+        "--output",
+        "--in-place",
+        "--no-config",
+        "--depfile",
+        "--output-list",
+        "--dry-run",
+        "--json",
+        "--message-format",
+        "--quiet",
+        "--help",
+    ];
+    let (help, _, _) = said(&ilinst().args(["instrument", "--help"]).output().expect("ilinst runs"));
+    let read = |path: &str| fs::read_to_string(root().join("msbuild").join(path)).expect("it is there");
+    let (targets, readme) = (read("build/Ilinst.MSBuild.targets"), read("README.md"));
+    let options = Regex::new(r"(?m)^ +(?:-\w, )?(--[a-z-]+)").expect("it is one");
+    let options: Vec<&str> = options.captures_iter(&help).map(|option| option.get(1).expect("it has one").as_str()).collect();
+    assert!(options.len() > OF_THE_BUILD.len(), "{help}");
+    for option in options.into_iter().filter(|option| !OF_THE_BUILD.contains(option)) {
+        let property =
+            Regex::new(&format!(r"'\$\((Ilinst\w+|_IlinstKeys)\)' [^>]*>\$\(_IlinstOptions\);{option}\b")).expect("it is one");
+        let found = property.captures(&targets).unwrap_or_else(|| panic!("no property is {option}"));
+        let name = found[1].replace("_IlinstKeys", "IlinstKey");
+        assert!(readme.contains(&format!("`{name}`")) && readme.contains(&format!("`{option}`")), "{name}: {option}");
+    }
 }

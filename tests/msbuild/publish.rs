@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tests::require;
+use tests::{packages::unpacked, require};
 
 use crate::project::new_project;
 
@@ -81,6 +81,21 @@ fn a_program_with_its_own_runtime_is_woven_before_it_is_compiled() {
     assert_eq!(report.calls("Program::Fib"), CALLS);
 }
 
+/// What the linker is given is woven; so it finds the tracker, and keeps what it needs of the runtime.
+#[test]
+#[ignore = "needs the .NET SDK and .NET Core 3.1"]
+fn what_is_trimmed_is_woven() {
+    let (Some(runtime), Some(dotnet)) = (require("ILINST_DOTNET31"), new_project("trimmed")) else { return };
+    make_packs(&runtime, &dotnet.folder.join("packages"));
+    let options = ["-p:Ilinst=true", "-r", "linux-x64", "--self-contained", "true", "-p:PublishTrimmed=true", "-o", "out"];
+    dotnet.run(&[&["publish", "app"][..], &options].concat());
+    let published = names(&dotnet.folder.join("out"));
+    let has = |name: &str| published.iter().any(|published| published == name);
+    assert!(has("Ilinst.Tracker.dll") && !has("System.Xml.XDocument.dll"), "{published:?}");
+    let report = dotnet.profile(&mut dotnet.command_of(&dotnet.folder.join("out/app")), "fib 6765\n");
+    assert_eq!(report.calls("Program::Fib"), CALLS);
+}
+
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("it is there").flatten();
     let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -120,34 +135,23 @@ fn make_packs(runtime: &Path, packages: &Path) -> PathBuf {
         fs::create_dir_all(to.parent().expect("it is in a folder")).expect("a folder can be made");
         fs::copy(path, to).expect("it can be copied");
     }
-    unpacked(&pack, "Microsoft.NETCore.App", &list);
+    unpacked_pack(packages, "Microsoft.NETCore.App", &list);
     let compiler = pack.join("tools/crossgen");
     fs::create_dir_all(pack.join("tools")).expect("a folder can be made");
     fs::write(&compiler, COMPILER).expect("it can be written");
     executable(&compiler);
-    unpacked(&packages.join("microsoft.aspnetcore.app.runtime.linux-x64").join(PACK_VERSION), "Microsoft.AspNetCore.App", "");
+    unpacked_pack(packages, "Microsoft.AspNetCore.App", "");
     pack
 }
 
-/// What NuGet looks for in a package that it unpacked.
-fn unpacked(pack: &Path, framework: &str, list: &str) {
+/// A runtime pack with a list of files.
+fn unpacked_pack(packages: &Path, framework: &str, list: &str) {
+    let list = format!(
+        "<FileList Name=\"{framework}\" TargetFrameworkIdentifier=\".NETCoreApp\" TargetFrameworkVersion=\"3.1\" \
+         FrameworkName=\"{framework}\">\n{list}</FileList>\n"
+    );
     let id = format!("{framework}.Runtime.linux-x64");
-    fs::create_dir_all(pack.join("data")).expect("a folder can be made");
-    let metadata =
-        format!("<id>{id}</id><version>{PACK_VERSION}</version><authors>none</authors><description>none</description>");
-    for (name, text) in [
-        (".nupkg.metadata".to_owned(), r#"{"version":1,"contentHash":"","source":""}"#.to_owned()),
-        (format!("{}.nuspec", id.to_lowercase()), format!("<package><metadata>{metadata}</metadata></package>")),
-        (
-            "data/RuntimeList.xml".to_owned(),
-            format!(
-                "<FileList Name=\"{framework}\" TargetFrameworkIdentifier=\".NETCoreApp\" TargetFrameworkVersion=\"3.1\" \
-                 FrameworkName=\"{framework}\">\n{list}</FileList>\n"
-            ),
-        ),
-    ] {
-        fs::write(pack.join(name), text).expect("it can be written");
-    }
+    unpacked(packages, &id, PACK_VERSION, &[("data/RuntimeList.xml", list.as_bytes())]);
 }
 
 #[cfg(unix)]

@@ -2,9 +2,12 @@
 
 use std::fs;
 
-use tests::{root, said};
+use tests::{
+    packages::{self, VERSION},
+    root, said,
+};
 
-use crate::dotnet::{Dotnet, VERSION, make_package};
+use crate::dotnet::Dotnet;
 
 #[test]
 #[ignore = "needs the .NET SDK"]
@@ -31,7 +34,7 @@ fn the_tool_is_installed_and_is_itself() {
 #[ignore = "needs the .NET SDK"]
 fn packages_are_the_same_bytes_each_time() {
     let Some(dotnet) = Dotnet::new("bytes") else { return };
-    make_package(&dotnet.folder.join("again"));
+    packages::make(&dotnet.folder.join("again"));
     for package in [format!("Ilinst.MSBuild.{VERSION}.nupkg"), format!("ilinst.{VERSION}.nupkg")] {
         let read = |folder: &str| fs::read(dotnet.folder.join(folder).join(&package)).expect("it is there");
         assert!(read("feed") == read("again"), "{package}");

@@ -7,9 +7,7 @@ use std::{
     process::Command,
 };
 
-use tests::{ilinst, instrument, profile_in, said, scratch};
-
-use crate::self_contained::fetched;
+use tests::{fetched, ilinst, instrument, profile_in, said, scratch};
 
 #[test]
 #[ignore = "needs a large download"]
@@ -52,7 +50,7 @@ const RUNTIME_CONFIG: u8 = 4;
 const PAGE: usize = 4096;
 
 /// A host with files in it (header version 6, none of them compressed).
-struct Bundle {
+pub(crate) struct Bundle {
     bytes: Vec<u8>,
     /// Where the offset of the header stands.
     place: usize,
@@ -70,7 +68,7 @@ struct File {
 }
 
 impl Bundle {
-    fn read(path: &Path) -> Self {
+    pub(crate) fn read(path: &Path) -> Self {
         let bytes = fs::read(path).expect("it can be read");
         let found = bytes.windows(SIGNATURE.len()).rposition(|window| window == SIGNATURE).expect("it is a bundle");
         let place = found - 8;
@@ -88,7 +86,7 @@ impl Bundle {
         Self { place, id, flags, files, bytes }
     }
 
-    fn unpack(&self, folder: &Path) {
+    pub(crate) fn unpack(&self, folder: &Path) {
         for file in &self.files {
             let path = folder.join(&file.path);
             fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder can be made");
@@ -97,7 +95,7 @@ impl Bundle {
     }
 
     /// Writes it with the files of a folder: what is new goes behind, the tracker too, and another header behind all.
-    fn write_with(&self, folder: &Path, path: &PathBuf) {
+    pub(crate) fn write_with(&self, folder: &Path, path: &PathBuf) {
         let mut bytes = self.bytes.clone();
         let tracker = File { offset: 0, size: 0, kind: ASSEMBLY, path: instrument::TRACKER_FILE.into() };
         let mut put = |file: &File| {

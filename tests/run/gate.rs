@@ -7,35 +7,7 @@ use std::{
     process::{Command, Output},
 };
 
-use tests::{Runtime, ilinst, require, root, said, sample, scratch};
-
-/// What each step that runs something runs, by its name: of `run: text`, and of blocks, literal or folded.
-fn steps(workflow: &str) -> Vec<(String, String)> {
-    let indentation = |line: &str| line.len() - line.trim_start().len();
-    let (mut steps, mut name) = (Vec::new(), String::new());
-    let mut lines = workflow.lines().peekable();
-    while let Some(line) = lines.next() {
-        let item = line.trim_start().trim_start_matches("- ");
-        if line.trim_start().starts_with("- ") {
-            name.clear();
-        }
-        if let Some(text) = item.strip_prefix("name: ") {
-            text.clone_into(&mut name);
-        }
-        let Some(text) = item.strip_prefix("run: ") else { continue };
-        let mut block = Vec::new();
-        while let Some(inner) = lines.next_if(|inner| text.len() == 1 && indentation(inner) > indentation(line)) {
-            block.push(inner.trim());
-        }
-        let command = match text {
-            "|" => block.join("\n"),
-            ">" => block.join(" "),
-            text => text.to_owned(),
-        };
-        steps.push((name.clone(), command));
-    }
-    steps
-}
+use tests::{Runtime, ilinst, require, root, said, sample, scratch, workflow_steps, write_command};
 
 /// A folder as the job has it: two checkouts, and the commands that it uses.
 struct Job {
@@ -63,10 +35,7 @@ impl Job {
         let dotnet = format!("if [ \"$1\" = publish ]; then cp -r \"$2\" \"$6\"; else exec '{}' \"$@\"; fi", dotnet.display());
         let ilinst = format!("exec '{}' \"$@\"", Path::new(ilinst().get_program()).display());
         for (name, script) in [("dotnet", dotnet), ("ilinst", ilinst), ("cargo", "echo \"cargo $*\"".into())] {
-            let path = commands.join(name);
-            fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("it can be written");
-            let done = Command::new("chmod").arg("+x").arg(path).status().expect("it starts");
-            assert!(done.success());
+            write_command(&commands.join(name), &script);
         }
         Some(Self { folder, runtime })
     }
@@ -85,7 +54,7 @@ impl Job {
 #[ignore = "needs .NET and Mono"]
 fn a_pull_request_that_makes_a_method_slower_fails() {
     let workflow = fs::read_to_string(root().join("samples/ci/performance.yml")).expect("it is there");
-    let steps = steps(&workflow);
+    let steps = workflow_steps(&workflow);
     let names: Vec<&str> = steps.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["", "Build and weave", "Run in turn", "Compare"]);
     let [(_, install), (_, build), (_, run), (_, compare)] = &steps[..] else { panic!("four steps") };

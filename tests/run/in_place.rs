@@ -14,7 +14,9 @@ const DEPS_JSON: &str = r#"{
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn a_program_with_a_deps_json_is_woven_in_place_and_put_back() {
-    for runtime in Runtime::all() {
+    for (runtime, (embed, expected)) in
+        Runtime::all().iter().flat_map(|runtime| [("--embed=false", 3), ("--embed", 2)].map(|way| (runtime, way)))
+    {
         let folder = scratch(&format!("in-place-{}", runtime.name.replace(' ', "-")));
         let app = folder.join("app");
         fs::create_dir(&app).expect("a folder can be made");
@@ -26,11 +28,12 @@ fn a_program_with_a_deps_json_is_woven_in_place_and_put_back() {
         let before = (start(), files(&app));
         assert_eq!(before.0.2, Some(0), "{}: {}", runtime.name, before.0.1);
 
-        instrument(&[&app, &"--in-place", &"-q"]);
+        instrument(&[&app, &"--in-place", &embed, &"-q"]);
+        assert_eq!(app.join(instrument::TRACKER_FILE).exists(), embed == "--embed=false");
         assert_eq!(start(), before.0, "woven, on {}", runtime.name);
         assert_eq!(profile_in(&folder).program, "hello");
         let changed = files(&app).iter().filter(|(name, content)| before.1.get(*name).is_some_and(|old| old != *content)).count();
-        assert_eq!(changed, 3, "the program, its PDB and the list");
+        assert_eq!(changed, expected, "the program, its PDB and, if the tracker is beside it, the list");
 
         let restored = ilinst().arg("restore").arg(&app).arg("-q").output().expect("ilinst runs");
         assert!(restored.status.success(), "{restored:?}");

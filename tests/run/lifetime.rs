@@ -110,7 +110,7 @@ fn where_nothing_can_be_written_it_is_written_below_the_temporary_folder() {
     }
 }
 
-/// Each with a tracker of its own, and with one that the host has: what the program says, the number of collections that it
+/// Each with a tracker of its own, be it beside or within, and with one that the host has: what the program says, the number of collections that it
 /// takes among it, is the same, all is one tree, and names stay.
 #[test]
 #[ignore = "needs .NET"]
@@ -118,9 +118,11 @@ fn collectible_contexts_are_collected_and_their_names_stay() {
     let (Some(host), Some(plugin)) = (Program::new("contexts", "contexts"), Program::new("plugin", "plugin")) else { return };
     let shared = host.folder.join("Ilinst.Tracker.dll");
     let tracker = plugin.woven.with_file_name("Ilinst.Tracker.dll");
+    let embedded = plugin.folder.join("embedded").join("plugin.exe");
+    instrument(&[&plugin.original, &"-o", &embedded, &"--embed", &"--all", &"--calls", &"none", &"-q"]);
     for runtime in Runtime::all().iter().filter(|runtime| !runtime.is_mono()) {
         for end in ["unload", "drop"] {
-            for is_shared in [false, true] {
+            for way in ["apart", "shared", "embedded"] {
                 let start = |files: &[&Path]| {
                     let work = scratch("lifetime-contexts-work");
                     let mut command = runtime.program(&host.original, &work);
@@ -130,13 +132,15 @@ fn collectible_contexts_are_collected_and_their_names_stay() {
                 let _ = fs::remove_file(&shared);
                 let (_, before) = start(&[&plugin.original]);
                 assert_eq!(before.0.matches("collected True").count(), 3, "{before:?}");
-                let (work, after) = if is_shared {
-                    fs::copy(&tracker, &shared).expect("it can be copied");
-                    start(&[&plugin.woven])
-                } else {
-                    start(&[&tracker, &plugin.woven])
+                let (work, after) = match way {
+                    "shared" => {
+                        fs::copy(&tracker, &shared).expect("it can be copied");
+                        start(&[&plugin.woven])
+                    }
+                    "apart" => start(&[&tracker, &plugin.woven]),
+                    _ => start(&[&embedded]),
                 };
-                assert_eq!(before, after, "{} {end}, {}", runtime.name, if is_shared { "shared" } else { "apart" });
+                assert_eq!(before, after, "{} {end}, {way}", runtime.name);
                 let [path] = &profiles(&work)[..] else { panic!("one profile in {}", work.display()) };
                 let profile = read(path);
                 let expected = [("Plugin::Cross", 4), ("Plugin::Own", 40), ("Plugin::Run", 4)];
@@ -195,6 +199,85 @@ fn a_program_ends_while_its_threads_are_in_the_tracker() {
     }
 }
 
+/// Methods that are called for the first time while the process ends, by a thread that goes on until it is gone: whatever the
+/// profile has of them, it has their names.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn what_is_called_first_at_the_end_has_its_name() {
+    let folder = scratch("lifetime-late");
+    let source = folder.join("late.cs");
+    fs::write(&source, late(4000)).expect("it can be written");
+    let Some(program) = Program::of("late-program", &source) else { return };
+    for runtime in Runtime::all() {
+        for mode in ["exact", "count"] {
+            for _ in 0..4 {
+                let work = scratch("lifetime-late-work");
+                let output = program.command(&runtime, &work).env("ILINST_MODE", mode).output().expect("it starts");
+                assert_eq!(said(&output), (String::new(), String::new(), Some(9)), "{}", runtime.name);
+                let [path] = &profiles(&work)[..] else { panic!("one profile in {}", work.display()) };
+                let profile = read(path);
+                let without = profile.rows(SortBy::Name).into_iter().filter(|row| row.raw_name.is_none());
+                let without: Vec<String> = without.map(|row| row.token).collect();
+                assert!(without.is_empty() && profile.end == End::Clean, "{}, {mode}: {without:?}", runtime.name);
+            }
+        }
+    }
+}
+
+/// Mono finalizes at the end whatever there is, in any order: what the tracker knows modules by, too.
+#[test]
+#[ignore = "needs Mono"]
+fn what_finalizers_call_first_at_the_end_has_its_name() {
+    let Some(program) = Program::new("finalizers", "finalizers") else { return };
+    let Some(runtime) = Runtime::find("Mono") else { return };
+    for _ in 0..12 {
+        let work = scratch("lifetime-finalizers-work");
+        let output = program.command(&runtime, &work).env("ILINST_START", "paused").output().expect("it starts");
+        assert_eq!(said(&output), (String::new(), String::new(), Some(9)));
+        let [path] = &profiles(&work)[..] else { panic!("one profile in {}", work.display()) };
+        let expected = [("Finalizers::Finalize", 1), ("Finalizers::First", 1), ("Finalizers::Late", 1)];
+        assert_eq!(calls(&read(path)), counts(&expected));
+    }
+}
+
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn threads_keep_their_ids_and_names() {
+    let Some(program) = Program::new("named", "named") else { return };
+    for runtime in Runtime::all() {
+        let work = scratch("lifetime-named-work");
+        let output = program.command(&runtime, &work).output().expect("it starts");
+        assert_eq!(said(&output), (String::new(), String::new(), Some(0)), "{}", runtime.name);
+        let [path] = &profiles(&work)[..] else { panic!("one profile in {}", work.display()) };
+        let profile = read(path);
+        let threads: u64 = profile.trees.iter().map(|tree| tree.threads).sum();
+        let names: Vec<&str> = profile.trees.iter().flat_map(|tree| &tree.names).map(|thread| thread.name.as_str()).collect();
+        let count = |name: &str| names.iter().filter(|other| **other == name).count();
+        assert_eq!((threads, ["first", "second", "short"].map(count)), (24, [1, 1, 20]), "{}: {names:?}", runtime.name);
+        assert!(profile.trees.iter().flat_map(|tree| &tree.names).all(|thread| thread.managed_id > 0));
+    }
+}
+
+/// A program that returns as soon as a thread of it has begun to call so many methods, one after another.
+fn late(methods: usize) -> String {
+    let bodies: String = (0..methods).map(|i| format!("static void M{i}() {{ sink++; }}\n")).collect();
+    let calls: String = (0..methods).map(|i| format!("M{i}(); ")).collect();
+    format!(
+        "using System.Threading;
+static class Late {{
+static int sink;
+{bodies}
+static void Run() {{ {calls} }}
+static int Main() {{
+    Thread thread = new Thread(Run);
+    thread.IsBackground = true;
+    thread.Start();
+    while (Volatile.Read(ref sink) < 50) {{ Thread.Yield(); }}
+    return 9;
+}} }}"
+    )
+}
+
 /// A program of `lifetime/`, as it was compiled and woven.
 struct Program {
     folder: PathBuf,
@@ -204,14 +287,17 @@ struct Program {
 
 impl Program {
     fn new(name: &str, source: &str) -> Option<Self> {
+        Self::of(name, &root().join("tests/run/lifetime").join(format!("{source}.cs")))
+    }
+
+    fn of(name: &str, source: &Path) -> Option<Self> {
         let folder = scratch(&format!("lifetime-{name}"));
-        let original = folder.join(format!("{source}.exe"));
+        let original = folder.join(source.with_extension("exe").file_name().expect("it has a name"));
         let mut compiler = Command::new(require("ILINST_MCS")?);
-        let source = root().join("tests/run/lifetime").join(format!("{source}.cs"));
-        let is_library = !fs::read_to_string(&source).expect("it can be read").contains(" Main(");
+        let is_library = !fs::read_to_string(source).expect("it can be read").contains(" Main(");
         compiler.arg(if is_library { "-target:library" } else { "-target:exe" });
         compiler.arg(format!("-r:{}", root().join("tracker-runtime/bin/Ilinst.Tracker.dll").display()));
-        let output = compiler.arg(format!("-out:{}", original.display())).arg(&source).output().expect("it starts");
+        let output = compiler.arg(format!("-out:{}", original.display())).arg(source).output().expect("it starts");
         assert!(output.status.success(), "{:?}", said(&output));
         let config = root().join("samples/hello/bin/hello.runtimeconfig.json");
         fs::copy(config, original.with_extension("runtimeconfig.json")).expect("it can be copied");

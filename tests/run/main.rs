@@ -3,13 +3,18 @@
 #[cfg(unix)]
 mod bundle;
 mod compare;
+mod embed;
 #[cfg(unix)]
 mod gate;
+mod hooks;
 mod in_place;
 mod lifetime;
 mod live;
 mod paths;
 mod probes;
+#[cfg(unix)]
+mod runtime_async;
+mod selectors;
 #[cfg(unix)]
 mod self_contained;
 mod settings;
@@ -18,6 +23,7 @@ mod tree;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
     process::Output,
@@ -33,6 +39,8 @@ const MODES: [&str; 2] = ["finally", "return"];
 struct Both {
     original: Output,
     woven: Output,
+    /// Where it ran; what is woven is in a folder of that name there.
+    folder: PathBuf,
     profile: Profile,
     /// By method and token: how often the program itself says that it was called.
     counts: BTreeMap<String, u64>,
@@ -40,10 +48,25 @@ struct Both {
 
 /// Weaves a sample, runs both on one runtime, and compares what they print.
 fn run(runtime: &Runtime, name: &str, extension: &str, mode: &str, argument: Option<&str>) -> Both {
-    let folder = scratch(&format!("run-{name}-{}-{mode}-{}", runtime.name.replace(' ', "-"), argument.unwrap_or("")));
+    run_with(runtime, name, extension, mode, argument, &[])
+}
+
+/// The same by more options.
+fn run_with(
+    runtime: &Runtime,
+    name: &str,
+    extension: &str,
+    mode: &str,
+    argument: Option<&str>,
+    options: &[&dyn AsRef<OsStr>],
+) -> Both {
+    let more: String = options.iter().map(|option| option.as_ref().to_string_lossy()).collect();
+    let folder = scratch(&format!("run-{name}-{}-{mode}-{}{more}", runtime.name.replace(' ', "-"), argument.unwrap_or("")));
     let file = format!("{name}.{extension}");
     let program = sample(name).join(&file);
-    instrument(&[&program, &"-o", &folder.join("woven/"), &"--leave", &mode, &"--all", &"--calls", &"none", &"-q"]);
+    let output = folder.join("woven/");
+    let own: [&dyn AsRef<OsStr>; 9] = [&program, &"-o", &output, &"--leave", &mode, &"--all", &"--calls", &"none", &"-q"];
+    instrument(&[&own, options].concat());
     let counts_file = folder.join("counts");
     let start = |program: &Path| {
         let mut command = runtime.program(program, &folder);
@@ -58,7 +81,7 @@ fn run(runtime: &Runtime, name: &str, extension: &str, mode: &str, argument: Opt
     assert_eq!(before.0, after.0, "{context}: output");
     assert_eq!(without_places(&before.1), without_places(&after.1), "{context}: errors");
     assert_eq!(original.status, woven.status, "{context}: exit status");
-    Both { original, woven, profile: profile_in(&folder), counts: read_counts(&counts_file) }
+    Both { original, woven, profile: profile_in(&folder), counts: read_counts(&counts_file), folder }
 }
 
 fn read_counts(path: &PathBuf) -> BTreeMap<String, u64> {
@@ -192,10 +215,10 @@ fn stack_traces_keep_their_lines() {
                 skip_part("Mono 6.8 reads no embedded PDBs");
                 continue;
             }
-            for mode in MODES {
-                let folder = scratch(&format!("lines-{program}-{}-{mode}", runtime.name.replace(' ', "-")));
+            for (mode, embed) in MODES.into_iter().zip(["--embed", "--embed=false"]).chain([(MODES[0], "--embed=false")]) {
+                let folder = scratch(&format!("lines-{program}-{}-{mode}{embed}", runtime.name.replace(' ', "-")));
                 let original = sample("traces").join(program);
-                instrument(&[&original, &"-o", &folder.join("woven/"), &"--leave", &mode, &"-q"]);
+                instrument(&[&original, &"-o", &folder.join("woven/"), &"--leave", &mode, &embed, &"-q"]);
                 let start = |program: &Path| {
                     let mut command = runtime.program(program, &folder);
                     command.env("MONO_ENV_OPTIONS", "--debug").output().expect("the runtime starts")

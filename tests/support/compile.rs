@@ -23,10 +23,15 @@ const CORE: [&str; 5] =
 
 /// Compiles a program or a library; none if there is no compiler, as [`require`] has it.
 pub fn compile(source: &Path, output: &Path, of: References, references: &[&Path]) -> Option<()> {
+    compile_with(source, output, of, references, &[])
+}
+
+/// The same, with more of the compiler's options.
+pub fn compile_with(source: &Path, output: &Path, of: References, references: &[&Path], options: &[&str]) -> Option<()> {
     let (dotnet, csc) = (require("ILINST_DOTNET8")?, require("ILINST_CSC")?);
     let mut command = Command::new(dotnet);
     command.arg("exec").arg(csc).args(["-nologo", "-noconfig", "-nostdlib", "-optimize+", "-langversion:8"]);
-    command.args(["-deterministic", "-nowarn:1701,1702"]);
+    command.args(["-deterministic", "-nowarn:1701,1702"]).args(options);
     let (folder, names) = match of {
         References::All => (require("ILINST_MONO_LIB")?.join("4.7.2-api"), &["mscorlib", "System", "System.Core"][..]),
         References::Core => (core_references()?, &CORE[..]),

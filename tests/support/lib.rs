@@ -3,15 +3,19 @@
 mod browser;
 mod compile;
 mod mounted;
+mod node;
+pub mod packages;
 mod report;
+mod workflow;
 
 use std::{
     collections::BTreeSet,
     env,
     ffi::OsStr,
     fs,
+    io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Child, Command, Output, Stdio},
     sync::{
         Mutex, OnceLock,
         atomic::{AtomicUsize, Ordering},
@@ -20,10 +24,12 @@ use std::{
 };
 
 pub use browser::Browser;
-pub use compile::{References, compile};
+pub use compile::{References, compile, compile_with};
 use ecma335::{Cursor, FileOffset, Image, Metadata, Table};
 pub use mounted::Mounted;
+pub use node::{browser_program, fetched, put_browser_net};
 pub use report::Report;
+pub use workflow::{workflow_steps, write_command};
 
 /// How long monodis may take over one file.
 const LISTING_LIMIT: Duration = Duration::from_secs(120);
@@ -44,12 +50,29 @@ pub fn ilinst() -> Command {
     Command::new(PATH.get_or_init(|| env::var_os("ILINST_BIN").map_or_else(build, PathBuf::from)))
 }
 
+/// The project's chores, ready for their arguments: what `ILINST_XTASK` names, or built first.
+pub fn xtask() -> Command {
+    let mut command = match env::var_os("ILINST_XTASK") {
+        Some(xtask) => Command::new(xtask),
+        None => {
+            let mut cargo = Command::new(env!("CARGO"));
+            cargo.args(["run", "--quiet", "--package", "xtask", "--profile", "corpus", "--"]);
+            cargo
+        }
+    };
+    command.current_dir(root());
+    command
+}
+
 /// Has cargo build the tool, unless it did: of this package's tests it builds only these.
 fn build() -> PathBuf {
     let test = env::current_exe().expect("a test knows itself");
     let folder = test.parent().and_then(Path::parent).expect("tests are built below a profile's folder");
     let profile = folder.file_name().filter(|name| *name != "debug").unwrap_or("dev".as_ref());
-    let status = Command::new(env!("CARGO")).args(["build", "--quiet", "--package", "ilinst", "--profile"]).arg(profile).status();
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--package", "ilinst", "--package", "ilinst-clr-profiler", "--profile"])
+        .arg(profile)
+        .status();
     assert!(status.expect("cargo starts").success(), "ilinst cannot be built");
     folder.join("ilinst").with_extension(env::consts::EXE_EXTENSION)
 }
@@ -88,6 +111,31 @@ pub fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &T) -> R 
     let mut done = done.into_inner().expect("no thread panicked");
     done.sort_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Compares each file of a folder with what it is made by `run`, side by side; none ends the test: what it takes is not there.
+/// `BLESS=1` writes what is made now.
+pub fn check_cases(folder: &Path, run: impl Fn(&Path, &str) -> Option<String> + Sync) {
+    let mut cases: Vec<PathBuf> = fs::read_dir(folder).expect("there are cases").flatten().map(|entry| entry.path()).collect();
+    cases.sort();
+    let results = in_parallel(&cases, |_, case: &PathBuf| {
+        let text = fs::read_to_string(case).expect("a case is text");
+        Some((case.clone(), run(case, &text)?, text))
+    });
+    let Some(results) = results.into_iter().collect::<Option<Vec<_>>>() else { return };
+    let mut failures = Vec::new();
+    for (case, actual, expected) in results {
+        if actual == expected {
+            continue;
+        }
+        if env::var_os("BLESS").is_some() {
+            fs::write(case, actual).expect("a case can be written");
+        } else {
+            failures.push(format!("{}:\n--- expected\n{expected}\n--- printed\n{actual}", case.display()));
+        }
+    }
+    println!("{} cases", cases.len());
+    assert!(failures.is_empty(), "{}\nBLESS=1 accepts this", failures.join("\n"));
 }
 
 /// What `cargo xtask test` found, by its variable.
@@ -194,6 +242,18 @@ pub fn profile_in(folder: &Path) -> profile::Profile {
     let profile = profile::Profile::parse(&fs::read(path).expect("it can be read")).expect("it is a profile");
     assert_eq!(profile.damage, None);
     profile
+}
+
+/// Starts what says "ready" on a line of its own when it waits. The pipe of its output holds what it says then.
+pub fn waiting(command: &mut Command) -> Child {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut line = String::new();
+    // Not a byte more, which whoever waits for its end has to get.
+    BufReader::with_capacity(1, child.stdout.as_mut().expect("a pipe")).read_line(&mut line).expect("it can be read");
+    if line != "ready\n" {
+        panic!("{line}{:?}", child.wait_with_output());
+    }
+    child
 }
 
 /// A command, behind what is to start it, for which no signal is ignored: who started the tests may ignore some, and what is

@@ -21,6 +21,9 @@ const CALLS: &[(&str, &str, i64)] = &[
     ("InTask", "Cpu", 2),
     ("Many", "One", 50),
     ("Synchronous", "Nothing", 100),
+    ("Awaits", "OnCompleted", 3),
+    ("Awaits", "Cpu", 3),
+    ("OnCompleted", "Cpu", 3),
 ];
 /// What each may take longer than the program says, or less, as processors are busy.
 const WITHIN_MS: f64 = 40.0;

@@ -162,6 +162,8 @@ const TYPES: &[Code] = &[
     ("a store to an initonly field", "void F()", "ldc.i4.0 stsfld int32 A::constant ret", "II.16.1.2-a"),
     ("a store to an initonly field by what is no constructor", "instance void F(int32)", "ldarg.0 ldarg.1 stfld int32 C::once ret", "II.16.1.2-a"),
     ("a store to a static initonly field by a constructor", CTOR, "ldarg.0 call instance void object::.ctor() ldc.i4.0 stsfld int32 C::always ret", "II.16.1.2-a"),
+    ("a store to another object's initonly field by a constructor", "specialname rtspecialname instance void .ctor(class C)",
+        "ldarg.0 call instance void object::.ctor() ldarg.1 ldc.i4.0 stfld int32 C::once ret", "II.16.1.2-a"),
     ("a store to another class's initonly field by an init accessor", INIT, "newobj instance void D::.ctor() ldarg.1 stfld int32 D::once ret", "II.16.1.2-a"),
     ("a store by the address of `this`", "instance void F(class C)", "ldarga.s 0 ldarg.1 stind.ref ret", "III.1.8.1.2.2-a"),
     ("an element of another class", "void F(string[], class B)", "ldarg.0 ldc.i4.0 ldarg.1 stelem.ref ret", "III.1.8.1.2-a"),
@@ -235,7 +237,8 @@ const SOUND: &[(&str, &str)] = &[
         ldtoken class OnlyI`1<class D> pop call void C::Make<object>() call void C::Make<int32>() ret"),
     ("void F<class .ctor (D) T>(class OnlyB`1<!!0>)", "ldtoken class OnlyClass`1<!!0> pop ldtoken class OnlyI`1<!!0> pop call void C::Make<!!0>() ret"),
     ("void F(string[])", "ldarg.0 ldc.i4.0 readonly. ldelema object ldind.ref pop ldarg.0 ldc.i4.0 ldstr \"\" stelem.ref ret"),
-    ("void F(object, char[])", "ldarg.0 unbox V ldobj V pop ldsflda int32 A::constant call void C::TakeRef(int32&) ldarg.1 ldc.i4.0 ldelem.u2 pop ret"),
+    ("void F(object, char[])", "ldarg.0 unbox V ldobj V pop newobj instance void D::.ctor() ldflda int32 D::once call void C::TakeRef(int32&) \
+        ldarg.1 ldc.i4.0 ldelem.u2 pop ret"),
     ("void F()", "ldnull ldftn void C::TakeV() newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret"),
     ("void F(class D)", "ldarg.0 dup ldvirtftn instance void B::Act() newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret"),
     ("void F(valuetype V)", "ldarg.0 box V ldftn instance void V::Act() newobj instance void [mscorlib]System.Action::.ctor(object, native int) pop ret"),
@@ -245,7 +248,7 @@ const SOUND: &[(&str, &str)] = &[
     ("instance void F(bool)", ".try { leave.s L } finally { ldarg.0 ldarg.1 brtrue.s M nop M: call instance string object::ToString() pop endfinally } L: ret"),
     ("instance void F()", "ldarg.0 ldftn instance string object::ToString() \
         newobj instance void class [mscorlib]System.Func`1<string>::.ctor(object, native int) pop ret"),
-    ("instance void F()", "ldarga.s 0 ldind.ref pop ldarg.0 call instance string object::ToString() pop ret"),
+    ("instance void F()", "ldarga.s 0 ldind.ref pop ret"),
     (CTOR, "ldarg.0 call instance void object::.ctor() ldarg.0 call instance string object::ToString() pop ret"),
     ("void F(valuetype V)", "ldarg.0 box V call instance string [mscorlib]System.ValueType::ToString() pop ret"),
     ("void F(string)", "ldarg.0 call instance string string::ToString() pop ldarg.0 ldftn instance string string::ToString() \

@@ -1,6 +1,7 @@
 //! `verify`: damage of each kind is found by its rule, real assemblies have no errors, and threads do not show.
 
 mod bodies;
+mod cases;
 mod corpus;
 mod damage;
 mod faults;

@@ -1,5 +1,6 @@
 //! `ilinst.exe`, and what it has woven on .NET for Windows, under Wine: what it does there, and what Linux does, is the same.
 
+mod interrupted;
 mod paths;
 mod programs;
 mod refused;
@@ -72,6 +73,25 @@ impl Windows {
             assert!(errors.contains(word), "no '{word}' in: {errors}");
         }
         assert_eq!(files_below(&self.folder), before, "{errors}");
+    }
+
+    /// Gives the computer a share of this name, which is the folder to work in: in a copy of what Wine takes for a Windows.
+    fn has_share(&mut self, name: &str) {
+        let prefix = scratch(&format!("windows-share-{name}"));
+        let drives = prefix.join("dosdevices");
+        fs::create_dir_all(drives.join("unc/localhost")).expect("a folder can be made");
+        for (to, from) in [
+            (self.prefix.join("drive_c"), prefix.join("drive_c")),
+            ("../drive_c".into(), drives.join("c:")),
+            ("/".into(), drives.join("z:")),
+            (self.folder.clone(), drives.join("unc/localhost").join(name)),
+        ] {
+            std::os::unix::fs::symlink(to, from).expect("a link can be made");
+        }
+        for file in ["system.reg", "user.reg", "userdef.reg", ".update-timestamp"] {
+            fs::copy(self.prefix.join(file), prefix.join(file)).expect("it can be copied");
+        }
+        self.prefix = prefix;
     }
 
     /// A copy of a sample's folder.

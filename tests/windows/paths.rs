@@ -58,3 +58,43 @@ fn foreign_names() {
     let missing: OsString = windows(&wine.folder.join("не здесь.dll"));
     wine.refuses(&[&"list", &missing], 3, &["не здесь.dll", "ILI0010"]);
 }
+
+/// Windows' own functions stop at 260 characters, unless asked by `\\?\`.
+#[test]
+#[ignore = "needs Wine"]
+fn long_paths() {
+    let Some(wine) = Windows::new("long") else { return };
+    let deep = ["a".repeat(100), "b".repeat(100), "c".repeat(100)].join("/");
+    let (output, again) = (wine.folder.join(&deep), wine.folder.join("again"));
+    let expected = wine.folder.join("expected");
+    let input = wine.sample("hello");
+    tests::instrument(&[&input, &"-o", &format!("{}/", expected.display())]);
+    wine.run(&[&"instrument", &windows(&input), &"-o", &into(&output)]);
+    assert!(crate::files_below(&output) == crate::files_below(&expected), "not the same");
+    // Over what is there, and from there.
+    wine.run(&[&"instrument", &windows(&input), &"-o", &into(&output)]);
+    assert!(crate::files_below(&output) == crate::files_below(&expected), "not the same");
+    copy(&input, &output);
+    wine.run(&[&"instrument", &windows(&output.join("hello.exe")), &"-o", &into(&again)]);
+    assert!(
+        fs::read(again.join("hello.exe")).expect("it is there") == fs::read(expected.join("hello.exe")).expect("it is there")
+    );
+}
+
+/// A share is one of Wine's folders for them.
+#[test]
+#[ignore = "needs Wine"]
+fn shares() {
+    let Some(mut wine) = Windows::new("share") else { return };
+    wine.sample("hello");
+    let expected = wine.folder.join("expected");
+    tests::instrument(&[&wine.folder.join("hello"), &"-o", &format!("{}/", expected.display())]);
+    wine.has_share("work");
+    let share = "\\\\localhost\\work";
+    for (number, share) in [share, &share.replace('\\', "/"), "\\\\?\\UNC\\localhost\\work"].iter().enumerate() {
+        wine.run(&[&"instrument", &format!("{share}\\hello"), &"-o", &format!("{share}\\woven{number}\\")]);
+        let woven = wine.folder.join(format!("woven{number}"));
+        assert!(crate::files_below(&woven) == crate::files_below(&expected), "{share}");
+    }
+    wine.refuses(&[&"list", &"\\\\localhost\\none\\a.dll"], 3, &["\\\\localhost\\none\\a.dll", "ILI0010"]);
+}

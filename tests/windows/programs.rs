@@ -35,12 +35,18 @@ fn samples_are_run() {
             let mut keep = std::ffi::OsString::from("--keep=");
             keep.push(windows(&kept));
             let mut command = wine.ilinst();
-            command.arg("run").arg(keep).arg("--").arg(windows(&dotnet)).arg("exec").arg(windows(&program));
-            let (text, errors, code) = lines(&command.output().expect("Wine starts"));
+            command.args(["run", "--all", "--calls", "none"]).arg(keep).arg("--");
+            command.arg(windows(&dotnet)).arg("exec").arg(windows(&program));
+            let counts = wine.folder.join(format!("counts of {sample} on {name}"));
+            let output = command.env("ILINST_SAMPLE_COUNTS", windows(&counts)).output();
+            let (text, errors, code) = lines(&output.expect("Wine starts"));
             assert_eq!((&text, code), (&alone.0, alone.2), "{sample} on {name}: {errors}");
             let profile = only_profile(&kept);
             let report = Report::of(&profile).expect("it can be reported");
             assert!(!report.rows.is_empty() && errors.contains("self"), "{sample} on {name}: {errors}");
+            let compared = counts_are_the_same(&counts, &report);
+            // The others do not count.
+            assert_eq!(compared > 5, ["hello", "orders"].contains(&sample), "{compared} methods of {sample} on {name}");
             shows_the_same(&wine, &profile, &program);
         }
     }
@@ -87,6 +93,31 @@ fn what_ran_at_home_is_put_back() {
     assert_eq!(code, Some(0), "{errors}");
     assert!(errors.contains("Main"), "{errors}");
     assert!(crate::files_below(&folder) == before, "it is not what it was");
+}
+
+/// What a program counted itself is in the report: of each method that was written and is no state machine, whose steps are its
+/// calls as well. Gives how many these are.
+fn counts_are_the_same(counts: &Path, report: &Report) -> usize {
+    let text = fs::read_to_string(counts).unwrap_or_default();
+    let counted: Vec<(&str, &str, u64)> = text
+        .lines()
+        .filter_map(|line| {
+            let (method, count) = line.split_once('\t')?;
+            let (name, token) = method.split_once(' ')?;
+            Some((name, token, count.trim().parse().ok()?))
+        })
+        .collect();
+    let has_steps = |name: &str| {
+        let (type_name, method) = name.split_once("::").expect("a method has a type");
+        counted.iter().any(|(other, ..)| other.starts_with(&format!("{type_name}/<{method}>d__")))
+    };
+    let written = |name: &str| !name.contains('<') && !name.starts_with("Count") && !has_steps(name);
+    let plain: Vec<_> = counted.iter().filter(|(name, ..)| written(name)).collect();
+    for (name, token, count) in &plain {
+        let rows = report.of_method(name).filter(|row| row["token"] == *token);
+        assert_eq!(rows.filter_map(|row| row["calls"].as_u64()).sum::<u64>(), *count, "{name} {token}");
+    }
+    plain.len()
 }
 
 fn only_profile(folder: &Path) -> std::path::PathBuf {

@@ -1,8 +1,8 @@
 //! What Windows does not let anyone write: it is said, and nothing is left.
 
-use std::fs;
+use std::{fs, path::Path};
 
-use crate::{Windows, into, windows};
+use crate::{Windows, files_below, into, lines, windows};
 
 /// Windows has one word for what must not be written.
 #[test]
@@ -27,4 +27,32 @@ fn read_only_files() {
     fs::set_permissions(&input, permissions).expect("it can be set");
     wine.run(&[&"instrument", &windows(&input), &"-o", &into(&wine.folder.join("again"))]);
     assert!(!wine.folder.join("again/hello.exe").metadata().expect("it is there").permissions().readonly());
+}
+
+/// What another program has open stays as it is, and nothing is left beside it: `cmd` has it open, and waits for `ilinst`.
+#[test]
+#[ignore = "needs Wine"]
+fn open_files() {
+    let Some(wine) = Windows::new("open") else { return };
+    wine.sample("hello");
+    wine.run(&[&"instrument", &"hello\\hello.exe", &"-o", &"woven\\"]);
+    fs::write(wine.folder.join("woven/hello.exe"), "not what would be written").expect("it can be written");
+    let before = files_below(&wine.folder);
+    let mut command = wine.program("cmd".as_ref());
+    command.args(["/c", &format!("{} instrument hello\\hello.exe -o woven\\ < woven\\hello.exe", windows(&wine.exe).display())]);
+    let (text, errors, code) = lines(&command.output().expect("Wine starts"));
+    assert_eq!(code, Some(3), "{text}{errors}");
+    for word in ["ILI0014", "hello.exe", "is it open in another program"] {
+        assert!(errors.contains(word), "no '{word}' in: {errors}");
+    }
+    assert!(files_below(&wine.folder) == before, "something was written");
+    assert_eq!(hidden_in(&wine.folder.join("woven")), 0);
+    wine.run(&[&"instrument", &"hello\\hello.exe", &"-o", &"woven\\"]);
+    assert!(fs::read(wine.folder.join("woven/hello.exe")).expect("it is there").starts_with(b"MZ"));
+}
+
+/// How many files and folders a folder has that begin with a dot.
+fn hidden_in(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).expect("it is there").flatten();
+    entries.filter(|entry| entry.file_name().to_string_lossy().starts_with('.')).count()
 }

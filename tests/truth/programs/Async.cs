@@ -28,6 +28,7 @@ static class Async
         });
         await Timed("Synchronous", Synchronous);
         await Timed("Many", Many);
+        await Timed("Awaits", Awaits);
         Task unseen;
         using (ExecutionContext.SuppressFlow())
         {
@@ -154,6 +155,54 @@ static class Async
     {
         await Task.Delay(40 + number % 5);
         await Task.Yield();
+    }
+
+    static async Task Awaits()
+    {
+        await new Awaiter(true);
+        Cpu(10);
+        await new Awaiter(true);
+        Cpu(10);
+        await new Awaiter(false);
+        Cpu(10);
+    }
+
+    /// <summary>One of the program's own: what is to go on it gives to another thread, or does it at once.</summary>
+    sealed class Awaiter : INotifyCompletion
+    {
+        readonly bool isElsewhere;
+
+        public Awaiter(bool isElsewhere)
+        {
+            this.isElsewhere = isElsewhere;
+        }
+
+        public bool IsCompleted
+        {
+            get { return false; }
+        }
+
+        public Awaiter GetAwaiter()
+        {
+            return this;
+        }
+
+        public void OnCompleted(Action continuation)
+        {
+            Cpu(5);
+            if (isElsewhere)
+            {
+                ThreadPool.QueueUserWorkItem(delegate { continuation(); });
+            }
+            else
+            {
+                continuation();
+            }
+        }
+
+        public void GetResult()
+        {
+        }
     }
 
     static async Task Unseen()

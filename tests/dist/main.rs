@@ -1,0 +1,41 @@
+//! What users install, packed by `cargo xtask dist` of tools that are built already, and the workflow that releases it.
+
+mod archives;
+mod bill;
+mod crates;
+mod workflow;
+
+use std::path::{Path, PathBuf};
+
+use tests::{ilinst, said, scratch, tool, xtask};
+
+/// The tool's version, and so the packages'.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Has tools packed, by platforms' names in .NET, into a folder.
+fn pack(tools: &[(&str, PathBuf)], folder: &Path) {
+    let mut command = xtask();
+    command.arg("dist");
+    for (platform, tool) in tools {
+        command.arg("--tool").arg(format!("{platform}={}", tool.display()));
+    }
+    let (_, errors, code) = said(&command.arg("--output").arg(folder).output().expect("xtask starts"));
+    assert_eq!(code, Some(0), "{errors}");
+}
+
+/// A tool for each platform: this machine's is the real one, and Windows's if there is one.
+fn tools(folder: &Path) -> Vec<(&'static str, PathBuf)> {
+    let stand_in = folder.join("stand-in");
+    std::fs::write(&stand_in, "a program for another machine\n").expect("it can be written");
+    let mut tools = vec![("linux-x64", ilinst().get_program().into())];
+    tools.extend(tool("ILINST_EXE").map(|exe| ("win-x64", exe)));
+    tools.extend(["linux-arm64", "osx-arm64", "osx-x64"].map(|platform| (platform, stand_in.clone())));
+    tools
+}
+
+/// All of it, in a folder of the test's own; gives that.
+fn pack_all(name: &str) -> PathBuf {
+    let folder = scratch(&format!("dist-{name}"));
+    pack(&tools(&folder), &folder.join("dist"));
+    folder
+}

@@ -1,0 +1,179 @@
+//! What a command takes is said by its help, its page of the manual, what shells complete, and the documents: all say the same.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::LazyLock,
+};
+
+use regex::Regex;
+use tests::{ilinst, root, said, scratch, skip};
+
+const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
+/// Options in the documents that are not ours: xtask's, Mono's, dotnet's, and one that stands for any.
+const OTHERS: [&str; 5] = ["--quick", "--runtime", "--no-build", "--no-incremental", "--option"];
+
+/// Commands by their words, as `cache clear`, and the options of each.
+type Commands = BTreeMap<String, BTreeSet<String>>;
+
+/// What the tool prints.
+fn printed(arguments: &[&str]) -> String {
+    let (text, errors, code) = said(&ilinst().args(arguments).output().expect("ilinst runs"));
+    assert_eq!((errors.as_str(), code), ("", Some(0)), "{arguments:?}");
+    text
+}
+
+fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("it is one")
+}
+
+/// All that help leads to.
+fn commands() -> Commands {
+    let (option, command) = (regex(r"(?m)^ +(-\w)?(?:, )?(--[a-z-]+)?(?:[ =\[]|$)"), regex(r"(?m)^  ([a-z]+)"));
+    let (mut commands, mut left) = (Commands::new(), vec![String::new()]);
+    while let Some(words) = left.pop() {
+        let help = printed(&words.split_whitespace().chain(["--help"]).collect::<Vec<_>>());
+        let (_, options) = help.split_once("\nOptions:\n").unwrap_or_else(|| panic!("{words}: {help}"));
+        let options = option.captures_iter(options.split("\nExamples:").next().unwrap_or_default());
+        let names = options.flat_map(|option| [1, 2].map(|group| option.get(group).map(|name| name.as_str().to_owned())));
+        if let Some((_, inner)) = help.split_once("\nCommands:\n") {
+            let inner = inner.split("\n\n").next().unwrap_or_default();
+            let inner = command.captures_iter(inner).map(|inner| inner[1].to_owned()).filter(|inner| inner != "help");
+            left.extend(inner.map(|inner| format!("{words} {inner}").trim().to_owned()));
+        }
+        commands.insert(words, names.flatten().collect());
+    }
+    assert!(commands.len() > 20 && commands["cache clear"].contains("--help"), "{commands:?}");
+    assert!(commands["instrument"].is_superset(&["-o", "--output", "--in-place"].map(str::to_owned).into()), "{commands:?}");
+    commands
+}
+
+#[test]
+fn the_manual_has_each_command_and_option() {
+    let folder = scratch("docs-manual");
+    printed(&["man", &folder.to_string_lossy()]);
+    let mut pages: BTreeSet<String> = fs::read_dir(&folder)
+        .expect("it is there")
+        .flatten()
+        .map(|page| page.file_name().to_string_lossy().into_owned())
+        .collect();
+    let option = regex(r"(?m)^\.TP\n(?:\\fB(-\w)\\fR(?:, )?)?(?:\\fB(--[a-z-]+)\\fR)?");
+    for (words, options) in commands() {
+        let page = ["ilinst"].into_iter().chain(words.split_whitespace()).collect::<Vec<_>>().join("-") + ".1";
+        assert!(pages.remove(&page), "there is no {page}");
+        let text = fs::read_to_string(folder.join(&page)).expect("it is text").replace("\\-", "-");
+        let names = option
+            .captures_iter(&text)
+            .flat_map(|option| [1, 2].map(|group| option.get(group).map(|name| name.as_str().to_owned())));
+        assert_eq!(names.flatten().collect::<BTreeSet<String>>(), options, "{page}");
+        let help = printed(&words.split_whitespace().chain(["--help"]).collect::<Vec<_>>());
+        assert_eq!(text.contains("Examples:"), help.contains("Examples:"), "{page}");
+    }
+    assert!(pages.is_empty(), "there is no help for {pages:?}");
+}
+
+/// Which lines a page has is for its reader to say, but for those that are indented: the examples.
+#[test]
+fn the_manual_shows_examples_as_help_does() {
+    if Command::new("groff").arg("--version").output().is_err() {
+        return skip("there is no groff to read the manual");
+    }
+    let folder = scratch("docs-examples");
+    printed(&["man", &folder.to_string_lossy()]);
+    let mut compared = 0;
+    for page in fs::read_dir(&folder).expect("it is there").flatten() {
+        let name = page.file_name().to_string_lossy().into_owned();
+        let words = name.trim_end_matches(".1").split('-').skip(1);
+        let help = printed(&words.chain(["--help"]).collect::<Vec<_>>());
+        let Some((_, examples)) = help.split_once("\nExamples:\n") else { continue };
+        let examples = examples.split("\n\n").next().unwrap_or_default();
+        let shown = Command::new("groff").args(["-man", "-Tutf8", "-P-cbou"]).arg(page.path()).output().expect("it starts");
+        let (shown, errors, code) = said(&shown);
+        assert_eq!((errors.as_str(), code), ("", Some(0)), "{name}");
+        // As far as the page is indented.
+        let indented = examples.lines().map(|line| format!("       {line}\n")).collect::<String>();
+        assert!(shown.contains(&indented), "{name}: no\n{indented}in\n{shown}");
+        compared += 1;
+    }
+    assert!(compared > 15, "{compared} pages have examples");
+}
+
+#[test]
+fn shells_complete_each_command_and_option() {
+    let commands = commands();
+    for shell in SHELLS {
+        let script = printed(&["completions", shell]);
+        for (words, options) in &commands {
+            let inner = words.split(' ').next_back().unwrap_or_default();
+            assert!(script.contains(inner), "{shell} does not complete {words}");
+            for option in options.iter().filter_map(|option| option.strip_prefix("--")) {
+                let is_there = script.contains(&format!("--{option}")) || script.contains(&format!("-l {option} "));
+                assert!(is_there || script.contains(&format!("-l {option}\n")), "{shell} does not complete {words} --{option}");
+            }
+        }
+    }
+    // Of bash it can be said by command.
+    let script = printed(&["completions", "bash"]);
+    for (words, options) in commands.iter().filter(|(words, _)| !words.is_empty()) {
+        let label = format!("\n        ilinst__subcmd__{})\n", words.replace(' ', "__subcmd__"));
+        let (_, rest) = script.split_once(&label).unwrap_or_else(|| panic!("bash does not know {words}"));
+        let (_, rest) = rest.split_once("opts=\"").expect("it has a list");
+        let known: BTreeSet<&str> = rest.split('"').next().unwrap_or_default().split(' ').collect();
+        assert!(options.iter().all(|option| known.contains(option.as_str())), "{words}: {options:?}, and bash knows {known:?}");
+    }
+}
+
+/// What users read.
+fn documents() -> Vec<PathBuf> {
+    let mut documents = ["README.md", "msbuild/README.md", "dotnet-tool/README.md"].map(|path| root().join(path)).to_vec();
+    for folder in ["docs", "docs/guide"] {
+        let files = fs::read_dir(root().join(folder)).expect("it is there").flatten().map(|entry| entry.path());
+        documents.extend(files.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    }
+    documents
+}
+
+/// Code in a document: blocks, whose lines may go on, and what stands in a line.
+fn code(path: &Path) -> Vec<String> {
+    static BLOCK: LazyLock<Regex> = LazyLock::new(|| regex(r"(?ms)^```.*?^```"));
+    static INLINE: LazyLock<Regex> = LazyLock::new(|| regex(r"`([^`\n]+)`"));
+    let text = fs::read_to_string(path).expect("it is text");
+    let blocks = BLOCK
+        .find_iter(&text)
+        .flat_map(|block| block.as_str().replace("\\\n", " ").lines().map(str::to_owned).collect::<Vec<_>>());
+    let plain = BLOCK.replace_all(&text, "");
+    blocks.chain(INLINE.captures_iter(&plain).map(|span| span[1].to_owned())).collect()
+}
+
+#[test]
+fn documents_use_what_there_is() {
+    let commands = commands();
+    let call = regex(r"(?:^|[\s$(])ilinst(?:\.exe)? ([a-z]+)([^|;&#]*)");
+    let option = regex(r"(?:^|\s)(--[a-z][a-z-]*|-[a-zA-Z]\b)");
+    let known: BTreeSet<&str> = commands.values().flatten().map(String::as_str).chain(OTHERS).collect();
+    let mut used = BTreeSet::new();
+    for path in documents() {
+        for line in code(&path) {
+            let at = format!("{}: {line}", path.display());
+            for call in call.captures_iter(&line) {
+                // What follows is the program's.
+                let rest = call[2].split(" -- ").next().unwrap_or_default();
+                let longer = format!("{} {}", &call[1], rest.split_whitespace().next().unwrap_or_default());
+                let words = if commands.contains_key(&longer) { longer.as_str() } else { &call[1] };
+                let options = commands.get(words).unwrap_or_else(|| panic!("there is no such command: {at}"));
+                for option in option.captures_iter(rest) {
+                    assert!(options.contains(&option[1]), "'{words}' has no {}: {at}", &option[1]);
+                }
+                used.insert(words.to_owned());
+            }
+            if line.starts_with("--") {
+                let option = option.captures(&line).map(|option| option[1].to_owned()).unwrap_or_default();
+                assert!(known.contains(option.as_str()), "no command has {option}: {at}");
+            }
+        }
+    }
+    let unused: Vec<&String> = commands.keys().filter(|words| !words.is_empty() && !used.contains(*words)).collect();
+    assert!(unused.is_empty(), "no document shows {unused:?}");
+}

@@ -1,0 +1,97 @@
+//! `ilinst run --live`: programs that nothing was done to, under the CLR profiler, on real runtimes.
+
+#![cfg(unix)]
+
+mod counts;
+mod ends;
+mod loading;
+mod values;
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::process::ExitStatusExt as _,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use tests::{References, Runtime, compile, ilinst, profile_in, root, said, scratch};
+
+/// A folder of one test: the program, and profiles of it.
+struct Work {
+    folder: PathBuf,
+}
+
+impl Work {
+    fn new(name: &str) -> Self {
+        Self { folder: scratch(&format!("live-{name}")) }
+    }
+
+    /// The program of these tests; none without a compiler.
+    fn app(&self) -> Option<PathBuf> {
+        let app = self.folder.join("app.exe");
+        compile(&root().join("tests/live/app.cs"), &app, References::All, &[])?;
+        Some(app)
+    }
+
+    /// Where profiles of a runtime go.
+    fn profiles(&self, runtime: &Runtime) -> PathBuf {
+        self.folder.join(runtime.name.replace(' ', ""))
+    }
+
+    /// `ilinst run --live`, with more options, of a program; its profile is kept.
+    fn live(&self, runtime: &Runtime, options: &[&str], app: &Path, arguments: &[&str]) -> Command {
+        let program = runtime.program(app, &self.folder);
+        let mut command = ilinst();
+        command.args(["run", "--live", "--no-report"]).arg(format!("--keep={}", self.profiles(runtime).display()));
+        command.args(options).arg("--").arg(program.get_program()).args(program.get_args()).args(arguments);
+        command.current_dir(&self.folder).stdin(Stdio::null());
+        for (name, value) in program.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command
+    }
+
+    /// The same of the tests' own program, to its end: how often each method of it was called; its output and exit code are
+    /// those that it has alone.
+    fn recorded(&self, runtime: &Runtime, app: &Path, arguments: &[&str]) -> BTreeMap<String, i64> {
+        let alone = output(runtime.program(app, &self.folder).args(arguments));
+        let live = output(&mut self.live(runtime, &["--all"], app, arguments));
+        let (expected, found) = (said(&alone), said(&live));
+        assert_eq!(found.0, expected.0, "{} {arguments:?}: {}", runtime.name, found.1);
+        let ended = alone.status.code().or_else(|| alone.status.signal().map(|signal| 128 + signal));
+        assert_eq!(found.2, ended, "{} {arguments:?}: {}", runtime.name, found.1);
+        calls(&profile_in(&self.profiles(runtime)))
+    }
+}
+
+/// The runtimes that have the profiling API.
+fn runtimes() -> impl Iterator<Item = Runtime> {
+    Runtime::all().into_iter().filter(|runtime| !runtime.is_mono())
+}
+
+fn output(command: &mut Command) -> Output {
+    command.stdin(Stdio::null()).output().expect("it starts")
+}
+
+/// How often each method was called. What is not open was left as often as it was entered, and nothing was lost.
+fn calls(profile: &profile::Profile) -> BTreeMap<String, i64> {
+    let mut calls = BTreeMap::new();
+    assert_eq!((profile.lost_calls(), profile.bad_tokens()), (0, 0));
+    for tree in &profile.trees {
+        for (node, values) in tree.nodes.iter().zip(tree.values[0].iter()) {
+            let name = profile.functions[node.function].name.as_ref().expect("it has a name");
+            *calls.entry(format!("{}::{}", name.type_name, name.method)).or_default() += values;
+        }
+    }
+    calls
+}
+
+/// How many calls are open still.
+fn open_calls(profile: &profile::Profile) -> i64 {
+    let place = profile.sample_types.iter().position(|kind| *kind == profile::SampleType::OPEN).expect("it has them");
+    profile.trees.iter().flat_map(|tree| &tree.values[place]).sum()
+}

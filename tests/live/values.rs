@@ -1,0 +1,150 @@
+//! `--capture` and `report --calls`: what was called is said with its exact types, and with the values that were passed.
+
+use std::process::Command;
+
+use super::*;
+use tests::compile_with;
+
+/// How often the program calls while another of its threads makes collections.
+const CALLS: usize = 20_000;
+
+/// The program whose calls are known: an assembly that is called ProfilingTest.dll.
+fn program(work: &Work) -> Option<PathBuf> {
+    let (source, made) = (root().join("tests/live/values/ProfilingTest.cs"), work.folder.join("ProfilingTest.exe"));
+    compile_with(&source, &made, References::Core, &[], &["-unsafe"])?;
+    let program = made.with_extension("dll");
+    fs::rename(made, &program).expect("it was made");
+    Some(program)
+}
+
+/// Runs the program with its calls captured; gives its profile, and what it printed.
+fn captured(work: &Work, runtime: &Runtime, program: &Path, arguments: &[&str], trace_size: &str) -> (PathBuf, String) {
+    let mut command = work.live(runtime, &["--all", "--capture=args,return,this"], program, arguments);
+    let (text, errors, code) = said(&output(command.env("ILINST_TRACE_SIZE", trace_size)));
+    assert_eq!(code, Some(0), "{}: {errors}", runtime.name);
+    let mut found = fs::read_dir(work.profiles(runtime)).expect("there are profiles").flatten().map(|file| file.path());
+    (found.next().expect("there is one"), text)
+}
+
+/// What .NET Core 3.1 does not say.
+const UNSAID_BY_3_1: [&str; 5] =
+    ["-> {A=3, B=4}", "-> 12.345", "-> {First=1, Text=\"t\", Last=-2}", "-> 1e300", "-> {key=1, value=EnumType.X}"];
+
+fn report(profile: &Path, options: &[&str]) -> Command {
+    let mut command = ilinst();
+    command.args(["report", "--calls", "--limit=0"]).args(options).arg(profile);
+    command
+}
+
+/// `report --calls --json`.
+fn calls_of(profile: &Path, options: &[&str]) -> serde_json::Value {
+    let (text, errors, code) = said(&output(&mut report(profile, &[options, &["--json"]].concat())));
+    assert_eq!(code, Some(0), "{errors}");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+#[ignore = "needs runtimes"]
+fn calls_are_shown_with_exact_types_and_values() {
+    let expected = fs::read_to_string(root().join("tests/live/values/lines.txt")).expect("it is there");
+    let unsaid = "<the runtime does not say where it is>";
+    for runtime in runtimes() {
+        // On Unix, it loses results that are not in the first register.
+        let expected = match runtime.name {
+            ".NET Core 3.1" => UNSAID_BY_3_1.iter().fold(expected.clone(), |text, result| {
+                assert!(text.contains(result), "{result}");
+                text.replace(result, &format!("-> {unsaid}"))
+            }),
+            _ => expected.clone(),
+        };
+        let work = Work::new("values");
+        let Some(program) = program(&work) else { return };
+        let (profile, _) = captured(&work, &runtime, &program, &["calls"], "");
+        let (text, errors, _) = said(&output(&mut report(&profile, &[])));
+        // Without the times.
+        let shown: Vec<String> = text
+            .lines()
+            .map(|line| match line.trim_start().split_once(" ms") {
+                Some((time, values)) if line.starts_with(' ') && time.parse::<f64>().is_ok() => values.to_owned(),
+                _ => line.to_owned(),
+            })
+            .filter(|line| !line.is_empty())
+            .collect();
+        if std::env::var_os("BLESS").is_some() && runtime.name == ".NET 8" {
+            fs::write(root().join("tests/live/values/lines.txt"), shown.join("\n") + "\n").expect("it can be written");
+        }
+        assert_eq!(shown, expected.lines().collect::<Vec<_>>(), "{}: {errors}", runtime.name);
+    }
+}
+
+#[test]
+#[ignore = "needs runtimes"]
+fn values_are_right_while_collections_move_them() {
+    for runtime in runtimes() {
+        let work = Work::new("moving");
+        let Some(program) = program(&work) else { return };
+        let times = CALLS.to_string();
+        let (profile, printed) = captured(&work, &runtime, &program, &["collections", &times], "");
+        assert_eq!(printed, format!("{}\n", 2 * CALLS));
+        let all = calls_of(&profile, &["--method", "PublicClass.Keep"]);
+        let calls = all["calls"].as_array().expect("calls");
+        assert_eq!((calls.len(), all["lost"].as_u64()), (CALLS, Some(0)));
+        for (number, call) in calls.iter().enumerate() {
+            let expected = format!("array=[2][{number}, {}] text=\"text {number}\" -> 2", number + 1);
+            assert_eq!(call["text"], expected, "{}", runtime.name);
+        }
+        let some = calls_of(&profile, &["--where", "text == \"text 7\" && array.Length > 1 && return < 3"]);
+        assert_eq!((some["count"].as_u64(), some["calls"][0]["arguments"]["text"].as_str()), (Some(1), Some("text 7")));
+        let slow = calls_of(&profile, &["--slow"]);
+        let times: Vec<f64> =
+            slow["calls"].as_array().expect("calls").iter().filter_map(|call| call["milliseconds"].as_f64()).collect();
+        assert!(times.is_sorted_by(|a, b| a >= b) && times.len() > CALLS);
+    }
+}
+
+#[test]
+#[ignore = "needs runtimes"]
+fn the_latest_calls_are_kept() {
+    for runtime in runtimes() {
+        let work = Work::new("bounded");
+        let Some(program) = program(&work) else { return };
+        let times = CALLS.to_string();
+        let (profile, _) = captured(&work, &runtime, &program, &["collections", &times], "300000");
+        let all = calls_of(&profile, &["--method", "PublicClass.Keep"]);
+        let calls = all["calls"].as_array().expect("calls");
+        let last = format!("text {}", CALLS - 1);
+        assert_eq!(calls.last().expect("some")["arguments"]["text"], last.as_str());
+        assert!((100..CALLS / 2).contains(&calls.len()), "{}", calls.len());
+        assert!(all["lost"].as_u64() >= Some((CALLS - calls.len()) as u64), "{}", all["lost"]);
+        // Those within very deep calls are counted, and those around them are there.
+        fs::remove_dir_all(work.profiles(&runtime)).expect("there was a profile");
+        let (profile, printed) = captured(&work, &runtime, &program, &["deep", "5000"], "");
+        let all = calls_of(&profile, &["--method", "Recursive", "--where", "return >= 0"]);
+        let outermost = &all["calls"][0];
+        assert_eq!((printed.as_str(), outermost["return"].as_i64()), ("5000\n", Some(5000)));
+        let kept = all["count"].as_u64().expect("a number");
+        assert_eq!(Some(5001 - kept), all["lost"].as_u64());
+    }
+}
+
+/// What the tests of call trees have is recorded with values, too.
+#[test]
+#[ignore = "needs runtimes"]
+fn capturing_changes_nothing() {
+    for runtime in runtimes() {
+        let work = Work::new("captured");
+        let Some(app) = work.app() else { return };
+        let path = app.to_str().expect("a path");
+        for arguments in [&["threads", "200", "50"][..], &["exceptions"], &["registers"], &["dynamic"], &["collectible", path]] {
+            let alone = said(&output(runtime.program(&app, &work.folder).args(arguments)));
+            let counts = |options: &[&str]| {
+                let live = said(&output(&mut work.live(&runtime, &[&["--all"], options].concat(), &app, arguments)));
+                assert_eq!((&live.0, live.2), (&alone.0, alone.2), "{} {arguments:?}: {}", runtime.name, live.1);
+                let counts = calls(&profile_in(&work.profiles(&runtime)));
+                fs::remove_dir_all(work.profiles(&runtime)).expect("there was a profile");
+                counts
+            };
+            assert_eq!(counts(&["--capture=args,return,this"]), counts(&[]), "{} {arguments:?}", runtime.name);
+        }
+    }
+}

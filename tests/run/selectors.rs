@@ -1,0 +1,130 @@
+//! Which methods are chosen by what they are: a selector, and the methods of `selectors/app.cs` that it names.
+
+use std::{fs, path::Path, process::Command};
+
+use tests::{Runtime, ilinst, instrument, profile_in, require, root, said, sample, scratch};
+
+/// The options, and what is woven then, by simple names; what the compiler made goes by the method that it was made of.
+const CHOSEN: &[(&[&str], &str)] = &[
+    (&["--include", "App::Quick(int, *)"], "Quick"),
+    (&["--include", "App::Quick(int)"], "Quick"),
+    (&["--include", "App::Quick(*, string)", "--include", "App::Quick(int)"], "Quick, Quick"),
+    (&["--include", "App::Quick(string)"], ""),
+    (&["--include", "attribute:ToMeasure"], "Long"),
+    (&["--include", "attribute:ToMeas*"], "Long"),
+    (&["--include", "attribute:App.ToMeasure"], ""),
+    // Marked::Left has the attribute NoInstrument, whatever is asked for.
+    (&["--include", "Marked"], ""),
+    (&["--include", "kind:accessor", "--exclude", "App/*"], "get_Value, set_Value"),
+    (&["--include", "kind:constructor", "--exclude", "*Attribute", "--exclude", "kind:generated"], ".ctor"),
+    (&["--include", "kind:async", "--exclude", "*SetStateMachine"], "Async, Async [steps]"),
+    (
+        &["--include", "App::Items", "--include", "kind:iterator", "--exclude", "App/*::*.*", "--exclude", "App/*::Dispose"],
+        "Items, Items [steps]",
+    ),
+    (&["--include", "kind:lambda"], "Main [lambda]"),
+    (&["--include", "visibility:protected"], "Long"),
+    (
+        &[
+            "--include",
+            "visibility:internal",
+            "--include",
+            "visibility:private",
+            "--exclude",
+            "kind:generated",
+            "--exclude",
+            "App/*",
+        ],
+        "Quick, Quick",
+    ),
+    (
+        &[
+            "--include",
+            "App::*",
+            "--exclude",
+            "il:..20",
+            "--exclude",
+            "App/*",
+            "--exclude",
+            "kind:lambda",
+            "--exclude",
+            "kind:async",
+            "--exclude",
+            "kind:iterator",
+        ],
+        "Main, Long",
+    ),
+    (&["--only-hot", "{profile}", "--include", "App::Long", "--include", "App::Never"], "Long"),
+    (&["--except-noise", "{profile}", "--include", "App::Long"], "Long"),
+];
+
+#[test]
+#[ignore = "needs Mono"]
+fn methods_are_chosen_by_what_they_are() {
+    let (Some(mcs), Some(runtime)) = (require("ILINST_MCS"), Runtime::find("Mono")) else { return };
+    let folder = scratch("selectors");
+    let program = folder.join("app.exe");
+    let mut compiler = Command::new(mcs);
+    compiler.current_dir(&folder).arg("-out:app.exe").arg(root().join("tests/run/selectors/app.cs"));
+    assert_eq!(said(&compiler.output().expect("it starts")).2, Some(0));
+    let woven = folder.join("woven/app.exe");
+    instrument(&[&program, &"-o", &woven, &"--all", &"-q"]);
+    assert_eq!(said(&runtime.program(&woven, &folder).output().expect("the runtime starts")).2, Some(0));
+    profile_in(&folder);
+    let profile = fs::read_dir(&folder).expect("it is there").flatten().map(|entry| entry.path());
+    let profile = profile.filter(|path| path.extension().is_some_and(|extension| extension == "ilprof")).collect::<Vec<_>>();
+
+    let mut failures = Vec::new();
+    for (options, expected) in CHOSEN {
+        let options = options.iter().map(|option| option.replace("{profile}", &profile[0].to_string_lossy()));
+        let options: Vec<String> = options.collect();
+        let found = chosen(&program, &options);
+        if found != *expected {
+            failures.push(format!("{options:?}: {found}, and not {expected}"));
+        }
+        // The same from a file.
+        if let [option, value] = &options[..] {
+            let key = option.trim_start_matches("--");
+            let value = if key == "include" { format!("[{value:?}]") } else { format!("{value:?}") };
+            fs::write(folder.join("ilinst.toml"), format!("{key} = {value}\n")).expect("it can be written");
+            let found = chosen(&program, &[]);
+            fs::remove_file(folder.join("ilinst.toml")).expect("it can be removed");
+            if found != *expected {
+                failures.push(format!("{key} = {value}: {found}, and not {expected}"));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+
+    let mut explain = ilinst();
+    explain.arg("explain").arg(&program).args(["App::Never", "--only-hot"]).arg(&profile[0]);
+    let (says, ..) = said(&explain.output().expect("it starts"));
+    assert!(says.contains("left alone, excluded: the profile does not show it to matter\n"), "{says}");
+}
+
+/// Source files are those of a PDB.
+#[test]
+fn methods_are_chosen_by_their_source_file() {
+    let orders = sample("orders").join("orders.exe");
+    let of = |file: &str| chosen(&orders, &["--include".into(), format!("file:{file}")]);
+    let (program, model, both) = (of("Program.cs"), of("orders/Model.cs"), of("*.cs"));
+    assert!(program.split(", ").any(|name| name == "Ship") && !model.split(", ").any(|name| name == "Ship"), "{program}");
+    assert!(model.split(", ").any(|name| name == "get_Total") && !program.split(", ").any(|name| name == "get_Total"), "{model}");
+    assert!(both.len() > program.len() + model.len() && of("None.cs").is_empty(), "{both}");
+}
+
+/// The simple names of what would be woven, in the order of the rows.
+fn chosen(program: &Path, options: &[String]) -> String {
+    let mut command = ilinst();
+    command.arg("list").arg("--json").arg("--methods").arg(program).args(options).arg("--all");
+    let (out, errors, code) = said(&command.output().expect("it starts"));
+    assert_eq!(code, Some(0), "{errors}");
+    let listed: serde_json::Value = serde_json::from_str(&out).expect("it is JSON");
+    let methods = listed["methods"].as_array().expect("it has methods");
+    let woven = methods.iter().filter(|method| method["decision"] == "woven");
+    let name = |method: &serde_json::Value| {
+        let name = method["source"].as_str().or(method["name"].as_str()).unwrap_or_default();
+        name.rsplit("::").next().unwrap_or_default().to_owned()
+    };
+    woven.map(name).collect::<Vec<_>>().join(", ")
+}

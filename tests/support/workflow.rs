@@ -1,0 +1,38 @@
+//! What GitHub would run.
+
+use std::{fs, path::Path, process::Command};
+
+/// What each step that runs something runs, by its name: of `run: text`, and of blocks, literal or folded.
+pub fn workflow_steps(workflow: &str) -> Vec<(String, String)> {
+    let indentation = |line: &str| line.len() - line.trim_start().len();
+    let (mut steps, mut name) = (Vec::new(), String::new());
+    let mut lines = workflow.lines().peekable();
+    while let Some(line) = lines.next() {
+        let item = line.trim_start().trim_start_matches("- ");
+        if line.trim_start().starts_with("- ") {
+            name.clear();
+        }
+        if let Some(text) = item.strip_prefix("name: ") {
+            text.clone_into(&mut name);
+        }
+        let Some(text) = item.strip_prefix("run: ") else { continue };
+        let mut block = Vec::new();
+        while let Some(inner) = lines.next_if(|inner| text.len() == 1 && indentation(inner) > indentation(line)) {
+            block.push(inner.trim());
+        }
+        let command = match text {
+            "|" => block.join("\n"),
+            ">" => block.join(" "),
+            text => text.to_owned(),
+        };
+        steps.push((name.clone(), command));
+    }
+    steps
+}
+
+/// Writes a command for a step to find: a script of the shell.
+pub fn write_command(path: &Path, script: &str) {
+    fs::write(path, format!("#!/bin/sh\n{script}\n")).expect("it can be written");
+    let done = Command::new("chmod").arg("+x").arg(path).status().expect("it starts");
+    assert!(done.success());
+}
