@@ -120,6 +120,57 @@ namespace Ilinst
             Control.Exit(control);
         }
 
+        /// <summary>
+        /// Copies a chunk of one block, which nobody writes to meanwhile, over another; if that is null, to a new one. By a write,
+        /// where it is in the file: the first write to each page of a mapping costs more than to copy it.
+        /// </summary>
+        /// <returns>Null if there is no memory.</returns>
+        public static ChunkHeader* Copy(ChunkHeader* chunk, ChunkHeader* to)
+        {
+            byte* copy = (byte*)to;
+            try
+            {
+            }
+            finally
+            {
+                Control* control = Control.OfProcess();
+                if (copy == null && Control.Enter(control))
+                {
+                    copy = TakeBlocks(control, 1);
+                    Control.Exit(control);
+                }
+                if (copy != null)
+                {
+                    chunk->Address = (long)copy;
+                    if (!WriteToFile(control, chunk, copy))
+                    {
+                        // What says that it is in use comes last.
+                        for (long i = BlockSize - sizeof(long); i >= 0; i -= sizeof(long))
+                        {
+                            *(long*)(copy + i) = *(long*)((byte*)chunk + i);
+                        }
+                    }
+                    chunk->Address = (long)chunk;
+                }
+            }
+            return (ChunkHeader*)copy;
+        }
+
+        /// <summary>Writes a block to where another one is in the file, if it is.</summary>
+        private static bool WriteToFile(Control* control, ChunkHeader* chunk, byte* other)
+        {
+            for (int i = 0; i < 3 * control->Arenas && Libc.IsThere && !Sandbox.IsHere; i += 3)
+            {
+                long offset = (long)other - control->Arena[i];
+                if (offset >= 0 && offset < control->Arena[i + 1])
+                {
+                    return control->Arena[i + 2] >= 0 && MappedFile.IsOurs(control->File, (byte*)control->Header)
+                        && MappedFile.Write(control->File, (byte*)chunk, control->Arena[i + 2] + offset, BlockSize);
+                }
+            }
+            return false;
+        }
+
         private static bool Append(Control* control, byte* arena, long size)
         {
             bool isWhole = MappedFile.IsOurs(control->File, (byte*)control->Header)
@@ -224,6 +275,7 @@ namespace Ilinst
         public const int Events = 4;
         public const int Counters = 5;
         public const int Phase = 6;
+        public const int PhaseDetails = 11;
 
         /// <summary>What it holds; 0 where nothing is in use.</summary>
         public int Kind;

@@ -116,7 +116,7 @@ namespace Ilinst
         public long Completed;
         public long Faulted;
         public long Steps;
-        /// <summary>Of the first that was completed.</summary>
+        /// <summary>Of the first, if it was completed in this tree.</summary>
         public long LatencyFirst;
         private long reserved5;
         private long reserved6;

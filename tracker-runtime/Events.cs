@@ -4,14 +4,14 @@ namespace Ilinst
 {
     /// <summary>
     /// Mode trace: each enter and leave of a thread, in chunks of its own. An event is the time since the first probe, shifted
-    /// (40 bits), whether it is a leave, and the node's number (23 bits). At the limit a thread's oldest chunk is used again.
+    /// (40 bits), whether it is a leave, and the node's number (23 bits). A thread writes to its first chunk, which is copied to
+    /// another when it is full; at the limit to that which was written to first.
     /// </summary>
     internal static unsafe class Events
     {
         /// <summary>The finest that is told apart is at least 1/62,500,000 s.</summary>
         private const long FinestPerSecond = 62500 * 1000;
         private const int TimeAt = 24;
-        private const int PageSize = 4096;
         private const long IsLeave = 1 << 23;
         private const long NumberMask = IsLeave - 1;
 
@@ -52,7 +52,7 @@ namespace Ilinst
             NodeChunk.Of((CallNode*)at)->Used += sizeof(long);
         }
 
-        /// <summary>Goes on in a new chunk, or in the oldest. What that takes is no call's time.</summary>
+        /// <summary>Makes room in the first chunk. What that takes is no call's time.</summary>
         private static bool Turn(CallTree* tree)
         {
             long begin = Clock.Now();
@@ -64,56 +64,66 @@ namespace Ilinst
         private static bool TakeTurn(CallTree* tree)
         {
             TreeMemory* memory = (TreeMemory*)tree->Memory;
-            ChunkHeader* chunk = New(tree, memory);
-            if (chunk == null)
+            int count = memory->EventChunkCount;
+            long* chunks = (long*)memory->EventChunks;
+            ChunkHeader* first = count == 0 ? null : (ChunkHeader*)chunks[0];
+            ChunkHeader* added = !HasPlace(memory) ? null : count == 0 ? First(tree) : Arena.Copy(first, null);
+            if (added != null)
             {
-                if (memory->EventChunkCount == 0)
-                {
-                    return false;
-                }
-                // The first of those in use is the oldest: from now on there are no more.
-                chunk = (ChunkHeader*)((long*)memory->EventChunks)[memory->Turns % memory->EventChunkCount];
-                chunk->Used = Arena.ChunkHeaderSize;
+                ((long*)memory->EventChunks)[count] = (long)added;
+                memory->EventChunkCount = count + 1;
+                first = count == 0 ? added : first;
             }
-            chunk->Own = ++memory->Turns;
-            tree->FreeEvent = (long)chunk + Arena.ChunkHeaderSize;
-            tree->EndOfEvents = (long)chunk + Arena.BlockSize;
+            else if (count == 0)
+            {
+                return false;
+            }
+            else if (count > 1)
+            {
+                // From now on there are no more.
+                Arena.Copy(first, (ChunkHeader*)chunks[1 + (memory->Turns - 1) % (count - 1)]);
+            }
+            first->Used = Arena.ChunkHeaderSize;
+            first->Own = ++memory->Turns;
+            tree->FreeEvent = (long)first + Arena.ChunkHeaderSize;
+            tree->EndOfEvents = (long)first + Arena.BlockSize;
             return true;
         }
 
-        private static ChunkHeader* New(CallTree* tree, TreeMemory* memory)
+        private static ChunkHeader* First(CallTree* tree)
         {
-            // Each thread has two: with one it would have no past.
-            if (Interlocked.Decrement(ref chunksLeft) < 0 && memory->EventChunkCount >= 2 || memory->Turns > memory->EventChunkCount)
+            ChunkHeader* chunk = (ChunkHeader*)Arena.Take(ChunkHeader.Events, 1);
+            if (chunk != null)
             {
-                return null;
+                chunk->TreeNumber = NodeChunk.Of((CallNode*)tree)->TreeNumber;
+                chunk->Tree = (long)tree;
             }
+            return chunk;
+        }
+
+        /// <summary>Whether a thread may have one more chunk: then there is a place for its address.</summary>
+        private static bool HasPlace(TreeMemory* memory)
+        {
             int count = memory->EventChunkCount;
-            long* chunks = (long*)memory->EventChunks;
+            // Each thread has two: with one it would have no past.
+            if (Interlocked.Decrement(ref chunksLeft) < 0 && count >= 2 || memory->Turns > count)
+            {
+                return false;
+            }
             if ((count & count - 1) == 0)
             {
                 long* more = (long*)NativeMemory.Zeroed(2 * (count + 1) * sizeof(long));
-                for (int i = 0; more != null && i < count; i++)
+                if (more == null)
                 {
-                    more[i] = chunks[i];
+                    return false;
+                }
+                for (int i = 0; i < count; i++)
+                {
+                    more[i] = ((long*)memory->EventChunks)[i];
                 }
                 memory->EventChunks = (long)more;
-                chunks = more;
             }
-            ChunkHeader* chunk = chunks == null ? null : (ChunkHeader*)Arena.Take(ChunkHeader.Events, 1);
-            if (chunk != null)
-            {
-                // The system gives each page when it is first written to, which would be many calls' time.
-                for (byte* page = (byte*)chunk; page < (byte*)chunk + Arena.BlockSize; page += PageSize)
-                {
-                    *(long*)(page + PageSize - sizeof(long)) = 0;
-                }
-                chunk->TreeNumber = NodeChunk.Of((CallNode*)tree)->TreeNumber;
-                chunk->Tree = (long)tree;
-                chunks[count] = (long)chunk;
-                memory->EventChunkCount = count + 1;
-            }
-            return chunk;
+            return true;
         }
     }
 }

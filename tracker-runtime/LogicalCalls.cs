@@ -11,6 +11,8 @@ namespace Ilinst
         public long Root;
         /// <summary>When the kickoff was called.</summary>
         public long Start;
+        /// <summary>Whether that was the node's first call.</summary>
+        public bool IsFirst;
         /// <summary>Whether the next step may come: it awaits.</summary>
         public volatile bool IsSuspended;
         /// <summary>What flowed before, if that is to be put back.</summary>
@@ -115,7 +117,7 @@ namespace Ilinst
                 if (Frames.EndEarly(tree, token, now, out call) && call != null)
                 {
                     CallNode* node = (CallNode*)((Frame*)tree->EndedFrames)->Node;
-                    Record(tree, node, Pauses.Elapsed(call.Start, now), isFaulted);
+                    Record(tree, node, Pauses.Elapsed(call.Start, now), call.IsFirst, isFaulted);
                 }
             }
         }
@@ -147,7 +149,7 @@ namespace Ilinst
             }
             if ((flags & NodeFlags.Suspended) == 0)
             {
-                Record(tree, node, elapsed, (flags & NodeFlags.Faulted) != 0);
+                Record(tree, node, elapsed, node->Calls == 1, (flags & NodeFlags.Faulted) != 0);
             }
             if ((flags & NodeFlags.FlowUndone) == 0)
             {
@@ -225,6 +227,7 @@ namespace Ilinst
             call.Node = node;
             call.Root = ((TreeMemory*)tree->Memory)->LayerRoot[Frames.Layer(tree)];
             call.Start = Mode.IsTimed ? start : Clock.Now();
+            call.IsFirst = node->Calls == 1;
             call.Before = (node->Flags & NodeFlags.FlowUndone) != 0 ? null : Flow.Get();
             Flow.Set(call);
             return call;
@@ -305,18 +308,18 @@ namespace Ilinst
             return true;
         }
 
-        private static void Record(CallTree* tree, CallNode* node, long latency, bool isFaulted)
+        private static void Record(CallTree* tree, CallNode* node, long latency, bool isFirst, bool isFaulted)
         {
             AsyncRecord* record = (AsyncRecord*)node->Async;
             if (record == null)
             {
                 return;
             }
-            if (record->Completed == 0)
+            if (isFirst)
             {
                 record->LatencyFirst = latency;
             }
-            Statistics.Record(tree, node, latency, record->Completed, record->LatencyFirst);
+            Statistics.Record(tree, node, latency, isFirst ? 0 : 1, record->LatencyFirst);
             record->Latency += latency;
             record->Completed++;
             record->Faulted += isFaulted ? 1 : 0;

@@ -13,6 +13,8 @@ namespace Ilinst
         private const int MarkPhase = 1;
         private const int ResetPhase = 2;
         private const int EntrySize = 32;
+        /// <summary>What each node's details begin with, in numbers of eight bytes.</summary>
+        private const int DetailsHead = 9;
         /// <summary>More calls than this are not open on one thread: what seems so is being changed just now.</summary>
         private const int MaxDepth = 1000000;
 
@@ -100,6 +102,8 @@ namespace Ilinst
                 long* end = entry + (long)count * EntrySize / sizeof(long);
                 // Nodes that were added since it was counted have no calls before this phase.
                 Arena.ForEach(delegate(ChunkHeader* chunk) { entry = WriteEntries(chunk, entry, end, open); });
+                ChunkHeader* details = null;
+                Arena.ForEach(delegate(ChunkHeader* chunk) { details = WriteDetails(chunk, phase, details); });
                 ChunkHeader* header = (ChunkHeader*)phase;
                 header->Own = now;
                 *(int*)(phase + 48) = what;
@@ -141,6 +145,58 @@ namespace Ilinst
                 }
             }
             return entry;
+        }
+
+        /// <summary>What a chunk's nodes have beside, into a phase's chunk of details, or the next one.</summary>
+        /// <returns>The last of them; null if there is none.</returns>
+        private static ChunkHeader* WriteDetails(ChunkHeader* chunk, byte* phase, ChunkHeader* details)
+        {
+            int slots = chunk->Kind == ChunkHeader.Nodes ? Slots(chunk) : 0;
+            for (int i = 0; i < slots; i++)
+            {
+                CallNode* node = (CallNode*)((byte*)chunk + NodeChunk.FirstNode) + i;
+                Statistics* statistics = Statistics.Of((CallTree*)chunk->Tree, node);
+                bool isSampled = Mode.Kind == Mode.Sampled;
+                if ((node->Flags & NodeChunk.NoNode) != 0 || node->MethodId == 0
+                    || statistics == null && node->Async == 0 && node->Exceptions == 0 && !isSampled)
+                {
+                    continue;
+                }
+                const int Most = (DetailsHead + Statistics.Buckets) * sizeof(long);
+                if (details == null || details->Used + Most > Arena.BlockSize)
+                {
+                    details = (ChunkHeader*)Arena.Take(ChunkHeader.PhaseDetails, 1);
+                    if (details == null)
+                    {
+                        return null;
+                    }
+                    details->Tree = (long)phase;
+                }
+                long* at = (long*)((byte*)details + details->Used);
+                at[0] = (long)node;
+                at[1] = node->Exceptions;
+                at[2] = node->Cpu;
+                at[3] = isSampled ? node->Start : 0;
+                if (node->Async != 0)
+                {
+                    AsyncRecord* record = (AsyncRecord*)node->Async;
+                    at[4] = record->Latency;
+                    at[5] = record->Completed;
+                    at[6] = record->Faulted;
+                    at[7] = record->Steps;
+                }
+                long* next = at + DetailsHead;
+                for (int bucket = 0; bucket < Statistics.Buckets && statistics != null; bucket++)
+                {
+                    if (statistics->Calls[bucket] != 0)
+                    {
+                        *next++ = (long)statistics->Calls[bucket] << 32 | (long)bucket;
+                    }
+                }
+                at[8] = next - at - DetailsHead;
+                details->Used = (byte*)next - (byte*)details;
+            }
+            return details;
         }
 
         /// <summary>What the calls that are open have taken so far.</summary>

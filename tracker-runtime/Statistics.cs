@@ -10,7 +10,7 @@ namespace Ilinst
         public const int Size = 512;
         /// <summary>Where they begin in a chunk.</summary>
         public const int FirstOfChunk = Size;
-        private const int Buckets = 120;
+        public const int Buckets = 120;
         /// <summary>The finest that is told apart is at most 1/30,000,000 s.</summary>
         private const long FinestPerSecond = 30 * 1000 * 1000;
 
@@ -69,7 +69,14 @@ namespace Ilinst
             return bucket < Buckets ? bucket : Buckets - 1;
         }
 
-        /// <summary>Those of a node; null if there is no room.</summary>
+        /// <summary>Those of a node of this tree; null if it has none, or there was no room for them.</summary>
+        public static Statistics* Of(CallTree* tree, CallNode* node)
+        {
+            Statistics* statistics = (Statistics*)(node->ColdStats != 0 ? node->ColdStats : node->Stats);
+            return statistics == &((TreeMemory*)tree->Memory)->Sink ? null : statistics;
+        }
+
+        /// <summary>New ones for a node; null if there is no room.</summary>
         public static Statistics* New(CallTree* tree, long first)
         {
             if (tree->FreeStatistics == tree->EndOfStatistics)
@@ -96,11 +103,16 @@ namespace Ilinst
         /// <summary>Adds a call by the slow path. A node gets its statistics with its second call: many are called once.</summary>
         public static void Record(CallTree* tree, CallNode* node, long ticks, long earlier, long ticksOfFirst)
         {
+            Statistics* statistics = (Statistics*)(node->Stats != 0 ? node->Stats : node->ColdStats);
             if (earlier == 0)
             {
+                if (statistics != null)
+                {
+                    // Others were complete before.
+                    statistics->First = ticks;
+                }
                 return;
             }
-            Statistics* statistics = (Statistics*)(node->Stats != 0 ? node->Stats : node->ColdStats);
             if (statistics == null)
             {
                 statistics = New(tree, ticksOfFirst);

@@ -7,13 +7,16 @@ use std::{
     process::Command,
 };
 
-use profile::{Profile, SampleType, events};
+use profile::{Event, Profile, SampleType, events};
 use tests::{Runtime, require, root, said, sample, scratch};
 
 use crate::tree;
 
 /// How often `Fibonacci(15)` calls itself, with the first call.
 const FIBONACCI: i64 = 1973;
+/// What is called where many are.
+const FAN_CALLS: usize = 300_000;
+const EVENTS_OF_CHUNK: usize = (65536 - 64) / 8;
 
 /// The program, compiled beside the tracker in a folder for this test alone.
 fn program(test: &str) -> Option<PathBuf> {
@@ -96,6 +99,33 @@ fn every_mode_counts_exactly() {
                 let spun = profile.milliseconds(by_method(&profile, SampleType::WALL)[&3]);
                 assert!((75.0..5000.0).contains(&spun), "{spun} ms instead of 150");
             }
+        }
+    }
+}
+
+/// Of more calls than a chunk has room for; and than may be kept: then the latest are there.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn events_are_in_order_and_the_latest_stay() {
+    let Some(program) = program("events") else { return };
+    let all = 2 * (FAN_CALLS + 1);
+    for runtime in Runtime::all() {
+        for (size, counts) in [("67108864", all..=all), ("262144", 3 * EVENTS_OF_CHUNK..=4 * EVENTS_OF_CHUNK)] {
+            let bytes = run(&runtime, &program, "fan", &[("ILINST_MODE", "trace"), ("ILINST_TRACE_SIZE", size)]);
+            let mut events: Vec<Event> = events(&bytes).expect("they can be read").collect();
+            events.sort_by_key(|event| event.sequence);
+            assert!(counts.contains(&events.len()), "{}: {} events of {counts:?}", runtime.name, events.len());
+            let mut sequences: Vec<u64> = events.iter().map(|event| event.sequence).collect();
+            sequences.dedup();
+            assert!(sequences.windows(2).all(|two| two[1] == two[0] + 1), "{}: {sequences:?}", runtime.name);
+            assert!(events.is_sorted_by_key(|event| event.ticks), "{}: they are in no order of time", runtime.name);
+            // The caller's end comes last; a callee calls nothing.
+            let last = events.pop().expect("there are events");
+            assert!(last.is_leave, "{}", runtime.name);
+            events.retain(|event| event.node != last.node);
+            let ends = events.iter().zip(events.iter().skip(1)).filter(|(one, _)| !one.is_leave);
+            assert!(ends.clone().count() > counts.start() / 3, "{}", runtime.name);
+            assert!(ends.clone().all(|(one, other)| other.is_leave && one.node == other.node), "{}", runtime.name);
         }
     }
 }

@@ -3,6 +3,8 @@
 
 mod asynchronous;
 mod counts;
+mod distributions;
+mod iterators;
 mod moments;
 mod program;
 mod shares;

@@ -11,6 +11,9 @@ use crate::{
 const WITHIN: f64 = 5.0;
 /// With probes in what is too short for them by default, and their cost taken out.
 const WITHIN_BY_ALL: f64 = 15.0;
+/// How much of a thread's CPU time may be off, and what it, or a call, does before and behind its record.
+const CPU_WITHIN: f64 = 0.1;
+const BESIDE_MS: f64 = 15.0;
 /// Beyond so many times a thread's CPU time its time is that of other processes, and says nothing.
 const MAX_WALL_BY_CPU: f64 = 1.25;
 /// How often a run may have been such a one.
@@ -125,6 +128,46 @@ fn waiting_is_not_work() {
             ("CPU time", cpu, report.document["cpuMs"].as_f64().unwrap_or_default(), cpu),
         ];
         hold(&claims, wrong);
+    });
+}
+
+/// Locks, events, tasks, sockets and streams, each of which another thread ends.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn each_way_to_wait_is_told_apart() {
+    let Some(program) = Program::make("Blocked", "blocked", &[]) else { return };
+    in_time_on_each(|runtime, wrong| {
+        let run = program.woven(runtime, &[], &[]);
+        let report = run.report();
+        assert!(!run.record.is_empty());
+        for member in run.record.keys() {
+            let truth = run.says(member) / 1e6;
+            hold(&[(member, truth, waits(&report, member), truth / 10.0 + BESIDE_MS)], wrong);
+        }
+    });
+}
+
+/// Of threads that take as long by the clock.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn each_thread_has_its_own_cpu_time() {
+    let Some(program) = Program::make("Processors", "processors", &[]) else { return };
+    in_time_on_each(|runtime, wrong| {
+        let run = program.woven(runtime, &[], &[]);
+        let report = Report::with(&run.path, &["--threads"]).unwrap_or_else(|error| panic!("{error}"));
+        let threads = report.document["byThread"].as_array().cloned().unwrap_or_default();
+        let is_of = |thread: &serde_json::Value, name: &str| {
+            thread["name"].as_str().is_some_and(|of| of.starts_with(&format!("{name} (")))
+        };
+        for name in ["Computes", "Sleeps", "DoesBoth"] {
+            let of_thread: Vec<&serde_json::Value> = threads.iter().filter(|thread| is_of(thread, name)).collect();
+            let [thread] = &of_thread[..] else {
+                wrong.push(format!("{name} is {} threads", of_thread.len()));
+                continue;
+            };
+            let (truth, found) = (run.says(name) / 1e6, thread["cpuMs"].as_f64().unwrap_or(f64::NAN));
+            hold(&[(&format!("CPU time of {name}"), truth, found, truth * CPU_WITHIN + BESIDE_MS)], wrong);
+        }
     });
 }
 

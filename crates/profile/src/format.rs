@@ -20,10 +20,10 @@ pub(crate) use header::{Header, MergedHeader, Timebase, VERSION, set_running};
 pub(crate) use merged::{MethodStatistics, PathChunk, PathHead, write_paths, write_statistics};
 pub(crate) use names::{NameRecord, Names, write_names};
 pub(crate) use nodes::{AsyncRecord, NodeChunk, RawNode, Slot, TreeHeader, node_flag};
-pub(crate) use phases::{PhaseChunk, PhaseKind};
+pub(crate) use phases::{DetailsChunk, PhaseChunk, PhaseDetails, PhaseKind};
 pub(crate) use statistics::StatisticsChunk;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use self::{
     cursor::Cursor,
@@ -46,6 +46,7 @@ mod chunk_kind {
     /// Captured calls: they are read apart.
     pub(super) const DESCRIPTIONS: u32 = 9;
     pub(super) const CALLS: u32 = 10;
+    pub(super) const PHASE_DETAILS: u32 = 11;
 }
 
 /// All that a file says.
@@ -61,6 +62,7 @@ pub(crate) struct Records<'a> {
     /// Method ids, and how often each was called.
     pub(crate) counters: Vec<(u64, u64)>,
     pub(crate) phases: Vec<PhaseChunk<'a>>,
+    pub(crate) phase_details: Vec<DetailsChunk<'a>>,
     /// Of a file that was merged.
     pub(crate) paths: Vec<PathChunk<'a>>,
     pub(crate) method_statistics: Vec<MethodStatistics>,
@@ -105,6 +107,7 @@ impl<'a> Records<'a> {
             names: Names::default(),
             counters: Vec::new(),
             phases: Vec::new(),
+            phase_details: Vec::new(),
             paths: Vec::new(),
             method_statistics: Vec::new(),
             events: 0,
@@ -154,6 +157,7 @@ impl<'a> Records<'a> {
             }
             chunk_kind::EVENTS => self.events += events::Events::read(chunk)?.count() as u64,
             chunk_kind::PHASE => self.phases.push(PhaseChunk::read(chunk)?),
+            chunk_kind::PHASE_DETAILS => self.phase_details.push(DetailsChunk::read(chunk)?),
             chunk_kind::PATHS => self.paths.push(PathChunk::read(bytes, offset)?),
             chunk_kind::METHOD_STATISTICS => {
                 self.method_statistics.extend(merged::method_statistics(bytes, chunk.used()?));
@@ -170,9 +174,23 @@ impl<'a> Records<'a> {
         Some((chunk, self.nodes.get(chunk)?.index_of(address)?))
     }
 
-    /// Whether single calls were timed.
-    pub(crate) fn has_statistics(&self) -> bool {
-        self.header.version > 1 && matches!(self.header.mode, Mode::Exact | Mode::Trace)
+    /// How long the first call of a node took, if that is known.
+    pub(crate) fn first_of(&self, raw: &RawNode) -> Option<i64> {
+        let is_timed = self.header.version > 1 && matches!(self.header.mode, Mode::Exact | Mode::Trace);
+        match Some(raw.statistics).filter(|address| *address != 0).and_then(|address| self.statistics_of(address)) {
+            Some((chunk, slot)) => Some(self.statistics.get(chunk)?.slot(slot)?.first),
+            // There are none before the second call: then all is the first's.
+            _ => (is_timed && raw.calls == 1 && raw.leaves == 1 && raw.async_record == 0).then_some(raw.total),
+        }
+    }
+
+    /// What is said beside of nodes in phases of these weights, which are not 0.
+    pub(crate) fn details_of(&self, weights: &[i64]) -> impl Iterator<Item = (PhaseDetails<'a>, i64)> {
+        let weights: HashMap<u64, i64> = self.phases.iter().map(|phase| phase.address).zip(weights.iter().copied()).collect();
+        self.phase_details.iter().flat_map(move |chunk| {
+            let weight = weights.get(&chunk.phase).copied().filter(|weight| *weight != 0);
+            weight.into_iter().flat_map(|weight| chunk.all().map(move |details| (details, weight)))
+        })
     }
 
     /// The same among the statistics.

@@ -54,7 +54,6 @@ struct Part {
     cpu_ns: Option<i64>,
     modules: BTreeSet<Module>,
     names: HashMap<u64, MethodName>,
-    statistics: HashMap<u64, Statistics>,
     exception_types: HashMap<u64, String>,
     /// By phase; the first is all of the run.
     spans: BTreeMap<Option<String>, Span>,
@@ -66,6 +65,8 @@ struct Span {
     duration: i64,
     /// By the name of their threads; empty for those that have none, or had several.
     trees: BTreeMap<String, Tree>,
+    /// By method.
+    statistics: BTreeMap<u64, Statistics>,
 }
 
 #[derive(Debug, Default)]
@@ -163,9 +164,6 @@ impl Part {
             if let Some(Some(name)) = profile.exception_types.get(index) {
                 least(&mut self.exception_types, id, name);
             }
-            if let Some(Some(statistics)) = profile.statistics.get(index) {
-                self.add_statistics(id, clock.statistics(statistics));
-            }
         }
         self.add_span(None, profile, mode, clock);
         for name in &profile.phases {
@@ -176,9 +174,12 @@ impl Part {
     }
 
     fn add_span(&mut self, phase: Option<&String>, profile: &Profile, mode: Mode, clock: Conversion) {
-        let kinds = sample_types(format::VERSION, mode, phase.is_none());
+        let kinds = sample_types(format::VERSION, mode);
         let span = self.spans.entry(phase.cloned()).or_default();
         span.duration = span.duration.wrapping_add(clock.ticks(profile.duration));
+        for (function, statistics) in profile.functions.iter().zip(&profile.statistics) {
+            statistics.iter().for_each(|statistics| span.add_statistics(function.method_id.0, clock.statistics(statistics)));
+        }
         for tree in &profile.trees {
             let name = tree.names.first().filter(|first| tree.names.iter().all(|other| other.name == first.name));
             let name = name.map(|thread| thread.name.clone()).unwrap_or_default();
@@ -202,23 +203,16 @@ impl Part {
         self.modules.extend(other.modules.iter().cloned());
         other.names.iter().for_each(|(id, name)| least(&mut self.names, *id, name));
         other.exception_types.iter().for_each(|(id, name)| least(&mut self.exception_types, *id, name));
-        for (id, statistics) in &other.statistics {
-            self.add_statistics(*id, clock.statistics(statistics));
-        }
+        let kinds = sample_types(format::VERSION, mode);
         for (phase, span) in &other.spans {
-            let kinds = sample_types(format::VERSION, mode, phase.is_none());
             let own = self.spans.entry(phase.clone()).or_default();
+            for (id, statistics) in &span.statistics {
+                own.add_statistics(*id, clock.statistics(statistics));
+            }
             own.duration = own.duration.wrapping_add(clock.ticks(span.duration));
             for (name, tree) in &span.trees {
                 own.trees.entry(name.clone()).or_default().absorb(tree, &kinds, clock);
             }
-        }
-    }
-
-    fn add_statistics(&mut self, id: u64, statistics: Statistics) {
-        match self.statistics.get_mut(&id) {
-            Some(sum) => sum.add(&statistics),
-            None => drop(self.statistics.insert(id, statistics)),
         }
     }
 
@@ -246,23 +240,27 @@ impl Part {
         header.write(out)?;
         self.write_names(out)?;
         let mut number = 0;
-        for (phase, (name, span)) in self.spans.iter().enumerate() {
-            let values = sample_types(format::VERSION, mode, name.is_none()).len();
+        let values = sample_types(format::VERSION, mode).len();
+        for (phase, span) in self.spans.values().enumerate() {
             for tree in span.trees.values() {
                 number += 1;
                 tree.write(number, phase as u32, span.duration, values, out)?;
             }
         }
         let numbers: HashMap<&str, u32> = self.numbered_exceptions().map(|(number, name)| (name, number)).collect();
-        let mut ids: Vec<u64> = self.statistics.keys().chain(self.exception_types.keys()).copied().collect();
-        ids.sort_unstable();
-        ids.dedup();
-        let all = ids.into_iter().map(|method_id| {
-            let exception_type = self.exception_types.get(&method_id).and_then(|name| numbers.get(name.as_str()));
-            let statistics = self.statistics.get(&method_id).cloned();
-            MethodStatistics { method_id, exception_type: exception_type.copied().unwrap_or_default(), statistics }
-        });
-        format::write_statistics(out, &all.collect::<Vec<_>>())
+        for (phase, (name, span)) in self.spans.iter().enumerate() {
+            let phase = phase as u32;
+            // Which exceptions there were is known of all of the run.
+            let of_exceptions = self.exception_types.keys().filter(|_| name.is_none());
+            let ids: BTreeSet<u64> = span.statistics.keys().chain(of_exceptions).copied().collect();
+            let all = ids.into_iter().map(|method_id| {
+                let exception_type = self.exception_types.get(&method_id).and_then(|name| numbers.get(name.as_str()));
+                let exception_type = exception_type.copied().unwrap_or_default();
+                MethodStatistics { phase, method_id, exception_type, statistics: span.statistics.get(&method_id).cloned() }
+            });
+            format::write_statistics(out, phase, &all.collect::<Vec<_>>())?;
+        }
+        Ok(())
     }
 
     fn write_names(&self, out: &mut impl Write) -> io::Result<()> {
@@ -282,6 +280,15 @@ impl Part {
     fn numbered_exceptions(&self) -> impl Iterator<Item = (u32, &str)> {
         let types: BTreeSet<&str> = self.exception_types.values().map(String::as_str).collect();
         (1..).zip(types)
+    }
+}
+
+impl Span {
+    fn add_statistics(&mut self, id: u64, statistics: Statistics) {
+        match self.statistics.get_mut(&id) {
+            Some(sum) => sum.add(&statistics),
+            None => drop(self.statistics.insert(id, statistics)),
+        }
     }
 }
 

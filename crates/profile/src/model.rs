@@ -63,6 +63,8 @@ pub struct Profile {
     pub phases: Vec<String>,
     /// Which parts of the run it is of, from and to, in ticks since the first probe; to none: to the end. None: all of it.
     pub parts: Vec<(i64, Option<i64>)>,
+    /// Whether it is of a part of the run, as a phase.
+    pub is_part: bool,
     /// How many events there are, in mode trace.
     pub events: u64,
     /// How many nodes the program's trees were allowed; 0 if it isn't said.
@@ -86,6 +88,7 @@ impl Default for Profile {
             ticks_per_second: 1_000_000_000,
             start_time: 0,
             parts: Vec::new(),
+            is_part: false,
             duration: 0,
             last_seen: 0,
             paused: 0,

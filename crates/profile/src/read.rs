@@ -29,7 +29,7 @@ impl Profile {
     }
 
     /// Reads a phase of a profile: from the mark of this name to the next one, or to the end; all of them, if there are
-    /// several. None if there is no such mark. What can't be told by two snapshots alone, as histograms, is left out.
+    /// several. None if there is no such mark. What can't be told by two snapshots, as which calls are pending, is left out.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
@@ -53,7 +53,7 @@ impl Profile {
         let names = std::mem::take(&mut records.names);
         let mut functions = Functions::new(&names);
         let is_whole = span.is_whole() && merged_phase == 0;
-        let sample_types = sample_types(records.header.version, records.header.mode, is_whole);
+        let sample_types = sample_types(records.header.version, records.header.mode);
         let mut trees = if records.header.is_merged {
             let merged = Merged::read(&records, merged_phase, sample_types.len(), &mut functions);
             let Merged { list, statistics, exception_types, duration } = merged;
@@ -66,12 +66,8 @@ impl Profile {
         for tree in &mut trees.list {
             tree.names = names.threads.get(&tree.number).cloned().unwrap_or_default();
         }
-        let (statistics, exception_types) = if is_whole {
-            let name = |number: &u32| names.exception_types.get(number).cloned();
-            (trees.statistics, trees.exception_types.iter().map(name).collect())
-        } else {
-            (Vec::new(), Vec::new())
-        };
+        let name = |number: &u32| names.exception_types.get(number).cloned().filter(|_| is_whole);
+        let exception_types = trees.exception_types.iter().map(name).collect();
         let marks = records.phases.iter().filter(|phase| phase.kind == PhaseKind::Mark);
         let mut marks: Vec<(i64, &str)> = marks.map(|phase| (phase.clock, phase.name.as_str())).collect();
         marks.sort_by_key(|(clock, _)| *clock);
@@ -88,7 +84,7 @@ impl Profile {
             trees: trees.list,
             functions: functions.list,
             modules: names.modules,
-            statistics,
+            statistics: trees.statistics,
             histogram_shift: header.histogram_shift,
             exception_types,
             phases,
@@ -96,6 +92,7 @@ impl Profile {
             events: records.events,
             damage: records.damage,
             sample_types,
+            is_part: !is_whole,
             duration: if merged_phase == 0 { span.ticks(header.start_ticks, trees.end) } else { trees.end },
             paused: if is_whole { header.paused_ticks } else { 0 },
             is_paused: header.is_paused,
@@ -119,13 +116,12 @@ impl Profile {
 }
 
 /// What is measured: the order of the lists that [`Trees`] makes.
-pub(crate) fn sample_types(version: u32, mode: Mode, is_whole: bool) -> Vec<SampleType> {
+pub(crate) fn sample_types(version: u32, mode: Mode) -> Vec<SampleType> {
     use SampleType as S;
     match mode {
         Mode::Count => vec![S::CALLS],
         _ if version == 1 => trees::TIMED.to_vec(),
-        _ if !is_whole => [&trees::TIMED[..], &trees::CORRECTED].concat(),
-        _ => [&trees::TIMED[..], &trees::CORRECTED, &trees::WHOLE].concat(),
+        _ => [&trees::TIMED[..], &trees::MORE].concat(),
     }
 }
 

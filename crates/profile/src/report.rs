@@ -44,7 +44,6 @@ impl Profile {
         let others = statistics.filter(|statistics| statistics.count > 0);
         let percentile = |percent: u32| others.and_then(|all| all.percentile(percent, self.histogram_shift)).map(corrected);
         let (completed, latency, steps) = (at(&sums.completed), at(&sums.latency), at(&sums.steps));
-        // Of a phase it is not known which calls came to an end in it.
         let is_followed = notes.is_async && self.has(SampleType::COMPLETED);
         let has = |ticks: i64| is_followed.then(|| self.milliseconds(ticks));
         let latency_ms = has(latency).filter(|_| completed > 0).map(|latency| latency / completed as f64);
@@ -70,7 +69,7 @@ impl Profile {
             average_ms: latency_ms.unwrap_or_else(|| self.milliseconds(elapsed) / calls.max(1) as f64),
             self_percent: percent(own, sums.running),
             total_percent: percent(total, sums.running),
-            first_ms: statistics.filter(|all| all.first > 0 || all.count > 0).map(|all| corrected(all.first)),
+            first_ms: statistics.filter(|all| all.first > 0 || all.count > 0 && !self.is_part).map(|all| corrected(all.first)),
             min_ms: others.map(|all| corrected(all.min)),
             p50_ms: percentile(50),
             p95_ms: percentile(95),
@@ -83,7 +82,7 @@ impl Profile {
             steps_ms: has(steps),
             awaiting_ms: has(latency.saturating_sub(steps).max(0)),
             faulted: is_followed.then(|| at(&sums.faulted) as u64),
-            pending: (is_followed && !notes.lost_flow).then(|| calls.saturating_sub(completed).max(0) as u64),
+            pending: (is_followed && !notes.lost_flow && !self.is_part).then(|| calls.saturating_sub(completed).max(0) as u64),
             exceptions: at(&sums.exceptions) as u64,
             exception_type: exception_type.filter(|_| at(&sums.exceptions) > 0),
             cpu_ms: self.has(SampleType::CPU).then(|| at(&sums.cpu) as f64 / 1e6).filter(|cpu| *cpu > 0.0),

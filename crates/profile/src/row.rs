@@ -51,15 +51,16 @@ pub struct Row<'p> {
     pub total_percent: f64,
     /// The first call: what compiling and loading take is in it. Of several paths, the longest.
     pub first_ms: Option<f64>,
-    /// The shortest of the others, and what so many percent of them did not exceed.
+    /// The shortest of the others; of a part of the run within the same as percentiles.
     pub min_ms: Option<f64>,
-    /// The median; within [`HISTOGRAM_ERROR_PERCENT`](crate::statistics::HISTOGRAM_ERROR_PERCENT), as the next two.
+    /// The median: what 50 % of them did not exceed. Within
+    /// [`HISTOGRAM_ERROR_PERCENT`](crate::statistics::HISTOGRAM_ERROR_PERCENT), as the next two.
     pub p50_ms: Option<f64>,
     /// 95 %.
     pub p95_ms: Option<f64>,
     /// 99 %.
     pub p99_ms: Option<f64>,
-    /// The longest.
+    /// The longest; as `min_ms`.
     pub max_ms: Option<f64>,
     /// Whether it is a call that waits.
     pub waits: bool,

@@ -54,6 +54,15 @@ impl Statistics {
         Self { first: convert(self.first), min: convert(self.min), max: convert(self.max), count: self.count, buckets }
     }
 
+    /// Those of a part of these calls, of which the first and the buckets are known: the least and the largest are as near as
+    /// [`percentile`](Self::percentile)s then.
+    pub(crate) fn of_part(&self, first: i64, buckets: [u64; BUCKETS], shift: u32) -> Self {
+        let count = buckets.iter().fold(0_u64, |sum, calls| sum.saturating_add(*calls));
+        let mut part = Self { first, min: self.min, max: self.max, count, buckets };
+        (part.min, part.max) = part.percentile(0, shift).zip(part.percentile(100, shift)).unwrap_or_default();
+        part
+    }
+
     /// The time that so many percent of the calls did not exceed, within [`HISTOGRAM_ERROR_PERCENT`]; `shift` is the
     /// histogram's. None if there were no calls but first ones.
     pub fn percentile(&self, percent: u32, shift: u32) -> Option<i64> {

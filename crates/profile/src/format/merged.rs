@@ -13,6 +13,7 @@ use crate::{
 const FIRST_PATH: usize = 96;
 /// A path without its values.
 const PATH_HEAD: usize = 16;
+const STATISTICS_PHASE: usize = 40;
 const FIRST_STATISTICS: usize = 64;
 const STATISTICS_SIZE: usize = 48 + 8 * BUCKETS;
 /// So many paths, or methods, are in a chunk at most.
@@ -100,6 +101,8 @@ impl<'a> PathChunk<'a> {
 
 /// What is known of all calls of a method.
 pub(crate) struct MethodStatistics {
+    /// As in [`PathHead`].
+    pub(crate) phase: u32,
     pub(crate) method_id: u64,
     /// The number of a type of exceptions that left it; 0: none.
     pub(crate) exception_type: u32,
@@ -109,7 +112,8 @@ pub(crate) struct MethodStatistics {
 
 /// The statistics of a chunk.
 pub(super) fn method_statistics(bytes: &[u8], used: usize) -> impl Iterator<Item = MethodStatistics> {
-    bytes.get(FIRST_STATISTICS..used).unwrap_or_default().chunks_exact(STATISTICS_SIZE).map(|record| {
+    let phase = bytes.get(STATISTICS_PHASE..).and_then(|rest| rest.first_chunk()).map_or(0, |phase| u32::from_le_bytes(*phase));
+    bytes.get(FIRST_STATISTICS..used).unwrap_or_default().chunks_exact(STATISTICS_SIZE).map(move |record| {
         let (words, _) = record.as_chunks();
         let word = |index: usize| words.get(index).map_or(0, |word| u64::from_le_bytes(*word));
         let time = |index: usize| (word(index) as i64).max(0);
@@ -117,7 +121,7 @@ pub(super) fn method_statistics(bytes: &[u8], used: usize) -> impl Iterator<Item
         buckets.iter_mut().enumerate().for_each(|(index, bucket)| *bucket = word(6 + index));
         let statistics = Statistics { first: time(2), min: time(3), max: time(4), count: word(5), buckets };
         let (exception_type, is_timed) = (word(1) as u32, word(1) >> 32 != 0);
-        MethodStatistics { method_id: word(0), exception_type, statistics: is_timed.then_some(statistics) }
+        MethodStatistics { phase, method_id: word(0), exception_type, statistics: is_timed.then_some(statistics) }
     })
 }
 
@@ -164,11 +168,11 @@ pub(crate) fn write_paths<'v>(
     Ok(())
 }
 
-/// Writes what is known of methods' calls.
-pub(crate) fn write_statistics(out: &mut impl Write, all: &[MethodStatistics]) -> io::Result<()> {
+/// Writes what is known of methods' calls in a phase.
+pub(crate) fn write_statistics(out: &mut impl Write, phase: u32, all: &[MethodStatistics]) -> io::Result<()> {
     for some in all.chunks(MOST) {
         let mut chunk = vec![0; FIRST_STATISTICS];
-        for MethodStatistics { method_id, exception_type, statistics } in some {
+        for MethodStatistics { method_id, exception_type, statistics, .. } in some {
             chunk.extend(method_id.to_le_bytes());
             chunk.extend((u64::from(*exception_type) | u64::from(statistics.is_some()) << 32).to_le_bytes());
             let statistics = statistics.as_ref();
@@ -180,6 +184,7 @@ pub(crate) fn write_statistics(out: &mut impl Write, all: &[MethodStatistics]) -
         }
         let used = chunk.len() as u64;
         put(&mut chunk, 32, used);
+        put(&mut chunk, STATISTICS_PHASE, phase.into());
         write_chunk(out, chunk_kind::METHOD_STATISTICS, chunk)?;
     }
     Ok(())

@@ -100,9 +100,28 @@ pub(crate) struct Frame {
 pub(crate) struct AsyncRecord {
     /// Ticks from start to completion, of all logical calls that have ended.
     pub(crate) latency: i64,
-    pub(crate) completed: u64,
-    pub(crate) faulted: u64,
-    pub(crate) steps: u64,
+    pub(crate) completed: i64,
+    pub(crate) faulted: i64,
+    pub(crate) steps: i64,
+}
+
+impl AsyncRecord {
+    /// So many times that, which may be below zero.
+    pub(crate) fn times(self, times: i64) -> Self {
+        let Self { latency, completed, faulted, steps } = self;
+        let [latency, completed, faulted, steps] = [latency, completed, faulted, steps].map(|sum| sum.saturating_mul(times));
+        Self { latency, completed, faulted, steps }
+    }
+
+    /// Both.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            latency: self.latency.saturating_add(other.latency),
+            completed: self.completed.saturating_add(other.completed),
+            faulted: self.faulted.saturating_add(other.faulted),
+            steps: self.steps.saturating_add(other.steps),
+        }
+    }
 }
 
 pub(crate) mod node_flag {
@@ -166,8 +185,8 @@ fn slot_2(field: &[u64]) -> Slot {
         return Slot::Frame(Frame { node, previous, start, below });
     }
     if flags & node_flag::ASYNC_RECORD != 0 {
-        let (latency, completed) = (at(field, 0) as i64, at(field, 1));
-        return Slot::Async(AsyncRecord { latency, completed, faulted: at(field, 2), steps: at(field, 3) });
+        let [latency, completed, faulted, steps] = [0, 1, 2, 3].map(|index| at(field, index) as i64);
+        return Slot::Async(AsyncRecord { latency, completed, faulted, steps });
     }
     match at(field, 0) {
         0 if flags & (node_flag::ROOT | node_flag::LAYER_ROOT | node_flag::OVERFLOW) != 0 => Slot::Root,

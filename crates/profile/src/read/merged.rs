@@ -44,16 +44,14 @@ impl Merged {
             }
         }
         merged.list = trees.into_values().collect();
-        if phase == 0 {
-            for of_method in &records.method_statistics {
-                let function = functions.index_of(of_method.method_id);
-                if merged.statistics.len() <= function {
-                    merged.statistics.resize(function + 1, None);
-                    merged.exception_types.resize(function + 1, 0);
-                }
-                merged.statistics[function] = of_method.statistics.clone().map(Box::new);
-                merged.exception_types[function] = of_method.exception_type;
+        for of_method in records.method_statistics.iter().filter(|of_method| of_method.phase == phase) {
+            let function = functions.index_of(of_method.method_id);
+            if merged.statistics.len() <= function {
+                merged.statistics.resize(function + 1, None);
+                merged.exception_types.resize(function + 1, 0);
             }
+            merged.statistics[function] = of_method.statistics.clone().map(Box::new);
+            merged.exception_types[function] = of_method.exception_type;
         }
         merged
     }

@@ -8,15 +8,15 @@ use super::{ByFunction, Functions, Span, may_run};
 use crate::{
     format::{AsyncRecord, Header, NodeChunk, RawNode, Records, Slot, TreeHeader, node_flag},
     model::{CallTree, Mode, Node, Notes, SampleType},
-    statistics::Statistics,
+    statistics::{BUCKETS, Statistics},
 };
 
 /// What is measured where each call is counted and timed.
 pub(super) const TIMED: [SampleType; 4] = [SampleType::CALLS, SampleType::LEAVES, SampleType::OPEN, SampleType::WALL];
-/// What tells the program's own time from other.
-pub(super) const CORRECTED: [SampleType; 2] = [SampleType::WAITING, SampleType::PROBES];
-/// What is known of all of a run, and of no part of it.
-pub(super) const WHOLE: [SampleType; 7] = [
+/// What files of version 2 have beside.
+pub(super) const MORE: [SampleType; 9] = [
+    SampleType::WAITING,
+    SampleType::PROBES,
     SampleType::EXCEPTIONS,
     SampleType::LATENCY,
     SampleType::COMPLETED,
@@ -67,8 +67,11 @@ impl Trees {
         for tree in 0..builder.trees.len() {
             builder.close_open_calls(tree, all.end);
         }
-        builder.take_snapshots(span);
-        all.list = builder.trees.into_iter().map(|tree| tree.into_flat(header, span, functions)).collect();
+        if !span.is_whole() {
+            all.statistics = builder.statistics_of(span, &all.statistics);
+            builder.take_snapshots(span);
+        }
+        all.list = builder.trees.into_iter().map(|tree| tree.into_flat(header, functions)).collect();
         all
     }
 
@@ -83,9 +86,8 @@ impl Trees {
         }
         if raw.statistics != 0 && records.statistics_of(raw.statistics).is_some() {
             histograms.push((function as u32, raw.statistics));
-        } else if raw.calls == 1 && raw.leaves == 1 && raw.async_record == 0 && records.has_statistics() {
-            // There are none before the second call: then all is the first's.
-            add_statistics(&mut self.statistics, function, &Statistics::of_first(raw.total));
+        } else if let Some(first) = records.first_of(raw) {
+            add_statistics(&mut self.statistics, function, &Statistics::of_first(first));
         }
     }
 
@@ -290,13 +292,14 @@ impl Builder<'_, '_> {
 
     /// Adds up what nodes had at the beginning and end of phases.
     fn take_snapshots(&mut self, span: &Span) {
-        if span.is_whole() {
-            return;
-        }
-        for sums in self.trees.iter_mut().flat_map(|tree| &mut tree.sums) {
-            for value in [&mut sums.calls, &mut sums.total, &mut sums.detached, &mut sums.leaves, &mut sums.open] {
-                *value = value.saturating_mul(span.end_weight);
+        for tree in &mut self.trees {
+            for sums in &mut tree.sums {
+                let Sums { start, total, detached, calls, leaves, open, exceptions, cpu } = sums;
+                for value in [start, total, detached, calls, leaves, open, exceptions, cpu] {
+                    *value = value.saturating_mul(span.end_weight);
+                }
             }
+            tree.of_async.values_mut().for_each(|record| *record = record.times(span.end_weight));
         }
         for (phase, weight) in self.records.phases.iter().zip(&span.weights).filter(|(_, weight)| **weight != 0) {
             for entry in phase.entries() {
@@ -312,12 +315,77 @@ impl Builder<'_, '_> {
                 }
             }
         }
+        for (details, weight) in self.records.details_of(&span.weights) {
+            let Some((tree, node)) = self.node_at(details.place) else { continue };
+            let Some(tree) = self.trees.get_mut(tree) else { continue };
+            let Some(sums) = tree.sums.get_mut(node) else { continue };
+            for (sum, value) in
+                [(&mut sums.exceptions, details.exceptions), (&mut sums.cpu, details.cpu_ns), (&mut sums.start, details.samples)]
+            {
+                *sum = sum.saturating_add(value.saturating_mul(weight));
+            }
+            if let Some(record) = tree.of_async.get_mut(&node) {
+                *record = record.plus(details.of_async.times(weight));
+            }
+        }
+    }
+
+    /// The statistics of a part of the run, of those of all of it. A path's first call is of the part in which it began.
+    fn statistics_of(&self, span: &Span, whole: &ByFunction) -> ByFunction {
+        let ended = self.trees.iter().map(|tree| tree.sums.iter().map(|sums| span.end_weight * sums.calls.signum()).collect());
+        let mut began: Vec<Vec<i64>> = ended.collect();
+        for (phase, weight) in self.records.phases.iter().zip(&span.weights).filter(|(_, weight)| **weight != 0) {
+            for entry in phase.entries() {
+                let node = self.node_at(entry.place).and_then(|(tree, node)| began.get_mut(tree)?.get_mut(node));
+                node.into_iter().for_each(|began| *began = began.saturating_add(weight * entry.calls.signum()));
+            }
+        }
+        let mut sums: HashMap<usize, (i64, [i64; BUCKETS])> = HashMap::new();
+        for (chunk, (tree, places)) in self.records.nodes.iter().zip(&self.places) {
+            for (slot, place) in places.iter().enumerate() {
+                let Some(node) = (*place as usize).checked_sub(1) else { continue };
+                let began = began.get(*tree).and_then(|began| began.get(node)).copied().unwrap_or_default();
+                let (Slot::Node(raw), Some(function)) = (chunk.slot(slot), self.function_of(*tree, node)) else { continue };
+                if let Some(first) = self.records.first_of(&raw).filter(|_| began > 0) {
+                    let of_function = sums.entry(function).or_insert((0, [0; BUCKETS]));
+                    of_function.0 = of_function.0.max(first);
+                }
+            }
+        }
+        for (function, whole) in whole.iter().enumerate() {
+            let Some(whole) = whole.as_ref().filter(|whole| span.end_weight > 0 && whole.count > 0) else { continue };
+            let of_function = sums.entry(function).or_insert((0, [0; BUCKETS]));
+            let buckets = of_function.1.iter_mut().zip(&whole.buckets);
+            buckets.for_each(|(sum, calls)| *sum = i64::try_from(*calls).unwrap_or(i64::MAX));
+        }
+        for (details, weight) in self.records.details_of(&span.weights) {
+            let function = self.node_at(details.place).and_then(|(tree, node)| self.function_of(tree, node));
+            let Some(function) = function else { continue };
+            let (_, sums) = sums.entry(function).or_insert((0, [0; BUCKETS]));
+            for (bucket, calls) in details.buckets() {
+                let sum = sums.get_mut(bucket);
+                sum.into_iter().for_each(|sum| *sum = sum.saturating_add(calls.saturating_mul(weight)));
+            }
+        }
+        let mut part = ByFunction::new();
+        for (function, (first, buckets)) in sums {
+            if let Some(Some(whole)) = whole.get(function) {
+                let buckets = buckets.map(|calls| calls.max(0) as u64);
+                let of_part = whole.of_part(first, buckets, self.records.header.histogram_shift);
+                add_statistics(&mut part, function, &of_part);
+            }
+        }
+        part
+    }
+
+    fn function_of(&self, tree: usize, node: usize) -> Option<usize> {
+        Some(self.trees.get(tree)?.nodes.get(node)?.function)
     }
 }
 
 impl Tree {
     /// Takes the time of callees out of that of their callers, and says what of it is waiting, and what the probes'.
-    fn into_flat(self, header: &Header, span: &Span, functions: &Functions<'_>) -> CallTree {
+    fn into_flat(self, header: &Header, functions: &Functions<'_>) -> CallTree {
         let mut wall: Vec<i64> = self.sums.iter().map(|sums| sums.total).collect();
         let mut probes = vec![0.0; self.nodes.len()];
         let mut unsure = probes.clone();
@@ -374,13 +442,13 @@ impl Tree {
         } else {
             values.push(wall);
         }
-        if header.version > 1 && span.is_whole() {
+        if header.version > 1 {
             let is_sampled = header.mode == Mode::Sampled;
             values.extend([
                 list(|sums| sums.exceptions),
                 of_async(|record| record.latency.max(0)),
-                of_async(|record| record.completed.try_into().unwrap_or(i64::MAX)),
-                of_async(|record| record.faulted.try_into().unwrap_or(i64::MAX)),
+                of_async(|record| record.completed.max(0)),
+                of_async(|record| record.faulted.max(0)),
                 self.sums.iter().zip(&self.notes).map(|(sums, notes)| if notes.is_async { sums.total } else { 0 }).collect(),
                 list(|sums| sums.cpu),
                 if is_sampled { list(|sums| sums.start.max(0)) } else { vec![0; self.nodes.len()] },

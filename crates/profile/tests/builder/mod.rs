@@ -83,6 +83,9 @@ struct Builder {
     fixes: Vec<(usize, usize, String)>,
     above: Vec<(usize, u64)>,
     statistics: Option<usize>,
+    /// The chunk of the last phase, and that of its details.
+    phase: usize,
+    details: Option<usize>,
 }
 
 impl Builder {
@@ -127,6 +130,7 @@ impl Builder {
                 self.counters.extend(line.number("calls").to_le_bytes());
             }
             "phase" => self.phase(line),
+            "details" => self.details(line),
             "events" => {
                 // Of those that are told, a node's number and when, below zero where its call ends.
                 let told: Vec<(i64, u64)> = line.words[1..]
@@ -296,15 +300,7 @@ impl Builder {
         put(chunk, 32, used + STATISTICS as u64);
         let place = used as usize;
         let (mut min, mut max, mut count) = (u64::MAX, 0, 0);
-        for times in line.values["times"].split(',').filter(|times| !times.is_empty()) {
-            let (value, calls) = times.split_once('x').unwrap_or((times, "1"));
-            let (value, calls): (u64, u32) = (value.parse().expect("ticks"), calls.parse().expect("a count"));
-            let bucket = if value < 4 {
-                value
-            } else {
-                let exponent = u64::from(value.ilog2());
-                (4 * (exponent - 1) + (value >> (exponent - 2) & 3)).min(119)
-            };
+        for (value, bucket, calls) in times(line) {
             let at = place + 32 + 4 * bucket as usize;
             chunk[at..at + 4].copy_from_slice(&calls.to_le_bytes());
             (min, max, count) = (min.min(value), max.max(value), count + u64::from(calls));
@@ -318,6 +314,7 @@ impl Builder {
     /// `phase mark NAME clock=5 LABEL:calls:total:detached...`
     fn phase(&mut self, line: &Line<'_>) {
         let chunk = self.chunk(6, 0);
+        (self.phase, self.details) = (chunk, None);
         let (entries, mut data) = (&line.words[3..], Vec::new());
         string(&mut data, line.words[2]);
         data.resize(data.len().next_multiple_of(8), 0);
@@ -337,6 +334,24 @@ impl Builder {
         chunk[64..64 + data.len()].copy_from_slice(&data);
     }
 
+    /// `details LABEL exceptions=1 latency=9 times=10x5,20`, of the last phase.
+    fn details(&mut self, line: &Line<'_>) {
+        let chunk = self.details.unwrap_or_else(|| self.chunk(11, 0));
+        self.details = Some(chunk);
+        let times = times(line);
+        let mut numbers = vec![self.labels[line.words[1]]];
+        let names = ["exceptions", "cpu", "samples", "latency", "completed", "faulted", "steps"];
+        numbers.extend(names.map(|name| line.number(name)));
+        numbers.push(times.len() as u64);
+        numbers.extend(times.iter().map(|(_, bucket, calls)| bucket | u64::from(*calls) << 32));
+        let phase = MEMORY + self.phase as u64 * DISTANCE;
+        let chunk = &mut self.chunks[chunk];
+        let used = u64::from_le_bytes(chunk[32..40].try_into().expect("eight bytes")).max(64) as usize;
+        numbers.iter().enumerate().for_each(|(index, number)| put(chunk, used + 8 * index, *number));
+        put(chunk, 16, phase);
+        put(chunk, 32, (used + 8 * numbers.len()) as u64);
+    }
+
     fn finish(mut self) -> Vec<u8> {
         for (chunk, at, label) in std::mem::take(&mut self.fixes) {
             let address = self.labels.get(&label).copied().unwrap_or_else(|| panic!("{label}"));
@@ -353,6 +368,19 @@ impl Builder {
         self.chunks.insert(0, vec![0; BLOCK]);
         self.chunks.iter().fold(self.header, |file, chunk| [file, chunk.clone()].concat())
     }
+}
+
+/// Of `times=10x5,20` the ticks, their bucket, and how many calls.
+fn times(line: &Line<'_>) -> Vec<(u64, u64, u32)> {
+    let times = line.values.get("times").copied().unwrap_or_default().split(',').filter(|times| !times.is_empty());
+    let times = times.map(|times| {
+        let (value, calls) = times.split_once('x').unwrap_or((times, "1"));
+        let (value, calls): (u64, u32) = (value.parse().expect("ticks"), calls.parse().expect("a count"));
+        let exponent = u64::from(value.max(1).ilog2());
+        let bucket = if value < 4 { value } else { (4 * (exponent - 1) + (value >> (exponent - 2) & 3)).min(119) };
+        (value, bucket, calls)
+    });
+    times.collect()
 }
 
 fn put(bytes: &mut [u8], at: usize, value: u64) {
