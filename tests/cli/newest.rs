@@ -1,4 +1,4 @@
-//! The profile that is shown where none is named.
+//! The profile that is shown or exported where none is named.
 
 use std::{
     fs,
@@ -26,10 +26,15 @@ fn this_folder_comes_before_the_temporary_one() {
     let elsewhere = temporary.join("ilinst-0/newest.ilprof");
     lay(&elsewhere, 3);
     let shown = || {
-        let output = ilinst().arg("report").current_dir(&here).env("TMPDIR", &temporary).output().expect("it starts");
-        let (_, errors, code) = said(&output);
-        assert_eq!(code, Some(0), "{errors}");
-        errors
+        let [reported, exported, quiet] = [&["report"][..], &["export", "--to", "folded"], &["export", "--to", "json", "-q"]]
+            .map(|arguments| {
+                let output = ilinst().args(arguments).current_dir(&here).env("TMPDIR", &temporary).output().expect("it starts");
+                let (_, errors, code) = said(&output);
+                assert_eq!(code, Some(0), "{errors}");
+                errors
+            });
+        assert_eq!((&exported, &*quiet), (&reported, ""));
+        reported
     };
     assert_eq!(shown(), "ilinst: note: this is ./newer.ilprof\n");
     for name in ["older.ilprof", "newer.ilprof"] {

@@ -91,3 +91,16 @@ fn what_is_the_frameworks_is_left_in_a_folder() {
     assert_eq!(app.run(&["-q", "--no-report", &keep], &["write"]).status.code(), Some(0));
     assert_eq!(profile_in(&work.folder.join("kept")).modules.len(), 1, "run leaves it, too");
 }
+
+/// The second run weaves nothing, and has said it before.
+#[test]
+#[ignore = "needs Mono"]
+fn line_numbers_that_are_lost_are_said() {
+    let Some(app) = App::on_mono("lines") else { return };
+    fs::write(app.home().join("app.exe.mdb"), "Mono's own").expect("it can be written");
+    for is_said in [true, false] {
+        let (out, errors, code) = said(&app.run(&["--no-report"], &["write"]));
+        assert_eq!(code, Some(0), "{out}{errors}");
+        assert_eq!(errors.contains("note ILI0005: ") && errors.contains("app.exe: its .mdb was left out"), is_said, "{errors}");
+    }
+}

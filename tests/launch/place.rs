@@ -131,12 +131,14 @@ fn a_program_is_found_however_it_is_named() {
     }
     fs::remove_file(app.with_extension("runtimeconfig.json")).expect("it can be removed");
     assert_eq!(run(&[app_name], &work.folder).2, Some(9), "by Mono");
+    fs::write(work.folder.join("none.exe"), "text").expect("it can be written");
     for (words, why) in [
         (&["no-such-command"][..], "there is no such file"),
         (&["sh", "-c", "true"], "it names no assembly that is there"),
         (&["dotnet", "run"], "build first, then ilinst run -- dotnet bin/.../app.dll"),
         (&["dotnet", "test"], "ilinst instrument --in-place bin/.../, then dotnet test --no-build"),
-        (&["dotnet", "missing.dll"], "it names no assembly that is there"),
+        (&["dotnet", "missing.dll"], "error ILI0010: missing.dll: No such file or directory"),
+        (&["mono", "--debug", "none.exe"], "error ILI0011: none.exe: not a PE file"),
     ] {
         let (_, errors, code) = run(words, &work.folder);
         assert!(matches!(code, Some(2 | 3)) && errors.contains(why), "{words:?}: {errors}");

@@ -41,6 +41,8 @@ impl Windows {
     fn program(&self, program: &Path) -> Command {
         let mut command = Command::new(&self.wine);
         command.arg(program).current_dir(&self.folder).env("WINEPREFIX", &self.prefix).env("WINEDEBUG", "-all");
+        // By which it reads arguments and names of files.
+        command.env("LC_ALL", "C.UTF-8");
         // Wine would start a debugger for a program that crashes.
         command.env("WINEDLLOVERRIDES", "winedbg.exe=d").env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
         for not_there in ["DOTNET_ROOT", "DOTNET_ROLL_FORWARD", "ILINST_OUTPUT", "ILINST_CACHE"] {

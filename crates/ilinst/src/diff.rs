@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ::instrument::{Outputs, Pdb, TRACKER, is_same_file, not_an_assembly, read_assembly};
+use ::instrument::{Outputs, Pdb, TRACKER, TRACKER_FILE, is_same_file, not_an_assembly, read_assembly};
 use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
@@ -127,6 +127,12 @@ by likeness, and said to be.
 Exit codes: 0 nothing differs; 1 something does; 2 trouble. With --api: 0 nothing that a compiler would see; 10 additions
 alone; 11 something breaks; 2 trouble. As git's external diff: 0; 2 trouble.";
 
+/// Whether it is what weaving puts beside assemblies.
+fn is_tracker(pair: &Pair) -> bool {
+    let (None, Some(new)) = pair else { return false };
+    new.shown.ends_with(TRACKER_FILE) && new.read().is_ok_and(|bytes| *bytes == *TRACKER)
+}
+
 /// The exit code if a compiler would see additions alone.
 const EXIT_ADDITIVE: u8 = 10;
 /// The exit code if something breaks.
@@ -158,7 +164,10 @@ impl Opts {
 
     /// Compares all that was named; the exit code.
     fn compare(&self) -> anyhow::Result<u8> {
-        let pairs = self.pairs()?;
+        let mut pairs = self.pairs()?;
+        if self.only_probes {
+            pairs.retain(|pair| !is_tracker(pair));
+        }
         let is_many = sources::is_many(&self.old);
         if is_many && self.html.is_some() {
             return Err(Failure::usage("--html is for two assemblies: name one in each folder or package").into());

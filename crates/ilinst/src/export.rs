@@ -123,8 +123,8 @@ impl Opts {
             return self.write_partitions(folder, format);
         }
         let path = match &self.profiles[..] {
-            [] => profiles::find(None)?,
-            [one] => profiles::find(Some(one))?,
+            [] => self.find(None)?,
+            [one] => self.find(Some(one))?,
             _ => {
                 let message = "several profiles need a folder: -o FOLDER/ with --to parquet or csv";
                 return Err(Failure::usage(message).into());
@@ -154,9 +154,9 @@ impl Opts {
 
     /// Puts rows of each profile into their partitions.
     fn write_partitions(&self, folder: &Path, format: Format) -> anyhow::Result<u8> {
-        let targets = if self.profiles.is_empty() { vec![profiles::find(None)?] } else { self.profiles.clone() };
+        let targets = if self.profiles.is_empty() { vec![self.find(None)?] } else { self.profiles.clone() };
         targets.par_iter().try_for_each(|target| {
-            let read = self.read(profiles::find(Some(target))?)?;
+            let read = self.read(self.find(Some(target))?)?;
             let day = folder.join(format!("date={}", date(&read.profile)));
             fs::create_dir_all(&day).map_err(|error| Failure::unwritable(about(&day, &error)))?;
             let safe = |character: char| if character.is_alphanumeric() || "-._".contains(character) { character } else { '_' };
@@ -173,6 +173,10 @@ impl Opts {
         }
         let (count, s) = (targets.len(), if targets.len() == 1 { "" } else { "s" });
         say(&format!("{}: rows of {count} profile{s}, by date\n", folder.display()))
+    }
+
+    fn find(&self, argument: Option<&Path>) -> Result<PathBuf, Failure> {
+        if self.quiet { profiles::find(argument) } else { profiles::find_and_say(argument) }
     }
 
     fn read(&self, path: PathBuf) -> anyhow::Result<Read> {

@@ -14,7 +14,7 @@ use profile::{
     layout::{MAGIC, PID_AT},
 };
 
-use crate::failure::Failure;
+use crate::{failure::Failure, terminal::complain};
 
 const EXTENSION: &str = "ilprof";
 /// Trackers that may not write where they are asked to write into a folder of this name below the temporary one.
@@ -32,6 +32,15 @@ pub(crate) fn find(argument: Option<&Path>) -> Result<PathBuf, Failure> {
         Some(pid) if !argument.exists() => of_process(pid),
         _ => Ok(argument.to_owned()),
     }
+}
+
+/// The same; which it is, is said where the argument does not name it.
+pub(crate) fn find_and_say(argument: Option<&Path>) -> Result<PathBuf, Failure> {
+    let path = find(argument)?;
+    if argument != Some(&*path) {
+        complain(format_args!("note: this is {}", path.display()));
+    }
+    Ok(path)
 }
 
 /// Reads a profile, and says of one that has not ended whether its process still runs.

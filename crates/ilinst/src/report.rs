@@ -194,10 +194,7 @@ const DEFAULT_LIMIT: usize = 40;
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
-        let path = profiles::find(self.profile.as_deref())?;
-        if self.profile.as_deref() != Some(&*path) {
-            complain(format_args!("note: this is {}", path.display()));
-        }
+        let path = profiles::find_and_say(self.profile.as_deref())?;
         if self.watch {
             return self.watch(&path);
         }

@@ -17,6 +17,7 @@ use clap::Args;
 use identity::Visible;
 use launch::{Cache, Entry, Home, Inputs, Program, Running, Signals, exit_code};
 use profile::Profile;
+use weave::Note;
 
 use crate::{
     arguments::{WeaveArgs, Weaving},
@@ -203,6 +204,7 @@ impl Opts {
             let woven = files.iter().filter(|file| file.woven() > 0).count();
             let assemblies = if woven == 1 { "1 assembly".into() } else { format!("{woven} assemblies") };
             complain(format_args!("{}: {assemblies} woven ({})", folder.display(), count(methods, "method")));
+            say_without_lines(&files);
         }
         Ok(unmatched)
     }
@@ -273,6 +275,16 @@ fn say_unmatched(weaving: &Weaving, unmatched: &[Unmatched]) -> ::instrument::Re
         complain(format_args!("warning {NAMES_NOTHING}: {unmatched}"));
     }
     Ok(())
+}
+
+/// Says whose line numbers are lost with Mono's own debug information.
+fn say_without_lines(files: &[FileReport]) {
+    let is_lost = |note: &&Note| matches!(note, Note::MdbLeftOut | Note::MdbStale);
+    let mut lost = files.iter().filter_map(|file| Some((file, file.notes().iter().find(is_lost)?)));
+    let Some((first, note)) = lost.next() else { return };
+    let others = lost.count();
+    let others = if others == 0 { String::new() } else { format!("; so it is of {} more", count(others, "file")) };
+    complain(format_args!("note {}: {}: {note}{others}", note.code(), first.input.display()));
 }
 
 /// What was recorded.

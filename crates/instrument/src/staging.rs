@@ -246,15 +246,18 @@ pub(crate) fn remove_leftovers(folder: &Path) {
     }
 }
 
-/// Removes a folder of temporary files. The lock goes last: what is left if that fails or is interrupted is a leftover too.
+/// Removes a folder of temporary files, or as many of them as can be: Windows keeps what is open or mapped. The lock goes last:
+/// what is left if that fails or is interrupted is a leftover too.
 fn remove(folder: &Path) -> io::Result<()> {
+    let mut result = Ok(());
     // Where too many files are open at one moment, there may be fewer at the next.
     for entry in fs::read_dir(folder).or_else(|_| fs::read_dir(folder))? {
         let file = entry?.path();
         if !file.ends_with(LOCK) {
-            fs::remove_file(file)?;
+            result = fs::remove_file(file).and(result);
         }
     }
+    result?;
     let _ = fs::remove_file(folder.join(LOCK));
     fs::remove_dir(folder)
 }
@@ -286,4 +289,30 @@ fn parent(path: &Path) -> &Path {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One file in a leftover cannot be removed: the others go, and the lock stays, so that the next run tries again.
+    #[test]
+    fn what_cannot_be_removed_keeps_nothing_else() {
+        let folder = std::env::temp_dir().join(format!("ilinst-leftovers-{}", std::process::id()));
+        let leftover = folder.join(".ilinst-1-0.tmp");
+        // No file, so it is not removed as one.
+        let stuck = leftover.join("4");
+        fs::create_dir_all(&stuck).unwrap();
+        for file in ["0", "1", "2", "3", "5", "6", "7", "8", LOCK] {
+            fs::write(leftover.join(file), "").unwrap();
+        }
+        remove_leftovers(&folder);
+        let mut left: Vec<_> = fs::read_dir(&leftover).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["4", LOCK]);
+        fs::remove_dir(&stuck).unwrap();
+        remove_leftovers(&folder);
+        assert!(!leftover.exists());
+        fs::remove_dir(&folder).unwrap();
+    }
 }

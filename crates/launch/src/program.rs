@@ -166,6 +166,11 @@ fn no_assembly(host: &Path, first: &OsStr, rest: &[OsString]) -> Failure {
         let verb = verb.display();
         return Failure::usage(format_args!("{name} {verb}: it builds and starts what it built; {advice}"));
     }
+    // One that it names is missing, or is none.
+    let named = rest.iter().map(Path::new).find(|word| is_named_as_assembly(word));
+    if let Some(Err(failure)) = named.map(|path| read_assembly(path, &Input::open(path)?).map(drop)) {
+        return failure;
+    }
     let mut start = [0; 2];
     let is_script = File::open(host).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"#!";
     let what = if is_script { "it is a script" } else { "it names no assembly that is there" };
@@ -209,9 +214,11 @@ fn dotnet() -> Option<OsString> {
 
 /// Whether a file is an assembly, by what it is and not by its name alone.
 fn is_assembly(path: &Path) -> bool {
-    let is_named =
-        path.extension().is_some_and(|extension| ["dll", "exe"].iter().any(|known| extension.eq_ignore_ascii_case(known)));
-    is_named && path.is_file() && Input::open(path).is_ok_and(|bytes| read_assembly(path, &bytes).is_ok())
+    is_named_as_assembly(path) && path.is_file() && Input::open(path).is_ok_and(|bytes| read_assembly(path, &bytes).is_ok())
+}
+
+fn is_named_as_assembly(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| ["dll", "exe"].iter().any(|known| extension.eq_ignore_ascii_case(known)))
 }
 
 fn folder_of(file: &Path) -> PathBuf {

@@ -91,7 +91,7 @@ impl Platform {
         toolchain::of_debian(&[&format!("/usr/bin/{linker}")], packages)
     }
 
-    /// What the CLR profiler's library is called there. Elsewhere nobody has built it yet.
+    /// What the CLR profiler's library is called there. No other is shipped: none has run on what is released.
     pub(crate) fn library_name(&self) -> Option<&'static str> {
         (self.dotnet == "linux-x64").then_some("libilinst_clr_profiler.so")
     }
