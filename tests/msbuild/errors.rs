@@ -28,6 +28,11 @@ fn what_fails_is_an_error_of_the_build() {
     // The next build tries again.
     assert_eq!(build(&[&key]).1, Some(1));
 
+    // What is no option's value has a number, too.
+    let (said, code) = build(&["-p:IlinstLeave=retrun"]);
+    assert!(said.contains("ilinst : error ILI0015: invalid value 'retrun' for '--leave <MODE|HOOK>'"), "{said}");
+    assert_eq!(code, Some(1));
+
     let (said, code) = build(&["-p:IlinstPlatform=plan9-vax"]);
     assert!(said.contains("error ILI0030: this package brings no ilinst for plan9-vax: "), "{said}");
     assert_eq!(code, Some(1));

@@ -147,7 +147,9 @@ fn main() -> ExitCode {
 /// Help and version are no errors; what is wrong with the arguments may be in the name of a file.
 fn say(error: &clap::Error) -> anyhow::Result<u8> {
     if error.use_stderr() {
-        complain_in_lines(&error.render().to_string());
+        let text = error.render().to_string();
+        // With a number, as all that is wrong has.
+        complain_in_lines(&text.replacen("error: ", "ilinst: error ILI0015: ", 1));
         return Ok(EXIT_USAGE);
     }
     error.print().map_err(|error| in_output(&error))?;
