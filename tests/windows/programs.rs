@@ -58,7 +58,7 @@ fn samples_are_run() {
             assert!(!report.rows.is_empty() && errors.contains("self"), "{context}: {errors}");
             let compared = counts_are_the_same(&counts, &report);
             // The others do not count.
-            assert_eq!(compared > 5, ["hello", "orders"].contains(&sample), "{compared} methods of {context}");
+            assert_eq!(compared > 5, ["hello", "orders", "modern"].contains(&sample), "{compared} methods of {context}");
             shows_the_same(&wine, &profile, &program);
         }
     }
@@ -88,6 +88,36 @@ fn a_program_is_found_as_windows_finds_it() {
     ] {
         let again = run(words);
         assert!(again.contains("woven before"), "{words:?}: {again}");
+    }
+}
+
+/// A program's own host, as the SDK puts one beside its library: run from the copy, with what it is beside there.
+#[test]
+#[ignore = "needs Wine"]
+fn a_native_host_is_run_from_the_copy() {
+    let Some(wine) = Windows::new("host") else { return };
+    let folder = wine.folder.join("app");
+    fs::create_dir(&folder).expect("a folder can be made");
+    for (from, to) in [("hello.exe", "program.dll"), ("hello.runtimeconfig.json", "program.runtimeconfig.json")] {
+        fs::copy(tests::sample("hello").join(from), folder.join(to)).expect("it can be copied");
+    }
+    let source = tests::root().join("tests/windows/host.c");
+    let mut compiler = std::process::Command::new("x86_64-w64-mingw32-gcc");
+    match compiler.arg("-municode").arg("-o").arg(folder.join("program.exe")).arg(source).status() {
+        Ok(status) => assert!(status.success(), "the host cannot be built"),
+        Err(_) => return tests::skip("there is no compiler for Windows"),
+    }
+    for (name, dotnet) in wine.runtimes() {
+        let root = windows(dotnet.parent().expect("it is in a folder"));
+        let alone = wine.program(&folder.join("program.exe")).env("DOTNET_ROOT", &root).output();
+        let alone = lines(&alone.expect("Wine starts"));
+        assert_eq!(alone.2, Some(0), "{name}: {}", alone.1);
+        for host in ["app\\program.exe", "app\\Program"] {
+            let output = wine.ilinst().args(["run", "--", host]).env("DOTNET_ROOT", &root).output();
+            let (text, errors, code) = lines(&output.expect("Wine starts"));
+            assert_eq!((&text, code), (&alone.0, alone.2), "{host} on {name}: {errors}");
+            assert!(errors.contains("Program.Main"), "{host} on {name}: {errors}");
+        }
     }
 }
 
