@@ -75,19 +75,23 @@ fn parse(bytes: &[u8]) -> Result<Metadata<'_>, String> {
     Metadata::parse(Cursor::new(bytes, FileOffset(0))).map_err(|error| error.to_string())
 }
 
-/// The offset and opcode of each instruction, with the end of the code.
+/// The offset and opcode of each instruction, with the end of the code; a handler's first one is called that, as it may be a
+/// probe.
 fn instructions(image: &Image<'_>, metadata: &Metadata<'_>, rid: Rid<MethodDef>) -> Option<BTreeMap<u32, String>> {
     let body = MethodBody::parse(image.cursor_at(Rva(metadata.row(rid).ok()?.rva)).ok()?).ok()?;
+    let handlers: BTreeSet<u32> = body.clauses.iter().map(|clause| clause.handler_offset).collect();
     let mut starts: BTreeMap<u32, String> = BTreeMap::new();
     for instruction in body.instructions() {
         let instruction = instruction.ok()?;
-        starts.insert(instruction.offset, format!("{:?}", instruction.opcode()));
+        let is_handler = handlers.contains(&instruction.offset);
+        let name = if is_handler { "the start of a handler".into() } else { format!("{:?}", instruction.opcode()) };
+        starts.insert(instruction.offset, name);
     }
     starts.insert(body.il.len() as u32, "end".into());
     Some(starts)
 }
 
-/// Every place of the source is still named, each at an instruction, in order.
+/// Every place of the source is still named, each at an instruction, in order, and no debugger stops once more where it did.
 fn compare_points(
     before: &[SequencePoint],
     after: &[SequencePoint],
@@ -109,6 +113,10 @@ fn compare_points(
         .filter(|point| point.span.is_some())
         .filter_map(|point| old_starts.range(point.offset..).next().map(|(start, _)| *start))
         .collect();
+    let (stops, more_stops) = (stops_at_one_place(before, old_starts), stops_at_one_place(after, new_starts));
+    if more_stops > stops {
+        return Err(format!("at {more_stops} places, not {stops}, a debugger stops once more"));
+    }
     let places =
         |points: &[SequencePoint]| points.iter().filter_map(|point| point.span).map(|span| (span.start, span.end)).collect();
     let (old_places, new_places): (BTreeSet<_>, BTreeSet<_>) = (places(before), places(after));
@@ -118,6 +126,16 @@ fn compare_points(
         return Err(format!("{lost} places of the source were lost, or others came"));
     }
     Ok(())
+}
+
+/// How often control runs from a point on to the next one that a debugger stops at, and that is for the same place.
+fn stops_at_one_place(points: &[SequencePoint], starts: &BTreeMap<u32, String>) -> usize {
+    let runs_on = |offset: u32| {
+        let before = starts.range(..offset).next_back();
+        before.is_some_and(|(_, opcode)| !["Ret", "Br", "BrS", "Leave", "LeaveS", "Throw", "Rethrow"].contains(&&**opcode))
+    };
+    let seen: Vec<&SequencePoint> = points.iter().filter(|point| point.span.is_some()).collect();
+    seen.windows(2).filter(|pair| pair[0].span == pair[1].span && runs_on(pair[1].offset)).count()
 }
 
 /// Scopes begin with the instructions they began with, end at others, and lie in each other as they did.

@@ -156,11 +156,7 @@ fn add(code: &mut Code, what: &Insertion, additions: &[Addition], out: &mut Vec<
         if !matches!(addend, Addend::BehindCall(_)) {
             led_to = led_to.or(Some(out.len()));
         }
-        if matches!(addend, Addend::BehindCall(_) | Addend::BeforeCall(_)) {
-            extend_as(out, instructions, code.instructions[origin].origin);
-        } else {
-            out.extend_from_slice(instructions);
-        }
+        extend_as(out, instructions, code.instructions[origin].origin);
     }
     copy(code.instructions.len(), led_to, out);
     moved.push(out.len() as u32);

@@ -144,17 +144,6 @@ impl<'c> OffsetMap<'c> {
         found.filter(|_| old < self.end.0).map_or(self.end.1, |(_, new)| *new)
     }
 
-    /// Where the handler is now that began at an offset: its probe comes first.
-    fn handler_offset(&self, old: u32) -> u32 {
-        let own = self.code.instructions.iter().position(|instruction| instruction.origin == old);
-        let probe = own.and_then(|own| {
-            let is_probe = |instruction: &&Instruction| instruction.origin == Instruction::NO_ORIGIN;
-            let length = self.code.instructions[..own].iter().rev().take_while(is_probe).count();
-            self.layout.offsets.get(own - length).copied()
-        });
-        probe.unwrap_or_else(|| self.offset(old))
-    }
-
     /// The points in their new places. Where a probe stands between instructions of one point, the point is said again
     /// behind it.
     fn points(&self, old: &[SequencePoint]) -> Vec<SequencePoint> {
@@ -209,7 +198,7 @@ impl<'c> OffsetMap<'c> {
     fn async_stepping(&self, mut value: Cursor<'_>) -> Result<Vec<u8>, Error> {
         let mut out = Vec::new();
         let catch = value.u32()?;
-        let catch = catch.checked_sub(1).map_or(0, |offset| self.handler_offset(offset) + 1);
+        let catch = catch.checked_sub(1).map_or(0, |offset| self.offset(offset) + 1);
         out.extend_from_slice(&catch.to_le_bytes());
         while !value.is_empty() {
             for offset in [value.u32()?, value.u32()?] {
