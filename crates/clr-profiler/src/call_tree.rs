@@ -1,5 +1,7 @@
 //! A thread's call tree, in the profile's file: what each entered and left method changes (docs/profile-format.md).
 
+mod layout;
+
 use std::{
     cell::Cell,
     ptr::{null_mut, without_provenance_mut},
@@ -13,80 +15,13 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use profile::layout::{BLOCK, CHUNK_HEADER, FIRST_NODE, NODE, STATISTICS};
 
+pub(crate) use self::layout::histogram_shift;
+use self::layout::{Node, Statistics, Tree};
 use crate::{
     capture::{self, ThreadCalls},
     clock,
     profile_file::{self, Chunk, ChunkKind},
 };
-
-/// A method called along one path.
-#[repr(C)]
-struct Node {
-    method_id: u64,
-    /// The callee that was called last: one of the ring by `next`.
-    callees: *mut Node,
-    caller: *mut Node,
-    start: i64,
-    calls: u64,
-    total: i64,
-    leaves: u64,
-    statistics: *mut Statistics,
-    next: *mut Node,
-    /// How many callees it has.
-    callee_count: u64,
-    flags: u32,
-    exceptions: u32,
-    exception_type: u32,
-    number: u32,
-    detached: i64,
-    async_record: u64,
-    cold_statistics: u64,
-    cpu: i64,
-}
-
-/// How long a node's calls took, all but the first.
-#[repr(C)]
-struct Statistics {
-    first: i64,
-    min: i64,
-    max: i64,
-    count: u64,
-    buckets: [u32; BUCKETS],
-}
-
-/// A tree, behind the header of its first chunk.
-#[repr(C)]
-pub(crate) struct Tree {
-    /// The method that is running; the root's if none is.
-    current: *mut Node,
-    free: *mut Node,
-    end: *mut Node,
-    root: *mut Node,
-    /// How many threads have used it, one after another.
-    threads: u64,
-    /// How many calls have no node.
-    lost_calls: u64,
-    /// How many methods were left that were not open.
-    bad_leaves: u64,
-    frame: u64,
-    overflow_root: u64,
-    pub(crate) cpu_time: AtomicI64,
-    started: i64,
-    managed_thread_id: u64,
-    throwing: u64,
-    run_delay: i64,
-    pub(crate) cpu_clock: AtomicI64,
-    pub(crate) cpu_before: AtomicI64,
-    free_statistics: *mut Statistics,
-    end_of_statistics: *mut Statistics,
-    reserved: [u64; 2],
-    memory: *mut Memory,
-    throwing_type: u64,
-    events: [u64; 2],
-}
-
-const _: () = assert!(size_of::<Node>() == NODE && size_of::<Statistics>() == STATISTICS);
-const _: () = assert!(CHUNK_HEADER + size_of::<Tree>() == FIRST_NODE);
 
 /// What a tree has that is not in the file.
 struct Memory {
@@ -102,12 +37,9 @@ struct Memory {
     calls: Option<Box<ThreadCalls>>,
 }
 
-const BUCKETS: usize = 120;
 const ROOT: u32 = 1;
 /// More callees than that are looked up in the index.
 const MAX_WALK: u64 = 8;
-/// The finest time that is told apart is at most 1/30,000,000 s.
-const FINEST_PER_SECOND: u64 = 30_000_000;
 
 /// How many more nodes there may be in all trees.
 static NODES_LEFT: AtomicI64 = AtomicI64::new(0);
@@ -148,21 +80,10 @@ impl Drop for Owner {
     }
 }
 
-/// By how many bits ticks are shifted before they go into buckets.
-pub(crate) fn histogram_shift() -> u32 {
-    let mut shift = 0;
-    while clock::frequency() >> shift > FINEST_PER_SECOND * 3 / 2 {
-        shift += 1;
-    }
-    shift
-}
-
-static SHIFT: AtomicU64 = AtomicU64::new(0);
-
 /// Before the first method: how many nodes there may be.
 pub(crate) fn start(max_nodes: u32) {
     NODES_LEFT.store(max_nodes.into(), Relaxed);
-    SHIFT.store(histogram_shift().into(), Relaxed);
+    layout::start();
 }
 
 /// A method begins on this thread.
@@ -273,33 +194,6 @@ unsafe fn end(tree: *mut Tree, node: *mut Node, now: i64, by_exception: bool) {
         (*node).exceptions += u32::from(by_exception);
         (*tree).current = (*node).caller;
     }
-}
-
-impl Node {
-    #[inline]
-    fn statistics_are_kept(&self) -> bool {
-        !self.statistics.is_null()
-    }
-}
-
-impl Statistics {
-    #[inline]
-    fn add(&mut self, ticks: i64) {
-        self.min = self.min.min(ticks);
-        self.max = self.max.max(ticks);
-        self.count += 1;
-        self.buckets[bucket(ticks.max(0) as u64 >> SHIFT.load(Relaxed))] += 1;
-    }
-}
-
-/// Four for each power of two.
-#[inline]
-fn bucket(value: u64) -> usize {
-    if value < 4 {
-        return value as usize;
-    }
-    let exponent = value.ilog2() as usize;
-    (4 * (exponent - 1) + (value >> (exponent - 2) & 3) as usize).min(BUCKETS - 1)
 }
 
 /// The node of a caller's callee, made if need be; null if there is no room.
@@ -576,27 +470,50 @@ fn look_at_cpu(_tree: *mut Tree) {}
 
 #[cfg(test)]
 mod tests {
+    use std::alloc::{GlobalAlloc, Layout, System};
+
     use super::*;
 
+    thread_local! {
+        static ALLOCATED: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// Counts what each thread allocates.
+    struct Counting;
+
+    // SAFETY: all is passed on to the system's.
+    unsafe impl GlobalAlloc for Counting {
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            ALLOCATED.set(ALLOCATED.get() + 1);
+            // SAFETY: as the caller has it.
+            unsafe { System.alloc(layout) }
+        }
+
+        unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+            // SAFETY: as the caller has it.
+            unsafe { System.dealloc(memory, layout) }
+        }
+    }
+
+    #[global_allocator]
+    static COUNTING: Counting = Counting;
+
     #[test]
-    fn buckets_are_as_the_format_says() {
-        let expected = [
-            (0, 0),
-            (1, 1),
-            (3, 3),
-            (4, 4),
-            (5, 5),
-            (7, 7),
-            (8, 8),
-            (9, 8),
-            (10, 9),
-            (15, 11),
-            (16, 12),
-            (1023, 35),
-            (1024, 36),
-            (1 << 30, 116),
-            (u64::MAX, 119),
-        ];
-        expected.iter().for_each(|(value, number)| assert_eq!(bucket(*value), *number, "{value}"));
+    fn hooks_allocate_nothing() {
+        start(100);
+        use_tree_of_no_file();
+        enter(1);
+        let before = ALLOCATED.get();
+        for _ in 0..1000 {
+            // The node is made, then its statistics, and then nothing is.
+            enter(2);
+            enter(3);
+            unwind(3);
+            leave(2);
+        }
+        assert_eq!(ALLOCATED.get(), before);
+        // What is allocated is counted.
+        drop(std::hint::black_box(vec![0_u8; 100]));
+        assert!(ALLOCATED.get() > before);
     }
 }
