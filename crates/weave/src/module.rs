@@ -1,5 +1,8 @@
 //! A whole module: its methods woven in parallel, its metadata extended, its image written.
 
+mod loaded;
+mod selected;
+
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use ecma335::{
@@ -11,10 +14,15 @@ use ecma335::{
     writer::Obstacle,
 };
 use identity::MethodId;
-use ilrewrite::{Batch, BodyRewriter, Context, Method, Probe, Returned, RewriteError, RewrittenBody, Shape, Site, Sites, Value};
+use ilrewrite::{
+    Batch, BodyRewriter, Context, Method, Probe, Returned, RewriteError, RewrittenBody, Shape, Site, Sites, TokenProvider, Value,
+};
 use rayon::prelude::*;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
+
+pub use self::loaded::{LoadedBodies, weave_loaded};
+use self::selected::{Selected, weave_selected};
 
 use crate::{
     budget::Budget,
@@ -137,7 +145,7 @@ pub struct WovenBodies<'a, 'm> {
     module_key: u64,
     choices: Choices,
     calls: Vec<CallTarget>,
-    merged: Merged<'a, 'm>,
+    merged: Merged<'a, Tokens<'a, 'm>>,
     debug: DebugInfo<'a, 'm>,
     /// The PDB that is to follow.
     pdb: Option<Cow<'m, [u8]>>,
@@ -159,62 +167,30 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         weaving: &'m Weave<'m>,
         module_key: u64,
     ) -> Result<Self, Error> {
-        let Plan { methods, made, choices } = Plan::with_pdb(image, metadata, weaving.options, weaving.pdb)?;
-        let methods: Vec<Result<Shape, Reason>> = methods.into_iter().map(|method| method.map(|()| Shape::Finally)).collect();
-        let selected: Vec<Rid<MethodDef>> =
-            (1..).zip(&methods).filter(|(_, method)| method.is_ok()).map(|(number, _)| Rid::new(number)).collect();
+        let plan = Plan::with_pdb(image, metadata, weaving.options, weaving.pdb)?;
         let embedded =
             weaving.options.embed.then(|| Embedded::read(weaving.tracker.bytes(), metadata).map(Arc::new)).transpose()?;
         let tokens = || Tokens { builder: MetadataBuilder::new(metadata), embedded: embedded.clone() };
-        let mut merged = Merged::new(tokens(), methods);
-        if selected.is_empty() {
+        if plan.selected() == 0 {
+            let merged = Merged::new(tokens(), unwoven(&plan.methods));
             let (calls, debug, pdb) = (Vec::new(), DebugInfo::default(), None);
-            return Ok(Self { image, metadata, weaving, module_key, choices, calls, merged, debug, pdb });
+            return Ok(Self { image, metadata, weaving, module_key, choices: plan.choices, calls, merged, debug, pdb });
         }
-        // The tracker's, and behind them those of hooks, by their order.
-        let hooks: Vec<&Hooks> = weaving.options.all_hooks().filter(|hooks| hooks.probe().is_some()).collect();
-        let own = hooks.iter().filter_map(|hooks| hooks.probe().cloned());
-        let probes: Vec<Probe> = weaving.tracker.probes().into_iter().chain(own).collect();
         let mark = Mark { module_key, tool: weaving.tool, options: &weaving.options.to_string() };
-        let begin = |tokens: &mut Tokens<'a, 'm>| {
-            weaving.tracker.add_to(tokens, &mark)?;
-            renew_module_hashes(&mut tokens.builder, metadata, weaving.modules)
+        let begin = || {
+            let mut tokens = tokens();
+            weaving.tracker.add_to(&mut tokens, &mark)?;
+            renew_module_hashes(&mut tokens.builder, metadata, weaving.modules)?;
+            Ok(tokens)
         };
-        begin(&mut merged.tokens)?;
         let mut debug = DebugInfo::find(image, weaving.pdb);
         let pdb = debug.take_pdb();
         let old_pdb = debug.check(pdb.as_deref().map(Pdb::parse));
-        let budgets = || [image.bytes().len(), pdb.as_ref().map_or(0, |pdb| pdb.len())].map(Budget::of);
-        let [budget, pdb_budget] = budgets();
-        let bodies = Context::new(metadata, &probes)?;
-        let calls = || CallTable::new(metadata, module_key, &weaving.options.calls);
-        let mut source = Source {
-            container: image,
-            bodies,
-            module_key,
-            options: weaving.options,
-            hooks: &hooks,
-            hook_context: HookContext::new(metadata),
-            choices: &choices,
-            made: &made,
-            calls: calls(),
-            pdb: old_pdb.as_ref(),
-            budget,
-            pdb_budget,
-        };
-        weave_and_merge(&source, &selected, &mut merged)?;
-        if source.budget.is_overdrawn() {
-            // What was woven until then depends on the threads.
-            merged = Merged::new(tokens(), merged.methods);
-            begin(&mut merged.tokens)?;
-            let affordable = source.leave_shared(&selected, &mut merged.methods);
-            [source.budget, source.pdb_budget] = budgets();
-            source.calls = calls();
-            weave_and_merge(&source, &affordable, &mut merged)?;
-        }
-        let calls = source.calls.targets();
-        let pdb = if source.pdb_budget.is_overdrawn() { debug.give_up("many of its methods share large records") } else { pdb };
-        Ok(Self { image, metadata, weaving, module_key, choices, calls, merged, debug, pdb })
+        let pdb_budget = pdb.as_ref().map_or(0, |pdb| pdb.len());
+        let Selected { merged, calls, pdb_is_overdrawn } =
+            weave_selected(image, metadata, weaving, module_key, &plan, old_pdb.as_ref().map(|pdb| (pdb, pdb_budget)), begin)?;
+        let pdb = if pdb_is_overdrawn { debug.give_up("many of its methods share large records") } else { pdb };
+        Ok(Self { image, metadata, weaving, module_key, choices: plan.choices, calls, merged, debug, pdb })
     }
 
     /// What becomes of each method, by MethodDef row number less one, where nothing is to be written.
@@ -290,6 +266,11 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
     }
 }
 
+/// Methods as planned, in the shape that they are to have.
+fn unwoven(planned: &[Result<(), Reason>]) -> Vec<Result<Shape, Reason>> {
+    planned.iter().map(|method| method.clone().map(|()| Shape::Finally)).collect()
+}
+
 /// The manifest of a multi-module assembly holds a hash of each of the others (II.22.19).
 fn renew_module_hashes(
     builder: &mut MetadataBuilder<'_, '_>,
@@ -307,8 +288,8 @@ fn renew_module_hashes(
 }
 
 /// Chunks that are put together, in the order of the methods.
-struct Merged<'a, 'm> {
-    tokens: Tokens<'a, 'm>,
+struct Merged<'a, P> {
+    tokens: P,
     code: Segments<'a>,
     /// Where in the code the bodies are.
     bodies: Vec<(Rid<MethodDef>, Range<usize>)>,
@@ -318,8 +299,8 @@ struct Merged<'a, 'm> {
     methods: Vec<Result<Shape, Reason>>,
 }
 
-impl<'a, 'm> Merged<'a, 'm> {
-    fn new(tokens: Tokens<'a, 'm>, methods: Vec<Result<Shape, Reason>>) -> Self {
+impl<P: TokenProvider<Error = Error>> Merged<'_, P> {
+    fn new(tokens: P, methods: Vec<Result<Shape, Reason>>) -> Self {
         Self { tokens, code: Segments::default(), bodies: Vec::new(), records: Vec::new(), methods }
     }
 
@@ -511,10 +492,15 @@ impl Source<'_, '_> {
 
 /// Weaves the methods and puts them together, a part of them while the next one is woven: what a method needs beside its
 /// body is not there for all of them at a time.
-fn weave_and_merge(source: &Source<'_, '_>, selected: &[Rid<MethodDef>], merged: &mut Merged<'_, '_>) -> Result<(), Error> {
-    // A few methods are no work for a pool, and wake none.
-    if selected.len() <= CHUNK {
-        return merged.add(weave_chunk(source, &mut Worker::new(source), selected));
+fn weave_and_merge<P: TokenProvider<Error = Error> + Send>(
+    source: &Source<'_, '_>,
+    selected: &[Rid<MethodDef>],
+    merged: &mut Merged<'_, P>,
+) -> Result<(), Error> {
+    // A few methods are no work for a pool, and wake none; what others have to be asked, a caller without one asks itself.
+    if selected.len() <= CHUNK || rayon::current_num_threads() == 1 {
+        let mut worker = Worker::new(source);
+        return selected.chunks(CHUNK).try_for_each(|chunk| merged.add(weave_chunk(source, &mut worker, chunk)));
     }
     let mut woven = Vec::new();
     for part in selected.chunks(PART * rayon::current_num_threads()) {

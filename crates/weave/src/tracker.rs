@@ -48,6 +48,26 @@ const WHEN_FAULTING: (&str, &[u8]) = ("WhenFaulting", &[0x00, 0x01, 0x01, 0x18])
 /// `instance void (int64, string, string)`
 const MARK_CONSTRUCTOR: (&str, &[u8]) = (".ctor", &[0x20, 0x03, 0x01, 0x0A, 0x0E, 0x0E]);
 
+/// Who gives the tokens of a module that is to be woven.
+pub trait ModuleTokens: TokenProvider<Error = Error> {
+    /// Gives the module an attribute, by its constructor and its value (II.23.3).
+    ///
+    /// # Errors
+    /// As those of tokens.
+    fn mark(&mut self, constructor: Token, value: &[u8]) -> Result<(), Error>;
+}
+
+impl ModuleTokens for Tokens<'_, '_> {
+    fn mark(&mut self, constructor: Token, value: &[u8]) -> Result<(), Error> {
+        let attribute = CustomAttribute {
+            parent: HasCustomAttribute::new(Token::new(Table::Module, 1)).unwrap_or_default(),
+            constructor: CustomAttributeType::new(constructor).unwrap_or_default(),
+            value: self.builder.blob(value)?,
+        };
+        self.builder.insert(&attribute)
+    }
+}
+
 /// The places of what methods get: see [`Tracker::probes`].
 pub(crate) struct Probes;
 
@@ -159,19 +179,14 @@ impl Tracker {
     ///
     /// # Errors
     /// If a table or heap is full.
-    pub(crate) fn add_to(&self, tokens: &mut Tokens<'_, '_>, mark: &Mark<'_>) -> Result<(), Error> {
+    pub(crate) fn add_to(&self, tokens: &mut impl ModuleTokens, mark: &Mark<'_>) -> Result<(), Error> {
         // In an order of their own, whatever is woven: the types first. What probes call comes when it is first called.
         for name in [PROBE_TYPE, MARK_TYPE] {
             tokens.named_type(&self.class(name))?;
         }
         let (name, signature) = MARK_CONSTRUCTOR;
         let constructor = tokens.settle(&TokenRequest::MemberRef(self.method(MARK_TYPE, name, signature).into()))?;
-        let attribute = CustomAttribute {
-            parent: HasCustomAttribute::new(Token::new(Table::Module, 1)).unwrap_or_default(),
-            constructor: CustomAttributeType::new(constructor).unwrap_or_default(),
-            value: tokens.builder.blob(&mark.to_blob())?,
-        };
-        tokens.builder.insert(&attribute)
+        tokens.mark(constructor, &mark.to_blob())
     }
 
     fn class(&self, name: &str) -> TypeName {

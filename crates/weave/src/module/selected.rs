@@ -1,0 +1,57 @@
+//! What a plan selects, woven with the tokens of whoever has them: a file's metadata, or a runtime's.
+
+use super::*;
+
+/// What a plan selects, woven.
+pub(super) struct Selected<'a, P> {
+    pub(super) merged: Merged<'a, P>,
+    pub(super) calls: Vec<CallTarget>,
+    pub(super) pdb_is_overdrawn: bool,
+}
+
+/// Weaves what a plan selects. `begin` gives who has the tokens; what is in the PDB follows, if there is one (with its size).
+pub(super) fn weave_selected<'a, P: TokenProvider<Error = Error> + Send>(
+    container: &Image<'a>,
+    metadata: &Metadata<'a>,
+    weaving: &Weave<'_>,
+    module_key: u64,
+    Plan { methods, made, choices }: &Plan,
+    pdb: Option<(&Pdb<'_>, usize)>,
+    begin: impl Fn() -> Result<P, Error>,
+) -> Result<Selected<'a, P>, Error> {
+    let methods = unwoven(methods);
+    let selected: Vec<Rid<MethodDef>> =
+        (1..).zip(&methods).filter(|(_, method)| method.is_ok()).map(|(number, _)| Rid::new(number)).collect();
+    // The tracker's, and behind them those of hooks, by their order.
+    let hooks: Vec<&Hooks> = weaving.options.all_hooks().filter(|hooks| hooks.probe().is_some()).collect();
+    let own = hooks.iter().filter_map(|hooks| hooks.probe().cloned());
+    let probes: Vec<Probe> = weaving.tracker.probes().into_iter().chain(own).collect();
+    let budgets = || [container.bytes().len(), pdb.map_or(0, |(_, size)| size)].map(Budget::of);
+    let [budget, pdb_budget] = budgets();
+    let calls = || CallTable::new(metadata, module_key, &weaving.options.calls);
+    let mut source = Source {
+        container,
+        bodies: Context::new(metadata, &probes)?,
+        module_key,
+        options: weaving.options,
+        hooks: &hooks,
+        hook_context: HookContext::new(metadata),
+        choices,
+        made,
+        calls: calls(),
+        pdb: pdb.map(|(pdb, _)| pdb),
+        budget,
+        pdb_budget,
+    };
+    let mut merged = Merged::new(begin()?, methods);
+    weave_and_merge(&source, &selected, &mut merged)?;
+    if source.budget.is_overdrawn() {
+        // What was woven until then depends on the threads.
+        merged = Merged::new(begin()?, merged.methods);
+        let affordable = source.leave_shared(&selected, &mut merged.methods);
+        [source.budget, source.pdb_budget] = budgets();
+        source.calls = calls();
+        weave_and_merge(&source, &affordable, &mut merged)?;
+    }
+    Ok(Selected { merged, calls: source.calls.targets(), pdb_is_overdrawn: source.pdb_budget.is_overdrawn() })
+}
