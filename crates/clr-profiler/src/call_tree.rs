@@ -1,6 +1,7 @@
 //! A thread's call tree, in the profile's file: what each entered and left method changes (docs/profile-format.md).
 
 mod layout;
+mod overflow;
 
 use std::{
     cell::Cell,
@@ -16,7 +17,10 @@ use hashbrown::HashMap;
 use profile::layout::{BLOCK, CHUNK_HEADER, FIRST_NODE, NODE, STATISTICS};
 
 pub(crate) use self::layout::histogram_shift;
-use self::layout::{Node, Statistics, Tree};
+use self::{
+    layout::{Node, Statistics, Tree},
+    overflow::{OVERFLOW, Overflowed},
+};
 use crate::{
     capture::{self, ThreadCalls},
     clock,
@@ -29,8 +33,8 @@ struct Memory {
     statistics_chunk: *mut Chunk,
     tree_number: u64,
     numbered: u32,
-    /// How many of the calls that are open have no node: the innermost ones.
-    open_lost: u64,
+    /// The calls that are open and have no node of their path: the innermost ones.
+    overflowed: Vec<Overflowed>,
     /// Callees of nodes that have many.
     index: HashMap<(usize, u64), *mut Node, RandomState>,
     /// The thread's calls with their values, if these are captured.
@@ -152,18 +156,22 @@ pub(crate) fn unwind(method_id: u64) {
 unsafe fn leave_slowly(tree: *mut Tree, method_id: u64, now: i64, by_exception: bool) {
     // SAFETY: as in `enter`.
     unsafe {
-        let memory = (*tree).memory;
-        if (*memory).open_lost > 0 {
-            (*memory).open_lost -= 1;
-            return;
+        let memory = &*(*tree).memory;
+        let overflowed = &memory.overflowed;
+        if let Some(wanted) = overflowed.iter().rposition(|call| call.method_id == method_id) {
+            return overflow::end(tree, wanted, now, by_exception);
         }
-        let mut wanted = (*tree).current;
+        let has_overflowed = !overflowed.is_empty();
+        let mut wanted = overflowed.first().map_or((*tree).current, |first| first.before);
         while wanted != (*tree).root && (*wanted).method_id != method_id {
             wanted = (*wanted).caller;
         }
         if wanted == (*tree).root {
             (*tree).bad_leaves += 1;
             return;
+        }
+        if has_overflowed {
+            overflow::end(tree, 0, now, true);
         }
         loop {
             let node = (*tree).current;
@@ -196,7 +204,7 @@ unsafe fn end(tree: *mut Tree, node: *mut Node, now: i64, by_exception: bool) {
     }
 }
 
-/// The node of a caller's callee, made if need be; null if there is no room.
+/// The node of a caller's callee, made if need be; null if there is no room: then the call stands with those of its method.
 ///
 /// # Safety
 /// It has to be this thread's tree, and a node of it.
@@ -204,12 +212,26 @@ unsafe fn end(tree: *mut Tree, node: *mut Node, now: i64, by_exception: bool) {
 unsafe fn callee(tree: *mut Tree, caller: *mut Node, method_id: u64) -> *mut Node {
     // SAFETY: as in `enter`.
     unsafe {
-        let memory = (*tree).memory;
-        if (*memory).open_lost > 0 {
-            (*memory).open_lost += 1;
-            (*tree).lost_calls += 1;
-            return null_mut();
+        let memory = &*(*tree).memory;
+        if memory.overflowed.is_empty() {
+            let node = callee_of(tree, caller, method_id);
+            if !node.is_null() {
+                return node;
+            }
         }
+        overflow::begin(tree, method_id);
+        null_mut()
+    }
+}
+
+/// The node of a caller's callee, made if need be; null if there is no room.
+///
+/// # Safety
+/// As of [`callee`].
+unsafe fn callee_of(tree: *mut Tree, caller: *mut Node, method_id: u64) -> *mut Node {
+    // SAFETY: as in `enter`.
+    unsafe {
+        let memory = (*tree).memory;
         let first = (*caller).callees;
         let mut node = first;
         for _ in 0..MAX_WALK.min((*caller).callee_count) {
@@ -225,8 +247,6 @@ unsafe fn callee(tree: *mut Tree, caller: *mut Node, method_id: u64) -> *mut Nod
         }
         let added = new_node(tree, method_id, caller);
         if added.is_null() {
-            (*memory).open_lost += 1;
-            (*tree).lost_calls += 1;
             return added;
         }
         if first.is_null() {
@@ -250,11 +270,13 @@ unsafe fn callee(tree: *mut Tree, caller: *mut Node, method_id: u64) -> *mut Nod
 }
 
 /// # Safety
-/// As of [`callee`]; the root alone has no caller.
+/// As of [`callee`]; roots alone have no caller.
 unsafe fn new_node(tree: *mut Tree, method_id: u64, caller: *mut Node) -> *mut Node {
     // SAFETY: as in `enter`.
     unsafe {
-        if !caller.is_null() && NODES_LEFT.fetch_sub(1, Relaxed) <= 0 {
+        let overflow = if caller.is_null() { 0 } else { (*caller).flags & OVERFLOW };
+        // Below the overflow root there are no more than methods.
+        if !caller.is_null() && overflow == 0 && NODES_LEFT.fetch_sub(1, Relaxed) <= 0 {
             NODES_LEFT.fetch_add(1, Relaxed);
             return null_mut();
         }
@@ -269,6 +291,7 @@ unsafe fn new_node(tree: *mut Tree, method_id: u64, caller: *mut Node) -> *mut N
         (*tree).free = node.add(1);
         (*node).method_id = method_id;
         (*node).caller = caller;
+        (*node).flags = overflow;
         (*node).number = (*memory).numbered;
         (*memory).numbered += 1;
         // Who reads the file sees whole nodes.
@@ -321,7 +344,8 @@ fn of_new_thread() -> *mut Tree {
         // SAFETY: nobody else has it; it is a tree still.
         Some(TreePointer(tree)) => unsafe {
             (*tree).current = (*tree).root;
-            (*(*tree).memory).open_lost = 0;
+            let memory = &mut *(*tree).memory;
+            memory.overflowed.clear();
             (*tree).threads += 1;
             tree
         },
@@ -403,7 +427,7 @@ unsafe fn tree_in(chunk: *mut Chunk, number: u64) -> *mut Tree {
             statistics_chunk: null_mut(),
             tree_number: number,
             numbered: 0,
-            open_lost: 0,
+            overflowed: Vec::new(),
             index: HashMap::default(),
             calls: None,
         }));
@@ -499,7 +523,7 @@ mod tests {
     static COUNTING: Counting = Counting;
 
     #[test]
-    fn hooks_allocate_nothing() {
+    fn hooks_allocate_nothing_and_lose_no_call() {
         start(100);
         use_tree_of_no_file();
         enter(1);
@@ -515,5 +539,30 @@ mod tests {
         // What is allocated is counted.
         drop(std::hint::black_box(vec![0_u8; 100]));
         assert!(ALLOCATED.get() > before);
+
+        // Paths for which there is no room stand under their methods.
+        let tree = TREE.get();
+        NODES_LEFT.store(0, Relaxed);
+        for _ in 0..3 {
+            enter(2);
+            // A new path, one below it, and one that has called itself.
+            enter(9);
+            enter(2);
+            enter(9);
+            unwind(9);
+            leave(2);
+            leave(9);
+            leave(2);
+        }
+        leave(1);
+        // SAFETY: it is this thread's tree.
+        unsafe {
+            assert_eq!((*tree).current, (*tree).root);
+            assert_eq!(((*tree).lost_calls, (*tree).bad_leaves), (0, 0));
+            let of = |method| &*callee_of(tree, (*tree).overflow_root, method);
+            assert_eq!((of(9).calls, of(9).leaves, of(9).exceptions, of(2).calls, of(2).leaves), (6, 6, 3, 3, 3));
+            let entered = &*callee_of(tree, (*(*tree).root).callees, 2);
+            assert_eq!((entered.method_id, entered.calls, entered.leaves), (2, 1003, 1003));
+        }
     }
 }

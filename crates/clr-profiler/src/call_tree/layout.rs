@@ -57,7 +57,7 @@ pub(crate) struct Tree {
     /// How many methods were left that were not open.
     pub(super) bad_leaves: u64,
     pub(super) frame: u64,
-    pub(super) overflow_root: u64,
+    pub(super) overflow_root: *mut Node,
     pub(crate) cpu_time: AtomicI64,
     pub(super) started: i64,
     pub(super) managed_thread_id: u64,

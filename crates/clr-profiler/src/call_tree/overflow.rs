@@ -1,0 +1,71 @@
+//! Calls on paths that there is no room for: they stand under their methods alone.
+
+use std::ptr::null_mut;
+
+use super::{
+    ROOT, callee_of,
+    layout::{Node, Tree},
+    new_node,
+};
+use crate::clock;
+
+/// A call for whose path there was no room.
+pub(super) struct Overflowed {
+    /// The node of all such calls of its method; null if there was no room for that either.
+    pub(super) node: *mut Node,
+    pub(super) method_id: u64,
+    /// What was current before it.
+    pub(super) before: *mut Node,
+    pub(super) start: i64,
+}
+
+/// The flag of the overflow root, and of the nodes below it.
+pub(super) const OVERFLOW: u32 = 4;
+
+/// A call begins for whose path there is no room.
+///
+/// # Safety
+/// It has to be this thread's tree.
+pub(super) unsafe fn begin(tree: *mut Tree, method_id: u64) {
+    // SAFETY: as in `enter`.
+    unsafe {
+        if (*tree).overflow_root.is_null() {
+            (*tree).overflow_root = new_node(tree, 0, null_mut());
+            if !(*tree).overflow_root.is_null() {
+                (*(*tree).overflow_root).flags = ROOT | OVERFLOW;
+            }
+        }
+        let (root, before) = ((*tree).overflow_root, (*tree).current);
+        let node = if root.is_null() { root } else { callee_of(tree, root, method_id) };
+        if node.is_null() {
+            (*tree).lost_calls += 1;
+        } else {
+            (*node).calls += 1;
+            // It has no callees, nor statistics: whatever comes next comes by here again.
+            (*tree).current = node;
+        }
+        let memory = &mut *(*tree).memory;
+        memory.overflowed.push(Overflowed { node, method_id, before, start: clock::now() });
+    }
+}
+
+/// Ends calls that have no node of their path, down to one of them; those above it ended unseen.
+///
+/// # Safety
+/// It has to be this thread's tree.
+pub(super) unsafe fn end(tree: *mut Tree, wanted: usize, now: i64, by_exception: bool) {
+    // SAFETY: as in `enter`.
+    unsafe {
+        let memory = &mut *(*tree).memory;
+        let overflowed = &mut memory.overflowed;
+        while overflowed.len() > wanted {
+            let Some(Overflowed { node, before, start, .. }) = overflowed.pop() else { return };
+            (*tree).current = before;
+            if !node.is_null() {
+                (*node).total += now - start;
+                (*node).leaves += 1;
+                (*node).exceptions += u32::from(by_exception || overflowed.len() > wanted);
+            }
+        }
+    }
+}
