@@ -13,7 +13,12 @@ const SAMPLES: [(&str, &[&str]); 4] = [
 ];
 
 /// The calls of each method as `ilinst run` has them, by its name and its parameters.
-fn by_run(work: &Work, runtime: &Runtime, options: &[&str], app: &Path) -> (BTreeMap<String, i64>, (String, Option<i32>)) {
+pub(super) fn by_run(
+    work: &Work,
+    runtime: &Runtime,
+    options: &[&str],
+    app: &Path,
+) -> (BTreeMap<String, i64>, (String, Option<i32>)) {
     let file = work.folder.join("calls.json");
     let mut command = ilinst();
     command.args(["run", "--no-report", "--limit=0", "--quiet", "--json"]).arg(&file).args(options).arg("--");
@@ -58,7 +63,7 @@ fn each_call_of_each_thread_is_counted() {
     for runtime in runtimes() {
         let work = Work::new("threads");
         let Some(app) = work.app() else { return };
-        let calls = work.recorded(&runtime, &app, &["threads", "2000", "100"]);
+        let calls = work.recorded(&runtime, &[], &app, &["threads", "2000", "100"]);
         assert_eq!((calls["App::Work"], calls["App::Repeat"], calls["App::Threads"]), (200_000, 2000, 1));
         let profile = profile_in(&work.profiles(&runtime));
         assert_eq!(open_calls(&profile), 0);
@@ -73,7 +78,7 @@ fn exceptions_end_the_calls_that_they_leave() {
     for runtime in runtimes() {
         let work = Work::new("exceptions");
         let Some(app) = work.app() else { return };
-        let calls = work.recorded(&runtime, &app, &["exceptions"]);
+        let calls = work.recorded(&runtime, &[], &app, &["exceptions"]);
         let expected = [("Exceptions", 1), ("First", 10), ("Second", 10), ("Third", 10), ("Fourth", 6), ("Throws", 6)];
         for (method, times) in expected {
             assert_eq!(calls[&format!("App::{method}")], times, "{method}");
@@ -104,7 +109,7 @@ fn deep_calls_are_recorded_to_their_depth() {
     for runtime in runtimes() {
         let work = Work::new("deep");
         let Some(app) = work.app() else { return };
-        let calls = work.recorded(&runtime, &app, &["deep", "3000"]);
+        let calls = work.recorded(&runtime, &[], &app, &["deep", "3000"]);
         assert_eq!((calls["App::Deep"], calls["App::Work"]), (3001, 3001));
     }
 }
@@ -116,7 +121,7 @@ fn arguments_and_results_pass_by_the_hooks() {
         let work = Work::new("registers");
         let Some(app) = work.app() else { return };
         // That it prints the same is what is tested.
-        let calls = work.recorded(&runtime, &app, &["registers"]);
+        let calls = work.recorded(&runtime, &[], &app, &["registers"]);
         for method in ["Many", "MakePair", "MakeLarge", "MakeDecimal", "MakeFloat"] {
             assert_eq!(calls[&format!("App::{method}")], 80_000, "{method}");
         }
@@ -129,16 +134,16 @@ fn what_is_made_and_what_goes_is_no_trouble() {
     for runtime in runtimes() {
         let work = Work::new("made");
         let Some(app) = work.app() else { return };
-        let calls = work.recorded(&runtime, &app, &["dynamic"]);
+        let calls = work.recorded(&runtime, &[], &app, &["dynamic"]);
         assert_eq!(calls["App::Work"], 100);
         fs::remove_dir_all(work.profiles(&runtime)).expect("there was a profile");
-        let calls = work.recorded(&runtime, &app, &["collectible", app.to_str().expect("a path")]);
+        let calls = work.recorded(&runtime, &[], &app, &["collectible", app.to_str().expect("a path")]);
         assert_eq!((calls["App::Work"], calls["App::Load"]), (200, 20));
         fs::remove_dir_all(work.profiles(&runtime)).expect("there was a profile");
         // A copy, so that what has no path is found by its bytes alone.
         let copy = work.folder.join("app.bin");
         fs::copy(&app, &copy).expect("it can be copied");
-        let calls = work.recorded(&runtime, &app, &["memory", copy.to_str().expect("a path")]);
+        let calls = work.recorded(&runtime, &[], &app, &["memory", copy.to_str().expect("a path")]);
         assert_eq!((calls["App::Work"], calls["App::Memory"]), (10, 1));
     }
 }

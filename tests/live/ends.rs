@@ -66,7 +66,7 @@ fn the_end_is_the_programs_own() {
             [("once", profile::End::Clean), ("unhandled", profile::End::UnhandledException), ("failfast", profile::End::Unknown)]
         {
             let _ = fs::remove_dir_all(work.profiles(&runtime));
-            work.recorded(&runtime, &app, &[way]);
+            work.recorded(&runtime, &[], &app, &[way]);
             assert_eq!(profile_in(&work.profiles(&runtime)).end, end, "{way} on {}", runtime.name);
         }
     }

@@ -47,6 +47,22 @@ fn a_profiler_that_does_not_begin_is_not_silent() {
 
 #[test]
 #[ignore = "needs runtimes"]
+fn a_profiler_of_another_version_is_not_silent() {
+    for runtime in runtimes() {
+        let work = Work::new("version");
+        let Some(app) = work.app() else { return };
+        let program = runtime.program(&app, &work.folder);
+        let mut command = ilinst();
+        command.args(["run", "--live", "--", "env", "ILINST_LIVE_VERSION=0.0.0"]).arg(program.get_program());
+        command.args(program.get_args()).arg("once").env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
+        let (text, errors, code) = said(&output(command.env_remove("DOTNET_ROOT").env_remove("DOTNET_ROLL_FORWARD")));
+        assert_eq!((text.as_str(), code), ("work 0\n", Some(42)), "{errors}");
+        assert!(errors.contains("ILI0031") && errors.contains("ilinst of 0.0.0"), "{errors}");
+    }
+}
+
+#[test]
+#[ignore = "needs runtimes"]
 fn a_command_without_net_is_not_silent() {
     let Some(_) = Runtime::find(".NET 8") else { return };
     let (text, errors, code) = said(&output(ilinst().args(["run", "--live", "--", "echo", "done"])));

@@ -5,6 +5,7 @@
 mod counts;
 mod ends;
 mod loading;
+mod rewriting;
 mod values;
 
 use std::{
@@ -45,7 +46,7 @@ impl Work {
         let mut command = ilinst();
         command.args(["run", "--live", "--no-report"]).arg(format!("--keep={}", self.profiles(runtime).display()));
         command.args(options).arg("--").arg(program.get_program()).args(program.get_args()).args(arguments);
-        command.current_dir(&self.folder).stdin(Stdio::null());
+        command.current_dir(&self.folder).stdin(Stdio::null()).env("ILINST_CACHE", self.folder.join("cache"));
         for (name, value) in program.get_envs() {
             match value {
                 Some(value) => command.env(name, value),
@@ -55,11 +56,11 @@ impl Work {
         command
     }
 
-    /// The same of the tests' own program, to its end: how often each method of it was called; its output and exit code are
+    /// The same of the tests' own program, with all methods, to its end: how often each method of it was called; its output and exit code are
     /// those that it has alone.
-    fn recorded(&self, runtime: &Runtime, app: &Path, arguments: &[&str]) -> BTreeMap<String, i64> {
+    fn recorded(&self, runtime: &Runtime, options: &[&str], app: &Path, arguments: &[&str]) -> BTreeMap<String, i64> {
         let alone = output(runtime.program(app, &self.folder).args(arguments));
-        let live = output(&mut self.live(runtime, &["--all"], app, arguments));
+        let live = output(&mut self.live(runtime, &[&["--all"], options].concat(), app, arguments));
         let (expected, found) = (said(&alone), said(&live));
         assert_eq!(found.0, expected.0, "{} {arguments:?}: {}", runtime.name, found.1);
         let ended = alone.status.code().or_else(|| alone.status.signal().map(|signal| 128 + signal));

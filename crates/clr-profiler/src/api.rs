@@ -76,6 +76,32 @@ table! {
     EnumerateObjectReferences IsFrozenObject GetLOHObjectSizeThreshold RequestReJITWithInliners SuspendRuntime ResumeRuntime
 }
 
+table! {
+    /// `IMetaDataEmit` and `IMetaDataEmit2`: what is added to a module's metadata.
+    Emit, EMITS:
+    SetModuleProps Save SaveToStream GetSaveSize DefineTypeDef DefineNestedType SetHandler DefineMethod DefineMethodImpl
+    DefineTypeRefByName DefineImportType DefineMemberRef DefineImportMember DefineEvent SetClassLayout DeleteClassLayout
+    SetFieldMarshal DeleteFieldMarshal DefinePermissionSet SetRVA GetTokenFromSig DefineModuleRef SetParent
+    GetTokenFromTypeSpec SaveToMemory DefineUserString DeleteToken SetMethodProps SetTypeDefProps SetEventProps
+    SetPermissionSetProps DefinePinvokeMap SetPinvokeMap DeletePinvokeMap DefineCustomAttribute SetCustomAttributeValue
+    DefineField DefineProperty DefineParam SetFieldProps SetPropertyProps SetParamProps DefineSecurityAttributeSet
+    ApplyEditAndContinue TranslateSigWithScope SetMethodImplFlags SetFieldRVA Merge MergeEnd
+    DefineMethodSpec GetDeltaSaveSize SaveDelta SaveDeltaToStream SaveDeltaToMemory DefineGenericParam SetGenericParamProps
+    ResetENCLog
+}
+
+table! {
+    /// `IMetaDataAssemblyEmit`, as far as it is asked.
+    AssemblyEmit, ASSEMBLY_EMITS:
+    DefineAssembly DefineAssemblyRef
+}
+
+table! {
+    /// `IMethodMalloc`: memory for bodies, which goes with the module.
+    MethodMalloc, METHOD_MALLOCS:
+    Alloc
+}
+
 /// The class that the runtime is told to make: ours alone.
 pub const CLASS: Guid = Guid::new(instrument::live::CLASS);
 
@@ -96,6 +122,11 @@ pub const CALLBACK_IDS: [Guid; 10] = [
 /// `ICorProfilerInfo5`: what .NET Core has had from its beginning, and the .NET Framework since 4.5.2.
 pub const INFO_5: Guid = Guid::new(0x07602928_CE38_4B83_81E7_74ADAF781214);
 
+/// `IMetaDataEmit2`
+pub const EMIT_2: Guid = Guid::new(0xF5DD9950_F693_42E6_830E_7B833E8146A9);
+/// `IMetaDataAssemblyEmit`
+pub const ASSEMBLY_EMIT: Guid = Guid::new(0x211EF15B_5317_4438_B196_DEC87B887693);
+
 /// Which events are wanted (`COR_PRF_MONITOR`): the low word.
 pub mod mask {
     /// `COR_PRF_MONITOR_FUNCTION_UNLOADS`
@@ -112,6 +143,8 @@ pub mod mask {
     pub const ENTERLEAVE: u32 = 0x1000;
     /// `COR_PRF_MONITOR_SUSPENDS`: that threads are stopped, as for a collection.
     pub const SUSPENDS: u32 = 0x10000;
+    /// `COR_PRF_MONITOR_CACHE_SEARCHES`: whether code that was compiled ahead of time is to run.
+    pub const CACHE_SEARCHES: u32 = 0x20000;
     /// `COR_PRF_ENABLE_FUNCTION_ARGS`
     pub const FUNCTION_ARGS: u32 = 0x0200_0000;
     /// `COR_PRF_ENABLE_FUNCTION_RETVAL`
@@ -187,5 +220,16 @@ mod tests {
         ];
         infos.iter().for_each(|(slot, number)| assert_eq!(*slot as usize, *number, "{slot:?}"));
         assert_eq!(INFOS, 99);
+        let emits = [
+            (Emit::DefineTypeRefByName, 12),
+            (Emit::DefineMemberRef, 14),
+            (Emit::GetTokenFromSig, 23),
+            (Emit::GetTokenFromTypeSpec, 26),
+            (Emit::DefineUserString, 28),
+            (Emit::DefineMethodSpec, 52),
+        ];
+        emits.iter().for_each(|(slot, number)| assert_eq!(*slot as usize, *number, "{slot:?}"));
+        assert_eq!(EMITS, 60);
+        assert_eq!((AssemblyEmit::DefineAssemblyRef as usize, MethodMalloc::Alloc as usize), (4, 3));
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     },
     functions::{self, Function},
     info::Id,
-    profiler,
+    profiler, rewriting,
 };
 
 static FACTORY: Object<5> = Object(&FACTORY_TABLE);
@@ -38,6 +38,7 @@ static CALLBACK_TABLE: VTable<CALLBACKS> = VTable({
     table[Callback::ModuleLoadFinished as usize] = module_load_finished as *const ();
     table[Callback::ModuleUnloadStarted as usize] = module_unload_started as *const ();
     table[Callback::JITCompilationStarted as usize] = jit_compilation_started as *const ();
+    table[Callback::JITCachedFunctionSearchStarted as usize] = cached_function_search_started as *const ();
     table[Callback::JITInlining as usize] = jit_inlining as *const ();
     table[Callback::RuntimeSuspendStarted as usize] = runtime_suspend_started as *const ();
     table[Callback::ExceptionThrown as usize] = exception_thrown as *const ();
@@ -119,6 +120,7 @@ extern "system" fn shutdown(_this: *mut c_void) -> HResult {
 extern "system" fn module_load_finished(_this: *mut c_void, module: Id, _status: HResult) -> HResult {
     guarded(|| {
         functions::add(module);
+        rewriting::add(module);
         S_OK
     })
 }
@@ -141,7 +143,19 @@ extern "system" fn runtime_suspend_started(_this: *mut c_void, _reason: u32) -> 
 extern "system" fn module_unload_started(_this: *mut c_void, module: Id) -> HResult {
     guarded(|| {
         functions::forget(module);
+        rewriting::forget(module);
         capture::forget();
+        S_OK
+    })
+}
+
+/// Code that was compiled ahead of time is not what was woven, and may have what was woven inlined as it was.
+extern "system" fn cached_function_search_started(_this: *mut c_void, function: Id, is_used: *mut i32) -> HResult {
+    guarded(|| {
+        if !is_used.is_null() && !rewriting::may_be_precompiled(function) {
+            // SAFETY: the runtime passes a place for its answer.
+            unsafe { *is_used = 0 };
+        }
         S_OK
     })
 }

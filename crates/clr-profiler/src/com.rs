@@ -106,6 +106,33 @@ impl Interface {
     }
 }
 
+/// An interface that is released when it is not needed any more.
+#[derive(Debug)]
+pub struct Owned(Interface);
+
+impl Owned {
+    /// Takes over who is counted among those that refer to it; none of a null pointer.
+    ///
+    /// # Safety
+    /// The pointer has to be an interface's, or null.
+    pub unsafe fn new(object: *mut c_void) -> Option<Self> {
+        (!object.is_null()).then_some(Self(Interface(object)))
+    }
+
+    /// The interface, as long as this lives.
+    pub fn interface(&self) -> Interface {
+        self.0
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        type Release = unsafe extern "system" fn(*mut c_void) -> u32;
+        // SAFETY: slot 2 of each interface is Release; this is one of those that are counted.
+        unsafe { self.0.method::<Release>(2)(self.0.pointer()) };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,8 +3,8 @@
 use std::{ffi::c_void, mem::MaybeUninit};
 
 use crate::{
-    api::{INFO_5, Info},
-    com::{HResult, Interface},
+    api::{INFO_5, Info, MethodMalloc},
+    com::{Guid, HResult, Interface, Owned},
     functions::Function,
     hooks,
 };
@@ -96,6 +96,47 @@ impl Runtime {
             }
         })?;
         Some(ModulePlace { path, base, flags })
+    }
+
+    /// An interface to a module's metadata, which can be added to.
+    pub(crate) fn metadata_to_write(self, module: Id, id: &Guid) -> Option<Owned> {
+        type F = unsafe extern "system" fn(*mut c_void, Id, u32, *const Guid, *mut *mut c_void) -> HResult;
+        // CorOpenFlags
+        const WRITE: u32 = 1;
+        let mut found = std::ptr::null_mut();
+        // SAFETY: GetModuleMetaData(ModuleID, DWORD, REFIID, IUnknown**); what it gives is counted.
+        unsafe {
+            done(self.0.method::<F>(Info::GetModuleMetaData as usize)(self.this(), module, WRITE, id, &mut found))?;
+            Owned::new(found)
+        }
+    }
+
+    /// Who has memory for the bodies of a module's methods.
+    pub(crate) fn body_allocator(self, module: Id) -> Option<Owned> {
+        type F = unsafe extern "system" fn(*mut c_void, Id, *mut *mut c_void) -> HResult;
+        let mut found = std::ptr::null_mut();
+        // SAFETY: GetILFunctionBodyAllocator(ModuleID, IMethodMalloc**); what it gives is counted.
+        unsafe {
+            done(self.0.method::<F>(Info::GetILFunctionBodyAllocator as usize)(self.this(), module, &mut found))?;
+            Owned::new(found)
+        }
+    }
+
+    /// Takes a body (II.25.4) for a method's own, which was not compiled yet.
+    pub(crate) fn set_body(self, module: Id, allocator: &Owned, token: u32, body: &[u8]) -> Option<()> {
+        type Alloc = unsafe extern "system" fn(*mut c_void, u32) -> *mut u8;
+        type F = unsafe extern "system" fn(*mut c_void, Id, u32, *const u8) -> HResult;
+        let (allocator, size) = (allocator.interface(), u32::try_from(body.len()).ok()?);
+        // SAFETY: IMethodMalloc::Alloc(ULONG) gives as much memory, aligned for bodies, or null; SetILFunctionBody(ModuleID,
+        // mdMethodDef, LPCBYTE) takes a whole body there, and keeps it.
+        unsafe {
+            let memory = allocator.method::<Alloc>(MethodMalloc::Alloc as usize)(allocator.pointer(), size);
+            if memory.is_null() {
+                return None;
+            }
+            memory.copy_from_nonoverlapping(body.as_ptr(), body.len());
+            done(self.0.method::<F>(Info::SetILFunctionBody as usize)(self.this(), module, token, memory))
+        }
     }
 
     /// Its version, as it says itself: 4.0 on .NET Core before 5.

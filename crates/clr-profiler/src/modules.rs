@@ -37,7 +37,7 @@ pub(crate) struct Loaded {
     pub(crate) path: String,
     // These refer to the bytes, and are dropped before them.
     pub(crate) metadata: Metadata<'static>,
-    image: Image<'static>,
+    pub(crate) image: Image<'static>,
     types: OnceLock<HashMap<String, Rid<TypeDef>>>,
     _bytes: Bytes,
 }
@@ -51,6 +51,11 @@ impl Loaded {
         let image = Image::parse(all).ok()?;
         let metadata = Metadata::parse(image.metadata().ok()?).ok()?;
         Some(Self { path: place.path.clone(), metadata, image, types: OnceLock::new(), _bytes: bytes })
+    }
+
+    /// The simple name of the assembly whose manifest it has.
+    pub(crate) fn assembly_name(&self) -> Option<String> {
+        self.metadata.name(self.metadata.assembly()?.name).ok()
     }
 
     /// A type by its full name: `Namespace.Outer/Inner`.
@@ -123,11 +128,20 @@ impl Rules {
         Self { options, all_assemblies, frameworks: BTreeMap::new() }
     }
 
-    /// A module, if methods of it may be recorded.
-    pub(crate) fn module(&mut self, loaded: Arc<Loaded>) -> Option<Module> {
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Whether no method of a module is to be recorded, as it is the framework's.
+    pub(crate) fn is_left_alone(&mut self, loaded: &Loaded) -> bool {
         let path = Path::new(&loaded.path);
         let include = &self.options.selection.include;
-        if !self.all_assemblies && framework_of(&mut self.frameworks, path).has(path, &loaded.metadata, include) {
+        !self.all_assemblies && framework_of(&mut self.frameworks, path).has(path, &loaded.metadata, include)
+    }
+
+    /// A module, if methods of it may be recorded.
+    pub(crate) fn module(&mut self, loaded: Arc<Loaded>) -> Option<Module> {
+        if self.is_left_alone(&loaded) {
             return None;
         }
         let plan = Plan::new(&loaded.image, &loaded.metadata, &self.options).ok()?;

@@ -15,7 +15,7 @@ use crate::{
     info::Runtime,
     modules::Rules,
     profile_file::{self, Start, flag},
-    settings,
+    rewriting, settings,
 };
 
 /// `Initialize`: says how it went to who started the program. The program runs in any case.
@@ -23,8 +23,8 @@ pub(crate) fn start(runtime: *mut c_void) -> HResult {
     // What goes wrong here is nothing that a program prints.
     std::panic::set_hook(Box::new(|_| {}));
     match begin(runtime) {
-        Ok(path) => {
-            settings::report(&format!("recording {path}"));
+        Ok(status) => {
+            settings::report(&status);
             S_OK
         }
         Err(error) => {
@@ -41,6 +41,12 @@ fn begin(object: *mut c_void) -> Result<String, String> {
     }
     let runtime = Runtime::of(object).ok_or("the runtime has no ICorProfilerInfo5: it is older than .NET Core")?;
     let (options, captured) = (settings::options()?, settings::captured()?);
+    let rules = Rules::new(options, settings::all_assemblies());
+    if let Some(tracker) = settings::tracker() {
+        rewriting::start(runtime, rules, &tracker)?;
+        runtime.set_event_mask(mask::MODULE_LOADS | mask::CACHE_SEARCHES, 0).ok_or("the runtime refuses the events")?;
+        return Ok(rewriting::first_status());
+    }
     let (program, max_nodes) = (settings::program(), settings::max_nodes());
     let name = program.file_stem().map_or_else(|| "program".to_owned(), |stem| stem.to_string_lossy().into_owned());
     let start = Start {
@@ -53,7 +59,7 @@ fn begin(object: *mut c_void) -> Result<String, String> {
     let wanted = settings::output(&name);
     let path = profile_file::create(&wanted, &start).map_err(|error| format!("{}: {error}", wanted.display()))?;
     call_tree::start(max_nodes);
-    functions::start(runtime, Rules::new(options, settings::all_assemblies()));
+    functions::start(runtime, rules);
     let mut events = mask::ENTERLEAVE | mask::JIT_COMPILATION | mask::MODULE_LOADS | mask::EXCEPTIONS;
     if let Some(captured) = captured {
         events |= mask::SUSPENDS | mask::FRAME_INFO;
@@ -71,7 +77,7 @@ fn begin(object: *mut c_void) -> Result<String, String> {
     hooks.ok_or("the runtime refuses the hooks")?;
     // Without it, the file is looked after at the end alone.
     let _ = std::thread::Builder::new().name("ilinst".into()).stack_size(256 << 10).spawn(keep_house);
-    Ok(path.display().to_string())
+    Ok(format!("recording {}", path.display()))
 }
 
 /// For people: `.NET 8.0.4, Unix`.
@@ -120,6 +126,9 @@ fn cpu_time() -> Option<i64> {
 
 /// `Shutdown`
 pub(crate) fn end() {
+    if rewriting::is_on() {
+        return;
+    }
     IS_ENDED.store(true, Relaxed);
     look(true);
     profile_file::end(clock::now());

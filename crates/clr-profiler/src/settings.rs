@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use instrument::live::{ALL_ASSEMBLIES, CAPTURE, Captured, OPTIONS, STATUS, VERSION};
+use instrument::live::{ALL_ASSEMBLIES, CAPTURE, Captured, OPTIONS, STATUS, TRACKER, VERSION};
 use weave::Options;
 
 /// Where profiles go.
@@ -30,6 +30,11 @@ pub(crate) fn options() -> Result<Options, String> {
 
 pub(crate) fn all_assemblies() -> bool {
     env::var_os(ALL_ASSEMBLIES).is_some_and(|value| value == "1")
+}
+
+/// The tracker by which woven methods record themselves, if methods are to be woven.
+pub(crate) fn tracker() -> Option<PathBuf> {
+    env::var_os(TRACKER).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
 /// What is kept of each call; none: nothing.

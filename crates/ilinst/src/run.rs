@@ -49,6 +49,11 @@ pub(crate) struct Opts {
     #[arg(long, conflicts_with = "in_place")]
     live: bool,
 
+    /// With --live, weave each method in the memory of the program when it is loaded, in place of hooks: each call costs what it
+    /// costs in a woven file
+    #[arg(long, requires = "live", conflicts_with = "capture")]
+    rewrite: bool,
+
     /// With --live, keep each call with its time and its exact types (calls), and with what it was called on (this), its
     /// arguments (args), what it returned (return), by commas; they are shown in place of the report
     #[arg(long, value_name = "WHAT", requires = "live", value_parser = clap::value_parser!(Captured))]
@@ -95,6 +100,7 @@ Examples:
   ilinst run --html profile.html --open -- dotnet app.dll
   ilinst run --live -- dotnet app.dll              as it is, on .NET Core 3.1+
   ilinst run --live --capture args,return -- dotnet app.dll
+  ilinst run --live --rewrite -- dotnet app.dll    woven in memory
   ilinst run --no-report --keep=profiles/ -- dotnet app.dll
 
 The program gets the arguments, environment, current folder, input and signals that it would get alone; its output and \

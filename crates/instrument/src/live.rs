@@ -9,6 +9,8 @@ pub const LIBRARY: &str = "ilinst_clr_profiler";
 pub const OPTIONS: &str = "ILINST_LIVE_OPTIONS";
 /// Whether assemblies of the framework are recorded, too: 1.
 pub const ALL_ASSEMBLIES: &str = "ILINST_LIVE_ALL_ASSEMBLIES";
+/// Where the tracker is, if methods are to be woven when they are loaded.
+pub const TRACKER: &str = "ILINST_LIVE_TRACKER";
 /// The folder in which the profiler says how it began: in a file named by the process's number.
 pub const STATUS: &str = "ILINST_LIVE_STATUS";
 /// The launcher's version, which has to be the profiler's.

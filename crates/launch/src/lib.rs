@@ -16,7 +16,7 @@ mod signals;
 pub use cache::{Cache, Cleared, Entry, Kept, Made};
 pub use home::Home;
 pub use inputs::Inputs;
-pub use profiled::ClrProfiler;
+pub use profiled::{ClrProfiler, Recording};
 pub use program::Program;
 pub use running::{Running, exit_code};
 pub use signals::Signals;

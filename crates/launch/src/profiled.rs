@@ -6,7 +6,42 @@ use std::{
     process::Command,
 };
 
-use instrument::{Failure, live};
+use instrument::{Failure, TRACKER, failure::about, live};
+use sha2::{Digest as _, Sha256};
+
+use crate::cache::Cache;
+
+/// What a program's calls are recorded by.
+#[derive(Clone, Debug)]
+pub enum Recording {
+    /// The profiler's hooks, which keep this of each call.
+    Hooks(Option<live::Captured>),
+    /// The methods themselves, woven when they are loaded: by the tracker that is there.
+    Rewriting(PathBuf),
+}
+
+impl Recording {
+    /// By methods that are woven. The tracker is put where it stays: what a program starts may outlive who started that.
+    ///
+    /// # Errors
+    /// If there is no cache, or nothing can be written there.
+    pub fn rewriting(cache: &Cache) -> instrument::Result<Self> {
+        cache.make_folder()?;
+        let folder = cache.folder().join("trackers").join(hex::encode(&Sha256::digest(TRACKER)[..8]));
+        let path = folder.join(instrument::TRACKER_FILE);
+        if fs::read(&path).is_ok_and(|there| there == TRACKER) {
+            return Ok(Self::Rewriting(path));
+        }
+        // Others may be at it, too.
+        let temporary = folder.join(format!("{}.tmp", std::process::id()));
+        let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&temporary, TRACKER));
+        written.and_then(|()| fs::rename(&temporary, &path)).map_err(|error| Failure::unwritable(about(&path, &error)))?;
+        Ok(Self::Rewriting(path))
+    }
+}
+
+/// What the host loads, and calls, before a program begins.
+const STARTUP_HOOKS: &str = "DOTNET_STARTUP_HOOKS";
 
 /// The CLR profiler, beside this program.
 #[derive(Clone, Debug)]
@@ -35,8 +70,9 @@ impl ClrProfiler {
         &self.library
     }
 
-    /// Has a command run under it: its environment says which methods are recorded, what of their calls is kept, and where the profiler says how it began.
-    pub fn attach(&self, command: &mut Command, options: &instrument::Options, captured: Option<live::Captured>, status: &Path) {
+    /// Has a command run under it: its environment says which methods are recorded, and how, and where the profiler says how it
+    /// began.
+    pub fn attach(&self, command: &mut Command, options: &instrument::Options, recording: &Recording, status: &Path) {
         for runtime in ["CORECLR", "COR"] {
             command
                 .env(format!("{runtime}_ENABLE_PROFILING"), "1")
@@ -47,12 +83,25 @@ impl ClrProfiler {
                 command.env_remove(format!("{runtime}_PROFILER_PATH_{size}"));
             }
         }
+        let (captured, tracker) = match recording {
+            Recording::Hooks(captured) => (*captured, None),
+            Recording::Rewriting(tracker) => (None, Some(tracker)),
+        };
         command
             .env(live::OPTIONS, options.weave.to_string())
             .env(live::ALL_ASSEMBLIES, if options.all_assemblies { "1" } else { "0" })
             .env(live::CAPTURE, captured.map(|captured| captured.to_string()).unwrap_or_default())
             .env(live::VERSION, env!("CARGO_PKG_VERSION"))
-            .env(live::STATUS, status);
+            .env(live::STATUS, status)
+            .env_remove(live::TRACKER);
+        if let Some(tracker) = tracker {
+            let mut hooks = tracker.clone().into_os_string();
+            if let Some(others) = env::var_os(STARTUP_HOOKS).filter(|others| !others.is_empty()) {
+                hooks.push(if cfg!(windows) { ";" } else { ":" });
+                hooks.push(others);
+            }
+            command.env(live::TRACKER, tracker).env(STARTUP_HOOKS, hooks);
+        }
     }
 
     /// Whether the profiler recorded a process at least, by what lies in the folder where it said how it began: a runtime that

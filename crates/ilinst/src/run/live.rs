@@ -7,7 +7,7 @@ use std::{
 };
 
 use ::instrument::failure::about;
-use launch::{ClrProfiler, Program, Running, Signals, exit_code};
+use launch::{Cache, ClrProfiler, Program, Recording, Running, Signals, exit_code};
 
 use super::{Opts, Profiles, Temporary, ended_with};
 use crate::{failure::Failure, terminal::complain};
@@ -18,10 +18,17 @@ impl Opts {
         let signals = Signals::take_over()?;
         let (mut command, folder) = self.command_as_it_is()?;
         let weaving = self.weave.resolve(&[&folder])?;
+        if self.rewrite && weaving.options.weave.all_hooks().any(|hooks| hooks.methods().next().is_some()) {
+            return Err(Failure::usage(
+                "--rewrite weaves the tracker's probes alone: a program finds no hooks of another assembly",
+            )
+            .into());
+        }
+        let recording = if self.rewrite { Recording::rewriting(&Cache::of_user()?)? } else { Recording::Hooks(self.capture) };
         let profiles = Profiles::prepare(self.keep.as_deref())?;
         let status = Temporary::folder()?;
         profiles.tell(&mut command);
-        profiler.attach(&mut command, &weaving.options, self.capture, &status.0);
+        profiler.attach(&mut command, &weaving.options, &recording, &status.0);
         if self.verbose {
             complain(format_args!("runs under {}", profiler.library().display()));
         }

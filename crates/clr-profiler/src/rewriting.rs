@@ -1,0 +1,109 @@
+//! `--rewrite`: methods are woven when their module is loaded, as they would be in its file, and record themselves by the tracker.
+
+use std::{
+    path::Path,
+    sync::{Mutex, OnceLock, PoisonError, RwLock},
+};
+
+use ecma335::{Table, Token, error::Error};
+use weave::{Tracker, Weave};
+
+use crate::{
+    emit,
+    info::{Id, Runtime},
+    modules::{Loaded, Rules},
+    settings,
+};
+
+/// What weaving loaded modules takes.
+struct Rewriting {
+    rules: Rules,
+    tracker: Tracker,
+    /// Modules that were loaded before the tracker; none when that is there. A program that cannot load it is to run as it is.
+    waiting: Option<Vec<Id>>,
+}
+
+static REWRITING: OnceLock<(Runtime, Mutex<Rewriting>)> = OnceLock::new();
+/// Modules that have woven methods: no code of theirs that was compiled ahead of time is to run.
+static WOVEN: RwLock<Vec<Id>> = RwLock::new(Vec::new());
+
+/// What is said until the tracker is there.
+const NO_TRACKER: &str = "the program has loaded no tracker: it takes no startup hooks (DOTNET_STARTUP_HOOKS), or ended before";
+
+/// Before the first module.
+pub(crate) fn start(runtime: Runtime, rules: Rules, tracker: &Path) -> Result<(), String> {
+    let in_tracker = |error: &dyn std::fmt::Display| format!("{}: {error}", tracker.display());
+    let bytes = std::fs::read(tracker).map_err(|error| in_tracker(&error))?;
+    let tracker = Tracker::read(&bytes).map_err(|error| in_tracker(&error))?;
+    // Who loads a module weaves it: the runtime is asked by its own threads alone.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(1).build_global();
+    let _ = REWRITING.set((runtime, Mutex::new(Rewriting { rules, tracker, waiting: Some(Vec::new()) })));
+    Ok(())
+}
+
+/// What is said to the launcher until the tracker was loaded.
+pub(crate) fn first_status() -> String {
+    format!("{}{NO_TRACKER}", instrument::live::FAILED)
+}
+
+/// Whether methods are woven.
+pub(crate) fn is_on() -> bool {
+    REWRITING.get().is_some()
+}
+
+/// A module is there.
+pub(crate) fn add(module: Id) {
+    let Some((runtime, rewriting)) = REWRITING.get() else { return };
+    let read = |module| runtime.module(module).and_then(|place| Loaded::read(&place));
+    let Some(loaded) = read(module) else { return };
+    let mut rewriting = rewriting.lock().unwrap_or_else(PoisonError::into_inner);
+    if loaded.assembly_name().is_some_and(|name| name == rewriting.tracker.name()) {
+        settings::report("rewriting");
+        for module in rewriting.waiting.take().unwrap_or_default() {
+            read(module).iter().for_each(|loaded| rewriting.weave(*runtime, module, loaded));
+        }
+        return;
+    }
+    match &mut rewriting.waiting {
+        Some(waiting) => waiting.push(module),
+        None => rewriting.weave(*runtime, module, &loaded),
+    }
+}
+
+/// A module goes.
+pub(crate) fn forget(module: Id) {
+    let Some((_, rewriting)) = REWRITING.get() else { return };
+    let mut rewriting = rewriting.lock().unwrap_or_else(PoisonError::into_inner);
+    rewriting.waiting.iter_mut().for_each(|waiting| waiting.retain(|other| *other != module));
+    WOVEN.write().unwrap_or_else(PoisonError::into_inner).retain(|woven| *woven != module);
+}
+
+/// Whether a function's code may be what was compiled ahead of time.
+pub(crate) fn may_be_precompiled(function: Id) -> bool {
+    let Some((runtime, _)) = REWRITING.get() else { return true };
+    let Some(place) = runtime.function(function) else { return true };
+    !WOVEN.read().unwrap_or_else(PoisonError::into_inner).contains(&place.module)
+}
+
+impl Rewriting {
+    /// Weaves a module, if methods of it are to be. What cannot be woven runs as it is.
+    fn weave(&mut self, runtime: Runtime, module: Id, loaded: &Loaded) {
+        let Self { rules, tracker, .. } = self;
+        if rules.is_left_alone(loaded) || weave::plan::refusal(&loaded.image, &loaded.metadata, tracker).is_some() {
+            return;
+        }
+        let weaving = Weave { options: rules.options(), tool: instrument::TOOL, ..Weave::new(tracker) };
+        let begin = || emit::Metadata::of(runtime, module);
+        let woven = weave::weave_loaded(&loaded.image, &loaded.metadata, &weaving, begin);
+        let set = |woven: Result<Option<weave::LoadedBodies>, Error>| {
+            let (woven, allocator) = (woven.ok()??, runtime.body_allocator(module)?);
+            for (method, body) in woven.iter() {
+                runtime.set_body(module, &allocator, Token::new(Table::MethodDef, method.get()).0, body)?;
+            }
+            Some(())
+        };
+        if set(woven).is_some() {
+            WOVEN.write().unwrap_or_else(PoisonError::into_inner).push(module);
+        }
+    }
+}

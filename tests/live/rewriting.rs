@@ -1,0 +1,126 @@
+//! `--rewrite`: what is woven in memory is what would be in a file.
+
+use std::ffi::OsStr;
+
+use super::{counts::by_run, *};
+use tests::{instrument, sample};
+
+const SAMPLES: [&str; 4] = ["orders", "endings", "odd", "shapes"];
+const REWRITE: [&str; 2] = ["--live", "--rewrite"];
+
+/// The bodies of a program as a runtime has them, in text, and what was said aside.
+fn bodies(work: &Work, command: &mut Command, of: &Path) -> (String, String) {
+    let (text, errors, code) = said(&output(command.arg(of).current_dir(&work.folder)));
+    assert_eq!(code, Some(0), "{}: {errors}", of.display());
+    (text, errors)
+}
+
+#[test]
+#[ignore = "needs runtimes"]
+fn bodies_are_as_in_a_woven_file() {
+    for runtime in runtimes() {
+        let (work, own) = (Work::new("bodies"), Work::new("bodies-own"));
+        let printer = own.folder.join("bodies.exe");
+        let Some(()) = compile(&root().join("tests/live/bodies.cs"), &printer, References::All, &[]) else { return };
+        // Some of another sample's are none that can be printed.
+        for name in SAMPLES.into_iter().filter(|name| *name != "odd") {
+            let app = sample(name).join(name).with_extension("exe");
+            for options in [&["--calls=none"][..], &["--all"], &["--leave=return"]] {
+                let woven = work.folder.join(options.concat()).join(name).with_extension("exe");
+                let mut arguments: Vec<&dyn AsRef<OsStr>> = vec![&app, &"-o", &woven];
+                arguments.extend(options.iter().map(|option| option as &dyn AsRef<OsStr>));
+                instrument(&arguments);
+                let (expected, _) = bodies(&work, &mut runtime.program(&printer, &work.folder), &woven);
+                let options = [&["--rewrite"], options].concat();
+                let (found, errors) = bodies(&work, &mut own.live(&runtime, &options, &printer, &[]), &app);
+                assert!(expected.contains("WhenEntering"), "{name} {options:?}");
+                assert!(expected == found, "{name} {options:?} on {}: {errors}\n{expected}\n---\n{found}", runtime.name);
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs runtimes"]
+fn the_profile_is_a_woven_files() {
+    for runtime in runtimes() {
+        for program in SAMPLES {
+            let (work, app) = (Work::new("rewritten"), sample(program).join(program).with_extension("exe"));
+            for options in [&[][..], &["--all"], &["--leave=return"]] {
+                let (mut woven, ended) = by_run(&work, &runtime, options, &app);
+                let (mut live, ended_live) = by_run(&work, &runtime, &[options, &REWRITE].concat(), &app);
+                assert_eq!(ended, ended_live, "{program} on {}", runtime.name);
+                for calls in [&mut woven, &mut live] {
+                    // How often a call waits is the threads' to say.
+                    calls.retain(|name, _| !name.contains(" [steps]"));
+                }
+                assert!(!woven.is_empty());
+                assert_eq!(woven, live, "{program} {options:?} on {}", runtime.name);
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs runtimes"]
+fn programs_run_as_they_would() {
+    for runtime in runtimes() {
+        let work = Work::new("rewriting");
+        let Some(app) = work.app() else { return };
+        // What has no path is found by its bytes alone.
+        let copy = work.folder.join("app.bin");
+        fs::copy(&app, &copy).expect("it can be copied");
+        let (own, copy) = (app.to_str().expect("a path"), copy.to_str().expect("a path"));
+        let ways: [(&[&str], &[(&str, i64)]); 7] = [
+            (&["threads", "200", "100"], &[("App::Work", 20_000), ("App::Repeat", 200)]),
+            (&["exceptions"], &[("App::First", 10), ("App::Fourth", 6)]),
+            (&["registers"], &[("App::Many", 80_000), ("App::MakePair", 80_000)]),
+            (&["dynamic"], &[("App::Work", 100)]),
+            (&["collectible", own], &[("App::Work", 200), ("App::Load", 20)]),
+            (&["unhandled"], &[("App::Work", 1)]),
+            (&["memory", copy], &[("App::Work", 10), ("App::Memory", 1)]),
+        ];
+        for (arguments, expected) in ways {
+            let _ = fs::remove_dir_all(work.profiles(&runtime));
+            let calls = work.recorded(&runtime, &["--rewrite"], &app, arguments);
+            for (method, times) in expected {
+                assert_eq!(calls.get(*method), Some(times), "{method} of {arguments:?} on {}", runtime.name);
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs runtimes"]
+fn code_compiled_ahead_of_time_does_not_run_in_its_place() {
+    let Some(csc) = tests::require("ILINST_CSC") else { return };
+    let Some(runtime) = Runtime::find(".NET 8") else { return };
+    let work = Work::new("rewritten-compiler");
+    fs::write(work.folder.join("hello.cs"), "namespace System { public class Object { } public class Void { } }")
+        .expect("written");
+    let arguments = ["-nologo", "-noconfig", "-nostdlib", "-target:library", "-runtimemetadataversion:v4", "hello.cs"];
+    let options = ["--rewrite", "--include=[Microsoft.CodeAnalysis*]Microsoft.CodeAnalysis.*"];
+    let mut command = work.live(&runtime, &options, &csc, &arguments);
+    let (text, errors, code) = said(&output(command.env("DOTNET_ROLL_FORWARD", "Major")));
+    assert_eq!((text.as_str(), code), ("", Some(0)), "{errors}");
+    assert!(work.folder.join("hello.dll").is_file());
+    let calls = calls(&profile_in(&work.profiles(&runtime)));
+    assert_eq!(calls["Microsoft.CodeAnalysis.CSharp.CSharpCompiler::CreateCompilation"], 1);
+    assert!(calls.len() > 1000, "{}", calls.len());
+}
+
+#[test]
+#[ignore = "needs runtimes"]
+fn a_program_that_loads_no_tracker_runs_as_it_is() {
+    // Older ones have no way to refuse.
+    let Some(runtime) = Runtime::find(".NET 8") else { return };
+    let work = Work::new("no-tracker");
+    let Some(app) = work.app() else { return };
+    let configuration = app.with_extension("runtimeconfig.json");
+    let mut json: serde_json::Value = serde_json::from_slice(&fs::read(&configuration).expect("it is there")).expect("JSON");
+    json["runtimeOptions"]["configProperties"] = serde_json::json!({ "System.StartupHookProvider.IsSupported": false });
+    fs::write(&configuration, json.to_string()).expect("it can be written");
+    let (text, errors, code) = said(&output(&mut work.live(&runtime, &["--rewrite"], &app, &["once"])));
+    assert_eq!((text.as_str(), code), ("work 0\n", Some(42)), "{errors}");
+    assert!(errors.contains("ILI0031") && errors.contains("startup hooks"), "{errors}");
+}
