@@ -40,6 +40,7 @@ pub(super) unsafe fn begin(tree: *mut Tree, method_id: u64) {
         if node.is_null() {
             (*tree).lost_calls += 1;
         } else {
+            (*root).callees = node;
             (*node).calls += 1;
             // It has no callees, nor statistics: whatever comes next comes by here again.
             (*tree).current = node;
