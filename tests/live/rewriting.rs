@@ -61,6 +61,9 @@ fn the_profile_is_a_woven_files() {
     }
 }
 
+/// What the program is told, and how often methods are called then.
+type Way<'w> = (&'w [&'w str], &'w [(&'w str, i64)]);
+
 #[test]
 #[ignore = "needs runtimes"]
 fn programs_run_as_they_would() {
@@ -71,7 +74,7 @@ fn programs_run_as_they_would() {
         let copy = work.folder.join("app.bin");
         fs::copy(&app, &copy).expect("it can be copied");
         let (own, copy) = (app.to_str().expect("a path"), copy.to_str().expect("a path"));
-        let ways: [(&[&str], &[(&str, i64)]); 7] = [
+        let ways: [Way<'_>; 7] = [
             (&["threads", "200", "100"], &[("App::Work", 20_000), ("App::Repeat", 200)]),
             (&["exceptions"], &[("App::First", 10), ("App::Fourth", 6)]),
             (&["registers"], &[("App::Many", 80_000), ("App::MakePair", 80_000)]),
