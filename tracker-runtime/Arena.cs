@@ -275,6 +275,8 @@ namespace Ilinst
         public const int Events = 4;
         public const int Counters = 5;
         public const int Phase = 6;
+        public const int Descriptions = 9;
+        public const int Calls = 10;
         public const int PhaseDetails = 11;
 
         /// <summary>What it holds; 0 where nothing is in use.</summary>

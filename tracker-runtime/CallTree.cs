@@ -208,6 +208,8 @@ namespace Ilinst
         public long KnownThread;
         public int KnownThreads;
         public int IsNamed;
+        /// <summary>A <see cref="CapturedCalls"/>; 0 if there are none.</summary>
+        public long Captured;
     }
 
     /// <summary>Chunks of nodes: 64 KiB, at multiples of that.</summary>

@@ -257,19 +257,34 @@ namespace Ilinst
         /// <summary>Runs with this thread's probes switched off.</summary>
         public static void WithoutProbes(ThreadStart action)
         {
-            bool was = isBusy;
-            CallTree* tree = ProfileInfoTracker.tree;
-            isBusy = true;
-            ProfileInfoTracker.tree = null;
+            CallTree* tree;
+            bool was = SwitchOff(out tree);
             try
             {
                 action();
             }
             finally
             {
-                ProfileInfoTracker.tree = tree;
-                isBusy = was;
+                SwitchOn(tree, was);
             }
+        }
+
+        /// <summary>Switches this thread's probes off.</summary>
+        /// <param name="tree">What <see cref="SwitchOn"/> wants back, with what is returned.</param>
+        public static bool SwitchOff(out CallTree* tree)
+        {
+            bool was = isBusy;
+            tree = ProfileInfoTracker.tree;
+            isBusy = true;
+            ProfileInfoTracker.tree = null;
+            return was;
+        }
+
+        /// <summary>... and on again, unless they were off.</summary>
+        public static void SwitchOn(CallTree* tree, bool was)
+        {
+            ProfileInfoTracker.tree = tree;
+            isBusy = was;
         }
 
         /// <summary>The last of a thread's open calls has ended.</summary>

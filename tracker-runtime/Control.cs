@@ -52,6 +52,9 @@ namespace Ilinst
         /// <summary>Of each arena: address, size, place in the file or -1.</summary>
         public fixed long Arena[3 * MaxArenas];
         public const int MaxArenas = 8000;
+        /// <summary>The chunk that descriptions go to now; 0 before the first. And how many have a number.</summary>
+        public long Descriptions;
+        public int Described;
 
         private static Control* mine;
 

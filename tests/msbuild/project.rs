@@ -125,6 +125,8 @@ fn what_a_project_says_is_passed_on() {
     <IlinstExclude>No*;[Other]*</IlinstExclude>
     <IlinstLeave>return</IlinstLeave>
     <IlinstMinIL>0</IlinstMinIL>
+    <IlinstCapture>args,return</IlinstCapture>
+    <IlinstEmbed>true</IlinstEmbed>
   </PropertyGroup>
   <ItemGroup>
     <IlinstExclude Include="Shop.*::get_*;re:^Shop[.](A|B)::;Shop.%2A;a%3Bb" />
@@ -147,6 +149,8 @@ fn what_a_project_says_is_passed_on() {
         "--message-format=msbuild",
         "--leave=return",
         "--min-il=0",
+        "--capture=args,return",
+        "--embed",
         &snk,
         "--include=Prog*::*",
         "--exclude=No*",

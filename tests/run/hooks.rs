@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use tests::{Runtime, ilinst, require, root, said, sample, scratch};
+use tests::{Runtime, browser_program, fetched, ilinst, put_browser_net, require, root, said, sample, scratch};
 
 use crate::MODES;
 
@@ -35,16 +35,21 @@ const SHAPES: [(&str, &[&str]); 9] = [
 
 /// The program and the hooks' assembly, compiled in a folder for this test alone.
 fn compiled(test: &str) -> Option<(PathBuf, PathBuf)> {
+    compiled_as(test, "app.exe")
+}
+
+fn compiled_as(test: &str, name: &str) -> Option<(PathBuf, PathBuf)> {
     let mcs = require("ILINST_MCS")?;
     let folder = scratch(&format!("hooks-{test}"));
-    for arguments in [["-out:app.exe", "-unsafe", "app.cs"], ["-out:Hooks.dll", "-target:library", "hooks.cs"]] {
+    let out = format!("-out:{name}");
+    for arguments in [[out.as_str(), "-target:exe", "app.cs"], ["-out:Hooks.dll", "-target:library", "hooks.cs"]] {
         let [out, option, source] = arguments;
         let mut compiler = Command::new(&mcs);
-        compiler.current_dir(&folder).args([out, option]).arg(root().join("tests/run/hooks").join(source));
+        compiler.current_dir(&folder).args([out, option, "-unsafe"]).arg(root().join("tests/run/hooks").join(source));
         let compiled = said(&compiler.output().expect("it starts"));
         assert_eq!(compiled.2, Some(0), "{compiled:?}");
     }
-    let program = folder.join("app.exe");
+    let program = folder.join(name);
     fs::copy(sample("hello").join("hello.runtimeconfig.json"), program.with_extension("runtimeconfig.json"))
         .expect("it can be copied");
     Some((program, folder.join("Hooks.dll")))
@@ -112,6 +117,32 @@ fn each_shape_is_called_with_what_it_asks_for() {
         failures.push(format!("{} is otherwise:\n{found}", path.display()));
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// The same on .NET 10 for the browser, in Node.
+#[test]
+#[ignore = "needs Mono, Node and a download"]
+fn each_shape_is_called_on_net_10_too() {
+    let (Some(_), Some((program, hooks))) = (fetched("blazor-net10"), compiled_as("net10", "app.dll")) else { return };
+    let expected = fs::read_to_string(root().join("tests/run/hooks/expected.txt")).expect("it is there");
+    let says = |heading: &str| {
+        let (_, behind) = expected.split_once(&format!("== {heading}\n")).expect("each has its own");
+        behind.split("== ").next().unwrap_or_default().to_owned()
+    };
+    for (shape, options) in SHAPES {
+        for mode in MODES {
+            let output = program.with_file_name(format!("{}-{mode}", shape.replace(' ', "-")));
+            let mut command = ilinst();
+            command.arg("instrument").arg(&program).args(["--min-il", "0", "--leave", mode, "-o"]).arg(output.join(""));
+            command.args(options.iter().map(|option| option.replace("HOOKS", &hooks.to_string_lossy())));
+            let woven = said(&command.output().expect("it starts"));
+            assert_eq!(woven.2, Some(0), "{shape} {mode}: {woven:?}");
+            put_browser_net(&output, "app").expect("it was fetched");
+            let (text, errors, _) = said(&browser_program(&output).output().expect("Node starts"));
+            assert_eq!(apart(&text).0, says(&format!("{shape} {mode}")), "{shape} {mode}: {errors}");
+            println!("{shape:<10} {mode:<8} .NET 10 ok");
+        }
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 mod bundle;
+mod capture;
 mod compare;
 mod embed;
 #[cfg(unix)]
@@ -11,6 +12,7 @@ mod in_place;
 mod lifetime;
 mod live;
 mod paths;
+mod presets;
 mod probes;
 #[cfg(unix)]
 mod runtime_async;

@@ -15,6 +15,7 @@ const CHOSEN: &[(&[&str], &str)] = &[
     (&["--include", "attribute:App.ToMeasure"], ""),
     // Marked::Left has the attribute NoInstrument, whatever is asked for.
     (&["--include", "Marked"], ""),
+    (&["--include", "Partly"], "Kept"),
     (&["--include", "kind:accessor", "--exclude", "App/*"], "get_Value, set_Value"),
     (&["--include", "kind:constructor", "--exclude", "*Attribute", "--exclude", "kind:generated"], ".ctor"),
     (&["--include", "kind:async", "--exclude", "*SetStateMachine"], "Async, Async [steps]"),
@@ -100,6 +101,21 @@ fn methods_are_chosen_by_what_they_are() {
     explain.arg("explain").arg(&program).args(["App::Never", "--only-hot"]).arg(&profile[0]);
     let (says, ..) = said(&explain.output().expect("it starts"));
     assert!(says.contains("left alone, excluded: the profile does not show it to matter\n"), "{says}");
+}
+
+/// Of an assembly that has the attribute, nothing is woven.
+#[test]
+#[ignore = "needs Mono"]
+fn a_marked_assembly_is_left_alone() {
+    let Some(mcs) = require("ILINST_MCS") else { return };
+    let folder = scratch("selectors-marked");
+    let mut compiler = Command::new(mcs);
+    compiler.current_dir(&folder).args(["-define:MARKED", "-out:app.exe"]).arg(root().join("tests/run/selectors/app.cs"));
+    assert_eq!(said(&compiler.output().expect("it starts")).2, Some(0));
+    let program = folder.join("app.exe");
+    assert_eq!(chosen(&program, &[]), "");
+    let explain = said(&ilinst().arg("explain").arg(&program).arg("App::Long").output().expect("it starts"));
+    assert!(explain.0.contains("it has the attribute NoInstrument, or its type or assembly has"), "{explain:?}");
 }
 
 /// Source files are those of a PDB.

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
-use weave::{Calls, CallsWord, Hooks, Options, Pattern, plan::Selection, policy::MIN_IL};
+use weave::{Calls, CallsWord, Captured, Hooks, Options, Pattern, plan::Selection, policy::MIN_IL};
 
 use crate::{
     config_file::ConfigFile,
+    failure::Failure,
     hooks::{HookArgs, HookName, LeaveWord, Preset},
     hot::HotArgs,
 };
@@ -46,6 +47,12 @@ pub(crate) struct SelectionArgs {
 
     #[command(flatten)]
     pub(crate) hooks: HookArgs,
+
+    /// Keep each call with its time (`calls`), and by commas its arguments (`args`), what it returned (`return`), what it was
+    /// called on (`this`), and what its handlers caught (`exception`): `report --calls` shows them; `none`: nothing; `tostring`:
+    /// of objects and structs what their ToString says, which runs then
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) capture: Option<Captured>,
 
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
@@ -165,6 +172,7 @@ for_each_setting! {
     "leave" = selection.hooks.leave, else "finally";
     "handle" = selection.hooks.handle, else ();
     "preset" = selection.hooks.preset, else ();
+    "capture" = selection.capture, else "none";
     "all-assemblies" = all_assemblies, else false;
     "snk" = snk, else [(); 0];
     "keep-layout" = keep_layout, else false;
@@ -205,6 +213,9 @@ impl WeaveArgs {
             if given.hooks.has_hooks() {
                 file.hooks().for_each(HookArgs::clear_hooks);
             }
+            if given.capture.is_some() {
+                file.rules.iter_mut().for_each(|rule| rule.capture = None);
+            }
             if !given.hooks.leave.is_empty() {
                 args.selection.hooks.leave.append(&mut file.args.selection.hooks.leave);
             }
@@ -227,8 +238,13 @@ impl WeaveArgs {
             keep_layout: keep_layout.unwrap_or_default(),
             embed: embed.unwrap_or_default(),
             hooks: selection.hooks.resolve(&mut hook_assemblies)?.unwrap_or(Hooks::TRACKER),
+            capture: selection.capture.unwrap_or_default(),
             rules,
         };
+        if weave.capture.calls && weave.hooks.methods().next().is_some() {
+            let text = "--capture keeps what the tracker's probes see, and hooks take their place: say one of them";
+            return Err(Failure::usage(text).into());
+        }
         let all_assemblies = all_assemblies.unwrap_or_default();
         let options = ::instrument::Options { weave, all_assemblies, keys, hook_assemblies, names_expected: false };
         Ok(Weaving { options, strict: strict.unwrap_or_default(), settings, file, of_profiles })
@@ -283,6 +299,7 @@ to_json! {
     word: CallsWord => word.to_string();
     hook: HookName => hook.to_string();
     preset: Preset => preset.to_string();
+    captured: Captured => captured.to_string();
 }
 
 impl ToJson for LeaveWord {

@@ -20,7 +20,7 @@ use crate::{
 /// Which calls are shown.
 #[derive(Args, Debug, Default)]
 pub(crate) struct CallArgs {
-    /// Show single calls with the values that `run --live --capture` kept, in the order in which they began; those of --method
+    /// Show single calls with the values that `--capture` kept, in the order in which they began; those of --method
     #[arg(long, conflicts_with_all = ["tree", "hot_path", "threads", "assemblies", "group", "columns", "filter", "csv", "html", "watch"])]
     calls: bool,
 
@@ -62,7 +62,7 @@ impl CallArgs {
         let calls = calls::Calls::parse(&bytes).map_err(bad)?;
         if calls.list.is_empty() {
             complain(format_args!(
-                "note: {}: no calls were kept; ilinst run --live --capture args,return,this keeps them",
+                "note: {}: no calls were kept; --capture args,return,this, where methods are woven or with run --live, keeps them",
                 path.display()
             ));
         }

@@ -44,7 +44,7 @@ An ilinst.toml:
   [[rule]]                             # of the rules that name a method, the
                                        last decides
   include = ['Shop.Legacy.*']
-  weave = false                        # also: leave, min-il, all";
+  weave = false                        # also: leave, min-il, all, capture";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
@@ -65,6 +65,7 @@ fn sayings(rule: &RuleArgs) -> Vec<(&'static str, Value)> {
     let HookArgs { enter, leave, handle, preset } = &rule.hooks;
     let hooks =
         [("enter", enter.to_json()), ("leave", leave.to_json()), ("handle", handle.to_json()), ("preset", preset.to_json())];
+    sayings.extend(rule.capture.map(|capture| ("capture", json!(capture.to_string()))));
     sayings.extend(hooks.into_iter().filter_map(|(name, value)| Some((name, value?))));
     sayings
 }

@@ -14,7 +14,7 @@ use toml::{
     Spanned,
     de::{DeString, DeTable, DeValue},
 };
-use weave::{Pattern, Rule};
+use weave::{Captured, Pattern, Rule};
 
 use crate::{
     arguments::{ConfigArgs, WeaveArgs},
@@ -60,6 +60,8 @@ pub(crate) struct RuleArgs {
     pub(crate) min_il: Option<u32>,
     #[command(flatten)]
     pub(crate) hooks: HookArgs,
+    #[arg(long)]
+    pub(crate) capture: Option<Captured>,
     /// The line where it begins.
     #[arg(skip)]
     pub(crate) line: usize,
@@ -73,9 +75,9 @@ impl RuleArgs {
     /// # Errors
     /// If it has no such hooks.
     pub(crate) fn resolve(&self, known: &mut Vec<HookAssembly>) -> anyhow::Result<Rule> {
-        let Self { include, exclude, weave, all, min_il, hooks, .. } = self.clone();
+        let Self { include, exclude, weave, all, min_il, hooks, capture, .. } = self.clone();
         let (leave, hooks) = (hooks.mode(), hooks.resolve(known)?);
-        Ok(Rule { include, exclude, weave, all, min_il, leave, hooks })
+        Ok(Rule { include, exclude, weave, all, min_il, leave, hooks, capture })
     }
 }
 

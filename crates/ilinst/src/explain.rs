@@ -141,7 +141,9 @@ fn because(decision: &Decision, weaving: &Weaving) -> Vec<Because> {
                 .hooks_of(holds.hooks)
                 .methods()
                 .map(|(place, hook)| say(place.option(), json!(hook.full_name()), holds.hooks));
-            included.into_iter().chain([worth(), leave]).chain(hooks).collect()
+            let (captured, by) = holds.capture;
+            let capture = captured.calls.then(|| say("capture", json!(captured.to_string()), by));
+            included.into_iter().chain([worth(), leave]).chain(hooks).chain(capture).collect()
         }
         Err(Reason::Short { .. }) => vec![worth()],
         Err(Reason::Accessor | Reason::Generated) => vec![say("all", json!(false), holds.worth.1)],

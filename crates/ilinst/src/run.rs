@@ -11,7 +11,6 @@ use std::{
     time::SystemTime,
 };
 
-use ::instrument::live::Captured;
 use ::instrument::{Destination, FileReport, NAMES_NOTHING, Request, TOOL, TRACKER, Unmatched, failure::about};
 use clap::Args;
 use identity::Visible;
@@ -53,11 +52,6 @@ pub(crate) struct Opts {
     /// costs in a woven file
     #[arg(long, requires = "live", conflicts_with = "capture")]
     rewrite: bool,
-
-    /// With --live, keep each call with its time and its exact types (calls), and with what it was called on (this), its
-    /// arguments (args), what it returned (return), by commas; they are shown in place of the report
-    #[arg(long, value_name = "WHAT", requires = "live", value_parser = clap::value_parser!(Captured))]
-    capture: Option<Captured>,
 
     /// Keep the profile [default: in the current folder]
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true, default_missing_value = ".")]
@@ -248,9 +242,9 @@ impl Opts {
             return Ok(());
         };
         if !self.no_report {
-            match self.capture {
-                Some(_) => self.shown.print_calls(&CallArgs::default(), &path, Calls::Aside)?,
-                None => self.shown.print(&profile, Terminal::painted_aside(colour_report))?,
+            match self.weave.selection.capture {
+                Some(captured) if captured.calls => self.shown.print_calls(&CallArgs::default(), &path, Calls::Aside)?,
+                _ => self.shown.print(&profile, Terminal::painted_aside(colour_report))?,
             }
         }
         if let (Some(page), true) = (&page, self.open) {

@@ -15,8 +15,10 @@ use crate::{
 pub(crate) struct Insertion {
     pub(crate) enter: Vec<Instruction>,
     pub(crate) leave: Vec<Instruction>,
-    /// The same before a `ret`, whose value is on the stack and stays there.
+    /// The same before a `ret`, whose value is on the stack and stays there; nothing, if it is no other.
     pub(crate) leave_with_value: Vec<Instruction>,
+    /// Before the `ret` behind a try block, with nothing on the stack.
+    pub(crate) behind: Vec<Instruction>,
     pub(crate) handle: Vec<Instruction>,
     pub(crate) catch: Vec<Instruction>,
     /// By the number of [`Code::sites`]: before and behind the call.
@@ -196,6 +198,7 @@ fn protect(code: &mut Code, what: &Insertion, out: &mut Vec<Instruction>, moved:
     let handler_end = out.len();
     // A method that never returns has no epilogue.
     if returns {
+        out.extend_from_slice(&what.behind);
         out.extend(what.return_local.map(ldloc));
         out.push(Instruction::new(OpCode::Ret, Operand::Value(0)));
     }

@@ -25,6 +25,8 @@ pub mod token;
 pub use effects::{CallEffect, Effects};
 pub use error::RewriteError;
 pub use name::{AssemblyName, MethodName, NamedType, TypeName};
-pub use probe::{Argument, Call, LeaveMode, Load, Probe, Returned, Shape, Site, SiteProbe, TypeToken, Value};
+pub use probe::{
+    Argument, Call, LeaveMode, Load, OwnArgument, OwnCall, OwnCalls, Probe, Returned, Shape, Site, SiteProbe, TypeToken, Value,
+};
 pub use rewrite::{Batch, BodyRewriter, Context, Method, RewrittenBody, Sites};
 pub use token::{Fixup, TokenProvider, TokenRequest};

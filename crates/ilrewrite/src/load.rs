@@ -9,7 +9,7 @@ use ecma335::{
 use crate::{
     code::{Instruction, Operand},
     layout::{ldarg, ldc_i4, ldloc, ldloca},
-    probe::{Argument, Call, Load, Returned, TypeToken, Value},
+    probe::{Argument, Call, Load, OwnArgument, OwnCall, Returned, TypeToken, Value},
     rewrite::Batch,
     token::TokenRequest,
 };
@@ -30,6 +30,8 @@ pub(crate) struct Passed<'v> {
     pub(crate) site_constant: u64,
     /// The local with what the call before a site returned.
     pub(crate) site_result: Option<u16>,
+    /// The local with what the first of the method's own calls returned.
+    pub(crate) kept: Option<u16>,
 }
 
 impl Batch {
@@ -56,6 +58,30 @@ impl Batch {
         }
         let number = if call.is_generic() { self.ask(&instance(call, passed)) } else { number };
         out.push(Instruction::new(OpCode::Call, Operand::Request(number)));
+    }
+
+    /// The instructions of calls of the method's own.
+    pub(crate) fn put_own(&mut self, calls: &[OwnCall], passed: &Passed<'_>, out: &mut Vec<Instruction>) {
+        for OwnCall { method, arguments } in calls {
+            for argument in arguments {
+                match argument {
+                    OwnArgument::Int32(number) => out.push(ldc_i4(*number)),
+                    OwnArgument::Int64(number) => self.put(Value::Int64(*number), out),
+                    OwnArgument::String(text) => self.put(Value::String(text), out),
+                    OwnArgument::Argument(number) => out.push(ldarg(*number)),
+                    OwnArgument::Address(number) => out.extend([ldarg(*number), plain(OpCode::ConvU8)]),
+                    OwnArgument::Kept => out.extend(passed.kept.map(ldloc)),
+                    OwnArgument::ReturnValue => out.extend(passed.return_local.map(ldloc)),
+                    OwnArgument::ReturnAddress => {
+                        out.extend(passed.return_local.map(ldloc));
+                        out.push(plain(OpCode::ConvU8));
+                    }
+                    OwnArgument::Exception => out.push(plain(OpCode::Dup)),
+                }
+            }
+            let number = self.ask(method);
+            out.push(Instruction::new(OpCode::Call, Operand::Request(number)));
+        }
     }
 
     fn put_returned(&mut self, as_it_is: bool, passed: &Passed<'_>, out: &mut Vec<Instruction>) {

@@ -98,6 +98,53 @@ pub enum Value<'v> {
     },
 }
 
+/// Calls that a method has of its own, around those of its probe: by them it hands out values one by one, as they are.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OwnCalls {
+    /// Behind the enter call. The first returns an `int64`, which is kept in a local.
+    pub enter: Vec<OwnCall>,
+    /// Before the leave call in a finally block: nothing says there how the method ends.
+    pub end: Vec<OwnCall>,
+    /// Before the leave call where another call takes the method's place.
+    pub replace: Vec<OwnCall>,
+    /// Where the method returns; of a body in a try block, behind that.
+    pub ret: Vec<OwnCall>,
+    /// Where a catch handler begins.
+    pub catch: Vec<OwnCall>,
+}
+
+/// One of these: it returns nothing, unless it is the first of all.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OwnCall {
+    /// What is called: a method, or an instance of one.
+    pub method: TokenRequest,
+    /// What it is passed.
+    pub arguments: Vec<OwnArgument>,
+}
+
+/// What such a call is passed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum OwnArgument {
+    /// An `int32`.
+    Int32(u32),
+    /// An `int64`.
+    Int64(u64),
+    /// A `string`.
+    String(String),
+    /// An argument as it is; `this` counts.
+    Argument(u16),
+    /// An argument that is an address, as a number of eight bytes.
+    Address(u16),
+    /// What the first call returned.
+    Kept,
+    /// What the method returns, as it is. At [`OwnCalls::ret`].
+    ReturnValue,
+    /// The same, if it is an address: as a number of eight bytes.
+    ReturnAddress,
+    /// What a handler was given, before all else that is passed. At [`OwnCalls::catch`].
+    Exception,
+}
+
 /// How an argument is loaded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Load {
@@ -204,6 +251,23 @@ impl Probe {
     pub fn calls(&self) -> impl Iterator<Item = &Call> {
         let sites = self.sites.iter().flat_map(|site| std::iter::once(&site.before).chain(&site.behind));
         self.enter.iter().chain(&self.leave).chain(&self.handle).chain(&self.catch).chain(sites)
+    }
+}
+
+impl OwnCalls {
+    /// The type of what is kept.
+    pub(crate) const KEPT: &[u8] = &[ElementType::I8 as u8];
+
+    /// Whether they are passed what the method returns.
+    pub(crate) fn pass_returned(&self) -> bool {
+        let returned = |argument: &OwnArgument| matches!(argument, OwnArgument::ReturnValue | OwnArgument::ReturnAddress);
+        self.ret.iter().any(|call| call.arguments.iter().any(returned))
+    }
+
+    /// The most that one of them has on the stack.
+    pub(crate) fn depth(&self) -> usize {
+        let calls = [&self.enter, &self.end, &self.replace, &self.ret, &self.catch].into_iter().flatten();
+        calls.map(|call| call.arguments.len()).max().unwrap_or(0).max(1)
     }
 }
 

@@ -21,7 +21,7 @@ use crate::{
     layout::{Layout, ldloc, stloc},
     load::Passed,
     name::NamedType,
-    probe::{Argument, Call, LeaveMode, Probe, Returned, Shape, Site, SiteProbe, Value},
+    probe::{Argument, Call, LeaveMode, OwnCalls, Probe, Returned, Shape, Site, SiteProbe, Value},
     stack::Exits,
     token::{Fixup, TokenProvider, TokenRequest},
 };
@@ -96,6 +96,8 @@ pub struct Method<'a, 'b> {
     pub returned: Returned<'b>,
     /// Which of its calls have probes of their own.
     pub sites: Sites<'b>,
+    /// Calls of its own, if it has any.
+    pub own: Option<&'b OwnCalls>,
 }
 
 /// Says which calls (`call`, `callvirt`, `newobj`) have probes, by the token of what is called.
@@ -246,7 +248,9 @@ impl BodyRewriter {
         let passes = |call: &Option<Call>, argument| call.as_ref().is_some_and(|call| call.passes(argument));
         let is_changed = passes(&probe.leave, Argument::ReturnAddress);
         let is_seen = method.returned != Returned::Nothing && (is_changed || passes(&probe.leave, Argument::ReturnValue));
-        let spill = return_type.filter(|_| shape == Shape::Finally || is_seen);
+        let own = method.own;
+        let is_handed_out = own.is_some_and(OwnCalls::pass_returned);
+        let spill = return_type.filter(|_| shape == Shape::Finally || is_seen || is_handed_out);
         // An exception on its way to a handler, or what stands for the value of who returns none.
         let needs_object = is_changed && !is_seen || !self.code.clauses.is_empty() && passes(&probe.catch, Argument::Exception);
         let object = needs_object.then_some(&[ElementType::Object as u8][..]);
@@ -259,7 +263,8 @@ impl BodyRewriter {
         // One for all of a kind: no two of them are open at a time.
         let is_used = |number: usize| self.code.sites.iter().any(|(_, site)| site.probe == number);
         let of_sites = before.iter().enumerate().map(|(number, ty)| ty.filter(|_| is_used(number)));
-        let more = [*result, spill, object].into_iter().chain(of_sites.clone()).flatten();
+        let kept = own.map(|_| OwnCalls::KEPT);
+        let more = [*result, spill, object].into_iter().chain(of_sites.clone()).chain([kept]).flatten();
         let (first_local, first_new_type) = extend_locals(context.metadata, body.local_var_sig, more, &mut self.local_sig)?;
         self.first_new_type = first_new_type;
         if let Some(spill) = spill {
@@ -280,7 +285,9 @@ impl BodyRewriter {
         let result_local = local(*result);
         self.insertion.return_local = local(spill);
         let object_local = local(object);
-        let site_locals: Vec<Option<u16>> = if self.code.sites.is_empty() { Vec::new() } else { of_sites.map(local).collect() };
+        let site_locals: Vec<Option<u16>> =
+            if self.code.sites.is_empty() { Vec::new() } else { of_sites.map(&mut local).collect() };
+        let kept_local = local(kept);
         let has_locals = next > first_local;
         let passed = Passed {
             values: method.values,
@@ -291,8 +298,9 @@ impl BodyRewriter {
             object_local,
             site_constant: 0,
             site_result: None,
+            kept: kept_local,
         };
-        self.make_calls(probe, method, &passed, &site_locals, batch);
+        self.make_calls(probe, method, shape, &passed, &site_locals, batch);
         insert(&mut self.code, &self.insertion, shape, &mut self.scratch)?;
         self.layout.lay_out(&mut self.code, body.il);
 
@@ -301,7 +309,9 @@ impl BodyRewriter {
         // what the call takes or left.
         let at_leave = probe.leave.as_ref().filter(|_| shape == Shape::Return).map_or(0, |leave| leave.arguments.len());
         let on_top = if self.code.sites.is_empty() { at_leave } else { at_leave.max(probe.most_at_sites()) };
+        let on_top = on_top.max(own.map_or(0, OwnCalls::depth));
         let enter_depth = probe.enter.as_ref().map_or(0, |enter| enter.arguments.len()).max(usize::from(result.is_some()));
+        let enter_depth = enter_depth.max(own.map_or(0, OwnCalls::depth));
         let rewritten = MethodBody {
             is_tiny: false,
             max_stack: body.max_stack.saturating_add(on_top as u16).max(enter_depth as u16),
@@ -352,12 +362,15 @@ impl BodyRewriter {
         &mut self,
         probe: &Probe,
         method: &Method<'_, '_>,
+        shape: Shape,
         passed: &Passed<'_>,
         site_results: &[Option<u16>],
         batch: &mut Batch,
     ) {
-        let Insertion { enter, leave, leave_with_value, handle, catch, sites, .. } = &mut self.insertion;
-        [&mut *enter, &mut *leave, &mut *leave_with_value, &mut *handle, &mut *catch].into_iter().for_each(Vec::clear);
+        let Insertion { enter, leave, leave_with_value, behind, handle, catch, sites, .. } = &mut self.insertion;
+        [&mut *enter, &mut *leave, &mut *leave_with_value, &mut *behind, &mut *handle, &mut *catch]
+            .into_iter()
+            .for_each(Vec::clear);
         let requests = std::mem::take(&mut batch.calls);
         let mut numbers = requests.get(method.probe).into_iter().flatten().copied();
         let mut number = || numbers.next().unwrap_or_default();
@@ -383,6 +396,32 @@ impl BodyRewriter {
             leave_with_value.push(stloc(local));
             leave_with_value.extend_from_slice(leave);
             leave_with_value.push(ldloc(local));
+        }
+        if let Some(own) = method.own {
+            if let [first, rest @ ..] = &own.enter[..] {
+                batch.put_own(std::slice::from_ref(first), passed, enter);
+                enter.extend(passed.kept.map(stloc));
+                batch.put_own(rest, passed, enter);
+            }
+            if has_handlers {
+                batch.put_own(&own.catch, passed, catch);
+            }
+            if shape == Shape::Finally {
+                let of_probe = std::mem::take(leave);
+                batch.put_own(&own.end, passed, leave);
+                leave.extend(of_probe);
+                batch.put_own(&own.ret, passed, behind);
+            } else {
+                let of_probe = std::mem::take(leave);
+                let value = passed.return_local;
+                leave_with_value.clear();
+                leave_with_value.extend(value.map(stloc));
+                batch.put_own(&own.ret, passed, leave_with_value);
+                leave_with_value.extend_from_slice(&of_probe);
+                leave_with_value.extend(value.map(ldloc));
+                batch.put_own(&own.replace, passed, leave);
+                leave.extend(of_probe);
+            }
         }
         sites.clear();
         if !self.code.sites.is_empty() {

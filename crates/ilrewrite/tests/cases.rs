@@ -11,8 +11,8 @@ use std::{fs, path::Path};
 use assembler::{Case, Source};
 use ecma335::{Cursor, FileOffset, Image, Metadata, MethodBody, Token};
 use ilrewrite::{
-    Argument, AssemblyName, Batch, BodyRewriter, Call, Context, Method, MethodName, Probe, Returned, RewriteError, Site,
-    SiteProbe, Sites, TokenProvider, TokenRequest, TypeName, Value,
+    Argument, AssemblyName, Batch, BodyRewriter, Call, Context, Method, MethodName, OwnArgument, OwnCall, OwnCalls, Probe,
+    Returned, RewriteError, Site, SiteProbe, Sites, TokenProvider, TokenRequest, TypeName, Value,
 };
 
 /// The values that every method has: an id, and a name.
@@ -127,12 +127,50 @@ fn probe(name: &str) -> Probe {
             catch: None,
             ..token
         },
+        // `void Leave(object)`, and for what is caught
+        "returned" => Probe {
+            leave: Some(call("Leave", &[0x00, 0x01, 0x01, 0x1C], &[Argument::ReturnValue])),
+            handle: None,
+            catch: Some(call("Catch", &[0x00, 0x01, 0x01, 0x1C], &[Argument::Exception])),
+            ..token
+        },
+        // `void Leave<T>(T&)`
+        "changed" => {
+            Probe { leave: Some(call("Leave", &[0x10, 0x01, 0x01, 0x01, 0x10, 0x1E, 0x00], &[Argument::ReturnAddress])), ..token }
+        }
+        "own" => token,
         // `void Hit(int64)`
         "enter" => {
             let enter = call("Hit", &[0x00, 0x01, 0x01, 0x0A], &[Value(0)]);
             Probe { enter: Some(enter), leave: None, handle: None, catch: None, ..token }
         }
         _ => panic!("no probe is called {name}"),
+    }
+}
+
+/// The calls that methods have of their own beside the probe `own`.
+fn own_calls() -> OwnCalls {
+    use OwnArgument::{Address, Argument, Exception, Int32, Int64, Kept, ReturnValue, String};
+    let own = |name: &str, signature: &[u8], arguments: &[OwnArgument]| {
+        let method = TokenRequest::MemberRef(call(name, signature, &[]).method);
+        OwnCall { method, arguments: arguments.to_vec() }
+    };
+    // `void Value<T>(T)` of `int32`
+    let value = |argument| {
+        let method = TokenRequest::MethodSpec(call("Value", &[0x10, 0x01, 0x01, 0x01, 0x1E, 0x00], &[]).method, vec![10, 1, 8]);
+        OwnCall { method, arguments: vec![argument] }
+    };
+    let of_kept = [0x00, 0x01, 0x01, 0x0A];
+    OwnCalls {
+        enter: vec![
+            own("Begin", &[0x00, 0x03, 0x0A, 0x0A, 0x0E, 0x08], &[Int64(0x1234_5678), String("M".into()), Int32(2)]),
+            value(Argument(0)),
+            own("Pointer", &[0x00, 0x01, 0x01, 0x0B], &[Address(0)]),
+        ],
+        end: vec![own("Left", &of_kept, &[Kept])],
+        replace: vec![own("Replaced", &of_kept, &[Kept])],
+        ret: vec![own("Returning", &of_kept, &[Kept]), value(ReturnValue)],
+        catch: vec![own("Caught", &[0x00, 0x02, 0x01, 0x1C, 0x0A], &[Exception, Kept])],
     }
 }
 
@@ -145,14 +183,18 @@ fn run(case: &Case, source: &Source) -> String {
         let probe = case.site_of(&source.word(token)?)?;
         Some(Site { probe, constant: 0xA0 + probe as u64 })
     };
+    let own = own_calls();
     let rewrite = |batch: &mut Batch| {
         let body = MethodBody::parse(Cursor::new(&source.body, FileOffset(0)))
             .map_err(|error| RewriteError::BadBody(error.to_string()))?;
         let signature = Cursor::new(&source.signature, FileOffset(0));
         let sites = Sites(&site_of);
         let (row, leave_mode) = (&source.row, case.leave);
-        let method =
-            Method { row, signature, body: &body, probe: 0, leave_mode, values: &VALUES, returned: Returned::Nothing, sites };
+        // All that these return are references, or nothing: the byte behind convention and count is `void`.
+        let has_returned = ["returned", "changed"].contains(&case.probe.as_str()) && source.signature.get(2) != Some(&0x01);
+        let returned = if has_returned { Returned::Reference } else { Returned::Nothing };
+        let own = (case.probe == "own").then_some(&own);
+        let method = Method { row, signature, body: &body, probe: 0, leave_mode, values: &VALUES, returned, sites, own };
         BodyRewriter::default().rewrite(&context, &method, batch)
     };
     let mut batch = context.batch();

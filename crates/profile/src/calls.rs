@@ -63,6 +63,12 @@ pub mod unread {
     pub const NOT_FOUND: u8 = 7;
     /// A reference within a value.
     pub const REFERENCE: u8 = 8;
+    /// A type that nothing but the stack may have values of: a ref struct, or one that may be.
+    pub const ON_STACK: u8 = 9;
+    /// `this` of a constructor, before that has run.
+    pub const UNDER_CONSTRUCTION: u8 = 10;
+    /// The program's ToString threw an exception.
+    pub const THROWN: u8 = 11;
 
     /// Why, in words.
     pub fn text(reason: u8) -> &'static str {
@@ -75,6 +81,9 @@ pub mod unread {
             MOVED => "a collection may have moved it",
             NOT_FOUND => "the runtime does not say where it is",
             REFERENCE => "a reference",
+            ON_STACK => "its type may be a ref struct",
+            UNDER_CONSTRUCTION => "not constructed yet",
+            THROWN => "an exception",
             _ => "not read",
         }
     }
@@ -104,6 +113,8 @@ pub mod record {
     pub const ENTER: u8 = 1;
     /// A call ends.
     pub const LEAVE: u8 = 2;
+    /// A handler of a call's catches an exception, which is there.
+    pub const CATCH: u8 = 3;
     /// Of [`ENTER`]: `this` is there.
     pub const THIS: u8 = 1;
     /// Of [`ENTER`]: the arguments are.
@@ -227,6 +238,8 @@ pub struct Call {
     pub returned: Option<Value>,
     /// By-reference arguments when it ended, by their parameters' indices.
     pub after: Vec<(usize, Value)>,
+    /// What its handlers caught, in order.
+    pub caught: Vec<Value>,
 }
 
 /// A value.

@@ -91,7 +91,7 @@ pub(crate) struct MethodValues {
 }
 
 /// How something can be an object.
-enum Passing {
+pub(crate) enum Passing {
     Reference,
     Boxed(TypeToken),
 }
@@ -99,6 +99,15 @@ enum Passing {
 impl<'a, 'm> HookContext<'a, 'm> {
     pub(crate) fn new(metadata: &'m Metadata<'a>) -> Self {
         Self { metadata, names: OnceLock::new(), types: OnceLock::new() }
+    }
+
+    pub(crate) fn metadata(&self) -> &'m Metadata<'a> {
+        self.metadata
+    }
+
+    /// A method, for who asks about its types.
+    pub(crate) fn place(&self, method: Rid<MethodDef>) -> Place<'_, 'a, 'm> {
+        Place { context: self, method, class: self.metadata.owner(method) }
     }
 
     /// What hooks want of a method; none where its signature cannot be read.
@@ -112,7 +121,7 @@ impl<'a, 'm> HookContext<'a, 'm> {
     ) -> Option<MethodValues> {
         let mut values = MethodValues::default();
         let Ok(Signature::Method(parsed)) = Signature::parse(signature) else { return None };
-        let place = Place { context: self, method: rid, class: self.metadata.owner(rid) };
+        let place = self.place(rid);
         for wanted in hooks.values() {
             let mut named = None;
             match wanted {
@@ -200,8 +209,15 @@ impl Types {
     }
 }
 
+/// The type that a method is of.
+pub(crate) struct OwnType {
+    pub(crate) is_value: bool,
+    /// With its own type parameters as arguments.
+    pub(crate) signature: TypeSig,
+}
+
 /// A method, as its signature is to be read.
-struct Place<'c, 'a, 'm> {
+pub(crate) struct Place<'c, 'a, 'm> {
     context: &'c HookContext<'a, 'm>,
     method: Rid<MethodDef>,
     class: Option<Rid<TypeDef>>,
@@ -209,7 +225,7 @@ struct Place<'c, 'a, 'm> {
 
 impl Place<'_, '_, '_> {
     /// How a value of a type can be an object; none if it cannot, or that is not known for certain.
-    fn passing(&self, ty: &TypeSig) -> Option<Passing> {
+    pub(crate) fn passing(&self, ty: &TypeSig) -> Option<Passing> {
         let types = self.context.types();
         let can_box = |token: TypeDefOrRef| token.token().filter(|token| types.boxable.contains(token));
         let specified = || {
@@ -252,14 +268,37 @@ impl Place<'_, '_, '_> {
         if !is_value_type(metadata, &row) {
             return (!row.is_interface()).then_some(load);
         }
-        let token = Token::new(Table::TypeDef, class.get());
-        let coded = TypeDefOrRef::new(token)?;
+        Some(Load { is_address: true, ..self.load(0, &self.own_type()?.signature)? })
+    }
+
+    /// The method's type.
+    pub(crate) fn own_type(&self) -> Option<OwnType> {
+        let (metadata, token) = (self.context.metadata, self.class_token()?);
+        let row: TypeDef = metadata.row(self.class?).ok()?;
+        let (coded, is_value) = (TypeDefOrRef::new(token)?, is_value_type(metadata, &row));
         let own = |row: &GenericParam| row.owner.token() == Some(token);
         let count = metadata.tables.rows::<GenericParam>().filter(|(_, row)| own(row)).count() as u32;
-        let named = TypeSig::Named { is_value: true, token: coded };
+        let named = TypeSig::Named { is_value, token: coded };
         let arguments = (0..count).map(TypeSig::Var).collect();
-        let ty = if count == 0 { named } else { TypeSig::GenericInst { is_value: true, token: coded, arguments } };
-        Some(Load { is_address: true, ..self.load(0, &ty)? })
+        let signature = if count == 0 { named } else { TypeSig::GenericInst { is_value, token: coded, arguments } };
+        Some(OwnType { is_value, signature })
+    }
+
+    pub(crate) fn is_of_interface(&self) -> bool {
+        self.class.is_some_and(|class| self.context.metadata.row(class).is_ok_and(|row: TypeDef| row.is_interface()))
+    }
+
+    pub(crate) fn class_token(&self) -> Option<Token> {
+        self.class.map(|class| Token::new(Table::TypeDef, class.get()))
+    }
+
+    pub(crate) fn method_token(&self) -> Token {
+        Token::new(Table::MethodDef, self.method.get())
+    }
+
+    /// The full name of a type of the module.
+    pub(crate) fn full_name_of(&self, class: Rid<TypeDef>) -> Option<String> {
+        self.context.names.get_or_init(|| self.context.metadata.full_names()).of(class).ok()
     }
 
     fn arguments(&self, row: &MethodDef, signature: &MethodSig) -> Vec<Option<Load>> {

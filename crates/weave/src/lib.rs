@@ -9,6 +9,7 @@
 
 mod budget;
 mod calls;
+mod capture;
 mod dangling;
 mod embed;
 mod facts;
@@ -33,6 +34,7 @@ pub mod strong_name;
 pub mod tracker;
 
 pub use calls::CallTarget;
+pub use capture::Captured;
 pub use hook::{HookError, HookMethod};
 pub use hooks::{Hooks, Place};
 pub use ilrewrite::{LeaveMode, Shape};

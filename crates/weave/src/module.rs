@@ -27,6 +27,7 @@ use self::selected::{Selected, weave_selected};
 use crate::{
     budget::Budget,
     calls::{CallTable, CallTarget},
+    capture::Receiver,
     dangling,
     embed::{Embedded, Tokens},
     hook_values::HookContext,
@@ -365,6 +366,8 @@ struct Source<'a, 'm> {
     /// The hooks that are not the tracker's probes, in the order of their probes.
     hooks: &'m [&'m Hooks],
     hook_context: HookContext<'a, 'm>,
+    /// Whom captured values are handed to.
+    receiver: Receiver,
     choices: &'m Choices,
     made: &'m Made,
     calls: CallTable,
@@ -395,7 +398,7 @@ impl Source<'_, '_> {
         let bad_body = |error: Error| RewriteError::BadBody(error.to_string());
         let row = metadata.row(rid).map_err(bad_body)?;
         let body = MethodBody::parse(self.container.cursor_at(Rva(row.rva)).map_err(bad_body)?).map_err(bad_body)?;
-        let Holds { leave: (leave_mode, _), worth: (worth, _), hooks, .. } = self.choices.of(rid);
+        let Holds { leave: (leave_mode, _), worth: (worth, _), hooks, capture: (captured, _), .. } = self.choices.of(rid);
         let hooks = Some(self.options.hooks_of(hooks)).filter(|hooks| hooks.probe().is_some());
         if let Some(reason) = policy::left_alone(worth, self.made.origin(rid), hooks.is_some(), &body) {
             return Err(reason);
@@ -433,6 +436,7 @@ impl Source<'_, '_> {
             values: &[Value::Int64(id.0)],
             returned: Returned::Nothing,
             sites: Sites(&site),
+            own: None,
         };
         let values = hooks.map(|hooks| self.hook_context.values(hooks, rid, &row, signature, leave_mode).unwrap_or_default());
         let with_hooks = hooks.zip(values.as_ref());
@@ -447,6 +451,10 @@ impl Source<'_, '_> {
             },
             None => method,
         };
+        // A state machine has no arguments of its own, and what is suspended may go on elsewhere.
+        let is_captured = captured.calls && hooks.is_none() && step.is_none() && !row.is_async();
+        let own = is_captured.then(|| self.hook_context.capturing(&self.receiver, captured, (rid, &row), id)).flatten();
+        let method = Method { own: own.as_ref(), ..method };
         let Worker { rewriter, batch, debug } = worker;
         let woven = rewriter.rewrite(&self.bodies, &method, batch)?;
         let follow = |pdb: &Pdb<'_>| pdb.follow(rid, rewriter.code(), rewriter.layout(), body.il.len() as u32, &self.pdb_budget);

@@ -6,6 +6,7 @@ use std::{fmt, str::FromStr};
 use ilrewrite::LeaveMode;
 
 use crate::{
+    capture::Captured,
     hook::{HookError, HookMethod},
     hooks::{Hooks, Place},
     pattern::{Pattern, PatternError},
@@ -35,6 +36,8 @@ pub struct Options {
     pub embed: bool,
     /// What methods have in place of the tracker's probes.
     pub hooks: Hooks,
+    /// What is kept of the calls of methods that have the tracker's probes.
+    pub capture: Captured,
     /// What holds for some methods alone.
     pub rules: Vec<Rule>,
 }
@@ -58,6 +61,7 @@ pub(crate) static DEFAULT: Options = Options {
     keep_layout: false,
     embed: false,
     hooks: Hooks::TRACKER,
+    capture: Captured::NONE,
     rules: Vec::new(),
 };
 
@@ -168,6 +172,9 @@ impl fmt::Display for Options {
         f.write_str(if self.keep_layout { " --keep-layout" } else { "" })?;
         f.write_str(if self.embed { " --embed" } else { "" })?;
         put_hooks(f, &self.hooks)?;
+        if self.capture.calls {
+            write!(f, " --capture={}", self.capture)?;
+        }
         self.rules.iter().try_for_each(|rule| write!(f, " --rule{rule}"))
     }
 }
@@ -181,6 +188,7 @@ impl fmt::Display for Rule {
         }
         self.min_il.map_or(Ok(()), |min_il| write!(f, " --min-il={min_il}"))?;
         self.leave.map_or(Ok(()), |leave| write!(f, " --leave={}", leave.word()))?;
+        self.capture.map_or(Ok(()), |capture| write!(f, " --capture={capture}"))?;
         match &self.hooks {
             Some(hooks) if hooks.methods().next().is_none() => f.write_str(" --tracker"),
             hooks => hooks.iter().try_for_each(|hooks| put_hooks(f, hooks)),
@@ -224,6 +232,7 @@ impl FromStr for Options {
             let pattern = |text: &str| unescaped(text).parse::<Pattern>();
             let leave = |mode: &str| LeaveMode::of_word(mode).ok_or_else(|| unknown(word));
             let number = |number: &str| number.parse().map_err(|_| unknown(word));
+            let captured = |words: &str| words.parse::<Captured>().map_err(|_| unknown(word));
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
             if name == "rule" {
                 hooks.push(Default::default());
@@ -243,6 +252,7 @@ impl FromStr for Options {
                     ("all" | "no-all", "") => rule.all = Some(name == "all"),
                     ("min-il", text) => rule.min_il = Some(number(text)?),
                     ("leave", mode) => rule.leave = Some(leave(mode)?),
+                    ("capture", words) => rule.capture = Some(captured(words)?),
                     _ => return Err(unknown(word)),
                 }
                 continue;
@@ -257,6 +267,7 @@ impl FromStr for Options {
                 ("calls", text) => options.calls.add(unescaped(text).parse()?),
                 ("keep-layout", "") => options.keep_layout = true,
                 ("embed", "") => options.embed = true,
+                ("capture", words) => options.capture = captured(words)?,
                 _ => return Err(unknown(word)),
             }
         }
@@ -312,6 +323,7 @@ mod tests {
             "--leave=finally --keep-layout",
             "--leave=finally --keep-layout --embed",
             "--leave=finally --all --calls=none",
+            "--leave=finally --capture=calls,args,this --rule --capture=none --rule --capture=calls,exception",
             "--leave=finally --min-il=0 --calls=System.Text.* --calls=re:a --keep-layout",
             "--leave=finally --exclude=A --rule --include=B --include=C D --exclude=re:E --no-weave --rule --weave --no-all",
             "--leave=finally --rule --all --leave=return --rule --min-il=7 --rule",

@@ -3,7 +3,7 @@
 
 use ilrewrite::LeaveMode;
 
-use crate::{hooks::Hooks, options::Options, pattern::Pattern, reason::Reason};
+use crate::{capture::Captured, hooks::Hooks, options::Options, pattern::Pattern, reason::Reason};
 
 /// What holds for the methods that its patterns name.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +22,8 @@ pub struct Rule {
     pub min_il: Option<u32>,
     /// See [`Options::hooks`].
     pub hooks: Option<Hooks>,
+    /// See [`Options::capture`].
+    pub capture: Option<Captured>,
 }
 
 /// Who says what holds for a method. Places count from 0.
@@ -44,6 +46,8 @@ pub struct Holds {
     pub leave: (LeaveMode, Source),
     /// Who says which hooks it has: see [`Options::hooks_of`].
     pub hooks: Source,
+    /// What is kept of its calls.
+    pub capture: (Captured, Source),
     /// What its body has to be to be worth a probe.
     pub worth: (Worth, Source),
 }
@@ -64,6 +68,7 @@ impl Holds {
             included: None,
             leave: (options.leave, Source::Option),
             hooks: Source::Option,
+            capture: (options.capture, Source::Option),
             worth: (Worth::of(options.all, options.min_il), Source::Option),
         }
     }
@@ -120,6 +125,9 @@ impl<'o> Chooser<'o> {
             }
             if rule.hooks.is_some() {
                 holds.hooks = source;
+            }
+            if let Some(capture) = rule.capture {
+                holds.capture = (capture, source);
             }
             if let Some(min_il) = rule.min_il {
                 holds.worth = (Worth::Above(min_il), source);

@@ -21,6 +21,8 @@ use crate::{
 const NAMESPACE: &str = "Ilinst";
 /// The type whose methods the probes call.
 const PROBE_TYPE: &str = "ProfileInfoTracker";
+/// The type that values are handed to.
+const CAPTURE_TYPE: &str = "Capture";
 /// The attribute on the module that says: this one is woven.
 const MARK_TYPE: &str = "WovenAttribute";
 /// `native int (int64)`
@@ -187,6 +189,11 @@ impl Tracker {
         let (name, signature) = MARK_CONSTRUCTOR;
         let constructor = tokens.settle(&TokenRequest::MemberRef(self.method(MARK_TYPE, name, signature).into()))?;
         tokens.mark(constructor, &mark.to_blob())
+    }
+
+    /// A method that values are handed to.
+    pub(crate) fn capture_method(&self, name: &str, signature: &[u8]) -> MethodName {
+        self.method(CAPTURE_TYPE, name, signature)
     }
 
     fn class(&self, name: &str) -> TypeName {

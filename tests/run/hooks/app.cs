@@ -81,7 +81,7 @@ public class Program
 
     static async Task<int> Later(int x)
     {
-        await Task.Yield();
+        await Task.FromResult(x);
         return x + 1;
     }
 

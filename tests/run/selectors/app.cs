@@ -2,6 +2,10 @@ using System;
 using System.Collections.Generic;
 using System.Threading.Tasks;
 
+#if MARKED
+[assembly: NoInstrument]
+#endif
+
 class NoInstrumentAttribute : Attribute { }
 
 class ToMeasureAttribute : Attribute { }
@@ -71,5 +75,19 @@ static class Marked
     public static int Left()
     {
         return 1.GetHashCode();
+    }
+}
+
+public static class Partly
+{
+    [NoInstrument]
+    public static int Left()
+    {
+        return 1.GetHashCode();
+    }
+
+    public static int Kept()
+    {
+        return 2.GetHashCode();
     }
 }

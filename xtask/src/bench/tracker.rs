@@ -23,6 +23,13 @@ const MODES: [(&str, &[(&str, &str)]); 5] = [
     ("count", &[("ILINST_MODE", "count")]),
     ("trace", &[("ILINST_MODE", "trace")]),
 ];
+/// What else woven code calls: names, options, and on how many of the runtimes.
+const WOVEN: [(&str, &[&str], usize); 4] = [
+    ("coverage", &["--preset=coverage"], 2),
+    ("activity", &["--preset=activity"], 1),
+    ("capture calls", &["--capture=calls"], 2),
+    ("capture args,return", &["--capture=args,return"], 2),
+];
 const PEERS: [&str; 4] = ["clock twice", "MethodTimer's shape", "Interlocked counter", "unlistened ActivitySource"];
 const FAN_OUT: [&str; 8] = ["1", "4", "16", "64", "256", "2000", "20000", "100000"];
 /// Goals: ns of CPU time, times, percent.
@@ -109,10 +116,12 @@ impl Bench {
         let folder = programs::folder("tracker");
         let tracker = root().join("tracker-runtime/bin/Ilinst.Tracker.dll");
         programs::build_tracker(toolchain, &folder, &tracker)?;
-        let mut weave = Command::new(ilinst);
-        weave.arg("instrument").arg(folder.join("unwoven")).arg("-o").arg(folder.join("woven"));
-        // What is awaited is not what is measured.
-        quiet(weave.args(["--all", "--quiet", "--exclude", "Cost/Pump"]))?;
+        for (name, options) in WOVEN.iter().map(|(name, options, _)| (*name, *options)).chain([("", &[][..])]) {
+            let mut weave = Command::new(&ilinst);
+            weave.arg("instrument").arg(folder.join("unwoven")).arg("-o").arg(folder.join(woven(name)));
+            // What is awaited is not what is measured.
+            quiet(weave.args(["--all", "--quiet", "--exclude", "Cost/Pump"]).args(options))?;
+        }
         fs::copy(&tracker, folder.join("unwoven/Ilinst.Tracker.dll"))?;
         let hosts = [toolchain.get("ILINST_DOTNET8")?.to_owned(), toolchain.get("ILINST_MONO")?.to_owned()];
         Ok(Self { folder, hosts })
@@ -130,6 +139,9 @@ impl Bench {
                     for (mode, settings) in MODES.iter().take(if what == "calls" { MODES.len() } else { 1 }) {
                         self.measure(costs, (runtime, mode, threads), "woven/Cost.exe", what, settings)?;
                     }
+                }
+                for (name, _, _) in WOVEN.iter().filter(|(_, _, runtimes)| runtime < *runtimes) {
+                    self.measure(costs, (runtime, name, threads), &format!("{}/Cost.exe", woven(name)), "calls", &[])?;
                 }
                 let peers = if runtime == 0 { "unwoven/CostActivities.exe" } else { "unwoven/Cost.exe" };
                 self.measure(costs, (runtime, PEER, threads), peers, "peers", &[])?;
@@ -176,6 +188,11 @@ impl Bench {
         }
         Ok(())
     }
+}
+
+/// The folder of what is woven to call that.
+fn woven(name: &str) -> String {
+    format!("woven {name}").trim_end().replace([' ', ','], "-")
 }
 
 fn goals(costs: &Costs) -> Vec<Goal> {
@@ -249,6 +266,11 @@ fn render(machine: &machine::Machine, costs: &Costs, goals: &[Goal], rounds: usi
             row(&mut text, &format!("{mode}: {body}"), |runtime, threads| costs.added(runtime, mode, threads, body));
         }
     }
+    for (name, _, _) in WOVEN {
+        for body in ["empty", "fib"] {
+            row(&mut text, &format!("{name}: {body}"), |runtime, threads| costs.added(runtime, name, threads, body));
+        }
+    }
     for peer in PEERS {
         row(&mut text, &format!("*{peer}*"), |runtime, threads| costs.spread(runtime, PEER, threads, peer));
     }
@@ -277,6 +299,8 @@ in brackets the least and the most.
 - *clock twice* is two reads of Stopwatch, the least that exact times can cost; *MethodTimer's shape* a Stopwatch object that is
   stopped in a finally block and told to a method that does nothing; the others are a method that increments a counter, and
   one that asks an ActivitySource that nobody listens to for an activity. These have no tree, or no time.
+- *coverage* and *activity* are the presets of those names (nobody listens to the activities); *capture* is what `--capture`
+  keeps beside the tree: of **empty**, which has no arguments, that it was called, of **fib** an `int` in and out.
 - Callees in turn: the tracker is called as woven code would, with as many methods in turn by one caller; here the figures
   are whole.
 - *synchronous* is an async method that completes at once, *suspended* one that waits once for what the same thread then

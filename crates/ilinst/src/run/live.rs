@@ -24,7 +24,16 @@ impl Opts {
             )
             .into());
         }
-        let recording = if self.rewrite { Recording::rewriting(&Cache::of_user()?)? } else { Recording::Hooks(self.capture) };
+        let captured = weaving.options.weave.capture;
+        if captured.exception || captured.texts {
+            let text = "--live keeps that an exception ended a call, not which, and calls nothing: --capture args,return,this";
+            return Err(Failure::usage(text).into());
+        }
+        let captured = Some(captured).filter(|captured| captured.calls);
+        if self.rewrite && captured.is_some() {
+            return Err(Failure::usage("--capture is for the hooks of --live, and for woven files: not with --rewrite").into());
+        }
+        let recording = if self.rewrite { Recording::rewriting(&Cache::of_user()?)? } else { Recording::Hooks(captured) };
         let profiles = Profiles::prepare(self.keep.as_deref())?;
         let status = Temporary::folder()?;
         profiles.tell(&mut command);

@@ -52,6 +52,7 @@ impl Calls {
         }
         let after: Vec<String> =
             call.after.iter().map(|(index, value)| format!("{}={}", name(*index), self.text(value))).collect();
+        words.extend(call.caught.iter().map(|value| format!("caught {}", self.text(value))));
         if !after.is_empty() {
             words.push(format!("then {}", after.join(" ")));
         }
@@ -189,6 +190,7 @@ impl Calls {
             "arguments": values(&mut call.arguments.iter().enumerate()),
             "return": call.returned.as_ref().map(|value| self.json_value(value)),
             "after": values(&mut call.after.iter().map(|(index, value)| (*index, value))),
+            "caught": call.caught.iter().map(|value| self.json_value(value)).collect::<Vec<_>>(),
             "text": self.values(call),
         })
     }

@@ -120,6 +120,7 @@ impl Reader {
             let _ = match kind {
                 record::ENTER => self.enter(Begun { tree, number, signature, clock, what }, &mut values),
                 record::LEAVE => self.leave(Begun { tree, number, signature, clock, what }, &mut values),
+                record::CATCH => self.catch((tree, number), &mut values),
                 _ => Ok(()),
             };
         }
@@ -145,6 +146,7 @@ impl Reader {
             arguments: Vec::new(),
             returned: None,
             after: Vec::new(),
+            caught: Vec::new(),
         };
         self.calls.list.push(call);
         let this = if what & record::THIS != 0 { Some(self.value(values, 0)?) } else { None };
@@ -178,6 +180,13 @@ impl Reader {
         });
         (call.returned, call.after) = (returned, after);
         self.depths.entry(tree).and_modify(|(_, depth)| *depth = call.depth);
+        Ok(())
+    }
+
+    fn catch(&mut self, call: (u64, u64), values: &mut Cursor<'_>) -> Result<(), Error> {
+        let Some(index) = self.open.get(&call).copied() else { return Ok(()) };
+        let caught = self.value(values, 0)?;
+        self.calls.list.get_mut(index).into_iter().for_each(|call| call.caught.push(caught.clone()));
         Ok(())
     }
 

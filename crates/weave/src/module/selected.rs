@@ -36,6 +36,7 @@ pub(super) fn weave_selected<'a, P: TokenProvider<Error = Error> + Send>(
         options: weaving.options,
         hooks: &hooks,
         hook_context: HookContext::new(metadata),
+        receiver: Receiver::of(weaving.tracker),
         choices,
         made,
         calls: calls(),

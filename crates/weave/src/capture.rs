@@ -1,0 +1,432 @@
+//! Captured values: which, and the calls that hand them to the tracker, each as it is.
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+use ecma335::{
+    Metadata, Rid, Table, Token,
+    element::{ElementType, convention},
+    schema::{GenericParam, MethodDef, Module, Param, TypeDef, TypeDefOrRef, TypeRef},
+    signature::{MethodSig, Signature, TypeSig},
+};
+use identity::MethodId;
+use ilrewrite::{MethodName, OwnArgument, OwnCall, OwnCalls, TokenRequest};
+
+use crate::{
+    hook_values::{HookContext, Passing, Place},
+    tracker::Tracker,
+};
+
+/// What is kept of each call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Captured {
+    /// `calls`: that there was one, when, and of which types; with all others. `none` is nothing.
+    pub calls: bool,
+    /// `this`: the object that it is called on.
+    pub this: bool,
+    /// `args`: its arguments, and by-reference ones when it ends.
+    pub arguments: bool,
+    /// `return`: what it returns.
+    pub returned: bool,
+    /// `exception`: what its handlers catch.
+    pub exception: bool,
+    /// `tostring`: of objects and structs what their ToString says, in place of fields. The program's own code runs for that.
+    pub texts: bool,
+}
+
+impl Captured {
+    /// Nothing is kept.
+    pub const NONE: Self = Self { calls: false, this: false, arguments: false, returned: false, exception: false, texts: false };
+    /// The words, in the order in which they are explained.
+    pub const WORDS: [&str; 7] = ["calls", "args", "return", "this", "exception", "tostring", "none"];
+
+    fn words(&self) -> [bool; 6] {
+        [self.calls, self.arguments, self.returned, self.this, self.exception, self.texts]
+    }
+}
+
+impl FromStr for Captured {
+    type Err = String;
+
+    fn from_str(words: &str) -> Result<Self, String> {
+        if words == "none" {
+            return Ok(Self::NONE);
+        }
+        let mut captured = Self { calls: true, ..Self::NONE };
+        for word in words.split(',') {
+            match word {
+                "calls" => {}
+                "args" => captured.arguments = true,
+                "return" => captured.returned = true,
+                "this" => captured.this = true,
+                "exception" => captured.exception = true,
+                "tostring" => captured.texts = true,
+                _ => return Err(format!("'{word}' is none of {}", Self::WORDS.join(", "))),
+            }
+        }
+        Ok(captured)
+    }
+}
+
+impl fmt::Display for Captured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.calls {
+            return f.write_str("none");
+        }
+        let words = Self::WORDS.iter().zip(self.words()).filter(|(_, is_kept)| *is_kept);
+        f.write_str(&words.map(|(word, _)| *word).collect::<Vec<_>>().join(","))
+    }
+}
+
+/// What records have: see docs/profile-format.md.
+mod what {
+    pub(super) const THIS: u32 = 1;
+    pub(super) const ARGUMENTS: u32 = 2;
+    pub(super) const RETURNED: u32 = 16;
+    pub(super) const BY_REFERENCE: u32 = 32;
+    /// For the tracker alone.
+    pub(super) const TEXTS: u32 = 256;
+}
+
+/// Why a value is not read: see there.
+mod unread {
+    pub(super) const UNKNOWN_TYPE: u32 = 1;
+    pub(super) const TYPED_REFERENCE: u32 = 3;
+    pub(super) const OUT: u32 = 5;
+    pub(super) const ON_STACK: u32 = 9;
+    pub(super) const UNDER_CONSTRUCTION: u32 = 10;
+}
+
+/// How a parameter is passed, as descriptions have it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Passed {
+    Value = 0,
+    Ref = 1,
+    In = 2,
+    Out = 3,
+}
+
+/// The methods that values are handed to; each returns nothing but the first.
+pub(crate) struct Receiver {
+    enter: Arc<MethodName>,
+    left: Arc<MethodName>,
+    tail_calling: Arc<MethodName>,
+    returning: Arc<MethodName>,
+    catching: Arc<MethodName>,
+    value: Arc<MethodName>,
+    reference: Arc<MethodName>,
+    object: Arc<MethodName>,
+    pointer: Arc<MethodName>,
+    unread: Arc<MethodName>,
+    end: Arc<MethodName>,
+}
+
+impl Receiver {
+    pub(crate) fn of(tracker: &Tracker) -> Self {
+        const GENERIC: u8 = convention::GENERIC;
+        let method = |name, signature: &[u8]| Arc::new(tracker.capture_method(name, signature));
+        Self {
+            enter: method("Enter", &[0x00, 0x03, 0x0A, 0x0A, 0x0E, 0x08]),
+            left: method("Left", &[0x00, 0x01, 0x01, 0x0A]),
+            tail_calling: method("TailCalling", &[0x00, 0x01, 0x01, 0x0A]),
+            returning: method("Returning", &[0x00, 0x02, 0x01, 0x0A, 0x08]),
+            catching: method("Catching", &[0x00, 0x02, 0x01, 0x1C, 0x0A]),
+            value: method("Value", &[GENERIC, 0x01, 0x01, 0x01, 0x1E, 0x00]),
+            reference: method("Reference", &[GENERIC, 0x01, 0x01, 0x01, 0x10, 0x1E, 0x00]),
+            object: method("Object", &[0x00, 0x01, 0x01, 0x1C]),
+            pointer: method("Pointer", &[0x00, 0x01, 0x01, 0x0B]),
+            unread: method("Unread", &[0x00, 0x01, 0x01, 0x08]),
+            end: method("End", &[0x00, 0x00, 0x01]),
+        }
+    }
+
+    fn unread(&self, reason: u32) -> OwnCall {
+        call(&self.unread, vec![OwnArgument::Int32(reason)])
+    }
+
+    fn end(&self) -> OwnCall {
+        call(&self.end, Vec::new())
+    }
+}
+
+fn call(method: &Arc<MethodName>, arguments: Vec<OwnArgument>) -> OwnCall {
+    OwnCall { method: TokenRequest::MemberRef(method.clone()), arguments }
+}
+
+/// A call of an instance for one type.
+fn call_of(method: &Arc<MethodName>, ty: &TypeSig, argument: OwnArgument) -> OwnCall {
+    let mut instantiation = vec![convention::GENERIC_INST, 1];
+    ty.write(&mut instantiation);
+    OwnCall { method: TokenRequest::MethodSpec(method.clone(), instantiation), arguments: vec![argument] }
+}
+
+/// A method whose values are captured.
+struct Capturing<'c, 'a, 'm> {
+    receiver: &'c Receiver,
+    place: Place<'c, 'a, 'm>,
+    metadata: &'m Metadata<'a>,
+    row: &'c MethodDef,
+}
+
+impl<'a, 'm> HookContext<'a, 'm> {
+    /// The calls by which a method hands out its values; none where its signature cannot be read.
+    pub(crate) fn capturing(
+        &self,
+        receiver: &Receiver,
+        captured: Captured,
+        (rid, row): (Rid<MethodDef>, &MethodDef),
+        id: MethodId,
+    ) -> Option<OwnCalls> {
+        let metadata = self.metadata();
+        let Signature::Method(signature) = Signature::parse(metadata.blobs.blob(row.signature).ok()?).ok()? else { return None };
+        let of = Capturing { receiver, place: self.place(rid), metadata, row };
+        let parameters = of.parameters(rid, &signature);
+        let description = of.description(rid, &signature, &parameters)?;
+        let is_instance = !row.is_static();
+
+        let (mut what_enter, mut enter) = (0, Vec::new());
+        if captured.this && is_instance {
+            what_enter |= what::THIS;
+            enter.push(of.this());
+        }
+        let first = u16::from(is_instance);
+        let places = || (first..).zip(signature.params.iter().zip(&parameters));
+        if captured.arguments && !signature.params.is_empty() {
+            what_enter |= what::ARGUMENTS;
+            for (place, (ty, (passed, _))) in places() {
+                enter.push(if *passed == Passed::Out { receiver.unread(unread::OUT) } else { of.argument(place, ty) });
+            }
+        }
+        let (mut what_ret, mut ret) = (0, Vec::new());
+        let returned = stripped(&signature.return_type);
+        if captured.returned && *returned != TypeSig::Element(ElementType::Void) {
+            what_ret |= what::RETURNED;
+            ret.push(of.returned(returned));
+        }
+        let is_changed = |passed: Passed| matches!(passed, Passed::Ref | Passed::Out);
+        if captured.arguments && parameters.iter().any(|(passed, _)| is_changed(*passed)) {
+            what_ret |= what::BY_REFERENCE;
+            ret.extend(places().filter(|(_, (_, (passed, _)))| is_changed(*passed)).map(|(at, (ty, _))| of.argument(at, ty)));
+        }
+        if captured.texts {
+            [&mut what_enter, &mut what_ret].into_iter().filter(|what| **what != 0).for_each(|what| *what |= what::TEXTS);
+        }
+        let begin = vec![OwnArgument::Int64(id.0), OwnArgument::String(description), OwnArgument::Int32(what_enter)];
+        enter.insert(0, call(&receiver.enter, begin));
+        ret.insert(0, call(&receiver.returning, vec![OwnArgument::Kept, OwnArgument::Int32(what_ret)]));
+        for (calls, what) in [(&mut enter, what_enter), (&mut ret, what_ret)] {
+            calls.extend((what != 0).then(|| receiver.end()));
+        }
+        let catching = || call(&receiver.catching, vec![OwnArgument::Exception, OwnArgument::Kept]);
+        Some(OwnCalls {
+            enter,
+            end: vec![call(&receiver.left, vec![OwnArgument::Kept])],
+            replace: vec![call(&receiver.tail_calling, vec![OwnArgument::Kept])],
+            ret,
+            catch: captured.exception.then(catching).into_iter().collect(),
+        })
+    }
+}
+
+/// A type without its modifiers.
+fn stripped(mut ty: &TypeSig) -> &TypeSig {
+    while let TypeSig::Modified { inner, .. } | TypeSig::Pinned(inner) = ty {
+        ty = inner;
+    }
+    ty
+}
+
+impl Capturing<'_, '_, '_> {
+    fn this(&self) -> OwnCall {
+        let is_constructor = self.metadata.strings.string_bytes(self.row.name) == Ok(b".ctor");
+        if is_constructor {
+            return self.receiver.unread(unread::UNDER_CONSTRUCTION);
+        }
+        match self.place.own_type().filter(|_| !self.place.is_of_interface()) {
+            Some(ty) if ty.is_value => match self.place.passing(&ty.signature) {
+                Some(_) => call_of(&self.receiver.reference, &ty.signature, OwnArgument::Argument(0)),
+                None => self.receiver.unread(unread::ON_STACK),
+            },
+            Some(_) => call(&self.receiver.object, vec![OwnArgument::Argument(0)]),
+            // It may be a value that is boxed, or not.
+            None => self.receiver.unread(unread::UNKNOWN_TYPE),
+        }
+    }
+
+    fn argument(&self, place: u16, ty: &TypeSig) -> OwnCall {
+        let (argument, address) = (OwnArgument::Argument(place), OwnArgument::Address(place));
+        self.value(stripped(ty), argument, address)
+    }
+
+    fn returned(&self, ty: &TypeSig) -> OwnCall {
+        self.value(ty, OwnArgument::ReturnValue, OwnArgument::ReturnAddress)
+    }
+
+    fn value(&self, ty: &TypeSig, argument: OwnArgument, address: OwnArgument) -> OwnCall {
+        match ty {
+            TypeSig::Ptr(_) | TypeSig::FnPtr(_) => call(&self.receiver.pointer, vec![address]),
+            TypeSig::Element(ElementType::TypedByRef) => self.receiver.unread(unread::TYPED_REFERENCE),
+            TypeSig::ByRef(inner) => {
+                let inner = stripped(inner);
+                match self.place.passing(inner) {
+                    Some(_) => call_of(&self.receiver.reference, inner, argument),
+                    None => self.receiver.unread(unread::ON_STACK),
+                }
+            }
+            _ => match self.place.passing(ty) {
+                Some(Passing::Reference) => call(&self.receiver.object, vec![argument]),
+                Some(Passing::Boxed(_)) => call_of(&self.receiver.value, ty, argument),
+                None => self.receiver.unread(unread::ON_STACK),
+            },
+        }
+    }
+
+    /// How each parameter is passed, and its name.
+    fn parameters(&self, rid: Rid<MethodDef>, signature: &MethodSig) -> Vec<(Passed, String)> {
+        let metadata = self.metadata;
+        let rows: Vec<Param> = metadata.children::<MethodDef, Param>(rid).filter_map(|rid| metadata.row(rid).ok()).collect();
+        let parameter = |(place, ty): (usize, &TypeSig)| {
+            let row = rows.iter().find(|row| usize::from(row.sequence) == place + 1);
+            let name = row.and_then(|row| metadata.name(row.name).ok()).unwrap_or_default();
+            (self.passed(ty, row), name)
+        };
+        signature.params.iter().enumerate().map(parameter).collect()
+    }
+
+    /// By C#'s own marks, else by the flags.
+    fn passed(&self, ty: &TypeSig, row: Option<&Param>) -> Passed {
+        let (mut at, mut is_read_only) = (ty, false);
+        while let TypeSig::Modified { modifier, inner, .. } = at {
+            is_read_only |= self.type_name(*modifier) == "System.Runtime.InteropServices.InAttribute";
+            at = inner;
+        }
+        match row {
+            _ if !matches!(at, TypeSig::ByRef(_)) => Passed::Value,
+            Some(row) if row.is_out() && !row.is_in() => Passed::Out,
+            Some(row) if is_read_only || row.is_in() && !row.is_out() => Passed::In,
+            _ if is_read_only => Passed::In,
+            _ => Passed::Ref,
+        }
+    }
+
+    /// What the profile says of the method: lines, as the tracker's `CapturedTypes.Signature` reads them.
+    fn description(&self, rid: Rid<MethodDef>, signature: &MethodSig, parameters: &[(Passed, String)]) -> Option<String> {
+        let metadata = self.metadata;
+        let token = Token::new(Table::MethodDef, rid.get());
+        let module: Module = metadata.row(Rid::new(1)).ok()?;
+        let own = self.place.own_type()?;
+        let class = self.text(&own.signature);
+        let generics: Vec<String> = (0..signature.generic_params).map(|number| self.text(&TypeSig::MVar(number))).collect();
+        let generics = if generics.is_empty() { String::new() } else { format!("<{}>", generics.join(", ")) };
+        let method = format!("{class}.{}{generics}", metadata.name(self.row.name).ok()?);
+        let this = if self.row.is_static() { String::new() } else { class };
+        let returned = self.text(&signature.return_type);
+        let mut lines = vec![token.0.to_string(), metadata.name(module.name).ok()?, method, returned, this];
+        for (ty, (passed, name)) in signature.params.iter().zip(parameters) {
+            let mut ty = stripped(ty);
+            if let TypeSig::ByRef(inner) = ty {
+                ty = stripped(inner);
+            }
+            lines.extend([format!("{}{}", *passed as u8, self.text(ty)), name.clone()]);
+        }
+        Some(lines.iter().map(|line| line.replace('\n', " ")).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// As C# writes it.
+    fn text(&self, ty: &TypeSig) -> String {
+        match ty {
+            TypeSig::Element(element @ (ElementType::I | ElementType::U | ElementType::TypedByRef)) => {
+                format!("System.{}", element.class())
+            }
+            TypeSig::Element(element) => element.keyword().to_owned(),
+            TypeSig::Named { token, .. } => written(&self.type_name(*token), &[]),
+            TypeSig::GenericInst { token, arguments, .. } => {
+                let arguments: Vec<String> = arguments.iter().map(|argument| self.text(argument)).collect();
+                match (&*self.type_name(*token), &arguments[..]) {
+                    ("System.Nullable`1", [of]) => format!("{of}?"),
+                    (name, _) => written(name, &arguments),
+                }
+            }
+            TypeSig::SzArray(_) | TypeSig::Array(..) => {
+                // The outermost dimensions come first.
+                let (mut element, mut dimensions) = (ty, String::new());
+                loop {
+                    element = match element {
+                        TypeSig::SzArray(inner) => {
+                            dimensions.push_str("[]");
+                            inner
+                        }
+                        TypeSig::Array(inner, shape) => {
+                            dimensions.push_str(&format!("[{}]", ",".repeat(shape.rank.saturating_sub(1) as usize)));
+                            inner
+                        }
+                        _ => break,
+                    };
+                }
+                self.text(element) + &dimensions
+            }
+            TypeSig::Ptr(inner) => self.text(inner) + "*",
+            TypeSig::ByRef(inner) => format!("ref {}", self.text(inner)),
+            TypeSig::Modified { inner, .. } | TypeSig::Pinned(inner) => self.text(inner),
+            TypeSig::Var(number) => self.parameter(self.place.class_token(), *number),
+            TypeSig::MVar(number) => self.parameter(Some(self.place.method_token()), *number),
+            TypeSig::FnPtr(_) => "delegate*".into(),
+        }
+    }
+
+    /// The name of a type parameter.
+    fn parameter(&self, owner: Option<Token>, number: u32) -> String {
+        let mut rows = self.metadata.tables.rows::<GenericParam>().map(|(_, row)| row);
+        let row = rows.find(|row| row.owner.token() == owner && u32::from(row.number) == number);
+        row.and_then(|row| self.metadata.name(row.name).ok()).unwrap_or_else(|| format!("!{number}"))
+    }
+
+    fn type_name(&self, token: TypeDefOrRef) -> String {
+        let token = token.token();
+        let defined = token.and_then(Token::rid_in::<TypeDef>).and_then(|rid| self.place.full_name_of(rid));
+        let referred = || token.and_then(Token::rid_in::<TypeRef>).and_then(|rid| self.metadata.type_ref_name(rid).ok());
+        defined.or_else(referred).unwrap_or_else(|| "?".into())
+    }
+}
+
+/// A type's name, each level of it with the arguments that are its own.
+fn written(name: &str, mut arguments: &[String]) -> String {
+    let mut out = String::new();
+    for (depth, level) in name.split('/').enumerate() {
+        if depth > 0 {
+            out.push('.');
+        }
+        let (name, arity) = level.split_once('`').unwrap_or((level, ""));
+        out.push_str(name);
+        let (own, rest) = arguments.split_at(arity.parse().unwrap_or(0).min(arguments.len()));
+        if !own.is_empty() {
+            out.push_str(&format!("<{}>", own.join(", ")));
+        }
+        arguments = rest;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_give_it_again() {
+        for words in ["none", "calls", "calls,args,return", "calls,args,return,this,exception", "calls,this,tostring"] {
+            assert_eq!(words.parse::<Captured>().unwrap().to_string(), words);
+        }
+        assert_eq!("this,args".parse::<Captured>().unwrap().to_string(), "calls,args,this");
+        assert!(
+            "values".parse::<Captured>().is_err() && "".parse::<Captured>().is_err() && "args,none".parse::<Captured>().is_err()
+        );
+    }
+
+    #[test]
+    fn types_are_written_as_in_csharp() {
+        assert_eq!(
+            written("Ns.Generic`2/In`1", &["int".into(), "string".into(), "byte".into()]),
+            "Ns.Generic<int, string>.In<byte>"
+        );
+        assert_eq!(written("A/B", &[]), "A.B");
+    }
+}

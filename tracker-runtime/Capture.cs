@@ -1,0 +1,178 @@
+using System;
+using System.Runtime.CompilerServices;
+
+namespace Ilinst
+{
+    /// <summary>
+    /// What woven code hands the values of its calls to, where it is told to: a first call says which method's, then comes one
+    /// for each value in their order, then <see cref="End"/>. What that takes is no call's time.
+    /// </summary>
+    public static unsafe class Capture
+    {
+        /// <summary>What a record has: the bits of docs/profile-format.md.</summary>
+        private const int Returned = 0;
+        private const int ByException = 1;
+        private const int ByTailCall = 2;
+
+        /// <summary>A call begins.</summary>
+        /// <param name="methodId">Which method.</param>
+        /// <param name="description">What the profile is to say of it: see <see cref="CapturedTypes.Signature"/>.</param>
+        /// <param name="what">Which values follow.</param>
+        /// <returns>What the others want back; zero if the call is not kept.</returns>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static long Enter(long methodId, string description, int what)
+        {
+            CapturedCalls* calls = CapturedCalls.OfThisThread();
+            if (calls == null || ProfileInfoTracker.isPaused)
+            {
+                return 0;
+            }
+            long now = calls->Began = Clock.Now();
+            int signature = calls->Signature(methodId, description);
+            if (signature == 0 || !calls->Push(signature))
+            {
+                calls->Lose();
+                return 0;
+            }
+            if (calls->Begin(CapturedCalls.EnterRecord, what, signature, calls->Numbered, now) && what == 0)
+            {
+                End();
+            }
+            return calls->Numbered;
+        }
+
+        /// <summary>A value of any type that is no reference.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Value<T>(T value)
+        {
+            CapturedCalls* calls = CapturedCalls.OfThisThread();
+            if (calls != null && calls->At != 0)
+            {
+                CapturedValues.Put<T>(calls, value);
+            }
+        }
+
+        /// <summary>What a by-reference argument refers to.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Reference<T>(ref T value)
+        {
+            T copy;
+            try
+            {
+                copy = value;
+            }
+            catch (NullReferenceException)
+            {
+                Unread(CapturedCalls.NotFound);
+                return;
+            }
+            Value(copy);
+        }
+
+        /// <summary>An object, or null.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Object(object value)
+        {
+            CapturedCalls* calls = CapturedCalls.OfThisThread();
+            if (calls != null && calls->At != 0)
+            {
+                CapturedValues.Put(calls, value);
+            }
+        }
+
+        /// <summary>An address.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Pointer(ulong address)
+        {
+            CapturedCalls* calls = CapturedCalls.OfThisThread();
+            if (calls != null && calls->At != 0)
+            {
+                CapturedValues.PutPointer(calls, address);
+            }
+        }
+
+        /// <summary>There is a value that is not read.</summary>
+        /// <param name="reason">Why.</param>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Unread(int reason)
+        {
+            CapturedCalls* calls = CapturedCalls.OfThisThread();
+            if (calls != null && calls->At != 0)
+            {
+                calls->PutUnread(reason);
+            }
+        }
+
+        /// <summary>The record is whole.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void End()
+        {
+            CapturedCalls* calls = CapturedCalls.OfThisThread();
+            if (calls != null && calls->At != 0)
+            {
+                calls->Finish();
+            }
+        }
+
+        /// <summary>Called in a finally block: an exception has left the method, unless <see cref="Returning"/> follows.</summary>
+        /// <param name="number">What <see cref="Enter"/> gave.</param>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Left(long number)
+        {
+            Leave(number, ByException, true);
+        }
+
+        /// <summary>Called before a call that takes the method's place.</summary>
+        /// <param name="number">What <see cref="Enter"/> gave.</param>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void TailCalling(long number)
+        {
+            Leave(number, ByTailCall, true);
+        }
+
+        /// <summary>Called where a method returns.</summary>
+        /// <param name="number">What <see cref="Enter"/> gave.</param>
+        /// <param name="what">Which values follow.</param>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Returning(long number, int what)
+        {
+            Leave(number, Returned | what, what == 0);
+        }
+
+        private static void Leave(long number, int what, bool isWhole)
+        {
+            CapturedCalls* calls = number == 0 ? null : CapturedCalls.OfThisThread();
+            if (calls == null)
+            {
+                return;
+            }
+            long now = calls->Began = Clock.Now();
+            int signature = calls->TakeBack(number, ref now);
+            signature = signature != 0 ? signature : calls->Pop(number, now);
+            if (signature != 0 && calls->Begin(CapturedCalls.LeaveRecord, what, signature, number, now) && isWhole)
+            {
+                End();
+            }
+        }
+
+        /// <summary>Called where a catch handler begins.</summary>
+        /// <param name="exception">What it was given.</param>
+        /// <param name="number">What <see cref="Enter"/> gave.</param>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Catching(object exception, long number)
+        {
+            CapturedCalls* calls = number == 0 ? null : CapturedCalls.OfThisThread();
+            if (calls == null)
+            {
+                return;
+            }
+            long now = calls->Began = Clock.Now();
+            int signature = calls->Uncover(number, now);
+            if (signature != 0 && calls->Begin(CapturedCalls.CatchRecord, 0, signature, number, now))
+            {
+                CapturedValues.Put(calls, exception);
+                End();
+            }
+        }
+    }
+}
