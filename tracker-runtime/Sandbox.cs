@@ -81,48 +81,50 @@ namespace Ilinst
 
         public static string CurrentFolder()
         {
-            return Try(delegate { return Directory.GetCurrentDirectory(); }, "");
+            string folder = "";
+            Try(delegate { folder = Directory.GetCurrentDirectory(); return true; });
+            return folder;
         }
 
         public static bool Exists(string path)
         {
-            return Try(delegate { return File.Exists(path) || Directory.Exists(path); }, false);
+            return Try(delegate { return File.Exists(path) || Directory.Exists(path); });
         }
 
         public static bool IsFolder(string path)
         {
-            return Try(delegate { return Directory.Exists(path); }, false);
+            return Try(delegate { return Directory.Exists(path); });
         }
 
         public static bool IsRegular(string path)
         {
-            return Try(delegate { return File.Exists(path); }, false);
+            return Try(delegate { return File.Exists(path); });
         }
 
         public static bool Delete(string path)
         {
-            return Try(delegate { File.Delete(path); return true; }, false);
+            return Try(delegate { File.Delete(path); return true; });
         }
 
         public static bool MakeFolder(string path)
         {
-            return Try(delegate { Directory.CreateDirectory(path); return true; }, false);
+            return Try(delegate { Directory.CreateDirectory(path); return true; });
         }
 
         public static bool Replace(string from, string to)
         {
-            return Delete(to) && Try(delegate { File.Move(from, to); return true; }, false);
+            return Delete(to) && Try(delegate { File.Move(from, to); return true; });
         }
 
         /// <summary>Makes a file where there is none: one at a time.</summary>
         public static long Create(string path)
         {
-            return Try(delegate { open = new FileStream(path, FileMode.CreateNew); return 0L; }, -1L);
+            return Try(delegate { open = new FileStream(path, FileMode.CreateNew); return true; }) ? 0 : -1;
         }
 
         public static void Close()
         {
-            Try(delegate { ((FileStream)open).Close(); return true; }, false);
+            Try(delegate { ((FileStream)open).Close(); return true; });
         }
 
         public static bool Write(byte* bytes, long at, long count)
@@ -135,8 +137,7 @@ namespace Ilinst
                     ((FileStream)open).Position = at;
                     ((FileStream)open).Write(copied, 0, copied.Length);
                     return true;
-                },
-                false);
+                });
         }
 
         /// <summary>Adds to a file.</summary>
@@ -149,13 +150,13 @@ namespace Ilinst
                     Write(bytes, ((FileStream)open).Length, count);
                     Close();
                     return true;
-                },
-                false);
+                });
         }
 
-        private delegate T Action<T>();
+        /// <summary>Not generic: an assembly's own generic methods would be numbered anew where the tracker is embedded.</summary>
+        private delegate bool Action();
 
-        private static T Try<T>(Action<T> action, T otherwise)
+        private static bool Try(Action action)
         {
             try
             {
@@ -163,7 +164,7 @@ namespace Ilinst
             }
             catch (Exception)
             {
-                return otherwise;
+                return false;
             }
         }
     }
