@@ -95,25 +95,6 @@ fn programs_run_as_they_would() {
 
 #[test]
 #[ignore = "needs runtimes"]
-fn code_compiled_ahead_of_time_does_not_run_in_its_place() {
-    let Some(csc) = tests::require("ILINST_CSC") else { return };
-    let Some(runtime) = Runtime::find(".NET 8") else { return };
-    let work = Work::new("rewritten-compiler");
-    fs::write(work.folder.join("hello.cs"), "namespace System { public class Object { } public class Void { } }")
-        .expect("written");
-    let arguments = ["-nologo", "-noconfig", "-nostdlib", "-target:library", "-runtimemetadataversion:v4", "hello.cs"];
-    let options = ["--rewrite", "--include=[Microsoft.CodeAnalysis*]Microsoft.CodeAnalysis.*"];
-    let mut command = work.live(&runtime, &options, &csc, &arguments);
-    let (text, errors, code) = said(&output(command.env("DOTNET_ROLL_FORWARD", "Major")));
-    assert_eq!((text.as_str(), code), ("", Some(0)), "{errors}");
-    assert!(work.folder.join("hello.dll").is_file());
-    let calls = calls(&profile_in(&work.profiles(&runtime)));
-    assert_eq!(calls["Microsoft.CodeAnalysis.CSharp.CSharpCompiler::CreateCompilation"], 1);
-    assert!(calls.len() > 1000, "{}", calls.len());
-}
-
-#[test]
-#[ignore = "needs runtimes"]
 fn a_program_that_loads_no_tracker_runs_as_it_is() {
     // Older ones have no way to refuse.
     let Some(runtime) = Runtime::find(".NET 8") else { return };
