@@ -12,10 +12,10 @@ fn roslyn_woven_compiles_to_the_same_bytes() {
     let (Some(runtime), Some(sdk), Some(mono)) = needed else { return };
     let folder = scratch("roslyn");
     let compiler = sdk.join("Roslyn/bincore");
-    for mode in ["finally", "return"] {
-        let woven = folder.join(mode);
+    for (mode, embed) in [("finally", "--embed=false"), ("return", "--embed=false"), ("finally", "--embed")] {
+        let woven = folder.join(format!("{mode}{embed}"));
         // The whole folder: two large ReadyToRun images, the programs around them, and a deps.json for each.
-        instrument(&[&compiler, &"-o", &woven, &"--leave", &mode, &"--all-assemblies", &"-q"]);
+        instrument(&[&compiler, &"-o", &woven, &"--leave", &mode, &embed, &"--all-assemblies", &"-q"]);
         let compile = |compiler: &Path| {
             let output = folder.join("orders.exe");
             let mut command = runtime.program(&compiler.join("csc.dll"), &folder);
@@ -46,14 +46,15 @@ fn roslyn_woven_compiles_to_the_same_bytes() {
             assert!(unbalanced.is_empty(), "entered and not left: {unbalanced:?}");
         }
         let calls: u64 = rows.iter().map(|row| row.calls).sum();
-        println!("roslyn by {mode}: {} methods, {calls} calls", rows.len());
-        fs::read_dir(&folder)
-            .expect("it is there")
-            .flatten()
-            .map(|entry| entry.path())
-            .filter(|path| path.extension().is_some_and(|e| e == "ilprof"))
-            .for_each(|path| fs::remove_file(path).expect("it can be removed"));
+        println!("roslyn by {mode} {embed}: {} methods, {calls} calls", rows.len());
+        remove_profiles(&folder);
     }
+}
+
+fn remove_profiles(folder: &Path) {
+    let files = fs::read_dir(folder).expect("it is there").flatten().map(|entry| entry.path());
+    let profiles = files.filter(|path| path.extension().is_some_and(|extension| extension == "ilprof"));
+    profiles.for_each(|path| fs::remove_file(path).expect("it can be removed"));
 }
 
 #[test]
@@ -64,6 +65,7 @@ fn mcs_woven_compiles_the_same_program() {
     let folder = scratch("mcs");
     let mcs = library.join("4.5/mcs.exe");
     instrument(&[&mcs, &"-o", &folder.join("woven/"), &"-q"]);
+    instrument(&[&mcs, &"-o", &folder.join("embedded/"), &"--embed", &"-q"]);
     let compile = |compiler: &Path| {
         let output = folder.join("hello.exe");
         let mut command = runtime.program(compiler, &folder);
@@ -85,12 +87,16 @@ fn mcs_woven_compiles_the_same_program() {
     };
     let original = compile(&mcs);
     assert!(original.0.len() > 100);
+    assert_eq!(compile(&folder.join("embedded/mcs.exe")), original);
+    let embedded = profile_in(&folder).rows(SortBy::Name).len();
+    remove_profiles(&folder);
     assert_eq!(compile(&folder.join("woven/mcs.exe")), original);
     let expected = runtime.program(&sample("hello").join("hello.exe"), &folder).output().expect("it starts");
     assert_eq!(original.1, expected.stdout);
     let profile = profile_in(&folder);
     let rows = profile.rows(SortBy::Calls);
     assert!(rows.iter().any(|row| row.raw_name.as_deref() == Some("Mono.CSharp.Driver::Compile")));
+    assert_eq!(rows.len(), embedded);
     println!("mcs: {} methods", rows.len());
 }
 

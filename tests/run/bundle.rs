@@ -16,12 +16,16 @@ fn a_trimmed_program_in_a_single_file_runs_woven() {
     let original = folder.join("package/dist/azmcp");
     let folder = scratch("bundle");
     let bundle = Bundle::read(&original);
-    let (apart, woven) = (folder.join("apart"), folder.join("woven"));
+    let apart = folder.join("apart");
     bundle.unpack(&apart);
-    instrument(&[&apart, &"-o", &woven, &"--all-assemblies", &"-q"]);
-    let program = folder.join("azmcp");
-    bundle.write_with(&woven, &program);
-    for (number, argument) in ["--version", "--help"].into_iter().enumerate() {
+    let ways = [("--embed=false", "--version"), ("--embed=false", "--help"), ("--embed", "--version"), ("--embed", "--help")];
+    for (number, (embed, argument)) in ways.into_iter().enumerate() {
+        let (woven, program) = (folder.join(format!("woven{embed}")), folder.join(format!("azmcp{embed}")));
+        if !program.exists() {
+            instrument(&[&apart, &"-o", &woven, &embed, &"--all-assemblies", &"-q"]);
+            bundle.write_with(&woven, &program);
+            assert_eq!(woven.join(instrument::TRACKER_FILE).exists(), embed == "--embed=false");
+        }
         let work = folder.join(number.to_string());
         fs::create_dir(&work).expect("a folder can be made");
         let start = |program: &Path| said(&Command::new(program).arg(argument).current_dir(&work).output().expect("it starts"));
@@ -94,7 +98,7 @@ impl Bundle {
         }
     }
 
-    /// Writes it with the files of a folder: what is new goes behind, the tracker too, and another header behind all.
+    /// Writes it with the files of a folder: what is new goes behind, the tracker too if it is there, and another header behind all.
     pub(crate) fn write_with(&self, folder: &Path, path: &PathBuf) {
         let mut bytes = self.bytes.clone();
         let tracker = File { offset: 0, size: 0, kind: ASSEMBLY, path: instrument::TRACKER_FILE.into() };
@@ -107,7 +111,8 @@ impl Bundle {
             bytes.extend_from_slice(&content);
             File { offset: bytes.len() - content.len(), size: content.len(), ..file.clone() }
         };
-        let files: Vec<File> = self.files.iter().chain([&tracker]).map(&mut put).collect();
+        let tracker = Some(&tracker).filter(|_| folder.join(instrument::TRACKER_FILE).exists());
+        let files: Vec<File> = self.files.iter().chain(tracker).map(&mut put).collect();
         let header = bytes.len() as u64;
         let mut put = |number: u64, size: usize| bytes.extend_from_slice(&number.to_le_bytes()[..size]);
         [6, 0, files.len() as u64].iter().for_each(|number| put(*number, 4));

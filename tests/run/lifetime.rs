@@ -110,6 +110,18 @@ fn where_nothing_can_be_written_it_is_written_below_the_temporary_folder() {
     }
 }
 
+/// What a host that is woven has beside.
+const OF_HOST: [(&str, u64); 8] = [
+    ("Contexts/<Main>c__AnonStorey0::.ctor", 1),
+    ("Contexts/<Main>c__AnonStorey0::<>m__0", 1),
+    ("Contexts::.cctor", 1),
+    ("Contexts::Call", 4),
+    ("Contexts::Load", 4),
+    ("Contexts::Main", 1),
+    ("Contexts::Nested", 1),
+    ("Contexts::Run", 3),
+];
+
 /// Each with a tracker of its own, be it beside or within, and with one that the host has: what the program says, the number of collections that it
 /// takes among it, is the same, all is one tree, and names stay.
 #[test]
@@ -118,35 +130,45 @@ fn collectible_contexts_are_collected_and_their_names_stay() {
     let (Some(host), Some(plugin)) = (Program::new("contexts", "contexts"), Program::new("plugin", "plugin")) else { return };
     let shared = host.folder.join("Ilinst.Tracker.dll");
     let tracker = plugin.woven.with_file_name("Ilinst.Tracker.dll");
-    let embedded = plugin.folder.join("embedded").join("plugin.exe");
-    instrument(&[&plugin.original, &"-o", &embedded, &"--embed", &"--all", &"--calls", &"none", &"-q"]);
+    let [embedded, embedded_host] = [&plugin, &host].map(|program| {
+        let embedded = program.folder.join("embedded").join(program.original.file_name().expect("it has a name"));
+        instrument(&[&program.original, &"-o", &embedded, &"--embed", &"--all", &"--calls", &"none", &"-q"]);
+        embedded
+    });
     for runtime in Runtime::all().iter().filter(|runtime| !runtime.is_mono()) {
         for end in ["unload", "drop"] {
-            for way in ["apart", "shared", "embedded"] {
-                let start = |files: &[&Path]| {
+            for way in ["apart", "shared", "embedded", "each embedded", "host embedded"] {
+                let start = |host: &Path, files: &[&Path]| {
                     let work = scratch("lifetime-contexts-work");
-                    let mut command = runtime.program(&host.original, &work);
+                    let mut command = runtime.program(host, &work);
                     let output = command.arg(end).args(files).output().expect("it starts");
                     (work, said(&output))
                 };
                 let _ = fs::remove_file(&shared);
-                let (_, before) = start(&[&plugin.original]);
+                let (_, before) = start(&host.original, &[&plugin.original]);
                 assert_eq!(before.0.matches("collected True").count(), 3, "{before:?}");
                 let (work, after) = match way {
                     "shared" => {
                         fs::copy(&tracker, &shared).expect("it can be copied");
-                        start(&[&plugin.woven])
+                        start(&host.original, &[&plugin.woven])
                     }
-                    "apart" => start(&[&tracker, &plugin.woven]),
-                    _ => start(&[&embedded]),
+                    "apart" => start(&host.original, &[&tracker, &plugin.woven]),
+                    "embedded" => start(&host.original, &[&embedded]),
+                    "each embedded" => start(&embedded_host, &[&embedded]),
+                    _ => start(&embedded_host, &[&tracker, &plugin.woven]),
                 };
                 assert_eq!(before, after, "{} {end}, {way}", runtime.name);
                 let [path] = &profiles(&work)[..] else { panic!("one profile in {}", work.display()) };
                 let profile = read(path);
-                let expected = [("Plugin::Cross", 4), ("Plugin::Own", 40), ("Plugin::Run", 4)];
-                assert_eq!((calls(&profile), profile.end, profile.trees.len()), (counts(&expected), End::Clean, 1));
-                let nested = profile.trees[0].nodes.iter().filter(|node| node.caller.is_some()).count();
-                assert_eq!(nested, 5, "a plug-in's calls are below the one that called it");
+                let of_plugins = [("Plugin::Cross", 4), ("Plugin::Own", 40), ("Plugin::Run", 4)];
+                let (mut expected, mut nested) = (counts(&of_plugins), 5);
+                if ["each embedded", "host embedded"].contains(&way) {
+                    expected.extend(counts(&OF_HOST));
+                    nested = 15;
+                }
+                assert_eq!((calls(&profile), profile.end, profile.trees.len()), (expected, End::Clean, 1), "{way}");
+                let found = profile.trees[0].nodes.iter().filter(|node| node.caller.is_some()).count();
+                assert_eq!(found, nested, "{way}: a plug-in's calls are below the one that called it");
             }
         }
     }

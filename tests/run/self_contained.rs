@@ -33,7 +33,22 @@ fn a_program_with_its_own_net_and_no_mscorlib_runs_woven() {
     let Some(program) = SelfContained::new("self-contained") else { return };
     let before = program.run();
     assert_eq!(before, ("0\n1\n5\n14\n30\n".into(), String::new(), Some(7)));
-    instrument(&[&program.folder.join("program.dll"), &"--in-place", &"-q"]);
+    let restore = || {
+        let restored = ilinst().arg("restore").arg(&program.folder).arg("-q").status().expect("ilinst runs");
+        assert!(restored.success() && !program.folder.join(TRACKER).exists());
+        assert_eq!(program.run(), before);
+    };
+    let assembly = program.folder.join("program.dll");
+    instrument(&[&assembly, &"--in-place", &"--embed", &"-q"]);
+    assert_eq!(program.run(), before);
+    assert!(!program.folder.join(TRACKER).exists());
+    assert_eq!(calls(&profile_in(&program.work)), CALLS);
+    let embedded = references(&fs::read(&assembly).expect("it is there"));
+    assert!(!embedded.iter().any(|name| FACADES.contains(&&*format!("{name}.dll"))), "{embedded:?}");
+    restore();
+    fs::remove_dir_all(&program.work).and_then(|()| fs::create_dir(&program.work)).expect("it is ours");
+
+    instrument(&[&assembly, &"--in-place", &"-q"]);
     assert_eq!(program.run(), before);
     assert_eq!(calls(&profile_in(&program.work)), CALLS);
 
@@ -41,9 +56,7 @@ fn a_program_with_its_own_net_and_no_mscorlib_runs_woven() {
     assert_eq!(references(&tracker).first().map(String::as_str), Some("System.Private.CoreLib"));
     assert!(!references(&tracker).iter().any(|name| FACADES.contains(&&*format!("{name}.dll"))), "{:?}", references(&tracker));
     assert_eq!(sha256_in_manifest(&program.folder.join("program.dll.ilinst.json")), hash(&tracker));
-    let restored = ilinst().arg("restore").arg(&program.folder).arg("-q").status().expect("ilinst runs");
-    assert!(restored.success() && !program.folder.join(TRACKER).exists());
-    assert_eq!(program.run(), before);
+    restore();
 }
 
 /// .NET 10 for the browser, in Node: no threads, no files but in memory.
@@ -51,11 +64,14 @@ fn a_program_with_its_own_net_and_no_mscorlib_runs_woven() {
 #[ignore = "needs .NET, Node and a download"]
 fn a_program_runs_woven_where_there_are_no_threads_and_no_mappings() {
     let Some(program) = SelfContained::new("browser") else { return };
-    let woven = program.work.join("woven");
-    instrument(&[&program.folder.join("program.dll"), &"-o", &woven.join(""), &"-q"]);
-    if put_browser_net(&woven, "program").is_some() {
-        assert_eq!(said(&browser_program(&woven).output().expect("Node starts")), program.run());
-        assert_eq!(calls(&profile_in(&woven)), CALLS);
+    for embed in ["--embed=false", "--embed"] {
+        let woven = program.work.join(format!("woven{embed}"));
+        instrument(&[&program.folder.join("program.dll"), &"-o", &woven.join(""), &embed, &"-q"]);
+        assert_eq!(woven.join(TRACKER).exists(), embed == "--embed=false");
+        if put_browser_net(&woven, "program").is_some() {
+            assert_eq!(said(&browser_program(&woven).output().expect("Node starts")), program.run());
+            assert_eq!(calls(&profile_in(&woven)), CALLS);
+        }
     }
 }
 

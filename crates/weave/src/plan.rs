@@ -6,7 +6,7 @@ use ecma335::{
     Error, ErrorKind, Image, Metadata, MethodBody, Rid, Rva, Table, Token,
     error::Place,
     image::Precompiled,
-    schema::{CustomAttribute, MethodDef, TypeDef},
+    schema::{CustomAttribute, GenericParam, MethodDef, TypeDef},
 };
 
 use crate::{
@@ -36,6 +36,8 @@ pub enum Refusal {
     NoManifest,
     /// The tracker refers to it, and is to be in it.
     TrackerNeeds,
+    /// The tracker is to be in it, and its type parameters would lie among those of this, which have numbers.
+    TypeParameters,
     /// Native code made by NGen or another precompiler, which cannot be taken out.
     Precompiled,
     /// A reference leads nowhere, and would lead to what weaving adds. Only weaving tells: see [`Refusal::of`].
@@ -56,6 +58,7 @@ impl Refusal {
             Self::IsCoreLibrary => "is-core-library",
             Self::NoManifest => "no-manifest",
             Self::TrackerNeeds => "tracker-needs",
+            Self::TypeParameters => "type-parameters",
             Self::Precompiled => "precompiled",
             Self::Dangling(_) => "dangling-reference",
         }
@@ -75,6 +78,10 @@ impl fmt::Display for Refusal {
             }
             Self::NoManifest => "it is a module of an assembly of several, and --embed puts the tracker into whole assemblies",
             Self::TrackerNeeds => "the tracker refers to it, so --embed cannot put the tracker into it: weave it without",
+            Self::TypeParameters => {
+                "it has more types than methods before a generic type, so --embed has no place for the tracker's type parameters: \
+                 weave it without"
+            }
             Self::Precompiled => "it holds precompiled code of an unknown kind, which would run in place of the woven IL",
         })
     }
@@ -138,7 +145,13 @@ pub fn refusal(image: &Image<'_>, metadata: &Metadata<'_>, tracker: &Tracker) ->
 pub fn embedding_refusal(metadata: &Metadata<'_>, tracker: &Tracker) -> Option<Refusal> {
     let Some(assembly) = metadata.assembly() else { return Some(Refusal::NoManifest) };
     let name = metadata.name(assembly.name).ok()?;
-    tracker.refers_to(&name).then_some(Refusal::TrackerNeeds)
+    if tracker.refers_to(&name) {
+        return Some(Refusal::TrackerNeeds);
+    }
+    // They are in the order of their owners, types and methods by their rows; the tracker's methods come behind the assembly's.
+    let first = metadata.tables.count(Table::MethodDef).checked_add(tracker.first_generic_method()?)?;
+    let is_behind = |row: &GenericParam| row.owner.token().and_then(Token::rid_in::<TypeDef>).is_some_and(|rid| rid.get() > first);
+    metadata.tables.rows::<GenericParam>().any(|(_, row)| is_behind(&row)).then_some(Refusal::TypeParameters)
 }
 
 fn defines_object(metadata: &Metadata<'_>) -> bool {

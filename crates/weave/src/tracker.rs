@@ -6,7 +6,7 @@ use ecma335::{
     Cursor, Error, FileOffset, Image, Metadata, MethodBody, Rid, Rva, Table, Token,
     metadata::join,
     opcode::Operand,
-    schema::{AssemblyRef, CustomAttribute, CustomAttributeType, HasCustomAttribute, MemberRef, MethodDef, TypeRef},
+    schema::{AssemblyRef, CustomAttribute, CustomAttributeType, GenericParam, HasCustomAttribute, MemberRef, MethodDef, TypeRef},
 };
 use ilrewrite::{Argument, AssemblyName, Call, MethodName, Probe, SiteProbe, TokenProvider, TokenRequest, TypeName};
 
@@ -107,6 +107,8 @@ pub struct Tracker {
     bytes: Arc<[u8]>,
     /// The simple names of the assemblies that it refers to.
     references: Vec<String>,
+    /// The row of its first method with type parameters.
+    first_generic_method: Option<u32>,
 }
 
 impl Tracker {
@@ -119,7 +121,9 @@ impl Tracker {
         let metadata = Metadata::parse(image.metadata()?)?;
         let references = metadata.tables.rows::<AssemblyRef>().map(|(_, row)| metadata.name(row.name));
         let references = references.collect::<Result<_, _>>()?;
-        Ok(Self { name: AssemblyName::of(&metadata)?, bytes: bytes.into(), references })
+        let owners = metadata.tables.rows::<GenericParam>().filter_map(|(_, row)| row.owner.token()?.rid_in::<MethodDef>());
+        let first_generic_method = owners.map(Rid::get).min();
+        Ok(Self { name: AssemblyName::of(&metadata)?, bytes: bytes.into(), references, first_generic_method })
     }
 
     /// Its simple name.
@@ -130,6 +134,10 @@ impl Tracker {
     /// Whether it refers to the assembly of a simple name.
     pub(crate) fn refers_to(&self, name: &str) -> bool {
         self.references.iter().any(|reference| reference == name)
+    }
+
+    pub(crate) fn first_generic_method(&self) -> Option<u32> {
+        self.first_generic_method
     }
 
     /// The assembly itself.
