@@ -161,8 +161,11 @@ fn what_there_is_no_place_in_is_refused() {
     let enums: String = (0..200).map(|number| format!("enum E{number} {{ }}\n")).collect();
     let library = folder.join("types.dll");
     let source = folder.join("types.cs");
-    fs::write(&source, format!("{enums}public struct Marker<T> {{ }} static class One {{ static int Of(int n) {{ return n; }} }}"))
-        .expect("written");
+    fs::write(
+        &source,
+        format!("{enums}public struct Marker<T> {{ }} static class One {{ static int Of(int n) {{ return n; }} }}"),
+    )
+    .expect("written");
     let compiled = said(&Command::new(mcs).args(["-nologo", "-target:library"]).arg(&source).output().expect("it starts"));
     assert_eq!(compiled.2, Some(0), "{compiled:?}");
     refused(&library, "it has more types than methods before a generic type, so --embed has no place");

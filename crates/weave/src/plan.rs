@@ -150,7 +150,8 @@ pub fn embedding_refusal(metadata: &Metadata<'_>, tracker: &Tracker) -> Option<R
     }
     // They are in the order of their owners, types and methods by their rows; the tracker's methods come behind the assembly's.
     let first = metadata.tables.count(Table::MethodDef).checked_add(tracker.first_generic_method()?)?;
-    let is_behind = |row: &GenericParam| row.owner.token().and_then(Token::rid_in::<TypeDef>).is_some_and(|rid| rid.get() > first);
+    let is_behind =
+        |row: &GenericParam| row.owner.token().and_then(Token::rid_in::<TypeDef>).is_some_and(|rid| rid.get() > first);
     metadata.tables.rows::<GenericParam>().any(|(_, row)| is_behind(&row)).then_some(Refusal::TypeParameters)
 }
 

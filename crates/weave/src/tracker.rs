@@ -6,7 +6,9 @@ use ecma335::{
     Cursor, Error, FileOffset, Image, Metadata, MethodBody, Rid, Rva, Table, Token,
     metadata::join,
     opcode::Operand,
-    schema::{AssemblyRef, CustomAttribute, CustomAttributeType, GenericParam, HasCustomAttribute, MemberRef, MethodDef, TypeRef},
+    schema::{
+        AssemblyRef, CustomAttribute, CustomAttributeType, GenericParam, HasCustomAttribute, MemberRef, MethodDef, TypeRef,
+    },
 };
 use ilrewrite::{Argument, AssemblyName, Call, MethodName, Probe, SiteProbe, TokenProvider, TokenRequest, TypeName};
 
