@@ -9,6 +9,7 @@ use std::{
 };
 
 use regex::Regex;
+use serde_json::Value;
 use tests::{ilinst, root, said, scratch, skip};
 
 const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
@@ -105,6 +106,8 @@ fn shells_complete_each_command_and_option() {
     let commands = commands();
     for shell in SHELLS {
         let script = printed(&["completions", shell]);
+        let json: Value = serde_json::from_str(&printed(&["completions", shell, "--json"])).expect("it is JSON");
+        assert_eq!((&json["shell"], &json["script"]), (&shell.into(), &script.as_str().into()));
         for (words, options) in &commands {
             let inner = words.split(' ').next_back().unwrap_or_default();
             assert!(script.contains(inner), "{shell} does not complete {words}");

@@ -2,10 +2,15 @@
 
 use std::io::Write as _;
 
+use ::instrument::TOOL;
 use clap::{Args, CommandFactory as _};
 use clap_complete::{Shell, generate};
+use serde_json::json;
 
-use crate::{Cli, terminal::Terminal};
+use crate::{
+    Cli,
+    terminal::{Terminal, print_json},
+};
 
 /// Print what a shell needs to complete command lines of ilinst.
 #[derive(Args, Debug)]
@@ -13,6 +18,10 @@ use crate::{Cli, terminal::Terminal};
 pub(crate) struct Opts {
     /// The shell
     shell: Shell,
+
+    /// Print the shell's name and its script as JSON, for who installs it
+    #[arg(long)]
+    json: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -25,6 +34,11 @@ impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let mut script = Vec::new();
         generate(self.shell, &mut Cli::command(), "ilinst", &mut script);
+        if self.json {
+            let script = String::from_utf8_lossy(&script);
+            print_json(&json!({ "tool": TOOL, "shell": self.shell.to_string(), "script": script }))?;
+            return Ok(0);
+        }
         let mut terminal = Terminal::text();
         terminal.write_all(&script)?;
         terminal.close()?;
