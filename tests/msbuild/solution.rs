@@ -22,7 +22,7 @@ const SOURCES: [(&str, &str); 6] = [
     ),
     (
         "Fun/Fun.fs",
-        "namespace Fun\n\nmodule Square =\n    let rec sum (n: int) : int = if n = 0 then 0 else n * n + sum (n - 1) + 0\n",
+        "namespace Fun\n\nmodule Square =\n    let rec sum (n: int) : int = if n = 0 then 0 else n * n + sum (n - 1) + 0\n    let later (n: int) : int = async { return sum n } |> Async.RunSynchronously\n",
     ),
     (
         "Basic/Basic.vb",
@@ -30,7 +30,7 @@ const SOURCES: [(&str, &str); 6] = [
     ),
     (
         "App/App.cs",
-        "namespace App { static class Program { static void Main() { System.Console.WriteLine(Lib.Sum.To(10) + \" \" + Fun.Square.sum(3) + \" \" + Basic.Twice.Join(\"ab\")); } } }",
+        "namespace App { static class Program { static void Main() { System.Console.WriteLine(Lib.Sum.To(10) + \" \" + Fun.Square.later(3) + \" \" + Basic.Twice.Join(\"ab\")); } } }",
     ),
     (
         "Checks/Checks.cs",
@@ -154,6 +154,7 @@ fn a_solution_is_woven_as_one() {
     let report = dotnet.profile(&mut dotnet.program("App/bin/Debug/netcoreapp3.1/App.dll"), "55 14 abab\n");
     let calls = ["App.Program::Main", "Lib.Sum::To", "Fun.Square::sum", "Basic.Twice::Join"].map(|name| report.calls(name));
     assert_eq!(calls, [1, 1, 4, 1]);
+    assert_eq!(report.calls("Microsoft.FSharp.Control.FSharpAsync::RunSynchronously"), 1, "it waits");
     // For the other framework too; what is not to be woven is not.
     assert!(dotnet.is_woven("Lib/bin/Debug/net45/Lib.dll") && !dotnet.is_woven("Runner/bin/Debug/netcoreapp3.1/Runner.dll"));
     assert!(!dotnet.folder.join("Runner/bin/Debug/netcoreapp3.1/Ilinst.Tracker.dll").exists());

@@ -17,7 +17,7 @@ use iltext::{
     diff::{
         self, Html, Ignore, Json, Markdown, Options, Original, Side, Stat, Totals, Unified, Visitor, WovenOriginal, api::Effect,
     },
-    filter::{self, method_pattern},
+    filter,
 };
 use serde_json::json;
 use weave::{Pattern, Tracker};
@@ -62,7 +62,7 @@ pub(crate) struct Opts {
 
     /// Compare only methods the pattern names (may be repeated): a glob over Namespace.Type::Method, or over the
     /// method's name alone
-    #[arg(long = "method", value_name = "PATTERN", value_parser = method_pattern)]
+    #[arg(long = "method", value_name = "PATTERN", value_parser = Pattern::of_methods)]
     methods: Vec<Pattern>,
 
     /// Compare only types the pattern names, with those within them (may be repeated): a glob over Namespace.Type; `re:`

@@ -14,7 +14,7 @@ use ecma335::Image;
 use identity::Visible;
 use iltext::{
     dis::{DebugInfo, Disassembler, Options, Resource},
-    filter::{self, Filter, method_pattern},
+    filter::{self, Filter},
 };
 use serde_json::json;
 use weave::Pattern;
@@ -45,7 +45,7 @@ pub(crate) struct Opts {
 
     /// Show only methods the pattern names (may be repeated): a glob over Namespace.Type::Method, or over the method's
     /// name alone
-    #[arg(long = "method", value_name = "PATTERN", value_parser = method_pattern)]
+    #[arg(long = "method", value_name = "PATTERN", value_parser = Pattern::of_methods)]
     methods: Vec<Pattern>,
 
     /// Write to a file, and the embedded resources beside it, where an assembler looks for them; of several assemblies or a

@@ -2,11 +2,10 @@
 
 use std::{io::Write as _, path::PathBuf};
 
-use ::instrument::{Input, Pdb, TRACKER, not_an_assembly, read_assembly};
+use ::instrument::{Input, Pdb, TRACKER, nearest_names, not_an_assembly, read_assembly};
 use clap::Args;
 use ecma335::{Image, Metadata, Table, Token};
 use identity::Visible;
-use iltext::filter::{describe, method_pattern};
 use serde_json::{Value, json};
 use weave::{
     Decision, LeaveMode, Pattern, Reason, Shape, Source, Tracker, Weave, Worth, WovenBodies,
@@ -29,7 +28,7 @@ pub(crate) struct Opts {
     input: PathBuf,
 
     /// Which methods: a glob over Namespace.Type::Method, or over the method's name alone
-    #[arg(value_name = "METHOD", value_parser = method_pattern)]
+    #[arg(value_name = "METHOD", value_parser = Pattern::of_methods)]
     method: Pattern,
 
     #[command(flatten)]
@@ -88,7 +87,9 @@ impl Opts {
             return printed(print_json(&to_json(&methods, &weaving)), code);
         }
         if methods.is_empty() {
-            complain(format_args!("{}: no method is named {}", self.input.display(), describe([&self.method])));
+            let nearest = nearest_names(self.method.as_str(), &metadata).join(", ");
+            let nearest = if nearest.is_empty() { nearest } else { format!("; nearest: {nearest}") };
+            complain(format_args!("{}: no method is named {}{nearest}", self.input.display(), self.method.as_str()));
         }
         printed(print(&methods, &weaving), code)
     }

@@ -1,6 +1,6 @@
 //! Which types and methods are meant.
 
-use weave::{Pattern, pattern::PatternError};
+use weave::Pattern;
 
 /// Which types and methods to show; all if it has no pattern.
 #[derive(Clone, Debug, Default)]
@@ -28,23 +28,7 @@ impl Filter {
     }
 }
 
-/// What stands before a method's name that may be any type's.
-const ANY_TYPE: &str = "*::";
-
-/// A pattern that names methods; a method's name alone means that of any type.
-///
-/// # Errors
-/// If it is no pattern.
-pub fn method_pattern(text: &str) -> Result<Pattern, PatternError> {
-    if text.is_empty() || text.contains("::") || text.starts_with("re:") {
-        text.parse()
-    } else {
-        format!("{ANY_TYPE}{text}").parse()
-    }
-}
-
 /// Patterns as they were written: `Total or Shop.Order`.
 pub fn describe<'p>(patterns: impl IntoIterator<Item = &'p Pattern>) -> String {
-    let patterns = patterns.into_iter().map(|pattern| pattern.as_str().trim_start_matches(ANY_TYPE));
-    patterns.collect::<Vec<_>>().join(" or ")
+    patterns.into_iter().map(Pattern::as_str).collect::<Vec<_>>().join(" or ")
 }

@@ -6,10 +6,10 @@ use ecma335::{Image, Metadata, Result};
 use iltext::{
     diff::{self, Change, Diff, Html, Json, Kind, Side, Status, Unified},
     dis::{DebugInfo, Disassembler},
-    filter::{Filter, method_pattern},
+    filter::Filter,
     list::{self, Listing, Methods, Sort},
 };
-use weave::{Tracker, Weave};
+use weave::{Pattern, Tracker, Weave};
 
 const SAMPLES: &[&str] = &["samples/hello/bin/hello.exe", "samples/orders/bin/orders.exe", "samples/shapes/bin/shapes.exe"];
 
@@ -67,7 +67,7 @@ fn a_filter_leaves_methods_of_a_module() {
     let bytes = read(SAMPLES[0]);
     let whole = disassembled(&bytes, Filter::default()).expect("it can be read").expect("it is not empty");
     assert!(whole.contains(".assembly extern") && whole.contains(".entrypoint"), "{whole}");
-    let only = |name| Filter { methods: vec![method_pattern(name).expect("a pattern")], ..Filter::default() };
+    let only = |name| Filter { methods: vec![Pattern::of_methods(name).expect("a pattern")], ..Filter::default() };
     let main = disassembled(&bytes, only("Main")).expect("it can be read").expect("there is one");
     assert_eq!(main.matches(".method ").count(), 1, "{main}");
     assert!(main.contains(" Main (") && !main.contains(".assembly extern"), "{main}");

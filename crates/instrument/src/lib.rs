@@ -62,6 +62,7 @@ pub use options::Options;
 pub use originals::{Restored, is_woven_in_place, restore};
 pub use outputs::Outputs;
 pub use paths::is_same_file;
+pub use patterns::nearest_names;
 pub use pdb::Pdb;
 pub use report::{COPIED_BESIDE, FileReport, LeftAlone, NAMES_NOTHING, Outcome, Report, TRACKER_NOT_FOUND, Unmatched};
 pub use request::{Destination, Request};

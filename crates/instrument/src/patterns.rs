@@ -1,5 +1,6 @@
 //! Patterns that name nothing in any file, and what they may have meant.
 
+use ecma335::Metadata;
 use rayon::prelude::*;
 use weave::{
     Options, Refusal,
@@ -16,7 +17,7 @@ use crate::{
 /// So many names are said to be near.
 const NEAREST: usize = 3;
 /// Names that are less alike are not near: 0 to 1.
-const ALIKE: f64 = 0.6;
+const ALIKE: f64 = 0.65;
 /// Longer names are a compiler's.
 const LONGEST: usize = 200;
 
@@ -46,45 +47,59 @@ fn is_processed(job: &Job, files: &[Instrumented]) -> bool {
 
 /// The names that are most like a pattern, of what some files define.
 fn nearest(pattern: &str, jobs: &[&Job]) -> Vec<String> {
-    let name = pattern.strip_prefix("re:").unwrap_or(pattern);
-    let name = as_people_write(name.rsplit(']').next().unwrap_or(name).trim_matches('*'));
-    let names_methods = name.contains("::");
-    let near = |job: &&Job| -> Vec<(f64, String)> {
+    let near = |job: &&Job| {
         let Ok(bytes) = Input::open(&job.input) else { return Vec::new() };
-        let Ok((_, metadata)) = parse_assembly(&bytes) else { return Vec::new() };
-        let mut near: Vec<(f64, String)> = Vec::new();
-        let mut last = String::new();
-        // What cannot be read is not near.
-        let _ = for_each_method(&metadata, |_, names| {
-            let MethodNames { type_name, name: method, .. } = names()?;
-            if type_name.contains('<') || method.contains('<') || type_name.len() + method.len() > LONGEST {
-                return Ok(());
-            }
-            if !names_methods && last == type_name {
-                return Ok(());
-            }
-            type_name.clone_into(&mut last);
-            let whole = if names_methods { format!("{type_name}::{method}") } else { type_name.to_owned() };
-            let lower = as_people_write(&whole);
-            // Or without the namespace.
-            let type_part = lower.split("::").next().unwrap_or_default();
-            let short = lower.get(type_part.rfind('.').map_or(0, |at| at + 1)..).unwrap_or_default();
-            let method_alone = lower.rsplit("::").next().filter(|_| names_methods && name.starts_with("::"));
-            let alike = [Some(&*lower), Some(short), method_alone].into_iter().flatten();
-            let alike = alike.map(|other| strsim::normalized_damerau_levenshtein(&name, other)).fold(0.0, f64::max);
-            if alike >= ALIKE {
-                near.push((alike, whole));
-                if near.len() > 64 {
-                    keep_nearest(&mut near);
-                }
-            }
-            Ok(())
-        });
-        near
+        parse_assembly(&bytes).map_or_else(|_| Vec::new(), |(_, metadata)| alike(pattern, &metadata))
     };
     let mut near: Vec<(f64, String)> = jobs.par_iter().flat_map_iter(near).collect();
     keep_nearest(&mut near);
     near.into_iter().map(|(_, name)| name).collect()
+}
+
+/// The names of types and methods that are most like a pattern, the likest first; none of what cannot be read.
+pub fn nearest_names(pattern: &str, metadata: &Metadata<'_>) -> Vec<String> {
+    let mut near = alike(pattern, metadata);
+    keep_nearest(&mut near);
+    near.into_iter().map(|(_, name)| name).collect()
+}
+
+/// Names with how much they are like a pattern, the nearest among them. A dot may stand before a method, as it does in reports.
+fn alike(pattern: &str, metadata: &Metadata<'_>) -> Vec<(f64, String)> {
+    let written = pattern.strip_prefix("re:").unwrap_or(pattern);
+    let written = as_people_write(written.rsplit(']').next().unwrap_or(written).trim_matches('*'));
+    let (names_methods, written) = (written.contains("::"), written.replace("::", "."));
+    let written = written.trim_start_matches('.');
+    let mut near: Vec<(f64, String)> = Vec::new();
+    let mut add = |name: &str, others: &[&str]| {
+        let alike = others.iter().map(|other| strsim::normalized_damerau_levenshtein(written, other)).fold(0.0, f64::max);
+        if alike >= ALIKE {
+            near.push((alike, name.to_owned()));
+            if near.len() > 64 {
+                keep_nearest(&mut near);
+            }
+        }
+    };
+    let mut last = String::new();
+    // What cannot be read is not near.
+    let _ = for_each_method(metadata, |_, names| {
+        let MethodNames { type_name, name: method, .. } = names()?;
+        if type_name.contains('<') || method.contains('<') || type_name.len() + method.len() > LONGEST {
+            return Ok(());
+        }
+        // Or without the namespace.
+        let whole_type = as_people_write(type_name);
+        let short_type = whole_type.rsplit('.').next().unwrap_or_default();
+        if !names_methods && last != type_name {
+            add(type_name, &[&whole_type, short_type]);
+            type_name.clone_into(&mut last);
+        }
+        let alone = method.to_lowercase();
+        let (whole, short) = (format!("{whole_type}.{alone}"), format!("{short_type}.{alone}"));
+        let alone = if written.contains('.') { &short } else { &alone };
+        add(&format!("{type_name}::{method}"), &[&whole, &short, alone]);
+        Ok(())
+    });
+    near
 }
 
 /// A name without what people leave out or write in another way.

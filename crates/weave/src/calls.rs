@@ -92,6 +92,8 @@ const WAITS: &[(&str, &str)] = &[
     ("System.Data.SqlClient.SqlConnection", "Open"),
     ("Microsoft.Data.SqlClient.SqlCommand", "ExecuteNonQuery ExecuteReader ExecuteScalar ExecuteXmlReader"),
     ("Microsoft.Data.SqlClient.SqlConnection", "Open"),
+    ("Microsoft.FSharp.Control.FSharpAsync", "RunSynchronously"),
+    ("Microsoft.FSharp.Control.FSharpMailboxProcessor`1", "PostAndReply TryPostAndReply"),
     ("Microsoft.AspNetCore.Builder.WebApplication", "Run"),
     ("Microsoft.AspNetCore.Hosting.WebHostExtensions", "Run WaitForShutdown"),
     ("Microsoft.Extensions.Hosting.HostingAbstractionsHostExtensions", "Run WaitForShutdown"),

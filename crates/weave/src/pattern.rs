@@ -16,8 +16,8 @@ pub struct Pattern {
     assembly: Option<Regex>,
     /// Matched against the type's full name alone, or with `::Method` behind it.
     name: Regex,
-    /// The same with anything before the type's name, and however many type parameters where none are written; none for what
-    /// says more than a name.
+    /// Matched against both, with anything before the type's name, however many type parameters where none are written, and a
+    /// method behind a dot, as reports have it; none for what says more than a name.
     unqualified: Option<Regex>,
     names_methods: bool,
 }
@@ -95,19 +95,41 @@ impl FromStr for Pattern {
         let (name, parameters) = Parameters::split(name);
         let type_name = name.split("::").next().unwrap_or_default();
         let is_plain = !type_name.is_empty() && !type_name.contains(['*', '?']);
+        let unqualified = || {
+            let written = written_glob(name, ARITY);
+            let whole = if name.contains("::") { written } else { format!("{written}::.*") };
+            compile(&format!("^(?:.*[./])?(?:{whole}{})$", dotted(name).map(|dotted| format!("|{dotted}")).unwrap_or_default()))
+        };
         Ok(Self {
             text: text.to_owned(),
             selector: None,
             parameters,
             assembly,
             name: compile(&format!("^(?:{}|{})$", glob(name), written_glob(name, "")))?,
-            unqualified: is_plain.then(|| compile(&format!("^(?:.*[./])?{}$", written_glob(name, ARITY)))).transpose()?,
+            unqualified: is_plain.then(unqualified).transpose()?,
             names_methods: name.contains("::"),
         })
     }
 }
 
 impl Pattern {
+    /// A pattern that names methods: `Total` is that of any type, and `Order.Total` may be what a report shows.
+    ///
+    /// # Errors
+    /// If it is no pattern.
+    pub fn of_methods(text: &str) -> Result<Self, PatternError> {
+        if text.is_empty() || text.contains("::") || text.starts_with("re:") {
+            return text.parse();
+        }
+        let mut pattern = Self { text: text.to_owned(), ..format!("*::{text}").parse()? };
+        if let Some(dotted) = dotted(text) {
+            let either = format!("{}|^(?:.*[./])?{dotted}$", pattern.name);
+            pattern.name =
+                Regex::new(&either).map_err(|error| PatternError::Regex { pattern: text.to_owned(), error: Box::new(error) })?;
+        }
+        Ok(pattern)
+    }
+
     /// The pattern as it was written.
     pub fn as_str(&self) -> &str {
         &self.text
@@ -135,12 +157,12 @@ impl Pattern {
 
     /// Whether it names a method, given its type's full name and its own.
     pub fn matches(&self, type_name: &str, method: &str) -> bool {
-        self.is_match(&self.name, type_name, method)
+        if self.names_methods { self.name.is_match(&format!("{type_name}::{method}")) } else { self.name.is_match(type_name) }
     }
 
     /// The same of a name that may have a namespace, or types that it is nested in, before it, and type parameters.
     pub(crate) fn matches_unqualified(&self, type_name: &str, method: &str) -> bool {
-        self.unqualified.as_ref().is_some_and(|name| self.is_match(name, type_name, method))
+        self.unqualified.as_ref().is_some_and(|name| name.is_match(&format!("{type_name}::{method}")))
     }
 
     /// Whether it is a name that may lack what stands before it.
@@ -150,11 +172,10 @@ impl Pattern {
 
     /// The pattern that looks for names with anything before them.
     pub(crate) fn as_unqualified(&self) -> Self {
-        Self { name: self.unqualified.clone().unwrap_or_else(|| self.name.clone()), ..self.clone() }
-    }
-
-    fn is_match(&self, name: &Regex, type_name: &str, method: &str) -> bool {
-        if self.names_methods { name.is_match(&format!("{type_name}::{method}")) } else { name.is_match(type_name) }
+        match &self.unqualified {
+            Some(name) => Self { name: name.clone(), names_methods: true, ..self.clone() },
+            None => self.clone(),
+        }
     }
 }
 
@@ -189,6 +210,15 @@ fn written_glob(glob: &str, arity: &str) -> String {
         expression.extend(with_arity(method, |_| String::new()).chars().map(one));
     }
     expression
+}
+
+/// A method behind a type's name and a dot, as `Order.Total` or `Order..ctor`; none if the last dot is within `<>`, or there is none.
+fn dotted(name: &str) -> Option<String> {
+    let constructor = [".ctor", ".cctor"].into_iter().find_map(|own| Some((name.strip_suffix(own)?.strip_suffix('.')?, own)));
+    let (type_name, method) = constructor.or_else(|| name.rsplit_once('.'))?;
+    let is_name = !type_name.is_empty() && !method.is_empty() && !name.contains("::");
+    (is_name && method.matches('<').count() == method.matches('>').count())
+        .then(|| written_glob(&format!("{type_name}::{method}"), ARITY))
 }
 
 /// A name with something else for each list of type parameters; `<` after no name begins one of a compiler's own.
@@ -282,6 +312,15 @@ mod tests {
             ("Order", "Shop.NoOrder::Total", false),
             ("Order", "Shop.Order/Line::Total", false),
             ("Ord*", "Shop.Order::Total", false),
+            ("Shop.Order.Total", "Shop.Order::Total", true),
+            ("Order.Total", "Shop.Order::Total", true),
+            ("Order.Totals", "Shop.Order::Total", false),
+            ("Order.Line.Total", "Shop.Order/Line::Total", true),
+            ("Map<K, V>.Add<T>", "Shop.Map`2::Add", true),
+            ("Shop.Order..ctor", "Shop.Order::.ctor", true),
+            ("Order.ctor", "Shop.Order::.ctor", false),
+            ("Map<Shop.Total>", "Shop.Map::Total>", false),
+            ("Total", "Shop.Order::Total", false),
             ("re:Order", "Shop.Order::Total", false),
             ("*::Total", "Shop.Order::Total", false),
         ];
@@ -290,6 +329,24 @@ mod tests {
             assert!(!is_match || pattern.as_unqualified().matches(type_name, method), "{pattern:?}");
             is_match
         });
+    }
+
+    #[test]
+    fn methods_may_be_named_alone() {
+        for (pattern, name, expected) in [
+            ("Total", "Shop.Order::Total", true),
+            ("Order.Total", "Shop.Order::Total", true),
+            ("Order.Tot*", "Shop.Order::Total", true),
+            ("IList.Add", "Shop.Order::IList.Add", true),
+            (".ctor", "Shop.Order::.ctor", true),
+            ("Order..ctor", "Shop.Order::.ctor", true),
+            ("Order", "Shop.Order::Total", false),
+            ("Order.Total", "Shop.NoOrder::Total", false),
+        ] {
+            let (type_name, method) = name.split_once("::").unwrap();
+            assert_eq!(Pattern::of_methods(pattern).unwrap().matches(type_name, method), expected, "{pattern} {name}");
+        }
+        assert!(Pattern::of_methods("").is_err());
     }
 
     #[test]

@@ -138,8 +138,8 @@ impl Summary<'_> {
         }
         let of_framework = files.iter().filter(|file| matches!(file.outcome, Outcome::Framework)).count();
         if of_framework > 0 {
-            let what = if of_framework == 1 { "1 assembly is".into() } else { format!("{of_framework} assemblies are") };
-            writeln!(out, "{what} of the framework, and left as they are; --all-assemblies weaves them, too")?;
+            let what = if of_framework == 1 { "1 assembly".into() } else { format!("{of_framework} assemblies") };
+            writeln!(out, "{what} of the framework left alone; --all-assemblies weaves those, too")?;
         }
         let is_none = |file: &FileReport| !matches!(file.outcome, Outcome::Processed { .. } | Outcome::Refused(_));
         if let Some(folder) = self.folder.filter(|_| files.iter().all(is_none)) {
