@@ -97,6 +97,12 @@ impl<'a> MethodBody<'a> {
         bytes.first().is_some_and(|first| first & header::FORMAT_MASK != header::TINY)
     }
 
+    /// The token of its locals that stands in the header of a fat body, by the body's first bytes.
+    pub fn local_var_sig_of(bytes: &[u8]) -> Option<Token> {
+        let token = bytes.get(Self::LOCAL_VAR_SIG_AT..)?.first_chunk().filter(|_| Self::is_fat(bytes))?;
+        Some(Token(u32::from_le_bytes(*token)))
+    }
+
     fn read(cursor: &mut Cursor<'a>, mut clauses: Vec<Clause>) -> Result<Self> {
         let start = *cursor;
         let first = cursor.u8()?;

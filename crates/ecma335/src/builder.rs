@@ -1,6 +1,6 @@
 //! Appends to metadata: rows, names and blobs go behind the input's own, and nothing of it is renumbered.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
@@ -59,6 +59,17 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
     /// Adds a blob to #Blob, or finds it among those added before.
     pub fn blob(&mut self, blob: &[u8]) -> Result<Blob> {
         self.blobs.blob(blob)
+    }
+
+    /// Has blobs that [`place_blob`](Self::place_blob) adds lie in these bytes of the input's #Blob, in order, which nothing
+    /// refers to: see [`vacant_blobs`](crate::vacancy::vacant_blobs). What is left of them becomes zeros.
+    pub fn vacate_blobs(&mut self, places: Vec<Range<u32>>) {
+        self.blobs.vacate(places);
+    }
+
+    /// Adds a blob to #Blob, where bytes were given away if there is room. It is not looked for among the others there.
+    pub fn place_blob(&mut self, blob: &[u8]) -> Result<Blob> {
+        self.blobs.place_blob(blob)
     }
 
     /// Adds a string literal to #US, or finds it among those added before, and gives the token that `ldstr` takes.
@@ -143,7 +154,7 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
     /// What was added so far: what the written module has to have beside the input's own.
     pub fn additions(&self) -> Additions {
         let heaps = self.heaps().map(|(name, heap)| (name, heap.bytes().to_vec()));
-        Additions { rows: self.rows.clone(), heaps: heaps.into() }
+        Additions { rows: self.rows.clone(), heaps: heaps.into(), blob_changes: self.blobs.changes() }
     }
 
     /// The same, as references of the input's could come to meet it.
@@ -231,6 +242,7 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
                         let module: Module = metadata.row(Rid::new(1))?;
                         segments.push(with_mvid(metadata.guids, module.mvid, mvid));
                     }
+                    (b"#Blob", _) => segments.push(self.blobs.changed(stream.bytes)),
                     _ => segments.push(stream.bytes),
                 }
                 if let Some((_, append)) = appended.iter_mut().find(|(name, _)| *name == stream.name) {
@@ -268,6 +280,8 @@ pub struct Additions {
     rows: AppendedRows,
     /// By the stream's name: the bytes behind the input's.
     heaps: Vec<(&'static [u8], Vec<u8>)>,
+    /// By their offset: bytes of #Blob that others have now.
+    blob_changes: Vec<(u32, Vec<u8>)>,
 }
 
 impl Additions {
@@ -279,6 +293,16 @@ impl Additions {
     /// Whether a table's rows went into their places among the input's, by their keys; else they are behind them.
     pub fn is_ordered(&self, table: Table) -> bool {
         is_ordered(table)
+    }
+
+    /// The rows of the input's that got other cells, in the order in which they did, by their numbers.
+    pub fn replaced(&self, table: Table) -> impl Iterator<Item = (u32, &[u32])> {
+        self.rows.replaced(table)
+    }
+
+    /// The bytes of the input's #Blob that were given away, as they are now, by their offsets in rising order.
+    pub fn blob_changes(&self) -> &[(u32, Vec<u8>)] {
+        &self.blob_changes
     }
 
     /// The bytes that each heap got behind the input's.

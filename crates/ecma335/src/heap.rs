@@ -1,6 +1,6 @@
 //! The heaps: #Strings, #US, #Blob, #GUID (II.24.2.3 to II.24.2.5), to be read, and to be appended to.
 
-use std::{borrow::Cow, hash::BuildHasher as _, ops::Range};
+use std::{borrow::Cow, collections::BTreeMap, hash::BuildHasher as _, ops::Range};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -106,6 +106,18 @@ pub(crate) struct HeapAppend {
     items: HashTable<(u32, Range<usize>)>,
     hasher: RandomState,
     bytes: Vec<u8>,
+    vacancies: Vacancies,
+}
+
+/// Bytes of the input's heap that other items can have.
+#[derive(Clone, Debug, Default)]
+struct Vacancies {
+    /// Where in the heap they are, in order.
+    places: Vec<Range<u32>>,
+    /// What is there now, one place behind another: zeros where there is nothing.
+    bytes: Vec<u8>,
+    /// What is free of them by length and offset, and where in `bytes` that is.
+    free: BTreeMap<(usize, u32), usize>,
 }
 
 impl HeapAppend {
@@ -146,6 +158,61 @@ impl HeapAppend {
             return Err(Error::new(ErrorKind::Limit("a blob of 2^29 bytes or more")));
         }
         self.add(blob, true, &[]).map(Blob)
+    }
+
+    /// Gives away bytes of the input's heap, in order, which nothing refers to.
+    pub(crate) fn vacate(&mut self, places: Vec<Range<u32>>) {
+        let mut at = 0;
+        for place in &places {
+            self.vacancies.free.insert((place.len(), place.start), at);
+            at += place.len();
+        }
+        self.vacancies.bytes = vec![0; at];
+        self.vacancies.places = places;
+    }
+
+    /// Adds a blob where bytes were given away, in the smallest place that it fits in; else behind the heap.
+    pub(crate) fn place_blob(&mut self, blob: &[u8]) -> Result<Blob> {
+        if blob.is_empty() {
+            return self.blob(blob);
+        }
+        let mut prefix = Vec::with_capacity(4);
+        put_compressed_u32(&mut prefix, (blob.len() as u32).min(COMPRESSED_MAX));
+        let length = prefix.len() + blob.len();
+        let Vacancies { bytes, free, .. } = &mut self.vacancies;
+        let Some(((room, offset), at)) = free.range((length, 0)..).next().map(|(place, at)| (*place, *at)) else {
+            return self.blob(blob);
+        };
+        free.remove(&(room, offset));
+        if room > length {
+            free.insert((room - length, offset + length as u32), at + length);
+        }
+        bytes[at..at + prefix.len()].copy_from_slice(&prefix);
+        bytes[at + prefix.len()..at + length].copy_from_slice(blob);
+        Ok(Blob(offset))
+    }
+
+    /// The bytes that were given away, as they are now, by their offset.
+    pub(crate) fn changes(&self) -> Vec<(u32, Vec<u8>)> {
+        let mut rest = &self.vacancies.bytes[..];
+        let take = |place: &Range<u32>| {
+            let (bytes, behind) = rest.split_at(place.len());
+            rest = behind;
+            (place.start, bytes.to_vec())
+        };
+        self.vacancies.places.iter().map(take).collect()
+    }
+
+    /// The input's heap with what is now where bytes were given away.
+    pub(crate) fn changed<'h>(&self, heap: &'h [u8]) -> Cow<'h, [u8]> {
+        let mut heap = Cow::Borrowed(heap);
+        let mut rest = &self.vacancies.bytes[..];
+        for place in &self.vacancies.places {
+            let (bytes, behind) = rest.split_at(place.len());
+            rest = behind;
+            heap.to_mut()[place.start as usize..place.end as usize].copy_from_slice(bytes);
+        }
+        heap
     }
 
     /// Adds a user string: UTF-16, with a byte behind it that says whether it wants more than comparing bytes (II.24.2.4).

@@ -37,6 +37,7 @@ pub mod segments;
 pub mod signature;
 pub mod tables;
 pub mod token;
+pub mod vacancy;
 pub mod writer;
 
 pub use body::{Clause, ClauseKind, MethodBody};

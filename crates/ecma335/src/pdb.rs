@@ -254,6 +254,29 @@ pub fn imports(metadata: &Metadata<'_>, scope: &ImportScope) -> Result<Vec<Impor
     Ok(imports)
 }
 
+/// The blobs that imports name: aliases, namespaces.
+pub(crate) fn names_of_imports(mut imports: Cursor<'_>, mut visit: impl FnMut(Blob)) -> Result<()> {
+    while !imports.is_empty() {
+        let at = imports.offset();
+        let kind = imports.u8()?;
+        if !(1..=9).contains(&kind) {
+            return malformed(at, "an import of no known kind");
+        }
+        if matches!(kind, 4..=9) {
+            visit(Blob(imports.compressed_u32()?));
+        }
+        if matches!(kind, 2 | 6 | 8) {
+            imports.compressed_u32()?;
+        }
+        match kind {
+            1 | 2 | 4 | 7 | 8 => visit(Blob(imports.compressed_u32()?)),
+            3 | 9 => drop(imports.compressed_u32()?),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Where an async method waits, and where it goes on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AsyncStepping {

@@ -67,6 +67,18 @@ impl<'a> Segments<'a> {
         }
     }
 
+    /// Overwrites four bytes at each of some rising offsets; none lies across the border of two pieces.
+    pub fn patch_words(&mut self, words: impl IntoIterator<Item = (usize, [u8; 4])>) {
+        let (mut parts, mut start) = (self.parts.iter_mut().peekable(), 0);
+        for (offset, word) in words {
+            while let Some(passed) = parts.next_if(|part| start + part.len() <= offset) {
+                start += passed.len();
+            }
+            let place = parts.peek_mut().and_then(|part| part.to_mut().get_mut(offset.checked_sub(start)?..)?.get_mut(..4));
+            place.into_iter().for_each(|place| place.copy_from_slice(&word));
+        }
+    }
+
     /// The bytes of a range, in pieces.
     pub fn range(&self, range: Range<usize>) -> impl Iterator<Item = &[u8]> {
         let mut start = 0;
@@ -162,6 +174,9 @@ mod tests {
         segments.patch(2, b"-----");
         segments.patch(7, b"!?");
         assert_eq!(segments.to_vec(), b"ab-----!");
+        segments.patch_words([(3, *b"++++")]);
+        assert_eq!(segments.to_vec(), b"ab-++++!");
+        segments.patch(3, b"----");
         for (range, expected) in [(0..8, "ab-----!"), (1..2, "b"), (6..20, "-!"), (3..3, "")] {
             assert_eq!(segments.range(range).flatten().copied().collect::<Vec<u8>>(), expected.as_bytes());
         }

@@ -308,6 +308,12 @@ impl AppendedRows {
         row.for_each_cell(|cell| cells.push(cell));
     }
 
+    /// The rows of the input's that others stand for.
+    pub(crate) fn replaced(&self, table: Table) -> impl Iterator<Item = (u32, &[u32])> {
+        let (rids, cells) = &self.replaced[table as usize];
+        rids.iter().copied().zip(cells.chunks_exact(table.columns().len()))
+    }
+
     pub(crate) fn count(&self, table: Table) -> u32 {
         (self.cells[table as usize].len() / table.columns().len()) as u32
     }

@@ -6,8 +6,9 @@ use ecma335::{
     Cursor, FileOffset, Image, Metadata, MetadataBuilder, Rid, Rva, Table, Token,
     schema::{
         Blob, CustomAttribute, Field, FieldLayout, FieldRva, GenericParam, HasCustomAttribute, HasCustomDebugInformation,
-        MethodDef, Module, Param, Row, Str, TypeDef, TypeDefOrRef, TypeOrMethodDef,
+        MethodDef, Module, Param, Row, StandAloneSig, Str, TypeDef, TypeDefOrRef, TypeOrMethodDef,
     },
+    vacancy::vacant_blobs,
 };
 
 fn with_sample(work: impl FnOnce(&Metadata<'_>)) {
@@ -69,6 +70,37 @@ fn a_type_with_members_is_appended() {
             let unchanged = 1..=metadata.tables.count(*table);
             assert!(unchanged.clone().all(|rid| new.tables.cells(*table, rid) == metadata.tables.cells(*table, rid)), "{table}");
         }
+    });
+}
+
+/// Blobs that lie in each other, and ones that many rows have, are given away as far as only replaced rows have them.
+#[test]
+fn blobs_lie_where_only_replaced_rows_had_theirs() {
+    with_sample(|metadata| {
+        let mut builder = MetadataBuilder::new(metadata);
+        // The second begins in the first, at its 2.
+        let first = builder.blob(&[2, 9, 9, 9]).expect("room");
+        let [shared, alone] = [[7, 1, 8], [7, 1, 9]].map(|blob| builder.blob(&blob).expect("room"));
+        let sigs = [first, shared, alone].map(|signature| builder.add(&StandAloneSig { signature }).expect("room"));
+        for signature in [Blob(first.0 + 1), shared] {
+            builder.add(&Field { flags: 0x16, name: Str(0), signature }).expect("room");
+        }
+        let bytes = builder.finish().expect("it can be written").to_vec();
+        let old = Metadata::parse(Cursor::new(&bytes, FileOffset(0))).expect("it can be read");
+        let vacant = vacant_blobs(&old, |table, row| table == Table::StandAloneSig && row >= sigs[0].rid());
+        let place = |start: u32, length: u32| start..start + length;
+        assert_eq!(vacant, [place(first.0, 1), place(first.0 + 4, 1), place(alone.0, 4)]);
+
+        let mut builder = MetadataBuilder::new(&old);
+        builder.vacate_blobs(vacant);
+        let placed = [&[7, 0][..], &[7, 1, 2, 3]].map(|blob| builder.place_blob(blob).expect("room"));
+        assert_eq!((placed[0], placed[1].0 >= old.blobs.bytes.len() as u32), (alone, true));
+        let changes = [(first.0, vec![0]), (first.0 + 4, vec![0]), (alone.0, vec![2, 7, 0, 0])];
+        assert_eq!(builder.additions().blob_changes(), changes);
+        let bytes = builder.finish().expect("it can be written").to_vec();
+        let new = Metadata::parse(Cursor::new(&bytes, FileOffset(0))).expect("it can be read");
+        let blobs = [(placed[0], &[7, 0][..]), (placed[1], &[7, 1, 2, 3]), (Blob(first.0 + 1), &[9, 9]), (shared, &[7, 1, 8])];
+        blobs.iter().for_each(|(at, blob)| assert_eq!(new.blob(*at), Ok(*blob)));
     });
 }
 

@@ -33,7 +33,7 @@ mod win32;
 
 use std::io;
 
-use ecma335::{Image, Metadata, Result};
+use ecma335::{Image, Metadata, Result, Table};
 use weave::output_check;
 
 pub use self::{
@@ -111,7 +111,10 @@ pub fn visit(old: &Side<'_, '_>, new: &Side<'_, '_>, options: &Options<'_>, visi
     let mut new_module = Module::new(&new.names, new.pdb.as_ref(), &all);
     let (old_metadata, new_metadata) = (old.names.metadata, new.names.metadata);
     let is_extended = output_check::extends(new_metadata, old_metadata);
-    let is_same = is_extended && output_check::extends(old_metadata, new_metadata);
+    let is_same = is_extended
+        && output_check::extends(old_metadata, new_metadata)
+        && old_metadata.blobs.bytes == new_metadata.blobs.bytes
+        && old_metadata.tables.bytes(Table::StandAloneSig) == new_metadata.tables.bytes(Table::StandAloneSig);
     for names in [&old.names, &new.names] {
         names.aliases.take();
         names.hidden.replace(ignore::attributes(options.ignore));

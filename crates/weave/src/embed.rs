@@ -20,7 +20,7 @@ use ecma335::{
 };
 use ilrewrite::{AssemblyName, MethodName, TokenProvider, TypeName};
 
-use crate::hook::referred_assembly;
+use crate::{hook::referred_assembly, local_sigs::LocalSigs};
 
 /// The namespace of all types that are embedded: no language has names like it.
 pub(crate) const NAMESPACE: &str = "<Ilinst>";
@@ -112,6 +112,8 @@ fn unsupported<T>(what: &'static str) -> Result<T, Error> {
 pub(crate) struct Tokens<'a, 'm> {
     pub(crate) builder: MetadataBuilder<'a, 'm>,
     pub(crate) embedded: Option<Arc<Embedded<'m>>>,
+    /// What bodies ask for has its rows when all are known.
+    pub(crate) local_sigs: LocalSigs,
 }
 
 impl TokenProvider for Tokens<'_, '_> {
@@ -154,7 +156,7 @@ impl TokenProvider for Tokens<'_, '_> {
     }
 
     fn standalone_sig(&mut self, signature: &[u8]) -> Result<Token, Error> {
-        self.builder.standalone_sig(signature)
+        Ok(self.local_sigs.ask(signature))
     }
 
     fn user_string(&mut self, text: &str) -> Result<Token, Error> {

@@ -16,6 +16,7 @@ mod facts;
 pub mod hook;
 mod hook_values;
 pub mod hooks;
+mod local_sigs;
 mod made;
 pub mod module;
 pub mod named;

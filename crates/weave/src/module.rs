@@ -32,6 +32,7 @@ use crate::{
     embed::{Embedded, Tokens},
     hook_values::HookContext,
     hooks::Hooks,
+    local_sigs::{self, LocalSigs},
     made::{Made, Step},
     note::Note,
     options::{self, Options},
@@ -171,7 +172,10 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         let plan = Plan::with_pdb(image, metadata, weaving.options, weaving.pdb)?;
         let embedded =
             weaving.options.embed.then(|| Embedded::read(weaving.tracker.bytes(), metadata).map(Arc::new)).transpose()?;
-        let tokens = || Tokens { builder: MetadataBuilder::new(metadata), embedded: embedded.clone() };
+        let tokens = || {
+            let (builder, local_sigs) = (MetadataBuilder::new(metadata), LocalSigs::default());
+            Tokens { builder, embedded: embedded.clone(), local_sigs }
+        };
         if plan.selected() == 0 {
             let merged = Merged::new(tokens(), unwoven(&plan.methods));
             let (calls, debug, pdb) = (Vec::new(), DebugInfo::default(), None);
@@ -207,7 +211,8 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
     /// If the file cannot be written, or must not be: see [`Refusal::of`](crate::Refusal::of).
     pub fn finish(self) -> Result<Woven<'a>, Error> {
         let Self { image, metadata, weaving, module_key, calls, merged, mut debug, pdb, .. } = self;
-        let Merged { tokens: Tokens { mut builder, embedded }, mut code, mut bodies, records, methods } = merged;
+        let Merged { tokens, mut code, mut bodies, body_sigs, records, methods } = merged;
+        let Tokens { mut builder, embedded, local_sigs } = tokens;
         if bodies.is_empty() {
             let file = OutputFile::unchanged(image.bytes()).into_segments();
             let (mvid, additions) = (metadata.mvid()?, Additions::default());
@@ -224,6 +229,19 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
             });
         }
         let writer = ImageWriter::new(image, metadata, weaving.options.keep_layout);
+        let of_bodies = || bodies.iter().zip(&body_sigs).filter_map(|((rid, range), sig)| Some((*rid, range.start, (*sig)?)));
+        // What native code refers to nobody knows.
+        let unused = if writer.obstacle().is_none() {
+            let mut gets_another = vec![false; methods.len() + 1];
+            of_bodies().for_each(|(rid, ..)| gets_another[rid.get() as usize] = true);
+            local_sigs::unused(image, metadata, |rid| gets_another[rid.get() as usize])
+        } else {
+            Vec::new()
+        };
+        let rows = local_sigs.settle(&mut builder, metadata, unused)?;
+        let settled = |sig: Token| rows.get(sig.rid() as usize - 1).copied().unwrap_or_default();
+        let word = |sig: Token| settled(sig).0.to_le_bytes();
+        code.patch_words(of_bodies().map(|(_, start, sig)| (start + MethodBody::LOCAL_VAR_SIG_AT, word(sig))));
         let code_rva = writer.code_rva()?;
         let rva = |at: usize| {
             let rva = u32::try_from(at).ok().and_then(|at| code_rva.0.checked_add(at));
@@ -239,7 +257,8 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         let old_pdb = debug.check(pdb.as_deref().map(Pdb::parse));
         let new_pdb = old_pdb.as_ref().map(|pdb| {
             let mut new = PdbBuilder::new(pdb);
-            records.into_iter().try_for_each(|(records, local_sig)| new.put(records?, local_sig)).map(|()| new)
+            let records = records.into_iter().map(|(records, local_sig)| Ok((records?, local_sig.map(settled))));
+            new.put_all(records.collect::<Result<_, Error>>()?).map(|()| new)
         });
         let mvid = woven_mvid(module_key, weaving.tool, &weaving.options.to_string());
         builder.set_mvid(mvid);
@@ -294,6 +313,8 @@ struct Merged<'a, P> {
     code: Segments<'a>,
     /// Where in the code the bodies are.
     bodies: Vec<(Rid<MethodDef>, Range<usize>)>,
+    /// Which of [`LocalSigs`] each has, unless it keeps its own.
+    body_sigs: Vec<Option<Token>>,
     /// What the PDB says of each, if there is one, and its new signature of locals.
     records: Vec<(Result<MethodDebug, Error>, Option<Token>)>,
     /// What became of each method, by row number less one, as far as that is known.
@@ -302,7 +323,7 @@ struct Merged<'a, P> {
 
 impl<P: TokenProvider<Error = Error>> Merged<'_, P> {
     fn new(tokens: P, methods: Vec<Result<Shape, Reason>>) -> Self {
-        Self { tokens, code: Segments::default(), bodies: Vec::new(), records: Vec::new(), methods }
+        Self { tokens, code: Segments::default(), bodies: Vec::new(), body_sigs: Vec::new(), records: Vec::new(), methods }
     }
 
     fn add(&mut self, Chunk { mut batch, debug, methods }: Chunk) -> Result<(), Error> {
@@ -314,6 +335,7 @@ impl<P: TokenProvider<Error = Error>> Merged<'_, P> {
                     let start = self.code.len() + body.range.start;
                     self.bodies.push((rid, start..start + body.range.len()));
                     let local_sig = body.local_sig.and_then(|request| settled.get(request as usize).copied().flatten());
+                    self.body_sigs.push(local_sig);
                     self.records.extend(debug.next().map(|records| (records, local_sig)));
                     Ok(body.shape)
                 }

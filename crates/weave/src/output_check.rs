@@ -4,15 +4,17 @@ use std::{fmt, ops::Range};
 
 use ecma335::{
     Additions, Error, Image, Metadata, MethodBody, Rid, Rva, Table, Token,
+    element::convention,
     image::CliHeader,
     schema::{MethodDef, StandAloneSig},
     signature::outline::LocalsShape,
     tables::is_ordered,
+    vacancy::vacant_blobs,
 };
 
 use rayon::prelude::*;
 
-use crate::{module::Woven, tracker::Mark};
+use crate::{local_sigs, module::Woven, tracker::Mark};
 
 /// Methods that one thread checks at a time.
 const CHUNK: u32 = 4096;
@@ -90,16 +92,20 @@ pub fn check_contents(output: &[u8], woven: &Woven<'_>, input: (&Image<'_>, &Met
 }
 
 /// Whether all that a module's tokens mean they mean in the other too: rows and heaps are its own, and more behind them.
-/// The places of bodies may differ.
+/// The places of bodies may differ, and signatures of locals: see [`has_same_locals`].
 pub fn extends(new: &Metadata<'_>, old: &Metadata<'_>) -> bool {
     let methods = || old.tables.rows::<MethodDef>().zip(new.tables.rows::<MethodDef>());
     check_tables(new, old).is_ok() && methods().all(|((_, old), (_, new))| MethodDef { rva: old.rva, ..new } == old)
 }
 
+/// Whether a token of a body's locals means the same in two modules of which one [`extends`] the other.
+pub fn has_same_locals(new: &Metadata<'_>, old: &Metadata<'_>, locals: Token) -> bool {
+    locals.rid_in::<StandAloneSig>().is_none_or(|rid| sig(new, rid) == sig(old, rid))
+}
+
 /// Every row of the input is there, and says what it said; what weaving changes by design is left to others to look at.
 fn check_tables(new: &Metadata<'_>, old: &Metadata<'_>) -> Result<(), String> {
-    let heaps =
-        [("#Strings", old.strings, new.strings), ("#US", old.user_strings, new.user_strings), ("#Blob", old.blobs, new.blobs)];
+    let heaps = [("#Strings", old.strings, new.strings), ("#US", old.user_strings, new.user_strings)];
     if let Some((name, ..)) = heaps.iter().find(|(_, old, new)| !new.bytes.starts_with(old.bytes)) {
         return Err(format!("{name} does not begin with what it had"));
     }
@@ -108,8 +114,8 @@ fn check_tables(new: &Metadata<'_>, old: &Metadata<'_>) -> Result<(), String> {
         if after < before {
             return Err(format!("{table} has {after} rows, and had {before}"));
         }
-        // Rows with new addresses or hashes, and the one table that each woven module has one row more in.
-        if matches!(table, Table::MethodDef | Table::FieldRva | Table::File | Table::CustomAttribute) {
+        // Rows with new addresses, hashes or signatures, and the one table that each woven module has one row more in.
+        if matches!(table, Table::MethodDef | Table::FieldRva | Table::File | Table::StandAloneSig | Table::CustomAttribute) {
             continue;
         }
         let is_there = if after > before && is_ordered(table) {
@@ -123,7 +129,45 @@ fn check_tables(new: &Metadata<'_>, old: &Metadata<'_>) -> Result<(), String> {
             return Err(format!("rows of {table} have changed"));
         }
     }
+    check_blobs(new, old)
+}
+
+/// Rows of signatures of locals may have others; blobs that were theirs alone may have gone, and no other.
+fn check_blobs(new: &Metadata<'_>, old: &Metadata<'_>) -> Result<(), String> {
+    let table = Table::StandAloneSig;
+    let rows = 0..=old.tables.count(table);
+    let is_replaced: Vec<bool> = rows.map(|rid| !is_same_sig(new, old, Rid::new(rid))).collect();
+    let mut kept_from = 0;
+    let vacant = if is_replaced.contains(&true) {
+        let is_locals =
+            |metadata: &Metadata<'_>, rid| sig(metadata, rid).is_some_and(|blob| blob.first() == Some(&convention::LOCAL));
+        let mut replaced = (0..).zip(&is_replaced).filter(|(_, is_replaced)| **is_replaced).map(|(rid, _)| Rid::new(rid));
+        if let Some(row) = replaced.find(|rid| !is_locals(old, *rid) || !is_locals(new, *rid)) {
+            return Err(format!("row {} of {table} has changed", row.get()));
+        }
+        vacant_blobs(old, |of, row| of == table && is_replaced[row as usize])
+    } else {
+        Vec::new()
+    };
+    let end = old.blobs.bytes.len();
+    for place in vacant.into_iter().map(|place| place.start as usize..place.end as usize).chain([end..end]) {
+        let kept = kept_from..place.start;
+        if new.blobs.bytes.get(kept.clone()) != old.blobs.bytes.get(kept) {
+            return Err("#Blob has not what it had".into());
+        }
+        kept_from = place.end;
+    }
     Ok(())
+}
+
+/// Whether a row leads to the same signature, at the same place.
+fn is_same_sig(new: &Metadata<'_>, old: &Metadata<'_>, rid: Rid<StandAloneSig>) -> bool {
+    let row = |metadata: &Metadata<'_>| metadata.row(rid).ok();
+    row(new) == row(old) && sig(new, rid) == sig(old, rid)
+}
+
+fn sig<'a>(metadata: &Metadata<'a>, rid: Rid<StandAloneSig>) -> Option<&'a [u8]> {
+    metadata.blob(metadata.row(rid).ok()?.signature).ok()
 }
 
 /// Whether a table has rows of the old one, by their numbers less one, from a place on.
@@ -140,10 +184,11 @@ fn has_rows(new: &Metadata<'_>, place: u32, old: &Metadata<'_>, rows: Range<u32>
     new.tables.bytes(table).get(place) == old.tables.bytes(table).get(bytes(rows))
 }
 
-/// The signatures of locals that are new are those that were added, and can be read.
+/// The signatures of locals that are new, in new rows or old ones, are those that were added, and can be read.
 fn check_local_sigs(output: &[u8], new: &Metadata<'_>, old: &Metadata<'_>, woven: &Woven<'_>) -> Result<(), Fault> {
     let table = Table::StandAloneSig;
-    for (rid, cells) in (old.tables.count(table) + 1..).zip(woven.additions.rows(table)) {
+    let added = (old.tables.count(table) + 1..).zip(woven.additions.rows(table));
+    for (rid, cells) in woven.additions.replaced(table).chain(added) {
         let blob = new.row(Rid::<StandAloneSig>::new(rid)).and_then(|row| new.blobs.blob(row.signature));
         let read = blob.and_then(|blob| LocalsShape::read(blob.rest(), blob.offset())).map_err(|error| error.to_string());
         let is_as_added = new.tables.cells(table, rid).is_some_and(|found| found == cells);
@@ -173,6 +218,13 @@ fn check_additions(new: &Metadata<'_>, old: &Metadata<'_>, additions: &Additions
         {
             return Err(format!("a new row of {table} is not the one that was added"));
         }
+    }
+    if let Some((at, _)) = additions
+        .blob_changes()
+        .iter()
+        .find(|(at, bytes)| !new.blobs.bytes.get(*at as usize..).is_some_and(|found| found.starts_with(bytes)))
+    {
+        return Err(format!("at {at:#x} of #Blob is not what was put there"));
     }
     for (name, added) in additions.heaps() {
         let behind = stream(new, name).get(stream(old, name).len()..).unwrap_or_default();
@@ -267,7 +319,12 @@ impl Reader<'_, '_> {
             // No body, whatever a section at that address holds.
             Err(_) if before.rva == 0 && after.rva == 0 => Ok(()),
             Err(_) if (before.rva == 0) == (after.rva == 0) && body(self.input.0, before.rva) == body(self.image, after.rva) => {
-                Ok(())
+                let locals = local_sigs::of_body(self.input.0, before.rva).and_then(Token::rid_in);
+                if locals.is_none_or(|rid| is_same_sig(self.metadata, self.input.1, rid)) {
+                    Ok(())
+                } else {
+                    Err("it was to be left alone, and its locals have changed".into())
+                }
             }
             // Junk that leads into the headers, which do change, is junk still.
             Err(_) if self.is_in_headers(before.rva) => Ok(()),

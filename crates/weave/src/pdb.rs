@@ -12,6 +12,7 @@ use ecma335::{
     pdb::{SequencePoint, SequencePoints, custom_debug_information as kinds},
     schema::{Blob, CustomDebugInformation, LocalScope, MethodDebugInformation, MethodDef},
     tables::RowCounts,
+    vacancy::vacant_blobs,
 };
 use ilrewrite::{
     code::{Code, Instruction},
@@ -223,21 +224,40 @@ impl<'a, 'm> PdbBuilder<'a, 'm> {
         Self { metadata: &pdb.metadata, builder: MetadataBuilder::new(&pdb.metadata), blob: Vec::new() }
     }
 
-    /// Takes over a woven method's records; its locals may have a new signature.
-    pub(crate) fn put(&mut self, method: MethodDebug, local_sig: Option<Token>) -> Result<(), Error> {
+    /// Takes over what is known of all woven methods, whose locals may have new signatures: new records lie where those were
+    /// that they stand for.
+    pub(crate) fn put_all(&mut self, methods: Vec<(MethodDebug, Option<Token>)>) -> Result<(), Error> {
+        let count = |table| vec![false; self.metadata.tables.count(table) as usize + 1];
+        let (mut points, mut custom) = (count(Table::MethodDebugInformation), count(Table::CustomDebugInformation));
+        for (method, _) in &methods {
+            let has_points = method.points.is_some();
+            points.get_mut(method.method.get() as usize).into_iter().for_each(|is_new| *is_new = has_points);
+            for (rid, _) in &method.custom {
+                custom.get_mut(rid.get() as usize).into_iter().for_each(|is_new| *is_new = true);
+            }
+        }
+        self.builder.vacate_blobs(vacant_blobs(self.metadata, |table, row| match table {
+            Table::MethodDebugInformation => points[row as usize],
+            Table::CustomDebugInformation => custom[row as usize],
+            _ => false,
+        }));
+        methods.into_iter().try_for_each(|(method, local_sig)| self.put(method, local_sig))
+    }
+
+    fn put(&mut self, method: MethodDebug, local_sig: Option<Token>) -> Result<(), Error> {
         if let Some((old_local_signature, points)) = method.points {
             let rid = Rid::<MethodDebugInformation>::new(method.method.get());
             let row = self.metadata.row(rid)?;
             self.blob.clear();
             put_compressed_u32(&mut self.blob, local_sig.map_or(old_local_signature, Token::rid));
             self.blob.extend_from_slice(&points);
-            let sequence_points = self.builder.blob(&self.blob)?;
+            let sequence_points = self.builder.place_blob(&self.blob)?;
             self.builder.replace(rid, &MethodDebugInformation { sequence_points, ..row });
         }
         method.scopes.iter().for_each(|(rid, scope)| self.builder.replace(*rid, scope));
         for (rid, value) in method.custom {
             let row = self.metadata.row(rid)?;
-            let value = self.builder.blob(&value)?;
+            let value = self.builder.place_blob(&value)?;
             self.builder.replace(rid, &CustomDebugInformation { value, ..row });
         }
         Ok(())

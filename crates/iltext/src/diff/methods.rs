@@ -2,6 +2,8 @@
 
 use ecma335::{MethodBody, Rid, Rva, schema::MethodDef};
 
+use weave::output_check::has_same_locals;
+
 use super::{
     bodies,
     debug::{Facts, Places},
@@ -47,7 +49,10 @@ pub(crate) fn body_text(bodies: &Bodies<'_, '_, '_, '_, '_, '_, '_>, old_text: &
         (Body::Il(old_body), Body::Il(new_body)) => {
             let facts = (facts(old, old_rid, &old_body), facts(new, new_rid, &new_body));
             let old_bytes = old.body_bytes(old_row.rva);
-            let is_same = bodies.is_extended && old_bytes.is_some() && old_bytes == new.body_bytes(new_row.rva);
+            let is_same = bodies.is_extended
+                && old_bytes.is_some()
+                && old_bytes == new.body_bytes(new_row.rva)
+                && has_same_locals(new.names.metadata, old.names.metadata, old_body.local_var_sig);
             if is_same && facts.0 == facts.1 {
                 return;
             }

@@ -38,12 +38,15 @@ pub fn weave_loaded<'a, P: ModuleTokens + Send>(
     let mark = Mark { module_key, tool: weaving.tool, options: &weaving.options.to_string() };
     // In a file first: what it must not be written for, no runtime is to be told either.
     let tokens = || {
-        let mut tokens = Tokens { builder: MetadataBuilder::new(metadata), embedded: None };
+        let (builder, local_sigs) = (MetadataBuilder::new(metadata), LocalSigs::default());
+        let mut tokens = Tokens { builder, embedded: None, local_sigs };
         weaving.tracker.add_to(&mut tokens, &mark)?;
         Ok(tokens)
     };
     let Merged { tokens, methods, .. } = weave_selected(image, metadata, weaving, module_key, &plan, None, tokens)?.merged;
-    dangling::refuse(image, metadata, &methods, &tokens.builder.growth())?;
+    let Tokens { mut builder, local_sigs, .. } = tokens;
+    local_sigs.settle(&mut builder, metadata, Vec::new())?;
+    dangling::refuse(image, metadata, &methods, &builder.growth())?;
     let begin = || {
         let mut tokens = begin()?;
         weaving.tracker.add_to(&mut tokens, &mark)?;
