@@ -5,7 +5,8 @@ use std::{cell::RefCell, collections::BTreeSet};
 
 use ecma335::{
     Image, Metadata, MethodBody, Rva, Table, Token,
-    schema::{Blob, ColumnKind, Guid, MethodDef, Str},
+    element::convention,
+    schema::{Blob, ColumnKind, Guid, MethodDef, StandAloneSig, Str},
     signature::{Signature, TypeSig, text::TypeNames},
 };
 
@@ -21,7 +22,7 @@ enum Target {
 
 /// The first thing that led nowhere in the input, or elsewhere, and leads somewhere in the output.
 pub fn gained(image: &Image<'_>, old: &Metadata<'_>, new: &Metadata<'_>) -> Option<String> {
-    let targets = all(image, old);
+    let targets = all(image, old, new);
     let found = targets.into_iter().find(|target| meaning(*target, old) != meaning(*target, new));
     found.map(|target| format!("{target:?} was {:?}, and is {:?}", meaning(target, old), meaning(target, new)))
 }
@@ -39,17 +40,20 @@ fn meaning<'a>(target: Target, metadata: &Metadata<'a>) -> Option<Vec<u8>> {
 }
 
 /// All that rows, signatures and bodies refer to.
-fn all(image: &Image<'_>, metadata: &Metadata<'_>) -> BTreeSet<Target> {
+fn all(image: &Image<'_>, metadata: &Metadata<'_>, new: &Metadata<'_>) -> BTreeSet<Target> {
     let mut targets = BTreeSet::new();
     for table in Table::ALL.iter().copied() {
-        for cells in (1..=metadata.tables.count(table)).filter_map(|rid| metadata.tables.cells(table, rid)) {
+        for (rid, cells) in (1..=metadata.tables.count(table)).filter_map(|rid| Some((rid, metadata.tables.cells(table, rid)?))) {
+            // What no body has for its locals any more leaves its row to another signature of locals.
+            let is_locals = |metadata| is_locals(metadata, Token::new(table, rid));
+            let is_blob_kept = !(is_locals(metadata) && is_locals(new));
             for (column, cell) in table.columns().iter().zip(cells) {
                 let is_list = column.name.ends_with("_list");
                 targets.extend(match column.kind {
                     ColumnKind::Fixed(_) => None,
                     ColumnKind::Str => Some(Target::Str(cell)),
                     ColumnKind::Guid => Some(Target::Guid(cell)),
-                    ColumnKind::Blob => Some(Target::Blob(cell)),
+                    ColumnKind::Blob => is_blob_kept.then_some(Target::Blob(cell)),
                     ColumnKind::Rid(_) if is_list => None,
                     ColumnKind::Rid(of) => Some(Target::Row(Token::new(of, cell))),
                     ColumnKind::Coded(coded) => coded.decode(cell).map(Target::Row),
@@ -79,6 +83,13 @@ fn all(image: &Image<'_>, metadata: &Metadata<'_>) -> BTreeSet<Target> {
         targets.extend(classes.chain([body.local_var_sig]).map(Target::Row));
     }
     targets
+}
+
+/// Whether it is the row of a signature of locals.
+fn is_locals(metadata: &Metadata<'_>, token: Token) -> bool {
+    let row = token.rid_in::<StandAloneSig>().and_then(|rid| metadata.row(rid).ok());
+    let blob = row.and_then(|row| metadata.blob(row.signature).ok());
+    blob.is_some_and(|blob| blob.first() == Some(&convention::LOCAL))
 }
 
 /// The types that a signature names.

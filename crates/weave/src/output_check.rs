@@ -150,7 +150,7 @@ fn check_blobs(new: &Metadata<'_>, old: &Metadata<'_>) -> Result<(), String> {
         Vec::new()
     };
     let end = old.blobs.bytes.len();
-    for place in vacant.into_iter().map(|place| place.start as usize..place.end as usize).chain([end..end]) {
+    for place in vacant.into_iter().map(|place| place.start as usize..place.end as usize).chain(std::iter::once(end..end)) {
         let kept = kept_from..place.start;
         if new.blobs.bytes.get(kept.clone()) != old.blobs.bytes.get(kept) {
             return Err("#Blob has not what it had".into());
