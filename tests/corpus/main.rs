@@ -162,12 +162,7 @@ fn compare<S>(image: &Image<'_>, old: &Metadata<'_>, output: &[u8], methods: &[R
             if (before == 0) != (after == 0) || (before != 0 && body_at(image, before) != body_at(&new_image, after)) {
                 return Err(format!("method {rid:?} was left alone and its body differs"));
             }
-            let body = |image: &Image<'_>, rva| MethodBody::parse(image.cursor_at(Rva(rva)).ok()?).ok();
-            let locals = |metadata: &Metadata<'_>, body: &MethodBody<'_>| {
-                let row = metadata.row(body.local_var_sig.rid_in::<StandAloneSig>()?).ok()?;
-                metadata.blob(row.signature).map(<[u8]>::to_vec).ok()
-            };
-            if before != 0 && body(image, before).is_some_and(|body| locals(old, &body) != locals(&new, &body)) {
+            if locals_of(image, old, before) != locals_of(&new_image, &new, after) {
                 return Err(format!("method {rid:?} was left alone and its locals differ"));
             }
             continue;
@@ -177,6 +172,13 @@ fn compare<S>(image: &Image<'_>, old: &Metadata<'_>, output: &[u8], methods: &[R
         body.instructions().try_for_each(|instruction| instruction.map(drop)).map_err(text)?;
     }
     compare_data(image, old, &new_image, &new)
+}
+
+/// The signature of locals that a body has, by the body's address.
+fn locals_of(image: &Image<'_>, metadata: &Metadata<'_>, rva: u32) -> Option<Vec<u8>> {
+    let body = MethodBody::parse(image.cursor_at(Rva(rva)).ok()?).ok()?;
+    let row = metadata.row(body.local_var_sig.rid_in::<StandAloneSig>()?).ok()?;
+    metadata.blob(row.signature).map(<[u8]>::to_vec).ok()
 }
 
 /// A file laid out anew is no larger than its input, less the bodies that were woven, plus what they were woven to, the
