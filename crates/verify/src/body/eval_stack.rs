@@ -172,7 +172,12 @@ impl<'c> EvalStack<'c> {
         if is_number(value.kind) && is_number(wanted.kind) {
             return;
         }
-        match assign::assignable(self.types(), value.ty, wanted.ty) {
+        // What was computed has the type that its kind tells.
+        let from = match value.kind.element() {
+            Some(element) if value.ty == TypeId::UNKNOWN => self.types().intern(Type::Primitive(element)),
+            _ => value.ty,
+        };
+        match assign::assignable(self.types(), from, wanted.ty) {
             _ if mixes => self.unverifiable(rule!("III.1.8.1.2-a"), || mismatch(value.kind.name(), wanted.kind.name())),
             Some(true) => {}
             Some(false) if assign::is_read_only(self.types(), value.ty, wanted.ty) => {
@@ -180,7 +185,7 @@ impl<'c> EvalStack<'c> {
             }
             Some(false) => {
                 let types = self.types();
-                self.unverifiable(rule!("III.1.8.1.2-a"), || mismatch(&types.name(value.ty), &types.name(wanted.ty)));
+                self.unverifiable(rule!("III.1.8.1.2-a"), || mismatch(&types.name(from), &types.name(wanted.ty)));
             }
             None => self.assumed += 1,
         }

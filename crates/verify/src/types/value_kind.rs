@@ -51,6 +51,17 @@ impl ValueKind {
         })
     }
 
+    /// The element of II.23.1.16 that a number of this kind is.
+    pub(crate) fn element(self) -> Option<ElementType> {
+        match self {
+            Self::Int32 => Some(ElementType::I4),
+            Self::Int64 => Some(ElementType::I8),
+            Self::Native => Some(ElementType::I),
+            Self::Float => Some(ElementType::R8),
+            _ => None,
+        }
+    }
+
     /// Whether a value can be put where `wanted` is expected (III.1.6); unmanaged and managed pointers mix in unsafe code.
     pub(crate) fn assignable_to(self, wanted: Self) -> bool {
         use ValueKind::{Int32, Native, Ref, Unknown};
