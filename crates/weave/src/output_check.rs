@@ -320,6 +320,8 @@ impl Reader<'_, '_> {
             Err(_) if before.rva == 0 && after.rva == 0 => Ok(()),
             Err(_) if (before.rva == 0) == (after.rva == 0) && body(self.input.0, before.rva) == body(self.image, after.rva) => {
                 let locals = local_sigs::of_body(self.input.0, before.rva).and_then(Token::rid_in);
+                // Of rows that there were: what led nowhere is looked at where references may come to lead somewhere.
+                let locals = locals.filter(|rid| self.input.1.row::<StandAloneSig>(*rid).is_ok());
                 if locals.is_none_or(|rid| is_same_sig(self.metadata, self.input.1, rid)) {
                     Ok(())
                 } else {
