@@ -85,7 +85,8 @@ pub(crate) const CAUSES: &[Cause] = &[
     cause("Thread.Abort of a worker, then return", "thread-abort", How::Itself, [CLEAN, None, None, None]),
     cause("an AppDomain unloaded, then return", "domain", How::Itself, [CLEAN, None, None, None]),
     cause("two load contexts unloaded, then return", "context", How::Itself, [None, CLEAN, CLEAN, CLEAN]),
-    cause("a folder that cannot be written to", "return", How::ReadOnly, [CLEAN, CLEAN, CLEAN, None]),
+    cause("a folder that cannot be written to", "return", How::ReadOnly, [CLEAN; 4]),
+    // Wine gives a file no room before it is written to, and a program whose mapping has none hangs there.
     cause("a full disk", "return", How::FullDisk, [CLEAN, CLEAN, CLEAN, None]),
 ];
 

@@ -36,6 +36,27 @@ impl Windows {
         let [wine, prefix, dotnet] = ["ILINST_WINE", "ILINST_WINE_PREFIX", "ILINST_WINDOWS_DOTNET8"].map(tool);
         Some(Self { wine: wine?, prefix: prefix?, dotnet: dotnet? })
     }
+
+    /// A program that Wine starts in a folder.
+    fn started(&self, program: &Path, folder: &Path) -> Command {
+        let mut command = Command::new(&self.wine);
+        command.arg(program).current_dir(folder);
+        // Wine would start a debugger for a program that crashes.
+        command.env("WINEPREFIX", &self.prefix).env("WINEDEBUG", "-all").env("WINEDLLOVERRIDES", "winedbg.exe=d");
+        command
+    }
+
+    /// The same by way of a batch file in a folder that has temporary files: Wine takes no such folder from Linux's environment.
+    fn with_temporary(&self, program: &Path, way: &str, folder: &Path, temporary: &Path) -> Command {
+        let batch = temporary.join("run.cmd");
+        let [temporary, dotnet, program] =
+            [temporary, &self.dotnet, program].map(|path| path.display().to_string().replace('/', "\\"));
+        let text = format!("@set TMP=Z:{temporary}\r\n@\"Z:{dotnet}\" exec \"Z:{program}\" {way}\r\n@exit /b %errorlevel%\r\n");
+        fs::write(&batch, text).expect("it can be written");
+        let mut command = self.started(Path::new("cmd"), folder);
+        command.arg("/c").arg(format!("Z:{}", batch.display()).replace('/', "\\"));
+        command
+    }
 }
 
 impl Place {
@@ -44,10 +65,8 @@ impl Place {
         match self {
             Self::Runtime(runtime) => runtime.program(program, folder),
             Self::Windows(windows) => {
-                let mut command = Command::new(&windows.wine);
-                command.arg(&windows.dotnet).arg("exec").arg(program).current_dir(folder);
-                // Wine would start a debugger for a program that crashes.
-                command.env("WINEPREFIX", &windows.prefix).env("WINEDEBUG", "-all").env("WINEDLLOVERRIDES", "winedbg.exe=d");
+                let mut command = windows.started(&windows.dotnet, folder);
+                command.arg("exec").arg(program);
                 command
             }
         }
@@ -80,8 +99,18 @@ pub(crate) fn check(place: &Place, programs: &Programs, cause: &Cause, end: End)
     let run = |programs: &Path| {
         // What cannot be written to by anyone at all.
         let folder = if cause.how == How::ReadOnly { Path::new("/proc") } else { &start };
-        let mut command = place.program(&programs.join("Ending.exe"), folder);
-        command.arg(cause.way).env("TMPDIR", &temporary).env_remove("ILINST_OUTPUT");
+        let program = programs.join("Ending.exe");
+        let mut command = match place {
+            Place::Windows(windows) if cause.how == How::ReadOnly => {
+                windows.with_temporary(&program, cause.way, folder, &temporary)
+            }
+            _ => {
+                let mut command = place.program(&program, folder);
+                command.arg(cause.way);
+                command
+            }
+        };
+        command.env("TMPDIR", &temporary).env_remove("ILINST_OUTPUT");
         if cause.how == How::FullDisk {
             command.env("ILINST_OUTPUT", format!("{}/", small.display()));
         }
