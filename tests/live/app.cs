@@ -23,6 +23,8 @@ static class App
             case "memory": Memory(arguments[1]); break;
             case "registers": Registers(); break;
             case "wait": Wait(); break;
+            case "serve": Serve(); break;
+            case "rounds": Rounds(); break;
             case "once": break;
         }
         Console.WriteLine("work " + Interlocked.Read(ref calls));
@@ -39,6 +41,37 @@ static class App
             sum += i * number;
         }
         return sum;
+    }
+
+    // Works until its input ends.
+    static void Serve()
+    {
+        bool isEnded = false;
+        new Thread(() => { Console.In.ReadToEnd(); Volatile.Write(ref isEnded, true); }).Start();
+        Console.WriteLine("ready");
+        while (!Volatile.Read(ref isEnded))
+        {
+            Serving();
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void Serving()
+    {
+        Work(1);
+        Thread.Sleep(1);
+    }
+
+    // Works when it is told to.
+    static void Rounds()
+    {
+        Console.WriteLine("ready");
+        while (Console.ReadLine() != null)
+        {
+            Threads(16, 100);
+            Exceptions();
+            Deep(10);
+        }
     }
 
     static void Threads(int threads, int times)

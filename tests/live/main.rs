@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod attach;
 mod counts;
 mod ends;
 mod loading;

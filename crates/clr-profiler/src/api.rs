@@ -102,6 +102,18 @@ table! {
     Alloc
 }
 
+table! {
+    /// `ICorProfilerFunctionControl`: what a method is compiled from anew.
+    FunctionControl, FUNCTION_CONTROLS:
+    SetCodegenFlags SetILFunctionBody SetILInstrumentedCodeMap
+}
+
+table! {
+    /// `ICorProfilerModuleEnum`
+    ModuleEnum, MODULE_ENUMS:
+    Skip Reset Clone GetCount Next
+}
+
 /// The class that the runtime is told to make: ours alone.
 pub const CLASS: Guid = Guid::new(instrument::live::CLASS);
 
@@ -122,6 +134,8 @@ pub const CALLBACK_IDS: [Guid; 10] = [
 /// `ICorProfilerInfo5`: what .NET Core has had from its beginning, and the .NET Framework since 4.5.2.
 pub const INFO_5: Guid = Guid::new(0x07602928_CE38_4B83_81E7_74ADAF781214);
 
+/// `ICorProfilerInfo10`: .NET Core 3.0 and later.
+pub const INFO_10: Guid = Guid::new(0x2F1B5152_C869_40C9_AA5F_3ABE026BD720);
 /// `IMetaDataEmit2`
 pub const EMIT_2: Guid = Guid::new(0xF5DD9950_F693_42E6_830E_7B833E8146A9);
 /// `IMetaDataAssemblyEmit`
@@ -145,6 +159,8 @@ pub mod mask {
     pub const SUSPENDS: u32 = 0x10000;
     /// `COR_PRF_MONITOR_CACHE_SEARCHES`: whether code that was compiled ahead of time is to run.
     pub const CACHE_SEARCHES: u32 = 0x20000;
+    /// `COR_PRF_ENABLE_REJIT`: methods may be compiled anew.
+    pub const ENABLE_REJIT: u32 = 0x40000;
     /// `COR_PRF_ENABLE_FUNCTION_ARGS`
     pub const FUNCTION_ARGS: u32 = 0x0200_0000;
     /// `COR_PRF_ENABLE_FUNCTION_RETVAL`
@@ -203,6 +219,7 @@ mod tests {
             (Info::GetArrayObjectInfo, 46),
             (Info::GetBoxClassLayout, 47),
             (Info::EnumJITedFunctions, 57),
+            (Info::RequestProfilerDetach, 58),
             (Info::SetFunctionIDMapper2, 59),
             (Info::GetStringLayout2, 60),
             (Info::SetEnterLeaveFunctionHooks3, 61),
@@ -210,6 +227,7 @@ mod tests {
             (Info::GetRuntimeInformation, 67),
             (Info::EnumThreads, 71),
             (Info::RequestReJIT, 73),
+            (Info::RequestRevert, 74),
             (Info::SetEventMask2, 82),
             (Info::EnumNgenModuleMethodsInliningThisMethod, 83),
             (Info::ApplyMetaData, 84),
@@ -230,6 +248,7 @@ mod tests {
         ];
         emits.iter().for_each(|(slot, number)| assert_eq!(*slot as usize, *number, "{slot:?}"));
         assert_eq!(EMITS, 60);
+        assert_eq!((FunctionControl::SetILFunctionBody as usize, ModuleEnum::Next as usize), (4, 7));
         assert_eq!((AssemblyEmit::DefineAssemblyRef as usize, MethodMalloc::Alloc as usize), (4, 3));
     }
 }

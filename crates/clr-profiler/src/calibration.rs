@@ -14,6 +14,8 @@ const ENOUGH: usize = 64;
 
 /// What was measured so far, in ticks of a round.
 pub(crate) struct Calibration {
+    /// Enters and leaves one of two, by its number.
+    pair: fn(usize),
     rounds: Vec<Round>,
 }
 
@@ -25,13 +27,23 @@ struct Round {
 }
 
 impl Calibration {
-    /// Of this thread, which has to run no code of the program's.
-    pub(crate) fn new() -> Self {
+    /// Of hooks.
+    pub(crate) fn of_hooks() -> Self {
+        Self::new(|number| hooks::enter_and_leave(&CALLEES[number]))
+    }
+
+    /// Of what woven bodies call.
+    pub(crate) fn of_probes() -> Self {
+        Self::new(|number| call_tree::leave_woven(call_tree::enter_woven(CALLEES[number].method_id)))
+    }
+
+    /// By this thread, which has to run no code of the program's.
+    fn new(pair: fn(usize)) -> Self {
         call_tree::use_tree_of_no_file();
         call_tree::enter(CALLER.method_id);
         // Not how it comes into the caches.
-        Round::measure();
-        Self { rounds: Vec::new() }
+        Round::measure(pair);
+        Self { pair, rounds: Vec::new() }
     }
 
     /// Measures some more, until that is enough, and writes what is known by then.
@@ -39,7 +51,7 @@ impl Calibration {
         if self.rounds.len() >= ENOUGH {
             return;
         }
-        self.rounds.extend((0..8).map(|_| Round::measure()));
+        self.rounds.extend((0..8).map(|_| Round::measure(self.pair)));
         let least = self.rounds.iter().map(Round::all).min().unwrap_or_default();
         let undisturbed: Vec<&Round> = self.rounds.iter().filter(|round| round.all() <= MAX_BY_LEAST * least).collect();
         let mean = |part: fn(&Round) -> i64| {
@@ -53,11 +65,11 @@ impl Calibration {
 }
 
 impl Round {
-    fn measure() -> Self {
+    fn measure(pair: fn(usize)) -> Self {
         let before = call_tree::ticks_of_callees();
         let begin = clock::now();
         for index in 0..CALLS_PER_ROUND {
-            hooks::enter_and_leave(&CALLEES[index % 2]);
+            pair(index % 2);
         }
         let middle = clock::now();
         for _ in 0..CALLS_PER_ROUND {

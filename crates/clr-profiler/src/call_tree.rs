@@ -2,13 +2,14 @@
 
 mod layout;
 mod overflow;
+mod woven;
 
 use std::{
     cell::Cell,
     ptr::{null_mut, without_provenance_mut},
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicI64, AtomicU64, Ordering::Relaxed, Ordering::Release},
+        atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::Release},
     },
 };
 
@@ -17,6 +18,7 @@ use hashbrown::HashMap;
 use profile::layout::{BLOCK, CHUNK_HEADER, FIRST_NODE, NODE, STATISTICS};
 
 pub(crate) use self::layout::histogram_shift;
+pub(crate) use self::woven::{end_session, enter_woven, handle_woven, leave_woven, start_session};
 use self::{
     layout::{Node, Statistics, Tree},
     overflow::{OVERFLOW, Overflowed},
@@ -75,7 +77,7 @@ impl Drop for Owner {
     fn drop(&mut self) {
         let tree = TREE.replace(null_mut());
         capture::end_thread();
-        if !tree.is_null() {
+        if !tree.is_null() && woven::is_of_session() {
             look_at_cpu(tree);
             // SAFETY: it is this thread's still.
             unsafe { (*tree).cpu_clock.store(0, Relaxed) };
@@ -383,6 +385,7 @@ fn new_tree() -> *mut Tree {
 
 /// Gives this thread a tree that is in no file, with room for some nodes: it is to measure what hooks cost.
 pub(crate) fn use_tree_of_no_file() {
+    woven::join_session();
     let block = || Box::leak(vec![0_u64; BLOCK / size_of::<u64>()].into_boxed_slice()).as_mut_ptr();
     // SAFETY: the blocks are zeros, as large as chunks, and stay.
     unsafe {

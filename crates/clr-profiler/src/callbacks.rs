@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     api::{CALLBACK_IDS, CALLBACKS, CLASS, Callback},
-    call_tree, capture,
+    attached, call_tree, capture,
     com::{
         CLASS_E_CLASSNOTAVAILABLE, E_FAIL, E_NOINTERFACE, Guid, HResult, ICLASS_FACTORY, IUNKNOWN, Object, S_OK, VTable,
         count_references, ignore,
@@ -35,6 +35,11 @@ static CALLBACK_TABLE: VTable<CALLBACKS> = VTable({
     table[Callback::Release as usize] = count_references as *const ();
     table[Callback::Initialize as usize] = initialize as *const ();
     table[Callback::Shutdown as usize] = shutdown as *const ();
+    table[Callback::InitializeForAttach as usize] = initialize_for_attach as *const ();
+    table[Callback::ProfilerAttachComplete as usize] = profiler_attach_complete as *const ();
+    table[Callback::ProfilerDetachSucceeded as usize] = profiler_detach_succeeded as *const ();
+    table[Callback::GetReJITParameters as usize] = get_rejit_parameters as *const ();
+    table[Callback::ReJITError as usize] = rejit_error as *const ();
     table[Callback::ModuleLoadFinished as usize] = module_load_finished as *const ();
     table[Callback::ModuleUnloadStarted as usize] = module_unload_started as *const ();
     table[Callback::JITCompilationStarted as usize] = jit_compilation_started as *const ();
@@ -110,6 +115,41 @@ extern "system" fn initialize(_this: *mut c_void, runtime: *mut c_void) -> HResu
     catch_unwind(|| profiler::start(runtime)).unwrap_or(E_FAIL)
 }
 
+/// What who attaches the profiler passes comes with it: nobody can set its environment.
+extern "system" fn initialize_for_attach(_this: *mut c_void, runtime: *mut c_void, data: *const u8, size: u32) -> HResult {
+    catch_unwind(|| {
+        // SAFETY: the runtime passes on as many bytes as it was sent.
+        let data = if data.is_null() { &[][..] } else { unsafe { std::slice::from_raw_parts(data, size as usize) } };
+        attached::start(runtime, data)
+    })
+    .unwrap_or(E_FAIL)
+}
+
+extern "system" fn profiler_attach_complete(_this: *mut c_void) -> HResult {
+    guarded(|| {
+        attached::begin();
+        S_OK
+    })
+}
+
+extern "system" fn profiler_detach_succeeded(_this: *mut c_void) -> HResult {
+    guarded(|| {
+        attached::is_detached();
+        S_OK
+    })
+}
+
+extern "system" fn get_rejit_parameters(_this: *mut c_void, module: Id, token: u32, control: *mut c_void) -> HResult {
+    guarded(|| attached::set_body(module, token, control))
+}
+
+extern "system" fn rejit_error(_this: *mut c_void, module: Id, token: u32, _function: Id, why: HResult) -> HResult {
+    guarded(|| {
+        attached::refused(module, token, why);
+        S_OK
+    })
+}
+
 extern "system" fn shutdown(_this: *mut c_void) -> HResult {
     guarded(|| {
         profiler::end();
@@ -144,6 +184,7 @@ extern "system" fn module_unload_started(_this: *mut c_void, module: Id) -> HRes
     guarded(|| {
         functions::forget(module);
         rewriting::forget(module);
+        attached::forget(module);
         capture::forget();
         S_OK
     })
@@ -163,7 +204,7 @@ extern "system" fn cached_function_search_started(_this: *mut c_void, function: 
 /// What is hooked is a call of its own in each caller.
 extern "system" fn jit_inlining(_this: *mut c_void, _caller: Id, callee: Id, is_inlined: *mut i32) -> HResult {
     guarded(|| {
-        if !is_inlined.is_null() && functions::find(callee).is_some() {
+        if !is_inlined.is_null() && (functions::find(callee).is_some() || attached::is_woven(callee)) {
             // SAFETY: the runtime passes a place for its answer.
             unsafe { *is_inlined = 0 };
         }

@@ -72,6 +72,14 @@ unsafe impl Send for Interface {}
 unsafe impl Sync for Interface {}
 
 impl Interface {
+    /// What another has passed.
+    ///
+    /// # Safety
+    /// It has to be an interface, which lives for as long as it is called.
+    pub unsafe fn of(object: *mut c_void) -> Self {
+        Self(object)
+    }
+
     /// The pointer, for calls.
     pub fn pointer(self) -> *mut c_void {
         self.0

@@ -3,7 +3,7 @@
 use std::{ffi::c_void, mem::MaybeUninit};
 
 use crate::{
-    api::{INFO_5, Info, MethodMalloc},
+    api::{INFO_5, INFO_10, Info, MethodMalloc, ModuleEnum},
     com::{Guid, HResult, Interface, Owned},
     functions::Function,
     hooks,
@@ -41,6 +41,10 @@ pub(crate) struct FunctionPlace {
 
 fn done(result: HResult) -> Option<()> {
     (result >= 0).then_some(())
+}
+
+fn in_words(result: HResult) -> Result<(), String> {
+    if result >= 0 { Ok(()) } else { Err(format!("0x{result:08X}")) }
 }
 
 impl Runtime {
@@ -137,6 +141,90 @@ impl Runtime {
             memory.copy_from_nonoverlapping(body.as_ptr(), body.len());
             done(self.0.method::<F>(Info::SetILFunctionBody as usize)(self.this(), module, token, memory))
         }
+    }
+
+    /// The modules that are loaded.
+    pub(crate) fn modules(self) -> Option<Vec<Id>> {
+        type F = unsafe extern "system" fn(*mut c_void, *mut *mut c_void) -> HResult;
+        type Next = unsafe extern "system" fn(*mut c_void, u32, *mut Id, *mut u32) -> HResult;
+        let (mut found, mut modules) = (std::ptr::null_mut(), Vec::new());
+        // SAFETY: EnumModules(ICorProfilerModuleEnum**); what it gives is counted, and has Next(ULONG, ModuleID[], ULONG*).
+        unsafe {
+            done(self.0.method::<F>(Info::EnumModules as usize)(self.this(), &mut found))?;
+            let all = Owned::new(found)?;
+            let (all, mut module, mut count) = (all.interface(), 0, 0);
+            while all.method::<Next>(ModuleEnum::Next as usize)(all.pointer(), 1, &mut module, &mut count) >= 0 && count == 1 {
+                modules.push(module);
+            }
+        }
+        Some(modules)
+    }
+
+    /// Has the runtime know this thread, which is none of its own.
+    pub(crate) fn initialize_thread(self) {
+        type F = unsafe extern "system" fn(*mut c_void) -> HResult;
+        // SAFETY: InitializeCurrentThread().
+        unsafe { self.0.method::<F>(Info::InitializeCurrentThread as usize)(self.this()) };
+    }
+
+    /// Whether a method is loaded, so that others may have it inlined.
+    fn is_loaded(self, (module, token): (Id, u32)) -> bool {
+        type F = unsafe extern "system" fn(*mut c_void, Id, u32, *mut Id) -> HResult;
+        let mut function = 0;
+        // SAFETY: GetFunctionFromToken(ModuleID, mdToken, FunctionID*).
+        unsafe { self.0.method::<F>(Info::GetFunctionFromToken as usize)(self.this(), module, token, &mut function) >= 0 }
+    }
+
+    /// Has methods compiled anew when they are called next, and those that have them inlined.
+    pub(crate) fn request_rejit(self, methods: &[(Id, u32)]) -> Result<(), String> {
+        type Plain = unsafe extern "system" fn(*mut c_void, u32, *const Id, *const u32) -> HResult;
+        type F = unsafe extern "system" fn(*mut c_void, u32, u32, *const Id, *const u32) -> HResult;
+        // COR_PRF_REJIT_FLAGS
+        const BLOCK_INLINING: u32 = 1;
+        // Before .NET 5, who looks for what has them inlined ends the process where one is not loaded.
+        let is_old = self.version().is_none_or(|[major, ..]| major < 5);
+        let (methods, unloaded): (Vec<_>, Vec<_>) =
+            methods.iter().copied().partition(|method| !is_old || self.is_loaded(*method));
+        if !unloaded.is_empty() {
+            let (modules, tokens): (Vec<Id>, Vec<u32>) = unloaded.into_iter().unzip();
+            // SAFETY: RequestReJIT(ULONG, ModuleID[], mdMethodDef[]).
+            in_words(unsafe {
+                let rejit = self.0.method::<Plain>(Info::RequestReJIT as usize);
+                rejit(self.this(), modules.len() as u32, modules.as_ptr(), tokens.as_ptr())
+            })?;
+        }
+        if methods.is_empty() {
+            return Ok(());
+        }
+        let (modules, tokens): (Vec<Id>, Vec<u32>) = methods.into_iter().unzip();
+        // SAFETY: RequestReJITWithInliners(DWORD, ULONG, ModuleID[], mdMethodDef[]), of an ICorProfilerInfo10.
+        let result = unsafe {
+            let info = Interface::query(self.this(), &INFO_10).ok_or("it has no ICorProfilerInfo10 (.NET Core 3.0)")?;
+            let rejit = info.method::<F>(Info::RequestReJITWithInliners as usize);
+            rejit(info.pointer(), BLOCK_INLINING, modules.len() as u32, modules.as_ptr(), tokens.as_ptr())
+        };
+        in_words(result)
+    }
+
+    /// Has methods be what they were, from when they are called next.
+    pub(crate) fn request_revert(self, methods: &[(Id, u32)]) -> Result<(), String> {
+        type F = unsafe extern "system" fn(*mut c_void, u32, *const Id, *const u32, *mut HResult) -> HResult;
+        let (modules, tokens): (Vec<Id>, Vec<u32>) = methods.iter().copied().unzip();
+        let mut results = vec![0; modules.len()];
+        // SAFETY: RequestRevert(ULONG, ModuleID[], mdMethodDef[], HRESULT[]).
+        let result = unsafe {
+            let revert = self.0.method::<F>(Info::RequestRevert as usize);
+            revert(self.this(), modules.len() as u32, modules.as_ptr(), tokens.as_ptr(), results.as_mut_ptr())
+        };
+        [&[result], &results[..]].concat().into_iter().try_for_each(in_words)
+    }
+
+    /// Has the runtime let the profiler go, as soon as no thread is in it.
+    pub(crate) fn request_detach(self) -> Result<(), String> {
+        type F = unsafe extern "system" fn(*mut c_void, u32) -> HResult;
+        const EXPECTED_MILLISECONDS: u32 = 1;
+        // SAFETY: RequestProfilerDetach(DWORD).
+        in_words(unsafe { self.0.method::<F>(Info::RequestProfilerDetach as usize)(self.this(), EXPECTED_MILLISECONDS) })
     }
 
     /// Its version, as it says itself: 4.0 on .NET Core before 5.

@@ -8,6 +8,7 @@
 //! Nothing of it unwinds into the runtime, prints, or waits for managed code.
 
 pub mod api;
+mod attached;
 mod calibration;
 mod call_tree;
 mod callbacks;

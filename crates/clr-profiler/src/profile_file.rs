@@ -245,8 +245,8 @@ pub(crate) fn change_flags(set: u32, clear: u32) {
 
 /// The end: what is behind the last chunk is cut off, where that can be done.
 pub(crate) fn end(now: i64) {
-    let mut profile = profile();
-    let Some(profile) = profile.as_mut() else { return };
+    // What comes behind the end finds none.
+    let Some(mut profile) = profile().take() else { return };
     header_i64(profile.header, layout::END_AT).store(now, Relaxed);
     profile.change_flags(flag::CLEAN_EXIT | flag::NAMES_COMPLETE, 0);
     if cfg!(unix) {

@@ -2,12 +2,14 @@
 
 use std::{
     ffi::c_void,
+    path::PathBuf,
     sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
     time::Duration,
 };
 
 use crate::{
     api::mask,
+    attached,
     calibration::Calibration,
     call_tree, capture, clock,
     com::{E_FAIL, HResult, S_OK},
@@ -34,12 +36,14 @@ pub(crate) fn start(runtime: *mut c_void) -> HResult {
     }
 }
 
+/// What was passed, if it is of this profiler's version.
+pub(crate) fn checked(object: *mut c_void) -> Result<Runtime, String> {
+    settings::check_version()?;
+    Runtime::of(object).ok_or("the runtime has no ICorProfilerInfo5: it is older than .NET Core".to_owned())
+}
+
 fn begin(object: *mut c_void) -> Result<String, String> {
-    let (wanted, own) = (settings::version(), env!("CARGO_PKG_VERSION"));
-    if let Some(wanted) = wanted.filter(|wanted| wanted != own) {
-        return Err(format!("the profiler is of version {own}, and ilinst of {wanted}"));
-    }
-    let runtime = Runtime::of(object).ok_or("the runtime has no ICorProfilerInfo5: it is older than .NET Core")?;
+    let runtime = checked(object)?;
     let (options, captured) = (settings::options()?, settings::captured()?);
     let rules = Rules::new(options, settings::all_assemblies());
     if let Some(tracker) = settings::tracker() {
@@ -47,6 +51,29 @@ fn begin(object: *mut c_void) -> Result<String, String> {
         runtime.set_event_mask(mask::MODULE_LOADS | mask::CACHE_SEARCHES, 0).ok_or("the runtime refuses the events")?;
         return Ok(rewriting::first_status());
     }
+    let (path, now) = make_profile(runtime)?;
+    functions::start(runtime, rules);
+    let mut events = mask::ENTERLEAVE | mask::JIT_COMPILATION | mask::MODULE_LOADS | mask::EXCEPTIONS;
+    if let Some(captured) = captured {
+        events |= mask::SUSPENDS | mask::FRAME_INFO;
+        events |= if captured.this || captured.arguments { mask::FUNCTION_ARGS } else { 0 };
+        events |= if captured.returned { mask::FUNCTION_RETVAL } else { 0 };
+        capture::start(runtime, captured, settings::trace_size(), now).ok_or("the runtime does not say where strings are")?;
+    }
+    runtime.set_event_mask(events, 0).ok_or("the runtime refuses the events")?;
+    runtime.set_mapper(functions::map).ok_or("the runtime refuses the mapper of functions")?;
+    let hooks = match captured {
+        None => runtime.set_hooks(),
+        Some(_) => runtime.set_hooks_with_info(),
+    };
+    hooks.ok_or("the runtime refuses the hooks")?;
+    // Without it, the file is looked after at the end alone.
+    let _ = std::thread::Builder::new().name("ilinst".into()).stack_size(256 << 10).spawn(keep_house);
+    Ok(format!("recording {}", path.display()))
+}
+
+/// Makes the profile's file; gives its path, and when it begins.
+pub(crate) fn make_profile(runtime: Runtime) -> Result<(PathBuf, i64), String> {
     let (program, max_nodes) = (settings::program(), settings::max_nodes());
     let name = program.file_stem().map_or_else(|| "program".to_owned(), |stem| stem.to_string_lossy().into_owned());
     let start = Start {
@@ -59,25 +86,7 @@ fn begin(object: *mut c_void) -> Result<String, String> {
     let wanted = settings::output(&name);
     let path = profile_file::create(&wanted, &start).map_err(|error| format!("{}: {error}", wanted.display()))?;
     call_tree::start(max_nodes);
-    functions::start(runtime, rules);
-    let mut events = mask::ENTERLEAVE | mask::JIT_COMPILATION | mask::MODULE_LOADS | mask::EXCEPTIONS;
-    if let Some(captured) = captured {
-        events |= mask::SUSPENDS | mask::FRAME_INFO;
-        events |= if captured.this || captured.arguments { mask::FUNCTION_ARGS } else { 0 };
-        events |= if captured.returned { mask::FUNCTION_RETVAL } else { 0 };
-        capture::start(runtime, captured, settings::trace_size(), start.now)
-            .ok_or("the runtime does not say where strings are")?;
-    }
-    runtime.set_event_mask(events, 0).ok_or("the runtime refuses the events")?;
-    runtime.set_mapper(functions::map).ok_or("the runtime refuses the mapper of functions")?;
-    let hooks = match captured {
-        None => runtime.set_hooks(),
-        Some(_) => runtime.set_hooks_with_info(),
-    };
-    hooks.ok_or("the runtime refuses the hooks")?;
-    // Without it, the file is looked after at the end alone.
-    let _ = std::thread::Builder::new().name("ilinst".into()).stack_size(256 << 10).spawn(keep_house);
-    Ok(format!("recording {}", path.display()))
+    Ok((path, start.now))
 }
 
 /// For people: `.NET 8.0.4, Unix`.
@@ -93,7 +102,7 @@ static IS_ENDED: AtomicBool = AtomicBool::new(false);
 /// Keeps the file true while the program runs.
 fn keep_house() {
     const PERIOD: Duration = Duration::from_millis(100);
-    let mut calibration = Calibration::new();
+    let mut calibration = Calibration::of_hooks();
     for turn in 0_u64.. {
         if turn % 10 == 0 {
             calibration.go_on();
@@ -106,7 +115,8 @@ fn keep_house() {
     }
 }
 
-fn look(at_threads: bool) {
+/// Says in the file how far the program is.
+pub(crate) fn look(at_threads: bool) {
     let cpu = at_threads.then(cpu_time).flatten();
     profile_file::look(clock::now(), cpu);
     if at_threads {
@@ -126,7 +136,7 @@ fn cpu_time() -> Option<i64> {
 
 /// `Shutdown`
 pub(crate) fn end() {
-    if rewriting::is_on() {
+    if rewriting::is_on() || attached::end_program() {
         return;
     }
     IS_ENDED.store(true, Relaxed);

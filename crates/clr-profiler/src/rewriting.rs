@@ -35,10 +35,14 @@ pub(crate) fn start(runtime: Runtime, rules: Rules, tracker: &Path) -> Result<()
     let in_tracker = |error: &dyn std::fmt::Display| format!("{}: {error}", tracker.display());
     let bytes = std::fs::read(tracker).map_err(|error| in_tracker(&error))?;
     let tracker = Tracker::read(&bytes).map_err(|error| in_tracker(&error))?;
-    // Who loads a module weaves it: the runtime is asked by its own threads alone.
-    let _ = rayon::ThreadPoolBuilder::new().num_threads(1).build_global();
+    weave_alone();
     let _ = REWRITING.set((runtime, Mutex::new(Rewriting { rules, tracker, waiting: Some(Vec::new()) })));
     Ok(())
+}
+
+/// Who loads a module weaves it: the runtime is asked by its own threads alone.
+pub(crate) fn weave_alone() {
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(1).build_global();
 }
 
 /// What is said to the launcher until the tracker was loaded.

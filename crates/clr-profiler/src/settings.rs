@@ -1,35 +1,66 @@
 //! What the environment says: the launcher writes it, and the tracker's own variables mean the same here.
 
 use std::{
+    collections::HashMap,
     env,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    time::Duration,
 };
 
-use instrument::live::{ALL_ASSEMBLIES, CAPTURE, Captured, OPTIONS, STATUS, TRACKER, VERSION};
+use instrument::live::{ALL_ASSEMBLIES, CAPTURE, Captured, DURATION, OPTIONS, OUTPUT, STATUS, STOP, TRACKER, VERSION};
 use weave::Options;
 
-/// Where profiles go.
-const OUTPUT: &str = "ILINST_OUTPUT";
 const MAX_NODES: &str = "ILINST_MAX_NODES";
 const DEFAULT_MAX_NODES: u32 = 1_000_000;
 const TRACE_SIZE: &str = "ILINST_TRACE_SIZE";
 const DEFAULT_TRACE_SIZE: u32 = 64 << 20;
 
-/// The version that is wanted, if any is.
-pub(crate) fn version() -> Option<String> {
-    env::var(VERSION).ok()
+/// What wins over the environment: a program that runs has the one that it was started with.
+static GIVEN: Mutex<Option<HashMap<String, String>>> = Mutex::new(None);
+
+/// Takes lines: `NAME=value`.
+pub(crate) fn give(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let lines = text.lines().filter_map(|line| line.split_once('='));
+    let given = lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    *GIVEN.lock().unwrap_or_else(PoisonError::into_inner) = Some(given);
+}
+
+fn variable(name: &str) -> Option<String> {
+    let given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+    given.as_ref().and_then(|given| given.get(name).cloned()).or_else(|| env::var(name).ok())
+}
+
+/// How long methods stay woven that ran already.
+pub(crate) fn duration() -> Duration {
+    Duration::from_millis(variable(DURATION).and_then(|number| number.parse().ok()).unwrap_or_default())
+}
+
+/// Whether they are to be put back before.
+pub(crate) fn is_stopped() -> bool {
+    variable(STATUS).is_some_and(|folder| Path::new(&folder).join(STOP).exists())
+}
+
+/// Refuses another version's launcher, if there is one.
+pub(crate) fn check_version() -> Result<(), String> {
+    let own = env!("CARGO_PKG_VERSION");
+    match variable(VERSION).filter(|wanted| wanted != own) {
+        Some(wanted) => Err(format!("the profiler is of version {own}, and ilinst of {wanted}")),
+        None => Ok(()),
+    }
 }
 
 /// Which methods are recorded.
 pub(crate) fn options() -> Result<Options, String> {
-    match env::var(OPTIONS) {
-        Ok(words) => words.parse().map_err(|error| format!("{OPTIONS}: {error}")),
-        Err(_) => Ok(Options::default()),
+    match variable(OPTIONS) {
+        Some(words) => words.parse().map_err(|error| format!("{OPTIONS}: {error}")),
+        None => Ok(Options::default()),
     }
 }
 
 pub(crate) fn all_assemblies() -> bool {
-    env::var_os(ALL_ASSEMBLIES).is_some_and(|value| value == "1")
+    variable(ALL_ASSEMBLIES).is_some_and(|value| value == "1")
 }
 
 /// The tracker by which woven methods record themselves, if methods are to be woven.
@@ -39,7 +70,7 @@ pub(crate) fn tracker() -> Option<PathBuf> {
 
 /// What is kept of each call; none: nothing.
 pub(crate) fn captured() -> Result<Option<Captured>, String> {
-    let words = env::var(CAPTURE).unwrap_or_default();
+    let words = variable(CAPTURE).unwrap_or_default();
     if words.is_empty() {
         return Ok(None);
     }
@@ -56,7 +87,7 @@ pub(crate) fn trace_size() -> u32 {
 }
 
 fn number(variable: &str) -> Option<u32> {
-    env::var(variable).ok()?.trim().parse().ok().filter(|number| *number > 0)
+    self::variable(variable)?.trim().parse().ok().filter(|number| *number > 0)
 }
 
 /// The program: the assembly that its command line names first, else its host.
@@ -73,7 +104,7 @@ pub(crate) fn program() -> PathBuf {
 /// The profile of a program of this name: where it is wanted, else in the current folder.
 pub(crate) fn output(name: &str) -> PathBuf {
     let file = format!("{name}-{}.ilprof", std::process::id());
-    let wanted = env::var(OUTPUT).unwrap_or_default().replace("%p", &std::process::id().to_string()).replace("%n", name);
+    let wanted = variable(OUTPUT).unwrap_or_default().replace("%p", &std::process::id().to_string()).replace("%n", name);
     let path = std::path::absolute(if wanted.is_empty() { "." } else { &wanted }).unwrap_or_default();
     let is_folder = wanted.is_empty() || wanted.ends_with(std::path::is_separator) || path.is_dir();
     if is_folder { path.join(file) } else { path }
@@ -81,7 +112,7 @@ pub(crate) fn output(name: &str) -> PathBuf {
 
 /// Says to the launcher how the profiler began.
 pub(crate) fn report(status: &str) {
-    if let Some(folder) = env::var_os(STATUS) {
+    if let Some(folder) = variable(STATUS) {
         // Who does not hear of it says so.
         let _ = std::fs::write(Path::new(&folder).join(std::process::id().to_string()), status);
     }

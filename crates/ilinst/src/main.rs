@@ -3,6 +3,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;
+mod attach;
 mod cache;
 mod calls;
 mod colours;
@@ -74,8 +75,6 @@ Try:
 /// One line a subcommand: its module, its variant and where it is run from.
 macro_rules! subcommands {
     ($($(#[$doc:meta])* $variant:ident = $module:ident)*) => {
-        // There is one of it.
-        #[expect(clippy::large_enum_variant)]
         #[derive(clap::Subcommand, Debug)]
         enum Command { $($(#[$doc])* $variant($module::Opts),)* }
 
@@ -87,6 +86,8 @@ macro_rules! subcommands {
 subcommands! {
     /// Weave a program, run it, and show what it did with its time
     Run = run
+    /// Weave methods of a program that runs, for a while, and show what they did
+    Attach = attach
     /// Weave probes into assemblies, or into every assembly of a folder
     Instrument = instrument
     /// Show an assembly's types and methods, and what would be woven

@@ -1,13 +1,13 @@
 //! `ilinst run`: weaves a program, runs it, and shows what it did.
 
 mod live;
+mod reporting;
 
 use std::{
     env,
     ffi::OsString,
     fs::{self, File},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
     time::SystemTime,
 };
 
@@ -15,17 +15,13 @@ use ::instrument::{Destination, FileReport, NAMES_NOTHING, Request, TOOL, TRACKE
 use clap::Args;
 use identity::Visible;
 use launch::{Cache, Entry, Home, Inputs, Program, Running, Signals, exit_code};
-use profile::Profile;
 use weave::Note;
 
+pub(crate) use self::reporting::{Profiles, Reporting, Temporary};
 use crate::{
     arguments::{WeaveArgs, Weaving},
-    calls::{CallArgs, Calls},
-    colours::colour_report,
     failure::{EXIT_LEFT_ALONE, Failure},
-    profiles,
-    report::ShownArgs,
-    terminal::{Terminal, complain},
+    terminal::complain,
     text::count,
 };
 
@@ -53,36 +49,12 @@ pub(crate) struct Opts {
     #[arg(long, requires = "live", conflicts_with = "capture")]
     rewrite: bool,
 
-    /// Keep the profile [default: in the current folder]
-    #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true, default_missing_value = ".")]
-    keep: Option<PathBuf>,
-
-    /// Show no report
-    #[arg(long)]
-    no_report: bool,
-
-    /// Write the report as one HTML file, too
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-
-    /// Write the report as JSON, too: standard output and error are the program's
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-
-    /// Open the report in a browser; without --html, from the temporary folder
-    #[arg(long)]
-    open: bool,
-
-    /// Say nothing but the report and errors
-    #[arg(short, long, conflicts_with = "verbose")]
-    quiet: bool,
-
     /// Say what was woven, and where it runs
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with = "quiet")]
     verbose: bool,
 
     #[command(flatten)]
-    shown: ShownArgs,
+    reporting: Reporting,
 }
 
 const EXAMPLES: &str = "\
@@ -102,10 +74,12 @@ exit code are its own, and the report goes to standard error. It runs in a copy 
 what it looks for beside itself (AppContext.BaseDirectory) it finds there, and what it writes there stays there; if that \
 matters, --in-place.";
 
-/// Where trackers look for where to write.
-const OUTPUT: &str = "ILINST_OUTPUT";
-
 impl Opts {
+    /// Whether single calls are kept.
+    fn captures_calls(&self) -> bool {
+        self.weave.selection.capture.is_some_and(|captured| captured.calls)
+    }
+
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         if self.live {
             return self.run_live();
@@ -114,7 +88,7 @@ impl Opts {
         let program = Program::find(&self.command)?;
         let folder = dunce::canonicalize(program.folder()).unwrap_or_else(|_| program.folder());
         let weaving = self.weave.resolve(&[&folder])?;
-        let profiles = Profiles::prepare(self.keep.as_deref())?;
+        let profiles = Profiles::prepare(self.reporting.keep())?;
         let place = if self.in_place {
             Place::Home(self.weave_in_place(&weaving, &folder)?)
         } else {
@@ -135,12 +109,12 @@ impl Opts {
         let process = running.id();
         let status = running.wait();
         // Whatever comes of the rest, it is put back.
-        let seen = self.read(&profiles, process);
+        let seen = self.reporting.read(&profiles, process);
         let written = place.leave()?;
         signals.release();
         let code = exit_code(status?);
-        self.show(seen, &profiles);
-        if let (Some(first), false) = (written.first(), self.quiet) {
+        self.reporting.show(seen, &profiles, self.captures_calls());
+        if let (Some(first), false) = (written.first(), self.reporting.quiet) {
             let (files, first) = (count(written.len(), "file"), Visible(first.display()));
             complain(format_args!(
                 "note: the program wrote {files} into its own folder ({first}), which was a copy; --in-place runs it at home"
@@ -199,7 +173,7 @@ impl Opts {
         }
         say_unmatched(weaving, &run.unmatched)?;
         let ::instrument::Report { files, unmatched, .. } = run.commit()?;
-        if !self.quiet {
+        if !self.reporting.quiet {
             let methods: usize = files.iter().map(FileReport::woven).sum();
             let woven = files.iter().filter(|file| file.woven() > 0).count();
             let assemblies = if woven == 1 { "1 assembly".into() } else { format!("{woven} assemblies") };
@@ -207,62 +181,6 @@ impl Opts {
             say_without_lines(&files);
         }
         Ok(unmatched)
-    }
-
-    /// Reads what was recorded, while the woven files are there, which names are taken from; writes the page of it.
-    fn read(&self, profiles: &Profiles, process: u32) -> anyhow::Result<Option<Seen>> {
-        let found = profiles.written();
-        let of_process = found.iter().find(|path| profiles::pid_in(path) == Some(process));
-        let Some(path) = of_process.or(found.first()).cloned() else { return Ok(None) };
-        let profile = self.shown.read(&path)?;
-        let unnamed = || env::temp_dir().join(format!("ilinst-{process}.html"));
-        let page = self.html.clone().or_else(|| self.open.then(unnamed));
-        if let Some(page) = &page {
-            self.shown.write_page(&profile, &path, page)?;
-        }
-        if let Some(file) = &self.json {
-            self.shown.write_json(&profile, &path, file)?;
-        }
-        Ok(Some(Seen { path, profile, page, others: found.len() - 1 }))
-    }
-
-    /// Shows it, or says why not: what the program ended with is not changed by that.
-    fn show(&self, seen: anyhow::Result<Option<Seen>>, profiles: &Profiles) {
-        if let Err(error) = seen.and_then(|seen| self.report(seen, profiles)) {
-            complain(format_args!("{error:#}"));
-        }
-    }
-
-    /// Shows it.
-    fn report(&self, seen: Option<Seen>, profiles: &Profiles) -> anyhow::Result<()> {
-        let Some(Seen { path, profile, page, others }) = seen else {
-            complain(
-                "no profile: nothing that is woven was called, or it could not be written; ilinst doctor -- COMMAND says why",
-            );
-            return Ok(());
-        };
-        if !self.no_report {
-            match self.weave.selection.capture {
-                Some(captured) if captured.calls => self.shown.print_calls(&CallArgs::default(), &path, Calls::Aside)?,
-                _ => self.shown.print(&profile, Terminal::painted_aside(colour_report))?,
-            }
-        }
-        if let (Some(page), true) = (&page, self.open) {
-            open(page)?;
-        }
-        if self.quiet {
-            return Ok(());
-        }
-        if others > 0 {
-            let processes = if others == 1 { "1 more process".into() } else { format!("{others} more processes") };
-            let where_they_are =
-                if profiles.is_temporary() { "--keep keeps their profiles" } else { "ilinst merge adds them up" };
-            complain(format_args!("note: {processes} of the program wrote profiles; {where_they_are}"));
-        }
-        if !profiles.is_temporary() {
-            complain(format_args!("the profile is {}", path.display()));
-        }
-        Ok(())
     }
 }
 
@@ -285,16 +203,6 @@ fn say_without_lines(files: &[FileReport]) {
     let others = lost.count();
     let others = if others == 0 { String::new() } else { format!("; so it is of {} more", count(others, "file")) };
     complain(format_args!("note {}: {}: {note}{others}", note.code(), first.input.display()));
-}
-
-/// What was recorded.
-struct Seen {
-    path: PathBuf,
-    profile: Profile,
-    /// What was written for a browser.
-    page: Option<PathBuf>,
-    /// How many processes more wrote profiles.
-    others: usize,
 }
 
 /// Where the program runs.
@@ -321,90 +229,6 @@ impl Place {
     }
 }
 
-/// Where the program's profiles go.
-struct Profiles {
-    folder: PathBuf,
-    /// What the program is told of it.
-    variable: Option<PathBuf>,
-    /// A folder that goes with this.
-    temporary: Option<Temporary>,
-    since: SystemTime,
-    before: Vec<PathBuf>,
-}
-
-impl Profiles {
-    /// Where the user wants them, else in a temporary folder.
-    fn prepare(keep: Option<&Path>) -> anyhow::Result<Self> {
-        let unwritable = |path: &Path, error: &std::io::Error| Failure::unwritable(about(path, error));
-        let own = env::var_os(OUTPUT).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let (folder, variable, temporary) = match (keep, own) {
-            (Some(folder), _) => {
-                fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
-                let folder = std::path::absolute(folder)?;
-                (folder.clone(), Some(folder), None)
-            }
-            (None, Some(own)) => {
-                let parent = own.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned();
-                (if own.is_dir() { own } else { parent }, None, None)
-            }
-            (None, None) => {
-                let folder = Temporary::folder()?;
-                (folder.0.clone(), Some(folder.0.clone()), Some(folder))
-            }
-        };
-        Ok(Self { before: profiles::profiles_in(&folder), folder, variable, temporary, since: SystemTime::now() })
-    }
-
-    fn tell(&self, command: &mut Command) {
-        if let Some(folder) = &self.variable {
-            command.env(OUTPUT, folder);
-        }
-    }
-
-    fn is_temporary(&self) -> bool {
-        self.temporary.is_some()
-    }
-
-    /// Those that were written since, the latest first.
-    fn written(&self) -> Vec<PathBuf> {
-        let time = |path: &PathBuf| fs::metadata(path).and_then(|file| file.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
-        let mut found = profiles::profiles_in(&self.folder);
-        found.retain(|path| !self.before.contains(path) || time(path) >= self.since);
-        found.sort_by_key(|path| std::cmp::Reverse(time(path)));
-        found
-    }
-}
-
-/// A folder that goes with this.
-struct Temporary(PathBuf);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-impl Temporary {
-    /// One that nobody had before. `ilinst report` looks at profiles in those of this name, also while the program runs.
-    fn folder() -> anyhow::Result<Self> {
-        for number in 0.. {
-            let folder = env::temp_dir().join(format!("ilinst-run-{}-{number}", std::process::id()));
-            #[cfg_attr(not(unix), expect(unused_mut, reason = "Windows has no modes"))]
-            let mut builder = fs::DirBuilder::new();
-            #[cfg(unix)]
-            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            match builder.create(&folder) {
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                made => {
-                    made.map_err(|error| Failure::unwritable(about(&folder, &error)))?;
-                    return Ok(Self(folder));
-                }
-            }
-        }
-        unreachable!("there is no last number")
-    }
-}
-
 /// What tells this build of the tool from another of the same version.
 fn this_build() -> Vec<u8> {
     let read = || -> std::io::Result<Vec<u8>> {
@@ -413,24 +237,6 @@ fn this_build() -> Vec<u8> {
         Ok([file.len().to_le_bytes().to_vec(), changed.as_nanos().to_le_bytes().to_vec()].concat())
     };
     read().unwrap_or_default()
-}
-
-/// Opens a page in the user's browser.
-fn open(page: &Path) -> anyhow::Result<()> {
-    let (program, before): (&str, &[&str]) = if cfg!(windows) {
-        ("cmd", &["/c", "start", ""])
-    } else if cfg!(target_os = "macos") {
-        ("open", &[])
-    } else {
-        ("xdg-open", &[])
-    };
-    let mut command = Command::new(program);
-    command.args(before).arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // It may go on as long as the browser does.
-    command.spawn().map_err(|error| {
-        Failure::unreadable(format_args!("{}; the page is {}", about(Path::new(program), &error), page.display()))
-    })?;
-    Ok(())
 }
 
 /// Ends with a program's exit code, which Windows has more of than a byte.

@@ -57,7 +57,14 @@ impl Batch {
             }
         }
         let number = if call.is_generic() { self.ask(&instance(call, passed)) } else { number };
-        out.push(Instruction::new(OpCode::Call, Operand::Request(number)));
+        let opcode = if let Some(address) = call.address {
+            self.put(Value::Int64(address), out);
+            out.push(plain(OpCode::ConvI));
+            OpCode::Calli
+        } else {
+            OpCode::Call
+        };
+        out.push(Instruction::new(opcode, Operand::Request(number)));
     }
 
     /// The instructions of calls of the method's own.

@@ -55,6 +55,8 @@ pub struct Call {
     pub arguments: Vec<Argument>,
     /// The class that an exception it is passed has to be of; null is passed for another.
     pub exception: Option<Arc<TypeName>>,
+    /// Where its code is, if that is in no assembly: it is called by this, and its name is nobody's.
+    pub address: Option<u64>,
 }
 
 /// A value that a probe passes.
@@ -244,7 +246,7 @@ impl Probe {
     /// The most that a call at a site has on top of what is on the stack.
     pub(crate) fn most_at_sites(&self) -> usize {
         let calls = self.sites.iter().flat_map(|site| std::iter::once(&site.before).chain(&site.behind));
-        calls.map(|call| call.arguments.len().max(1)).max().unwrap_or(0)
+        calls.map(|call| call.depth().max(1)).max().unwrap_or(0)
     }
 
     /// Its calls. Their places here are those of their requests: see [`Batch`](crate::Batch).
@@ -289,6 +291,19 @@ impl Call {
             return unfit("a probe's method that changes what is returned, and takes none of any type");
         }
         Ok(())
+    }
+
+    /// What is on the stack when it is called.
+    pub(crate) fn depth(&self) -> usize {
+        self.arguments.len() + usize::from(self.address.is_some())
+    }
+
+    /// What its instruction names: the method, or the signature of what is called by its address.
+    pub(crate) fn request(&self) -> TokenRequest {
+        match self.address {
+            None => TokenRequest::MemberRef(self.method.clone()),
+            Some(_) => TokenRequest::MethodSig(self.method.signature.clone()),
+        }
     }
 
     /// Whether it is passed this.

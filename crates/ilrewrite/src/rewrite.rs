@@ -69,9 +69,7 @@ impl<'a, 'm> Context<'a, 'm> {
     /// A batch for bodies that are rewritten with this.
     pub fn batch(&self) -> Batch {
         let mut batch = Batch { bodies: Vec::new(), fixups: Vec::new(), requests: IndexMap::default(), calls: Vec::new() };
-        let mut numbers = |probe: &Probe| {
-            probe.calls().map(|call| batch.ask(&TokenRequest::MemberRef(call.method.clone()))).collect::<Vec<_>>()
-        };
+        let mut numbers = |probe: &Probe| probe.calls().map(|call| batch.ask(&call.request())).collect::<Vec<_>>();
         let calls = self.probes.iter().map(|prepared| numbers(prepared.probe)).collect();
         Batch { calls, ..batch }
     }
@@ -165,6 +163,7 @@ impl Batch {
             TokenRequest::MemberRef(method) | TokenRequest::MethodSpec(method, _) => {
                 CallEffect::of_signature(&method.signature, FileOffset(0))
             }
+            TokenRequest::MethodSig(signature) => CallEffect::of_signature(signature, FileOffset(0)),
             _ => None,
         };
         self.requests.insert_full(request.clone(), effect).0 as u32
@@ -307,10 +306,10 @@ impl BodyRewriter {
         let local_sig = has_locals.then(|| self.ask_for_locals(result_local.and(probe.enter.as_ref()), batch));
         // The leave call before a `ret` has its arguments on top of what the method left there, and those of a site on top of
         // what the call takes or left.
-        let at_leave = probe.leave.as_ref().filter(|_| shape == Shape::Return).map_or(0, |leave| leave.arguments.len());
+        let at_leave = probe.leave.as_ref().filter(|_| shape == Shape::Return).map_or(0, Call::depth);
         let on_top = if self.code.sites.is_empty() { at_leave } else { at_leave.max(probe.most_at_sites()) };
         let on_top = on_top.max(own.map_or(0, OwnCalls::depth));
-        let enter_depth = probe.enter.as_ref().map_or(0, |enter| enter.arguments.len()).max(usize::from(result.is_some()));
+        let enter_depth = probe.enter.as_ref().map_or(0, Call::depth).max(usize::from(result.is_some()));
         let enter_depth = enter_depth.max(own.map_or(0, OwnCalls::depth));
         let rewritten = MethodBody {
             is_tiny: false,

@@ -26,6 +26,8 @@ pub enum TokenRequest {
     TypeRef(Arc<TypeName>),
     /// A body's locals, by their signature (II.23.2.6), and the types that it has by name.
     LocalVarSig(Vec<u8>, Vec<NamedType>),
+    /// The signature of a method that is called by its address (II.23.2.3).
+    MethodSig(Vec<u8>),
     /// A string literal (II.24.2.4).
     UserString(String),
 }
@@ -68,7 +70,7 @@ pub trait TokenProvider {
     /// A type by its signature.
     fn type_spec(&mut self, signature: &[u8]) -> Result<Token, Self::Error>;
 
-    /// A signature that stands alone: that of a body's locals.
+    /// A signature that stands alone: that of a body's locals, or of what is called by its address.
     fn standalone_sig(&mut self, signature: &[u8]) -> Result<Token, Self::Error>;
 
     /// A string literal.
@@ -119,6 +121,7 @@ pub trait TokenProvider {
                 let signature = self.signature(signature, types)?;
                 self.standalone_sig(&signature)
             }
+            TokenRequest::MethodSig(signature) => self.standalone_sig(signature),
             TokenRequest::UserString(text) => self.user_string(text),
         }
     }

@@ -78,7 +78,7 @@ fn call(name: &str, signature: &[u8], arguments: &[Argument]) -> Call {
     let assembly = AssemblyName { name: "Probes".into(), version: [1, 0, 0, 0], public_key_token: Vec::new() };
     let class = TypeName { assembly, namespace: "P".into(), name: "Probe".into() };
     let method = MethodName { class, name: name.into(), signature: signature.into(), types: Vec::new() };
-    Call { method: method.into(), arguments: arguments.into(), exception: None }
+    Call { method: method.into(), arguments: arguments.into(), exception: None, address: None }
 }
 
 /// The probes that cases name.

@@ -18,6 +18,22 @@ pub const STATUS: &str = "ILINST_LIVE_STATUS";
 /// The launcher's version, which has to be the profiler's.
 pub const VERSION: &str = "ILINST_LIVE_VERSION";
 
+/// Where profiles go, as for the tracker.
+pub const OUTPUT: &str = "ILINST_OUTPUT";
+/// How long methods stay woven of a program that is attached to, in milliseconds.
+pub const DURATION: &str = "ILINST_LIVE_DURATION";
+/// The file in that folder whose being there says that they are to be put back now.
+pub const STOP: &str = "stop";
+
+/// The socket by which a profiler that stays is asked again: this and the process's number, in the folder for temporary files.
+pub const DOOR: &str = "ilinst-attach-";
+
+/// What [`STATUS`] begins with when methods are woven that ran already; behind it is how many.
+pub const WOVEN: &str = "woven";
+/// When they are what they were, and the runtime has let the profiler go; behind it are words on what it did not compile anew.
+pub const DETACHED: &str = "detached";
+/// When it does not let go; behind it is why.
+pub const STAYS: &str = "stays: ";
 /// What [`STATUS`] begins with where the profiler could not begin.
 pub const FAILED: &str = "error: ";
 

@@ -6,6 +6,7 @@
 //! ```
 
 mod cache;
+mod diagnostics;
 mod home;
 mod inputs;
 mod profiled;
@@ -14,6 +15,7 @@ mod running;
 mod signals;
 
 pub use cache::{Cache, Cleared, Entry, Kept, Made};
+pub use diagnostics::{Attached, DiagnosticsPort};
 pub use home::Home;
 pub use inputs::Inputs;
 pub use profiled::{ClrProfiler, Recording};

@@ -3,16 +3,21 @@
 use std::{
     io,
     process::{Child, Command},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 /// Whom signals are for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 enum For {
     /// Us: what is not finished is removed first.
     Us,
     /// The program, by its process.
     Program(u32),
+    /// Us, who look whether one came.
+    Asking(Arc<AtomicBool>),
     /// Nobody: it has ended, and what comes now must not be cut off.
     Nobody,
 }
@@ -32,13 +37,14 @@ impl Signals {
     pub fn take_over() -> io::Result<Self> {
         let whom = Arc::new(Mutex::new(For::Us));
         let seen = Arc::clone(&whom);
-        let watched = system::watch(move |signal, is_from_terminal| match *lock(&seen) {
+        let watched = system::watch(move |signal, is_from_terminal| match &*lock(&seen) {
             For::Us => {
                 instrument::abandon();
                 system::end_by(signal);
             }
             // What the terminal sends goes to all that it runs.
-            For::Program(process) if !is_from_terminal => system::send(process, signal),
+            For::Program(process) if !is_from_terminal => system::send(*process, signal),
+            For::Asking(has_come) => has_come.store(true, Relaxed),
             For::Program(_) | For::Nobody => {}
         })?;
         Ok(Self { whom, watched })
@@ -56,6 +62,13 @@ impl Signals {
 
     pub(crate) fn ended(&self) {
         *lock(&self.whom) = For::Nobody;
+    }
+
+    /// What comes from here on is noted in what is given.
+    pub fn note(&self) -> Arc<AtomicBool> {
+        let has_come = Arc::new(AtomicBool::new(false));
+        *lock(&self.whom) = For::Asking(Arc::clone(&has_come));
+        has_come
     }
 
     /// What comes from here on ends us again.

@@ -151,7 +151,7 @@ fn call(hook: &HookMethod, place: Place, entered: Option<&Type>, values: &mut Ve
         return Err(unfit("what it returns cannot be kept in a local".into()));
     }
     let type_parameters = hook.signature()?.generic_params;
-    let mut call = Call { method: hook.method.clone(), arguments: Vec::new(), exception: None };
+    let mut call = Call { method: hook.method.clone(), arguments: Vec::new(), exception: None, address: None };
     for (ty, name) in types[1..].iter().zip(&hook.parameters) {
         let argument = argument(ty, name, place, entered, values);
         let argument = argument.ok_or_else(|| unfit(format!("nothing is known to be passed for its parameter '{name}'")))?;

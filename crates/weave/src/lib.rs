@@ -48,4 +48,4 @@ pub use reason::Reason;
 pub use reweave::{ReweaveError, Rewoven, reweave};
 pub use rules::{Holds, Rule, Source, Worth};
 pub use strong_name::StrongNameKey;
-pub use tracker::{ModuleTokens, Tracker};
+pub use tracker::{ModuleTokens, NativeProbes, Tracker};

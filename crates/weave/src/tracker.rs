@@ -111,6 +111,20 @@ pub struct Tracker {
     references: Vec<String>,
     /// The row of its first method with type parameters.
     first_generic_method: Option<u32>,
+    /// What is called in its place.
+    native: Option<NativeProbes>,
+}
+
+/// Native functions that do what the tracker does, by their addresses: they are called as managed code is, and keep to what
+/// that may do while a garbage collection waits for it.
+#[derive(Clone, Copy, Debug)]
+pub struct NativeProbes {
+    /// `native int (int64)`: a method begins; what it returns, the others are passed.
+    pub enter: u64,
+    /// `void (native int)`: it ends.
+    pub leave: u64,
+    /// `void (native int)`: what it called has ended, as it handles an exception.
+    pub handle: u64,
 }
 
 impl Tracker {
@@ -125,7 +139,13 @@ impl Tracker {
         let references = references.collect::<Result<_, _>>()?;
         let owners = metadata.tables.rows::<GenericParam>().filter_map(|(_, row)| row.owner.token()?.rid_in::<MethodDef>());
         let first_generic_method = owners.map(Rid::get).min();
-        Ok(Self { name: AssemblyName::of(&metadata)?, bytes: bytes.into(), references, first_generic_method })
+        Ok(Self { name: AssemblyName::of(&metadata)?, bytes: bytes.into(), references, first_generic_method, native: None })
+    }
+
+    /// Native functions in its place: then woven code needs no assembly.
+    #[must_use]
+    pub fn replaced_by(self, native: NativeProbes) -> Self {
+        Self { native: Some(native), ..self }
     }
 
     /// Its simple name.
@@ -159,10 +179,14 @@ impl Tracker {
 
     /// What it has put into methods, whose first value is their id.
     pub fn probes(&self) -> [Probe; 3] {
+        if let Some(native) = &self.native {
+            return std::array::from_fn(|_| self.native_probe(native));
+        }
         let call = |(name, signature), argument| Call {
             method: self.method(PROBE_TYPE, name, signature).into(),
             arguments: vec![argument],
             exception: None,
+            address: None,
         };
         let with_token = |name| call(name, Argument::EnterResult);
         let around = SiteProbe {
@@ -187,11 +211,29 @@ impl Tracker {
         [method, step, runtime_async]
     }
 
+    fn native_probe(&self, native: &NativeProbes) -> Probe {
+        let call = |(name, signature), argument, address| {
+            let method = self.method(PROBE_TYPE, name, signature).into();
+            Some(Call { method, arguments: vec![argument], exception: None, address: Some(address) })
+        };
+        let handle = call(WHEN_HANDLING, Argument::EnterResult, native.handle);
+        Probe {
+            enter: call(WHEN_ENTERING, Argument::Value(0), native.enter),
+            leave: call(WHEN_LEAVING, Argument::EnterResult, native.leave),
+            catch: handle.clone(),
+            handle,
+            sites: Vec::new(),
+        }
+    }
+
     /// Adds the rows that all woven code needs, and the mark.
     ///
     /// # Errors
     /// If a table or heap is full.
     pub(crate) fn add_to(&self, tokens: &mut impl ModuleTokens, mark: &Mark<'_>) -> Result<(), Error> {
+        if self.native.is_some() {
+            return Ok(());
+        }
         // In an order of their own, whatever is woven: the types first. What probes call comes when it is first called.
         for name in [PROBE_TYPE, MARK_TYPE] {
             tokens.named_type(&self.class(name))?;

@@ -9,7 +9,7 @@ use crate::clock;
 
 /// A method called along one path.
 #[repr(C)]
-pub(super) struct Node {
+pub(crate) struct Node {
     pub(super) method_id: u64,
     /// The callee that was called last: one of the ring by `next`.
     pub(super) callees: *mut Node,

@@ -34,10 +34,10 @@ impl Opts {
             return Err(Failure::usage("--capture is for the hooks of --live, and for woven files: not with --rewrite").into());
         }
         let recording = if self.rewrite { Recording::rewriting(&Cache::of_user()?)? } else { Recording::Hooks(captured) };
-        let profiles = Profiles::prepare(self.keep.as_deref())?;
+        let profiles = Profiles::prepare(self.reporting.keep())?;
         let status = Temporary::folder()?;
         profiles.tell(&mut command);
-        profiler.attach(&mut command, &weaving.options, &recording, &status.0);
+        profiler.attach(&mut command, &weaving.options, &recording, status.path());
         if self.verbose {
             complain(format_args!("runs under {}", profiler.library().display()));
         }
@@ -47,12 +47,12 @@ impl Opts {
         let ended = running.wait();
         signals.release();
         let code = exit_code(ended?);
-        if let Err(failure) = profiler.reported(&status.0) {
+        if let Err(failure) = profiler.reported(status.path()) {
             complain(&failure);
             // The program's own word comes first.
             return ended_with(if code == 0 { failure.exit.into() } else { code });
         }
-        self.show(self.read(&profiles, process), &profiles);
+        self.reporting.show(self.reporting.read(&profiles, process), &profiles, self.captures_calls());
         drop((profiles, status));
         ended_with(code)
     }

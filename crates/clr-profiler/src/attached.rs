@@ -1,0 +1,333 @@
+//! `ilinst attach`: methods of a program that runs already are woven by ReJIT for a while, and then put back. Woven, they call
+//! the call tree by its address (`call_tree/woven.rs`): the program loads nothing but this library, which stays in it, as calls that
+//! run on may come back to it.
+
+use std::{
+    collections::HashMap,
+    ffi::c_void,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use ecma335::{Table, Token};
+use instrument::live;
+use weave::{NativeProbes, Tracker, Weave};
+
+use crate::{
+    api::{FunctionControl, mask},
+    calibration::Calibration,
+    call_tree, clock,
+    com::{E_FAIL, HResult, Interface, S_OK},
+    emit,
+    info::{Id, Runtime},
+    modules::{Loaded, Rules},
+    profile_file, profiler, rewriting, settings,
+};
+
+/// A method, as the runtime is asked for it: its module and its token there.
+type Method = (Id, u32);
+
+/// What is known of one attachment.
+#[derive(Default)]
+struct State {
+    /// Until its thread has it.
+    session: Option<Session>,
+    /// What methods are compiled from.
+    bodies: HashMap<Method, Vec<u8>>,
+    /// Those that the runtime does not compile anew, and its last word on it.
+    refused: Option<(usize, HResult)>,
+    /// What is to be said when the runtime has let go.
+    result: String,
+    runtime: Option<Runtime>,
+}
+
+struct Session {
+    runtime: Runtime,
+    rules: Rules,
+    profile: PathBuf,
+}
+
+static STATE: Mutex<Option<State>> = Mutex::new(None);
+/// Whether something is recorded.
+static IS_ON: AtomicBool = AtomicBool::new(false);
+
+fn state() -> MutexGuard<'static, Option<State>> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// `InitializeForAttach`: with what the launcher has sent.
+pub(crate) fn start(runtime: *mut c_void, data: &[u8]) -> HResult {
+    std::panic::set_hook(Box::new(|_| {}));
+    settings::give(data);
+    let session = || {
+        let runtime = profiler::checked(runtime)?;
+        let events = mask::MODULE_LOADS | mask::JIT_COMPILATION | mask::ENABLE_REJIT;
+        runtime.set_event_mask(events, 0).ok_or("the runtime does not compile methods anew")?;
+        pin();
+        Session::new(runtime)
+    };
+    match session() {
+        Ok(session) => {
+            *state() = Some(State { session: Some(session), ..State::default() });
+            S_OK
+        }
+        Err(error) => {
+            settings::report(&format!("{}{error}", live::FAILED));
+            E_FAIL
+        }
+    }
+}
+
+/// `ProfilerAttachComplete`: a thread of the profiler's does the rest.
+pub(crate) fn begin() {
+    let Some(session) = state().as_mut().and_then(|state| state.session.take()) else { return };
+    let _ = std::thread::Builder::new().name("ilinst".into()).spawn(move || session.run());
+}
+
+impl Session {
+    fn new(runtime: Runtime) -> Result<Self, String> {
+        settings::check_version()?;
+        let rules = Rules::new(settings::options()?, settings::all_assemblies());
+        Ok(Self { runtime, rules, profile: profiler::make_profile(runtime)?.0 })
+    }
+
+    /// This attachment, and those that come when the runtime has not let go.
+    fn run(self) {
+        let runtime = self.runtime;
+        rewriting::weave_alone();
+        runtime.initialize_thread();
+        let mut result = self.once();
+        let Err(error) = runtime.request_detach() else { return };
+        let mut door = Door::open();
+        loop {
+            settings::report(&result.map_or_else(|failed| failed, |refused| format!("{}{error}{refused}", live::STAYS)));
+            let Some(data) = door.as_mut().and_then(Door::next) else { return };
+            settings::give(&data);
+            *state() = Some(State::default());
+            result = Self::new(runtime).map_err(|error| format!("{}{error}", live::FAILED)).and_then(Self::once);
+        }
+    }
+
+    fn once(mut self) -> Result<String, String> {
+        let result = self.weave().and_then(|methods| self.record(&methods)).map_err(|error| {
+            let _ = std::fs::remove_file(&self.profile);
+            format!("{}{error}", live::FAILED)
+        });
+        // Whoever hears of it may come again at once.
+        if let Some(state) = state().as_mut() {
+            state.result = result.as_ref().map_or_else(Clone::clone, |refused| format!("{}{refused}", live::DETACHED));
+        }
+        result
+    }
+
+    /// Weaves what is loaded.
+    fn weave(&mut self) -> Result<Vec<Method>, String> {
+        let Self { runtime, rules, .. } = self;
+        let probes = NativeProbes {
+            enter: call_tree::enter_woven as *const () as u64,
+            leave: call_tree::leave_woven as *const () as u64,
+            handle: call_tree::handle_woven as *const () as u64,
+        };
+        let tracker = Tracker::read(instrument::TRACKER).map_err(|error| error.to_string())?.replaced_by(probes);
+        let (mut woven, mut left) = (HashMap::new(), String::new());
+        for id in runtime.modules().ok_or("the runtime does not say what is loaded")? {
+            let loaded = runtime.module(id).and_then(|place| Loaded::read(&place)).map(Arc::new);
+            let Some(module) = loaded.and_then(|loaded| rules.module(loaded)) else { continue };
+            let Loaded { path, image, metadata, .. } = &*module.loaded;
+            let weaving = Weave { options: rules.options(), tool: instrument::TOOL, ..Weave::new(&tracker) };
+            let bodies = match weave::plan::refusal(image, metadata, &tracker) {
+                Some(refusal) => Err(refusal.to_string()),
+                None => weave::weave_loaded(image, metadata, &weaving, || emit::Metadata::of(*runtime, id))
+                    .map_err(|error| error.to_string()),
+            };
+            match bodies {
+                Ok(bodies) => woven.extend(bodies.iter().flat_map(weave::LoadedBodies::iter).map(|(method, body)| {
+                    let token = Token::new(Table::MethodDef, method.get()).0;
+                    module.method(token);
+                    ((id, token), body.to_vec())
+                })),
+                Err(why) => left.push_str(&format!("; {path}: {why}")),
+            }
+        }
+        let mut methods: Vec<Method> = woven.keys().copied().collect();
+        if methods.is_empty() {
+            return Err(format!("nothing that the program has loaded has a method that is chosen, and can be woven{left}"));
+        }
+        methods.sort_unstable();
+        let mut state = state();
+        let state = state.as_mut().ok_or("it is over")?;
+        (state.bodies, state.runtime) = (woven, Some(*runtime));
+        Ok(methods)
+    }
+
+    /// Records them for as long as is wanted, and puts them back.
+    /// Gives in words how many the runtime did not compile anew.
+    fn record(&self, methods: &[Method]) -> Result<String, String> {
+        const PERIOD: Duration = Duration::from_millis(50);
+        call_tree::start_session();
+        IS_ON.store(true, Relaxed);
+        let refused = |what, error| format!("the runtime does not {what}: {error}");
+        self.runtime.request_rejit(methods).map_err(|error| refused("compile methods anew", error))?;
+        let until = Instant::now() + settings::duration();
+        settings::report(&format!("{} {}", live::WOVEN, methods.len()));
+        let mut calibration = Calibration::of_probes();
+        let mut turns = 0_u64..;
+        while Instant::now() < until && !settings::is_stopped() && IS_ON.load(Relaxed) {
+            let is_tenth = turns.next().is_some_and(|turn| turn % 10 == 0);
+            if is_tenth {
+                calibration.go_on();
+            }
+            profiler::look(is_tenth);
+            std::thread::sleep(PERIOD.min(until.saturating_duration_since(Instant::now())));
+        }
+        profiler::look(true);
+        let put_back = self.runtime.request_revert(methods).map_err(|error| refused("put methods back", error));
+        end();
+        put_back?;
+        let refused = state().as_ref().and_then(|state| state.refused);
+        let in_words = |(count, why)| format!("; of them, {count} are not compiled anew by the runtime: 0x{why:08X}");
+        Ok(refused.map(in_words).unwrap_or_default())
+    }
+}
+
+/// The end of the recording.
+fn end() {
+    if IS_ON.swap(false, Relaxed) {
+        call_tree::end_session();
+        profile_file::end(clock::now());
+    }
+}
+
+/// The end of the program. Whether it was attached to.
+pub(crate) fn end_program() -> bool {
+    let was_attached = state().is_some();
+    if was_attached {
+        Door::close();
+        end();
+    }
+    was_attached
+}
+
+/// The runtime has let go.
+pub(crate) fn is_detached() {
+    if let Some(state) = state().take() {
+        settings::report(&state.result);
+    }
+}
+
+/// `GetReJITParameters`: gives a method its new body.
+pub(crate) fn set_body(module: Id, token: u32, control: *mut c_void) -> HResult {
+    type F = unsafe extern "system" fn(*mut c_void, u32, *const u8) -> HResult;
+    let state = state();
+    let Some(body) = state.as_ref().and_then(|state| state.bodies.get(&(module, token))) else { return S_OK };
+    // SAFETY: the runtime passes an ICorProfilerFunctionControl, whose SetILFunctionBody(ULONG, LPCBYTE) copies the body.
+    unsafe {
+        let control = Interface::of(control);
+        control.method::<F>(FunctionControl::SetILFunctionBody as usize)(control.pointer(), body.len() as u32, body.as_ptr())
+    }
+}
+
+/// `ReJITError`: a method runs as it is.
+pub(crate) fn refused(_module: Id, _token: u32, why: HResult) {
+    if let Some(state) = state().as_mut() {
+        state.refused = Some((state.refused.map_or(1, |(count, _)| count + 1), why));
+    }
+}
+
+/// Whether a function is woven: then it is a call of its own in each caller.
+pub(crate) fn is_woven(function: Id) -> bool {
+    if !IS_ON.load(Relaxed) {
+        return false;
+    }
+    let place = state().as_ref().and_then(|state| state.runtime?.function(function));
+    place.is_some_and(|place| state().as_ref().is_some_and(|state| state.bodies.contains_key(&(place.module, place.token))))
+}
+
+/// A module goes, and its bodies with it.
+pub(crate) fn forget(module: Id) {
+    if let Some(state) = state().as_mut() {
+        state.bodies.retain(|(of, _), _| *of != module);
+    }
+}
+
+/// Where who attaches again asks: a runtime that has compiled methods anew lets no profiler go.
+struct Door {
+    #[cfg(unix)]
+    listener: std::os::unix::net::UnixListener,
+}
+
+#[cfg(unix)]
+impl Door {
+    fn path() -> PathBuf {
+        std::env::temp_dir().join(format!("{}{}", live::DOOR, std::process::id()))
+    }
+
+    fn open() -> Option<Self> {
+        use std::os::unix::{fs::PermissionsExt as _, net::UnixListener};
+        // What a process of the same number left behind.
+        let _ = std::fs::remove_file(Self::path());
+        let listener = UnixListener::bind(Self::path()).ok()?;
+        std::fs::set_permissions(Self::path(), std::fs::Permissions::from_mode(0o600)).ok()?;
+        Some(Self { listener })
+    }
+
+    /// What the next one sends, of those who may.
+    fn next(&mut self) -> Option<Vec<u8>> {
+        use std::io::Read as _;
+        for stream in self.listener.incoming() {
+            let mut stream = stream.ok()?;
+            let mut data = Vec::new();
+            let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
+            if stream.read_to_end(&mut data).is_ok() && !data.is_empty() {
+                return Some(data);
+            }
+        }
+        None
+    }
+
+    fn close() {
+        let _ = std::fs::remove_file(Self::path());
+    }
+}
+
+#[cfg(not(unix))]
+impl Door {
+    fn open() -> Option<Self> {
+        None
+    }
+
+    fn next(&mut self) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn close() {}
+}
+
+/// Has the library stay when the runtime lets it go.
+#[cfg(unix)]
+fn pin() {
+    // SAFETY: the address is one of this library's; what is opened once more is never closed.
+    unsafe {
+        let mut own = std::mem::zeroed::<libc::Dl_info>();
+        if libc::dladdr(pin as *const c_void, &mut own) != 0 && !own.dli_fname.is_null() {
+            libc::dlopen(own.dli_fname, libc::RTLD_LAZY | libc::RTLD_NODELETE);
+        }
+    }
+}
+
+#[cfg(windows)]
+fn pin() {
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn GetModuleHandleExW(flags: u32, address: *const c_void, module: *mut *mut c_void) -> i32;
+    }
+    // GET_MODULE_HANDLE_EX_FLAG_PIN, _FROM_ADDRESS
+    const FLAGS: u32 = 1 | 4;
+    let mut module = std::ptr::null_mut();
+    // SAFETY: the address is one of this library's.
+    unsafe { GetModuleHandleExW(FLAGS, pin as *const c_void, &mut module) };
+}

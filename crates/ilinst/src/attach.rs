@@ -1,0 +1,177 @@
+//! `ilinst attach`: methods of a program that runs already, woven for a while.
+
+use std::{
+    fs,
+    path::Path,
+    sync::atomic::Ordering::Relaxed,
+    thread,
+    time::{Duration, Instant},
+};
+
+use ::instrument::live;
+use clap::Args;
+use launch::{Attached, ClrProfiler, DiagnosticsPort, Signals};
+
+use crate::{
+    arguments::WeaveArgs,
+    failure::Failure,
+    run::{Profiles, Reporting, Temporary},
+    terminal::complain,
+};
+
+/// Weave methods of a program that runs, for a while, and show what they did: it goes on as it was.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Opts {
+    /// The program's process id; it has to run on .NET Core 3.1 or later
+    #[arg(value_name = "PID")]
+    process: u32,
+
+    /// How long methods stay woven: seconds, or a number with ms, s, m or h
+    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = duration)]
+    duration: Duration,
+
+    #[command(flatten)]
+    weave: WeaveArgs,
+
+    #[command(flatten)]
+    reporting: Reporting,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ilinst attach 4711 --include 'Shop.*' --for 30s
+  ilinst attach 4711 --for 2m --tree
+
+What is woven is what is loaded then, in memory: no file changes. A call that runs already is seen when the method is called \
+next. Ctrl-C ends it early. When it is over, methods are what they were; the profiler stays \
+in the program, as its runtime lets none go that compiled methods anew, and waits to be attached to again. As under --live, an async method is its steps, and what waits is not told from what runs.";
+
+/// How long a program has to load the profiler, or to answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a runtime may take to be rid of the profiler that was attached before.
+const UNTIL_RID: Duration = Duration::from_secs(5);
+const INTERVAL: Duration = Duration::from_millis(20);
+/// How often it is seen whether the program is there still.
+const LOOK: Duration = Duration::from_secs(1);
+
+impl Opts {
+    pub(crate) fn run(self) -> anyhow::Result<u8> {
+        let signals = Signals::take_over()?;
+        let (profiler, port) = (ClrProfiler::find()?, DiagnosticsPort::of(self.process)?);
+        let weaving = self.weave.resolve(&[])?;
+        let mut options = weaving.options.weave;
+        if options.all_hooks().any(|hooks| hooks.methods().next().is_some()) || options.capture.calls {
+            let text = "attach counts and times calls alone: --enter, --leave-call and --capture are for run and instrument";
+            return Err(Failure::usage(text).into());
+        }
+        options.calls.waits = false;
+        if !options.calls.named.is_empty() {
+            return Err(Failure::usage("attach weaves methods, not calls: not with --calls").into());
+        }
+        let (profiles, status) = (Profiles::prepare(self.reporting.keep())?, Temporary::folder()?);
+        let mut said = vec![
+            (live::OPTIONS, options.to_string()),
+            (live::ALL_ASSEMBLIES, u8::from(weaving.options.all_assemblies).to_string()),
+            (live::VERSION, env!("CARGO_PKG_VERSION").to_owned()),
+            (live::DURATION, self.duration.as_millis().to_string()),
+            (live::STATUS, status.path().display().to_string()),
+        ];
+        said.push((live::OUTPUT, profiles.absolute()?.display().to_string()));
+        let data: String = said.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
+        let asked = signals.note();
+        self.attach(&port, &profiler, data.as_bytes(), status.path())?;
+        let (mut seen, mut is_told) = (Instant::now(), false);
+        let result = loop {
+            let said = said_by(status.path(), self.process)?;
+            if let Some(methods) = said.strip_prefix(live::WOVEN) {
+                if !is_told && !self.reporting.quiet {
+                    complain(format_args!("process {}:{methods} methods woven, for {:?}", self.process, self.duration));
+                }
+                is_told = true;
+            } else if !said.is_empty() {
+                break said;
+            }
+            if asked.load(Relaxed) {
+                // Who cannot be told, ends by itself.
+                let _ = fs::write(status.path().join(live::STOP), "");
+            }
+            if seen.elapsed() > LOOK {
+                if !port.is_open() {
+                    break "the program has ended".to_owned();
+                }
+                seen = Instant::now();
+            }
+            thread::sleep(INTERVAL);
+        };
+        signals.release();
+        if !self.reporting.quiet {
+            complain(format_args!("process {}: {}", self.process, in_words(&result)));
+        }
+        self.reporting.show(self.reporting.read(&profiles, self.process), &profiles, false);
+        Ok(0)
+    }
+
+    /// Has the program load the profiler.
+    fn attach(&self, port: &DiagnosticsPort, profiler: &ClrProfiler, data: &[u8], status: &Path) -> Result<(), Failure> {
+        let since = Instant::now();
+        loop {
+            let Attached::Refused(code) = port.attach_profiler(live::CLASS, profiler.library(), data, PATIENCE)? else {
+                return Ok(());
+            };
+            // The profiler's own word says more.
+            said_by(status, self.process)?;
+            let has_one = Attached::Refused(code) == Attached::HAS_ONE;
+            if has_one && port.ask_again(self.process, data) {
+                return Ok(());
+            }
+            if has_one && since.elapsed() < UNTIL_RID {
+                thread::sleep(INTERVAL);
+                continue;
+            }
+            let why = if has_one { ": it has a profiler already" } else { "" };
+            let text = format_args!(
+                "process {}: its runtime was asked to load {} (AttachProfiler), and answered 0x{code:08X}{why}",
+                self.process,
+                profiler.library().display()
+            );
+            return Err(Failure::not_recorded(text));
+        }
+    }
+}
+
+/// What the profiler said last.
+fn said_by(status: &Path, process: u32) -> Result<String, Failure> {
+    let said = fs::read_to_string(status.join(process.to_string())).unwrap_or_default();
+    match said.strip_prefix(live::FAILED) {
+        Some(error) => Err(Failure::not_recorded(format_args!("process {process}: {error}"))),
+        None => Ok(said),
+    }
+}
+
+/// What the profiler said at the end.
+fn in_words(said: &str) -> String {
+    if let Some(more) = said.strip_prefix(live::DETACHED) {
+        format!("its methods are what they were{more}")
+    } else if let Some(why) = said.strip_prefix(live::STAYS) {
+        format!(
+            "its methods are what they were; its runtime keeps the profiler, which does nothing until it is asked again: {why}"
+        )
+    } else {
+        said.to_owned()
+    }
+}
+
+/// `30`, `30s`, `500ms`, `2m`, `1h`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 1,
+        "" | "s" => 1000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        other => return Err(format!("'{other}' is none of ms, s, m, h")),
+    };
+    let number: u64 = digits.parse().map_err(|_| format!("'{digits}' is no number"))?;
+    number.checked_mul(unit).map(Duration::from_millis).ok_or_else(|| "that is too long".to_owned())
+}

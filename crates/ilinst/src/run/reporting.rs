@@ -1,0 +1,238 @@
+//! What becomes of the profile of a program that was run, or attached to.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::SystemTime,
+};
+
+use ::instrument::{failure::about, live::OUTPUT};
+use clap::Args;
+use profile::Profile;
+
+use crate::{
+    calls::{CallArgs, Calls},
+    colours::colour_report,
+    failure::Failure,
+    profiles,
+    report::ShownArgs,
+    terminal::{Terminal, complain},
+};
+
+/// How a profile is shown, and where it stays.
+#[derive(Args, Debug)]
+pub(crate) struct Reporting {
+    /// Keep the profile [default: in the current folder]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true, default_missing_value = ".")]
+    keep: Option<PathBuf>,
+
+    /// Show no report
+    #[arg(long)]
+    no_report: bool,
+
+    /// Write the report as one HTML file, too
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Write the report as JSON, too: standard output and error are the program's
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Open the report in a browser; without --html, from the temporary folder
+    #[arg(long)]
+    open: bool,
+
+    /// Say nothing but the report and errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    shown: ShownArgs,
+}
+
+impl Reporting {
+    /// Where the profile is to stay.
+    pub(crate) fn keep(&self) -> Option<&Path> {
+        self.keep.as_deref()
+    }
+
+    /// Reads what was recorded, while the woven files are there, which names are taken from; writes the page of it.
+    pub(crate) fn read(&self, profiles: &Profiles, process: u32) -> anyhow::Result<Option<Seen>> {
+        let found = profiles.written();
+        let of_process = found.iter().find(|path| profiles::pid_in(path) == Some(process));
+        let Some(path) = of_process.or(found.first()).cloned() else { return Ok(None) };
+        let profile = self.shown.read(&path)?;
+        let unnamed = || env::temp_dir().join(format!("ilinst-{process}.html"));
+        let page = self.html.clone().or_else(|| self.open.then(unnamed));
+        if let Some(page) = &page {
+            self.shown.write_page(&profile, &path, page)?;
+        }
+        if let Some(file) = &self.json {
+            self.shown.write_json(&profile, &path, file)?;
+        }
+        Ok(Some(Seen { path, profile, page, others: found.len() - 1 }))
+    }
+
+    /// Shows it, or says why not: what the program ended with is not changed by that.
+    pub(crate) fn show(&self, seen: anyhow::Result<Option<Seen>>, profiles: &Profiles, calls: bool) {
+        if let Err(error) = seen.and_then(|seen| self.report(seen, profiles, calls)) {
+            complain(format_args!("{error:#}"));
+        }
+    }
+
+    /// Shows it.
+    fn report(&self, seen: Option<Seen>, profiles: &Profiles, calls: bool) -> anyhow::Result<()> {
+        let Some(Seen { path, profile, page, others }) = seen else {
+            complain(
+                "no profile: nothing that is woven was called, or it could not be written; ilinst doctor -- COMMAND says why",
+            );
+            return Ok(());
+        };
+        if !self.no_report {
+            if calls {
+                self.shown.print_calls(&CallArgs::default(), &path, Calls::Aside)?;
+            } else {
+                self.shown.print(&profile, Terminal::painted_aside(colour_report))?;
+            }
+        }
+        if let (Some(page), true) = (&page, self.open) {
+            open(page)?;
+        }
+        if self.quiet {
+            return Ok(());
+        }
+        if others > 0 {
+            let processes = if others == 1 { "1 more process".into() } else { format!("{others} more processes") };
+            let where_they_are =
+                if profiles.is_temporary() { "--keep keeps their profiles" } else { "ilinst merge adds them up" };
+            complain(format_args!("note: {processes} of the program wrote profiles; {where_they_are}"));
+        }
+        if !profiles.is_temporary() {
+            complain(format_args!("the profile is {}", path.display()));
+        }
+        Ok(())
+    }
+}
+
+/// What was recorded.
+pub(crate) struct Seen {
+    path: PathBuf,
+    profile: Profile,
+    /// What was written for a browser.
+    page: Option<PathBuf>,
+    /// How many processes more wrote profiles.
+    others: usize,
+}
+
+/// Where the program's profiles go.
+pub(crate) struct Profiles {
+    folder: PathBuf,
+    /// What the program is told of it.
+    variable: Option<PathBuf>,
+    /// A folder that goes with this.
+    temporary: Option<Temporary>,
+    since: SystemTime,
+    before: Vec<PathBuf>,
+}
+
+impl Profiles {
+    /// Where the user wants them, else in a temporary folder.
+    pub(crate) fn prepare(keep: Option<&Path>) -> anyhow::Result<Self> {
+        let unwritable = |path: &Path, error: &std::io::Error| Failure::unwritable(about(path, error));
+        let own = env::var_os(OUTPUT).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let (folder, variable, temporary) = match (keep, own) {
+            (Some(folder), _) => {
+                fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+                let folder = std::path::absolute(folder)?;
+                (folder.clone(), Some(folder), None)
+            }
+            (None, Some(own)) => {
+                let parent = own.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned();
+                (if own.is_dir() { own } else { parent }, None, None)
+            }
+            (None, None) => {
+                let folder = Temporary::folder()?;
+                (folder.0.clone(), Some(folder.0.clone()), Some(folder))
+            }
+        };
+        Ok(Self { before: profiles::profiles_in(&folder), folder, variable, temporary, since: SystemTime::now() })
+    }
+
+    pub(crate) fn tell(&self, command: &mut Command) {
+        if let Some(folder) = &self.variable {
+            command.env(OUTPUT, folder);
+        }
+    }
+
+    /// Where they go, whatever the current folder is.
+    pub(crate) fn absolute(&self) -> std::io::Result<PathBuf> {
+        std::path::absolute(self.variable.as_ref().unwrap_or(&self.folder))
+    }
+
+    fn is_temporary(&self) -> bool {
+        self.temporary.is_some()
+    }
+
+    /// Those that were written since, the latest first.
+    fn written(&self) -> Vec<PathBuf> {
+        let time = |path: &PathBuf| fs::metadata(path).and_then(|file| file.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+        let mut found = profiles::profiles_in(&self.folder);
+        found.retain(|path| !self.before.contains(path) || time(path) >= self.since);
+        found.sort_by_key(|path| std::cmp::Reverse(time(path)));
+        found
+    }
+}
+
+/// A folder that goes with this.
+pub(crate) struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Temporary {
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// One that nobody had before. `ilinst report` looks at profiles in those of this name, also while the program runs.
+    pub(crate) fn folder() -> anyhow::Result<Self> {
+        for number in 0.. {
+            let folder = env::temp_dir().join(format!("ilinst-run-{}-{number}", std::process::id()));
+            #[cfg_attr(not(unix), expect(unused_mut, reason = "Windows has no modes"))]
+            let mut builder = fs::DirBuilder::new();
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            match builder.create(&folder) {
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                made => {
+                    made.map_err(|error| Failure::unwritable(about(&folder, &error)))?;
+                    return Ok(Self(folder));
+                }
+            }
+        }
+        unreachable!("there is no last number")
+    }
+}
+
+/// Opens a page in the user's browser.
+fn open(page: &Path) -> anyhow::Result<()> {
+    let (program, before): (&str, &[&str]) = if cfg!(windows) {
+        ("cmd", &["/c", "start", ""])
+    } else if cfg!(target_os = "macos") {
+        ("open", &[])
+    } else {
+        ("xdg-open", &[])
+    };
+    let mut command = Command::new(program);
+    command.args(before).arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // It may go on as long as the browser does.
+    command.spawn().map_err(|error| {
+        Failure::unreadable(format_args!("{}; the page is {}", about(Path::new(program), &error), page.display()))
+    })?;
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! `ilinst attach`: a program that runs is woven for a while, and goes on as it was.
+
+use super::*;
+use std::process::Child;
+
+/// A program that works until its input ends.
+fn serving(work: &Work, runtime: &Runtime, app: &Path) -> Child {
+    tests::waiting(runtime.program(app, &work.folder).arg("serve"))
+}
+
+/// How it ended; how often it worked.
+fn ended(mut child: Child) -> i64 {
+    drop(child.stdin.take());
+    let (text, errors, code) = said(&child.wait_with_output().expect("it ends"));
+    assert_eq!(code, Some(42), "{errors}");
+    text.trim().strip_prefix("work ").and_then(|number| number.parse().ok()).expect("a number")
+}
+
+fn attach(work: &Work, process: u32, name: &str, options: &[&str]) -> Command {
+    let mut command = ilinst();
+    command.args(["attach", &process.to_string()]).arg(format!("--keep={}", work.folder.join(name).display())).args(options);
+    command
+}
+
+#[test]
+#[ignore = "needs runtimes"]
+fn a_running_program_is_woven_and_put_back() {
+    for runtime in runtimes() {
+        let work = Work::new("attach");
+        let Some(app) = work.app() else { return };
+        let child = serving(&work, &runtime, &app);
+        let before = fs::read(&app).expect("it is there");
+        let mut all = 0;
+        // It can be had again, and is counted anew.
+        for (name, method, other) in [("first", "App::Work", "App::Serving"), ("second", "App::Serving", "App::Work")] {
+            let (_, errors, code) =
+                said(&output(&mut attach(&work, child.id(), name, &["--all", "--for=300ms", "--include", method])));
+            assert_eq!(code, Some(0), "{}: {errors}", runtime.name);
+            assert!(
+                errors.contains("1 methods woven")
+                    && errors.contains(&method.replace("::", "."))
+                    && errors.contains("what they were"),
+                "{errors}"
+            );
+            let profile = profile_in(&work.folder.join(name));
+            let calls = calls(&profile);
+            assert!(calls[method] > 0 && !calls.contains_key(other), "{}: {calls:?}", runtime.name);
+            // One may be open when it is over.
+            assert!(profile.pid == child.id() && open_calls(&profile) <= 1, "{}", runtime.name);
+            all += calls[method];
+        }
+        // Woven is what is called while it is: no more than that, and no file.
+        let worked = ended(child);
+        assert!(all < worked, "{}: {all} of {worked}", runtime.name);
+        assert_eq!(fs::read(&app).expect("it is there"), before);
+    }
+}
+
+#[test]
+#[ignore = "needs runtimes"]
+fn what_cannot_be_attached_to_is_said() {
+    for runtime in runtimes() {
+        let work = Work::new("attach-refused");
+        let Some(app) = work.app() else { return };
+        let refused = |process: u32, options: &[&str], why: &str| {
+            let (_, errors, code) = said(&output(&mut attach(&work, process, "none", options)));
+            assert!(code == Some(3) && errors.contains("ILI0031") && errors.contains(why), "{}: {errors}", runtime.name);
+        };
+        let child = serving(&work, &runtime, &app);
+        refused(child.id(), &["--include=Nobody.*"], "has a method that is chosen");
+        // That is no harm to who comes behind.
+        let (_, errors, code) = said(&output(&mut attach(&work, child.id(), "some", &["--all", "--for=100ms"])));
+        assert_eq!(code, Some(0), "{}: {errors}", runtime.name);
+        let process = child.id();
+        ended(child);
+        refused(process, &[], "there is none");
+        refused(std::process::id(), &[], "runs no .NET");
+
+        let mut silent = runtime.program(&app, &work.folder);
+        let variable = if runtime.name == ".NET Core 3.1" { "COMPlus_EnableDiagnostics" } else { "DOTNET_EnableDiagnostics" };
+        let child = tests::waiting(silent.arg("serve").env(variable, "0"));
+        refused(child.id(), &[], "EnableDiagnostics=0");
+        ended(child);
+    }
+}
+
+#[test]
+#[ignore = "needs runtimes"]
+fn a_signal_ends_it_early() {
+    for runtime in runtimes() {
+        let work = Work::new("attach-signal");
+        let Some(app) = work.app() else { return };
+        let child = serving(&work, &runtime, &app);
+        let mut command = attach(&work, child.id(), "ended", &["--all", "--for=1h"]);
+        command.current_dir(&work.folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut attached = tests::with_default_signals(&[], &command);
+        let mut attached = attached.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut line = String::new();
+        let errors = std::io::BufReader::with_capacity(1, attached.stderr.as_mut().expect("a pipe"));
+        std::io::BufRead::read_line(&mut { errors }, &mut line).expect("it can be read");
+        assert!(line.contains("methods woven"), "{line}");
+        let status = Command::new("sh").args(["-c", &format!("kill -INT {}", attached.id())]).status();
+        assert!(status.expect("sh starts").success());
+        let (_, errors, code) = said(&attached.wait_with_output().expect("it ends"));
+        assert!(code == Some(0) && errors.contains("what they were"), "{}: {errors}", runtime.name);
+        // It goes on alone.
+        ended(child);
+    }
+}
+
+/// Exceptions, recursion and threads are counted as by who has known them from the beginning.
+#[test]
+#[ignore = "needs runtimes"]
+fn calls_are_counted_exactly() {
+    for runtime in runtimes() {
+        let work = Work::new("attach-exact");
+        let Some(app) = work.app() else { return };
+        let mut child = tests::waiting(runtime.program(&app, &work.folder).arg("rounds"));
+        let mut command = attach(&work, child.id(), "rounds", &["--all", "--for=1h"]);
+        let attached = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let mut attached = attached.expect("it starts");
+        let mut line = String::new();
+        let errors = std::io::BufReader::with_capacity(1, attached.stderr.as_mut().expect("a pipe"));
+        std::io::BufRead::read_line(&mut { errors }, &mut line).expect("it can be read");
+        assert!(line.contains("methods woven"), "{line}");
+        // Now it does what it does once for each line.
+        let input = child.stdin.as_mut().expect("a pipe");
+        std::io::Write::write_all(input, b"go\n").expect("it reads");
+        let worked = ended(child);
+        let (_, errors, code) = said(&attached.wait_with_output().expect("it ends"));
+        assert_eq!(code, Some(0), "{}: {errors}", runtime.name);
+        let calls = calls(&profile_in(&work.folder.join("rounds")));
+        let of = |name: &str| calls.get(name).copied();
+        let known = [("App::Work", worked), ("App::Repeat", 16), ("App::First", 10), ("App::Third", 10)];
+        for (method, times) in known {
+            assert_eq!(of(method), Some(times), "{method} on {}", runtime.name);
+        }
+    }
+}
