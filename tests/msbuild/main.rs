@@ -3,6 +3,7 @@
 
 mod dotnet;
 mod errors;
+mod hooks;
 mod old_style;
 mod project;
 mod publish;
