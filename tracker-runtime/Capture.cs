@@ -155,6 +155,27 @@ namespace Ilinst
             }
         }
 
+        /// <summary>
+        /// Called in a filter around the method's body: an exception leaves it, unless something else does before. Nothing has
+        /// been left yet. Of an overflow of the stack nothing is kept: there is no room.
+        /// </summary>
+        /// <param name="exception">What it was given.</param>
+        /// <param name="number">What <see cref="Enter"/> gave.</param>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Passing(object exception, long number)
+        {
+            if (number == 0 || exception is StackOverflowException)
+            {
+                return;
+            }
+            CapturedCalls* calls = CapturedCalls.OfThisThread();
+            int signature = calls == null ? 0 : calls->SignatureOf(number);
+            if (signature != 0)
+            {
+                PutException(calls, CapturedCalls.PassRecord, exception, signature, number, calls->Began = Clock.Now());
+            }
+        }
+
         /// <summary>Called where a catch handler begins.</summary>
         /// <param name="exception">What it was given.</param>
         /// <param name="number">What <see cref="Enter"/> gave.</param>
@@ -168,7 +189,15 @@ namespace Ilinst
             }
             long now = calls->Began = Clock.Now();
             int signature = calls->Uncover(number, now);
-            if (signature != 0 && calls->Begin(CapturedCalls.CatchRecord, 0, signature, number, now))
+            if (signature != 0)
+            {
+                PutException(calls, CapturedCalls.CatchRecord, exception, signature, number, now);
+            }
+        }
+
+        private static void PutException(CapturedCalls* calls, byte kind, object exception, int signature, long number, long now)
+        {
+            if (calls->Begin(kind, 0, signature, number, now))
             {
                 CapturedValues.Put(calls, exception);
                 End();

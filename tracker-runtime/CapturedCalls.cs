@@ -14,6 +14,7 @@ namespace Ilinst
         public const byte EnterRecord = 1;
         public const byte LeaveRecord = 2;
         public const byte CatchRecord = 3;
+        public const byte PassRecord = 4;
 
         /// <summary>Of what a record is to have: <see cref="HasTexts"/>.</summary>
         private const int Texts = 256;
@@ -151,9 +152,15 @@ namespace Ilinst
             return true;
         }
 
-        /// <summary>Ends what is open above a call: an exception has left that.</summary>
-        /// <returns>The call's signature; 0 if it is not open.</returns>
-        public int Uncover(long number, long now)
+        /// <summary>The signature of a call; 0 if it is not open.</summary>
+        public int SignatureOf(long number)
+        {
+            int place = PlaceOf(number);
+            return place < 0 ? 0 : (int)((long*)open)[2 * place + 1];
+        }
+
+        /// <summary>Where among those that are open a call is; -1 if it is not.</summary>
+        private int PlaceOf(long number)
         {
             long* calls = (long*)open;
             int place = openCount - 1;
@@ -162,7 +169,16 @@ namespace Ilinst
             {
                 place--;
             }
-            if (place < 0 || calls[2 * place] != number)
+            return place >= 0 && calls[2 * place] == number ? place : -1;
+        }
+
+        /// <summary>Ends what is open above a call: an exception has left that.</summary>
+        /// <returns>The call's signature; 0 if it is not open.</returns>
+        public int Uncover(long number, long now)
+        {
+            long* calls = (long*)open;
+            int place = PlaceOf(number);
+            if (place < 0)
             {
                 return 0;
             }

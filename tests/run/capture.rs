@@ -52,6 +52,14 @@ impl Program {
         output.join(self.original.file_name().expect("it has one"))
     }
 
+    /// Nothing is wrong that was not, and nothing was done but weaving.
+    fn check(&self, name: &str, woven: &Path) {
+        for arguments in [&["verify", "--types", "--pedantic", "--compare"][..], &["diff", "--only-probes"]] {
+            let checked = said(&ilinst().args(arguments).arg(&self.original).arg(woven).output().expect("it starts"));
+            assert_eq!(checked.2, Some(0), "{name}: {}{}", checked.0, checked.1);
+        }
+    }
+
     /// Runs a woven program; gives what it prints, and its calls as `report` has them.
     fn run(&self, runtime: &Runtime, woven: &Path, arguments: &[&str], trace_size: &str) -> (String, Value) {
         let profile = woven.with_file_name(format!("{}.ilprof", runtime.name.replace(' ', "-")));
@@ -97,10 +105,7 @@ fn values_are_what_the_program_says_of_them() {
         for embed in [&[][..], &["--embed"]] {
             let name = format!("{mode}{}", embed.concat());
             let woven = program.woven(&name, &[&INCLUDED[..], &["--leave", mode], embed].concat());
-            for arguments in [&["verify", "--types", "--pedantic", "--compare"][..], &["diff", "--only-probes"]] {
-                let checked = said(&ilinst().args(arguments).arg(&program.original).arg(&woven).output().expect("it starts"));
-                assert_eq!(checked.2, Some(0), "{name}: {}{}", checked.0, checked.1);
-            }
+            program.check(&name, &woven);
             for runtime in Runtime::all() {
                 let (printed, report) = program.run(&runtime, &woven, &["kinds"], "");
                 let seen: Vec<String> = calls(&report).iter().map(line).collect();
@@ -153,27 +158,55 @@ fn exceptions_end_calls_and_are_caught() {
     for mode in MODES {
         let capture = "--capture=args,return,exception";
         let woven = program.woven(mode, &["--include=Calls::*", "--exclude=Calls::Say", "--leave", mode, capture]);
+        program.check(mode, &woven);
         for runtime in Runtime::all() {
             let (printed, report) = program.run(&runtime, &woven, &["exceptions"], "");
-            let (mut seen, mut caught) = (Vec::new(), Vec::new());
+            let said = |exception: &Value| {
+                let message = exception["fields"]["_message"].as_str().or_else(|| exception["fields"]["message"].as_str());
+                format!("{} {}", exception["type"].as_str().expect("a type"), message.unwrap_or_default())
+            };
+            let (mut seen, mut caught, mut left) = (Vec::new(), Vec::new(), Vec::new());
             for call in calls(&report) {
                 let text = line(call);
-                seen.push(text.split(" caught ").next().unwrap_or_default().to_owned());
-                for exception in call["caught"].as_array().expect("a list") {
-                    let message = exception["fields"]["_message"].as_str().or_else(|| exception["fields"]["message"].as_str());
-                    caught.push(format!("{} {}", exception["type"].as_str().expect("a type"), message.unwrap_or_default()));
+                let text = text.split(" caught ").next().unwrap_or_default();
+                seen.push(text.split_inclusive("-> (exception)").next().unwrap_or_default().to_owned());
+                caught.extend(call["caught"].as_array().expect("a list").iter().map(said));
+                if call["ended"] == "exception" {
+                    left.push(if call["exception"].is_null() { "unseen".into() } else { said(&call["exception"]) });
                 }
             }
             let name = format!("{mode}, {}", runtime.name);
             // Nobody that is woven sees the end of what `Main` catches, if leaving is seen at `ret` alone.
             let lines = printed.lines().map(|line| match mode {
-                "return" if line.ends_with("number=7 -> (exception)") => line.replace("(exception)", "(has not ended)"),
+                "return"
+                    if ["number=7 -> (exception)", "Replaces number=8 -> (exception)"].iter().any(|end| line.ends_with(end)) =>
+                {
+                    line.replace("(exception)", "(has not ended)")
+                }
                 _ => line.to_owned(),
             });
             assert_eq!(seen, lines.collect::<Vec<_>>(), "{name}");
-            let expected =
-                ["number 0", "number 1", "number 2", "number 1"].map(|text| format!("System.InvalidOperationException {text}"));
-            assert_eq!(caught, expected, "{name}");
+            let of = |texts: &[&str]| -> Vec<String> {
+                let class = |text: &str| if text.starts_with("replaced") { "Argument" } else { "InvalidOperation" };
+                texts.iter().map(|text| format!("System.{}Exception {text}", class(text))).collect()
+            };
+            let expected = ["number 0", "number 1", "number 2", "number 1", "number 8", "replaced 9", "number 9"];
+            assert_eq!(caught, of(&expected), "{name}");
+            // Of what has no block around it, nothing is seen to leave it.
+            let expected = [
+                ["number 0"; 2],
+                ["number 1"; 2],
+                ["number 2"; 2],
+                ["number 7", "number 1"],
+                ["replaced 8", "number 8"],
+                ["number 9", "replaced 9"],
+            ];
+            let expected = [&expected.concat()[..], &["number 9"]].concat();
+            if mode == "finally" {
+                assert_eq!(left, of(&expected), "{name}");
+            } else {
+                assert!(left.iter().all(|exception| exception == "unseen"), "{name}: {left:?}");
+            }
         }
     }
 }

@@ -49,8 +49,8 @@ pub(crate) struct SelectionArgs {
     pub(crate) hooks: HookArgs,
 
     /// Keep each call with its time (`calls`), and by commas its arguments (`args`), what it returned (`return`), what it was
-    /// called on (`this`), and what its handlers caught (`exception`): `report --calls` shows them; `none`: nothing; `tostring`:
-    /// of objects and structs what their ToString says, which runs then
+    /// called on (`this`), what its handlers caught and what left it (`exception`): `report --calls` shows them; `none`: nothing;
+    /// `tostring`: of objects and structs what their ToString says, which runs then
     #[arg(long, value_name = "WHAT")]
     pub(crate) capture: Option<Captured>,
 

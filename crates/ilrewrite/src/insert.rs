@@ -21,6 +21,8 @@ pub(crate) struct Insertion {
     pub(crate) behind: Vec<Instruction>,
     pub(crate) handle: Vec<Instruction>,
     pub(crate) catch: Vec<Instruction>,
+    /// In a filter around a body in a try block; the exception is on the stack and stays there.
+    pub(crate) pass: Vec<Instruction>,
     /// By the number of [`Code::sites`]: before and behind the call.
     pub(crate) sites: Vec<[Vec<Instruction>; 2]>,
     /// The local that holds the return value on the way out, if the IL returns one.
@@ -170,7 +172,8 @@ fn extend_as<'i>(out: &mut Vec<Instruction>, instructions: impl IntoIterator<Ite
     out.extend(instructions.into_iter().map(|added| Instruction { origin, ..*added }));
 }
 
-/// The body in a try block; each `ret` stores its value and leaves to one epilogue behind the finally handler.
+/// The body in a try block; each `ret` stores its value and leaves to one epilogue behind the finally handler. A filter that
+/// sees exceptions takes none: it runs before any handler of theirs, so the program sees nothing of it.
 fn protect(code: &mut Code, what: &Insertion, out: &mut Vec<Instruction>, moved: &mut Vec<u32>) {
     let protected_start = out.len();
     // Bound to the epilogue once its place is known.
@@ -191,21 +194,35 @@ fn protect(code: &mut Code, what: &Insertion, out: &mut Vec<Instruction>, moved:
         extend_as(out, &what.return_local.map(stloc), instruction.origin);
         extend_as(out, &[Instruction::new(OpCode::LeaveS, Operand::Label(epilogue))], instruction.origin);
     }
+    let protected_end = out.len();
+    moved.push(protected_end as u32);
+    let plain = |opcode| Instruction::new(opcode, Operand::Value(0));
+    if !what.pass.is_empty() {
+        out.extend_from_slice(&what.pass);
+        out.extend([OpCode::Pop, OpCode::LdcI40, OpCode::Endfilter].map(plain));
+    }
+    let never_reached = out.len();
+    if !what.pass.is_empty() {
+        out.push(plain(OpCode::Rethrow));
+    }
     let handler_start = out.len();
-    moved.push(handler_start as u32);
     out.extend_from_slice(&what.leave);
-    out.push(Instruction::new(OpCode::Endfinally, Operand::Value(0)));
+    out.push(plain(OpCode::Endfinally));
     let handler_end = out.len();
     // A method that never returns has no epilogue.
     if returns {
         out.extend_from_slice(&what.behind);
         out.extend(what.return_local.map(ldloc));
-        out.push(Instruction::new(OpCode::Ret, Operand::Value(0)));
+        out.push(plain(OpCode::Ret));
     }
     code.replace(out, moved);
     code.bind(epilogue, handler_end);
-    let start = code.new_label(protected_start);
-    let end = code.new_label(handler_start);
+    let [start, filter, handler, end] =
+        [protected_start, protected_end, never_reached, handler_start].map(|place| code.new_label(place));
+    if !what.pass.is_empty() {
+        let kind = ClauseKind::Filter(0);
+        code.clauses.push(LabelClause { kind, filter: Some(filter), protected: (start, filter), handler: (handler, end) });
+    }
     // The outermost clause comes last (II.19).
     code.clauses.push(LabelClause { kind: ClauseKind::Finally, filter: None, protected: (start, end), handler: (end, epilogue) });
 }

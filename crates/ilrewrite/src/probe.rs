@@ -113,6 +113,8 @@ pub struct OwnCalls {
     pub ret: Vec<OwnCall>,
     /// Where a catch handler begins.
     pub catch: Vec<OwnCall>,
+    /// In a filter around a body in a try block, which takes no exception: one looks for its handler, and has found none within.
+    pub pass: Vec<OwnCall>,
 }
 
 /// One of these: it returns nothing, unless it is the first of all.
@@ -143,7 +145,7 @@ pub enum OwnArgument {
     ReturnValue,
     /// The same, if it is an address: as a number of eight bytes.
     ReturnAddress,
-    /// What a handler was given, before all else that is passed. At [`OwnCalls::catch`].
+    /// What a handler was given, before all else that is passed. At [`OwnCalls::catch`] and [`OwnCalls::pass`].
     Exception,
 }
 
@@ -268,7 +270,7 @@ impl OwnCalls {
 
     /// The most that one of them has on the stack.
     pub(crate) fn depth(&self) -> usize {
-        let calls = [&self.enter, &self.end, &self.replace, &self.ret, &self.catch].into_iter().flatten();
+        let calls = [&self.enter, &self.end, &self.replace, &self.ret, &self.catch, &self.pass].into_iter().flatten();
         calls.map(|call| call.arguments.len()).max().unwrap_or(0).max(1)
     }
 }

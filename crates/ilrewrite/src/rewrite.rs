@@ -366,8 +366,8 @@ impl BodyRewriter {
         site_results: &[Option<u16>],
         batch: &mut Batch,
     ) {
-        let Insertion { enter, leave, leave_with_value, behind, handle, catch, sites, .. } = &mut self.insertion;
-        [&mut *enter, &mut *leave, &mut *leave_with_value, &mut *behind, &mut *handle, &mut *catch]
+        let Insertion { enter, leave, leave_with_value, behind, handle, catch, pass, sites, .. } = &mut self.insertion;
+        [&mut *enter, &mut *leave, &mut *leave_with_value, &mut *behind, &mut *handle, &mut *catch, &mut *pass]
             .into_iter()
             .for_each(Vec::clear);
         let requests = std::mem::take(&mut batch.calls);
@@ -410,6 +410,7 @@ impl BodyRewriter {
                 batch.put_own(&own.end, passed, leave);
                 leave.extend(of_probe);
                 batch.put_own(&own.ret, passed, behind);
+                batch.put_own(&own.pass, passed, pass);
             } else {
                 let of_probe = std::mem::take(leave);
                 let value = passed.return_local;

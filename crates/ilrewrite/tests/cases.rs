@@ -171,6 +171,7 @@ fn own_calls() -> OwnCalls {
         replace: vec![own("Replaced", &of_kept, &[Kept])],
         ret: vec![own("Returning", &of_kept, &[Kept]), value(ReturnValue)],
         catch: vec![own("Caught", &[0x00, 0x02, 0x01, 0x1C, 0x0A], &[Exception, Kept])],
+        pass: vec![own("Passed", &[0x00, 0x02, 0x01, 0x1C, 0x0A], &[Exception, Kept])],
     }
 }
 

@@ -115,6 +115,8 @@ pub mod record {
     pub const LEAVE: u8 = 2;
     /// A handler of a call's catches an exception, which is there.
     pub const CATCH: u8 = 3;
+    /// An exception that is there looks for a handler, and none is in a call; it leaves the call, unless another one does.
+    pub const PASS: u8 = 4;
     /// Of [`ENTER`]: `this` is there.
     pub const THIS: u8 = 1;
     /// Of [`ENTER`]: the arguments are.
@@ -238,6 +240,8 @@ pub struct Call {
     pub returned: Option<Value>,
     /// By-reference arguments when it ended, by their parameters' indices.
     pub after: Vec<(usize, Value)>,
+    /// The exception that left it, if it was seen.
+    pub exception: Option<Value>,
     /// What its handlers caught, in order.
     pub caught: Vec<Value>,
 }

@@ -27,7 +27,7 @@ pub struct Captured {
     pub arguments: bool,
     /// `return`: what it returns.
     pub returned: bool,
-    /// `exception`: what its handlers catch.
+    /// `exception`: what its handlers catch, and what leaves it if its body is in a try block.
     pub exception: bool,
     /// `tostring`: of objects and structs what their ToString says, in place of fields. The program's own code runs for that.
     pub texts: bool,
@@ -112,6 +112,7 @@ pub(crate) struct Receiver {
     tail_calling: Arc<MethodName>,
     returning: Arc<MethodName>,
     catching: Arc<MethodName>,
+    passing: Arc<MethodName>,
     value: Arc<MethodName>,
     reference: Arc<MethodName>,
     object: Arc<MethodName>,
@@ -130,6 +131,7 @@ impl Receiver {
             tail_calling: method("TailCalling", &[0x00, 0x01, 0x01, 0x0A]),
             returning: method("Returning", &[0x00, 0x02, 0x01, 0x0A, 0x08]),
             catching: method("Catching", &[0x00, 0x02, 0x01, 0x1C, 0x0A]),
+            passing: method("Passing", &[0x00, 0x02, 0x01, 0x1C, 0x0A]),
             value: method("Value", &[GENERIC, 0x01, 0x01, 0x01, 0x1E, 0x00]),
             reference: method("Reference", &[GENERIC, 0x01, 0x01, 0x01, 0x10, 0x1E, 0x00]),
             object: method("Object", &[0x00, 0x01, 0x01, 0x1C]),
@@ -216,13 +218,17 @@ impl<'a, 'm> HookContext<'a, 'm> {
         for (calls, what) in [(&mut enter, what_enter), (&mut ret, what_ret)] {
             calls.extend((what != 0).then(|| receiver.end()));
         }
-        let catching = || call(&receiver.catching, vec![OwnArgument::Exception, OwnArgument::Kept]);
+        let exception = |method| {
+            let call = || call(method, vec![OwnArgument::Exception, OwnArgument::Kept]);
+            captured.exception.then(call).into_iter().collect()
+        };
         Some(OwnCalls {
             enter,
             end: vec![call(&receiver.left, vec![OwnArgument::Kept])],
             replace: vec![call(&receiver.tail_calling, vec![OwnArgument::Kept])],
             ret,
-            catch: captured.exception.then(catching).into_iter().collect(),
+            catch: exception(&receiver.catching),
+            pass: exception(&receiver.passing),
         })
     }
 }

@@ -77,6 +77,22 @@ static unsafe class App
             Calls.Add(1, 1);
         }
         Calls.Filters(1);
+        try
+        {
+            Calls.Replaces(8);
+        }
+        catch (ArgumentException e)
+        {
+            Console.Error.WriteLine(e.StackTrace.Split('\n').Length + " " + e.InnerException.Message);
+        }
+        try
+        {
+            Calls.Recovers(9);
+        }
+        catch (InvalidOperationException)
+        {
+            // Else nobody would catch the first one, and the program would end there.
+        }
     }
 
     static long Collections(int threads, int times)
@@ -353,6 +369,41 @@ static unsafe class Calls
             return 2;
         }
         return 3;
+    }
+
+    // What leaves it is another one than was thrown first.
+    public static int Replaces(int number)
+    {
+        Say("Replaces number=" + number + " -> (exception)");
+        try
+        {
+            return Throws(number);
+        }
+        catch (InvalidOperationException e)
+        {
+            throw new ArgumentException("replaced " + number, e);
+        }
+    }
+
+    // An exception is on its way out of it, and another takes its place, which is caught within.
+    public static int Recovers(int number)
+    {
+        Say("Recovers number=" + number + " -> " + number);
+        try
+        {
+            try
+            {
+                Throws(number);
+            }
+            finally
+            {
+                Replaces(number);
+            }
+        }
+        catch (ArgumentException)
+        {
+        }
+        return number;
     }
 
     public static int Deep(int depth)

@@ -45,7 +45,10 @@ impl Calls {
         }
         match (call.how, &call.returned) {
             (None, _) => words.push("-> (has not ended)".into()),
-            (Some(How::Exception), _) => words.push("-> (exception)".into()),
+            (Some(How::Exception), _) => {
+                words.push("-> (exception)".into());
+                words.extend(call.exception.as_ref().map(|value| self.text(value)));
+            }
             (Some(How::TailCall), _) => words.push("-> (tail call)".into()),
             (Some(How::Returned), Some(value)) => words.push(format!("-> {}", self.text(value))),
             (Some(How::Returned), None) => {}
@@ -190,6 +193,7 @@ impl Calls {
             "arguments": values(&mut call.arguments.iter().enumerate()),
             "return": call.returned.as_ref().map(|value| self.json_value(value)),
             "after": values(&mut call.after.iter().map(|(index, value)| (*index, value))),
+            "exception": call.exception.as_ref().map(|value| self.json_value(value)),
             "caught": call.caught.iter().map(|value| self.json_value(value)).collect::<Vec<_>>(),
             "text": self.values(call),
         })

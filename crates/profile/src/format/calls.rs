@@ -121,6 +121,7 @@ impl Reader {
                 record::ENTER => self.enter(Begun { tree, number, signature, clock, what }, &mut values),
                 record::LEAVE => self.leave(Begun { tree, number, signature, clock, what }, &mut values),
                 record::CATCH => self.catch((tree, number), &mut values),
+                record::PASS => self.pass((tree, number), &mut values),
                 _ => Ok(()),
             };
         }
@@ -146,6 +147,7 @@ impl Reader {
             arguments: Vec::new(),
             returned: None,
             after: Vec::new(),
+            exception: None,
             caught: Vec::new(),
         };
         self.calls.list.push(call);
@@ -179,6 +181,7 @@ impl Reader {
             _ => How::Returned,
         });
         (call.returned, call.after) = (returned, after);
+        call.exception.take_if(|_| call.how != Some(How::Exception));
         self.depths.entry(tree).and_modify(|(_, depth)| *depth = call.depth);
         Ok(())
     }
@@ -186,7 +189,17 @@ impl Reader {
     fn catch(&mut self, call: (u64, u64), values: &mut Cursor<'_>) -> Result<(), Error> {
         let Some(index) = self.open.get(&call).copied() else { return Ok(()) };
         let caught = self.value(values, 0)?;
-        self.calls.list.get_mut(index).into_iter().for_each(|call| call.caught.push(caught.clone()));
+        let Some(call) = self.calls.list.get_mut(index) else { return Ok(()) };
+        call.caught.push(caught);
+        // What was on its way out has met another one.
+        call.exception = None;
+        Ok(())
+    }
+
+    fn pass(&mut self, call: (u64, u64), values: &mut Cursor<'_>) -> Result<(), Error> {
+        let Some(index) = self.open.get(&call).copied() else { return Ok(()) };
+        let passed = self.value(values, 0)?;
+        self.calls.list.get_mut(index).into_iter().for_each(|call| call.exception = Some(passed.clone()));
         Ok(())
     }
 
