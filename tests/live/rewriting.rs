@@ -108,3 +108,18 @@ fn a_program_that_loads_no_tracker_runs_as_it_is() {
     assert_eq!((text.as_str(), code), ("work 0\n", Some(42)), "{errors}");
     assert!(errors.contains("ILI0031") && errors.contains("startup hooks"), "{errors}");
 }
+
+#[test]
+#[ignore = "needs runtimes"]
+fn what_cannot_be_woven_is_said() {
+    for runtime in runtimes() {
+        let work = Work::new("not-woven");
+        let Some(app) = work.app() else { return };
+        let woven = work.folder.join("woven/app.exe");
+        instrument(&[&app as &dyn AsRef<OsStr>, &"-o", &woven]);
+        let (text, errors, code) = said(&output(&mut work.live(&runtime, &["--rewrite"], &woven, &["once"])));
+        assert_eq!((text.as_str(), code), ("work 0\n", Some(42)), "{errors}");
+        let line = format!("ilinst: not woven: {}: it is woven already", woven.display());
+        assert!(errors.contains(&line), "{line}\n{errors}");
+    }
+}

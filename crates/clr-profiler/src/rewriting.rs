@@ -6,7 +6,8 @@ use std::{
 };
 
 use ecma335::{Table, Token, error::Error};
-use weave::{Tracker, Weave};
+use instrument::live::REWRITING as STATUS;
+use weave::{Plan, Refusal, Tracker, Weave};
 
 use crate::{
     emit,
@@ -21,6 +22,8 @@ struct Rewriting {
     tracker: Tracker,
     /// Modules that were loaded before the tracker; none when that is there. A program that cannot load it is to run as it is.
     waiting: Option<Vec<Id>>,
+    /// What is said to the launcher: a line behind the first for each module that runs as it is, and why.
+    status: String,
 }
 
 static REWRITING: OnceLock<(Runtime, Mutex<Rewriting>)> = OnceLock::new();
@@ -36,7 +39,7 @@ pub(crate) fn start(runtime: Runtime, rules: Rules, tracker: &Path) -> Result<()
     let bytes = std::fs::read(tracker).map_err(|error| in_tracker(&error))?;
     let tracker = Tracker::read(&bytes).map_err(|error| in_tracker(&error))?;
     weave_alone();
-    let _ = REWRITING.set((runtime, Mutex::new(Rewriting { rules, tracker, waiting: Some(Vec::new()) })));
+    let _ = REWRITING.set((runtime, Mutex::new(Rewriting { rules, tracker, waiting: Some(Vec::new()), status: STATUS.into() })));
     Ok(())
 }
 
@@ -62,7 +65,7 @@ pub(crate) fn add(module: Id) {
     let Some(loaded) = read(module) else { return };
     let mut rewriting = rewriting.lock().unwrap_or_else(PoisonError::into_inner);
     if loaded.assembly_name().is_some_and(|name| name == rewriting.tracker.name()) {
-        settings::report("rewriting");
+        settings::report(&rewriting.status);
         for module in rewriting.waiting.take().unwrap_or_default() {
             read(module).iter().for_each(|loaded| rewriting.weave(*runtime, module, loaded));
         }
@@ -90,24 +93,38 @@ pub(crate) fn may_be_precompiled(function: Id) -> bool {
 }
 
 impl Rewriting {
-    /// Weaves a module, if methods of it are to be. What cannot be woven runs as it is.
+    /// Weaves a module, if methods of it are to be. What cannot be woven runs as it is, which the launcher says.
     fn weave(&mut self, runtime: Runtime, module: Id, loaded: &Loaded) {
-        let Self { rules, tracker, .. } = self;
-        if rules.is_left_alone(loaded) || weave::plan::refusal(&loaded.image, &loaded.metadata, tracker).is_some() {
+        let selects =
+            |rules: &Rules| Plan::new(&loaded.image, &loaded.metadata, rules.options()).is_ok_and(|plan| plan.selected() > 0);
+        if self.rules.is_left_alone(loaded) || !selects(&self.rules) {
             return;
+        }
+        match self.try_weave(runtime, module, loaded) {
+            Ok(()) => WOVEN.write().unwrap_or_else(PoisonError::into_inner).push(module),
+            Err(why) => {
+                let line = format!("\n{}: {why}", loaded.path);
+                self.status.push_str(&line);
+                settings::report(&self.status);
+            }
+        }
+    }
+
+    fn try_weave(&self, runtime: Runtime, module: Id, loaded: &Loaded) -> Result<(), String> {
+        let Self { rules, tracker, .. } = self;
+        if let Some(refusal) = weave::plan::refusal(&loaded.image, &loaded.metadata, tracker) {
+            return Err(refusal.to_string());
         }
         let weaving = Weave { options: rules.options(), tool: instrument::TOOL, ..Weave::new(tracker) };
         let begin = || emit::Metadata::of(runtime, module);
         let woven = weave::weave_loaded(&loaded.image, &loaded.metadata, &weaving, begin);
-        let set = |woven: Result<Option<weave::LoadedBodies>, Error>| {
-            let (woven, allocator) = (woven.ok()??, runtime.body_allocator(module)?);
-            for (method, body) in woven.iter() {
-                runtime.set_body(module, &allocator, Token::new(Table::MethodDef, method.get()).0, body)?;
-            }
-            Some(())
-        };
-        if set(woven).is_some() {
-            WOVEN.write().unwrap_or_else(PoisonError::into_inner).push(module);
+        let woven =
+            woven.map_err(|error: Error| Refusal::of(&error).map_or_else(|| error.to_string(), |refusal| refusal.to_string()))?;
+        let refused = || "the runtime takes no bodies for it".to_owned();
+        let (Some(woven), Some(allocator)) = (woven, runtime.body_allocator(module)) else { return Err(refused()) };
+        for (method, body) in woven.iter() {
+            runtime.set_body(module, &allocator, Token::new(Table::MethodDef, method.get()).0, body).ok_or_else(refused)?;
         }
+        Ok(())
     }
 }

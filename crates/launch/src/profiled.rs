@@ -1,6 +1,7 @@
 //! Programs that run under the CLR profiler: what their environment says, and whether the profiler began.
 
 use std::{
+    collections::BTreeSet,
     env, fs,
     path::{Path, PathBuf},
     process::Command,
@@ -105,15 +106,16 @@ impl ClrProfiler {
     }
 
     /// Whether the profiler recorded a process at least, by what lies in the folder where it said how it began: a runtime that
-    /// cannot load it says nothing.
+    /// cannot load it says nothing. Gives the modules whose methods could not be woven when they were loaded, and why.
     ///
     /// # Errors
     /// If it did not, or could not begin: why.
-    pub fn reported(&self, status: &Path) -> instrument::Result<()> {
+    pub fn reported(&self, status: &Path) -> instrument::Result<BTreeSet<String>> {
         let files = fs::read_dir(status).into_iter().flatten().flatten();
         let said: Vec<String> = files.filter_map(|file| fs::read_to_string(file.path()).ok()).collect();
         if said.iter().any(|said| !said.starts_with(live::FAILED)) {
-            return Ok(());
+            let rewriting = said.iter().filter(|said| said.starts_with(live::REWRITING));
+            return Ok(rewriting.flat_map(|said| said.lines().skip(1)).map(str::to_owned).collect());
         }
         Err(Failure::not_recorded(match said.first() {
             Some(error) => error.trim_start_matches(live::FAILED).to_owned(),

@@ -47,10 +47,13 @@ impl Opts {
         let ended = running.wait();
         signals.release();
         let code = exit_code(ended?);
-        if let Err(failure) = profiler.reported(status.path()) {
-            complain(&failure);
-            // The program's own word comes first.
-            return ended_with(if code == 0 { failure.exit.into() } else { code });
+        match profiler.reported(status.path()) {
+            Ok(left_alone) => left_alone.iter().for_each(|module| complain(format_args!("not woven: {module}"))),
+            Err(failure) => {
+                complain(&failure);
+                // The program's own word comes first.
+                return ended_with(if code == 0 { failure.exit.into() } else { code });
+            }
         }
         self.reporting.show(self.reporting.read(&profiles, process), &profiles, self.captures_calls());
         drop((profiles, status));
