@@ -15,7 +15,7 @@ use tests::{References, compile, packages, require, root, scratch};
 use crate::guide::{Guide, Step};
 
 /// What guides may need: its name in them, and what says where it is.
-const TOOLS: [(&str, &str); 2] = [("mono", "ILINST_MONO"), ("dotnet", "ILINST_DOTNET8")];
+const TOOLS: [(&str, &str); 3] = [("mono", "ILINST_MONO"), ("mcs", "ILINST_MCS"), ("dotnet", "ILINST_DOTNET8")];
 
 /// Where NuGet keeps packages, beside the folder that a guide works in.
 const PACKAGES: &str = "packages";
@@ -43,7 +43,7 @@ macro_rules! guides {
     };
 }
 
-guides!(console web tests msbuild ci mono reading comparing changes reviewing troubleshooting);
+guides!(console web tests msbuild ci mono reading values comparing changes reviewing troubleshooting);
 
 /// Runs a guide's commands, and holds what they print against it.
 fn run(name: &str) {

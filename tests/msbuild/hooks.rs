@@ -95,3 +95,17 @@ leave = ['finally', '{ASSEMBLY}!Own.Calls::Leave']
     assert!(built.contains("app.dll: 3 methods, 1 woven\n"), "{built}");
     assert_eq!(run(&dotnet), (SAYS.into(), String::new(), Some(0)));
 }
+
+/// What is called comes by the package, as the tracker does.
+#[test]
+#[ignore = "needs the .NET SDK"]
+fn a_preset_comes_with_what_it_calls() {
+    let Some(dotnet) = new_project("hooks-preset") else { return };
+    let built = dotnet.run(&[&BUILD[..], &["-p:IlinstPreset=coverage"]].concat());
+    assert!(built.contains("app.dll: 3 methods, 3 woven\n"), "{built}");
+    let list = dotnet.folder.join("coverage.tsv");
+    let output = dotnet.program(OUTPUT).env("ILINST_COVERAGE", &list).output().expect("it starts");
+    assert_eq!(said(&output), ("fib 6765\n".into(), String::new(), Some(0)));
+    let counted = std::fs::read_to_string(&list).expect("it was written");
+    assert!(counted.contains("\tProgram::Fib"), "{counted}");
+}

@@ -35,6 +35,8 @@ pub(super) const MSBUILD: Package = Package {
         ("msbuild/buildTransitive", "buildTransitive"),
         ("msbuild/README.md", "README.md"),
         ("tracker-runtime/bin/Ilinst.Tracker.dll", "tracker/Ilinst.Tracker.dll"),
+        ("tracker-runtime/coverage/bin/Ilinst.Coverage.dll", "tracker/Ilinst.Coverage.dll"),
+        ("tracker-runtime/activity/bin/Ilinst.Activity.dll", "tracker/Ilinst.Activity.dll"),
     ],
     tools: "tools",
 };
