@@ -8,7 +8,7 @@ use std::{
 };
 
 use profile::report::SortBy;
-use tests::{Runtime, ilinst, profile_in, require, root, said, sample, scratch};
+use tests::{References, Runtime, compile, ilinst, profile_in, require, root, said, sample, scratch};
 
 use crate::MODES;
 
@@ -102,5 +102,35 @@ fn each_call_is_counted() {
         assert!(seen.len() > 30 && seen["Orders.Program::Main"] == 1, "{}: {seen:?}", runtime.name);
         counted.retain(|method, _| !method.contains('<') && !ITERATORS.contains(&method.as_str()));
         assert_eq!(counted, seen.into_iter().filter(|(method, _)| !method.contains('<')).collect(), "{}", runtime.name);
+    }
+}
+
+/// What samples/hooks/README.md says: each is compiled, woven in, and says on standard error what it has seen.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn the_samples_are_hooks() {
+    const SAMPLES: [(&str, &[&str], &str); 2] = [
+        ("ProfileInfoTracker", &["--preset=classic=ProfileInfoTracker.dll"], " deep, "),
+        (
+            "Stopwatches",
+            &["--enter=Stopwatches.dll!Samples.Stopwatches::Enter", "--leave=Stopwatches.dll!Samples.Stopwatches::Leave"],
+            "Orders.Program::Main took ",
+        ),
+    ];
+    let (folder, original) = (scratch("presets-samples"), sample("orders").join("orders.exe"));
+    for (name, options, seen) in SAMPLES {
+        let library = folder.join(name).with_extension("dll");
+        let source = root().join("samples/hooks").join(name).with_extension("cs");
+        let Some(()) = compile(&source, &library, References::All, &[]) else { return };
+        let mut command = ilinst();
+        command.arg("instrument").arg(&original).args(["-q", "-o"]).arg(folder.join(name).join("")).args(options);
+        let woven = said(&command.current_dir(&folder).output().expect("it starts"));
+        assert_eq!(woven.2, Some(0), "{woven:?}");
+        for runtime in Runtime::all() {
+            let run = |program: &Path| said(&runtime.program(program, &folder).output().expect("the runtime starts"));
+            let (before, after) = (run(&original), run(&folder.join(name).join("orders.exe")));
+            assert_eq!((&after.0, after.2), (&before.0, before.2), "{name} on {}", runtime.name);
+            assert!(after.1.contains(seen), "{name} on {}: {}", runtime.name, after.1);
+        }
     }
 }

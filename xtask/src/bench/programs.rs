@@ -93,6 +93,8 @@ pub(super) fn build_tracker(toolchain: &Toolchain, folder: &Path, tracker: &Path
     let mono = toolchain.get("ILINST_MONO_LIB")?.join(REFERENCES);
     let mut references: Vec<PathBuf> = ["mscorlib", "System", "System.Core"].map(|name| mono.join(format!("{name}.dll"))).into();
     compile(toolchain, "tracker/Cost.cs", &references, &unwoven.join("Cost.exe"))?;
+    let classic = folder.join("ProfileInfoTracker.dll");
+    compile_with(toolchain, "../samples/hooks/ProfileInfoTracker.cs", &references, &classic, &["-target:library"])?;
     references.push(tracker.to_owned());
     compile(toolchain, "tracker/FanOut.cs", &references, &unwoven.join("FanOut.exe"))?;
     let root = toolchain.get("ILINST_SDK")?.ancestors().nth(2).context("the SDK is not below a root")?;

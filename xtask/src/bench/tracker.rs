@@ -24,7 +24,8 @@ const MODES: [(&str, &[(&str, &str)]); 5] = [
     ("trace", &[("ILINST_MODE", "trace")]),
 ];
 /// What else woven code calls: names, options, and on how many of the runtimes.
-const WOVEN: [(&str, &[&str], usize); 4] = [
+const WOVEN: [(&str, &[&str], usize); 5] = [
+    ("classic", &["--preset=classic=ProfileInfoTracker.dll"], 2),
     ("coverage", &["--preset=coverage"], 2),
     ("activity", &["--preset=activity"], 1),
     ("capture calls", &["--capture=calls"], 2),
@@ -118,7 +119,7 @@ impl Bench {
         programs::build_tracker(toolchain, &folder, &tracker)?;
         for (name, options) in WOVEN.iter().map(|(name, options, _)| (*name, *options)).chain([("", &[][..])]) {
             let mut weave = Command::new(&ilinst);
-            weave.arg("instrument").arg(folder.join("unwoven")).arg("-o").arg(folder.join(woven(name)));
+            weave.current_dir(&folder).arg("instrument").arg(folder.join("unwoven")).arg("-o").arg(folder.join(woven(name)));
             // What is awaited is not what is measured.
             quiet(weave.args(["--all", "--quiet", "--exclude", "Cost/Pump"]).args(options))?;
         }
@@ -299,8 +300,9 @@ in brackets the least and the most.
 - *clock twice* is two reads of Stopwatch, the least that exact times can cost; *MethodTimer's shape* a Stopwatch object that is
   stopped in a finally block and told to a method that does nothing; the others are a method that increments a counter, and
   one that asks an ActivitySource that nobody listens to for an activity. These have no tree, or no time.
-- *coverage* and *activity* are the presets of those names (nobody listens to the activities); *capture* is what `--capture`
-  keeps beside the tree: of **empty**, which has no arguments, that it was called, of **fib** an `int` in and out.
+- *classic*, *coverage* and *activity* are the presets of those names: the first with `samples/hooks/ProfileInfoTracker.cs`, which
+  counts with Interlocked; nobody listens to the activities. *capture* is what `--capture` keeps beside the tree: of **empty**,
+  which has no arguments, that it was called, of **fib** an `int` in and out.
 - Callees in turn: the tracker is called as woven code would, with as many methods in turn by one caller; here the figures
   are whole.
 - *synchronous* is an async method that completes at once, *suspended* one that waits once for what the same thread then
