@@ -23,6 +23,17 @@ namespace Ilinst
         public const int NotOursAttributes = 0x440; // a device, a reparse point
         public static readonly IntPtr NoHandle = new IntPtr(-1);
 
+        /// <summary>OVERLAPPED: where in a file.</summary>
+        [StructLayout(LayoutKind.Sequential)]
+        public struct Overlapped
+        {
+            public IntPtr Internal;
+            public IntPtr InternalHigh;
+            public int Offset;
+            public int OffsetHigh;
+            public IntPtr Event;
+        }
+
         [DllImport("kernel32", CharSet = CharSet.Unicode, EntryPoint = "CreateFileW")]
         public static extern IntPtr CreateFile(
             string path, uint access, int share, IntPtr security, int creation, int flags, IntPtr template);
@@ -67,13 +78,7 @@ namespace Ilinst
         public static extern IntPtr OpenThread(int access, bool isInherited, int id);
 
         [DllImport("kernel32")]
-        public static extern int SetFilePointerEx(IntPtr file, long distance, IntPtr position, int method);
-
-        [DllImport("kernel32")]
-        public static extern int SetEndOfFile(IntPtr file);
-
-        [DllImport("kernel32")]
-        public static extern int WriteFile(IntPtr file, byte* buffer, int count, out int written, IntPtr overlapped);
+        public static extern int WriteFile(IntPtr file, byte* buffer, int count, out int written, Overlapped* place);
 
         [DllImport("kernel32", CharSet = CharSet.Unicode, EntryPoint = "CreateFileMappingW")]
         public static extern IntPtr CreateFileMapping(

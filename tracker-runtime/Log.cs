@@ -53,7 +53,7 @@ namespace Ilinst
             if (handle != Kernel32.NoHandle)
             {
                 int written;
-                Kernel32.WriteFile(handle, bytes, length, out written, IntPtr.Zero);
+                Kernel32.WriteFile(handle, bytes, length, out written, null);
                 Kernel32.CloseHandle(handle);
             }
         }

@@ -55,7 +55,13 @@ namespace Ilinst
         /// <summary>Whether there is room for the beginning of a file; it is allocated.</summary>
         public static bool HasRoom(long file)
         {
-            return !Libc.IsThere || Sandbox.IsHere || Arena.FirstSize <= Libc.FileSizeLimit() && Allocate((int)file, 0, Arena.FirstSize);
+            if (Sandbox.IsHere)
+            {
+                return true;
+            }
+            return !Libc.IsThere
+                ? WriteZeros(file, 0, Arena.FirstSize)
+                : Arena.FirstSize <= Libc.FileSizeLimit() && Allocate((int)file, 0, Arena.FirstSize);
         }
 
         /// <summary>Allocates some of the file behind what is there, and maps it at a multiple of 64 KiB.</summary>
@@ -83,9 +89,11 @@ namespace Ilinst
             }
             if (!Libc.IsThere)
             {
+                Kernel32.Overlapped place = new Kernel32.Overlapped();
+                place.Offset = (int)at;
+                place.OffsetHigh = (int)(at >> 32);
                 int written;
-                return Kernel32.SetFilePointerEx((IntPtr)file, at, IntPtr.Zero, 0) != 0
-                    && Kernel32.WriteFile((IntPtr)file, bytes, (int)count, out written, IntPtr.Zero) != 0 && written == count;
+                return Kernel32.WriteFile((IntPtr)file, bytes, (int)count, out written, &place) != 0 && written == count;
             }
             for (int tries = 0; count > 0 && tries < 1000; tries++)
             {
@@ -166,7 +174,7 @@ namespace Ilinst
             }
         }
 
-        private static bool WriteZeros(int file, long from, long size)
+        private static bool WriteZeros(long file, long from, long size)
         {
             byte* zeros = stackalloc byte[4096];
             for (int i = 0; i < 4096; i++)
@@ -175,7 +183,7 @@ namespace Ilinst
             }
             for (long at = from; at < from + size; at += 4096)
             {
-                if ((long)Libc.pwrite(file, zeros, (IntPtr)4096, (IntPtr)at) != 4096)
+                if (!Write(file, zeros, at, 4096))
                 {
                     return false;
                 }
@@ -208,6 +216,11 @@ namespace Ilinst
 
         private static byte* GrowOnWindows(IntPtr file, long from, long size)
         {
+            // What CreateFileMapping grows has no room in a sparse or compressed file, on a share, and under Wine.
+            if (!WriteZeros((long)file, from, size))
+            {
+                return null;
+            }
             long end = from + size;
             IntPtr section = Kernel32.CreateFileMapping(
                 file, IntPtr.Zero, Kernel32.PageReadWrite, (int)(end >> 32), (int)end, null);

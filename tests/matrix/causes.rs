@@ -86,8 +86,7 @@ pub(crate) const CAUSES: &[Cause] = &[
     cause("an AppDomain unloaded, then return", "domain", How::Itself, [CLEAN, None, None, None]),
     cause("two load contexts unloaded, then return", "context", How::Itself, [None, CLEAN, CLEAN, CLEAN]),
     cause("a folder that cannot be written to", "return", How::ReadOnly, [CLEAN; 4]),
-    // Wine gives a file no room before it is written to, and a program whose mapping has none hangs there.
-    cause("a full disk", "return", How::FullDisk, [CLEAN, CLEAN, CLEAN, None]),
+    cause("a full disk", "return", How::FullDisk, [CLEAN; 4]),
 ];
 
 /// What hosts .NET, which .NET that is, how the host ends, and the end that the profile knows of.

@@ -101,7 +101,7 @@ pub(crate) fn check(place: &Place, programs: &Programs, cause: &Cause, end: End)
         let folder = if cause.how == How::ReadOnly { Path::new("/proc") } else { &start };
         let program = programs.join("Ending.exe");
         let mut command = match place {
-            Place::Windows(windows) if cause.how == How::ReadOnly => {
+            Place::Windows(windows) if matches!(cause.how, How::ReadOnly | How::FullDisk) => {
                 windows.with_temporary(&program, cause.way, folder, &temporary)
             }
             _ => {

@@ -35,7 +35,11 @@ pub fn vacant_blobs(metadata: &Metadata<'_>, is_replaced: impl Fn(Table, u32) ->
             }
             let rows = metadata.tables.bytes(table).chunks_exact(widths.row_size(table));
             for (rid, row) in (1..).zip(rows) {
-                let cell = row[place.clone()].iter().rev().fold(0, |cell, byte| cell << 8 | usize::from(*byte));
+                let cell = match row[place.clone()] {
+                    [low, high] => usize::from(u16::from_le_bytes([low, high])),
+                    [a, b, c, d] => u32::from_le_bytes([a, b, c, d]) as usize,
+                    _ => unreachable!("an index has two bytes or four"),
+                };
                 if let Some(mark) = marks.get_mut(cell) {
                     *mark |= if is_replaced(table, rid) { LEFT } else { KEPT };
                 }
@@ -52,7 +56,19 @@ pub fn vacant_blobs(metadata: &Metadata<'_>, is_replaced: impl Fn(Table, u32) ->
     let mut vacant: Vec<Range<u32>> = Vec::new();
     // The first byte is the empty blob.
     let (mut kept_to, mut left_to) = (1, 0);
-    for (at, mark) in marks.into_iter().enumerate() {
+    let mut add = |from: usize, to: usize| {
+        if from < to {
+            match vacant.last_mut().filter(|last| last.end == from as u32) {
+                Some(last) => last.end = to as u32,
+                None => vacant.push(from as u32..to as u32),
+            }
+        }
+    };
+    // From one mark to the next, what holds before it.
+    let mut from = 0;
+    for (at, mark) in marks.iter().enumerate().filter(|(_, mark)| **mark & (KEPT | LEFT) != 0) {
+        add(from.max(kept_to), at.min(left_to));
+        from = at;
         if mark & KEPT != 0 {
             // What cannot be read stays so.
             kept_to = kept_to.max(end(at).unwrap_or(heap.bytes.len()));
@@ -60,14 +76,8 @@ pub fn vacant_blobs(metadata: &Metadata<'_>, is_replaced: impl Fn(Table, u32) ->
         if mark & LEFT != 0 {
             left_to = left_to.max(end(at).unwrap_or(at));
         }
-        if at < kept_to || at >= left_to {
-            continue;
-        }
-        match vacant.last_mut().filter(|last| last.end == at as u32) {
-            Some(last) => last.end += 1,
-            None => vacant.push(at as u32..at as u32 + 1),
-        }
     }
+    add(from.max(kept_to), left_to);
     vacant
 }
 
