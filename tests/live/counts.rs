@@ -1,7 +1,7 @@
 //! What was called is what was recorded.
 
 use super::*;
-use tests::sample;
+use tests::{live::calls_of_report, sample};
 
 /// A program, and what of it cannot be the same: what one of the two does not see.
 const SAMPLES: [(&str, &[&str]); 4] = [
@@ -26,12 +26,7 @@ pub(super) fn by_run(
     command.arg(program.get_program()).args(program.get_args()).env("ILINST_CACHE", work.folder.join("cache"));
     command.env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1").env_remove("DOTNET_ROOT").env_remove("DOTNET_ROLL_FORWARD");
     let (text, errors, code) = said(&output(&mut command));
-    let report: serde_json::Value = serde_json::from_slice(&fs::read(&file).expect(&errors)).expect("JSON");
-    let mut calls = BTreeMap::new();
-    for row in report["methods"].as_array().expect("methods") {
-        let name = format!("{}({})", row["name"].as_str().expect("a name"), row["parameters"]);
-        *calls.entry(name).or_default() += row["calls"].as_i64().expect("calls");
-    }
+    let calls = calls_of_report(&fs::read(&file).expect(&errors));
     fs::remove_file(file).expect("it was written");
     (calls, (text, code))
 }

@@ -17,7 +17,11 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use tests::{References, Runtime, compile, ilinst, profile_in, root, said, scratch};
+use tests::{
+    References, Runtime, compile, ilinst,
+    live::{calls, open_calls},
+    profile_in, root, said, scratch,
+};
 
 /// A folder of one test: the program, and profiles of it.
 struct Work {
@@ -31,9 +35,7 @@ impl Work {
 
     /// The program of these tests; none without a compiler.
     fn app(&self) -> Option<PathBuf> {
-        let app = self.folder.join("app.exe");
-        compile(&root().join("tests/live/app.cs"), &app, References::All, &[])?;
-        Some(app)
+        tests::live::app(&self.folder)
     }
 
     /// Where profiles of a runtime go.
@@ -77,23 +79,4 @@ fn runtimes() -> impl Iterator<Item = Runtime> {
 
 fn output(command: &mut Command) -> Output {
     command.stdin(Stdio::null()).output().expect("it starts")
-}
-
-/// How often each method was called. What is not open was left as often as it was entered, and nothing was lost.
-fn calls(profile: &profile::Profile) -> BTreeMap<String, i64> {
-    let mut calls = BTreeMap::new();
-    assert_eq!((profile.lost_calls(), profile.bad_tokens()), (0, 0));
-    for tree in &profile.trees {
-        for (node, values) in tree.nodes.iter().zip(tree.values[0].iter()) {
-            let name = profile.functions[node.function].name.as_ref().expect("it has a name");
-            *calls.entry(format!("{}::{}", name.type_name, name.method)).or_default() += values;
-        }
-    }
-    calls
-}
-
-/// How many calls are open still.
-fn open_calls(profile: &profile::Profile) -> i64 {
-    let place = profile.sample_types.iter().position(|kind| *kind == profile::SampleType::OPEN).expect("it has them");
-    profile.trees.iter().flat_map(|tree| &tree.values[place]).sum()
 }

@@ -3,19 +3,10 @@
 use std::process::Command;
 
 use super::*;
-use tests::compile_with;
+use tests::live::{lines_of_values, program_of_values, without_times};
 
 /// How often the program calls while another of its threads makes collections.
 const CALLS: usize = 20_000;
-
-/// The program whose calls are known: an assembly that is called ProfilingTest.dll.
-fn program(work: &Work) -> Option<PathBuf> {
-    let (source, made) = (root().join("tests/live/values/ProfilingTest.cs"), work.folder.join("ProfilingTest.exe"));
-    compile_with(&source, &made, References::Core, &[], &["-unsafe"])?;
-    let program = made.with_extension("dll");
-    fs::rename(made, &program).expect("it was made");
-    Some(program)
-}
 
 /// Runs the program with its calls captured; gives its profile, and what it printed.
 fn captured(work: &Work, runtime: &Runtime, program: &Path, arguments: &[&str], trace_size: &str) -> (PathBuf, String) {
@@ -46,7 +37,7 @@ fn calls_of(profile: &Path, options: &[&str]) -> serde_json::Value {
 #[test]
 #[ignore = "needs runtimes"]
 fn calls_are_shown_with_exact_types_and_values() {
-    let expected = fs::read_to_string(root().join("tests/live/values/lines.txt")).expect("it is there");
+    let expected = lines_of_values();
     let unsaid = "<the runtime does not say where it is>";
     for runtime in runtimes() {
         // On Unix, it loses results that are not in the first register.
@@ -58,18 +49,10 @@ fn calls_are_shown_with_exact_types_and_values() {
             _ => expected.clone(),
         };
         let work = Work::new("values");
-        let Some(program) = program(&work) else { return };
+        let Some(program) = program_of_values(&work.folder) else { return };
         let (profile, _) = captured(&work, &runtime, &program, &["calls"], "");
         let (text, errors, _) = said(&output(&mut report(&profile, &[])));
-        // Without the times.
-        let shown: Vec<String> = text
-            .lines()
-            .map(|line| match line.trim_start().split_once(" ms") {
-                Some((time, values)) if line.starts_with(' ') && time.parse::<f64>().is_ok() => values.to_owned(),
-                _ => line.to_owned(),
-            })
-            .filter(|line| !line.is_empty())
-            .collect();
+        let shown = without_times(&text);
         if std::env::var_os("BLESS").is_some() && runtime.name == ".NET 8" {
             fs::write(root().join("tests/live/values/lines.txt"), shown.join("\n") + "\n").expect("it can be written");
         }
@@ -82,7 +65,7 @@ fn calls_are_shown_with_exact_types_and_values() {
 fn values_are_right_while_collections_move_them() {
     for runtime in runtimes() {
         let work = Work::new("moving");
-        let Some(program) = program(&work) else { return };
+        let Some(program) = program_of_values(&work.folder) else { return };
         let times = CALLS.to_string();
         let (profile, printed) = captured(&work, &runtime, &program, &["collections", &times], "");
         assert_eq!(printed, format!("{}\n", 2 * CALLS));
@@ -107,7 +90,7 @@ fn values_are_right_while_collections_move_them() {
 fn the_latest_calls_are_kept() {
     for runtime in runtimes() {
         let work = Work::new("bounded");
-        let Some(program) = program(&work) else { return };
+        let Some(program) = program_of_values(&work.folder) else { return };
         let times = CALLS.to_string();
         let (profile, _) = captured(&work, &runtime, &program, &["collections", &times], "300000");
         let all = calls_of(&profile, &["--method", "PublicClass.Keep"]);

@@ -2,6 +2,7 @@
 
 mod browser;
 mod compile;
+pub mod live;
 mod mounted;
 mod node;
 pub mod packages;

@@ -1,6 +1,7 @@
 //! `ilinst.exe`, and what it has woven on .NET for Windows, under Wine: what it does there, and what Linux does, is the same.
 
 mod interrupted;
+mod live;
 mod paths;
 mod programs;
 mod refused;

@@ -28,6 +28,16 @@ use crate::{
     profile_file, profiler, rewriting, settings,
 };
 
+// Where who attaches again asks: a runtime that has compiled methods anew lets no profiler go.
+#[cfg(windows)]
+mod pipe;
+#[cfg(unix)]
+mod socket;
+#[cfg(windows)]
+use pipe::Door;
+#[cfg(unix)]
+use socket::Door;
+
 /// A method, as the runtime is asked for it: its module and its token there.
 type Method = (Id, u32);
 
@@ -252,59 +262,6 @@ pub(crate) fn forget(module: Id) {
     if let Some(state) = state().as_mut() {
         state.bodies.retain(|(of, _), _| *of != module);
     }
-}
-
-/// Where who attaches again asks: a runtime that has compiled methods anew lets no profiler go.
-struct Door {
-    #[cfg(unix)]
-    listener: std::os::unix::net::UnixListener,
-}
-
-#[cfg(unix)]
-impl Door {
-    fn path() -> PathBuf {
-        std::env::temp_dir().join(format!("{}{}", live::DOOR, std::process::id()))
-    }
-
-    fn open() -> Option<Self> {
-        use std::os::unix::{fs::PermissionsExt as _, net::UnixListener};
-        // What a process of the same number left behind.
-        let _ = std::fs::remove_file(Self::path());
-        let listener = UnixListener::bind(Self::path()).ok()?;
-        std::fs::set_permissions(Self::path(), std::fs::Permissions::from_mode(0o600)).ok()?;
-        Some(Self { listener })
-    }
-
-    /// What the next one sends, of those who may.
-    fn next(&mut self) -> Option<Vec<u8>> {
-        use std::io::Read as _;
-        for stream in self.listener.incoming() {
-            let mut stream = stream.ok()?;
-            let mut data = Vec::new();
-            let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
-            if stream.read_to_end(&mut data).is_ok() && !data.is_empty() {
-                return Some(data);
-            }
-        }
-        None
-    }
-
-    fn close() {
-        let _ = std::fs::remove_file(Self::path());
-    }
-}
-
-#[cfg(not(unix))]
-impl Door {
-    fn open() -> Option<Self> {
-        None
-    }
-
-    fn next(&mut self) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn close() {}
 }
 
 /// Has the library stay when the runtime lets it go.

@@ -45,5 +45,9 @@ fn watch() -> io::Result<()> {
         ::instrument::abandon();
         std::process::exit(EXIT);
     });
-    set.map_err(io::Error::other)
+    match set {
+        // Who runs a program has one, which does the same when that has ended.
+        Err(ctrlc::Error::MultipleHandlers) => Ok(()),
+        set => set.map_err(io::Error::other),
+    }
 }

@@ -25,7 +25,8 @@ pub const DURATION: &str = "ILINST_LIVE_DURATION";
 /// The file in that folder whose being there says that they are to be put back now.
 pub const STOP: &str = "stop";
 
-/// The socket by which a profiler that stays is asked again: this and the process's number, in the folder for temporary files.
+/// The socket by which a profiler that stays is asked again: this and the process's number, in the folder for temporary files
+/// (Windows: a pipe).
 pub const DOOR: &str = "ilinst-attach-";
 
 /// What [`STATUS`] begins with when methods are woven that ran already; behind it is how many.

@@ -35,6 +35,14 @@ const HEADER: usize = 20;
 const ATTACH_PROFILER: [u8; 2] = [3, 1];
 /// The set and the command of an answer that is no error.
 const OK: [u8; 2] = [0xFF, 0];
+/// How long a port of Windows may take to be there again, which answers one at a time.
+#[cfg(not(unix))]
+const UNTIL_FREE: Duration = Duration::from_secs(2);
+#[cfg(not(unix))]
+const INTERVAL: Duration = Duration::from_millis(10);
+/// What a port of Windows that is not there may mean.
+const WITHOUT_PORT: &str = ": there is no such process, it runs no .NET Core 3.1 or later, or it was started with \
+                            DOTNET_EnableDiagnostics=0";
 
 impl DiagnosticsPort {
     /// The port of a process.
@@ -81,16 +89,8 @@ impl DiagnosticsPort {
 
     /// Asks a profiler that was attached before, and stays: whether there is one.
     pub fn ask_again(&self, process: u32, data: &[u8]) -> bool {
-        #[cfg(unix)]
-        {
-            let door = self.path.with_file_name(format!("{}{process}", instrument::live::DOOR));
-            std::os::unix::net::UnixStream::connect(door).is_ok_and(|mut door| door.write_all(data).is_ok())
-        }
-        #[cfg(not(unix))]
-        {
-            let _ = (process, data);
-            false
-        }
+        let door = self.path.with_file_name(format!("{}{process}", instrument::live::DOOR));
+        Self { path: door }.connect().is_ok_and(|mut door| door.write_all(data).is_ok())
     }
 
     /// Has the runtime load a profiler, which is given some bytes.
@@ -106,7 +106,11 @@ impl DiagnosticsPort {
         put_text(&mut payload, library);
         payload.extend((data.len() as u32).to_le_bytes());
         payload.extend(data);
-        self.ask(ATTACH_PROFILER, &payload).map_err(|error| Failure::not_recorded(about(&self.path, &error)))
+        self.ask(ATTACH_PROFILER, &payload).map_err(|error| {
+            let is_missing = cfg!(windows) && error.kind() == io::ErrorKind::NotFound;
+            let why = if is_missing { WITHOUT_PORT } else { "" };
+            Failure::not_recorded(format_args!("{}{why}", about(&self.path, &error)))
+        })
     }
 
     fn ask(&self, command: [u8; 2], payload: &[u8]) -> io::Result<Attached> {
@@ -128,8 +132,27 @@ impl DiagnosticsPort {
 
     #[cfg(not(unix))]
     fn connect(&self) -> io::Result<fs::File> {
-        fs::OpenOptions::new().read(true).write(true).open(&self.path)
+        let mut options = fs::OpenOptions::new();
+        options.read(true).write(true);
+        #[cfg(windows)]
+        // SECURITY_IDENTIFICATION: who answers may know who asks, and not act as them.
+        std::os::windows::fs::OpenOptionsExt::security_qos_flags(&mut options, 0x0001_0000);
+        let since = std::time::Instant::now();
+        loop {
+            match options.open(&self.path) {
+                // Another is being answered, or was just now.
+                Err(error) if is_in_turn(&error) && since.elapsed() < UNTIL_FREE => std::thread::sleep(INTERVAL),
+                opened => return opened,
+            }
+        }
     }
+}
+
+/// Whether a port may be there again soon.
+#[cfg(not(unix))]
+fn is_in_turn(error: &io::Error) -> bool {
+    const ERROR_PIPE_BUSY: i32 = 231;
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(ERROR_PIPE_BUSY)
 }
 
 /// Text as the protocol has it: how many units, and these, with a zero behind them.

@@ -91,9 +91,13 @@ impl Platform {
         toolchain::of_debian(&[&format!("/usr/bin/{linker}")], packages)
     }
 
-    /// What the CLR profiler's library is called there. No other is shipped: none has run on what is released.
+    /// What the CLR profiler's library is called there. No other is shipped: none has run.
     pub(crate) fn library_name(&self) -> Option<&'static str> {
-        (self.dotnet == "linux-x64").then_some("libilinst_clr_profiler.so")
+        match self.dotnet {
+            "linux-x64" => Some("libilinst_clr_profiler.so"),
+            "win-x64" => Some("ilinst_clr_profiler.dll"),
+            _ => None,
+        }
     }
 
     /// Builds the tool by one of cargo's profiles, and beside it the library where there is one; gives the tool.
@@ -105,10 +109,12 @@ impl Platform {
     pub(crate) fn build_in(&self, folder: &str, profile: &str) -> Result<PathBuf> {
         self.prepare()?;
         let folder = target().join(folder);
-        quiet(&mut self.cargo(&folder, profile, "ilinst", &["-Ctarget-feature=+crt-static"])?)?;
+        let is_static = ["-Ctarget-feature=+crt-static"];
+        quiet(&mut self.cargo(&folder, profile, "ilinst", &is_static)?)?;
         if self.library_name().is_some() {
-            // It is loaded into a program that has a C library, and which a panic of the profiler must not end.
-            let mut library = self.cargo(&folder, profile, "ilinst-clr-profiler", &[])?;
+            // It is loaded into a program that on Linux has a C library, and which a panic of the profiler must not end.
+            let flags = if self.is_windows() { &is_static[..] } else { &[] };
+            let mut library = self.cargo(&folder, profile, "ilinst-clr-profiler", flags)?;
             quiet(library.env(format!("CARGO_PROFILE_{}_PANIC", profile.to_uppercase()), "unwind"))?;
         }
         Ok(folder.join(self.triple).join(profile).join(self.file_name()))
@@ -143,7 +149,9 @@ impl Platform {
         let folder = target().join("windows");
         fs::create_dir_all(&folder)?;
         let copy = folder.join(self.file_name());
-        fs::copy(tool, &copy)?;
+        for name in self.library_name().into_iter().chain([self.file_name()]) {
+            fs::copy(tool.with_file_name(name), folder.join(name))?;
+        }
         make_random_numbers(self.linker()?.0, &folder)?;
         Ok(copy)
     }

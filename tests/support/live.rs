@@ -1,0 +1,71 @@
+//! What the tests of `ilinst run --live` share, wherever it runs: the programs in `tests/live`, and what is known of their profiles.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use profile::{Profile, SampleType};
+
+use crate::{References, compile, compile_with, root};
+
+/// The program that ends with a line of how often it worked, with its exit code 42; none without a compiler.
+pub fn app(folder: &Path) -> Option<PathBuf> {
+    let app = folder.join("app.exe");
+    compile(&root().join("tests/live/app.cs"), &app, References::All, &[])?;
+    Some(app)
+}
+
+/// The program whose calls are known with their values: an assembly that is called ProfilingTest.dll.
+pub fn program_of_values(folder: &Path) -> Option<PathBuf> {
+    let (source, made) = (root().join("tests/live/values/ProfilingTest.cs"), folder.join("ProfilingTest.exe"));
+    compile_with(&source, &made, References::Core, &[], &["-unsafe"])?;
+    let program = made.with_extension("dll");
+    fs::rename(made, &program).expect("it was made");
+    Some(program)
+}
+
+/// What `report --calls` shows of them.
+pub fn lines_of_values() -> String {
+    fs::read_to_string(root().join("tests/live/values/lines.txt")).expect("it is there")
+}
+
+/// The lines of such a report, without the times.
+pub fn without_times(report: &str) -> Vec<String> {
+    let lines = report.lines().map(|line| match line.trim_start().split_once(" ms") {
+        Some((time, values)) if line.starts_with(' ') && time.parse::<f64>().is_ok() => values.to_owned(),
+        _ => line.to_owned(),
+    });
+    lines.filter(|line| !line.is_empty()).collect()
+}
+
+/// How often each method was called. What is not open was left as often as it was entered, and nothing was lost.
+pub fn calls(profile: &Profile) -> BTreeMap<String, i64> {
+    let mut calls = BTreeMap::new();
+    assert_eq!((profile.lost_calls(), profile.bad_tokens()), (0, 0));
+    for tree in &profile.trees {
+        for (node, values) in tree.nodes.iter().zip(tree.values[0].iter()) {
+            let name = profile.functions[node.function].name.as_ref().expect("it has a name");
+            *calls.entry(format!("{}::{}", name.type_name, name.method)).or_default() += values;
+        }
+    }
+    calls
+}
+
+/// How many calls are open still.
+pub fn open_calls(profile: &Profile) -> i64 {
+    let place = profile.sample_types.iter().position(|kind| *kind == SampleType::OPEN).expect("it has them");
+    profile.trees.iter().flat_map(|tree| &tree.values[place]).sum()
+}
+
+/// The calls of each method, by its name and its parameters, of what `report --json` writes.
+pub fn calls_of_report(json: &[u8]) -> BTreeMap<String, i64> {
+    let report: serde_json::Value = serde_json::from_slice(json).expect("it is JSON");
+    let mut calls = BTreeMap::new();
+    for row in report["methods"].as_array().expect("methods") {
+        let name = format!("{}({})", row["name"].as_str().expect("a name"), row["parameters"]);
+        *calls.entry(name).or_default() += row["calls"].as_i64().expect("calls");
+    }
+    calls
+}
