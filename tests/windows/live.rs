@@ -94,11 +94,27 @@ fn live_and_woven_programs_have_the_same_calls() {
 /// What the program is told, and how often methods are called then.
 type Way<'w> = (&'w [&'w str], &'w [(&'w str, i64)]);
 
-/// Threads, registers, depth, what is made and what goes; exceptions where they end.
 #[test]
 #[ignore = "needs Wine"]
-fn programs_run_as_they_would_and_each_call_is_counted() {
-    let Some(wine) = Windows::new("live-app") else { return };
+fn hooks_count_each_call() {
+    each_call_is_counted("hooks", &["--live"]);
+}
+
+#[test]
+#[ignore = "needs Wine"]
+fn hooks_that_keep_values_count_each_call() {
+    each_call_is_counted("values", &["--live", "--capture=args,return,this"]);
+}
+
+#[test]
+#[ignore = "needs Wine"]
+fn methods_that_are_woven_when_loaded_count_each_call() {
+    each_call_is_counted("rewritten", &["--live", "--rewrite"]);
+}
+
+/// Threads, registers, depth, what is made and what goes, and exceptions where they end: the program runs as it would.
+fn each_call_is_counted(name: &str, options: &[&str]) {
+    let Some(wine) = Windows::new(&format!("live-{name}")) else { return };
     let Some(app) = app(&wine.folder) else { return };
     let own = windows(&app).into_string().expect("it is text");
     let ways: [Way<'_>; 6] = [
@@ -117,17 +133,15 @@ fn programs_run_as_they_would_and_each_call_is_counted() {
             }
             let words = wine.words(&dotnet, &app, arguments);
             let alone = Windows::ended(wine.program(&dotnet).args(&words[1..]));
-            for options in [&["--live"][..], &["--live", "--capture=args,return,this"], &["--live", "--rewrite"]] {
-                let context = format!("{arguments:?} {options:?} on {name}");
-                let (mut command, profiles) = wine.recording(&[options, &["--all"]].concat(), &words);
-                let (text, errors, code) = Windows::ended(&mut command);
-                assert_eq!((&text, code), (&alone.0, alone.2), "{context}: {errors}");
-                let profile = profile_in(&profiles);
-                assert_eq!(open_calls(&profile), 0, "{context}");
-                let calls = calls(&profile);
-                for (method, times) in expected {
-                    assert_eq!(calls.get(*method), Some(times), "{method} of {context}");
-                }
+            let context = format!("{arguments:?} {options:?} on {name}");
+            let (mut command, profiles) = wine.recording(&[options, &["--all"]].concat(), &words);
+            let (text, errors, code) = Windows::ended(&mut command);
+            assert_eq!((&text, code), (&alone.0, alone.2), "{context}: {errors}");
+            let profile = profile_in(&profiles);
+            assert_eq!(open_calls(&profile), 0, "{context}");
+            let calls = calls(&profile);
+            for (method, times) in expected {
+                assert_eq!(calls.get(*method), Some(times), "{method} of {context}");
             }
         }
     }
