@@ -30,6 +30,7 @@ static class App
             case "registers": Registers(); break;
             case "wait": Wait(); break;
             case "serve": Serve(); break;
+            case "steps": Steps(); break;
             case "rounds": Rounds(true); break;
             case "rounds-that-return": Rounds(false); break;
             case "once": break;
@@ -67,6 +68,17 @@ static class App
     {
         Work(1);
         Thread.Sleep(1);
+    }
+
+    // Works when it is told to, and says so.
+    static void Steps()
+    {
+        Console.WriteLine("ready");
+        while (Console.ReadLine() != null)
+        {
+            Repeat(100);
+            Console.WriteLine("done");
+        }
     }
 
     // Works when it is told to.

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 mod attach;
+mod commands;
 mod counts;
 mod ends;
 mod loading;

@@ -188,7 +188,7 @@ impl Session {
         let mut turns = 0_u64..;
         while Instant::now() < until && !settings::is_stopped() && IS_ON.load(Relaxed) {
             let is_tenth = turns.next().is_some_and(|turn| turn % 10 == 0);
-            if is_tenth {
+            if is_tenth && !call_tree::pauses::is_on() {
                 calibration.go_on();
             }
             profiler::look(is_tenth);

@@ -2,6 +2,8 @@
 
 mod layout;
 mod overflow;
+pub(crate) mod pauses;
+pub(crate) mod phases;
 mod woven;
 
 use std::{
@@ -37,6 +39,8 @@ struct Memory {
     numbered: u32,
     /// The calls that are open and have no node of their path: the innermost ones.
     overflowed: Vec<Overflowed>,
+    /// The calls that are open and began while recording was paused.
+    skipped: Vec<pauses::Skipped>,
     /// Callees of nodes that have many.
     index: HashMap<(usize, u64), *mut Node, RandomState>,
     /// The thread's calls with their values, if these are captured.
@@ -102,6 +106,9 @@ pub(crate) fn enter(method_id: u64) {
     }
     // SAFETY: a tree, its nodes and what they point to are in chunks that stay mapped; this thread alone changes them.
     unsafe {
+        if pauses::is_on() {
+            return pauses::skip(tree, method_id);
+        }
         let caller = (*tree).current;
         let mut node = (*caller).callees;
         if node.is_null() || (*node).method_id != method_id {
@@ -132,7 +139,8 @@ pub(crate) fn leave(method_id: u64) {
     // SAFETY: as in `enter`.
     unsafe {
         let node = (*tree).current;
-        if (*node).method_id != method_id || !(*node).statistics_are_kept() {
+        let is_plain = (*node).statistics_are_kept() && (*tree).skipped == 0 && !pauses::are_behind((*node).start);
+        if (*node).method_id != method_id || !is_plain {
             return leave_slowly(tree, method_id, now, false);
         }
         let ticks = now - (*node).start;
@@ -158,6 +166,9 @@ pub(crate) fn unwind(method_id: u64) {
 unsafe fn leave_slowly(tree: *mut Tree, method_id: u64, now: i64, by_exception: bool) {
     // SAFETY: as in `enter`.
     unsafe {
+        if (*tree).skipped > 0 && pauses::end_skipped(tree, method_id) {
+            return;
+        }
         let memory = &*(*tree).memory;
         let overflowed = &memory.overflowed;
         if let Some(wanted) = overflowed.iter().rposition(|call| call.method_id == method_id) {
@@ -191,7 +202,8 @@ unsafe fn leave_slowly(tree: *mut Tree, method_id: u64, now: i64, by_exception: 
 unsafe fn end(tree: *mut Tree, node: *mut Node, now: i64, by_exception: bool) {
     // SAFETY: as in `enter`.
     unsafe {
-        let ticks = now - (*node).start;
+        pauses::end_within(tree);
+        let ticks = pauses::elapsed((*node).start, now);
         // Many are called once: what takes as much as four nodes comes with the second call.
         if (*node).leaves > 0 && (*node).statistics.is_null() {
             (*node).statistics = new_statistics(tree, (*node).total);
@@ -348,6 +360,8 @@ fn of_new_thread() -> *mut Tree {
             (*tree).current = (*tree).root;
             let memory = &mut *(*tree).memory;
             memory.overflowed.clear();
+            memory.skipped.clear();
+            (*tree).skipped = 0;
             (*tree).threads += 1;
             tree
         },
@@ -431,6 +445,7 @@ unsafe fn tree_in(chunk: *mut Chunk, number: u64) -> *mut Tree {
             tree_number: number,
             numbered: 0,
             overflowed: Vec::new(),
+            skipped: Vec::new(),
             index: HashMap::default(),
             calls: None,
         }));
@@ -525,8 +540,12 @@ mod tests {
     #[global_allocator]
     static COUNTING: Counting = Counting;
 
+    /// Whether something is recorded, and for how many paths there is room, holds for all threads.
+    pub(super) static ALONE: Mutex<()> = Mutex::new(());
+
     #[test]
     fn hooks_allocate_nothing_and_lose_no_call() {
+        let _alone = ALONE.lock().expect("no other test failed");
         start(100);
         use_tree_of_no_file();
         enter(1);

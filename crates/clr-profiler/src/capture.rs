@@ -103,6 +103,9 @@ fn enter(function: &'static Function, info: usize) {
     if calls.is_too_deep() {
         return;
     }
+    if call_tree::pauses::is_on() {
+        return calls.push(Frame::unknown(function));
+    }
     let mut found = ArgumentInfo::new();
     let wants_arguments = captured.this || captured.arguments;
     let is_asked_at_once = wants_arguments && !capture.has_first_register_alone;

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::Release},
+        atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release},
     },
 };
 
@@ -32,8 +32,10 @@ pub(crate) enum ChunkKind {
     Nodes = 1,
     Names = 2,
     Statistics = 3,
+    Phase = 6,
     Descriptions = 9,
     Calls = 10,
+    PhaseDetails = 11,
 }
 
 /// What the file says of the whole run.
@@ -71,6 +73,9 @@ struct Profile {
     /// Null if there are none.
     descriptions: *mut Chunk,
     is_full: bool,
+    /// All there are.
+    chunks: Vec<*mut Chunk>,
+    paused_since: AtomicI64,
 }
 
 // SAFETY: its pointers are to the mapping, which is never given back.
@@ -95,10 +100,12 @@ pub(crate) fn create(path: &Path, start: &Start<'_>) -> io::Result<PathBuf> {
         names: null.cast(),
         descriptions: null.cast(),
         is_full: false,
+        chunks: Vec::new(),
+        paused_since: 0.into(),
     };
     let failure = || io::Error::other("it cannot be mapped");
     made.grow(BLOCK)?;
-    let header = made.take_blocks().ok_or_else(failure)?;
+    let header = made.take_blocks(1).ok_or_else(failure)?;
     made.header = header;
     // SAFETY: the header is a block of zeros that is ours; it is aligned.
     let bytes = unsafe { std::slice::from_raw_parts_mut(header, BLOCK) };
@@ -157,11 +164,29 @@ pub(crate) fn take(kind: ChunkKind, tree: u64, tree_number: u64, used: usize) ->
     profile().as_mut()?.take_chunk(kind, tree, tree_number, used)
 }
 
+/// The same of as many blocks as are in use, which is filled before anybody sees it.
+pub(crate) fn take_filled(kind: ChunkKind, tree: u64, used: usize, fill: impl FnOnce(*mut Chunk)) -> Option<*mut Chunk> {
+    let mut profile = profile();
+    let profile = profile.as_mut()?;
+    let chunk: *mut Chunk = profile.take_blocks(used.div_ceil(BLOCK))?.cast();
+    fill(chunk);
+    profile.describe(chunk, kind, tree, 0, used);
+    Some(chunk)
+}
+
+/// All chunks of a kind.
+pub(crate) fn chunks_of(kind: ChunkKind) -> Vec<*mut Chunk> {
+    let profile = profile();
+    let all = profile.iter().flat_map(|profile| &profile.chunks).copied();
+    // SAFETY: chunks stay mapped.
+    all.filter(|chunk| unsafe { (**chunk).kind.load(Relaxed) } == kind as u32).collect()
+}
+
 /// A tree's first chunk: the tree is in it.
 pub(crate) fn take_first(tree_number: u64) -> Option<*mut Chunk> {
     let mut profile = profile();
     let profile = profile.as_mut()?;
-    let chunk: *mut Chunk = profile.take_blocks()?.cast();
+    let chunk: *mut Chunk = profile.take_blocks(1)?.cast();
     let tree = (chunk.addr() + CHUNK_HEADER) as u64;
     profile.describe(chunk, ChunkKind::Nodes, tree, tree_number, layout::FIRST_NODE);
     Some(chunk)
@@ -208,9 +233,21 @@ pub(crate) fn write_record(kind: ChunkKind, record: &[u8]) {
     }
 }
 
+impl Chunk {
+    /// Whether a tree is in it.
+    pub(crate) fn begins_tree(&self) -> bool {
+        self.tree == std::ptr::from_ref(self).addr() as u64 + CHUNK_HEADER as u64
+    }
+}
+
 /// A place in the header.
-fn header_i64(header: *mut u8, at: usize) -> &'static std::sync::atomic::AtomicI64 {
+fn header_i64(header: *mut u8, at: usize) -> &'static AtomicI64 {
     // SAFETY: the header is mapped for ever, and its numbers are at multiples of their size.
+    unsafe { &*header.add(at).cast() }
+}
+
+fn header_u32(header: *mut u8, at: usize) -> &'static AtomicU32 {
+    // SAFETY: as of `header_i64`.
     unsafe { &*header.add(at).cast() }
 }
 
@@ -223,6 +260,65 @@ pub(crate) fn look(now: i64, cpu: Option<i64>) {
             header_i64(profile.header, layout::CPU_AT).store(cpu, Relaxed);
         }
     }
+}
+
+/// What who gives commands writes into the header, and what is answered there, are from here on: the number of the last
+/// command, the command, the number of the last one that was carried out, and whether recording is paused.
+const COMMANDED: usize = layout::CONTROL_AT;
+const COMMAND: usize = COMMANDED + 4;
+const CARRIED_OUT: usize = COMMANDED + 8;
+const STATE: usize = COMMANDED + 12;
+const NAME: usize = COMMANDED + 16;
+const MAX_NAME: usize = profile::Control::MAX_NAME;
+/// How many pauses there were, and when.
+const PAUSES: usize = 8192;
+const MAX_PAUSES: i64 = 2000;
+
+/// Carries out what is commanded, with a name, if there is something new.
+pub(crate) fn obey(carry_out: impl FnOnce(u32, &str) -> bool) {
+    // Not while it is carried out: what is done then takes of the file.
+    let Some(header) = profile().as_ref().map(|profile| profile.header) else { return };
+    let [commanded, command, carried_out] = [COMMANDED, COMMAND, CARRIED_OUT].map(|at| header_u32(header, at));
+    let number = commanded.load(Acquire);
+    if number == carried_out.load(Relaxed) {
+        return;
+    }
+    let mut name = [0; MAX_NAME];
+    let length = header_u32(header, NAME).load(Relaxed) as usize;
+    let name = name.get_mut(..length).unwrap_or_default();
+    // SAFETY: the header is mapped, and has as much there.
+    unsafe { std::ptr::copy_nonoverlapping(header.add(NAME + 4), name.as_mut_ptr(), name.len()) };
+    if carry_out(command.load(Relaxed), &String::from_utf8_lossy(name)) {
+        carried_out.store(number, Release);
+    }
+}
+
+/// Notes that recording pauses, or goes on; beyond the number of pauses that there is room for, their sum alone is kept. Whether
+/// that is new.
+pub(crate) fn pause(is_paused: bool, now: i64) -> bool {
+    let profile = profile();
+    let Some(Profile { header, paused_since, .. }) = profile.as_ref() else { return false };
+    let state = header_u32(*header, STATE);
+    if state.swap(is_paused.into(), Relaxed) == u32::from(is_paused) {
+        return false;
+    }
+    let count = header_i64(*header, PAUSES);
+    let pair = |index: i64| [8, 16].map(|at| header_i64(*header, PAUSES + at + 16 * index as usize));
+    if is_paused {
+        paused_since.store(now, Relaxed);
+        let index = count.load(Relaxed);
+        if index < MAX_PAUSES {
+            pair(index)[0].store(now, Relaxed);
+            count.store(index + 1, Release);
+        }
+    } else {
+        header_i64(*header, layout::PAUSED_AT).fetch_add(now - paused_since.load(Relaxed), Relaxed);
+        let [_, to] = pair(count.load(Relaxed) - 1);
+        if to.load(Relaxed) == 0 {
+            to.store(now, Relaxed);
+        }
+    }
+    true
 }
 
 /// Says what the probes cost, in ticks: within a call's own time, beside it, and of that a look at the clock.
@@ -260,15 +356,15 @@ pub(crate) fn end(now: i64) {
 
 impl Profile {
     fn take_chunk(&mut self, kind: ChunkKind, tree: u64, tree_number: u64, used: usize) -> Option<*mut Chunk> {
-        let chunk: *mut Chunk = self.take_blocks()?.cast();
+        let chunk: *mut Chunk = self.take_blocks(1)?.cast();
         self.describe(chunk, kind, tree, tree_number, used);
         Some(chunk)
     }
 
-    fn describe(&self, chunk: *mut Chunk, kind: ChunkKind, tree: u64, tree_number: u64, used: usize) {
+    fn describe(&mut self, chunk: *mut Chunk, kind: ChunkKind, tree: u64, tree_number: u64, used: usize) {
         // SAFETY: it is a block of zeros that was just taken.
         unsafe {
-            (*chunk).size = BLOCK as u32;
+            (*chunk).size = used.max(1).next_multiple_of(BLOCK) as u32;
             (*chunk).address = chunk.addr() as u64;
             (*chunk).tree = tree;
             (*chunk).tree_number = tree_number;
@@ -276,10 +372,13 @@ impl Profile {
             // Last, for who reads the file meanwhile.
             (*chunk).kind.store(kind as u32, Release);
         }
+        self.chunks.push(chunk);
     }
 
-    fn take_blocks(&mut self) -> Option<*mut u8> {
-        if self.next == self.end && (self.is_full || self.grow(BLOCK).is_err()) {
+    /// Some that lie one behind the other. What is left of a piece that is too short, nobody has.
+    fn take_blocks(&mut self, count: usize) -> Option<*mut u8> {
+        let size = count * BLOCK;
+        if self.end.addr() - self.next.addr() < size && (self.is_full || self.grow(size).is_err()) {
             if !self.is_full {
                 self.is_full = true;
                 self.change_flags(flag::INCOMPLETE, 0);
@@ -287,8 +386,8 @@ impl Profile {
             return None;
         }
         let taken = self.next;
-        // SAFETY: there is a block there, which is behind no other.
-        self.next = unsafe { taken.add(BLOCK) };
+        // SAFETY: there are as many blocks there, which are behind no other.
+        self.next = unsafe { taken.add(size) };
         Some(taken)
     }
 

@@ -11,7 +11,8 @@ use crate::{
     api::mask,
     attached,
     calibration::Calibration,
-    call_tree, capture, clock,
+    call_tree::{self, pauses, phases},
+    capture, clock,
     com::{E_FAIL, HResult, S_OK},
     functions,
     info::Runtime,
@@ -104,7 +105,7 @@ fn keep_house() {
     const PERIOD: Duration = Duration::from_millis(100);
     let mut calibration = Calibration::of_hooks();
     for turn in 0_u64.. {
-        if turn % 10 == 0 {
+        if turn % 10 == 0 && !pauses::is_on() {
             calibration.go_on();
         }
         std::thread::sleep(PERIOD);
@@ -115,10 +116,29 @@ fn keep_house() {
     }
 }
 
+/// Does what the tool wants done.
+fn carry_out(command: u32, name: &str) -> bool {
+    const PAUSE: u32 = profile::Command::Pause as u32;
+    const RESUME: u32 = profile::Command::Resume as u32;
+    const RESET: u32 = profile::Command::Reset as u32;
+    const MARK: u32 = profile::Command::Mark as u32;
+    let now = clock::now();
+    match command {
+        PAUSE if profile_file::pause(true, now) => pauses::begin(now),
+        RESUME if profile_file::pause(false, now) => pauses::end(now),
+        PAUSE | RESUME => {}
+        RESET => return phases::add("", phases::RESET, now),
+        MARK => return phases::add(name, phases::MARK, now),
+        _ => return false,
+    }
+    true
+}
+
 /// Says in the file how far the program is.
 pub(crate) fn look(at_threads: bool) {
     let cpu = at_threads.then(cpu_time).flatten();
     profile_file::look(clock::now(), cpu);
+    profile_file::obey(carry_out);
     if at_threads {
         call_tree::look_at_threads();
     }

@@ -67,7 +67,9 @@ pub(crate) struct Tree {
     pub(crate) cpu_before: AtomicI64,
     pub(super) free_statistics: *mut Statistics,
     pub(super) end_of_statistics: *mut Statistics,
-    pub(super) reserved: [u64; 2],
+    /// How many calls are open that began while recording was paused.
+    pub(super) skipped: u64,
+    pub(super) reserved: u64,
     pub(super) memory: *mut Memory,
     pub(super) throwing_type: u64,
     pub(super) events: [u64; 2],

@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use super::{
     ROOT, callee_of,
     layout::{Node, Tree},
-    new_node,
+    new_node, pauses,
 };
 use crate::clock;
 
@@ -57,13 +57,17 @@ pub(super) unsafe fn begin(tree: *mut Tree, method_id: u64) {
 pub(super) unsafe fn end(tree: *mut Tree, wanted: usize, now: i64, by_exception: bool) {
     // SAFETY: as in `enter`.
     unsafe {
-        let memory = &mut *(*tree).memory;
-        let overflowed = &mut memory.overflowed;
-        while overflowed.len() > wanted {
+        loop {
+            let overflowed = &(*(*tree).memory).overflowed;
+            if overflowed.len() <= wanted {
+                return;
+            }
+            pauses::end_within(tree);
+            let overflowed = &mut (*(*tree).memory).overflowed;
             let Some(Overflowed { node, before, start, .. }) = overflowed.pop() else { return };
             (*tree).current = before;
             if !node.is_null() {
-                (*node).total += now - start;
+                (*node).total += pauses::elapsed(start, now);
                 (*node).leaves += 1;
                 (*node).exceptions += u32::from(by_exception || overflowed.len() > wanted);
             }

@@ -7,6 +7,9 @@ use super::*;
 static SESSION: AtomicU32 = AtomicU32::new(0);
 static SESSIONS: AtomicU32 = AtomicU32::new(0);
 
+/// What a call is given that began while recording was paused: no node's address.
+const SKIPPED: *mut Node = without_provenance_mut(1);
+
 thread_local! {
     /// The session that this thread's tree is of.
     static OF_THREAD: Cell<u32> = const { Cell::new(0) };
@@ -40,6 +43,9 @@ pub(crate) extern "C" fn enter_woven(method_id: u64) -> *mut Node {
     if SESSION.load(Relaxed) == 0 {
         return null_mut();
     }
+    if pauses::is_on() {
+        return SKIPPED;
+    }
     if !is_of_session() {
         TREE.set(null_mut());
         join_session();
@@ -56,7 +62,7 @@ pub(crate) extern "C" fn enter_woven(method_id: u64) -> *mut Node {
 /// It ends.
 pub(crate) extern "C" fn leave_woven(call: *mut Node) {
     let now = clock::now();
-    let Some(tree) = tree_of_session() else { return };
+    let Some(tree) = tree_of_session().filter(|_| call != SKIPPED) else { return };
     // SAFETY: as in `enter`; what is current is what was entered, as what it called has ended.
     unsafe {
         if close_above(tree, call, now) && !call.is_null() {
@@ -70,7 +76,7 @@ pub(crate) extern "C" fn handle_woven(call: *mut Node) {
     let now = clock::now();
     let Some(tree) = tree_of_session() else { return };
     // Which of the calls without a path it is, nobody knows.
-    if !call.is_null() {
+    if !call.is_null() && call != SKIPPED {
         // SAFETY: as in `enter`.
         unsafe { close_above(tree, call, now) };
     }

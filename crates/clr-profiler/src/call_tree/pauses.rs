@@ -1,0 +1,168 @@
+//! When recording was paused, as the tracker has it: calls that begin meanwhile are skipped, and the time of those that are open
+//! goes on without it.
+
+use std::sync::atomic::{
+    AtomicBool, AtomicI64, AtomicUsize,
+    Ordering::{Acquire, Relaxed, Release},
+};
+
+use super::layout::{Node, Tree};
+
+/// A call that began while recording was paused: it is in no node.
+pub(super) struct Skipped {
+    method_id: u64,
+    /// What was current, and how many calls without a path were open.
+    below: (*mut Node, usize),
+}
+
+/// The last pauses are kept.
+const KEPT: usize = 64;
+static BEGINS: [AtomicI64; KEPT] = [const { AtomicI64::new(0) }; KEPT];
+static ENDS: [AtomicI64; KEPT] = [const { AtomicI64::new(0) }; KEPT];
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// The end of the last one, or what is later than any call's start while one is on; 0 before the first.
+static LAST: AtomicI64 = AtomicI64::new(0);
+static IS_ON: AtomicBool = AtomicBool::new(false);
+
+/// Whether nothing is recorded now.
+#[inline]
+pub(crate) fn is_on() -> bool {
+    IS_ON.load(Relaxed)
+}
+
+/// Whether a call that began then may have seen one.
+#[inline]
+pub(super) fn are_behind(start: i64) -> bool {
+    start < LAST.load(Relaxed)
+}
+
+/// By one thread at a time.
+pub(crate) fn begin(now: i64) {
+    let count = COUNT.load(Relaxed);
+    BEGINS[count % KEPT].store(now, Relaxed);
+    ENDS[count % KEPT].store(i64::MAX, Relaxed);
+    COUNT.store(count + 1, Release);
+    LAST.store(i64::MAX, Release);
+    IS_ON.store(true, Release);
+}
+
+/// As of [`begin`].
+pub(crate) fn end(now: i64) {
+    ENDS[(COUNT.load(Relaxed) + KEPT - 1) % KEPT].store(now, Relaxed);
+    LAST.store(now, Release);
+    IS_ON.store(false, Release);
+}
+
+/// The ticks between, without those of pauses; not negative.
+pub(super) fn elapsed(from: i64, to: i64) -> i64 {
+    let mut ticks = to - from;
+    if are_behind(from) {
+        let all = BEGINS.iter().zip(&ENDS).take(COUNT.load(Acquire));
+        ticks -= all.map(|(begin, end)| (end.load(Relaxed).min(to) - begin.load(Relaxed).max(from)).max(0)).sum::<i64>();
+    }
+    ticks.max(0)
+}
+
+/// A call begins that is not recorded.
+///
+/// # Safety
+/// It has to be this thread's tree.
+#[cold]
+pub(super) unsafe fn skip(tree: *mut Tree, method_id: u64) {
+    // SAFETY: as in `enter`.
+    unsafe {
+        let memory = &mut *(*tree).memory;
+        memory.skipped.push(Skipped { method_id, below: ((*tree).current, memory.overflowed.len()) });
+        (*tree).skipped = memory.skipped.len() as u64;
+    }
+}
+
+/// Whether what ends is one of the innermost calls, which were skipped.
+///
+/// # Safety
+/// It has to be this thread's tree.
+pub(super) unsafe fn end_skipped(tree: *mut Tree, method_id: u64) -> bool {
+    // SAFETY: as in `enter`.
+    unsafe {
+        let memory = &mut *(*tree).memory;
+        let here = ((*tree).current, memory.overflowed.len());
+        let innermost = memory.skipped.iter().rev().take_while(|call| call.below == here);
+        let wanted = innermost.enumerate().find(|(_, call)| call.method_id == method_id);
+        let ended = wanted.map(|(index, _)| memory.skipped.len() - 1 - index);
+        if let Some(ended) = ended {
+            memory.skipped.truncate(ended);
+            (*tree).skipped = ended as u64;
+        }
+        ended.is_some()
+    }
+}
+
+/// What is current ends: calls within it that were skipped have ended unseen.
+///
+/// # Safety
+/// It has to be this thread's tree.
+pub(super) unsafe fn end_within(tree: *mut Tree) {
+    // SAFETY: as in `enter`.
+    unsafe {
+        if (*tree).skipped == 0 {
+            return;
+        }
+        let memory = &mut *(*tree).memory;
+        let here = ((*tree).current, memory.overflowed.len());
+        while memory.skipped.pop_if(|call| call.below == here).is_some() {}
+        (*tree).skipped = memory.skipped.len() as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{TREE, callee_of, clock, enter, leave, start, tests::ALONE, unwind, use_tree_of_no_file},
+        *,
+    };
+
+    #[test]
+    fn what_begins_while_paused_is_skipped_and_its_time_with_it() {
+        let _alone = ALONE.lock().expect("no other test failed");
+        start(100);
+        use_tree_of_no_file();
+        let tree = TREE.get();
+        enter(1);
+        enter(2);
+        begin(clock::now());
+        // A call of what is open already, and one whose end nobody sees.
+        enter(2);
+        enter(3);
+        leave(2);
+        leave(2);
+        enter(4);
+        enter(2);
+        end(clock::now());
+        // Within what was skipped, it is recorded: as called by what is.
+        enter(5);
+        leave(5);
+        leave(2);
+        leave(4);
+        enter(2);
+        unwind(2);
+        leave(1);
+        // SAFETY: it is this thread's tree.
+        unsafe {
+            let root = (*tree).root;
+            assert_eq!(((*tree).current, (*tree).skipped, (*tree).bad_leaves), (root, 0, 0));
+            let first = &*callee_of(tree, root, 1);
+            let of = |method| &*callee_of(tree, (*root).callees, method);
+            assert_eq!((first.calls, first.leaves), (1, 1));
+            assert_eq!((of(2).calls, of(2).leaves, of(2).exceptions), (2, 2, 1));
+            assert_eq!((of(5).calls, of(5).leaves), (1, 1));
+            assert_eq!((of(3).calls, of(4).calls), (0, 0));
+        }
+        let from = clock::now();
+        begin(from + 10);
+        end(from + 30);
+        begin(from + 40);
+        assert_eq!((elapsed(from, from + 100), elapsed(from + 20, from + 35), elapsed(from + 41, from + 50)), (20, 5, 0));
+        end(from + 60);
+        assert_eq!((elapsed(from, from + 100), elapsed(from + 61, from + 70)), (60, 9));
+    }
+}

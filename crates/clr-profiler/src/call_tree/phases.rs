@@ -1,0 +1,134 @@
+//! Marks and resets: what each node had at a moment, from which a reader takes the difference (docs/profile-format.md).
+
+use std::{collections::HashMap, sync::atomic::Ordering::Acquire};
+
+use profile::layout::{BLOCK, CHUNK_HEADER, FIRST_NODE, NODE};
+
+use super::{
+    ROOT,
+    layout::{Node, Tree},
+    overflow::OVERFLOW,
+    pauses,
+};
+use crate::profile_file::{self, Chunk, ChunkKind};
+
+/// What begins: a phase of a name.
+pub(crate) const MARK: u32 = 1;
+/// All of the profile.
+pub(crate) const RESET: u32 = 2;
+
+const CLOCK_AT: usize = 40;
+const KIND_AT: usize = 48;
+const COUNT_AT: usize = 52;
+const ENTRY: usize = 32;
+/// Numbers that a node's details begin with.
+const DETAILS_HEAD: usize = 9;
+/// More calls than this are not open on one thread: what seems so is being changed just now.
+const MAX_DEPTH: usize = 1_000_000;
+
+/// Writes one down. Calls go on meanwhile: what is read of nodes is what they have then. Whether there was room.
+pub(crate) fn add(name: &str, what: u32, now: i64) -> bool {
+    let chunks = profile_file::chunks_of(ChunkKind::Nodes);
+    let mut nodes = Vec::new();
+    let mut open = HashMap::new();
+    for chunk in chunks {
+        // SAFETY: chunks stay mapped, and are whole as far as they are in use.
+        unsafe {
+            let used = (*chunk).used.load(Acquire) as usize;
+            let first: *mut Node = chunk.byte_add(FIRST_NODE).cast();
+            nodes.extend((0..used.saturating_sub(FIRST_NODE) / NODE).map(|index| first.add(index)));
+            let tree: *mut Tree = chunk.byte_add(CHUNK_HEADER).cast();
+            if (*chunk).begins_tree() {
+                find_open(tree, now, &mut open);
+            }
+        }
+    }
+    let (mut entries, mut details) = (Vec::new(), Vec::new());
+    for node in nodes {
+        // SAFETY: nodes stay, and their statistics; their threads change them, number by number.
+        let seen = unsafe { node.read_volatile() };
+        let statistics = seen.statistics;
+        if seen.method_id == 0 {
+            continue;
+        }
+        let of_open = open.get(&node.addr()).copied().unwrap_or_default();
+        for number in [node.addr() as i64, seen.calls as i64, seen.total + of_open, seen.detached] {
+            entries.extend(number.to_le_bytes());
+        }
+        if statistics.is_null() && seen.exceptions == 0 {
+            continue;
+        }
+        let mut record = vec![node.addr() as i64, seen.exceptions.into(), 0, 0, 0, 0, 0, 0, 0];
+        if !statistics.is_null() {
+            // SAFETY: as above.
+            let buckets = unsafe { (&raw const (*statistics).buckets).read_volatile() };
+            let used = buckets.iter().enumerate().filter(|(_, calls)| **calls != 0);
+            record.extend(used.map(|(bucket, calls)| i64::from(*calls) << 32 | bucket as i64));
+        }
+        record[DETAILS_HEAD - 1] = (record.len() - DETAILS_HEAD) as i64;
+        details.push(record);
+    }
+    let mut bytes = (name.len() as u32).to_le_bytes().to_vec();
+    bytes.extend(name.as_bytes());
+    bytes.resize((CHUNK_HEADER + bytes.len()).next_multiple_of(8) - CHUNK_HEADER, 0);
+    let count = (entries.len() / ENTRY) as u32;
+    bytes.extend(entries);
+    let fill = |phase: *mut Chunk| {
+        // SAFETY: it has that room, and is this thread's alone.
+        unsafe {
+            put(phase, CHUNK_HEADER, &bytes);
+            put(phase, CLOCK_AT, &now.to_le_bytes());
+            put(phase, KIND_AT, &what.to_le_bytes());
+            put(phase, COUNT_AT, &count.to_le_bytes());
+        }
+    };
+    let phase = profile_file::take_filled(ChunkKind::Phase, 0, CHUNK_HEADER + bytes.len(), fill);
+    phase.is_some_and(|phase| write_details(phase, &details))
+}
+
+fn write_details(phase: *mut Chunk, details: &[Vec<i64>]) -> bool {
+    let mut left = details;
+    while !left.is_empty() {
+        let mut bytes = Vec::new();
+        while let Some((first, rest)) = left.split_first() {
+            if CHUNK_HEADER + bytes.len() + size_of_val(&first[..]) > BLOCK {
+                break;
+            }
+            bytes.extend(first.iter().flat_map(|number| number.to_le_bytes()));
+            left = rest;
+        }
+        // SAFETY: it has that room, and is this thread's alone.
+        let fill = |chunk| unsafe { put(chunk, CHUNK_HEADER, &bytes) };
+        let (of, size) = (phase.addr() as u64, CHUNK_HEADER + bytes.len());
+        if profile_file::take_filled(ChunkKind::PhaseDetails, of, size, fill).is_none() {
+            return false;
+        }
+    }
+    true
+}
+
+/// # Safety
+/// The chunk has to have that room there, for this thread.
+unsafe fn put(chunk: *mut Chunk, at: usize, bytes: &[u8]) {
+    // SAFETY: the caller's word.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), chunk.byte_add(at).cast(), bytes.len()) };
+}
+
+/// What the calls that are open have taken so far, by their nodes.
+///
+/// # Safety
+/// It has to be a tree.
+unsafe fn find_open(tree: *mut Tree, now: i64, open: &mut HashMap<usize, i64>) {
+    // SAFETY: nodes stay; callers never change.
+    unsafe {
+        let mut node = (&raw const (*tree).current).read_volatile();
+        for _ in 0..MAX_DEPTH {
+            if node.is_null() || (*node).flags & (ROOT | OVERFLOW) != 0 {
+                return;
+            }
+            let start = (&raw const (*node).start).read_volatile();
+            open.insert(node.addr(), pauses::elapsed(start, now));
+            node = (*node).caller;
+        }
+    }
+}
