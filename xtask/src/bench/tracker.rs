@@ -31,6 +31,16 @@ const WOVEN: [(&str, &[&str], usize); 5] = [
     ("capture calls", &["--capture=calls"], 2),
     ("capture args,return", &["--capture=args,return"], 2),
 ];
+/// What `ilinst run --live` does on .NET 8: names, options, what is set, and the most ns a call, beside reads of the clock.
+const LIVE: [Live; 7] = [
+    Live { name: "live", options: &[], settings: &[], goal: Some((2, 15.0)) },
+    Live { name: "live, filtered out", options: &["--exclude=*"], settings: &[], goal: None },
+    Live { name: "live, --capture calls", options: &["--capture=calls"], settings: &[], goal: Some((0, 130.0)) },
+    Live { name: "live, --capture args,return", options: &["--capture=args,return"], settings: &[], goal: Some((0, 350.0)) },
+    Live { name: "live, --rewrite", options: &["--rewrite"], settings: &[], goal: Some((2, 15.0)) },
+    Live { name: "live, --rewrite, tsc", options: &["--rewrite"], settings: &[("ILINST_CLOCK", "tsc")], goal: None },
+    Live { name: "live, --rewrite, count", options: &["--rewrite"], settings: &[("ILINST_MODE", "count")], goal: Some((0, 5.0)) },
+];
 const PEERS: [&str; 4] = ["clock twice", "MethodTimer's shape", "Interlocked counter", "unlistened ActivitySource"];
 const FAN_OUT: [&str; 8] = ["1", "4", "16", "64", "256", "2000", "20000", "100000"];
 /// Goals: ns of CPU time, times, percent.
@@ -39,6 +49,15 @@ const MAX_NS: [(&str, f64); 3] = [("exact, tsc", 36.0), ("sampled", 9.0), ("coun
 const MAX_FAN_OUT_TIMES: f64 = 1.3;
 const MAX_ASYNC_NS: [f64; 2] = [250.0, 500.0];
 const MIN_DEPTH_PERCENT: [f64; 2] = [80.0, 50.0];
+
+/// A way to record a program that is not woven.
+struct Live {
+    name: &'static str,
+    options: &'static [&'static str],
+    settings: &'static [(&'static str, &'static str)],
+    /// How many reads of the clock a call may cost, and how many ns beside.
+    goal: Option<(u32, f64)>,
+}
 
 /// By runtime, variant (a mode, `unwoven`, `peers`), threads and what was measured: ns of CPU time a call, or bytes.
 type Key = (usize, &'static str, usize, String);
@@ -101,6 +120,7 @@ pub(super) fn run(arguments: &[String]) -> Result<()> {
 
 /// The programs, before and after weaving.
 struct Bench {
+    ilinst: PathBuf,
     folder: PathBuf,
     hosts: [PathBuf; 2],
 }
@@ -110,7 +130,8 @@ impl Bench {
         let ilinst = match env::var_os("ILINST_BIN") {
             Some(tool) => PathBuf::from(tool),
             None => {
-                sh(Command::new("cargo").args(["build", "--quiet", "--profile", "shipped", "--package", "ilinst"]))?;
+                let packages = ["--package", "ilinst", "--package", "ilinst-clr-profiler"];
+                sh(Command::new("cargo").args(["build", "--quiet", "--profile", "shipped"]).args(packages))?;
                 target().join("shipped/ilinst")
             }
         };
@@ -125,7 +146,7 @@ impl Bench {
         }
         fs::copy(&tracker, folder.join("unwoven/Ilinst.Tracker.dll"))?;
         let hosts = [toolchain.get("ILINST_DOTNET8")?.to_owned(), toolchain.get("ILINST_MONO")?.to_owned()];
-        Ok(Self { folder, hosts })
+        Ok(Self { ilinst, folder, hosts })
     }
 
     /// Everything once.
@@ -143,6 +164,9 @@ impl Bench {
                 }
                 for (name, _, _) in WOVEN.iter().filter(|(_, _, runtimes)| runtime < *runtimes) {
                     self.measure(costs, (runtime, name, threads), &format!("{}/Cost.exe", woven(name)), "calls", &[])?;
+                }
+                if runtime == 0 {
+                    LIVE.iter().try_for_each(|live| self.live(costs, live, threads))?;
                 }
                 let peers = if runtime == 0 { "unwoven/CostActivities.exe" } else { "unwoven/Cost.exe" };
                 self.measure(costs, (runtime, PEER, threads), peers, "peers", &[])?;
@@ -172,11 +196,27 @@ impl Bench {
         settings: &[(&str, &str)],
     ) -> Result<()> {
         let mut command = Command::new(&self.hosts[runtime]);
-        command.arg(self.folder.join(program)).args(arguments).current_dir(&self.folder);
-        command.envs(DOTNET_ENVIRONMENT.iter().copied()).env("ILINST_OUTPUT", self.folder.join("cost.ilprof"));
-        let output = command.envs(settings.iter().copied()).output()?;
+        command.arg(self.folder.join(program)).args(arguments).env("ILINST_OUTPUT", self.folder.join("cost.ilprof"));
+        self.take(costs, (runtime, variant, threads), command.envs(settings.iter().copied()))
+    }
+
+    fn live(&self, costs: &mut Costs, live: &Live, threads: usize) -> Result<()> {
+        let mut command = Command::new(&self.ilinst);
+        command.args(["run", "--live", "--all", "--no-config", "--quiet", "--no-report"]).args(live.options).arg("--");
+        command.arg(&self.hosts[0]).arg(self.folder.join("unwoven/Cost.exe")).args([&threads.to_string(), "calls"]);
+        self.take(costs, (0, live.name, threads), command.envs(live.settings.iter().copied()))
+    }
+
+    /// Runs a program, and takes the figures that it prints.
+    fn take(
+        &self,
+        costs: &mut Costs,
+        (runtime, variant, threads): (usize, &'static str, usize),
+        command: &mut Command,
+    ) -> Result<()> {
+        let output = command.current_dir(&self.folder).envs(DOTNET_ENVIRONMENT.iter().copied()).output()?;
         if !output.status.success() {
-            bail!("{} failed\n{}", show(&command), String::from_utf8_lossy(&output.stderr));
+            bail!("{} failed\n{}", show(command), String::from_utf8_lossy(&output.stderr));
         }
         for line in String::from_utf8(output.stdout)?.lines() {
             let mut words = line.split(' ');
@@ -211,6 +251,16 @@ fn goals(costs: &Costs) -> Vec<Goal> {
                 };
                 for body in ["empty", "fib"] {
                     let Some(added) = costs.added(runtime, mode, threads, body) else { continue };
+                    let measured = format!("{:.1} of {limit:.1} ns", added.median);
+                    goals.push(Goal { what: what.clone(), on: format!("{on}, {body}"), measured, is_met: added.median <= limit });
+                }
+            }
+            for Live { name, goal, .. } in LIVE {
+                let Some((reads, over)) = goal else { continue };
+                let limit = clock * f64::from(reads) / 2.0 + over;
+                let what = format!("{name}: {}{over} ns a call", if reads > 0 { "two clock reads + " } else { "" });
+                for body in ["empty", "fib"] {
+                    let Some(added) = costs.added(runtime, name, threads, body) else { continue };
                     let measured = format!("{:.1} of {limit:.1} ns", added.median);
                     goals.push(Goal { what: what.clone(), on: format!("{on}, {body}"), measured, is_met: added.median <= limit });
                 }
@@ -272,6 +322,11 @@ fn render(machine: &machine::Machine, costs: &Costs, goals: &[Goal], rounds: usi
             row(&mut text, &format!("{name}: {body}"), |runtime, threads| costs.added(runtime, name, threads, body));
         }
     }
+    for Live { name, .. } in LIVE {
+        for body in ["empty", "fib"] {
+            row(&mut text, &format!("{name}: {body}"), |runtime, threads| costs.added(runtime, name, threads, body));
+        }
+    }
     for peer in PEERS {
         row(&mut text, &format!("*{peer}*"), |runtime, threads| costs.spread(runtime, PEER, threads, peer));
     }
@@ -303,6 +358,8 @@ in brackets the least and the most.
 - *classic*, *coverage* and *activity* are the presets of those names: the first with `samples/hooks/ProfileInfoTracker.cs`, which
   counts with Interlocked; nobody listens to the activities. *capture* is what `--capture` keeps beside the tree: of **empty**,
   which has no arguments, that it was called, of **fib** an `int` in and out.
+- *live* is `ilinst run --live`: hooks of the CLR profiler, which keep a call tree, with `--rewrite` the same probes as in woven
+  files. *filtered out* is what a method costs that is not chosen.
 - Callees in turn: the tracker is called as woven code would, with as many methods in turn by one caller; here the figures
   are whole.
 - *synchronous* is an async method that completes at once, *suspended* one that waits once for what the same thread then
