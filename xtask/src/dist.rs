@@ -87,9 +87,13 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 
 /// Has cargo pack each crate, and build it from its package as if the others were published.
 fn publish_for_show() -> Result<()> {
+    // In a folder of its own: cargo keeps what it unpacked of the same versions in the same folder.
+    let folder = target().join(format!("publish-{}", std::process::id()));
     let mut command = Command::new(env!("CARGO"));
     command.args(["publish", "--workspace", "--dry-run", "--locked", "--allow-dirty", "--target-dir"]);
-    quiet(command.arg(target().join("publish")).current_dir(root()))
+    quiet(command.arg(&folder).current_dir(root()))?;
+    fs::remove_dir_all(&folder)?;
+    Ok(())
 }
 
 /// Packs tools with the manual, into a folder that is made anew; gives the hashes, which lie beside what was written.
