@@ -42,11 +42,12 @@ brackets the least and the most. CPU is user and system time of all threads, pea
 - **floor**: maps the input, copies it, writes the copy: the least that a program can do that rewrites files.
 - **ilinst**: `ilinst instrument INPUT -o OUTPUT`, with all it does beside: PDB, manifest, hashes, tracker, the check of what
   was written. Its default is the leave probe in a finally block, and to leave alone what is short or made by the compiler.
-- **Cecil**: `xtask/cecil/CecilWeave.cs`, which puts the same calls at the same places as `ilinst --all --calls none` and takes
-  embedded and portable PDBs along; `finally` is the equal of that, `return` of that with `--leave return`. It has no calls
-  around those of an async method's builder, which `ilinst` has by whatever options; in PDBs it leaves the probes' instructions
-  to the point before, which `ilinst` hides. It neither checks what it wrote nor writes anything beside, but takes the files of a folder side by side too. The first host is its default; the best is what
-  is fastest on that file. (Nothing in reach compiles Cecil for .NET ahead of time.)
+- **Cecil**: `xtask/cecil/CecilWeave.cs`, which puts the same calls at the same places as ilinst with `--all --calls none`
+  and takes embedded and portable PDBs along; `finally` is the equal of that, `return` of that with `--leave return`. It has no
+  calls around those of an async method's builder, which ilinst has by whatever options; in PDBs it leaves the probes'
+  instructions to the point before, which ilinst hides. It neither checks what it wrote nor writes anything beside, but takes
+  the files of a folder side by side too. The first host is its default; the best is what is fastest on that file. (Nothing in
+  reach compiles Cecil for .NET ahead of time.)
 
 Mono's mscorlib is not among the files: it defines System.Object, so no probe can call out of it. ReadyToRun code does not
 follow to the output; the floor writes it all the same. Of the folder, files that are no assemblies are copied by all. What
