@@ -96,18 +96,19 @@ pub(crate) fn start(max_nodes: u32) {
     layout::start();
 }
 
-/// A method begins on this thread.
+/// A method begins on this thread: when, as the tree has it; 0 if it has nothing of it.
 #[inline]
-pub(crate) fn enter(method_id: u64) {
+pub(crate) fn enter(method_id: u64) -> i64 {
     let tree = TREE.get();
     let tree = if tree.is_null() { of_new_thread() } else { tree };
     if tree.is_null() {
-        return;
+        return 0;
     }
     // SAFETY: a tree, its nodes and what they point to are in chunks that stay mapped; this thread alone changes them.
     unsafe {
         if pauses::is_on() {
-            return pauses::skip(tree, method_id);
+            pauses::skip(tree, method_id);
+            return 0;
         }
         let caller = (*tree).current;
         let mut node = (*caller).callees;
@@ -117,31 +118,34 @@ pub(crate) fn enter(method_id: u64) {
             if node.is_null() || (*node).method_id != method_id {
                 node = callee(tree, caller, method_id);
                 if node.is_null() {
-                    return;
+                    return overflow::begin(tree, method_id);
                 }
             }
             (*caller).callees = node;
         }
         (*tree).current = node;
         (*node).calls += 1;
-        (*node).start = clock::now();
+        let now = clock::now();
+        (*node).start = now;
+        now
     }
 }
 
-/// A method ends on this thread.
+/// A method ends on this thread: when.
 #[inline]
-pub(crate) fn leave(method_id: u64) {
+pub(crate) fn leave(method_id: u64) -> i64 {
     let now = clock::now();
     let tree = TREE.get();
     if tree.is_null() {
-        return;
+        return now;
     }
     // SAFETY: as in `enter`.
     unsafe {
         let node = (*tree).current;
         let is_plain = (*node).statistics_are_kept() && (*tree).skipped == 0 && !pauses::are_behind((*node).start);
         if (*node).method_id != method_id || !is_plain {
-            return leave_slowly(tree, method_id, now, false);
+            leave_slowly(tree, method_id, now, false);
+            return now;
         }
         let ticks = now - (*node).start;
         (*node).leaves += 1;
@@ -149,15 +153,17 @@ pub(crate) fn leave(method_id: u64) {
         (*(*node).statistics).add(ticks);
         (*tree).current = (*node).caller;
     }
+    now
 }
 
-/// An exception has left a method on this thread.
-pub(crate) fn unwind(method_id: u64) {
+/// An exception has left a method on this thread: when.
+pub(crate) fn unwind(method_id: u64) -> i64 {
     let (now, tree) = (clock::now(), TREE.get());
     if !tree.is_null() {
         // SAFETY: as in `enter`.
         unsafe { leave_slowly(tree, method_id, now, true) };
     }
+    now
 }
 
 /// # Safety
@@ -218,7 +224,7 @@ unsafe fn end(tree: *mut Tree, node: *mut Node, now: i64, by_exception: bool) {
     }
 }
 
-/// The node of a caller's callee, made if need be; null if there is no room: then the call stands with those of its method.
+/// The node of a caller's callee, made if need be; null if it is to stand with the other calls of its method, as no room is left.
 ///
 /// # Safety
 /// It has to be this thread's tree, and a node of it.
@@ -227,14 +233,7 @@ unsafe fn callee(tree: *mut Tree, caller: *mut Node, method_id: u64) -> *mut Nod
     // SAFETY: as in `enter`.
     unsafe {
         let memory = &*(*tree).memory;
-        if memory.overflowed.is_empty() {
-            let node = callee_of(tree, caller, method_id);
-            if !node.is_null() {
-                return node;
-            }
-        }
-        overflow::begin(tree, method_id);
-        null_mut()
+        if memory.overflowed.is_empty() { callee_of(tree, caller, method_id) } else { null_mut() }
     }
 }
 

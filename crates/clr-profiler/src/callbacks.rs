@@ -237,8 +237,8 @@ extern "system" fn exception_unwind_enter(_this: *mut c_void, function: Id) -> H
 extern "system" fn exception_unwind_leave(_this: *mut c_void) -> HResult {
     guarded(|| {
         if let Some(left) = UNWINDING.take() {
-            call_tree::unwind(left.method_id);
-            capture::unwind(left);
+            let now = call_tree::unwind(left.method_id);
+            capture::unwind(left, now);
         }
         S_OK
     })

@@ -16,7 +16,7 @@ use profile::calls::{How, Passing, kind, record as format, unread};
 
 use self::{calls::Frame, record::Record};
 use crate::{
-    call_tree, clock,
+    call_tree,
     functions::{self, Function},
     info::{ArgumentInfo, Context, Range, Runtime},
     plan::Plan,
@@ -74,37 +74,42 @@ pub(crate) fn suspended() {
 
 /// `FunctionEnter3WithInfo`
 pub(crate) extern "C" fn on_enter(function: &'static Function, info: usize) {
-    enter(function, info);
-    call_tree::enter(function.method_id);
+    let begun = enter(function, info);
+    let now = call_tree::enter(function.method_id);
+    if let (Some(record), Some(capture)) = (begun, CAPTURE.get()) {
+        record.end(now - capture.start);
+    }
 }
 
 /// `FunctionLeave3WithInfo`
 pub(crate) extern "C" fn on_leave(function: &'static Function, info: usize) {
-    call_tree::leave(function.method_id);
-    leave(function, How::Returned, info);
+    let now = call_tree::leave(function.method_id);
+    leave(function, How::Returned, info, now);
 }
 
 /// `FunctionTailcall3WithInfo`
 pub(crate) extern "C" fn on_tailcall(function: &'static Function, _info: usize) {
-    call_tree::leave(function.method_id);
-    leave(function, How::TailCall, 0);
+    let now = call_tree::leave(function.method_id);
+    leave(function, How::TailCall, 0, now);
 }
 
 /// An exception has left a function.
-pub(crate) fn unwind(function: &'static Function) {
+pub(crate) fn unwind(function: &'static Function, now: i64) {
     if is_on() {
-        leave(function, How::Exception, 0);
+        leave(function, How::Exception, 0, now);
     }
 }
 
-fn enter(function: &'static Function, info: usize) {
-    let (Some(capture), Some(calls)) = (CAPTURE.get(), calls::of_thread()) else { return };
+/// The record of a call that begins, but for when: the tree says so.
+fn enter(function: &'static Function, info: usize) -> Option<Record> {
+    let (capture, calls) = (CAPTURE.get()?, calls::of_thread()?);
     let Capture { runtime, captured, .. } = capture;
     if calls.is_too_deep() {
-        return;
+        return None;
     }
     if call_tree::pauses::is_on() {
-        return calls.push(Frame::unknown(function));
+        calls.push(Frame::unknown(function));
+        return None;
     }
     let mut found = ArgumentInfo::new();
     let wants_arguments = captured.this || captured.arguments;
@@ -118,52 +123,25 @@ fn enter(function: &'static Function, info: usize) {
         }
     }
     let context = if function.is_generic { runtime.context(function.id, frame) } else { None };
-    let Some(instance) = instance(*runtime, function, context.as_ref()) else { return calls.push(Frame::unknown(function)) };
+    let Some(instance) = instance(*runtime, function, context.as_ref()) else {
+        calls.push(Frame::unknown(function));
+        return None;
+    };
     // Asked for these, it loses them for the program, too.
     if wants_arguments && !is_asked_at_once && !instance.parameters.iter().any(|each| may_have_floats(&each.plan)) {
         let _ = runtime.enter_info(function.id, info, true, Some(&mut found));
     }
     let mut references = [0; MAX_REFERENCES];
     let number = calls.next_number();
-    if let Some(mut record) = calls.record() {
-        record.head(format::ENTER, instance.number, number);
-        let mut what = 0;
-        if wants_arguments {
-            let count = instance.parameters.len() + usize::from(instance.this.is_some());
-            let mut places = Places { ranges: found.ranges(), count, next: 0, at: 0 };
-            if let Some(this) = &instance.this {
-                let at = places.next(this);
-                if captured.this {
-                    what |= format::THIS;
-                    capture.put(&mut record, this, at);
-                }
-            }
-            if captured.arguments {
-                what |= format::ARGUMENTS;
-                let mut kept = references.iter_mut();
-                for Parameter { passing, plan } in &instance.parameters {
-                    let at = places.next(plan);
-                    if is_looked_at_again(*passing)
-                        && let Some(kept) = kept.next()
-                    {
-                        // SAFETY: an argument that is a reference is as large as an address.
-                        *kept = at.map_or(0, |at| unsafe { read::<usize>(at) });
-                    }
-                    if *passing == Passing::Out {
-                        record.unread(unread::OUT);
-                    } else {
-                        capture.put(&mut record, plan, at);
-                    }
-                }
-            }
-        }
-        record.end(what, clock::now() - capture.start);
+    let mut record = calls.record(format::ENTER, instance.number, number);
+    if wants_arguments && let Some(record) = &mut record {
+        capture.arguments(record, instance, found.ranges(), &mut references);
     }
     calls.push(Frame { function, instance, number, suspensions: SUSPENSIONS.load(Relaxed), references });
+    record
 }
 
-fn leave(function: &'static Function, how: How, info: usize) {
-    let now = clock::now();
+fn leave(function: &'static Function, how: How, info: usize, now: i64) {
     let (Some(capture), Some(calls)) = (CAPTURE.get(), calls::of_thread()) else { return };
     let at = now - capture.start;
     while let Some(frame) = calls.pop(function) {
@@ -172,15 +150,14 @@ fn leave(function: &'static Function, how: How, info: usize) {
         let how = if is_it { how } else { How::Exception };
         // SAFETY: descriptions of functions stay.
         if let Some(instance) = unsafe { frame.instance.as_ref() }
-            && let Some(mut record) = calls.record()
+            && let Some(mut record) = calls.record(format::LEAVE, instance.number, frame.number)
         {
-            record.head(format::LEAVE, instance.number, frame.number);
-            let mut what = how as u8;
+            record.has(how as u8);
             if how == How::Returned {
-                what |= capture.returned(&mut record, function, instance, info);
-                what |= capture.after(&mut record, instance, &frame);
+                capture.returned(&mut record, function, instance, info);
+                capture.after(&mut record, instance, &frame);
             }
-            record.end(what, at);
+            record.end(at);
         }
         if is_it {
             return;
@@ -316,24 +293,55 @@ unsafe fn read<T: Copy>(at: usize) -> T {
 }
 
 impl Capture {
-    fn returned(&self, record: &mut Record, function: &Function, instance: &Instance, info: usize) -> u8 {
-        let Some(plan) = instance.returned.as_ref().filter(|_| self.captured.returned) else { return 0 };
+    /// Puts the object that a call is of, and its arguments; keeps what those by reference refer to.
+    fn arguments(&self, record: &mut Record, instance: &Instance, ranges: &[Range], references: &mut [usize]) {
+        let count = instance.parameters.len() + usize::from(instance.this.is_some());
+        let mut places = Places { ranges, count, next: 0, at: 0 };
+        if let Some(this) = &instance.this {
+            let at = places.next(this);
+            if self.captured.this {
+                record.has(format::THIS);
+                self.put(record, this, at);
+            }
+        }
+        if !self.captured.arguments {
+            return;
+        }
+        record.has(format::ARGUMENTS);
+        let mut kept = references.iter_mut();
+        for Parameter { passing, plan } in &instance.parameters {
+            let at = places.next(plan);
+            if is_looked_at_again(*passing)
+                && let Some(kept) = kept.next()
+            {
+                // SAFETY: an argument that is a reference is as large as an address.
+                *kept = at.map_or(0, |at| unsafe { read::<usize>(at) });
+            }
+            if *passing == Passing::Out {
+                record.unread(unread::OUT);
+            } else {
+                self.put(record, plan, at);
+            }
+        }
+    }
+
+    fn returned(&self, record: &mut Record, function: &Function, instance: &Instance, info: usize) {
+        let Some(plan) = instance.returned.as_ref().filter(|_| self.captured.returned) else { return };
         let is_known = !self.has_first_register_alone || is_in_first_register(plan);
         let range = if is_known { self.runtime.leave_info(function.id, info) } else { None };
         let range = range.filter(|range| plan.size().is_none_or(|size| size <= range.length as usize));
+        record.has(format::RETURNED);
         self.put(record, plan, range.map(|range| range.address));
-        format::RETURNED
     }
 
     /// What by-reference parameters refer to when the call ends.
-    fn after(&self, record: &mut Record, instance: &Instance, frame: &Frame) -> u8 {
+    fn after(&self, record: &mut Record, instance: &Instance, frame: &Frame) {
         if !self.captured.arguments {
-            return 0;
+            return;
         }
         let changed = instance.parameters.iter().filter(|parameter| is_looked_at_again(parameter.passing));
-        let mut what = 0;
         for (index, parameter) in changed.enumerate() {
-            what = format::BY_REFERENCE;
+            record.has(format::BY_REFERENCE);
             let Plan::ByRef(plan) = &parameter.plan else {
                 record.unread(unread::UNKNOWN_TYPE);
                 continue;
@@ -347,7 +355,6 @@ impl Capture {
                 Some(_) => record.unread(unread::MOVED),
             }
         }
-        what
     }
 
     /// Puts a value, or why there is none.

@@ -22,11 +22,12 @@ pub(super) struct Overflowed {
 /// The flag of the overflow root, and of the nodes below it.
 pub(super) const OVERFLOW: u32 = 4;
 
-/// A call begins for whose path there is no room.
+/// A call begins for whose path there is no room: when.
 ///
 /// # Safety
 /// It has to be this thread's tree.
-pub(super) unsafe fn begin(tree: *mut Tree, method_id: u64) {
+#[cold]
+pub(super) unsafe fn begin(tree: *mut Tree, method_id: u64) -> i64 {
     // SAFETY: as in `enter`.
     unsafe {
         if (*tree).overflow_root.is_null() {
@@ -46,7 +47,9 @@ pub(super) unsafe fn begin(tree: *mut Tree, method_id: u64) {
             (*tree).current = node;
         }
         let memory = &mut *(*tree).memory;
-        memory.overflowed.push(Overflowed { node, method_id, before, start: clock::now() });
+        let start = clock::now();
+        memory.overflowed.push(Overflowed { node, method_id, before, start });
+        start
     }
 }
 

@@ -170,15 +170,16 @@ impl ThreadCalls {
         self.frames.get(self.depth).copied()
     }
 
-    /// A place for a record; none if there is no room.
-    pub(super) fn record(&mut self) -> Option<Record> {
+    /// A record that begins; none if there is no room.
+    pub(super) fn record(&mut self, kind: u8, signature: u32, number: u64) -> Option<Record> {
         loop {
             // SAFETY: chunks stay mapped, and this thread alone writes to its own.
             unsafe {
                 if !self.chunk.is_null() {
                     let used = (*self.chunk).used.load(Relaxed) as usize;
                     if used + record::MAX_SIZE <= BLOCK {
-                        return Some(Record::new(self.chunk.byte_add(used).cast(), &raw const (*self.chunk).used));
+                        let place = self.chunk.byte_add(used).cast();
+                        return Some(Record::new(place, &raw const (*self.chunk).used, kind, signature, number));
                     }
                 }
             }

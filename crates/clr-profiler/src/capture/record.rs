@@ -1,5 +1,10 @@
 //! A record of a call, while it is written: in its place, and never beyond it.
 
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{Relaxed, Release},
+};
+
 use profile::calls::{kind, record, unread};
 
 /// Units of a string that are kept.
@@ -13,37 +18,53 @@ pub(super) struct Record {
     at: *mut u8,
     end: *mut u8,
     /// Where its size is counted.
-    used: *const std::sync::atomic::AtomicU64,
+    used: *const AtomicU64,
     /// How much room is left for what has no room.
     reserve: usize,
+    what: u8,
+}
+
+/// What it begins with (docs/profile-format.md).
+#[repr(C, packed)]
+struct Head {
+    size: u16,
+    kind: u8,
+    what: u8,
+    signature: u32,
+    number: u64,
+    clock: i64,
 }
 
 impl Record {
     /// # Safety
-    /// There have to be `record::MAX_SIZE` bytes that nobody else writes to, and the counter.
-    pub(super) unsafe fn new(start: *mut u8, used: *const std::sync::atomic::AtomicU64) -> Self {
+    /// There have to be `record::MAX_SIZE` bytes that nobody else writes to, and the counter, which this thread alone changes.
+    pub(super) unsafe fn new(start: *mut u8, used: *const AtomicU64, kind: u8, signature: u32, number: u64) -> Self {
         // Each value but those that fit may become two bytes: for that many parameters there is room in any case.
         const RESERVE: usize = 512;
-        // SAFETY: the caller's word.
-        let end = unsafe { start.add(record::MAX_SIZE) };
-        Self { start, at: start, end, used, reserve: RESERVE }
+        let head = Head { size: 0, kind, what: 0, signature, number, clock: 0 };
+        // SAFETY: the caller's word; a head needs no alignment.
+        unsafe {
+            start.cast::<Head>().write(head);
+            let (at, end) = (start.add(size_of::<Head>()), start.add(record::MAX_SIZE));
+            Self { start, at, end, used, reserve: RESERVE, what: 0 }
+        }
     }
 
-    /// What it begins with; the rest comes by [`end`](Self::end).
-    pub(super) fn head(&mut self, kind: u8, signature: u32, number: u64) {
-        let _ = self.put(&[0, 0, kind, 0]).and_then(|()| self.u32(signature)).and_then(|()| self.u64(number));
-        let _ = self.u64(0);
+    /// It has that, too: a flag of its head.
+    pub(super) fn has(&mut self, what: u8) {
+        self.what |= what;
     }
 
     /// It is whole: who reads the file sees it from now on.
-    pub(super) fn end(self, what: u8, clock: i64) {
+    pub(super) fn end(self, clock: i64) {
         let size = self.at.addr() - self.start.addr();
-        // SAFETY: the head was written.
+        // SAFETY: the head was written; nobody else changes the counter.
         unsafe {
-            self.start.cast::<[u8; 2]>().write((size as u16).to_le_bytes());
-            self.start.add(3).write(what);
-            self.start.add(16).cast::<[u8; 8]>().write(clock.to_le_bytes());
-            (*self.used).fetch_add(size as u64, std::sync::atomic::Ordering::Release);
+            let head = self.start.cast::<Head>();
+            (*head).size = size as u16;
+            (*head).what = self.what;
+            (*head).clock = clock;
+            (*self.used).store((*self.used).load(Relaxed) + size as u64, Release);
         }
     }
 
