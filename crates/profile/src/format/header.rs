@@ -28,10 +28,12 @@ mod flag {
     pub(super) const DISK_FULL: u32 = 32;
     /// It was merged of the files of several processes.
     pub(super) const MERGED: u32 = 64;
+    /// Of a merged file: values of calls were kept.
+    pub(super) const VALUES: u32 = 128;
 }
 
 /// The flags that version 1 does not have.
-const OF_VERSION_2: u32 = flag::NAMES_COMPLETE | flag::IN_MEMORY | flag::COPY | flag::DISK_FULL | flag::MERGED;
+const OF_VERSION_2: u32 = flag::NAMES_COMPLETE | flag::IN_MEMORY | flag::COPY | flag::DISK_FULL | flag::MERGED | flag::VALUES;
 
 /// What the header says.
 pub(crate) struct Header {
@@ -60,6 +62,8 @@ pub(crate) struct Header {
     pub(crate) cpu_ns: Option<i64>,
     pub(crate) is_paused: bool,
     pub(crate) disk_was_full: bool,
+    /// Whether a merged file's processes kept values of calls.
+    pub(crate) has_values: bool,
     /// Whether it was merged, and of how many processes.
     pub(crate) is_merged: bool,
     pub(crate) processes: u64,
@@ -136,6 +140,7 @@ impl Header {
             cpu_ns: None,
             is_paused: false,
             disk_was_full: flags & flag::DISK_FULL != 0,
+            has_values: flags & flag::VALUES != 0,
             is_merged: flags & flag::MERGED != 0,
             processes: 1,
             size,
@@ -182,6 +187,7 @@ pub(crate) struct MergedHeader<'h> {
     pub(crate) end: End,
     pub(crate) mode: Mode,
     pub(crate) disk_was_full: bool,
+    pub(crate) has_values: bool,
     /// The sum over all processes.
     pub(crate) duration: i64,
     pub(crate) paused: i64,
@@ -209,6 +215,7 @@ impl MergedHeader<'_> {
             End::Unknown => 0,
         };
         let full = if self.disk_was_full { flag::DISK_FULL } else { 0 };
+        let values = if self.has_values { flag::VALUES } else { 0 };
         let mode = match self.mode {
             Mode::Exact => 0,
             Mode::Sampled => 1,
@@ -219,7 +226,7 @@ impl MergedHeader<'_> {
         header.iter_mut().zip(MAGIC).for_each(|(byte, magic)| *byte = *magic);
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         for (at, field) in [
-            (layout::VERSION_AT, pair(VERSION, flag::MERGED | flag::NAMES_COMPLETE | end | full)),
+            (layout::VERSION_AT, pair(VERSION, flag::MERGED | flag::NAMES_COMPLETE | end | full | values)),
             (layout::CLOCK_AT, pair(0, layout::BLOCK as u32)),
             (layout::TICKS_AT, self.clock.ticks_per_second),
             (layout::END_AT, self.duration as u64),
