@@ -165,7 +165,10 @@ impl Session {
         }
         let mut methods: Vec<Method> = woven.keys().copied().collect();
         if methods.is_empty() {
-            return Err(format!("nothing that the program has loaded has a method that is chosen, and can be woven{left}"));
+            return Err(format!(
+                "nothing that the program has loaded has a method that is chosen, and can be woven{left}; `ilinst list ASSEMBLY` \
+                 shows names, `ilinst explain ASSEMBLY METHOD` which rule leaves one alone"
+            ));
         }
         methods.sort_unstable();
         let mut state = state();
