@@ -16,7 +16,7 @@ use profile::calls::{How, Passing, kind, record as format, unread};
 
 use self::{calls::Frame, record::Record};
 use crate::{
-    call_tree,
+    call_tree, clock,
     functions::{self, Function},
     info::{ArgumentInfo, Context, Range, Runtime},
     plan::Plan,
@@ -77,6 +77,8 @@ pub(crate) extern "C" fn on_enter(function: &'static Function, info: usize) {
     let begun = enter(function, info);
     let now = call_tree::enter(function.method_id);
     if let (Some(record), Some(capture)) = (begun, CAPTURE.get()) {
+        // The tree has nothing of it if recording was paused in between.
+        let now = if now == 0 { clock::now() } else { now };
         record.end(now - capture.start);
     }
 }
