@@ -8,7 +8,7 @@ use std::{
     process::{Command, ExitStatus, Stdio},
 };
 
-use tests::{Mounted, Report, Runtime, tool, with_default_signals, without_places};
+use tests::{Mounted, Report, Runtime, keep_wine_server, tool, with_default_signals, without_places};
 
 use crate::{
     causes::{Cause, End, How},
@@ -34,7 +34,9 @@ pub(crate) struct Windows {
 impl Windows {
     pub(crate) fn find() -> Option<Self> {
         let [wine, prefix, dotnet] = ["ILINST_WINE", "ILINST_WINE_PREFIX", "ILINST_WINDOWS_DOTNET8"].map(tool);
-        Some(Self { wine: wine?, prefix: prefix?, dotnet: dotnet? })
+        let found = Self { wine: wine?, prefix: prefix?, dotnet: dotnet? };
+        keep_wine_server(&found.prefix);
+        Some(found)
     }
 
     /// A program that Wine starts in a folder.

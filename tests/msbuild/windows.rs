@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use tests::{ilinst, require, root, said, scratch, skip, tool};
+use tests::{ilinst, keep_wine_server, require, root, said, scratch, skip, tool};
 
 const PROJECT: &str = r#"<Project>
   <PropertyGroup>
@@ -30,6 +30,7 @@ fn windows_weaves_in_its_builds() {
     let [Some(wine), Some(prefix), Some(dotnet), Some(exe)] = needed else {
         return skip("Windows .NET, Wine and ilinst.exe are not here");
     };
+    keep_wine_server(&prefix);
     let folder = scratch("msbuild windows");
     let msbuild = folder.join("msbuild");
     fs::create_dir(&msbuild).expect("a folder can be made");

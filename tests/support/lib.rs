@@ -7,6 +7,7 @@ mod mounted;
 mod node;
 pub mod packages;
 mod report;
+mod wine;
 mod workflow;
 
 use std::{
@@ -30,6 +31,7 @@ use ecma335::{Cursor, FileOffset, Image, Metadata, Table};
 pub use mounted::Mounted;
 pub use node::{browser_program, fetched, put_browser_net};
 pub use report::Report;
+pub use wine::keep_wine_server;
 pub use workflow::{workflow_steps, write_command};
 
 /// How long monodis may take over one file.

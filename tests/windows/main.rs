@@ -14,7 +14,7 @@ use std::{
     process::{Command, Output},
 };
 
-use tests::{said, scratch, skip, tool};
+use tests::{keep_wine_server, said, scratch, skip, tool};
 
 /// .NET for Windows: name, variable.
 const RUNTIMES: [(&str, &str); 2] = [(".NET 8", "ILINST_WINDOWS_DOTNET8"), (".NET Core 3.1", "ILINST_WINDOWS_DOTNET31")];
@@ -35,6 +35,7 @@ impl Windows {
             skip("there is no Wine, or no ilinst.exe: cargo xtask dist --wine builds it");
             return None;
         };
+        keep_wine_server(&prefix);
         Some(Self { wine, prefix, exe, folder: scratch(&format!("windows-{name}")) })
     }
 
@@ -94,6 +95,7 @@ impl Windows {
         for file in ["system.reg", "user.reg", "userdef.reg", ".update-timestamp"] {
             fs::copy(self.prefix.join(file), prefix.join(file)).expect("it can be copied");
         }
+        keep_wine_server(&prefix);
         self.prefix = prefix;
     }
 
