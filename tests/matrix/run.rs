@@ -35,7 +35,7 @@ impl Windows {
     pub(crate) fn find() -> Option<Self> {
         let [wine, prefix, dotnet] = ["ILINST_WINE", "ILINST_WINE_PREFIX", "ILINST_WINDOWS_DOTNET8"].map(tool);
         let found = Self { wine: wine?, prefix: prefix?, dotnet: dotnet? };
-        keep_wine_server(&found.prefix);
+        keep_wine_server(&found.wine, &found.prefix);
         Some(found)
     }
 

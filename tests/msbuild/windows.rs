@@ -30,7 +30,7 @@ fn windows_weaves_in_its_builds() {
     let [Some(wine), Some(prefix), Some(dotnet), Some(exe)] = needed else {
         return skip("Windows .NET, Wine and ilinst.exe are not here");
     };
-    keep_wine_server(&prefix);
+    keep_wine_server(&wine, &prefix);
     let folder = scratch("msbuild windows");
     let msbuild = folder.join("msbuild");
     fs::create_dir(&msbuild).expect("a folder can be made");

@@ -35,7 +35,7 @@ impl Windows {
             skip("there is no Wine, or no ilinst.exe: cargo xtask dist --wine builds it");
             return None;
         };
-        keep_wine_server(&prefix);
+        keep_wine_server(&wine, &prefix);
         Some(Self { wine, prefix, exe, folder: scratch(&format!("windows-{name}")) })
     }
 
@@ -95,7 +95,7 @@ impl Windows {
         for file in ["system.reg", "user.reg", "userdef.reg", ".update-timestamp"] {
             fs::copy(self.prefix.join(file), prefix.join(file)).expect("it can be copied");
         }
-        keep_wine_server(&prefix);
+        keep_wine_server(&self.wine, &prefix);
         self.prefix = prefix;
     }
 
