@@ -8,7 +8,7 @@ use std::{
     process::{Command, ExitStatus, Stdio},
 };
 
-use tests::{Mounted, Report, Runtime, keep_wine_server, tool, with_default_signals, without_places};
+use tests::{Mounted, Report, Runtime, Wine, tool, with_default_signals, without_places};
 
 use crate::{
     causes::{Cause, End, How},
@@ -26,25 +26,19 @@ pub(crate) enum Place {
 
 /// .NET 8 for Windows, under Wine.
 pub(crate) struct Windows {
-    wine: PathBuf,
-    prefix: PathBuf,
+    wine: Wine,
     dotnet: PathBuf,
 }
 
 impl Windows {
     pub(crate) fn find() -> Option<Self> {
-        let [wine, prefix, dotnet] = ["ILINST_WINE", "ILINST_WINE_PREFIX", "ILINST_WINDOWS_DOTNET8"].map(tool);
-        let found = Self { wine: wine?, prefix: prefix?, dotnet: dotnet? };
-        keep_wine_server(&found.wine, &found.prefix);
-        Some(found)
+        Some(Self { wine: Wine::find()?, dotnet: tool("ILINST_WINDOWS_DOTNET8")? })
     }
 
     /// A program that Wine starts in a folder.
     fn started(&self, program: &Path, folder: &Path) -> Command {
-        let mut command = Command::new(&self.wine);
-        command.arg(program).current_dir(folder);
-        // Wine would start a debugger for a program that crashes.
-        command.env("WINEPREFIX", &self.prefix).env("WINEDEBUG", "-all").env("WINEDLLOVERRIDES", "winedbg.exe=d");
+        let mut command = self.wine.command(program);
+        command.current_dir(folder);
         command
     }
 

@@ -1,9 +1,9 @@
 //! The targets as Windows has them: by `cmd`, backslashes and `ilinst.exe`, under Wine. The SDK here is Linux's, whose
 //! ReadyToRun code Windows refuses: woven, its MSBuild is IL again, and runs there.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, path::Path};
 
-use tests::{ilinst, keep_wine_server, require, root, said, scratch, skip, tool};
+use tests::{Wine, ilinst, require, root, said, scratch, skip, tool};
 
 const PROJECT: &str = r#"<Project>
   <PropertyGroup>
@@ -26,11 +26,9 @@ const PROJECT: &str = r#"<Project>
 #[ignore = "needs the .NET SDK, Wine and ilinst.exe"]
 fn windows_weaves_in_its_builds() {
     let Some(sdk) = require("ILINST_SDK") else { return };
-    let needed = ["ILINST_WINE", "ILINST_WINE_PREFIX", "ILINST_WINDOWS_DOTNET8", "ILINST_EXE"].map(tool);
-    let [Some(wine), Some(prefix), Some(dotnet), Some(exe)] = needed else {
+    let (Some(wine), [Some(dotnet), Some(exe)]) = (Wine::find(), ["ILINST_WINDOWS_DOTNET8", "ILINST_EXE"].map(tool)) else {
         return skip("Windows .NET, Wine and ilinst.exe are not here");
     };
-    keep_wine_server(&wine, &prefix);
     let folder = scratch("msbuild windows");
     let msbuild = folder.join("msbuild");
     fs::create_dir(&msbuild).expect("a folder can be made");
@@ -63,10 +61,10 @@ fn windows_weaves_in_its_builds() {
     }
     fs::write(project.join("hello.proj"), PROJECT).expect("it can be written");
     let build = |target: &str| {
-        let mut command = Command::new(&wine);
-        command.arg(&dotnet).arg("exec").arg(msbuild.join("MSBuild.dll")).args(["hello.proj", target, "-nologo", "-v:normal"]);
+        let mut command = wine.command(&dotnet);
+        command.arg("exec").arg(msbuild.join("MSBuild.dll")).args(["hello.proj", target, "-nologo", "-v:normal"]);
         command.args(["-nodeReuse:false", "-m:1"]).current_dir(&project);
-        command.env("WINEPREFIX", &prefix).env("WINEDEBUG", "-all").env("WINEDLLOVERRIDES", "winedbg.exe=d;bcryptprimitives=n");
+        command.env("WINEDLLOVERRIDES", "winedbg.exe=d;bcryptprimitives=n");
         command.env("DOTNET_ROLL_FORWARD", "Major").env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
         command.env("ILINST_MODE", "count").env("ILINST_OUTPUT", folder.join("msbuild.ilprof"));
         let (text, errors, code) = said(&command.output().expect("Wine starts"));

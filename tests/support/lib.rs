@@ -31,7 +31,7 @@ use ecma335::{Cursor, FileOffset, Image, Metadata, Table};
 pub use mounted::Mounted;
 pub use node::{browser_program, fetched, put_browser_net};
 pub use report::Report;
-pub use wine::keep_wine_server;
+pub use wine::Wine;
 pub use workflow::{workflow_steps, write_command};
 
 /// How long monodis may take over one file.

@@ -14,15 +14,14 @@ use std::{
     process::{Command, Output},
 };
 
-use tests::{keep_wine_server, said, scratch, skip, tool};
+use tests::{Wine, said, scratch, skip, tool};
 
 /// .NET for Windows: name, variable.
 const RUNTIMES: [(&str, &str); 2] = [(".NET 8", "ILINST_WINDOWS_DOTNET8"), (".NET Core 3.1", "ILINST_WINDOWS_DOTNET31")];
 
 /// Wine, `ilinst.exe`, and a folder to work in.
 struct Windows {
-    wine: PathBuf,
-    prefix: PathBuf,
+    wine: Wine,
     exe: PathBuf,
     folder: PathBuf,
 }
@@ -30,23 +29,18 @@ struct Windows {
 impl Windows {
     /// None where `ilinst.exe` cannot be built, or Wine cannot be had.
     fn new(name: &str) -> Option<Self> {
-        let [wine, prefix, exe] = ["ILINST_WINE", "ILINST_WINE_PREFIX", "ILINST_EXE"].map(tool);
-        let Some((wine, prefix, exe)) = wine.zip(prefix).zip(exe).map(|((wine, prefix), exe)| (wine, prefix, exe)) else {
+        let Some((wine, exe)) = Wine::find().zip(tool("ILINST_EXE")) else {
             skip("there is no Wine, or no ilinst.exe: cargo xtask dist --wine builds it");
             return None;
         };
-        keep_wine_server(&wine, &prefix);
-        Some(Self { wine, prefix, exe, folder: scratch(&format!("windows-{name}")) })
+        Some(Self { wine, exe, folder: scratch(&format!("windows-{name}")) })
     }
 
     /// A program for Windows, in the folder to work in.
     fn program(&self, program: &Path) -> Command {
-        let mut command = Command::new(&self.wine);
-        command.arg(program).current_dir(&self.folder).env("WINEPREFIX", &self.prefix).env("WINEDEBUG", "-all");
+        let mut command = self.wine.command(program);
         // By which it reads arguments and names of files.
-        command.env("LC_ALL", "C.UTF-8");
-        // Wine would start a debugger for a program that crashes.
-        command.env("WINEDLLOVERRIDES", "winedbg.exe=d").env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
+        command.current_dir(&self.folder).env("LC_ALL", "C.UTF-8").env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
         for not_there in ["DOTNET_ROOT", "DOTNET_ROLL_FORWARD", "ILINST_OUTPUT", "ILINST_CACHE"] {
             command.env_remove(not_there);
         }
@@ -85,7 +79,7 @@ impl Windows {
         let drives = prefix.join("dosdevices");
         fs::create_dir_all(drives.join("unc/localhost")).expect("a folder can be made");
         for (to, from) in [
-            (self.prefix.join("drive_c"), prefix.join("drive_c")),
+            (self.wine.prefix().join("drive_c"), prefix.join("drive_c")),
             ("../drive_c".into(), drives.join("c:")),
             ("/".into(), drives.join("z:")),
             (self.folder.clone(), drives.join("unc/localhost").join(name)),
@@ -93,10 +87,9 @@ impl Windows {
             std::os::unix::fs::symlink(to, from).expect("a link can be made");
         }
         for file in ["system.reg", "user.reg", "userdef.reg", ".update-timestamp"] {
-            fs::copy(self.prefix.join(file), prefix.join(file)).expect("it can be copied");
+            fs::copy(self.wine.prefix().join(file), prefix.join(file)).expect("it can be copied");
         }
-        keep_wine_server(&self.wine, &prefix);
-        self.prefix = prefix;
+        self.wine = self.wine.with_prefix(prefix);
     }
 
     /// A copy of a sample's folder.
