@@ -1,7 +1,10 @@
 //! `ilinst attach`: a program that runs is woven for a while, and goes on as it was.
 
 use super::*;
-use std::process::Child;
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    process::Child,
+};
 
 /// A program that works until its input ends.
 fn serving(work: &Work, runtime: &Runtime, app: &Path) -> Child {
@@ -16,10 +19,20 @@ fn ended(mut child: Child) -> i64 {
     text.trim().strip_prefix("work ").and_then(|number| number.parse().ok()).expect("a number")
 }
 
-fn attach(work: &Work, process: u32, name: &str, options: &[&str]) -> Command {
+/// `ilinst attach`, with more options; the profile is kept in a folder of that name.
+pub(super) fn attach(work: &Work, process: u32, name: &str, options: &[&str]) -> Command {
     let mut command = ilinst();
     command.args(["attach", &process.to_string()]).arg(format!("--keep={}", work.folder.join(name).display())).args(options);
     command
+}
+
+/// The same under way: the program's methods are woven.
+pub(super) fn attached(command: &mut Command) -> Child {
+    let mut attached = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let (errors, mut line) = (attached.stderr.as_mut().expect("a pipe"), String::new());
+    BufReader::with_capacity(1, errors).read_line(&mut line).expect("it can be read");
+    assert!(line.contains("methods woven"), "{line}");
+    attached
 }
 
 #[test]
@@ -92,13 +105,7 @@ fn a_signal_ends_it_early() {
         let Some(app) = work.app() else { return };
         let child = serving(&work, &runtime, &app);
         let mut command = attach(&work, child.id(), "ended", &["--all", "--for=1h"]);
-        command.current_dir(&work.folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut attached = tests::with_default_signals(&[], &command);
-        let mut attached = attached.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
-        let mut line = String::new();
-        let errors = std::io::BufReader::with_capacity(1, attached.stderr.as_mut().expect("a pipe"));
-        std::io::BufRead::read_line(&mut { errors }, &mut line).expect("it can be read");
-        assert!(line.contains("methods woven"), "{line}");
+        let attached = attached(&mut tests::with_default_signals(&[], command.current_dir(&work.folder)));
         let status = Command::new("sh").args(["-c", &format!("kill -INT {}", attached.id())]).status();
         assert!(status.expect("sh starts").success());
         let (_, errors, code) = said(&attached.wait_with_output().expect("it ends"));
@@ -116,16 +123,9 @@ fn calls_are_counted_exactly() {
         let work = Work::new("attach-exact");
         let Some(app) = work.app() else { return };
         let mut child = tests::waiting(runtime.program(&app, &work.folder).arg("rounds"));
-        let mut command = attach(&work, child.id(), "rounds", &["--all", "--for=1h"]);
-        let attached = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-        let mut attached = attached.expect("it starts");
-        let mut line = String::new();
-        let errors = std::io::BufReader::with_capacity(1, attached.stderr.as_mut().expect("a pipe"));
-        std::io::BufRead::read_line(&mut { errors }, &mut line).expect("it can be read");
-        assert!(line.contains("methods woven"), "{line}");
+        let attached = attached(&mut attach(&work, child.id(), "rounds", &["--all", "--for=1h"]));
         // Now it does what it does once for each line.
-        let input = child.stdin.as_mut().expect("a pipe");
-        std::io::Write::write_all(input, b"go\n").expect("it reads");
+        child.stdin.as_mut().expect("a pipe").write_all(b"go\n").expect("it reads");
         let worked = ended(child);
         let (_, errors, code) = said(&attached.wait_with_output().expect("it ends"));
         assert_eq!(code, Some(0), "{}: {errors}", runtime.name);

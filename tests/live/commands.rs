@@ -1,11 +1,15 @@
-//! `pause`, `resume`, `mark`, `reset` and `snapshot` of a program under hooks, or attached to: what it does then is counted, or not.
+//! `pause`, `resume`, `mark`, `reset` and `snapshot` of a program under hooks, or that is attached to: what it does then is
+//! counted, or not.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
     process::Child,
 };
 
-use super::*;
+use super::{
+    attach::{attach, attached},
+    *,
+};
 use tests::live::calls_of_report;
 
 /// Has the program work a hundred times.
@@ -17,38 +21,36 @@ fn step(child: &mut Child) {
     assert_eq!(line, "done\n");
 }
 
-/// Tells a program, which waits for its first step, all there is to tell; its profile is in the folder.
-fn tell(child: &mut Child, folder: &Path, copy: &Path, context: &str) {
+/// Tells a program, which waits for its first step, all there is to tell; gives its profile, which is alone in the folder.
+fn tell(child: &mut Child, folder: &Path, context: &str) -> PathBuf {
     let file = fs::read_dir(folder).expect("it is there").flatten().next().expect("there is a profile").path();
-    let run = |arguments: &[&str]| {
-        let (text, errors, code) = said(&output(ilinst().args(arguments).arg(&file)));
-        assert_eq!(code, Some(0), "{context}, {arguments:?}: {errors}");
-        text
+    let run = |command: &str, more: &[&str]| {
+        let (_, errors, code) = said(&output(ilinst().arg(command).arg(&file).args(more)));
+        assert_eq!(code, Some(0), "{context}, {command}: {errors}");
     };
     let worked = |options: &[&str]| worked(&file, options);
     step(child);
     assert_eq!(worked(&[]), 100, "{context}");
-    run(&["pause"]);
+    run("pause", &[]);
     step(child);
     assert_eq!(worked(&[]), 100, "paused: {context}");
-    run(&["resume"]);
+    run("resume", &[]);
     step(child);
     assert_eq!(worked(&[]), 200, "resumed: {context}");
-    let mark = |name: &str| {
-        let (_, errors, code) = said(&output(ilinst().arg("mark").arg(&file).arg(name)));
-        assert_eq!(code, Some(0), "{context}: {errors}");
-    };
-    mark("first");
+    run("mark", &["first"]);
     step(child);
     step(child);
-    mark("second");
+    run("mark", &["second"]);
     step(child);
     assert_eq!((worked(&["--phase=first"]), worked(&["--phase=second"]), worked(&[])), (200, 100, 500), "{context}");
-    run(&["reset"]);
+    run("reset", &[]);
     step(child);
     assert_eq!(worked(&[]), 100, "reset: {context}");
-    let (_, errors, code) = said(&output(ilinst().arg("snapshot").arg(&file).arg("-o").arg(copy)));
-    assert!(code == Some(0) && copy.is_file(), "{context}: {errors}");
+    let copy = folder.with_file_name("copy.ilprof");
+    run("snapshot", &["-o", &copy.display().to_string()]);
+    assert_eq!(self::worked(&copy, &[]), 100, "copied: {context}");
+    drop(child.stdin.take());
+    file
 }
 
 /// How often it did, as a report has it.
@@ -61,12 +63,11 @@ fn worked(profile: &Path, options: &[&str]) -> i64 {
 }
 
 /// It has done all seven steps, and the profile has what came behind the reset.
-fn has_ended(child: Child, folder: &Path, context: &str) {
+fn has_ended(child: Child, file: &Path, context: &str) {
     let (text, errors, code) = said(&child.wait_with_output().expect("it ends"));
     assert_eq!((text.as_str(), code), ("work 700\n", Some(42)), "{context}: {errors}");
-    assert_eq!(open_calls(&profile_in(folder)), 0, "{context}");
-    let file = fs::read_dir(folder).expect("it is there").flatten().next().expect("there is a profile").path();
-    assert_eq!(worked(&file, &[]), 100, "{context}");
+    assert_eq!(open_calls(&profile_in(file.parent().expect("a folder"))), 0, "{context}");
+    assert_eq!(worked(file, &[]), 100, "{context}");
 }
 
 #[test]
@@ -76,11 +77,10 @@ fn a_program_under_hooks_does_what_it_is_told() {
         for capture in [&[][..], &["--capture=args,return"]] {
             let work = Work::new("commands");
             let Some(app) = work.app() else { return };
+            let context = format!("{} {capture:?}", runtime.name);
             let mut child = tests::waiting(&mut work.live(&runtime, &[&["--all"], capture].concat(), &app, &["steps"]));
-            let (folder, context) = (work.profiles(&runtime), format!("{} {capture:?}", runtime.name));
-            tell(&mut child, &folder, &work.folder.join("copy.ilprof"), &context);
-            drop(child.stdin.take());
-            has_ended(child, &folder, &context);
+            let file = tell(&mut child, &work.profiles(&runtime), &context);
+            has_ended(child, &file, &context);
         }
     }
 }
@@ -91,20 +91,12 @@ fn a_program_that_is_attached_to_does_what_it_is_told() {
     for runtime in runtimes() {
         let work = Work::new("commands-attached");
         let Some(app) = work.app() else { return };
-        let mut child = tests::waiting(runtime.program(&app, &work.folder).arg("steps"));
-        let folder = work.folder.join("attached");
-        let mut command = ilinst();
-        command.args(["attach", &child.id().to_string(), "--all", "--for=1h"]).arg(format!("--keep={}", folder.display()));
-        let mut attached = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
-        let mut line = String::new();
-        let errors = BufReader::with_capacity(1, attached.stderr.as_mut().expect("a pipe"));
-        { errors }.read_line(&mut line).expect("it can be read");
-        assert!(line.contains("methods woven"), "{line}");
         let context = format!("attached, {}", runtime.name);
-        tell(&mut child, &folder, &work.folder.join("copy.ilprof"), &context);
-        drop(child.stdin.take());
+        let mut child = tests::waiting(runtime.program(&app, &work.folder).arg("steps"));
+        let attached = attached(&mut attach(&work, child.id(), "attached", &["--all", "--for=1h"]));
+        let file = tell(&mut child, &work.folder.join("attached"), &context);
         let (_, errors, code) = said(&attached.wait_with_output().expect("it ends"));
         assert_eq!(code, Some(0), "{context}: {errors}");
-        has_ended(child, &folder, &context);
+        has_ended(child, &file, &context);
     }
 }
