@@ -21,7 +21,7 @@ pub(super) struct Record {
     used: *const AtomicU64,
     /// How much room is left for what has no room.
     reserve: usize,
-    what: u8,
+    head: Head,
 }
 
 /// What it begins with (docs/profile-format.md).
@@ -42,28 +42,22 @@ impl Record {
         // Each value but those that fit may become two bytes: for that many parameters there is room in any case.
         const RESERVE: usize = 512;
         let head = Head { size: 0, kind, what: 0, signature, number, clock: 0 };
-        // SAFETY: the caller's word; a head needs no alignment.
-        unsafe {
-            start.cast::<Head>().write(head);
-            let (at, end) = (start.add(size_of::<Head>()), start.add(record::MAX_SIZE));
-            Self { start, at, end, used, reserve: RESERVE, what: 0 }
-        }
+        // SAFETY: the caller's word.
+        let (at, end) = unsafe { (start.add(size_of::<Head>()), start.add(record::MAX_SIZE)) };
+        Self { start, at, end, used, reserve: RESERVE, head }
     }
 
     /// It has that, too: a flag of its head.
     pub(super) fn has(&mut self, what: u8) {
-        self.what |= what;
+        self.head.what |= what;
     }
 
     /// It is whole: who reads the file sees it from now on.
     pub(super) fn end(self, clock: i64) {
         let size = self.at.addr() - self.start.addr();
-        // SAFETY: the head was written; nobody else changes the counter.
+        // SAFETY: its place was left free, and needs no alignment; nobody else changes the counter.
         unsafe {
-            let head = self.start.cast::<Head>();
-            (*head).size = size as u16;
-            (*head).what = self.what;
-            (*head).clock = clock;
+            self.start.cast::<Head>().write(Head { size: size as u16, clock, ..self.head });
             (*self.used).store((*self.used).load(Relaxed) + size as u64, Release);
         }
     }
