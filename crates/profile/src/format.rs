@@ -68,8 +68,6 @@ pub(crate) struct Records<'a> {
     pub(crate) method_statistics: Vec<MethodStatistics>,
     /// How many events there are.
     pub(crate) events: u64,
-    /// Whether it has calls with their values.
-    pub(crate) has_values: bool,
     /// The first thing that could not be read.
     pub(crate) damage: Option<Error>,
 }
@@ -113,7 +111,6 @@ impl<'a> Records<'a> {
             paths: Vec::new(),
             method_statistics: Vec::new(),
             events: 0,
-            has_values: false,
             damage: None,
         };
         let version = records.header.version;
@@ -165,7 +162,7 @@ impl<'a> Records<'a> {
             chunk_kind::METHOD_STATISTICS => {
                 self.method_statistics.extend(merged::method_statistics(bytes, chunk.used()?));
             }
-            chunk_kind::CALLS => self.has_values = true,
+            chunk_kind::CALLS => self.header.has_captured_calls = true,
             chunk_kind::DESCRIPTIONS => {}
             value => return Err(Error::Unknown { what: "a chunk of kind", value, offset }),
         }

@@ -54,8 +54,8 @@ impl Profile {
         if self.is_raw() && cost.inside > 0.0 && self.mode != Mode::Count {
             limits.push("times include what the probes took".into());
         }
-        if self.has_values && self.mode != Mode::Count {
-            limits.push("times include what it took to keep calls with their values".into());
+        if self.has_captured_calls && self.mode != Mode::Count {
+            limits.push("times include what capturing took (--capture)".into());
         }
         let running = self.running();
         if let Some(cpu) = self.cpu_ns.filter(|cpu| *cpu > 0 && self.milliseconds(running) * 1e6 > MUCH_LONGER * *cpu as f64) {

@@ -44,7 +44,7 @@ struct Part {
     paths: BTreeSet<String>,
     end: Option<End>,
     disk_was_full: bool,
-    has_values: bool,
+    has_captured_calls: bool,
     paused: i64,
     start_time: Option<u64>,
     max_nodes: u32,
@@ -149,7 +149,7 @@ impl Part {
         self.paths.insert(profile.path.clone());
         self.end = worse(self.end, Some(profile.end));
         self.disk_was_full |= profile.disk_was_full;
-        self.has_values |= profile.has_values;
+        self.has_captured_calls |= profile.has_captured_calls;
         self.max_nodes = self.max_nodes.max(profile.max_nodes);
         self.start_time = Some(self.start_time.map_or(profile.start_time, |time| time.min(profile.start_time)));
         self.paused = self.paused.wrapping_add(clock.ticks(profile.paused));
@@ -197,7 +197,7 @@ impl Part {
         self.paths.extend(other.paths.iter().cloned());
         self.end = worse(self.end, other.end);
         self.disk_was_full |= other.disk_was_full;
-        self.has_values |= other.has_values;
+        self.has_captured_calls |= other.has_captured_calls;
         self.max_nodes = self.max_nodes.max(other.max_nodes);
         self.start_time = self.start_time.into_iter().chain(other.start_time).min();
         self.paused = self.paused.wrapping_add(clock.ticks(other.paused));
@@ -231,7 +231,7 @@ impl Part {
             end: self.end.unwrap_or(End::Unknown),
             mode,
             disk_was_full: self.disk_was_full,
-            has_values: self.has_values,
+            has_captured_calls: self.has_captured_calls,
             duration: whole.map_or(0, |span| span.duration),
             paused: self.paused,
             start_time: self.start_time.unwrap_or_default(),

@@ -41,8 +41,8 @@ pub struct Profile {
     pub is_paused: bool,
     /// Whether the disk was full, so that what came last may not be in the file.
     pub disk_was_full: bool,
-    /// Whether values of calls were kept.
-    pub has_values: bool,
+    /// Whether single calls were captured, which takes time that no probe's cost has in it.
+    pub has_captured_calls: bool,
     /// CPU time of the process, in ns; none if it isn't known.
     pub cpu_ns: Option<i64>,
     /// What a probe costs.
@@ -96,7 +96,7 @@ impl Default for Profile {
             paused: 0,
             is_paused: false,
             disk_was_full: false,
-            has_values: false,
+            has_captured_calls: false,
             cpu_ns: None,
             probe_cost: ProbeCost::default(),
             statistics: Vec::new(),

@@ -97,7 +97,7 @@ impl Profile {
             paused: if is_whole { header.paused_ticks } else { 0 },
             is_paused: header.is_paused,
             disk_was_full: header.disk_was_full,
-            has_values: records.has_values || header.has_values,
+            has_captured_calls: header.has_captured_calls,
             cpu_ns: header.cpu_ns.filter(|_| is_whole),
             probe_cost: ProbeCost { inside: header.probe_inside, outside: header.probe_outside, clock_read: header.clock_read },
             program: header.program,

@@ -23,7 +23,7 @@ const PROFILES: [&str; 4] = [
     "profile end=250000000 ticks=2500000000 start=7 clock=1\nmethod 4 Shop.Program::Wait waits\nmethod 1 Shop.Program::Main\n\
      exception 7 System.Exception\ntree\nthread 9 main\n Main total=200000001 exceptions=1 exception=7\n  Wait total=100000003\n",
     "profile end=100000 ticks=1000000000 flags=2\nmethod 1 Shop.Program::Main\nmodule assembly=Shop name=shop.dll path=/app/shop.dll\n\
-     tree threads=3 lost=2 bad=1\n Main total=90000 calls=2 times=7,11\n overflow total=9\nvalues\n",
+     tree threads=3 lost=2 bad=1\n Main total=90000 calls=2 times=7,11\n overflow total=9\ncaptured\n",
 ];
 
 fn merged<'b>(profiles: impl IntoIterator<Item = &'b Vec<u8>>) -> Vec<u8> {
@@ -79,7 +79,7 @@ fn what_is_measured_is_added_up() {
     let merged = Profile::parse(&bytes).expect("it is a profile");
     assert_eq!(merged.damage, None);
     assert_eq!((merged.processes, merged.threads()), (6, parsed.iter().map(Profile::threads).sum()));
-    assert_eq!((merged.lost_calls(), merged.bad_tokens(), merged.has_values), (2, 1, true));
+    assert_eq!((merged.lost_calls(), merged.bad_tokens(), merged.has_captured_calls), (2, 1, true));
     for sample_type in &merged.sample_types {
         let is_time = sample_type.unit == profile::model::Unit::Ticks;
         let sum: f64 = parsed
@@ -114,7 +114,7 @@ fn one_profile_merged_says_what_it_said() {
             rows
         };
         assert_eq!(by_name(&other), by_name(&one));
-        assert_eq!(other.has_values, one.has_values);
+        assert_eq!(other.has_captured_calls, one.has_captured_calls);
         // Processes set marks in whatever order.
         assert_eq!(other.phases.iter().collect::<BTreeSet<_>>(), one.phases.iter().collect());
         // Merged again, it stays as it is.

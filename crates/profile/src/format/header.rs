@@ -28,12 +28,12 @@ mod flag {
     pub(super) const DISK_FULL: u32 = 32;
     /// It was merged of the files of several processes.
     pub(super) const MERGED: u32 = 64;
-    /// Of a merged file: values of calls were kept.
-    pub(super) const VALUES: u32 = 128;
+    /// Of a merged file, which has no captured calls: some of the others had.
+    pub(super) const CAPTURED: u32 = 128;
 }
 
 /// The flags that version 1 does not have.
-const OF_VERSION_2: u32 = flag::NAMES_COMPLETE | flag::IN_MEMORY | flag::COPY | flag::DISK_FULL | flag::MERGED | flag::VALUES;
+const OF_VERSION_2: u32 = flag::NAMES_COMPLETE | flag::IN_MEMORY | flag::COPY | flag::DISK_FULL | flag::MERGED | flag::CAPTURED;
 
 /// What the header says.
 pub(crate) struct Header {
@@ -62,8 +62,8 @@ pub(crate) struct Header {
     pub(crate) cpu_ns: Option<i64>,
     pub(crate) is_paused: bool,
     pub(crate) disk_was_full: bool,
-    /// Whether a merged file's processes kept values of calls.
-    pub(crate) has_values: bool,
+    /// Whether calls were captured: a merged file says so here, others have chunks of them.
+    pub(crate) has_captured_calls: bool,
     /// Whether it was merged, and of how many processes.
     pub(crate) is_merged: bool,
     pub(crate) processes: u64,
@@ -140,7 +140,7 @@ impl Header {
             cpu_ns: None,
             is_paused: false,
             disk_was_full: flags & flag::DISK_FULL != 0,
-            has_values: flags & flag::VALUES != 0,
+            has_captured_calls: flags & flag::CAPTURED != 0,
             is_merged: flags & flag::MERGED != 0,
             processes: 1,
             size,
@@ -187,7 +187,7 @@ pub(crate) struct MergedHeader<'h> {
     pub(crate) end: End,
     pub(crate) mode: Mode,
     pub(crate) disk_was_full: bool,
-    pub(crate) has_values: bool,
+    pub(crate) has_captured_calls: bool,
     /// The sum over all processes.
     pub(crate) duration: i64,
     pub(crate) paused: i64,
@@ -215,7 +215,7 @@ impl MergedHeader<'_> {
             End::Unknown => 0,
         };
         let full = if self.disk_was_full { flag::DISK_FULL } else { 0 };
-        let values = if self.has_values { flag::VALUES } else { 0 };
+        let captured = if self.has_captured_calls { flag::CAPTURED } else { 0 };
         let mode = match self.mode {
             Mode::Exact => 0,
             Mode::Sampled => 1,
@@ -226,7 +226,7 @@ impl MergedHeader<'_> {
         header.iter_mut().zip(MAGIC).for_each(|(byte, magic)| *byte = *magic);
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         for (at, field) in [
-            (layout::VERSION_AT, pair(VERSION, flag::MERGED | flag::NAMES_COMPLETE | end | full | values)),
+            (layout::VERSION_AT, pair(VERSION, flag::MERGED | flag::NAMES_COMPLETE | end | full | captured)),
             (layout::CLOCK_AT, pair(0, layout::BLOCK as u32)),
             (layout::TICKS_AT, self.clock.ticks_per_second),
             (layout::END_AT, self.duration as u64),

@@ -132,7 +132,7 @@ impl Builder {
             "phase" => self.phase(line),
             "details" => self.details(line),
             // That there are such chunks is all that is read of them here.
-            "values" => drop(self.chunk(10, self.trees)),
+            "captured" => drop(self.chunk(10, self.trees)),
             "events" => {
                 // Of those that are told, a node's number and when, below zero where its call ends.
                 let told: Vec<(i64, u64)> = line.words[1..]
