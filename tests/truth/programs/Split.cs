@@ -92,12 +92,15 @@ static class Split
         }
     }
 
+    /// <summary>
+    /// Of so few rounds that a processor foresees the last: of fifty, Mono's took 58 ns or 105, by where its code was.
+    /// </summary>
     static int Light(int seed)
     {
         int value = seed;
-        for (int i = 0; i < 50; i++)
+        for (int i = 0; i < 10; i++)
         {
-            value = Tiny(value);
+            value = Tiny(Tiny(Tiny(Tiny(Tiny(value)))));
         }
         return value;
     }
