@@ -1,6 +1,8 @@
 //! `--capture` and `report --calls`: what was called is said with its exact types, and with the values that were passed.
 
-use std::process::Command;
+use std::{collections::BTreeSet, process::Command};
+
+use profile::{Profile, SampleType, calls};
 
 use super::*;
 use tests::live::{lines_of_values, program_of_values, without_times};
@@ -13,8 +15,12 @@ fn captured(work: &Work, runtime: &Runtime, program: &Path, arguments: &[&str], 
     let mut command = work.live(runtime, &["--all", "--capture=args,return,this"], program, arguments);
     let (text, errors, code) = said(&output(command.env("ILINST_TRACE_SIZE", trace_size)));
     assert_eq!(code, Some(0), "{}: {errors}", runtime.name);
+    (only_profile(work, runtime), text)
+}
+
+fn only_profile(work: &Work, runtime: &Runtime) -> PathBuf {
     let mut found = fs::read_dir(work.profiles(runtime)).expect("there are profiles").flatten().map(|file| file.path());
-    (found.next().expect("there is one"), text)
+    found.next().expect("there is one")
 }
 
 /// What .NET Core 3.1 does not say.
@@ -28,7 +34,7 @@ fn report(profile: &Path, options: &[&str]) -> Command {
 }
 
 /// `report --calls --json`.
-fn calls_of(profile: &Path, options: &[&str]) -> serde_json::Value {
+pub(crate) fn calls_of(profile: &Path, options: &[&str]) -> serde_json::Value {
     let (text, errors, code) = said(&output(&mut report(profile, &[options, &["--json"]].concat())));
     assert_eq!(code, Some(0), "{errors}");
     serde_json::from_str(&text).expect("JSON")
@@ -108,6 +114,60 @@ fn the_latest_calls_are_kept() {
         let kept = all["count"].as_u64().expect("a number");
         assert_eq!(Some(5001 - kept), all["lost"].as_u64());
     }
+}
+
+/// They have the clock's readings of the call tree: what a method's took is together what its nodes have, to the tick.
+#[test]
+#[ignore = "needs runtimes"]
+fn calls_took_what_the_call_tree_says() {
+    for runtime in runtimes() {
+        let work = Work::new("timed");
+        let (Some(program), Some(app)) = (program_of_values(&work.folder), work.app()) else { return };
+        let runs = [(&program, &["calls"][..]), (&program, &["collections", "2000"]), (&app, &["exceptions"])];
+        for (program, arguments) in runs {
+            let mut command = work.live(&runtime, &["--all", "--capture=args,return"], program, arguments);
+            let ran = said(&output(&mut command));
+            let profile = profile_in(&work.profiles(&runtime));
+            let path = only_profile(&work, &runtime);
+            let calls = calls::Calls::parse(&fs::read(path).expect("it is there")).expect("it has calls");
+            assert_eq!(calls.lost, 0, "{} {arguments:?}: {ran:?}", runtime.name);
+            let mut expected: BTreeMap<u64, (i64, i64)> = BTreeMap::new();
+            for call in &calls.list {
+                let (count, ticks) = expected.entry(calls.signatures[call.signature].method_id).or_default();
+                *count += 1;
+                *ticks += call.duration.unwrap_or_default();
+            }
+            let (found, are_open) = calls_and_ticks(&profile);
+            expected.retain(|id, _| !are_open.contains(id));
+            assert!(expected.values().any(|(_, ticks)| *ticks > 0));
+            assert_eq!(found, expected, "{} {arguments:?}", runtime.name);
+            fs::remove_dir_all(work.profiles(&runtime)).expect("there was a profile");
+        }
+    }
+}
+
+/// How often each method was called and how long that took with what it called, by its id; and the methods that are open.
+fn calls_and_ticks(profile: &Profile) -> (BTreeMap<u64, (i64, i64)>, BTreeSet<u64>) {
+    let place = |kind| profile.sample_types.iter().position(|each| *each == kind).expect("it has it");
+    let [number, wall, open] = [SampleType::CALLS, SampleType::WALL, SampleType::OPEN].map(place);
+    let (mut found, mut are_open): (BTreeMap<u64, (i64, i64)>, _) = (BTreeMap::new(), BTreeSet::new());
+    for tree in &profile.trees {
+        let mut totals = tree.values[wall].clone();
+        for (at, node) in tree.nodes.iter().enumerate().rev() {
+            if let Some(caller) = node.caller {
+                totals[caller] += totals[at];
+            }
+            let id = profile.functions[node.function].method_id.0;
+            let (count, ticks) = found.entry(id).or_default();
+            *count += tree.values[number][at];
+            *ticks += totals[at];
+            if tree.values[open][at] > 0 {
+                are_open.insert(id);
+            }
+        }
+    }
+    found.retain(|id, _| !are_open.contains(id));
+    (found, are_open)
 }
 
 /// What the tests of call trees have is recorded with values, too.
