@@ -8,6 +8,7 @@ use std::{
 
 use super::{
     attach::{attach, attached},
+    values::calls_of,
     *,
 };
 use tests::live::calls_of_report;
@@ -81,6 +82,11 @@ fn a_program_under_hooks_does_what_it_is_told() {
             let mut child = tests::waiting(&mut work.live(&runtime, &[&["--all"], capture].concat(), &app, &["steps"]));
             let file = tell(&mut child, &work.profiles(&runtime), &context);
             has_ended(child, &file, &context);
+            if !capture.is_empty() {
+                let kept = |options: &[&str]| calls_of(&file, &[options, &["--method=App.Work"]].concat())["count"].as_i64();
+                let all = [kept(&["--phase=first"]), kept(&["--phase=second"]), kept(&[])];
+                assert_eq!(all, [Some(200), Some(100), Some(100)], "{context}");
+            }
         }
     }
 }

@@ -11,6 +11,9 @@ use std::{
 use serde_json::Value;
 use tests::{Runtime, ilinst, instrument, require, root, said, sample, scratch};
 
+/// How many calls may begin, one each millisecond, while a mark finds what each node has.
+const WHILE_COUNTED: i64 = 20;
+
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn a_running_program_is_watched_and_told_what_to_do() {
@@ -23,7 +26,7 @@ fn a_running_program_is_watched_and_told_what_to_do() {
     fs::copy(sample("hello").join("hello.runtimeconfig.json"), program.with_extension("runtimeconfig.json"))
         .expect("it is there");
     let woven = folder.join("woven/live.exe");
-    instrument(&[&program, &"-o", &woven, &"--all", &"-q"]);
+    instrument(&[&program, &"-o", &woven, &"--all", &"--capture=args", &"-q"]);
     for runtime in Runtime::all() {
         println!("{}", runtime.name);
         let work = scratch("live-work");
@@ -80,6 +83,14 @@ fn a_running_program_is_watched_and_told_what_to_do() {
         let report = json(&[]);
         assert_eq!(report["end"], "was cut off");
         assert!(calls(&report, "Live.Work(int)") >= since);
+        // The single calls are those of the table, but for those that begin while the nodes are counted.
+        for (phase, least) in [(&[][..], since), (&["--phase=load"], load)] {
+            let of_table = calls(&json(phase), "Live.Work(int)");
+            let single = json(&[phase, &["--calls", "--method=Live.Work", "--where=times > 0"]].concat());
+            let count = single["count"].as_i64().expect("a number");
+            let is_so = of_table >= least && (count - of_table).abs() <= WHILE_COUNTED;
+            assert!(is_so, "{phase:?}: {count}, {of_table} in the table");
+        }
         let (_, errors, code) = run(&["pause", &pid]);
         assert_eq!(code, Some(3));
         assert!(errors.contains("error ILI0023:") && errors.contains("is gone"), "{errors}");

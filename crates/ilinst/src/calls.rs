@@ -20,8 +20,9 @@ use crate::{
 /// Which calls are shown.
 #[derive(Args, Debug, Default)]
 pub(crate) struct CallArgs {
-    /// Show single calls with the values that `--capture` kept, in the order in which they began; those of --method
-    #[arg(long, conflicts_with_all = ["tree", "hot_path", "threads", "assemblies", "group", "columns", "filter", "csv", "html", "watch"])]
+    /// Show single calls with the values that `--capture` kept, in the order in which they began; those of --method,
+    /// and of a --phase those that began in it
+    #[arg(long, conflicts_with_all = ["tree", "hot_path", "threads", "assemblies", "group", "columns", "filter", "sort", "csv", "html", "watch"])]
     calls: bool,
 
     /// Of these, calls whose values are so: 'count > 3 && name == "x"', of parameters, `this`, `return`, their fields
@@ -48,7 +49,7 @@ impl CallArgs {
         self.calls
     }
 
-    /// Prints so many calls of a profile; 0: all.
+    /// Prints so many calls of those that began in what a profile is of; 0: all.
     pub(crate) fn print(
         &self,
         path: &Path,
@@ -71,7 +72,8 @@ impl CallArgs {
             return Err(Failure::usage(format_args!("--method {pattern}: no call that was kept is of such a method")).into());
         }
         let is_meant = |call: &&Call| {
-            is_of_method.get(call.signature) == Some(&true)
+            profile.has_moment(call.start)
+                && is_of_method.get(call.signature) == Some(&true)
                 && self.condition.as_ref().is_none_or(|condition| condition.is_met(&calls, call))
         };
         let mut list: Vec<&Call> = calls.list.iter().filter(is_meant).collect();

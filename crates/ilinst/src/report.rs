@@ -257,7 +257,7 @@ impl ShownArgs {
 
     /// Prints captured calls.
     pub(crate) fn print_calls(&self, calls: &CallArgs, path: &Path, how: Calls) -> anyhow::Result<()> {
-        let profile = profiles::read(path, None)?;
+        let profile = profiles::read(path, self.phase.as_deref())?;
         let limit = self.limit.unwrap_or(if matches!(how, Calls::Json) { 0 } else { DEFAULT_LIMIT });
         calls.print(path, &profile, self.view.method.as_ref(), limit, how)
     }

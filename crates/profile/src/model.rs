@@ -347,6 +347,11 @@ impl Notes {
 }
 
 impl Profile {
+    /// Whether a moment, in ticks since the first probe, is in the parts of the run that it is of.
+    pub fn has_moment(&self, ticks: i64) -> bool {
+        self.parts.is_empty() || self.parts.iter().any(|(from, to)| ticks >= *from && to.is_none_or(|to| ticks < to))
+    }
+
     /// Ticks in milliseconds.
     pub fn milliseconds(&self, ticks: i64) -> f64 {
         ticks as f64 * 1e3 / self.ticks_per_second as f64
