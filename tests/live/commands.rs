@@ -32,18 +32,17 @@ fn tell(child: &mut Child, folder: &Path, context: &str) -> PathBuf {
     let worked = |options: &[&str]| worked(&file, options);
     step(child);
     assert_eq!(worked(&[]), 100, "{context}");
-    run("pause", &[]);
-    step(child);
-    assert_eq!(worked(&[]), 100, "paused: {context}");
-    run("resume", &[]);
-    step(child);
-    assert_eq!(worked(&[]), 200, "resumed: {context}");
     run("mark", &["first"]);
     step(child);
     step(child);
     run("mark", &["second"]);
     step(child);
-    assert_eq!((worked(&["--phase=first"]), worked(&["--phase=second"]), worked(&[])), (200, 100, 500), "{context}");
+    run("pause", &[]);
+    step(child);
+    assert_eq!(worked(&["--phase=second"]), 100, "paused: {context}");
+    run("resume", &[]);
+    step(child);
+    assert_eq!((worked(&["--phase=first"]), worked(&["--phase=second"]), worked(&[])), (200, 200, 500), "{context}");
     run("reset", &[]);
     step(child);
     assert_eq!(worked(&[]), 100, "reset: {context}");
@@ -85,7 +84,7 @@ fn a_program_under_hooks_does_what_it_is_told() {
             if !capture.is_empty() {
                 let kept = |options: &[&str]| calls_of(&file, &[options, &["--method=App.Work"]].concat())["count"].as_i64();
                 let all = [kept(&["--phase=first"]), kept(&["--phase=second"]), kept(&[])];
-                assert_eq!(all, [Some(200), Some(100), Some(100)], "{context}");
+                assert_eq!(all, [Some(200), Some(200), Some(100)], "{context}");
             }
         }
     }

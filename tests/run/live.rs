@@ -51,7 +51,8 @@ fn a_running_program_is_watched_and_told_what_to_do() {
         let waits = run(&["report", &pid, "--tree"]).0;
         assert!(waits.contains("System.Threading.Thread.Sleep  [waits]"), "{waits}");
         assert!(report["waitingMs"].as_f64() > report["runningMs"].as_f64(), "{report}");
-        // Nothing is recorded while it is paused.
+        // Nothing is recorded while it is paused, nor kept of single calls, below.
+        assert_eq!(run(&["mark", &pid, "load"]).0, format!("process {pid}: marked\n"));
         assert_eq!(run(&["pause", &pid]).0, format!("process {pid}: paused\n"));
         thread::sleep(Duration::from_millis(300));
         let before = calls(&json(&[&pid]), "Live.Work(int)");
@@ -62,7 +63,6 @@ fn a_running_program_is_watched_and_told_what_to_do() {
         let after = calls(&json(&[&pid]), "Live.Work(int)");
         assert!(after > before, "{after}");
         // Phases are told apart, and what was before a reset is left out.
-        assert_eq!(run(&["mark", &pid, "load"]).0, format!("process {pid}: marked\n"));
         thread::sleep(Duration::from_millis(300));
         assert_eq!(run(&["mark", &pid, "rest"]).2, Some(0));
         let load = calls(&json(&[&pid, "--phase", "load"]), "Live.Work(int)");
