@@ -3,6 +3,7 @@
 use super::*;
 use std::{
     io::{BufRead as _, BufReader, Write as _},
+    os::unix::net::UnixListener,
     process::Child,
 };
 
@@ -88,6 +89,11 @@ fn what_cannot_be_attached_to_is_said() {
         ended(child);
         refused(process, &[], "there is none");
         refused(std::process::id(), &[], "runs no .NET");
+        // Nor does it where another, which was killed, had its number.
+        let left = work.folder.join(format!("dotnet-diagnostic-{}-1-socket", std::process::id()));
+        drop(UnixListener::bind(&left).expect("it can be made"));
+        let (_, errors, code) = said(&output(attach(&work, std::process::id(), "none", &[]).env("TMPDIR", &work.folder)));
+        assert!(left.exists() && code == Some(3) && errors.contains("runs no .NET"), "{}: {errors}", runtime.name);
 
         let mut silent = runtime.program(&app, &work.folder);
         let variable = if runtime.name == ".NET Core 3.1" { "COMPlus_EnableDiagnostics" } else { "DOTNET_EnableDiagnostics" };

@@ -61,11 +61,15 @@ impl DiagnosticsPort {
         let variables = fs::read(about.join("environ")).unwrap_or_default();
         let own = variables.split(|byte| *byte == 0).find_map(|variable| variable.strip_prefix(b"TMPDIR="));
         let own = own.map_or_else(|| "/tmp".into(), |folder| PathBuf::from(String::from_utf8_lossy(folder).into_owned()));
-        let prefix = format!("dotnet-diagnostic-{process}-");
+        // Behind the process is when it started: one that was killed leaves its own behind, and the number goes to another.
+        let prefix = match started(&about) {
+            Some(ticks) => format!("dotnet-diagnostic-{process}-{ticks}-"),
+            None => format!("dotnet-diagnostic-{process}-"),
+        };
         let is_port = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix));
         let entries = [own.clone(), env::temp_dir()].map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
         let sockets = entries.into_iter().flatten().map(|entry| entry.path()).filter(is_port);
-        // One that was killed leaves its own behind.
+        // Without that time, the youngest.
         let latest = sockets.max_by_key(|path| fs::metadata(path).and_then(|file| file.modified()).ok());
         let port = latest.map(|path| Self { path }).ok_or_else(|| {
             let runs_net = fs::read_to_string(about.join("maps")).map(|maps| maps.contains("libcoreclr.so"));
@@ -153,6 +157,14 @@ impl DiagnosticsPort {
 fn is_in_turn(error: &io::Error) -> bool {
     const ERROR_PIPE_BUSY: i32 = 231;
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(ERROR_PIPE_BUSY)
+}
+
+/// When a process started, in clock ticks since the machine did, where `/proc` is there to say it (proc(5), `starttime`).
+fn started(process: &Path) -> Option<u64> {
+    let stat = fs::read_to_string(process.join("stat")).ok()?;
+    // The second field is a name in parentheses, and may be any text; the 22nd is the time.
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(22 - 3)?.parse().ok()
 }
 
 /// Text as the protocol has it: how many units, and these, with a zero behind them.
