@@ -91,7 +91,7 @@ pub(crate) struct ShownArgs {
 
     /// Methods that the pattern names, alone (may be repeated): a part of the name, or a glob over all of it; a glob over
     /// Namespace.Type::Method as metadata has it, `re:` before a regular expression of that; `[Assembly]` may stand before.
-    /// In trees, the paths that lead to them and what they call
+    /// In trees, the paths that lead to them and what they call; of threads, what they did of them, without CPU times
     #[arg(long, value_name = "PATTERN")]
     filter: Vec<MethodPattern>,
 

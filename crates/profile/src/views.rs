@@ -125,7 +125,7 @@ impl Profile {
                 let edges: Vec<EdgeRow<'n>> = edges.filter(|edge| edge.function.is_none_or(is_kept)).collect();
                 View::Method { edges: cut(edges, limit, &mut count), methods }
             }
-            Wanted::Threads => View::Threads(cut(self.thread_rows(), limit, &mut count)),
+            Wanted::Threads => View::Threads(cut(self.thread_rows(is_kept), limit, &mut count)),
             Wanted::Groups(by @ GroupBy::Assembly) => View::Assemblies(cut(self.groups(*by, sort, is_kept), limit, &mut count)),
             Wanted::Groups(by) => View::Groups(cut(self.groups(*by, sort, is_kept), limit, &mut count)),
         };

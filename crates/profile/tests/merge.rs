@@ -99,7 +99,7 @@ fn what_is_measured_is_added_up() {
     let load = rows.iter().find(|row| row.name == "Shop.Order.Load").expect("it was called");
     assert_eq!((load.calls, load.faulted, load.exception_type), (8, Some(1), Some("System.IO.IOException")));
     // Equal paths are one, on threads of the same name.
-    let threads: Vec<String> = merged.thread_rows().into_iter().map(|row| row.name).collect();
+    let threads: Vec<String> = merged.thread_rows(|_| true).into_iter().map(|row| row.name).collect();
     assert!(threads.contains(&"main, 2 threads".to_owned()), "{threads:?}");
     assert_eq!(tree(&merged, false).matches("Shop.Order.Save").count(), 1);
 }

@@ -36,16 +36,26 @@ pub struct ThreadRow {
 }
 
 impl Profile {
-    /// The threads, those that ran the longest first.
-    pub fn thread_rows(&self) -> Vec<ThreadRow> {
+    /// The threads, those that ran the longest first. `is_kept` says by function whether it counts: where some do not, threads
+    /// are left out that called none of the others, and CPU times, which are of whole threads.
+    pub fn thread_rows(&self, is_kept: impl Fn(usize) -> bool) -> Vec<ThreadRow> {
+        let kept: Vec<bool> = (0..self.functions.len()).map(is_kept).collect();
+        let are_all = kept.iter().all(|is_kept| *is_kept);
         let all = self.running();
-        let mut rows: Vec<(i64, ThreadRow)> = self.trees.iter().map(|tree| self.thread_row(tree, all)).collect();
+        let rows = self.trees.iter().map(|tree| self.thread_row(tree, &kept, all));
+        let has_any = |row: &ThreadRow| row.calls > 0 || row.running_ms > 0.0 || row.waiting_ms > 0.0;
+        let mut rows: Vec<(i64, ThreadRow)> = rows.filter(|(_, row)| are_all || has_any(row)).collect();
         rows.sort_by_key(|(running, _)| Reverse(*running));
-        rows.into_iter().map(|(_, row)| row).collect()
+        let cpu = |row: &ThreadRow| row.cpu_ms.filter(|_| are_all);
+        rows.into_iter().map(|(_, row)| ThreadRow { cpu_ms: cpu(&row), ..row }).collect()
     }
 
-    fn thread_row(&self, tree: &CallTree, all: i64) -> (i64, ThreadRow) {
-        let sum = |what| self.flat(tree, what).iter().fold(0_i64, |sum, value| sum.saturating_add(*value));
+    fn thread_row(&self, tree: &CallTree, kept: &[bool], all: i64) -> (i64, ThreadRow) {
+        let sum = |what| {
+            let nodes = tree.nodes.iter().zip(self.flat(tree, what));
+            let nodes = nodes.filter(|(node, _)| kept.get(node.function).is_none_or(|is_kept| *is_kept));
+            nodes.fold(0_i64, |sum, (_, value)| sum.saturating_add(*value))
+        };
         let [wall, waiting, probes] = [SampleType::WALL, SampleType::WAITING, SampleType::PROBES].map(sum);
         let running = running(wall, waiting, probes).max(0);
         let row = ThreadRow {
