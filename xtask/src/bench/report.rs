@@ -15,7 +15,7 @@ pub(super) fn render(machine: &Machine, results: &Results, goals: &[Goal]) -> St
     for (name, value) in machine {
         text += &format!("| {name} | {value} |\n");
     }
-    text.push_str("\n## Goals\n\nWith default options; against Cecil with those by which both do the same.\n\n| goal | on | measured | |\n|---|---|---|---|\n");
+    text.push_str("\n## Goals\n\nWith default options, and `--all-assemblies` for the folder; against Cecil with those by which both do the same.\n\n| goal | on | measured | |\n|---|---|---|---|\n");
     for Goal { what, on, measured, is_met } in goals {
         let verdict = if *is_met { "met" } else { "**missed**" };
         text += &format!("| {what} | {on} | {measured} | {verdict} |\n");
@@ -51,7 +51,8 @@ brackets the least and the most. CPU is user and system time of all threads, pea
 
 Mono's mscorlib is not among the files: it defines System.Object, so no probe can call out of it. ReadyToRun code does not
 follow to the output; the floor writes it all the same. Of the folder, files that are no assemblies are copied by all. What
-Cecil cannot weave in it is copied; `ilinst` leaves reference assemblies and core libraries as they are.
+Cecil cannot weave in it is copied; `ilinst` has `--all-assemblies` there, so that it weaves the framework's too, as Cecil does,
+and not what is the user's alone; it leaves reference assemblies and core libraries as they are.
 ";
 
 fn table(text: &mut String, measured: &Measured) {
