@@ -4,9 +4,9 @@ use std::{
     fs,
     io::Write as _,
     path::{Path, PathBuf},
-    process::{Command, ExitStatus, Stdio},
+    process::{Child, Command, Stdio},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use tests::skip;
@@ -17,6 +17,8 @@ use crate::{Windows, copy, files_below, lines, windows};
 const FILES: usize = 100;
 /// So often it is tried to be in time.
 const ATTEMPTS: usize = 20;
+/// Many times what a run takes to begin, or to end.
+const LIMIT: Duration = Duration::from_secs(60);
 /// What a shell sees of `STATUS_CONTROL_C_EXIT`.
 const INTERRUPTED: i32 = 0x3A;
 
@@ -52,13 +54,19 @@ fn ctrl_c_leaves_nothing_half_written() {
 fn interrupt(wine: &Windows, arguments: &[&str], outputs: &Path, woven: &[(PathBuf, Vec<u8>)]) {
     let before = files_below(&wine.folder);
     for _ in 0..ATTEMPTS {
-        let status = ctrl_c(wine, arguments, outputs);
-        assert!(matches!(status.code(), Some(0 | INTERRUPTED)), "{arguments:?}: {status}");
+        let code = ctrl_c(wine, arguments, outputs);
+        assert!(matches!(code, Some(0 | INTERRUPTED) | None), "{arguments:?}: {code:?}");
         // By then Wine's server has seen its end, and closed its files. A folder cannot be removed there while one in it is open.
         wine.run(&[&"--version"]);
+        if code.is_none() {
+            staging(outputs).iter().for_each(|folder| fs::remove_dir_all(folder).expect("it can be removed"));
+        }
         if files_below(&wine.folder) == before {
-            assert_eq!(status.code(), Some(INTERRUPTED), "{arguments:?}");
-            return;
+            match code {
+                Some(INTERRUPTED) => return,
+                Some(code) => panic!("nothing is written, and the exit code is {code}: {arguments:?}"),
+                None => continue,
+            }
         }
         assert!(files_below(outputs) == woven, "half-written: {arguments:?}");
         if arguments.contains(&"--in-place") {
@@ -71,8 +79,9 @@ fn interrupt(wine: &Windows, arguments: &[&str], outputs: &Path, woven: &[(PathB
     panic!("the run is always through before Ctrl-C comes: {arguments:?}");
 }
 
-/// Starts `ilinst.exe instrument`, and types Ctrl-C when its first temporary file is there.
-fn ctrl_c(wine: &Windows, arguments: &[&str], outputs: &Path) -> ExitStatus {
+/// Starts `ilinst.exe instrument`, and types Ctrl-C when its first temporary file is there; gives the exit code. None if Wine
+/// hung: its `ExitProcess` ends the other threads wherever they are, and then may wait for a lock that one of them held.
+fn ctrl_c(wine: &Windows, arguments: &[&str], outputs: &Path) -> Option<i32> {
     let alone = wine.ilinst();
     let exe = windows(&wine.exe).into_string().expect("it is text");
     let words = [&alone.get_program().to_string_lossy(), &*exe, "instrument", "-q"];
@@ -91,12 +100,44 @@ fn ctrl_c(wine: &Windows, arguments: &[&str], outputs: &Path) -> ExitStatus {
     let mut command = tests::with_default_signals(&[], &command);
     let mut running = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
     let has_begun = || staging(outputs).is_some_and(|folder| fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some()));
-    while !has_begun() && running.try_wait().expect("it can be asked").is_none() {
-        thread::sleep(Duration::from_micros(100));
-    }
+    assert!(wait(&mut running, has_begun), "neither begun nor ended: {arguments:?}\n{}", processes());
     // Nobody reads it any more if it has ended.
     let _ = running.stdin.as_mut().expect("it was asked for").write_all(b"\x03");
-    running.wait().expect("it ends")
+    if wait(&mut running, || false) {
+        return running.wait().expect("it ends").code();
+    }
+    let all = processes();
+    let half_ended = half_ended_in(&running, &all).unwrap_or_else(|| panic!("Ctrl-C does not end it: {arguments:?}\n{all}"));
+    assert!(Command::new("kill").args(["-KILL", half_ended]).status().expect("it starts").success());
+    running.wait().expect("it ends");
+    None
+}
+
+/// Waits for something, or the end of the process; whether it came.
+fn wait(running: &mut Child, is_so: impl Fn() -> bool) -> bool {
+    let started = Instant::now();
+    while started.elapsed() < LIMIT {
+        if is_so() || running.try_wait().expect("it can be asked").is_some() {
+            return true;
+        }
+        thread::sleep(Duration::from_micros(100));
+    }
+    false
+}
+
+/// All processes: number, parent, the state of the main thread, and the command.
+fn processes() -> String {
+    let output = Command::new("ps").args(["-eo", "pid=,ppid=,stat=,args="]).output().expect("it is here");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The process that `script` has started, if its main thread has ended, and others not.
+fn half_ended_in<'a>(script: &Child, processes: &'a str) -> Option<&'a str> {
+    let script = script.id().to_string();
+    processes.lines().find_map(|line| match *line.split_whitespace().collect::<Vec<_>>() {
+        [process, parent, state, ..] if parent == script && state.starts_with('Z') => Some(process),
+        _ => None,
+    })
 }
 
 /// The folder of temporary files among outputs.
