@@ -210,7 +210,6 @@ impl<'a> Run<'a> {
         }
         println!("{:.0} s in all", started.elapsed().as_secs_f64());
         tally.skipped.iter().for_each(|skipped| println!("skipped: {skipped}"));
-        tally.unsteady.iter().for_each(|unsteady| println!("unsteady: {unsteady}: failed, and passed when tried again"));
         tally.failed.iter().for_each(|failed| println!("FAILED: {failed}"));
         println!("{} passed, {} failed, {} skipped", tally.passed, tally.failed.len(), tally.skipped.len());
         tally.failed.is_empty()

@@ -1,7 +1,6 @@
 //! The tests themselves: built once, and each run as a process of its own, on as many threads as there are processors.
 //! Its output is kept, and shown if it fails. A test says what it skips by lines: `skipped: ` that it did not test at all,
-//! `skipped in part: ` what it left out. One or two that fail are tried once more when all are through: one that passes then is
-//! named in the last lines, as a fault that is still to be found.
+//! `skipped in part: ` what it left out.
 
 use std::{
     collections::BTreeSet,
@@ -27,8 +26,6 @@ use crate::common::show;
 const MEASURES: &str = "tests/truth";
 /// What takes longer, hangs: several times what any test takes on a slow machine.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
-/// If more tests fail, none is tried again: that is no accident.
-const TRIED_AGAIN: usize = 2;
 
 /// What is tested, and what tests it.
 pub(super) struct Built {
@@ -46,7 +43,6 @@ struct Suite {
     folder: PathBuf,
 }
 
-#[derive(Clone)]
 struct Test {
     /// The index of its suite.
     suite: usize,
@@ -117,46 +113,33 @@ pub(super) fn run(tally: &Mutex<Tally>, built: &Built, runtimes: Option<&Runtime
     // What needs runtimes takes longest, and had better not be what is waited for.
     tests.sort_by_key(|test| !test.is_ignored);
     let (alone, beside): (Vec<Test>, Vec<Test>) = tests.into_iter().partition(|test| built.suites[test.suite].name == MEASURES);
-    let (progress, failed) = (Mutex::new(progress), Mutex::new(Vec::new()));
-    let settle = |test: &Test, outcome: &Outcome| {
-        let progress = &mut progress.lock().expect("no thread panics")[test.suite];
-        settle(tally, &built.name(test), outcome, progress, &built.suites[test.suite].name);
-    };
+    let progress = Mutex::new(progress);
     let run_with = |workers: usize, tests: &[Test]| {
         let next = AtomicUsize::new(0);
         let work = || {
             while let Some(test) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let started = Instant::now();
                 let outcome = test.run(built, runtimes);
-                if outcome.failure.is_some() {
-                    failed.lock().expect("no thread panics").push((test.clone(), outcome));
-                } else {
-                    settle(test, &outcome);
-                }
+                let mut progress = progress.lock().expect("no thread panics");
+                settle(tally, built, test, outcome, started.elapsed(), &mut progress[test.suite]);
             }
         };
         thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
     };
     run_with(thread::available_parallelism().map_or(1, std::num::NonZero::get), &beside);
     run_with(1, &alone);
-    let failed = failed.into_inner().expect("no thread panics");
-    let is_tried_again = failed.len() <= TRIED_AGAIN;
-    for (test, mut outcome) in failed {
-        if is_tried_again {
-            outcome = test.run(built, runtimes);
-            if outcome.failure.is_none() {
-                tally.lock().expect("no step panics").unsteady.push(built.name(&test));
-            }
-        }
-        settle(&test, &outcome);
-    }
     Ok(())
 }
 
-/// Counts what came of a test, and says so when its suite is through.
-fn settle(tally: &Mutex<Tally>, name: &str, outcome: &Outcome, suite: &mut Progress, suite_name: &str) {
+/// Counts what came of a test, shows what it printed if it failed, and says so when its suite is through.
+fn settle(tally: &Mutex<Tally>, built: &Built, test: &Test, outcome: Result<Outcome>, time: Duration, suite: &mut Progress) {
+    let suite_name = &built.suites[test.suite].name;
+    let name = format!("{suite_name} {}", test.name);
     let mut tally = tally.lock().expect("no step panics");
-    if outcome.failure.is_some() {
-        tally.failed.push(name.to_owned());
+    let outcome = outcome.unwrap_or_else(|error| Outcome { failure: Some(format!("{error:#}")), ..Outcome::default() });
+    if let Some(output) = outcome.failure {
+        println!("FAILED: {name}\n{output}");
+        tally.failed.push(name.clone());
         suite.failed += 1;
     } else if !outcome.is_skipped {
         tally.passed += 1;
@@ -164,18 +147,12 @@ fn settle(tally: &Mutex<Tally>, name: &str, outcome: &Outcome, suite: &mut Progr
     }
     suite.skipped += outcome.skipped.len();
     tally.skipped.extend(outcome.skipped.iter().map(|reason| format!("{name}: {reason}")));
-    tally.times.push((outcome.time, name.to_owned()));
-    suite.time += outcome.time;
+    tally.times.push((time, name));
+    suite.time += time;
     suite.left -= 1;
     if suite.left == 0 {
         let Progress { passed, failed, skipped, .. } = suite;
         print_line(suite_name, &format!("{passed} passed, {failed} failed, {skipped} skipped"), suite.time);
-    }
-}
-
-impl Built {
-    fn name(&self, test: &Test) -> String {
-        format!("{} {}", self.suites[test.suite].name, test.name)
     }
 }
 
@@ -197,23 +174,10 @@ struct Outcome {
     is_skipped: bool,
     /// What it did not test, and why.
     skipped: BTreeSet<String>,
-    time: Duration,
 }
 
 impl Test {
-    /// Shows what it printed if it fails.
-    fn run(&self, built: &Built, runtimes: Option<&Runtimes>) -> Outcome {
-        let started = Instant::now();
-        let failed = |error| Outcome { failure: Some(format!("{error:#}")), ..Outcome::default() };
-        let mut outcome = self.try_to_run(built, runtimes).unwrap_or_else(failed);
-        outcome.time = started.elapsed();
-        if let Some(output) = &outcome.failure {
-            println!("FAILED: {}\n{output}", built.name(self));
-        }
-        outcome
-    }
-
-    fn try_to_run(&self, built: &Built, runtimes: Option<&Runtimes>) -> Result<Outcome> {
+    fn run(&self, built: &Built, runtimes: Option<&Runtimes>) -> Result<Outcome> {
         let suite = &built.suites[self.suite];
         let mut command = Command::new(&suite.program);
         // With more than one thread the test's output begins on a line of its own.

@@ -14,8 +14,6 @@ pub(super) struct Tally {
     pub(super) failed: Vec<String>,
     /// What was not tested, and why.
     pub(super) skipped: Vec<String>,
-    /// What failed, and passed when it was tried again.
-    pub(super) unsteady: Vec<String>,
     pub(super) times: Vec<(Duration, String)>,
 }
 
