@@ -109,14 +109,16 @@ fn ctrl_c(wine: &Windows, arguments: &[&str], outputs: &Path) -> End {
     let mut command = tests::with_default_signals(&[], &command);
     let mut running = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
     let has_begun = || staging(outputs).is_some_and(|folder| fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some()));
-    assert!(wait(&mut running, has_begun), "neither begun nor ended: {arguments:?}\n{}", processes());
+    if !wait(&mut running, has_begun) {
+        fail(running, "It has neither begun nor ended", arguments);
+    }
     // Nobody reads it any more if it has ended.
     let _ = running.stdin.as_mut().expect("it was asked for").write_all(b"\x03");
     if wait(&mut running, || false) {
         return End::Code(running.wait().expect("it ends").code().expect("no signal ended it"));
     }
     let all = processes();
-    let half_ended = half_ended_in(&running, &all).unwrap_or_else(|| panic!("Ctrl-C does not end it: {arguments:?}\n{all}"));
+    let Some(half_ended) = half_ended_in(&running, &all) else { fail(running, "Ctrl-C does not end it", arguments) };
     assert!(Command::new("kill").args(["-KILL", half_ended]).status().expect("it starts").success());
     running.wait().expect("it ends");
     End::HungInWine
@@ -132,6 +134,13 @@ fn wait(running: &mut Child, is_so: impl Fn() -> bool) -> bool {
         thread::sleep(Duration::from_micros(100));
     }
     false
+}
+
+/// Ends a run that hangs: its terminal goes, and who runs there with it.
+fn fail(mut running: Child, why: &str, arguments: &[&str]) -> ! {
+    let all = processes();
+    running.kill().expect("it can be ended");
+    panic!("{why}: {arguments:?}\n{all}");
 }
 
 /// All processes: number, parent, the state of the main thread, and the command.
