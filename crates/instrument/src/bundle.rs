@@ -11,12 +11,12 @@ const SIGNATURE: [u8; 32] = [
 pub const SINGLE_FILE: &str = "a program in a single file (a bundle): it runs what is in it, not what lies beside it; publish it without \
      PublishSingleFile, or weave what goes into it before it is published";
 
-/// Whether a file is a native host with a bundle in it.
+/// Whether a file is a native host with a bundle in it. Whatever else knows the signature, as `ilinst` itself, has no offset before it.
 pub fn is_bundle(file: &[u8]) -> bool {
-    let at = file.windows(SIGNATURE.len()).position(|window| window == SIGNATURE);
-    let offset =
-        at.and_then(|at| file.get(at.checked_sub(8)?..at)).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
-    offset.is_some_and(|offset| offset > 0)
+    let Some(at) = file.windows(SIGNATURE.len()).position(|window| window == SIGNATURE) else { return false };
+    let offset = file[..at].last_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    let behind = at + SIGNATURE.len();
+    (behind as u64..file.len() as u64).contains(&offset)
 }
 
 #[cfg(test)]
@@ -26,6 +26,7 @@ mod tests {
     #[test]
     fn a_host_says_whether_it_has_a_bundle() {
         let host = |offset: u64| [b"\x7fELF".as_slice(), &offset.to_le_bytes(), &SIGNATURE, b"rest"].concat();
-        assert!(is_bundle(&host(4096)) && !is_bundle(&host(0)) && !is_bundle(b"MZ") && !is_bundle(&SIGNATURE));
+        assert!(is_bundle(&host(44)) && !is_bundle(&host(0)) && !is_bundle(b"MZ") && !is_bundle(&SIGNATURE));
+        assert!(!is_bundle(&host(48)) && !is_bundle(&host(u64::MAX)), "it lies behind the end");
     }
 }
