@@ -15,8 +15,7 @@ pub const SINGLE_FILE: &str = "a program in a single file (a bundle): it runs wh
 pub fn is_bundle(file: &[u8]) -> bool {
     let Some(at) = file.windows(SIGNATURE.len()).position(|window| window == SIGNATURE) else { return false };
     let offset = file[..at].last_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    let behind = at + SIGNATURE.len();
-    (behind as u64..file.len() as u64).contains(&offset)
+    (1..file.len() as u64).contains(&offset)
 }
 
 #[cfg(test)]
