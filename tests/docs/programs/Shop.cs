@@ -77,7 +77,7 @@ namespace Shop
 
         public Prices()
         {
-            for (int i = 0; i < 40; i++)
+            for (int i = 0; i < 400; i++)
             {
                 list.Add(new KeyValuePair<string, decimal>("article " + i, i));
             }
