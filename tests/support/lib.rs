@@ -141,6 +141,11 @@ pub fn check_cases(folder: &Path, run: impl Fn(&Path, &str) -> Option<String> + 
     assert!(failures.is_empty(), "{}\nBLESS=1 accepts this", failures.join("\n"));
 }
 
+/// Whether this is the full tier: more runtimes, more inputs. Whole modules that belong to it have `#[cfg(feature = "full")]`.
+pub fn is_full() -> bool {
+    cfg!(feature = "full")
+}
+
 /// What `cargo xtask test` found, by its variable.
 pub fn tool(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from)
@@ -173,8 +178,10 @@ pub fn skip_part(reason: &str) {
     println!("skipped in part: {reason}");
 }
 
-/// The runtimes by their names, and the variables that say where they are.
+/// The runtimes by their names, and the variables that name their programs.
 const RUNTIMES: [(&str, &str); 3] = [("Mono", "ILINST_MONO"), (".NET 8", "ILINST_DOTNET8"), (".NET Core 3.1", "ILINST_DOTNET31")];
+/// Runtimes that only the full tier runs everything on.
+const FULL_TIER: [&str; 1] = [".NET Core 3.1"];
 
 /// Says so if there is nothing to test with.
 fn some_of<T>(found: Vec<T>, otherwise: &str) -> Vec<T> {
@@ -193,9 +200,10 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// Every runtime. Without one the test fails, or, if `ILINST_ALLOW_MISSING` is set, does with the others.
+    /// Every runtime of this tier. If one is missing the test fails, or, if `ILINST_ALLOW_MISSING` is set, runs on the others.
     pub fn all() -> Vec<Self> {
-        let found = RUNTIMES.iter().filter_map(|(name, variable)| Some(Self { name, path: prefer(variable)? }));
+        let in_tier = RUNTIMES.iter().filter(|(name, _)| is_full() || !FULL_TIER.contains(name));
+        let found = in_tier.filter_map(|(name, variable)| Some(Self { name, path: prefer(variable)? }));
         some_of(found.collect(), "there is no runtime")
     }
 
