@@ -31,7 +31,7 @@ pub(crate) use self::{
 };
 use crate::{
     common::{alone, sh, target},
-    toolchain::Toolchain,
+    toolchain::{Tier, Toolchain},
 };
 
 /// Below the SDK, or below Mono's libraries: what it is, and how often the floor's time is meant to do.
@@ -110,7 +110,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
     let options = Options::new(arguments)?;
     let started = Instant::now();
-    let toolchain = Toolchain::prepare();
+    let toolchain = Toolchain::prepare(Tier::Default);
     let mut machine = machine::describe(&toolchain)?;
     sh(Command::new("cargo").args(["build", "--quiet", "--profile", "shipped", "--package", "ilinst", "--package", "xtask"]))?;
     let scratch = target().join("bench");

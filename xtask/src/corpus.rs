@@ -1,17 +1,16 @@
-//! `cargo xtask corpus`: real files of kinds that neither the SDK nor Mono has, fetched by version and hash into
-//! `target/toolchain/corpus/<name>`. What cannot be had is said, there too in `<name>.missing`.
+//! `cargo xtask corpus`: real files of kinds that neither the SDK nor Mono has, fetched by version and hash into a folder of
+//! the user's cache, each into `<name>` below it. The reason why one is missing is reported, and written to `<name>.missing`.
 
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use anyhow::{Context, Result};
 
 use crate::{
-    common::{only, quiet},
-    toolchain::{Download, fetch, folder, make, unzip},
+    common::only,
+    toolchain::{Download, entry_of, make_at, unpack, unzip},
 };
 
 /// Something to fetch.
@@ -157,48 +156,39 @@ const LARGE: &[Input] = &[
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     only(arguments, &["--all"])?;
-    let mut missing = prepare().1;
-    if !arguments.is_empty() {
-        missing.extend(LARGE.iter().filter_map(add));
-    }
+    let (folder, missing) = prepare(!arguments.is_empty())?;
     missing.iter().for_each(|missing| println!("  missing: {missing}"));
-    println!("ILINST_CORPUS={}", path().display());
+    println!("ILINST_CORPUS={}", folder.display());
     Ok(())
 }
 
-/// Fetches what is not there yet; gives the corpus's folder, and what cannot be had.
-pub(crate) fn prepare() -> (PathBuf, Vec<String>) {
-    (path(), INPUTS.iter().filter_map(add).collect())
+/// Fetches what is not there yet, the large inputs too if they are wanted; returns the corpus's folder, and a reason for each
+/// that is missing.
+pub(crate) fn prepare(has_large: bool) -> Result<(PathBuf, Vec<String>)> {
+    let hashes = |inputs: &[Input]| inputs.iter().map(|input| input.download.sha256).collect::<Vec<_>>().join("\n");
+    let folder = entry_of("corpus", &[hashes(INPUTS), hashes(LARGE)].join("\n"))?;
+    let large = if has_large { LARGE } else { &[] };
+    let missing = INPUTS.iter().chain(large).filter_map(|input| add(&folder, input)).collect();
+    Ok((folder, missing))
 }
 
-fn path() -> PathBuf {
-    folder().join("corpus")
-}
-
-/// Fetches one; gives why it cannot be had, and leaves that where tests find it.
-fn add(Input { name, download, parts }: &Input) -> Option<String> {
-    let note = path().join(format!("{name}.missing"));
-    let made = make(&format!("corpus/{name}"), &[download], |work| unpack(download, parts, work));
+/// Fetches one; returns the reason if it cannot be had, and leaves that for the tests.
+fn add(folder: &Path, Input { name, download, parts }: &Input) -> Option<String> {
+    let note = folder.join(format!("{name}.missing"));
+    let made = make_at(folder.join(name), |work| {
+        unpack(download, work, parts)?;
+        // A Silverlight program is an archive in the archive.
+        for part in parts.iter().filter(|part| part.ends_with(".xap")) {
+            unzip(&work.join(part), work)?;
+        }
+        Ok(work.to_owned())
+    });
     let Err(error) = made.with_context(|| format!("{name} cannot be had")) else {
         let _ = fs::remove_file(note);
         return None;
     };
     let error = format!("{error:#}");
-    // Who cannot write the note neither finds the file.
-    let _ = fs::create_dir_all(path()).and_then(|()| fs::write(note, &error));
+    // The note is a help: the tests report a missing file without it, too.
+    let _ = fs::create_dir_all(folder).and_then(|()| fs::write(note, &error));
     Some(error)
-}
-
-fn unpack(download: &Download, parts: &[&str], work: &Path) -> Result<PathBuf> {
-    let extension = Path::new(download.file).extension().and_then(|extension| extension.to_str());
-    match extension {
-        Some("deb") => quiet(Command::new("dpkg").arg("-x").arg(fetch(download)?).arg(work))?,
-        Some("whl") => unzip(&fetch(download)?, work)?,
-        _ => quiet(Command::new("tar").arg("xzf").arg(fetch(download)?).arg("-C").arg(work).args(parts))?,
-    }
-    // An archive in an archive: a Silverlight program is a zip.
-    for part in parts.iter().filter(|part| part.ends_with(".xap")) {
-        unzip(&work.join(part), work)?;
-    }
-    Ok(work.to_owned())
 }

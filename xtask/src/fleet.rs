@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::{
     common::{quiet, root, sh, target},
-    toolchain::Toolchain,
+    toolchain::{Tier, Toolchain},
 };
 
 /// What names an `ilinst` that is built already, as for tests.
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             _ => bail!("there is {}", OPTIONS.join(", ")),
         }
     }
-    let (toolchain, spark) = (Toolchain::prepare(), Toolchain::spark()?);
+    let (toolchain, spark) = (Toolchain::prepare(Tier::Full), Toolchain::spark()?);
     if env::var_os(TOOL).is_none() {
         sh(Command::new(env!("CARGO")).args(["build", "--quiet", "--release", "--package", "ilinst"]).current_dir(root()))?;
     }

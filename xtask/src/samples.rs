@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     common::{only, quiet, root, target},
-    toolchain::{DOTNET_ENVIRONMENT, Toolchain, csc, newer_roslyn, newer_roslyn_at_hand, sha256},
+    toolchain::{DOTNET_ENVIRONMENT, Tier, Toolchain, csc, newer_roslyn, newer_roslyn_at_hand, sha256},
 };
 
 /// Samples that run on every runtime, compiled by the SDK's C# 8: folder, program, where its PDB goes.
@@ -51,7 +51,7 @@ const HASHES: &str = "SHA256SUMS";
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     only(arguments, &["--check"])?;
-    let toolchain = Toolchain::prepare();
+    let toolchain = Toolchain::prepare(Tier::Default);
     if !arguments.is_empty() {
         check(&toolchain)?.iter().for_each(|skipped| println!("skipped: {skipped}"));
         println!("the samples are what their sources make");

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{
     common::{only, quiet, root, target},
-    toolchain::{Toolchain, csc},
+    toolchain::{Tier, Toolchain, csc},
 };
 
 /// The folders of their sources, what is built there, and against what.
@@ -31,7 +31,7 @@ enum Against {
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     only(arguments, &["--check"])?;
-    let toolchain = Toolchain::prepare();
+    let toolchain = Toolchain::prepare(Tier::Default);
     if arguments.is_empty() {
         return ASSEMBLIES
             .iter()

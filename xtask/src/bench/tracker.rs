@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use super::{goals::Goal, machine, programs, results::Spread};
 use crate::{
     common::{quiet, root, sh, show, target},
-    toolchain::{DOTNET_ENVIRONMENT, Toolchain},
+    toolchain::{DOTNET_ENVIRONMENT, Tier, Toolchain},
 };
 
 pub(super) const NAME: &str = "tracker";
@@ -94,7 +94,7 @@ pub(super) fn run(arguments: &[String]) -> Result<()> {
             unknown => bail!("no option '{unknown}'; there is --write FILE, --rounds N, --gate"),
         }
     }
-    let toolchain = Toolchain::prepare();
+    let toolchain = Toolchain::prepare(Tier::Default);
     let mut machine = machine::describe(&toolchain)?;
     machine.retain(|(name, _)| *name != "Cecil" && *name != "Rust");
     let bench = Bench::build(&toolchain)?;

@@ -4,8 +4,10 @@ use std::{fs, path::PathBuf, process::Command};
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{Download, fetch, install, make, on_path, unpack_npm, unzip};
-use crate::common::quiet;
+use super::{
+    cache::{Download, make, unpack, unpack_npm, unpack_wheels},
+    debian::{install, on_path},
+};
 
 const GO_PACKAGES: &[&str] = &["golang-go"];
 const SPEEDSCOPE: Download = Download {
@@ -104,14 +106,7 @@ pub(super) fn tables() -> Result<Vec<(&'static str, PathBuf)>> {
         bail!("DuckDB and pandas are known for Python {PYTHON} here, and this is {version}");
     }
     let wheels: Vec<&Download> = TABLES.iter().collect();
-    let folder = make("tables", &wheels, |work| {
-        let folder = work.join("tables");
-        for wheel in &wheels {
-            unzip(&fetch(wheel)?, &folder)?;
-        }
-        Ok(folder)
-    })
-    .context("DuckDB and pandas cannot be had")?;
+    let folder = unpack_wheels(&wheels, "tables").context("DuckDB and pandas cannot be had")?;
     Ok(vec![("ILINST_PYTHON", python), ("ILINST_PYTHON_TABLES", folder)])
 }
 
@@ -122,13 +117,14 @@ pub(super) fn spark() -> Result<PathBuf> {
     }
     make("spark", &[&SPARK[0], &SPARK[1]], |work| {
         // As its own setup would lay it out, which needs packages to be built with.
-        quiet(Command::new("tar").arg("xzf").arg(fetch(&SPARK[0])?).arg("-C").arg(work))?;
+        unpack(&SPARK[0], work, &[])?;
         let source = work.join("pyspark-4.3.0");
         for part in ["jars", "bin"] {
             fs::rename(source.join("deps").join(part), source.join("pyspark").join(part))?;
         }
         let folder = work.join("spark");
-        unzip(&fetch(&SPARK[1])?, &folder)?;
+        fs::create_dir(&folder)?;
+        unpack(&SPARK[1], &folder, &[])?;
         fs::rename(source.join("pyspark"), folder.join("pyspark"))?;
         Ok(folder)
     })

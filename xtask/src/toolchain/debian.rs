@@ -1,0 +1,74 @@
+//! Programs by their names, from Debian's packages where this is one and they are missing.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use super::cache;
+use crate::common::quiet;
+
+/// Programs by the variables that tests know them by, and the packages that have them.
+pub(super) struct Programs {
+    pub(super) names: &'static [(&'static str, &'static str)],
+    pub(super) packages: &'static [&'static str],
+}
+
+/// Finds programs, and installs the packages of those that are missing; returns what was found, and an error for the rest.
+pub(super) fn find(programs: &[Programs]) -> (Vec<(&'static str, PathBuf)>, Result<()>) {
+    let is_missing = |programs: &&Programs| programs.names.iter().any(|(_, program)| on_path(program).is_none());
+    let wanted: Vec<&str> = programs.iter().filter(is_missing).flat_map(|programs| programs.packages).copied().collect();
+    let installed = if wanted.is_empty() { Ok(()) } else { install(&wanted) };
+    let names = || programs.iter().flat_map(|programs| programs.names);
+    let found: Vec<_> = names().filter_map(|(variable, program)| Some((*variable, on_path(program)?))).collect();
+    let missing: Vec<&str> = names().map(|(_, program)| *program).filter(|program| on_path(program).is_none()).collect();
+    if missing.is_empty() {
+        return (found, Ok(()));
+    }
+    let error = installed.err().unwrap_or_else(|| anyhow::anyhow!("the packages do not have them"));
+    (found, Err(error.context(format!("not on PATH: {}; install {}", missing.join(", "), wanted.join(" ")))))
+}
+
+/// Installs Debian's packages, unless the files and folders that are wanted of them are there.
+pub(crate) fn of_debian(wanted: &[&str], packages: &[&str]) -> Result<()> {
+    if wanted.iter().all(|path| Path::new(path).exists()) {
+        return Ok(());
+    }
+    install(packages)?;
+    match wanted.iter().find(|path| !Path::new(path).exists()) {
+        Some(path) => bail!("there is no {path}, though {} are installed", packages.join(", ")),
+        None => Ok(()),
+    }
+}
+
+/// Counts instructions.
+pub(crate) fn valgrind() -> Result<PathBuf> {
+    if on_path("valgrind").is_none() {
+        install(&["valgrind"]).context("valgrind cannot be had")?;
+    }
+    on_path("valgrind").context("valgrind is not to be had")
+}
+
+/// Installs Debian's packages, one run at a time: apt fails where it finds another's lock.
+pub(super) fn install(packages: &[&str]) -> Result<()> {
+    if on_path("apt-get").is_none() {
+        bail!("there is no apt-get");
+    }
+    let folder = cache::folder()?;
+    std::fs::create_dir_all(&folder)?;
+    let _lock = cache::lock(&folder.join("apt.lock"))?;
+    eprintln!("installing {} ...", packages.join(" "));
+    let apt = |arguments: &[&str]| {
+        let mut command = Command::new("apt-get");
+        quiet(command.args(["-qq", "-o", "DPkg::Lock::Timeout=600"]).args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
+    };
+    apt(&["update"])?;
+    apt(&[&["install", "-y", "--no-install-recommends"], packages].concat())
+}
+
+pub(super) fn on_path(program: &str) -> Option<PathBuf> {
+    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(program)).find(|path| path.is_file())
+}
