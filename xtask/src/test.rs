@@ -12,13 +12,14 @@ use anyhow::{Result, bail};
 use self::tally::{PROFILE, Runtimes, Tally, cargo, print_line};
 use crate::{
     common::{quiet, root},
-    corpus, dist, samples,
+    corpus, dist, lint, samples,
     toolchain::{self, Toolchain},
     tracker,
 };
 
 /// The steps by which one can ask.
-const STEPS: [&str; 8] = ["fmt", "clippy", "doc", "deny", "tracker", "samples", "test", "instructions"];
+const STEPS: [&str; 11] =
+    ["fmt", "clippy", "doc", "deny", "typos", "workflows", "book", "tracker", "samples", "test", "instructions"];
 /// What needs no runtime and no download.
 const QUICK: &str = "--quick";
 /// Runtimes that cannot be had are no failure.
@@ -112,6 +113,7 @@ impl<'a> Run<'a> {
         if self.is_wanted("deny") {
             self.deny();
         }
+        lint::STEPS.iter().for_each(|(name, work)| self.lint(name, *work));
         if self.quick {
             self.step("samples", samples::check_hashes);
             self.skip(["tracker, samples: not built again: needs .NET and Mono".to_owned()]);
@@ -167,6 +169,19 @@ impl<'a> Run<'a> {
         match deny(&["fetch", "db"]) {
             Ok(()) => drop(self.always("advisories", || deny(&["--locked", "check", "advisories"]))),
             Err(_) => self.skip(["advisories: their database is a git repository that cannot be reached".to_owned()]),
+        }
+    }
+
+    /// Checks texts with a program that may have to be fetched.
+    fn lint(&self, name: &str, prepare: lint::Prepare) {
+        if !self.is_wanted(name) {
+            return;
+        }
+        match prepare(self.quick) {
+            Ok(Some(check)) => drop(self.always(name, check)),
+            Ok(None) => self.skip([format!("{name}: its program would have to be fetched")]),
+            Err(error) if self.allow_missing => self.skip([format!("{name}: {error:#}")]),
+            Err(error) => self.fail(name, &error),
         }
     }
 

@@ -17,6 +17,7 @@ use crate::common::{only, quiet, root};
 
 mod consumers;
 mod hosts;
+pub(crate) mod linters;
 
 /// Programs and folders by the environment variables that tests know them by.
 pub(crate) struct Toolchain {
@@ -250,7 +251,8 @@ pub(crate) fn folder() -> PathBuf {
 }
 
 fn on_path(program: &str) -> Option<PathBuf> {
-    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(program)).find(|path| path.is_file())
+    let file = format!("{program}{}", env::consts::EXE_SUFFIX);
+    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(&file)).find(|path| path.is_file())
 }
 
 /// Whether a `dotnet` host has the runtime that the tests call .NET 8.
@@ -288,8 +290,19 @@ fn install(packages: &[&str]) -> Result<()> {
     }
     eprintln!("installing {} ...", packages.join(" "));
     let environment = ("DEBIAN_FRONTEND", "noninteractive");
-    quiet(Command::new("apt-get").args(["update", "-qq"]).envs([environment]))?;
-    quiet(Command::new("apt-get").args(["install", "-y", "-qq", "--no-install-recommends"]).args(packages).envs([environment]))
+    quiet(as_root("apt-get").args(["update", "-qq"]).envs([environment]))?;
+    quiet(as_root("apt-get").args(["install", "-y", "-qq", "--no-install-recommends"]).args(packages).envs([environment]))
+}
+
+/// A command as root. GitHub's machines run jobs as a user for whom sudo asks no password.
+fn as_root(program: &str) -> Command {
+    let is_root = || Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0");
+    if on_path("sudo").is_none() || is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("sudo");
+    command.args(["--non-interactive", "--preserve-env=DEBIAN_FRONTEND", program]);
+    command
 }
 
 /// The runtime and the SDK in one folder, as an installer would leave them.
