@@ -19,11 +19,14 @@ const CARGO_FUZZ: &str = "0.13.2";
 const MAX_LENGTH: &str = "-max_len=40000";
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let minutes = match arguments {
-        [] => DEFAULT_MINUTES,
-        [option, number] if option == MINUTES => number.parse().with_context(|| format!("{MINUTES} {number}"))?,
-        [option, ..] => bail!("no option '{option}'; with {OPTION} there is {MINUTES} N"),
-    };
+    let mut minutes = DEFAULT_MINUTES;
+    let mut arguments = arguments.iter();
+    while let Some(option) = arguments.next() {
+        if option != MINUTES {
+            bail!("no option '{option}'; with {OPTION} there is {MINUTES} N");
+        }
+        minutes = arguments.next().and_then(|number| number.parse().ok()).with_context(|| format!("{MINUTES} wants a number"))?;
+    }
     let nightly = ["run", "nightly", "cargo", "--version"];
     if !Command::new("rustup").args(nightly).output().context("rustup cannot be run")?.status.success() {
         quiet(Command::new("rustup").args(["toolchain", "install", "nightly", "--profile", "minimal"]))?;

@@ -34,7 +34,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         ["check", tag] => check(tag),
         ["draft", tag, repository, folder] => draft(tag, repository, Path::new(folder)),
         ["nuget", folder] => nuget(Path::new(folder)),
-        _ => bail!("'{}' is no step: {HELP}", words.join(" ")),
+        ["check", _, more, ..] | ["draft", _, _, _, more, ..] | ["nuget", _, more, ..] => bail!("'{more}' is too much: {HELP}"),
+        ["check" | "draft" | "nuget", ..] => bail!("'{}' lacks a word: {HELP}", words.join(" ")),
+        _ => bail!("no step '{}': {HELP}", words.first().unwrap_or(&"")),
     }
 }
 
