@@ -57,14 +57,15 @@ fn places(text: &str) -> BTreeSet<String> {
 
 /// A path without `..`.
 fn normal(path: &Path) -> PathBuf {
-    path.components().fold(PathBuf::new(), |mut normal, part| {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
         if part == std::path::Component::ParentDir {
-            drop(normal.pop())
+            normal.pop();
         } else {
-            normal.push(part)
+            normal.push(part);
         }
-        normal
-    })
+    }
+    normal
 }
 
 #[test]
