@@ -94,6 +94,9 @@ impl<'a> Run<'a> {
             command.args(["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items", "--profile", PROFILE]);
             quiet(command.env("RUSTDOCFLAGS", "-D warnings"))
         });
+        if cfg!(not(unix)) && self.is_wanted("test") {
+            self.skip(["tests: they start programs, and send signals, as only Unix does".to_owned()]);
+        }
         (self.is_wanted("test") || self.is_wanted("instructions")).then(|| self.always("build", suites::build)).flatten()
     }
 
