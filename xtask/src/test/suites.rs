@@ -1,6 +1,6 @@
 //! The tests themselves: built once, and each run as a process of its own, on as many threads as there are processors.
 //! Its output is kept, and shown if it fails. A test says what it skips by lines: `skipped: ` that it did not test at all,
-//! `skipped in part: ` what it left out.
+//! `skipped in part: ` what it left out, `without: ` a runtime that it would have run on.
 
 use std::{
     collections::BTreeSet,
@@ -22,8 +22,8 @@ use serde_json::Value;
 use super::tally::{PROFILE, Runtimes, Tally, cargo, print_line};
 use crate::common::show;
 
-/// The suite that measures times: its programs have the machine to themselves.
-const MEASURES: &str = "tests/truth";
+/// The module of tests that measure times, in the full tier: their programs have the machine to themselves.
+const MEASURES: &str = "real_time::";
 /// What takes longer, hangs: several times what any test takes on a slow machine.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
 
@@ -61,9 +61,16 @@ struct Progress {
     time: Duration,
 }
 
-/// Builds the tool and all tests.
-pub(super) fn build() -> Result<Built> {
-    let (tool, suites) = build_with(&["--workspace", "--lib", "--bins", "--tests"])?;
+/// Builds the tool and all tests of a tier.
+pub(super) fn build(full: bool) -> Result<Built> {
+    let mut what = vec!["--workspace", "--lib", "--bins", "--tests"];
+    if full {
+        what.extend(["--features", "tests/full"]);
+    }
+    if cfg!(not(unix)) {
+        what.extend(["--exclude", "tests"]);
+    }
+    let (tool, suites) = build_with(&what)?;
     Ok(Built { tool: tool.context("ilinst was not built")?, suites })
 }
 
@@ -112,7 +119,7 @@ pub(super) fn run(tally: &Mutex<Tally>, built: &Built, runtimes: Option<&Runtime
     }
     // What needs runtimes takes longest, and had better not be what is waited for.
     tests.sort_by_key(|test| !test.is_ignored);
-    let (alone, beside): (Vec<Test>, Vec<Test>) = tests.into_iter().partition(|test| built.suites[test.suite].name == MEASURES);
+    let (alone, beside): (Vec<Test>, Vec<Test>) = tests.into_iter().partition(|test| test.name.starts_with(MEASURES));
     let progress = Mutex::new(progress);
     let run_with = |workers: usize, tests: &[Test]| {
         let next = AtomicUsize::new(0);
@@ -147,6 +154,9 @@ fn settle(tally: &Mutex<Tally>, built: &Built, test: &Test, outcome: Result<Outc
     }
     suite.skipped += outcome.skipped.len();
     tally.skipped.extend(outcome.skipped.iter().map(|reason| format!("{name}: {reason}")));
+    for runtime in outcome.without {
+        *tally.without.entry(runtime).or_default() += 1;
+    }
     tally.times.push((time, name));
     suite.time += time;
     suite.left -= 1;
@@ -174,6 +184,8 @@ struct Outcome {
     is_skipped: bool,
     /// What it did not test, and why.
     skipped: BTreeSet<String>,
+    /// Runtimes that it would have run on.
+    without: BTreeSet<String>,
 }
 
 impl Test {
@@ -199,6 +211,8 @@ impl Test {
                 outcome.skipped.insert(reason.to_owned());
             } else if let Some(reason) = line.strip_prefix("skipped in part: ") {
                 outcome.skipped.insert(reason.to_owned());
+            } else if let Some(runtime) = line.strip_prefix("without: ") {
+                outcome.without.insert(runtime.to_owned());
             }
         }
         outcome.failure = (!is_passed).then_some(output);

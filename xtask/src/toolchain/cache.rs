@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use sha2::{Digest as _, Sha256};
 
-use super::on_path;
+use super::debian::on_path;
 use crate::common::quiet;
 
 /// The variable that moves the cache.

@@ -150,12 +150,10 @@ fn unpacked(archives: &[PathBuf]) -> Result<PathBuf> {
 
 /// The host of a root that has no runtime but the newest of a major version: the given root, or links to its parts.
 fn alone(root: &Path, major: u32) -> Result<Option<PathBuf>> {
-    let versions = versions(&root.join(RUNTIME))?;
-    let Some(version) = versions.iter().rev().find(|version| version.first() == Some(&major)) else { return Ok(None) };
-    if versions.len() == 1 {
+    let Some(version) = newest(&root.join(RUNTIME), major)? else { return Ok(None) };
+    if versions(&root.join(RUNTIME))?.len() == 1 {
         return Ok(Some(root.join("dotnet")));
     }
-    let version = version.iter().map(u32::to_string).collect::<Vec<_>>().join(".");
     let entry = entry_of(&format!("dotnet-{version}"), &root.to_string_lossy())?;
     // Its links lead nowhere where the root has gone and come back.
     if entry.is_dir() && !entry.join(RUNTIME).join(&version).is_dir() {
@@ -168,9 +166,8 @@ fn alone(root: &Path, major: u32) -> Result<Option<PathBuf>> {
         fs::copy(root.join("dotnet"), alone.join("dotnet"))?;
         link(&root.join("host"), &alone.join("host"))?;
         for framework in fs::read_dir(root.join("shared"))?.flatten() {
-            let into = alone.join("shared").join(framework.file_name());
-            let same = versions_of(&framework.path(), major)?;
-            for version in same {
+            if let Some(version) = newest(&framework.path(), major)? {
+                let into = alone.join("shared").join(framework.file_name());
                 fs::create_dir_all(&into)?;
                 link(&framework.path().join(&version), &into.join(&version))?;
             }
@@ -189,8 +186,8 @@ fn versions(framework: &Path) -> Result<Vec<Vec<u32>>> {
     Ok(versions)
 }
 
-/// The newest of a major version, by its folder.
-fn versions_of(framework: &Path, major: u32) -> Result<Option<String>> {
+/// The newest released version of a major one, as its folder is called.
+fn newest(framework: &Path, major: u32) -> Result<Option<String>> {
     let newest = versions(framework)?.into_iter().rfind(|version| version.first() == Some(&major));
     Ok(newest.map(|version| version.iter().map(u32::to_string).collect::<Vec<_>>().join(".")))
 }

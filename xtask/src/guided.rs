@@ -1,0 +1,80 @@
+//! `cargo xtask fuzz --guided`: fuzzing by coverage. Each target of fuzz/ gets the same part of the time. What was tried
+//! stays in fuzz/corpus, where the next run goes on; an input that fails goes to fuzz/artifacts.
+
+use std::{fs, path::PathBuf, process::Command};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::{
+    common::{quiet, root, sh},
+    corpus,
+    toolchain::{entry_of, make_at},
+};
+
+pub(crate) const OPTION: &str = "--guided";
+const MINUTES: &str = "--minutes";
+/// How long it takes, unless an option says so.
+const DEFAULT_MINUTES: u64 = 30;
+const CARGO_FUZZ: &str = "0.13.2";
+/// Longer inputs make libFuzzer slow, and find nothing new.
+const MAX_LENGTH: &str = "-max_len=40000";
+
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let mut minutes = DEFAULT_MINUTES;
+    let mut arguments = arguments.iter();
+    while let Some(option) = arguments.next() {
+        if option != MINUTES {
+            bail!("no option '{option}'; with {OPTION} there is {MINUTES} N");
+        }
+        minutes = arguments.next().and_then(|number| number.parse().ok()).with_context(|| format!("{MINUTES} wants a number"))?;
+    }
+    let nightly = ["run", "nightly", "cargo", "--version"];
+    if !Command::new("rustup").args(nightly).output().context("rustup cannot be run")?.status.success() {
+        quiet(Command::new("rustup").args(["toolchain", "install", "nightly", "--profile", "minimal"]))?;
+    }
+    let cargo_fuzz = cargo_fuzz()?;
+    let seeds = ["run", "--quiet", "--release", "--package", "fuzz-harness", "--example", "fuzz_corpus", "--", "fuzz/corpus"];
+    quiet(Command::new(env!("CARGO")).args(seeds).arg(corpus::prepare(false)?.0).current_dir(root()))?;
+    let fuzz = |arguments: &[&str]| {
+        let mut command = Command::new("rustup");
+        command.args(["run", "nightly"]).arg(&cargo_fuzz).arg("fuzz").args(arguments).current_dir(root().join("fuzz"));
+        // Those of the toolchain that built this program.
+        command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN");
+        command
+    };
+    sh(&mut fuzz(&["build"]))?;
+    let targets = targets()?;
+    let seconds = (minutes * 60).div_ceil(targets.len() as u64);
+    let mut failed = Vec::new();
+    for target in &targets {
+        println!("{target}: {seconds} s");
+        let time = format!("-max_total_time={seconds}");
+        if let Err(error) = quiet(&mut fuzz(&["run", target, "--", MAX_LENGTH, &time])) {
+            println!("FAILED: {target}\n{error:#}");
+            failed.push(target.as_str());
+        }
+    }
+    if !failed.is_empty() {
+        bail!("{} failed; fuzz/artifacts has the inputs", failed.join(", "));
+    }
+    Ok(())
+}
+
+/// The program, built into the cache of tools once.
+fn cargo_fuzz() -> Result<PathBuf> {
+    let folder = make_at(entry_of("cargo-fuzz", CARGO_FUZZ)?, |work| {
+        let install = ["install", "--quiet", "--locked", "cargo-fuzz", "--version", CARGO_FUZZ, "--root"];
+        quiet(Command::new(env!("CARGO")).args(install).arg(work))?;
+        Ok(work.to_owned())
+    })?;
+    Ok(folder.join("bin/cargo-fuzz"))
+}
+
+fn targets() -> Result<Vec<String>> {
+    let mut targets = Vec::new();
+    for entry in fs::read_dir(root().join("fuzz/fuzz_targets"))? {
+        targets.extend(entry?.path().file_stem().map(|name| name.to_string_lossy().into_owned()));
+    }
+    targets.sort();
+    Ok(targets)
+}
