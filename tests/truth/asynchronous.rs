@@ -87,7 +87,9 @@ fn times(run: &Run, report: &Report, has_all: bool, wrong: &mut Vec<String>) {
         let sum = |column: &str| nanoseconds(report.sum(what, column));
         hold(&format!("calls of {what}"), calls, report.calls(what) as f64, wrong);
         hold(&format!("latency of {what}"), latency, (report.sum(what, "latencyMs") * calls * 1e6).round(), wrong);
-        for (column, truth) in [("stepsMs", steps), ("awaitingMs", (latency - steps).max(0.0)), ("selfMs", own), ("totalMs", total)] {
+        for (column, truth) in
+            [("stepsMs", steps), ("awaitingMs", (latency - steps).max(0.0)), ("selfMs", own), ("totalMs", total)]
+        {
             hold(&format!("{column} of {what}"), truth, sum(column), wrong);
         }
         hold(&format!("pending calls of {what}"), 0.0, report.sum(what, "pending"), wrong);

@@ -5,11 +5,8 @@ use std::collections::BTreeMap;
 use profile::{Profile, SampleType};
 use tests::{References, Report, Runtime};
 
-use crate::{
-    TRIES, in_time_on_each, on,
-    program::{Program, Run},
-    shares::hold,
-};
+use super::{hold, on, on_each};
+use crate::program::{Program, Run};
 
 /// What calls what, and how often, as `Async.cs` has it. Those below `Timed` are called by a delegate, some through a lambda.
 const CALLS: &[(&str, &str, i64)] = &[
@@ -31,8 +28,8 @@ const WITHIN_MS: f64 = 40.0;
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn async_calls_are_as_written() {
-    let Some(program) = Program::make("Async", "async", &["--all"]) else { return };
-    in_time_on_each(|runtime, wrong| {
+    let Some(program) = Program::make(References::All, "real_time/programs/Async", "real-async", &["--all"]) else { return };
+    on_each(|runtime, wrong| {
         let run = program.woven(runtime, &[], &[]);
         let report = run.report();
         latencies(&run, &report, "Async", wrong);
@@ -62,9 +59,9 @@ fn async_calls_are_as_written() {
 #[test]
 #[ignore = "needs .NET"]
 fn later_kinds_of_async_calls_are_as_written() {
-    let Some(program) = Program::make_of(References::Core, "AsyncNewer", "async-newer", &[]) else { return };
+    let Some(program) = Program::make(References::Core, "real_time/programs/AsyncNewer", "real-async-newer", &[]) else { return };
     let runtimes: Vec<Runtime> = Runtime::all().into_iter().filter(|runtime| !runtime.is_mono()).collect();
-    on(&runtimes, TRIES, |runtime, wrong| {
+    on(&runtimes, |runtime, wrong| {
         let run = program.woven(runtime, &[], &[]);
         latencies(&run, &run.report(), "AsyncNewer", wrong);
         let calls = calls(&run.profile());

@@ -1,8 +1,9 @@
 //! How the times of single calls are distributed, of all of a run and of its phases.
 
-use tests::Report;
+use tests::{References, Report};
 
-use crate::{in_time_on_each, program::Program, shares::hold};
+use super::{hold, on_each};
+use crate::program::Program;
 
 const COLUMNS: [&str; 5] = ["minMs", "p50Ms", "p95Ms", "p99Ms", "maxMs"];
 /// What a histogram states as its error, with what a call takes beside that who calls it sees.
@@ -12,8 +13,8 @@ const BESIDE_MS: f64 = 2.0;
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn histograms_are_the_programs_own_by_phase_too() {
-    let Some(program) = Program::make("Latencies", "latencies", &[]) else { return };
-    in_time_on_each(|runtime, wrong| {
+    let Some(program) = Program::make(References::All, "real_time/programs/Latencies", "real-latencies", &[]) else { return };
+    on_each(|runtime, wrong| {
         let run = program.woven(runtime, &[], &[]);
         for (name, record) in &run.record {
             let (phase, method) = name.split_once('.').expect("a phase and a method");
