@@ -3,6 +3,7 @@
 //! `real_time` has what only real clocks show.
 
 mod asynchronous;
+mod clock;
 mod counts;
 mod distributions;
 mod exceptions;
