@@ -34,6 +34,11 @@ namespace Ilinst
         {
             apart = new Costs(2);
             among = new Costs(5);
+            if (Clock.Kind == Clock.ByProgram)
+            {
+                // By such a clock probes take no time.
+                return;
+            }
             long size = sizeof(CallTree) + 4 * sizeof(CallNode) + sizeof(TreeMemory) + 3 * Arena.BlockSize;
             CallTree* made = (CallTree*)NativeMemory.Zeroed(size);
             if (made == null)
@@ -66,11 +71,11 @@ namespace Ilinst
         /// <summary>Called each second: measures it here, if no thread of the program has.</summary>
         public static void Again()
         {
-            if (TimeStampCounter.Read != null)
+            if (Clock.Kind == Clock.ByCounter)
             {
                 // Known the better the longer it runs.
-                TimeStampCounter.Measure(TimeStampCounter.Read);
-                Arena.Header->TicksPerSecond = TimeStampCounter.Frequency;
+                TimeStampCounter.Measure(Clock.Read);
+                Arena.Header->TicksPerSecond = Clock.Frequency;
             }
             if (Mode.Kind != Mode.Count && among.Rounds < Enough)
             {
@@ -82,6 +87,10 @@ namespace Ilinst
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static void Among(CallTree* ofProgram)
         {
+            if (tree == null)
+            {
+                return;
+            }
             long begin = Clock.Now();
             try
             {

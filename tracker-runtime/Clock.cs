@@ -3,25 +3,43 @@ using System.Runtime.CompilerServices;
 
 namespace Ilinst
 {
-    /// <summary>What calls are timed by.</summary>
+    /// <summary>What calls are timed by: the stopwatch, unless the settings name another clock.</summary>
     internal static class Clock
     {
+        public delegate long Reader();
+
+        /// <summary>The values of <see cref="Kind"/>, as in the header.</summary>
+        public const int ByStopwatch = 0;
+        /// <summary><see cref="TimeStampCounter"/>.</summary>
+        public const int ByCounter = 1;
+        /// <summary><see cref="ProgramClock"/>.</summary>
+        public const int ByProgram = 2;
+
+        public static int Kind;
+
+        /// <summary>Reads the clock; null if it is the stopwatch.</summary>
+        public static Reader Read;
+
+        private static long frequency;
+
         /// <summary>Ticks of <see cref="Now"/> in a second.</summary>
         public static long Frequency
         {
-            get { return TimeStampCounter.Read != null ? TimeStampCounter.Frequency : Stopwatch.Frequency; }
+            get { return Read != null ? frequency : Stopwatch.Frequency; }
         }
 
-        /// <summary>As in the header: 0 the stopwatch, 1 the processor's time stamp counter.</summary>
-        public static int Kind
+        /// <summary>Takes another clock than the stopwatch, or measures its frequency anew.</summary>
+        public static void Use(int kind, Reader reader, long ticksPerSecond)
         {
-            get { return TimeStampCounter.Read != null ? 1 : 0; }
+            frequency = ticksPerSecond;
+            Kind = kind;
+            Read = reader;
         }
 
         [MethodImpl((MethodImplOptions)256)]
         public static long Now()
         {
-            return TimeStampCounter.Read != null ? TimeStampCounter.Read() : OfStopwatch();
+            return Read != null ? Read() : OfStopwatch();
         }
 
         /// <summary>Apart, as <see cref="Probes"/> says.</summary>

@@ -8,6 +8,11 @@ namespace Ilinst
         /// <summary>Brings the header and the trees of living threads up to date.</summary>
         public static void Update()
         {
+            if (Clock.Kind == Clock.ByProgram)
+            {
+                // It could not be compared with anything.
+                return;
+            }
             try
             {
                 long ofProcess = OfProcess();

@@ -12,7 +12,7 @@ namespace Ilinst
         public const int ByStopwatch = 0;
         public const int Sampling = 1;
         public const int Counting = 2;
-        public const int ByCounter = 3;
+        public const int ByReader = 3;
         public const int Tracing = 4;
 
         /// <summary>As in the header.</summary>
@@ -28,10 +28,13 @@ namespace Ilinst
         public static void Choose()
         {
             Kind = Settings.Mode();
-            if (Settings.WantsTimeStampCounter())
+            int clock = Settings.Clock();
+            if (clock != Clock.ByStopwatch)
             {
-                string reason = TimeStampCounter.Start();
-                Log.Write(reason == null ? "clock: time stamp counter" : "clock: stopwatch, as " + reason);
+                bool isCounter = clock == Clock.ByCounter;
+                string reason = isCounter ? TimeStampCounter.Start() : ProgramClock.Start();
+                string name = isCounter ? "clock: time stamp counter" : "clock: the program's";
+                Log.Write(reason == null ? name : "clock: stopwatch, as " + reason);
             }
         }
 
@@ -55,7 +58,7 @@ namespace Ilinst
                 Events.Start(Settings.TraceSize());
             }
             ProfileInfoTracker.probe = Kind == Sampled ? Sampling : Kind == Count ? Counting
-                : Kind == Trace ? Tracing : Clock.Kind != 0 ? ByCounter : ByStopwatch;
+                : Kind == Trace ? Tracing : Clock.Kind != Clock.ByStopwatch ? ByReader : ByStopwatch;
             Calibration.Start();
             Automute.Start();
         }

@@ -217,7 +217,7 @@ namespace Ilinst
                 bool isDetached = isStep && previous != (long)node && previous != node->Caller;
                 Open more;
                 open.TryGetValue((long)node, out more);
-                long time = node->Caller == 0 && !isStep ? 0 : now - (isStep ? frame[3] : node->Start);
+                long time = node->Caller == 0 && !isStep ? 0 : Pauses.Elapsed(isStep ? frame[3] : node->Start, now);
                 more.Time += time;
                 more.Detached += isDetached ? time : 0;
                 open[(long)node] = more;

@@ -39,13 +39,13 @@ namespace Ilinst
             public long Now() => Clock.OfStopwatch();
         }
 
-        public struct ByCounter : IProbe
+        public struct ByReader : IProbe
         {
             public bool IsTimed => true;
             public bool IsTraced => false;
 
             [MethodImpl(Hot)]
-            public long Now() => TimeStampCounter.Read();
+            public long Now() => Clock.Read();
         }
 
         public struct Traced : IProbe

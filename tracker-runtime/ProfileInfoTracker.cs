@@ -47,7 +47,7 @@ namespace Ilinst
             {
                 return Probes.Enter<Probes.Sampled>(methodId);
             }
-            return probe == Mode.ByCounter ? Probes.EnterApart<Probes.ByCounter>(methodId) : Probes.EnterApart<Probes.Traced>(methodId);
+            return probe == Mode.ByReader ? Probes.EnterApart<Probes.ByReader>(methodId) : Probes.EnterApart<Probes.Traced>(methodId);
         }
 
         /// <summary>
@@ -84,9 +84,9 @@ namespace Ilinst
             {
                 Probes.Leave<Probes.Sampled>(token);
             }
-            else if (probe == Mode.ByCounter)
+            else if (probe == Mode.ByReader)
             {
-                Probes.LeaveApart<Probes.ByCounter>(token);
+                Probes.LeaveApart<Probes.ByReader>(token);
             }
             else
             {

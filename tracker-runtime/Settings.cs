@@ -50,9 +50,18 @@ namespace Ilinst
             }
         }
 
-        public static bool WantsTimeStampCounter()
+        /// <summary>What calls are to be timed by: one of the constants of <see cref="Ilinst.Clock"/>.</summary>
+        public static int Clock()
         {
-            return Environment.GetEnvironmentVariable(ClockVariable) == "tsc";
+            switch (Environment.GetEnvironmentVariable(ClockVariable))
+            {
+                case "tsc":
+                    return Ilinst.Clock.ByCounter;
+                case "program":
+                    return Ilinst.Clock.ByProgram;
+                default:
+                    return Ilinst.Clock.ByStopwatch;
+            }
         }
 
         /// <summary>How many bytes of events are kept, about.</summary>

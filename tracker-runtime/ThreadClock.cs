@@ -97,6 +97,10 @@ namespace Ilinst
         {
             try
             {
+                if (Clock.Kind == Clock.ByProgram)
+                {
+                    return 0;
+                }
                 if (Libc.IsThere)
                 {
                     int clock;

@@ -8,14 +8,6 @@ namespace Ilinst
     /// <summary>ILINST_CLOCK=tsc: the counter of an x64 processor that counts evenly on all its cores, read by code of our own.</summary>
     internal static unsafe class TimeStampCounter
     {
-        public delegate long Reader();
-
-        /// <summary>Null unless it is the clock.</summary>
-        public static Reader Read;
-
-        /// <summary>Ticks in a second, by the stopwatch.</summary>
-        public static long Frequency;
-
         private const int PageSize = 4096;
         private const int CodeSize = 32;
         /// <summary>rdtsc; shl rdx, 32; or rax, rdx; ret.</summary>
@@ -41,14 +33,13 @@ namespace Ilinst
                 {
                     return "the processor's counter is not invariant";
                 }
-                Reader reader = Caller(page);
+                Clock.Reader reader = Caller(page);
                 firstOfStopwatch = Stopwatch.GetTimestamp();
                 firstTicks = reader();
                 while (Stopwatch.GetTimestamp() - firstOfStopwatch < Stopwatch.Frequency / 500)
                 {
                 }
                 Measure(reader);
-                Read = reader;
                 return null;
             }
             catch (Exception e)
@@ -57,11 +48,11 @@ namespace Ilinst
             }
         }
 
-        /// <summary>Measures the frequency, from the start to now.</summary>
-        public static void Measure(Reader reader)
+        /// <summary>Makes it the clock, with the frequency by the stopwatch from the start to now.</summary>
+        public static void Measure(Clock.Reader reader)
         {
             double seconds = (double)(Stopwatch.GetTimestamp() - firstOfStopwatch) / Stopwatch.Frequency;
-            Frequency = (long)((reader() - firstTicks) / seconds);
+            Clock.Use(Clock.ByCounter, reader, (long)((reader() - firstTicks) / seconds));
         }
 
         private static bool IsX64()
@@ -108,7 +99,7 @@ namespace Ilinst
         /// delegate's call a plain one. It is called like managed code: it touches no memory and calls nothing.
         /// </summary>
         [MethodImpl(MethodImplOptions.NoInlining)]
-        private static Reader Caller(byte* code)
+        private static Clock.Reader Caller(byte* code)
         {
             Type owner = typeof(TimeStampCounter);
             DynamicMethod method = new DynamicMethod("Read", typeof(long), new Type[] { typeof(object) }, owner, true);
@@ -117,7 +108,7 @@ namespace Ilinst
             il.Emit(OpCodes.Conv_I);
             il.EmitCalli(OpCodes.Calli, System.Reflection.CallingConventions.Standard, typeof(long), Type.EmptyTypes, null);
             il.Emit(OpCodes.Ret);
-            return (Reader)method.CreateDelegate(typeof(Reader), new object());
+            return (Clock.Reader)method.CreateDelegate(typeof(Clock.Reader), new object());
         }
     }
 }

@@ -18,8 +18,15 @@ pub enum References {
 }
 
 /// What of .NET Core programs refer to.
-const CORE: [&str; 5] =
-    ["System.Runtime", "System.Runtime.Extensions", "System.Threading.Tasks", "System.Collections", "System.Console"];
+const CORE: [&str; 7] = [
+    "System.Runtime",
+    "System.Runtime.Extensions",
+    "System.Threading",
+    "System.Threading.Tasks",
+    "System.Threading.Thread",
+    "System.Collections",
+    "System.Console",
+];
 
 /// Compiles a program or a library; none if there is no compiler, as [`require`] has it.
 pub fn compile(source: &Path, output: &Path, of: References, references: &[&Path]) -> Option<()> {

@@ -1,4 +1,4 @@
-//! Async methods: one call is one logical call.
+//! Async methods: one call is one logical call, from its start to its completion; and iterators.
 
 use std::collections::BTreeMap;
 
@@ -6,87 +6,119 @@ use profile::{Profile, SampleType};
 use tests::{References, Report, Runtime};
 
 use crate::{
-    TRIES, in_time_on_each, on,
+    distributions::holds_percentiles,
+    hold, nanoseconds, on, on_each,
     program::{Program, Run},
-    shares::hold,
 };
 
-/// What calls what, and how often, as `Async.cs` has it. Those below `Timed` are called by a delegate, some through a lambda.
+/// What calls what, and how often, as `Async.cs` has it.
 const CALLS: &[(&str, &str, i64)] = &[
+    ("All", "Handler", 1),
+    ("All", "Concurrent", 1),
+    ("All", "Many", 1),
     ("Handler", "Db", 1),
-    ("Handler", "Cpu", 1),
+    ("Db", "Cpu", 10),
     ("Other", "Db", 4),
     ("Other", "Cpu", 2),
-    ("All", "Other", 2),
+    ("Concurrent", "Other", 2),
+    ("Parallel", "InTask", 1),
     ("InTask", "Cpu", 2),
     ("Many", "One", 50),
     ("Synchronous", "Nothing", 100),
+    ("Void", "Cpu", 2),
     ("Awaits", "OnCompleted", 3),
     ("Awaits", "Cpu", 3),
     ("OnCompleted", "Cpu", 3),
+    ("Numbers", "Cpu", 18),
 ];
-/// What each may take longer than the program says, or less, as processors are busy.
-const WITHIN_MS: f64 = 40.0;
 
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn async_calls_are_as_written() {
-    let Some(program) = Program::make("Async", "async", &["--all"]) else { return };
-    in_time_on_each(|runtime, wrong| {
-        let run = program.woven(runtime, &[], &[]);
-        let report = run.report();
-        latencies(&run, &report, "Async", wrong);
-        let calls = calls(&run.profile());
-        for (caller, callee, count) in CALLS {
-            let found = calls.get(&((*caller).to_owned(), (*callee).to_owned())).copied().unwrap_or_default();
-            hold(&[(&format!("{caller} calls {callee}"), *count as f64, found as f64, 0.0)], wrong);
-        }
-        // A completion runs what comes next, and does not call it.
-        for (caller, callee) in calls.keys().filter(|(caller, callee)| CALLS.iter().any(|(a, b, _)| callee == a && caller == b)) {
-            wrong.push(format!("{caller} calls {callee}"));
-        }
-        hold(
-            &[
-                ("faults", 1.0, report.sum("Async::Faulted", "faulted"), 0.0),
-                ("cancelled", 1.0, report.sum("Async::Cancelled", "faulted"), 0.0),
-                ("faults of what went well", 0.0, report.sum("Async::Handler", "faulted"), 0.0),
-                // Computing is running, waiting for others is not.
-                ("running time of Handler", 30.0, report.sum("Async::Handler", "totalMs"), 25.0),
-                ("calls without a context", 1.0, report.calls("Async::Unseen") as f64, 0.0),
-            ],
-            wrong,
-        );
-    });
+    let Some(program) = Program::by_virtual_clock(References::All, "Async", "async", &[]) else { return };
+    // Of the compiler's methods too, some of which are between a method and its first step.
+    for options in [&[][..], &["--all"]] {
+        program.weave(options);
+        on_each(|runtime, wrong| {
+            for mode in ["exact", "trace"] {
+                let run = program.woven(runtime, &[], &[("ILINST_MODE", mode)]);
+                let report = run.report();
+                let mut of_run = Vec::new();
+                times(&run, &report, !options.is_empty(), &mut of_run);
+                called(&run, CALLS, &mut of_run);
+                faults(&report, &mut of_run);
+                wrong.extend(of_run.iter().map(|wrong| format!("{mode} {options:?}: {wrong}")));
+            }
+        });
+    }
 }
 
 #[test]
 #[ignore = "needs .NET"]
 fn later_kinds_of_async_calls_are_as_written() {
-    let Some(program) = Program::make_of(References::Core, "AsyncNewer", "async-newer", &[]) else { return };
+    // Mono's library has no async iterators.
+    let Some(program) = Program::by_virtual_clock(References::Core, "AsyncNewer", "async-newer", &[]) else { return };
     let runtimes: Vec<Runtime> = Runtime::all().into_iter().filter(|runtime| !runtime.is_mono()).collect();
-    on(&runtimes, TRIES, |runtime, wrong| {
+    on(&runtimes, |runtime, wrong| {
         let run = program.woven(runtime, &[], &[]);
-        latencies(&run, &run.report(), "AsyncNewer", wrong);
-        let calls = calls(&run.profile());
-        for (caller, count) in [("Value", 3), ("Own", 2), ("Items", 5)] {
-            let found = calls.get(&(caller.to_owned(), "Step".to_owned())).copied().unwrap_or_default();
-            hold(&[(&format!("{caller} calls Step"), f64::from(count), found as f64, 0.0)], wrong);
-        }
+        times(&run, &run.report(), false, wrong);
+        called(&run, &[("Value", "Cpu", 3), ("Own", "Cpu", 2), ("Items", "Cpu", 20)], wrong);
     });
 }
 
-/// Holds calls and latencies against what the program said of each method.
-fn latencies(run: &Run, report: &Report, type_name: &str, wrong: &mut Vec<String>) {
-    for (name, record) in &run.record {
-        let &[calls, microseconds] = &record[..] else { panic!("{name}: {record:?}") };
-        let method = format!("{type_name}::{name}");
-        let latency = report.sum(&method, "latencyMs") * calls;
-        hold(&[(&format!("calls of {name}"), calls, report.calls(&method) as f64, 0.0)], wrong);
-        hold(&[(&format!("latency of {name}"), microseconds / 1e3, latency, WITHIN_MS)], wrong);
+/// Holds what a report says of each method against what the program does. With `--all` what makes an iterator has a probe, too.
+fn times(run: &Run, report: &Report, has_all: bool, wrong: &mut Vec<String>) {
+    for (what, record) in &run.record {
+        if let Some(method) = what.strip_prefix("of.") {
+            // As each is on its own path, all but one of these calls are no first ones.
+            if record.len() > 1 && report.of_method(method).count() == 1 && method == "Program::One" {
+                hold(&format!("the first latency of {method}"), record[0], nanoseconds(report.sum(method, "firstMs")), wrong);
+                holds_percentiles(report, method, &record[1..], wrong);
+            }
+            continue;
+        }
+        if let Some(iterator) = what.strip_prefix("iterator.") {
+            let calls = record[0] + if has_all { record[2] } else { 0.0 };
+            hold(&format!("calls of {iterator}"), calls, report.calls(iterator) as f64, wrong);
+            hold(&format!("time in {iterator}"), record[1], nanoseconds(report.sum(iterator, "totalMs")), wrong);
+            continue;
+        }
+        let &[calls, latency, steps, own, total] = &record[..] else { panic!("{what}: {record:?}") };
+        let sum = |column: &str| nanoseconds(report.sum(what, column));
+        hold(&format!("calls of {what}"), calls, report.calls(what) as f64, wrong);
+        hold(&format!("latency of {what}"), latency, (report.sum(what, "latencyMs") * calls * 1e6).round(), wrong);
+        for (column, truth) in
+            [("stepsMs", steps), ("awaitingMs", (latency - steps).max(0.0)), ("selfMs", own), ("totalMs", total)]
+        {
+            hold(&format!("{column} of {what}"), truth, sum(column), wrong);
+        }
+        hold(&format!("pending calls of {what}"), 0.0, report.sum(what, "pending"), wrong);
     }
 }
 
-/// Callers and callees by their methods' names, as a person wrote them.
+/// Holds callers and callees, by their methods' names as a person wrote them. A completion runs what comes next, and does not
+/// call it.
+fn called(run: &Run, expected: &[(&str, &str, i64)], wrong: &mut Vec<String>) {
+    let calls = calls(&run.profile());
+    for (caller, callee, count) in expected {
+        let found = calls.get(&((*caller).to_owned(), (*callee).to_owned())).copied().unwrap_or_default();
+        hold(&format!("{caller} calls {callee}"), *count as f64, found as f64, wrong);
+    }
+    for (caller, callee) in calls.keys().filter(|(caller, callee)| expected.iter().any(|(a, b, _)| callee == a && caller == b)) {
+        wrong.push(format!("{caller} calls {callee}"));
+    }
+}
+
+fn faults(report: &Report, wrong: &mut Vec<String>) {
+    hold("faults", 1.0, report.sum("Program::Faulted", "faulted"), wrong);
+    hold("cancelled", 1.0, report.sum("Program::Cancelled", "faulted"), wrong);
+    hold("faults of what went well", 0.0, report.sum("Program::Handler", "faulted"), wrong);
+    hold("pending", 1.0, report.sum("Program::Never", "pending"), wrong);
+    hold("time of what is pending", 1e6, nanoseconds(report.sum("Program::Never", "totalMs")), wrong);
+    hold("calls without a context", 1.0, report.calls("Program::Unseen") as f64, wrong);
+}
+
+/// Callers and callees, and how often.
 fn calls(profile: &Profile) -> BTreeMap<(String, String), i64> {
     let mut calls = BTreeMap::new();
     for tree in &profile.trees {

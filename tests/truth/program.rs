@@ -2,12 +2,19 @@
 
 use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
 
-use tests::{References, Report, Runtime, compile, ilinst, root, said, scratch};
+use tests::{References, Report, Runtime, compile_with, ilinst, root, said, scratch};
+
+/// What is compiled into programs whose time is not the machine's.
+const VIRTUAL_CLOCK: &str = "tests/truth/programs/VirtualClock.cs";
+/// What of them has no probes: the clock itself, what begins before it is there, and what the runtime calls when it likes,
+/// which a thread that waits for another's next call would take for that.
+const NOT_TIMED: [&str; 5] = ["VirtualClock*", "Records", "Waits", "Program::Run", "*::.cctor"];
 
 /// A program, as it was compiled and as it was woven.
 pub(crate) struct Program {
     name: String,
     folder: PathBuf,
+    has_virtual_clock: bool,
 }
 
 /// What a run left.
@@ -19,24 +26,30 @@ pub(crate) struct Run {
 }
 
 impl Program {
-    /// Compiles and weaves one of `programs/`; none without a compiler.
-    pub(crate) fn make(name: &str, test: &str, options: &[&str]) -> Option<Self> {
-        Self::make_of(References::All, name, test, options)
+    /// Compiles and weaves one of `programs/`, which runs by its own clock; none without a compiler.
+    pub(crate) fn by_virtual_clock(of: References, name: &str, test: &str, options: &[&str]) -> Option<Self> {
+        Self::compiled(of, &format!("programs/{name}"), test, true, options)
     }
 
-    /// The same with other references.
-    pub(crate) fn make_of(of: References, name: &str, test: &str, options: &[&str]) -> Option<Self> {
-        let source = root().join(format!("tests/truth/programs/{name}.cs"));
+    /// The same of one by the machine's clock.
+    pub(crate) fn make(of: References, path: &str, test: &str, options: &[&str]) -> Option<Self> {
+        Self::compiled(of, path, test, false, options)
+    }
+
+    fn compiled(of: References, path: &str, test: &str, has_virtual_clock: bool, options: &[&str]) -> Option<Self> {
+        let source = root().join(format!("tests/truth/{path}.cs"));
+        let name = path.rsplit('/').next().unwrap_or_default().to_owned();
         let folder = scratch(&format!("truth-{test}"));
-        let file = format!("{name}.exe");
         let original = folder.join("original");
         // Some call the tracker themselves.
         let tracker = root().join("tracker-runtime/bin/Ilinst.Tracker.dll");
-        compile(&source, &original.join(&file), of, &[&tracker])?;
+        let clock = root().join(VIRTUAL_CLOCK).display().to_string();
+        let more: &[&str] = if has_virtual_clock { &[&clock] } else { &[] };
+        compile_with(&source, &original.join(format!("{name}.exe")), of, &[&tracker], more)?;
         if name == "FanOut" {
             fs::copy(&tracker, original.join("Ilinst.Tracker.dll")).expect("it can be copied");
         }
-        let program = Self { name: name.to_owned(), folder };
+        let program = Self { name, folder, has_virtual_clock };
         program.weave(options);
         Some(program)
     }
@@ -45,7 +58,8 @@ impl Program {
     pub(crate) fn weave(&self, options: &[&str]) {
         let mut command = ilinst();
         command.arg("instrument").arg(self.folder.join("original")).arg("-o").arg(self.folder.join("woven")).args(["-q"]);
-        let woven = said(&command.args(options).output().expect("ilinst runs"));
+        let excluded = NOT_TIMED.iter().filter(|_| self.has_virtual_clock).flat_map(|pattern| ["--exclude", pattern]);
+        let woven = said(&command.args(excluded).args(options).output().expect("ilinst runs"));
         assert_eq!(woven.2, Some(0), "{}", woven.1);
     }
 
@@ -64,6 +78,9 @@ impl Program {
         let _ = fs::remove_file(&path);
         let mut command: Command = runtime.program(&self.folder.join(which).join(format!("{}.exe", self.name)), &self.folder);
         command.args(arguments).env("ILINST_OUTPUT", &path).envs(settings.iter().copied());
+        if self.has_virtual_clock {
+            command.env("ILINST_CLOCK", "program");
+        }
         let (output, errors, code) = said(&command.output().expect("the runtime starts"));
         assert_eq!((errors.as_str(), code), ("", Some(0)), "{which} {} on {}", self.name, runtime.name);
         let mut record = BTreeMap::new();
@@ -83,7 +100,11 @@ impl Run {
     }
 
     pub(crate) fn report(&self) -> Report {
-        Report::of(&self.path).unwrap_or_else(|error| panic!("{error}"))
+        self.report_with(&[])
+    }
+
+    pub(crate) fn report_with(&self, options: &[&str]) -> Report {
+        Report::with(&self.path, options).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// The call paths themselves.
@@ -91,9 +112,4 @@ impl Run {
         let bytes = fs::read(&self.path).expect("there is a profile");
         profile::Profile::parse(&bytes).expect("it is one")
     }
-}
-
-/// Whether a number is another one, but for so much.
-pub(crate) fn is_about(found: f64, truth: f64, within: f64) -> bool {
-    (found - truth).abs() <= within
 }

@@ -1,7 +1,7 @@
 //! What the numbers cannot tell.
 
 use crate::{
-    model::{Mode, Profile, SampleType},
+    model::{Clock, Mode, Profile, SampleType},
     report::percent,
     text::counted,
 };
@@ -64,6 +64,9 @@ impl Profile {
                 "threads ran {times:.1} times as long as their CPU time: other programs had the processor, or calls wait that are \
                  not known to"
             ));
+        }
+        if self.clock == Clock::Program && self.mode != Mode::Count {
+            limits.push("times are by the program's own clock (ILINST_CLOCK=program)".into());
         }
         match self.mode {
             Mode::Sampled => limits.push(match self.sum(SampleType::SAMPLES) {

@@ -158,6 +158,8 @@ pub enum Clock {
     Stopwatch,
     /// The processor's time stamp counter.
     Tsc,
+    /// The program's own: its time may be simulated.
+    Program,
 }
 
 /// What a probe costs, in ticks; all 0 if it isn't known.

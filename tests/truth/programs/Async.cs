@@ -1,63 +1,54 @@
 using System;
 using System.Collections.Generic;
-using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Threading;
 using System.Threading.Tasks;
 
 /// <summary>
-/// Async methods of all kinds. Lines `NAME calls milliseconds` say how often each was called, and how long it took from its
-/// start to its completion, all calls together.
+/// Async methods of all kinds, and an iterator. Lines `METHOD calls latency steps own total`, in nanoseconds: from start to
+/// completion; in its steps, with what they called; in it alone; and in it and all that it called, whenever that ran.
+/// Lines `of.METHOD nanoseconds ...` have the latencies of single calls; `iterator.METHOD` says how often it was asked for an item,
+/// the time in it, and how often it was called.
 /// </summary>
-static class Async
+static class Program
 {
-    static readonly Dictionary<string, KeyValuePair<int, double>> record = new Dictionary<string, KeyValuePair<int, double>>();
-
-    static async Task Main()
+    public static void Run(string[] arguments)
     {
-        await Timed("Handler", Handler);
-        await Timed("All", All);
-        await Timed("Parallel", Parallel);
-        await Timed("Cancelled", () => Swallow(Cancelled()));
-        await Timed("Faulted", () => Swallow(Faulted()));
-        await Timed("Void", () =>
-        {
-            TaskCompletionSource<int> done = new TaskCompletionSource<int>();
-            Void(done);
-            return done.Task;
-        });
-        await Timed("Synchronous", Synchronous);
-        await Timed("Many", Many);
-        await Timed("Awaits", Awaits);
+        VirtualClock.RunAsync(All);
+        // Not by a step: it is left before its end once.
+        Iterate();
+    }
+
+    static async Task All()
+    {
+        await Handler();
+        await Concurrent();
+        await Parallel();
+        await Swallow(Cancelled());
+        await Swallow(Faulted());
+        TaskCompletionSource<int> done = new TaskCompletionSource<int>();
+        Void(done);
+        await done.Task;
+        await VirtualClock.Delay(1);
+        await Synchronous();
+        await Many();
+        await Awaits();
+        Never(new TaskCompletionSource<int>().Task);
         Task unseen;
         using (ExecutionContext.SuppressFlow())
         {
             unseen = Unseen();
         }
         await unseen;
-        foreach (KeyValuePair<string, KeyValuePair<int, double>> entry in record)
-        {
-            Console.WriteLine(entry.Key + " " + entry.Value.Key + " " + (long)(entry.Value.Value * 1000));
-        }
     }
 
-    /// <summary>Measures what is to be measured by the weaver too, from outside.</summary>
-    static async Task Timed(string name, Func<Task> call)
+    /// <summary>Times are in milliseconds.</summary>
+    static void Done(string method, long start, int steps, int own, int total)
     {
-        long start = Stopwatch.GetTimestamp();
-        await call();
-        Note(name, start);
-    }
-
-    static void Note(string name, long start)
-    {
-        double milliseconds = (Stopwatch.GetTimestamp() - start) * 1e3 / Stopwatch.Frequency;
-        lock (record)
-        {
-            KeyValuePair<int, double> old;
-            record.TryGetValue(name, out old);
-            record[name] = new KeyValuePair<int, double>(old.Key + 1, old.Value + milliseconds);
-        }
+        long latency = VirtualClock.Now - start;
+        Records.Append("of." + method, latency);
+        const long Ms = VirtualClock.Millisecond;
+        Records.Add(method, 1, latency, steps * Ms, own * Ms, total * Ms);
     }
 
     static async Task Swallow(Task task)
@@ -73,98 +64,144 @@ static class Async
 
     static async Task Db()
     {
-        await Task.Delay(100).ConfigureAwait(false);
+        long start = VirtualClock.Now;
+        Cpu(2);
+        await VirtualClock.Delay(100).ConfigureAwait(false);
+        Cpu(3);
+        Done("Program::Db", start, 5, 0, 5);
     }
 
+    /// <summary>Computing is running, waiting for others is not; what a callee does later is in no step of its caller.</summary>
     static async Task Handler()
     {
+        long start = VirtualClock.Now;
         await Db();
-        Cpu(30);
+        VirtualClock.Advance(30 * VirtualClock.Millisecond);
+        Done("Program::Handler", start, 2 + 30, 30, 5 + 30);
     }
 
     static async Task Other()
     {
+        long start = VirtualClock.Now;
         await Db();
         Cpu(10);
         await Db();
+        Done("Program::Other", start, 2 + 10 + 2, 0, 5 + 10 + 5);
     }
 
-    static async Task All()
+    static async Task Concurrent()
     {
+        long start = VirtualClock.Now;
         await Task.WhenAll(Other(), Other());
+        Done("Program::Concurrent", start, 2 * 2, 0, 2 * 20);
     }
 
     static async Task Parallel()
     {
-        await Task.Run(() => InTask());
+        long start = VirtualClock.Now;
+        await VirtualClock.RunElsewhere(InTask);
+        Done("Program::Parallel", start, 0, 0, 40);
     }
 
     static async Task InTask()
     {
+        long start = VirtualClock.Now;
         Cpu(20);
-        await Task.Delay(50);
+        await VirtualClock.Delay(50);
         Cpu(20);
+        Done("Program::InTask", start, 40, 0, 40);
     }
 
     static async Task Cancelled()
     {
-        using (CancellationTokenSource source = new CancellationTokenSource(80))
+        long start = VirtualClock.Now;
+        using (CancellationTokenSource source = new CancellationTokenSource())
         {
-            await Task.Delay(10000, source.Token);
+            VirtualClock.After(80, source.Cancel);
+            try
+            {
+                await VirtualClock.Delay(10000, source.Token);
+            }
+            finally
+            {
+                Done("Program::Cancelled", start, 0, 0, 0);
+            }
         }
     }
 
     static async Task Faulted()
     {
-        await Task.Delay(60);
+        long start = VirtualClock.Now;
+        await VirtualClock.Delay(60);
+        VirtualClock.Advance(VirtualClock.Millisecond);
+        Done("Program::Faulted", start, 1, 1, 1);
         throw new InvalidOperationException("as meant");
     }
 
+    /// <summary>What waits for it goes on inside of its last step, and is none of it.</summary>
     static async void Void(TaskCompletionSource<int> done)
     {
-        await Task.Delay(70);
+        long start = VirtualClock.Now;
+        await VirtualClock.Delay(70);
+        Cpu(4);
         done.SetResult(1);
+        Cpu(5);
+        Done("Program::Void", start, 9, 0, 9);
     }
 
     static async Task<int> Synchronous()
     {
+        long start = VirtualClock.Now;
         for (int i = 0; i < 100; i++)
         {
             await Nothing(i);
         }
+        Done("Program::Synchronous", start, 100, 0, 100);
         return 0;
     }
 
     static async Task<int> Nothing(int value)
     {
+        long start = VirtualClock.Now;
+        VirtualClock.Advance(VirtualClock.Millisecond);
         await Task.CompletedTask;
+        Done("Program::Nothing", start, 1, 1, 1);
         return value + 1;
     }
 
     static async Task Many()
     {
+        long start = VirtualClock.Now;
         List<Task> tasks = new List<Task>();
         for (int i = 0; i < 50; i++)
         {
             tasks.Add(One(i));
         }
         await Task.WhenAll(tasks);
+        Done("Program::Many", start, 0, 0, 50 * 2);
     }
 
     static async Task One(int number)
     {
-        await Task.Delay(40 + number % 5);
+        long start = VirtualClock.Now;
+        await VirtualClock.Delay(40 + number * 7 % 50);
+        VirtualClock.Advance(VirtualClock.Millisecond);
         await Task.Yield();
+        VirtualClock.Advance(VirtualClock.Millisecond);
+        Done("Program::One", start, 2, 2, 2);
     }
 
     static async Task Awaits()
     {
+        long start = VirtualClock.Now;
         await new Awaiter(true);
         Cpu(10);
         await new Awaiter(true);
         Cpu(10);
         await new Awaiter(false);
         Cpu(10);
+        // The last step goes on inside of the awaiter that the step before has called, and is in the time of that one too.
+        Done("Program::Awaits", start, 3 * 5 + 3 * 10 + 10, 0, 3 * 5 + 3 * 10);
     }
 
     /// <summary>One of the program's own: what is to go on it gives to another thread, or does it at once.</summary>
@@ -192,7 +229,7 @@ static class Async
             Cpu(5);
             if (isElsewhere)
             {
-                ThreadPool.QueueUserWorkItem(delegate { continuation(); });
+                VirtualClock.Elsewhere(continuation);
             }
             else
             {
@@ -205,22 +242,46 @@ static class Async
         }
     }
 
-    static async Task Unseen()
+    static async void Never(Task never)
     {
-        await Task.Delay(30).ConfigureAwait(false);
-        Cpu(10);
-        await Task.Delay(30).ConfigureAwait(false);
+        VirtualClock.Advance(VirtualClock.Millisecond);
+        await never;
     }
 
-    /// <summary>Works for so many milliseconds.</summary>
-    static int Cpu(int milliseconds)
+    static async Task Unseen()
     {
-        long end = Stopwatch.GetTimestamp() + milliseconds * Stopwatch.Frequency / 1000;
-        int value = milliseconds;
-        while (Stopwatch.GetTimestamp() < end)
+        await VirtualClock.Delay(30).ConfigureAwait(false);
+        Cpu(10);
+        await VirtualClock.Delay(30).ConfigureAwait(false);
+    }
+
+    static void Cpu(int milliseconds)
+    {
+        VirtualClock.Advance(milliseconds * VirtualClock.Millisecond);
+    }
+
+    static void Iterate()
+    {
+        for (int turn = 0; turn < 4; turn++)
         {
-            value = value * 31 + 7;
+            foreach (int item in Numbers(5))
+            {
+                Cpu(6);
+                if (turn == 3 && item == 2)
+                {
+                    break;
+                }
+            }
         }
-        return value;
+        Records.Add("iterator.Program::Numbers", 3 * (5 + 1) + 3, (3 * 5 + 3) * 4 * VirtualClock.Millisecond, 4);
+    }
+
+    static IEnumerable<int> Numbers(int count)
+    {
+        for (int i = 0; i < count; i++)
+        {
+            Cpu(4);
+            yield return i;
+        }
     }
 }

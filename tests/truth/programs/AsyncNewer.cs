@@ -1,87 +1,73 @@
 using System;
 using System.Collections.Generic;
-using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Threading.Tasks;
 
 /// <summary>
-/// Async methods of kinds that came later. Lines `NAME calls microseconds` say how often each was called, and how long it took
-/// from its start to its completion, all calls together.
+/// Async methods of kinds that came later, and async iterators. Lines `METHOD calls latency steps own total` as those of Async.cs.
 /// </summary>
-static class AsyncNewer
+static class Program
 {
-    static readonly List<string> record = new List<string>();
-
-    static async Task Main()
+    public static void Run(string[] arguments)
     {
-        await Timed("Value", 3, async () =>
+        VirtualClock.RunAsync(All);
+    }
+
+    static async Task All()
+    {
+        for (int i = 0; i < 3; i++)
         {
-            for (int i = 0; i < 3; i++)
-            {
-                await Value(i);
-            }
-        });
-        await Timed("Own", 2, async () =>
-        {
-            await Own();
-            await Own();
-        });
-        // Called for each item, and once to find that there are no more.
-        await Timed("Items", 6, async () =>
-        {
-            int sum = 0;
-            await foreach (int item in Items())
-            {
-                sum += item;
-            }
-            if (sum != 10)
-            {
-                throw new InvalidOperationException();
-            }
-        });
-        foreach (string line in record)
-        {
-            Console.WriteLine(line);
+            await Value();
         }
+        await Own();
+        await Own();
+        for (int turn = 0; turn < 2; turn++)
+        {
+            await foreach (int item in Items(5))
+            {
+                Cpu(6);
+            }
+        }
+        // Asked for each item, and once to find that there are no more: then nothing passes.
+        Done("Program::Items", 2 * (5 + 1), 2 * 5 * (4 + 15 + 3), 2 * 5 * 7, 0, 2 * 5 * 7);
     }
 
-    static async Task Timed(string name, int calls, Func<Task> call)
+    /// <summary>Times are in milliseconds.</summary>
+    static void Done(string method, int calls, int latency, int steps, int own, int total)
     {
-        long start = Stopwatch.GetTimestamp();
-        await call();
-        record.Add(name + " " + calls + " " + (long)((Stopwatch.GetTimestamp() - start) * 1e6 / Stopwatch.Frequency));
+        const long Ms = VirtualClock.Millisecond;
+        Records.Add(method, calls, latency * Ms, steps * Ms, own * Ms, total * Ms);
     }
 
-    static async ValueTask<int> Value(int value)
+    static async ValueTask<int> Value()
     {
-        await Task.Delay(40);
-        return Step(value);
+        await VirtualClock.Delay(40);
+        Cpu(2);
+        Done("Program::Value", 1, 42, 2, 0, 2);
+        return 1;
     }
 
     static async OwnTask Own()
     {
-        await Task.Delay(50);
-        Step(1);
+        await VirtualClock.Delay(50);
+        Cpu(1);
+        Done("Program::Own", 1, 51, 1, 0, 1);
     }
 
-    static async IAsyncEnumerable<int> Items()
+    static async IAsyncEnumerable<int> Items(int count)
     {
-        for (int i = 0; i < 5; i++)
+        for (int i = 0; i < count; i++)
         {
-            await Task.Delay(20);
-            Step(i);
+            Cpu(4);
+            await VirtualClock.Delay(15);
+            Cpu(3);
             yield return i;
         }
     }
 
-    static int Step(int seed)
+    static void Cpu(int milliseconds)
     {
-        int value = seed;
-        for (int i = 0; i < 10; i++)
-        {
-            value = value * 31 + i;
-        }
-        return value;
+        VirtualClock.Advance(milliseconds * VirtualClock.Millisecond);
     }
 }
 

@@ -1,90 +1,96 @@
 using System;
-using System.Collections.Generic;
-using System.Diagnostics;
-using System.Threading;
 using System.Threading.Tasks;
+using Ilinst;
 
 /// <summary>
-/// A method and an async method that take known times, which are others in each of two phases. Lines `PHASE.NAME count min p50
-/// p95 p99 max`, in microseconds, are of the calls as who calls them sees it; the first calls are before the phases.
+/// Calls of known lengths, from 50 ns to seconds, in two phases. Lines `PHASE.METHOD nanoseconds ...` are of each call in order.
+/// First calls are before the phases: `first.METHOD`.
 /// </summary>
-static class Latencies
+static class Program
 {
-    static readonly List<double> all = new List<double>();
-    static readonly List<double> allRequests = new List<double>();
+    static uint state = 4711;
 
-    static void Main()
+    public static void Run(string[] arguments)
     {
-        Phase("first", 1, 30, 30);
-        Ilinst.Profile.Mark("short");
-        Phase("short", 20, 1, 10);
-        Ilinst.Profile.Mark("long");
-        Phase("long", 20, 8, 40);
-        Ilinst.Profile.Mark("rest");
-        Say("all.Work", all);
-        Say("all.Request", allRequests);
+        Phase("first", 0, 1, 1);
+        Once();
+        Profile.Mark("short");
+        Phase("short", 700, 50, 5000000);
+        Profile.Mark("long");
+        Phase("long", 300, 20000, 3000000000);
+        Profile.Mark("rest");
     }
 
-    static void Phase(string name, int calls, int work, int wait)
+    /// <summary>A quarter of the calls by another path.</summary>
+    static void Phase(string name, int calls, long least, long most)
     {
-        List<double> works = new List<double>();
-        List<double> requests = new List<double>();
+        if (name == "first")
+        {
+            Work("first", 80 * VirtualClock.Millisecond);
+            Other(5 * VirtualClock.Millisecond);
+            Ask("first", 30);
+        }
         for (int i = 0; i < calls; i++)
         {
-            // One in ten takes three times as long.
-            int times = i % 10 == 9 ? 3 : 1;
-            long start = Stopwatch.GetTimestamp();
-            Work(work * times);
-            works.Add(Since(start));
-            // Seen by the thread that completes it: this one may be woken late.
-            start = Stopwatch.GetTimestamp();
-            Task<double> seen = Request(wait * times).ContinueWith(
-                task => Since(start), TaskContinuationOptions.ExecuteSynchronously);
-            requests.Add(seen.Result);
+            long length = Random(least, most);
+            if (i % 4 == 3)
+            {
+                Records.Append(name + ".Work", length);
+                Other(length);
+            }
+            else
+            {
+                Work(name, length);
+            }
         }
-        if (calls == 1)
+        for (int i = 0; i < calls / 10; i++)
         {
-            return;
-        }
-        Say(name + ".Work", works);
-        Say(name + ".Request", requests);
-        all.AddRange(works);
-        allRequests.AddRange(requests);
-    }
-
-    static double Since(long start)
-    {
-        return (Stopwatch.GetTimestamp() - start) * 1e6 / Stopwatch.Frequency;
-    }
-
-    static void Say(string name, List<double> times)
-    {
-        times.Sort();
-        string line = name + " " + times.Count + " " + (long)times[0];
-        foreach (int percent in new int[] { 50, 95, 99, 100 })
-        {
-            line += " " + (long)times[(times.Count * percent + 99) / 100 - 1];
-        }
-        Console.WriteLine(line);
-    }
-
-    static void Work(int milliseconds)
-    {
-        Spin(milliseconds);
-    }
-
-    static void Spin(int milliseconds)
-    {
-        long end = Stopwatch.GetTimestamp() + milliseconds * Stopwatch.Frequency / 1000;
-        while (Stopwatch.GetTimestamp() < end)
-        {
+            int length = (int)(Random(least, most) / 1000000) + i % 3;
+            Ask(name, length);
         }
     }
 
-    /// <summary>A part of it is work, on whatever thread.</summary>
-    static async Task Request(int milliseconds)
+    static void Ask(string phase, int milliseconds)
     {
-        await Task.Delay(milliseconds).ConfigureAwait(false);
-        Spin(1);
+        VirtualClock.RunAsync(() => Request(phase, milliseconds));
+    }
+
+    /// <summary>As many of each length, whatever its magnitude.</summary>
+    static long Random(long least, long most)
+    {
+        double times = (double)most / least;
+        state = state * 1664525 + 1013904223;
+        return (long)(least * Math.Pow(times, (state >> 8) / 16777216.0));
+    }
+
+    static void Work(string phase, long length)
+    {
+        Records.Append(phase + ".Work", length);
+        Spend(length);
+    }
+
+    /// <summary>Its first call of Spend is the first by its path, and not the longest of the first ones.</summary>
+    static void Other(long length)
+    {
+        Spend(length);
+    }
+
+    static void Spend(long length)
+    {
+        VirtualClock.Advance(length);
+    }
+
+    static void Once()
+    {
+        VirtualClock.Advance(123456789);
+    }
+
+    static async Task Request(string phase, int milliseconds)
+    {
+        long start = VirtualClock.Now;
+        VirtualClock.Advance(2 * VirtualClock.Millisecond);
+        await VirtualClock.Delay(milliseconds);
+        VirtualClock.Advance(VirtualClock.Millisecond);
+        Records.Append(phase + ".Request", VirtualClock.Now - start);
     }
 }

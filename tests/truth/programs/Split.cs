@@ -1,132 +1,60 @@
 using System;
-using System.Diagnostics;
 
 /// <summary>
-/// Work in known parts, each in a stretch of its own, so that the clock is read twice for thousands of calls. Lines
-/// `PART nanoseconds` say how long each took in a round that is longer than but a tenth of all: no other process had a part
-/// in it. Of the program as it was written, that is the truth.
+/// Time split between methods that are nested, recursive, short, or left by an exception. Lines are `METHOD calls self total`, in
+/// nanoseconds.
 /// </summary>
-static class Split
+static class Program
 {
-    const int Rounds = 3000;
-    const int Times = 10;
     static int sink;
 
-    static void Main(string[] arguments)
+    public static void Run(string[] arguments)
     {
-        bool isShort = arguments.Length > 0 && arguments[0] == "tiny";
-        // Through the JIT's tiers.
-        for (int i = 0; i < 5; i++)
-        {
-            Round(isShort, Times);
-        }
-        System.Threading.Thread.Sleep(300);
-        long[][] parts = { new long[Rounds], new long[Rounds], new long[Rounds] };
-        for (int i = 0; i < Rounds; i++)
-        {
-            long[] round = Round(isShort, Times);
-            for (int part = 0; part < parts.Length; part++)
-            {
-                parts[part][i] = round[part];
-            }
-        }
-        string[] names = isShort ? new[] { "Heavy", "Light", "" } : new[] { "Real", "Accessors", "Fib" };
-        for (int part = 0; part < parts.Length; part++)
-        {
-            if (names[part].Length > 0)
-            {
-                Array.Sort(parts[part]);
-                Console.WriteLine(names[part] + " " + (long)(parts[part][Rounds / 10] * 1e9 / Stopwatch.Frequency));
-            }
-        }
+        All();
         Console.Error.Write(sink == 1 ? " " : "");
     }
 
-    static long[] Round(bool isShort, int times)
+    static void All()
     {
-        long[] parts = new long[3];
-        long start = Stopwatch.GetTimestamp();
-        if (isShort)
+        long since = Records.Entered("Program::All");
+        for (int i = 0; i < 10; i++)
         {
-            HeavyStretch(times * 10);
-            long middle = Stopwatch.GetTimestamp();
-            LightStretch(times * 10);
-            parts[0] = middle - start;
-            parts[1] = Stopwatch.GetTimestamp() - middle;
-            return parts;
+            Outer(i);
+            Records.Spend("Program::All", 1);
         }
-        RealStretch(times);
-        long first = Stopwatch.GetTimestamp();
-        Accessors(times);
-        long second = Stopwatch.GetTimestamp();
-        FibStretch(times);
-        parts[0] = first - start;
-        parts[1] = second - first;
-        parts[2] = Stopwatch.GetTimestamp() - second;
-        return parts;
-    }
-
-    static void HeavyStretch(int times)
-    {
-        for (int i = 0; i < times; i++)
+        Accessors();
+        for (int i = 0; i < 3; i++)
         {
-            sink ^= Heavy(i);
+            sink ^= Fib(12);
         }
-    }
-
-    static int Heavy(int seed)
-    {
-        int value = seed;
-        for (int i = 0; i < 600; i++)
-        {
-            value = value * 31 + (value >> 3);
-        }
-        return value;
-    }
-
-    static void LightStretch(int times)
-    {
-        for (int i = 0; i < times; i++)
+        Even(9);
+        for (int i = 0; i < 100; i++)
         {
             sink ^= Light(i);
         }
-    }
-
-    /// <summary>
-    /// Of so few rounds that a processor foresees the last: of fifty, Mono's took 58 ns or 105, by where its code was.
-    /// </summary>
-    static int Light(int seed)
-    {
-        int value = seed;
-        for (int i = 0; i < 10; i++)
+        for (int i = 0; i < 5; i++)
         {
-            value = Tiny(Tiny(Tiny(Tiny(Tiny(value)))));
+            Catches(i);
         }
-        return value;
+        Records.Left("Program::All", since);
     }
 
-    /// <summary>Too short to be woven by default.</summary>
-    static int Tiny(int value)
+    static void Outer(int number)
     {
-        return value * 31 + (value >> 3);
+        long since = Records.Entered("Program::Outer");
+        Records.Spend("Program::Outer", 1000);
+        Inner(number);
+        Records.Spend("Program::Outer", 500);
+        Inner(number + 1);
+        Inner(number + 2);
+        Records.Left("Program::Outer", since);
     }
 
-    static void RealStretch(int times)
+    static void Inner(int number)
     {
-        for (int i = 0; i < times; i++)
-        {
-            sink ^= Real(i);
-        }
-    }
-
-    static int Real(int seed)
-    {
-        int value = seed;
-        for (int i = 0; i < 24000; i++)
-        {
-            value = value * 31 + (value >> 3);
-        }
-        return value;
+        long since = Records.Entered("Program::Inner");
+        Records.Spend("Program::Inner", 24000 + number);
+        Records.Left("Program::Inner", since);
     }
 
     sealed class Point
@@ -135,31 +63,126 @@ static class Split
 
         public int X
         {
-            get { return x; }
-            set { x = value; }
+            get
+            {
+                VirtualClock.Now += 3;
+                return x;
+            }
+
+            set
+            {
+                VirtualClock.Now += 4;
+                x = value;
+            }
         }
     }
 
-    static void Accessors(int times)
+    /// <summary>Accessors are too short to be instrumented by default, and would not be if they called something.</summary>
+    static void Accessors()
     {
+        long since = Records.Entered("Program::Accessors");
         Point point = new Point();
-        for (int i = 0; i < times * 600; i++)
+        const int Times = 600;
+        for (int i = 0; i < Times; i++)
         {
             point.X = point.X * 31 + i;
+            Records.Spend("Program::Accessors", 5);
         }
         sink ^= point.X;
-    }
-
-    static void FibStretch(int times)
-    {
-        for (int i = 0; i < times; i++)
-        {
-            sink ^= Fib(12);
-        }
+        Records.Add("Program/Point::get_X", Times + 1, (Times + 1) * 3, (Times + 1) * 3);
+        Records.Add("Program/Point::set_X", Times, Times * 4, Times * 4);
+        Records.Left("Program::Accessors", since);
     }
 
     static int Fib(int n)
     {
-        return n < 2 ? n : Fib(n - 1) + Fib(n - 2);
+        long since = Records.Entered("Program::Fib");
+        Records.Spend("Program::Fib", 7);
+        int value = n < 2 ? n : Fib(n - 1) + Fib(n - 2);
+        Records.Spend("Program::Fib", 2);
+        Records.Left("Program::Fib", since);
+        return value;
+    }
+
+    static void Even(int n)
+    {
+        long since = Records.Entered("Program::Even");
+        Records.Spend("Program::Even", 20);
+        if (n > 0)
+        {
+            Odd(n - 1);
+        }
+        Records.Left("Program::Even", since);
+    }
+
+    static void Odd(int n)
+    {
+        long since = Records.Entered("Program::Odd");
+        if (n > 0)
+        {
+            Even(n - 1);
+        }
+        Records.Spend("Program::Odd", 30);
+        Records.Left("Program::Odd", since);
+    }
+
+    static int Light(int seed)
+    {
+        long since = Records.Entered("Program::Light");
+        Records.Spend("Program::Light", 1);
+        int value = Tiny(Tiny(Tiny(seed)));
+        Records.Add("Program::Tiny", 3, 6, 6);
+        Records.Left("Program::Light", since);
+        return value;
+    }
+
+    /// <summary>As the accessors.</summary>
+    static int Tiny(int value)
+    {
+        VirtualClock.Now += 2;
+        return value;
+    }
+
+    static void Catches(int number)
+    {
+        long since = Records.Entered("Program::Catches");
+        try
+        {
+            Records.Spend("Program::Catches", 100);
+            Passes(number);
+        }
+        catch (InvalidOperationException)
+        {
+            Records.Spend("Program::Catches", 50);
+        }
+        Records.Spend("Program::Catches", 25);
+        Records.Left("Program::Catches", since);
+    }
+
+    static void Passes(int number)
+    {
+        long since = Records.Entered("Program::Passes");
+        Records.Spend("Program::Passes", 13);
+        try
+        {
+            Throws(number);
+            Records.Spend("Program::Passes", 1000000);
+        }
+        finally
+        {
+            Records.Spend("Program::Passes", 17);
+            Records.Left("Program::Passes", since);
+        }
+    }
+
+    static void Throws(int number)
+    {
+        long since = Records.Entered("Program::Throws");
+        Records.Spend("Program::Throws", 11);
+        Records.Left("Program::Throws", since);
+        if (number >= 0)
+        {
+            throw new InvalidOperationException("as meant");
+        }
     }
 }

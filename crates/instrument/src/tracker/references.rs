@@ -21,6 +21,7 @@ pub const WITH_FALLBACK: &[(&str, &[&str])] = &[
     ("System.AssemblyLoadEventArgs", &["get_LoadedAssembly"]),
     ("System.Array", &["GetLength", "GetLowerBound", "GetValue", "get_Rank"]),
     ("System.Console", &[]),
+    ("System.Converter`2", &[]),
     ("System.DateTime", &["get_Kind"]),
     ("System.Decimal", &[]),
     ("System.Delegate", &["CreateDelegate"]),

@@ -105,6 +105,7 @@ impl Header {
         let clock = match reader.u32()? {
             0 => Clock::Stopwatch,
             1 if !is_first => Clock::Tsc,
+            2 if !is_first => Clock::Program,
             code => return Err(reader.unknown("clock", code)),
         };
         let size = reader.u32()? as usize;

@@ -3,7 +3,7 @@ using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 /// <summary>
-/// A method whose first call takes long, and others short; and exceptions that pass several methods. Lines are `NAME number`.
+/// A method whose first call takes long, and others short. Lines are `NAME number`.
 /// </summary>
 static class Once
 {
@@ -23,19 +23,6 @@ static class Once
         });
         Console.WriteLine("First " + first);
         Console.WriteLine("Others " + others / (Calls - 1));
-        int caught = 0;
-        for (int i = 0; i < 10; i++)
-        {
-            try
-            {
-                Outer(i);
-            }
-            catch (InvalidOperationException)
-            {
-                caught++;
-            }
-        }
-        Console.WriteLine("Caught " + caught);
         Console.Error.Write(sink == 1 ? " " : "");
     }
 
@@ -69,39 +56,5 @@ static class Once
         {
             sink++;
         }
-    }
-
-    static int Outer(int seed)
-    {
-        int value = Middle(seed + 1);
-        for (int i = 0; i < 10; i++)
-        {
-            value = value * 31 + i;
-        }
-        return value;
-    }
-
-    static int Middle(int seed)
-    {
-        int value = Inner(seed + 1);
-        for (int i = 0; i < 10; i++)
-        {
-            value = value * 31 + i;
-        }
-        return value;
-    }
-
-    static int Inner(int seed)
-    {
-        int value = seed;
-        for (int i = 0; i < 10; i++)
-        {
-            value = value * 31 + i;
-        }
-        if (value != seed)
-        {
-            throw new InvalidOperationException("as meant");
-        }
-        return value;
     }
 }

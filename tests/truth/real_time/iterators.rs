@@ -2,7 +2,8 @@
 
 use tests::{References, Runtime};
 
-use crate::{TRIES, on, program::Program, shares::hold};
+use super::{hold, on};
+use crate::program::Program;
 
 /// What is not their own work, as asking and answering, in milliseconds a call.
 const BESIDE_MS: f64 = 0.5;
@@ -13,9 +14,9 @@ const ONCE_MS: f64 = 40.0;
 #[ignore = "needs .NET"]
 fn items_are_counted_and_the_time_inside_is_their_own() {
     // Mono's library has no async iterators.
-    let Some(program) = Program::make_of(References::Core, "Iterators", "iterators", &[]) else { return };
+    let Some(program) = Program::make(References::Core, "real_time/programs/Iterators", "real-iterators", &[]) else { return };
     let runtimes: Vec<Runtime> = Runtime::all().into_iter().filter(|runtime| !runtime.is_mono()).collect();
-    on(&runtimes, TRIES, |runtime, wrong| {
+    on(&runtimes, |runtime, wrong| {
         let run = program.woven(runtime, &[], &[]);
         let report = run.report();
         for (name, record) in &run.record {
