@@ -3,12 +3,13 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Output, Stdio},
 };
 
 use ecma335::Image;
+use profile::Profile;
 use serde_json::Value;
-use tests::{Runtime, ilinst, instrument, require, root, sample, scratch};
+use tests::{Runtime, ilinst, instrument, require, root, sample, scratch, until};
 
 /// Codes, and what came of the program.
 type Said = (Vec<String>, Option<String>);
@@ -17,8 +18,12 @@ type Said = (Vec<String>, Option<String>);
 fn doctor(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Said {
     let mut command = ilinst();
     command.args(["doctor", "--json"]).args(arguments).current_dir(folder).envs(variables.iter().copied());
-    let output = command.output().expect("ilinst runs");
-    let text = String::from_utf8(output.stdout).expect("it is text");
+    heard(&command.output().expect("ilinst runs"))
+}
+
+/// The same of what it has printed.
+fn heard(output: &Output) -> Said {
+    let text = String::from_utf8_lossy(&output.stdout);
     let start = text.find('{').unwrap_or_else(|| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)));
     let document: Value = serde_json::from_str(&text[start..]).expect("JSON");
     let findings = document["findings"].as_array().expect("findings");
@@ -144,11 +149,26 @@ fn words(runtime: &Runtime, program: &str) -> Vec<String> {
 }
 
 fn run(folder: &Path, runtime: &Runtime, program: &str, before: &[&str], variables: &[(&str, &str)]) -> Said {
-    let mut words = words(runtime, program);
-    // Long enough for the tracker to see what is called too often.
-    words.extend(variables.iter().filter(|(name, _)| *name == "ILINST_AUTOMUTE").map(|_| "long".to_owned()));
+    let words = words(runtime, program);
     let command: Vec<&str> = before.iter().copied().chain(["--"]).chain(words.iter().map(String::as_str)).collect();
     doctor(folder, &command, variables)
+}
+
+/// The same of a program that calls a method until the tracker has seen that it is called too often.
+fn run_until_muted(folder: &Path, runtime: &Runtime, program: &str) -> Said {
+    let profile = folder.join("muted.ilprof");
+    let _ = fs::remove_file(&profile);
+    let mut command = ilinst();
+    command.args(["doctor", "--json", "--"]).args(words(runtime, program)).arg("long").current_dir(folder);
+    command.env("ILINST_AUTOMUTE", "1000").env("ILINST_OUTPUT", &profile);
+    let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut doctor = started.expect("ilinst runs");
+    until("a method is muted", || {
+        let profile = Profile::parse(&fs::read(&profile).ok()?).ok()?;
+        profile.trees.iter().flat_map(|tree| &tree.notes).any(|notes| notes.is_muted).then_some(())
+    });
+    drop(doctor.stdin.take());
+    heard(&doctor.wait_with_output().expect("it ends"))
 }
 
 #[test]
@@ -174,10 +194,10 @@ fn a_run_tells_what_was_loaded_and_what_was_not_recorded() {
             ("ILINST_MODE", "count", &["count-only"]),
             ("ILINST_START", "paused", &["paused"]),
             ("ILINST_MAX_NODES", "2", &["limit"]),
-            ("ILINST_AUTOMUTE", "1000", &["muted"]),
         ] {
             assert_eq!(run(&folder, woven, &[], &[(variable, value)]), expected, "{variable} {value} on {}", runtime.name);
         }
+        assert_eq!(run_until_muted(&folder, &runtime, woven), (vec!["muted".to_owned()], ended(3)), "{}", runtime.name);
     }
 }
 

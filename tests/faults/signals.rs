@@ -1,29 +1,32 @@
-//! Runs that are asked to end, killed, or not alone.
+//! Runs that are asked to end, killed, or not alone. strace holds them where they have temporary files: none is through before.
 
 use std::{
     fs,
-    os::unix::process::ExitStatusExt as _,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus},
-    thread,
-    time::Duration,
 };
 
-use tests::{ilinst, said, sample, scratch};
+use tests::{end_of, ilinst, require, said, sample, scratch, until};
 
 use crate::commands::{Tree, is_leftover, quiet, tree};
 
-/// Enough files that a run is seen while it lasts.
-const FILES: usize = 60;
+const FILES: usize = 3;
+/// Each output's temporary file is given its permissions by this call, when it is there.
+const CALL: &str = "fchmod";
+/// Longer than a test waits for anything, in microseconds: the thread that makes the call stands still, and no other.
+const FOR_EVER: &str = "delay_enter=3600000000";
 
 #[test]
+#[ignore = "needs strace"]
 fn a_run_that_is_asked_to_end_leaves_nothing() {
-    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+    let Some(strace) = require("ILINST_STRACE") else { return };
+    for name in ["INT", "TERM", "HUP"] {
         for arguments in [&["app", "-o", "out"][..], &["app", "--in-place"]] {
             let folder = app(&format!("faults-asked-{name}"));
             let before = tree(&folder);
-            let status = asked_to_end(&folder, arguments, name);
-            assert_eq!(status.signal(), Some(number), "{arguments:?}");
+            let run = Held::start(&strace, &folder, arguments, FOR_EVER);
+            signal(run.tool, name);
+            run.is_ended_by(name);
             assert!(tree(&folder) == before, "{name}, {arguments:?}: {:?}", tree(&folder).keys());
         }
     }
@@ -31,25 +34,34 @@ fn a_run_that_is_asked_to_end_leaves_nothing() {
 
 /// `nohup` and the like.
 #[test]
+#[ignore = "needs strace"]
 fn a_signal_that_is_ignored_stays_so() {
+    let Some(strace) = require("ILINST_STRACE") else { return };
     let folder = app("faults-ignored");
-    let mut command = Command::new("sh");
-    command.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(ilinst().get_program());
-    let mut run = started(&mut command, &folder, &["app", "-o", "out"]);
-    signal(&run, "HUP");
-    assert_eq!(run.wait().expect("it ends").code(), Some(0));
+    let run =
+        Held::start_by(&["sh", "-c", "trap '' HUP; exec \"$@\"", "sh"], &strace, &folder, &["app", "-o", "out"], "signal=STOP");
+    run.has_stopped();
+    signal(run.tool, "HUP");
+    signal(run.tool, "CONT");
+    assert_eq!(run.end().code(), Some(0));
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn what_a_killed_run_left_the_next_one_removes() {
+    let Some(strace) = require("ILINST_STRACE") else { return };
     let folder = app("faults-killed");
-    caught(&folder, &["app", "-o", "out"], |run| signal(run, "KILL")).wait().expect("it ends");
-    assert!(leftovers(&folder) > 0);
+    let killed = |arguments: &[&str]| {
+        let run = Held::start(&strace, &folder, arguments, FOR_EVER);
+        signal(run.tool, "KILL");
+        run.is_ended_by("KILL");
+        assert!(leftovers(&folder) > 0, "{arguments:?}");
+    };
+    killed(&["app", "-o", "out"]);
     instrument(&folder, &["app", "-o", "out"]);
     assert_eq!(leftovers(&folder), 0);
 
-    caught(&folder, &["app", "--in-place"], |run| signal(run, "KILL")).wait().expect("it ends");
-    assert!(leftovers(&folder) > 0);
+    killed(&["app", "--in-place"]);
     // No file of a program, so nothing to be copied.
     instrument(&folder, &["app", "-o", "copy"]);
     assert!(!tree(&folder.join("copy")).keys().any(|path| is_leftover(path)));
@@ -59,17 +71,20 @@ fn what_a_killed_run_left_the_next_one_removes() {
 
 /// The second run is through while the first one stands still.
 #[test]
+#[ignore = "needs strace"]
 fn runs_at_once_leave_each_others_files_alone() {
+    let Some(strace) = require("ILINST_STRACE") else { return };
     let folder = app("faults-two");
     instrument(&folder, &["app", "-o", "expected"]);
     let expected = tree(&folder.join("expected"));
-    let mut first = caught(&folder, &["app", "-o", "out"], |run| signal(run, "STOP"));
+    let first = Held::start(&strace, &folder, &["app", "-o", "out"], "signal=STOP");
+    first.has_stopped();
     let held = leftovers(&folder);
     instrument(&folder, &["app", "-o", "out"]);
     assert!(without_leftovers(&folder.join("out")) == expected, "by the second run");
     assert_eq!(leftovers(&folder), held, "the first one's are there still");
-    signal(&first, "CONT");
-    assert_eq!(first.wait().expect("it ends").code(), Some(0));
+    signal(first.tool, "CONT");
+    assert_eq!(first.end().code(), Some(0));
     assert!(tree(&folder.join("out")) == expected, "by the first run: {:?}", tree(&folder.join("out")).keys());
 }
 
@@ -82,59 +97,68 @@ fn app(name: &str) -> PathBuf {
     folder
 }
 
-fn started(command: &mut Command, folder: &Path, arguments: &[&str]) -> Child {
-    let mut run = quiet(command.arg("instrument").args(arguments).current_dir(folder)).spawn().expect("it starts");
-    while leftovers(folder) == 0 && run.try_wait().expect("it is a child").is_none() {
-        thread::sleep(Duration::from_micros(100));
-    }
-    run
+/// A run under strace, which does something to it when a temporary file is there.
+struct Held {
+    strace: Child,
+    /// The process of the tool.
+    tool: u32,
+    log: PathBuf,
 }
 
-/// A run that something is done to while it has temporary files; tried again as long as it is too fast.
-fn caught(folder: &Path, arguments: &[&str], act: impl Fn(&Child)) -> Child {
-    let before = tree(folder);
-    for _ in 0..50 {
+impl Held {
+    fn start(strace: &Path, folder: &Path, arguments: &[&str], effect: &str) -> Self {
         // Who started the tests may ignore signals, and what is started then would too.
-        let mut command = Command::new("env");
-        let mut run = started(command.arg("--default-signal").arg(ilinst().get_program()), folder, arguments);
-        act(&run);
-        thread::sleep(Duration::from_millis(20));
-        let is_through = run.try_wait().expect("it is a child").is_some_and(|status| status.code().is_some());
-        if !is_through {
-            return run;
-        }
-        let _ = fs::remove_dir_all(folder.join("out"));
-        restore_tree(folder, &before);
+        Self::start_by(&["env", "--default-signal"], strace, folder, arguments, effect)
     }
-    panic!("the run is always through before it can be caught")
+
+    /// The same with the words of a command that starts the tool.
+    fn start_by(starter: &[&str], strace: &Path, folder: &Path, arguments: &[&str], effect: &str) -> Self {
+        let log = folder.with_extension("log");
+        let _ = fs::remove_file(&log);
+        let mut command = Command::new(strace);
+        command.arg("-f").arg("-o").arg(&log).args(["-e", &format!("trace={CALL}")]);
+        command.args(["-e", &format!("inject={CALL}:{effect}:when=1")]).args(starter).arg(ilinst().get_program());
+        // With one thread, one of them makes the call.
+        command.arg("instrument").args(arguments).args(["--threads", "1"]).current_dir(folder);
+        let mut strace = quiet(&mut command).spawn().expect("strace starts");
+        let children = format!("/proc/{0}/task/{0}/children", strace.id());
+        let tool = until("a temporary file", || {
+            assert_eq!(strace.try_wait().expect("it is a child"), None, "it ended");
+            let first = fs::read_to_string(&children).ok()?.split_whitespace().next()?.parse().ok()?;
+            (leftovers(folder) > 0).then_some(first)
+        });
+        Self { strace, tool, log }
+    }
+
+    /// Waits until it stands still as a whole.
+    fn has_stopped(&self) {
+        until("the run stands still", || fs::read_to_string(&self.log).ok()?.contains("--- stopped by SIGSTOP").then_some(()));
+    }
+
+    /// Waits until a signal has ended it. strace itself would wait for the thread that it holds.
+    fn is_ended_by(mut self, name: &str) {
+        until(&format!("its end by SIG{name}"), || {
+            let log = fs::read_to_string(&self.log).ok()?;
+            assert!(!log.contains("+++ exited") && self.strace.try_wait().expect("it is a child").is_none(), "{name}: {log}");
+            log.contains(&format!("+++ killed by SIG{name}")).then_some(())
+        });
+    }
+
+    /// How it ends: strace does as the tool did.
+    fn end(mut self) -> ExitStatus {
+        end_of(&mut self.strace, "the run")
+    }
 }
 
-/// How a run ends that gets a signal; tried again as long as it is through before the signal comes.
-fn asked_to_end(folder: &Path, arguments: &[&str], name: &str) -> ExitStatus {
-    let before = tree(folder);
-    for _ in 0..20 {
-        let status = caught(folder, arguments, |run| signal(run, name)).wait().expect("it ends");
-        if status.code() != Some(0) {
-            return status;
-        }
-        let _ = fs::remove_dir_all(folder.join("out"));
-        restore_tree(folder, &before);
-    }
-    panic!("the run goes on in spite of SIG{name}")
-}
-
-fn restore_tree(folder: &Path, before: &Tree) {
-    let _ = fs::remove_dir_all(folder.join("app/.ilinst-originals"));
-    for path in tree(folder).keys().filter(|path| !before.contains_key(*path)) {
-        let _ = fs::remove_file(folder.join(path));
-    }
-    for (path, content) in before {
-        content.iter().for_each(|content| fs::write(folder.join(path), content).expect("it can be written"));
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = self.strace.kill();
+        let _ = self.strace.wait();
     }
 }
 
-fn signal(run: &Child, name: &str) {
-    let status = Command::new("sh").args(["-c", &format!("kill -{name} {}", run.id())]).status();
+fn signal(process: u32, name: &str) {
+    let status = Command::new("sh").args(["-c", &format!("kill -{name} {process}")]).status();
     assert!(status.expect("sh starts").success());
 }
 

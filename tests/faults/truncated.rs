@@ -1,8 +1,8 @@
 //! Files that are cut short while they are in use.
 
-use std::{fs, process::Command, thread, time::Duration};
+use std::{fs, process::Command};
 
-use tests::{ilinst, require, scratch};
+use tests::{end_of, ilinst, require, scratch, until};
 
 use crate::commands::{Tree, prepared, quiet, tree};
 
@@ -22,19 +22,17 @@ fn an_input_may_be_cut_short_meanwhile() {
     run.args(["-f", "-o"]).arg(&log).args(["-e", "trace=mkdir", "-e", "inject=mkdir:signal=STOP:when=1"]);
     run.arg(ilinst().get_program()).args(command.writer.arguments).current_dir(&work);
     let mut run = quiet(&mut run).spawn().expect("strace starts");
-    let stopped = loop {
+    let stopped = until("the run stands still", || {
         let text = fs::read_to_string(&log).unwrap_or_default();
-        if let Some(line) = text.lines().find(|line| line.contains("--- stopped by SIGSTOP")) {
-            break line.split_whitespace().next().expect("a process").to_owned();
-        }
-        assert!(run.try_wait().expect("it is a child").is_none(), "it ended: {text}");
-        thread::sleep(Duration::from_millis(1));
-    };
+        let line = text.lines().find(|line| line.contains("--- stopped by SIGSTOP"));
+        assert!(line.is_some() || run.try_wait().expect("it is a child").is_none(), "it ended: {text}");
+        line.and_then(|line| line.split_whitespace().next()).map(str::to_owned)
+    });
     let input = fs::OpenOptions::new().write(true).open(work.join("app/orders.exe")).expect("it can be opened");
     input.set_len(0).expect("it can be cut");
     let go_on = Command::new("sh").args(["-c", &format!("kill -CONT {stopped}")]).status();
     assert!(go_on.expect("sh starts").success());
-    assert_eq!(run.wait().expect("it ends").code(), Some(0));
+    assert_eq!(end_of(&mut run, "the run").code(), Some(0));
     let outputs = |tree: Tree| tree.into_iter().filter(|(path, _)| path.starts_with("out")).collect::<Tree>();
     assert!(outputs(tree(&work)) == outputs(command.after.clone()), "the output is that of the whole input");
 }

@@ -29,7 +29,6 @@ static class App
             case "memory": Memory(arguments[1]); break;
             case "registers": Registers(); break;
             case "wait": Wait(); break;
-            case "serve": Serve(); break;
             case "steps": Steps(); break;
             case "rounds": Rounds(true); break;
             case "rounds-that-return": Rounds(false); break;
@@ -49,25 +48,6 @@ static class App
             sum += i * number;
         }
         return sum;
-    }
-
-    // Works until its input ends.
-    static void Serve()
-    {
-        bool isEnded = false;
-        new Thread(() => { Console.In.ReadToEnd(); Volatile.Write(ref isEnded, true); }).Start();
-        Console.WriteLine("ready");
-        while (!Volatile.Read(ref isEnded))
-        {
-            Serving();
-        }
-    }
-
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    static void Serving()
-    {
-        Work(1);
-        Thread.Sleep(1);
     }
 
     // Works when it is told to, and says so.

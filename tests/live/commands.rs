@@ -1,26 +1,14 @@
 //! `pause`, `resume`, `mark`, `reset` and `snapshot` of a program under hooks, or that is attached to: what it does then is
 //! counted, or not.
 
-use std::{
-    io::{BufRead as _, BufReader, Write as _},
-    process::Child,
-};
+use std::process::Child;
 
 use super::{
     attach::{attach, attached},
     values::calls_of,
     *,
 };
-use tests::live::calls_of_report;
-
-/// Has the program work a hundred times.
-fn step(child: &mut Child) {
-    child.stdin.as_mut().expect("a pipe").write_all(b"go\n").expect("it reads");
-    let mut line = String::new();
-    let output = child.stdout.as_mut().expect("a pipe");
-    BufReader::with_capacity(1, output).read_line(&mut line).expect("it can be read");
-    assert_eq!(line, "done\n");
-}
+use tests::{live::calls_of_report, step};
 
 /// Tells a program, which waits for its first step, all there is to tell; gives its profile, which is alone in the folder.
 fn tell(child: &mut Child, folder: &Path, context: &str) -> PathBuf {

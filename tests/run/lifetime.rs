@@ -5,18 +5,11 @@ use std::{
     fs,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    thread,
-    time::{Duration, Instant},
+    process::{Child, Command},
 };
 
 use profile::{End, Profile, report::SortBy};
-use tests::{Runtime, instrument, require, root, said, scratch, skip_part};
-
-/// How long anything here may take.
-const LIMIT: Duration = Duration::from_secs(120);
-/// Of a program that has nothing more to do.
-const LIMIT_OF_EXIT: Duration = Duration::from_secs(30);
+use tests::{Mounted, Runtime, end_of, instrument, require, root, said, scratch, skip_part, until, waiting};
 
 #[test]
 #[ignore = "needs .NET and Mono"]
@@ -25,7 +18,7 @@ fn a_program_that_is_killed_leaves_counts_and_names() {
     for runtime in Runtime::all() {
         let (work, mut child) = program.wait(&runtime, &[]);
         let path = profiles(&work).pop().expect("the profile is there while the program runs");
-        until("its names are written", || calls(&read(&path)).contains_key("Program::Leaf"));
+        until("its names are written", || calls(&read(&path)).contains_key("Program::Leaf").then_some(()));
         child.kill().and_then(|()| child.wait()).expect("it can be killed");
         let profile = read(&path);
         let expected = [("Program::Leaf", 1000), ("Program::Main", 1)];
@@ -39,7 +32,7 @@ fn no_file_before_the_end_for_those_who_want_none() {
     let Some(program) = Program::new("at-end", "program") else { return };
     for runtime in Runtime::all() {
         let (work, mut child) = program.wait(&runtime, &[("ILINST_WRITE", "end")]);
-        thread::sleep(Duration::from_millis(300));
+        // With a file, it would be there since the first call.
         assert!(profiles(&work).is_empty(), "{}", runtime.name);
         child.kill().and_then(|()| child.wait()).expect("it can be killed");
     }
@@ -71,7 +64,7 @@ fn a_full_disk_ends_no_program() {
     };
     for runtime in Runtime::all() {
         let work = scratch("lifetime-full-work");
-        let path = disk.0.join("full.ilprof");
+        let path = disk.folder().join("full.ilprof");
         let mut command = program.command(&runtime, &work);
         let output = command.arg("paths").env("ILINST_OUTPUT", &path).env("ILINST_LOG", "log").output().expect("it starts");
         assert_eq!(said(&output), (String::new(), String::new(), Some(9)), "{}", runtime.name);
@@ -83,13 +76,13 @@ fn a_full_disk_ends_no_program() {
 
         // No room for its beginning.
         fs::remove_file(&path).expect("it can be removed");
-        fs::write(disk.0.join("filler"), vec![1; 900 << 10]).expect("it can be written");
+        fs::write(disk.folder().join("filler"), vec![1; 900 << 10]).expect("it can be written");
         let mut command = program.command(&runtime, &work);
         let output = command.arg("none").env("ILINST_OUTPUT", &path).env("TMPDIR", &work).output().expect("it starts");
         assert_eq!(said(&output), (String::new(), String::new(), Some(9)), "{}", runtime.name);
         let own = work.join(format!("ilinst-{}", fs::metadata(&work).expect("it is there").uid()));
-        assert_eq!((profiles(&own).len(), profiles(&disk.0).len()), (1, 0));
-        fs::remove_file(disk.0.join("filler")).expect("it can be removed");
+        assert_eq!((profiles(&own).len(), profiles(disk.folder()).len()), (1, 0));
+        fs::remove_file(disk.folder().join("filler")).expect("it can be removed");
     }
 }
 
@@ -122,8 +115,8 @@ const OF_HOST: [(&str, u64); 8] = [
     ("Contexts::Run", 3),
 ];
 
-/// Each with a tracker of its own, be it beside or within, and with one that the host has: what the program says, the number of collections that it
-/// takes among it, is the same, all is one tree, and names stay.
+/// Each with a tracker of its own, be it beside or within, and with one that the host has: what the program prints is the same, all is one tree,
+/// and names stay.
 #[test]
 #[ignore = "needs .NET"]
 fn collectible_contexts_are_collected_and_their_names_stay() {
@@ -214,9 +207,7 @@ fn a_program_ends_while_its_threads_are_in_the_tracker() {
         for _ in 0..5 {
             let work = scratch("lifetime-exits-work");
             let mut child = program.command(&runtime, &work).spawn().expect("it starts");
-            let ended = within(LIMIT_OF_EXIT, || child.try_wait().expect("it can be asked")).map(|status| status.code());
-            let _ = child.kill();
-            assert_eq!(ended, Some(Some(9)), "{}", runtime.name);
+            assert_eq!(end_of(&mut child, &format!("exits on {}", runtime.name)).code(), Some(9), "{}", runtime.name);
         }
     }
 }
@@ -338,24 +329,8 @@ impl Program {
     fn wait(&self, runtime: &Runtime, variables: &[(&str, &str)]) -> (PathBuf, Child) {
         let work = scratch("lifetime-wait-work");
         let mut command = self.command(runtime, &work);
-        let child = command.arg("wait").envs(variables.iter().copied()).stdout(Stdio::null()).spawn().expect("it starts");
-        until("it is ready", || work.join("ready").exists());
+        let child = waiting(command.arg("wait").envs(variables.iter().copied()));
         (work, child)
-    }
-}
-
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    assert!(within(LIMIT, || is_so().then_some(())).is_some(), "{what}: not within {LIMIT:?}");
-}
-
-/// Asks again and again until there is an answer.
-fn within<T>(limit: Duration, mut answer: impl FnMut() -> Option<T>) -> Option<T> {
-    let start = Instant::now();
-    loop {
-        match answer() {
-            None if start.elapsed() < limit => thread::sleep(Duration::from_millis(20)),
-            answer => return answer,
-        }
     }
 }
 
@@ -376,21 +351,4 @@ fn calls(profile: &Profile) -> BTreeMap<String, u64> {
 
 fn counts(expected: &[(&str, u64)]) -> BTreeMap<String, u64> {
     expected.iter().map(|(name, calls)| ((*name).to_owned(), *calls)).collect()
-}
-
-/// A file system of so many KiB, as long as it is wanted.
-struct Mounted(PathBuf);
-
-impl Mounted {
-    fn new(folder: &Path, kib: u32) -> Option<Self> {
-        let mut command = Command::new("mount");
-        command.args(["-t", "tmpfs", "-o", &format!("size={kib}k"), "tmpfs"]).arg(folder);
-        command.output().is_ok_and(|output| output.status.success()).then(|| Self(folder.to_owned()))
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).output();
-    }
 }

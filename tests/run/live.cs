@@ -1,28 +1,28 @@
-// Works until a line comes in, or it is killed.
+// Does a round for each line that comes in, says so, and ends with its input, or when it is killed.
 using System;
 using System.Threading;
 
 public static class Live
 {
-    private static volatile bool goesOn = true;
-
     public static void Main()
     {
         Thread thread = new Thread(Loop);
         thread.Start();
-        Console.WriteLine("ready");
-        Console.ReadLine();
-        goesOn = false;
         thread.Join();
     }
 
     private static void Loop()
     {
-        while (goesOn)
+        Console.WriteLine("ready");
+        while (Console.ReadLine() != null)
         {
-            Work(1);
-            Work("1");
-            Rest();
+            for (int i = 0; i < 100; i++)
+            {
+                Work(1);
+                Work("1");
+                Rest();
+            }
+            Console.WriteLine("done");
         }
     }
 

@@ -2,17 +2,14 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
-    process::{Child, Command, Stdio},
-    thread,
-    time::Duration,
+    process::{Child, Command},
 };
 
 use serde_json::Value;
-use tests::{Runtime, ilinst, instrument, require, root, said, sample, scratch};
+use tests::{Runtime, ilinst, instrument, require, root, said, sample, scratch, step, until, waiting};
 
-/// How many calls may begin, one each millisecond, while a mark finds what each node has.
-const WHILE_COUNTED: i64 = 20;
+/// How often each `Work` is called for a line.
+const ROUND: i64 = 100;
 
 #[test]
 #[ignore = "needs .NET and Mono"]
@@ -30,10 +27,7 @@ fn a_running_program_is_watched_and_told_what_to_do() {
     for runtime in Runtime::all() {
         println!("{}", runtime.name);
         let work = scratch("live-work");
-        let mut command = runtime.program(&woven, &work);
-        let mut running = Running(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the runtime starts"));
-        let output = running.0.stdout.take().expect("it was asked for");
-        assert_eq!(BufReader::new(output).lines().next().and_then(Result::ok).as_deref(), Some("ready"));
+        let mut running = Running(waiting(&mut runtime.program(&woven, &work)));
         let pid = running.0.id().to_string();
         let run = |arguments: &[&str]| said(&ilinst().current_dir(&work).args(arguments).output().expect("it starts"));
         let json = |arguments: &[&str]| -> Value {
@@ -41,55 +35,54 @@ fn a_running_program_is_watched_and_told_what_to_do() {
             assert_eq!(code, Some(0), "{errors}");
             serde_json::from_str(&text).expect("it is JSON")
         };
-        // Names are there within a second or so.
-        thread::sleep(Duration::from_millis(2500));
+        let worked = |arguments: &[&str]| calls(&json(arguments), "Live.Work(int)");
+        step(&mut running.0);
+        until("its names are written", || (worked(&[&pid]) > 0).then_some(()));
         let report = json(&[&pid]);
         assert_eq!(report["end"], "still running");
-        let (work_int, work_string) = (calls(&report, "Live.Work(int)"), calls(&report, "Live.Work(string)"));
-        assert!(work_int > 100 && (work_int - work_string).abs() < 2, "{report}");
+        assert_eq!(["Live.Work(int)", "Live.Work(string)"].map(|name| calls(&report, name)), [ROUND; 2], "{report}");
         assert_eq!(json(&[])["pid"], report["pid"], "the newest is found");
         let waits = run(&["report", &pid, "--tree"]).0;
         assert!(waits.contains("System.Threading.Thread.Sleep  [waits]"), "{waits}");
-        assert!(report["waitingMs"].as_f64() > report["runningMs"].as_f64(), "{report}");
+        // It slept a millisecond in each turn.
+        assert!(report["waitingMs"].as_f64() > Some(0.9 * ROUND as f64), "{report}");
         // Nothing is recorded while it is paused, nor kept of single calls, below.
         assert_eq!(run(&["mark", &pid, "load"]).0, format!("process {pid}: marked\n"));
+        step(&mut running.0);
         assert_eq!(run(&["pause", &pid]).0, format!("process {pid}: paused\n"));
-        thread::sleep(Duration::from_millis(300));
-        let before = calls(&json(&[&pid]), "Live.Work(int)");
-        thread::sleep(Duration::from_millis(300));
-        assert_eq!(calls(&json(&[&pid]), "Live.Work(int)"), before);
+        step(&mut running.0);
+        assert_eq!(worked(&[&pid]), 2 * ROUND);
         assert_eq!(run(&["resume", &pid]).0, format!("process {pid}: recording\n"));
-        thread::sleep(Duration::from_millis(500));
-        let after = calls(&json(&[&pid]), "Live.Work(int)");
-        assert!(after > before, "{after}");
+        step(&mut running.0);
+        assert_eq!(worked(&[&pid]), 3 * ROUND);
         // Phases are told apart, and what was before a reset is left out.
-        thread::sleep(Duration::from_millis(300));
         assert_eq!(run(&["mark", &pid, "rest"]).2, Some(0));
-        let load = calls(&json(&[&pid, "--phase", "load"]), "Live.Work(int)");
-        assert!(0 < load && load < after, "{load}");
+        step(&mut running.0);
+        assert_eq!(
+            [&["--phase", "load"], &["--phase", "rest"]].map(|phase| worked(&[&[pid.as_str()], &phase[..]].concat())),
+            [2 * ROUND, ROUND]
+        );
         assert_eq!(run(&["report", &pid, "--phase", "none"]).2, Some(2));
         assert_eq!(run(&["reset", &pid]).0, format!("process {pid}: reset\n"));
-        let since = calls(&json(&[&pid]), "Live.Work(int)");
-        assert!(since < after, "{since} of {after}");
+        assert_eq!(worked(&[&pid]), 0);
+        step(&mut running.0);
+        assert_eq!(worked(&[&pid]), ROUND);
         // A copy stays as it is.
         assert_eq!(run(&["snapshot", &pid, "-o", "copy.ilprof"]).2, Some(0));
+        step(&mut running.0);
         let copy = json(&["copy.ilprof"]);
-        assert_eq!(copy["end"], "still running");
+        assert_eq!((&copy["end"], calls(&copy, "Live.Work(int)")), (&"still running".into(), ROUND));
         running.0.kill().expect("it runs");
         running.0.wait().expect("it ends");
         assert_eq!(json(&["copy.ilprof"]), copy);
         fs::remove_file(work.join("copy.ilprof")).expect("it is there");
         // What was killed left all it had.
         let report = json(&[]);
-        assert_eq!(report["end"], "was cut off");
-        assert!(calls(&report, "Live.Work(int)") >= since);
-        // The single calls are those of the table, but for those that begin while the nodes are counted.
-        for (phase, least) in [(&[][..], since), (&["--phase=load"], load)] {
-            let of_table = calls(&json(phase), "Live.Work(int)");
+        assert_eq!((&report["end"], calls(&report, "Live.Work(int)")), (&"was cut off".into(), 2 * ROUND));
+        // The single calls are those of the table.
+        for phase in [&[][..], &["--phase=load"], &["--phase=rest"]] {
             let single = json(&[phase, &["--calls", "--method=Live.Work", "--where=times > 0"]].concat());
-            let count = single["count"].as_i64().expect("a number");
-            let is_so = of_table >= least && (count - of_table).abs() <= WHILE_COUNTED;
-            assert!(is_so, "{phase:?}: {count}, {of_table} in the table");
+            assert_eq!(single["count"], worked(phase), "{phase:?}");
         }
         let (_, errors, code) = run(&["pause", &pid]);
         assert_eq!(code, Some(3));

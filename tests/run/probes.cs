@@ -10,6 +10,8 @@ static class Program
 
     static void Main(string[] arguments)
     {
+        long began = Stopwatch.GetTimestamp();
+        long paused = 0;
         IntPtr token = ProfileInfoTracker.WhenEntering(Key | 1);
         switch (arguments[0])
         {
@@ -24,24 +26,31 @@ static class Program
                 break;
             case "fibonacci":
                 Fibonacci(15);
-                Spin(150);
+                Spin(20);
                 break;
             case "short":
-                // In a second and more the tracker has looked whether any is called too often.
-                for (Stopwatch watch = Stopwatch.StartNew(); watch.ElapsedMilliseconds < 2500;)
+                // Until its input ends, and once more.
+                bool isOver = false;
+                Thread reader = new Thread(delegate() { Console.In.ReadToEnd(); Volatile.Write(ref isOver, true); });
+                reader.Start();
+                bool wasOver;
+                do
                 {
+                    wasOver = Volatile.Read(ref isOver);
                     for (int i = 0; i < 1000; i++)
                     {
                         Call(2);
                     }
                 }
-                Spin(20);
+                while (!wasOver);
                 break;
             case "paused":
-                Spin(50);
+                Spin(20);
                 Profile.Pause();
-                Spin(300);
+                paused = Stopwatch.GetTimestamp();
+                Spin(50);
                 Call(4);
+                paused = Stopwatch.GetTimestamp() - paused;
                 Profile.Resume();
                 Call(5);
                 break;
@@ -51,7 +60,16 @@ static class Program
                 break;
         }
         ProfileInfoTracker.WhenLeaving(token);
+        if (paused > 0)
+        {
+            Console.WriteLine(Milliseconds(Stopwatch.GetTimestamp() - began) + " " + Milliseconds(paused));
+        }
         Console.WriteLine("done");
+    }
+
+    static string Milliseconds(long ticks)
+    {
+        return (ticks * 1e3 / Stopwatch.Frequency).ToString("R", System.Globalization.CultureInfo.InvariantCulture);
     }
 
     static void Call(long method)

@@ -5,15 +5,11 @@ use std::{
     io::{BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
-    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
 
-use crate::{require, scratch};
-
-/// How long a page may take to come to what a test waits for.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::{require, scratch, until};
 
 /// A browser with one page, which ends with it.
 pub struct Browser {
@@ -80,11 +76,7 @@ impl Browser {
 
     /// Waits until an expression holds.
     pub fn wait(&mut self, expression: &str) {
-        let started = Instant::now();
-        while self.eval(expression) != true {
-            assert!(started.elapsed() < PATIENCE, "never came: {expression}\n{}", self.complaints.join("\n"));
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        until(expression, || (self.eval(expression) == true).then_some(()));
     }
 
     /// Waits until what was asked for has been drawn.
@@ -188,6 +180,7 @@ impl Browser {
             },
             _ => return,
         };
+        println!("the page: {complaint}");
         self.complaints.push(complaint);
     }
 }

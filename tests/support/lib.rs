@@ -7,6 +7,7 @@ mod mounted;
 mod node;
 pub mod packages;
 mod report;
+mod wait;
 mod wine;
 mod workflow;
 
@@ -15,14 +16,13 @@ use std::{
     env,
     ffi::OsStr,
     fs,
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     sync::{
         Mutex, OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
-    time::{Duration, Instant},
 };
 
 pub use browser::Browser;
@@ -31,11 +31,9 @@ use ecma335::{Cursor, FileOffset, Image, Metadata, Table};
 pub use mounted::Mounted;
 pub use node::{browser_program, fetched, put_browser_net};
 pub use report::Report;
+pub use wait::{end_of, until};
 pub use wine::Wine;
 pub use workflow::{workflow_steps, write_command};
-
-/// How long monodis may take over one file.
-const LISTING_LIMIT: Duration = Duration::from_secs(120);
 
 /// The repository's root.
 pub fn root() -> PathBuf {
@@ -163,17 +161,23 @@ fn prefer(variable: &str) -> Option<PathBuf> {
 
 fn without(variable: &str, skip: fn(&str)) -> Option<PathBuf> {
     let reason = format!("{variable} is not set; `cargo xtask test` finds or fetches what it names");
-    assert!(env::var_os("ILINST_ALLOW_MISSING").is_some(), "{reason}");
+    assert!(may_be_missing(), "{reason}");
     skip(&reason);
     None
 }
 
-/// Says that a test did not test, and why.
+/// Whether tests may go without tools, runtimes and downloads: `cargo xtask test --allow-missing`.
+fn may_be_missing() -> bool {
+    env::var_os("ILINST_ALLOW_MISSING").is_some()
+}
+
+/// Says that a test did not test, and why. It fails unless `ILINST_ALLOW_MISSING` is set.
 pub fn skip(reason: &str) {
+    assert!(may_be_missing(), "{reason}");
     println!("skipped: {reason}");
 }
 
-/// Says what a test left out, and why.
+/// Says what a test left out because the system cannot do it, such as mounting a file system.
 pub fn skip_part(reason: &str) {
     println!("skipped in part: {reason}");
 }
@@ -267,6 +271,14 @@ pub fn waiting(command: &mut Command) -> Child {
     child
 }
 
+/// Has a program that waits for lines do what it does for one, until it says "done".
+pub fn step(child: &mut Child) {
+    child.stdin.as_mut().expect("a pipe").write_all(b"go\n").expect("it reads");
+    let mut line = String::new();
+    BufReader::with_capacity(1, child.stdout.as_mut().expect("a pipe")).read_line(&mut line).expect("it can be read");
+    assert_eq!(line, "done\n");
+}
+
 /// A command, behind what is to start it, for which no signal is ignored: who started the tests may ignore some, and what is
 /// started then would too.
 pub fn with_default_signals(starter: &[&OsStr], command: &Command) -> Command {
@@ -320,18 +332,7 @@ pub fn lists(file: &Path, beside: &Path, listing: &Path) -> bool {
     let Ok(mut child) = command.arg(file).env("MONO_PATH", references).stdout(text).stderr(Stdio::null()).spawn() else {
         return false;
     };
-    let started = Instant::now();
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return status.success(),
-            Ok(None) if started.elapsed() < LISTING_LIMIT => std::thread::sleep(Duration::from_millis(5)),
-            _ => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return false;
-            }
-        }
-    }
+    end_of(&mut child, &format!("monodis {}", file.display())).success()
 }
 
 /// What assemblies are named by, also where Python and Node load them.

@@ -18,6 +18,11 @@ impl Mounted {
         let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
         status.is_ok_and(|status| status.success()).then(|| Self(folder.to_owned()))
     }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.0
+    }
 }
 
 impl Drop for Mounted {

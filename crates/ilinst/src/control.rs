@@ -19,8 +19,8 @@ use crate::{
     terminal::{Terminal, print_json},
 };
 
-/// How long a program has to answer: it looks ten times a second.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a program has to answer: it looks ten times a second, but for when the machine has other things to do.
+const PATIENCE: Duration = Duration::from_secs(30);
 const INTERVAL: Duration = Duration::from_millis(20);
 
 /// The profile, or the process, of a running program.

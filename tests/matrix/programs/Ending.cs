@@ -103,7 +103,8 @@ static class Ending
     {
         AwaitNames();
         Console.WriteLine("ready");
-        Thread.Sleep(20000);
+        // Who waits for the end gives up before that.
+        Thread.Sleep(TimeSpan.FromHours(1));
     }
 
     static Thread Start(ThreadStart work)
@@ -197,11 +198,12 @@ static class Ending
         foreach (string name in new[] { "first", "second" })
         {
             WeakReference context = RunInContext(name, ref taken);
-            for (int i = 0; i < 20 && context.IsAlive; i++)
+            // A thread of the tracker's may hold it for a moment.
+            for (int i = 0; i < 10000 && context.IsAlive; i++)
             {
                 GC.Collect();
                 GC.WaitForPendingFinalizers();
-                Thread.Sleep(10);
+                Thread.Sleep(1);
             }
             Console.WriteLine(name + (context.IsAlive ? " is alive" : " is collected"));
         }

@@ -1,9 +1,12 @@
 using System;
 using System.Threading;
 
-/// <summary>Ends while its threads are in, or wait for, the tracker.</summary>
+/// <summary>Ends while its threads are in, or wait for, the tracker: when each has asked it often.</summary>
 static class Exits
 {
+    const int Times = 200;
+    static readonly CountdownEvent HaveAsked = new CountdownEvent(4);
+
     static void Main()
     {
         for (int i = 0; i < 4; i++)
@@ -12,16 +15,20 @@ static class Exits
             thread.IsBackground = true;
             thread.Start();
         }
-        Thread.Sleep(100);
+        HaveAsked.Wait();
         Environment.Exit(9);
     }
 
     static void Ask()
     {
-        for (;;)
+        for (int times = 1; ; times++)
         {
             Ilinst.Profile.Pause();
             Ilinst.Profile.Resume();
+            if (times == Times)
+            {
+                HaveAsked.Signal();
+            }
         }
     }
 }

@@ -1,0 +1,39 @@
+//! Waiting for what comes by itself, however busy the machine is.
+
+use std::{
+    process::{Child, ExitStatus},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// What takes longer hangs. `cargo xtask test` gives a test more, so that the failure says what was waited for.
+const HANG: Duration = Duration::from_secs(10 * 60);
+const INTERVAL: Duration = Duration::from_millis(5);
+
+/// Asks again and again until there is an answer; `what` says which, if there never is one.
+pub fn until<T>(what: &str, mut answer: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(answer) = answer() {
+            return answer;
+        }
+        assert!(started.elapsed() < HANG, "{what}: not within {HANG:?}");
+        thread::sleep(INTERVAL);
+    }
+}
+
+/// How a program ends. One that hangs is killed, and the test fails.
+pub fn end_of(child: &mut Child, what: &str) -> ExitStatus {
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("it is a child") {
+            return status;
+        }
+        if started.elapsed() > HANG {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("{what}: not through within {HANG:?}");
+        }
+        thread::sleep(INTERVAL);
+    }
+}
