@@ -105,7 +105,9 @@ impl<'a> Run<'a> {
         if cfg!(not(unix)) && self.is_wanted("test") {
             self.skip(["tests: they start programs, and send signals, as only Unix does".to_owned()]);
         }
-        (self.is_wanted("test") || self.is_wanted("instructions")).then(|| self.always("build", || suites::build(self.full))).flatten()
+        (self.is_wanted("test") || self.is_wanted("instructions"))
+            .then(|| self.always("build", || suites::build(self.full)))
+            .flatten()
     }
 
     fn count_instructions(&self, built: &suites::Built, runtimes: Option<&Runtimes>) {
@@ -248,9 +250,6 @@ impl<'a> Run<'a> {
             Err(error) => println!("{:.0} s in all; {TIMES} cannot be written: {error}", started.elapsed().as_secs_f64()),
         }
         tally.skipped.iter().for_each(|skipped| println!("skipped: {skipped}"));
-        for (runtime, tests) in &tally.without {
-            println!("not here: {runtime}, on which {tests} tests would have run; ILINST_DOTNET names a folder that has it");
-        }
         tally.failed.iter().for_each(|failed| println!("FAILED: {failed}"));
         println!("{} passed, {} failed, {} skipped", tally.passed, tally.failed.len(), tally.skipped.len());
         tally.failed.is_empty()

@@ -16,12 +16,12 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
+use self::debian::Programs;
 pub(crate) use self::{
     cache::{Download, cargo_home, entry_of, make_at, sha256, unpack, unzip},
     debian::{of_debian, valgrind},
     dotnet::{DOTNET_ENVIRONMENT, csc, newer_roslyn, newer_roslyn_at_hand},
 };
-use self::debian::Programs;
 use crate::common::only;
 
 /// Programs and folders by the environment variables that tests know them by.

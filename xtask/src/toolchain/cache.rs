@@ -33,7 +33,8 @@ pub(crate) fn folder() -> Result<PathBuf> {
     if let Some(folder) = env::var_os(FOLDER_VARIABLE).filter(|folder| !folder.is_empty()) {
         return Ok(std::path::absolute(folder)?);
     }
-    let caches = absolute("XDG_CACHE_HOME").or_else(|| absolute("LOCALAPPDATA")).or_else(|| Some(env::home_dir()?.join(".cache")));
+    let caches =
+        absolute("XDG_CACHE_HOME").or_else(|| absolute("LOCALAPPDATA")).or_else(|| Some(env::home_dir()?.join(".cache")));
     Ok(caches.with_context(|| format!("no home folder: set {FOLDER_VARIABLE}"))?.join("ilinst").join("toolchain"))
 }
 

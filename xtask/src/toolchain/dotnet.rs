@@ -180,8 +180,7 @@ fn alone(root: &Path, major: u32) -> Result<Option<PathBuf>> {
 /// The released versions of a framework, oldest first.
 fn versions(framework: &Path) -> Result<Vec<Vec<u32>>> {
     let names = fs::read_dir(framework)?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let mut versions: Vec<Vec<u32>> =
-        names.filter_map(|name| name.split('.').map(|part| part.parse().ok()).collect()).collect();
+    let mut versions: Vec<Vec<u32>> = names.filter_map(|name| name.split('.').map(|part| part.parse().ok()).collect()).collect();
     versions.sort();
     Ok(versions)
 }
