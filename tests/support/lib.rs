@@ -144,6 +144,12 @@ pub fn is_full() -> bool {
     cfg!(feature = "full")
 }
 
+/// The files of a corpus that this tier tries: all in the full one, else each so many-th, always the same ones.
+pub fn in_tier(mut files: Vec<PathBuf>, every: usize) -> Vec<PathBuf> {
+    files.sort();
+    if is_full() { files } else { files.into_iter().step_by(every).collect() }
+}
+
 /// What `cargo xtask test` found, by its variable.
 pub fn tool(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from)

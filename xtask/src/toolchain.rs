@@ -30,7 +30,7 @@ pub(crate) struct Toolchain {
     missing: Vec<String>,
 }
 
-/// Who asks: the full tier also wants Wine, .NET Core 3.1, programs that host .NET, and readers of exported profiles.
+/// Parts of the toolchain: the full tier also has Wine, programs that host .NET, and readers of exported profiles.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tier {
     Default,
@@ -41,8 +41,9 @@ pub(crate) enum Tier {
 type Found = Vec<Result<Vec<(&'static str, PathBuf)>>>;
 
 const FULL: &str = "--full";
-/// Debian's programs of the default tier: Mono, a program that makes system calls fail, and one that opens pages.
-const PROGRAMS: [Programs; 3] = [
+/// Debian's programs of the default tier: Mono, a program that makes system calls fail,
+/// one that opens pages, and one that formats the manual.
+const PROGRAMS: [Programs; 4] = [
     Programs {
         names: &[
             ("ILINST_MONO", "mono"),
@@ -56,6 +57,7 @@ const PROGRAMS: [Programs; 3] = [
     },
     Programs { names: &[("ILINST_STRACE", "strace")], packages: &["strace"] },
     Programs { names: &[("ILINST_CHROMIUM", "chromium")], packages: &["chromium"] },
+    Programs { names: &[("ILINST_GROFF", "groff")], packages: &["groff-base"] },
 ];
 const MONO_LIBRARIES: &str = "/usr/lib/mono";
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -68,11 +70,10 @@ impl Toolchain {
     /// Finds or makes all pieces of a tier, side by side. What cannot be had is noted.
     pub(crate) fn prepare(tier: Tier) -> Self {
         type Piece = fn() -> Found;
-        let mut pieces: Vec<Piece> = vec![debian_programs, dotnet::net8_and_sdk, dotnet::newer];
+        let mut pieces: Vec<Piece> = vec![debian_programs, dotnet::net8_and_sdk, dotnet::netcore31, dotnet::newer];
         if tier == Tier::Full {
             pieces.extend([
-                dotnet::netcore31 as Piece,
-                || vec![consumers::go()],
+                (|| vec![consumers::go()]) as Piece,
                 || vec![consumers::speedscope()],
                 || vec![consumers::tables()],
                 || vec![consumers::cyclonedx()],

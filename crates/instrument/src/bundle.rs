@@ -7,13 +7,17 @@ const SIGNATURE: [u8; 32] = [
     0xae, 0x33, 0x18, 0xee, 0x3b, 0x2d, 0xce, 0x24, 0xb3, 0x6a, 0xae,
 ];
 
+/// The host comes first, and is smaller by far: of a file of gigabytes the rest is not searched.
+const HOST: usize = 256 << 20;
+
 /// What to say of one.
 pub const SINGLE_FILE: &str = "a program in a single file (a bundle): it runs what is in it, not what lies beside it; publish it without \
      PublishSingleFile, or weave what goes into it before it is published";
 
 /// Whether a file is a native host with a bundle in it. Whatever else knows the signature, as `ilinst` itself, has no offset before it.
 pub fn is_bundle(file: &[u8]) -> bool {
-    let Some(at) = file.windows(SIGNATURE.len()).position(|window| window == SIGNATURE) else { return false };
+    let host = &file[..file.len().min(HOST)];
+    let Some(at) = host.windows(SIGNATURE.len()).position(|window| window == SIGNATURE) else { return false };
     let offset = file[..at].last_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     (1..file.len() as u64).contains(&offset)
 }

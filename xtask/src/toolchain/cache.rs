@@ -63,11 +63,11 @@ pub(crate) fn make_at(entry: PathBuf, fill: impl FnOnce(&Path) -> Result<PathBuf
         return Ok(entry);
     }
     fs::create_dir_all(entry.parent().context("an entry is in a folder")?)?;
-    let _lock = lock(&entry.with_added_extension("lock"))?;
+    let _lock = lock(&beside(&entry, ".lock"))?;
     if entry.is_dir() {
         return Ok(entry);
     }
-    let work = entry.with_added_extension("part");
+    let work = beside(&entry, ".part");
     // A run that was killed left it.
     if work.exists() {
         fs::remove_dir_all(&work)?;
@@ -79,6 +79,13 @@ pub(crate) fn make_at(entry: PathBuf, fill: impl FnOnce(&Path) -> Result<PathBuf
         fs::remove_dir_all(&work)?;
     }
     kept.map(|()| entry)
+}
+
+/// A path that has more at its end. An entry's name may have points, which are no extension.
+fn beside(entry: &Path, suffix: &str) -> PathBuf {
+    let mut path = entry.as_os_str().to_owned();
+    path.push(suffix);
+    path.into()
 }
 
 /// Locks a file until the result is dropped.
