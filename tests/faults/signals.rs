@@ -26,7 +26,7 @@ fn a_run_that_is_asked_to_end_leaves_nothing() {
             let before = tree(&folder);
             let run = Held::start(&strace, &folder, arguments, FOR_EVER);
             signal(run.tool, name);
-            run.is_ended_by(name);
+            run.assert_ended_by(name);
             assert!(tree(&folder) == before, "{name}, {arguments:?}: {:?}", tree(&folder).keys());
         }
     }
@@ -54,7 +54,7 @@ fn what_a_killed_run_left_the_next_one_removes() {
     let killed = |arguments: &[&str]| {
         let run = Held::start(&strace, &folder, arguments, FOR_EVER);
         signal(run.tool, "KILL");
-        run.is_ended_by("KILL");
+        run.assert_ended_by("KILL");
         assert!(leftovers(&folder) > 0, "{arguments:?}");
     };
     killed(&["app", "-o", "out"]);
@@ -136,7 +136,7 @@ impl Held {
     }
 
     /// Waits until a signal has ended it. strace itself would wait for the thread that it holds.
-    fn is_ended_by(mut self, name: &str) {
+    fn assert_ended_by(mut self, name: &str) {
         until(&format!("its end by SIG{name}"), || {
             let log = fs::read_to_string(&self.log).ok()?;
             assert!(!log.contains("+++ exited") && self.strace.try_wait().expect("it is a child").is_none(), "{name}: {log}");
