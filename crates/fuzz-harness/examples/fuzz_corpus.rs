@@ -1,7 +1,7 @@
 //! Writes what `cargo fuzz` begins with, a folder for each target: the samples' files, and the small ones of other folders.
 //!
 //! ```text
-//! cargo run -p fuzz-harness --example fuzz_corpus -- fuzz/corpus target/toolchain/corpus /usr/lib/mono/4.5
+//! cargo run -p fuzz-harness --example fuzz_corpus -- fuzz/corpus FOLDER /usr/lib/mono/4.5
 //! ```
 
 use std::{env, error::Error, fs, path::PathBuf};
