@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use tests::{ilinst, said, sample, scratch, skip};
+use tests::{ilinst, said, sample, scratch, skip_part};
 
 fn instrument(folder: &Path, arguments: &[&str]) -> (String, String, Option<i32>) {
     said(&ilinst().arg("instrument").args(arguments).arg("-q").current_dir(folder).output().expect("ilinst runs"))
@@ -50,7 +50,7 @@ fn what_is_larger_than_an_image_can_be_is_refused() {
     fs::copy(sample("hello").join("hello.exe"), &large).expect("it can be copied");
     let file = fs::OpenOptions::new().write(true).open(&large).expect("it can be opened");
     if file.set_len(5 << 30).is_err() {
-        return skip("there can be no file of 5 GiB");
+        return skip_part("there can be no file of 5 GiB");
     }
     let why = "ilinst: error ILI0011: large.exe: not a PE file: it is larger than 4 GiB\n";
     assert_eq!(instrument(&folder, &["large.exe", "--dry-run"]), (String::new(), why.into(), Some(3)));

@@ -7,7 +7,7 @@ mod workflow;
 
 use std::path::{Path, PathBuf};
 
-use tests::{ilinst, said, scratch, tool, xtask};
+use tests::{ilinst, is_full, require, said, scratch, xtask};
 
 /// The tool's version, and so the packages'.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -23,12 +23,12 @@ fn pack(tools: &[(&str, PathBuf)], folder: &Path) {
     assert_eq!(code, Some(0), "{errors}");
 }
 
-/// A tool for each platform: this machine's is the real one, and Windows's if there is one.
+/// A tool for each platform: this machine's is the real one, and Windows's in the full tier.
 fn tools(folder: &Path) -> Vec<(&'static str, PathBuf)> {
     let stand_in = folder.join("stand-in");
     std::fs::write(&stand_in, "a program for another machine\n").expect("it can be written");
     let mut tools = vec![("linux-x64", ilinst().get_program().into())];
-    tools.extend(tool("ILINST_EXE").map(|exe| ("win-x64", exe)));
+    tools.extend(is_full().then(|| require("ILINST_EXE")).flatten().map(|exe| ("win-x64", exe)));
     tools.extend(["linux-arm64", "osx-arm64", "osx-x64"].map(|platform| (platform, stand_in.clone())));
     tools
 }

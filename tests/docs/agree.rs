@@ -10,7 +10,7 @@ use std::{
 
 use regex::Regex;
 use serde_json::Value;
-use tests::{ilinst, root, said, scratch, skip};
+use tests::{ilinst, require, root, said, scratch};
 
 const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
 /// Options in the documents that are not ours: xtask's, Mono's, dotnet's, and one that stands for any.
@@ -77,10 +77,9 @@ fn the_manual_has_each_command_and_option() {
 
 /// Which lines a page has is for its reader to say, but for those that are indented: the examples.
 #[test]
+#[ignore = "needs groff"]
 fn the_manual_shows_examples_as_help_does() {
-    if Command::new("groff").arg("--version").output().is_err() {
-        return skip("there is no groff to read the manual");
-    }
+    let Some(groff) = require("ILINST_GROFF") else { return };
     let folder = scratch("docs-examples");
     printed(&["man", &folder.to_string_lossy()]);
     let mut compared = 0;
@@ -90,7 +89,7 @@ fn the_manual_shows_examples_as_help_does() {
         let help = printed(&words.chain(["--help"]).collect::<Vec<_>>());
         let Some((_, examples)) = help.split_once("\nExamples:\n") else { continue };
         let examples = examples.split("\n\n").next().unwrap_or_default();
-        let shown = Command::new("groff").args(["-man", "-Tutf8", "-P-cbou"]).arg(page.path()).output().expect("it starts");
+        let shown = Command::new(&groff).args(["-man", "-Tutf8", "-P-cbou"]).arg(page.path()).output().expect("it starts");
         let (shown, errors, code) = said(&shown);
         assert_eq!((errors.as_str(), code), ("", Some(0)), "{name}");
         // As far as the page is indented.

@@ -56,3 +56,16 @@ pub(crate) fn shape(line: &str) -> String {
     let line = NUMBER.replace_all(line, "#").replace(['~', '%'], "");
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
+
+/// Options that show some rows, chosen by their times.
+const BY_TIME: [&str; 3] = ["--limit", "--min-percent", "--hot-path"];
+
+/// Whether the machine has a say in which rows a command shows.
+pub(crate) fn shows_rows_by_time(command: &str) -> bool {
+    command.split_whitespace().any(|word| BY_TIME.contains(&word)) && !command.contains("--limit 0")
+}
+
+/// Whether a line's shape is that of a row of a table: it begins with numbers.
+pub(crate) fn is_row(shape: &str) -> bool {
+    shape.starts_with("# # # ")
+}

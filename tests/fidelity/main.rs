@@ -12,7 +12,7 @@ use ecma335::{
     Image, Metadata, Rid, Table, Token,
     schema::{AssemblyRef, CustomAttribute, MemberRef, MethodDef, StandAloneSig, TypeRef},
 };
-use tests::{Runtime, ilinst, instrument, profile_in, require, root, said, sample, scratch, skip_part, tool};
+use tests::{Runtime, ilinst, instrument, profile_in, require, root, said, sample, scratch};
 use weave::{Options, Tracker, Weave, Woven};
 
 /// A tool beside Mono.
@@ -126,12 +126,8 @@ fn the_manifest_of_several_modules_holds_their_new_hashes() {
 /// Makes the native host that starts a program, as the SDK does: the program's name goes where its template has a hash.
 fn make_host(path: &Path, program: &str) -> bool {
     const PLACE: &[u8; 64] = b"c3ab8ff13720e8ad9047dd39466b3c8974e592c2fa383d4a3960714caef0c4f2";
-    let template = tool("ILINST_SDK").map(|sdk| sdk.join("AppHostTemplate/apphost")).filter(|path| path.is_file());
-    let Some(template) = template else {
-        skip_part("no native host: the SDK was not found");
-        return false;
-    };
-    fs::copy(&template, path).expect("it can be copied");
+    let Some(sdk) = require("ILINST_SDK") else { return false };
+    fs::copy(sdk.join("AppHostTemplate/apphost"), path).expect("it can be copied");
     let mut host = fs::read(path).expect("it can be read");
     let at = host.windows(PLACE.len()).position(|window| window == PLACE).expect("the template has a place for the name");
     host[at..at + PLACE.len()].fill(0);

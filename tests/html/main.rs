@@ -7,6 +7,7 @@ mod compare;
 mod diff;
 mod graph;
 mod hostile;
+#[cfg(feature = "full")]
 mod large;
 mod lists;
 mod looks;

@@ -277,6 +277,8 @@ static class App
             while (!Volatile.Read(ref isEnough))
             {
                 GC.Collect(0);
+                // All others stand still meanwhile, and had better come further than that.
+                Thread.Sleep(1);
             }
         });
         collector.Start();

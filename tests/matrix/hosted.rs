@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use tests::{Runtime, browser_program, said, skip, tool};
+use tests::{Runtime, browser_program, require, said};
 
 use crate::{
     causes::{End, HOSTED},
@@ -17,7 +17,7 @@ const BROWSER_IN_NODE: usize = 6;
 #[test]
 #[ignore = "needs pythonnet"]
 fn in_python() {
-    let Some(pythonnet) = tool("ILINST_PYTHONNET") else { return skip("pythonnet is not here") };
+    let Some(pythonnet) = require("ILINST_PYTHONNET") else { return };
     hosted("Python", PYTHON, |runtime, folder, argument| {
         let mut command = Command::new("python3");
         command.arg(source("hosted.py")).arg(if runtime.is_mono() { "mono" } else { "coreclr" });
@@ -30,7 +30,7 @@ fn in_python() {
 #[test]
 #[ignore = "needs node-api-dotnet"]
 fn in_node() {
-    let Some(module) = tool("ILINST_NODE_API") else { return skip("node-api-dotnet is not here") };
+    let Some(module) = require("ILINST_NODE_API") else { return };
     hosted("Node", NODE, |_, _, argument| {
         let mut command = Command::new("node");
         command.arg(source("hosted.js")).arg(&module).arg(argument);

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tests::{References, compile, instrument, put_browser_net, root, scratch};
+use tests::{References, compile, instrument, root, scratch};
 
 /// A folder with the programs, and one with what was woven of it.
 pub(crate) struct Programs {
@@ -15,6 +15,7 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
+    #[cfg(feature = "full")]
     /// What runs without threads, with the .NET for browsers; none without a compiler or that.
     pub(crate) fn make_for_node(column: usize) -> Option<Self> {
         let folder = scratch(&format!("matrix-{column}"));
@@ -25,7 +26,7 @@ impl Programs {
         compile(&source("Browser.cs"), &program, References::All, &[&library])?;
         fs::rename(&program, program.with_extension("dll")).expect("it can be renamed");
         instrument(&[&original, &"-o", &woven, &"-q"]);
-        [&original, &woven].iter().try_for_each(|folder| put_browser_net(folder, "Browser"))?;
+        [&original, &woven].iter().try_for_each(|folder| tests::put_browser_net(folder, "Browser"))?;
         Some(Self { folder, original, woven })
     }
 

@@ -4,11 +4,11 @@ use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _},
     ops::RangeInclusive,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, ExitStatus, Stdio},
 };
 
-use tests::{Mounted, Report, Runtime, Wine, tool, with_default_signals, without_places};
+use tests::{Mounted, Report, Runtime, with_default_signals, without_places};
 
 use crate::{
     causes::{Cause, End, How},
@@ -19,53 +19,16 @@ use crate::{
 const STEP: &str = "Steps.Work::Step";
 
 /// Where a program is run.
-pub(crate) enum Place {
-    Runtime(Runtime),
-    Windows(Windows),
+pub(crate) trait Place {
+    /// What has a program end by a cause: in a folder, with another one for its temporary files.
+    fn command(&self, program: &Path, cause: &Cause, folder: &Path, temporary: &Path) -> Command;
 }
 
-/// .NET 8 for Windows, under Wine.
-pub(crate) struct Windows {
-    wine: Wine,
-    dotnet: PathBuf,
-}
-
-impl Windows {
-    pub(crate) fn find() -> Option<Self> {
-        Some(Self { wine: Wine::find()?, dotnet: tool("ILINST_WINDOWS_DOTNET8")? })
-    }
-
-    /// A program that Wine starts in a folder.
-    fn started(&self, program: &Path, folder: &Path) -> Command {
-        let mut command = self.wine.command(program);
-        command.current_dir(folder);
+impl Place for Runtime {
+    fn command(&self, program: &Path, cause: &Cause, folder: &Path, temporary: &Path) -> Command {
+        let mut command = self.program(program, folder);
+        command.arg(cause.way).env("TMPDIR", temporary);
         command
-    }
-
-    /// The same by way of a batch file in a folder that has temporary files: Wine takes no such folder from Linux's environment.
-    fn with_temporary(&self, program: &Path, way: &str, folder: &Path, temporary: &Path) -> Command {
-        let batch = temporary.join("run.cmd");
-        let [temporary, dotnet, program] =
-            [temporary, &self.dotnet, program].map(|path| path.display().to_string().replace('/', "\\"));
-        let text = format!("@set TMP=Z:{temporary}\r\n@\"Z:{dotnet}\" exec \"Z:{program}\" {way}\r\n@exit /b %errorlevel%\r\n");
-        fs::write(&batch, text).expect("it can be written");
-        let mut command = self.started(Path::new("cmd"), folder);
-        command.arg("/c").arg(format!("Z:{}", batch.display()).replace('/', "\\"));
-        command
-    }
-}
-
-impl Place {
-    /// A program, ready for its arguments.
-    fn program(&self, program: &Path, folder: &Path) -> Command {
-        match self {
-            Self::Runtime(runtime) => runtime.program(program, folder),
-            Self::Windows(windows) => {
-                let mut command = windows.started(&windows.dotnet, folder);
-                command.arg("exec").arg(program);
-                command
-            }
-        }
     }
 }
 
@@ -77,7 +40,7 @@ struct Ended {
 }
 
 /// Whether all is as it should be; what is wrong, or why it could not be tried.
-pub(crate) fn check(place: &Place, programs: &Programs, cause: &Cause, end: End) -> Result<Option<String>, String> {
+pub(crate) fn check(place: &dyn Place, programs: &Programs, cause: &Cause, end: End) -> Result<Option<String>, String> {
     println!("{}", cause.name);
     let work = programs.folder.join("work").join(cause.name.replace(|c: char| !c.is_alphanumeric(), "-"));
     let [start, temporary, small] = ["start", "temporary", "small"].map(|name| work.join(name));
@@ -95,18 +58,8 @@ pub(crate) fn check(place: &Place, programs: &Programs, cause: &Cause, end: End)
     let run = |programs: &Path| {
         // What cannot be written to by anyone at all.
         let folder = if cause.how == How::ReadOnly { Path::new("/proc") } else { &start };
-        let program = programs.join("Ending.exe");
-        let mut command = match place {
-            Place::Windows(windows) if matches!(cause.how, How::ReadOnly | How::FullDisk) => {
-                windows.with_temporary(&program, cause.way, folder, &temporary)
-            }
-            _ => {
-                let mut command = place.program(&program, folder);
-                command.arg(cause.way);
-                command
-            }
-        };
-        command.env("TMPDIR", &temporary).env_remove("ILINST_OUTPUT");
+        let mut command = place.command(&programs.join("Ending.exe"), cause, folder, &temporary);
+        command.env_remove("ILINST_OUTPUT");
         if cause.how == How::FullDisk {
             command.env("ILINST_OUTPUT", format!("{}/", small.display()));
         }

@@ -64,7 +64,7 @@ impl Dotnet {
         command
             .env("NUGET_PACKAGES", self.folder.join("packages"))
             .env("DOTNET_ROOT", self.program.parent().expect("it is in a folder"));
-        command.env("MSBUILDTERMINALLOGGER", "off");
+        command.env("MSBUILDTERMINALLOGGER", "off").env(packages::PATIENT_TESTS.0, packages::PATIENT_TESTS.1);
         command
     }
 

@@ -9,4 +9,5 @@ mod project;
 mod publish;
 mod solution;
 mod tool;
+#[cfg(feature = "full")]
 mod windows;

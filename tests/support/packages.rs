@@ -10,6 +10,9 @@ use crate::{ilinst, said, xtask};
 /// Our packages' version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// How many seconds `dotnet test` waits for its host, which takes long to start on a busy machine.
+pub const PATIENT_TESTS: (&str, &str) = ("VSTEST_CONNECTION_TIMEOUT", "600");
+
 /// Has projects in a folder and below get packages from its `feed/`, which holds ours.
 pub fn feed(folder: &Path) {
     let package = folder.join(format!("feed/Ilinst.MSBuild.{VERSION}.nupkg"));

