@@ -11,7 +11,7 @@ use ecma335::{
     ContainerWriter as _, Image, ImageWriter, Metadata, MetadataBuilder, Rid, Segments, Table, Token,
     schema::{MethodDef, NestedClass, ResolutionScope, TypeDef, TypeDefOrRef, TypeRef},
 };
-use tests::{ilinst, in_parallel, sample, scratch};
+use tests::{ilinst, in_parallel, is_full, sample, scratch};
 
 /// In KiB. Reading any sample takes a tenth of it, and the address space of the threads the most.
 const MEMORY: &str = "700000";
@@ -39,6 +39,28 @@ const SHAPES: &[Shape] = &[
     Shape { name: "long-and-deep", types: 3_000, nesting: Some(1), name_length: 20_000, params: 1 },
     Shape { name: "signatures", types: 300, nesting: Some(1), name_length: 900, params: 1_000 },
 ];
+
+/// The options of each command, those that print or ask most first.
+type Options = &'static [&'static [&'static str]];
+const LISTS: Options = &[
+    &["--methods", "--json"],
+    &["--refs", "-v"],
+    &["--methods"],
+    &["--attributes", "--strings"],
+    &["--include", "*nn::*"],
+    &[],
+    &["--json"],
+    &["--sort", "name"],
+];
+const LISTINGS: Options = &[&["--tokens", "--offsets"], &["--type", "*n"], &[], &["--method", "n*"]];
+const COMPARISONS: Options = &[&["--json"], &["--stat"], &[], &["--ignore-scopes"]];
+const CHECKS: Options = &[&["--types", "--pedantic"], &["--json", "--limit", "0"], &["--pedantic"]];
+const WEAVINGS: Options = &[&["-v", "--json"], &["--include", "*nn::n"], &["-v"], &["--leave", "return"]];
+
+/// All of them in the full tier, else two.
+fn of_tier(options: Options) -> Options {
+    &options[..if is_full() { options.len() } else { 2 }]
+}
 
 /// A program with all that in it, that weaving has something to do with.
 fn crafted(shape: &Shape) -> Vec<u8> {
@@ -112,25 +134,24 @@ fn names_are_no_larger_than_they_have_to_be() {
     in_parallel(SHAPES, |_, shape| {
         let file: PathBuf = folder.join(shape.name).with_extension("exe");
         fs::write(&file, crafted(shape)).expect("it can be written");
-        let sections = [&["--methods"][..], &["--refs", "-v"], &["--attributes", "--strings"], &["--include", "*nn::*"]];
-        for options in sections.into_iter().chain([&[][..], &["--json"], &["--sort", "name"], &["--methods", "--json"]]) {
-            run(&[&["list"], options].concat(), &[&file]);
+        for options in of_tier(LISTS) {
+            run(&[&["list"], *options].concat(), &[&file]);
         }
-        for options in [&[][..], &["--tokens", "--offsets"], &["--type", "*n"], &["--method", "n*"]] {
-            run(&[&["dis"], options].concat(), &[&file]);
+        for options in of_tier(LISTINGS) {
+            run(&[&["dis"], *options].concat(), &[&file]);
         }
-        for options in [&[][..], &["--json"], &["--stat"], &["--ignore-scopes"]] {
-            run(&[&["diff"], options].concat(), &[&hello, &file]);
-            run(&[&["diff"], options].concat(), &[&file, &file]);
+        for options in of_tier(COMPARISONS) {
+            run(&[&["diff"], *options].concat(), &[&hello, &file]);
+            run(&[&["diff"], *options].concat(), &[&file, &file]);
         }
-        for options in [&["--pedantic"][..], &["--types", "--pedantic"], &["--json", "--limit", "0"]] {
-            run(&[&["verify"], options].concat(), &[&file]);
+        for options in of_tier(CHECKS) {
+            run(&[&["verify"], *options].concat(), &[&file]);
         }
         run(&["verify", "--compare", hello.to_str().expect("it is text")], &[&file]);
         let woven = folder.join("woven").join(shape.name).with_extension("exe");
         let output = woven.to_str().expect("it is text");
-        for options in [&["-v"][..], &["-v", "--json"], &["--include", "*nn::n"], &["--leave", "return"]] {
-            run(&[&["instrument", "-o", output], options].concat(), &[&file]);
+        for options in of_tier(WEAVINGS) {
+            run(&[&["instrument", "-o", output], *options].concat(), &[&file]);
         }
         if woven.is_file() {
             run(&["diff", "--only-probes"], &[&file, &woven]);

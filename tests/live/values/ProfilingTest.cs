@@ -322,7 +322,7 @@ static class Program
             {
                 GC.Collect(0);
                 // All others stand still meanwhile, and had better come further than that.
-                System.Threading.Thread.Sleep(1);
+                Task.Delay(1).Wait();
             }
         });
         int sum = 0;
