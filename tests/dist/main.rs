@@ -1,4 +1,5 @@
-//! What users install, packed by `cargo xtask dist` of tools that are built already, and the workflows that test and release it.
+//! The files that users install, packed by `cargo xtask dist` from tools that are built already, and the workflows that test
+//! and release them.
 
 mod archives;
 #[cfg(feature = "full")]

@@ -107,7 +107,7 @@ struct Held {
 
 impl Held {
     fn start(strace: &Path, folder: &Path, arguments: &[&str], effect: &str) -> Self {
-        // Who started the tests may ignore signals, and what is started then would too.
+        // A program inherits ignored signals, here from whatever started the tests.
         Self::start_by(&["env", "--default-signal"], strace, folder, arguments, effect)
     }
 

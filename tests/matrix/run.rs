@@ -20,7 +20,7 @@ const STEP: &str = "Steps.Work::Step";
 
 /// Where a program is run.
 pub(crate) trait Place {
-    /// What has a program end by a cause: in a folder, with another one for its temporary files.
+    /// The command that ends a program by a cause: in a folder, with another folder for its temporary files.
     fn command(&self, program: &Path, cause: &Cause, folder: &Path, temporary: &Path) -> Command;
 }
 

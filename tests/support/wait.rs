@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What takes longer hangs. `cargo xtask test` gives a test more, so that the failure says what was waited for.
+/// A test that waits longer hangs. `cargo xtask test` gives a test more time, so that its failure names the condition.
 const HANG: Duration = Duration::from_secs(10 * 60);
 const INTERVAL: Duration = Duration::from_millis(5);
 

@@ -1,4 +1,4 @@
-//! Which clock it is.
+//! The clock that times calls, and the stopwatch where the program sets none.
 
 use std::fs;
 

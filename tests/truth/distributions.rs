@@ -60,7 +60,7 @@ pub(crate) fn holds_percentiles(report: &Report, method: &str, times: &[f64], wr
     }
 }
 
-/// What so many percent of the times do not exceed.
+/// The time that so many percent of all times do not exceed.
 fn percentile(times: &[f64], percent: usize) -> f64 {
     let mut sorted = times.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
 
 use tests::{References, Report, Runtime, compile_with, ilinst, root, said, scratch};
 
-/// What is compiled into programs whose time is not the machine's.
+/// The source that gives a program a clock of its own.
 const VIRTUAL_CLOCK: &str = "tests/truth/programs/VirtualClock.cs";
-/// What of them has no probes: the clock itself, what begins before it is there, and what the runtime calls when it likes,
-/// which a thread that waits for another's next call would take for that.
+/// Methods of these programs without probes: the clock, methods that begin before it is set, and methods that the runtime calls
+/// at any time, since a thread that waits for another's next call would count them.
 const NOT_TIMED: [&str; 5] = ["VirtualClock*", "Records", "Waits", "Program::Run", "*::.cctor"];
 
 /// A program, as it was compiled and as it was woven.
@@ -17,7 +17,7 @@ pub(crate) struct Program {
     has_virtual_clock: bool,
 }
 
-/// What a run left.
+/// The results of a run.
 pub(crate) struct Run {
     /// What the program said of itself: the words behind a name.
     pub(crate) record: BTreeMap<String, Vec<f64>>,

@@ -7,7 +7,7 @@ use crate::{
     program::{Program, Run},
 };
 
-/// What is too short to be instrumented by default, and whose time that is then.
+/// A method that is too short to be instrumented by default, and the method that has its time then.
 const SHORT: [(&str, &str); 3] = [
     ("Program/Point::get_X", "Program::Accessors"),
     ("Program/Point::set_X", "Program::Accessors"),

@@ -178,7 +178,7 @@ fn include<'c>(context: &'c RunContext<'_>) -> &'c [Pattern] {
 
 /// A .NET Core program is a library, beside a native host of the same name: people name the host.
 fn host_hint(path: &Path) -> String {
-    // What is larger is refused for that, and would be searched for many seconds.
+    // A larger file is refused for its size; searching it would take many seconds.
     let is_searched = of_file(path).is_ok_and(|file| u32::try_from(file.len()).is_ok());
     if is_searched && Input::open(path).is_ok_and(|bytes| is_bundle(&bytes)) {
         return format!("; it is {SINGLE_FILE}");

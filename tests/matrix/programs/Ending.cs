@@ -103,7 +103,7 @@ static class Ending
     {
         AwaitNames();
         Console.WriteLine("ready");
-        // Who waits for the end gives up before that.
+        // The test that waits for the end gives up before that.
         Thread.Sleep(TimeSpan.FromHours(1));
     }
 

@@ -11,7 +11,7 @@ static class VirtualClock
 {
     public const long Millisecond = 1000000;
     /// <summary>Only a broken tracker takes longer: the program ends then, and does not hang.</summary>
-    const int LimitInSeconds = 60;
+    const int LimitInSeconds = 600;
 
     /// <summary>In nanoseconds. A field, as a method that calls nothing may add to it.</summary>
     public static long Now = 1000 * Millisecond;

