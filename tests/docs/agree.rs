@@ -13,8 +13,8 @@ use serde_json::Value;
 use tests::{ilinst, require, root, said, scratch};
 
 const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
-/// Options in the documents that are not ours: xtask's, Mono's, dotnet's, and one that stands for any.
-const OTHERS: [&str; 5] = ["--quick", "--runtime", "--no-build", "--no-incremental", "--option"];
+/// Options in the documents that are not ours: those of xtask, cargo, Mono and dotnet, and one that stands for any.
+const OTHERS: [&str; 6] = ["--quick", "--profile", "--runtime", "--no-build", "--no-incremental", "--option"];
 
 /// Commands by their words, as `cache clear`, and the options of each.
 type Commands = BTreeMap<String, BTreeSet<String>>;
