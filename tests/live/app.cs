@@ -11,7 +11,7 @@ static class App
 
     static int Main(string[] arguments)
     {
-        // Who started it by way of another does not know its number.
+        // A test that starts it by way of another program does not know its number.
         string file = Environment.GetEnvironmentVariable("APP_PROCESS");
         if (file != null)
         {

@@ -31,7 +31,7 @@ pub(super) fn attach(work: &Work, process: u32, name: &str, options: &[&str]) ->
 
 /// The same under way: the program's methods are woven.
 pub(super) fn attached(command: &mut Command) -> Child {
-    // Who started the tests may ignore signals, and so would it.
+    // A program inherits ignored signals, here from whatever started the tests.
     let mut command = tests::with_default_signals(&[], command);
     let mut attached = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
     let (errors, mut line) = (attached.stderr.as_mut().expect("a pipe"), String::new());

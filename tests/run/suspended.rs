@@ -49,7 +49,7 @@ fn what_the_runtime_suspends_is_one_call_each() {
     );
 }
 
-/// What is called by what the runtime suspends, and how often.
+/// Calls by methods that the runtime suspends, and how often.
 fn callers(tree: &Value) -> Vec<String> {
     let rows = tree["tree"].as_array().expect("it has rows");
     let name = |row: &Value| row["name"].as_str().and_then(|name| name.rsplit('.').next()).unwrap_or_default().to_owned();

@@ -1,8 +1,5 @@
 //! Async methods: one call is one logical call, from its start to its completion; and iterators.
 
-use std::collections::BTreeMap;
-
-use profile::{Profile, SampleType};
 use tests::{References, Report, Runtime};
 
 use crate::{
@@ -11,7 +8,7 @@ use crate::{
     program::{Program, Run},
 };
 
-/// What calls what, and how often, as `Async.cs` has it.
+/// Callers, callees and counts, as `Async.cs` has them.
 const CALLS: &[(&str, &str, i64)] = &[
     ("All", "Handler", 1),
     ("All", "Concurrent", 1),
@@ -99,7 +96,7 @@ fn times(run: &Run, report: &Report, has_all: bool, wrong: &mut Vec<String>) {
 /// Holds callers and callees, by their methods' names as a person wrote them. A completion runs what comes next, and does not
 /// call it.
 fn called(run: &Run, expected: &[(&str, &str, i64)], wrong: &mut Vec<String>) {
-    let calls = calls(&run.profile());
+    let calls = run.calls();
     for (caller, callee, count) in expected {
         let found = calls.get(&((*caller).to_owned(), (*callee).to_owned())).copied().unwrap_or_default();
         hold(&format!("{caller} calls {callee}"), *count as f64, found as f64, wrong);
@@ -116,22 +113,4 @@ fn faults(report: &Report, wrong: &mut Vec<String>) {
     hold("pending", 1.0, report.sum("Program::Never", "pending"), wrong);
     hold("time of what is pending", 1e6, nanoseconds(report.sum("Program::Never", "totalMs")), wrong);
     hold("calls without a context", 1.0, report.calls("Program::Unseen") as f64, wrong);
-}
-
-/// Callers and callees, and how often.
-fn calls(profile: &Profile) -> BTreeMap<(String, String), i64> {
-    let mut calls = BTreeMap::new();
-    for tree in &profile.trees {
-        for (node, count) in tree.nodes.iter().zip(profile.flat(tree, SampleType::CALLS)) {
-            let Some(caller) = node.caller else { continue };
-            let names = (name(profile, tree.nodes[caller].function), name(profile, node.function));
-            *calls.entry(names).or_default() += *count;
-        }
-    }
-    calls
-}
-
-fn name(profile: &Profile, function: usize) -> String {
-    let raw = profile.functions[function].raw_name().unwrap_or_default();
-    raw.rsplit("::").next().unwrap_or_default().to_owned()
 }

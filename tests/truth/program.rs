@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
 
+use profile::SampleType;
 use tests::{References, Report, Runtime, compile_with, ilinst, root, said, scratch};
 
 /// The source that gives a program a clock of its own.
@@ -19,7 +20,7 @@ pub(crate) struct Program {
 
 /// The results of a run.
 pub(crate) struct Run {
-    /// What the program said of itself: the words behind a name.
+    /// The program's own record: the numbers behind a name.
     pub(crate) record: BTreeMap<String, Vec<f64>>,
     /// The profile, if it was woven.
     pub(crate) path: PathBuf,
@@ -111,5 +112,22 @@ impl Run {
     pub(crate) fn profile(&self) -> profile::Profile {
         let bytes = fs::read(&self.path).expect("there is a profile");
         profile::Profile::parse(&bytes).expect("it is one")
+    }
+
+    /// Callers and callees by their methods' names, as a person wrote them, and how often one calls the other.
+    pub(crate) fn calls(&self) -> BTreeMap<(String, String), i64> {
+        let profile = self.profile();
+        let name = |function: usize| {
+            let raw = profile.functions[function].raw_name().unwrap_or_default();
+            raw.rsplit("::").next().unwrap_or_default().to_owned()
+        };
+        let mut calls = BTreeMap::new();
+        for tree in &profile.trees {
+            for (node, count) in tree.nodes.iter().zip(profile.flat(tree, SampleType::CALLS)) {
+                let Some(caller) = node.caller else { continue };
+                *calls.entry((name(tree.nodes[caller].function), name(node.function))).or_default() += *count;
+            }
+        }
+        calls
     }
 }

@@ -19,7 +19,7 @@ use crate::{
     terminal::{Terminal, print_json},
 };
 
-/// How long a program has to answer: it looks ten times a second, but for when the machine has other things to do.
+/// The time that a program has to answer. It looks ten times a second; on a busy machine it may get no processor for seconds.
 const PATIENCE: Duration = Duration::from_secs(30);
 const INTERVAL: Duration = Duration::from_millis(20);
 

@@ -7,7 +7,7 @@ const SIGNATURE: [u8; 32] = [
     0xae, 0x33, 0x18, 0xee, 0x3b, 0x2d, 0xce, 0x24, 0xb3, 0x6a, 0xae,
 ];
 
-/// The host comes first, and is smaller by far: of a file of gigabytes the rest is not searched.
+/// The search ends here: the host comes first and is far smaller, and a file may have gigabytes behind it.
 const HOST: usize = 256 << 20;
 
 /// What to say of one.

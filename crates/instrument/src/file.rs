@@ -23,7 +23,7 @@ use crate::{
     deps_json::is_deps_json,
     failure::{Failure, Result, about},
     file_identity::FileIdentity,
-    input::{Input, not_an_assembly, of_file, parse_assembly},
+    input::{Input, not_an_assembly, parse_assembly},
     job::Job,
     manifest::{Manifest, manifest_path},
     outputs::Outputs,
@@ -178,9 +178,7 @@ fn include<'c>(context: &'c RunContext<'_>) -> &'c [Pattern] {
 
 /// A .NET Core program is a library, beside a native host of the same name: people name the host.
 fn host_hint(path: &Path) -> String {
-    // A larger file is refused for its size; searching it would take many seconds.
-    let is_searched = of_file(path).is_ok_and(|file| u32::try_from(file.len()).is_ok());
-    if is_searched && Input::open(path).is_ok_and(|bytes| is_bundle(&bytes)) {
+    if Input::open(path).is_ok_and(|bytes| is_bundle(&bytes)) {
         return format!("; it is {SINGLE_FILE}");
     }
     let library = path.with_extension("dll");

@@ -228,7 +228,7 @@ public class PublicClass
         return depth == 0 ? 0 : Recursive(depth - 1) + 1;
     }
 
-    // What it refers to is in an array, which a collection moves.
+    // Its target is in an array, which a collection moves.
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static void AfterCollection(ref int inHeap, ref string onStack)
     {

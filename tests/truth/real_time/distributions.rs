@@ -6,7 +6,7 @@ use super::{hold, on_each};
 use crate::program::Program;
 
 const COLUMNS: [&str; 5] = ["minMs", "p50Ms", "p95Ms", "p99Ms", "maxMs"];
-/// What a histogram states as its error, with what a call takes beside that who calls it sees.
+/// The error that a histogram states, with the part of a call that only its caller sees.
 const WITHIN: f64 = 0.14;
 const BESIDE_MS: f64 = 2.0;
 

@@ -5,7 +5,7 @@ use tests::{References, Runtime};
 use super::{hold, on};
 use crate::program::Program;
 
-/// What is not their own work, as asking and answering, in milliseconds a call.
+/// Work beside their own, as asking and answering, in milliseconds a call.
 const BESIDE_MS: f64 = 0.5;
 /// And once: the JIT's, and what starts a timer.
 const ONCE_MS: f64 = 40.0;
@@ -27,7 +27,7 @@ fn items_are_counted_and_the_time_inside_is_their_own() {
             let within = BESIDE_MS * calls + ONCE_MS;
             hold(&[(&format!("milliseconds in {name}"), microseconds / 1e3, inside, within)], wrong);
         }
-        // What is awaited is in no step, but in the time until each item is there.
+        // Awaited time is in no step, but in the time until each item is there.
         let awaited = 2.0 * 4.0 * 15.0;
         let found = report.sum("Iterators::Later", "awaitingMs");
         hold(&[("awaiting in Later", awaited, found, awaited * 0.9)], wrong);

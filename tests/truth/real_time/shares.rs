@@ -19,7 +19,7 @@ const BUSY_TRIES: usize = 10;
 
 /// A part of `Split.cs`, and the methods that it is made of.
 type Part = (&'static str, &'static [&'static str]);
-/// What the program is started with, and its parts.
+/// The program's arguments, and its parts.
 type Split = (&'static [&'static str], &'static [Part]);
 
 const REAL: Part = ("Real", &["Split::RealStretch", "Split::Real"]);
@@ -49,7 +49,7 @@ fn a_split_by_the_processors_clock_is_the_programs_own() {
 fn a_split_by_probes_in_all_methods_is_near_the_programs_own() {
     let Some(program) = Program::make(References::All, "real_time/programs/Split", "real-split-all", &["--all"]) else { return };
     split(&program, &SPLITS, &["exact"], "stopwatch", WITHIN_BY_ALL);
-    // What cannot be told from its probes is said to be so.
+    // A method that cannot be told from its probes is marked.
     on_each(|runtime, wrong| {
         let report = program.woven(runtime, &[], &[]).report();
         for method in ["Split/Point::get_X", "Split/Point::set_X", "Split::Fib"] {
@@ -103,7 +103,7 @@ fn shares(parts: &[Part], of: impl Fn(&str, &[&str]) -> f64) -> Vec<f64> {
     times.iter().map(|time| time * 100.0 / times.iter().sum::<f64>()).collect()
 }
 
-/// What is asked of a report: in words, the truth, what it says, and how far off that may be.
+/// A claim about a report: in words, the truth, the report's number, and the error allowed.
 type Claim = (&'static str, f64, f64, f64);
 
 #[test]
