@@ -189,9 +189,18 @@ pub fn skip_part(reason: &str) {
 }
 
 /// The runtimes by their names, and the variables that name their programs.
-const RUNTIMES: [(&str, &str); 3] = [("Mono", "ILINST_MONO"), (".NET 8", "ILINST_DOTNET8"), (".NET Core 3.1", "ILINST_DOTNET31")];
+const RUNTIMES: [(&str, &str); 6] = [
+    ("Mono", "ILINST_MONO"),
+    (".NET 8", "ILINST_DOTNET8"),
+    (".NET 10", "ILINST_DOTNET10"),
+    (".NET 11", "ILINST_DOTNET11"),
+    (".NET 9", "ILINST_DOTNET9"),
+    (".NET Core 3.1", "ILINST_DOTNET31"),
+];
 /// Runtimes that only the full tier runs everything on.
-const FULL_TIER: [&str; 1] = [".NET Core 3.1"];
+const FULL_TIER: [&str; 2] = [".NET 9", ".NET Core 3.1"];
+/// Runtimes that no registry has: a machine without them is not at fault.
+const NOT_FETCHED: [&str; 3] = [".NET 9", ".NET 10", ".NET 11"];
 
 /// Says so if there is nothing to test with.
 fn some_of<T>(found: Vec<T>, otherwise: &str) -> Vec<T> {
@@ -210,17 +219,30 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// Every runtime of this tier. If one is missing the test fails, or, if `ILINST_ALLOW_MISSING` is set, runs on the others.
+    /// Every runtime of this tier. If one that can be fetched is missing, the test fails, or, if `ILINST_ALLOW_MISSING` is
+    /// set, runs on the others. Of any other, a line says that the test went without it.
     pub fn all() -> Vec<Self> {
         let in_tier = RUNTIMES.iter().filter(|(name, _)| is_full() || !FULL_TIER.contains(name));
-        let found = in_tier.filter_map(|(name, variable)| Some(Self { name, path: prefer(variable)? }));
-        some_of(found.collect(), "there is no runtime")
+        some_of(in_tier.filter_map(|(name, variable)| Self::at_hand(name, variable, prefer)).collect(), "there is no runtime")
+    }
+
+    /// .NET 8 and later; see [`Runtime::all`].
+    pub fn modern() -> Vec<Self> {
+        Self::all().into_iter().filter(|runtime| !["Mono", ".NET Core 3.1"].contains(&runtime.name)).collect()
     }
 
     /// One runtime by its name; see [`require`].
     pub fn find(name: &str) -> Option<Self> {
         let (name, variable) = RUNTIMES.iter().find(|(known, _)| *known == name)?;
-        Some(Self { name, path: require(variable)? })
+        Self::at_hand(name, variable, require)
+    }
+
+    fn at_hand(name: &'static str, variable: &str, fetched: fn(&str) -> Option<PathBuf>) -> Option<Self> {
+        if NOT_FETCHED.contains(&name) && tool(variable).is_none() {
+            println!("without: {name}");
+            return None;
+        }
+        Some(Self { name, path: fetched(variable)? })
     }
 
     /// The same by the program's own native host, which looks for the runtime itself.

@@ -250,6 +250,9 @@ impl<'a> Run<'a> {
             Err(error) => println!("{:.0} s in all; {TIMES} cannot be written: {error}", started.elapsed().as_secs_f64()),
         }
         tally.skipped.iter().for_each(|skipped| println!("skipped: {skipped}"));
+        for (runtime, tests) in &tally.without {
+            println!("without {runtime}, which is not on this machine: {tests} tests would have run on it too");
+        }
         tally.failed.iter().for_each(|failed| println!("FAILED: {failed}"));
         println!("{} passed, {} failed, {} skipped", tally.passed, tally.failed.len(), tally.skipped.len());
         tally.failed.is_empty()

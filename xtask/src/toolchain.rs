@@ -30,7 +30,7 @@ pub(crate) struct Toolchain {
     missing: Vec<String>,
 }
 
-/// Parts of the toolchain: the full tier also has .NET 9 to 11 where they are at hand, Wine, programs that host .NET, and readers of exported profiles.
+/// Parts of the toolchain: the full tier also has Wine, programs that host .NET, and readers of exported profiles.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tier {
     Default,
@@ -70,11 +70,10 @@ impl Toolchain {
     /// Finds or makes all pieces of a tier, side by side. What cannot be had is noted.
     pub(crate) fn prepare(tier: Tier) -> Self {
         type Piece = fn() -> Found;
-        let mut pieces: Vec<Piece> = vec![debian_programs, dotnet::net8_and_sdk, dotnet::netcore31];
+        let mut pieces: Vec<Piece> = vec![debian_programs, dotnet::net8_and_sdk, dotnet::netcore31, dotnet::newer];
         if tier == Tier::Full {
             pieces.extend([
-                dotnet::newer as Piece,
-                || vec![consumers::go()],
+                (|| vec![consumers::go()]) as Piece,
                 || vec![consumers::speedscope()],
                 || vec![consumers::tables()],
                 || vec![consumers::cyclonedx()],

@@ -1,6 +1,6 @@
 //! The tests themselves: built once, and each run as a process of its own, on as many threads as there are processors.
 //! Its output is kept, and shown if it fails. A test says what it skips by lines: `skipped: ` that it did not test at all,
-//! `skipped in part: ` what it left out.
+//! `skipped in part: ` what it left out, `without: ` the runtime that it would also have run on.
 
 use std::{
     collections::BTreeSet,
@@ -154,6 +154,9 @@ fn settle(tally: &Mutex<Tally>, built: &Built, test: &Test, outcome: Result<Outc
     }
     suite.skipped += outcome.skipped.len();
     tally.skipped.extend(outcome.skipped.iter().map(|reason| format!("{name}: {reason}")));
+    for runtime in outcome.without {
+        *tally.without.entry(runtime).or_default() += 1;
+    }
     tally.times.push((time, name));
     suite.time += time;
     suite.left -= 1;
@@ -181,6 +184,8 @@ struct Outcome {
     is_skipped: bool,
     /// What it did not test, and why.
     skipped: BTreeSet<String>,
+    /// Runtimes that it would also have run on.
+    without: BTreeSet<String>,
 }
 
 impl Test {
@@ -206,6 +211,8 @@ impl Test {
                 outcome.skipped.insert(reason.to_owned());
             } else if let Some(reason) = line.strip_prefix("skipped in part: ") {
                 outcome.skipped.insert(reason.to_owned());
+            } else if let Some(runtime) = line.strip_prefix("without: ") {
+                outcome.without.insert(runtime.to_owned());
             }
         }
         outcome.failure = (!is_passed).then_some(output);

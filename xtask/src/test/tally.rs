@@ -1,6 +1,6 @@
 //! What steps and the tests among them share: how they are built and with what, and what came of them.
 
-use std::{path::PathBuf, process::Command, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, process::Command, time::Duration};
 
 use crate::{common::root, toolchain::Toolchain};
 
@@ -14,6 +14,8 @@ pub(super) struct Tally {
     pub(super) failed: Vec<String>,
     /// What was not tested, and why.
     pub(super) skipped: Vec<String>,
+    /// Runtimes that are not here, and cannot be fetched: how many tests would have run on each.
+    pub(super) without: BTreeMap<String, usize>,
     pub(super) times: Vec<(Duration, String)>,
 }
 
