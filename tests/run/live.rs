@@ -37,13 +37,15 @@ fn a_running_program_is_watched_and_told_what_to_do() {
         };
         let worked = |arguments: &[&str]| calls(&json(arguments), "Live.Work(int)");
         step(&mut running.0);
-        until("its names are written", || (worked(&[&pid]) > 0).then_some(()));
+        let waits = "System.Threading.Thread.Sleep  [waits]";
+        until("all names are written", || {
+            let tree = run(&["report", &pid, "--tree"]).0;
+            ["Live.Work(int)", "Live.Work(string)", waits].iter().all(|name| tree.contains(name)).then_some(())
+        });
         let report = json(&[&pid]);
         assert_eq!(report["end"], "still running");
         assert_eq!(["Live.Work(int)", "Live.Work(string)"].map(|name| calls(&report, name)), [ROUND; 2], "{report}");
         assert_eq!(json(&[])["pid"], report["pid"], "the newest is found");
-        let waits = run(&["report", &pid, "--tree"]).0;
-        assert!(waits.contains("System.Threading.Thread.Sleep  [waits]"), "{waits}");
         // It slept a millisecond in each turn.
         assert!(report["waitingMs"].as_f64() > Some(0.9 * ROUND as f64), "{report}");
         // Nothing is recorded while it is paused, nor kept of single calls, below.
