@@ -1,6 +1,6 @@
 //! Where a program runs, what it is given, and how it is named.
 
-use std::{fs, io::Write as _, process::Stdio};
+use std::{fs, io::Write as _, os::unix::fs::symlink, path::Path, process::Stdio};
 
 use tests::{Runtime, require, said, sample};
 
@@ -30,6 +30,29 @@ fn a_program_is_given_what_it_would_be_given_alone() {
         assert!(before.0.contains(&"argument [two words]".into()) && before.0.contains(&"read typed in".into()), "{before:?}");
         assert_eq!(say(&mut work.run(&["-q", "--no-report"], &at_home)), before, "on {}", runtime.name);
         assert_eq!(say(&mut work.run(&["-q", "--no-report", "--in-place"], &at_home)), before, "in place, on {}", runtime.name);
+    }
+}
+
+/// Bazel and Nix make such folders: all files are links to a store, where nothing can be written.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn a_folder_of_links_is_instrumented() {
+    for app in App::on_all("links") {
+        let home = app.home();
+        let store = app.work.folder.join("store");
+        fs::rename(home, &store).expect("it can be renamed");
+        fs::create_dir(home).expect("a folder can be made");
+        for file in fs::read_dir(&store).expect("it is there").flatten() {
+            let mut permissions = file.metadata().expect("it is there").permissions();
+            permissions.set_readonly(true);
+            fs::set_permissions(file.path(), permissions).expect("they can be set");
+            symlink(Path::new("../store").join(file.file_name()), home.join(file.file_name())).expect("a link can be made");
+        }
+        let before = tree(&store);
+        let (_, errors, code) = said(&app.run(&[], &["write"]));
+        assert_eq!(code, Some(0), "{errors}");
+        assert!(errors.contains("1 assembly woven") && errors.contains("ended cleanly"), "{errors}");
+        assert!(tree(&store) == before, "on {}", app.runtime.name);
     }
 }
 

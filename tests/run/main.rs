@@ -11,6 +11,7 @@ mod hooks;
 mod in_place;
 mod lifetime;
 mod live;
+mod named;
 mod paths;
 mod presets;
 mod probes;

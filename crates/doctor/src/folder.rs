@@ -210,7 +210,7 @@ fn collect(folder: &Path, is_deep: bool, files: &mut Vec<PathBuf>) -> std::io::R
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let kind = entry.file_type()?;
-        if kind.is_file() {
+        if kind.is_file() || kind.is_symlink() && entry.path().is_file() {
             files.push(entry.path());
         } else if kind.is_dir() && is_deep {
             // One that cannot be read hides nothing that could be woven.

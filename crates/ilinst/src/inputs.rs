@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ::instrument::{Input, files_below, read_assembly};
+use ::instrument::{Input, files_below, is_link_out, read_assembly};
 
 use crate::failure::Failure;
 
@@ -25,7 +25,9 @@ pub(crate) fn assemblies(inputs: &[PathBuf]) -> Result<Vec<Assembly>, Failure> {
             continue;
         }
         let before = assemblies.len();
-        let files = files_below(input)?.into_iter().filter(|path| is_assembly(path));
+        // A link within the folder leads to a file that is listed anyway.
+        let is_listed = |path: &PathBuf| !path.is_symlink() || is_link_out(input, path);
+        let files = files_below(input)?.into_iter().filter(|path| is_listed(path) && is_assembly(path));
         assemblies.extend(files.map(|path| Assembly { below: path.strip_prefix(input).unwrap_or(&path).to_owned(), path }));
         if assemblies.len() == before {
             return Err(Failure::unreadable(format_args!("{}: no assembly in this folder", input.display())));
@@ -41,6 +43,6 @@ pub(crate) fn may_be_many(inputs: &[PathBuf]) -> bool {
 
 fn is_assembly(path: &Path) -> bool {
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-    let may_be = extension.is_some_and(|extension| ["dll", "exe", "netmodule"].contains(&&*extension)) && !path.is_symlink();
+    let may_be = extension.is_some_and(|extension| ["dll", "exe", "netmodule"].contains(&&*extension));
     may_be && Input::open(path).is_ok_and(|bytes| read_assembly(path, &bytes).is_ok())
 }

@@ -43,6 +43,11 @@ pub(crate) struct Opts {
     #[arg(long, value_name = "FILE")]
     pdb: Option<PathBuf>,
 
+    /// Copy the files that a named input needs to start: runtimeconfig.json, deps.json, .config, and the assemblies beside it
+    /// that it refers to, with their PDBs and satellites [default: true for a program, false for a library]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    copy_dependencies: Option<bool>,
+
     #[command(flatten)]
     lists: ListArgs,
 
@@ -144,7 +149,8 @@ impl Opts {
             None if self.in_place => Destination::InPlace,
             None => Destination::Nowhere,
         };
-        Request { inputs: self.inputs.clone(), destination, pdb: self.pdb.clone(), dry_run: self.dry_run }
+        let (inputs, pdb) = (self.inputs.clone(), self.pdb.clone());
+        Request { inputs, destination, pdb, copies: self.copy_dependencies, dry_run: self.dry_run }
     }
 
     fn summary(&self) -> Summary<'_> {

@@ -163,7 +163,7 @@ impl Opts {
 
     /// Gives the patterns that name nothing, which were said.
     fn weave_into(&self, weaving: &Weaving, to: Destination, folder: &Path) -> ::instrument::Result<Vec<Unmatched>> {
-        let request = Request { inputs: vec![folder.to_owned()], destination: to, pdb: None, dry_run: false };
+        let request = Request { inputs: vec![folder.to_owned()], destination: to, pdb: None, copies: None, dry_run: false };
         let mut jobs = request.jobs()?;
         jobs.retain(|job| !Inputs::is_profile(&job.input));
         let run = ::instrument::run(&request, &jobs, &weaving.options, &|_| {})?;

@@ -2,30 +2,30 @@
 
 use std::path::{Path, PathBuf};
 
-use ecma335::Metadata;
+use ecma335::{Image, Metadata};
 
 use crate::{
-    deps_json::lists_that_name,
     framework::{files_of, references_beside},
     originals::is_woven,
 };
 
-/// What a single assembly is run with, and where it goes: its runtime configuration, its configuration file, the other
-/// files of the assembly (II.22.19), and the lists of what may be loaded that name it, be they its own or a program's.
-pub(crate) fn companions(input: &Path, output: &Path, metadata: &Metadata<'_>) -> Vec<(PathBuf, PathBuf)> {
-    let own = companion_paths(input).into_iter().zip(companion_paths(output));
+/// The other files of an assembly (II.22.19), and where they go.
+pub(crate) fn modules(input: &Path, output: &Path, metadata: &Metadata<'_>) -> Vec<(PathBuf, PathBuf)> {
     let names = metadata.tables.rows::<ecma335::schema::File>().filter_map(|(_, row)| metadata.name(row.name).ok());
     let plain = names.filter(|name| Path::new(name).file_name().is_some_and(|plain| plain == name.as_str()));
-    let lists = lists_that_name(input).into_iter();
-    let named = plain.map(|name| input.with_file_name(name)).chain(lists).map(|from| {
-        let to = output.with_file_name(from.file_name().unwrap_or_default());
-        (from, to)
-    });
-    let mut companions: Vec<(PathBuf, PathBuf)> = own.filter(|(from, _)| from.is_file()).collect();
-    let others: Vec<_> =
-        named.filter(|(from, _)| from.is_file() && !companions.iter().any(|(companion, _)| companion == from)).collect();
-    companions.extend(others);
-    companions
+    plain.map(|name| (input.with_file_name(&name), output.with_file_name(&name))).filter(|(from, _)| from.is_file()).collect()
+}
+
+/// The settings that an assembly is run with, and where they go: its runtime configuration, its list of what may be loaded,
+/// and its configuration file.
+pub(crate) fn settings(input: &Path, output: &Path) -> Vec<(PathBuf, PathBuf)> {
+    settings_of(input).into_iter().zip(settings_of(output)).filter(|(from, _)| from.is_file()).collect()
+}
+
+/// Whether an assembly is started: it has an entry point (II.25.3.3), or a runtime configuration. Else it is a library,
+/// which others load.
+pub(crate) fn is_program(input: &Path, image: &Image<'_>) -> bool {
+    image.cli_header().entry_point != 0 || runtime_configuration(input).is_file()
 }
 
 /// The assemblies beside a single one that it refers to, with what goes with them, and where they go. What is woven there
@@ -46,8 +46,12 @@ pub(crate) fn mdb_path(assembly: &Path) -> PathBuf {
     path.into()
 }
 
-fn companion_paths(program: &Path) -> Vec<PathBuf> {
+fn settings_of(program: &Path) -> [PathBuf; 3] {
     let mut config = program.as_os_str().to_owned();
     config.push(".config");
-    vec![program.with_extension("runtimeconfig.json"), program.with_extension("deps.json"), config.into()]
+    [runtime_configuration(program), program.with_extension("deps.json"), config.into()]
+}
+
+fn runtime_configuration(program: &Path) -> PathBuf {
+    program.with_extension("runtimeconfig.json")
 }

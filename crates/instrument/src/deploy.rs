@@ -32,11 +32,8 @@ pub(crate) fn deploy(
 ) -> Result<BTreeSet<PathBuf>> {
     let companions = companions_by_place(jobs, files);
     for file in files.iter_mut() {
-        let is_assembly = |path: &Path| path.extension().is_some_and(|extension| extension == "dll" || extension == "exe");
-        let copied = file.references.iter().filter(|(from, to)| companions.get(to) == Some(from) && !is_same_file(from, to));
-        let folder = file.report.input.parent();
-        let beside = copied.map(|(from, _)| from).filter(|from| from.parent() == folder && is_assembly(from));
-        file.report.beside = beside.cloned().collect();
+        let copied = file.companions.iter().filter(|(from, to)| companions.get(to) == Some(from) && !is_same_file(from, to));
+        file.report.copied = copied.map(|(from, _)| from.clone()).collect();
     }
     let reports = || files.iter().map(|file| &file.report);
     let is_woven = |file: &&FileReport| file.woven() > 0;
@@ -77,9 +74,10 @@ pub(crate) fn deploy(
 
 /// From where each companion comes, by where it goes: a program and its libraries have some in common.
 fn companions_by_place(jobs: &[Job], files: &[Instrumented]) -> BTreeMap<PathBuf, PathBuf> {
-    let named = files.iter().flat_map(|file| file.companions.iter().chain(&file.references));
+    let named = files.iter().flat_map(|file| &file.companions);
     let mut companions: BTreeMap<PathBuf, PathBuf> = named.map(|(from, to)| (to.clone(), from.clone())).collect();
-    jobs.iter().for_each(|job| drop(companions.remove(&job.output)));
+    let outputs = files.iter().flat_map(|file| [Some(&file.report.output), file.report.pdb.as_ref()]).flatten();
+    outputs.for_each(|output| drop(companions.remove(output)));
     let lists = jobs.iter().filter(|job| job.link.is_none() && is_deps_json(&job.input));
     companions.extend(lists.map(|job| (job.output.clone(), job.input.clone())));
     companions
@@ -132,6 +130,20 @@ impl Deployment<'_> {
         for list in lists.iter().filter(|list| !companions.contains_key(*list)) {
             if let Ok(Some(_)) = with_tracker(list, self.context.options)? {
                 self.warnings.push((folder_of(list), untold(list)));
+            }
+        }
+        // The programs that load a library stay where they are, and so do their lists.
+        let copied: BTreeSet<&PathBuf> = companions.values().collect();
+        for file in &self.woven {
+            let lists = lists_that_name(&file.input).into_iter().filter(|list| !copied.contains(list));
+            if let Some(list) = lists.into_iter().find(|list| matches!(with_tracker(list, self.context.options), Ok(Ok(Some(_)))))
+            {
+                let (list, library) = (list.display(), file_name(&file.input));
+                let text = format!(
+                    "{list} lists {library} but not the tracker, so that program would not find the tracker if you put \
+                     {library} back: instrument the program's folder, or use --embed"
+                );
+                self.warnings.push((folder_of(&file.output), text));
             }
         }
         Ok(())

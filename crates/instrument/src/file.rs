@@ -18,9 +18,9 @@ use weave::{
 
 use crate::{
     bundle::{SINGLE_FILE, is_bundle},
-    companions::{companions, mdb_path, references},
+    companions::{is_program, mdb_path, modules, references, settings},
     context::RunContext,
-    deps_json::is_deps_json,
+    deps_json::{is_deps_json, lists_that_name},
     failure::{Failure, Result, about},
     file_identity::FileIdentity,
     input::{Input, not_an_assembly, parse_assembly},
@@ -40,8 +40,6 @@ pub(crate) struct Instrumented {
     pub(crate) module_hash: Option<[u8; 20]>,
     /// The files that go with it if it was named, and where to.
     pub(crate) companions: Vec<(PathBuf, PathBuf)>,
-    /// The assemblies beside it that it refers to, likewise.
-    pub(crate) references: Vec<(PathBuf, PathBuf)>,
     /// Whether each pattern of the options names anything of it; empty if it was not looked at.
     pub(crate) used: Vec<bool>,
     /// Whether one of the keys is of its public key, also if nothing is woven, so that it keeps its signature.
@@ -84,10 +82,10 @@ fn unread(job: &Job, outcome: Outcome) -> Instrumented {
         output_size: 0,
         duration: Duration::ZERO,
         pdb: None,
-        beside: Vec::new(),
+        copied: Vec::new(),
         warnings: Vec::new(),
     };
-    Instrumented { report, module_hash: None, companions: Vec::new(), references: Vec::new(), used: Vec::new(), has_key: false }
+    Instrumented { report, module_hash: None, companions: Vec::new(), used: Vec::new(), has_key: false }
 }
 
 fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Outputs) -> Result<Instrumented> {
@@ -165,10 +163,19 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
     let left_alone = left_alone(&metadata, &woven.methods, context.options.names_expected);
     let file = unread(job, Outcome::Processed { methods: woven.methods, left_alone, notes: woven.notes });
     let report = FileReport { input_size: size, output_size, pdb: pdb_output, ..file.report };
-    let companions = if job.is_named { companions(&job.input, &job.output, &metadata) } else { Vec::new() };
-    let references = if job.is_named { references(&job.input, &job.output, &metadata) } else { Vec::new() };
+    let mut companions = Vec::new();
+    if job.is_named {
+        companions = modules(&job.input, &job.output, &metadata);
+        if context.request.copies.unwrap_or_else(|| is_program(&job.input, &image)) {
+            companions.extend(settings(&job.input, &job.output));
+            companions.extend(references(&job.input, &job.output, &metadata));
+        }
+        if context.request.is_in_place() {
+            companions.extend(lists_that_name(&job.input).into_iter().map(|list| (list.clone(), list)));
+        }
+    }
     let has_key = strong_name::key_of(&metadata, context.keys).is_some();
-    Ok(Instrumented { report, module_hash, companions, references, used, has_key })
+    Ok(Instrumented { report, module_hash, companions, used, has_key })
 }
 
 /// The patterns that say what is woven.

@@ -1,4 +1,5 @@
-//! What is in a folder. Links in it are not followed: what they lead to may be anywhere, and twice.
+//! What is in a folder. Links to folders are not followed: what they lead to may be anywhere, and twice. A link to a file outside
+//! stands for that file, as in the folders that Bazel and Nix make.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -35,6 +36,12 @@ fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether a path in a folder is a link to a file that lies outside of that folder.
+pub fn is_link_out(folder: &Path, path: &Path) -> bool {
+    let is_outside = |file: PathBuf| file.is_file() && !file.starts_with(without_links(folder));
+    path.is_symlink() && path.canonicalize().is_ok_and(is_outside)
 }
 
 /// What the copy of a link leads to: a relative path within the folder is that of the copied file; one that leads out of

@@ -15,6 +15,7 @@
 //!     inputs: vec!["app.dll".into()],
 //!     destination: Destination::Path("woven/".into()),
 //!     pdb: None,
+//!     copies: None,
 //!     dry_run: false,
 //! };
 //! let jobs = request.jobs()?;
@@ -52,7 +53,7 @@ mod tracker;
 
 pub use bundle::{SINGLE_FILE, is_bundle};
 pub use failure::{Failure, Result};
-pub use folder::files_below;
+pub use folder::{files_below, is_link_out};
 pub use framework::Framework;
 pub use hook_assembly::HookAssembly;
 pub use input::{Input, not_an_assembly, read_assembly};

@@ -1,6 +1,11 @@
 //! What became of the files of a run.
 
-use std::{borrow::Cow, collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use ecma335::{
     Metadata, Rid, Table, Token,
@@ -12,7 +17,7 @@ use weave::{Note, Reason, Refusal, Shape};
 /// The number of a [`FileReport::warnings`] diagnostic.
 pub const TRACKER_NOT_FOUND: &str = "ILI0020";
 
-/// The number of what is said of [`FileReport::beside`].
+/// The number of the note that lists [`FileReport::assemblies_copied`].
 pub const COPIED_BESIDE: &str = "ILI0024";
 
 /// The number of an [`Unmatched`] pattern.
@@ -67,8 +72,9 @@ pub struct FileReport {
     pub duration: Duration,
     /// The PDB that goes with it.
     pub pdb: Option<PathBuf>,
-    /// The assemblies beside a named input that it refers to, at whatever depth: copied as they are.
-    pub beside: Vec<PathBuf>,
+    /// The files that a named input is run with, copied as they are: its settings and modules, and the assemblies beside it that
+    /// it refers to, with their PDBs and satellites.
+    pub copied: Vec<PathBuf>,
     /// Why the program will not find the tracker: [`TRACKER_NOT_FOUND`].
     pub warnings: Vec<String>,
 }
@@ -111,6 +117,13 @@ pub struct LeftAlone {
 }
 
 impl FileReport {
+    /// The assemblies beside a named input that it refers to, at whatever depth, which were copied.
+    pub fn assemblies_copied(&self) -> impl Iterator<Item = &Path> {
+        let is_assembly = |path: &&Path| path.extension().is_some_and(|extension| extension == "dll" || extension == "exe");
+        let paths = self.copied.iter().map(PathBuf::as_path);
+        paths.filter(is_assembly).filter(|path| path.parent() == self.input.parent())
+    }
+
     /// By MethodDef row number less one, what became of each method; none unless it was processed.
     pub fn methods(&self) -> &[Result<Shape, Reason>] {
         match &self.outcome {

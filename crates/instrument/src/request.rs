@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     failure::{Failure, Result},
-    folder::{copied_target, files_below},
+    folder::{copied_target, files_below, is_link_out},
     job::{Job, is_assembly_name},
     paths::{is_same_file, without_links},
     pdb_names::name_pdbs,
@@ -19,6 +19,9 @@ pub struct Request {
     pub destination: Destination,
     /// The PDB of the one input, if it is not beside it.
     pub pdb: Option<PathBuf>,
+    /// Whether what a named input is run with goes with it: its settings, and the assemblies beside it that it refers to.
+    /// If nothing is said, a program's does, and a library's does not.
+    pub copies: Option<bool>,
     /// Whether to do everything but write.
     pub dry_run: bool,
 }
@@ -143,7 +146,8 @@ impl Request {
         let files = files_below(folder)?;
         let job = |input: PathBuf| {
             let output = output.join(input.strip_prefix(folder).unwrap_or(&input));
-            let target = input.read_link().ok();
+            let is_followed = !self.is_in_place() && is_link_out(folder, &input);
+            let target = if is_followed { None } else { input.read_link().ok() };
             let link = if self.is_in_place() { target } else { target.map(|target| copied_target(folder, &input, target)) };
             Job { link, ..Job::new(input, output, false) }
         };

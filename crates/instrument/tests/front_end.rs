@@ -40,7 +40,7 @@ impl Folder {
     }
 
     fn request(&self, destination: Destination) -> Request {
-        Request { inputs: vec![self.0.join("orders.exe")], destination, pdb: None, dry_run: false }
+        Request { inputs: vec![self.0.join("orders.exe")], destination, pdb: None, copies: None, dry_run: false }
     }
 }
 

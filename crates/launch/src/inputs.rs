@@ -26,7 +26,7 @@ impl Inputs {
     pub fn read(folder: &Path) -> instrument::Result<Self> {
         let mut files = instrument::files_below(folder)?;
         files.retain(|file| !Self::is_profile(file));
-        let size = |file: &PathBuf| fs::symlink_metadata(file).map_or(0, |file| file.len());
+        let size = |file: &PathBuf| fs::metadata(file).map_or(0, |file| file.len());
         let bytes: u64 = files.iter().map(size).sum();
         if files.len() > MANY_FILES || bytes > MANY_BYTES {
             let (path, files, gib) = (folder.display(), files.len(), bytes >> 30);
@@ -59,7 +59,7 @@ impl Inputs {
     }
 }
 
-/// Its path in the folder, its permissions, and what is in it, or where it leads.
+/// Its path in the folder, its permissions and content; for a link also its target.
 fn hash_file(folder: &Path, file: &Path) -> instrument::Result<[u8; 32]> {
     let mut hash = Sha256::new();
     let name = file.strip_prefix(folder).unwrap_or(file).as_os_str().as_encoded_bytes();
@@ -67,7 +67,8 @@ fn hash_file(folder: &Path, file: &Path) -> instrument::Result<[u8; 32]> {
     hash.update(name);
     if let Ok(target) = file.read_link() {
         hash.update(target.as_os_str().as_encoded_bytes());
-    } else if file.is_file() {
+    }
+    if file.is_file() {
         #[cfg(unix)]
         if let Ok(there) = fs::metadata(file) {
             hash.update(std::os::unix::fs::PermissionsExt::mode(&there.permissions()).to_le_bytes());

@@ -21,7 +21,7 @@ pub(super) fn assembly(bytes: &[u8], variant: u64) -> Result<Outcome, String> {
     let before = content(&folder).map_err(in_words)?;
     let is_in_place = variant & 8 != 0;
     let destination = if is_in_place { Destination::InPlace } else { Destination::Path(folder.join("output.dll")) };
-    let request = Request { inputs: vec![input.clone()], destination, pdb: None, dry_run: false };
+    let request = Request { inputs: vec![input.clone()], destination, pdb: None, copies: None, dry_run: false };
     let options = Options { weave: options_of(variant), ..Options::default() };
     let run = request.jobs().and_then(|jobs| instrument::run(&request, &jobs, &options, &|_| {}));
     let Ok(run) = run else {

@@ -1,6 +1,9 @@
 //! What `ilinst instrument` says when it is done.
 
-use std::{io::Write, path::Path};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use ::instrument::{COPIED_BESIDE, FileReport, LeftAlone, NAMES_NOTHING, Outcome, Report, TOOL, TRACKER_NOT_FOUND, Unmatched};
 use identity::Visible;
@@ -43,13 +46,14 @@ fn to_json(file: &FileReport) -> Value {
         "leftAlone": file.left_alone(),
         "bytesIn": file.input_size,
         "bytesOut": file.output_size,
+        "copied": file.copied.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
         "milliseconds": (file.duration.as_secs_f64() * 1e6).round() / 1e3,
     });
     let (status, detail) = match &file.outcome {
         Outcome::Processed { notes, left_alone, .. } => {
             let warnings = file.warnings.iter().map(|text| json!({ "code": TRACKER_NOT_FOUND, "text": text }));
             let notes = notes.iter().map(|note| json!({ "code": note.code(), "text": note.to_string() }));
-            let names = file.beside.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>().join(", ");
+            let names = file.assemblies_copied().map(|path| path.to_string_lossy()).collect::<Vec<_>>().join(", ");
             let beside = (!names.is_empty()).then(|| json!({ "code": COPIED_BESIDE, "text": names }));
             value["notes"] = notes.chain(beside).chain(warnings).collect::<Vec<_>>().into();
             let finding = |LeftAlone { token, name, reason }: &LeftAlone| {
@@ -71,6 +75,12 @@ fn to_json(file: &FileReport) -> Value {
         value["detail"] = detail.into();
     }
     value
+}
+
+/// The names of files, in a list.
+fn names<'p>(paths: impl Iterator<Item = &'p Path>) -> String {
+    let names = paths.filter_map(Path::file_name).map(|name| Visible(name.display()).to_string());
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// Findings shown unless `-v` asks for all.
@@ -244,11 +254,13 @@ impl Summary<'_> {
                 for note in notes {
                     writeln!(out, "  note {}: {}", note.code(), Visible(note))?;
                 }
-                if !file.beside.is_empty() {
-                    let names = file.beside.iter().filter_map(|path| path.file_name()).map(|name| name.display().to_string());
-                    let names = names.collect::<Vec<_>>().join(", ");
-                    let advice = "name them too, or the folder, to have them woven";
-                    writeln!(out, "  note {COPIED_BESIDE}: copied with it, not woven: {}; {advice}", Visible(names))?;
+                if !file.copied.is_empty() {
+                    writeln!(out, "  copied with it: {}", names(file.copied.iter().map(PathBuf::as_path)))?;
+                }
+                let assemblies = names(file.assemblies_copied());
+                if !assemblies.is_empty() {
+                    let advice = "to instrument these too, name them, or the folder";
+                    writeln!(out, "  note {COPIED_BESIDE}: not instrumented: {assemblies}; {advice}")?;
                 }
                 for warning in &file.warnings {
                     writeln!(out, "  warning {TRACKER_NOT_FOUND}: {}", Visible(warning))?;
