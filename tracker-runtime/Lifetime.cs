@@ -1,5 +1,6 @@
 using System;
 using System.Collections.Generic;
+using System.Diagnostics.CodeAnalysis;
 using System.Reflection;
 using System.Runtime.CompilerServices;
 using System.Threading;
@@ -66,6 +67,8 @@ namespace Ilinst
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]
+        [UnconditionalSuppressMessage("Trimming", "IL2026")]
+        [UnconditionalSuppressMessage("Trimming", "IL2080")]
         private static void WatchContexts(AppDomain domain)
         {
             contextType = typeof(object).Assembly.GetType("System.Runtime.Loader.AssemblyLoadContext");
@@ -101,6 +104,7 @@ namespace Ilinst
         }
 
         /// <summary>Hears when the context of an assembly is unloaded, if it can be collected.</summary>
+        [UnconditionalSuppressMessage("Trimming", "IL2080")]
         private static bool Watch(Assembly assembly)
         {
             object context = contextType.GetMethod("GetLoadContext", Static).Invoke(null, new object[] { assembly });

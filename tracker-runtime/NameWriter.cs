@@ -1,5 +1,6 @@
 using System;
 using System.Collections.Generic;
+using System.Diagnostics.CodeAnalysis;
 using System.Reflection;
 using System.Runtime.CompilerServices;
 
@@ -139,6 +140,7 @@ namespace Ilinst
         // What a trimmed program may lack is asked for in methods of their own: such a one fails when it is compiled.
 
         [MethodImpl(MethodImplOptions.NoInlining)]
+        [UnconditionalSuppressMessage("Trimming", "IL2026")]
         private static bool Refers(Assembly assembly, string name)
         {
             foreach (AssemblyName reference in assembly.GetReferencedAssemblies())
@@ -170,6 +172,7 @@ namespace Ilinst
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]
+        [UnconditionalSuppressMessage("Trimming", "IL2026")]
         private static MethodBase Resolve(Module module, int token)
         {
             return module.ResolveMethod(token);
@@ -258,6 +261,7 @@ namespace Ilinst
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]
+        [UnconditionalSuppressMessage("Trimming", "IL3002")]
         private static string FullyQualifiedName(Module module)
         {
             return module.FullyQualifiedName;

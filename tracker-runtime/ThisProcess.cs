@@ -1,4 +1,5 @@
 using System;
+using System.Diagnostics.CodeAnalysis;
 using System.Reflection;
 
 namespace Ilinst
@@ -55,6 +56,7 @@ namespace Ilinst
         }
 
         /// <summary>The path of the program's file, or of this one where another runtime is the program; empty if there is none.</summary>
+        [UnconditionalSuppressMessage("Trimming", "IL3000")]
         public static string ProgramPath()
         {
             try

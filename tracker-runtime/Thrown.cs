@@ -1,5 +1,6 @@
 using System;
 using System.Collections.Generic;
+using System.Diagnostics.CodeAnalysis;
 using System.Reflection;
 using System.Runtime.CompilerServices;
 
@@ -29,6 +30,7 @@ namespace Ilinst
 
         /// <summary>By itself: what of it is trimmed away is missed where it is compiled.</summary>
         [MethodImpl(MethodImplOptions.NoInlining)]
+        [UnconditionalSuppressMessage("Trimming", "IL2065")]
         private static void Bind()
         {
             // Not the event itself: a trimmed program may have but its methods.

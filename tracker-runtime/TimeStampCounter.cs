@@ -1,5 +1,6 @@
 using System;
 using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
 using System.Reflection.Emit;
 using System.Runtime.CompilerServices;
 
@@ -99,6 +100,7 @@ namespace Ilinst
         /// delegate's call a plain one. It is called like managed code: it touches no memory and calls nothing.
         /// </summary>
         [MethodImpl(MethodImplOptions.NoInlining)]
+        [UnconditionalSuppressMessage("Trimming", "IL3050")]
         private static Clock.Reader Caller(byte* code)
         {
             Type owner = typeof(TimeStampCounter);

@@ -8,7 +8,7 @@ use std::{
     time::SystemTime,
 };
 
-use tests::{Report, ilinst, packages, require, said, scratch};
+use tests::{Report, ilinst, packages, require, said, scratch, tool};
 
 /// What the SDK says whatever is built: it cannot hash a cache of its own on a newer runtime.
 const HARMLESS: [&str; 2] = ["MSB3088", "MSB3101"];
@@ -16,6 +16,8 @@ const HARMLESS: [&str; 2] = ["MSB3088", "MSB3101"];
 /// The SDK, and a folder to work in.
 pub(crate) struct Dotnet {
     program: PathBuf,
+    /// Packages that are unpacked already.
+    packages: Option<PathBuf>,
     pub(crate) folder: PathBuf,
 }
 
@@ -24,10 +26,23 @@ impl Dotnet {
     pub(crate) fn new(name: &str) -> Option<Self> {
         let sdk = require("ILINST_SDK")?;
         let program = sdk.ancestors().nth(2).expect("it lies in an installation").join("dotnet");
-        let folder = scratch(&format!("msbuild-{name}"));
-        let dotnet = Self { program, folder };
+        Some(Self::of(program, None, name))
+    }
+
+    /// The same with the SDK of .NET 10. Without it, a line says that the test went without.
+    pub(crate) fn newer(name: &str) -> Option<Self> {
+        let Some(program) = tool("ILINST_SDK10") else {
+            println!("without: .NET 10");
+            return None;
+        };
+        Some(Self::of(program, tool("ILINST_PACKAGES"), name))
+    }
+
+    fn of(program: PathBuf, packages: Option<PathBuf>, name: &str) -> Self {
+        let dotnet = Self { program, packages, folder: scratch(&format!("msbuild-{name}")) };
+        fs::create_dir(dotnet.folder.join("home")).expect("a folder can be made");
         packages::feed(&dotnet.folder);
-        Some(dotnet)
+        dotnet
     }
 
     /// A file in the folder.
@@ -64,6 +79,8 @@ impl Dotnet {
         command
             .env("NUGET_PACKAGES", self.folder.join("packages"))
             .env("DOTNET_ROOT", self.program.parent().expect("it is in a folder"));
+        command.envs(self.packages.iter().map(|packages| ("NUGET_FALLBACK_PACKAGES", packages)));
+        command.env("DOTNET_CLI_USE_MSBUILD_SERVER", "0").env("UseSharedCompilation", "false");
         command.env("MSBUILDTERMINALLOGGER", "off").env(packages::PATIENT_TESTS.0, packages::PATIENT_TESTS.1);
         command
     }

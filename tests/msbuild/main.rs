@@ -4,6 +4,7 @@
 mod dotnet;
 mod errors;
 mod hooks;
+mod newer;
 mod old_style;
 mod project;
 mod publish;

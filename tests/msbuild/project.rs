@@ -173,7 +173,8 @@ fn what_a_project_says_is_passed_on() {
 /// What a build cannot say is what it decides itself.
 #[test]
 fn each_option_that_weaves_has_a_property() {
-    const OF_THE_BUILD: [&str; 10] = [
+    const OF_THE_BUILD: [&str; 11] = [
+        "--copy-dependencies",
         "--output",
         "--in-place",
         "--no-config",

@@ -48,6 +48,8 @@ const DOTNET_VARIABLE: &str = "ILINST_DOTNET";
 /// Archives of the same, beside the project.
 const BESIDE: &str = "../shared/dotnet";
 const RUNTIME: &str = "shared/Microsoft.NETCore.App";
+/// The major version of the newer SDK.
+const NEWER_SDK: u32 = 10;
 
 /// Settings of the combined SDK and runtime.
 pub(crate) const DOTNET_ENVIRONMENT: &[(&str, &str)] = &[
@@ -93,8 +95,20 @@ pub(super) fn newer() -> Found {
             Some(host.map(|host| vec![(*variable, host)]))
         })
         .collect();
+    found.extend(roots.iter().find_map(|root| newer_sdk(root).transpose()));
     found.extend(given.err().map(Err));
     found
+}
+
+/// The host of a root that has the newer SDK, and the folder of packages beside it, where there is one: else its packages come
+/// from the feeds that are set up.
+fn newer_sdk(root: &Path) -> Result<Option<Vec<(&'static str, PathBuf)>>> {
+    if newest(&root.join("sdk"), NEWER_SDK)?.is_none() {
+        return Ok(None);
+    }
+    let packages = root.with_file_name("packages");
+    let packages = packages.is_dir().then_some(("ILINST_PACKAGES", packages));
+    Ok(Some([("ILINST_SDK10", root.join("dotnet"))].into_iter().chain(packages).collect()))
 }
 
 /// The roots of all `dotnet` on PATH.
@@ -177,8 +191,11 @@ fn alone(root: &Path, major: u32) -> Result<Option<PathBuf>> {
     Ok(Some(entry.join("dotnet")))
 }
 
-/// The released versions of a framework, oldest first.
+/// The released versions of a framework or of the SDK, oldest first; none if its folder is missing.
 fn versions(framework: &Path) -> Result<Vec<Vec<u32>>> {
+    if !framework.is_dir() {
+        return Ok(Vec::new());
+    }
     let names = fs::read_dir(framework)?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     let mut versions: Vec<Vec<u32>> = names.filter_map(|name| name.split('.').map(|part| part.parse().ok()).collect()).collect();
     versions.sort();

@@ -1,0 +1,139 @@
+//! Builds by the SDK of .NET 10.
+
+use std::{fs, process::Command};
+
+use tests::said;
+
+use crate::dotnet::Dotnet;
+
+const SUM: &str = "\
+namespace Lib;
+
+public static class Numbers
+{
+    public static int Sum(int count)
+    {
+        int sum = 0;
+        for (int i = 0; i < count; i++) sum += i;
+        return sum;
+    }
+}
+";
+
+/// A project of a kind, with more properties and items.
+fn project(kind: &str, more: &str) -> String {
+    format!(
+        "<Project Sdk=\"Microsoft.NET.Sdk\">\n<PropertyGroup>\n<OutputType>{kind}</OutputType>\n<TargetFramework>net10.0</TargetFramework>\n\
+         </PropertyGroup>\n{more}\n</Project>\n"
+    )
+}
+
+fn reference(package: &str, version: &str) -> String {
+    format!(r#"<ItemGroup><PackageReference Include="{package}" Version="{version}" PrivateAssets="all" /></ItemGroup>"#)
+}
+
+fn ilinst() -> String {
+    reference("Ilinst.MSBuild", tests::packages::VERSION)
+}
+
+/// Who uses the package knows nothing of ours: the tracker is in it.
+#[test]
+#[ignore = "needs .NET 10"]
+fn a_package_brings_the_tracker() {
+    let Some(dotnet) = Dotnet::newer("pack") else { return };
+    dotnet.write("lib/Lib.csproj", &project("Library", &ilinst()));
+    dotnet.write("lib/Numbers.cs", SUM);
+    dotnet.write("app/app.csproj", &project("Exe", &reference("Lib", "1.0.0")));
+    dotnet.write("app/Program.cs", "System.Console.WriteLine(Lib.Numbers.Sum(5));");
+    for options in [
+        &["pack", "lib", "-p:Ilinst=true", "-o", "feed"][..],
+        &["build", "lib", "-c", "Release", "-p:Ilinst=true", "-p:GeneratePackageOnBuild=true", "-p:PackageOutputPath=../feed"],
+    ] {
+        let _ = fs::remove_file(dotnet.folder.join("feed/Lib.1.0.0.nupkg"));
+        let _ = fs::remove_dir_all(dotnet.folder.join("packages/lib"));
+        dotnet.run(options);
+        dotnet.run(&["build", "app", "--no-incremental", "--force"]);
+        let report = dotnet.profile(&mut dotnet.program("app/bin/Debug/net10.0/app.dll"), "10\n");
+        assert_eq!(report.calls("Lib.Numbers::Sum"), 1);
+    }
+    // Nothing is left of it without the option.
+    dotnet.run(&["pack", "lib", "-o", "plain"]);
+    let mut list = Command::new("python3");
+    list.args(["-m", "zipfile", "-l"]).arg(dotnet.folder.join("plain/Lib.1.0.0.nupkg"));
+    let (list, _, _) = said(&list.output().expect("Python starts"));
+    assert!(list.contains("Lib.dll") && !list.contains("Ilinst"), "{list}");
+}
+
+const PROGRAM: &str = "\
+static class Program
+{
+    static int Sums(int count)
+    {
+        int sum = 0;
+        for (int i = 0; i < count; i++) sum += Lib.Numbers.Sum(i);
+        return sum;
+    }
+
+    static void Main() => System.Console.WriteLine(Sums(5));
+}
+";
+
+/// A program that calls a library of the same solution.
+fn program_and_library(dotnet: &Dotnet, more: &str) {
+    dotnet.write("lib/Lib.csproj", &project("Library", &ilinst()));
+    dotnet.write("lib/Numbers.cs", SUM);
+    let reference = r#"<ItemGroup><ProjectReference Include="../lib/Lib.csproj" /></ItemGroup>"#;
+    dotnet.write("app/app.csproj", &project("Exe", &format!("{}{reference}{more}", ilinst())));
+    dotnet.write("app/Program.cs", PROGRAM);
+}
+
+/// Costura puts copied assemblies into the program as resources, and takes them away.
+#[test]
+#[ignore = "needs .NET 10"]
+fn a_program_that_holds_its_libraries_starts() {
+    let Some(dotnet) = Dotnet::newer("costura") else { return };
+    program_and_library(&dotnet, &format!("{}{}", reference("Fody", "6.9.3"), reference("Costura.Fody", "6.2.0")));
+    dotnet.write("app/FodyWeavers.xml", "<Weavers><Costura /></Weavers>");
+    dotnet.run(&["build", "app", "-p:Ilinst=true"]);
+    let report = dotnet.profile(&mut dotnet.program("app/bin/Debug/net10.0/app.dll"), "10\n");
+    assert_eq!((report.calls("Program::Sums"), report.calls("Lib.Numbers::Sum")), (1, 5));
+}
+
+/// Templates of plug-ins keep what is copied out of the output.
+#[test]
+#[ignore = "needs .NET 10"]
+fn a_build_without_the_tracker_in_its_output_fails() {
+    let Some(dotnet) = Dotnet::newer("not-copied") else { return };
+    let strip = r#"<Target Name="Strip" AfterTargets="ResolveAssemblyReferences"><ItemGroup><ReferenceCopyLocalPaths Remove="@(ReferenceCopyLocalPaths)" Condition="'%(Filename)' == 'Ilinst.Tracker'" /></ItemGroup></Target>"#;
+    program_and_library(&dotnet, strip);
+    let build = ["build", "app", "-p:Ilinst=true"];
+    let (text, code) = dotnet.try_run(&build);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("error ILI0033: app.dll is instrumented") && text.contains("Set IlinstEmbed to true"), "{text}");
+    dotnet.run(&[&build[..], &["-p:IlinstEmbed=true"]].concat());
+    let report = dotnet.profile(&mut dotnet.program("app/bin/Debug/net10.0/app.dll"), "10\n");
+    assert_eq!((report.calls("Program::Sums"), report.calls("Lib.Numbers::Sum")), (1, 5));
+    // Without the option nothing is checked.
+    dotnet.run(&["build", "app"]);
+}
+
+/// The trimmer and the native compiler find nothing in the tracker to warn of.
+#[test]
+#[ignore = "needs .NET 10"]
+fn trimming_with_warnings_as_errors_succeeds() {
+    let Some(dotnet) = Dotnet::newer("warnings") else { return };
+    program_and_library(&dotnet, "");
+    let common = ["publish", "app", "-p:Ilinst=true", "-r", "linux-x64", "-warnaserror", "-p:TrimmerSingleWarn=false"];
+    for (folder, options) in [
+        (
+            "trimmed",
+            &["--self-contained", "-p:PublishTrimmed=true", "-p:TrimMode=full", "-p:SuppressTrimAnalysisWarnings=false"][..],
+        ),
+        ("single", &["--self-contained", "-p:PublishSingleFile=true", "-p:EnableSingleFileAnalyzer=true"]),
+        ("native", &["-p:PublishAot=true"]),
+    ] {
+        dotnet.run(&[&common[..], options, &["-o", folder]].concat());
+        let report = dotnet.profile(&mut dotnet.command_of(&dotnet.folder.join(folder).join("app")), "10\n");
+        assert_eq!(report.rows.iter().filter_map(|row| row["calls"].as_u64()).sum::<u64>(), 7, "{folder}");
+    }
+}
