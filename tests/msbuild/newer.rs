@@ -1,8 +1,8 @@
 //! Builds by the SDK of .NET 10.
 
-use std::{fs, process::Command};
+use std::{fs, path::PathBuf, process::Command};
 
-use tests::said;
+use tests::{said, tool};
 
 use crate::dotnet::Dotnet;
 
@@ -136,4 +136,47 @@ fn trimming_with_warnings_as_errors_succeeds() {
         let report = dotnet.profile(&mut dotnet.command_of(&dotnet.folder.join(folder).join("app")), "10\n");
         assert_eq!(report.rows.iter().filter_map(|row| row["calls"].as_u64()).sum::<u64>(), 7, "{folder}");
     }
+}
+
+/// The runtime ends a program whose composite image lists another MVID than the assembly that is loaded has.
+#[test]
+#[ignore = "needs .NET 10 and Crossgen2"]
+fn assemblies_of_a_composite_image_are_instrumented() {
+    let Some(dotnet) = Dotnet::newer("composite") else { return };
+    let Some(packages) = tool("ILINST_PACKAGES") else { return println!("without: Crossgen2") };
+    program_and_library(&dotnet, "");
+    dotnet.run(&["build", "app"]);
+    let output = dotnet.folder.join("app/bin/Debug/net10.0");
+    let newest = |folder: PathBuf| {
+        let paths = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        paths.flatten().map(|entry| entry.path()).max().expect("it is not empty")
+    };
+    let compiler = newest(packages.join("microsoft.netcore.app.crossgen2.linux-x64")).join("tools/crossgen2");
+    let installed = tool("ILINST_SDK10").expect("it is there").with_file_name("shared/Microsoft.NETCore.App");
+    let versions = fs::read_dir(installed).expect("it is there").flatten().map(|entry| entry.path());
+    let framework = versions.filter(|path| path.ends_with("10.0") || path.to_string_lossy().contains("/10.0.")).max();
+    let composite = dotnet.folder.join("composite");
+    fs::create_dir(&composite).expect("a folder can be made");
+    let mut compile = dotnet.command_of("sh".as_ref());
+    // As packages are unpacked, it may not be executable.
+    compile
+        .args(["-c", r#"cp "$0" crossgen && chmod +x crossgen && ln -s "$(dirname "$0")"/*.so . && ./crossgen "$@""#])
+        .arg(compiler);
+    compile.args(["--composite", "--inputbubble", "--targetos=linux", "--targetarch=x64", "-o", "composite/all.r2r.dll"]);
+    compile.arg("-r").arg(framework.expect(".NET 10 is there").join("*.dll"));
+    let compiled = said(&compile.args(["app.dll", "Lib.dll"].map(|name| output.join(name))).output().expect("sh starts"));
+    assert_eq!(compiled.2, Some(0), "{compiled:?}");
+    fs::copy(output.join("app.runtimeconfig.json"), composite.join("app.runtimeconfig.json")).expect("it can be copied");
+    for (patterns, calls) in [(&[][..], [1, 5]), (&["--include=[app]*"][..], [1, 0])] {
+        let mut command = tests::ilinst();
+        command.args(["instrument", "composite", "-q", "-o", "woven"]).args(patterns).current_dir(&dotnet.folder);
+        assert_eq!(said(&command.output().expect("ilinst starts")), (String::new(), String::new(), Some(0)));
+        let report = dotnet.profile(&mut dotnet.program("woven/app.dll"), "10\n");
+        assert_eq!(["Program::Sums", "Lib.Numbers::Sum"].map(|name| report.calls(name)), calls, "{patterns:?}");
+    }
+    // The program's native code has the library's methods in it.
+    let mut command = tests::ilinst();
+    command.args(["instrument", "composite", "-o", "woven", "--include=[Lib]*"]).current_dir(&dotnet.folder);
+    let (text, errors, code) = said(&command.output().expect("ilinst starts"));
+    assert!(code == Some(0) && text.contains("app.dll: note ILI0034: "), "{text}{errors}");
 }

@@ -121,7 +121,7 @@ impl Folder {
             (None, Some(manifest)) => self.find_copied_back(path, manifest, &bytes),
             (None, None) => self.others += 1,
             (Some(mark), _) => {
-                if image.precompiled() == Some(Precompiled::ReadyToRun) {
+                if matches!(image.precompiled(), Some(Precompiled::ReadyToRun | Precompiled::Component)) {
                     self.find(
                         Code::ReadyToRun,
                         path,

@@ -198,6 +198,8 @@ impl CliHeader {
 pub enum Precompiled {
     /// ReadyToRun code: the IL is whole, so the native code can go.
     ReadyToRun,
+    /// ReadyToRun code that lies in another file, the composite image. That file lists the MVID of each of its components.
+    Component,
     /// An NGen image or another header that we don't know.
     Other,
 }
@@ -336,14 +338,22 @@ impl<'a> Image<'a> {
         self.cli.is_il_only()
     }
 
+    /// READYTORUN_FLAG_COMPONENT.
+    const COMPONENT: u32 = 0x20;
+
     /// What precompiled code it carries, if any.
     pub fn precompiled(&self) -> Option<Precompiled> {
         let header = self.cli.managed_native_header;
         if header.rva.0 == 0 && header.size == 0 {
             return None;
         }
-        let signature = self.cursor_at(header.rva).and_then(|mut cursor| cursor.bytes(4));
-        Some(if signature == Ok(b"RTR\0") { Precompiled::ReadyToRun } else { Precompiled::Other })
+        // READYTORUN_HEADER: the signature, two numbers of the version, flags.
+        let header = self.cursor_at(header.rva).and_then(|mut cursor| Ok((cursor.bytes(4)?, cursor.u32()?, cursor.u32()?)));
+        Some(match header {
+            Ok((b"RTR\0", _, flags)) if flags & Self::COMPONENT != 0 => Precompiled::Component,
+            Ok((b"RTR\0", ..)) => Precompiled::ReadyToRun,
+            _ => Precompiled::Other,
+        })
     }
 
     /// The metadata root's bytes and where they are.

@@ -216,17 +216,9 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         if bodies.is_empty() {
             let file = OutputFile::unchanged(image.bytes()).into_segments();
             let (mvid, additions) = (metadata.mvid()?, Additions::default());
-            return Ok(Woven {
-                file,
-                bodies,
-                methods,
-                calls: Vec::new(),
-                additions,
-                module_key,
-                mvid,
-                pdb: None,
-                notes: Vec::new(),
-            });
+            let is_component = image.precompiled() == Some(Precompiled::Component);
+            let notes = is_component.then_some(Note::CompositeCodeKept).into_iter().collect();
+            return Ok(Woven { file, bodies, methods, calls: Vec::new(), additions, module_key, mvid, pdb: None, notes });
         }
         let writer = ImageWriter::new(image, metadata, weaving.options.keep_layout);
         let of_bodies = || bodies.iter().zip(&body_sigs).filter_map(|((rid, range), sig)| Some((*rid, range.start, (*sig)?)));
@@ -260,7 +252,11 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
             let records = records.into_iter().map(|(records, local_sig)| Ok((records?, local_sig.map(settled))));
             new.put_all(records.collect::<Result<_, Error>>()?).map(|()| new)
         });
-        let mvid = woven_mvid(module_key, weaving.tool, &weaving.options.to_string());
+        // A composite image lists the MVIDs of its components, and the runtime ends a program that loads another one.
+        let mvid = match image.precompiled() {
+            Some(Precompiled::Component) => metadata.mvid()?,
+            _ => woven_mvid(module_key, weaving.tool, &weaving.options.to_string()),
+        };
         builder.set_mvid(mvid);
         let is_embedded = debug.is_embedded();
         let new_pdb = debug.check(new_pdb.map(|pdb| pdb?.finish(metadata.tables.counts(), builder.counts(), is_embedded)));
@@ -554,7 +550,7 @@ fn adapt_headers<'a, 'i>(image: &Image<'a>, mut writer: ImageWriter<'a, 'i>) -> 
     let mut notes = Vec::new();
     notes.extend(writer.obstacle().filter(|why| *why != Obstacle::Requested).map(Note::LayoutKept));
     let cli = writer.cli_header_mut();
-    if image.precompiled() == Some(Precompiled::ReadyToRun) {
+    if image.precompiled().is_some() {
         notes.push(Note::ReadyToRunRemoved);
         cli.managed_native_header = Directory::default();
         cli.flags = cli.flags & !cli_flags::IL_LIBRARY | cli_flags::IL_ONLY;

@@ -25,6 +25,8 @@ pub enum Note {
     ModuleHash,
     /// The image keeps its layout, with its old metadata as dead bytes.
     LayoutKept(Obstacle),
+    /// It stays as it is, and its code lies in a composite image, where methods of other assemblies may be inlined.
+    CompositeCodeKept,
 }
 
 impl Note {
@@ -37,6 +39,7 @@ impl Note {
             Self::PdbRemoved(_) | Self::MdbLeftOut | Self::MdbStale => "ILI0005",
             Self::LayoutKept(_) => "ILI0008",
             Self::ModuleHash => "ILI0009",
+            Self::CompositeCodeKept => "ILI0034",
         }
     }
 }
@@ -59,6 +62,10 @@ impl fmt::Display for Note {
                  PDB (csc -debug:portable)"
             }
             Self::ModuleHash => "the manifest of its assembly holds a hash of it: weave both in one run",
+            Self::CompositeCodeKept => {
+                "its ReadyToRun code is part of a composite image, so methods of other assemblies may be inlined into it, and those \
+                 calls are not counted: instrument this assembly too"
+            }
             Self::LayoutKept(why) => return write!(f, "layout kept, with the old metadata in it, as {why}"),
         };
         f.write_str(text)

@@ -105,7 +105,11 @@ fn headers(names: &Names<'_, '_>) -> Headers {
         None => "native".into(),
     };
     headers.insert("entry point", entry_point);
-    let native = image.precompiled().map(|kind| if kind == Precompiled::ReadyToRun { "ReadyToRun" } else { "of another kind" });
+    let native = image.precompiled().map(|kind| match kind {
+        Precompiled::ReadyToRun => "ReadyToRun",
+        Precompiled::Component => "ReadyToRun, in a composite image",
+        Precompiled::Other => "of another kind",
+    });
     headers.insert("precompiled code", native.unwrap_or("none").into());
     let is_signed = image.bytes_at(cli.strong_name).iter().any(|byte| *byte != 0);
     headers.insert(STRONG_NAME, if is_signed { "signed" } else { "not signed" }.into());
