@@ -14,6 +14,7 @@ mod live;
 mod paths;
 mod presets;
 mod probes;
+mod processes;
 #[cfg(unix)]
 mod runtime_async;
 mod selectors;
