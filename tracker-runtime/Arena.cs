@@ -63,6 +63,20 @@ namespace Ilinst
             return chunk;
         }
 
+        /// <summary>Whether it is in the profile of this process.</summary>
+        public static bool Holds(void* address)
+        {
+            Control* control = Control.OfProcess();
+            for (int i = 0; i < 3 * control->Arenas; i += 3)
+            {
+                if ((long)address >= control->Arena[i] && (long)address - control->Arena[i] < control->Arena[i + 1])
+                {
+                    return true;
+                }
+            }
+            return false;
+        }
+
         /// <summary>Calls back for each chunk there is, in the order of the file.</summary>
         public static void ForEach(ChunkVisitor visit)
         {
@@ -78,14 +92,23 @@ namespace Ilinst
                 while (block < end)
                 {
                     ChunkHeader* chunk = (ChunkHeader*)block;
-                    int kind = chunk->Kind;
-                    if (kind != 0)
+                    int size = chunk->SizeInFile;
+                    // Others can write to the file.
+                    bool isChunk = chunk->Kind != 0 && size >= BlockSize && size % BlockSize == 0 && size <= end - block;
+                    if (isChunk)
                     {
                         visit(chunk);
                     }
-                    block += kind != 0 ? chunk->SizeInFile : BlockSize;
+                    block += isChunk ? size : BlockSize;
                 }
             }
+        }
+
+        /// <summary>How many bytes of a chunk of one block are in use; if the file says what cannot be, it is full.</summary>
+        public static long Used(void* chunk)
+        {
+            long used = ((ChunkHeader*)chunk)->Used;
+            return used < ChunkHeaderSize || used > BlockSize ? BlockSize : used;
         }
 
         /// <summary>

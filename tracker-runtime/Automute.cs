@@ -34,7 +34,7 @@ namespace Ilinst
 
         private static void Look(ChunkHeader* chunk, double seconds)
         {
-            byte* end = (byte*)chunk + chunk->Used;
+            byte* end = (byte*)chunk + Arena.Used(chunk);
             for (byte* at = (byte*)chunk + NodeChunk.FirstNode; chunk->Kind == ChunkHeader.Nodes && at < end; at += NodeChunk.NodeSize)
             {
                 CallNode* node = (CallNode*)at;

@@ -106,7 +106,7 @@ namespace Ilinst
         /// <summary>One thread at a time, and not while tracking is paused.</summary>
         private static void Measure(Costs costs, int rounds)
         {
-            if (tree == null || ProfileInfoTracker.isPaused || Interlocked.CompareExchange(ref isMeasuring, 1, 0) != 0)
+            if (tree == null || Recording.IsPaused || Interlocked.CompareExchange(ref isMeasuring, 1, 0) != 0)
             {
                 return;
             }

@@ -24,6 +24,8 @@ namespace Ilinst
         private static int hand;
         private static bool isStarted;
         private static bool isTracking;
+        /// <summary>Whether there is no profile, and none will be.</summary>
+        private static volatile bool isOff;
 
         /// <summary>How many nodes all call trees may have together, but for their roots.</summary>
         public static int MaxNodes;
@@ -35,7 +37,7 @@ namespace Ilinst
         /// <summary>This thread's tree, made at its first probe; null while the tracker itself is at work.</summary>
         public static CallTree* OfThisThread()
         {
-            CallTree* tree = ProfileInfoTracker.tree;
+            CallTree* tree = OfOpenCalls;
             if (tree == null)
             {
                 tree = ForThisThread();
@@ -44,15 +46,26 @@ namespace Ilinst
             return tree;
         }
 
+        /// <summary>This thread's tree, if it has one by now; null while the tracker itself is at work, and in a forked child.</summary>
+        public static CallTree* OfOpenCalls
+        {
+            get { return Recording.IsForked ? null : ProfileInfoTracker.tree; }
+        }
+
         private static CallTree* ForThisThread()
         {
-            if (isBusy)
+            if (isBusy || isOff)
             {
                 return null;
             }
             isBusy = true;
             try
             {
+                if (Recording.IsForked)
+                {
+                    // A thread of the parent's may have the lock.
+                    return null;
+                }
                 using (gate.Enter())
                 {
                     if (!StartOnce() || Mode.Kind == Mode.Count)
@@ -60,7 +73,8 @@ namespace Ilinst
                         return null;
                     }
                     CallTree* tree = ThreadSlot.Tree;
-                    if (tree == null)
+                    // Of a tracker in the process that this one was forked from, it is not to be had.
+                    if (tree == null || !Arena.Holds(tree))
                     {
                         tree = Adopt();
                         tree = tree != null ? tree : NewTree();
@@ -83,6 +97,10 @@ namespace Ilinst
         /// <returns>Whether there is one.</returns>
         public static bool Start()
         {
+            if (Recording.IsForked)
+            {
+                return false;
+            }
             bool was = isBusy;
             isBusy = true;
             try
@@ -103,10 +121,18 @@ namespace Ilinst
             if (!isStarted)
             {
                 isStarted = true;
+                string wrong = Settings.Wrong();
+                if (wrong != null)
+                {
+                    isOff = true;
+                    Tell(wrong);
+                    return false;
+                }
                 MaxNodes = Settings.MaxNodes(DefaultMaxNodes);
                 Probes.StackReserve = ThisProcess.CatchesStackOverflows ? StackReserve : 0;
                 Mode.Choose();
-                isTracking = ProfileFile.Start();
+                isTracking = Recording.Start() && ProfileFile.Start();
+                isOff = !isTracking;
                 if (isTracking)
                 {
                     Flow.Start();
@@ -115,6 +141,16 @@ namespace Ilinst
                 }
             }
             return isTracking;
+        }
+
+        /// <summary>Tells whoever runs the program, once a process.</summary>
+        private static void Tell(string what)
+        {
+            Log.Write(what);
+            if (Interlocked.Exchange(ref Control.OfProcess()->HasTold, 1) == 0)
+            {
+                Log.WriteError(what);
+            }
         }
 
         /// <summary>The node of a caller's callee, made if need be; null if there is no room.</summary>
@@ -318,7 +354,7 @@ namespace Ilinst
         public static void OnPause(bool isPaused)
         {
             long now = Clock.Now();
-            if (isPaused == ProfileInfoTracker.isPaused)
+            if (isPaused == Recording.IsPaused)
             {
                 return;
             }
@@ -330,7 +366,6 @@ namespace Ilinst
             {
                 Pauses.End(now);
             }
-            ProfileInfoTracker.isPaused = isPaused;
             Counters.OnPause(isPaused);
         }
 

@@ -23,7 +23,7 @@ namespace Ilinst
         public static long Enter(long methodId, string description, int what)
         {
             CapturedCalls* calls = CapturedCalls.OfThisThread();
-            if (calls == null || ProfileInfoTracker.isPaused)
+            if (calls == null || Recording.IsPaused)
             {
                 return 0;
             }

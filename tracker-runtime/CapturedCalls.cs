@@ -70,7 +70,7 @@ namespace Ilinst
         /// <summary>This thread's; null if it has no tree, or the tracker is at work.</summary>
         public static CapturedCalls* OfThisThread()
         {
-            CallTree* tree = ProfileInfoTracker.tree;
+            CallTree* tree = CallTrees.OfOpenCalls;
             if (tree == null)
             {
                 return null;
@@ -97,6 +97,13 @@ namespace Ilinst
             if (calls != null)
             {
                 calls->tree = (long)tree;
+                Control* control = Control.OfProcess();
+                if (control->HasValues == 0)
+                {
+                    // Before the first value of any thread.
+                    MappedFile.Narrow(control->File, (byte*)control->Header);
+                    control->HasValues = 1;
+                }
             }
             return calls;
         }
@@ -223,12 +230,12 @@ namespace Ilinst
         {
             At = lastLeft = 0;
             HasTexts = (what & Texts) != 0;
-            if ((chunk == 0 || ((ChunkHeader*)chunk)->Used + MaxRecord > Arena.BlockSize) && !NextChunk())
+            if ((chunk == 0 || Arena.Used((void*)chunk) + MaxRecord > Arena.BlockSize) && !NextChunk())
             {
                 Lose();
                 return false;
             }
-            start = chunk + ((ChunkHeader*)chunk)->Used;
+            start = chunk + Math.Min(Arena.Used((void*)chunk), Arena.BlockSize - MaxRecord);
             end = start + MaxRecord - Reserve;
             byte* at = (byte*)start;
             *(short*)at = 0;
@@ -321,7 +328,9 @@ namespace Ilinst
                 {
                     return false;
                 }
-                oldest = *(long*)(next + NewerAt) == 0 ? oldest : *(long*)(next + NewerAt);
+                long newer = *(long*)(next + NewerAt);
+                // Others can write to the file.
+                oldest = newer % Arena.BlockSize == 0 && Arena.Holds((void*)newer) ? newer : oldest;
                 ((ChunkHeader*)next)->Used = Arena.ChunkHeaderSize;
             }
             long number = chunk == 0 ? 1 : *(long*)(chunk + NumberAt) + 1;

@@ -386,7 +386,7 @@ namespace Ilinst
                 if (size <= Arena.BlockSize - Arena.ChunkHeaderSize && Control.Enter(control))
                 {
                     ChunkHeader* chunk = (ChunkHeader*)control->Descriptions;
-                    if (chunk == null || chunk->Used + size > chunk->SizeInFile)
+                    if (chunk == null || Arena.Used(chunk) + size > Arena.BlockSize)
                     {
                         chunk = (ChunkHeader*)Arena.TakeLocked(control, ChunkHeader.Descriptions, 1);
                         control->Descriptions = chunk != null ? (long)chunk : control->Descriptions;
@@ -394,7 +394,7 @@ namespace Ilinst
                     if (chunk != null)
                     {
                         number = ++control->Described;
-                        Write((byte*)chunk + chunk->Used, number);
+                        Write((byte*)chunk + Math.Min(Arena.Used(chunk), Arena.BlockSize - size), number);
                         Thread.MemoryBarrier();
                         chunk->Used += size;
                     }

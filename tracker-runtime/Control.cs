@@ -13,7 +13,7 @@ namespace Ilinst
     {
         private const int Size = 256 * 1024;
         /// <summary>Of this layout; trackers of another one have a profile of their own.</summary>
-        private const int Magic = 0x494C0201;
+        private const int Magic = 0x494C0202;
         /// <summary>Where nothing else comes to lie, in processes of 39 bits of address and more.</summary>
         private const long Place = 0x0D11570000;
 
@@ -55,6 +55,12 @@ namespace Ilinst
         /// <summary>The chunk that descriptions go to now; 0 before the first. And how many have a number.</summary>
         public long Descriptions;
         public int Described;
+        /// <summary>1 when the profile has values of the program's: then it is for its owner alone.</summary>
+        public int HasValues;
+        /// <summary>1 when the program's user has been told what is wrong with its settings.</summary>
+        public int HasTold;
+        /// <summary>How the file begins that was at its path before, if none is wanted before the end: zeros if there was none.</summary>
+        public fixed byte Before[OutputFile.Beginning];
 
         private static Control* mine;
 

@@ -25,7 +25,7 @@ namespace Ilinst
         {
             gate = new Gate();
             table = NewTable(FirstSize);
-            OnPause(ProfileInfoTracker.isPaused);
+            OnPause(Recording.IsPaused);
         }
 
         [MethodImpl((MethodImplOptions)256)]
@@ -76,7 +76,7 @@ namespace Ilinst
         private static void AddFirst(long methodId)
         {
             CallTrees.OfThisThread();
-            if (table == null || ProfileInfoTracker.isPaused)
+            if (table == null || Recording.IsPaused)
             {
                 return;
             }
@@ -142,13 +142,14 @@ namespace Ilinst
             }
             // The old one stays: other threads may be looking through it.
             table = larger != null ? larger : table;
-            OnPause(ProfileInfoTracker.isPaused);
+            OnPause(Recording.IsPaused);
             return larger != null;
         }
 
         private static long* NewTable(long size)
         {
-            long* memory = (long*)NativeMemory.Zeroed((2 * size + 2) * sizeof(long));
+            // No method is in it in a forked child: that one counts nothing.
+            long* memory = (long*)Recording.Memory((2 * size + 2) * sizeof(long));
             if (memory == null)
             {
                 return null;

@@ -6,7 +6,7 @@ namespace Ilinst
     /// <summary>Paths and what is at them. Nothing here throws, nor asks the library for what the system says.</summary>
     internal static unsafe class Files
     {
-        private const int AllMayEnter = 511; // 0777
+        private const int AllMayEnter = 493; // 0755, less the umask
         private const int OnlyOwnerMayEnter = 448; // 0700
         private const int RegularFile = 0x8000;
         private const int Folder = 0x4000;
@@ -118,6 +118,36 @@ namespace Ilinst
             // Where the system does not tell: what is not regular has no length.
             return type == RegularFile
                 || type < 0 && !IsFolder(path) && (long)Libc.readlink(path, &unused, (IntPtr)1) < 0 && HasLengthAsKnown(path);
+        }
+
+        /// <summary>Reads what a regular file begins with; what is not there is zeros.</summary>
+        /// <returns>False if there is nothing, or it cannot be read.</returns>
+        public static bool ReadBeginning(string path, byte* to)
+        {
+            for (int i = 0; i < OutputFile.Beginning; i++)
+            {
+                to[i] = 0;
+            }
+            if (Sandbox.IsHere || !IsRegular(path))
+            {
+                return false;
+            }
+            int read = 0;
+            if (Libc.IsThere)
+            {
+                int file = Libc.open(path, Libc.ReadOnly, 0);
+                read = file < 0 ? 0 : (int)Libc.pread(file, to, (IntPtr)OutputFile.Beginning, IntPtr.Zero);
+                FileLock.Release(file);
+                return read > 0;
+            }
+            IntPtr handle = Kernel32.CreateFile(
+                path, Kernel32.GenericRead, Kernel32.ShareAll, IntPtr.Zero, Kernel32.OpenExisting, 0, IntPtr.Zero);
+            if (handle != Kernel32.NoHandle)
+            {
+                Kernel32.ReadFile(handle, to, OutputFile.Beginning, out read, null);
+                Kernel32.CloseHandle(handle);
+            }
+            return read > 0;
         }
 
         public static void Delete(string path)

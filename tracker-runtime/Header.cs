@@ -23,6 +23,7 @@ namespace Ilinst
         private const int ControlAt = 4096;
         private const int CommandNameAt = 16;
         private const int MaxCommandName = 240;
+        private const int BegunAt = CommandNameAt + 4 + MaxCommandName;
         private const int PausesAt = 8192;
         private const int MaxPauses = 2000;
 
@@ -63,6 +64,9 @@ namespace Ilinst
         /// <summary>1 while paused.</summary>
         [FieldOffset(ControlAt + 12)] public int State;
 
+        /// <summary>The last command that was begun: from then on the tool does not take it back.</summary>
+        [FieldOffset(ControlAt + BegunAt)] public int BegunSequence;
+
         [FieldOffset(PausesAt)] public long Pauses;
 
         /// <summary>The strings of the header: they are written once.</summary>
@@ -78,6 +82,14 @@ namespace Ilinst
             }
         }
 
+        /// <summary>Whether two files begin alike: they are of the same process, and of the same time.</summary>
+        public static bool IsSame(byte* one, byte* other)
+        {
+            Header* first = (Header*)one;
+            Header* second = (Header*)other;
+            return first->ProcessId == second->ProcessId && first->StartTicks == second->StartTicks && first->StartTime == second->StartTime;
+        }
+
         /// <summary>The name that comes with a command.</summary>
         public static string CommandName(Header* header)
         {
@@ -89,12 +101,14 @@ namespace Ilinst
         /// <summary>Notes that tracking pauses from now on; beyond the number of pauses that there is room for, only their sum is kept.</summary>
         public static void BeginPause(Header* header, long now)
         {
-            if (header->Pauses < MaxPauses)
+            // Others can write to the file: a count is used when it is one.
+            long count = header->Pauses;
+            if (count >= 0 && count < MaxPauses)
             {
-                long* pair = &header->Pauses + 1 + 2 * header->Pauses;
+                long* pair = &header->Pauses + 1 + 2 * count;
                 pair[0] = now;
                 pair[1] = 0;
-                header->Pauses++;
+                header->Pauses = count + 1;
             }
         }
 
@@ -102,8 +116,9 @@ namespace Ilinst
         public static void EndPause(Header* header, long from, long now)
         {
             header->PausedTicks += now - from;
-            long* pair = &header->Pauses + 2 * header->Pauses - 1;
-            if (header->Pauses > 0 && pair[1] == 0)
+            long count = header->Pauses;
+            long* pair = &header->Pauses + 2 * count - 1;
+            if (count > 0 && count <= MaxPauses && pair[1] == 0)
             {
                 pair[1] = now;
             }

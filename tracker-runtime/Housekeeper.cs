@@ -115,6 +115,28 @@ namespace Ilinst
             });
         }
 
+        /// <summary>
+        /// Does what the tool wants done, once. A tool that gives up takes the command back, and then looks whether it was begun:
+        /// so one of the two sees the other.
+        /// </summary>
+        private static void Obey(Header* header)
+        {
+            int sequence = header->CommandSequence;
+            if (sequence == header->AcknowledgedSequence)
+            {
+                return;
+            }
+            Interlocked.Exchange(ref header->BegunSequence, sequence);
+            if (header->CommandSequence != sequence)
+            {
+                // The next look finds what there is now.
+                header->BegunSequence = header->AcknowledgedSequence;
+                return;
+            }
+            Phases.Obey(header->Command, Header.CommandName(header));
+            header->AcknowledgedSequence = sequence;
+        }
+
         /// <summary>Waits for some time, or until it is to end.</summary>
         private static bool IsStopped(int period)
         {
@@ -145,12 +167,7 @@ namespace Ilinst
                 {
                     header->LastTicks = Clock.Now();
                     header->Heartbeats++;
-                    int sequence = header->CommandSequence;
-                    if (sequence != header->AcknowledgedSequence)
-                    {
-                        Phases.Obey(header->Command, Header.CommandName(header));
-                        header->AcknowledgedSequence = sequence;
-                    }
+                    Obey(header);
                     if (isSecond)
                     {
                         CpuTime.Update();

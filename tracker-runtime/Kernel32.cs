@@ -7,6 +7,7 @@ namespace Ilinst
     internal static unsafe class Kernel32
     {
         public const uint GenericReadWrite = 0xC0000000;
+        public const uint GenericRead = 0x80000000;
         public const uint AppendData = 4;
         public const int OpenExisting = 3;
         public const int OpenAlways = 4;
@@ -21,6 +22,7 @@ namespace Ilinst
         public const int NoAttributes = -1;
         public const int FolderAttribute = 0x10;
         public const int NotOursAttributes = 0x440; // a device, a reparse point
+        public const int StandardError = -12; // STD_ERROR_HANDLE
         public static readonly IntPtr NoHandle = new IntPtr(-1);
 
         /// <summary>OVERLAPPED: where in a file.</summary>
@@ -40,6 +42,9 @@ namespace Ilinst
 
         [DllImport("kernel32")]
         public static extern int CloseHandle(IntPtr handle);
+
+        [DllImport("kernel32")]
+        public static extern IntPtr GetStdHandle(int which);
 
         [DllImport("kernel32")]
         public static extern int GetFileType(IntPtr file);
@@ -79,6 +84,9 @@ namespace Ilinst
 
         [DllImport("kernel32")]
         public static extern int WriteFile(IntPtr file, byte* buffer, int count, out int written, Overlapped* place);
+
+        [DllImport("kernel32")]
+        public static extern int ReadFile(IntPtr file, byte* buffer, int count, out int read, Overlapped* place);
 
         [DllImport("kernel32", CharSet = CharSet.Unicode, EntryPoint = "CreateFileMappingW")]
         public static extern IntPtr CreateFileMapping(

@@ -20,7 +20,7 @@ namespace Ilinst
         public static readonly bool IsLinux = IsThere && SystemName() == "Linux";
 
         public const int ReadWrite = 2;
-        private const int ReadOnlyOnLinux = 0x80000; // O_CLOEXEC
+        public static readonly int ReadOnly = IsLinux ? 0x80800 : 0x1000004; // O_CLOEXEC, O_NONBLOCK
         public static readonly int CreateNew = IsLinux ? 0x80040 + 0x80 : 0x1000200 + 0x800; // O_CLOEXEC, O_CREAT, O_EXCL
         public static readonly int AppendOrCreate = IsLinux ? 0x80C41 : 0x100020D; // O_CLOEXEC, O_NONBLOCK, O_APPEND, O_CREAT, O_WRONLY
         public static readonly int ProcessClock = IsLinux ? 2 : 12; // CLOCK_PROCESS_CPUTIME_ID
@@ -50,6 +50,15 @@ namespace Ilinst
 
         [DllImport("libc")]
         public static extern int fchmod(int file, int mode);
+
+        [DllImport("libc")]
+        public static extern int umask(int mask);
+
+        [DllImport("libc")]
+        public static extern int flock(int file, int operation);
+
+        [DllImport("libc")]
+        private static extern IntPtr lseek(int file, IntPtr offset, int from);
 
         [DllImport("libc")]
         public static extern int chmod(string path, int mode);
@@ -109,6 +118,9 @@ namespace Ilinst
         public static extern int mprotect(IntPtr address, IntPtr length, int protection);
 
         [DllImport("libc")]
+        public static extern int madvise(IntPtr address, IntPtr length, int advice);
+
+        [DllImport("libc")]
         private static extern int pipe(int* files);
 
         [DllImport("libc")]
@@ -153,7 +165,7 @@ namespace Ilinst
             byte* text = stackalloc byte[size];
             byte* end = Utf8.PutNumber(text + Utf8.Put(text, "/proc/self/task/", size), thread);
             end[Utf8.Put(end, "/schedstat", size)] = 0;
-            int file = open(text, ReadOnlyOnLinux, 0);
+            int file = open(text, ReadOnly, 0);
             if (file < 0)
             {
                 return -1;
@@ -173,7 +185,18 @@ namespace Ilinst
             return length > 0 ? delay : -1;
         }
 
-        /// <summary>How large a file this process may make: beyond it, growing one is a signal that ends the process.</summary>
+        /// <summary>Adds to a file that is open for that, unless it may not grow.</summary>
+        public static void Append(int file, byte* bytes, int count)
+        {
+            const int End = 2; // SEEK_END
+            // A pipe or a device has no end, and no limit.
+            if ((long)lseek(file, IntPtr.Zero, End) + count <= FileSizeLimit())
+            {
+                write(file, bytes, (IntPtr)count);
+            }
+        }
+
+        /// <summary>How large a file this process may make at present: beyond it, growing one is a signal that ends the process.</summary>
         public static long FileSizeLimit()
         {
             IntPtr* limits = stackalloc IntPtr[2];

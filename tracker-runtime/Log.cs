@@ -2,7 +2,7 @@ using System;
 
 namespace Ilinst
 {
-    /// <summary>What the tracker did, a line each, for whom ILINST_LOG names a file: the program's own output stays its own.</summary>
+    /// <summary>A line for each thing that the tracker does, in the file that ILINST_LOG names: the program's output stays its own, but for errors.</summary>
     internal static unsafe class Log
     {
         private const int MaxLine = 8192;
@@ -29,6 +29,34 @@ namespace Ilinst
             }
         }
 
+        /// <summary>An error, on standard error: what keeps the tracker from doing what its user wants.</summary>
+        public static void WriteError(string error)
+        {
+            try
+            {
+                string line = "ilinst: error: " + error + "\n";
+                byte* bytes = stackalloc byte[MaxLine];
+                int length = Utf8.Put(bytes, line, MaxLine);
+                if (Sandbox.IsHere)
+                {
+                    Sandbox.WriteError(bytes, length);
+                }
+                else if (Libc.IsThere)
+                {
+                    Libc.write(2, bytes, (IntPtr)length);
+                }
+                else
+                {
+                    int written;
+                    Kernel32.WriteFile(Kernel32.GetStdHandle(Kernel32.StandardError), bytes, length, out written, null);
+                }
+            }
+            catch (Exception)
+            {
+                // Nobody to tell.
+            }
+        }
+
         private static void Append(string line)
         {
             byte* bytes = stackalloc byte[MaxLine];
@@ -40,10 +68,10 @@ namespace Ilinst
             }
             if (Libc.IsThere)
             {
-                int file = Libc.open(path, Libc.AppendOrCreate, 438);
+                int file = Libc.open(path, Libc.AppendOrCreate, 420);
                 if (file >= 0)
                 {
-                    Libc.write(file, bytes, (IntPtr)length);
+                    Libc.Append(file, bytes, length);
                     Libc.close(file);
                 }
                 return;

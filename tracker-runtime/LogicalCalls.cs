@@ -73,7 +73,7 @@ namespace Ilinst
         /// <summary>A step hands over what is to go on: nothing of its call is touched from then on, as another thread may run that.</summary>
         public static void Await(IntPtr token)
         {
-            CallTree* tree = ProfileInfoTracker.tree;
+            CallTree* tree = CallTrees.OfOpenCalls;
             LogicalCall call;
             if (tree == null)
             {
@@ -97,7 +97,7 @@ namespace Ilinst
         /// <summary>A step completes its call. What waits for it may run before the step is left, and is not below it.</summary>
         public static void Complete(IntPtr token, bool isFaulted)
         {
-            CallTree* tree = ProfileInfoTracker.tree;
+            CallTree* tree = CallTrees.OfOpenCalls;
             if (tree == null)
             {
                 return;

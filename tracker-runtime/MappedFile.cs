@@ -5,7 +5,8 @@ namespace Ilinst
     /// <summary>A file that is made, grown and mapped piece by piece. Nothing here throws.</summary>
     internal static unsafe class MappedFile
     {
-        private const int AllMayReadAndWrite = 438; // 0666, less the umask
+        private const int OwnerMayReadAndWrite = 384; // 0600
+        private const int AllMayRead = 420; // 0644, less the umask
         private const int HeaderBytesCompared = 64;
 
         /// <summary>Makes a file where there is none.</summary>
@@ -27,13 +28,25 @@ namespace Ilinst
                 }
                 return (long)handle;
             }
-            int file = Libc.open(path, Libc.ReadWrite | Libc.CreateNew, AllMayReadAndWrite);
+            int mode = Control.OfProcess()->HasValues != 0 ? OwnerMayReadAndWrite : AllMayRead;
+            int file = Libc.open(path, Libc.ReadWrite | Libc.CreateNew, mode);
             if (file >= 0 && !Libc.IsLinux)
             {
                 // open takes a variable number of arguments, and not every ABI passes those as it passes others.
-                Libc.fchmod(file, 420);
+                int mask = Libc.umask(OwnerMayReadAndWrite >> 3 | OwnerMayReadAndWrite >> 6);
+                Libc.umask(mask);
+                Libc.fchmod(file, mode & ~mask);
             }
             return file;
+        }
+
+        /// <summary>Has the file be its owner's alone: values of the program's come into it.</summary>
+        public static void Narrow(long file, byte* header)
+        {
+            if (Libc.IsThere && !Sandbox.IsHere && file != -1 && IsOurs(file, header))
+            {
+                Libc.fchmod((int)file, OwnerMayReadAndWrite);
+            }
         }
 
         public static void Close(long file)
@@ -61,7 +74,7 @@ namespace Ilinst
             }
             return !Libc.IsThere
                 ? WriteZeros(file, 0, Arena.FirstSize)
-                : Arena.FirstSize <= Libc.FileSizeLimit() && Allocate((int)file, 0, Arena.FirstSize);
+                : Allocate((int)file, 0, Arena.FirstSize);
         }
 
         /// <summary>Allocates some of the file behind what is there, and maps it at a multiple of 64 KiB.</summary>
@@ -95,6 +108,10 @@ namespace Ilinst
                 int written;
                 return Kernel32.WriteFile((IntPtr)file, bytes, (int)count, out written, &place) != 0 && written == count;
             }
+            if (at + count > Libc.FileSizeLimit())
+            {
+                return false;
+            }
             for (int tries = 0; count > 0 && tries < 1000; tries++)
             {
                 long written = (long)Libc.pwrite((int)file, bytes, (IntPtr)count, (IntPtr)at);
@@ -117,7 +134,7 @@ namespace Ilinst
 
         private static byte* GrowOnUnix(int file, byte* header, long from, long size)
         {
-            if (!IsOurs(file, header) || from + size > Libc.FileSizeLimit() || !Allocate(file, from, size))
+            if (!IsOurs(file, header) || !Allocate(file, from, size))
             {
                 return null;
             }
@@ -146,6 +163,10 @@ namespace Ilinst
         /// <summary>A signal may come between: a runtime stops its threads by them.</summary>
         private static bool Allocate(int file, long from, long size)
         {
+            if (from + size > Libc.FileSizeLimit())
+            {
+                return false;
+            }
             int result = Libc.Interrupted;
             for (int i = 0; i < 100 && result == Libc.Interrupted; i++)
             {

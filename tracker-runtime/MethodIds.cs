@@ -36,7 +36,7 @@ namespace Ilinst
                 {
                     at = NodeChunk.FirstNode;
                 }
-                for (; at + NodeChunk.NodeSize <= chunk->Used; at += NodeChunk.NodeSize)
+                for (; at + NodeChunk.NodeSize <= Arena.Used(chunk); at += NodeChunk.NodeSize)
                 {
                     CallNode* node = (CallNode*)((byte*)chunk + at);
                     if ((node->Flags & NodeChunk.NoNode) == 0)
@@ -49,7 +49,7 @@ namespace Ilinst
             }
             else if (chunk->Kind == ChunkHeader.Counters)
             {
-                long* end = (long*)((byte*)chunk + chunk->Used);
+                long* end = (long*)((byte*)chunk + Arena.Used(chunk));
                 for (long* slot = (long*)((byte*)chunk + Arena.ChunkHeaderSize); slot < end; slot += 2)
                 {
                     Add(*slot);

@@ -30,14 +30,14 @@ namespace Ilinst
                 if (Control.Enter(control))
                 {
                     ChunkHeader* chunk = (ChunkHeader*)control->Names;
-                    if (chunk == null || chunk->Used + needed > chunk->SizeInFile)
+                    if (chunk == null || Arena.Used(chunk) + needed > Arena.BlockSize)
                     {
                         chunk = (ChunkHeader*)Arena.TakeLocked(control, ChunkHeader.Names, 1);
                         control->Names = chunk != null ? (long)chunk : control->Names;
                     }
                     if (chunk != null)
                     {
-                        Put((byte*)chunk + chunk->Used, kind, about, size, bytes, strings);
+                        Put((byte*)chunk + System.Math.Min(Arena.Used(chunk), Arena.BlockSize - needed), kind, about, size, bytes, strings);
                         // Behind it stays a zero: the end of the records.
                         System.Threading.Thread.MemoryBarrier();
                         chunk->Used += needed - 1;
@@ -54,8 +54,8 @@ namespace Ilinst
         {
             Arena.ForEach(delegate(ChunkHeader* chunk)
             {
-                byte* end = (byte*)chunk + (chunk->Kind == ChunkHeader.Names ? chunk->Used : 0);
-                for (byte* at = (byte*)chunk + Arena.ChunkHeaderSize; at < end;)
+                byte* end = (byte*)chunk + (chunk->Kind == ChunkHeader.Names ? Arena.Used(chunk) : 0);
+                for (byte* at = (byte*)chunk + Arena.ChunkHeaderSize; at < end - sizeof(long);)
                 {
                     byte kind = *at++;
                     IdVisitor visit = kind == Method ? method : kind == Module ? module : null;
@@ -64,9 +64,10 @@ namespace Ilinst
                         visit(*(long*)at);
                     }
                     at += kind == Method ? 8 : kind == ExceptionType ? 4 : kind == Module ? 24 : 12;
-                    for (int strings = kind == Method ? 2 : kind == Module ? 4 : 1; strings > 0 && at < end; strings--)
+                    for (int strings = kind == Method ? 2 : kind == Module ? 4 : 1; strings > 0 && at <= end - sizeof(int); strings--)
                     {
-                        at += 4 + *(int*)at;
+                        int length = *(int*)at;
+                        at = length < 0 || length > end - at - sizeof(int) ? end : at + sizeof(int) + length;
                     }
                 }
             });

@@ -13,7 +13,7 @@ namespace Ilinst
         public static IntPtr Enter(long methodId)
         {
             CallTree* tree = CallTrees.OfThisThread();
-            if (tree == null || ProfileInfoTracker.isPaused)
+            if (tree == null || Recording.IsPaused)
             {
                 if (Mode.Kind == Mode.Count)
                 {
@@ -68,7 +68,7 @@ namespace Ilinst
         /// <summary>Leaves a step, or what has a frame. A step has ended before, most of the time: then it is not asked when.</summary>
         public static void LeaveTagged(IntPtr token)
         {
-            CallTree* tree = ProfileInfoTracker.tree;
+            CallTree* tree = CallTrees.OfOpenCalls;
             if (tree == null)
             {
                 return;
@@ -94,7 +94,7 @@ namespace Ilinst
         /// <summary>Leaves a call. The token may be any number: it is compared with what is open, never followed.</summary>
         public static void Leave(IntPtr token, long now)
         {
-            CallTree* tree = ProfileInfoTracker.tree;
+            CallTree* tree = CallTrees.OfOpenCalls;
             if (tree == null)
             {
                 return;
@@ -109,7 +109,7 @@ namespace Ilinst
         /// <summary>Where a handler begins: what it is in becomes the current call again.</summary>
         public static void Handle(IntPtr token, long now, bool marks)
         {
-            CallTree* tree = ProfileInfoTracker.tree;
+            CallTree* tree = CallTrees.OfOpenCalls;
             if (tree == null)
             {
                 return;

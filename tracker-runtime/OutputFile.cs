@@ -3,10 +3,12 @@ using System;
 namespace Ilinst
 {
     /// <summary>Where the profile goes. It replaces nothing but regular files, and links nobody's work to them.</summary>
-    internal static class OutputFile
+    internal static unsafe class OutputFile
     {
         private const string Extension = ".ilprof";
         private const int MaxNumber = 1000;
+        /// <summary>How many bytes of a file tell profiles apart.</summary>
+        public const int Beginning = 64;
 
         /// <summary>The folder below which folders may be made at the end: if the program deletes it, it does not get it back.</summary>
         private static string home = "";
@@ -26,6 +28,7 @@ namespace Ilinst
             path = isFixed ? path : Unused(Files.Combine(path, FileName()));
             if (!isWantedNow)
             {
+                Files.ReadBeginning(path, Control.OfProcess()->Before);
                 return -1;
             }
             if (Files.Exists(path) && !Files.IsRegular(path))
@@ -33,12 +36,14 @@ namespace Ilinst
                 Log.Write("not a regular file, so left alone: " + path);
                 return -1;
             }
-            if (isFixed && Files.Exists(path))
+            string wanted = path;
+            long folderLock = FileLock.TakeFolder(Files.Parent(path));
+            if (isFixed && Files.Exists(path) && !FileLock.IsHeld(path))
             {
                 Files.Delete(path);
             }
-            string wanted = path;
             long file = CreateAt(ref path);
+            FileLock.Release(folderLock);
             if (file == -1)
             {
                 Log.Write("cannot be written: " + wanted);
@@ -81,10 +86,25 @@ namespace Ilinst
             }
             bool isWhole = contents(file);
             MappedFile.Close(file);
+            long folderLock = FileLock.TakeFolder(Files.Parent(path));
+            if (!IsToBeReplaced(path))
+            {
+                path = Unused(path);
+                Path = path;
+            }
             if (!isWhole || !Files.Replace(temporary, path))
             {
                 Files.Delete(temporary);
             }
+            FileLock.Release(folderLock);
+        }
+
+        /// <summary>Whether nothing is there but what was before, or this profile as it was: else it is another process's.</summary>
+        private static bool IsToBeReplaced(string path)
+        {
+            byte* there = stackalloc byte[Beginning];
+            Control* control = Control.OfProcess();
+            return !Files.ReadBeginning(path, there) || Header.IsSame(there, control->Before) || Header.IsSame(there, (byte*)control->Header);
         }
 
         /// <summary>Makes a file for a copy of the profile.</summary>
@@ -109,9 +129,10 @@ namespace Ilinst
         }
 
         /// <summary>The profile's path.</summary>
-        private static unsafe string Path
+        public static string Path
         {
             get { return Utf8.Text(Control.OfProcess()->Path, Control.MaxPath); }
+            set { Utf8.Put(Control.OfProcess()->Path, value, Control.MaxPath - 1); }
         }
 
         /// <summary>Makes a file of this path, or with a number where it is taken.</summary>
@@ -128,6 +149,7 @@ namespace Ilinst
                 long file = MappedFile.Create(path);
                 if (file != -1 && MappedFile.HasRoom(file))
                 {
+                    FileLock.Hold(file);
                     return file;
                 }
                 if (file != -1)

@@ -8,26 +8,30 @@ namespace Ilinst
         private static readonly long[] begins = new long[Kept];
         private static readonly long[] ends = new long[Kept];
         private static int count;
+        /// <summary>The end of the last one, or what is later than any call's start while one is on; 0 before the first.</summary>
+        private static long last;
 
         public static void Begin(long now)
         {
             begins[count % Kept] = now;
             ends[count % Kept] = long.MaxValue;
             count++;
-            ProfileInfoTracker.lastPause = long.MaxValue;
+            last = long.MaxValue;
+            Recording.Pause();
         }
 
         public static void End(long now)
         {
             ends[(count + Kept - 1) % Kept] = now;
-            ProfileInfoTracker.lastPause = now;
+            last = now;
+            Recording.Resume(now);
         }
 
         /// <summary>The ticks between, without those of pauses; not negative.</summary>
         public static long Elapsed(long from, long to)
         {
             long ticks = to - from;
-            if (from < ProfileInfoTracker.lastPause)
+            if (from < last)
             {
                 for (int i = 0; i < Kept && i < count; i++)
                 {

@@ -115,8 +115,9 @@ namespace Ilinst
 
         private static int Slots(ChunkHeader* chunk)
         {
-            return chunk->Kind == ChunkHeader.Nodes ? (int)(chunk->Used - NodeChunk.FirstNode) / NodeChunk.NodeSize
-                : chunk->Kind == ChunkHeader.Counters ? (int)(chunk->Used - Arena.ChunkHeaderSize) / 16 : 0;
+            long used = Arena.Used(chunk);
+            return chunk->Kind == ChunkHeader.Nodes && used > NodeChunk.FirstNode ? (int)(used - NodeChunk.FirstNode) / NodeChunk.NodeSize
+                : chunk->Kind == ChunkHeader.Counters ? (int)(used - Arena.ChunkHeaderSize) / 16 : 0;
         }
 
         private static long* WriteEntries(ChunkHeader* chunk, long* entry, long* end, Dictionary<long, Open> open)
@@ -163,7 +164,7 @@ namespace Ilinst
                     continue;
                 }
                 const int Most = (DetailsHead + Statistics.Buckets) * sizeof(long);
-                if (details == null || details->Used + Most > Arena.BlockSize)
+                if (details == null || Arena.Used(details) + Most > Arena.BlockSize)
                 {
                     details = (ChunkHeader*)Arena.Take(ChunkHeader.PhaseDetails, 1);
                     if (details == null)
@@ -172,7 +173,7 @@ namespace Ilinst
                     }
                     details->Tree = (long)phase;
                 }
-                long* at = (long*)((byte*)details + details->Used);
+                long* at = (long*)((byte*)details + System.Math.Min(Arena.Used(details), Arena.BlockSize - Most));
                 at[0] = (long)node;
                 at[1] = node->Exceptions;
                 at[2] = node->Cpu;

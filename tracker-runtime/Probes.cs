@@ -94,7 +94,9 @@ namespace Ilinst
             CallTree* tree = ProfileInfoTracker.tree;
             CallNode* caller;
             CallNode* node;
-            if (tree == null || (node = (CallNode*)(caller = (CallNode*)tree->Current)->Callees) == null || ProfileInfoTracker.isPaused)
+            // In a forked child the current node may be one that its parent has mapped since: so it is looked at last.
+            if (tree == null || *ProfileInfoTracker.recorded == 0
+                || (node = (CallNode*)(caller = (CallNode*)tree->Current)->Callees) == null)
             {
                 return OpenCalls.Enter(methodId);
             }
@@ -137,7 +139,7 @@ namespace Ilinst
             CallNode* node = (CallNode*)Tokens.Bits(token);
             Statistics* statistics;
             if (tree == null || tree->Current != (long)node || (statistics = (Statistics*)node->Stats) == null
-                || probe.IsTimed && node->Start < ProfileInfoTracker.lastPause)
+                || (probe.IsTimed ? node->Start + *ProfileInfoTracker.recorded >= 0 : *ProfileInfoTracker.recorded == 0))
             {
                 OpenCalls.Leave(token, probe.IsTimed ? now : Clock.Now());
                 return;

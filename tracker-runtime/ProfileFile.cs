@@ -61,7 +61,7 @@ namespace Ilinst
                 }
                 string path;
                 control->File = OutputFile.Create(isWantedNow, out path);
-                Utf8.Put(control->Path, path, Control.MaxPath - 1);
+                OutputFile.Path = path;
             }
             catch (Exception)
             {
@@ -104,6 +104,10 @@ namespace Ilinst
 
         private static void UpdateNames(long next)
         {
+            if (Recording.IsForked)
+            {
+                return;
+            }
             using (gate.Enter())
             {
                 try
@@ -189,6 +193,11 @@ namespace Ilinst
         /// <summary>The end, as far as it can be seen; whatever goes wrong stays here.</summary>
         public static void End(int flag)
         {
+            if (Recording.IsForked)
+            {
+                Log.Write("a forked child is not recorded");
+                return;
+            }
             try
             {
                 CallTrees.WithoutProbes(delegate

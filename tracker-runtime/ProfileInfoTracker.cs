@@ -12,11 +12,12 @@ namespace Ilinst
         [ThreadStatic]
         internal static CallTree* tree;
 
-        /// <summary>Whether tracking is paused.</summary>
-        internal static bool isPaused;
-
-        /// <summary>The end of the last pause, or what is later than any call's start while one is on; 0 before the first.</summary>
-        internal static long lastPause;
+        /// <summary>
+        /// Where it is said whether calls are recorded: 0 if not, in a pause, or in a forked child (see <see cref="Recording"/>). Else
+        /// -2^63 less the end of the last pause, or less 0 before the first: the sum with the start of a call is below zero, unless
+        /// there was a pause since. There before a thread has a tree.
+        /// </summary>
+        internal static long* recorded;
 
         /// <summary>Which probes are used: the constants of <see cref="Mode"/>. No constant: this is compiled before it is known.</summary>
         internal static int probe;
@@ -120,7 +121,7 @@ namespace Ilinst
         /// <returns>What the others want back.</returns>
         public static IntPtr WhenStarting(long methodId)
         {
-            return probe == Mode.Counting || isPaused ? WhenEntering(methodId) : RuntimeAsync.Start(methodId);
+            return probe == Mode.Counting || Recording.IsPaused ? WhenEntering(methodId) : RuntimeAsync.Start(methodId);
         }
 
         /// <summary>Called before such a method awaits.</summary>
@@ -148,7 +149,7 @@ namespace Ilinst
         /// <returns>What the others want back.</returns>
         public static IntPtr WhenStepping(long methodId)
         {
-            return probe == Mode.Counting || isPaused ? IntPtr.Zero : LogicalCalls.Step(methodId);
+            return probe == Mode.Counting || Recording.IsPaused ? IntPtr.Zero : LogicalCalls.Step(methodId);
         }
 
         /// <summary>Called before a step hands over what is to go on when the awaited is done.</summary>

@@ -34,7 +34,7 @@ namespace Ilinst
         public static IntPtr Start(long methodId)
         {
             IntPtr kickoff = OpenCalls.Enter(methodId);
-            CallTree* tree = ProfileInfoTracker.tree;
+            CallTree* tree = CallTrees.OfOpenCalls;
             CallNode* node = kickoff == IntPtr.Zero ? null : (CallNode*)tree->Current;
             if (node == null || node->MethodId != methodId || (node->Flags & (NodeFlags.Stepping | NodeFlags.Overflow)) != 0)
             {
@@ -68,7 +68,7 @@ namespace Ilinst
         public static void Suspend(IntPtr token)
         {
             Frame frame = FrameOf(token);
-            if (ProfileInfoTracker.tree == null || frame == null || frame.Step == IntPtr.Zero || frame.Call.IsSuspended)
+            if (CallTrees.OfOpenCalls == null || frame == null || frame.Step == IntPtr.Zero || frame.Call.IsSuspended)
             {
                 return;
             }
@@ -100,7 +100,7 @@ namespace Ilinst
         /// <summary>It is complete.</summary>
         public static void Leave(IntPtr token)
         {
-            CallTree* tree = ProfileInfoTracker.tree;
+            CallTree* tree = CallTrees.OfOpenCalls;
             Frame frame = FrameOf(token);
             if (tree == null || frame == null)
             {
@@ -134,7 +134,7 @@ namespace Ilinst
             {
                 return frame;
             }
-            CallTree* tree = ProfileInfoTracker.tree;
+            CallTree* tree = CallTrees.OfOpenCalls;
             if (tree != null)
             {
                 tree->BadTokens++;

@@ -38,7 +38,7 @@ namespace Ilinst
                     {
                         Thread.Sleep(1);
                         long now = Clock.Now();
-                        if (!ProfileInfoTracker.isPaused)
+                        if (!Recording.IsPaused)
                         {
                             foreach (IntPtr tree in trees)
                             {

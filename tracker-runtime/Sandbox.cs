@@ -132,12 +132,23 @@ namespace Ilinst
             return Try(
                 delegate
                 {
-                    byte[] copied = new byte[count];
-                    Marshal.Copy((IntPtr)bytes, copied, 0, copied.Length);
                     ((FileStream)open).Position = at;
-                    ((FileStream)open).Write(copied, 0, copied.Length);
+                    ((FileStream)open).Write(Copied(bytes, count), 0, (int)count);
                     return true;
                 });
+        }
+
+        private static byte[] Copied(byte* bytes, long count)
+        {
+            byte[] copied = new byte[count];
+            Marshal.Copy((IntPtr)bytes, copied, 0, copied.Length);
+            return copied;
+        }
+
+        /// <summary>Writes to standard error.</summary>
+        public static void WriteError(byte* bytes, int count)
+        {
+            Try(delegate { Console.OpenStandardError().Write(Copied(bytes, count), 0, count); return true; });
         }
 
         /// <summary>Adds to a file.</summary>

@@ -15,16 +15,46 @@ namespace Ilinst
         private const string TraceSizeVariable = "ILINST_TRACE_SIZE";
         private const string AutomuteVariable = "ILINST_AUTOMUTE";
 
+        /// <summary>Variables, and behind each the only values that it can have.</summary>
+        private static readonly string[][] fixedValues = new string[][]
+        {
+            new string[] { ModeVariable, "exact", "sampled", "count", "trace" },
+            new string[] { ClockVariable, "tsc", "program" },
+            new string[] { StartVariable, "paused" },
+            new string[] { WriteVariable, "end" },
+        };
+
+        /// <summary>Says for people which one is wrong; null if none is.</summary>
+        public static string Wrong()
+        {
+            foreach (string[] words in fixedValues)
+            {
+                string value = Text(words[0]);
+                string known = "";
+                bool isKnown = value.Length == 0;
+                for (int i = 1; i < words.Length; i++)
+                {
+                    isKnown |= value == words[i];
+                    known += (i == 1 ? "" : i < words.Length - 1 ? ", " : " and ") + words[i];
+                }
+                if (!isKnown)
+                {
+                    return "nothing is recorded: " + words[0] + " is '" + value + "'; the known values are: " + known;
+                }
+            }
+            return null;
+        }
+
         /// <summary>Whether tracking is to begin when it is asked to.</summary>
         public static bool StartsPaused
         {
-            get { return Environment.GetEnvironmentVariable(StartVariable) == "paused"; }
+            get { return Text(StartVariable) == "paused"; }
         }
 
         /// <summary>Whether no file is wanted before the end.</summary>
         public static bool WritesAtEnd
         {
-            get { return Environment.GetEnvironmentVariable(WriteVariable) == "end"; }
+            get { return Text(WriteVariable) == "end"; }
         }
 
         /// <summary>How many nodes all call trees may have together.</summary>

@@ -51,7 +51,7 @@ namespace Ilinst
         /// <summary>A handler begins: what the exception has passed was left by it.</summary>
         public static void Catch(IntPtr token, long now)
         {
-            CallTree* tree = ProfileInfoTracker.tree;
+            CallTree* tree = CallTrees.OfOpenCalls;
             if (tree == null)
             {
                 return;
@@ -74,7 +74,7 @@ namespace Ilinst
 
         private static void Note(object sender, EventArgs e)
         {
-            CallTree* tree = ProfileInfoTracker.tree;
+            CallTree* tree = CallTrees.OfOpenCalls;
             if (tree == null || tree->Current == tree->Root)
             {
                 return;

@@ -7,6 +7,7 @@ mod commands;
 mod counts;
 mod ends;
 mod loading;
+mod processes;
 mod rewriting;
 mod values;
 

@@ -295,18 +295,18 @@ static int Main() {{
 }
 
 /// A program of `lifetime/`, as it was compiled and woven.
-struct Program {
-    folder: PathBuf,
-    original: PathBuf,
-    woven: PathBuf,
+pub(crate) struct Program {
+    pub(crate) folder: PathBuf,
+    pub(crate) original: PathBuf,
+    pub(crate) woven: PathBuf,
 }
 
 impl Program {
-    fn new(name: &str, source: &str) -> Option<Self> {
+    pub(crate) fn new(name: &str, source: &str) -> Option<Self> {
         Self::of(name, &root().join("tests/run/lifetime").join(format!("{source}.cs")))
     }
 
-    fn of(name: &str, source: &Path) -> Option<Self> {
+    pub(crate) fn of(name: &str, source: &Path) -> Option<Self> {
         let folder = scratch(&format!("lifetime-{name}"));
         let original = folder.join(source.with_extension("exe").file_name().expect("it has a name"));
         let mut compiler = Command::new(require("ILINST_MCS")?);
@@ -322,7 +322,7 @@ impl Program {
         Some(Self { folder, original, woven })
     }
 
-    fn command(&self, runtime: &Runtime, work: &Path) -> Command {
+    pub(crate) fn command(&self, runtime: &Runtime, work: &Path) -> Command {
         let mut command = runtime.program(&self.woven, work);
         command.env_remove("ILINST_OUTPUT").env_remove("ILINST_WRITE");
         command
@@ -337,21 +337,21 @@ impl Program {
     }
 }
 
-fn profiles(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn profiles(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("the folder is there").flatten().map(|entry| entry.path());
     entries.filter(|path| path.extension().is_some_and(|extension| extension == "ilprof")).collect()
 }
 
-fn read(path: &Path) -> Profile {
+pub(crate) fn read(path: &Path) -> Profile {
     Profile::parse(&fs::read(path).expect("it can be read")).expect("it is a profile")
 }
 
 /// By name: how often each method was called.
-fn calls(profile: &Profile) -> BTreeMap<String, u64> {
+pub(crate) fn calls(profile: &Profile) -> BTreeMap<String, u64> {
     let rows = profile.rows(SortBy::Name);
     rows.into_iter().map(|row| (row.raw_name.unwrap_or_default(), row.calls)).collect()
 }
 
-fn counts(expected: &[(&str, u64)]) -> BTreeMap<String, u64> {
+pub(crate) fn counts(expected: &[(&str, u64)]) -> BTreeMap<String, u64> {
     expected.iter().map(|(name, calls)| ((*name).to_owned(), *calls)).collect()
 }

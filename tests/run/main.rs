@@ -15,6 +15,7 @@ mod named;
 mod paths;
 mod presets;
 mod probes;
+mod processes;
 #[cfg(unix)]
 mod runtime_async;
 mod selectors;

@@ -102,7 +102,7 @@ impl Session {
     fn new(runtime: Runtime) -> Result<Self, String> {
         settings::check_version()?;
         let rules = Rules::new(settings::options()?, settings::all_assemblies());
-        Ok(Self { runtime, rules, profile: profiler::make_profile(runtime)?.0 })
+        Ok(Self { runtime, rules, profile: profiler::make_profile(runtime, false)?.0 })
     }
 
     /// This attachment, and those that come when the runtime has not let go.

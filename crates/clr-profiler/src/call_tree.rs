@@ -27,7 +27,7 @@ use self::{
 };
 use crate::{
     capture::{self, ThreadCalls},
-    clock,
+    clock, forked,
     profile_file::{self, Chunk, ChunkKind},
 };
 
@@ -349,7 +349,7 @@ unsafe fn new_statistics(tree: *mut Tree, first: i64) -> *mut Statistics {
 #[cold]
 fn of_new_thread() -> *mut Tree {
     // Its end may have been: then nothing is recorded of it any more.
-    if OWNER.try_with(|_| ()).is_err() {
+    if forked::is_child() || OWNER.try_with(|_| ()).is_err() {
         return null_mut();
     }
     let adopted = ALL.lock().unwrap_or_else(PoisonError::into_inner).unowned.pop();
@@ -371,6 +371,13 @@ fn of_new_thread() -> *mut Tree {
         TREE.set(tree);
     }
     tree
+}
+
+/// From now on nothing of this thread is recorded, in a process that has no other.
+#[cfg(unix)]
+pub(crate) fn forget_thread() {
+    TREE.set(null_mut());
+    capture::end_thread();
 }
 
 /// This thread's tree and its number, and where its calls are kept.

@@ -13,6 +13,7 @@ use crate::{
         CLASS_E_CLASSNOTAVAILABLE, E_FAIL, E_NOINTERFACE, Guid, HResult, ICLASS_FACTORY, IUNKNOWN, Object, S_OK, VTable,
         count_references, ignore,
     },
+    forked,
     functions::{self, Function},
     info::Id,
     profiler, rewriting,
@@ -106,8 +107,11 @@ unsafe extern "system" fn create(_this: *mut c_void, _outer: *mut c_void, id: *c
     unsafe { answer(id, &CALLBACK_IDS, (&raw const PROFILER).cast(), found) }
 }
 
-/// What a callback does; a panic of ours ends here, and is no failure of the runtime's.
+/// Runs a callback: a panic of ours ends here, and is no failure of the runtime's. A forked child does nothing.
 fn guarded(action: impl FnOnce() -> HResult) -> HResult {
+    if forked::is_child() {
+        return S_OK;
+    }
     catch_unwind(AssertUnwindSafe(action)).unwrap_or(S_OK)
 }
 

@@ -1,18 +1,24 @@
 //! The profile's file: a mapping that grows by pieces, so that it is whole at any moment, however the program ends
 //! (docs/profile-format.md).
 
+#[cfg(unix)]
+use std::fs::TryLockError;
 use std::{
     fs::{File, OpenOptions},
     io,
     path::{Path, PathBuf},
     sync::{
         Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release},
+        atomic::{
+            AtomicI64, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, Ordering::SeqCst, fence,
+        },
     },
 };
 
 use memmap2::MmapOptions;
 use profile::layout::{self, BLOCK, CHUNK_HEADER};
+
+use crate::forked;
 
 /// What each chunk begins with.
 #[repr(C)]
@@ -44,6 +50,10 @@ pub(crate) struct Start<'s> {
     pub(crate) now: i64,
     pub(crate) histogram_shift: u32,
     pub(crate) max_nodes: u32,
+    /// Whether a file of its very name is replaced.
+    pub(crate) replaces: bool,
+    /// Whether values of the program's will be in it.
+    pub(crate) has_values: bool,
     /// The program's name, its runtime, its path.
     pub(crate) strings: [&'s str; 3],
 }
@@ -84,12 +94,14 @@ unsafe impl Send for Profile {}
 static PROFILE: Mutex<Option<Profile>> = Mutex::new(None);
 
 fn profile() -> MutexGuard<'static, Option<Profile>> {
-    PROFILE.lock().unwrap_or_else(PoisonError::into_inner)
+    static NONE: Mutex<Option<Profile>> = Mutex::new(None);
+    let profile = if forked::is_child() { &NONE } else { &PROFILE };
+    profile.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes the file, with its header and a first chunk of names.
+/// Makes the file, with its header and a first chunk of names. If it cannot be made, nothing is left of it.
 pub(crate) fn create(path: &Path, start: &Start<'_>) -> io::Result<PathBuf> {
-    let (file, path) = create_unused(path)?;
+    let (file, path) = create_unused(path, start.replaces, start.has_values)?;
     let null = std::ptr::null_mut::<u8>();
     let mut made = Profile {
         file,
@@ -104,7 +116,10 @@ pub(crate) fn create(path: &Path, start: &Start<'_>) -> io::Result<PathBuf> {
         paused_since: 0.into(),
     };
     let failure = || io::Error::other("it cannot be mapped");
-    made.grow(BLOCK)?;
+    made.grow(BLOCK).inspect_err(|_| {
+        // There was no room for it.
+        let _ = std::fs::remove_file(&path);
+    })?;
     let header = made.take_blocks(1).ok_or_else(failure)?;
     made.header = header;
     // SAFETY: the header is a block of zeros that is ours; it is aligned.
@@ -115,13 +130,28 @@ pub(crate) fn create(path: &Path, start: &Start<'_>) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// A file that was not there: of this name, or with a number.
-fn create_unused(path: &Path) -> io::Result<(File, PathBuf)> {
+/// A file that was not there: of this name, or with a number. One that is there of this very name goes, if it is to be replaced, and
+/// no process that lives writes to it.
+fn create_unused(path: &Path, replaces: bool, has_values: bool) -> io::Result<(File, PathBuf)> {
+    if std::fs::symlink_metadata(path).is_ok_and(|there| !there.is_file()) {
+        return Err(io::Error::other("it is there, and no regular file; name another by ILINST_OUTPUT"));
+    }
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
+        make_folder(folder)?;
+    }
+    // Held until the file has its own.
+    let _lock = path.parent().and_then(lock_folder);
+    if replaces && !is_in_use(path) {
+        let _ = std::fs::remove_file(path);
     }
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        // The umask takes away more. Values of the program's are for its owner alone.
+        options.mode(if has_values { 0o600 } else { 0o644 });
+    }
     for number in 1..1000 {
         let candidate = match (number, path.file_stem()) {
             (1, _) | (_, None) => path.to_owned(),
@@ -129,10 +159,53 @@ fn create_unused(path: &Path) -> io::Result<(File, PathBuf)> {
         };
         match options.open(&candidate) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            made => return Ok((made?, candidate)),
+            made => {
+                let made = made?;
+                // For as long as the process lives, no other one replaces it.
+                #[cfg(unix)]
+                let _ = made.try_lock();
+                return Ok((made, candidate));
+            }
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// The lock that says, as to the tracker, that nobody else chooses a name in a folder; not waited for for ever, as it may be held by
+/// what knows nothing of that. Windows needs no locks, which are others' there too: it removes no file that is mapped.
+#[cfg(unix)]
+fn lock_folder(folder: &Path) -> Option<File> {
+    let folder = File::open(folder).ok()?;
+    let mut tries = 0;
+    while tries < 1000 && matches!(folder.try_lock(), Err(TryLockError::WouldBlock)) {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        tries += 1;
+    }
+    Some(folder)
+}
+
+#[cfg(not(unix))]
+fn lock_folder(_folder: &Path) -> Option<File> {
+    None
+}
+
+/// Whether a process that lives writes to a file, or that cannot be known.
+fn is_in_use(path: &Path) -> bool {
+    #[cfg(unix)]
+    return OpenOptions::new().read(true).write(true).open(path).map_or_else(
+        |error| error.kind() != io::ErrorKind::NotFound,
+        |file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)),
+    );
+    #[cfg(not(unix))]
+    return !path.exists();
+}
+
+/// Others may not write to a folder that is made.
+fn make_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o755);
+    builder.recursive(true).create(folder)
 }
 
 fn fill(header: &mut [u8], start: &Start<'_>) {
@@ -182,6 +255,11 @@ pub(crate) fn chunks_of(kind: ChunkKind) -> Vec<*mut Chunk> {
     all.filter(|chunk| unsafe { (**chunk).kind.load(Relaxed) } == kind as u32).collect()
 }
 
+/// Whether a chunk is there.
+pub(crate) fn is_chunk(address: *mut Chunk) -> bool {
+    profile().as_ref().is_some_and(|profile| profile.chunks.contains(&address))
+}
+
 /// A tree's first chunk: the tree is in it.
 pub(crate) fn take_first(tree_number: u64) -> Option<*mut Chunk> {
     let mut profile = profile();
@@ -218,15 +296,15 @@ pub(crate) fn write_record(kind: ChunkKind, record: &[u8]) {
     unsafe {
         let mut chunk = chunk;
         // Behind it stays a zero: the end of the records.
-        if chunk.is_null() || (*chunk).used.load(Relaxed) as usize + record.len() + 1 > BLOCK {
+        let mut used = if chunk.is_null() { BLOCK } else { (*chunk).in_use() };
+        if used + record.len() + 1 > BLOCK {
             let Some(new) = profile.take_chunk(kind, 0, 0, CHUNK_HEADER) else { return };
-            chunk = new;
+            (chunk, used) = (new, CHUNK_HEADER);
             match kind {
                 ChunkKind::Names => profile.names = new,
                 _ => profile.descriptions = new,
             }
         }
-        let used = (*chunk).used.load(Relaxed) as usize;
         let to: *mut u8 = chunk.byte_add(used).cast();
         std::ptr::copy_nonoverlapping(record.as_ptr(), to, record.len());
         (*chunk).used.fetch_add(record.len() as u64, Release);
@@ -234,6 +312,12 @@ pub(crate) fn write_record(kind: ChunkKind, record: &[u8]) {
 }
 
 impl Chunk {
+    /// How many bytes of a chunk of one block are in use; it is full if the file says what cannot be, as others can write to it.
+    pub(crate) fn in_use(&self) -> usize {
+        let used = self.used.load(Acquire) as usize;
+        if (CHUNK_HEADER..=BLOCK).contains(&used) { used } else { BLOCK }
+    }
+
     /// Whether a tree is in it.
     pub(crate) fn begins_tree(&self) -> bool {
         self.tree == std::ptr::from_ref(self).addr() as u64 + CHUNK_HEADER as u64
@@ -263,12 +347,14 @@ pub(crate) fn look(now: i64, cpu: Option<i64>) {
 }
 
 /// What who gives commands writes into the header, and what is answered there, are from here on: the number of the last
-/// command, the command, the number of the last one that was carried out, and whether recording is paused.
+/// command, the command, the number of the last one that was carried out, whether recording is paused, a name, and the number of
+/// the last command that was begun: whoever takes a command back looks there afterwards.
 const COMMANDED: usize = layout::CONTROL_AT;
 const COMMAND: usize = COMMANDED + 4;
 const CARRIED_OUT: usize = COMMANDED + 8;
 const STATE: usize = COMMANDED + 12;
 const NAME: usize = COMMANDED + 16;
+const BEGUN: usize = NAME + 4 + MAX_NAME;
 const MAX_NAME: usize = profile::Control::MAX_NAME;
 /// How many pauses there were, and when.
 const PAUSES: usize = 8192;
@@ -278,12 +364,20 @@ const MAX_PAUSES: i64 = 2000;
 pub(crate) fn obey(carry_out: impl FnOnce(u32, &str) -> bool) {
     // Not while it is carried out: what is done then takes of the file.
     let Some(header) = profile().as_ref().map(|profile| profile.header) else { return };
-    let [commanded, command, carried_out] = [COMMANDED, COMMAND, CARRIED_OUT].map(|at| header_u32(header, at));
-    let number = commanded.load(Acquire);
-    if number == carried_out.load(Relaxed) {
+    let [commanded, command, carried_out, begun] = [COMMANDED, COMMAND, CARRIED_OUT, BEGUN].map(|at| header_u32(header, at));
+    let (number, last) = (commanded.load(Acquire), carried_out.load(Relaxed));
+    if number == last {
+        return;
+    }
+    // One of the two sees the other: who gives up, that it is begun; or this, that it was taken back.
+    begun.store(number, SeqCst);
+    fence(SeqCst);
+    if commanded.load(SeqCst) != number {
+        begun.store(last, Release);
         return;
     }
     let mut name = [0; MAX_NAME];
+    // Others can write to the file: the length is checked before it is used.
     let length = header_u32(header, NAME).load(Relaxed) as usize;
     let name = name.get_mut(..length).unwrap_or_default();
     // SAFETY: the header is mapped, and has as much there.
@@ -307,15 +401,16 @@ pub(crate) fn pause(is_paused: bool, now: i64) -> bool {
     if is_paused {
         paused_since.store(now, Relaxed);
         let index = count.load(Relaxed);
-        if index < MAX_PAUSES {
+        if (0..MAX_PAUSES).contains(&index) {
             pair(index)[0].store(now, Relaxed);
             count.store(index + 1, Release);
         }
     } else {
         header_i64(*header, layout::PAUSED_AT).fetch_add(now - paused_since.load(Relaxed), Relaxed);
-        let [_, to] = pair(count.load(Relaxed) - 1);
-        if to.load(Relaxed) == 0 {
-            to.store(now, Relaxed);
+        let count = count.load(Relaxed);
+        if (1..=MAX_PAUSES).contains(&count) {
+            // The end of the last one; what is there already is an earlier one's.
+            let _ = pair(count - 1)[1].compare_exchange(0, now, Relaxed, Relaxed);
         }
     }
     true
@@ -419,6 +514,13 @@ impl Profile {
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn allocate(file: &File, from: u64, size: usize) -> io::Result<()> {
     use std::os::fd::AsRawFd;
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the limit is the call's to write.
+    let is_limited = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0;
+    // Beyond it, growing a file is a signal that ends the process.
+    if is_limited && from + size as u64 > limit.rlim_cur {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
     for _ in 0..100 {
         // SAFETY: the file is open.
         match unsafe { libc::posix_fallocate(file.as_raw_fd(), from as libc::off_t, size as libc::off_t) } {

@@ -14,7 +14,7 @@ use crate::{
     call_tree::{self, pauses, phases},
     capture, clock,
     com::{E_FAIL, HResult, S_OK},
-    functions,
+    forked, functions,
     info::Runtime,
     modules::Rules,
     profile_file::{self, Start, flag},
@@ -52,7 +52,7 @@ fn begin(object: *mut c_void) -> Result<String, String> {
         runtime.set_event_mask(mask::MODULE_LOADS | mask::CACHE_SEARCHES, 0).ok_or("the runtime refuses the events")?;
         return Ok(rewriting::first_status());
     }
-    let (path, now) = make_profile(runtime)?;
+    let (path, now) = make_profile(runtime, captured.is_some())?;
     functions::start(runtime, rules);
     let mut events = mask::ENTERLEAVE | mask::JIT_COMPILATION | mask::MODULE_LOADS | mask::EXCEPTIONS;
     if let Some(captured) = captured {
@@ -74,17 +74,20 @@ fn begin(object: *mut c_void) -> Result<String, String> {
 }
 
 /// Makes the profile's file; gives its path, and when it begins.
-pub(crate) fn make_profile(runtime: Runtime) -> Result<(PathBuf, i64), String> {
+pub(crate) fn make_profile(runtime: Runtime, has_values: bool) -> Result<(PathBuf, i64), String> {
     let (program, max_nodes) = (settings::program(), settings::max_nodes());
     let name = program.file_stem().map_or_else(|| "program".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let (wanted, replaces) = settings::output(&name);
     let start = Start {
         ticks_per_second: clock::frequency(),
         now: clock::now(),
         histogram_shift: call_tree::histogram_shift(),
         max_nodes,
+        replaces,
+        has_values,
         strings: [&name, &name_of(runtime), &program.to_string_lossy()],
     };
-    let wanted = settings::output(&name);
+    forked::watch();
     let path = profile_file::create(&wanted, &start).map_err(|error| format!("{}: {error}", wanted.display()))?;
     call_tree::start(max_nodes);
     Ok((path, start.now))

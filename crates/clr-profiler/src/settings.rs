@@ -101,13 +101,14 @@ pub(crate) fn program() -> PathBuf {
     named.and_then(|named| std::path::absolute(named).ok()).unwrap_or_else(host)
 }
 
-/// The profile of a program of this name: where it is wanted, else in the current folder.
-pub(crate) fn output(name: &str) -> PathBuf {
+/// The profile of a program of this name: where it is wanted, else in the current folder; and whether that is the name of a file,
+/// which it replaces.
+pub(crate) fn output(name: &str) -> (PathBuf, bool) {
     let file = format!("{name}-{}.ilprof", std::process::id());
     let wanted = variable(OUTPUT).unwrap_or_default().replace("%p", &std::process::id().to_string()).replace("%n", name);
     let path = std::path::absolute(if wanted.is_empty() { "." } else { &wanted }).unwrap_or_default();
     let is_folder = wanted.is_empty() || wanted.ends_with(std::path::is_separator) || path.is_dir();
-    if is_folder { path.join(file) } else { path }
+    (if is_folder { path.join(file) } else { path }, !is_folder)
 }
 
 /// Says to the launcher how the profiler began.

@@ -112,10 +112,13 @@ fn give(Target { target, json }: &Target, command: Command, name: &str, done: &s
     }
     let unwritable = |error: &std::io::Error| Failure::unwritable(about(&path, error));
     let mut page = Page(OpenOptions::new().read(true).write(true).open(&path).map_err(|error| unwritable(&error))?);
-    let answered = page.give(command, name).map_err(|error| unwritable(&error))?;
-    if !answered {
-        let text = format!("process {} does not answer (it writes its profile at its end, or hangs)", profile.pid);
-        return Err(gone(&text).into());
+    let text = match page.give(command, name, PATIENCE).map_err(|error| unwritable(&error))? {
+        Answer::Done => None,
+        Answer::TakenBack => Some("does not answer (it writes its profile at its end, or hangs); the command was taken back"),
+        Answer::Begun => Some("has begun to carry out the command, and does not say that it is done (it hangs)"),
+    };
+    if let Some(text) = text {
+        return Err(gone(&format!("process {} {text}", profile.pid)).into());
     }
     if *json {
         let answer = json!({ "process": profile.pid, "profile": path.to_string_lossy(), "done": done });
@@ -129,28 +132,55 @@ fn give(Target { target, json }: &Target, command: Command, name: &str, done: &s
 /// The control page in a file.
 struct Page(File);
 
+/// The outcome of a command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Answer {
+    Done,
+    /// The program did not come to it, and does not any more.
+    TakenBack,
+    /// It came to it as it was taken back, and did not come to an end.
+    Begun,
+}
+
 impl Page {
-    /// Whether the command was carried out.
-    fn give(&mut self, command: Command, name: &str) -> std::io::Result<bool> {
-        let start = Instant::now();
+    /// Gives a command, and waits. A program that does not answer in time is told nothing later: what is not begun is taken back.
+    fn give(&mut self, command: Command, name: &str, patience: Duration) -> std::io::Result<Answer> {
         // Another's command comes first.
-        let mut control = self.read()?;
-        while control.sequence != control.acknowledged && start.elapsed() < PATIENCE {
-            thread::sleep(INTERVAL);
-            control = self.read()?;
-        }
+        let Some(control) = self.wait(patience, |control| control.sequence == control.acknowledged)? else {
+            return Ok(Answer::TakenBack);
+        };
         let sequence = control.sequence.wrapping_add(1);
         let length = u32::try_from(name.len()).unwrap_or_default();
         self.write(Control::NAME_AT, &[&length.to_le_bytes(), name.as_bytes()].concat())?;
         self.write(Control::COMMAND_AT, &(command as u32).to_le_bytes())?;
         self.write(Control::SEQUENCE_AT, &sequence.to_le_bytes())?;
-        while start.elapsed() < PATIENCE {
-            if self.read()?.acknowledged == sequence {
-                return Ok(true);
+        if self.wait(patience, |control| control.acknowledged == sequence)?.is_some() {
+            return Ok(Answer::Done);
+        }
+        self.write(Control::SEQUENCE_AT, &control.sequence.to_le_bytes())?;
+        // The program says that it begins, and looks again; this takes the command back, and looks: one sees the other.
+        thread::sleep(INTERVAL);
+        let is_over = |control: &Control| control.begun != sequence || control.acknowledged == sequence;
+        Ok(match self.wait(patience, is_over)? {
+            Some(control) if control.acknowledged == sequence => Answer::Done,
+            Some(_) => Answer::TakenBack,
+            None => Answer::Begun,
+        })
+    }
+
+    /// Reads the page until that is so; none, if it does not become so in time.
+    fn wait(&mut self, patience: Duration, is_so: impl Fn(&Control) -> bool) -> std::io::Result<Option<Control>> {
+        let start = Instant::now();
+        loop {
+            let control = self.read()?;
+            if is_so(&control) {
+                return Ok(Some(control));
+            }
+            if start.elapsed() >= patience {
+                return Ok(None);
             }
             thread::sleep(INTERVAL);
         }
-        Ok(false)
     }
 
     fn read(&mut self) -> std::io::Result<Control> {
@@ -163,5 +193,40 @@ impl Page {
     fn write(&mut self, at: u64, bytes: &[u8]) -> std::io::Result<()> {
         self.0.seek(SeekFrom::Start(at))?;
         self.0.write_all(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file of zeros that has a control page, with a number at a place of it. Nobody carries anything out.
+    fn page(name: &str, at: u64, number: u32) -> Page {
+        let path = std::env::temp_dir().join(format!("ilinst-control-{}-{name}", std::process::id()));
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(true).open(&path).expect("a file can be made");
+        file.set_len(Control::SEQUENCE_AT + Control::SIZE as u64).expect("it can grow");
+        std::fs::remove_file(path).expect("it was made");
+        let mut page = Page(file);
+        page.write(at, &number.to_le_bytes()).expect("it can be written");
+        page
+    }
+
+    const BEGUN_AT: u64 = Control::SEQUENCE_AT + Control::SIZE as u64 - 4;
+
+    #[test]
+    fn a_command_that_nobody_answers_is_taken_back() {
+        let mut page = page("back", BEGUN_AT, 0);
+        for _ in 0..2 {
+            assert_eq!(page.give(Command::Pause, "", Duration::ZERO).expect("it is a file"), Answer::TakenBack);
+            let control = page.read().expect("it is a file");
+            assert_eq!(control.sequence, control.acknowledged, "nothing is left to do");
+        }
+    }
+
+    #[test]
+    fn a_command_that_is_begun_is_not_said_to_be_taken_back() {
+        let mut page = page("begun", BEGUN_AT, 1);
+        assert_eq!(page.give(Command::Pause, "", Duration::ZERO).expect("it is a file"), Answer::Begun);
     }
 }

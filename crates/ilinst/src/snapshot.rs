@@ -47,7 +47,13 @@ impl Opts {
             Profile::set_running(&mut bytes);
         }
         let output = self.output.unwrap_or_else(|| free_name(&path));
-        output::write(&output, &[&path], |out| Ok(out.write_all(&bytes)?))?;
+        output::write(&output, &[&path], |out| {
+            #[cfg(unix)]
+            if is_private(&path) {
+                make_private(out.get_ref())?;
+            }
+            Ok(out.write_all(&bytes)?)
+        })?;
         if self.json {
             let milliseconds = profile.milliseconds(profile.duration);
             let file = json!({ "output": output.to_string_lossy(), "program": profile.program, "milliseconds": milliseconds });
@@ -58,6 +64,21 @@ impl Opts {
         let printing = writeln!(out, "{line}").and_then(|()| out.close());
         printed(printing.map_err(Into::into), 0)
     }
+}
+
+/// Whether a profile is for its owner alone: values of the program's are in it. Then a copy is, too.
+#[cfg(unix)]
+fn is_private(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|file| std::os::unix::fs::MetadataExt::mode(&file) & 0o077 == 0)
+}
+
+/// Has a file be its owner's, unless it is a device.
+#[cfg(unix)]
+fn make_private(file: &std::fs::File) -> std::io::Result<()> {
+    if file.metadata()?.is_file() {
+        return file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600));
+    }
+    Ok(())
 }
 
 /// The first name in the current folder that is not taken.

@@ -1,6 +1,6 @@
 //! Marks and resets: what each node had at a moment, from which a reader takes the difference (docs/profile-format.md).
 
-use std::{collections::HashMap, sync::atomic::Ordering::Acquire};
+use std::collections::HashMap;
 
 use profile::layout::{BLOCK, CHUNK_HEADER, FIRST_NODE, NODE};
 
@@ -34,7 +34,7 @@ pub(crate) fn add(name: &str, what: u32, now: i64) -> bool {
     for chunk in chunks {
         // SAFETY: chunks stay mapped, and are whole as far as they are in use.
         unsafe {
-            let used = (*chunk).used.load(Acquire) as usize;
+            let used = (*chunk).in_use();
             let first: *mut Node = chunk.byte_add(FIRST_NODE).cast();
             nodes.extend((0..used.saturating_sub(FIRST_NODE) / NODE).map(|index| first.add(index)));
             let tree: *mut Tree = chunk.byte_add(CHUNK_HEADER).cast();

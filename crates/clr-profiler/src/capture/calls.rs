@@ -176,7 +176,7 @@ impl ThreadCalls {
             // SAFETY: chunks stay mapped, and this thread alone writes to its own.
             unsafe {
                 if !self.chunk.is_null() {
-                    let used = (*self.chunk).used.load(Relaxed) as usize;
+                    let used = (*self.chunk).in_use();
                     if used + record::MAX_SIZE <= BLOCK {
                         let place = self.chunk.byte_add(used).cast();
                         return Some(Record::new(place, &raw const (*self.chunk).used, kind, signature, number));
@@ -203,7 +203,8 @@ impl ThreadCalls {
             let link = |chunk: *mut Chunk| chunk.byte_add(OLDER_AT).cast::<*mut Chunk>();
             if chunk == self.oldest {
                 let next = link(chunk).read();
-                self.oldest = if next.is_null() { chunk } else { next };
+                // Others can write to the file.
+                self.oldest = if profile_file::is_chunk(next) { next } else { chunk };
                 // What others read of it is whole or nothing.
                 (*chunk).used.store(CHUNK_HEADER as u64, Release);
             }

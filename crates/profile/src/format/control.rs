@@ -2,6 +2,9 @@
 
 use super::layout::CONTROL_AT;
 
+/// Where it says which command is begun: behind the name of a mark.
+const BEGUN: usize = 16 + 4 + Control::MAX_NAME;
+
 /// What the control page says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Control {
@@ -11,6 +14,8 @@ pub struct Control {
     pub acknowledged: u32,
     /// Whether it records nothing at present.
     pub is_paused: bool,
+    /// The number of the last one that the program has begun to carry out.
+    pub begun: u32,
 }
 
 /// What can be asked of the program.
@@ -36,8 +41,8 @@ impl Control {
     /// Names of marks have so many bytes at most.
     pub const MAX_NAME: usize = 240;
 
-    /// How many bytes it has, but for the name.
-    pub const SIZE: usize = 16;
+    /// How many bytes it has.
+    pub const SIZE: usize = BEGUN + 4;
 
     /// Reads it from a file of version 2; none if it is not there.
     pub fn read(bytes: &[u8]) -> Option<Self> {
@@ -47,7 +52,7 @@ impl Control {
     /// Reads it from the bytes at [`SEQUENCE_AT`](Self::SEQUENCE_AT).
     pub fn of_page(bytes: &[u8; Self::SIZE]) -> Self {
         let (fields, _) = bytes.as_chunks();
-        let field = |index: usize| fields.get(index).map_or(0, |field| u32::from_le_bytes(*field));
-        Self { sequence: field(0), acknowledged: field(2), is_paused: field(3) == 1 }
+        let field = |at: usize| fields.get(at / 4).map_or(0, |field| u32::from_le_bytes(*field));
+        Self { sequence: field(0), acknowledged: field(8), is_paused: field(12) == 1, begun: field(BEGUN) }
     }
 }
