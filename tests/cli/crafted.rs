@@ -96,7 +96,7 @@ fn odd_resources_are_left_out_alone() {
     assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 4, "input, text and two resources");
 }
 
-/// What was woven and damaged then is the input's fault, and no fault of the output.
+/// An assembly that was woven and damaged then is the input's fault, and no fault of the output.
 #[test]
 fn a_mark_without_its_tracker_is_refused() {
     let folder = scratch("cli-damaged-mark");

@@ -154,7 +154,7 @@ fn response_files_that_name_each_other_end() {
     assert!(code == Some(2) && errors.contains("come to more than 16777216 bytes"), "{errors}");
 }
 
-/// What has no end is not read, whichever option names it.
+/// A file without end is not read, whichever option names it.
 #[test]
 fn devices_are_no_files() {
     let hello = sample("hello").join("hello.exe");

@@ -174,8 +174,11 @@ impl Opts {
             // The profiler's own word says more.
             said_by(status, self.process)?;
             let has_one = Attached::Refused(code) == Attached::HAS_ONE;
-            if has_one && port.ask_again(data) {
+            if has_one && port.ask_again(data, &is_given_up) {
                 return Ok(None);
+            }
+            if is_given_up() {
+                return Ok(came.get());
             }
             if has_one && since.elapsed() < UNTIL_RID {
                 thread::sleep(INTERVAL);
@@ -204,7 +207,7 @@ enum Waited {
     Ended(i32),
 }
 
-/// What shells call the exit code of a signal, less its number.
+/// The exit code of a signal, as shells have it, less its number.
 const EXIT_BY_SIGNAL: u8 = 128;
 
 /// What the profiler said last.

@@ -187,10 +187,11 @@ impl Reader<'_> {
         let DeValue::Array(rules) = rules.into_inner() else {
             return Err(self.failure(at, "write [[rule]], as there may be several"));
         };
+        let command = RuleArgs::augment_args(Command::new(RULE));
         let read = |rule: Spanned<DeValue<'_>>| {
             let at = rule.span().start;
             let DeValue::Table(table) = rule.into_inner() else { return Err(self.failure(at, "a rule is a table: [[rule]]")) };
-            let (matches, lines) = self.options(RuleArgs::augment_args(Command::new(RULE)), &table, &[], at)?;
+            let (matches, lines) = self.options(command.clone(), &table, &[], at)?;
             let rule = RuleArgs::from_arg_matches(&matches).map_err(|error| self.failure(at, error))?;
             Ok(RuleArgs { line: self.line(at), lines, ..rule })
         };
@@ -203,13 +204,18 @@ impl Reader<'_> {
         let (mut all, mut lines) = (Vec::new(), Lines::new());
         for (key, value) in table {
             let words = self.words(&command, others, key, value)?;
-            let arguments: Vec<&String> = words.iter().map(|(word, _)| word).collect();
-            let parsed = command.clone().try_get_matches_from(&arguments);
-            parsed.map_err(|error| self.failure(value.span().start, said(&error)))?;
             lines.insert(key.get_ref().to_string(), words.iter().map(|(_, line)| *line).collect());
-            all.extend(words.into_iter().map(|(word, _)| word));
+            all.push((value.span().start, words));
         }
-        let matches = command.try_get_matches_from(all).map_err(|error| self.failure(at, said(&error)))?;
+        let parse = |keys: &[(usize, Words)]| {
+            command.clone().try_get_matches_from(keys.iter().flat_map(|(_, words)| words).map(|(word, _)| word))
+        };
+        let matches = parse(&all).map_err(|error| {
+            // One key may be wrong by itself, or two of them together.
+            let alone = |key: &(usize, Words)| Some((key.0, parse(std::slice::from_ref(key)).err()?));
+            let (at, error) = all.iter().find_map(alone).unwrap_or((at, error));
+            self.failure(at, said(&error))
+        })?;
         Ok((matches, lines))
     }
 

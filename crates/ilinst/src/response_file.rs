@@ -53,7 +53,7 @@ impl Expanded {
             let text = format_args!("@{}: response files come to more than {what}: do they name each other?", path.display());
             Failure::usage(text)
         };
-        // What a pipe leads to has no path.
+        // A pipe has no other path.
         let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if self.open.contains(&real) {
             return Err(Failure::usage(format_args!("@{}: it leads to itself", path.display())));

@@ -6,7 +6,7 @@ mod reporting;
 use std::{
     env,
     ffi::OsString,
-    fs::{self, File},
+    fs::File,
     path::{Path, PathBuf},
     time::SystemTime,
 };

@@ -1,7 +1,7 @@
 //! `ilinst view`: call paths that another tool added up, shown as a profile's are.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
 };

@@ -12,11 +12,7 @@ use serde::{
 };
 use serde_json::{Value, json};
 
-use crate::{
-    failure::{Failure, about},
-    options::Options,
-    tracker::TRACKER_FILE,
-};
+use crate::{failure::Failure, input::Input, options::Options, tracker::TRACKER_FILE};
 
 /// The tracker's name and version, as a list has libraries.
 const TRACKER_LIBRARY: &str = "Ilinst.Tracker/1.0.0";

@@ -10,6 +10,7 @@ use weave::Pattern;
 
 use crate::{
     deps_json::{is_deps_json, libraries},
+    input::Input,
     paths::file_name,
 };
 

@@ -10,8 +10,8 @@ use std::{
 use weave::HookMethod;
 
 use crate::{
-    failure::{Failure, Result, about},
-    input::read_assembly,
+    failure::{Failure, Result},
+    input::{read_assembly, read_small},
     outputs::Outputs,
 };
 

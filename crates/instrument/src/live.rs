@@ -32,7 +32,7 @@ pub const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 /// The file in that folder whose being there says that they are to be put back now, as does that the folder is gone.
 pub const STOP: &str = "stop";
 
-/// What the socket's name begins with by which a profiler that stays is asked again: this, the process's number, a `-`, and a
+/// The socket by which a profiler that stays is asked again has a name of this, the process's number, a `-`, and a
 /// number that nobody can guess, so that nobody can take the name before. It lies in the folder for temporary files (Windows: it
 /// is a pipe).
 pub const DOOR: &str = "ilinst-attach-";
@@ -40,7 +40,7 @@ pub const DOOR: &str = "ilinst-attach-";
 const DOOR_MAGIC: [u8; 8] = *b"ILINSTA1";
 /// Larger requests are refused, in bytes: the runtime's port takes no larger ones either.
 pub const LARGEST_REQUEST: usize = 1 << 16;
-/// Who takes longer to send a request is let go.
+/// A client that takes longer to send a request is let go.
 pub const DOOR_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A request at the [`DOOR`], as it is sent.

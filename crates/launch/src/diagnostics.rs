@@ -66,14 +66,14 @@ impl DiagnosticsPort {
     }
 
     /// Asks a profiler that was attached before, and stays: whether there is one that takes it.
-    pub fn ask_again(&self, lines: &[u8]) -> bool {
+    pub fn ask_again(&self, lines: &[u8], is_given_up: &dyn Fn() -> bool) -> bool {
         let (process, port, request) = (self.process, self.path.clone(), live::request(lines));
         let ask = move || {
             // The process may have been killed whose profiler had one of them.
             let is_taken = |door: &PathBuf| system::connect(door).is_ok_and(|mut door| door.write_all(&request).is_ok());
             Ok(system::doors_of(process, &port).iter().any(is_taken))
         };
-        within(UNTIL_TAKEN, &|| false, ask).is_ok_and(|asked| asked == Some(true))
+        within(UNTIL_TAKEN, is_given_up, ask).is_ok_and(|asked| asked == Some(true))
     }
 
     /// Has the runtime load a profiler, which is given some bytes. None if it was given up before there was an answer.

@@ -27,7 +27,7 @@ impl Candidates {
         }
         let (mut places, mut texts, mut needed_by, mut any) = (HashMap::new(), Vec::new(), Vec::<Vec<usize>>::new(), Vec::new());
         for (number, choices) in &needed {
-            // What few others need says most, and of that the longest.
+            // A text that few others need says most, and of those the longest.
             let share = |texts: &&Vec<String>| texts.iter().map(|text| counts.get(&**text).copied().unwrap_or(0)).sum::<usize>();
             let length = |texts: &&Vec<String>| texts.iter().map(String::len).min();
             let best = choices.iter().min_by(|one, other| share(one).cmp(&share(other)).then(length(other).cmp(&length(one))));

@@ -188,7 +188,7 @@ impl Pattern {
             return if is_needed { vec![texts] } else { Vec::new() };
         }
         let name = self.text.strip_prefix('[').and_then(|rest| Some(rest.split_once(']')?.1)).unwrap_or(&self.text);
-        // What stands in <> may be written in other ways, and so may all that is neither a letter, a digit nor _.
+        // A list in <> may be written in other ways, and so may all that is neither a letter, a digit nor _.
         let mut depth = 0_usize;
         let mut runs = vec![String::new()];
         for character in Parameters::parts(name).map_or(name, |(name, _)| name).chars() {

@@ -335,7 +335,7 @@ pub struct MethodNames<'n> {
 }
 
 impl MethodNames<'_> {
-    /// What patterns may know it as: `Type::Method`.
+    /// The names that patterns may know it by: `Type::Method`.
     fn called(&self) -> Vec<String> {
         let written = self.source.as_ref().map(|source| format!("{}::{}", source.type_name, source.method));
         std::iter::once(format!("{}::{}", self.type_name, self.name)).chain(written).collect()

@@ -115,7 +115,7 @@ impl<'o> Chooser<'o> {
         Some(Self { options, candidates, starts, for_all, lists })
     }
 
-    /// What holds for a method, of which is known what it is called (`Type::Method`) and what names it; or why it is left alone.
+    /// The options that hold for a method with these names (`Type::Method`), or why it is left alone.
     pub(crate) fn choose<'n>(
         &self,
         called: impl IntoIterator<Item = &'n str>,

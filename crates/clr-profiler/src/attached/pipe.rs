@@ -56,7 +56,7 @@ impl Door {
         Ok(Self { pipe: make(&name, FILE_FLAG_FIRST_PIPE_INSTANCE)?, name })
     }
 
-    /// What the next one asks, of those who may. Nobody is let go who takes long: a pipe has no limit for that.
+    /// The next request of somebody who may ask. A client that sends nothing is not let go: reading a pipe has no time limit.
     pub(super) fn next(&mut self) -> Option<Vec<u8>> {
         loop {
             // SAFETY: the pipe is open; nothing else is asked in between.

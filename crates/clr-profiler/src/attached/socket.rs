@@ -22,7 +22,7 @@ use instrument::live;
 
 /// Where it is.
 static PATH: OnceLock<PathBuf> = OnceLock::new();
-/// What the system cannot do now, as it has no descriptors left, it may do later.
+/// The system may have no descriptors left for now.
 const UNTIL_BETTER: Duration = Duration::from_secs(1);
 
 pub(super) struct Door {
@@ -44,7 +44,7 @@ impl Door {
         Ok(Self { listener })
     }
 
-    /// What the next one asks, of those who may.
+    /// The next request of somebody who may ask.
     pub(super) fn next(&mut self) -> Option<Vec<u8>> {
         loop {
             match self.listener.accept().map(|(stream, _)| request(&stream)) {
@@ -74,7 +74,7 @@ fn request(stream: &UnixStream) -> io::Result<Vec<u8>> {
     live::read_request(Until { stream, end: Instant::now() + live::DOOR_PATIENCE })
 }
 
-/// What is read before a time.
+/// A stream that is read before a time.
 struct Until<'s> {
     stream: &'s UnixStream,
     end: Instant,

@@ -29,7 +29,7 @@ pub(super) struct Source {
     pub(super) shown: String,
     /// The file; of what is in a package, the package.
     pub(super) path: PathBuf,
-    /// What it is in a package: by its number there.
+    /// The package that it is in, and its number there.
     entry: Option<(Package, usize)>,
 }
 
@@ -68,7 +68,7 @@ impl Source {
         let trouble = |error: &dyn std::fmt::Display| Failure::unreadable(format_args!("{}: {error}", self.shown));
         let mut package = package.borrow_mut();
         let file = package.by_index(*entry).map_err(|error| trouble(&error))?;
-        // What it says was looked at, and need not be so.
+        // The package may say less than there is.
         let size = file.size();
         let mut bytes = Vec::new();
         file.take(size + 1).read_to_end(&mut bytes).map_err(|error| trouble(&error))?;

@@ -1,5 +1,5 @@
-//! On Windows, ports are pipes. Who serves one cannot be asked without `unsafe`: anybody may take a name before, so they are opened
-//! so that who answers may know who asks, and not act as them.
+//! On Windows, ports are pipes. The system says who serves one to `unsafe` code alone. Anybody may take a name before, so pipes are
+//! opened so that their server may know this user, and cannot act as this user.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -58,7 +58,7 @@ fn is_in_turn(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(ERROR_PIPE_BUSY)
 }
 
-/// What a port that is not there may mean.
+/// Why a port may not be there.
 pub(super) fn why(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::NotFound => {
