@@ -145,12 +145,12 @@ fn response_files_that_name_each_other_end() {
     }
     // Each is two of the next one, and the last is nothing.
     fs::write(folder.join("64.rsp"), "").expect("it can be written");
-    let (_, errors, code) = limited(&format!("{MEMORY} {TIME}"), &[&format!("@{}", folder.join("0.rsp").display())]);
+    let (_, errors, code) = limited(TIME, &[&format!("@{}", folder.join("0.rsp").display())]);
     assert!(code == Some(2) && errors.contains("come to more than 1000: do they name each other?"), "{errors}");
     // Of one that is large and named often.
-    fs::write(folder.join("large.rsp"), "x\n".repeat(1 << 20)).expect("it can be written");
+    fs::write(folder.join("large.rsp"), ("x".repeat(1023) + "\n").repeat(2048)).expect("it can be written");
     fs::write(folder.join("often.rsp"), "@large.rsp\n".repeat(900)).expect("it can be written");
-    let (_, errors, code) = limited(&format!("{MEMORY} {TIME}"), &[&format!("@{}", folder.join("often.rsp").display())]);
+    let (_, errors, code) = limited(TIME, &[&format!("@{}", folder.join("often.rsp").display())]);
     assert!(code == Some(2) && errors.contains("come to more than 16777216 bytes"), "{errors}");
 }
 
@@ -174,7 +174,7 @@ fn devices_are_no_files() {
     for case in cases {
         let arguments: Vec<&dyn AsRef<std::ffi::OsStr>> = case.iter().map(|word| word as _).chain([&hello as _]).collect();
         let arguments = if ["view", "report"].contains(&case[0]) { &arguments[..2] } else { &arguments[..] };
-        let (_, errors, code) = limited(&format!("{MEMORY} {TIME}"), arguments);
+        let (_, errors, code) = limited(MEMORY, arguments);
         let is_refused = ["neither a regular file nor a pipe", "no regular file"].iter().any(|why| errors.contains(why));
         assert!(matches!(code, Some(2 | 3)) && is_refused && errors.contains(endless), "{case:?}: {code:?}, {errors}");
     }

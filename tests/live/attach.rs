@@ -330,6 +330,11 @@ fn a_profiler_that_nobody_waits_for_puts_methods_back() {
         killed.wait().expect("it ends");
         fs::remove_dir_all(&temporary).expect("nobody needs it");
         // The profiler would else be busy for days.
+        let name = format!("ilinst-attach-{}-", child.id());
+        until("the socket of a profiler that is done", || {
+            let entries = fs::read_dir(std::env::temp_dir()).expect("it is there").flatten();
+            entries.into_iter().find(|entry| entry.file_name().to_string_lossy().starts_with(&name))
+        });
         step(&mut child);
         let (_, errors, code) = said(&output(&mut attach(&work, child.id(), "second", &["--all", "--for=1ms"])));
         assert_eq!(code, Some(0), "{}: {errors}", runtime.name);

@@ -20,7 +20,6 @@ const UNTIL_FREE: Duration = Duration::from_secs(2);
 const INTERVAL: Duration = Duration::from_millis(10);
 
 /// Where a process's port is.
-#[expect(clippy::unnecessary_wraps, reason = "elsewhere it may not be found")]
 pub(super) fn port_of(process: u32) -> instrument::Result<PathBuf> {
     Ok(format!("{PIPES}dotnet-diagnostic-{process}").into())
 }
