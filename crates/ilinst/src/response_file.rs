@@ -10,8 +10,9 @@ use ::instrument::read_small;
 
 use crate::failure::Failure;
 
-/// So many files are read for one command line, and no more bytes of them.
+/// So many files are read for one command line, so many arguments, and no more bytes.
 const MOST_FILES: usize = 1000;
+const MOST_ARGUMENTS: usize = 1_000_000;
 const MOST_BYTES: u64 = 16 << 20;
 
 /// The arguments with those of response files in their places. A line is an argument as it stands, be there spaces or quotes
@@ -79,6 +80,9 @@ impl Expanded {
                 words.into_iter().try_for_each(|word| self.add(word.into(), folder))?;
             } else if !line.is_empty() {
                 self.add(line.into(), folder)?;
+            }
+            if self.arguments.len() > MOST_ARGUMENTS {
+                return Err(too_many(format_args!("{MOST_ARGUMENTS} arguments")));
             }
         }
         self.open.pop();
