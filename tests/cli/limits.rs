@@ -172,7 +172,11 @@ fn devices_are_no_files() {
         &["diff", endless],
     ];
     for case in cases {
-        let arguments: Vec<&dyn AsRef<std::ffi::OsStr>> = case.iter().map(|word| word as _).chain([&hello as _]).collect();
+        let mut arguments: Vec<&dyn AsRef<std::ffi::OsStr>> = Vec::new();
+        for word in *case {
+            arguments.push(word);
+        }
+        arguments.push(&hello);
         let arguments = if ["view", "report"].contains(&case[0]) { &arguments[..2] } else { &arguments[..] };
         let (_, errors, code) = limited(MEMORY, arguments);
         let is_refused = ["neither a regular file nor a pipe", "no regular file"].iter().any(|why| errors.contains(why));
