@@ -95,3 +95,23 @@ fn odd_resources_are_left_out_alone() {
     }
     assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 4, "input, text and two resources");
 }
+
+/// An assembly that was woven and damaged then is the input's fault, and no fault of the output.
+#[test]
+fn a_mark_without_its_tracker_is_refused() {
+    let folder = scratch("cli-damaged-mark");
+    let (woven, damaged, output) = (folder.join("woven.exe"), folder.join("damaged.exe"), folder.join("out.exe"));
+    let instrument = |input: &std::path::Path, output: &std::path::Path| {
+        said(&ilinst().arg("instrument").arg(input).arg("-o").arg(output).output().expect("ilinst runs"))
+    };
+    assert_eq!(instrument(&sample("hello").join("hello.exe"), &woven).2, Some(0));
+    let mut bytes = fs::read(&woven).expect("it was written");
+    let name = b"Ilinst.Tracker\0";
+    let at = bytes.windows(name.len()).position(|window| window == name).expect("its reference");
+    bytes[at] ^= 1;
+    fs::write(&damaged, bytes).expect("it can be written");
+    let (_, errors, code) = instrument(&damaged, &output);
+    assert!(code == Some(3) && errors.contains("ILI0012"), "{errors}");
+    assert!(errors.contains("does not refer to the tracker") && errors.contains("weave the original"), "{errors}");
+    assert!(!output.exists());
+}

@@ -135,3 +135,83 @@ fn a_body_that_thousands_share_does_not_become_thousands() {
     assert!(code == Some(0) && size < 16 * file.len() as u64, "{code:?}, {size} bytes: {errors}");
     assert!(notes.contains("it shares its body with others"), "{notes}");
 }
+
+#[test]
+fn response_files_that_name_each_other_end() {
+    let folder = scratch("cli-limits-response");
+    for number in 0..64 {
+        let next = format!("@{}.rsp\n", number + 1);
+        fs::write(folder.join(format!("{number}.rsp")), next.repeat(2)).expect("it can be written");
+    }
+    // Each is two of the next one, and the last is nothing.
+    fs::write(folder.join("64.rsp"), "").expect("it can be written");
+    let (_, errors, code) = limited(TIME, &[&format!("@{}", folder.join("0.rsp").display())]);
+    assert!(code == Some(2) && errors.contains("come to more than 1000: do they name each other?"), "{errors}");
+    // Of one that is large and named often.
+    fs::write(folder.join("large.rsp"), ("x".repeat(1023) + "\n").repeat(2048)).expect("it can be written");
+    fs::write(folder.join("often.rsp"), "@large.rsp\n".repeat(900)).expect("it can be written");
+    let (_, errors, code) = limited(TIME, &[&format!("@{}", folder.join("often.rsp").display())]);
+    assert!(code == Some(2) && errors.contains("come to more than 16777216 bytes"), "{errors}");
+}
+
+/// A file without end is not read, whichever option names it.
+#[test]
+fn devices_are_no_files() {
+    let hello = sample("hello").join("hello.exe");
+    let endless = "/dev/zero";
+    let cases: &[&[&str]] = &[
+        &["@/dev/zero"],
+        &["list", "--enter=/dev/zero!A::B"],
+        &["list", "--preset=classic=/dev/zero"],
+        &["list", "--config=/dev/zero"],
+        &["list", "--only-hot=/dev/zero"],
+        &["list", "--except-noise=/dev/zero"],
+        &["instrument", "--snk=/dev/zero", "-o", "/nowhere/else"],
+        &["view", endless],
+        &["report", endless],
+        &["diff", endless],
+    ];
+    for case in cases {
+        let mut arguments: Vec<&dyn AsRef<std::ffi::OsStr>> = Vec::new();
+        for word in *case {
+            arguments.push(word);
+        }
+        arguments.push(&hello);
+        let arguments = if ["view", "report"].contains(&case[0]) { &arguments[..2] } else { &arguments[..] };
+        let (_, errors, code) = limited(MEMORY, arguments);
+        let is_refused = ["neither a regular file nor a pipe", "no regular file"].iter().any(|why| errors.contains(why));
+        assert!(matches!(code, Some(2 | 3)) && is_refused && errors.contains(endless), "{case:?}: {code:?}, {errors}");
+    }
+}
+
+/// A shell's `@<(COMMAND)` is a pipe.
+#[test]
+fn a_response_file_may_be_a_pipe() {
+    let mut command = Command::new("sh");
+    let hello = sample("hello").join("hello.exe");
+    command.args(["-c", "printf '%s\\n' list \"$1\" | \"$0\" @/dev/stdin"]).arg(ilinst().get_program()).arg(hello);
+    let (listing, errors, code) = said(&command.output().expect("a shell starts"));
+    assert!(code == Some(0) && listing.contains("Main"), "{listing}{errors}");
+}
+
+/// Patterns and rules are compared with the names that they may name, and not with all: what many name is what few of them do.
+#[test]
+fn many_patterns_name_what_few_do() {
+    let folder = scratch("cli-limits-patterns");
+    let input = sample("shapes").join("shapes.exe");
+    let list = |few: &[String], many: usize| {
+        let unused = (0..many).map(|number| format!("--exclude=Nobody.Type{number}::Run{number}"));
+        let text: String = few.iter().cloned().chain(unused).map(|line| line + "\n").collect();
+        let (options, output) = (folder.join("options.rsp"), folder.join("out.exe"));
+        fs::write(&options, text).expect("it can be written");
+        let arguments: [&dyn AsRef<std::ffi::OsStr>; 5] =
+            [&"instrument", &input, &"-o", &output, &format!("@{}", options.display())];
+        let (text, errors, code) = limited("-t 600", &arguments);
+        assert_eq!(code, Some(0), "{errors}");
+        assert_eq!(errors.matches("names nothing").count() + text.matches("names nothing").count(), many, "{errors}");
+        let manifest: serde_json::Value = serde_json::from_slice(&read(&folder.join("out.exe.ilinst.json"))).expect("JSON");
+        (manifest["methods"].clone(), manifest["decisions"].clone())
+    };
+    let few = ["--all".to_owned(), "--include=Shapes*".to_owned(), "--exclude=*::get_*".to_owned()];
+    assert_eq!(list(&few, 20_000), list(&few, 0));
+}

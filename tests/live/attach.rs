@@ -2,11 +2,14 @@
 
 use super::*;
 use std::{
-    io::{BufRead as _, BufReader, Write as _},
-    os::unix::net::UnixListener,
+    io::{self, BufRead as _, BufReader, Read as _, Write as _},
+    os::unix::{
+        fs::symlink,
+        net::{UnixListener, UnixStream},
+    },
     process::Child,
 };
-use tests::step;
+use tests::{step, until};
 
 /// A program that works a hundred times for each line.
 fn stepping(work: &Work, runtime: &Runtime, app: &Path) -> Child {
@@ -159,5 +162,182 @@ fn calls_are_counted_exactly() {
         for (method, times) in known {
             assert_eq!(of(method), Some(times), "{method} on {}", runtime.name);
         }
+    }
+}
+
+/// This process's port, as a runtime would name it, with another end.
+#[cfg(target_os = "linux")]
+fn port(folder: &Path, end: &str) -> PathBuf {
+    let stat = fs::read_to_string("/proc/self/stat").expect("it is there");
+    let (_, fields) = stat.rsplit_once(')').expect("a name in brackets");
+    let started = fields.split_whitespace().nth(19).expect("it started");
+    folder.join(format!("dotnet-diagnostic-{}-{started}-{end}", std::process::id()))
+}
+
+/// `ilinst attach` to this process, whose temporary folder is another.
+fn attach_to_this(work: &Work) -> Child {
+    let mut command = attach(work, std::process::id(), "none", &["--all", "--for=1h"]);
+    command.env("TMPDIR", &work.folder);
+    let mut command = tests::with_default_signals(&[], &command);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
+}
+
+/// A request, up to what the runtime is asked.
+fn request(port: &UnixListener) -> UnixStream {
+    let (mut stream, _) = port.accept().expect("it is asked");
+    let mut header = [0; 20];
+    stream.read_exact(&mut header).expect("a header");
+    assert_eq!((&header[..14], &header[16..18]), (&b"DOTNET_IPC_V1\0"[..], &[3, 1][..]));
+    stream
+}
+
+/// Sends a signal, which ends it at once; what it said.
+fn ended_by(child: Child, signal: &str, number: i32) -> String {
+    let status = Command::new("sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status();
+    assert!(status.expect("sh starts").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.signal(), Some(number), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Whoever asks a program that never answers is let go by a signal, and leaves nothing behind.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_ends_it_while_the_program_does_not_answer() {
+    for (signal, number) in [("INT", 2), ("TERM", 15)] {
+        let work = Work::new(&format!("attach-silent-{signal}"));
+        let silent = UnixListener::bind(port(&work.folder, "socket")).expect("it can be made");
+        let child = attach_to_this(&work);
+        let stream = request(&silent);
+        ended_by(child, signal, number);
+        drop(stream);
+        let left: Vec<_> = fs::read_dir(&work.folder).expect("it is there").flatten().map(|entry| entry.file_name()).collect();
+        assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("ilinst-")), "{left:?}");
+    }
+}
+
+/// A runtime that has loaded the profiler, of which nothing is heard then, as it is stopped: the first signal has methods put
+/// back, and the second ends it at once.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_second_signal_does_not_wait_for_the_program() {
+    let work = Work::new("attach-stopped");
+    let silent = UnixListener::bind(port(&work.folder, "socket")).expect("it can be made");
+    let mut child = attach_to_this(&work);
+    let mut stream = request(&silent);
+    stream.write_all(b"DOTNET_IPC_V1\0\x18\0\xFF\0\0\0\0\0\0\0").expect("it is read");
+    let status = until("a folder for the profiler", || {
+        let folders = fs::read_dir(&work.folder).expect("it is there").flatten().map(|entry| entry.path());
+        folders.into_iter().find(|path| path.to_string_lossy().contains("ilinst-run-"))
+    });
+    fs::write(status.join(std::process::id().to_string()), "woven 3").expect("it can be written");
+    let (errors, mut line) = (child.stderr.as_mut().expect("a pipe"), String::new());
+    BufReader::with_capacity(1, errors).read_line(&mut line).expect("it can be read");
+    assert!(line.contains("3 methods woven"), "{line}");
+    let interrupt = || Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().expect("sh starts");
+    assert!(interrupt().success());
+    until("the word that it is to end", || status.join("stop").exists().then_some(()));
+    ended_by(child, "INT", 2);
+}
+
+/// In a folder where anybody may put files, the youngest is not the process's for that.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_others_plant_is_not_asked() {
+    let work = Work::new("attach-planted");
+    let real = UnixListener::bind(port(&work.folder, "socket")).expect("it can be made");
+    let planted = UnixListener::bind(work.folder.join("planted")).expect("it can be made");
+    planted.set_nonblocking(true).expect("it does not wait");
+    symlink(work.folder.join("planted"), port(&work.folder, "x")).expect("a link can be made");
+    fs::write(port(&work.folder, "y"), "").expect("it can be written");
+    let others = UnixListener::bind(port(&work.folder, "z")).expect("it can be made");
+    others.set_nonblocking(true).expect("it does not wait");
+    if let Err(error) = std::os::unix::fs::chown(port(&work.folder, "z"), Some(65534), None) {
+        tests::skip_part(&format!("a socket of another user: {error}"));
+        fs::remove_file(port(&work.folder, "z")).expect("it is there");
+    }
+    let child = attach_to_this(&work);
+    let stream = request(&real);
+    for other in [&planted, &others] {
+        assert_eq!(other.accept().map(drop).unwrap_err().kind(), io::ErrorKind::WouldBlock, "it was asked");
+    }
+    ended_by(child, "INT", 2);
+    drop((stream, real));
+
+    // Without one of the process's own it is said what is there.
+    fs::remove_file(port(&work.folder, "socket")).expect("it is there");
+    let (_, errors, code) = said(&attach_to_this(&work).wait_with_output().expect("it ends"));
+    assert!(code == Some(3) && errors.contains("is no socket of its user, and is not used"), "{errors}");
+}
+
+/// The profiler that stays in a program can be asked again whatever is planted under the name that it may take.
+#[test]
+#[ignore = "needs runtimes"]
+fn planted_names_do_not_keep_a_program_from_being_attached_to_again() {
+    for runtime in runtimes() {
+        let work = Work::new("attach-door");
+        let Some(app) = work.app() else { return };
+        let temporary = work.folder.join("t");
+        fs::create_dir(&temporary).expect("it can be made");
+        let mut command = runtime.program(&app, &work.folder);
+        let mut child = tests::waiting(command.arg("steps").env("TMPDIR", &temporary));
+        step(&mut child);
+        // By the name alone, and with something behind it.
+        let names = ["", "-0", "-ffffffffffffffff"].map(|end| temporary.join(format!("ilinst-attach-{}{end}", child.id())));
+        fs::create_dir(&names[0]).expect("it can be made");
+        for time in ["first", "second", "third"] {
+            let mut again = attach(&work, child.id(), time, &["--all", "--for=1h", "--include=App::Work"]);
+            let attached = attached(again.env("TMPDIR", &temporary));
+            step(&mut child);
+            let_go(attached, runtime.name);
+            let calls = calls(&profile_in(&work.folder.join(time)));
+            assert_eq!(calls.get("App::Work"), Some(&100), "{}, {time}: {calls:?}", runtime.name);
+            // One is asked before the profiler's own, and hangs up.
+            if time == "first" {
+                fs::write(&names[1], "").expect("it can be written");
+                drop(UnixListener::bind(&names[2]).expect("it can be made"));
+            }
+        }
+        assert!(names.iter().all(|name| name.exists()), "{names:?}");
+        // Nonsense is let go, and so is who says nothing.
+        let own = fs::read_dir(&temporary).expect("it is there").flatten().map(|entry| entry.path());
+        let own = own.into_iter().find(|path| path.to_string_lossy().contains("ilinst-attach-") && !names.contains(path));
+        let own = own.expect("the profiler's own");
+        let mut nonsense = UnixStream::connect(&own).expect("it listens");
+        nonsense.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("there is room");
+        let silent = UnixStream::connect(&own).expect("it listens");
+        let mut again = attach(&work, child.id(), "fourth", &["--all", "--for=1h", "--include=App::Work"]);
+        let_go(attached(again.env("TMPDIR", &temporary)), runtime.name);
+        drop(silent);
+        assert_eq!(ended(child), 400, "{}", runtime.name);
+        assert!(!own.exists(), "it goes with its program");
+    }
+}
+
+/// Whoever attaches may be killed: then nobody waits for the methods, and they are put back.
+#[test]
+#[ignore = "needs runtimes"]
+fn a_profiler_that_nobody_waits_for_puts_methods_back() {
+    for runtime in runtimes() {
+        let work = Work::new("attach-killed");
+        let Some(app) = work.app() else { return };
+        let mut child = stepping(&work, &runtime, &app);
+        let temporary = work.folder.join("t");
+        fs::create_dir(&temporary).expect("it can be made");
+        let mut first = attach(&work, child.id(), "first", &["--all", "--for=100h"]);
+        let mut killed = attached(first.env("TMPDIR", &temporary));
+        killed.kill().expect("it runs");
+        killed.wait().expect("it ends");
+        fs::remove_dir_all(&temporary).expect("nobody needs it");
+        // The profiler would else be busy for days.
+        let name = format!("ilinst-attach-{}-", child.id());
+        until("the socket of a profiler that is done", || {
+            let entries = fs::read_dir(std::env::temp_dir()).expect("it is there").flatten();
+            entries.into_iter().find(|entry| entry.file_name().to_string_lossy().starts_with(&name))
+        });
+        step(&mut child);
+        let (_, errors, code) = said(&output(&mut attach(&work, child.id(), "second", &["--all", "--for=1ms"])));
+        assert_eq!(code, Some(0), "{}: {errors}", runtime.name);
+        assert_eq!(ended(child), 100, "{}", runtime.name);
     }
 }

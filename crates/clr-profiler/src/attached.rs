@@ -5,6 +5,7 @@
 use std::{
     collections::HashMap,
     ffi::c_void,
+    io,
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -113,10 +114,19 @@ impl Session {
         let mut result = self.once();
         let Err(error) = runtime.request_detach() else { return };
         let mut door = Door::open();
+        let closed = |error: &io::Error| format!("; it cannot be attached to again: {}: {error}", std::env::temp_dir().display());
+        let closed = door.as_ref().err().map(closed).unwrap_or_default();
         loop {
-            settings::report(&result.map_or_else(|failed| failed, |refused| format!("{}{error}{refused}", live::STAYS)));
-            let Some(data) = door.as_mut().and_then(Door::next) else { return };
-            settings::give(&data);
+            let stays = |refused| format!("{}{error}{refused}{closed}", live::STAYS);
+            settings::report(&result.map_or_else(|failed| failed, stays));
+            loop {
+                let Some(lines) = door.as_mut().ok().and_then(Door::next) else { return };
+                settings::give(&lines);
+                // Whoever asked while another was served may have gone.
+                if !settings::is_stopped() {
+                    break;
+                }
+            }
             *state() = Some(State::default());
             result = Self::new(runtime).map_err(|error| format!("{}{error}", live::FAILED)).and_then(Self::once);
         }

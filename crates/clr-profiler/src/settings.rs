@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use instrument::live::{ALL_ASSEMBLIES, CAPTURE, Captured, DURATION, OPTIONS, OUTPUT, STATUS, STOP, TRACKER, VERSION};
+use instrument::live::{ALL_ASSEMBLIES, CAPTURE, Captured, DURATION, LONGEST, OPTIONS, OUTPUT, STATUS, STOP, TRACKER, VERSION};
 use weave::Options;
 
 const MAX_NODES: &str = "ILINST_MAX_NODES";
@@ -34,12 +34,12 @@ fn variable(name: &str) -> Option<String> {
 
 /// How long methods stay woven that ran already.
 pub(crate) fn duration() -> Duration {
-    Duration::from_millis(variable(DURATION).and_then(|number| number.parse().ok()).unwrap_or_default())
+    Duration::from_millis(variable(DURATION).and_then(|number| number.parse().ok()).unwrap_or_default()).min(LONGEST)
 }
 
-/// Whether they are to be put back before.
+/// Whether they are to be put back before: somebody says so, or nobody waits for it any more.
 pub(crate) fn is_stopped() -> bool {
-    variable(STATUS).is_some_and(|folder| Path::new(&folder).join(STOP).exists())
+    variable(STATUS).is_some_and(|folder| Path::new(&folder).join(STOP).exists() || !Path::new(&folder).exists())
 }
 
 /// Refuses another version's launcher, if there is one.

@@ -183,7 +183,7 @@ impl Folder {
         let mut lists: Vec<PathBuf> = lists.filter(|path| path.to_string_lossy().ends_with(".deps.json")).collect();
         lists.sort();
         for list in lists {
-            let Ok(text) = fs::read(&list) else { continue };
+            let Ok(text) = Input::open(&list) else { continue };
             let name = |file: &WovenFile| Some(file.path.file_name()?.to_string_lossy().into_owned());
             let is_its_list =
                 self.woven.iter().filter(|file| !file.has_tracker).filter_map(name).any(|name| deps_json::names(&text, &name));

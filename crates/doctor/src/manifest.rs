@@ -1,7 +1,8 @@
 //! What a manifest says of the file beside it (docs/manifest-format.md).
 
-use std::{fs, path::Path};
+use std::path::Path;
 
+use instrument::Input;
 use serde_json::Value;
 
 pub(crate) struct Manifest {
@@ -18,7 +19,7 @@ pub(crate) struct Manifest {
 impl Manifest {
     /// The one beside an assembly.
     pub(crate) fn beside(assembly: &Path) -> Option<Self> {
-        let manifest: Value = serde_json::from_slice(&fs::read(instrument::manifest_path(assembly)).ok()?).ok()?;
+        let manifest: Value = serde_json::from_slice(&Input::open(&instrument::manifest_path(assembly)).ok()?).ok()?;
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let decisions: Vec<String> = manifest.get("decisions")?.as_array()?.iter().filter_map(text).collect();
         let mut counts = vec![0; decisions.len()];

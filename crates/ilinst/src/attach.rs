@@ -1,16 +1,16 @@
 //! `ilinst attach`: methods of a program that runs already, woven for a while.
 
 use std::{
+    cell::Cell,
     fs,
     path::Path,
-    sync::atomic::Ordering::Relaxed,
     thread,
     time::{Duration, Instant},
 };
 
 use ::instrument::live;
 use clap::Args;
-use launch::{Attached, ClrProfiler, DiagnosticsPort, Signals};
+use launch::{Attached, ClrProfiler, DiagnosticsPort, Noted, STANDS_STILL, Signals};
 
 use crate::{
     arguments::WeaveArgs,
@@ -27,7 +27,7 @@ pub(crate) struct Opts {
     #[arg(value_name = "PID")]
     process: u32,
 
-    /// How long methods stay woven: seconds, or a number with ms, s, m or h
+    /// How long methods stay woven: seconds, or a number with ms, s, m or h, up to a week (168h)
     #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = duration)]
     duration: Duration,
 
@@ -49,6 +49,8 @@ in the program, as its runtime lets none go that compiled methods anew, and wait
 
 /// How long a program has to load the profiler, or to answer.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long it has to weave what is loaded.
+const UNTIL_WOVEN: Duration = Duration::from_secs(600);
 /// How long a runtime may take to be rid of the profiler that was attached before.
 const UNTIL_RID: Duration = Duration::from_secs(5);
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -58,6 +60,17 @@ const LOOK: Duration = Duration::from_secs(1);
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let signals = Signals::take_over()?;
+        match self.record(&signals)? {
+            Ended::InOrder => Ok(0),
+            // Folders that go with this have gone.
+            Ended::By(signal) => {
+                signals.end_by(signal);
+                Ok(EXIT_BY_SIGNAL.saturating_add(signal.try_into().unwrap_or_default()))
+            }
+        }
+    }
+
+    fn record(&self, signals: &Signals) -> anyhow::Result<Ended> {
         let (profiler, port) = (ClrProfiler::find()?, DiagnosticsPort::of(self.process)?);
         let weaving = self.weave.resolve(&[])?;
         let mut options = weaving.options.weave;
@@ -69,6 +82,7 @@ impl Opts {
         if !options.calls.named.is_empty() {
             return Err(Failure::usage("attach weaves methods, not calls: not with --calls").into());
         }
+        let noted = signals.note();
         let (profiles, status) = (Profiles::prepare(self.reporting.keep())?, Temporary::folder()?);
         let mut said = vec![
             (live::OPTIONS, options.to_string()),
@@ -79,51 +93,92 @@ impl Opts {
         ];
         said.push((live::OUTPUT, profiles.absolute()?.display().to_string()));
         let data: String = said.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
-        let asked = signals.note();
-        self.attach(&port, &profiler, data.as_bytes(), status.path())?;
-        let (mut seen, mut is_told) = (Instant::now(), false);
-        let result = loop {
-            let said = said_by(status.path(), self.process)?;
-            if let Some(methods) = said.strip_prefix(live::WOVEN) {
-                if !is_told && !self.reporting.quiet {
-                    complain(format_args!("process {}:{methods} methods woven, for {:?}", self.process, self.duration));
-                }
-                is_told = true;
-            } else if !said.is_empty() {
-                break said;
-            }
-            if asked.load(Relaxed) {
-                // Who cannot be told, ends by itself.
-                let _ = fs::write(status.path().join(live::STOP), "");
-            }
-            if seen.elapsed() > LOOK {
-                if !port.is_open() {
-                    break "the program has ended".to_owned();
-                }
-                seen = Instant::now();
-            }
-            thread::sleep(INTERVAL);
+        if let Some(signal) = self.attach(&port, &profiler, data.as_bytes(), status.path(), &noted)? {
+            return Ok(Ended::By(signal));
+        }
+        let result = match self.wait(&port, status.path(), &noted)? {
+            Waited::Said(result) => result,
+            Waited::Ended(signal) => return Ok(Ended::By(signal)),
         };
         signals.release();
         if !self.reporting.quiet {
             complain(format_args!("process {}: {}", self.process, in_words(&result)));
         }
         self.reporting.show(self.reporting.read(&profiles, self.process), &profiles, false);
-        Ok(0)
+        Ok(Ended::InOrder)
     }
 
-    /// Has the program load the profiler.
-    fn attach(&self, port: &DiagnosticsPort, profiler: &ClrProfiler, data: &[u8], status: &Path) -> Result<(), Failure> {
-        let since = Instant::now();
+    /// Waits for the end, and gives what the profiler said then. A signal has methods put back before their time; one ends this
+    /// at once where nothing is woven yet, or it is the second. The profiler then finds nobody waiting, and puts them back itself.
+    fn wait(&self, port: &DiagnosticsPort, status: &Path, noted: &Noted) -> Result<Waited, Failure> {
+        let mut end = Instant::now() + UNTIL_WOVEN;
+        let (mut seen, mut is_told, mut is_stopped) = (Instant::now(), false, false);
         loop {
-            let Attached::Refused(code) = port.attach_profiler(live::CLASS, profiler.library(), data, PATIENCE)? else {
-                return Ok(());
-            };
+            let said = said_by(status, self.process)?;
+            if let Some(methods) = said.strip_prefix(live::WOVEN) {
+                if !is_told {
+                    end = Instant::now() + self.duration + PATIENCE;
+                    if !self.reporting.quiet {
+                        complain(format_args!("process {}:{methods} methods woven, for {:?}", self.process, self.duration));
+                    }
+                }
+                is_told = true;
+            } else if !said.is_empty() {
+                return Ok(Waited::Said(said));
+            }
+            if let Some(signal) = noted.take() {
+                if is_stopped || !is_told {
+                    return Ok(Waited::Ended(signal));
+                }
+                is_stopped = true;
+                end = Instant::now() + PATIENCE;
+                // Who cannot be told, ends by itself.
+                let _ = fs::write(status.join(live::STOP), "");
+            }
+            if seen.elapsed() > LOOK {
+                if !port.is_open() {
+                    return Ok(Waited::Said("the program has ended".to_owned()));
+                }
+                seen = Instant::now();
+            }
+            if Instant::now() > end {
+                let what = if is_told { "has not put its methods back in time" } else { "does not weave its methods" };
+                let text = format_args!(
+                    "process {} {what}: {STANDS_STILL}; no method stays woven once it runs, as nobody waits for it",
+                    self.process
+                );
+                return Err(Failure::not_recorded(text));
+            }
+            thread::sleep(INTERVAL);
+        }
+    }
+
+    /// Has the program load the profiler; gives the signal that came before it had.
+    fn attach(
+        &self,
+        port: &DiagnosticsPort,
+        profiler: &ClrProfiler,
+        data: &[u8],
+        status: &Path,
+        noted: &Noted,
+    ) -> Result<Option<i32>, Failure> {
+        let since = Instant::now();
+        let came = Cell::new(None);
+        let is_given_up = || {
+            came.set(came.get().or(noted.take()));
+            came.get().is_some()
+        };
+        loop {
+            let attached = port.attach_profiler(live::CLASS, profiler.library(), data, PATIENCE, &is_given_up)?;
+            let Some(Attached::Refused(code)) = attached else { return Ok(came.get()) };
             // The profiler's own word says more.
             said_by(status, self.process)?;
             let has_one = Attached::Refused(code) == Attached::HAS_ONE;
-            if has_one && port.ask_again(self.process, data) {
-                return Ok(());
+            if has_one && port.ask_again(data, &is_given_up) {
+                return Ok(None);
+            }
+            if is_given_up() {
+                return Ok(came.get());
             }
             if has_one && since.elapsed() < UNTIL_RID {
                 thread::sleep(INTERVAL);
@@ -139,6 +194,21 @@ impl Opts {
         }
     }
 }
+
+/// How this ended.
+enum Ended {
+    InOrder,
+    /// By a signal, before there was anything to show.
+    By(i32),
+}
+
+enum Waited {
+    Said(String),
+    Ended(i32),
+}
+
+/// The exit code of a signal, as shells have it, less its number.
+const EXIT_BY_SIGNAL: u8 = 128;
 
 /// What the profiler said last.
 fn said_by(status: &Path, process: u32) -> Result<String, Failure> {
@@ -173,5 +243,6 @@ fn duration(text: &str) -> Result<Duration, String> {
         other => return Err(format!("'{other}' is none of ms, s, m, h")),
     };
     let number: u64 = digits.parse().map_err(|_| format!("'{digits}' is no number"))?;
-    number.checked_mul(unit).map(Duration::from_millis).ok_or_else(|| "that is too long".to_owned())
+    let duration = number.checked_mul(unit).map(Duration::from_millis).filter(|duration| *duration <= live::LONGEST);
+    duration.ok_or_else(|| format!("methods stay woven for {}h at most", live::LONGEST.as_secs() / 3600))
 }

@@ -4,11 +4,10 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
 };
 
-use ::instrument::{HookAssembly, failure::about};
+use ::instrument::{HookAssembly, read_small};
 use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches as _};
 use toml::{
     Spanned,
@@ -25,6 +24,8 @@ use crate::{
 
 /// The name under which it is looked for.
 pub(crate) const NAME: &str = "ilinst.toml";
+/// No file of options is larger, in bytes.
+const LARGEST: u64 = 16 << 20;
 /// The key of the rules.
 const RULE: &str = "rule";
 
@@ -114,8 +115,10 @@ impl ConfigFile {
     }
 
     fn read(path: PathBuf, was_found: bool) -> Result<Self, Failure> {
-        let text = fs::read_to_string(&path).map_err(|error| Failure::unreadable(about(&path, &error)))?;
-        let reader = Reader { path: &path, text: &text };
+        let text = String::from_utf8(read_small(&path, LARGEST)?);
+        let text = text.map_err(|error| Failure::bad_config(format_args!("{}: it is no UTF-8: {error}", path.display())))?;
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
+        let reader = Reader { path: &path, ends };
         let table = DeTable::parse(&text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             reader.failure(at, error.message())
@@ -162,7 +165,8 @@ fn find(input: &Path) -> Option<PathBuf> {
 /// What is read, for who says what is wrong with it.
 struct Reader<'r> {
     path: &'r Path,
-    text: &'r str,
+    /// Where lines end.
+    ends: Vec<usize>,
 }
 
 /// A key's arguments, and the line of each.
@@ -171,7 +175,7 @@ type Words = Vec<(String, usize)>;
 impl Reader<'_> {
     /// The line of a place, from 1.
     fn line(&self, at: usize) -> usize {
-        self.text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1
+        self.ends.partition_point(|end| *end < at) + 1
     }
 
     fn failure(&self, at: usize, what: impl std::fmt::Display) -> Failure {
@@ -183,10 +187,11 @@ impl Reader<'_> {
         let DeValue::Array(rules) = rules.into_inner() else {
             return Err(self.failure(at, "write [[rule]], as there may be several"));
         };
+        let command = RuleArgs::augment_args(Command::new(RULE));
         let read = |rule: Spanned<DeValue<'_>>| {
             let at = rule.span().start;
             let DeValue::Table(table) = rule.into_inner() else { return Err(self.failure(at, "a rule is a table: [[rule]]")) };
-            let (matches, lines) = self.options(RuleArgs::augment_args(Command::new(RULE)), &table, &[], at)?;
+            let (matches, lines) = self.options(command.clone(), &table, &[], at)?;
             let rule = RuleArgs::from_arg_matches(&matches).map_err(|error| self.failure(at, error))?;
             Ok(RuleArgs { line: self.line(at), lines, ..rule })
         };
@@ -199,13 +204,18 @@ impl Reader<'_> {
         let (mut all, mut lines) = (Vec::new(), Lines::new());
         for (key, value) in table {
             let words = self.words(&command, others, key, value)?;
-            let arguments: Vec<&String> = words.iter().map(|(word, _)| word).collect();
-            let parsed = command.clone().try_get_matches_from(&arguments);
-            parsed.map_err(|error| self.failure(value.span().start, said(&error)))?;
             lines.insert(key.get_ref().to_string(), words.iter().map(|(_, line)| *line).collect());
-            all.extend(words.into_iter().map(|(word, _)| word));
+            all.push((value.span().start, words));
         }
-        let matches = command.try_get_matches_from(all).map_err(|error| self.failure(at, said(&error)))?;
+        let parse = |keys: &[(usize, Words)]| {
+            command.clone().try_get_matches_from(keys.iter().flat_map(|(_, words)| words).map(|(word, _)| word))
+        };
+        let matches = parse(&all).map_err(|error| {
+            // One key may be wrong by itself, or two of them together.
+            let alone = |key: &(usize, Words)| Some((key.0, parse(std::slice::from_ref(key)).err()?));
+            let (at, error) = all.iter().find_map(alone).unwrap_or((at, error));
+            self.failure(at, said(&error))
+        })?;
         Ok((matches, lines))
     }
 

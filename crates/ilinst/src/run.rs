@@ -6,12 +6,14 @@ mod reporting;
 use std::{
     env,
     ffi::OsString,
-    fs::{self, File},
+    fs::File,
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
-use ::instrument::{Destination, FileReport, NAMES_NOTHING, Request, TOOL, TRACKER, Unmatched, failure::about};
+use ::instrument::{
+    Destination, FileReport, LARGEST_KEY, NAMES_NOTHING, Request, TOOL, TRACKER, Unmatched, failure::about, read_small,
+};
 use clap::Args;
 use identity::Visible;
 use launch::{Cache, Entry, Home, Inputs, Program, Running, Signals, exit_code};
@@ -132,7 +134,7 @@ impl Opts {
         let mut words = vec![TOOL.as_bytes().to_vec(), TRACKER.to_vec(), this_build(), said.clone().into_bytes()];
         words.push(vec![u8::from(weaving.strict), u8::from(options.all_assemblies)]);
         for key in &options.keys {
-            words.push(fs::read(key).map_err(|error| Failure::unreadable(about(key, &error)))?);
+            words.push(read_small(key, LARGEST_KEY)?);
         }
         words.extend(options.hook_assemblies.iter().map(|hooks| hooks.bytes().to_vec()));
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();

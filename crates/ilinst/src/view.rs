@@ -1,13 +1,13 @@
 //! `ilinst view`: call paths that another tool added up, shown as a profile's are.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
 };
 
 use ::export::{Format, Measure, read_folded, read_parquet};
-use ::instrument::failure::about;
+use ::instrument::{failure::about, read_small};
 use clap::Args;
 use html::Page;
 use profile::{
@@ -57,6 +57,9 @@ Examples:
   ilinst view stacks.folded                        the call tree
   perf script | inferno-collapse-perf | ilinst view - --value samples";
 
+/// No text of call paths is larger, in bytes.
+const LARGEST: u64 = 1 << 30;
+
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let mut profile = self.read()?;
@@ -89,9 +92,12 @@ impl Opts {
         }
         let mut bytes = Vec::new();
         if path.as_os_str() == "-" {
-            io::stdin().read_to_end(&mut bytes).map_err(unreadable)?;
+            io::stdin().take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+            if bytes.len() as u64 > LARGEST {
+                return Err(bad(format!("more than {LARGEST} bytes")));
+            }
         } else {
-            bytes = fs::read(path).map_err(unreadable)?;
+            bytes = read_small(path, LARGEST)?;
         }
         read_folded(&String::from_utf8_lossy(&bytes), self.value).map_err(bad)
     }

@@ -12,11 +12,7 @@ use serde::{
 };
 use serde_json::{Value, json};
 
-use crate::{
-    failure::{Failure, about},
-    options::Options,
-    tracker::TRACKER_FILE,
-};
+use crate::{failure::Failure, input::Input, options::Options, tracker::TRACKER_FILE};
 
 /// The tracker's name and version, as a list has libraries.
 const TRACKER_LIBRARY: &str = "Ilinst.Tracker/1.0.0";
@@ -33,7 +29,7 @@ pub(crate) fn lists_that_name(input: &Path) -> Vec<PathBuf> {
     let mut lists: Vec<PathBuf> =
         entries.map(|entry| input.with_file_name(entry.file_name())).filter(|path| is_deps_json(path)).collect();
     let file = input.file_name().unwrap_or_default().to_string_lossy();
-    lists.retain(|list| fs::read(list).is_ok_and(|text| names(&text, &file)));
+    lists.retain(|list| Input::open(list).is_ok_and(|text| names(&text, &file)));
     lists.sort();
     lists
 }
@@ -93,7 +89,7 @@ pub fn names(text: &[u8], file: &str) -> bool {
 /// # Errors
 /// If it is no such list; why, in words.
 pub(crate) fn with_tracker(path: &Path, options: &Options) -> Result<Result<Option<Vec<u8>>, String>, Failure> {
-    let text = fs::read(path).map_err(|error| Failure::unreadable(about(path, &error)))?;
+    let text = Input::open(path)?;
     let hooks = options
         .hook_assemblies
         .iter()

@@ -10,6 +10,7 @@ use weave::Pattern;
 
 use crate::{
     deps_json::{is_deps_json, libraries},
+    input::Input,
     paths::file_name,
 };
 
@@ -42,7 +43,7 @@ pub struct Framework {
 impl Framework {
     /// Reads the lists among some files; what is no list says nothing.
     pub fn read<'p>(files: impl Iterator<Item = &'p Path>) -> Self {
-        let texts = files.filter(|file| is_deps_json(file)).filter_map(|file| std::fs::read(file).ok());
+        let texts = files.filter(|file| is_deps_json(file)).filter_map(|file| Input::open(file).ok());
         let mut kinds = BTreeMap::new();
         for (file, kind) in texts.flat_map(|text| libraries(&text)) {
             // Of two programs in a folder, one may have built what the other takes from a package.

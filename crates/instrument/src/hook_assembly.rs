@@ -10,8 +10,8 @@ use std::{
 use weave::HookMethod;
 
 use crate::{
-    failure::{Failure, Result, about},
-    input::read_assembly,
+    failure::{Failure, Result},
+    input::{read_assembly, read_small},
     outputs::Outputs,
 };
 
@@ -27,13 +27,16 @@ pub struct HookAssembly {
     pub(crate) library: String,
 }
 
+/// No assembly of hooks is larger.
+const LARGEST: u64 = 256 << 20;
+
 impl HookAssembly {
     /// Reads one from its file.
     ///
     /// # Errors
     /// If that cannot be read, or is no assembly.
     pub fn open(path: &Path) -> Result<Self> {
-        let bytes = fs::read(path).map_err(|error| Failure::unreadable(about(path, &error)))?;
+        let bytes = read_small(path, LARGEST)?;
         Ok(Self { path: Some(path.to_owned()), ..Self::new(path, bytes.into())? })
     }
 

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io,
+    io::{self, Read as _},
     path::Path,
 };
 
@@ -61,6 +61,31 @@ impl std::fmt::Debug for Input {
     }
 }
 
+/// Reads what a user names and what is not large: a regular file, or a pipe, as a shell's `<(COMMAND)` is one.
+///
+/// # Errors
+/// If it is something else, as a device, which may have no end; if it has more bytes than are given, or cannot be read.
+pub fn read_small(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let unreadable = |error: io::Error| Failure::unreadable(about(path, &error));
+    let file = File::open(path).map_err(unreadable)?;
+    let kind = file.metadata().map_err(unreadable)?.file_type();
+    #[cfg(unix)]
+    let is_pipe = std::os::unix::fs::FileTypeExt::is_fifo(&kind);
+    #[cfg(not(unix))]
+    let is_pipe = false;
+    if !kind.is_file() && !is_pipe {
+        let what = if kind.is_dir() { "a folder" } else { "neither a regular file nor a pipe" };
+        return Err(Failure::unreadable(format_args!("{}: it is {what}, and a file was asked for", path.display())));
+    }
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > most {
+        let text = format_args!("{}: it has more than {most} bytes, the most that such a file may have", path.display());
+        return Err(Failure::unreadable(text));
+    }
+    Ok(bytes)
+}
+
 /// Reads the headers and the metadata of an assembly.
 ///
 /// # Errors
@@ -89,4 +114,41 @@ pub(crate) fn of_file(path: &Path) -> Result<fs::Metadata> {
     }
     let what = if metadata.is_dir() { "a folder" } else { "no regular file" };
     Err(Failure::unreadable(format_args!("{}: it is {what}, and a file was asked for", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_named_has_an_end() {
+        let path = std::env::temp_dir().join(format!("ilinst-small-{}", std::process::id()));
+        fs::write(&path, b"12345").expect("it can be written");
+        assert_eq!(read_small(&path, 5).expect("it is as long as that"), b"12345");
+        let error = read_small(&path, 4).unwrap_err();
+        assert!(error.message.contains("more than 4 bytes"), "{error}");
+        fs::remove_file(&path).expect("it is there");
+        assert!(read_small(&std::env::temp_dir(), 5).is_err());
+    }
+
+    /// A test runner that has no limit would find out otherwise.
+    #[cfg(unix)]
+    #[test]
+    fn devices_are_not_read() {
+        let error = read_small(Path::new("/dev/zero"), u64::MAX - 1).unwrap_err();
+        assert!(error.message.contains("neither a regular file nor a pipe"), "{error}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn pipes_are_read_to_their_end_or_the_limit() {
+        use std::{io::Write as _, os::fd::AsRawFd as _};
+        for (most, expected) in [(5, Some(b"12345".to_vec())), (4, None)] {
+            let (reader, mut writer) = io::pipe().expect("a pipe");
+            writer.write_all(b"12345").expect("there is room");
+            drop(writer);
+            let path = format!("/dev/fd/{}", reader.as_raw_fd());
+            assert_eq!(read_small(Path::new(&path), most).ok(), expected);
+        }
+    }
 }

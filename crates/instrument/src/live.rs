@@ -1,5 +1,10 @@
 //! What a launcher and the CLR profiler know of each other: how the profiler is named, and what it is told by its environment.
 
+use std::{
+    io::{self, Read},
+    time::Duration,
+};
+
 pub use weave::Captured;
 
 /// The profiler's class, as the runtime is told it.
@@ -22,12 +27,43 @@ pub const VERSION: &str = "ILINST_LIVE_VERSION";
 pub const OUTPUT: &str = "ILINST_OUTPUT";
 /// How long methods stay woven of a program that is attached to, in milliseconds.
 pub const DURATION: &str = "ILINST_LIVE_DURATION";
-/// The file in that folder whose being there says that they are to be put back now.
+/// They do not stay longer: a week.
+pub const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
+/// The file in that folder whose being there says that they are to be put back now, as does that the folder is gone.
 pub const STOP: &str = "stop";
 
-/// The socket by which a profiler that stays is asked again: this and the process's number, in the folder for temporary files
-/// (Windows: a pipe).
+/// The socket by which a profiler that stays is asked again has a name of this, the process's number, a `-`, and a
+/// number that nobody can guess, so that nobody can take the name before. It lies in the folder for temporary files (Windows: it
+/// is a pipe).
 pub const DOOR: &str = "ilinst-attach-";
+/// Requests there begin with it; behind it are their size and the lines that the runtime's port passes on at first.
+const DOOR_MAGIC: [u8; 8] = *b"ILINSTA1";
+/// Larger requests are refused, in bytes: the runtime's port takes no larger ones either.
+pub const LARGEST_REQUEST: usize = 1 << 16;
+/// A client that takes longer to send a request is let go.
+pub const DOOR_PATIENCE: Duration = Duration::from_secs(5);
+
+/// A request at the [`DOOR`], as it is sent.
+pub fn request(lines: &[u8]) -> Vec<u8> {
+    [&DOOR_MAGIC[..], &(lines.len() as u32).to_le_bytes(), lines].concat()
+}
+
+/// Reads the lines of a request.
+///
+/// # Errors
+/// If it is none, too large, or cannot be read to its end.
+pub fn read_request(mut from: impl Read) -> io::Result<Vec<u8>> {
+    let (mut magic, mut size) = ([0; DOOR_MAGIC.len()], [0; 4]);
+    from.read_exact(&mut magic)?;
+    from.read_exact(&mut size)?;
+    let size = u32::from_le_bytes(size) as usize;
+    if magic != DOOR_MAGIC || size > LARGEST_REQUEST {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut lines = vec![0; size];
+    from.read_exact(&mut lines)?;
+    Ok(lines)
+}
 
 /// What [`STATUS`] begins with when methods are woven that ran already; behind it is how many.
 pub const WOVEN: &str = "woven";
@@ -42,3 +78,22 @@ pub const FAILED: &str = "error: ";
 
 /// What is kept of each call: words with commas between them, of [`Captured`].
 pub const CAPTURE: &str = "ILINST_LIVE_CAPTURE";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_read_again_and_nothing_else_is() {
+        let lines = b"A=1\nB=2\n";
+        let sent = request(lines);
+        assert_eq!(read_request(&sent[..]).expect("it is one"), lines);
+        for end in 0..sent.len() {
+            assert!(read_request(&sent[..end]).is_err(), "{end} bytes");
+        }
+        let too_large = [&DOOR_MAGIC[..], &(LARGEST_REQUEST as u32 + 1).to_le_bytes()].concat();
+        // It is refused before its bytes are read, or there is room for them.
+        assert_eq!(read_request((&too_large[..]).chain(io::repeat(0))).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(read_request(io::repeat(b'I')).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+}

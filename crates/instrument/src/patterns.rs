@@ -16,6 +16,8 @@ use crate::{
 
 /// So many names are said to be near.
 const NEAREST: usize = 3;
+/// For so many patterns names are looked for: each is compared with all that there are.
+const LOOKED_FOR: usize = 20;
 /// Names that are less alike are not near: 0 to 1.
 const ALIKE: f64 = 0.65;
 /// Longer names are a compiler's.
@@ -31,9 +33,11 @@ pub(crate) fn unmatched(files: &[Instrumented], jobs: &[Job], options: &Options)
     let unused = options.patterns().enumerate().filter(|(index, _)| !is_used(*index)).map(|(_, pattern)| pattern);
     let processed: Vec<&Job> = jobs.iter().filter(|job| is_processed(job, files)).collect();
     unused
-        .map(|(option, pattern)| {
+        .enumerate()
+        .map(|(place, (option, pattern))| {
             let pattern = pattern.as_str().to_owned();
-            let nearest = if option == "--calls" { Vec::new() } else { nearest(&pattern, &processed) };
+            let is_looked_for = place < LOOKED_FOR && option != "--calls";
+            let nearest = if is_looked_for { nearest(&pattern, &processed) } else { Vec::new() };
             Unmatched { option: option.into(), pattern, nearest }
         })
         .collect()

@@ -15,9 +15,10 @@ use crate::{
     companions::mdb_path,
     context::RunContext,
     deploy::deploy,
-    failure::{Failure, Result, about},
+    failure::{Failure, Result},
     file::{Instrumented, instrument_file},
     framework::Framework,
+    input::read_small,
     job::Job,
     manifest::manifest_path,
     options::Options,
@@ -97,8 +98,11 @@ pub fn run(request: &Request, jobs: &[Job], options: &Options, progress: Progres
     Ok(Run { files, read, unmatched, outputs, is_in_place: request.is_in_place() })
 }
 
+/// A key pair has a few hundred bytes.
+pub const LARGEST_KEY: u64 = 1 << 20;
+
 fn read_key(path: &Path) -> Result<StrongNameKey> {
-    let bytes = std::fs::read(path).map_err(|error| Failure::unreadable(about(path, &error)))?;
+    let bytes = read_small(path, LARGEST_KEY)?;
     StrongNameKey::parse(&bytes).map_err(|error| Failure::bad_key(format_args!("{}: {error}", path.display())))
 }
 

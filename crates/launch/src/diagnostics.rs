@@ -1,17 +1,28 @@
 //! What a running .NET program is asked by its diagnostics port (dotnet/diagnostics, "Diagnostic IPC Protocol").
 
+#[cfg(windows)]
+mod pipe;
+#[cfg(unix)]
+mod socket;
+
 use std::{
-    env, fs,
-    io::{self, Read, Write},
+    io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
-    time::Duration,
+    sync::mpsc::{self, RecvTimeoutError},
+    thread,
+    time::{Duration, Instant},
 };
 
-use instrument::{Failure, failure::about};
+use instrument::{Failure, failure::about, live};
+#[cfg(windows)]
+use pipe as system;
+#[cfg(unix)]
+use socket as system;
 
 /// The port of one process.
 #[derive(Clone, Debug)]
 pub struct DiagnosticsPort {
+    process: u32,
     path: PathBuf,
 }
 
@@ -35,73 +46,48 @@ const HEADER: usize = 20;
 const ATTACH_PROFILER: [u8; 2] = [3, 1];
 /// The set and the command of an answer that is no error.
 const OK: [u8; 2] = [0xFF, 0];
-/// How long a port of Windows may take to be there again, which answers one at a time.
-#[cfg(not(unix))]
-const UNTIL_FREE: Duration = Duration::from_secs(2);
-#[cfg(not(unix))]
-const INTERVAL: Duration = Duration::from_millis(10);
-/// What a port of Windows that is not there may mean.
-const WITHOUT_PORT: &str = ": there is no such process, it runs no .NET Core 3.1 or later, or it was started with \
-                            DOTNET_EnableDiagnostics=0";
+/// A profiler that stays takes a request at once, unless its process stands still.
+const UNTIL_TAKEN: Duration = Duration::from_secs(10);
+/// How often is seen whether anybody still waits for an answer.
+const INTERVAL: Duration = Duration::from_millis(20);
 
 impl DiagnosticsPort {
-    /// The port of a process.
+    /// The port of a process of this user.
     ///
     /// # Errors
-    /// If there is no such process, or it has none.
+    /// If there is no such process, it is another user's, or has no port.
     pub fn of(process: u32) -> instrument::Result<Self> {
-        if cfg!(windows) {
-            return Ok(Self { path: format!(r"\\.\pipe\dotnet-diagnostic-{process}").into() });
-        }
-        let about = PathBuf::from(format!("/proc/{process}"));
-        if cfg!(target_os = "linux") && !about.exists() {
-            return Err(Failure::not_recorded(format_args!("process {process}: there is none")));
-        }
-        // Its own folder, where that can be seen.
-        let variables = fs::read(about.join("environ")).unwrap_or_default();
-        let own = variables.split(|byte| *byte == 0).find_map(|variable| variable.strip_prefix(b"TMPDIR="));
-        let own = own.map_or_else(|| "/tmp".into(), |folder| PathBuf::from(String::from_utf8_lossy(folder).into_owned()));
-        // Behind the process is when it started: one that was killed leaves its own behind, and the number goes to another.
-        let prefix = match started(&about) {
-            Some(ticks) => format!("dotnet-diagnostic-{process}-{ticks}-"),
-            None => format!("dotnet-diagnostic-{process}-"),
-        };
-        let is_port = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix));
-        let entries = [own.clone(), env::temp_dir()].map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
-        let sockets = entries.into_iter().flatten().map(|entry| entry.path()).filter(is_port);
-        // Without that time, the youngest.
-        let latest = sockets.max_by_key(|path| fs::metadata(path).and_then(|file| file.modified()).ok());
-        let port = latest.map(|path| Self { path }).ok_or_else(|| {
-            let runs_net = fs::read_to_string(about.join("maps")).map(|maps| maps.contains("libcoreclr.so"));
-            let why = match runs_net {
-                Ok(false) => "it runs no .NET (libcoreclr.so), or its runtime is a part of a single file",
-                Ok(true) => "its runtime was started with DOTNET_EnableDiagnostics=0",
-                Err(_) => "it is another user's, runs no .NET, or was started with DOTNET_EnableDiagnostics=0",
-            };
-            Failure::not_recorded(format_args!(
-                "process {process} has no diagnostics port ({prefix}* in {}): {why}",
-                own.display()
-            ))
-        })?;
-        Ok(port)
+        Ok(Self { process, path: system::port_of(process)? })
     }
 
-    /// Whether somebody listens there.
+    /// Whether the process and its runtime are there.
     pub fn is_open(&self) -> bool {
-        self.connect().is_ok()
+        system::is_open(self.process, &self.path)
     }
 
-    /// Asks a profiler that was attached before, and stays: whether there is one.
-    pub fn ask_again(&self, process: u32, data: &[u8]) -> bool {
-        let door = self.path.with_file_name(format!("{}{process}", instrument::live::DOOR));
-        Self { path: door }.connect().is_ok_and(|mut door| door.write_all(data).is_ok())
+    /// Asks a profiler that was attached before, and stays: whether there is one that takes it.
+    pub fn ask_again(&self, lines: &[u8], is_given_up: &dyn Fn() -> bool) -> bool {
+        let (process, port, request) = (self.process, self.path.clone(), live::request(lines));
+        let ask = move || {
+            // The process may have been killed whose profiler had one of them.
+            let is_taken = |door: &PathBuf| system::connect(door).is_ok_and(|mut door| door.write_all(&request).is_ok());
+            Ok(system::doors_of(process, &port).iter().any(is_taken))
+        };
+        within(UNTIL_TAKEN, is_given_up, ask).is_ok_and(|asked| asked == Some(true))
     }
 
-    /// Has the runtime load a profiler, which is given some bytes.
+    /// Has the runtime load a profiler, which is given some bytes. None if it was given up before there was an answer.
     ///
     /// # Errors
-    /// If it does not answer.
-    pub fn attach_profiler(&self, class: u128, library: &Path, data: &[u8], patience: Duration) -> instrument::Result<Attached> {
+    /// If it does not answer in time.
+    pub fn attach_profiler(
+        &self,
+        class: u128,
+        library: &Path,
+        data: &[u8],
+        patience: Duration,
+        is_given_up: &dyn Fn() -> bool,
+    ) -> instrument::Result<Option<Attached>> {
         let mut payload = (patience.as_millis() as u32).to_le_bytes().to_vec();
         payload.extend(((class >> 96) as u32).to_le_bytes());
         payload.extend(((class >> 80) as u16).to_le_bytes());
@@ -110,61 +96,62 @@ impl DiagnosticsPort {
         put_text(&mut payload, library);
         payload.extend((data.len() as u32).to_le_bytes());
         payload.extend(data);
-        self.ask(ATTACH_PROFILER, &payload).map_err(|error| {
-            let is_missing = cfg!(windows) && error.kind() == io::ErrorKind::NotFound;
-            let why = if is_missing { WITHOUT_PORT } else { "" };
-            Failure::not_recorded(format_args!("{}{why}", about(&self.path, &error)))
+        let Ok(size) = u16::try_from(HEADER + payload.len()) else {
+            let text = format_args!(
+                "the options take {} bytes, and a runtime's diagnostics port takes {} in all: give fewer or shorter patterns",
+                data.len(),
+                u16::MAX
+            );
+            return Err(Failure::usage(text));
+        };
+        let (path, message) =
+            (self.path.clone(), [&MAGIC[..], &size.to_le_bytes(), &ATTACH_PROFILER, &[0, 0], &payload].concat());
+        within(patience, is_given_up, move || ask(&path, &message)).map_err(|error| {
+            Failure::not_recorded(if error.kind() == io::ErrorKind::TimedOut {
+                let (process, path) = (self.process, self.path.display());
+                format!("process {process} did not answer at {path} within {patience:?}: {STANDS_STILL}")
+            } else {
+                format!("{}{}", about(&self.path, &error), system::why(&error))
+            })
         })
     }
+}
 
-    fn ask(&self, command: [u8; 2], payload: &[u8]) -> io::Result<Attached> {
-        let mut port = self.connect()?;
-        let size = u16::try_from(HEADER + payload.len()).map_err(|_| io::Error::other("more than the port takes"))?;
-        port.write_all(&[&MAGIC[..], &size.to_le_bytes(), &command, &[0, 0], payload].concat())?;
-        let mut header = [0; HEADER];
-        port.read_exact(&mut header)?;
-        let mut code = [0; 4];
-        port.read_exact(&mut code)?;
-        let code = u32::from_le_bytes(code);
-        Ok(if header[16..18] == OK && code.cast_signed() >= 0 { Attached::Done } else { Attached::Refused(code) })
-    }
+/// Why a program may not answer, and what to do.
+pub const STANDS_STILL: &str =
+    "it may be stopped, as by a debugger or SIGSTOP, or starved; when it runs again (kill -CONT), attach again";
 
-    #[cfg(unix)]
-    fn connect(&self) -> io::Result<std::os::unix::net::UnixStream> {
-        std::os::unix::net::UnixStream::connect(&self.path)
-    }
-
-    #[cfg(not(unix))]
-    fn connect(&self) -> io::Result<fs::File> {
-        let mut options = fs::OpenOptions::new();
-        options.read(true).write(true);
-        #[cfg(windows)]
-        // SECURITY_IDENTIFICATION: who answers may know who asks, and not act as them.
-        std::os::windows::fs::OpenOptionsExt::security_qos_flags(&mut options, 0x0001_0000);
-        let since = std::time::Instant::now();
-        loop {
-            match options.open(&self.path) {
-                // Another is being answered, or was just now.
-                Err(error) if is_in_turn(&error) && since.elapsed() < UNTIL_FREE => std::thread::sleep(INTERVAL),
-                opened => return opened,
-            }
+/// Does something that may wait for ever on a thread of its own, which is left to itself when the time is over, or when it is
+/// given up: none then.
+fn within<T: Send + 'static>(
+    patience: Duration,
+    is_given_up: &dyn Fn() -> bool,
+    act: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<Option<T>> {
+    let (done, answer) = mpsc::channel();
+    let end = Instant::now() + patience;
+    // It is of no use to anyone if nobody waits.
+    thread::Builder::new().spawn(move || drop(done.send(act())))?;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        match answer.recv_timeout(left.min(INTERVAL)) {
+            Ok(result) => return result.map(Some),
+            Err(_) if is_given_up() => return Ok(None),
+            Err(RecvTimeoutError::Timeout) if !left.is_zero() => {}
+            Err(_) => return Err(io::ErrorKind::TimedOut.into()),
         }
     }
 }
 
-/// Whether a port may be there again soon.
-#[cfg(not(unix))]
-fn is_in_turn(error: &io::Error) -> bool {
-    const ERROR_PIPE_BUSY: i32 = 231;
-    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(ERROR_PIPE_BUSY)
-}
-
-/// When a process started, in clock ticks since the machine did, where `/proc` is there to say it (proc(5), `starttime`).
-fn started(process: &Path) -> Option<u64> {
-    let stat = fs::read_to_string(process.join("stat")).ok()?;
-    // The second field is a name in parentheses, and may be any text; the 22nd is the time.
-    let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_whitespace().nth(22 - 3)?.parse().ok()
+fn ask(path: &Path, message: &[u8]) -> io::Result<Attached> {
+    let mut port = system::connect(path)?;
+    port.write_all(message)?;
+    let mut header = [0; HEADER];
+    port.read_exact(&mut header)?;
+    let mut code = [0; 4];
+    port.read_exact(&mut code)?;
+    let code = u32::from_le_bytes(code);
+    Ok(if header[16..18] == OK && code.cast_signed() >= 0 { Attached::Done } else { Attached::Refused(code) })
 }
 
 /// Text as the protocol has it: how many units, and these, with a zero behind them.
@@ -172,4 +159,48 @@ fn put_text(to: &mut Vec<u8>, path: &Path) {
     let units: Vec<u16> = path.to_string_lossy().encode_utf16().chain([0]).collect();
     to.extend((units.len() as u32).to_le_bytes());
     to.extend(units.iter().flat_map(|unit| unit.to_le_bytes()));
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{
+        os::unix::net::UnixListener,
+        sync::atomic::{AtomicBool, Ordering},
+    };
+
+    use super::*;
+
+    /// A port at which somebody listens, and does not answer.
+    fn silent(name: &str) -> (UnixListener, DiagnosticsPort) {
+        let path = std::env::temp_dir().join(format!("ilinst-launch-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        (UnixListener::bind(&path).expect("it can be made"), DiagnosticsPort { process: std::process::id(), path })
+    }
+
+    #[test]
+    fn a_port_that_does_not_answer_is_given_up_in_time() {
+        let (_listener, port) = silent("time");
+        let patience = Duration::from_millis(100);
+        let error = port.attach_profiler(1, Path::new("lib.so"), b"A=1", patience, &|| false).unwrap_err();
+        assert!(error.message.contains("did not answer") && error.message.contains("kill -CONT"), "{error}");
+        std::fs::remove_file(&port.path).expect("it is there");
+    }
+
+    #[test]
+    fn a_port_that_does_not_answer_is_given_up_by_who_waits() {
+        let (_listener, port) = silent("user");
+        let was_asked = AtomicBool::new(false);
+        let is_given_up = || was_asked.swap(true, Ordering::Relaxed);
+        let answer = port.attach_profiler(1, Path::new("lib.so"), b"A=1", Duration::from_secs(3600), &is_given_up);
+        assert_eq!(answer.expect("that is no error"), None);
+        std::fs::remove_file(&port.path).expect("it is there");
+    }
+
+    #[test]
+    fn options_that_no_port_takes_are_refused() {
+        let port = DiagnosticsPort { process: 1, path: "/nowhere".into() };
+        let data = [b'a'; 1 << 16];
+        let error = port.attach_profiler(1, Path::new("lib.so"), &data, Duration::MAX, &|| false).unwrap_err();
+        assert!(error.message.contains("65536 bytes") && error.message.contains("fewer or shorter patterns"), "{error}");
+    }
 }

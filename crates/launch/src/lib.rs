@@ -15,12 +15,12 @@ mod running;
 mod signals;
 
 pub use cache::{Cache, Cleared, Entry, Kept, Made};
-pub use diagnostics::{Attached, DiagnosticsPort};
+pub use diagnostics::{Attached, DiagnosticsPort, STANDS_STILL};
 pub use home::Home;
 pub use inputs::Inputs;
 pub use profiled::{ClrProfiler, Recording};
 pub use program::Program;
 pub use running::{Running, exit_code};
-pub use signals::Signals;
 #[cfg(unix)]
 pub use signals::is_ignored;
+pub use signals::{Noted, Signals};

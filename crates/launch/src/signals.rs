@@ -5,7 +5,7 @@ use std::{
     process::{Child, Command},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering::Relaxed},
+        atomic::{AtomicI32, Ordering::Relaxed},
     },
 };
 
@@ -17,9 +17,20 @@ enum For {
     /// The program, by its process.
     Program(u32),
     /// Us, who look whether one came.
-    Asking(Arc<AtomicBool>),
+    Asking(Noted),
     /// Nobody: it has ended, and what comes now must not be cut off.
     Nobody,
+}
+
+/// The last signal that nobody has looked at yet.
+#[derive(Clone, Debug, Default)]
+pub struct Noted(Arc<AtomicI32>);
+
+impl Noted {
+    /// Takes it.
+    pub fn take(&self) -> Option<i32> {
+        Some(self.0.swap(0, Relaxed)).filter(|signal| *signal != 0)
+    }
 }
 
 /// The signals of this process, taken over.
@@ -44,7 +55,7 @@ impl Signals {
             }
             // What the terminal sends goes to all that it runs.
             For::Program(process) if !is_from_terminal => system::send(*process, signal),
-            For::Asking(has_come) => has_come.store(true, Relaxed),
+            For::Asking(noted) => noted.0.store(signal, Relaxed),
             For::Program(_) | For::Nobody => {}
         })?;
         Ok(Self { whom, watched })
@@ -64,11 +75,16 @@ impl Signals {
         *lock(&self.whom) = For::Nobody;
     }
 
-    /// What comes from here on is noted in what is given.
-    pub fn note(&self) -> Arc<AtomicBool> {
-        let has_come = Arc::new(AtomicBool::new(false));
-        *lock(&self.whom) = For::Asking(Arc::clone(&has_come));
-        has_come
+    /// Signals from here on are noted, and end nothing.
+    pub fn note(&self) -> Noted {
+        let noted = Noted::default();
+        *lock(&self.whom) = For::Asking(noted.clone());
+        noted
+    }
+
+    /// Ends this process as a signal that was noted would have ended it.
+    pub fn end_by(&self, signal: i32) {
+        system::end_by(signal);
     }
 
     /// What comes from here on ends us again.

@@ -17,7 +17,7 @@ use ecma335::{
 use identity::MethodId;
 use ilrewrite::Site;
 
-use crate::{options::Calls, pattern::Pattern, tracker::SiteProbes};
+use crate::{candidates::Candidates, options::Calls, pattern::Pattern, tracker::SiteProbes};
 
 /// What waits: by type, the methods.
 const WAITS: &[(&str, &str)] = &[
@@ -193,6 +193,7 @@ impl CallTable {
     pub(crate) fn new(metadata: &Metadata<'_>, module_key: u64, calls: &Calls) -> Self {
         let count = metadata.tables.count(Table::MemberRef) as usize;
         let (mut kinds, mut builder_methods, mut suspending) = (vec![Kind::Plain; count], Vec::new(), Vec::new());
+        let named = Candidates::new(calls.named.iter().enumerate());
         for (rid, row) in metadata.tables.rows::<MemberRef>().take(MethodId::MAX_CALL_SITE as usize) {
             let Ok(name) = metadata.strings.string_bytes(row.name) else { continue };
             if SUSPENDING.contains(&name) && class(metadata, &row).is_some_and(|class| is_named(metadata, class, ASYNC_HELPERS)) {
@@ -206,7 +207,7 @@ impl CallTable {
                 builder_methods.push((Token::new(Table::MemberRef, rid.get()), class, probe));
             }
             if let (Some(kind), Some(slot)) =
-                (kind(metadata, &row, name, known, calls), kinds.get_mut((rid.get() as usize).wrapping_sub(1)))
+                (kind(metadata, &row, name, known, (calls, &named)), kinds.get_mut((rid.get() as usize).wrapping_sub(1)))
             {
                 *slot = kind;
             }
@@ -312,7 +313,13 @@ fn assembly_of(metadata: &Metadata<'_>, class: Rid<TypeRef>) -> Option<AssemblyR
 }
 
 /// What becomes of calls of a member of another assembly.
-fn kind(metadata: &Metadata<'_>, row: &MemberRef, name: &[u8], known: Option<&ByName>, calls: &Calls) -> Option<Kind> {
+fn kind(
+    metadata: &Metadata<'_>,
+    row: &MemberRef,
+    name: &[u8],
+    known: Option<&ByName>,
+    (calls, named): (&Calls, &Candidates),
+) -> Option<Kind> {
     let class = class(metadata, row)?;
     let assembly = assembly_of(metadata, class)?;
     let class = metadata.type_ref_name(class).ok()?;
@@ -323,7 +330,7 @@ fn kind(metadata: &Metadata<'_>, row: &MemberRef, name: &[u8], known: Option<&By
     let name = std::str::from_utf8(name).ok()?;
     let assembly = metadata.name(assembly.name).ok()?;
     let is_named = |pattern: &Pattern| pattern.matches_assembly(&assembly) && pattern.matches(&class, name);
-    calls.named.iter().any(is_named).then_some(Kind::Named)
+    named.of([&*format!("{class}::{name}")]).into_iter().any(|number| is_named(&calls.named[number])).then_some(Kind::Named)
 }
 
 /// The type that a MemberRef is a member of, if another assembly or module defines it.

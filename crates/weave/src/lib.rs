@@ -9,6 +9,7 @@
 
 mod budget;
 mod calls;
+mod candidates;
 mod capture;
 mod dangling;
 mod embed;

@@ -6,6 +6,7 @@ use ecma335::{Error, Metadata};
 
 use crate::{
     calls,
+    candidates::Candidates,
     options::Options,
     pattern::Pattern,
     plan::{MethodNames, for_each_method},
@@ -50,11 +51,12 @@ pub fn are_used(metadata: &Metadata<'_>, options: &Options) -> Result<Vec<bool>,
     }
     let calls = &options.calls.named;
     let mut called = vec![false; calls.len()];
+    let candidates = Candidates::new(calls.iter().enumerate());
     for (assembly, type_name, method) in
         if calls.is_empty() { None } else { Some(calls::members(metadata)) }.into_iter().flatten()
     {
-        for (pattern, called) in calls.iter().zip(&mut called) {
-            *called |= pattern.matches_assembly(&assembly) && pattern.matches(&type_name, &method);
+        for number in candidates.of([&*format!("{type_name}::{method}")]) {
+            called[number] |= calls[number].matches_assembly(&assembly) && calls[number].matches(&type_name, &method);
         }
     }
     used.append(&mut called);
@@ -69,9 +71,14 @@ fn named(metadata: &Metadata<'_>, patterns: &[&Pattern]) -> Result<Vec<Named>, E
     // What methods are is no name that may be mistyped.
     let selectors = patterns.iter().zip(&mut found).filter(|(pattern, _)| pattern.selector().is_some());
     selectors.for_each(|(_, found)| *found = Named::AsWritten);
+    let candidates = Candidates::new(patterns.iter().copied().enumerate());
     for_each_method(metadata, |_, names| {
         let MethodNames { type_name, name, .. } = names()?;
-        for (pattern, found) in patterns.iter().zip(&mut found).filter(|(_, found)| **found < Named::AsWritten) {
+        for number in candidates.of([&*format!("{type_name}::{name}")]) {
+            let (pattern, found) = (patterns[number], &mut found[number]);
+            if *found == Named::AsWritten {
+                continue;
+            }
             if pattern.matches(type_name, &name) {
                 *found = Named::AsWritten;
             } else if *found == Named::Nothing && pattern.matches_unqualified(type_name, &name) {

@@ -1,9 +1,10 @@
 //! `--include` and `--exclude`: globs over `Namespace.Type::Method`, regular expressions, coverlet's `[assembly]Type`. Names may
 //! be written as people write them: `List<T>`, `Outer.Inner`, and, if nothing has just that name, without the namespace.
 
-use std::str::FromStr;
+use std::{str::FromStr, sync::OnceLock};
 
 use regex::Regex;
+use regex_syntax::hir::literal::Extractor;
 
 use crate::selector::{Parameters, Selector};
 
@@ -13,13 +14,41 @@ pub struct Pattern {
     text: String,
     selector: Option<Selector>,
     parameters: Option<Parameters>,
-    assembly: Option<Regex>,
+    assembly: Option<Expression>,
     /// Matched against the type's full name alone, or with `::Method` behind it.
-    name: Regex,
+    name: Expression,
     /// Matched against both, with anything before the type's name, however many type parameters where none are written, and a
     /// method behind a dot, as reports have it; none for what says more than a name.
-    unqualified: Option<Regex>,
+    unqualified: Option<Expression>,
     names_methods: bool,
+}
+
+/// A regular expression that is compiled when it is asked first: of many patterns few are.
+#[derive(Clone, Debug)]
+struct Expression {
+    text: String,
+    compiled: OnceLock<Regex>,
+}
+
+impl Expression {
+    /// A longer one may be larger than a compiled one may be.
+    const LONG: usize = 1000;
+
+    /// One that a user wrote, or that may be too large; it is compiled at once.
+    fn compile(text: String) -> Result<Self, regex::Error> {
+        let compiled = Regex::new(&text)?.into();
+        Ok(Self { text, compiled })
+    }
+
+    /// One that was made of a glob, and is right if it is not too large.
+    fn of_glob(text: String) -> Result<Self, regex::Error> {
+        if text.len() > Self::LONG { Self::compile(text) } else { Ok(Self { text, compiled: OnceLock::new() }) }
+    }
+
+    fn is_match(&self, name: &str) -> bool {
+        let compile = || Regex::new(&self.text).unwrap_or_else(|error| unreachable!("'{}': {error}", self.text));
+        self.compiled.get_or_init(compile).is_match(name)
+    }
 }
 
 /// A pattern that is none.
@@ -56,25 +85,23 @@ impl FromStr for Pattern {
         if text.is_empty() {
             return Err(PatternError::Empty);
         }
-        let compile = |expression: &str| {
-            let error = |error| PatternError::Regex { pattern: text.to_owned(), error: Box::new(error) };
-            Regex::new(expression).map_err(error)
-        };
+        let wrong = |error| PatternError::Regex { pattern: text.to_owned(), error: Box::new(error) };
         if let Some(expression) = text.strip_prefix("re:") {
             return Ok(Self {
                 text: text.to_owned(),
                 selector: None,
                 parameters: None,
                 assembly: None,
-                name: compile(expression)?,
+                name: Expression::compile(expression.to_owned()).map_err(wrong)?,
                 unqualified: None,
                 names_methods: true,
             });
         }
+        let compile = |expression: String| Expression::of_glob(expression).map_err(wrong);
         let selector = Selector::parse(text).transpose();
         if let Some(selector) = selector.map_err(|what| PatternError::Selector { pattern: text.to_owned(), what })? {
             // It names nothing, but says what methods are.
-            let name = compile("$^")?;
+            let name = compile("$^".to_owned())?;
             return Ok(Self {
                 text: text.to_owned(),
                 selector: Some(selector),
@@ -88,7 +115,7 @@ impl FromStr for Pattern {
         let (assembly, name) = match text.strip_prefix('[') {
             Some(rest) => {
                 let (assembly, name) = rest.split_once(']').ok_or_else(|| PatternError::Bracket(text.to_owned()))?;
-                (Some(compile(&format!("^{}$", glob(assembly)))?), if name.is_empty() { "*" } else { name })
+                (Some(compile(format!("^{}$", glob(assembly)))?), if name.is_empty() { "*" } else { name })
             }
             None => (None, text),
         };
@@ -98,14 +125,14 @@ impl FromStr for Pattern {
         let unqualified = || {
             let written = written_glob(name, ARITY);
             let whole = if name.contains("::") { written } else { format!("{written}::.*") };
-            compile(&format!("^(?:.*[./])?(?:{whole}{})$", dotted(name).map(|dotted| format!("|{dotted}")).unwrap_or_default()))
+            compile(format!("^(?:.*[./])?(?:{whole}{})$", dotted(name).map(|dotted| format!("|{dotted}")).unwrap_or_default()))
         };
         Ok(Self {
             text: text.to_owned(),
             selector: None,
             parameters,
             assembly,
-            name: compile(&format!("^(?:{}|{})$", glob(name), written_glob(name, "")))?,
+            name: compile(format!("^(?:{}|{})$", glob(name), written_glob(name, "")))?,
             unqualified: is_plain.then(unqualified).transpose()?,
             names_methods: name.contains("::"),
         })
@@ -123,9 +150,9 @@ impl Pattern {
         }
         let mut pattern = Self { text: text.to_owned(), ..format!("*::{text}").parse()? };
         if let Some(dotted) = dotted(text) {
-            let either = format!("{}|^(?:.*[./])?{dotted}$", pattern.name);
-            pattern.name =
-                Regex::new(&either).map_err(|error| PatternError::Regex { pattern: text.to_owned(), error: Box::new(error) })?;
+            let either = format!("{}|^(?:.*[./])?{dotted}$", pattern.name.text);
+            pattern.name = Expression::of_glob(either)
+                .map_err(|error| PatternError::Regex { pattern: text.to_owned(), error: Box::new(error) })?;
         }
         Ok(pattern)
     }
@@ -143,6 +170,42 @@ impl Pattern {
     /// Which parameters it says that a method has.
     pub(crate) fn parameters(&self) -> Option<&Parameters> {
         self.parameters.as_ref()
+    }
+
+    /// Texts of which a name has one at least (`Type::Method`) if this names it, in whatever way it is written: lists to choose
+    /// one from. None if a name may have any text.
+    pub(crate) fn needed(&self) -> Vec<Vec<String>> {
+        if self.selector.is_some() {
+            return Vec::new();
+        }
+        if let Some(expression) = self.text.strip_prefix("re:") {
+            // A match begins with one of these.
+            let parsed = regex_syntax::parse(expression).map(|parsed| Extractor::new().extract(&parsed));
+            let literals = parsed.ok().and_then(|sequence| Some(sequence.literals()?.to_vec())).unwrap_or_default();
+            let texts = literals.iter().map(|literal| String::from_utf8(literal.as_bytes().to_vec()));
+            let texts = texts.collect::<Result<Vec<_>, _>>().unwrap_or_default();
+            let is_needed = !texts.is_empty() && !texts.iter().any(String::is_empty);
+            return if is_needed { vec![texts] } else { Vec::new() };
+        }
+        let name = self.text.strip_prefix('[').and_then(|rest| Some(rest.split_once(']')?.1)).unwrap_or(&self.text);
+        // A list in <> may be written in other ways, and so may all that is neither a letter, a digit nor _.
+        let mut depth = 0_usize;
+        let mut runs = vec![String::new()];
+        for character in Parameters::parts(name).map_or(name, |(name, _)| name).chars() {
+            match character {
+                '<' => depth += 1,
+                '>' => depth = depth.saturating_sub(1),
+                _ if depth == 0 && (character.is_alphanumeric() || character == '_') => {
+                    runs.last_mut().into_iter().for_each(|run| run.push(character));
+                    continue;
+                }
+                _ => {}
+            }
+            if runs.last().is_some_and(|run| !run.is_empty()) {
+                runs.push(String::new());
+            }
+        }
+        runs.into_iter().filter(|run| !run.is_empty()).map(|run| vec![run]).collect()
     }
 
     /// Whether it can name anything of an assembly.

@@ -20,7 +20,7 @@ use crate::{
     reason::Reason,
     rules::{Chooser, Holds},
     selector::Selector,
-    tracker::Tracker,
+    tracker::{Mark, Tracker},
 };
 
 /// Why a file as a whole is left alone.
@@ -28,6 +28,8 @@ use crate::{
 pub enum Refusal {
     /// It refers to the tracker.
     AlreadyWoven,
+    /// It has the mark of what is woven, and nothing else that woven code has.
+    DamagedMark,
     /// It is the tracker.
     IsTracker,
     /// It defines `System.Object`: the tracker itself needs it, so it cannot need the tracker.
@@ -54,6 +56,7 @@ impl Refusal {
     pub fn code(self) -> &'static str {
         match self {
             Self::AlreadyWoven => "already-woven",
+            Self::DamagedMark => "damaged-mark",
             Self::IsTracker => "is-tracker",
             Self::IsCoreLibrary => "is-core-library",
             Self::NoManifest => "no-manifest",
@@ -69,6 +72,10 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::AlreadyWoven => "it is woven already; weave the original",
+            Self::DamagedMark => {
+                "it has the mark of a woven assembly, but does not refer to the tracker: it was damaged or changed after it was \
+                 woven; weave the original"
+            }
             Self::IsTracker => "it is the tracker itself",
             Self::IsCoreLibrary => {
                 "it is the core library (it defines System.Object), which the tracker needs and which cannot need the tracker"
@@ -134,6 +141,9 @@ pub fn refusal(image: &Image<'_>, metadata: &Metadata<'_>, tracker: &Tracker) ->
     }
     if metadata.assembly().and_then(|assembly| metadata.name(assembly.name).ok()).is_some_and(|name| name == tracker.name()) {
         return Some(Refusal::IsTracker);
+    }
+    if Mark::is_in(metadata) {
+        return Some(Refusal::DamagedMark);
     }
     if defines_object(metadata) {
         return Some(Refusal::IsCoreLibrary);
@@ -300,7 +310,10 @@ impl Plan {
             let Some((slot @ Ok(()), holds)) = methods.get_mut(index).zip(by_method.get_mut(index)) else { return Ok(()) };
             let names = names()?;
             let rid = Rid::new(index as u32 + 1);
-            match chooser.choose(&|pattern| names.are_of(pattern) || facts.are_of(pattern, rid)) {
+            let called = names.called();
+            match chooser
+                .choose(called.iter().map(String::as_str), &|pattern| names.are_of(pattern) || facts.are_of(pattern, rid))
+            {
                 Ok(chosen) => *holds = chosen,
                 Err(reason) => *slot = Err(reason),
             }
@@ -322,6 +335,12 @@ pub struct MethodNames<'n> {
 }
 
 impl MethodNames<'_> {
+    /// The names that patterns may know it by: `Type::Method`.
+    fn called(&self) -> Vec<String> {
+        let written = self.source.as_ref().map(|source| format!("{}::{}", source.type_name, source.method));
+        std::iter::once(format!("{}::{}", self.type_name, self.name)).chain(written).collect()
+    }
+
     /// Whether a pattern names it. What the compiler made of a method goes by that method's name too.
     pub fn are_of(&self, pattern: &Pattern) -> bool {
         let has_parameters = || pattern.parameters().is_none_or(|parameters| parameters.are_of(self.metadata, self.method));

@@ -3,7 +3,7 @@
 
 use ilrewrite::LeaveMode;
 
-use crate::{capture::Captured, hooks::Hooks, options::Options, pattern::Pattern, reason::Reason};
+use crate::{candidates::Candidates, capture::Captured, hooks::Hooks, options::Options, pattern::Pattern, reason::Reason};
 
 /// What holds for the methods that its patterns name.
 #[derive(Clone, Debug, Default)]
@@ -83,37 +83,65 @@ impl Worth {
 /// Says what holds in one assembly.
 pub(crate) struct Chooser<'o> {
     options: &'o Options,
-    include: Patterns<'o>,
-    exclude: Patterns<'o>,
-    rules: Vec<(Patterns<'o>, Patterns<'o>)>,
+    /// The lists of `--exclude` and `--include`, and of each rule the same.
+    lists: Vec<&'o [Pattern]>,
+    /// The patterns that may name a method of the assembly, by their numbers in all lists.
+    candidates: Candidates,
+    /// The number of each list's first.
+    starts: Vec<usize>,
+    /// The rules that hold for all methods but those that they exclude, by their places.
+    for_all: Vec<usize>,
 }
+
+/// The places of lists.
+const EXCLUDE: usize = 0;
+const INCLUDE: usize = 1;
+/// How many each rule has, and the options.
+const LISTS: usize = 2;
 
 impl<'o> Chooser<'o> {
     /// Of an assembly of this name. None if the same holds for all methods.
     pub(crate) fn new(options: &'o Options, assembly: &str) -> Option<Self> {
-        let is_same_for_all =
-            options.selection.include.is_empty() && options.selection.exclude.is_empty() && options.rules.is_empty();
-        (!is_same_for_all).then(|| {
-            let here = |patterns| Patterns::new(patterns, assembly);
-            let rules = options.rules.iter().map(|rule| (here(&rule.include), here(&rule.exclude))).collect();
-            Self { options, include: here(&options.selection.include), exclude: here(&options.selection.exclude), rules }
-        })
+        let Options { selection, rules, .. } = options;
+        if selection.include.is_empty() && selection.exclude.is_empty() && rules.is_empty() {
+            return None;
+        }
+        let of_rules = rules.iter().flat_map(|rule| [&rule.exclude[..], &rule.include]);
+        let lists: Vec<&[Pattern]> = [&selection.exclude[..], &selection.include].into_iter().chain(of_rules).collect();
+        let starts = lists.iter().scan(0, |next, list| Some(std::mem::replace(next, *next + list.len()))).collect();
+        let here = lists.iter().copied().flatten().enumerate().filter(|(_, pattern)| pattern.matches_assembly(assembly));
+        let candidates = Candidates::new(here);
+        let for_all = (0..rules.len()).filter(|rule| rules[*rule].include.is_empty()).collect();
+        Some(Self { options, candidates, starts, for_all, lists })
     }
 
-    /// What holds for a method, of which is known what names it; or why it is left alone.
-    pub(crate) fn choose(&self, names: &dyn Fn(&Pattern) -> bool) -> Result<Holds, Reason> {
-        if let Some(pattern) = self.exclude.first(names) {
+    /// The options that hold for a method with these names (`Type::Method`), or why it is left alone.
+    pub(crate) fn choose<'n>(
+        &self,
+        called: impl IntoIterator<Item = &'n str>,
+        names: &dyn Fn(&Pattern) -> bool,
+    ) -> Result<Holds, Reason> {
+        let candidates = self.candidates.of(called);
+        // The place of the first in a list that names the method.
+        let first = |list: usize| {
+            let (start, patterns) = (self.starts[list], self.lists[list]);
+            let from = candidates.partition_point(|number| *number < start);
+            let places = candidates[from..].iter().map(|number| number - start).take_while(|place| *place < patterns.len());
+            places.into_iter().find(|place| names(&patterns[*place]))
+        };
+        if let Some(pattern) = first(EXCLUDE) {
             return Err(Reason::Excluded(Source::Pattern(pattern)));
         }
-        let included = self.include.first(names);
-        if included.is_none() && !self.include.are_none {
+        let included = first(INCLUDE);
+        if included.is_none() && !self.lists[INCLUDE].is_empty() {
             return Err(Reason::NotIncluded);
         }
         let mut holds = Holds { included, ..Holds::of(self.options) };
         let mut left_alone = None;
-        for (place, (rule, (include, exclude))) in self.options.rules.iter().zip(&self.rules).enumerate() {
-            let pattern = include.first(names);
-            if pattern.is_none() && !include.are_none || exclude.first(names).is_some() {
+        for place in self.rules(&candidates) {
+            let (rule, list) = (&self.options.rules[place], (place + 1) * LISTS);
+            let pattern = first(list + INCLUDE);
+            if pattern.is_none() && !rule.include.is_empty() || first(list + EXCLUDE).is_some() {
                 continue;
             }
             let source = Source::Rule(place, pattern);
@@ -137,23 +165,15 @@ impl<'o> Chooser<'o> {
         }
         left_alone.map_or(Ok(holds), |source| Err(Reason::Excluded(source)))
     }
-}
 
-/// The patterns of a list that can name something in an assembly, with their places.
-struct Patterns<'o> {
-    are_none: bool,
-    here: Vec<(usize, &'o Pattern)>,
-}
-
-impl<'o> Patterns<'o> {
-    fn new(patterns: &'o [Pattern], assembly: &str) -> Self {
-        let here = patterns.iter().enumerate().filter(|(_, pattern)| pattern.matches_assembly(assembly)).collect();
-        Self { are_none: patterns.is_empty(), here }
-    }
-
-    /// The place of the first that names a method.
-    fn first(&self, names: &dyn Fn(&Pattern) -> bool) -> Option<usize> {
-        self.here.iter().find(|(_, pattern)| names(pattern)).map(|(place, _)| *place)
+    /// The places of the rules that may hold for what has these candidates, in their order.
+    fn rules(&self, candidates: &[usize]) -> Vec<usize> {
+        let lists = candidates.iter().map(|number| self.starts.partition_point(|start| start <= number) - 1);
+        let rules = lists.filter_map(|list| (list / LISTS).checked_sub(1));
+        let mut rules: Vec<usize> = rules.chain(self.for_all.iter().copied()).collect();
+        rules.sort_unstable();
+        rules.dedup();
+        rules
     }
 }
 
@@ -164,8 +184,9 @@ mod tests {
     fn holds(words: &str, method: &str) -> Result<Holds, Reason> {
         let options: Options = words.parse().unwrap();
         let (class, name) = method.split_once("::").unwrap();
-        Chooser::new(&options, "Shop")
-            .map_or(Ok(Holds::of(&options)), |chooser| chooser.choose(&|pattern: &Pattern| pattern.matches(class, name)))
+        Chooser::new(&options, "Shop").map_or(Ok(Holds::of(&options)), |chooser| {
+            chooser.choose([method], &|pattern: &Pattern| pattern.matches(class, name))
+        })
     }
 
     #[test]
@@ -184,6 +205,24 @@ mod tests {
         assert_eq!(holds(words, "A::C"), Err(Reason::Excluded(Source::Rule(0, Some(0)))));
         assert!(holds(words, "A::B").is_ok());
         assert_eq!(holds(words, "X::B"), Err(Reason::Excluded(Source::Pattern(0))), "not what is no rule's");
+    }
+
+    #[test]
+    fn the_first_pattern_of_a_list_is_named() {
+        let words =
+            "--leave=finally --include=X --include=*::C --include=A::* --rule --include=B --include=re:C$ --include=A --all";
+        let holds = holds(words, "A::C").unwrap();
+        assert_eq!((holds.included, holds.worth.1), (Some(1), Source::Rule(0, Some(1))));
+    }
+
+    /// A list may be empty, and begins where the next one does.
+    #[test]
+    fn rules_without_patterns_hold_for_all() {
+        let words = "--leave=finally --rule --leave=return --rule --include=B --min-il=3 --rule --exclude=A::D --all";
+        let holds_for_c = holds(words, "A::C").unwrap();
+        assert_eq!((holds_for_c.leave.1, holds_for_c.worth.1), (Source::Rule(0, None), Source::Rule(2, None)));
+        assert_eq!(holds(words, "A::D").unwrap().worth.1, Source::Option);
+        assert_eq!(holds(words, "B::D").unwrap().worth, (Worth::All, Source::Rule(2, None)));
     }
 
     #[test]

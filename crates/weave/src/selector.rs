@@ -100,10 +100,14 @@ fn size(range: &str) -> Option<(u32, u32)> {
 pub(crate) struct Parameters(Vec<Regex>);
 
 impl Parameters {
+    /// The name of a pattern that has parameters, and what stands in their brackets.
+    pub(crate) fn parts(name: &str) -> Option<(&str, &str)> {
+        name.strip_suffix(')').and_then(|name| name.rsplit_once('(')).filter(|(name, _)| name.contains("::"))
+    }
+
     /// The name of a pattern, and the parameters behind it, if it has some.
     pub(crate) fn split(name: &str) -> (&str, Option<Self>) {
-        let parts = name.strip_suffix(')').and_then(|name| name.rsplit_once('(')).filter(|(name, _)| name.contains("::"));
-        let Some((name, list)) = parts else { return (name, None) };
+        let Some((name, list)) = Self::parts(name) else { return (name, None) };
         let mut types = vec![String::new()];
         let mut depth = 0_usize;
         for character in list.chars() {

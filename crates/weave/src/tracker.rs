@@ -276,13 +276,21 @@ pub struct Mark<'s> {
 impl<'s> Mark<'s> {
     /// The mark that a woven module carries.
     pub fn read(metadata: &Metadata<'s>) -> Option<Self> {
+        Self::parse(metadata.blob(Self::row(metadata)?.value).ok()?)
+    }
+
+    /// Whether a module has one at all, which may be damaged.
+    pub(crate) fn is_in(metadata: &Metadata<'s>) -> bool {
+        Self::row(metadata).is_some()
+    }
+
+    fn row(metadata: &Metadata<'s>) -> Option<CustomAttribute> {
         let is_mark = |row: &CustomAttribute| {
             let name = || metadata.attribute_type_name(row);
             let is_mark = |name: String| [NAMESPACE, embed::NAMESPACE].iter().any(|namespace| name == join(namespace, MARK_TYPE));
             row.parent.token() == Some(Token(1)) && name().is_some_and(is_mark)
         };
-        let row = metadata.tables.rows::<CustomAttribute>().map(|(_, row)| row).find(is_mark)?;
-        Self::parse(metadata.blob(row.value).ok()?)
+        metadata.tables.rows::<CustomAttribute>().map(|(_, row)| row).find(is_mark)
     }
 
     fn parse(blob: &'s [u8]) -> Option<Self> {

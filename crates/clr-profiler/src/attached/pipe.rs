@@ -1,9 +1,12 @@
-//! On Windows, it is a pipe, to which its user may write, administrators, and the system.
+//! On Windows, it is a pipe, to which its user may write, administrators, and the system: the access rights that a pipe has
+//! where none are given. Others may read a pipe then, but not this one, from which nothing can be read.
 
 use std::{
+    collections::hash_map::RandomState,
     ffi::c_void,
     fs::File,
-    io::Read as _,
+    hash::{BuildHasher as _, Hasher as _},
+    io,
     os::windows::io::{AsRawHandle as _, FromRawHandle as _},
     ptr::null_mut,
 };
@@ -26,7 +29,7 @@ unsafe extern "system" {
     fn GetLastError() -> u32;
 }
 
-const PIPE_ACCESS_DUPLEX: u32 = 3;
+const PIPE_ACCESS_INBOUND: u32 = 1;
 /// Of nobody else is there one of this name.
 const FILE_FLAG_FIRST_PIPE_INSTANCE: u32 = 0x0008_0000;
 const PIPE_REJECT_REMOTE_CLIENTS: u32 = 8;
@@ -39,16 +42,21 @@ const ERROR_PIPE_CONNECTED: u32 = 535;
 const BUFFER: u32 = 64 << 10;
 
 pub(super) struct Door {
+    /// It ends with a zero.
+    name: Vec<u16>,
     /// To this comes the next one.
     pipe: File,
 }
 
 impl Door {
-    pub(super) fn open() -> Option<Self> {
-        Some(Self { pipe: make(FILE_FLAG_FIRST_PIPE_INSTANCE)? })
+    pub(super) fn open() -> io::Result<Self> {
+        let random = RandomState::new().build_hasher().finish();
+        let name = format!(r"\\.\pipe\{}{}-{random:016x}", live::DOOR, std::process::id());
+        let name: Vec<u16> = name.encode_utf16().chain([0]).collect();
+        Ok(Self { pipe: make(&name, FILE_FLAG_FIRST_PIPE_INSTANCE)?, name })
     }
 
-    /// What the next one sends, of those who may.
+    /// The next request of somebody who may ask. A client that sends nothing is not let go: reading a pipe has no time limit.
     pub(super) fn next(&mut self) -> Option<Vec<u8>> {
         loop {
             // SAFETY: the pipe is open; nothing else is asked in between.
@@ -60,10 +68,9 @@ impl Door {
                 return None;
             }
             // Before it is read, so that there is always one.
-            let mut pipe = std::mem::replace(&mut self.pipe, make(0)?);
-            let mut data = Vec::new();
-            if pipe.read_to_end(&mut data).is_ok() && !data.is_empty() {
-                return Some(data);
+            let pipe = std::mem::replace(&mut self.pipe, make(&self.name, 0).ok()?);
+            if let Ok(lines) = live::read_request(pipe) {
+                return Some(lines);
             }
         }
     }
@@ -72,13 +79,11 @@ impl Door {
     pub(super) fn close() {}
 }
 
-fn make(flags: u32) -> Option<File> {
-    let name = format!(r"\\.\pipe\{}{}", live::DOOR, std::process::id());
-    let name: Vec<u16> = name.encode_utf16().chain([0]).collect();
-    let (access, instances) = (PIPE_ACCESS_DUPLEX | flags, PIPE_UNLIMITED_INSTANCES);
+fn make(name: &[u16], flags: u32) -> io::Result<File> {
+    let (access, instances) = (PIPE_ACCESS_INBOUND | flags, PIPE_UNLIMITED_INSTANCES);
     // SAFETY: the name ends with a zero; of a pipe that was made, the handle is the file's alone.
     unsafe {
         let pipe = CreateNamedPipeW(name.as_ptr(), access, PIPE_REJECT_REMOTE_CLIENTS, instances, 0, BUFFER, 0, null_mut());
-        (pipe.addr() != INVALID_HANDLE_VALUE).then(|| File::from_raw_handle(pipe))
+        if pipe.addr() == INVALID_HANDLE_VALUE { Err(io::Error::last_os_error()) } else { Ok(File::from_raw_handle(pipe)) }
     }
 }

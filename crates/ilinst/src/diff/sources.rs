@@ -1,11 +1,13 @@
 //! What is compared: two files, the assemblies of two folders or packages, or what git has of one file.
 
 use std::{
+    cell::RefCell,
     collections::BTreeMap,
     fs::File,
     io::Read as _,
     ops::Deref,
     path::{Path, PathBuf},
+    rc::Rc,
 };
 
 use ::instrument::Input;
@@ -13,8 +15,10 @@ use zip::ZipArchive;
 
 use crate::{failure::Failure, inputs::assemblies};
 
-/// No assembly of a package is larger than this.
-const MOST_BYTES: u64 = 1 << 30;
+/// No assembly of a package may be larger, in bytes: two of them are in memory at a time.
+const LARGEST: u64 = 256 << 20;
+/// Nor may all of them: that is what is read, one after another.
+const LARGEST_PACKAGE: u64 = 4 << 30;
 /// What git has for a file that is on one side alone.
 const NOTHING: &str = "/dev/null";
 
@@ -25,9 +29,12 @@ pub(super) struct Source {
     pub(super) shown: String,
     /// The file; of what is in a package, the package.
     pub(super) path: PathBuf,
-    /// What it is in a package.
-    entry: Option<String>,
+    /// The package that it is in, and its number there.
+    entry: Option<(Package, usize)>,
 }
+
+/// A package that is open for as long as something of it may be read.
+type Package = Rc<RefCell<ZipArchive<File>>>;
 
 /// The bytes of an assembly.
 pub(super) enum Bytes {
@@ -57,12 +64,17 @@ impl Source {
     }
 
     pub(super) fn read(&self) -> Result<Bytes, Failure> {
-        let Some(entry) = &self.entry else { return Ok(Bytes::File(Input::open(&self.path)?)) };
+        let Some((package, entry)) = &self.entry else { return Ok(Bytes::File(Input::open(&self.path)?)) };
         let trouble = |error: &dyn std::fmt::Display| Failure::unreadable(format_args!("{}: {error}", self.shown));
-        let mut archive = open(&self.path)?;
-        let file = archive.by_name(entry).map_err(|error| trouble(&error))?;
+        let mut package = package.borrow_mut();
+        let file = package.by_index(*entry).map_err(|error| trouble(&error))?;
+        // The package may say less than there is.
+        let size = file.size();
         let mut bytes = Vec::new();
-        file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|error| trouble(&error))?;
+        file.take(size + 1).read_to_end(&mut bytes).map_err(|error| trouble(&error))?;
+        if bytes.len() as u64 > size {
+            return Err(trouble(&format_args!("it has more than the {size} bytes that the package says")));
+        }
         Ok(Bytes::Packed(bytes))
     }
 }
@@ -106,9 +118,12 @@ pub(super) fn is_many(path: &Path) -> bool {
 }
 
 fn open(package: &Path) -> Result<ZipArchive<File>, Failure> {
-    let trouble = |error: &dyn std::fmt::Display| Failure::unreadable(format_args!("{}: {error}", package.display()));
-    let file = File::open(package).map_err(|error| trouble(&error))?;
-    ZipArchive::new(file).map_err(|error| trouble(&error))
+    let file = File::open(package).map_err(|error| trouble(package, &error))?;
+    ZipArchive::new(file).map_err(|error| trouble(package, &error))
+}
+
+fn trouble(package: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::unreadable(format_args!("{}: {error}", package.display()))
 }
 
 /// The assemblies in a folder or package, by their paths there.
@@ -117,15 +132,81 @@ fn inside(path: &Path) -> Result<BTreeMap<PathBuf, Source>, Failure> {
         let files = assemblies(&[path.to_owned()])?.into_iter();
         return Ok(files.map(|each| (each.below, Source::file(&each.path))).collect());
     }
-    let archive = open(path)?;
-    let is_assembly = |name: &&str| [".dll", ".exe", ".netmodule"].iter().any(|end| name.to_lowercase().ends_with(end));
-    let source = |name: &str| {
+    let mut archive = open(path)?;
+    let is_assembly = |name: &str| [".dll", ".exe", ".netmodule"].iter().any(|end| name.to_lowercase().ends_with(end));
+    let (mut entries, mut all) = (Vec::new(), 0_u64);
+    for number in 0..archive.len() {
+        let file = archive.by_index_raw(number).map_err(|error| trouble(path, &error))?;
+        let (name, size) = (file.name().to_owned(), file.size());
+        if !is_assembly(&name) {
+            continue;
+        }
+        all = all.saturating_add(size);
+        let most = if size > LARGEST { Some(("an assembly", LARGEST)) } else { None };
+        if let Some((what, most)) = most.or((all > LARGEST_PACKAGE).then_some(("all assemblies", LARGEST_PACKAGE))) {
+            let text = format!("{name}: of a package, {what} may have {most} bytes: unpack it, and name the folder");
+            return Err(trouble(path, &text));
+        }
+        entries.push((name, number));
+    }
+    let package = Rc::new(RefCell::new(archive));
+    let source = |(name, number): (String, usize)| {
         let shown = format!("{}/{name}", path.display());
-        (PathBuf::from(name), Source { shown, path: path.to_owned(), entry: Some(name.to_owned()) })
+        (PathBuf::from(name), Source { shown, path: path.to_owned(), entry: Some((Rc::clone(&package), number)) })
     };
-    let found: BTreeMap<PathBuf, Source> = archive.file_names().filter(is_assembly).map(source).collect();
+    let found: BTreeMap<PathBuf, Source> = entries.into_iter().map(source).collect();
     match found.is_empty() {
         true => Err(Failure::unreadable(format_args!("{}: no assembly in this package", path.display()))),
         false => Ok(found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, io::Write as _};
+
+    use zip::{ZipWriter, write::SimpleFileOptions};
+
+    use super::*;
+
+    /// A package with one assembly of that many zeros, of which its directory says another size.
+    fn package(name: &str, zeros: usize, said: u32) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("ilinst-{name}-{}.nupkg", std::process::id()));
+        let mut writer = ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        writer.start_file("lib/net8.0/a.dll", SimpleFileOptions::default()).expect("a file");
+        writer.write_all(&vec![0; zeros]).expect("there is room");
+        let mut bytes = writer.finish().expect("it ends").into_inner();
+        // APPNOTE.TXT, 4.3.12: the size that it had, 24 bytes behind the signature.
+        let at = bytes.windows(4).position(|window| window == b"PK\x01\x02").expect("a directory") + 24;
+        bytes[at..at + 4].copy_from_slice(&said.to_le_bytes());
+        fs::write(&path, bytes).expect("it can be written");
+        path
+    }
+
+    fn opened(path: &Path) -> Result<BTreeMap<PathBuf, Source>, Failure> {
+        let found = inside(path);
+        fs::remove_file(path).expect("it is there");
+        found
+    }
+
+    #[test]
+    fn an_assembly_of_a_package_is_read() {
+        let found = opened(&package("read", 5000, 5000)).expect("a package");
+        let source = found.values().next().expect("an assembly");
+        assert_eq!(source.read().expect("it can be read").len(), 5000);
+        assert_eq!(source.read().expect("again").len(), 5000);
+    }
+
+    #[test]
+    fn packages_that_are_too_large_are_refused_before_they_are_read() {
+        let error = opened(&package("large", 5000, u32::MAX - 1)).expect_err("it is too large");
+        assert!(error.message.contains("268435456 bytes") && error.message.contains("unpack it"), "{error}");
+    }
+
+    #[test]
+    fn no_more_is_read_than_the_package_says() {
+        let found = opened(&package("false", 1 << 20, 10)).expect("a package");
+        let error = found.values().next().expect("an assembly").read().err().expect("it has more");
+        assert!(error.message.contains("more than the 10 bytes"), "{error}");
     }
 }

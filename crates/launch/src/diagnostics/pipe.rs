@@ -1,0 +1,68 @@
+//! On Windows, ports are pipes. The system says who serves one to `unsafe` code alone. Anybody may take a name before, so pipes are
+//! opened so that their server may know this user, and cannot act as this user.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    os::windows::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use instrument::live;
+
+const PIPES: &str = r"\\.\pipe\";
+/// `SECURITY_IDENTIFICATION`
+const IDENTIFICATION: u32 = 0x0001_0000;
+/// How long a port may take to be there again, which answers one at a time.
+const UNTIL_FREE: Duration = Duration::from_secs(2);
+const INTERVAL: Duration = Duration::from_millis(10);
+
+/// Where a process's port is.
+pub(super) fn port_of(process: u32) -> instrument::Result<PathBuf> {
+    Ok(format!("{PIPES}dotnet-diagnostic-{process}").into())
+}
+
+/// Where a profiler that stays in a process may be asked again.
+pub(super) fn doors_of(process: u32, _port: &Path) -> Vec<PathBuf> {
+    let prefix = format!("{}{process}-", live::DOOR);
+    let pipes = fs::read_dir(PIPES).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    pipes.filter(|name| name.to_string_lossy().starts_with(&prefix)).map(|name| Path::new(PIPES).join(name)).collect()
+}
+
+/// A pipe that can be written to, and read if it can be.
+pub(super) fn connect(path: &Path) -> io::Result<File> {
+    let is_door = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(live::DOOR));
+    let mut options = OpenOptions::new();
+    options.read(!is_door).write(true).security_qos_flags(IDENTIFICATION);
+    let since = Instant::now();
+    loop {
+        match options.open(path) {
+            // Another is being answered, or was just now.
+            Err(error) if is_in_turn(&error) && since.elapsed() < UNTIL_FREE => thread::sleep(INTERVAL),
+            opened => return opened,
+        }
+    }
+}
+
+/// Whether a process and its runtime are there.
+pub(super) fn is_open(_process: u32, port: &Path) -> bool {
+    connect(port).is_ok()
+}
+
+/// Whether a port may be there again soon.
+fn is_in_turn(error: &io::Error) -> bool {
+    const ERROR_PIPE_BUSY: i32 = 231;
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(ERROR_PIPE_BUSY)
+}
+
+/// Why a port may not be there.
+pub(super) fn why(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            ": there is no such process, it runs no .NET Core 3.1 or later, or it was started with DOTNET_EnableDiagnostics=0"
+        }
+        _ => "",
+    }
+}
