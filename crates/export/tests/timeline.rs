@@ -33,7 +33,7 @@ fn timeline(phase: Option<&str>) -> String {
     };
     let origin = Origin::of(&profile, "here");
     let export =
-        Export { profile: &profile, bytes: &bytes, phases: &[], origin: &origin, measure: Measure::SelfTime, by_thread: false };
+        Export { profile: &profile, bytes: &bytes, phases: &[], origin: &origin, measure: Measure::SelfTime, by_thread: false, max_depth: None };
     let mut out = Vec::new();
     export.write(Format::Trace, &mut out).expect("it is written");
     let document: Value = serde_json::from_slice(&out).expect("it is JSON");

@@ -1,13 +1,13 @@
 //! `ilinst view`: call paths that another tool added up, shown as a profile's are.
 
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
 };
 
 use ::export::{Format, Measure, read_folded, read_parquet};
-use ::instrument::failure::about;
+use ::instrument::{Input, failure::about};
 use clap::Args;
 use html::Page;
 use profile::{
@@ -85,7 +85,7 @@ impl Opts {
         let unreadable = |error: io::Error| Failure::unreadable(about(path, &error));
         let bad = |error: String| Failure::bad_profile(format_args!("{}: {error}", path.display()));
         if Format::of_file(&path.to_string_lossy()) == Some(Format::Parquet) {
-            return read_parquet(File::open(path).map_err(unreadable)?).map_err(bad);
+            return read_parquet(&Input::open(path)?).map_err(bad);
         }
         let mut bytes = Vec::new();
         if path.as_os_str() == "-" {

@@ -26,7 +26,7 @@ fn recursion_is_counted_and_its_time_is_the_outermost_calls() {
     let profile = Profile::parse(&bytes).expect("it is a profile");
     let names = profile.display_names();
     let load = names.iter().position(|name| name == "T.Load").expect("it was called");
-    let edges = profile.edges(load, SortBy::Total, &names);
+    let edges = profile.edges(&[load], SortBy::Total, &names);
     let found: Vec<(Relation, &str, i64, f64)> =
         edges.iter().map(|edge| (edge.relation, edge.name, edge.calls, edge.total_ms)).collect();
     // Of a clock of 1 MHz.
