@@ -60,7 +60,9 @@ pub(crate) fn cut(export: &Export<'_>) -> Option<(Profile, Vec<(String, Profile)
     });
     if let Some(limit) = limit {
         let deeper = elide(&mut profile, limit);
-        phases.iter_mut().for_each(|(_, phase)| drop(elide(phase, limit)));
+        for (_, phase) in &mut phases {
+            elide(phase, limit);
+        }
         cut.deeper = (deeper > 0).then_some((limit, deeper));
     }
     (cut != Cut::default()).then_some((profile, phases, cut))

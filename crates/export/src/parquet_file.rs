@@ -11,7 +11,6 @@ mod thrift;
 
 use self::{
     column::{Column, Item},
-    input::Input,
     schema::{Leaf, Physical},
 };
 use crate::Measure;

@@ -115,7 +115,7 @@ impl ConfigFile {
 
     fn read(path: PathBuf, was_found: bool) -> Result<Self, Failure> {
         let text = fs::read_to_string(&path).map_err(|error| Failure::unreadable(about(&path, &error)))?;
-        let reader = Reader { path: &path, text: &text };
+        let reader = Reader { path: &path, ends: text.match_indices('\n').map(|(at, _)| at).collect() };
         let table = DeTable::parse(&text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             reader.failure(at, error.message())
@@ -162,7 +162,8 @@ fn find(input: &Path) -> Option<PathBuf> {
 /// What is read, for who says what is wrong with it.
 struct Reader<'r> {
     path: &'r Path,
-    text: &'r str,
+    /// Where its lines end.
+    ends: Vec<usize>,
 }
 
 /// A key's arguments, and the line of each.
@@ -171,7 +172,7 @@ type Words = Vec<(String, usize)>;
 impl Reader<'_> {
     /// The line of a place, from 1.
     fn line(&self, at: usize) -> usize {
-        self.text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1
+        self.ends.partition_point(|end| *end < at) + 1
     }
 
     fn failure(&self, at: usize, what: impl std::fmt::Display) -> Failure {

@@ -296,7 +296,9 @@ pub enum Value {
 /// The place of each key; of several that are the same, the first.
 fn places<K: Hash + Eq>(keys: impl Iterator<Item = K>) -> HashMap<K, usize> {
     let mut places = HashMap::new();
-    keys.enumerate().for_each(|(place, key)| drop(places.entry(key).or_insert(place)));
+    for (place, key) in keys.enumerate() {
+        places.entry(key).or_insert(place);
+    }
     places
 }
 

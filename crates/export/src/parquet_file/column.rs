@@ -151,7 +151,7 @@ impl<'b> Column<'b> {
         self.left -= 1;
         self.page.left -= 1;
         let Page { data, repetition, definition, .. } = &mut self.page;
-        let mut level = |levels: &mut Hybrid, max: u32| if max == 0 { Ok(0) } else { levels.next(data) };
+        let level = |levels: &mut Hybrid, max: u32| if max == 0 { Ok(0) } else { levels.next(data) };
         let repetition = level(repetition, self.max_repetition)? as u32;
         let definition = level(definition, self.max_definition)? as u32;
         let value = if definition == self.max_definition { Some(self.value(names, steps)?) } else { None };
