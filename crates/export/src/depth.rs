@@ -109,12 +109,14 @@ fn elide(profile: &mut Profile, limit: usize) -> usize {
     let function = profile.functions.len();
     let source = Source { method: frame(limit), ..Source::default() };
     profile.functions.push(Function { method_id: MethodId::new(0, 0), name: None, source: Some(source), module: None });
-    let before = paths(profile);
-    profile.trees.iter_mut().for_each(|tree| *tree = elided(tree, function, limit));
-    before.saturating_sub(paths(profile))
+    let mut deeper = 0;
+    for tree in &mut profile.trees {
+        *tree = elided(tree, function, limit, &mut deeper);
+    }
+    deeper
 }
 
-fn elided(tree: &CallTree, function: usize, limit: usize) -> CallTree {
+fn elided(tree: &CallTree, function: usize, limit: usize, deeper: &mut usize) -> CallTree {
     let mut kept = CallTree { values: vec![Vec::new(); tree.values.len()], nodes: Vec::new(), notes: Vec::new(), ..tree.clone() };
     // Where each node went, and the depths and the frames below of those that are kept.
     let mut places: Vec<usize> = Vec::with_capacity(tree.nodes.len());
@@ -123,6 +125,7 @@ fn elided(tree: &CallTree, function: usize, limit: usize) -> CallTree {
         let caller = node.caller.and_then(|caller| places.get(caller).copied());
         let depth = caller.map_or(0, |caller| depths[caller]) + 1;
         let is_deeper = depth > limit;
+        *deeper += usize::from(is_deeper);
         let place = match caller.filter(|_| is_deeper) {
             Some(frame) if depths[frame] > limit => Some(frame),
             Some(last) => below[last],

@@ -93,6 +93,7 @@ pub fn seeds(target: Target, folders: &[PathBuf]) -> Vec<Seed> {
         Format::Profile => {
             let mut files = vec![(PROFILE.to_owned(), read(PROFILE))];
             files.extend(profiles());
+            files.push(("captured calls".to_owned(), crate::profile_builder::captured()));
             files.extend(merged(&files));
             // What is compared is so with the one before it.
             let before = files.iter().cycle().skip(files.len() - 1);

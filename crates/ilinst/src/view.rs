@@ -22,6 +22,7 @@ use crate::{
     failure::Failure,
     output,
     terminal::{Terminal, print_json},
+    text::percent,
 };
 
 /// Show call paths that other tools added up, as of a fleet's day: folded stacks, or rows of Parquet.
@@ -42,7 +43,7 @@ pub(crate) struct Opts {
     html: Option<PathBuf>,
 
     /// Leave out paths of the tree that took less than this part of what ran or waited
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.1)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value_t = 0.1)]
     min_percent: f64,
 
     /// Print the call tree as JSON

@@ -7,7 +7,6 @@ mod builder;
 use profile::{
     Profile,
     calls::{Calls, describes, kind, record, shape},
-    layout::{BLOCK, CHUNK_HEADER},
 };
 
 const MANY: u32 = 1_000_000;
@@ -69,19 +68,8 @@ fn call(what: u8, kind: u8, number: u64, values: &[u8]) -> Vec<u8> {
 
 /// A profile with descriptions and records of calls.
 fn profile(descriptions: &[u8], records: &[u8]) -> Vec<u8> {
-    let mut bytes = builder::build("profile end=1000\nmethod 7 App.Program::Run\ntree\n Run\n");
-    for (kind, content) in [(DESCRIPTIONS, descriptions), (RECORDS, records)] {
-        let used = CHUNK_HEADER + content.len();
-        let size = used.next_multiple_of(BLOCK);
-        let start = bytes.len();
-        bytes.resize(start + size, 0);
-        bytes[start..start + 4].copy_from_slice(&kind.to_le_bytes());
-        bytes[start + 4..start + 8].copy_from_slice(&(size as u32).to_le_bytes());
-        bytes[start + 24..start + 32].copy_from_slice(&1_u64.to_le_bytes());
-        bytes[start + 32..start + 40].copy_from_slice(&(used as u64).to_le_bytes());
-        bytes[start + CHUNK_HEADER..start + used].copy_from_slice(content);
-    }
-    bytes
+    let profile = builder::build("profile end=1000\nmethod 7 App.Program::Run\ntree\n Run\n");
+    [profile, builder::chunk(DESCRIPTIONS, descriptions), builder::chunk(RECORDS, records)].concat()
 }
 
 /// How many calls meet a condition, and how long what is shown of the calls is.
@@ -127,6 +115,29 @@ fn fields_and_members_are_not_searched_for_each_call() {
         let bytes = profile(&[type_of(5, shape), signature(1, "T")].concat(), &records);
         assert_eq!(shown(&bytes, condition).0, met, "{condition}");
     }
+}
+
+/// Numbers at their limits: the lengths of dimensions multiply, and the last call's number is the largest.
+#[test]
+fn numbers_from_a_profile_do_not_overflow() {
+    let mut array = vec![kind::ARRAY];
+    array.extend(5_u32.to_le_bytes());
+    array.push(255);
+    array.extend([0xFF; 4 * 255]);
+    array.push(0);
+    let records: Vec<u8> = [u64::MAX, 1].iter().flat_map(|number| call(record::ARGUMENTS, record::ENTER, *number, &array)).collect();
+    let calls = Calls::parse(&profile(&signature(1, "T"), &records)).expect("it is a profile");
+    let condition: profile::calls::Condition = "last.Length > 3".parse().expect("it is a condition");
+    assert!(calls.list.len() == 2 && calls.list.iter().all(|call| condition.is_met(&calls, call)));
+}
+
+/// A value of each kind, as the fuzzer begins with.
+#[test]
+fn a_profile_of_captured_calls_is_read() {
+    let calls = Calls::parse(&builder::captured()).expect("it is a profile");
+    let shown: Vec<String> = calls.list.iter().map(|call| calls.values(call)).collect();
+    assert_eq!(shown.len(), 8);
+    assert!(shown[0].starts_with("this=null order=Order {Total=7, Name=\"x\"") && shown[0].contains("Colours.Red | Colours.Green"), "{shown:?}");
 }
 
 #[test]

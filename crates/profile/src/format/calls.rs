@@ -136,7 +136,7 @@ impl Reader {
         let Begun { tree, number, signature, clock, what } = begun;
         let (last, depth) = self.depths.entry(tree).or_default();
         // What came before it was written over.
-        self.calls.lost = self.calls.lost.saturating_add(number.saturating_sub(*last + 1));
+        self.calls.lost = self.calls.lost.saturating_add(number.saturating_sub(last.saturating_add(1)));
         *last = number;
         let depth = std::mem::replace(depth, *depth + 1);
         self.open.insert((tree, number), self.calls.list.len());
