@@ -12,7 +12,7 @@ use profile::{
 use crate::Export;
 
 /// Paths are written as they are while their names take no more bytes than this, for each path and in all.
-const PER_PATH: usize = 4096;
+const PER_PATH: usize = 2048;
 const AT_LEAST: usize = 32 << 20;
 
 /// How paths were cut; nothing if they were not.

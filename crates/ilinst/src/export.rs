@@ -50,7 +50,7 @@ pub(crate) struct Opts {
     threads: bool,
 
     /// Write paths of at most N calls, and add up deeper ones in a frame that says so; 0 for any number [default: as many as
-    /// keep the output within 4 KiB a path]. For folded, pprof, csv and parquet, which write each path from its beginning
+    /// keep the output within 2 KiB a path]. For folded, pprof, csv and parquet, which write each path from its beginning
     #[arg(long, value_name = "N")]
     max_depth: Option<usize>,
 

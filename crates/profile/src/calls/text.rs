@@ -10,7 +10,8 @@ use crate::model::Profile;
 
 /// So many members of an enum of flags may make up a number: each number is held against each of them.
 const MAX_FLAGS: usize = 256;
-/// So many bytes of parameters are shown with each call.
+/// So many parameters are shown with each call, and so many bytes of them.
+const MAX_PARAMETERS: usize = 64;
 const MAX_SHOWN: usize = 4096;
 
 impl Signature {
@@ -26,7 +27,7 @@ impl Signature {
         let mut shown = Vec::new();
         for parameter in &self.parameters {
             let text = parameter.to_string();
-            let Some(left) = room.checked_sub(text.len()) else {
+            let Some(left) = room.checked_sub(text.len()).filter(|_| shown.len() < MAX_PARAMETERS) else {
                 shown.push(format!("… ({} more)", self.parameters.len() - shown.len()));
                 break;
             };
