@@ -67,10 +67,11 @@ pub(crate) fn read(file: &[u8], rows: &mut impl Rows) -> Result<(), String> {
         let mut path = Paths { column: column(path)?, next: None };
         let mut numbers = measures.iter().map(|(measure, index)| Ok((*measure, column(*index)?))).collect::<Result<Vec<_>, String>>()?;
         let (mut names, mut values) = (Vec::new(), Vec::new());
-        while path.row(&mut names, rows, &mut steps)? {
+        while path.row(&mut names, rows, &mut steps).map_err(|error| format!("column path: {error}"))? {
             values.clear();
             for (measure, column) in &mut numbers {
-                let item = column.next(rows, &mut steps)?.ok_or_else(|| format!("column {} ends before path", measure.column()))?;
+                let item = column.next(rows, &mut steps).and_then(|item| item.ok_or_else(|| "it ends before path".into()));
+                let item = item.map_err(|error| format!("column {}: {error}", measure.column()))?;
                 values.push((*measure, item.value.unwrap_or_default()));
             }
             rows.row(&names, &values)?;

@@ -48,7 +48,7 @@ fn recursion_is_counted_and_its_time_is_the_outermost_calls() {
 /// Each method calls the next: to look at all nodes for each of them would take hours.
 #[test]
 fn edges_of_all_methods_take_one_walk() {
-    let count = 300_000;
+    let count = 200_000;
     let function = |row| Function { method_id: MethodId::new(1, row), name: None, source: None, module: None };
     let nodes: Vec<Node> = (0..count).map(|index| Node { function: index, caller: index.checked_sub(1) }).collect();
     let tree = CallTree {

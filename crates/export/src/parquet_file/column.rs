@@ -118,7 +118,7 @@ fn width(max: u32) -> u32 {
 impl<'b> Column<'b> {
     /// A column of a group of rows, by its place in the schema.
     pub(super) fn of(file: &'b [u8], group: &Struct<'b>, index: usize, leaf: &Leaf<'_>) -> Result<Self, String> {
-        let (bytes, left, codec) = schema::chunk(file, group, index)?;
+        let (input, left, codec) = schema::chunk(file, group, index)?;
         let none = Page {
             data: Cow::Borrowed(&[]),
             left: 0,
@@ -127,7 +127,7 @@ impl<'b> Column<'b> {
             values: Values::Plain(0),
         };
         Ok(Self {
-            input: Input::new(bytes, 0),
+            input,
             codec,
             physical: leaf.physical,
             max_definition: leaf.max_definition,

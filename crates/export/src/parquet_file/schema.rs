@@ -134,8 +134,8 @@ fn physical(element: &Struct<'_>) -> Physical {
     }
 }
 
-/// Where in a file a column of a group of rows is: its bytes, how many values it has, and how they are compressed.
-pub(super) fn chunk<'b>(file: &'b [u8], group: &Struct<'b>, index: usize) -> Result<(&'b [u8], u64, i64), String> {
+/// A column of a group of rows: where in a file it is, how many values it has, and how they are compressed.
+pub(super) fn chunk<'b>(file: &'b [u8], group: &Struct<'b>, index: usize) -> Result<(Input<'b>, u64, i64), String> {
     let missing = || format!("a group of rows has no column {index}");
     let chunk = group.structs(1).nth(index).ok_or_else(missing)?;
     let about = chunk.structure(3).filter(|_| chunk.bytes(1).is_none()).ok_or_else(missing)?;
@@ -144,6 +144,6 @@ pub(super) fn chunk<'b>(file: &'b [u8], group: &Struct<'b>, index: usize) -> Res
     let start = number(11).filter(|dictionary| (1..data).contains(dictionary)).unwrap_or(data);
     let start = usize::try_from(start).unwrap_or(usize::MAX);
     let end = start.checked_add(usize::try_from(size).unwrap_or(usize::MAX));
-    let bytes = end.and_then(|end| file.get(start..end));
-    Ok((bytes.ok_or_else(|| damaged("a column is not in the file", start))?, values, about.int(4).unwrap_or_default()))
+    let bytes = end.and_then(|end| file.get(..end)).ok_or_else(|| damaged("a column is not in the file", start))?;
+    Ok((Input::new(bytes, start), values, about.int(4).unwrap_or_default()))
 }
