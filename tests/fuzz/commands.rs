@@ -8,10 +8,7 @@ use std::{
     process::Command,
 };
 
-use fuzz_harness::{
-    Fields, Outcome, Seed,
-    fields::Format,
-};
+use fuzz_harness::{Fields, Outcome, Seed, fields::Format};
 use tests::{ilinst, root, scratch};
 use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 

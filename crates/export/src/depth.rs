@@ -91,11 +91,13 @@ fn affordable(profile: &Profile) -> Option<usize> {
     }
     let room = AT_LEAST.max(PER_PATH.saturating_mul(paths(profile)));
     // How much all paths take to each depth.
-    let sums: Vec<usize> = sizes.iter().scan(0_usize, |sum, size| {
-        *sum = sum.saturating_add(*size);
-        Some(*sum)
-    })
-    .collect();
+    let sums: Vec<usize> = sizes
+        .iter()
+        .scan(0_usize, |sum, size| {
+            *sum = sum.saturating_add(*size);
+            Some(*sum)
+        })
+        .collect();
     if sums.last().is_none_or(|all| *all <= room) {
         return None;
     }

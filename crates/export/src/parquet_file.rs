@@ -65,7 +65,8 @@ pub(crate) fn read(file: &[u8], rows: &mut impl Rows) -> Result<(), String> {
         steps.take(1)?;
         let column = |index: usize| Column::of(file, &group, index, &leaves[index]);
         let mut path = Paths { column: column(path)?, next: None };
-        let mut numbers = measures.iter().map(|(measure, index)| Ok((*measure, column(*index)?))).collect::<Result<Vec<_>, String>>()?;
+        let mut numbers =
+            measures.iter().map(|(measure, index)| Ok((*measure, column(*index)?))).collect::<Result<Vec<_>, String>>()?;
         let (mut names, mut values) = (Vec::new(), Vec::new());
         while path.row(&mut names, rows, &mut steps).map_err(|error| format!("column path: {error}"))? {
             values.clear();

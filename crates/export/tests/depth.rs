@@ -19,7 +19,13 @@ fn profile(count: usize, siblings: usize) -> Profile {
     };
     let caller = |index: usize| (index / siblings * siblings).checked_sub(siblings);
     let nodes: Vec<Node> = (0..count).map(|index| Node { function: index, caller: caller(index) }).collect();
-    let tree = CallTree { number: 1, notes: vec![Notes::default(); count], nodes, values: vec![vec![1; count], vec![10; count]], ..CallTree::default() };
+    let tree = CallTree {
+        number: 1,
+        notes: vec![Notes::default(); count],
+        nodes,
+        values: vec![vec![1; count], vec![10; count]],
+        ..CallTree::default()
+    };
     Profile {
         sample_types: vec![SampleType::CALLS, SampleType::WALL],
         functions: (0..count).map(function).collect(),
@@ -45,7 +51,8 @@ impl io::Write for Counted {
 
 fn written(profile: &Profile, format: Format, max_depth: Option<usize>) -> (usize, Cut) {
     let origin = Origin::of(profile, "host");
-    let export = Export { profile, bytes: &[], phases: &[], origin: &origin, measure: Measure::Calls, by_thread: false, max_depth };
+    let export =
+        Export { profile, bytes: &[], phases: &[], origin: &origin, measure: Measure::Calls, by_thread: false, max_depth };
     let mut out = Counted::default();
     let cut = export.write(format, &mut out).expect("it can be written");
     (out.0, cut)

@@ -37,9 +37,10 @@ fn each_way_of_writing_is_read() {
         let profile = read_parquet(&file).unwrap_or_else(|error| panic!("{name}: {error}"));
         // Each half of the rows is a group, in which every fifth may be null.
         let is_null = |index: usize| !name.starts_with("schema 0") && index % 500 % 5 == 0;
-        let expected = rows.iter().enumerate().map(|(index, (path, calls, time))| {
-            (&path[..], *calls, if is_null(index) { 0 } else { *time })
-        });
+        let expected = rows
+            .iter()
+            .enumerate()
+            .map(|(index, (path, calls, time))| (&path[..], *calls, if is_null(index) { 0 } else { *time }));
         assert_eq!(of_profile(&profile), sums(expected), "{name}");
     }
 }

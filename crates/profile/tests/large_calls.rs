@@ -125,7 +125,8 @@ fn numbers_from_a_profile_do_not_overflow() {
     array.push(255);
     array.extend([0xFF; 4 * 255]);
     array.push(0);
-    let records: Vec<u8> = [u64::MAX, 1].iter().flat_map(|number| call(record::ARGUMENTS, record::ENTER, *number, &array)).collect();
+    let records: Vec<u8> =
+        [u64::MAX, 1].iter().flat_map(|number| call(record::ARGUMENTS, record::ENTER, *number, &array)).collect();
     let calls = Calls::parse(&profile(&signature(1, "T"), &records)).expect("it is a profile");
     let condition: profile::calls::Condition = "last.Length > 3".parse().expect("it is a condition");
     assert!(calls.list.len() == 2 && calls.list.iter().all(|call| condition.is_met(&calls, call)));
@@ -137,7 +138,10 @@ fn a_profile_of_captured_calls_is_read() {
     let calls = Calls::parse(&builder::captured()).expect("it is a profile");
     let shown: Vec<String> = calls.list.iter().map(|call| calls.values(call)).collect();
     assert_eq!(shown.len(), 8);
-    assert!(shown[0].starts_with("this=null order=Order {Total=7, Name=\"x\"") && shown[0].contains("Colours.Red | Colours.Green"), "{shown:?}");
+    assert!(
+        shown[0].starts_with("this=null order=Order {Total=7, Name=\"x\"") && shown[0].contains("Colours.Red | Colours.Green"),
+        "{shown:?}"
+    );
 }
 
 #[test]

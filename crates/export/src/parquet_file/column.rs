@@ -249,7 +249,9 @@ impl<'b> Column<'b> {
                 }
                 Values::Dictionary(Hybrid::new(input.at, width))
             }
-            Some(DELTA_BINARY_PACKED) if matches!(self.physical, Physical::Int32 | Physical::Int64 | Physical::UInt32 | Physical::UInt64) => {
+            Some(DELTA_BINARY_PACKED)
+                if matches!(self.physical, Physical::Int32 | Physical::Int64 | Physical::UInt32 | Physical::UInt64) =>
+            {
                 Values::Delta(Delta::read(&mut input)?)
             }
             Some(DELTA_LENGTH_BYTE_ARRAY) if is_text => Values::DeltaBytes(DeltaBytes::lengths(&mut input)?),

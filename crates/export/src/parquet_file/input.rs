@@ -78,17 +78,10 @@ mod tests {
     fn numbers_are_packed_from_the_lowest_bit_on() {
         // 0 to 7 in three bits each: the example of the format's description.
         let bytes = [0b1000_1000, 0b1100_0110, 0b1111_1010];
-        assert_eq!((0..9).map(|index| bits(&bytes, 0, index, 3)).collect::<Vec<_>>(), [
-            Some(0),
-            Some(1),
-            Some(2),
-            Some(3),
-            Some(4),
-            Some(5),
-            Some(6),
-            Some(7),
-            None
-        ]);
+        assert_eq!(
+            (0..9).map(|index| bits(&bytes, 0, index, 3)).collect::<Vec<_>>(),
+            [Some(0), Some(1), Some(2), Some(3), Some(4), Some(5), Some(6), Some(7), None]
+        );
         assert_eq!(bits(&[0xFF; 9], 0, 0, 64), Some(u64::MAX));
         assert_eq!((bits(&[], 0, u64::MAX, 0), bits(&[], 0, u64::MAX, 2)), (Some(0), None));
         let zigzag = |bytes: &[u8]| Input::new(bytes, 0).zigzag();

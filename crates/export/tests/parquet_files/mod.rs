@@ -36,7 +36,8 @@ pub(crate) fn files(count: usize) -> Vec<(String, Vec<u8>)> {
     for (number, schema) in SCHEMAS.iter().enumerate() {
         for compression in [Compression::UNCOMPRESSED, Compression::SNAPPY] {
             for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
-                for text in [None, Some(Encoding::PLAIN), Some(Encoding::DELTA_LENGTH_BYTE_ARRAY), Some(Encoding::DELTA_BYTE_ARRAY)]
+                for text in
+                    [None, Some(Encoding::PLAIN), Some(Encoding::DELTA_LENGTH_BYTE_ARRAY), Some(Encoding::DELTA_BYTE_ARRAY)]
                 {
                     let name = format!("schema {number}, {compression:?}, {version:?}, {text:?}");
                     let mut builder = WriterProperties::builder().set_compression(compression).set_writer_version(version);
@@ -47,7 +48,8 @@ pub(crate) fn files(count: usize) -> Vec<(String, Vec<u8>)> {
                         let delta = if text == Encoding::PLAIN { text } else { Encoding::DELTA_BINARY_PACKED };
                         builder = builder.set_dictionary_enabled(false).set_column_encoding(column(path), text);
                         builder = builder.set_column_encoding(column("calls"), delta);
-                        builder = builder.set_column_encoding(column("self_ns"), if number == 1 { Encoding::PLAIN } else { delta });
+                        builder =
+                            builder.set_column_encoding(column("self_ns"), if number == 1 { Encoding::PLAIN } else { delta });
                     }
                     files.push((name, file(number, schema, builder.build(), &rows(count))));
                 }

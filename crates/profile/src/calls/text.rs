@@ -5,7 +5,11 @@ use std::fmt::{self, Display, Write as _};
 use identity::Visible;
 use serde_json::json;
 
-use super::{Call, Calls, How, Parameter, Passing, Signature, Value, condition::{elements, shown_field}, unread};
+use super::{
+    Call, Calls, How, Parameter, Passing, Signature, Value,
+    condition::{elements, shown_field},
+    unread,
+};
 use crate::model::Profile;
 
 /// So many members of an enum of flags may make up a number: each number is held against each of them.

@@ -114,9 +114,15 @@ pub(crate) fn captured() -> Vec<u8> {
         description(1, &[1, 0, 0, 0, 0], &["Order"], &named(&["Total", "<Name>k__BackingField"])),
         description(1, &[2, 0, 0, 0, 0], &["int[,]"], &named(&[])),
         description(1, &[3, 0, 0, 0, 2], &["Colours"], &flags),
-        description(2, &[&1_u32.to_le_bytes()[..], &id, &[1, 0, 0, 6]].concat(), &["app.dll", "App.Run", "double", "App"], &parameters),
+        description(
+            2,
+            &[&1_u32.to_le_bytes()[..], &id, &[1, 0, 0, 6]].concat(),
+            &["app.dll", "App.Run", "double", "App"],
+            &parameters,
+        ),
     ];
-    let order = [&[0x12, 1, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 2, 0x08, 7, 0, 0, 0][..], &[0x0E, 2, 0, 0, 0, 1, 0, b'x', 0]].concat();
+    let order =
+        [&[0x12, 1, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 2, 0x08, 7, 0, 0, 0][..], &[0x0E, 2, 0, 0, 0, 1, 0, b'x', 0]].concat();
     let grid = [0x14, 2, 0, 0, 0, 2, 2, 0, 0, 0, 3, 0, 0, 0, 2, 0x05, 1, 0x04, 2];
     let colours = [0x55, 3, 0, 0, 0, 0x08, 3, 0, 0, 0];
     let others = [
