@@ -5,7 +5,7 @@ use std::{
     fs,
     io::{Cursor, Write as _},
     path::Path,
-    process::Command,
+    process::{self, Command},
 };
 
 use fuzz_harness::{Fields, Outcome, Seed, fields::Format};
@@ -38,7 +38,7 @@ const MEMORY: u32 = 4 << 20;
 fn config_files() {
     let fields = Fields::of(CONFIG.as_bytes(), Format::Json);
     let seed = Seed { name: "ilinst.toml".into(), bytes: CONFIG.into(), beside: None, fields };
-    let folder = scratch("fuzz-config");
+    let folder = scratch(&format!("fuzz-config-{}", process::id()));
     let file = folder.join("ilinst.toml");
     try_all(Tried { name: "config", number: 50, share: 2 }, &[seed], &|bytes, _, _| {
         fs::write(&file, bytes).map_err(|error| error.to_string())?;
@@ -53,7 +53,7 @@ fn packages() {
         let seed = Seed { name: format!("{method}"), bytes: package(method), beside: None, fields: Fields::default() };
         seeds.push(seed);
     }
-    let folder = scratch("fuzz-packages");
+    let folder = scratch(&format!("fuzz-packages-{}", process::id()));
     let (damaged, whole) = (folder.join("damaged.nupkg"), folder.join("whole.nupkg"));
     fs::write(&whole, package(CompressionMethod::Deflated)).expect("it can be written");
     try_all(Tried { name: "package", number: 51, share: 2 }, &seeds, &|bytes, _, _| {
