@@ -44,12 +44,12 @@ fn frame(limit: usize) -> String {
 
 /// The profile and its phases with paths that are short enough to be written, and what was done for that; none if they are.
 pub(crate) fn cut(export: &Export<'_>) -> Option<(Profile, Vec<(String, Profile)>, Cut)> {
-    if export.max_depth == Some(0) {
+    let is_short = export.max_depth.map_or_else(|| affordable(export.profile).is_none(), |limit| limit == 0);
+    if is_short {
         return None;
     }
     let (mut profile, mut phases, mut cut) = (export.profile.clone(), export.phases.to_vec(), Cut::default());
     let limit = export.max_depth.or_else(|| {
-        affordable(&profile)?;
         let before = paths(&profile);
         profile.trees.iter_mut().for_each(|tree| *tree = tree.folded(profile.functions.len()));
         for (_, phase) in &mut phases {

@@ -218,7 +218,7 @@ impl Opts {
             Error::Io(error) => error.into(),
             Error::Refused(reason) => anyhow::Error::from(Failure::bad_profile(format_args!("{}: {reason}", path.display()))),
         })?;
-        if cut != Cut::default() {
+        if cut != Cut::default() && !self.quiet {
             complain(format_args!("note: {}: {cut}; --max-depth N sets another limit, 0 none", path.display()));
         }
         Ok(())
