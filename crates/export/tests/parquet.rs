@@ -57,3 +57,18 @@ fn what_is_no_such_file_says_why() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+/// Names and values may be repeated at no cost in bytes: a small file may claim any number.
+#[test]
+fn what_no_file_of_its_size_can_have_is_refused() {
+    let path = |names: usize| vec!["A".to_owned(); names];
+    for (rows, expected) in [
+        (vec![(path(1 << 16), 1, 1)], "it has more paths than a file of its size can have"),
+        (vec![(path((1 << 16) + 1), 1, 1)], "a path has more than 65536 names"),
+        (vec![(path(300), 1, 1); 60_000], "it has more values than a file of its size can have"),
+    ] {
+        let file = parquet_files::of_rows(&rows);
+        let error = read_parquet(&file).expect_err("it has too many");
+        assert!(error.contains(expected), "{} bytes: {error}", file.len());
+    }
+}

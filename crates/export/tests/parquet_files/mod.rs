@@ -59,6 +59,12 @@ pub(crate) fn files(count: usize) -> Vec<(String, Vec<u8>)> {
     files
 }
 
+/// A file of these rows.
+#[allow(dead_code, reason = "the fuzzer needs others")]
+pub(crate) fn of_rows(rows: &[(Vec<String>, i64, i64)]) -> Vec<u8> {
+    file(0, SCHEMAS[0], WriterProperties::builder().build(), rows)
+}
+
 fn file(number: usize, schema: &str, properties: WriterProperties, rows: &[(Vec<String>, i64, i64)]) -> Vec<u8> {
     let schema = Arc::new(parse_message_type(schema).expect("it is a schema"));
     let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).expect("it can be written");
