@@ -25,7 +25,7 @@ pub(crate) trait Rows {
 }
 
 /// Steps that any file may take, and those for each of its bytes: values may be repeated at no cost in bytes.
-const STEPS: u64 = 16 << 20;
+const STEPS: u64 = 4 << 20;
 const STEPS_PER_BYTE: u64 = 64;
 /// No path has so many names.
 const LONGEST: usize = 1 << 16;
