@@ -5,6 +5,7 @@
 //! is this process's (`2/3`: the third of three), and `ILINST_FUZZ_REPORT`, the file that gets a line of figures.
 //! `ILINST_FUZZ_INPUT` is the one input to try.
 
+mod commands;
 mod found;
 
 use std::{
@@ -56,6 +57,9 @@ targets! {
     originals: Originals
     files: Files
     comparisons: Compare
+    exports: Export
+    parquet: Parquet
+    manifests: Manifest
 }
 
 /// What came of the inputs of a target.
@@ -72,19 +76,34 @@ struct Figures {
     memory: usize,
 }
 
+/// What is done with bytes, `variant` and what lies beside them.
+type Check<'c> = &'c (dyn Fn(&[u8], u64, Option<&[u8]>) -> Result<Outcome, String> + Sync);
+
+/// Who tries inputs: its name, a number of its own, and how many of 1,000 inputs it tries.
+#[derive(Clone, Copy)]
+struct Tried<'t> {
+    name: &'t str,
+    number: u64,
+    share: u64,
+}
+
 /// Tries a target's share of the inputs.
 fn run(target: Target) {
+    let (_, name, share) = Target::ALL.into_iter().find(|(each, ..)| *each == target).expect("it is a target");
+    let folders: Vec<_> = env::var_os("ILINST_FUZZ_SEEDS").iter().flat_map(env::split_paths).collect();
+    let check = |bytes: &[u8], variant: u64, beside: Option<&[u8]>| target.check(bytes, variant, beside);
+    try_all(Tried { name, number: target as u64, share }, &seeds::seeds(target, &folders), &check);
+}
+
+fn try_all(tried: Tried<'_>, seeds: &[Seed], check: Check<'_>) {
     // Memory is counted for the process: one at a time.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
     let number = |name: &str| env::var(name).ok().map(|text| text.parse::<u64>().expect("it is a number"));
-    let (_, name, share) = Target::ALL.into_iter().find(|(each, ..)| *each == target).expect("it is a target");
-    let count = number("ILINST_FUZZ_INPUTS").unwrap_or(INPUTS) * share / 1000;
+    let count = number("ILINST_FUZZ_INPUTS").unwrap_or(INPUTS) * tried.share / 1000;
     let part = env::var("ILINST_FUZZ_PART").unwrap_or_else(|_| "0/1".into());
     let (first, step) = part.split_once('/').expect("a part of how many");
-    let folders: Vec<_> = env::var_os("ILINST_FUZZ_SEEDS").iter().flat_map(env::split_paths).collect();
-    let seeds = seeds::seeds(target, &folders);
     let numbers: Vec<u64> = match number("ILINST_FUZZ_INPUT") {
         Some(one) => vec![one],
         None => (first.parse().expect("a number")..count).step_by(step.parse().expect("a number")).collect(),
@@ -93,9 +112,9 @@ fn run(target: Target) {
     panic::set_hook(Box::new(|panic| *LAST_PANIC.lock().expect("nobody panics with it") = panic.to_string()));
     let mut figures = Figures::default();
     // All of it is that thread's: then each input has the same order of work, and asks no other.
-    pool.install(|| numbers.iter().for_each(|number| try_input(target, name, *number, &seeds, &mut figures)));
+    pool.install(|| numbers.iter().for_each(|number| try_input(tried, *number, seeds, check, &mut figures)));
     panic::set_hook(hook);
-    figures.print(name);
+    figures.print(tried.name);
     figures.findings.values().for_each(|(count, first)| println!("{count} times: {first}"));
     let findings: Vec<String> = figures.findings.into_values().map(|(_, first)| first).collect();
     assert!(findings.is_empty(), "{}", findings.join("\n"));
@@ -104,16 +123,17 @@ fn run(target: Target) {
 /// What the last panic said.
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
-fn try_input(target: Target, name: &str, number: u64, seeds: &[Seed], figures: &mut Figures) {
+fn try_input(tried: Tried<'_>, number: u64, seeds: &[Seed], check: Check<'_>, figures: &mut Figures) {
+    let name = tried.name;
     let folder = tests::root().join("target/tests/fuzz");
-    let mut random = Random::new(number.wrapping_mul(64).wrapping_add(target as u64));
+    let mut random = Random::new(number.wrapping_mul(64).wrapping_add(tried.number));
     let seed = random.pick(seeds);
     let bytes = mutate(&seed.bytes, &seed.fields, &mut random);
     let variant = random.number();
     let size = bytes.len() + seed.beside.as_ref().map_or(0, Vec::len);
     MEMORY.reset_peak_usage();
     let before = MEMORY.current_usage();
-    let check = || panic::catch_unwind(AssertUnwindSafe(|| target.check(&bytes, variant, seed.beside.as_deref())));
+    let check = || panic::catch_unwind(AssertUnwindSafe(|| check(&bytes, variant, seed.beside.as_deref())));
     let (started, of_processor) = (Instant::now(), processor_time());
     let result = check();
     let (mut time, of_processor) = (started.elapsed(), processor_time().saturating_sub(of_processor));

@@ -173,7 +173,7 @@ fn callers_and_callees_are_the_profiles() {
         let index = names.iter().position(|known| *known == name).expect("it is one of them");
         let edges: Vec<Vec<String>> = shown
             .profile
-            .edges(index, SortBy::Total, &names)
+            .edges(&[index], SortBy::Total, &names)
             .iter()
             .map(|edge| {
                 let name = if edge.function.is_some() { edge.name } else { "all threads" };

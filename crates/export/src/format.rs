@@ -55,7 +55,7 @@ impl Format {
     }
 
     /// Whether each path is written from its beginning.
-    pub(crate) fn has_whole_paths(self) -> bool {
+    pub fn has_whole_paths(self) -> bool {
         matches!(self, Self::Folded | Self::Pprof | Self::Csv | Self::Parquet)
     }
 

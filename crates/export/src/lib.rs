@@ -6,10 +6,12 @@
 //! ```
 
 mod csv_rows;
+mod depth;
 mod folded;
 mod format;
 mod json;
 mod measure;
+mod parquet_file;
 mod parquet_rows;
 mod pprof;
 mod read;
@@ -20,8 +22,9 @@ mod walk;
 
 use std::io::{self, Write};
 
-use profile::{CallTree, Profile};
+use profile::Profile;
 
+pub use depth::Cut;
 pub use format::Format;
 pub use measure::Measure;
 pub use read::{read_folded, read_parquet};
@@ -42,6 +45,9 @@ pub struct Export<'p> {
     pub measure: Measure,
     /// Whether folded stacks begin with their thread.
     pub by_thread: bool,
+    /// How many calls a path has at most where each is written from its beginning, 0 for any number; without it as many as keep
+    /// the output within some KiB a path.
+    pub max_depth: Option<usize>,
 }
 
 /// Why a profile cannot be exported.
@@ -62,17 +68,17 @@ impl From<serde_json::Error> for Error {
 }
 
 impl Export<'_> {
-    /// Writes the profile in a format.
+    /// Writes the profile in a format, and says how paths were cut for it.
     ///
     /// # Errors
     /// If it cannot be written, or the format has no place for what was recorded.
-    pub fn write(&self, format: Format, out: &mut impl Write) -> Result<(), Error> {
-        if !format.has_whole_paths() || !self.profile.trees.iter().any(is_deep) {
-            return self.write_as(format, out);
-        }
-        let profile = folded(self.profile);
-        let phases: Vec<(String, Profile)> = self.phases.iter().map(|(name, phase)| (name.clone(), folded(phase))).collect();
-        Export { profile: &profile, phases: &phases, ..*self }.write_as(format, out)
+    pub fn write(&self, format: Format, out: &mut impl Write) -> Result<Cut, Error> {
+        let Some((profile, phases, cut)) = Some(()).filter(|()| format.has_whole_paths()).and_then(|()| depth::cut(self)) else {
+            self.write_as(format, out)?;
+            return Ok(Cut::default());
+        };
+        Export { profile: &profile, phases: &phases, ..*self }.write_as(format, out)?;
+        Ok(cut)
     }
 
     fn write_as(&self, format: Format, out: &mut impl Write) -> Result<(), Error> {
@@ -86,23 +92,4 @@ impl Export<'_> {
             Format::Parquet => parquet_rows::write(self, out),
         }
     }
-}
-
-/// Where each path is written from its beginning, all of them take the square of the depth: of deeper trees, recursion is
-/// folded into its outermost call.
-const DEEP: usize = 1000;
-
-fn is_deep(tree: &CallTree) -> bool {
-    let mut depths: Vec<usize> = Vec::with_capacity(tree.nodes.len());
-    for node in &tree.nodes {
-        depths.push(node.caller.and_then(|caller| depths.get(caller)).map_or(1, |depth| depth + 1));
-    }
-    depths.iter().any(|depth| *depth > DEEP)
-}
-
-fn folded(profile: &Profile) -> Profile {
-    let mut profile = profile.clone();
-    let functions = profile.functions.len();
-    profile.trees.iter_mut().for_each(|tree| *tree = tree.folded(functions));
-    profile
 }

@@ -18,8 +18,9 @@ use crate::{
     rows::{METRICS, Row, for_each, started},
 };
 
-/// How many rows are in memory at once.
+/// How many rows are in memory at once, and how many names of their paths.
 const GROUP: usize = 100_000;
+const NAMES: usize = 4_000_000;
 
 /// The columns before the metrics, in the order in which they are written. What names the folder of a partition, `date`,
 /// is not among them.
@@ -59,7 +60,7 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
     let mut group = Group::default();
     for_each(export, |row| {
         group.push(&constants, row);
-        if group.rows == GROUP {
+        if group.rows == GROUP || group.paths.len() >= NAMES {
             std::mem::take(&mut group).write(&constants, &mut file)?;
             out.write_all(&std::mem::take(file.inner_mut()))?;
         }

@@ -1,18 +1,14 @@
 //! Back from other formats: call paths that somebody added up, as a profile that can be looked at.
 
-use std::{collections::HashMap, fs::File};
+use std::collections::HashMap;
 
 use identity::MethodId;
-use parquet::{
-    file::reader::{FileReader as _, SerializedFileReader},
-    record::Field,
-};
 use profile::{
     CallTree, Profile, SampleType,
     model::{Function, Node, Notes, Source},
 };
 
-use crate::Measure;
+use crate::{Measure, parquet_file};
 
 /// Reads folded stacks; `measure` is what their numbers are.
 ///
@@ -23,60 +19,63 @@ pub fn read_folded(text: &str, measure: Measure) -> Result<Profile, String> {
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let (stack, value) = line.trim_end().rsplit_once(' ').unwrap_or_default();
         let value: f64 = value.parse().map_err(|_| format!("line {} does not end with a number", index + 1))?;
-        let frames: Vec<String> = stack.split(';').map(unescaped).collect();
-        paths.add(frames.iter().map(String::as_str), &[(measure, value as i64)]);
+        let path: Vec<usize> = stack.split(';').map(|frame| paths.function(&unescaped(frame))).collect();
+        paths.add(path.into_iter(), &[(measure, value as i64)]);
     }
     Ok(paths.profile())
 }
 
 /// Reads rows of Parquet: a column `path`, a list of names, and any of `calls`, `self_ns`, `waiting_ns`, `cpu_ns`,
-/// `exceptions` and `samples`.
+/// `exceptions` and `samples`. Takes no more than 256 bytes of memory for each of the file, and some MiB beside.
 ///
 /// # Errors
-/// If it is no Parquet, or has no such columns.
-pub fn read_parquet(file: File) -> Result<Profile, String> {
-    let reader = SerializedFileReader::new(file).map_err(|error| error.to_string())?;
-    let mut paths = Paths::default();
-    for row in reader.get_row_iter(None).map_err(|error| error.to_string())? {
-        let row = row.map_err(|error| error.to_string())?;
-        let mut values = Vec::new();
-        let mut path = None;
-        for (name, field) in row.get_column_iter() {
-            if name == "path" {
-                path = names(field);
-            } else if let Some(measure) = Measure::ALL.into_iter().find(|measure| measure.column() == name) {
-                values.extend(number(field).map(|number| (measure, number)));
-            }
-        }
-        let path = path.ok_or("there is no column path that is a list of names")?;
-        if values.is_empty() {
-            let known: Vec<&str> = Measure::ALL.into_iter().map(Measure::column).collect();
-            return Err(format!("there is no column that is measured; {}", known.join(", ")));
-        }
-        paths.add(path.into_iter(), &values);
+/// If it is no Parquet, or has no such columns, or more paths than a file of its size can have.
+pub fn read_parquet(file: &[u8]) -> Result<Profile, String> {
+    let mut bounded = Bounded { paths: Paths::default(), room: BESIDE.saturating_add(PER_BYTE.saturating_mul(file.len())) };
+    parquet_file::read(file, &mut bounded)?;
+    Ok(bounded.paths.profile())
+}
+
+/// What paths of a file may take of memory: so much for each of its bytes, and so much beside.
+const PER_BYTE: usize = 200;
+const BESIDE: usize = 8 << 20;
+/// What a name takes beside its bytes, and a node.
+const NAME: usize = 400;
+const NODE: usize = 300;
+
+/// Paths that take no more memory than there is room for.
+struct Bounded {
+    paths: Paths,
+    room: usize,
+}
+
+impl Bounded {
+    fn fits(&self, size: usize) -> Result<usize, String> {
+        self.room.checked_sub(size).ok_or_else(|| "it has more paths than a file of its size can have".into())
     }
-    Ok(paths.profile())
+
+    fn take(&mut self, size: usize) -> Result<(), String> {
+        self.room = self.fits(size)?;
+        Ok(())
+    }
 }
 
-fn names(field: &Field) -> Option<Vec<&str>> {
-    let Field::ListInternal(list) = field else { return None };
-    let names = list.elements().iter().map(|field| match field {
-        Field::Str(name) => Some(name.as_str()),
-        _ => None,
-    });
-    names.collect()
-}
+impl parquet_file::Rows for Bounded {
+    fn name(&mut self, name: &[u8]) -> Result<usize, String> {
+        let known = self.paths.functions.len();
+        let function = self.paths.function(&String::from_utf8_lossy(name));
+        if self.paths.functions.len() > known {
+            self.take(NAME.saturating_add(name.len().saturating_mul(4)))?;
+        }
+        Ok(function)
+    }
 
-fn number(field: &Field) -> Option<i64> {
-    Some(match field {
-        Field::Int(number) => (*number).into(),
-        Field::UInt(number) => (*number).into(),
-        Field::Long(number) => *number,
-        Field::ULong(number) => (*number).try_into().unwrap_or(i64::MAX),
-        Field::Double(number) => *number as i64,
-        Field::Null => 0,
-        _ => return None,
-    })
+    fn row(&mut self, path: &[usize], values: &[(Measure, i64)]) -> Result<(), String> {
+        self.fits(NODE * path.len())?;
+        let known = self.paths.nodes.len();
+        self.paths.add(path.iter().copied(), values);
+        self.take(NODE * (self.paths.nodes.len() - known))
+    }
 }
 
 /// A name whose escapes, `\u{3b}`, are what they stand for.
@@ -115,10 +114,10 @@ struct Paths {
 }
 
 impl Paths {
-    fn add<'n>(&mut self, path: impl Iterator<Item = &'n str>, values: &[(Measure, i64)]) {
+    /// Adds what was measured of a path of functions.
+    fn add(&mut self, path: impl Iterator<Item = usize>, values: &[(Measure, i64)]) {
         let mut caller = None;
-        for name in path {
-            let function = self.function(name);
+        for function in path {
             let node = Node { function, caller };
             caller = Some(*self.places.entry(node).or_insert_with(|| {
                 self.nodes.push(node);
@@ -195,7 +194,8 @@ mod tests {
     fn names_are_those_that_were_written() {
         for name in ["A.B.C(int)", "A<B.C>.D", "A..ctor", "thread 7", "A.Main [lambda at X.cs:4]", "A.Load<T.U>(X.Y)", ".x"] {
             let mut paths = Paths::default();
-            paths.add([name].into_iter(), &[(Measure::Calls, 1)]);
+            let function = paths.function(name);
+            paths.add([function].into_iter(), &[(Measure::Calls, 1)]);
             let profile = paths.profile();
             assert_eq!(profile.display_names(), [name]);
         }

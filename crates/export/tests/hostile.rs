@@ -33,7 +33,15 @@ fn profile(names: &[&str]) -> Profile {
 
 fn written(profile: &Profile, format: Format) -> Vec<u8> {
     let origin = Origin::of(profile, "@host");
-    let export = Export { profile, bytes: &[], phases: &[], origin: &origin, measure: Measure::SelfTime, by_thread: false };
+    let export = Export {
+        profile,
+        bytes: &[],
+        phases: &[],
+        origin: &origin,
+        measure: Measure::SelfTime,
+        by_thread: false,
+        max_depth: None,
+    };
     let mut out = Vec::new();
     export.write(format, &mut out).unwrap_or_else(|error| panic!("{}: {error}", format.name()));
     out

@@ -38,6 +38,7 @@ fn phases_and_the_rest_are_the_run() {
         origin: &origin,
         measure: Measure::SelfTime,
         by_thread: false,
+        max_depth: None,
     };
     let mut out = Vec::new();
     export.write(Format::Csv, &mut out).expect("it is written");

@@ -32,8 +32,15 @@ fn timeline(phase: Option<&str>) -> String {
         Some(name) => Profile::parse_phase(&bytes, name).expect("it is a profile").expect("it has the phase"),
     };
     let origin = Origin::of(&profile, "here");
-    let export =
-        Export { profile: &profile, bytes: &bytes, phases: &[], origin: &origin, measure: Measure::SelfTime, by_thread: false };
+    let export = Export {
+        profile: &profile,
+        bytes: &bytes,
+        phases: &[],
+        origin: &origin,
+        measure: Measure::SelfTime,
+        by_thread: false,
+        max_depth: None,
+    };
     let mut out = Vec::new();
     export.write(Format::Trace, &mut out).expect("it is written");
     let document: Value = serde_json::from_slice(&out).expect("it is JSON");

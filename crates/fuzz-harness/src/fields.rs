@@ -4,6 +4,7 @@ mod assembly;
 mod code;
 mod json;
 mod metadata;
+mod parquet;
 mod profile;
 
 use ecma335::{Cursor, FileOffset, Image, Metadata, MethodBody, schema::CodedIndex, tables::RowCounts};
@@ -71,6 +72,8 @@ pub enum Format {
     Profile,
     /// JSON.
     Json,
+    /// Parquet.
+    Parquet,
 }
 
 impl Fields {
@@ -96,6 +99,7 @@ impl Fields {
             }
             Format::Profile => profile::add(bytes, &mut fields),
             Format::Json => json::add(bytes, &mut fields),
+            Format::Parquet => parquet::add(bytes, &mut fields),
         }
         fields
     }

@@ -12,6 +12,10 @@
 #[path = "../../profile/tests/builder/mod.rs"]
 mod profile_builder;
 
+/// The same that makes them for the tests of `export`.
+#[path = "../../export/tests/parquet_files/mod.rs"]
+mod parquet_files;
+
 pub mod dangling;
 pub mod fields;
 pub mod mutate;

@@ -11,6 +11,7 @@ use profile::{Profile, merge::Merge};
 
 use crate::{
     fields::{Fields, Format},
+    parquet_files,
     repository::{HOST, read, root},
     targets::Target,
 };
@@ -52,6 +53,17 @@ const ORIGINALS: &str = r#"{
     {"name": "made.dll", "sha256": "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9", "isKept": false}
   ]
 }"#;
+/// A manifest, as far as names are read from it.
+const MANIFEST: &str = r#"{
+  "schema": 3,
+  "moduleKey": "98a1b2c3d4",
+  "input": {"name": "app.dll", "size": 4096, "sha256": "97d8b48aaf83f22eaea10489a20f4f85c880e0dbb22e5afe0522edd131d9c289"},
+  "options": "finally",
+  "types": [["Shop.Order"], ["Line", 1], ["<Load>d__1", 1]],
+  "decisions": ["finally", "trivial"],
+  "methods": [[1, "Load", 0], [2, ".ctor", 1], [3, "MoveNext", 0, "Load [steps]"]],
+  "calls": [[1, "System.Threading.Monitor::Enter", true]]
+}"#;
 /// Larger files take their time, and so do more of them.
 const SMALL: u64 = 40_000;
 const MOST: usize = 100;
@@ -81,12 +93,15 @@ pub fn seeds(target: Target, folders: &[PathBuf]) -> Vec<Seed> {
         Format::Profile => {
             let mut files = vec![(PROFILE.to_owned(), read(PROFILE))];
             files.extend(profiles());
+            files.push(("captured calls".to_owned(), crate::profile_builder::captured()));
             files.extend(merged(&files));
             // What is compared is so with the one before it.
             let before = files.iter().cycle().skip(files.len() - 1);
             let beside = before.map(|(_, bytes)| (target == Target::Compare).then(|| bytes.clone()));
             files.iter().zip(beside).map(|((name, bytes), beside)| seed(name, bytes.clone(), beside)).collect()
         }
+        Format::Parquet => parquet_files::files(60).into_iter().map(|(name, bytes)| seed(&name, bytes, None)).collect(),
+        Format::Json if target == Target::Manifest => vec![seed(MANIFEST, MANIFEST.into(), None)],
         Format::Json if target == Target::Originals => vec![seed("originals.json", ORIGINALS.into(), None)],
         Format::Json => vec![seed(DEPS_JSON, read(DEPS_JSON), None)],
     }

@@ -35,6 +35,12 @@ pub enum Target {
     Files,
     /// A profile is held against another, either way, and merged with itself; what that makes is read.
     Compare,
+    /// A profile is written in each format of other tools.
+    Export,
+    /// Call paths are read from Parquet.
+    Parquet,
+    /// Names are read from a manifest.
+    Manifest,
 }
 
 /// What came of bytes.
@@ -50,20 +56,23 @@ pub enum Outcome {
 
 impl Target {
     /// All, by name, with how many of 1,000 inputs are theirs.
-    pub const ALL: [(Self, &'static str, u64); 13] = [
+    pub const ALL: [(Self, &'static str, u64); 16] = [
         (Self::Image, "image", 40),
         (Self::Metadata, "metadata", 80),
         (Self::Signature, "signature", 80),
         (Self::Body, "body", 140),
         (Self::Text, "text", 80),
         (Self::Verify, "verify", 80),
-        (Self::Weave, "weave", 370),
+        (Self::Weave, "weave", 230),
         (Self::Pdb, "pdb", 20),
         (Self::Profile, "profile", 50),
         (Self::DepsJson, "deps_json", 20),
         (Self::Originals, "originals", 5),
         (Self::Files, "files", 15),
         (Self::Compare, "compare", 20),
+        (Self::Export, "export", 20),
+        (Self::Parquet, "parquet", 100),
+        (Self::Manifest, "manifest", 20),
     ];
 
     /// What its bytes are.
@@ -73,8 +82,9 @@ impl Target {
             Self::Signature => Format::Blob,
             Self::Body => Format::Body,
             Self::Pdb => Format::Pdb,
-            Self::Profile | Self::Compare => Format::Profile,
-            Self::DepsJson | Self::Originals => Format::Json,
+            Self::Profile | Self::Compare | Self::Export => Format::Profile,
+            Self::DepsJson | Self::Originals | Self::Manifest => Format::Json,
+            Self::Parquet => Format::Parquet,
         }
     }
 
@@ -91,6 +101,9 @@ impl Target {
             Self::Verify => reading::verify(bytes),
             Self::Profile => reading::profile(bytes),
             Self::Compare => reading::comparison(bytes, beside),
+            Self::Export => reading::export(bytes),
+            Self::Parquet => Ok(reading::parquet(bytes)),
+            Self::Manifest => Ok(reading::manifest(bytes)),
             Self::DepsJson => reading::deps_json(bytes),
             Self::Body => weaving::body(bytes, variant),
             Self::Weave => weaving::assembly(bytes, variant, beside),

@@ -8,6 +8,7 @@ use profile::{
     Profile,
     calls::{self, Call, Condition, Signature},
 };
+use serde::Serialize;
 
 use crate::{
     colours::colour_report,
@@ -83,8 +84,8 @@ impl CallArgs {
         let all = list.len();
         list.truncate(if limit == 0 { usize::MAX } else { limit });
         if matches!(how, Calls::Json) {
-            let list: Vec<_> = list.iter().map(|call| calls.json(profile, call)).collect();
-            return print_json(&serde_json::json!({ "calls": list, "count": all, "lost": calls.lost }));
+            let each = Each(&list, &calls, profile);
+            return print_json(&Document { calls: each, count: all, lost: calls.lost });
         }
         let mut out = match how {
             Calls::Aside => Terminal::painted_aside(colour_report),
@@ -100,6 +101,23 @@ impl CallArgs {
             writeln!(out, "{} more were not kept: ILINST_TRACE_SIZE bounds them", count(calls.lost as usize, "call"))?;
         }
         Ok(out.close()?)
+    }
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Document<'c> {
+    calls: Each<'c>,
+    count: usize,
+    lost: u64,
+}
+
+/// Calls as JSON, of which one is in memory at a time: there may be as many as a profile has room for.
+struct Each<'c>(&'c [&'c Call], &'c calls::Calls, &'c Profile);
+
+impl Serialize for Each<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|call| self.1.json(self.2, call)))
     }
 }
 

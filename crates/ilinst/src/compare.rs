@@ -30,6 +30,7 @@ use crate::{
     report::say_unknown,
     symbols,
     terminal::{Terminal, complain},
+    text::percent,
 };
 
 /// Compare profiles: what became slower, faster, new or gone.
@@ -57,7 +58,7 @@ pub(crate) struct Opts {
     by: Metric,
 
     /// A change of less than so many percent does not count [default: 5, and 10 where a side has one run]
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
     threshold: Option<f64>,
 
     /// Methods that the pattern names, alone (may be repeated); as of `ilinst report`. In HTML, the paths that lead to them

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ::export::{Error, Export, Format, Measure, Origin, date};
+use ::export::{Cut, Error, Export, Format, Measure, Origin, date};
 use ::instrument::{Input, failure::about};
 use clap::{
     Args,
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::{
     failure::{Failure, printed},
     output, profiles, symbols,
-    terminal::{Terminal, print_json},
+    terminal::{Terminal, complain, print_json},
 };
 
 /// Write a profile in the format of another tool: flame graphs, timelines, pprof.
@@ -48,6 +48,11 @@ pub(crate) struct Opts {
     /// Begin folded stacks with their thread
     #[arg(long)]
     threads: bool,
+
+    /// Write paths of at most N calls, and add up deeper ones in a frame that says so; 0 for any number [default: as many as
+    /// keep the output within 2 KiB a path]. For folded, pprof, csv and parquet, which write each path from its beginning
+    #[arg(long, value_name = "N")]
+    max_depth: Option<usize>,
 
     /// Export a phase alone: from the mark of this name to the next
     #[arg(long, value_name = "NAME")]
@@ -119,6 +124,10 @@ struct Read {
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let format = self.format()?;
+        if self.max_depth.is_some() && !format.has_whole_paths() {
+            let message = format_args!("--max-depth: {} has each call once, and paths of any depth", format.name());
+            return Err(Failure::usage(message).into());
+        }
         if let Some(folder) = self.folder() {
             return self.write_partitions(folder, format);
         }
@@ -203,11 +212,16 @@ impl Opts {
 
     fn write(&self, read: &Read, format: Format, out: &mut impl io::Write) -> anyhow::Result<()> {
         let Read { path, bytes, profile, phases, origin, .. } = read;
-        let export = Export { profile, bytes, phases, origin, measure: self.value, by_thread: self.threads };
-        export.write(format, out).map_err(|error| match error {
+        let (measure, by_thread, max_depth) = (self.value, self.threads, self.max_depth);
+        let export = Export { profile, bytes, phases, origin, measure, by_thread, max_depth };
+        let cut = export.write(format, out).map_err(|error| match error {
             Error::Io(error) => error.into(),
-            Error::Refused(reason) => Failure::bad_profile(format_args!("{}: {reason}", path.display())).into(),
-        })
+            Error::Refused(reason) => anyhow::Error::from(Failure::bad_profile(format_args!("{}: {reason}", path.display()))),
+        })?;
+        if cut != Cut::default() && !self.quiet {
+            complain(format_args!("note: {}: {cut}; --max-depth N sets another limit, 0 none", path.display()));
+        }
+        Ok(())
     }
 
     /// The folder of a table, if that is what the output is.

@@ -26,6 +26,7 @@ use crate::{
     method_pattern::MethodPattern,
     output, profiles, symbols,
     terminal::{Terminal, complain, print_json},
+    text::percent,
 };
 
 /// How often a profile is read that is being watched.
@@ -70,7 +71,7 @@ pub(crate) struct ShownArgs {
 
     /// Leave out paths of the tree that took less than this part of what ran, waited or was awaited [default: 0.1; in JSON and
     /// CSV 0]
-    #[arg(long, value_name = "PERCENT", requires = "tree")]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "tree")]
     min_percent: Option<f64>,
 
     /// In the tree, count calls of a method by itself to the outermost one; the default

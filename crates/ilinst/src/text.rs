@@ -18,8 +18,21 @@ pub(crate) fn nearest<'n>(written: &str, names: impl Iterator<Item = &'n str>) -
     (likeness > 0.7).then_some(name)
 }
 
+/// A part in percent, as an option has it.
+pub(crate) fn percent(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| format!("'{text}' is no number"))?;
+    let is_part = number.is_finite() && number >= 0.0;
+    if is_part { Ok(number) } else { Err("a number from 0 on".into()) }
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn percents_are_numbers_that_can_be_compared_with() {
+        assert_eq!(["0.1", "250"].map(super::percent), [Ok(0.1), Ok(250.0)]);
+        assert!(["NaN", "inf", "-1", "1e999", "x", ""].iter().all(|text| super::percent(text).is_err()));
+    }
+
     #[test]
     fn sizes() {
         assert_eq!([812, 6656, 14_889_779].map(super::size), ["812 B", "6.5 KiB", "14.2 MiB"]);

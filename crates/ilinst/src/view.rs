@@ -1,13 +1,12 @@
 //! `ilinst view`: call paths that another tool added up, shown as a profile's are.
 
 use std::{
-    fs::File,
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
 };
 
 use ::export::{Format, Measure, read_folded, read_parquet};
-use ::instrument::{failure::about, read_small};
+use ::instrument::{Input, failure::about, read_small};
 use clap::Args;
 use html::Page;
 use profile::{
@@ -22,6 +21,7 @@ use crate::{
     failure::Failure,
     output,
     terminal::{Terminal, print_json},
+    text::percent,
 };
 
 /// Show call paths that other tools added up, as of a fleet's day: folded stacks, or rows of Parquet.
@@ -42,7 +42,7 @@ pub(crate) struct Opts {
     html: Option<PathBuf>,
 
     /// Leave out paths of the tree that took less than this part of what ran or waited
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.1)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value_t = 0.1)]
     min_percent: f64,
 
     /// Print the call tree as JSON
@@ -88,7 +88,7 @@ impl Opts {
         let unreadable = |error: io::Error| Failure::unreadable(about(path, &error));
         let bad = |error: String| Failure::bad_profile(format_args!("{}: {error}", path.display()));
         if Format::of_file(&path.to_string_lossy()) == Some(Format::Parquet) {
-            return read_parquet(File::open(path).map_err(unreadable)?).map_err(bad);
+            return read_parquet(&Input::open(path)?).map_err(bad);
         }
         let mut bytes = Vec::new();
         if path.as_os_str() == "-" {

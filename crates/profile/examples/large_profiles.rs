@@ -1,12 +1,13 @@
 //! Large profiles, and many: `large_profiles write FOLDER FILES BYTES` makes files whose paths are in part the same;
-//! `large_profiles read NODES` says what reading one of so many call paths takes, with and without histograms.
+//! `large_profiles read NODES` says what reading one of so many call paths takes, with and without histograms;
+//! `large_profiles deep FILE NODES SIBLINGS` makes one of methods that each call the next, and others beside it.
 
 #[path = "../tests/large/mod.rs"]
 mod large;
 
 use std::{env, fs, hint::black_box, path::Path, time::Instant};
 
-use large::Shape;
+use large::{Paths, Shape};
 use profile::Profile;
 
 fn main() {
@@ -15,7 +16,12 @@ fn main() {
     match arguments.first().map(String::as_str) {
         Some("write") => write(Path::new(&arguments[1]), number(2), number(3)),
         Some("read") => read(number(1)),
-        _ => eprintln!("large_profiles write FOLDER FILES BYTES | read NODES"),
+        Some("deep") => {
+            let paths = Paths::Deep { siblings: number(3) };
+            let shape = Shape { nodes: number(2), statistics: false, seed: 1, paths };
+            fs::write(&arguments[1], large::build(shape)).expect("it can be written");
+        }
+        _ => eprintln!("large_profiles write FOLDER FILES BYTES | read NODES | deep FILE NODES SIBLINGS"),
     }
 }
 
@@ -25,7 +31,7 @@ fn write(folder: &Path, files: u64, bytes: u64) {
     for seed in 0..files {
         let folder = folder.join(format!("{:03}", seed / 1000));
         fs::create_dir_all(&folder).expect("a folder can be made");
-        let shape = Shape { nodes, statistics: true, seed, is_one_of_many: true };
+        let shape = Shape { nodes, statistics: true, seed, paths: Paths::OneOfMany };
         fs::write(folder.join(format!("shop-{seed}.ilprof")), large::build(shape)).expect("it can be written");
     }
 }
@@ -33,7 +39,7 @@ fn write(folder: &Path, files: u64, bytes: u64) {
 fn read(nodes: u64) {
     let only = env::args().nth(3);
     for statistics in [false, true].into_iter().filter(|s| only.as_deref().is_none_or(|only| (only == "histograms") == *s)) {
-        let bytes = large::build(Shape { nodes, statistics, seed: 1, is_one_of_many: false });
+        let bytes = large::build(Shape { nodes, statistics, seed: 1, paths: Paths::Any });
         let times = (0..5).map(|_| {
             let start = Instant::now();
             let profile = black_box(Profile::parse(black_box(&bytes))).expect("it is a profile");

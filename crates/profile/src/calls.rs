@@ -5,6 +5,8 @@ mod text;
 
 pub use condition::Condition;
 
+use std::{collections::HashMap, hash::Hash, sync::OnceLock};
+
 use crate::{error::Error, format};
 
 /// What a value begins with: an element type of signatures (II.23.1.16), or, from 0x80 on, a type of its own.
@@ -172,6 +174,9 @@ pub struct Calls {
     pub lost: u64,
 }
 
+/// The place of each name or number in a list: a hostile profile has as many calls as names, so none is searched for.
+type Places<K> = OnceLock<HashMap<K, usize>>;
+
 /// A type that values are of.
 #[derive(Clone, Debug, Default)]
 pub struct ValueType {
@@ -183,6 +188,8 @@ pub struct ValueType {
     pub members: Vec<(i64, String)>,
     /// Whether these are flags.
     pub is_flags: bool,
+    pub(crate) by_field: Places<String>,
+    pub(crate) by_member: Places<i64>,
 }
 
 /// A method with its generic arguments.
@@ -202,6 +209,7 @@ pub struct Signature {
     pub this: String,
     /// Its parameters.
     pub parameters: Vec<Parameter>,
+    pub(crate) by_parameter: Places<String>,
 }
 
 /// A parameter.
@@ -283,6 +291,38 @@ pub enum Value {
     Guid([u8; 16]),
     /// In 100 ns.
     TimeSpan(i64),
+}
+
+/// The place of each key; of several that are the same, the first.
+fn places<K: Hash + Eq>(keys: impl Iterator<Item = K>) -> HashMap<K, usize> {
+    let mut places = HashMap::new();
+    for (place, key) in keys.enumerate() {
+        places.entry(key).or_insert(place);
+    }
+    places
+}
+
+impl ValueType {
+    /// The place of a field, by its name in the source.
+    fn field(&self, name: &str) -> Option<usize> {
+        let shown = || places(self.fields.iter().map(|field| condition::shown_field(field).to_owned()));
+        self.by_field.get_or_init(shown).get(name).copied()
+    }
+
+    /// The name of an enum's member; an unsigned number is stored as the signed number of the same bits.
+    fn member(&self, number: i128) -> Option<&str> {
+        let by_member = self.by_member.get_or_init(|| places(self.members.iter().map(|(member, _)| *member)));
+        let number = i64::try_from(number).or_else(|_| u64::try_from(number).map(u64::cast_signed)).ok()?;
+        self.members.get(*by_member.get(&number)?).map(|(_, name)| name.as_str())
+    }
+}
+
+impl Signature {
+    /// The place of a parameter.
+    fn parameter(&self, name: &str) -> Option<usize> {
+        let by_name = || places(self.parameters.iter().map(|parameter| parameter.name.clone()));
+        self.by_parameter.get_or_init(by_name).get(name).copied()
+    }
 }
 
 impl Calls {

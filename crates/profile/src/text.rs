@@ -16,7 +16,7 @@ use crate::{
     csv,
     model::{End, Mode, Profile, SampleType},
     report::{Row, SortBy},
-    views::{Relation, View},
+    views::{EdgeRow, Relation, View},
 };
 
 impl Profile {
@@ -103,12 +103,17 @@ impl View<'_> {
             Self::HotPath(rows) => tree::write(profile, rows, options, &mut text),
             Self::Method { methods: rows, edges } => {
                 let columns = Column::suitable(profile, rows, options.sort);
+                // The edges stand in the order of the methods, callers before callees.
+                let mut rest = &edges[..];
                 for row in rows {
                     table(profile, std::slice::from_ref(row), &columns, options, &mut text);
                     for relation in [Relation::Caller, Relation::Callee] {
-                        let own = edges.iter().filter(|edge| edge.method == row.name && edge.relation == relation);
+                        let is_own = |edge: &EdgeRow<'_>| edge.method == row.name && edge.relation == relation;
+                        let count = rest.iter().position(|edge| !is_own(edge)).unwrap_or(rest.len());
+                        let (own, behind) = rest.split_at(count);
+                        rest = behind;
                         text.push('\n');
-                        lists::edges(&own.collect::<Vec<_>>(), relation, &mut text);
+                        lists::edges(own, relation, &mut text);
                     }
                     text.push('\n');
                 }

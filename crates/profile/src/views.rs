@@ -6,6 +6,8 @@ mod groups;
 mod paths;
 mod threads;
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 
 pub use self::{
@@ -115,15 +117,21 @@ impl Profile {
             }
             Wanted::Tree => View::Tree(cut(self.tree_rows(options, names, is_kept), limit, &mut count)),
             Wanted::HotPath => {
-                let rows = self.kept_paths(&self.merged_tree(), names, is_kept);
+                let rows = self.kept_paths(&self.merged_tree(), names, &self.kept(is_kept));
                 View::HotPath(cut(Self::hot_path(&rows, sort), limit, &mut count))
             }
             Wanted::Method(functions) => {
+                let asked: HashSet<usize> = functions.iter().copied().collect();
                 let mut methods = self.rows(sort);
-                methods.retain(|row| functions.contains(&row.function));
-                let edges = methods.iter().flat_map(|row| self.edges(row.function, sort, names));
-                let edges: Vec<EdgeRow<'n>> = edges.filter(|edge| edge.function.is_none_or(is_kept)).collect();
-                View::Method { edges: cut(edges, limit, &mut count), methods }
+                methods.retain(|row| asked.contains(&row.function));
+                let left_out = methods.len().saturating_sub(limit);
+                methods.truncate(limit);
+                let functions: Vec<usize> = methods.iter().map(|row| row.function).collect();
+                let mut edges = self.edges(&functions, sort, names);
+                edges.retain(|edge| edge.function.is_none_or(is_kept));
+                let edges = cut(edges, limit, &mut count);
+                count += left_out;
+                View::Method { edges, methods }
             }
             Wanted::Threads => View::Threads(cut(self.thread_rows(is_kept), limit, &mut count)),
             Wanted::Groups(by @ GroupBy::Assembly) => View::Assemblies(cut(self.groups(*by, sort, is_kept), limit, &mut count)),
@@ -141,9 +149,10 @@ impl Profile {
             row.total_percent >= options.min_percent
                 || shares.iter().any(|(time, of)| time * 100.0 / of.max(f64::MIN_POSITIVE) >= options.min_percent)
         };
+        let kept = self.kept(is_kept);
         let one_tree = |tree: &CallTree| {
             let folded = options.fold_recursion.then(|| tree.folded(self.functions.len()));
-            let rows = self.kept_paths(folded.as_ref().unwrap_or(tree), names, is_kept);
+            let rows = self.kept_paths(folded.as_ref().unwrap_or(tree), names, &kept);
             Self::in_tree_order(&rows, options.sort, is_shown)
         };
         if !options.by_thread {
@@ -172,10 +181,14 @@ impl Profile {
         }
     }
 
+    /// Of each function, whether it is kept.
+    fn kept(&self, is_kept: &dyn Fn(usize) -> bool) -> Vec<bool> {
+        (0..self.functions.len()).map(is_kept).collect()
+    }
+
     /// The paths of a tree that lead to what is kept, and what is below that; `id` is their place in the list.
-    fn kept_paths<'n>(&'n self, tree: &CallTree, names: &'n [String], is_kept: &dyn Fn(usize) -> bool) -> Vec<PathRow<'n>> {
+    fn kept_paths<'n>(&'n self, tree: &CallTree, names: &'n [String], by_function: &[bool]) -> Vec<PathRow<'n>> {
         let rows = self.paths(tree, names);
-        let by_function: Vec<bool> = (0..self.functions.len()).map(is_kept).collect();
         if !by_function.contains(&false) {
             return rows;
         }

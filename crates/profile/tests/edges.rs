@@ -3,7 +3,13 @@
 #[allow(dead_code, reason = "not all of it is needed here")]
 mod builder;
 
-use profile::{Profile, report::SortBy, views::Relation};
+use identity::MethodId;
+use profile::{
+    CallTree, Profile, SampleType, TextOptions,
+    model::{Function, Node, Notes},
+    report::SortBy,
+    views::{Relation, View, ViewOptions, Wanted},
+};
 
 const TEXT: &str = "
 profile end=1000
@@ -26,7 +32,7 @@ fn recursion_is_counted_and_its_time_is_the_outermost_calls() {
     let profile = Profile::parse(&bytes).expect("it is a profile");
     let names = profile.display_names();
     let load = names.iter().position(|name| name == "T.Load").expect("it was called");
-    let edges = profile.edges(load, SortBy::Total, &names);
+    let edges = profile.edges(&[load], SortBy::Total, &names);
     let found: Vec<(Relation, &str, i64, f64)> =
         edges.iter().map(|edge| (edge.relation, edge.name, edge.calls, edge.total_ms)).collect();
     // Of a clock of 1 MHz.
@@ -37,4 +43,36 @@ fn recursion_is_counted_and_its_time_is_the_outermost_calls() {
         (Relation::Callee, "T.Parse", 10, 0.15),
     ];
     assert_eq!(found, expected);
+}
+
+/// Each method calls the next: to look at all nodes for each of them would take hours.
+#[test]
+fn edges_of_all_methods_take_one_walk() {
+    let count = 200_000;
+    let function = |row| Function { method_id: MethodId::new(1, row), name: None, source: None, module: None };
+    let nodes: Vec<Node> = (0..count).map(|index| Node { function: index, caller: index.checked_sub(1) }).collect();
+    let tree = CallTree {
+        number: 1,
+        notes: vec![Notes::default(); count],
+        nodes,
+        values: vec![vec![1; count], vec![10; count]],
+        ..CallTree::default()
+    };
+    let profile = Profile {
+        sample_types: vec![SampleType::CALLS, SampleType::WALL],
+        functions: (1..=count as u32).map(function).collect(),
+        trees: vec![tree],
+        ..Profile::default()
+    };
+    let (names, wanted) = (profile.display_names(), Wanted::Method((0..count).collect()));
+    let view = |limit: usize| {
+        let options = ViewOptions { limit, ..ViewOptions::default() };
+        let (view, rows) = profile.view(&wanted, &options, &names, &|_| true);
+        let View::Method { methods, edges } = &view else { panic!("{view:?}") };
+        let text = view.text(&profile, rows, &TextOptions::default());
+        (methods.len(), edges.len(), text.lines().filter(|line| line.contains("called by")).count())
+    };
+    // A caller and a callee each, but for the last.
+    assert_eq!(view(usize::MAX), (count, 2 * count - 1, count));
+    assert_eq!(view(40), (40, 40, 40));
 }

@@ -3,7 +3,7 @@
 #[allow(dead_code, reason = "others write it to files")]
 mod large;
 
-use large::Shape;
+use large::{Paths, Shape};
 use peak_alloc::PeakAlloc;
 use profile::Profile;
 
@@ -14,7 +14,7 @@ static PEAK: PeakAlloc = PeakAlloc;
 #[test]
 fn reading_takes_less_than_three_times_the_file() {
     for statistics in [false, true] {
-        let bytes = large::build(Shape { nodes: 100_000, statistics, seed: 1, is_one_of_many: false });
+        let bytes = large::build(Shape { nodes: 100_000, statistics, seed: 1, paths: Paths::Any });
         let (size, before) = (bytes.len(), PEAK.current_usage());
         PEAK.reset_peak_usage();
         let profile = Profile::parse(&bytes).expect("it is a profile");

@@ -12,16 +12,20 @@ use ecma335::{
         outline::{LocalsShape, MethodShape},
     },
 };
+use export::{Export, Format, Measure, Origin};
+use identity::MethodId;
 use iltext::{
     dis::{self, Disassembler},
     list::{self, Listing, Methods, Sort},
 };
 use profile::{
     Profile, TextOptions,
+    calls::{Calls, Condition},
     compare::{CompareOptions, Comparison},
     merge::Merge,
     views::{GroupBy, ViewOptions, Wanted},
 };
+use symbols::Manifest;
 use verify::{Library, Scope};
 
 use super::{Outcome, weaving::tracker};
@@ -172,6 +176,43 @@ pub(super) fn profile(bytes: &[u8]) -> Result<Outcome, String> {
         Profile::parse_phase(bytes, name).map_err(|error| error.to_string())?;
     }
     Ok(Outcome::Accepted)
+}
+
+/// Each format of other tools, and captured calls.
+pub(super) fn export(bytes: &[u8]) -> Result<Outcome, String> {
+    let Ok(profile) = Profile::parse(bytes) else { return Ok(Outcome::Refused) };
+    let phase = |name: &String| Some((name.clone(), Profile::parse_phase(bytes, name).ok()??));
+    let phases: Vec<(String, Profile)> = profile.phases.iter().filter_map(phase).collect();
+    let origin = Origin::of(&profile, "host");
+    for (format, max_depth) in Format::ALL.into_iter().flat_map(|format| [(format, None), (format, Some(2))]) {
+        let (measure, by_thread) = (Measure::Calls, max_depth.is_some());
+        let export = Export { profile: &profile, bytes, phases: &phases, origin: &origin, measure, by_thread, max_depth };
+        let mut out = Vec::new();
+        if export.write(format, &mut out).is_ok() && format == Format::Parquet {
+            export::read_parquet(&out).map_err(|error| format!("what was exported does not read: {error}"))?;
+        }
+    }
+    if let Ok(calls) = Calls::parse(bytes) {
+        let condition: Condition = "x.Length > 3".parse()?;
+        for call in &calls.list {
+            condition.is_met(&calls, call);
+            calls.json(&profile, call);
+        }
+    }
+    Ok(Outcome::Accepted)
+}
+
+pub(super) fn parquet(bytes: &[u8]) -> Outcome {
+    outcome(&export::read_parquet(bytes))
+}
+
+/// Rows that there are and that there are not are asked for.
+pub(super) fn manifest(bytes: &[u8]) -> Outcome {
+    let Some(manifest) = Manifest::read(bytes) else { return Outcome::Refused };
+    for row in (0..100).chain([0x40_0001, 0xC0_0001, u32::MAX]) {
+        manifest.symbol(MethodId::new(manifest.module_key(), row));
+    }
+    Outcome::Accepted
 }
 
 /// Of each of two profiles, either may be the base; what both have is in what they are merged to.

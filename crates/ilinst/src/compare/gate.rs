@@ -316,7 +316,11 @@ impl<'t> Parser<'t> {
         let digits = rest.trim_start_matches(['+', '-']);
         let sign = rest.len() - digits.len();
         let length = digits.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(digits.len());
-        let number = digits.get(..length).filter(|_| sign <= 1).and_then(|digits| digits.parse::<f64>().ok());
+        let number = digits
+            .get(..length)
+            .filter(|_| sign <= 1)
+            .and_then(|digits| digits.parse::<f64>().ok())
+            .filter(|number| number.is_finite());
         let Some(number) = number else { return Err(self.expected("a number, such as +10%, 5ms or 100")) };
         self.at += sign + length;
         let unit_at = self.at;

@@ -153,8 +153,7 @@ impl Calls {
     fn value_at(&self, call: &Call, path: &[String]) -> Option<Key> {
         let (first, fields) = path.split_first()?;
         let signature = self.signatures.get(call.signature)?;
-        let parameter = signature.parameters.iter().position(|parameter| parameter.name == *first);
-        let mut value = match parameter {
+        let mut value = match signature.parameter(first) {
             // What it got there is what `out` has.
             Some(index) => match call.arguments.get(index)? {
                 Value::Unread(_) => call.after.iter().find(|(after, _)| *after == index).map(|(_, value)| value)?,
@@ -173,8 +172,7 @@ impl Calls {
                 Value::Struct(of, Some(fields)) | Value::Object(of, _, Some(fields)) => (of, fields),
                 _ => return None,
             };
-            let of = self.types.get(*of)?;
-            value = fields.get(of.fields.iter().position(|name| shown_field(name) == field)?)?;
+            value = fields.get(self.types.get(*of)?.field(field)?)?;
         }
         self.key(value)
     }
@@ -192,19 +190,24 @@ impl Calls {
             Value::Text(_, units) => Key::Text(String::from_utf16_lossy(units)),
             Value::Decimal(_) => Key::Number(self.text(value).parse().ok()?),
             Value::Enum(of, number) => {
-                let member = self.types.get(*of)?.members.iter().find(|(member, _)| i128::from(*member) == *number);
-                member.map_or(Key::Int(*number), |(_, name)| Key::Text(name.clone()))
+                let member = self.types.get(*of)?.member(*number);
+                member.map_or(Key::Int(*number), |name| Key::Text(name.to_owned()))
             }
             _ => Key::Text(self.text(value)),
         })
     }
 }
 
+/// How many elements an array of these dimensions has; the largest number where there are more.
+pub(super) fn elements(dimensions: &[u32]) -> u64 {
+    dimensions.iter().fold(1, |all, length| all.saturating_mul((*length).into()))
+}
+
 /// How many units or elements there are.
 fn length(value: &Value) -> Option<i128> {
     match value {
         Value::Text(length, _) => Some((*length).into()),
-        Value::Array(_, dimensions, _) => Some(dimensions.iter().map(|length| i128::from(*length)).product()),
+        Value::Array(_, dimensions, _) => Some(elements(dimensions).into()),
         _ => None,
     }
 }

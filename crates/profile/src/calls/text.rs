@@ -5,15 +5,40 @@ use std::fmt::{self, Display, Write as _};
 use identity::Visible;
 use serde_json::json;
 
-use super::{Call, Calls, How, Parameter, Passing, Signature, Value, condition::shown_field, unread};
+use super::{
+    Call, Calls, How, Parameter, Passing, Signature, Value,
+    condition::{elements, shown_field},
+    unread,
+};
 use crate::model::Profile;
+
+/// So many members of an enum of flags may make up a number: each number is held against each of them.
+const MAX_FLAGS: usize = 256;
+/// So many parameters are shown with each call, and so many bytes of them.
+const MAX_PARAMETERS: usize = 64;
+const MAX_SHOWN: usize = 4096;
 
 impl Signature {
     /// As in a debugger's call stack: `App.dll!Ns.Type<int>.Method(string name)`.
     pub fn line(&self) -> String {
         let module = self.module.rsplit(['/', '\\']).next().unwrap_or_default();
-        let parameters: Vec<String> = self.parameters.iter().map(ToString::to_string).collect();
-        Visible(format_args!("{module}!{}({})", self.method, parameters.join(", "))).to_string()
+        Visible(format_args!("{module}!{}({})", self.method, self.shown_parameters().join(", "))).to_string()
+    }
+
+    /// The parameters as shown with each call: what are too many to repeat is left out.
+    fn shown_parameters(&self) -> Vec<String> {
+        let mut room = MAX_SHOWN;
+        let mut shown = Vec::new();
+        for parameter in &self.parameters {
+            let text = parameter.to_string();
+            let Some(left) = room.checked_sub(text.len()).filter(|_| shown.len() < MAX_PARAMETERS) else {
+                shown.push(format!("… ({} more)", self.parameters.len() - shown.len()));
+                break;
+            };
+            room = left;
+            shown.push(text);
+        }
+        shown
     }
 }
 
@@ -124,21 +149,21 @@ impl Calls {
         names.iter().map(|name| shown_field(name)).chain(std::iter::repeat("?")).zip(fields)
     }
 
-    fn put_array(&self, out: &mut String, dimensions: &[u32], elements: &[Value]) {
+    fn put_array(&self, out: &mut String, dimensions: &[u32], values: &[Value]) {
         let lengths: Vec<String> = dimensions.iter().map(ToString::to_string).collect();
         let _ = write!(out, "[{}]", lengths.join(", "));
-        let all = dimensions.iter().fold(1_u64, |all, length| all.saturating_mul((*length).into()));
-        if elements.is_empty() && all > 0 {
+        let all = elements(dimensions);
+        if values.is_empty() && all > 0 {
             return;
         }
         out.push('[');
-        for (index, element) in elements.iter().enumerate() {
+        for (index, value) in values.iter().enumerate() {
             out.push_str(if index > 0 { ", " } else { "" });
-            self.put(out, element);
+            self.put(out, value);
         }
         out.push(']');
-        if (elements.len() as u64) < all {
-            let _ = write!(out, " ({} shown of {all})", elements.len());
+        if (values.len() as u64) < all {
+            let _ = write!(out, " ({} shown of {all})", values.len());
         }
     }
 
@@ -150,13 +175,13 @@ impl Calls {
     fn member(&self, of: usize, number: i128, before: &str) -> String {
         let unnamed = || format!("({}){number}", self.type_name(of));
         let Some(described) = self.types.get(of) else { return unnamed() };
-        let is_it = |member: i64| i128::from(member) == number || i128::from(member as u64) == number;
-        if let Some((_, name)) = described.members.iter().find(|(member, _)| is_it(*member)) {
+        if let Some(name) = described.member(number) {
             return format!("{before}{}", Visible(name));
         }
         let mut rest = number as u64;
         let mut names = Vec::new();
-        for (member, name) in described.members.iter().filter(|(member, _)| described.is_flags && *member != 0) {
+        let flags = described.members.iter().take(if described.is_flags { MAX_FLAGS } else { 0 });
+        for (member, name) in flags.filter(|(member, _)| *member != 0) {
             if rest & *member as u64 == *member as u64 {
                 rest &= !(*member as u64);
                 names.push(format!("{before}{}", Visible(name)));
@@ -180,7 +205,7 @@ impl Calls {
             "module": signature.module,
             "method": signature.method,
             "token": signature.token,
-            "parameters": signature.parameters.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "parameters": signature.shown_parameters(),
             "returns": signature.returned,
             "startMs": profile.milliseconds(call.start),
             "milliseconds": call.duration.map(|ticks| profile.milliseconds(ticks)),

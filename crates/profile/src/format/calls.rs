@@ -1,6 +1,6 @@
 //! Chunks of captured calls, and of what describes their types.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, rc::Rc};
 
 use super::{CHUNK_HEADER, Chunk, Header, chunk_kind, chunks, cursor::Cursor};
 use crate::{
@@ -46,6 +46,8 @@ struct Reader {
     calls: Calls,
     types: HashMap<u32, usize>,
     signatures: HashMap<u32, usize>,
+    /// By signature, the places of its parameters that a call may change.
+    changed: Vec<Rc<[usize]>>,
     /// Calls that have not ended, by their trees and numbers.
     open: HashMap<(u64, u64), usize>,
     depths: HashMap<u64, (u64, usize)>,
@@ -99,6 +101,9 @@ impl Reader {
             };
             described.parameters.push(Parameter { passing, type_name: body.string()?, name: body.string()? });
         }
+        let changed = |parameter: &Parameter| matches!(parameter.passing, Passing::Ref | Passing::Out);
+        let places = described.parameters.iter().enumerate().filter(|(_, each)| changed(each));
+        self.changed.push(places.map(|(place, _)| place).collect());
         self.signatures.insert(number, self.calls.signatures.len());
         self.calls.signatures.push(described);
         Ok(())
@@ -131,7 +136,7 @@ impl Reader {
         let Begun { tree, number, signature, clock, what } = begun;
         let (last, depth) = self.depths.entry(tree).or_default();
         // What came before it was written over.
-        self.calls.lost = self.calls.lost.saturating_add(number.saturating_sub(*last + 1));
+        self.calls.lost = self.calls.lost.saturating_add(number.saturating_sub(last.saturating_add(1)));
         *last = number;
         let depth = std::mem::replace(depth, *depth + 1);
         self.open.insert((tree, number), self.calls.list.len());
@@ -166,11 +171,9 @@ impl Reader {
         let returned = if what & record::RETURNED != 0 { Some(self.value(values, 0)?) } else { None };
         let mut after = Vec::new();
         if what & record::BY_REFERENCE != 0 {
-            let changed = |parameter: &Parameter| matches!(parameter.passing, Passing::Ref | Passing::Out);
-            let parameters = self.parameters(signature).iter().enumerate();
-            let changed: Vec<usize> = parameters.filter(|(_, each)| changed(each)).map(|(index, _)| index).collect();
-            for parameter in changed {
-                after.push((parameter, self.value(values, 0)?));
+            let changed = self.changed.get(signature).cloned().unwrap_or_default();
+            for parameter in changed.iter() {
+                after.push((*parameter, self.value(values, 0)?));
             }
         }
         let Some(call) = self.calls.list.get_mut(index) else { return Ok(()) };

@@ -34,7 +34,7 @@ pub(super) fn groups(rows: &[GroupRow], are_assemblies: bool, options: &TextOpti
 }
 
 /// The callers of a method, or its callees.
-pub(super) fn edges(rows: &[&EdgeRow<'_>], relation: Relation, text: &mut String) {
+pub(super) fn edges(rows: &[EdgeRow<'_>], relation: Relation, text: &mut String) {
     let noun = match relation {
         Relation::Caller => "called by",
         Relation::Callee => "calls",

@@ -1,5 +1,6 @@
-//! Who calls a method, and whom it calls.
+//! Who calls methods, and whom they call.
 
+use foldhash::HashMap;
 use serde::Serialize;
 
 use super::Site;
@@ -53,18 +54,51 @@ struct Sums {
     waiting: i64,
     /// How many calls along it are open on the present path: what is called within one is in its time.
     open: usize,
-    is_met: bool,
+}
+
+/// The edges of a profile: what each function took, and what each took as a callee of each caller.
+struct Edges {
+    of_functions: Vec<Sums>,
+    /// By caller and callee.
+    between: HashMap<(usize, usize), Sums>,
 }
 
 impl Profile {
-    /// The callers of a function, then its callees; each the one with the most time, or the most of what it is sorted by,
-    /// first. `names` are [`display_names`](Self::display_names).
-    pub fn edges<'n>(&'n self, function: usize, sort: SortBy, names: &'n [String]) -> Vec<EdgeRow<'n>> {
-        // The last one is for nobody.
-        let mut callers = vec![Sums::default(); self.functions.len() + 1];
-        let mut callees = callers.clone();
-        let mut of_method = Sums::default();
+    /// The callers of each of some functions, then its callees; each the one with the most time, or the most of what it is
+    /// sorted by, first. `names` are [`display_names`](Self::display_names).
+    pub fn edges<'n>(&'n self, functions: &[usize], sort: SortBy, names: &'n [String]) -> Vec<EdgeRow<'n>> {
+        let sums = self.sum_edges(functions);
+        let (mut callers, mut callees): (HashMap<usize, Vec<usize>>, HashMap<usize, Vec<usize>>) = Default::default();
+        for (caller, callee) in sums.between.keys() {
+            callers.entry(*callee).or_default().push(*caller);
+            callees.entry(*caller).or_default().push(*callee);
+        }
+        let mut edges = Vec::new();
+        for function in functions {
+            let of = sums.of_functions.get(*function).map_or(0, |sums| sums.running);
+            for (relation, others) in [(Relation::Caller, callers.get(function)), (Relation::Callee, callees.get(function))] {
+                let edge = |other: &usize| {
+                    let edge = if relation == Relation::Caller { (*other, *function) } else { (*function, *other) };
+                    let sums = sums.between.get(&edge).copied().unwrap_or_default();
+                    self.edge(*function, *other, relation, sums, of, names)
+                };
+                // Of the same rank and name, by function.
+                let mut others = others.cloned().unwrap_or_default();
+                others.sort_unstable();
+                let mut rows: Vec<EdgeRow<'n>> = others.iter().map(edge).collect();
+                rank(&mut rows, sort);
+                edges.extend(rows);
+            }
+        }
+        edges
+    }
+
+    /// One walk over each tree adds up the edges of all the functions: a pattern may name every function there is.
+    fn sum_edges(&self, functions: &[usize]) -> Edges {
         let nobody = self.functions.len();
+        let mut is_asked = vec![false; nobody + 1];
+        functions.iter().for_each(|function| is_asked.get_mut(*function).into_iter().for_each(|is_asked| *is_asked = true));
+        let mut edges = Edges { of_functions: vec![Sums::default(); nobody], between: HashMap::default() };
         for tree in &self.trees {
             let [wall, waiting, probes] =
                 [SampleType::WALL, SampleType::WAITING, SampleType::PROBES].map(|what| self.cumulative(tree, what));
@@ -73,28 +107,15 @@ impl Profile {
             tree.walk(|index, is_entered| {
                 let Some(node) = tree.nodes.get(index) else { return };
                 let caller = node.caller.and_then(|caller| tree.nodes.get(caller)).map_or(nobody, |caller| caller.function);
-                let is_callee = caller == function;
-                if node.function != function && !is_callee {
-                    return;
-                }
+                let [is_callee, is_caller] = [node.function, caller].map(|function| is_asked.get(function) == Some(&true));
+                let own = edges.of_functions.get_mut(node.function).filter(|_| is_callee);
+                let between = (is_callee || is_caller).then(|| edges.between.entry((caller, node.function)).or_default());
                 let time = running(at(&wall, index), at(&waiting, index), at(&probes, index));
-                let own = (node.function == function).then_some(&mut of_method);
-                let from = (node.function == function).then(|| callers.get_mut(caller)).flatten();
-                let to = is_callee.then(|| callees.get_mut(node.function)).flatten();
-                for sums in [own, from, to].into_iter().flatten() {
+                for sums in [own, between].into_iter().flatten() {
                     sums.step(is_entered, at(calls, index), time, at(&waiting, index));
                 }
             });
         }
-        let rows = |all: Vec<Sums>, relation| {
-            let met = all.into_iter().enumerate().filter(|(_, sums)| sums.is_met);
-            let mut rows: Vec<EdgeRow<'n>> =
-                met.map(|(other, sums)| self.edge(function, other, relation, sums, of_method.running, names)).collect();
-            rank(&mut rows, sort);
-            rows
-        };
-        let mut edges = rows(callers, Relation::Caller);
-        edges.extend(rows(callees, Relation::Callee));
         edges
     }
 
@@ -128,7 +149,6 @@ impl Sums {
             self.open -= 1;
             return;
         }
-        self.is_met = true;
         self.calls = self.calls.saturating_add(calls);
         if self.open == 0 {
             self.running = self.running.saturating_add(running);

@@ -67,6 +67,83 @@ pub(crate) fn names<'n>(methods: impl Iterator<Item = (u64, &'n [u8])>) -> Vec<u
     chunk
 }
 
+/// A chunk of the first tree, whatever it has.
+#[allow(dead_code, reason = "not all tests need it")]
+pub(crate) fn chunk(kind: u32, content: &[u8]) -> Vec<u8> {
+    let used = CHUNK_HEADER + content.len();
+    let mut chunk = vec![0; used.next_multiple_of(BLOCK)];
+    let size = chunk.len() as u64;
+    chunk[CHUNK_HEADER..used].copy_from_slice(content);
+    for (at, value) in [(0, u64::from(kind) | size << 32), (24, 1), (32, used as u64)] {
+        put(&mut chunk, at, value);
+    }
+    chunk
+}
+
+/// A profile of captured calls, with a value of each kind.
+#[allow(dead_code, reason = "not all tests need it")]
+pub(crate) fn captured() -> Vec<u8> {
+    /// A record of a type or a method behind its kind and size.
+    fn description(kind: u32, numbers: &[u8], texts: &[&str], rest: &[u8]) -> Vec<u8> {
+        let mut body = numbers.to_vec();
+        texts.iter().for_each(|text| string(&mut body, text));
+        body.extend(rest);
+        [&kind.to_le_bytes()[..], &(8 + body.len() as u32).to_le_bytes(), &body].concat()
+    }
+    fn record(kind: u8, what: u8, number: u64, values: &[u8]) -> Vec<u8> {
+        let head = [&(24 + values.len() as u16).to_le_bytes()[..], &[kind, what], &1_u32.to_le_bytes(), &number.to_le_bytes()];
+        [&head.concat()[..], &(10 * number).to_le_bytes(), values].concat()
+    }
+    let named = |texts: &[&str]| {
+        let mut out = (texts.len() as u32).to_le_bytes().to_vec();
+        texts.iter().for_each(|text| string(&mut out, text));
+        out
+    };
+    let mut parameters = 3_u32.to_le_bytes().to_vec();
+    for (passing, type_name, name) in [(0, "Order", "order"), (1, "int[,]", "grid"), (3, "Colours", "colours")] {
+        parameters.push(passing);
+        [type_name, name].iter().for_each(|text| string(&mut parameters, text));
+    }
+    let mut flags = 2_u32.to_le_bytes().to_vec();
+    for (value, name) in [(1_i64, "Red"), (2, "Green")] {
+        flags.extend(value.to_le_bytes());
+        string(&mut flags, name);
+    }
+    let id = (KEY << 24 | 1).to_le_bytes();
+    let descriptions = [
+        description(1, &[1, 0, 0, 0, 0], &["Order"], &named(&["Total", "<Name>k__BackingField"])),
+        description(1, &[2, 0, 0, 0, 0], &["int[,]"], &named(&[])),
+        description(1, &[3, 0, 0, 0, 2], &["Colours"], &flags),
+        description(
+            2,
+            &[&1_u32.to_le_bytes()[..], &id, &[1, 0, 0, 6]].concat(),
+            &["app.dll", "App.Run", "double", "App"],
+            &parameters,
+        ),
+    ];
+    let order =
+        [&[0x12, 1, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 2, 0x08, 7, 0, 0, 0][..], &[0x0E, 2, 0, 0, 0, 1, 0, b'x', 0]].concat();
+    let grid = [0x14, 2, 0, 0, 0, 2, 2, 0, 0, 0, 3, 0, 0, 0, 2, 0x05, 1, 0x04, 2];
+    let colours = [0x55, 3, 0, 0, 0, 0x08, 3, 0, 0, 0];
+    let others = [
+        &[0x80; 9][..],
+        &[0x81, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 2, 0x80],
+        &[0x82; 17],
+        &[0x83; 9],
+        &[0x0D; 9],
+        &[0x0F; 9],
+        &[0x11, 1, 0, 0, 0, 0xFF],
+    ];
+    let mut records = record(1, 3, 1, &[&[0x01][..], &order, &grid, &[0x00, 5]].concat());
+    others.iter().enumerate().for_each(|(index, value)| records.extend(record(1, 1, 2 + index as u64, value)));
+    records.extend(record(3, 0, 2, &[0x01]));
+    records.extend(record(4, 0, 3, &[0x01]));
+    records.extend(record(2, 1, 3, &[]));
+    records.extend(record(2, 48, 1, &[&[0x0D; 9][..], &grid, &colours].concat()));
+    let profile = build("profile end=1000\nmethod 1 App::Run\ntree\n Run\n");
+    [profile, chunk(9, &descriptions.concat()), chunk(10, &records)].concat()
+}
+
 #[derive(Default)]
 struct Builder {
     header: Vec<u8>,

@@ -18,8 +18,26 @@ pub(crate) struct Shape {
     pub(crate) statistics: bool,
     /// Files of other seeds have other paths.
     pub(crate) seed: u64,
-    /// Whether the paths are among those that many files have; else there may be any number.
-    pub(crate) is_one_of_many: bool,
+    pub(crate) paths: Paths,
+}
+
+/// Which paths a file has.
+#[derive(Clone, Copy)]
+#[allow(dead_code, reason = "not all tests need each")]
+pub(crate) enum Paths {
+    /// Any.
+    Any,
+    /// Those that many files have.
+    OneOfMany,
+    /// A method of its own for each node. So many are called by the same one, which calls the next such row by its first: with
+    /// 1, a single path.
+    Deep { siblings: u64 },
+}
+
+impl Paths {
+    fn methods(self, nodes: u64) -> u64 {
+        if matches!(self, Self::Deep { .. }) { nodes } else { METHODS }
+    }
 }
 
 /// Makes a file.
@@ -47,7 +65,7 @@ pub(crate) fn build(shape: Shape) -> Vec<u8> {
     bytes[layout::STRINGS_AT..][..strings.len()].copy_from_slice(&strings);
 
     let mut names = vec![0; 64];
-    for method in 1..=METHODS {
+    for method in 1..=shape.paths.methods(shape.nodes) {
         names.push(2);
         names.extend(id(method).to_le_bytes());
         string(&format!("Shop.Orders.Type{}", method / 10), &mut names);
@@ -78,17 +96,22 @@ pub(crate) fn build(shape: Shape) -> Vec<u8> {
         }
         for node in first.max(1)..first + nodes {
             let slot = FIRST_NODE + NODE * (node - first) as usize;
-            let (caller, method) = match shape.is_one_of_many {
+            let (caller, method) = match shape.paths {
                 // A path is told by its number: its caller and its method follow from that.
-                true if node <= COMMON => (node / 3, node % METHODS + 1),
-                true => {
+                Paths::OneOfMany if node <= COMMON => (node / 3, node % METHODS + 1),
+                Paths::OneOfMany => {
                     let path = COMMON + next(ALL - COMMON);
                     (path % COMMON, path % METHODS + 1)
                 }
-                false => (next(node), next(METHODS) + 1),
+                Paths::Any => (next(node), next(METHODS) + 1),
+                // The row before begins at a multiple, behind the root.
+                Paths::Deep { siblings } => (((node - 1) / siblings * siblings + 1).saturating_sub(siblings), node),
             };
             let calls = 2 + next(100);
-            let total = 1000 * calls + next(1 << 20);
+            let total = match shape.paths {
+                Paths::Deep { .. } => 1000 * (shape.nodes + 1 - node),
+                Paths::Any | Paths::OneOfMany => 1000 * calls + next(1 << 20),
+            };
             let place = (node - 1) / slots * CHUNK as u64 + ((node - 1) % slots + 1) * STATISTICS as u64;
             let statistics = if shape.statistics { of_statistics + place } else { 0 };
             for (at, value) in [(0, id(method)), (16, address(caller)), (32, calls), (40, total), (48, calls), (56, statistics)] {

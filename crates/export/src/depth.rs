@@ -1,0 +1,154 @@
+//! How deep paths are written where each is written from its beginning: all paths of a deep tree take the square of its
+//! depth. Recursion is folded into its outermost call then; paths that are too long still end in one frame for all below.
+
+use std::fmt;
+
+use identity::MethodId;
+use profile::{
+    Profile,
+    model::{CallTree, Function, Node, Notes, Source},
+};
+
+use crate::Export;
+
+/// Paths are written as they are while their names take no more bytes than this, for each path and in all.
+const PER_PATH: usize = 2048;
+const AT_LEAST: usize = 32 << 20;
+
+/// How paths were cut; nothing if they were not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Cut {
+    /// Whether calls of a method by itself are part of the outermost call.
+    pub is_folded: bool,
+    /// How many calls the longest path has, and how many longer paths were added up in the frame below it.
+    pub deeper: Option<(usize, usize)>,
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_folded {
+            f.write_str("calls of a method by itself are added to the outermost call")?;
+        }
+        if let Some((limit, paths)) = self.deeper {
+            let and = if self.is_folded { "; " } else { "" };
+            write!(f, "{and}{paths} call paths of more than {limit} calls are added up as '{}'", frame(limit))?;
+        }
+        Ok(())
+    }
+}
+
+/// The frame that stands for all calls that are deeper.
+fn frame(limit: usize) -> String {
+    format!("[deeper than {limit} calls]")
+}
+
+/// The profile and its phases with paths that are short enough to be written, and what was done for that; none if they are.
+pub(crate) fn cut(export: &Export<'_>) -> Option<(Profile, Vec<(String, Profile)>, Cut)> {
+    let is_short = export.max_depth.map_or_else(|| affordable(export.profile).is_none(), |limit| limit == 0);
+    if is_short {
+        return None;
+    }
+    let (mut profile, mut phases, mut cut) = (export.profile.clone(), export.phases.to_vec(), Cut::default());
+    let limit = export.max_depth.or_else(|| {
+        let before = paths(&profile);
+        profile.trees.iter_mut().for_each(|tree| *tree = tree.folded(profile.functions.len()));
+        for (_, phase) in &mut phases {
+            phase.trees.iter_mut().for_each(|tree| *tree = tree.folded(phase.functions.len()));
+        }
+        cut.is_folded = paths(&profile) < before;
+        affordable(&profile)
+    });
+    if let Some(limit) = limit {
+        let deeper = elide(&mut profile, limit);
+        for (_, phase) in &mut phases {
+            elide(phase, limit);
+        }
+        cut.deeper = (deeper > 0).then_some((limit, deeper));
+    }
+    (cut != Cut::default()).then_some((profile, phases, cut))
+}
+
+fn paths(profile: &Profile) -> usize {
+    profile.trees.iter().map(|tree| tree.nodes.len()).sum()
+}
+
+/// How many calls a path may have for all to be short enough; none if they are.
+fn affordable(profile: &Profile) -> Option<usize> {
+    let names: Vec<usize> = profile.functions.iter().map(|function| function.full_name().len() + 1).collect();
+    // By depth, what the paths take that end there.
+    let mut sizes: Vec<usize> = Vec::new();
+    for tree in &profile.trees {
+        let mut lengths: Vec<(usize, usize)> = Vec::with_capacity(tree.nodes.len());
+        for node in &tree.nodes {
+            let (depth, length) = node.caller.and_then(|caller| lengths.get(caller)).copied().unwrap_or_default();
+            let length = length + names.get(node.function).copied().unwrap_or(1);
+            lengths.push((depth + 1, length));
+            if sizes.len() <= depth {
+                sizes.push(0);
+            }
+            sizes[depth] += length;
+        }
+    }
+    let room = AT_LEAST.max(PER_PATH.saturating_mul(paths(profile)));
+    // How much all paths take to each depth.
+    let sums: Vec<usize> = sizes
+        .iter()
+        .scan(0_usize, |sum, size| {
+            *sum = sum.saturating_add(*size);
+            Some(*sum)
+        })
+        .collect();
+    if sums.last().is_none_or(|all| *all <= room) {
+        return None;
+    }
+    // Those that end where paths are cut may have the frame below, and are written once more then.
+    let fits = sums.iter().zip(&sizes).take_while(|(sum, size)| sum.saturating_add(**size) <= room).count();
+    Some(fits.max(1))
+}
+
+/// Puts one frame in the place of all calls that are deeper, and says how many paths these were.
+fn elide(profile: &mut Profile, limit: usize) -> usize {
+    let function = profile.functions.len();
+    let source = Source { method: frame(limit), ..Source::default() };
+    profile.functions.push(Function { method_id: MethodId::new(0, 0), name: None, source: Some(source), module: None });
+    let mut deeper = 0;
+    for tree in &mut profile.trees {
+        *tree = elided(tree, function, limit, &mut deeper);
+    }
+    deeper
+}
+
+fn elided(tree: &CallTree, function: usize, limit: usize, deeper: &mut usize) -> CallTree {
+    let mut kept = CallTree { values: vec![Vec::new(); tree.values.len()], nodes: Vec::new(), notes: Vec::new(), ..tree.clone() };
+    // Where each node went, and the depths and the frames below of those that are kept.
+    let mut places: Vec<usize> = Vec::with_capacity(tree.nodes.len());
+    let (mut depths, mut below): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), Vec::new());
+    for (index, node) in tree.nodes.iter().enumerate() {
+        let caller = node.caller.and_then(|caller| places.get(caller).copied());
+        let depth = caller.map_or(0, |caller| depths[caller]) + 1;
+        let is_deeper = depth > limit;
+        *deeper += usize::from(is_deeper);
+        let place = match caller.filter(|_| is_deeper) {
+            Some(frame) if depths[frame] > limit => Some(frame),
+            Some(last) => below[last],
+            None => None,
+        };
+        let place = place.unwrap_or_else(|| {
+            let function = if is_deeper { function } else { node.function };
+            kept.nodes.push(Node { function, caller });
+            kept.notes.push(if is_deeper { Notes::default() } else { tree.notes.get(index).copied().unwrap_or_default() });
+            kept.values.iter_mut().for_each(|values| values.push(0));
+            depths.push(depth);
+            below.push(None);
+            if let Some(caller) = caller.filter(|_| is_deeper) {
+                below[caller] = Some(kept.nodes.len() - 1);
+            }
+            kept.nodes.len() - 1
+        });
+        for (sums, values) in kept.values.iter_mut().zip(&tree.values) {
+            sums[place] = sums[place].saturating_add(values.get(index).copied().unwrap_or_default());
+        }
+        places.push(place);
+    }
+    kept
+}

@@ -1,0 +1,158 @@
+//! Captured calls of a method with very many parameters, and of types with very many fields and members: what is done for each
+//! call must not go over all of them. If it did, each of these tests would take hours.
+
+#[allow(dead_code, reason = "not all of it is needed here")]
+mod builder;
+
+use profile::{
+    Profile,
+    calls::{Calls, describes, kind, record, shape},
+};
+
+const MANY: u32 = 1_000_000;
+const CALLS: u64 = 400_000;
+const DESCRIPTIONS: u32 = 9;
+const RECORDS: u32 = 10;
+const INT32: u8 = 0x08;
+
+fn text(out: &mut Vec<u8>, text: &str) {
+    out.extend((text.len() as u32).to_le_bytes());
+    out.extend(text.as_bytes());
+}
+
+/// A record that says what it describes.
+fn description(kind: u8, body: &[u8]) -> Vec<u8> {
+    let size = (8 + body.len()) as u32;
+    [&[kind, 0, 0, 0][..], &size.to_le_bytes(), body].concat()
+}
+
+/// A method with by-reference parameters; the last one's name is `last`.
+fn signature(parameters: u32, type_name: &str) -> Vec<u8> {
+    let mut body = Vec::new();
+    body.extend(1_u32.to_le_bytes());
+    body.extend(7_u64.to_le_bytes());
+    body.extend(0x0600_0001_u32.to_le_bytes());
+    ["app.dll", "App.Program.Run", "void", ""].iter().for_each(|name| text(&mut body, name));
+    body.extend(parameters.to_le_bytes());
+    for parameter in 1..=parameters {
+        body.push(1);
+        text(&mut body, type_name);
+        text(&mut body, if parameter == parameters { "last" } else { "" });
+    }
+    description(describes::SIGNATURE, &body)
+}
+
+/// An enum of 0, 1, 2 ...; or a type with as many fields.
+fn type_of(number: u32, shape: u8) -> Vec<u8> {
+    let mut body = Vec::new();
+    body.extend(number.to_le_bytes());
+    body.push(shape);
+    text(&mut body, "App.T");
+    body.extend(MANY.to_le_bytes());
+    for member in 0..MANY {
+        if shape != shape::FIELDS {
+            body.extend(i64::from(member).to_le_bytes());
+        }
+        text(&mut body, if member + 1 == MANY { "Last" } else { "" });
+    }
+    description(describes::TYPE, &body)
+}
+
+fn call(what: u8, kind: u8, number: u64, values: &[u8]) -> Vec<u8> {
+    let size = (record::HEADER + values.len()) as u16;
+    let mut bytes = [&size.to_le_bytes()[..], &[kind, what], &1_u32.to_le_bytes(), &number.to_le_bytes()].concat();
+    bytes.extend(number.cast_signed().to_le_bytes());
+    bytes.extend(values);
+    bytes
+}
+
+/// A profile with descriptions and records of calls.
+fn profile(descriptions: &[u8], records: &[u8]) -> Vec<u8> {
+    let profile = builder::build("profile end=1000\nmethod 7 App.Program::Run\ntree\n Run\n");
+    [profile, builder::chunk(DESCRIPTIONS, descriptions), builder::chunk(RECORDS, records)].concat()
+}
+
+/// How many calls meet a condition, and how long what is shown of the calls is.
+fn shown(bytes: &[u8], condition: &str) -> (usize, usize) {
+    let calls = Calls::parse(bytes).expect("it is a profile");
+    assert_eq!(calls.list.len() as u64, CALLS);
+    let condition: profile::calls::Condition = condition.parse().expect("it is a condition");
+    let met = calls.list.iter().filter(|call| condition.is_met(&calls, call)).count();
+    let length = calls.list.iter().map(|call| calls.values(call).len()).sum();
+    (met, length)
+}
+
+#[test]
+fn parameters_are_not_searched_for_each_call() {
+    let records: Vec<u8> = (1..=CALLS)
+        .flat_map(|number| {
+            let enter = call(record::ARGUMENTS, record::ENTER, number, &[kind::NULL]);
+            [enter, call(record::BY_REFERENCE, record::LEAVE, number, &[kind::NULL])].concat()
+        })
+        .collect();
+    let bytes = profile(&signature(MANY, ""), &records);
+    assert_eq!(shown(&bytes, "last == null").0, 0);
+}
+
+#[test]
+fn fields_and_members_are_not_searched_for_each_call() {
+    for (shape, condition, met) in [
+        (shape::ENUM, "last == Last", 1),
+        (shape::FLAGS, "last == Last", 1),
+        // None of the values has that many fields.
+        (shape::FIELDS, "last.Last == 1", 0),
+    ] {
+        let records: Vec<u8> = (1..=CALLS)
+            .flat_map(|number| {
+                let mut value = if shape == shape::FIELDS { vec![kind::VALUE] } else { vec![kind::ENUM] };
+                value.extend(5_u32.to_le_bytes());
+                // A number that is no member, so that all of them would be looked at; once the last.
+                let number_of = if number == CALLS { MANY - 1 } else { MANY + number as u32 };
+                value.extend(if shape == shape::FIELDS { vec![0] } else { [&[INT32][..], &number_of.to_le_bytes()].concat() });
+                call(record::ARGUMENTS, record::ENTER, number, &value)
+            })
+            .collect();
+        let bytes = profile(&[type_of(5, shape), signature(1, "T")].concat(), &records);
+        assert_eq!(shown(&bytes, condition).0, met, "{condition}");
+    }
+}
+
+/// Numbers at their limits: the lengths of dimensions multiply, and the last call's number is the largest.
+#[test]
+fn numbers_from_a_profile_do_not_overflow() {
+    let mut array = vec![kind::ARRAY];
+    array.extend(5_u32.to_le_bytes());
+    array.push(255);
+    array.extend([0xFF; 4 * 255]);
+    array.push(0);
+    let records: Vec<u8> =
+        [u64::MAX, 1].iter().flat_map(|number| call(record::ARGUMENTS, record::ENTER, *number, &array)).collect();
+    let calls = Calls::parse(&profile(&signature(1, "T"), &records)).expect("it is a profile");
+    let condition: profile::calls::Condition = "last.Length > 3".parse().expect("it is a condition");
+    assert!(calls.list.len() == 2 && calls.list.iter().all(|call| condition.is_met(&calls, call)));
+}
+
+/// A value of each kind, as the fuzzer begins with.
+#[test]
+fn a_profile_of_captured_calls_is_read() {
+    let calls = Calls::parse(&builder::captured()).expect("it is a profile");
+    let shown: Vec<String> = calls.list.iter().map(|call| calls.values(call)).collect();
+    assert_eq!(shown.len(), 8);
+    assert!(
+        shown[0].starts_with("this=null order=Order {Total=7, Name=\"x\"") && shown[0].contains("Colours.Red | Colours.Green"),
+        "{shown:?}"
+    );
+}
+
+#[test]
+fn a_method_is_shown_with_the_parameters_that_there_is_room_for() {
+    let records = call(0, record::ENTER, 1, &[]);
+    let bytes = profile(&signature(MANY, "int"), &records);
+    let calls = Calls::parse(&bytes).expect("it is a profile");
+    let line = calls.signatures[0].line();
+    assert!(line.len() < 10_000, "{}", line.len());
+    assert!(line.starts_with("app.dll!App.Program.Run(ref int, ref int, ") && line.ends_with(" more))"), "{line}");
+    let profile = Profile::parse(&bytes).expect("it is a profile");
+    let json = calls.json(&profile, &calls.list[0]).to_string();
+    assert!(json.len() < 50_000, "{}", json.len());
+}
