@@ -9,7 +9,6 @@ namespace Ilinst
         private const int AllMayEnter = 493; // 0755, less the umask
         private const int OnlyOwnerMayEnter = 448; // 0700
         private const int RegularFile = 0x8000;
-        private const int Folder = 0x4000;
         private const int MaxPath = 4096;
         private const int ReplaceExisting = 1;
 
@@ -189,13 +188,22 @@ namespace Ilinst
             }
             string temporary = Environment.GetEnvironmentVariable("TMPDIR");
             string folder = Combine(string.IsNullOrEmpty(temporary) ? "/tmp" : temporary, "ilinst-" + ThisProcess.Digits(Libc.getuid()));
-            if (!IsFolder(folder))
+            if (IsMadeOrOwn(folder))
             {
-                Libc.mkdir(folder, OnlyOwnerMayEnter);
+                return folder;
             }
-            // Only its owner may give it to themselves; a link may lead to anywhere.
-            bool isOwn = Libc.FileType(folder) == Folder || Libc.FileType(folder) < 0;
-            return isOwn && Libc.lchown(folder, Libc.getuid(), -1) == 0 && Libc.chmod(folder, OnlyOwnerMayEnter) == 0 ? folder : "";
+            // Another user has the name, or can write there.
+            folder += "-" + ThisProcess.Digits(Libc.getpid());
+            return IsMadeOrOwn(folder) ? folder : "";
+        }
+
+        /// <summary>
+        /// Nobody can put another folder in the place of one that is the user's, where only owners may rename, as in /tmp. Of any
+        /// other nothing is changed: between two looks at it, it may become a link.
+        /// </summary>
+        private static bool IsMadeOrOwn(string folder)
+        {
+            return Libc.mkdir(folder, OnlyOwnerMayEnter) == 0 || Libc.IsOwnFolder(folder);
         }
 
         private static bool HasLengthAsKnown(string path)

@@ -37,7 +37,9 @@ namespace Ilinst
         private const int SizeLimit = 1; // RLIMIT_FSIZE
         private const int AtWorkingFolder = -100; // AT_FDCWD
         private const int NotThroughLinks = 0x100; // AT_SYMLINK_NOFOLLOW
-        private const int BasicData = 3; // STATX_TYPE | STATX_MODE
+        private const int TypeModeOwner = 0xB; // STATX_TYPE | STATX_MODE | STATX_UID
+        private const int FolderOfOwner = 0x4000; // S_IFDIR, and neither of the bits below
+        private const int TypeAndOthersMayWrite = 0xF012; // S_IFMT | S_IWGRP | S_IWOTH
 
         [DllImport("libc")]
         public static extern int open(string path, int flags, int mode);
@@ -59,12 +61,6 @@ namespace Ilinst
 
         [DllImport("libc")]
         private static extern IntPtr lseek(int file, IntPtr offset, int from);
-
-        [DllImport("libc")]
-        public static extern int chmod(string path, int mode);
-
-        [DllImport("libc")]
-        public static extern int lchown(string path, int user, int group);
 
         [DllImport("libc")]
         public static extern int getuid();
@@ -221,10 +217,32 @@ namespace Ilinst
         /// <summary>The type bits of a file's mode; 0 if there is none, -1 if that isn't known.</summary>
         public static int FileType(string path)
         {
+            int owner;
+            int mode = Mode(path, out owner);
+            return mode < 0 ? mode : mode & 0xF000;
+        }
+
+        /// <summary>Whether a path is a folder of this user that nobody else can write to, and no link; not if that isn't known.</summary>
+        public static bool IsOwnFolder(string path)
+        {
+            int owner;
+            int mode = Mode(path, out owner);
+            return mode > 0 && (mode & TypeAndOthersMayWrite) == FolderOfOwner && owner == getuid();
+        }
+
+        /// <summary>A file's mode, not of what a link leads to; 0 if there is none, -1 if that isn't known.</summary>
+        private static int Mode(string path, out int owner)
+        {
+            owner = -1;
             try
             {
                 byte* data = stackalloc byte[256];
-                return statx(AtWorkingFolder, path, NotThroughLinks, BasicData, data) == 0 ? *(ushort*)(data + 28) & 0xF000 : 0;
+                if (statx(AtWorkingFolder, path, NotThroughLinks, TypeModeOwner, data) != 0)
+                {
+                    return 0;
+                }
+                owner = *(int*)(data + 20);
+                return *(ushort*)(data + 28);
             }
             catch (EntryPointNotFoundException)
             {

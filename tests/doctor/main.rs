@@ -201,6 +201,25 @@ fn a_run_tells_what_was_loaded_and_what_was_not_recorded() {
     }
 }
 
+/// Where anybody can make a link, none has a name that is known before.
+#[test]
+#[cfg(unix)]
+#[ignore = "needs Mono"]
+fn the_trackers_log_goes_through_no_link() {
+    let (Some(folder), Some(mono)) = (app("log", &["--all"]), Runtime::find("Mono")) else { return };
+    let temporary = folder.join("tmp");
+    fs::create_dir(&temporary).expect("a folder can be made");
+    fs::write(folder.join("file"), "as it was").expect("it can be written");
+    // The process is the same before and after.
+    let script = "ln -s ../file \"$TMPDIR/ilinst-doctor-$$.log\"; exec \"$@\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, "sh"]).arg(ilinst().get_program()).args(["doctor", "--json", "--"]);
+    command.args(words(&mono, "woven/app.exe")).current_dir(&folder).env("TMPDIR", &temporary).env_remove("ILINST_LOG");
+    assert_eq!(heard(&command.output().expect("sh starts")), (Vec::new(), Some("exit status: 3".into())));
+    assert_eq!(fs::read_to_string(folder.join("file")).expect("it is there"), "as it was");
+    assert_eq!(fs::read_dir(&temporary).expect("it is there").count(), 1, "the link alone");
+}
+
 #[test]
 #[ignore = "needs .NET or Mono"]
 fn a_profile_tells_what_is_not_in_it() {

@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use tests::{References, Runtime, compile, ilinst, instrument, profile_in, require, said};
+use ecma335::{Image, Metadata};
+use tests::{References, Runtime, compile, compile_with, ilinst, instrument, profile_in, require, root, said};
 
-use crate::{App, Work, output};
+use crate::{App, Work, has_woven, mono, output, tree};
 
 /// An assembly refers to a library, and that to another: all three are needed to run.
 #[test]
@@ -90,6 +91,80 @@ fn what_is_the_frameworks_is_left_in_a_folder() {
     let keep = format!("--keep={}", work.folder.join("kept").display());
     assert_eq!(app.run(&["-q", "--no-report", &keep], &["write"]).status.code(), Some(0));
     assert_eq!(profile_in(&work.folder.join("kept")).modules.len(), 1, "run leaves it, too");
+}
+
+/// As Debian's KeePass is by Mono's key.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn the_named_program_is_woven_whoever_has_signed_it() {
+    let Some(library) = require("ILINST_MONO_LIB") else { return };
+    let library = library.join("4.5/Mono.Posix.dll");
+    let bytes = fs::read(&library).expect("it is there");
+    let image = Image::parse(&bytes).expect("it is an assembly");
+    let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
+    let key = metadata.blob(metadata.assembly().expect("it is an assembly").public_key).expect("it is signed");
+    let work = Work::new("signed");
+    let (key_file, app) = (work.folder.join("key"), work.folder.join("app/app.exe"));
+    fs::write(&key_file, key).expect("it can be written");
+    let options = ["-publicsign+", &format!("-keyfile:{}", key_file.display())];
+    let Some(()) = compile_with(&root().join("tests/launch/app.cs"), &app, References::All, &[], &options) else { return };
+    let home = app.parent().expect("it is in a folder");
+    fs::write(home.join("data.txt"), "data").expect("it can be written");
+    fs::copy(&library, home.join("Mono.Posix.dll")).expect("it can be copied");
+    for runtime in Runtime::all() {
+        for place in [&["--no-report"][..], &["--no-report", "--in-place"]] {
+            let kept = work.folder.join(format!("{}-{}", runtime.name.replace(' ', "-"), place.len()));
+            let keep = format!("--keep={}", kept.display());
+            let at_home = &mut runtime.program(&app, &work.folder);
+            let (_, errors, code) = said(&output(&mut work.run(&[place, &[&keep]].concat(), at_home.arg("write"))));
+            assert_eq!(code, Some(0), "{errors}");
+            assert_eq!(profile_in(&kept).modules.len(), 1, "the program alone, on {}: {errors}", runtime.name);
+            let _ = fs::remove_file(home.join("state.txt"));
+        }
+    }
+    let woven = |input: &std::path::Path| {
+        let run = ilinst().arg("instrument").arg(input).arg("-o").arg(work.folder.join("woven/")).output();
+        said(&run.expect("ilinst runs")).0
+    };
+    assert!(woven(&app).contains(" woven, "), "a file that is named");
+    assert!(woven(home).contains("2 assemblies of the framework left alone; --all-assemblies"), "of a folder nothing is named");
+}
+
+/// A run without a profile is nothing that anybody wants: it says why there would be none.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn a_run_that_weaves_nothing_fails() {
+    let (Some(app), Some(mono)) = (App::on_mono("weaves-nothing"), mono()) else { return };
+    let (work, before) = (&app.work, tree(app.home()));
+    let fails = |output: &std::process::Output, why: &str| {
+        let (text, errors, code) = said(output);
+        assert_eq!((text.as_str(), code), ("", Some(3)), "{errors}");
+        let last = errors.lines().last().unwrap_or_default();
+        assert!(
+            last.starts_with("ilinst: error ILI0006: ")
+                && last.contains(&format!(": nothing to weave, so it was not started: {why}")),
+            "{errors}"
+        );
+        assert!(!has_woven(output) && work.entries().is_empty());
+    };
+    let include = ["--no-report", "--include", "App::Ecko"];
+    fails(&app.run(&include, &["write"]), "no pattern names a method with a body; ilinst list ");
+    fails(&app.run(&[&include[..], &["--in-place"]].concat(), &["write"]), "no pattern names a method with a body");
+    assert!(tree(app.home()) == before);
+
+    let source = work.folder.join("tiny.cs");
+    fs::write(&source, "class Tiny { static int Main() { return 4; } }").expect("it can be written");
+    let tiny = work.folder.join("tiny/tiny.exe");
+    let Some(()) = compile(&source, &tiny, References::All, &[]) else { return };
+    let run = |program: &std::path::Path, options: &[&str]| {
+        output(&mut work.run(&[&["--no-report"], options].concat(), &mono.program(program, &work.folder)))
+    };
+    fails(&run(&tiny, &[]), "no method is worth a probe; --all weaves them all");
+    let link = work.folder.join("links/tiny.exe");
+    fs::create_dir(link.parent().expect("it is in a folder")).expect("a folder can be made");
+    std::os::unix::fs::symlink("../tiny/tiny.exe", &link).expect("a link can be made");
+    fails(&run(&link, &["--all"]), "it is a link: name ");
+    assert_eq!(run(&tiny, &["--all"]).status.code(), Some(4));
 }
 
 /// The second run weaves nothing, and has said it before.

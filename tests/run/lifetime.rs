@@ -3,13 +3,13 @@
 use std::{
     collections::BTreeMap,
     fs,
-    os::unix::fs::MetadataExt as _,
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     process::{Child, Command},
 };
 
 use profile::{End, Profile, report::SortBy};
-use tests::{Mounted, Runtime, end_of, instrument, require, root, said, scratch, skip_part, until, waiting};
+use tests::{Mounted, Runtime, end_of, give_away, instrument, require, root, said, scratch, skip_part, until, waiting};
 
 #[test]
 #[ignore = "needs .NET and Mono"]
@@ -103,6 +103,37 @@ fn where_nothing_can_be_written_it_is_written_below_the_temporary_folder() {
         assert_eq!(fs::metadata(&own).expect("it was made").mode() & 0o777, 0o700);
         let [path] = &profiles(&own)[..] else { panic!("one profile in {}", own.display()) };
         assert_eq!(read(path).end, End::Clean);
+    }
+}
+
+/// Not into a folder that another user made for it, nor into one where others may write: there is one of the process then.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn no_profile_is_written_where_another_user_may_write() {
+    let Some(program) = Program::new("planted", "program") else { return };
+    for runtime in Runtime::all() {
+        let temporary = scratch("lifetime-planted");
+        let own = temporary.join(format!("ilinst-{}", fs::metadata(&temporary).expect("it is there").uid()));
+        fs::create_dir(&own).expect("a folder can be made");
+        let not_used = |mode: u32| {
+            fs::set_permissions(&own, fs::Permissions::from_mode(mode)).expect("it is ours");
+            let before = fs::symlink_metadata(&own).expect("it is there");
+            let output = program.command(&runtime, Path::new("/proc/self")).arg("none").env("TMPDIR", &temporary).output();
+            assert_eq!(said(&output.expect("it starts")), (String::new(), String::new(), Some(9)), "{}", runtime.name);
+            let after = fs::symlink_metadata(&own).expect("it is there");
+            assert_eq!((before.mode(), before.uid()), (after.mode(), after.uid()), "it is as it was");
+            assert!(profiles(&own).is_empty());
+            let mut others = fs::read_dir(&temporary).expect("it is there").flatten().map(|entry| entry.path());
+            let made = others.find(|path| *path != own).expect("another folder");
+            assert_eq!(fs::metadata(&made).expect("it was made").mode() & 0o777, 0o700);
+            let [path] = &profiles(&made)[..] else { panic!("one profile in {}", made.display()) };
+            assert!(made.to_string_lossy().ends_with(&format!("-{}", read(path).pid)), "{}", made.display());
+            fs::remove_dir_all(made).expect("it can be removed");
+        };
+        not_used(0o777);
+        if give_away(&own) {
+            not_used(0o700);
+        }
     }
 }
 

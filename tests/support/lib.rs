@@ -92,6 +92,17 @@ pub fn scratch(name: &str) -> PathBuf {
     folder.canonicalize().expect("it is there")
 }
 
+/// Makes a file or folder another user's. If only root can, the test fails, or, if `ILINST_ALLOW_MISSING` is set, goes without.
+#[cfg(unix)]
+pub fn give_away(path: &Path) -> bool {
+    const ANOTHER_USER: u32 = 54321;
+    let given = std::os::unix::fs::lchown(path, Some(ANOTHER_USER), Some(ANOTHER_USER));
+    if given.is_err() {
+        skip("another user's files: only root can make them");
+    }
+    given.is_ok()
+}
+
 /// Does something with each item, on as many threads as there are processors, and gives what came of it in the order of
 /// the items. The work is told the number of its thread: what it writes by that is its own.
 pub fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &T) -> R + Sync) -> Vec<R> {

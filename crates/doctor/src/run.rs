@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use launch::{Running, Signals};
+use launch::{Running, Signals, Temporary};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -47,10 +47,10 @@ pub struct Run {
 /// If it cannot be started.
 pub fn run(command: &[OsString], folders: &[Folder], signals: &Signals) -> io::Result<Run> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-    let own_log = env::temp_dir().join(format!("ilinst-doctor-{}.log", std::process::id()));
+    let temporary = Temporary::folder().map_err(io::Error::other)?;
     // Who has a log of his own keeps it; `%p` in its name is not for us to guess.
     let log = env::var_os(LOG).filter(|log| !log.is_empty() && !log.to_string_lossy().contains("%p")).map(PathBuf::from);
-    let log = log.unwrap_or(own_log);
+    let log = log.unwrap_or_else(|| temporary.path().join("log"));
     let before = fs::metadata(&log).map_or(0, |file| file.len());
     let woven: Vec<PathBuf> = folders.iter().flat_map(|folder| &folder.woven).map(WovenFile::real_path).collect();
     let opened = Opened::watch(woven.iter().chain(&namesakes(command, &woven)).map(PathBuf::as_path));
@@ -71,9 +71,6 @@ pub fn run(command: &[OsString], folders: &[Folder], signals: &Signals) -> io::R
     }
     let text = fs::read(&log).unwrap_or_default();
     let text = String::from_utf8_lossy(text.get(before as usize..).unwrap_or_default()).into_owned();
-    if env::var_os(LOG).as_deref() != Some(log.as_os_str()) {
-        let _ = fs::remove_file(&log);
-    }
     let log: Vec<String> = text.lines().filter_map(|line| line.split_once(": ")).map(|(_, said)| said.to_owned()).collect();
     let profiles = log.iter().filter_map(|said| said.strip_prefix("the profile is ")).map(PathBuf::from).collect();
     Ok(Run { status, profiles, log, loaded })

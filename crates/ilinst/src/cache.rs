@@ -36,7 +36,8 @@ Examples:
   ilinst cache                 what is kept, and where
   ilinst cache clear
 
-It lies in $ILINST_CACHE, else in the user's folder for caches. Of one program, what was woven of its four latest builds \
+The cache is the folder ilinst-cache, in the folder that ILINST_CACHE names, else in the user's folder for caches. Nothing beside \
+it is removed, but programs that an older ilinst kept there. Of one program, what was woven of its four latest builds \
 or with other options is kept, and nothing that was not used for 30 days.";
 
 impl Opts {

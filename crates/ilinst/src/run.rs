@@ -12,17 +12,20 @@ use std::{
 };
 
 use ::instrument::{
-    Destination, FileReport, LARGEST_KEY, NAMES_NOTHING, Request, TOOL, TRACKER, Unmatched, failure::about, read_small,
+    Destination, FileReport, LARGEST_KEY, NAMES_NOTHING, Outcome, Request, TOOL, TRACKER, Unmatched, failure::about, read_small,
 };
 use clap::Args;
 use identity::Visible;
 use launch::{Cache, Entry, Home, Inputs, Program, Running, Signals, exit_code};
 use weave::Note;
 
-pub(crate) use self::reporting::{Profiles, Reporting, Temporary};
+pub(crate) use launch::Temporary;
+
+pub(crate) use self::reporting::{Profiles, Reporting};
 use crate::{
     arguments::{WeaveArgs, Weaving},
-    failure::{EXIT_LEFT_ALONE, Failure},
+    failure::{EXIT_BAD_INPUT, EXIT_LEFT_ALONE, Failure},
+    instrument::{NOTHING_TO_WEAVE, why_nothing},
     terminal::complain,
     text::count,
 };
@@ -92,7 +95,7 @@ impl Opts {
         let weaving = self.weave.resolve(&[&folder])?;
         let profiles = Profiles::prepare(self.reporting.keep())?;
         let place = if self.in_place {
-            Place::Home(self.weave_in_place(&weaving, &folder)?)
+            Place::Home(self.weave_in_place(&weaving, &program, &folder)?)
         } else {
             Place::Copy(self.weave(&weaving, &program, &folder)?)
         };
@@ -137,9 +140,10 @@ impl Opts {
             words.push(read_small(key, LARGEST_KEY)?);
         }
         words.extend(options.hook_assemblies.iter().map(|hooks| hooks.bytes().to_vec()));
+        let name = program.name();
+        words.push(name.as_os_str().as_encoded_bytes().to_vec());
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
-        let make = |target: &Path| self.weave_into(weaving, Destination::Path(target.to_owned()), folder);
-        let name = program.assembly.file_name().map(PathBuf::from).unwrap_or_default();
+        let make = |target: &Path| self.weave_into(weaving, Destination::Path(target.to_owned()), (folder, &name));
         let entry = Cache::of_user()?.entry(&inputs, (folder, &name, &said), &words, make)?;
         if !entry.is_new {
             say_unmatched(weaving, &entry.made.unmatched)?;
@@ -151,29 +155,39 @@ impl Opts {
         Ok(entry)
     }
 
-    fn weave_in_place(&self, weaving: &Weaving, folder: &Path) -> anyhow::Result<Home> {
+    fn weave_in_place(&self, weaving: &Weaving, program: &Program, folder: &Path) -> anyhow::Result<Home> {
         let home = Home::take(&Cache::of_user()?, folder)?;
         if home.was_left {
             complain(format_args!("{}: an earlier run was killed, and left it woven: put back first", folder.display()));
         }
-        if let Err(failure) = self.weave_into(weaving, Destination::InPlace, folder) {
+        if let Err(failure) = self.weave_into(weaving, Destination::InPlace, (folder, &program.name())) {
             home.forget();
             return Err(failure.into());
         }
         Ok(home)
     }
 
-    /// Gives the patterns that name nothing, which were said.
-    fn weave_into(&self, weaving: &Weaving, to: Destination, folder: &Path) -> ::instrument::Result<Vec<Unmatched>> {
+    /// Weaves a folder for a program in it. Gives the patterns that name nothing, which were said.
+    fn weave_into(
+        &self,
+        weaving: &Weaving,
+        to: Destination,
+        (folder, program): (&Path, &Path),
+    ) -> ::instrument::Result<Vec<Unmatched>> {
+        let program = folder.join(program);
         let request = Request { inputs: vec![folder.to_owned()], destination: to, pdb: None, copies: None, dry_run: false };
         let mut jobs = request.jobs()?;
         jobs.retain(|job| !Inputs::is_profile(&job.input));
+        jobs.iter_mut().for_each(|job| job.is_program = job.input == program);
         let run = ::instrument::run(&request, &jobs, &weaving.options, &|_| {})?;
         if let Some(file) = run.files.iter().find(|file| weaving.strict && file.has_findings()) {
             let text = format!("{}: a method that should be woven cannot be; ilinst instrument says which", file.input.display());
             return Err(Failure { code: "ILI0001", exit: EXIT_LEFT_ALONE, message: text });
         }
         say_unmatched(weaving, &run.unmatched)?;
+        if run.files.iter().all(|file| file.woven() == 0) {
+            return Err(nothing_woven(&program, &run.files));
+        }
         let ::instrument::Report { files, unmatched, .. } = run.commit()?;
         if !self.reporting.quiet {
             let methods: usize = files.iter().map(FileReport::woven).sum();
@@ -195,6 +209,20 @@ fn say_unmatched(weaving: &Weaving, unmatched: &[Unmatched]) -> ::instrument::Re
         complain(format_args!("warning {NAMES_NOTHING}: {unmatched}"));
     }
     Ok(())
+}
+
+/// Why nothing of a program is woven, and what to do.
+fn nothing_woven(program: &Path, files: &[FileReport]) -> Failure {
+    let shown = program.display();
+    let list = || format!("; ilinst list {shown} shows the methods");
+    let why = match files.iter().find(|file| file.input == program) {
+        Some(FileReport { outcome: Outcome::Link(target), .. }) => format!("it is a link: name {}", target.display()),
+        Some(FileReport { outcome: Outcome::Refused(refusal), .. }) => refusal.to_string(),
+        Some(file) => why_nothing(file).to_owned() + &list(),
+        None => "it is not in its folder any more".into(),
+    };
+    let message = format!("{shown}: nothing to weave, so it was not started: {why}");
+    Failure { code: NOTHING_TO_WEAVE, exit: EXIT_BAD_INPUT, message }
 }
 
 /// Says whose line numbers are lost with Mono's own debug information.

@@ -118,7 +118,8 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
     if let Some(refusal) = refusal(&image, &metadata, context.tracker).or_else(embedding_refusal) {
         return refuse(refusal);
     }
-    if context.framework.as_ref().is_some_and(|framework| framework.has(&job.input, &metadata, include(context))) {
+    let framework = context.framework.as_ref().filter(|_| !job.is_program);
+    if framework.is_some_and(|framework| framework.has(&job.input, &metadata, include(context))) {
         return leave_as_it_is(Outcome::Framework);
     }
     let pdb = Pdb::read(job.pdb.as_ref())?;

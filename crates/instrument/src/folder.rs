@@ -10,7 +10,23 @@ use crate::{
     staging::is_staging,
 };
 
-/// All files and links below a folder, in the order of their names, but for originals and temporary files of runs.
+/// The file that says of a folder that it is a cache, and what `ilinst` has in those that it makes (<https://bford.info/cachedir/>).
+pub const CACHE_TAG_FILE: &str = "CACHEDIR.TAG";
+/// See [`CACHE_TAG_FILE`].
+pub const CACHE_TAG: &str = "\
+Signature: 8a477f597d28d172789f06886806bc55
+# ilinst made this folder for the programs that it runs. `ilinst cache clear` removes them.
+";
+
+/// Whether `ilinst` made a folder for a cache.
+pub fn is_cache(folder: &Path) -> bool {
+    let tag = folder.join(CACHE_TAG_FILE);
+    // Whatever else has this name may be a pipe, or large.
+    let may_be = std::fs::symlink_metadata(&tag).is_ok_and(|file| file.is_file() && file.len() == CACHE_TAG.len() as u64);
+    may_be && std::fs::read(&tag).is_ok_and(|tag| tag == CACHE_TAG.as_bytes())
+}
+
+/// All files and links below a folder, in the order of their names, but for originals, temporary files of runs, and caches.
 ///
 /// # Errors
 /// If it, or one in it, cannot be read.
@@ -31,7 +47,7 @@ fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     for path in entries {
         if path.is_symlink() || !path.is_dir() {
             files.push(path);
-        } else if !is_folder_of_originals(&path) && !is_staging(&path) {
+        } else if !is_folder_of_originals(&path) && !is_staging(&path) && !is_cache(&path) {
             collect_files(&path, files)?;
         }
     }
@@ -42,6 +58,11 @@ fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 pub fn is_link_out(folder: &Path, path: &Path) -> bool {
     let is_outside = |file: PathBuf| file.is_file() && !file.starts_with(without_links(folder));
     path.is_symlink() && path.canonicalize().is_ok_and(is_outside)
+}
+
+/// Whether a path is a folder or lies in it, and in no cache there.
+pub(crate) fn lies_below(folder: &Path, path: &Path) -> bool {
+    path.starts_with(folder) && !path.ancestors().take_while(|between| *between != folder).any(is_cache)
 }
 
 /// What the copy of a link leads to: a relative path within the folder is that of the copied file; one that leads out of

@@ -16,6 +16,8 @@ pub struct Job {
     pub output: PathBuf,
     /// Whether the request names it: then it has to be an assembly.
     pub is_named: bool,
+    /// Whether it is the program that a folder was named for: then it is woven whoever has signed it.
+    pub is_program: bool,
     /// Where its output leads, if it is a link in a folder.
     pub link: Option<PathBuf>,
     /// Where its PDB is, and what the woven one will be called.
@@ -26,7 +28,7 @@ pub struct Job {
 
 impl Job {
     pub(crate) fn new(input: PathBuf, output: PathBuf, is_named: bool) -> Self {
-        Self { input, output, is_named, link: None, pdb: None, bytes: None }
+        Self { input, output, is_named, is_program: false, link: None, pdb: None, bytes: None }
     }
 
     /// Whether it is read as an assembly.

@@ -53,7 +53,7 @@ mod tracker;
 
 pub use bundle::{SINGLE_FILE, is_bundle};
 pub use failure::{Failure, Result};
-pub use folder::{files_below, is_link_out};
+pub use folder::{CACHE_TAG, CACHE_TAG_FILE, files_below, is_cache, is_link_out};
 pub use framework::Framework;
 pub use hook_assembly::HookAssembly;
 pub use input::{Input, not_an_assembly, read_assembly, read_small};
@@ -62,7 +62,7 @@ pub use manifest::manifest_path;
 pub use options::Options;
 pub use originals::{Restored, is_woven_in_place, restore};
 pub use outputs::Outputs;
-pub use paths::is_same_file;
+pub use paths::{is_same_file, without_links};
 pub use patterns::nearest_names;
 pub use pdb::Pdb;
 pub use report::{COPIED_BESIDE, FileReport, LeftAlone, NAMES_NOTHING, Outcome, Report, TRACKER_NOT_FOUND, Unmatched};

@@ -34,7 +34,7 @@ pub(crate) fn folders_of<'p>(files: impl Iterator<Item = &'p Path>) -> BTreeSet<
 }
 
 /// An absolute path without links, as far as it is there.
-pub(crate) fn without_links(path: &Path) -> PathBuf {
+pub fn without_links(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let real = |there: &Path| {
         let (real, rest) = (there.canonicalize().ok()?, path.strip_prefix(there).ok()?);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     failure::{Failure, Result},
-    folder::{copied_target, files_below, is_link_out},
+    folder::{copied_target, files_below, is_link_out, lies_below},
     job::{Job, is_assembly_name},
     paths::{is_same_file, without_links},
     pdb_names::name_pdbs,
@@ -135,7 +135,7 @@ impl Request {
     fn folder_jobs(&self, folder: &Path) -> Result<Vec<Job>> {
         let output = self.output().unwrap_or(folder);
         if !self.dry_run && !self.is_in_place() {
-            if without_links(output).starts_with(without_links(folder)) {
+            if lies_below(&without_links(folder), &without_links(output)) {
                 let text = format_args!("{}: the output folder would be the input folder or lie in it", output.display());
                 return Err(Failure::output_is_input(text));
             }

@@ -1,33 +1,42 @@
 //! What was woven, kept: a folder for each program, by the hash of what was woven and how.
 //!
 //! ```text
+//! CACHEDIR.TAG  says that ilinst made this folder: nothing is kept in another, nor removed from it
 //! KEY.lock      held for reading by who runs what is there, for writing by who makes or removes it
-//! KEY/made.json what it is, and each file with its hash; written last
+//! KEY/made.json says that this is an entry: what it is, and, once it is whole, each file with its hash
 //! KEY/program/  the files
 //! ```
 
 use std::{
     env,
+    ffi::OsStr,
     fs::{self, File, OpenOptions, TryLockError},
     io,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
-use instrument::{Failure, Input, Unmatched, failure::about};
+use instrument::{CACHE_TAG, CACHE_TAG_FILE, Failure, Input, Unmatched, failure::about, is_cache, without_links};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::inputs::Inputs;
+use crate::{
+    inputs::{Inputs, KEY_LENGTH},
+    private,
+};
 
-/// Names what holds the cache.
+/// Names the folder that holds the cache's.
 const VARIABLE: &str = "ILINST_CACHE";
+/// The cache's own folder: the one that holds it may be the user's, with anything in it.
+const FOLDER: &str = "ilinst-cache";
 const MADE: &str = "made.json";
 const PROGRAM: &str = "program";
 const LOCK: &str = "lock";
 /// What was made of one program with other options, or before it was built anew, is kept so many times.
 const KEPT_OF_ONE: usize = 4;
+/// What to do about a folder that cannot be used.
+const OTHER_FOLDER: &str = "set ILINST_CACHE to a folder of your own";
 /// What was not used for so long goes.
 const UNUSED: Duration = Duration::from_secs(60 * 60 * 24 * 30);
 
@@ -41,20 +50,23 @@ pub struct Cache {
 #[derive(Serialize, Deserialize, Clone, Debug)]
 pub struct Made {
     /// The folder of the program that it was made from.
+    #[serde(with = "any_path")]
     pub home: PathBuf,
     /// The assembly that is started, by its name in that folder.
+    #[serde(with = "any_path")]
     pub program: PathBuf,
     /// How it was woven, in words.
     pub options: String,
     /// The patterns that named nothing when it was made.
     #[serde(default)]
     pub unmatched: Vec<Unmatched>,
-    /// Its files, in order.
+    /// Its files, in order; none until all are there.
     files: Vec<KeptFile>,
 }
 
 #[derive(Serialize, Deserialize, Clone, Debug)]
 struct KeptFile {
+    #[serde(with = "any_path")]
     name: PathBuf,
     size: u64,
     sha256: String,
@@ -99,7 +111,7 @@ pub struct Cleared {
 }
 
 impl Cache {
-    /// The user's: where `ILINST_CACHE` says, else where the system has caches.
+    /// The user's: in a folder of its own where `ILINST_CACHE` says, else where the system has caches.
     ///
     /// # Errors
     /// If neither says where.
@@ -107,7 +119,7 @@ impl Cache {
         let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let absolute = |name: &str| variable(name).filter(|path| path.is_absolute());
         let folder = if let Some(folder) = variable(VARIABLE) {
-            Some(std::path::absolute(&folder).unwrap_or(folder))
+            Some(folder)
         } else if cfg!(windows) {
             absolute("LOCALAPPDATA").map(|folder| folder.join("ilinst").join("cache"))
         } else if cfg!(target_os = "macos") {
@@ -116,7 +128,8 @@ impl Cache {
             absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache"))).map(|folder| folder.join("ilinst"))
         };
         let none = || Failure::usage(format_args!("no folder for what is woven: {VARIABLE} can name one"));
-        folder.map(|folder| Self { folder }).ok_or_else(none)
+        let own = |folder: PathBuf| dunce::simplified(&without_links(&folder)).join(FOLDER);
+        folder.map(|folder| Self { folder: own(folder) }).ok_or_else(none)
     }
 
     /// Where it is.
@@ -140,29 +153,32 @@ impl Cache {
         let key = inputs.key(words);
         for number in 0_usize.. {
             // A damaged entry that somebody runs is left to them.
-            let name = if number == 0 { key.clone() } else { format!("{key}-{number}") };
-            let folder = self.folder.join(&name);
-            let (lock, is_locked) = self.lock(&name)?;
+            let place = self.folder.join(if number == 0 { key.clone() } else { format!("{key}-{number}") });
+            let (lock, is_locked) = self.lock(&place)?;
             let mut is_new = false;
-            if is_locked && Made::whole(&folder).is_none() {
-                remove(&folder)?;
-                let unmatched = make(&folder.join(PROGRAM))?;
-                Made { home: home.into(), program: program.into(), options: options.into(), unmatched, files: Vec::new() }
-                    .write(&folder)?;
+            if is_locked && Made::whole(&place, program).is_none() {
+                remove_folder(&place)?;
+                let files = Vec::new();
+                let made =
+                    Made { home: home.into(), program: program.into(), options: options.into(), unmatched: Vec::new(), files };
+                if let Err(failure) = made.make(&place, &make) {
+                    let _ = self.remove_locked(&place);
+                    return Err(failure);
+                }
                 is_new = true;
             }
             drop(lock);
             // Waits for who is making it. Not all systems have one handle change from one lock to the other.
-            let lock = self.open(&self.lock_path(&name))?;
+            let lock = self.open(&lock_path(&place))?;
             lock.lock_shared().map_err(|error| self.unwritable(&error))?;
-            let made = if is_new { Made::read(&folder) } else { Made::whole(&folder) };
-            let Some(made) = made.filter(|_| is_at(&lock, &self.lock_path(&name))) else { continue };
+            let made = if is_new { Made::read(&place) } else { Made::whole(&place, program) };
+            let Some(made) = made.filter(|_| is_at(&lock, &lock_path(&place))) else { continue };
             // When it was used last.
             let _ = lock.set_modified(SystemTime::now());
             if is_new {
-                self.prune(home, &name);
+                self.prune(home, &place);
             }
-            return Ok(Entry { folder: folder.join(PROGRAM), is_new, made, _lock: lock });
+            return Ok(Entry { folder: place.join(PROGRAM), is_new, made, _lock: lock });
         }
         Err(Failure::unwritable(self.folder.display()))
     }
@@ -170,15 +186,15 @@ impl Cache {
     /// All entries, the latest used first.
     ///
     /// # Errors
-    /// If the folder cannot be read.
+    /// If the folder cannot be read, or is no cache of this user's.
     pub fn entries(&self) -> instrument::Result<Vec<Kept>> {
         let mut kept = Vec::new();
-        for name in self.names()? {
-            let folder = self.folder.join(&name);
-            let lock = OpenOptions::new().read(true).write(true).open(self.lock_path(&name)).ok();
+        for folder in self.places()? {
+            let lock = OpenOptions::new().read(true).write(true).open(lock_path(&folder)).ok();
             let is_used = lock.as_ref().is_some_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)));
             let used = lock.and_then(|lock| lock.metadata().ok()?.modified().ok()).unwrap_or(SystemTime::UNIX_EPOCH);
-            kept.push(Kept { made: Made::read(&folder), size: size_of(&folder), folder, used, is_used });
+            let made = Made::read(&folder).filter(|made| !made.files.is_empty());
+            kept.push(Kept { made, size: size_of(&folder), folder, used, is_used });
         }
         kept.sort_by_key(|entry| std::cmp::Reverse(entry.used));
         Ok(kept)
@@ -187,12 +203,12 @@ impl Cache {
     /// Removes all entries but those that programs run in.
     ///
     /// # Errors
-    /// If one cannot be removed.
+    /// If one cannot be removed, or the folder is no cache of this user's.
     pub fn clear(&self) -> instrument::Result<Cleared> {
         let mut cleared = Cleared::default();
-        for name in self.names()? {
-            let size = size_of(&self.folder.join(&name));
-            if self.remove(&name)? {
+        for place in self.places()? {
+            let size = size_of(&place);
+            if self.remove(&place)? {
                 cleared.entries += 1;
                 cleared.size += size;
             } else {
@@ -203,12 +219,11 @@ impl Cache {
     }
 
     /// What else was made of the same program goes, but for the latest; so does what nobody uses.
-    fn prune(&self, home: &Path, own: &str) {
+    fn prune(&self, home: &Path, own: &Path) {
         let now = SystemTime::now();
         let mut of_same = 1;
         for entry in self.entries().unwrap_or_default() {
-            let name = entry.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if name == own {
+            if entry.folder == own {
                 continue;
             }
             let is_old = now.duration_since(entry.used).is_ok_and(|since| since > UNUSED);
@@ -216,42 +231,50 @@ impl Cache {
             of_same += usize::from(is_same);
             if is_old || is_same && of_same > KEPT_OF_ONE {
                 // Whatever cannot be removed now is the next run's.
-                let _ = self.remove(&name);
+                let _ = self.remove(&entry.folder);
             }
         }
     }
 
     /// Removes an entry, unless it is in use.
-    fn remove(&self, name: &str) -> instrument::Result<bool> {
-        let (_lock, is_locked) = self.lock(name)?;
-        if !is_locked {
-            return Ok(false);
+    fn remove(&self, place: &Path) -> instrument::Result<bool> {
+        let (_lock, is_locked) = self.lock(place)?;
+        if is_locked {
+            self.remove_locked(place)?;
         }
-        remove(&self.folder.join(name))?;
-        fs::remove_file(self.lock_path(name)).map_err(|error| self.unwritable(&error))?;
-        Ok(true)
+        Ok(is_locked)
     }
 
-    /// The names of all entries.
-    fn names(&self) -> instrument::Result<Vec<String>> {
-        let entries = match fs::read_dir(&self.folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(Failure::unreadable(about(&self.folder, &error))),
+    fn remove_locked(&self, place: &Path) -> instrument::Result<()> {
+        remove_folder(place)?;
+        fs::remove_file(lock_path(place)).map_err(|error| self.unwritable(&error))
+    }
+
+    /// The folders of all entries, also of those that lie where ilinst kept them before it had a folder of its own.
+    fn places(&self) -> instrument::Result<Vec<PathBuf>> {
+        let entries_in = |folder: &Path| {
+            let entries = fs::read_dir(folder).map_err(|error| Failure::unreadable(about(folder, &error)))?;
+            Ok(entries.flatten().map(|entry| entry.path()).filter(|path| is_entry(path)))
         };
-        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        let mut names: Vec<String> = names.filter_map(|name| name.strip_suffix(".lock").map(str::to_owned)).collect();
-        names.sort();
-        Ok(names)
-    }
-
-    fn lock_path(&self, name: &str) -> PathBuf {
-        self.folder.join(name).with_extension(LOCK)
+        let mut places = Vec::new();
+        if fs::symlink_metadata(&self.folder).is_ok() {
+            self.check_private()?;
+            if !self.is_marked() {
+                return Err(self.not_a_cache());
+            }
+            places.extend(entries_in(&self.folder)?);
+        }
+        let before = self.folder.parent().filter(|folder| folder.is_dir() && matches!(private::check(folder), Ok(Ok(()))));
+        if let Some(before) = before {
+            places.extend(entries_in(before)?.filter(|place| Made::read(place).is_some()));
+        }
+        places.sort();
+        Ok(places)
     }
 
     /// Opens the file whose lock says whether an entry is in use, and locks it for writing, unless somebody else has it.
-    fn lock(&self, name: &str) -> instrument::Result<(File, bool)> {
-        let path = self.lock_path(name);
+    fn lock(&self, place: &Path) -> instrument::Result<(File, bool)> {
+        let path = lock_path(place);
         loop {
             let file = self.open(&path)?;
             let is_locked = match file.try_lock() {
@@ -271,17 +294,48 @@ impl Cache {
         file.map_err(|error| self.unwritable(&error))
     }
 
-    /// What is run from it is nobody else's to write.
+    /// Makes the folder, or finds the one that ilinst made.
     pub(crate) fn make_folder(&self) -> instrument::Result<()> {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&self.folder).map_err(|error| self.unwritable(&error))
+        // Nothing is made in another user's folder.
+        self.check_private()?;
+        private::make(&self.folder).map_err(|error| self.unwritable(&error))?;
+        self.check_private()?;
+        if is_cache(&self.folder) {
+            return Ok(());
+        }
+        if !self.is_marked() {
+            return Err(self.not_a_cache());
+        }
+        // At once whole: another run may be at it, too.
+        let tag = self.folder.join(CACHE_TAG_FILE);
+        let temporary = tag.with_extension(std::process::id().to_string());
+        let written = fs::write(&temporary, CACHE_TAG).and_then(|()| fs::rename(&temporary, &tag));
+        written.map_err(|error| self.unwritable(&error))
+    }
+
+    /// Whether ilinst made the folder: it says so, or a run is about to say so.
+    fn is_marked(&self) -> bool {
+        let is_tag = |name: &OsStr| Path::new(name).file_stem() == Path::new(CACHE_TAG_FILE).file_stem();
+        is_cache(&self.folder)
+            || fs::read_dir(&self.folder)
+                .is_ok_and(|mut files| files.all(|file| file.is_ok_and(|file| is_tag(&file.file_name()))))
+    }
+
+    /// What is run from it is nobody else's to write.
+    fn check_private(&self) -> instrument::Result<()> {
+        let checked = private::check(&self.folder).map_err(|error| self.unwritable(&error))?;
+        checked.map_err(|reason| Failure::unwritable(format_args!("{reason}; {OTHER_FOLDER}")))
+    }
+
+    fn not_a_cache(&self) -> Failure {
+        let folder = self.folder.display();
+        Failure::unwritable(format_args!(
+            "{folder}: ilinst did not make this folder ({CACHE_TAG_FILE} is missing); {OTHER_FOLDER}"
+        ))
     }
 
     fn unwritable(&self, error: &io::Error) -> Failure {
-        Failure::unwritable(format_args!("{}; {VARIABLE} can name another folder", about(&self.folder, error)))
+        Failure::unwritable(format_args!("{}; {OTHER_FOLDER}", about(&self.folder, error)))
     }
 }
 
@@ -308,24 +362,32 @@ impl Made {
         serde_json::from_slice(&fs::read(folder.join(MADE)).ok()?).ok()
     }
 
-    /// The same, if each file is what it was made as.
-    fn whole(folder: &Path) -> Option<Self> {
-        let made = Self::read(folder)?;
-        let program = folder.join(PROGRAM);
-        let is_whole =
-            |file: &KeptFile| KeptFile::of(&program, file.name.clone()).is_some_and(|there| there.sha256 == file.sha256);
-        made.files.par_iter().all(is_whole).then_some(made)
+    /// The same, if it is of a program, no other user can change it, and each file is what it was made as.
+    fn whole(folder: &Path, program: &Path) -> Option<Self> {
+        let made = Self::read(folder).filter(|made| made.program == program && private::is_closed(folder))?;
+        let root = folder.join(PROGRAM);
+        let is_whole = |file: &KeptFile| KeptFile::of(&root, file.name.clone()).is_some_and(|there| there.sha256 == file.sha256);
+        let has_program = made.files.iter().any(|file| file.name == program);
+        (has_program && made.files.par_iter().all(is_whole)).then_some(made)
     }
 
-    /// Writes it, with the files that are there.
-    fn write(mut self, folder: &Path) -> instrument::Result<()> {
+    /// Makes an entry in a folder that is not there yet.
+    fn make(mut self, folder: &Path, make: impl Fn(&Path) -> instrument::Result<Vec<Unmatched>>) -> instrument::Result<()> {
+        private::make(folder).map_err(|error| Failure::unwritable(about(folder, &error)))?;
+        // From here on it is an entry, whatever becomes of this run.
+        self.write(folder)?;
         let root = folder.join(PROGRAM);
+        self.unmatched = make(&root)?;
         let mut names = Vec::new();
         files_below(&root, &root, &mut names);
         names.sort();
         self.files = names.into_par_iter().filter_map(|name| KeptFile::of(&root, name)).collect();
+        self.write(folder)
+    }
+
+    fn write(&self, folder: &Path) -> instrument::Result<()> {
         let text =
-            serde_json::to_vec(&self).map_err(|error| Failure::unwritable(format_args!("{}: {error}", folder.display())))?;
+            serde_json::to_vec(self).map_err(|error| Failure::unwritable(format_args!("{}: {error}", folder.display())))?;
         // Under another name until it is whole: a file that is cut short is none.
         let (path, temporary) = (folder.join(MADE), folder.join("made.tmp"));
         let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, &path));
@@ -360,7 +422,21 @@ pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-fn remove(folder: &Path) -> instrument::Result<()> {
+/// Whether a path is an entry's: one that is named by a key, and says so.
+fn is_entry(path: &Path) -> bool {
+    let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+    let is_file = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let (key, number) = name.split_once('-').unwrap_or((&name, "0"));
+    let is_key = key.len() == KEY_LENGTH && key.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_key && number.bytes().all(|byte| byte.is_ascii_digit()) && is_folder(path) && is_file(&path.join(MADE))
+}
+
+fn lock_path(place: &Path) -> PathBuf {
+    place.with_extension(LOCK)
+}
+
+fn remove_folder(folder: &Path) -> instrument::Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Failure::unwritable(about(folder, &error))),
         _ => Ok(()),
@@ -375,6 +451,34 @@ fn files_below(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) {
         } else if let Ok(name) = entry.path().strip_prefix(root) {
             files.push(name.to_owned());
         }
+    }
+}
+
+/// Paths in JSON: text, or, of one that is none, what the system has.
+mod any_path {
+    use std::{
+        ffi::OsString,
+        path::{Path, PathBuf},
+    };
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Name {
+        Text(String),
+        Other(OsString),
+    }
+
+    pub(super) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+        path.to_str().map_or_else(|| Name::Other(path.into()), |text| Name::Text(text.to_owned())).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+        Ok(match Name::deserialize(from)? {
+            Name::Text(text) => text.into(),
+            Name::Other(other) => other.into(),
+        })
     }
 }
 

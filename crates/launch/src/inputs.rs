@@ -13,6 +13,9 @@ use sha2::{Digest as _, Sha256};
 const MANY_FILES: usize = 20_000;
 const MANY_BYTES: u64 = 8 << 30;
 
+/// How long keys are: hexadecimal digits.
+pub(crate) const KEY_LENGTH: usize = 32;
+
 /// The files of a program's folder, by their hashes.
 pub struct Inputs {
     hash: Sha256,
@@ -54,7 +57,7 @@ impl Inputs {
             hash.update(word);
         }
         let mut key = hex::encode(hash.finalize());
-        key.truncate(32);
+        key.truncate(KEY_LENGTH);
         key
     }
 }

@@ -10,7 +10,7 @@ use std::{
 use instrument::{Failure, TRACKER, failure::about, live};
 use sha2::{Digest as _, Sha256};
 
-use crate::cache::Cache;
+use crate::{cache::Cache, private};
 
 /// What a program's calls are recorded by.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl Recording {
         }
         // Others may be at it, too.
         let temporary = folder.join(format!("{}.tmp", std::process::id()));
-        let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&temporary, TRACKER));
+        let written = private::make(&folder).and_then(|()| fs::write(&temporary, TRACKER));
         written.and_then(|()| fs::rename(&temporary, &path)).map_err(|error| Failure::unwritable(about(&path, &error)))?;
         Ok(Self::Rewriting(path))
     }

@@ -70,6 +70,11 @@ impl Program {
         Ok(Self { assembly, words })
     }
 
+    /// The assembly's name in its folder.
+    pub fn name(&self) -> PathBuf {
+        self.assembly.file_name().map(PathBuf::from).unwrap_or_default()
+    }
+
     /// The folder that it lies in.
     pub fn folder(&self) -> PathBuf {
         folder_of(&self.assembly)

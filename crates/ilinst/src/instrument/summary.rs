@@ -17,10 +17,10 @@ use crate::{
 /// The number of a method that was left alone and should have been woven.
 pub(super) const LEFT_ALONE: &str = "ILI0001";
 /// The number of an input in which nothing was woven.
-pub(super) const NOTHING_TO_WEAVE: &str = "ILI0006";
+pub(crate) const NOTHING_TO_WEAVE: &str = "ILI0006";
 
 /// Why nothing was woven.
-pub(super) fn why_nothing(file: &FileReport) -> &'static str {
+pub(crate) fn why_nothing(file: &FileReport) -> &'static str {
     let reasons = file.left_alone();
     if reasons.contains_key("reference-assembly") {
         "a reference assembly is there to compile against, and never runs"

@@ -7,9 +7,9 @@ use std::{
 };
 
 use ::instrument::failure::about;
-use launch::{Cache, ClrProfiler, Program, Recording, Running, Signals, exit_code};
+use launch::{Cache, ClrProfiler, Program, Recording, Running, Signals, Temporary, exit_code};
 
-use super::{Opts, Profiles, Temporary, ended_with};
+use super::{Opts, Profiles, ended_with};
 use crate::{failure::Failure, terminal::complain};
 
 impl Opts {

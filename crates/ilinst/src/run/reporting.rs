@@ -9,6 +9,7 @@ use std::{
 
 use ::instrument::{failure::about, live::OUTPUT};
 use clap::Args;
+use launch::Temporary;
 use profile::Profile;
 
 use crate::{
@@ -153,7 +154,7 @@ impl Profiles {
             }
             (None, None) => {
                 let folder = Temporary::folder()?;
-                (folder.0.clone(), Some(folder.0.clone()), Some(folder))
+                (folder.path().to_owned(), Some(folder.path().to_owned()), Some(folder))
             }
         };
         Ok(Self { before: profiles::profiles_in(&folder), folder, variable, temporary, since: SystemTime::now() })
@@ -181,41 +182,6 @@ impl Profiles {
         found.retain(|path| !self.before.contains(path) || time(path) >= self.since);
         found.sort_by_key(|path| std::cmp::Reverse(time(path)));
         found
-    }
-}
-
-/// A folder that goes with this.
-pub(crate) struct Temporary(PathBuf);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-impl Temporary {
-    /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// One that nobody had before. `ilinst report` looks at profiles in those of this name, also while the program runs.
-    pub(crate) fn folder() -> anyhow::Result<Self> {
-        for number in 0.. {
-            let folder = env::temp_dir().join(format!("ilinst-run-{}-{number}", std::process::id()));
-            #[cfg_attr(not(unix), expect(unused_mut, reason = "Windows has no modes"))]
-            let mut builder = fs::DirBuilder::new();
-            #[cfg(unix)]
-            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            match builder.create(&folder) {
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                made => {
-                    made.map_err(|error| Failure::unwritable(about(&folder, &error)))?;
-                    return Ok(Self(folder));
-                }
-            }
-        }
-        unreachable!("there is no last number")
     }
 }
 
