@@ -42,8 +42,11 @@ fn frame(limit: usize) -> String {
     format!("[deeper than {limit} calls]")
 }
 
+/// A profile, its phases by their names, and what was cut.
+pub(crate) type Shortened = (Profile, Vec<(String, Profile)>, Cut);
+
 /// The profile and its phases with paths that are short enough to be written, and what was done for that; none if they are.
-pub(crate) fn cut(export: &Export<'_>) -> Option<(Profile, Vec<(String, Profile)>, Cut)> {
+pub(crate) fn cut(export: &Export<'_>) -> Option<Shortened> {
     let is_short = export.max_depth.map_or_else(|| affordable(export.profile).is_none(), |limit| limit == 0);
     if is_short {
         return None;

@@ -36,7 +36,7 @@ fn each_way_of_writing_is_read() {
     for (name, file) in parquet_files::files(1000) {
         let profile = read_parquet(&file).unwrap_or_else(|error| panic!("{name}: {error}"));
         // Each half of the rows is a group, in which every fifth may be null.
-        let is_null = |index: usize| !name.starts_with("schema 0") && index % 500 % 5 == 0;
+        let is_null = |index: usize| !name.starts_with("schema 0") && (index % 500).is_multiple_of(5);
         let expected = rows
             .iter()
             .enumerate()

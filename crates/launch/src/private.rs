@@ -108,7 +108,8 @@ fn changed_by_others(metadata: &fs::Metadata, is_above: bool) -> Option<String> 
     if !metadata.is_dir() {
         return Some("it is no folder".into());
     }
-    if !is_own(metadata) && !(is_above && OF_SYSTEM.contains(&owner)) {
+    let is_trusted = is_own(metadata) || is_above && OF_SYSTEM.contains(&owner);
+    if !is_trusted {
         return Some(format!("it belongs to another user ({owner}), who could change the programs that ilinst runs there"));
     }
     // Where each user has a group of their own, it has the user's number.

@@ -83,7 +83,7 @@ pub enum CallsWord {
     /// `none`: not those that wait.
     None,
     /// Those that it names, too.
-    Named(Pattern),
+    Named(Box<Pattern>),
 }
 
 impl fmt::Display for CallsWord {
@@ -99,7 +99,7 @@ impl FromStr for CallsWord {
     type Err = PatternError;
 
     fn from_str(text: &str) -> Result<Self, PatternError> {
-        Ok(if text == NO_CALLS { Self::None } else { Self::Named(text.parse()?) })
+        Ok(if text == NO_CALLS { Self::None } else { Self::Named(Box::new(text.parse()?)) })
     }
 }
 
@@ -147,7 +147,7 @@ impl Calls {
     pub fn add(&mut self, word: CallsWord) {
         match word {
             CallsWord::None => self.waits = false,
-            CallsWord::Named(pattern) => self.named.push(pattern),
+            CallsWord::Named(pattern) => self.named.push(*pattern),
         }
     }
 }

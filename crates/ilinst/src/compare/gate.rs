@@ -31,7 +31,7 @@ enum Node {
     And(Vec<Node>),
     Not(Box<Node>),
     Is(Verdict),
-    Named(MethodPattern),
+    Named(Box<MethodPattern>),
     Compares { column: Column, op: Op, number: Number },
 }
 
@@ -302,7 +302,7 @@ impl<'t> Parser<'t> {
                 rest.get(..end).unwrap_or_default()
             }
         };
-        text.parse().map(Node::Named).map_err(|error| {
+        text.parse().map(|pattern| Node::Named(Box::new(pattern))).map_err(|error| {
             self.at = start;
             self.error(&format!("{error}"))
         })
