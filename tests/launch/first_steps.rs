@@ -42,7 +42,7 @@ fn what_an_assembly_refers_to_goes_with_it() {
     let run = ilinst().arg("instrument").arg(&program).arg("-o").arg(&woven).args(["--all"]).output().expect("ilinst runs");
     let (text, errors, code) = said(&run);
     assert_eq!((errors.as_str(), code), ("", Some(0)), "{text}");
-    assert!(text.contains("note ILI0024: copied with it, not woven: Inner.dll, Outer.dll; name them too"), "{text}");
+    assert!(text.contains("note ILI0024: not instrumented: Inner.dll, Outer.dll; "), "{text}");
     assert!(!woven.join("Other.dll").exists(), "nothing refers to it");
     for runtime in Runtime::all() {
         assert_eq!(output(&mut runtime.program(&woven.join("program.exe"), &work.folder)).status.code(), Some(5), "{runtime:?}");
@@ -163,8 +163,9 @@ fn a_run_that_weaves_nothing_fails() {
     let link = work.folder.join("links/tiny.exe");
     fs::create_dir(link.parent().expect("it is in a folder")).expect("a folder can be made");
     std::os::unix::fs::symlink("../tiny/tiny.exe", &link).expect("a link can be made");
-    fails(&run(&link, &["--all"]), "it is a link: name ");
-    assert_eq!(run(&tiny, &["--all"]).status.code(), Some(4));
+    for program in [&tiny, &link] {
+        assert_eq!(run(program, &["--all"]).status.code(), Some(4));
+    }
 }
 
 /// The second run weaves nothing, and has said it before.

@@ -4,7 +4,7 @@ use std::{fmt::Write, str::FromStr};
 
 use super::short_time;
 use crate::{
-    model::{Mode, Profile},
+    model::{Mode, Profile, SampleType},
     report::{Row, SortBy},
 };
 
@@ -103,7 +103,7 @@ impl Column {
             return columns;
         }
         columns.extend([Self::SelfTime, Self::SelfPercent, Self::Total, Self::TotalPercent]);
-        columns.extend(rows.iter().any(|row| row.waiting_ms > 0.0).then_some(Self::Waiting));
+        columns.extend((profile.sum(SampleType::WAITING) > 0).then_some(Self::Waiting));
         columns.push(Self::Average);
         columns.extend(rows.iter().any(|row| row.p95_ms.is_some() && !row.is_async).then_some(Self::P95));
         columns.extend(rows.iter().any(|row| row.first_ms.is_some() && !row.is_async).then_some(Self::First));
