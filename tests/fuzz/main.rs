@@ -60,6 +60,7 @@ targets! {
     exports: Export
     parquet: Parquet
     manifests: Manifest
+    requests: Request
 }
 
 /// What came of the inputs of a target.

@@ -108,8 +108,8 @@ fn write_figures(reports: &Path) -> Result<()> {
     let mut text = format!(
         "{SECTION}\n\n\
         Made by `cargo xtask fuzz`, of commit {}. Seeds are the samples and small files of the corpus,\n\
-        profiles, Parquet, manifests, an `ilinst.toml` and packages; the tool itself reads the last two. What is changed in\n\
-        them are fields of headers, cells, heaps, signatures, instructions, clauses, PDBs and records, and bytes at random.\n\
+        profiles, Parquet, manifests, requests at the profiler's socket, an `ilinst.toml` and packages; the tool itself reads\n\
+        the last two. What is changed in them are fields of headers, cells, heaps, signatures, instructions, clauses, PDBs and records, and bytes at random.\n\
         Assemblies are woven in both leave modes and both layouts, every second with its PDB. What is woven has to read, to\n\
         have no finding of `verify --types --pedantic` that its input had not, and to be its input and probes by\n\
         `diff --only-probes`; and nothing that led nowhere may lead somewhere. Built with overflow checks and debug\n\

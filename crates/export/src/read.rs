@@ -36,10 +36,10 @@ pub fn read_parquet(file: &[u8]) -> Result<Profile, String> {
     Ok(bounded.paths.profile())
 }
 
-/// What paths of a file may take of memory: so much for each of its bytes, and so much beside.
+/// The memory that paths of a file may take: so much for each of its bytes, and so much beside.
 const PER_BYTE: usize = 200;
 const BESIDE: usize = 8 << 20;
-/// What a name takes beside its bytes, and a node.
+/// The memory of a name beside its bytes, and of a node.
 const NAME: usize = 400;
 const NODE: usize = 300;
 

@@ -7,6 +7,7 @@ use std::{
 };
 
 use ecma335::{Image, Metadata, MethodBody, Rva, Table, schema::MethodDef};
+use instrument::live;
 use profile::{Profile, merge::Merge};
 
 use crate::{
@@ -87,6 +88,10 @@ pub fn seeds(target: Target, folders: &[PathBuf]) -> Vec<Seed> {
         Format::Pdb => {
             let with_pdb = SAMPLES.iter().filter_map(|name| Some(seed(name, pdb(name)?, Some(read(name)))));
             with_pdb.collect()
+        }
+        Format::Blob if target == Target::Request => {
+            let lines = format!("{}=--include=Shop.*\\n--exclude=*::get_*\n{}=30000\n", live::OPTIONS, live::DURATION);
+            vec![seed("request", live::request(lines.as_bytes()), None)]
         }
         Format::Blob => blobs(&read(BLOBS)).into_iter().map(|blob| seed(BLOBS, blob, None)).collect(),
         Format::Body => bodies(&read(HOST)),

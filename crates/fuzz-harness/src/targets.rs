@@ -41,6 +41,8 @@ pub enum Target {
     Parquet,
     /// Names are read from a manifest.
     Manifest,
+    /// A request at the profiler's socket is read, and the options in it.
+    Request,
 }
 
 /// What came of bytes.
@@ -56,14 +58,14 @@ pub enum Outcome {
 
 impl Target {
     /// All, by name, with how many of 1,000 inputs are theirs.
-    pub const ALL: [(Self, &'static str, u64); 16] = [
+    pub const ALL: [(Self, &'static str, u64); 17] = [
         (Self::Image, "image", 40),
         (Self::Metadata, "metadata", 80),
         (Self::Signature, "signature", 80),
         (Self::Body, "body", 140),
         (Self::Text, "text", 80),
         (Self::Verify, "verify", 80),
-        (Self::Weave, "weave", 230),
+        (Self::Weave, "weave", 220),
         (Self::Pdb, "pdb", 20),
         (Self::Profile, "profile", 50),
         (Self::DepsJson, "deps_json", 20),
@@ -73,13 +75,14 @@ impl Target {
         (Self::Export, "export", 20),
         (Self::Parquet, "parquet", 100),
         (Self::Manifest, "manifest", 20),
+        (Self::Request, "request", 10),
     ];
 
     /// What its bytes are.
     pub fn format(self) -> Format {
         match self {
             Self::Image | Self::Metadata | Self::Text | Self::Verify | Self::Weave | Self::Files => Format::Image,
-            Self::Signature => Format::Blob,
+            Self::Signature | Self::Request => Format::Blob,
             Self::Body => Format::Body,
             Self::Pdb => Format::Pdb,
             Self::Profile | Self::Compare | Self::Export => Format::Profile,
@@ -104,6 +107,7 @@ impl Target {
             Self::Export => reading::export(bytes),
             Self::Parquet => Ok(reading::parquet(bytes)),
             Self::Manifest => Ok(reading::manifest(bytes)),
+            Self::Request => reading::request(bytes),
             Self::DepsJson => reading::deps_json(bytes),
             Self::Body => weaving::body(bytes, variant),
             Self::Weave => weaving::assembly(bytes, variant, beside),

@@ -90,7 +90,7 @@ impl Hybrid {
             if head & 1 == 0 {
                 (self.left, self.run) = (head >> 1, Run::Same(input.little(self.width.div_ceil(8) as usize)?));
             } else {
-                // What is behind the last of them may be left out of their last group.
+                // Writers may leave out the end of the last group of values.
                 self.run = Run::Packed(input.at, 0);
                 self.left = (head >> 1).saturating_mul(8);
                 let size = (head >> 1).saturating_mul(self.width.into());

@@ -1,4 +1,4 @@
-//! What a file holds: its footer, and the columns of its schema.
+//! The footer of a file, and the columns of its schema.
 
 use super::{
     input::{Input, damaged},

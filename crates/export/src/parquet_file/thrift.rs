@@ -15,7 +15,7 @@ enum Value<'b> {
     Bytes(&'b [u8]),
     List(Vec<Value<'b>>),
     Struct(Struct<'b>),
-    /// What nothing here asks for.
+    /// A value of a kind that no field here has.
     Other,
 }
 

@@ -18,6 +18,7 @@ use iltext::{
     dis::{self, Disassembler},
     list::{self, Listing, Methods, Sort},
 };
+use instrument::live;
 use profile::{
     Profile, TextOptions,
     calls::{Calls, Condition},
@@ -51,6 +52,16 @@ pub(super) fn image(bytes: &[u8]) -> Result<Outcome, String> {
     image.precompiled();
     let _ = weave::pdb::find(&image, None);
     Ok(outcome(&image.metadata()))
+}
+
+pub(super) fn request(bytes: &[u8]) -> Result<Outcome, String> {
+    let Ok(lines) = live::read_request(bytes) else { return Ok(Outcome::Refused) };
+    if !bytes.starts_with(&live::request(&lines)) {
+        return Err("it is read as another request".into());
+    }
+    let Ok(text) = String::from_utf8(lines) else { return Ok(Outcome::Refused) };
+    let options = text.lines().find_map(|line| line.strip_prefix(live::OPTIONS)?.strip_prefix('='));
+    Ok(options.map_or(Outcome::LeftAlone, |words| outcome(&words.parse::<weave::Options>())))
 }
 
 pub(super) fn metadata(bytes: &[u8]) -> Result<Outcome, String> {
