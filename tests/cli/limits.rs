@@ -199,7 +199,8 @@ fn a_response_file_may_be_a_pipe() {
 fn many_patterns_name_what_few_do() {
     let folder = scratch("cli-limits-patterns");
     let input = sample("shapes").join("shapes.exe");
-    let list = |few: &[String], many: usize| {
+    let few = ["--all", "--include=Shapes*", "--exclude=*::get_*"].map(str::to_owned);
+    let list = |many: usize| {
         let unused = (0..many).map(|number| format!("--exclude=Nobody.Type{number}::Run{number}"));
         let text: String = few.iter().cloned().chain(unused).map(|line| line + "\n").collect();
         let (options, output) = (folder.join("options.rsp"), folder.join("out.exe"));
@@ -208,10 +209,9 @@ fn many_patterns_name_what_few_do() {
             [&"instrument", &input, &"-o", &output, &format!("@{}", options.display())];
         let (text, errors, code) = limited("-t 600", &arguments);
         assert_eq!(code, Some(0), "{errors}");
-        assert_eq!(errors.matches("names nothing").count() + text.matches("names nothing").count(), many, "{errors}");
+        let unused = text.matches("names nothing").count() + errors.matches("names nothing").count() - many;
         let manifest: serde_json::Value = serde_json::from_slice(&read(&folder.join("out.exe.ilinst.json"))).expect("JSON");
-        (manifest["methods"].clone(), manifest["decisions"].clone())
+        (unused, manifest["methods"].clone(), manifest["decisions"].clone())
     };
-    let few = ["--all".to_owned(), "--include=Shapes*".to_owned(), "--exclude=*::get_*".to_owned()];
-    assert_eq!(list(&few, 20_000), list(&few, 0));
+    assert_eq!(list(20_000), list(0));
 }

@@ -112,7 +112,7 @@ fn where_nothing_can_be_written_it_is_written_below_the_temporary_folder() {
 fn no_profile_is_written_where_another_user_may_write() {
     let Some(program) = Program::new("planted", "program") else { return };
     for runtime in Runtime::all() {
-        let temporary = scratch("lifetime-planted");
+        let temporary = scratch("lifetime-planted-temporary");
         let own = temporary.join(format!("ilinst-{}", fs::metadata(&temporary).expect("it is there").uid()));
         fs::create_dir(&own).expect("a folder can be made");
         let not_used = |mode: u32| {

@@ -65,7 +65,7 @@ fn what_no_file_of_its_size_can_have_is_refused() {
     for (rows, expected) in [
         (vec![(path(1 << 16), 1, 1)], "it has more paths than a file of its size can have"),
         (vec![(path((1 << 16) + 1), 1, 1)], "a path has more than 65536 names"),
-        (vec![(path(20_000), 1, 1); 230], "it has more values than a file of its size can have"),
+        (vec![(path(8_000), 1, 1); 600], "it has more values than a file of its size can have"),
     ] {
         let file = parquet_files::of_rows(&rows);
         let error = read_parquet(&file).expect_err("it has too many");
