@@ -153,7 +153,7 @@ fn a_run_that_weaves_nothing_fails() {
     assert!(tree(app.home()) == before);
 
     let source = work.folder.join("tiny.cs");
-    fs::write(&source, "class Tiny { static int Main() { return 4; } }").expect("it can be written");
+    fs::write(&source, "static class Tiny { static int Main() { return 4; } }").expect("it can be written");
     let tiny = work.folder.join("tiny/tiny.exe");
     let Some(()) = compile(&source, &tiny, References::All, &[]) else { return };
     let run = |program: &std::path::Path, options: &[&str]| {
