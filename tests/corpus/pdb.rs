@@ -165,9 +165,13 @@ fn compare_scopes(
             |starts: &BTreeMap<u32, String>, offset: u32| starts.get(&offset).map(|name| name.trim_end_matches('S').to_owned());
         let began = opcode(old_starts, before.start_offset);
         let leaves = ["Ret", "Tail", "Jmp"].map(Some).contains(&began.as_deref());
-        let begins = opcode(starts, after.start_offset);
-        let is_call = ["Call", "Callvirt"].map(Some).contains(&began.as_deref()) && begins.as_deref() == Some("LdcI8");
-        if began != begins && !leaves && !is_call {
+        let mut begins = starts.range(after.start_offset..).map(|(_, name)| name.as_str());
+        // The probe: the id, the call, and a local for the token. The call that waits follows.
+        let is_probe = [begins.next(), begins.next()] == [Some("LdcI8"), Some("Call")]
+            && begins.next().is_some_and(|name| name.starts_with("Stloc"))
+            && ["Call", "Callvirt"].map(Some).contains(&began.as_deref())
+            && begins.next() == began.as_deref();
+        if began != opcode(starts, after.start_offset) && !leaves && !is_probe {
             return Err(format!("a scope of {:?} begins elsewhere: {before:?} became {after:?}", after.method));
         }
         let end = after.start_offset + after.length;

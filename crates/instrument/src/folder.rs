@@ -1,4 +1,4 @@
-//! What is in a folder. Links to folders are not followed: what they lead to may be anywhere, and twice. A link to a file outside
+//! The files of a folder. Links to folders are not followed: what they lead to may be anywhere, and twice. A link to a file outside
 //! stands for that file, as in the folders that Bazel and Nix make.
 
 use std::path::{Component, Path, PathBuf};

@@ -35,7 +35,7 @@ const PROGRAM: &str = "program";
 const LOCK: &str = "lock";
 /// What was made of one program with other options, or before it was built anew, is kept so many times.
 const KEPT_OF_ONE: usize = 4;
-/// What to do about a folder that cannot be used.
+/// Advice for a folder that cannot be used.
 const OTHER_FOLDER: &str = "set ILINST_CACHE to a folder of your own";
 /// What was not used for so long goes.
 const UNUSED: Duration = Duration::from_secs(60 * 60 * 24 * 30);
@@ -321,7 +321,7 @@ impl Cache {
                 .is_ok_and(|mut files| files.all(|file| file.is_ok_and(|file| is_tag(&file.file_name()))))
     }
 
-    /// What is run from it is nobody else's to write.
+    /// Programs run from it, so nobody else may write to it.
     fn check_private(&self) -> instrument::Result<()> {
         let checked = private::check(&self.folder).map_err(|error| self.unwritable(&error))?;
         checked.map_err(|reason| Failure::unwritable(format_args!("{reason}; {OTHER_FOLDER}")))

@@ -13,7 +13,7 @@ use parquet::{
     schema::types::ColumnPath,
 };
 
-/// What the columns are: every one there, or any of them null; numbers of each type.
+/// The kinds of columns: every one there, or any of them null; numbers of each type.
 const SCHEMAS: [&str; 3] = [
     "message m { REQUIRED group path (LIST) { REPEATED group list { REQUIRED BYTE_ARRAY element (STRING); } }
         REQUIRED INT64 calls; REQUIRED INT64 self_ns; REQUIRED BYTE_ARRAY other (STRING); }",

@@ -1,4 +1,4 @@
-//! Who calls methods, and whom they call.
+//! Callers and callees of methods.
 
 use foldhash::HashMap;
 use serde::Serialize;

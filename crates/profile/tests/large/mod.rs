@@ -21,7 +21,7 @@ pub(crate) struct Shape {
     pub(crate) paths: Paths,
 }
 
-/// Which paths a file has.
+/// The paths of a file.
 #[derive(Clone, Copy)]
 #[allow(dead_code, reason = "not all tests need each")]
 pub(crate) enum Paths {
