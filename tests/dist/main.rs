@@ -6,6 +6,7 @@ mod archives;
 mod bill;
 mod crates;
 mod steps;
+#[cfg(feature = "full")]
 mod workflow;
 
 use std::path::{Path, PathBuf};

@@ -200,7 +200,7 @@ fn a_command_that_was_given_up_is_never_carried_out() {
     };
     let run = |name: &str, more: &[&str]| said(&output(ilinst().arg(name).arg(&path).args(more)));
     signal("STOP");
-    let (_, errors, code) = run("pause", &[]);
+    let (_, errors, code) = run("pause", &["--timeout=1s"]);
     signal("CONT");
     assert_eq!(code, Some(3), "{errors}");
     assert!(errors.contains("error ILI0023:") && errors.contains("the command was taken back"), "{errors}");

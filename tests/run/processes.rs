@@ -179,7 +179,7 @@ fn a_command_that_was_given_up_is_never_carried_out() {
         let [path] = &profiles(&work)[..] else { panic!("one profile in {}", work.display()) };
         until("its names are written", || calls(&read(path)).contains_key("Live::Rest").then_some(()));
         signal(&child, "STOP");
-        let (_, errors, code) = run(&["pause", &pid]);
+        let (_, errors, code) = run(&["pause", &pid, "--timeout=1s"]);
         signal(&child, "CONT");
         assert_eq!(code, Some(3), "{errors}");
         assert!(errors.contains("error ILI0023:") && errors.contains("the command was taken back"), "{errors}");

@@ -14,6 +14,7 @@ use launch::{Attached, ClrProfiler, DiagnosticsPort, Noted, STANDS_STILL, Signal
 
 use crate::{
     arguments::WeaveArgs,
+    duration,
     failure::Failure,
     run::{Profiles, Reporting, Temporary},
     terminal::complain,
@@ -28,7 +29,7 @@ pub(crate) struct Opts {
     process: u32,
 
     /// How long methods stay woven: seconds, or a number with ms, s, m or h, up to a week (168h)
-    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = duration)]
+    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = time_of_attachment)]
     duration: Duration,
 
     #[command(flatten)]
@@ -232,17 +233,8 @@ fn in_words(said: &str) -> String {
     }
 }
 
-/// `30`, `30s`, `500ms`, `2m`, `1h`.
-fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "ms" => 1,
-        "" | "s" => 1000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        other => return Err(format!("'{other}' is none of ms, s, m, h")),
-    };
-    let number: u64 = digits.parse().map_err(|_| format!("'{digits}' is no number"))?;
-    let duration = number.checked_mul(unit).map(Duration::from_millis).filter(|duration| *duration <= live::LONGEST);
-    duration.ok_or_else(|| format!("methods stay woven for {}h at most", live::LONGEST.as_secs() / 3600))
+/// The time that methods stay instrumented.
+fn time_of_attachment(text: &str) -> Result<Duration, String> {
+    let longest = live::LONGEST.as_secs() / 3600;
+    duration::parse(text)?.filter(|duration| *duration <= live::LONGEST).ok_or_else(|| format!("{longest}h at most"))
 }

@@ -14,13 +14,12 @@ use profile::{Command, Control, End, Profile};
 use serde_json::json;
 
 use crate::{
+    duration,
     failure::{Failure, printed},
     profiles,
     terminal::{Terminal, print_json},
 };
 
-/// The time that a program has to answer. It looks ten times a second; on a busy machine it may get no processor for seconds.
-const PATIENCE: Duration = Duration::from_secs(30);
 const INTERVAL: Duration = Duration::from_millis(20);
 
 /// The profile, or the process, of a running program.
@@ -30,9 +29,18 @@ struct Target {
     #[arg(value_name = "FILE|PID")]
     target: PathBuf,
 
-    /// Print what was done as JSON
+    /// Give up if the program does not answer within this time (500ms, 30s, 2m); the command is then taken back
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time_to_answer)]
+    timeout: Duration,
+
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
+}
+
+/// A program looks ten times a second, but may get no processor for seconds on a busy machine.
+fn time_to_answer(text: &str) -> Result<Duration, String> {
+    duration::parse(text)?.ok_or_else(|| format!("'{text}' is too long"))
 }
 
 macro_rules! commands {
@@ -97,7 +105,7 @@ pub(crate) mod mark {
 }
 
 /// Gives a command, and waits until it is carried out.
-fn give(Target { target, json }: &Target, command: Command, name: &str, done: &str) -> anyhow::Result<u8> {
+fn give(Target { target, timeout, json }: &Target, command: Command, name: &str, done: &str) -> anyhow::Result<u8> {
     let path = profiles::find(Some(target))?;
     let profile = {
         let bytes = Input::open(&path)?;
@@ -112,7 +120,7 @@ fn give(Target { target, json }: &Target, command: Command, name: &str, done: &s
     }
     let unwritable = |error: &std::io::Error| Failure::unwritable(about(&path, error));
     let mut page = Page(OpenOptions::new().read(true).write(true).open(&path).map_err(|error| unwritable(&error))?);
-    let text = match page.give(command, name, PATIENCE).map_err(|error| unwritable(&error))? {
+    let text = match page.give(command, name, *timeout).map_err(|error| unwritable(&error))? {
         Answer::Done => None,
         Answer::TakenBack => Some("does not answer (it writes its profile at its end, or hangs); the command was taken back"),
         Answer::Begun => Some("has begun to carry out the command, and does not say that it is done (it hangs)"),

@@ -15,6 +15,7 @@ mod control;
 mod diff;
 mod dis;
 mod doctor;
+mod duration;
 mod explain;
 mod export;
 mod failure;
