@@ -17,10 +17,10 @@ const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
 const OTHERS: [&str; 6] = ["--quick", "--profile", "--runtime", "--no-build", "--no-incremental", "--option"];
 
 /// Commands by their words, as `cache clear`, and the options of each.
-type Commands = BTreeMap<String, BTreeSet<String>>;
+pub(crate) type Commands = BTreeMap<String, BTreeSet<String>>;
 
 /// What the tool prints.
-fn printed(arguments: &[&str]) -> String {
+pub(crate) fn printed(arguments: &[&str]) -> String {
     let (text, errors, code) = said(&ilinst().args(arguments).output().expect("ilinst runs"));
     assert_eq!((errors.as_str(), code), ("", Some(0)), "{arguments:?}");
     text
@@ -31,7 +31,7 @@ fn regex(pattern: &str) -> Regex {
 }
 
 /// All that help leads to.
-fn commands() -> Commands {
+pub(crate) fn commands() -> Commands {
     let (option, command) = (regex(r"(?m)^ +(-\w)?(?:, )?(--[a-z-]+)?(?:[ =\[]|$)"), regex(r"(?m)^  ([a-z]+)"));
     let (mut commands, mut left) = (Commands::new(), vec![String::new()]);
     while let Some(words) = left.pop() {
@@ -130,9 +130,10 @@ fn shells_complete_each_command_and_option() {
 /// What users read.
 fn documents() -> Vec<PathBuf> {
     let mut documents = ["README.md", "msbuild/README.md", "dotnet-tool/README.md"].map(|path| root().join(path)).to_vec();
-    for folder in ["docs", "docs/guide"] {
+    for folder in ["docs", "docs/guide", "docs/reference"] {
         let files = fs::read_dir(root().join(folder)).expect("it is there").flatten().map(|entry| entry.path());
-        documents.extend(files.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+        let is_written = |path: &PathBuf| path.extension().is_some_and(|it| it == "md") && !path.ends_with("commands.md");
+        documents.extend(files.filter(is_written));
     }
     documents
 }
@@ -155,7 +156,6 @@ fn documents_use_what_there_is() {
     let call = regex(r"(?:^|[\s$(])ilinst(?:\.exe)? ([a-z]+)([^|;&#]*)");
     let option = regex(r"(?:^|\s)(--[a-z][a-z-]*|-[a-zA-Z]\b)");
     let known: BTreeSet<&str> = commands.values().flatten().map(String::as_str).chain(OTHERS).collect();
-    let mut used = BTreeSet::new();
     for path in documents() {
         for line in code(&path) {
             let at = format!("{}: {line}", path.display());
@@ -168,7 +168,6 @@ fn documents_use_what_there_is() {
                 for option in option.captures_iter(rest) {
                     assert!(options.contains(&option[1]), "'{words}' has no {}: {at}", &option[1]);
                 }
-                used.insert(words.to_owned());
             }
             if line.starts_with("--") {
                 let option = option.captures(&line).map(|option| option[1].to_owned()).unwrap_or_default();
@@ -176,6 +175,4 @@ fn documents_use_what_there_is() {
             }
         }
     }
-    let unused: Vec<&String> = commands.keys().filter(|words| !words.is_empty() && !used.contains(*words)).collect();
-    assert!(unused.is_empty(), "no document shows {unused:?}");
 }

@@ -21,7 +21,7 @@ fn documents() -> BTreeMap<PathBuf, String> {
 }
 
 /// Lines of text, without blocks and spans of code.
-fn prose(text: &str) -> Vec<String> {
+pub(crate) fn prose(text: &str) -> Vec<String> {
     let (mut lines, mut is_code) = (Vec::new(), false);
     for line in text.lines() {
         if line.trim_start().starts_with("```") {

@@ -9,6 +9,8 @@
 mod agree;
 mod guide;
 mod links;
+mod plain;
+mod reference;
 
 use std::{fs, net::TcpListener, path::Path, process::Command};
 

@@ -138,17 +138,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     machine.push(("load average at the end", machine::load()));
     let results = Results { inputs: measured, start };
     let goals = goals::judge(&results);
-    let text = report::render(&machine, &results, &goals);
+    let text = report::render(&machine, &results);
     match options.write {
         Some(path) => fs::write(path, text)?,
         None => print!("{text}"),
     }
-    let missed = goals.iter().filter(|goal| !goal.is_met).count();
-    eprintln!("{} of {} goals met", goals.len() - missed, goals.len());
-    if options.gate && missed > 0 {
-        bail!("{missed} goals are missed");
-    }
-    Ok(())
+    goals::settle(&goals, options.gate)
 }
 
 /// Each tool has its turn in each round, and another one is the first each time. The first round warms the page cache, and

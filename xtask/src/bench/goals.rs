@@ -1,6 +1,8 @@
 //! What `ilinst` is meant to reach, held against what was measured in the same run: with default options, and against Cecil
 //! with those by which both do the same.
 
+use anyhow::{Result, bail};
+
 use super::{
     results::{Kind, MIB, Measured, Results, Series, Spread},
     tools::{Leave, Tool},
@@ -27,6 +29,23 @@ const MAX_START_MS: f64 = 2.0;
 type Rule = fn(&Measured, &Series) -> Option<(String, String, bool)>;
 
 const RULES: [Rule; 7] = [times_floor, times_cecil, times_best_cecil, peak, output, folder_cpu, folder_peak];
+
+/// Prints each goal with its figure and whether it is met. The document has the figures alone.
+///
+/// # Errors
+///
+/// If a goal is missed, and goals are a gate.
+pub(super) fn settle(goals: &[Goal], gate: bool) -> Result<()> {
+    for Goal { what, on, measured, is_met } in goals {
+        eprintln!("{}: {what}; {on}: {measured}", if *is_met { "met" } else { "missed" });
+    }
+    let missed = goals.iter().filter(|goal| !goal.is_met).count();
+    eprintln!("{} of {} goals met", goals.len() - missed, goals.len());
+    if gate && missed > 0 {
+        bail!("{missed} goals are missed");
+    }
+    Ok(())
+}
 
 /// The goals for all that was measured.
 pub(super) fn judge(results: &Results) -> Vec<Goal> {

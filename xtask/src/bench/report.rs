@@ -3,22 +3,16 @@
 use std::fmt::Write as _;
 
 use super::{
-    goals::Goal,
     machine::Machine,
     results::{MIB, Measured, Results, Spread},
     tools::Tool,
 };
 
-pub(super) fn render(machine: &Machine, results: &Results, goals: &[Goal]) -> String {
+pub(super) fn render(machine: &Machine, results: &Results) -> String {
     let mut text = String::from(HEAD);
     text.push_str("\n| | |\n|---|---|\n");
     for (name, value) in machine {
         text += &format!("| {name} | {value} |\n");
-    }
-    text.push_str("\n## Goals\n\nWith default options, and `--all-assemblies` for the folder; against Cecil with those by which both do the same.\n\n| goal | on | measured | |\n|---|---|---|---|\n");
-    for Goal { what, on, measured, is_met } in goals {
-        let verdict = if *is_met { "met" } else { "**missed**" };
-        text += &format!("| {what} | {on} | {measured} | {verdict} |\n");
     }
     for measured in &results.inputs {
         table(&mut text, measured);
