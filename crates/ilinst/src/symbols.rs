@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
 };
@@ -69,10 +70,11 @@ fn assemblies(folders: &[PathBuf]) -> Vec<PathBuf> {
 /// Where the file of a module may be; what the user says comes before what the program said.
 fn candidates<'a>(module: &'a Module, places: &[PathBuf]) -> Vec<PathBuf> {
     let said = Path::new(&module.path);
-    // A program of Windows says its paths as Windows has them, and a name may not lead elsewhere.
+    // A program of Windows says its paths as Windows has them, and a name may not lead elsewhere. One in a single file has none.
     let last = |path: &'a str| Path::new(path.rsplit(['/', '\\']).next().unwrap_or(path)).file_name();
-    let name = [&module.path, &module.name].into_iter().find_map(|path| last(path));
-    let found = name.into_iter().flat_map(|name| places.iter().map(move |folder| folder.join(name)));
+    let mut names: Vec<&OsStr> = [&module.path, &module.name].into_iter().filter_map(|path| last(path)).collect();
+    names.dedup();
+    let found = names.iter().flat_map(|name| places.iter().map(move |folder| folder.join(name)));
     found.chain((!module.path.is_empty()).then(|| said.to_owned())).collect()
 }
 
