@@ -7,14 +7,31 @@ const PRIME: u32 = 0x0100_0193;
 /// The hash of a method's names in metadata, `Namespace.Outer/Inner` and its own: 16 bits, never 0, over their UTF-16 code units
 /// with a colon between. None for a name that readers may have in another form: one that was cut, or is no UTF-8.
 pub fn name_check(type_name: &str, method: &str) -> Option<u16> {
-    let mut hash = START;
-    for unit in type_name.encode_utf16().chain([u16::from(b':')]).chain(method.encode_utf16()) {
-        if [CUT, REPLACED].contains(&unit) {
-            return None;
-        }
-        hash = (hash ^ u32::from(unit)).wrapping_mul(PRIME);
+    TypeCheck::new(type_name).of(method)
+}
+
+/// What the names of a type's methods begin with.
+#[derive(Clone, Copy, Debug)]
+pub struct TypeCheck(Option<u32>);
+
+impl TypeCheck {
+    /// Of a type by its name.
+    pub fn new(type_name: &str) -> Self {
+        Self(add(START, type_name).and_then(|hash| add(hash, ":")))
     }
-    Some(((hash ^ hash >> 16) as u16).max(1))
+
+    /// The [`name_check`] of a method of it.
+    pub fn of(self, method: &str) -> Option<u16> {
+        let hash = add(self.0?, method)?;
+        Some(((hash ^ hash >> 16) as u16).max(1))
+    }
+}
+
+fn add(hash: u32, text: &str) -> Option<u32> {
+    text.encode_utf16().try_fold(hash, |hash, unit| {
+        let is_whole = ![CUT, REPLACED].contains(&unit);
+        is_whole.then(|| (hash ^ u32::from(unit)).wrapping_mul(PRIME))
+    })
 }
 
 /// What stands for the rest of a name, and for bytes that are no UTF-8.

@@ -12,7 +12,7 @@
 use std::collections::HashMap;
 
 use ecma335::{Cursor, Error, FileOffset, Metadata, Rid, Table, cursor::put_compressed_u32, schema::MethodDef};
-use identity::{MethodId, name_check};
+use identity::{MethodId, TypeCheck, name_check};
 
 use crate::calls::CallTarget;
 
@@ -110,9 +110,10 @@ impl WovenNames {
             let type_name = names.of(class)?;
             let name = |method: Rid<MethodDef>| metadata.strings.string(metadata.row(method)?.name);
             if !is_whole {
+                let of_type = TypeCheck::new(&type_name);
                 for method in &methods {
                     let place = checks_at + 2 * (method.get() as usize - 1);
-                    if let (Some(slot), Some(check)) = (out.get_mut(place..place + 2), name_check(&type_name, &name(*method)?)) {
+                    if let (Some(slot), Some(check)) = (out.get_mut(place..place + 2), of_type.of(&name(*method)?)) {
                         slot.copy_from_slice(&check.to_le_bytes());
                     }
                 }
