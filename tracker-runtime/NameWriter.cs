@@ -7,9 +7,9 @@ using System.Runtime.CompilerServices;
 namespace Ilinst
 {
     /// <summary>
-    /// Finds the names of methods by reflection over the woven modules. It looks at no parameters: their types might have to be
-    /// loaded, and the program would notice. What cannot be had, as in a trimmed program, the reader finds elsewhere by the
-    /// module's key.
+    /// Finds the names of methods in the marks of woven modules, or else by reflection over these, as far as the marks say that a
+    /// row still is the method's. It looks at no parameters: their types might have to be loaded, and the program would notice.
+    /// What cannot be had the reader finds elsewhere by the module's key.
     /// </summary>
     internal sealed class NameWriter
     {
@@ -27,6 +27,8 @@ namespace Ilinst
         /// <summary>By key: the modules found; held so that a context of its own can still go.</summary>
         private readonly Dictionary<long, WeakReference> modules = new Dictionary<long, WeakReference>();
         private readonly List<WeakReference> assemblies = new List<WeakReference>();
+        /// <summary>By key: what the modules' marks say of names.</summary>
+        private readonly Dictionary<long, WovenNames> names = new Dictionary<long, WovenNames>();
 
         /// <summary>Writes the names of methods, and of modules that were not met before.</summary>
         /// <param name="ids">It is empty behind this: those without a name are kept here.</param>
@@ -78,7 +80,9 @@ namespace Ilinst
                 return false;
             }
             List<long> ids = waiting[key];
-            while (ids.Count > 0 && WriteMethod(module, ids[ids.Count - 1]))
+            WovenNames ofModule;
+            names.TryGetValue(key, out ofModule);
+            while (ids.Count > 0 && WriteMethod(module, ofModule, ids[ids.Count - 1]))
             {
                 ids.RemoveAt(ids.Count - 1);
             }
@@ -186,19 +190,22 @@ namespace Ilinst
 
         private bool WriteModule(Module module)
         {
+            // One that several were merged into may have the mark of each.
             object[] marks = module.GetCustomAttributes(typeof(WovenAttribute), false);
-            if (marks.Length == 0)
+            foreach (WovenAttribute mark in marks)
             {
-                return false;
+                WeakReference known;
+                if (!modules.TryGetValue(mark.ModuleKey, out known) || known.Target == null)
+                {
+                    modules[mark.ModuleKey] = new WeakReference(module);
+                    if (mark.Names != null)
+                    {
+                        names[mark.ModuleKey] = new WovenNames(mark.Names);
+                    }
+                    Describe(module, mark);
+                }
             }
-            WovenAttribute mark = (WovenAttribute)marks[0];
-            WeakReference known;
-            if (!modules.TryGetValue(mark.ModuleKey, out known) || known.Target == null)
-            {
-                modules[mark.ModuleKey] = new WeakReference(module);
-                Describe(module, mark);
-            }
-            return true;
+            return marks.Length > 0;
         }
 
         /// <summary>Unless another tracker of the process has, or this one, when it was loaded before.</summary>
@@ -215,13 +222,17 @@ namespace Ilinst
         }
 
         /// <returns>False if there is no room for it now.</returns>
-        private static bool WriteMethod(Module module, long id)
+        private static bool WriteMethod(Module module, WovenNames names, long id)
         {
             string type;
             string name;
+            int number = (int)id & 0xFFFFFF;
+            if (names != null && names.Find(number, out type, out name))
+            {
+                return NameRecords.Append(NameRecords.Method, id, 8, null, type, name);
+            }
             try
             {
-                int number = (int)id & 0xFFFFFF;
                 int token = (number & CallSite) != 0 ? MemberRefTable | (number & CallSiteRows) : MethodDefTable | number;
                 MethodBase method = Resolve(module, token);
                 type = method.DeclaringType == null ? "<Module>" : FullName(method.DeclaringType);
@@ -231,7 +242,8 @@ namespace Ilinst
             {
                 return true;
             }
-            return NameRecords.Append(NameRecords.Method, id, 8, null, type, name);
+            bool isAnother = names != null && !names.Fits(number, type, name);
+            return isAnother || NameRecords.Append(NameRecords.Method, id, 8, null, type, name);
         }
 
         /// <summary>Zeros for a module without a GUID heap.</summary>

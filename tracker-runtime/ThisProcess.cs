@@ -49,10 +49,11 @@ namespace Ilinst
             return fit.Length == 0 ? "program" : fit;
         }
 
-        /// <summary>For people: ".NET 8.0.4, Unix".</summary>
+        /// <summary>For people: ".NET 8.0.4, Unix"; or, as its files do not say all of such a program, ".NET 10.0.0, Unix, trimmed".</summary>
         public static string RuntimeName()
         {
-            return NameAndVersion() + ", " + Environment.OSVersion.Platform;
+            string published = !IsCore ? "" : IsNative() ? ", native AOT" : IsTrimmed() ? ", trimmed" : "";
+            return NameAndVersion() + ", " + Environment.OSVersion.Platform + published;
         }
 
         /// <summary>The path of the program's file, or of this one where another runtime is the program; empty if there is none.</summary>
@@ -81,6 +82,30 @@ namespace Ilinst
             }
             while (number > 0);
             return text;
+        }
+
+        /// <summary>Whether the program is compiled to native code, with the runtime in it.</summary>
+        private static bool IsNative()
+        {
+            return typeof(object).Assembly.GetType().Name.StartsWith("NativeFormat", StringComparison.Ordinal);
+        }
+
+        /// <summary>
+        /// Whether the program's library is not all of it: a type is gone that all versions have, and hardly a program uses. The
+        /// trimmer is not to find its name here.
+        /// </summary>
+        [UnconditionalSuppressMessage("Trimming", "IL2057")]
+        private static bool IsTrimmed()
+        {
+            string calendar = "LunisolarCalendar";
+            foreach (string country in new string[] { "Korean", "Taiwan" })
+            {
+                if (Type.GetType("System.Globalization." + country + calendar) != null)
+                {
+                    return false;
+                }
+            }
+            return true;
         }
 
         private static string EntryName()

@@ -9,6 +9,7 @@ namespace Ilinst
         private readonly long moduleKey;
         private readonly string tool;
         private readonly string options;
+        private byte[] names;
 
         /// <summary>Put there by the weaver.</summary>
         public WovenAttribute(long moduleKey, string tool, string options)
@@ -34,6 +35,13 @@ namespace Ilinst
         public string Options
         {
             get { return options; }
+        }
+
+        /// <summary>The names of its methods, or checks of them, as WovenNames reads them; null if rows are what they were.</summary>
+        public byte[] Names
+        {
+            get { return names; }
+            set { names = value; }
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Builds by the SDK of .NET 10.
 
-use std::{fs, path::PathBuf, process::Command};
+use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
 
-use tests::{said, tool};
+use tests::{Report, said, tool};
 
 use crate::dotnet::Dotnet;
 
@@ -117,24 +117,102 @@ fn a_build_without_the_tracker_in_its_output_fails() {
     dotnet.run(&["build", "app"]);
 }
 
-/// The trimmer and the native compiler find nothing in the tracker to warn of.
+/// All kinds of methods, and some that a trimmer takes away.
+const KINDS: &str = include_str!("../truth/programs/Rewritten.cs");
+
+/// How often those of `Rewritten.cs`, and of the library that it calls, are called.
+const CALLS: [(&str, u64); 18] = [
+    ("Lib.Numbers::Sum", 5),
+    ("Shop.Box`1/Lid::Turn", 4),
+    ("Shop.Box`1::Map", 5),
+    ("Shop.Program/<>c::<Main>b__0_0", 5),
+    ("Shop.Program::Main", 1),
+    ("Shop.Program::Other", 1),
+    ("Shop.Square::Shop.IShape.Area", 6),
+    ("Shop.Square::get_Side", 2),
+    ("Shop.Square::set_Side", 2),
+    ("Shop.Work::Items", 9),
+    ("Shop.Work::Over", 9),
+    ("Shop.Work::Renamed", 7),
+    ("Shop.Work::Spin", 14),
+    ("Shop.Work::Step", 9),
+    ("Shop.Work::Steps", 1),
+    ("System.Threading.Tasks.Task::Wait", 1),
+    ("System.Threading.Thread::Join", 1),
+    ("System.Threading.Thread::Sleep", 3),
+];
+
+/// Runs what was published, and holds the names in the profile against what is called: with the files that ran, and without.
+fn names_are_right(dotnet: &Dotnet, folder: &str, runtime: &str) {
+    let published = dotnet.folder.join(folder);
+    let with_files = dotnet.profile(&mut dotnet.command_of(&published.join("app")), "done\n");
+    fs::rename(&published, dotnet.folder.join("gone")).expect("it can be renamed");
+    let alone = Report::of(&dotnet.folder.join("run.ilprof")).expect("it can be reported");
+    fs::rename(dotnet.folder.join("gone"), &published).expect("it can be renamed");
+    for (what, report) in [("with the files", with_files), ("alone", alone)] {
+        let mut calls: BTreeMap<&str, u64> = BTreeMap::new();
+        for row in &report.rows {
+            *calls.entry(row["rawName"].as_str().unwrap_or("?")).or_default() += row["calls"].as_u64().expect("calls");
+        }
+        assert_eq!(calls, CALLS.into(), "{folder}, {what}");
+        let said = report.document["runtime"].as_str().expect("it has a runtime");
+        assert!(said.ends_with(runtime), "{folder}: {said}");
+    }
+}
+
+/// The trimmer and the native compiler find nothing in the tracker to warn of, and methods keep their names, those of a package too.
 #[test]
 #[ignore = "needs .NET 10"]
 fn trimming_with_warnings_as_errors_succeeds() {
     let Some(dotnet) = Dotnet::newer("warnings") else { return };
-    program_and_library(&dotnet, "");
+    dotnet.write("lib/Lib.csproj", &project("Library", &ilinst()));
+    dotnet.write(
+        "lib/Numbers.cs",
+        &SUM.replace("class Numbers\n{", "class Numbers\n{\n    public static int Unused(int count) => Sum(count) + Sum(1);\n"),
+    );
+    let define = "<PropertyGroup><DefineConstants>LIBRARY</DefineConstants></PropertyGroup>";
+    dotnet.write("app/app.csproj", &project("Exe", &format!("{}{}{define}", ilinst(), reference("Lib", "1.0.0"))));
+    dotnet.write("app/Program.cs", KINDS);
+    dotnet.run(&["pack", "lib", "-p:Ilinst=true", "-o", "feed"]);
     let common = ["publish", "app", "-p:Ilinst=true", "-r", "linux-x64", "-warnaserror", "-p:TrimmerSingleWarn=false"];
-    for (folder, options) in [
+    for (folder, runtime, options) in [
         (
             "trimmed",
+            ", trimmed",
             &["--self-contained", "-p:PublishTrimmed=true", "-p:TrimMode=full", "-p:SuppressTrimAnalysisWarnings=false"][..],
         ),
-        ("single", &["--self-contained", "-p:PublishSingleFile=true", "-p:EnableSingleFileAnalyzer=true"]),
-        ("native", &["-p:PublishAot=true"]),
+        ("single", "Unix", &["--self-contained", "-p:PublishSingleFile=true", "-p:EnableSingleFileAnalyzer=true"]),
+        ("native", ", native AOT", &["-p:PublishAot=true"]),
     ] {
         dotnet.run(&[&common[..], options, &["-o", folder]].concat());
-        let report = dotnet.profile(&mut dotnet.command_of(&dotnet.folder.join(folder).join("app")), "10\n");
-        assert_eq!(report.rows.iter().filter_map(|row| row["calls"].as_u64()).sum::<u64>(), 7, "{folder}");
+        names_are_right(&dotnet, folder, runtime);
+    }
+    // Lines are those of the file that was instrumented, which the build keeps.
+    let folder = dotnet.folder.join("app/obj/Release/net10.0/linux-x64/ilinst");
+    let report = Report::with(&dotnet.folder.join("run.ilprof"), &["--symbols", &folder.to_string_lossy()]).expect("it can be");
+    let renamed = report.of_method("Shop.Work::Renamed").next().expect("it was called");
+    let line = 1 + KINDS.lines().position(|line| line.contains("int Renamed(")).expect("it is there");
+    assert!(renamed["line"].as_u64().is_some_and(|found| found.abs_diff(line as u64) <= 1), "{renamed}");
+}
+
+/// The other ways to trim, and a library of the same solution.
+#[cfg(feature = "full")]
+#[test]
+#[ignore = "needs .NET 10"]
+fn trimmed_programs_of_a_solution_keep_their_names() {
+    let Some(dotnet) = Dotnet::newer("trimmed") else { return };
+    program_and_library(&dotnet, "<PropertyGroup><DefineConstants>LIBRARY</DefineConstants></PropertyGroup>");
+    dotnet.write("app/Program.cs", KINDS);
+    let common = ["publish", "app", "-p:Ilinst=true", "-r", "linux-x64", "--self-contained"];
+    for (folder, options) in [
+        ("partial", &["-p:PublishTrimmed=true", "-p:TrimMode=partial"][..]),
+        ("single", &["-p:PublishTrimmed=true", "-p:TrimMode=full", "-p:PublishSingleFile=true"]),
+        ("precompiled", &["-p:PublishTrimmed=true", "-p:TrimMode=full", "-p:PublishReadyToRun=true"]),
+        ("native", &["-p:PublishAot=true"]),
+    ] {
+        let runtime = if folder == "native" { ", native AOT" } else { ", trimmed" };
+        dotnet.run(&[&common[..], options, &["-o", folder]].concat());
+        names_are_right(&dotnet, folder, runtime);
     }
 }
 

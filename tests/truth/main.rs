@@ -11,6 +11,7 @@ mod phases;
 mod program;
 #[cfg(feature = "full")]
 mod real_time;
+mod rewritten;
 mod split;
 mod waits;
 

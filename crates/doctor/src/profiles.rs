@@ -52,13 +52,25 @@ pub fn of_profile(path: &Path, profile: &Profile, folder: Option<&Folder>) -> Ve
         let what = "calls were counted, and no more: there are no times and no callers";
         find(Code::CountOnly, path, what.into(), "start without ILINST_MODE=count");
     }
+    if let Some(published) = profile.published_as() {
+        let what = format!("the program is {published}: its files are not those that were instrumented");
+        find(
+            Code::Published,
+            path,
+            what,
+            "nothing; report --symbols with the folder of the instrumented assemblies shows source lines",
+        );
+    }
+    if let Some(missing) = profile.missing_names() {
+        find(Code::NoNames, path, missing, "ilinst report --symbols DIR");
+    }
     if folder_name(path).is_some_and(|name| name.starts_with(FALLBACK)) {
         let what = "it is below the temporary folder, as it could not be written where it was wanted";
         find(Code::NotWritable, path, what.into(), "ILINST_OUTPUT names a folder that the program may write to");
     }
     let files: BTreeSet<PathBuf> = profile.modules.iter().map(|module| PathBuf::from(&module.path)).collect();
     for module in profile.modules.iter().filter(|module| Path::new(&module.path).is_file()) {
-        if key_of(Path::new(&module.path)).is_none_or(|key| key != module.key) {
+        if !has_key(Path::new(&module.path), module.key) {
             let what = "it is no longer the file that the program ran: another one has been put there since";
             find(Code::CopiedBack, Path::new(&module.path), what.into(), "weave again; names come from the profile itself");
         }
@@ -88,10 +100,10 @@ pub fn of_profile(path: &Path, profile: &Profile, folder: Option<&Folder>) -> Ve
     findings
 }
 
-/// What the method ids of the woven file at a path begin with.
-fn key_of(path: &Path) -> Option<u64> {
-    let bytes = Input::open(path).ok()?;
-    Mark::read(&assembly(&bytes)?.1).map(|mark| mark.module_key)
+/// Whether method ids of the woven file at a path begin with this.
+fn has_key(path: &Path, key: u64) -> bool {
+    let Ok(bytes) = Input::open(path) else { return false };
+    assembly(&bytes).is_some_and(|(_, metadata)| Mark::read_all(&metadata).any(|mark| mark.module_key == key))
 }
 
 fn folder_name(path: &Path) -> Option<String> {

@@ -93,6 +93,11 @@ pub(crate) struct WeaveArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
     pub(crate) embed: Option<bool>,
 
+    /// Put the names of instrumented methods into each assembly, for programs that are compiled to native code, or trimmed and
+    /// published as a single file
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    pub(crate) names: Option<bool>,
+
     /// Exit with 4 if a method that should have been woven was left alone
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
     pub(crate) strict: Option<bool>,
@@ -177,6 +182,7 @@ for_each_setting! {
     "snk" = snk, else [(); 0];
     "keep-layout" = keep_layout, else false;
     "embed" = embed, else false;
+    "names" = names, else false;
     "strict" = strict, else false;
 }
 
@@ -221,7 +227,7 @@ impl WeaveArgs {
             }
         }
         let settings = args.add(file.as_ref().map(|file| &file.args));
-        let Self { selection, all_assemblies, snk: keys, keep_layout, embed, strict } = args;
+        let Self { selection, all_assemblies, snk: keys, keep_layout, embed, names, strict } = args;
         let mut calls = Calls::default();
         selection.calls.into_iter().for_each(|word| calls.add(word));
         let mut hook_assemblies = Vec::new();
@@ -237,6 +243,7 @@ impl WeaveArgs {
             calls,
             keep_layout: keep_layout.unwrap_or_default(),
             embed: embed.unwrap_or_default(),
+            names: names.unwrap_or_default(),
             hooks: selection.hooks.resolve(&mut hook_assemblies)?.unwrap_or(Hooks::TRACKER),
             capture: selection.capture.unwrap_or_default(),
             rules,

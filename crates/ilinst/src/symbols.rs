@@ -2,12 +2,13 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
 };
 
 use ::instrument::Input;
-use ::symbols::{Manifest, Symbol, Symbols, module_key, pdb_of};
+use ::symbols::{Manifest, Symbol, Symbols, module_keys, pdb_of};
 use ecma335::{Image, Token, debug::DebugEntry};
 use identity::MethodId;
 use profile::{
@@ -36,23 +37,44 @@ pub(crate) fn name(profile: &mut Profile, path: &Path, folders: &[PathBuf]) {
         }
     }
     // A program that was killed at once did not come to say which modules these are of: whatever is woven where it may be.
-    let has_no_name = |index: &usize| profile.functions.get(*index).is_some_and(|function| function.name.is_none());
-    wanted.retain(|_, functions| functions.iter().any(has_no_name));
+    leave_named(profile, &mut wanted);
     for file in if wanted.is_empty() { Vec::new() } else { woven_files(&places) } {
         let manifest = manifest_of(&file);
         if let Some(key) = manifest.map(|manifest| manifest.module_key()).filter(|key| wanted.contains_key(key)) {
             let _ = by_assembly(profile, &wanted, key, &file) || by_manifest(profile, &wanted, key, &file);
         }
     }
+    // A package's assembly has no manifest beside it.
+    leave_named(profile, &mut wanted);
+    for file in if wanted.is_empty() { Vec::new() } else { assemblies(folders) } {
+        let keys = Input::open(&file).map_or_else(|_| Vec::new(), |assembly| module_keys(&assembly));
+        for key in keys.into_iter().filter(|key| wanted.contains_key(key)) {
+            by_assembly(profile, &wanted, key, &file);
+        }
+    }
+}
+
+/// Takes modules out whose functions have names.
+fn leave_named(profile: &Profile, wanted: &mut Wanted) {
+    let has_no_name = |index: &usize| profile.functions.get(*index).is_some_and(|function| function.name.is_none());
+    wanted.retain(|_, functions| functions.iter().any(has_no_name));
+}
+
+/// The assemblies in these folders.
+fn assemblies(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
+    let is_assembly = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "dll" || extension == "exe");
+    entries.map(|entry| entry.path()).filter(is_assembly).collect()
 }
 
 /// Where the file of a module may be; what the user says comes before what the program said.
 fn candidates<'a>(module: &'a Module, places: &[PathBuf]) -> Vec<PathBuf> {
     let said = Path::new(&module.path);
-    // A program of Windows says its paths as Windows has them, and a name may not lead elsewhere.
+    // A program of Windows says its paths as Windows has them, and a name may not lead elsewhere. One in a single file has none.
     let last = |path: &'a str| Path::new(path.rsplit(['/', '\\']).next().unwrap_or(path)).file_name();
-    let name = [&module.path, &module.name].into_iter().find_map(|path| last(path));
-    let found = name.into_iter().flat_map(|name| places.iter().map(move |folder| folder.join(name)));
+    let mut names: Vec<&OsStr> = [&module.path, &module.name].into_iter().filter_map(|path| last(path)).collect();
+    names.dedup();
+    let found = names.iter().flat_map(|name| places.iter().map(move |folder| folder.join(name)));
     found.chain((!module.path.is_empty()).then(|| said.to_owned())).collect()
 }
 
@@ -84,30 +106,26 @@ pub(crate) fn source_places(file: &Path, methods: impl Iterator<Item = Token>) -
     let assembly = Input::open(file).ok();
     let beside = assembly.as_ref().and_then(|assembly| pdb_beside(file, assembly));
     let pdb = assembly.as_ref().and_then(|assembly| pdb_of(assembly, beside.as_deref()));
-    let symbols = assembly.as_ref().and_then(|assembly| Symbols::read(assembly, pdb.as_deref()).ok()?);
-    let place = |method: Token| {
-        let symbols = symbols.as_ref()?;
-        symbols.symbol(MethodId::new(symbols.module_key(), method.rid()))?.place
-    };
+    let symbols =
+        assembly.as_ref().and_then(|assembly| Symbols::read(assembly, pdb.as_deref(), *module_keys(assembly).first()?).ok()?);
+    let place = |method: Token| symbols.as_ref()?.place_of(method.rid_in()?);
     methods.map(place).collect()
 }
 
 fn by_assembly(profile: &mut Profile, wanted: &Wanted, key: u64, file: &Path) -> bool {
     let Ok(assembly) = Input::open(file) else { return false };
-    if module_key(&assembly) != Some(key) {
+    if !module_keys(&assembly).contains(&key) {
         return false;
     }
     let beside = pdb_beside(file, &assembly);
     let pdb = pdb_of(&assembly, beside.as_deref());
-    let Ok(Some(symbols)) = Symbols::read(&assembly, pdb.as_deref()) else { return false };
-    apply(profile, wanted, key, |id| symbols.symbol(id));
-    true
+    let Ok(Some(symbols)) = Symbols::read(&assembly, pdb.as_deref(), key) else { return false };
+    apply(profile, wanted, key, |id| symbols.symbol(id))
 }
 
 fn by_manifest(profile: &mut Profile, wanted: &Wanted, key: u64, file: &Path) -> bool {
     let Some(manifest) = manifest_of(file).filter(|manifest| manifest.module_key() == key) else { return false };
-    apply(profile, wanted, key, |id| manifest.symbol(id));
-    true
+    apply(profile, wanted, key, |id| manifest.symbol(id))
 }
 
 fn pdb_beside(file: &Path, assembly: &[u8]) -> Option<Input> {
@@ -117,9 +135,11 @@ fn pdb_beside(file: &Path, assembly: &[u8]) -> Option<Input> {
     names.into_iter().flatten().find_map(|path| Input::open(&path).ok())
 }
 
-fn apply(profile: &mut Profile, wanted: &Wanted, key: u64, symbol: impl Fn(MethodId) -> Option<Symbol>) {
+/// Names those of a module's functions that nothing has named yet; gives whether all have names now.
+fn apply(profile: &mut Profile, wanted: &Wanted, key: u64, symbol: impl Fn(MethodId) -> Option<Symbol>) -> bool {
+    let mut has_all = true;
     for index in wanted.get(&key).into_iter().flatten() {
-        let Some(function) = profile.functions.get_mut(*index) else { continue };
+        let Some(function) = profile.functions.get_mut(*index).filter(|function| function.source.is_none()) else { continue };
         if let Some(Symbol { raw: (type_name, method), type_name: written, member, parameters, is_made, place }) =
             symbol(function.method_id)
         {
@@ -127,5 +147,7 @@ fn apply(profile: &mut Profile, wanted: &Wanted, key: u64, symbol: impl Fn(Metho
             let (file, line) = place.unzip();
             function.source = Some(Source { type_name: written, method: member, parameters, is_made, file, line });
         }
+        has_all &= function.source.is_some();
     }
+    has_all
 }

@@ -1,7 +1,11 @@
 //! What the numbers cannot tell.
 
+use std::collections::BTreeSet;
+
+use identity::Visible;
+
 use crate::{
-    model::{Clock, Mode, Profile, SampleType},
+    model::{Clock, End, Mode, Profile, SampleType},
     report::percent,
     text::counted,
 };
@@ -11,6 +15,12 @@ const COARSE_CLOCK: u64 = 20_000_000;
 
 /// How many times the CPU time is much more than it.
 const MUCH_LONGER: f64 = 1.3;
+
+/// As the tracker ends the runtime's name.
+const TRIMMED: &str = "trimmed";
+const NATIVE: &str = "native AOT";
+/// Files that are named where names are missing.
+const MAX_FILES: usize = 3;
 
 /// What the call trees do not hold.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -35,6 +45,45 @@ impl Profile {
             }
         }
         losses
+    }
+
+    /// How many methods have no name, why, and where names are to be had: half a sentence. None if all have one.
+    pub fn missing_names(&self) -> Option<String> {
+        let mut unnamed =
+            self.functions.iter().filter(|function| function.name.is_none() && function.source.is_none()).peekable();
+        unnamed.peek()?;
+        let ended = !matches!(self.end, End::Unknown | End::Running);
+        let (mut count, mut rewritten) = (0, BTreeSet::new());
+        for function in unnamed {
+            count += 1;
+            // The program had the module at hand, and time to name its methods.
+            rewritten.extend(self.module_of(function).filter(|_| ended).map(|module| module.name.as_str()));
+        }
+        let methods = counted(count, "method");
+        let is_native = self.runtime.ends_with(NATIVE);
+        Some(if is_native {
+            format!(
+                "the names of {methods} are not known: the program is native code, which has none. Add --symbols with the folder of \
+                 the instrumented assemblies (of a build: obj/.../ilinst), or instrument with --names"
+            )
+        } else if rewritten.is_empty() {
+            format!("the names of {methods} are not known (--symbols)")
+        } else {
+            let files: Vec<String> = rewritten.iter().take(MAX_FILES).map(|name| Visible(name).to_string()).collect();
+            let more = if rewritten.len() > MAX_FILES { ", ..." } else { "" };
+            format!(
+                "the names of {methods} are not known: {}{more} was changed after it was instrumented, as by a trimmer or an \
+                 obfuscator. Add --symbols with the folder of the instrumented assemblies (of a build: obj/.../ilinst), or \
+                 instrument with --names",
+                files.join(", ")
+            )
+        })
+    }
+
+    /// What was done to the program's files after they were built, by which methods' rows and names change: `trimmed`, or
+    /// `native AOT`. None if nothing is known.
+    pub fn published_as(&self) -> Option<&'static str> {
+        [TRIMMED, NATIVE].into_iter().find(|word| self.runtime.ends_with(word))
     }
 
     /// What the numbers cannot tell: half sentences, most important first.
@@ -98,10 +147,7 @@ impl Profile {
         if self.disk_was_full {
             limits.push("the disk was full: the call paths that came last, and their time, are not in the file".into());
         }
-        let unnamed = self.functions.iter().filter(|function| function.name.is_none() && function.source.is_none()).count();
-        if unnamed > 0 {
-            limits.push(format!("the names of {} are not known (--symbols)", counted(unnamed as u64, "method")));
-        }
+        limits.extend(self.missing_names());
         if self.paused > 0 {
             limits.push(format!("nothing was recorded for {:.1} ms, while it was paused", self.milliseconds(self.paused)));
         }

@@ -1,5 +1,6 @@
-//! What methods are called by those who wrote them: from the assembly that they are in, woven or not, and from its PDB. Ids lead
-//! to rows; their key says whether the assembly is the one that is meant.
+//! What methods are called by those who wrote them: from the assembly that they are in, woven or not, and from its PDB. In an
+//! assembly that is not woven, ids lead to rows; in a woven one, to the code that passes them, as a later tool may have given rows
+//! other numbers. Their key says whether the assembly is the one that is meant.
 
 mod manifest;
 mod types;
@@ -14,7 +15,7 @@ use ecma335::{
     signature::Signature,
 };
 use identity::{MethodId, Part, is_made, source_name, written_member, written_type};
-use weave::tracker::Mark;
+use weave::{WovenNames, tracker::Mark, woven_ids::woven_ids};
 
 pub use manifest::Manifest;
 
@@ -35,11 +36,26 @@ pub struct Symbol {
     pub place: Option<(String, u32)>,
 }
 
+impl Symbol {
+    /// What names in metadata say alone.
+    fn of_names(type_name: &str, method: &str) -> Self {
+        let source = source_name(type_name, method);
+        Self {
+            raw: (type_name.to_owned(), method.to_owned()),
+            type_name: written_type(type_name),
+            member: source.map_or_else(|| written_member(method), |source| source.member()),
+            is_made: is_made(type_name, method),
+            ..Self::default()
+        }
+    }
+}
+
 /// An assembly, and its PDB.
 pub struct Symbols<'a> {
     metadata: Metadata<'a>,
     pdb: Option<Metadata<'a>>,
     key: u64,
+    woven: Option<Woven>,
     owners: ListOwners<TypeDef, MethodDef>,
     /// The parameters of generic types and methods: by owner's token, in their order.
     generics: Vec<(Token, u16, String)>,
@@ -47,15 +63,25 @@ pub struct Symbols<'a> {
     steps: HashMap<u32, Rid<MethodDef>>,
 }
 
-/// The key that an assembly's method ids begin with: the one in its mark, or, of one that is not woven, the one that it would
-/// be woven with, by which a profiler knows it. None if it cannot be read.
-pub fn module_key(assembly: &[u8]) -> Option<u64> {
-    let image = Image::parse(assembly).ok()?;
-    key_of(&Metadata::parse(image.metadata().ok()?).ok()?)
+/// What is known of a woven assembly's ids.
+struct Woven {
+    /// What they lead to.
+    ids: HashMap<MethodId, Token>,
+    /// What methods were called when they were woven.
+    names: WovenNames,
 }
 
-fn key_of(metadata: &Metadata<'_>) -> Option<u64> {
-    Mark::read(metadata).map(|mark| mark.module_key).or_else(|| weave::module::module_key(metadata).ok())
+/// The keys that an assembly's method ids begin with: those in its marks, of which it has several if others were merged into it;
+/// or, of one that is not woven, the one that it would be woven with, by which a profiler knows it. None if it cannot be read.
+pub fn module_keys(assembly: &[u8]) -> Vec<u64> {
+    let image = Image::parse(assembly).ok();
+    let metadata = image.and_then(|image| Metadata::parse(image.metadata().ok()?).ok());
+    metadata.map_or_else(Vec::new, |metadata| keys_of(&metadata))
+}
+
+fn keys_of(metadata: &Metadata<'_>) -> Vec<u64> {
+    let marked: Vec<u64> = Mark::read_all(metadata).map(|mark| mark.module_key).collect();
+    if marked.is_empty() { weave::module::module_key(metadata).into_iter().collect() } else { marked }
 }
 
 /// The PDB in an assembly, or the one beside it that is its own. None if there is neither.
@@ -65,13 +91,21 @@ pub fn pdb_of<'p>(assembly: &[u8], beside: Option<&'p [u8]>) -> Option<Cow<'p, [
 }
 
 impl<'a> Symbols<'a> {
-    /// Reads an assembly, and its PDB if that is at hand; none if nothing tells it from others.
+    /// Reads an assembly for ids of one of its keys, and its PDB if that is at hand; none if the key is not one of them.
     ///
     /// # Errors
     /// If it is no assembly, or a damaged one.
-    pub fn read(assembly: &'a [u8], pdb: Option<&'a [u8]>) -> Result<Option<Self>, Error> {
-        let metadata = Metadata::parse(Image::parse(assembly)?.metadata()?)?;
-        let Some(key) = key_of(&metadata) else { return Ok(None) };
+    pub fn read(assembly: &'a [u8], pdb: Option<&'a [u8]>, key: u64) -> Result<Option<Self>, Error> {
+        let image = Image::parse(assembly)?;
+        let metadata = Metadata::parse(image.metadata()?)?;
+        if !keys_of(&metadata).contains(&key) {
+            return Ok(None);
+        }
+        let mark = Mark::read_all(&metadata).find(|mark| mark.module_key == key);
+        let woven = mark.map(|mark| Woven {
+            ids: woven_ids(&image, &metadata, key),
+            names: mark.names.and_then(|names| WovenNames::read(names).ok()).unwrap_or_default(),
+        });
         let owners = metadata.owners::<TypeDef, MethodDef>();
         let pdb = pdb.and_then(|bytes| Metadata::parse(Cursor::new(bytes, FileOffset(0))).ok());
         let rows = metadata.tables.rows::<GenericParam>();
@@ -80,21 +114,28 @@ impl<'a> Symbols<'a> {
         generics.sort_by_key(|(owner, number, _)| (owner.0, *number));
         let steps = pdb.iter().flat_map(|pdb| pdb.tables.rows::<StateMachineMethod>());
         let steps = steps.map(|(_, row)| (row.kickoff_method.get(), row.move_next_method)).collect();
-        Ok(Some(Self { metadata, pdb, key, owners, generics, steps }))
+        Ok(Some(Self { metadata, pdb, key, woven, owners, generics, steps }))
     }
 
-    /// The key that its method ids begin with.
-    pub fn module_key(&self) -> u64 {
-        self.key
-    }
-
-    /// What is known of a method, or of what call sites call; none if it is of another module, or there is no such row.
+    /// What is known of a method, or of what call sites call; none if it is of another module, has no probes, or goes by another
+    /// name than it was woven under.
     pub fn symbol(&self, id: MethodId) -> Option<Symbol> {
-        match id.module_key() == self.key {
-            true if id.is_call_site() => self.called(Rid::new(id.row())),
-            true => self.method(Rid::new(id.row())),
-            false => None,
+        if id.module_key() != self.key {
+            return None;
         }
+        let Some(Woven { ids, names }) = &self.woven else { return self.of_token(Token(id.token())) };
+        let found = ids.get(&id).and_then(|token| self.of_token(*token));
+        let is_its_name = |symbol: &Symbol| names.is_name_of(id, &symbol.raw.0, &symbol.raw.1);
+        found.filter(is_its_name).or_else(|| names.name(id).map(|(class, name)| Symbol::of_names(class, name)))
+    }
+
+    /// The file and line that a method begins in, by its row in this assembly; none if the PDB does not say so.
+    pub fn place_of(&self, rid: Rid<MethodDef>) -> Option<(String, u32)> {
+        self.place(rid).or_else(|| self.place(*self.steps.get(&rid.get())?))
+    }
+
+    fn of_token(&self, token: Token) -> Option<Symbol> {
+        token.rid_in().map_or_else(|| self.called(token.rid_in()?), |rid| self.method(rid))
     }
 
     fn called(&self, rid: Rid<MemberRef>) -> Option<Symbol> {
@@ -113,7 +154,7 @@ impl<'a> Symbols<'a> {
         let written = source_name(&raw_type, &name);
         let mut member = written_member(written.as_ref().map_or(name.as_str(), |written| written.method.as_str()));
         let own = self.generics_of(Token::new(Table::MethodDef, rid.get()));
-        let place = self.place(rid).or_else(|| self.place(*self.steps.get(&rid.get())?));
+        let place = self.place_of(rid);
         for part in written.iter().flat_map(|written| &written.parts) {
             match part {
                 Part::StateMachine => member.push_str(" [steps]"),

@@ -1,6 +1,6 @@
 //! Names from a manifest (docs/manifest-format.md), where the woven file is not at hand.
 
-use identity::{MethodId, is_made, source_name, written_member, written_type};
+use identity::MethodId;
 use serde_json::Value;
 
 use crate::Symbol;
@@ -43,18 +43,13 @@ impl Manifest {
             return self.called(id.row());
         }
         let row = self.methods.get((id.row() as usize).checked_sub(1)?)?;
-        let (raw_type, name) = (self.type_name(row.get(0)?.as_u64()?)?, row.get(1)?.as_str()?.to_owned());
-        let source = source_name(&raw_type, &name);
-        let member = source.map_or_else(|| written_member(&name), |source| source.member());
-        let is_made = is_made(&raw_type, &name);
-        Some(Symbol { type_name: written_type(&raw_type), raw: (raw_type, name), member, is_made, ..Symbol::default() })
+        Some(Symbol::of_names(&self.type_name(row.get(0)?.as_u64()?)?, row.get(1)?.as_str()?))
     }
 
     fn called(&self, row: u32) -> Option<Symbol> {
         let call = self.calls.iter().find(|call| call.get(0).and_then(Value::as_u64) == Some(row.into()))?;
         let (raw_type, name) = call.get(1)?.as_str()?.split_once("::")?;
-        let raw = (raw_type.to_owned(), name.to_owned());
-        Some(Symbol { raw, type_name: written_type(raw_type), member: written_member(name), ..Symbol::default() })
+        Some(Symbol::of_names(raw_type, name))
     }
 
     fn type_name(&self, row: u64) -> Option<String> {

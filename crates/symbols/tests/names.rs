@@ -1,41 +1,48 @@
-//! What the samples' methods are called when they are woven: names/*.txt, a line a method. `BLESS=1` writes them.
+//! What the samples' methods are called: names/*.txt, a line a method. `BLESS=1` writes them. Woven, those with probes are called
+//! the same.
 
 use std::{env, fs, path::PathBuf};
 
-use ecma335::{Image, Metadata};
+use ecma335::{Image, Metadata, Table};
 use identity::MethodId;
-use symbols::{Manifest, Symbol, Symbols, module_key, pdb_of};
-use weave::{Options, Tracker, Weave, weave};
+use symbols::{Manifest, Symbol, Symbols, module_keys, pdb_of};
+use weave::{Options, Tracker, Weave, WovenNames, tracker::Mark, weave, woven_ids::woven_ids};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A woven sample, and its PDB.
-fn woven(name: &str) -> (Vec<u8>, Option<Vec<u8>>, u32) {
+/// A sample, and its PDB.
+fn sample(name: &str) -> (Vec<u8>, Option<Vec<u8>>) {
     let folder = root().join("samples").join(name).join("bin");
     let path = ["exe", "dll"].map(|extension| folder.join(name).with_extension(extension)).into_iter().find(|path| path.exists());
     let bytes = fs::read(path.expect("the sample is there")).expect("it can be read");
-    let beside = fs::read(folder.join(name).with_extension("pdb")).ok();
+    (bytes, fs::read(folder.join(name).with_extension("pdb")).ok())
+}
+
+/// It woven, with its PDB.
+fn woven(bytes: &[u8], pdb: Option<&[u8]>, names: bool) -> (Vec<u8>, Option<Vec<u8>>) {
     let tracker = fs::read(root().join("tracker-runtime/bin/Ilinst.Tracker.dll")).expect("the tracker is there");
     let tracker = Tracker::read(&tracker).expect("it is an assembly");
-    let image = Image::parse(&bytes).expect("it is an image");
+    let image = Image::parse(bytes).expect("it is an image");
     let metadata = Metadata::parse(image.metadata().expect("it is managed")).expect("it has metadata");
-    let options = Options::default();
-    let how = Weave { options: &options, tool: "test", pdb: beside.as_deref(), ..Weave::new(&tracker) };
+    let options = Options { names, ..Options::default() };
+    let how = Weave { options: &options, tool: "test", pdb, ..Weave::new(&tracker) };
     let woven = weave(&image, &metadata, &how).expect("it can be woven");
-    let count = woven.methods.len() as u32;
-    (woven.file.iter().flatten().copied().collect(), woven.pdb, count)
+    (woven.file.iter().flatten().copied().collect(), woven.pdb)
 }
 
 #[test]
 fn methods_are_called_what_people_call_them() {
     for entry in fs::read_dir(root().join("crates/symbols/tests/names")).expect("it is there").flatten() {
         let name = entry.path().file_stem().expect("a file has a name").to_string_lossy().into_owned();
-        let (assembly, beside, methods) = woven(&name);
-        let key = module_key(&assembly).expect("it is woven");
+        let (assembly, beside) = sample(&name);
+        let key = module_keys(&assembly)[0];
         let pdb = pdb_of(&assembly, beside.as_deref());
-        let symbols = Symbols::read(&assembly, pdb.as_deref()).expect("it can be read").expect("it is woven");
+        let symbols = Symbols::read(&assembly, pdb.as_deref(), key).expect("it can be read").expect("it is the key's");
+        let image = Image::parse(&assembly).expect("it is an image");
+        let methods =
+            Metadata::parse(image.metadata().expect("it has some")).expect("it can be read").tables.count(Table::MethodDef);
         let line = |row: u32| {
             let Symbol { raw: (type_name, method), type_name: written, member, parameters, is_made, place } =
                 symbols.symbol(MethodId::new(key, row)).expect("there is such a row");
@@ -52,9 +59,51 @@ fn methods_are_called_what_people_call_them() {
             assert_eq!(found, fs::read_to_string(entry.path()).expect("it can be read"), "{name}: BLESS=1 rewrites it");
         }
         // Not one of these is another's.
+        assert!(Symbols::read(&assembly, None, key + 1).expect("it can be read").is_none());
         assert_eq!(symbols.symbol(MethodId::new(key + 1, 1)), None);
         assert_eq!(symbols.symbol(MethodId::new(key, methods + 1)), None);
         assert_eq!(symbols.symbol(MethodId::new(key, 0)), None);
+
+        for names in [false, true] {
+            let (woven, beside) = woven(&assembly, beside.as_deref(), names);
+            assert_eq!(module_keys(&woven), [key]);
+            let pdb = pdb_of(&woven, beside.as_deref());
+            let of_woven = Symbols::read(&woven, pdb.as_deref(), key).expect("it can be read").expect("it is the key's");
+            let image = Image::parse(&woven).expect("it is an image");
+            let metadata = Metadata::parse(image.metadata().expect("it has some")).expect("it can be read");
+            let ids = woven_ids(&image, &metadata, key);
+            let mark = Mark::read(&metadata).expect("it is woven");
+            let of_mark = WovenNames::read(mark.names.expect("it has names")).expect("they can be read");
+            for id in ids.keys().copied() {
+                let symbol = symbols.symbol(id).expect("it is a method");
+                let (class, method) = &symbol.raw;
+                assert_eq!(of_woven.symbol(id).as_ref(), Some(&symbol), "{name}");
+                assert!(of_mark.is_name_of(id, class, method) && !of_mark.is_name_of(id, class, "another"));
+                let in_mark = (names || id.is_call_site()).then_some((class.as_str(), method.as_str()));
+                assert_eq!(of_mark.name(id), in_mark, "{name}");
+            }
+            let without = (1..=methods).map(|row| MethodId::new(key, row)).filter(|id| !ids.contains_key(id));
+            assert!(!ids.is_empty() && without.map(|id| of_woven.symbol(id)).all(|symbol| symbol.is_none()), "{name}");
+        }
+    }
+}
+
+/// Damage is an error, or fewer names, and takes no memory that the bytes do not.
+#[test]
+fn damaged_names_are_read_as_far_as_they_go() {
+    let (assembly, beside) = sample("orders");
+    let (woven, _) = woven(&assembly, beside.as_deref(), true);
+    let image = Image::parse(&woven).expect("it is an image");
+    let metadata = Metadata::parse(image.metadata().expect("it has some")).expect("it can be read");
+    let names = Mark::read(&metadata).and_then(|mark| mark.names).expect("it has names");
+    assert!(WovenNames::read(names).is_ok());
+    for end in 0..names.len() {
+        let _ = WovenNames::read(&names[..end]);
+    }
+    for place in 0..names.len() {
+        let mut damaged = names.to_vec();
+        damaged[place] = 0xFF;
+        let _ = WovenNames::read(&damaged);
     }
 }
 

@@ -168,9 +168,15 @@ impl CallTarget {
     /// # Errors
     /// If it cannot be read.
     pub fn name(&self, metadata: &Metadata<'_>) -> ecma335::Result<String> {
+        let (class, name) = self.names(metadata)?;
+        Ok(format!("{class}::{name}"))
+    }
+
+    /// The two parts of that.
+    pub(crate) fn names(&self, metadata: &Metadata<'_>) -> ecma335::Result<(String, String)> {
         let row = metadata.row(self.member_ref)?;
         let class = class(metadata, &row).map(|class| metadata.type_ref_name(class)).transpose()?;
-        Ok(format!("{}::{}", class.unwrap_or_default(), metadata.name(row.name)?))
+        Ok((class.unwrap_or_default(), metadata.name(row.name)?))
     }
 }
 

@@ -34,6 +34,8 @@ pub mod rules;
 mod selector;
 pub mod strong_name;
 pub mod tracker;
+pub mod woven_ids;
+pub mod woven_names;
 
 pub use calls::CallTarget;
 pub use capture::Captured;
@@ -50,3 +52,4 @@ pub use reweave::{ReweaveError, Rewoven, reweave};
 pub use rules::{Holds, Rule, Source, Worth};
 pub use strong_name::StrongNameKey;
 pub use tracker::{ModuleTokens, NativeProbes, Tracker};
+pub use woven_names::WovenNames;

@@ -42,7 +42,8 @@ use crate::{
     reason::Reason,
     rules::Holds,
     strong_name::{self, StrongNameKey},
-    tracker::{Mark, Probes, Tracker},
+    tracker::{Mark, ModuleTokens as _, Probes, Tracker},
+    woven_names::WovenNames,
 };
 
 /// How a module is to be woven.
@@ -147,6 +148,8 @@ pub struct WovenBodies<'a, 'm> {
     module_key: u64,
     choices: Choices,
     calls: Vec<CallTarget>,
+    /// By MethodDef row number less one: those whose ids the tracker's probes pass.
+    has_id: Vec<bool>,
     merged: Merged<'a, Tokens<'a, 'm>>,
     debug: DebugInfo<'a, 'm>,
     /// The PDB that is to follow.
@@ -178,13 +181,12 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         };
         if plan.selected() == 0 {
             let merged = Merged::new(tokens(), unwoven(&plan.methods));
-            let (calls, debug, pdb) = (Vec::new(), DebugInfo::default(), None);
-            return Ok(Self { image, metadata, weaving, module_key, choices: plan.choices, calls, merged, debug, pdb });
+            let (calls, has_id, debug, pdb) = (Vec::new(), Vec::new(), DebugInfo::default(), None);
+            return Ok(Self { image, metadata, weaving, module_key, choices: plan.choices, calls, has_id, merged, debug, pdb });
         }
-        let mark = Mark { module_key, tool: weaving.tool, options: &weaving.options.to_string() };
         let begin = || {
             let mut tokens = tokens();
-            weaving.tracker.add_to(&mut tokens, &mark)?;
+            weaving.tracker.add_to(&mut tokens)?;
             renew_module_hashes(&mut tokens.builder, metadata, weaving.modules)?;
             Ok(tokens)
         };
@@ -195,7 +197,13 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         let Selected { merged, calls, pdb_is_overdrawn } =
             weave_selected(image, metadata, weaving, module_key, &plan, old_pdb.as_ref().map(|pdb| (pdb, pdb_budget)), begin)?;
         let pdb = if pdb_is_overdrawn { debug.give_up("many of its methods share large records") } else { pdb };
-        Ok(Self { image, metadata, weaving, module_key, choices: plan.choices, calls, merged, debug, pdb })
+        let mut has_id = vec![false; merged.methods.len()];
+        let has_hooks = |rid| weaving.options.hooks_of(plan.choices.of(rid).hooks).probe().is_some();
+        for rid in merged.bodies.iter().map(|(rid, _)| *rid).filter(|rid| !has_hooks(*rid)) {
+            let written = plan.made.step(rid).and_then(|step| step.kickoff).unwrap_or(rid);
+            has_id.get_mut(written.get().wrapping_sub(1) as usize).into_iter().for_each(|has_id| *has_id = true);
+        }
+        Ok(Self { image, metadata, weaving, module_key, choices: plan.choices, calls, has_id, merged, debug, pdb })
     }
 
     /// What becomes of each method, by MethodDef row number less one, where nothing is to be written.
@@ -210,9 +218,8 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
     /// # Errors
     /// If the file cannot be written, or must not be: see [`Refusal::of`](crate::Refusal::of).
     pub fn finish(self) -> Result<Woven<'a>, Error> {
-        let Self { image, metadata, weaving, module_key, calls, merged, mut debug, pdb, .. } = self;
-        let Merged { tokens, mut code, mut bodies, body_sigs, records, methods } = merged;
-        let Tokens { mut builder, embedded, local_sigs } = tokens;
+        let Self { image, metadata, weaving, module_key, calls, has_id, merged, mut debug, pdb, .. } = self;
+        let Merged { mut tokens, mut code, mut bodies, body_sigs, records, methods } = merged;
         if bodies.is_empty() {
             let file = OutputFile::unchanged(image.bytes()).into_segments();
             let (mvid, additions) = (metadata.mvid()?, Additions::default());
@@ -220,6 +227,17 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
             let notes = is_component.then_some(Note::CompositeCodeKept).into_iter().collect();
             return Ok(Woven { file, bodies, methods, calls: Vec::new(), additions, module_key, mvid, pdb: None, notes });
         }
+        let options = weaving.options.to_string();
+        if let Some(constructor) = weaving.tracker.add_to(&mut tokens)? {
+            let names = (has_id.contains(&true) || !calls.is_empty()).then(|| {
+                let room = image.bytes().len();
+                WovenNames::write(metadata, &has_id, &calls, weaving.options.names, room)
+            });
+            let names = names.transpose()?;
+            let mark = Mark { module_key, tool: weaving.tool, options: &options, names: names.as_deref() };
+            tokens.mark(constructor, &mark.to_blob())?;
+        }
+        let Tokens { mut builder, embedded, local_sigs } = tokens;
         let writer = ImageWriter::new(image, metadata, weaving.options.keep_layout);
         let of_bodies = || bodies.iter().zip(&body_sigs).filter_map(|((rid, range), sig)| Some((*rid, range.start, (*sig)?)));
         // What native code refers to nobody knows.
@@ -255,7 +273,7 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         // A composite image lists the MVIDs of its components, and the runtime ends a program that loads another one.
         let mvid = match image.precompiled() {
             Some(Precompiled::Component) => metadata.mvid()?,
-            _ => woven_mvid(module_key, weaving.tool, &weaving.options.to_string()),
+            _ => woven_mvid(module_key, weaving.tool, &options),
         };
         builder.set_mvid(mvid);
         let is_embedded = debug.is_embedded();

@@ -34,6 +34,8 @@ pub struct Options {
     pub keep_layout: bool,
     /// Whether the tracker's types are put into the woven assembly itself.
     pub embed: bool,
+    /// Whether the mark has the names of the methods that have probes, for programs that are trimmed or compiled to native code.
+    pub names: bool,
     /// What methods have in place of the tracker's probes.
     pub hooks: Hooks,
     /// What is kept of the calls of methods that have the tracker's probes.
@@ -60,6 +62,7 @@ pub(crate) static DEFAULT: Options = Options {
     calls: Calls { waits: true, named: Vec::new() },
     keep_layout: false,
     embed: false,
+    names: false,
     hooks: Hooks::TRACKER,
     capture: Captured::NONE,
     rules: Vec::new(),
@@ -171,6 +174,7 @@ impl fmt::Display for Options {
         put_patterns(f, "calls", &self.calls.named)?;
         f.write_str(if self.keep_layout { " --keep-layout" } else { "" })?;
         f.write_str(if self.embed { " --embed" } else { "" })?;
+        f.write_str(if self.names { " --names" } else { "" })?;
         put_hooks(f, &self.hooks)?;
         if self.capture.calls {
             write!(f, " --capture={}", self.capture)?;
@@ -267,6 +271,7 @@ impl FromStr for Options {
                 ("calls", text) => options.calls.add(unescaped(text).parse()?),
                 ("keep-layout", "") => options.keep_layout = true,
                 ("embed", "") => options.embed = true,
+                ("names", "") => options.names = true,
                 ("capture", words) => options.capture = captured(words)?,
                 _ => return Err(unknown(word)),
             }
@@ -322,6 +327,7 @@ mod tests {
             "--leave=return --include=Shop.* --include=re:^A b$ --exclude=*::get_* --keep-layout",
             "--leave=finally --keep-layout",
             "--leave=finally --keep-layout --embed",
+            "--leave=finally --embed --names",
             "--leave=finally --all --calls=none",
             "--leave=finally --capture=calls,args,this --rule --capture=none --rule --capture=calls,exception",
             "--leave=finally --min-il=0 --calls=System.Text.* --calls=re:a --keep-layout",

@@ -52,6 +52,9 @@ const WHEN_FAULTING: (&str, &[u8]) = ("WhenFaulting", &[0x00, 0x01, 0x01, 0x18])
 /// `instance void (int64, string, string)`
 const MARK_CONSTRUCTOR: (&str, &[u8]) = (".ctor", &[0x20, 0x03, 0x01, 0x0A, 0x0E, 0x0E]);
 
+/// One named argument: the property `Names`, an array of bytes.
+const NAMES_PROPERTY: [u8; 11] = *b"\x01\x00\x54\x1D\x05\x05Names";
+
 /// Who gives the tokens of a module that is to be woven.
 pub trait ModuleTokens: TokenProvider<Error = Error> {
     /// Gives the module an attribute, by its constructor and its value (II.23.3).
@@ -226,21 +229,20 @@ impl Tracker {
         }
     }
 
-    /// Adds the rows that all woven code needs, and the mark.
+    /// Adds the rows that all woven code needs; gives what constructs the mark, unless there is to be none.
     ///
     /// # Errors
     /// If a table or heap is full.
-    pub(crate) fn add_to(&self, tokens: &mut impl ModuleTokens, mark: &Mark<'_>) -> Result<(), Error> {
+    pub(crate) fn add_to(&self, tokens: &mut impl ModuleTokens) -> Result<Option<Token>, Error> {
         if self.native.is_some() {
-            return Ok(());
+            return Ok(None);
         }
         // In an order of their own, whatever is woven: the types first. What probes call comes when it is first called.
         for name in [PROBE_TYPE, MARK_TYPE] {
             tokens.named_type(&self.class(name))?;
         }
         let (name, signature) = MARK_CONSTRUCTOR;
-        let constructor = tokens.settle(&TokenRequest::MemberRef(self.method(MARK_TYPE, name, signature).into()))?;
-        tokens.mark(constructor, &mark.to_blob())
+        tokens.settle(&TokenRequest::MemberRef(self.method(MARK_TYPE, name, signature).into())).map(Some)
     }
 
     /// A method that values are handed to.
@@ -271,26 +273,33 @@ pub struct Mark<'s> {
     pub tool: &'s str,
     /// The options it was woven with.
     pub options: &'s str,
+    /// What it says of the names of methods: see [`WovenNames`](crate::WovenNames). None in a loaded module, whose rows stay.
+    pub names: Option<&'s [u8]>,
 }
 
 impl<'s> Mark<'s> {
     /// The mark that a woven module carries.
     pub fn read(metadata: &Metadata<'s>) -> Option<Self> {
-        Self::parse(metadata.blob(Self::row(metadata)?.value).ok()?)
+        Self::parse(metadata.blob(Self::rows(metadata).next()?.value).ok()?)
     }
 
     /// Whether a module has one at all, which may be damaged.
     pub(crate) fn is_in(metadata: &Metadata<'s>) -> bool {
-        Self::row(metadata).is_some()
+        Self::rows(metadata).next().is_some()
     }
 
-    fn row(metadata: &Metadata<'s>) -> Option<CustomAttribute> {
+    /// All marks of a module: one that several were merged into may have one of each.
+    pub fn read_all<'m>(metadata: &'m Metadata<'s>) -> impl Iterator<Item = Self> + use<'s, 'm> {
+        Self::rows(metadata).filter_map(|row| Self::parse(metadata.blob(row.value).ok()?))
+    }
+
+    fn rows<'m>(metadata: &'m Metadata<'s>) -> impl Iterator<Item = CustomAttribute> + use<'s, 'm> {
         let is_mark = |row: &CustomAttribute| {
             let name = || metadata.attribute_type_name(row);
             let is_mark = |name: String| [NAMESPACE, embed::NAMESPACE].iter().any(|namespace| name == join(namespace, MARK_TYPE));
             row.parent.token() == Some(Token(1)) && name().is_some_and(is_mark)
         };
-        metadata.tables.rows::<CustomAttribute>().map(|(_, row)| row).find(is_mark)
+        metadata.tables.rows::<CustomAttribute>().map(|(_, row)| row).filter(is_mark)
     }
 
     fn parse(blob: &'s [u8]) -> Option<Self> {
@@ -301,19 +310,28 @@ impl<'s> Mark<'s> {
             let length = cursor.compressed_u32().ok()?;
             std::str::from_utf8(cursor.bytes(length as usize).ok()?).ok()
         };
-        let mark = Self { module_key, tool: text()?, options: text()? };
+        let (tool, options) = (text()?, text()?);
+        let names = cursor.rest().strip_prefix(&NAMES_PROPERTY).and_then(|names| names.get(size_of::<u32>()..));
+        let mark = Self { module_key, tool, options, names };
         (mark.to_blob() == blob).then_some(mark)
     }
 
     /// The value of the attribute (II.23.3).
-    fn to_blob(&self) -> Vec<u8> {
+    pub(crate) fn to_blob(&self) -> Vec<u8> {
         let mut blob = vec![1, 0];
         blob.extend_from_slice(&self.module_key.to_le_bytes());
         for text in [self.tool, self.options] {
             ecma335::cursor::put_compressed_u32(&mut blob, text.len() as u32);
             blob.extend_from_slice(text.as_bytes());
         }
-        blob.extend_from_slice(&[0, 0]);
+        match self.names {
+            None => blob.extend_from_slice(&[0, 0]),
+            Some(names) => {
+                blob.extend_from_slice(&NAMES_PROPERTY);
+                blob.extend_from_slice(&(names.len() as u32).to_le_bytes());
+                blob.extend_from_slice(names);
+            }
+        }
         blob
     }
 }

@@ -92,7 +92,11 @@ pub(super) fn metadata(bytes: &[u8]) -> Result<Outcome, String> {
     for (_, row) in metadata.tables.rows::<CustomAttribute>() {
         metadata.attribute_type_name(&row);
     }
-    let _ = (metadata.mvid(), metadata.display_name(), weave::tracker::Mark::read(&metadata).map(|mark| mark.module_key));
+    let _ = (
+        metadata.mvid(),
+        metadata.display_name(),
+        weave::tracker::Mark::read(&metadata).and_then(|mark| weave::WovenNames::read(mark.names?).ok()),
+    );
     Ok(Outcome::Accepted)
 }
 

@@ -35,23 +35,25 @@ pub fn weave_loaded<'a, P: ModuleTokens + Send>(
         return Ok(None);
     }
     let module_key = module_key(metadata)?;
-    let mark = Mark { module_key, tool: weaving.tool, options: &weaving.options.to_string() };
+    let mark = Mark { module_key, tool: weaving.tool, options: &weaving.options.to_string(), names: None }.to_blob();
     // In a file first: what it must not be written for, no runtime is to be told either.
     let tokens = || {
         let (builder, local_sigs) = (MetadataBuilder::new(metadata), LocalSigs::default());
-        let mut tokens = Tokens { builder, embedded: None, local_sigs };
-        weaving.tracker.add_to(&mut tokens, &mark)?;
-        Ok(tokens)
+        with_mark(Tokens { builder, embedded: None, local_sigs }, weaving, &mark)
     };
     let Merged { tokens, methods, .. } = weave_selected(image, metadata, weaving, module_key, &plan, None, tokens)?.merged;
     let Tokens { mut builder, local_sigs, .. } = tokens;
     local_sigs.settle(&mut builder, metadata, Vec::new())?;
     dangling::refuse(image, metadata, &methods, &builder.growth())?;
-    let begin = || {
-        let mut tokens = begin()?;
-        weaving.tracker.add_to(&mut tokens, &mark)?;
-        Ok(tokens)
-    };
+    let begin = || with_mark(begin()?, weaving, &mark);
     let Merged { code, bodies, methods, .. } = weave_selected(image, metadata, weaving, module_key, &plan, None, begin)?.merged;
     Ok(Some(LoadedBodies { code: code.iter().flatten().copied().collect(), bodies, methods }))
+}
+
+/// The rows that all woven code needs, and the mark.
+fn with_mark<P: ModuleTokens>(mut tokens: P, weaving: &Weave<'_>, mark: &[u8]) -> Result<P, Error> {
+    if let Some(constructor) = weaving.tracker.add_to(&mut tokens)? {
+        tokens.mark(constructor, mark)?;
+    }
+    Ok(tokens)
 }

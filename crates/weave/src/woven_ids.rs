@@ -1,0 +1,56 @@
+//! Where the ids that probes pass are in a woven file. They stay in the code that passes them, whatever a later tool does to the
+//! file: so they lead to a method where its row, which they had when it was woven, does no more.
+
+use std::collections::HashMap;
+
+use ecma335::{
+    Image, Metadata, MethodBody, OpCode, Rid, Rva, Table, Token,
+    opcode::Operand,
+    schema::{MethodDef, MethodSpec},
+};
+use identity::MethodId;
+
+use crate::{budget::Budget, made::Made, tracker::first_embedded};
+
+/// What the ids of a module's key lead to: the method that a person wrote, or what a call site calls, each by its token.
+pub fn woven_ids(image: &Image<'_>, metadata: &Metadata<'_>, module_key: u64) -> HashMap<MethodId, Token> {
+    let (made, budget) = (Made::find(image, metadata), Budget::of(image.bytes().len()));
+    let own = first_embedded(metadata).map_or(u32::MAX, Rid::get);
+    let mut found = HashMap::new();
+    for (rid, row) in metadata.tables.rows::<MethodDef>().filter(|(rid, row)| rid.get() < own && row.has_il_body()) {
+        let body = image.cursor_at(Rva(row.rva)).and_then(MethodBody::parse);
+        let Ok(body) = body else { continue };
+        budget.spend(Budget::cost(body.il.len()));
+        if budget.is_overdrawn() {
+            break;
+        }
+        let written = made.step(rid).and_then(|step| step.kickoff).unwrap_or(rid);
+        // The id of a call, and how many calls are behind it: that of the tracker comes first.
+        let mut site = None;
+        for instruction in body.instructions().map_while(Result::ok) {
+            if instruction.opcode() == OpCode::LdcI8 && MethodId(instruction.value()).module_key() == module_key {
+                let id = MethodId(instruction.value());
+                if id.is_call_site() {
+                    site = Some((id, 0));
+                } else {
+                    found.insert(id, Token::new(Table::MethodDef, written.get()));
+                }
+            } else if instruction.info.operand == Operand::Method
+                && let Some((id, calls)) = &mut site
+            {
+                *calls += 1;
+                if *calls == 2 {
+                    found.insert(*id, generic(metadata, instruction.token()));
+                    site = None;
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The method of which a token names an instance, or the one that it names.
+fn generic(metadata: &Metadata<'_>, token: Token) -> Token {
+    let spec = token.rid_in::<MethodSpec>().and_then(|rid| metadata.row(rid).ok());
+    spec.and_then(|spec| spec.method.token()).unwrap_or(token)
+}
