@@ -9,6 +9,7 @@ mod ends;
 mod loading;
 mod processes;
 mod rewriting;
+mod shapes;
 mod values;
 
 use std::{
