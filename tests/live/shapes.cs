@@ -48,14 +48,22 @@ static class Shapes
     public static void Mark()
     {
         var path = new List<string>();
+        bool isFilter = false;
         foreach (StackFrame frame in new StackTrace(1, false).GetFrames())
         {
             MethodBase method = frame.GetMethod();
-            if (method != null && method.Module == typeof(Shapes).Module)
+            // Native methods have no call of their own.
+            if (method == null || method.Module != typeof(Shapes).Module || (method.Attributes & MethodAttributes.PinvokeImpl) != 0)
+            {
+                continue;
+            }
+            if (!isFilter)
             {
                 string type = method.DeclaringType == null ? "" : method.DeclaringType.Name;
                 path.Add(method.Name == "MoveNext" ? type.Substring(1, type.IndexOf('>') - 1) : method.Name);
             }
+            // A filter has a frame above those that it looks at, and is no call.
+            isFilter = method.Name.EndsWith("InFilter");
         }
         string key = string.Join(" < ", path);
         lock (marks)
@@ -181,8 +189,8 @@ interface ISame { void Throws(); }
 
 struct Same : ISame
 {
-    long a, b, c;
-    public void Throws() { a = b + c; Shapes.Mark(); throw new InvalidOperationException(); }
+    public long Sum;
+    public void Throws() { Sum++; Shapes.Mark(); throw new InvalidOperationException(); }
 }
 
 static class Ways
@@ -289,15 +297,16 @@ static class Ways
         if (depth > 1 && depth % 2 == 0) { Catches(); }
     }
 
-    public static void Filtered() { try { Thrower.Static(); } catch (Exception) when (Says(true)) { Shapes.Mark(); } Shapes.Mark(); }
-    static bool Says(bool answer) { Shapes.Mark(); return answer; }
+    public static void Filtered() { try { Thrower.Static(); } catch (Exception) when (SaysInFilter(true)) { Shapes.Mark(); } Shapes.Mark(); }
+    static bool SaysInFilter(bool answer) { Shapes.Mark(); return answer; }
     public static void FilteredOut() { try { FiltersOut(); } catch (Exception) { Shapes.Mark(); } Shapes.Mark(); }
-    static void FiltersOut() { try { Thrower.Static(); } catch (Exception) when (Says(false)) { Shapes.Mark(); } finally { Shapes.Mark(); } }
+    static void FiltersOut() { try { Thrower.Static(); } catch (Exception) when (SaysInFilter(false)) { Shapes.Mark(); } finally { Shapes.Mark(); } }
     public static void FilterThrows() { try { FiltersByThrowing(); } catch (Exception) { Shapes.Mark(); } Shapes.Mark(); }
-    static void FiltersByThrowing() { try { Thrower.Static(); } catch (Exception) when (Thrower.Convert(1) == 1) { Shapes.Mark(); } finally { Shapes.Mark(); } }
+    static void FiltersByThrowing() { try { Thrower.Static(); } catch (Exception) when (ThrowsInFilter()) { Shapes.Mark(); } finally { Shapes.Mark(); } }
+    static bool ThrowsInFilter() { Shapes.Mark(); throw new ArgumentException(); }
     public static void FilterThrowsDeeply() { try { FiltersByThrowingDeeply(); } catch (Exception) { Shapes.Mark(); } Shapes.Mark(); }
-    static void FiltersByThrowingDeeply() { try { Thrower.Static(); } catch (Exception) when (ThrowsAfterCatching()) { Shapes.Mark(); } }
-    static bool ThrowsAfterCatching() { Catches(); Shapes.Mark(); return Thrower.Convert(2) == 2; }
+    static void FiltersByThrowingDeeply() { try { Thrower.Static(); } catch (Exception) when (ThrowsAgainInFilter()) { Shapes.Mark(); } }
+    static bool ThrowsAgainInFilter() { Catches(); Shapes.Mark(); return Thrower.Convert(2) == 2; }
     public static void FilterCatches() { try { Thrower.Static(); } catch (Exception) when (CatchesInFilter()) { Shapes.Mark(); } Shapes.Mark(); }
     static bool CatchesInFilter() { Catches(); return true; }
     public static void HandlerCatches() { try { Thrower.Static(); } catch (Exception) { Catches(); Try(() => Catches()); Shapes.Mark(); } Shapes.Mark(); }
@@ -370,8 +379,8 @@ static class Ways
     static void Make() { new Finalized(); }
 
     // By the runtime.
-    static object nothing;
-    static int zero;
+    static object nothing = null;
+    static int zero = 0;
     public static void OfNull() { try { nothing.ToString(); } catch (NullReferenceException) { Shapes.Mark(); } Shapes.Mark(); }
     public static void OfNullBelow() { try { UsesNull(); } catch (NullReferenceException) { Shapes.Mark(); } Shapes.Mark(); }
     static void UsesNull() { try { Shapes.Mark(); nothing.ToString(); } finally { Catches(); } }

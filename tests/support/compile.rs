@@ -18,7 +18,7 @@ pub enum References {
 }
 
 /// What of .NET Core programs refer to.
-const CORE: [&str; 18] = [
+const CORE: [&str; 15] = [
     "System.Runtime",
     "System.Runtime.Extensions",
     "System.Threading",
@@ -29,14 +29,11 @@ const CORE: [&str; 18] = [
     "System.Diagnostics.StackTrace",
     "System.Linq",
     "System.Linq.Expressions",
-    "System.Reflection",
-    "System.Reflection.Primitives",
     "System.Runtime.InteropServices",
     "System.Runtime.Loader",
     "System.Threading.Tasks.Parallel",
-    "System.ObjectModel",
     "Microsoft.CSharp",
-    "System.Dynamic.Runtime",
+    "netstandard",
 ];
 
 /// Compiles a program or a library; none if there is no compiler, as [`require`] has it.
