@@ -9,6 +9,7 @@ mod ends;
 mod loading;
 mod processes;
 mod rewriting;
+mod runtime_async;
 mod shapes;
 mod values;
 

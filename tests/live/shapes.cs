@@ -24,8 +24,13 @@ static class Shapes
 {
     static readonly Dictionary<string, int> marks = new Dictionary<string, int>();
 
-    static int Main()
+    static int Main(string[] arguments)
     {
+        if (arguments.Length > 0)
+        {
+            Ends.By(arguments[0]);
+            return 1;
+        }
         var shapes = typeof(Ways).GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.DeclaredOnly);
         foreach (MethodInfo shape in shapes.OrderBy(shape => shape.Name))
         {
@@ -72,6 +77,63 @@ static class Shapes
             marks[key] = count + 1;
         }
     }
+}
+
+// Ends of the program, while exceptions are on their way.
+static class Ends
+{
+    static int caught;
+
+    public static void By(string way)
+    {
+        switch (way)
+        {
+            case "filter":
+                try { Thrower.Static(); } catch (Exception) when (ExitsInFilter()) { }
+                break;
+            case "finally":
+                try { Finally(); } catch (Exception) { }
+                break;
+            case "handler":
+                try { Thrower.Static(); } catch (Exception) { Environment.Exit(42); }
+                break;
+            case "type":
+                try { FailedType.Touch(); } catch (Exception) { }
+                Environment.Exit(42);
+                break;
+            case "others":
+                for (int i = 0; i < 4; i++)
+                {
+                    new Thread(() => { while (true) { Ways.Catches(); Interlocked.Increment(ref caught); } }) { IsBackground = true }.Start();
+                }
+                SpinWait.SpinUntil(() => Volatile.Read(ref caught) > 100);
+                Environment.Exit(42);
+                break;
+            case "killed":
+                try { typeof(Thrower).GetMethod("Static").Invoke(null, null); } catch (Exception) { }
+                try { FailedType.Touch(); } catch (Exception) { }
+                try { Ways.FilterThrows(); } catch (Exception) { }
+                Process.GetCurrentProcess().Kill();
+                Thread.Sleep(-1);
+                break;
+            case "unhandled":
+                AppDomain.CurrentDomain.UnhandledException += (sender, e) => { Shapes.Mark(); Ways.Catches(); };
+                AppDomain.CurrentDomain.FirstChanceException += Ways.OnFirstChance;
+                Thrower.Static();
+                break;
+            case "unhandled by reflection":
+                typeof(Thrower).GetMethod("Static").Invoke(null, null);
+                break;
+            case "unhandled elsewhere":
+                var thread = new Thread(Thrower.Static);
+                thread.Start();
+                thread.Join();
+                break;
+        }
+    }
+
+    static bool ExitsInFilter() { Shapes.Mark(); Environment.Exit(42); return true; }
+    static void Finally() { try { Thrower.Static(); } finally { Environment.Exit(42); } }
 }
 
 // Each of these ends by an exception.
@@ -283,7 +345,8 @@ static class Ways
     public static void ThrownByFinallyTwice() { try { ThrowsInFinallies(); } catch (Exception) { Shapes.Mark(); } Shapes.Mark(); }
     static void ThrowsInFinallies() { try { try { Thrower.Static(); } finally { Shapes.Mark(); Thrower.Convert(1); } } finally { Catches(); new Disposed().Dispose(); } }
     public static void ThrownByRecursiveFinally() { try { ThrowsInFinallyOf(3); } catch (Exception) { Shapes.Mark(); } Shapes.Mark(); }
-    static void ThrowsInFinallyOf(int depth) { try { if (depth > 0) { ThrowsInFinallyOf(depth - 1); } Thrower.Static(); } finally { Shapes.Mark(); if (depth == 2) { ThrowsInFinallyOf(0); } Catches(); } }
+    static void Throws() { ThrowsInFinallyOf(0); }
+    static void ThrowsInFinallyOf(int depth) { try { if (depth > 0) { ThrowsInFinallyOf(depth - 1); } Thrower.Static(); } finally { Shapes.Mark(); if (depth == 2) { Throws(); } Catches(); } }
     public static void CaughtByFinally() { try { CatchesInFinally(); } catch (Exception) { Shapes.Mark(); } Shapes.Mark(); }
     static void CatchesInFinally() { try { Thrower.Static(); } finally { Catches(); Shapes.Mark(); } }
     public static void CaughtByFinallyDeeply() { try { CatchesInFinallies(4); } catch (Exception) { Shapes.Mark(); } Shapes.Mark(); }
@@ -396,7 +459,7 @@ static class Ways
 
     // Handlers of events of the runtime's.
     [ThreadStatic] static bool isHandling;
-    static void OnFirstChance(object sender, FirstChanceExceptionEventArgs e)
+    public static void OnFirstChance(object sender, FirstChanceExceptionEventArgs e)
     {
         if (!isHandling)
         {

@@ -1,7 +1,13 @@
 //! Where calls stand behind exceptions, on each way that these take.
 
 use super::*;
-use profile::{Profile, SampleType};
+use profile::{End, Profile};
+
+fn program(work: &Work) -> Option<PathBuf> {
+    let app = work.folder.join("shapes.exe");
+    compile(&root().join("tests/live/shapes.cs"), &app, References::Core, &[])?;
+    Some(app)
+}
 
 /// How often `Mark` was called, by the names of its callers, innermost first, as the program prints them.
 fn marks(profile: &Profile) -> BTreeMap<String, i64> {
@@ -38,10 +44,7 @@ fn calls_stand_where_stack_traces_have_them() {
         for options in [&[][..], &["--capture=args,return"]] {
             println!("{options:?} on {}", runtime.name);
             let work = Work::new("shapes");
-            let app = work.folder.join("shapes.exe");
-            if compile(&root().join("tests/live/shapes.cs"), &app, References::Core, &[]).is_none() {
-                return;
-            }
+            let Some(app) = program(&work) else { return };
             let (text, errors, code) = said(&output(&mut work.live(&runtime, &[&["--all"], options].concat(), &app, &[])));
             assert_eq!(code, Some(42), "{errors}");
             let printed = text.lines().map(|line| line.split_once(' ').expect("a number and a path"));
@@ -58,8 +61,37 @@ fn calls_stand_where_stack_traces_have_them() {
                 .collect();
             assert!(different.is_empty(), "{}", different.join("\n"));
             let calls = calls(&profile);
-            assert_eq!((open_calls(&profile), profile.end), (0, profile::End::Clean));
+            assert_eq!((open_calls(&profile), profile.end), (0, End::Clean));
             assert!(calls["Shapes::Mark"] > 1000);
+        }
+    }
+}
+
+/// An exception ends a program if nothing handles it, whatever was thrown before, and whoever throws when it ends by itself.
+#[test]
+#[ignore = "needs runtimes"]
+fn only_an_unhandled_exception_is_said_to_end_a_program() {
+    const WAYS: [(&str, End, i32); 9] = [
+        ("filter", End::Clean, 42),
+        ("finally", End::Clean, 42),
+        ("handler", End::Clean, 42),
+        ("type", End::Clean, 42),
+        ("others", End::Clean, 42),
+        ("killed", End::Unknown, 128 + 9),
+        ("unhandled", End::UnhandledException, 128 + 6),
+        ("unhandled by reflection", End::UnhandledException, 128 + 6),
+        ("unhandled elsewhere", End::UnhandledException, 128 + 6),
+    ];
+    for runtime in runtimes() {
+        let work = Work::new("shapes-ends");
+        let Some(app) = program(&work) else { return };
+        for (way, end, code) in WAYS {
+            let _ = fs::remove_dir_all(work.profiles(&runtime));
+            let ended = said(&output(&mut work.live(&runtime, &["--all"], &app, &[way])));
+            assert_eq!(ended.2, Some(code), "{way} on {}: {}", runtime.name, ended.1);
+            let profile = profile_in(&work.profiles(&runtime));
+            assert_eq!(profile.end, end, "{way} on {}", runtime.name);
+            calls(&profile);
         }
     }
 }

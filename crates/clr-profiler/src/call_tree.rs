@@ -42,8 +42,8 @@ struct Memory {
     overflowed: Vec<Overflowed>,
     /// The calls that are open and began while recording was paused.
     skipped: Vec<pauses::Skipped>,
-    /// The node that was current when a handler was looked for last, and its frame: meanwhile it has that of the search.
-    searching: Option<(*mut Node, usize)>,
+    /// The searches for handlers that go on, the innermost last (`searches.rs`).
+    searching: Vec<searches::Searching>,
     /// Callees of nodes that have many.
     index: HashMap<(usize, u64), *mut Node, RandomState>,
     /// The thread's calls with their values, if these are captured.
@@ -82,7 +82,7 @@ struct Owner;
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        searches::end();
+        searches::end_thread();
         let tree = TREE.replace(null_mut());
         capture::end_thread();
         if !tree.is_null() && woven::is_of_session() {
@@ -168,44 +168,70 @@ pub(crate) fn leave(method_id: u64, called_at: usize) -> i64 {
     now
 }
 
-/// An exception has left a call on this thread, of a method that was called at a stack pointer (0: not known): when.
-pub(crate) fn unwind(method_id: u64, called_at: usize) -> i64 {
-    let (now, tree) = (clock::now(), TREE.get());
-    if !tree.is_null() {
-        // SAFETY: as in `enter`.
-        unsafe { leave_slowly(tree, method_id, called_at, now, true) };
-    }
-    now
+/// A call that is open, or was: another one may begin at its place.
+#[derive(Clone, Copy)]
+pub(crate) struct Call {
+    method_id: u64,
+    /// The stack pointer at which it was called; 0 if that is not known.
+    pub(crate) called_at: usize,
+    start: i64,
 }
 
-/// A call handles an exception: those within it have ended.
-pub(crate) fn handle(called_at: usize) -> i64 {
-    let (now, tree) = (clock::now(), TREE.get());
-    if !tree.is_null() && called_at != 0 {
-        // SAFETY: as in `enter`.
-        unsafe { end_gone(tree, called_at - 1, now) };
-    }
-    now
+/// An exception has left a call on this thread: when, if it was open.
+pub(crate) fn unwind(call: Call) -> Option<i64> {
+    let (now, tree) = (clock::now(), tree_where_open(call)?);
+    // SAFETY: as in `enter`.
+    unsafe { leave_slowly(tree, call.method_id, call.called_at, now, true) };
+    Some(now)
 }
 
-/// At which stack pointer the innermost call of a method was called that is open on this thread; none if none is.
-pub(crate) fn innermost(method_id: u64) -> Option<usize> {
+/// The calls within one have ended, by exceptions: when, if it is open.
+pub(crate) fn end_within(call: Call) -> Option<i64> {
+    let (now, tree) = (clock::now(), tree_where_open(call)?);
+    if call.called_at != 0 {
+        // SAFETY: as in `enter`.
+        unsafe { end_gone(tree, call.called_at - 1, now) };
+    }
+    Some(now)
+}
+
+/// This thread's tree, if a call is open there.
+fn tree_where_open(call: Call) -> Option<*mut Tree> {
+    let is_it = |open: &Call| (open.method_id, open.called_at, open.start) == (call.method_id, call.called_at, call.start);
+    find_open(is_it).map(|_| TREE.get())
+}
+
+/// The innermost call of a method that is open on this thread.
+pub(crate) fn innermost(method_id: u64) -> Option<Call> {
+    find_open(|call| call.method_id == method_id)
+}
+
+/// The innermost call that is open on this thread.
+pub(crate) fn current() -> Option<Call> {
+    find_open(|_| true)
+}
+
+/// The innermost of the calls that are open on this thread, and of a kind.
+fn find_open(is_it: impl Fn(&Call) -> bool) -> Option<Call> {
     let tree = TREE.get();
     if tree.is_null() {
         return None;
     }
+    let call = |method_id, frame: usize, start| Call { method_id, called_at: frame.wrapping_neg(), start };
     // SAFETY: as in `enter`.
     unsafe {
         let memory = &*(*tree).memory;
-        let skipped = memory.skipped.iter().rfind(|call| call.method_id == method_id).map(|call| call.frame);
-        let overflowed = memory.overflowed.iter().rfind(|call| call.method_id == method_id).map(|call| call.frame);
+        let skipped = memory.skipped.iter().rev().map(|open| call(open.method_id, open.frame, 0)).find(|call| is_it(call));
+        let overflowed = memory.overflowed.iter().rev().map(|open| call(open.method_id, open.frame, open.start));
+        let overflowed = overflowed.into_iter().find(|call| is_it(call));
         let mut node = memory.overflowed.first().map_or((*tree).current, |first| first.before);
-        while node != (*tree).root && (*node).method_id != method_id {
+        let mut with_path = None;
+        while node != (*tree).root && with_path.is_none() {
+            with_path = Some(call((*node).method_id, (*node).frame, (*node).start)).filter(|call| is_it(call));
             node = (*node).caller;
         }
-        let with_path = (node != (*tree).root).then(|| (*node).frame);
-        // The furthest down of them: negated, it is the greatest.
-        [skipped, overflowed, with_path].into_iter().flatten().max().map(usize::wrapping_neg)
+        // The furthest down of them.
+        [skipped, overflowed, with_path].into_iter().flatten().min_by_key(|call| call.called_at)
     }
 }
 
@@ -436,7 +462,7 @@ fn of_new_thread() -> *mut Tree {
             let memory = &mut *(*tree).memory;
             memory.overflowed.clear();
             memory.skipped.clear();
-            memory.searching = None;
+            memory.searching.clear();
             (*tree).skipped = 0;
             (*tree).threads += 1;
             tree
@@ -529,7 +555,7 @@ unsafe fn tree_in(chunk: *mut Chunk, number: u64) -> *mut Tree {
             numbered: 0,
             overflowed: Vec::new(),
             skipped: Vec::new(),
-            searching: None,
+            searching: Vec::new(),
             index: HashMap::default(),
             calls: None,
         }));
@@ -638,7 +664,7 @@ mod tests {
             // The node is made, then its statistics, and then nothing is.
             enter(2, 0);
             enter(3, 0);
-            unwind(3, 0);
+            unwind(innermost(3).expect("it is open"));
             leave(2, 0);
         }
         assert_eq!(ALLOCATED.get(), before);
@@ -655,7 +681,7 @@ mod tests {
             enter(9, 0);
             enter(2, 0);
             enter(9, 0);
-            unwind(9, 0);
+            unwind(innermost(9).expect("it is open"));
             leave(2, 0);
             leave(9, 0);
             leave(2, 0);

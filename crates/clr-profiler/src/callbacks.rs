@@ -47,6 +47,7 @@ static CALLBACK_TABLE: VTable<CALLBACKS> = VTable({
     table[Callback::RuntimeSuspendStarted as usize] = runtime_suspend_started as *const ();
     table[Callback::ExceptionThrown as usize] = exception_thrown as *const ();
     table[Callback::ExceptionSearchFunctionEnter as usize] = exception_search_enter as *const ();
+    table[Callback::ExceptionSearchFilterEnter as usize] = exception_filter_enter as *const ();
     table[Callback::ExceptionSearchFilterLeave as usize] = exception_filter_leave as *const ();
     table[Callback::ExceptionSearchCatcherFound as usize] = exception_catcher_found as *const ();
     table[Callback::ExceptionUnwindFunctionEnter as usize] = exception_unwind_enter as *const ();
@@ -227,8 +228,12 @@ extern "system" fn exception_search_enter(_this: *mut c_void, _function: Id) -> 
     of_exception(|| exceptions::is_searched(exceptions::here()))
 }
 
+extern "system" fn exception_filter_enter(_this: *mut c_void, _function: Id) -> HResult {
+    of_exception(|| exceptions::filter(exceptions::here()))
+}
+
 extern "system" fn exception_filter_leave(_this: *mut c_void) -> HResult {
-    of_exception(|| exceptions::is_searched(exceptions::here()))
+    of_exception(|| exceptions::filtered(exceptions::here()))
 }
 
 extern "system" fn exception_catcher_found(_this: *mut c_void, _function: Id) -> HResult {

@@ -109,8 +109,8 @@ pub(crate) fn unwind(function: &'static Function, now: i64, called_at: usize) {
     }
 }
 
-/// A call handles an exception: those within it have ended.
-pub(crate) fn handle(now: i64, called_at: usize) {
+/// The calls within one have ended, by exceptions.
+pub(crate) fn end_within(now: i64, called_at: usize) {
     if called_at != 0
         && let (Some(capture), Some(calls)) = (CAPTURE.get(), calls::of_thread())
     {

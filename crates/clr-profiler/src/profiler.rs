@@ -53,7 +53,8 @@ fn begin(object: *mut c_void) -> Result<String, String> {
         return Ok(rewriting::first_status());
     }
     let (path, now) = make_profile(runtime, captured.is_some())?;
-    functions::start(runtime, rules);
+    let status = format!("{} {}", instrument::live::RECORDING, path.display());
+    functions::start(runtime, rules, status.clone());
     let mut events = mask::ENTERLEAVE | mask::JIT_COMPILATION | mask::MODULE_LOADS | mask::EXCEPTIONS;
     if let Some(captured) = captured {
         events |= mask::SUSPENDS | mask::FRAME_INFO;
@@ -70,7 +71,7 @@ fn begin(object: *mut c_void) -> Result<String, String> {
     hooks.ok_or("the runtime refuses the hooks")?;
     // Without it, the file is looked after at the end alone.
     let _ = std::thread::Builder::new().name("ilinst".into()).stack_size(256 << 10).spawn(keep_house);
-    Ok(format!("recording {}", path.display()))
+    Ok(status)
 }
 
 /// Makes the profile's file; gives its path, and when it begins.

@@ -142,7 +142,7 @@ pub(super) unsafe fn end_within(tree: *mut Tree) {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{TREE, callee_of, clock, enter, leave, start, tests::ALONE, unwind, use_tree_of_no_file},
+        super::{TREE, callee_of, clock, enter, innermost, leave, start, tests::ALONE, unwind, use_tree_of_no_file},
         *,
     };
 
@@ -169,7 +169,7 @@ mod tests {
         leave(2, 0);
         leave(4, 0);
         enter(2, 0);
-        unwind(2, 0);
+        unwind(innermost(2).expect("it is open"));
         leave(1, 0);
         // SAFETY: it is this thread's tree.
         unsafe {

@@ -21,7 +21,13 @@ thread_local! {
 /// On how many threads; none when the program has ended.
 static COUNT: Mutex<Option<u32>> = Mutex::new(Some(0));
 
-/// A handler is looked for on this thread, by the runtime at this stack pointer.
+/// A search: the node that was current when it began, and the stack pointer that its call has: meanwhile it has that of the search.
+pub(super) struct Searching {
+    node: *mut Node,
+    frame: usize,
+}
+
+/// A handler is looked for on this thread, by the runtime at this stack pointer: another one, or for the same exception still.
 pub(crate) fn begin(at: usize) {
     if !IS_ON.replace(true) {
         count(|count| count + 1);
@@ -33,40 +39,58 @@ pub(crate) fn begin(at: usize) {
     // SAFETY: as in `enter`.
     unsafe {
         let node = (*tree).current;
-        let memory = &mut *(*tree).memory;
-        if memory.searching.is_some_and(|(searching, _)| searching == node) {
-            return;
+        let searching = &mut (*(*tree).memory).searching;
+        if searching.last().is_none_or(|last| last.node != node) {
+            searching.push(Searching { node, frame: (*node).frame });
+            (*node).frame = at.wrapping_neg();
         }
-        restore(tree);
-        memory.searching = Some((node, (*node).frame));
-        (*node).frame = at.wrapping_neg();
     }
 }
 
-/// It is over on this thread.
+/// The innermost search of this thread is over.
 pub(crate) fn end() {
-    if !IS_ON.replace(false) {
-        return;
-    }
-    count(|count| count - 1);
     let tree = TREE.get();
-    if !tree.is_null() {
-        // SAFETY: as in `enter`.
-        unsafe { restore(tree) };
+    // SAFETY: as in `enter`.
+    let is_last = tree.is_null() || unsafe { end_innermost(tree) };
+    if is_last && IS_ON.replace(false) {
+        count(|count| count - 1);
     }
 }
 
-/// It is over if it is this node's: whether it was.
+/// All of them are.
+pub(crate) fn end_thread() {
+    while IS_ON.get() {
+        end();
+    }
+}
+
+/// If a search began at this node, it is over, and those within: whether one did.
 ///
 /// # Safety
 /// It has to be this thread's tree.
 pub(super) unsafe fn end_at(tree: *mut Tree, node: *mut Node) -> bool {
     // SAFETY: as in `enter`.
-    let is_it = unsafe { (*(*tree).memory).searching.is_some_and(|(searching, _)| searching == node) };
-    if is_it {
+    let began_here = || unsafe { (*(*tree).memory).searching.iter().any(|searching| searching.node == node) };
+    let is_over = began_here();
+    while began_here() {
         end();
     }
-    is_it
+    is_over
+}
+
+/// Whether no other search goes on.
+///
+/// # Safety
+/// It has to be this thread's tree.
+unsafe fn end_innermost(tree: *mut Tree) -> bool {
+    // SAFETY: as in `enter`.
+    unsafe {
+        let searching = &mut (*(*tree).memory).searching;
+        if let Some(Searching { node, frame }) = searching.pop() {
+            (*node).frame = frame;
+        }
+        searching.is_empty()
+    }
 }
 
 /// The program has ended by itself.
@@ -81,15 +105,4 @@ fn count(change: impl FnOnce(u32) -> u32) {
     *count = change(*count);
     let (set, clear) = if *count > 0 { (flag::UNHANDLED_EXCEPTION, 0) } else { (0, flag::UNHANDLED_EXCEPTION) };
     profile_file::change_flags(set, clear);
-}
-
-/// # Safety
-/// It has to be this thread's tree.
-unsafe fn restore(tree: *mut Tree) {
-    // SAFETY: as in `enter`.
-    unsafe {
-        if let Some((node, frame)) = (*(*tree).memory).searching.take() {
-            (*node).frame = frame;
-        }
-    }
 }
