@@ -2,6 +2,8 @@
 
 #![cfg(unix)]
 
+#[cfg(feature = "full")]
+mod arm64;
 mod attach;
 mod commands;
 mod counts;

@@ -4,7 +4,7 @@ use super::*;
 use tests::tool;
 
 /// The program, compiled by the SDK of .NET 10; none without that.
-fn program(folder: &Path) -> Option<PathBuf> {
+pub(super) fn program(folder: &Path) -> Option<PathBuf> {
     let Some(dotnet) = tool("ILINST_SDK10") else {
         println!("without: runtime-async");
         return None;

@@ -346,7 +346,7 @@ static class Ways
     static void ThrowsInFinallies() { try { try { Thrower.Static(); } finally { Shapes.Mark(); Thrower.Convert(1); } } finally { Catches(); new Disposed().Dispose(); } }
     public static void ThrownByRecursiveFinally() { try { ThrowsInFinallyOf(3); } catch (Exception) { Shapes.Mark(); } Shapes.Mark(); }
     static void Throws() { ThrowsInFinallyOf(0); }
-    static void ThrowsInFinallyOf(int depth) { try { if (depth > 0) { ThrowsInFinallyOf(depth - 1); } Thrower.Static(); } finally { Shapes.Mark(); if (depth == 2) { Throws(); } Catches(); } }
+    static void ThrowsInFinallyOf(int depth) { try { if (depth > 0) { ThrowsInFinallyOf(depth - 1); } Thrower.Static(); } finally { Shapes.Mark(); if (depth == 3) { Throws(); } Catches(); } }
     public static void CaughtByFinally() { try { CatchesInFinally(); } catch (Exception) { Shapes.Mark(); } Shapes.Mark(); }
     static void CatchesInFinally() { try { Thrower.Static(); } finally { Catches(); Shapes.Mark(); } }
     public static void CaughtByFinallyDeeply() { try { CatchesInFinallies(4); } catch (Exception) { Shapes.Mark(); } Shapes.Mark(); }
@@ -459,7 +459,7 @@ static class Ways
 
     // Handlers of events of the runtime's.
     [ThreadStatic] static bool isHandling;
-    public static void OnFirstChance(object sender, FirstChanceExceptionEventArgs e)
+    internal static void OnFirstChance(object sender, FirstChanceExceptionEventArgs e)
     {
         if (!isHandling)
         {

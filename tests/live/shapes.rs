@@ -3,7 +3,7 @@
 use super::*;
 use profile::{End, Profile};
 
-fn program(work: &Work) -> Option<PathBuf> {
+pub(super) fn program(work: &Work) -> Option<PathBuf> {
     let app = work.folder.join("shapes.exe");
     compile(&root().join("tests/live/shapes.cs"), &app, References::Core, &[])?;
     Some(app)
@@ -36,6 +36,24 @@ fn marks(profile: &Profile) -> BTreeMap<String, i64> {
     marks
 }
 
+/// Holds a profile against what the program printed.
+pub(super) fn check(text: &str, profile: &Profile) {
+    let printed = text.lines().map(|line| line.split_once(' ').expect("a number and a path"));
+    let expected: BTreeMap<_, _> =
+        printed.map(|(count, path)| (path.to_owned(), count.parse::<i64>().expect("a number"))).collect();
+    assert!(expected.len() > 250, "{} paths", expected.len());
+    let found = marks(profile);
+    let different: Vec<String> = expected
+        .keys()
+        .chain(found.keys())
+        .filter(|path| expected.get(*path) != found.get(*path))
+        .map(|path| format!("{path}: {:?}, and recorded {:?}", expected.get(path), found.get(path)))
+        .collect();
+    assert!(different.is_empty(), "{}", different.join("\n"));
+    assert_eq!((open_calls(profile), profile.end), (0, End::Clean));
+    assert!(calls(profile)["Shapes::Mark"] > 1000);
+}
+
 /// The program's own record is made of the runtime's stack traces.
 #[test]
 #[ignore = "needs runtimes"]
@@ -47,22 +65,7 @@ fn calls_stand_where_stack_traces_have_them() {
             let Some(app) = program(&work) else { return };
             let (text, errors, code) = said(&output(&mut work.live(&runtime, &[&["--all"], options].concat(), &app, &[])));
             assert_eq!(code, Some(42), "{errors}");
-            let printed = text.lines().map(|line| line.split_once(' ').expect("a number and a path"));
-            let expected: BTreeMap<_, _> =
-                printed.map(|(count, path)| (path.to_owned(), count.parse::<i64>().expect("a number"))).collect();
-            assert!(expected.len() > 250, "{} paths", expected.len());
-            let profile = profile_in(&work.profiles(&runtime));
-            let found = marks(&profile);
-            let different: Vec<String> = expected
-                .keys()
-                .chain(found.keys())
-                .filter(|path| expected.get(*path) != found.get(*path))
-                .map(|path| format!("{path}: {:?}, and recorded {:?}", expected.get(path), found.get(path)))
-                .collect();
-            assert!(different.is_empty(), "{}", different.join("\n"));
-            let calls = calls(&profile);
-            assert_eq!((open_calls(&profile), profile.end), (0, End::Clean));
-            assert!(calls["Shapes::Mark"] > 1000);
+            check(&text, &profile_in(&work.profiles(&runtime)));
         }
     }
 }

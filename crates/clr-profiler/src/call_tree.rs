@@ -227,7 +227,8 @@ fn find_open(is_it: impl Fn(&Call) -> bool) -> Option<Call> {
         let mut node = memory.overflowed.first().map_or((*tree).current, |first| first.before);
         let mut with_path = None;
         while node != (*tree).root && with_path.is_none() {
-            with_path = Some(call((*node).method_id, (*node).frame, (*node).start)).filter(|call| is_it(call));
+            let frame = searches::frame_of(&memory.searching, node);
+            with_path = Some(call((*node).method_id, frame, (*node).start)).filter(|call| is_it(call));
             node = (*node).caller;
         }
         // The furthest down of them.

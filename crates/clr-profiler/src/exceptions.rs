@@ -2,7 +2,7 @@
 //!
 //! An event names a function, not a call, and some are not sent. Next to native frames (reflection, static constructors), .NET 9 and
 //! later say which function an exception is about to leave, and not that it has; then the exception is thrown again on the other side.
-//! What this leaves open, hooks end by the stack pointer ([`call_tree::enter`]).
+//! .NET 10 and 11 tell the calls of a recursive method apart by their functions alone, where one's finally block throws. What this leaves open, hooks end by the stack pointer ([`call_tree::enter`]).
 
 use std::cell::RefCell;
 

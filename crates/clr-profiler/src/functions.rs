@@ -143,14 +143,16 @@ impl Functions {
             return known.hooked;
         }
         let place = self.runtime.function(function)?;
-        let Self { rules, plans, status, .. } = self;
+        let Self { runtime, rules, plans, status, .. } = self;
         let module = self.modules.entry(place.module).or_insert_with(|| {
             let module = rules.module(plans.modules.get(place.module)?)?;
             report_suspended(&module, status);
             Some(module)
         });
         let hooked = module.as_ref().and_then(|module| {
-            if module.is_suspended(place.token) {
+            // What returns a task is compiled once more, for those to await it: that calls the method that was written.
+            let is_written = || runtime.function_of((place.module, place.token)).is_none_or(|written| written == function);
+            if module.is_suspended(place.token) || runtime.has_runtime_async() && !is_written() {
                 return None;
             }
             let method_id = module.method(place.token)?.0;

@@ -167,12 +167,18 @@ impl Runtime {
         unsafe { self.0.method::<F>(Info::InitializeCurrentThread as usize)(self.this()) };
     }
 
-    /// Whether a method is loaded, so that others may have it inlined.
-    fn is_loaded(self, (module, token): (Id, u32)) -> bool {
+    /// The function of a method that is loaded, and has no generic arguments.
+    pub(crate) fn function_of(self, (module, token): (Id, u32)) -> Option<Id> {
         type F = unsafe extern "system" fn(*mut c_void, Id, u32, *mut Id) -> HResult;
         let mut function = 0;
         // SAFETY: GetFunctionFromToken(ModuleID, mdToken, FunctionID*).
-        unsafe { self.0.method::<F>(Info::GetFunctionFromToken as usize)(self.this(), module, token, &mut function) >= 0 }
+        done(unsafe { self.0.method::<F>(Info::GetFunctionFromToken as usize)(self.this(), module, token, &mut function) })?;
+        Some(function)
+    }
+
+    /// Whether the runtime has runtime-async methods, at least as a preview.
+    pub(crate) fn has_runtime_async(self) -> bool {
+        self.version().is_some_and(|[major, ..]| major >= 10)
     }
 
     /// Has methods compiled anew when they are called next, and those that have them inlined.
@@ -184,7 +190,7 @@ impl Runtime {
         // Before .NET 5, who looks for what has them inlined ends the process where one is not loaded.
         let is_old = self.version().is_none_or(|[major, ..]| major < 5);
         let (methods, unloaded): (Vec<_>, Vec<_>) =
-            methods.iter().copied().partition(|method| !is_old || self.is_loaded(*method));
+            methods.iter().copied().partition(|method| !is_old || self.function_of(*method).is_some());
         if !unloaded.is_empty() {
             let (modules, tokens): (Vec<Id>, Vec<u32>) = unloaded.into_iter().unzip();
             // SAFETY: RequestReJIT(ULONG, ModuleID[], mdMethodDef[]).

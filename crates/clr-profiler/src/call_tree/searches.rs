@@ -27,6 +27,16 @@ pub(super) struct Searching {
     frame: usize,
 }
 
+/// The frame of a node's call, whether a search began there or not.
+///
+/// # Safety
+/// It has to be a node, and the searches those of its tree.
+pub(super) unsafe fn frame_of(searching: &[Searching], node: *mut Node) -> usize {
+    let began_here = searching.iter().find(|searching| searching.node == node);
+    // SAFETY: the caller's word.
+    began_here.map_or_else(|| unsafe { (*node).frame }, |searching| searching.frame)
+}
+
 /// A handler is looked for on this thread, by the runtime at this stack pointer: another one, or for the same exception still.
 pub(crate) fn begin(at: usize) {
     if !IS_ON.replace(true) {
