@@ -83,3 +83,27 @@ fn a_link_to_the_tool_finds_the_profiler() {
         assert!(errors.contains("App.Main"), "{errors}");
     }
 }
+
+/// The runtime says a path of 512 characters or more when it is asked for the second time.
+#[test]
+#[ignore = "needs runtimes"]
+fn modules_with_long_paths_are_recorded() {
+    for runtime in runtimes() {
+        let work = Work::new("long-path");
+        let Some(app) = work.app() else { return };
+        let mut folder = work.folder.clone();
+        while folder.as_os_str().len() < 700 {
+            folder.push("long".repeat(40));
+        }
+        fs::create_dir_all(&folder).expect("a folder can be made");
+        for file in [&app, &app.with_extension("runtimeconfig.json")] {
+            fs::copy(file, folder.join(file.file_name().expect("it has a name"))).expect("it can be copied");
+        }
+        let long = folder.join(app.file_name().expect("it has a name"));
+        for options in [&[][..], &["--rewrite"]] {
+            let _ = fs::remove_dir_all(work.profiles(&runtime));
+            let calls = work.recorded(&runtime, options, &long, &["threads", "8", "10"]);
+            assert_eq!(calls["App::Work"], 80, "{options:?} on {}", runtime.name);
+        }
+    }
+}

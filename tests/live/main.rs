@@ -2,6 +2,8 @@
 
 #![cfg(unix)]
 
+#[cfg(feature = "full")]
+mod arm64;
 mod attach;
 mod commands;
 mod counts;
@@ -9,6 +11,8 @@ mod ends;
 mod loading;
 mod processes;
 mod rewriting;
+mod runtime_async;
+mod shapes;
 mod values;
 
 use std::{

@@ -18,7 +18,7 @@ pub enum References {
 }
 
 /// What of .NET Core programs refer to.
-const CORE: [&str; 7] = [
+const CORE: [&str; 15] = [
     "System.Runtime",
     "System.Runtime.Extensions",
     "System.Threading",
@@ -26,6 +26,14 @@ const CORE: [&str; 7] = [
     "System.Threading.Thread",
     "System.Collections",
     "System.Console",
+    "System.Diagnostics.StackTrace",
+    "System.Linq",
+    "System.Linq.Expressions",
+    "System.Runtime.InteropServices",
+    "System.Runtime.Loader",
+    "System.Threading.Tasks.Parallel",
+    "Microsoft.CSharp",
+    "netstandard",
 ];
 
 /// Compiles a program or a library; none if there is no compiler, as [`require`] has it.

@@ -20,7 +20,7 @@ use crate::{
     toolchain::sha256,
 };
 
-pub(crate) use self::build::windows;
+pub(crate) use self::build::{linux_arm64, windows};
 
 pub(crate) const HELP: &str = "build what users install, for Linux and Windows; --target PLATFORM (as linux-x64; may be repeated) \
                                for these alone; --tool PLATFORM=FILE (may be repeated): pack a tool that is built already; \

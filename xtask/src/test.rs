@@ -152,7 +152,8 @@ impl<'a> Run<'a> {
         }
         let corpus = if self.is_wanted("test") { self.corpus() } else { PathBuf::new() };
         let exe = if self.is_wanted("test") && self.full { self.build_for_wine(&toolchain) } else { None };
-        Some(Runtimes { toolchain, corpus, exe })
+        let library = if self.is_wanted("test") && self.full { self.build_for_arm64(&toolchain) } else { None };
+        Some(Runtimes { toolchain, corpus, exe, library })
     }
 
     /// The folder of the corpus; what of it is missing fails, unless that is allowed.
@@ -177,6 +178,17 @@ impl<'a> Run<'a> {
             return None;
         }
         self.always("ilinst.exe", || windows.build_for_wine(PROFILE))
+    }
+
+    /// The CLR profiler for arm64, if it can be built here and run.
+    fn build_for_arm64(&self, toolchain: &Toolchain) -> Option<PathBuf> {
+        toolchain.get("ILINST_QEMU_ARM64").ok()?;
+        let arm64 = dist::linux_arm64();
+        if let Err(error) = arm64.prepare() {
+            self.skip([format!("the CLR profiler for arm64 cannot be built: {error:#}")]);
+            return None;
+        }
+        self.always("profiler for arm64", || arm64.build_profiler(PROFILE))
     }
 
     /// Asks what is built on for licences, sources and doubles, and for advisories where their database can be had.

@@ -79,6 +79,7 @@ impl Toolchain {
                 || vec![consumers::cyclonedx()],
                 || vec![hosts::windows().context("Windows .NET cannot be had")],
                 || vec![hosts::windows31().context("Windows .NET Core 3.1 cannot be had")],
+                || vec![hosts::arm64().context("arm64 cannot be emulated")],
                 || vec![hosts::pythonnet().context("pythonnet cannot be had")],
                 || vec![hosts::node_api().context("node-api-dotnet cannot be had")],
             ]);

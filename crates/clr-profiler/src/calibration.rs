@@ -40,7 +40,7 @@ impl Calibration {
     /// By this thread, which has to run no code of the program's.
     fn new(pair: fn(usize)) -> Self {
         call_tree::use_tree_of_no_file();
-        call_tree::enter(CALLER.method_id);
+        call_tree::enter(CALLER.method_id, 0);
         // Not how it comes into the caches.
         Round::measure(pair);
         Self { pair, rounds: Vec::new() }

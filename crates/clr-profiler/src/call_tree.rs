@@ -4,6 +4,7 @@ mod layout;
 mod overflow;
 pub(crate) mod pauses;
 pub(crate) mod phases;
+pub(crate) mod searches;
 mod woven;
 
 use std::{
@@ -22,7 +23,7 @@ use profile::layout::{BLOCK, CHUNK_HEADER, FIRST_NODE, NODE, STATISTICS};
 pub(crate) use self::layout::histogram_shift;
 pub(crate) use self::woven::{end_session, enter_woven, handle_woven, leave_woven, start_session};
 use self::{
-    layout::{Node, Statistics, Tree},
+    layout::{Node, Statistics, Tree, is_gone},
     overflow::{OVERFLOW, Overflowed},
 };
 use crate::{
@@ -41,6 +42,8 @@ struct Memory {
     overflowed: Vec<Overflowed>,
     /// The calls that are open and began while recording was paused.
     skipped: Vec<pauses::Skipped>,
+    /// The searches for handlers that go on, the innermost last (`searches.rs`).
+    searching: Vec<searches::Searching>,
     /// Callees of nodes that have many.
     index: HashMap<(usize, u64), *mut Node, RandomState>,
     /// The thread's calls with their values, if these are captured.
@@ -79,6 +82,7 @@ struct Owner;
 
 impl Drop for Owner {
     fn drop(&mut self) {
+        searches::end_thread();
         let tree = TREE.replace(null_mut());
         capture::end_thread();
         if !tree.is_null() && woven::is_of_session() {
@@ -96,9 +100,11 @@ pub(crate) fn start(max_nodes: u32) {
     layout::start();
 }
 
-/// A method begins on this thread: when, as the tree has it; 0 if it has nothing of it.
+/// A method begins on this thread, called at a stack pointer (0: not known): when, as the tree has it; 0 if it has nothing of it.
+///
+/// Calls that were made at the same place or further down are gone: no event may have said so.
 #[inline]
-pub(crate) fn enter(method_id: u64) -> i64 {
+pub(crate) fn enter(method_id: u64, called_at: usize) -> i64 {
     let tree = TREE.get();
     let tree = if tree.is_null() { of_new_thread() } else { tree };
     if tree.is_null() {
@@ -107,10 +113,14 @@ pub(crate) fn enter(method_id: u64) -> i64 {
     // SAFETY: a tree, its nodes and what they point to are in chunks that stay mapped; this thread alone changes them.
     unsafe {
         if pauses::is_on() {
-            pauses::skip(tree, method_id);
+            pauses::skip(tree, method_id, called_at);
             return 0;
         }
-        let caller = (*tree).current;
+        let mut caller = (*tree).current;
+        if (*caller).is_gone(called_at) {
+            end_gone(tree, called_at, clock::now());
+            caller = (*tree).current;
+        }
         let mut node = (*caller).callees;
         if node.is_null() || (*node).method_id != method_id {
             // What is called in turn is in the ring one behind the other.
@@ -118,7 +128,7 @@ pub(crate) fn enter(method_id: u64) -> i64 {
             if node.is_null() || (*node).method_id != method_id {
                 node = callee(tree, caller, method_id);
                 if node.is_null() {
-                    return overflow::begin(tree, method_id);
+                    return overflow::begin(tree, method_id, called_at);
                 }
             }
             (*caller).callees = node;
@@ -127,13 +137,14 @@ pub(crate) fn enter(method_id: u64) -> i64 {
         (*node).calls += 1;
         let now = clock::now();
         (*node).start = now;
+        (*node).frame = called_at.wrapping_neg();
         now
     }
 }
 
-/// A method ends on this thread: when.
+/// A method ends on this thread that was called at a stack pointer (0: not known): when.
 #[inline]
-pub(crate) fn leave(method_id: u64) -> i64 {
+pub(crate) fn leave(method_id: u64, called_at: usize) -> i64 {
     let now = clock::now();
     let tree = TREE.get();
     if tree.is_null() {
@@ -143,8 +154,9 @@ pub(crate) fn leave(method_id: u64) -> i64 {
     unsafe {
         let node = (*tree).current;
         let is_plain = (*node).statistics_are_kept() && (*tree).skipped == 0 && !pauses::are_behind((*node).start);
-        if (*node).method_id != method_id || !is_plain {
-            leave_slowly(tree, method_id, now, false);
+        let is_it = (*node).method_id == method_id && (*node).frame == called_at.wrapping_neg();
+        if !is_it || !is_plain {
+            leave_slowly(tree, method_id, called_at, now, false);
             return now;
         }
         let ticks = now - (*node).start;
@@ -156,27 +168,117 @@ pub(crate) fn leave(method_id: u64) -> i64 {
     now
 }
 
-/// An exception has left a method on this thread: when.
-pub(crate) fn unwind(method_id: u64) -> i64 {
-    let (now, tree) = (clock::now(), TREE.get());
-    if !tree.is_null() {
+/// A call that is open, or was: another one may begin at its place.
+#[derive(Clone, Copy)]
+pub(crate) struct Call {
+    method_id: u64,
+    /// The stack pointer at which it was called; 0 if that is not known.
+    pub(crate) called_at: usize,
+    start: i64,
+}
+
+/// An exception has left a call on this thread: when, if it was open.
+pub(crate) fn unwind(call: Call) -> Option<i64> {
+    let (now, tree) = (clock::now(), tree_where_open(call)?);
+    // SAFETY: as in `enter`.
+    unsafe { leave_slowly(tree, call.method_id, call.called_at, now, true) };
+    Some(now)
+}
+
+/// The calls within one have ended, by exceptions: when, if it is open.
+pub(crate) fn end_within(call: Call) -> Option<i64> {
+    let (now, tree) = (clock::now(), tree_where_open(call)?);
+    if call.called_at != 0 {
         // SAFETY: as in `enter`.
-        unsafe { leave_slowly(tree, method_id, now, true) };
+        unsafe { end_gone(tree, call.called_at - 1, now) };
     }
-    now
+    Some(now)
+}
+
+/// This thread's tree, if a call is open there.
+fn tree_where_open(call: Call) -> Option<*mut Tree> {
+    let is_it = |open: &Call| (open.method_id, open.called_at, open.start) == (call.method_id, call.called_at, call.start);
+    find_open(is_it).map(|_| TREE.get())
+}
+
+/// The innermost call of a method that is open on this thread.
+pub(crate) fn innermost(method_id: u64) -> Option<Call> {
+    find_open(|call| call.method_id == method_id)
+}
+
+/// The innermost call that is open on this thread.
+pub(crate) fn current() -> Option<Call> {
+    find_open(|_| true)
+}
+
+/// The innermost of the calls that are open on this thread, and of a kind.
+fn find_open(is_it: impl Fn(&Call) -> bool) -> Option<Call> {
+    let tree = TREE.get();
+    if tree.is_null() {
+        return None;
+    }
+    let call = |method_id, frame: usize, start| Call { method_id, called_at: frame.wrapping_neg(), start };
+    // SAFETY: as in `enter`.
+    unsafe {
+        let memory = &*(*tree).memory;
+        let skipped = memory.skipped.iter().rev().map(|open| call(open.method_id, open.frame, 0)).find(|call| is_it(call));
+        let overflowed = memory.overflowed.iter().rev().map(|open| call(open.method_id, open.frame, open.start));
+        let overflowed = overflowed.into_iter().find(|call| is_it(call));
+        let mut node = memory.overflowed.first().map_or((*tree).current, |first| first.before);
+        let mut with_path = None;
+        while node != (*tree).root && with_path.is_none() {
+            let frame = searches::frame_of(&memory.searching, node);
+            with_path = Some(call((*node).method_id, frame, (*node).start)).filter(|call| is_it(call));
+            node = (*node).caller;
+        }
+        // The furthest down of them.
+        [skipped, overflowed, with_path].into_iter().flatten().min_by_key(|call| call.called_at)
+    }
+}
+
+/// Ends the calls that cannot be open while a method runs that was called at this stack pointer.
+///
+/// # Safety
+/// It has to be this thread's tree.
+#[cold]
+unsafe fn end_gone(tree: *mut Tree, called_at: usize, now: i64) {
+    // SAFETY: as in `enter`.
+    unsafe {
+        loop {
+            let node = (*tree).current;
+            if (*node).is_gone(called_at) && searches::end_at(tree, node) {
+                continue;
+            }
+            match (*(*tree).memory).overflowed.as_slice() {
+                [before @ .., last] if is_gone(last.frame, called_at) => overflow::end(tree, before.len(), now, true),
+                [] if (*node).is_gone(called_at) => end(tree, node, now, true),
+                _ => break,
+            }
+        }
+        pauses::end_gone(tree, called_at);
+    }
 }
 
 /// # Safety
 /// It has to be this thread's tree.
 #[cold]
-unsafe fn leave_slowly(tree: *mut Tree, method_id: u64, now: i64, by_exception: bool) {
+unsafe fn leave_slowly(tree: *mut Tree, method_id: u64, called_at: usize, now: i64, by_exception: bool) {
     // SAFETY: as in `enter`.
     unsafe {
+        if called_at != 0 {
+            end_gone(tree, called_at - 1, now);
+        }
         if (*tree).skipped > 0 && pauses::end_skipped(tree, method_id) {
             return;
         }
         let memory = &*(*tree).memory;
         let overflowed = &memory.overflowed;
+        let innermost = overflowed.last().map_or((*(*tree).current).method_id, |call| call.method_id);
+        // Of a call that is open still, nothing is left but itself.
+        if called_at != 0 && innermost != method_id {
+            (*tree).bad_leaves += u64::from(!by_exception);
+            return;
+        }
         if let Some(wanted) = overflowed.iter().rposition(|call| call.method_id == method_id) {
             return overflow::end(tree, wanted, now, by_exception);
         }
@@ -208,6 +310,7 @@ unsafe fn leave_slowly(tree: *mut Tree, method_id: u64, now: i64, by_exception: 
 unsafe fn end(tree: *mut Tree, node: *mut Node, now: i64, by_exception: bool) {
     // SAFETY: as in `enter`.
     unsafe {
+        searches::end_at(tree, node);
         pauses::end_within(tree);
         let ticks = pauses::elapsed((*node).start, now);
         // Many are called once: what takes as much as four nodes comes with the second call.
@@ -360,6 +463,7 @@ fn of_new_thread() -> *mut Tree {
             let memory = &mut *(*tree).memory;
             memory.overflowed.clear();
             memory.skipped.clear();
+            memory.searching.clear();
             (*tree).skipped = 0;
             (*tree).threads += 1;
             tree
@@ -452,6 +556,7 @@ unsafe fn tree_in(chunk: *mut Chunk, number: u64) -> *mut Tree {
             numbered: 0,
             overflowed: Vec::new(),
             skipped: Vec::new(),
+            searching: Vec::new(),
             index: HashMap::default(),
             calls: None,
         }));
@@ -554,14 +659,14 @@ mod tests {
         let _alone = ALONE.lock().expect("no other test failed");
         start(100);
         use_tree_of_no_file();
-        enter(1);
+        enter(1, 0);
         let before = ALLOCATED.get();
         for _ in 0..1000 {
             // The node is made, then its statistics, and then nothing is.
-            enter(2);
-            enter(3);
-            unwind(3);
-            leave(2);
+            enter(2, 0);
+            enter(3, 0);
+            unwind(innermost(3).expect("it is open"));
+            leave(2, 0);
         }
         assert_eq!(ALLOCATED.get(), before);
         // What is allocated is counted.
@@ -572,17 +677,17 @@ mod tests {
         let tree = TREE.get();
         NODES_LEFT.store(0, Relaxed);
         for _ in 0..3 {
-            enter(2);
+            enter(2, 0);
             // A new path, one below it, and one that has called itself.
-            enter(9);
-            enter(2);
-            enter(9);
-            unwind(9);
-            leave(2);
-            leave(9);
-            leave(2);
+            enter(9, 0);
+            enter(2, 0);
+            enter(9, 0);
+            unwind(innermost(9).expect("it is open"));
+            leave(2, 0);
+            leave(9, 0);
+            leave(2, 0);
         }
-        leave(1);
+        leave(1, 0);
         // SAFETY: it is this thread's tree.
         unsafe {
             assert_eq!((*tree).current, (*tree).root);

@@ -1,20 +1,18 @@
 //! What the runtime calls: the class factory, and `ICorProfilerCallback`.
 
 use std::{
-    cell::Cell,
     ffi::c_void,
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
 use crate::{
     api::{CALLBACK_IDS, CALLBACKS, CLASS, Callback},
-    attached, call_tree, capture,
+    attached, capture,
     com::{
         CLASS_E_CLASSNOTAVAILABLE, E_FAIL, E_NOINTERFACE, Guid, HResult, ICLASS_FACTORY, IUNKNOWN, Object, S_OK, VTable,
         count_references, ignore,
     },
-    forked,
-    functions::{self, Function},
+    exceptions, forked, functions,
     info::Id,
     profiler, rewriting,
 };
@@ -48,9 +46,15 @@ static CALLBACK_TABLE: VTable<CALLBACKS> = VTable({
     table[Callback::JITInlining as usize] = jit_inlining as *const ();
     table[Callback::RuntimeSuspendStarted as usize] = runtime_suspend_started as *const ();
     table[Callback::ExceptionThrown as usize] = exception_thrown as *const ();
+    table[Callback::ExceptionSearchFunctionEnter as usize] = exception_search_enter as *const ();
+    table[Callback::ExceptionSearchFilterEnter as usize] = exception_filter_enter as *const ();
+    table[Callback::ExceptionSearchFilterLeave as usize] = exception_filter_leave as *const ();
     table[Callback::ExceptionSearchCatcherFound as usize] = exception_catcher_found as *const ();
     table[Callback::ExceptionUnwindFunctionEnter as usize] = exception_unwind_enter as *const ();
     table[Callback::ExceptionUnwindFunctionLeave as usize] = exception_unwind_leave as *const ();
+    table[Callback::ExceptionUnwindFinallyEnter as usize] = exception_finally_enter as *const ();
+    table[Callback::ExceptionUnwindFinallyLeave as usize] = exception_finally_leave as *const ();
+    table[Callback::ExceptionCatcherEnter as usize] = exception_catcher_enter as *const ();
     table
 });
 
@@ -217,33 +221,49 @@ extern "system" fn jit_inlining(_this: *mut c_void, _caller: Id, callee: Id, is_
 }
 
 extern "system" fn exception_thrown(_this: *mut c_void, _object: usize) -> HResult {
-    profiler::exception_is_on_its_way(true);
-    S_OK
+    of_exception(|| exceptions::thrown(exceptions::here()))
+}
+
+extern "system" fn exception_search_enter(_this: *mut c_void, _function: Id) -> HResult {
+    of_exception(|| exceptions::is_searched(exceptions::here()))
+}
+
+extern "system" fn exception_filter_enter(_this: *mut c_void, _function: Id) -> HResult {
+    of_exception(|| exceptions::filter(exceptions::here()))
+}
+
+extern "system" fn exception_filter_leave(_this: *mut c_void) -> HResult {
+    of_exception(|| exceptions::filtered(exceptions::here()))
 }
 
 extern "system" fn exception_catcher_found(_this: *mut c_void, _function: Id) -> HResult {
-    profiler::exception_is_on_its_way(false);
-    S_OK
-}
-
-thread_local! {
-    /// The function that an exception is about to leave, if it is hooked: the event that says that it has names none.
-    static UNWINDING: Cell<Option<&'static Function>> = const { Cell::new(None) };
+    of_exception(exceptions::catcher_is_found)
 }
 
 extern "system" fn exception_unwind_enter(_this: *mut c_void, function: Id) -> HResult {
-    guarded(|| {
-        UNWINDING.set(functions::find(function));
-        S_OK
-    })
+    of_exception(|| exceptions::unwind(function, exceptions::here()))
 }
 
 extern "system" fn exception_unwind_leave(_this: *mut c_void) -> HResult {
+    of_exception(exceptions::unwound)
+}
+
+extern "system" fn exception_finally_enter(_this: *mut c_void, _function: Id) -> HResult {
+    of_exception(|| exceptions::finally(true))
+}
+
+extern "system" fn exception_finally_leave(_this: *mut c_void) -> HResult {
+    of_exception(|| exceptions::finally(false))
+}
+
+extern "system" fn exception_catcher_enter(_this: *mut c_void, function: Id, _object: usize) -> HResult {
+    of_exception(|| exceptions::catch(function))
+}
+
+/// Runs a callback of exceptions.
+fn of_exception(action: impl FnOnce()) -> HResult {
     guarded(|| {
-        if let Some(left) = UNWINDING.take() {
-            let now = call_tree::unwind(left.method_id);
-            capture::unwind(left, now);
-        }
+        action();
         S_OK
     })
 }

@@ -18,6 +18,7 @@ use self::{calls::Frame, record::Record};
 use crate::{
     call_tree, clock,
     functions::{self, Function},
+    hooks,
     info::{ArgumentInfo, Context, Range, Runtime},
     plan::Plan,
     signature::{Instance, Parameter},
@@ -74,8 +75,10 @@ pub(crate) fn suspended() {
 
 /// `FunctionEnter3WithInfo`
 pub(crate) extern "C" fn on_enter(function: &'static Function, info: usize) {
-    let begun = enter(function, info);
-    let now = call_tree::enter(function.method_id);
+    // SAFETY: the runtime passes what is of this call.
+    let called_at = unsafe { hooks::called_at(info) };
+    let begun = enter(function, info, called_at);
+    let now = call_tree::enter(function.method_id, called_at);
     if let (Some(record), Some(capture)) = (begun, CAPTURE.get()) {
         // The tree has nothing of it if recording was paused in between.
         let now = if now == 0 { clock::now() } else { now };
@@ -85,32 +88,66 @@ pub(crate) extern "C" fn on_enter(function: &'static Function, info: usize) {
 
 /// `FunctionLeave3WithInfo`
 pub(crate) extern "C" fn on_leave(function: &'static Function, info: usize) {
-    let now = call_tree::leave(function.method_id);
-    leave(function, How::Returned, info, now);
+    // SAFETY: the runtime passes what is of this call.
+    let called_at = unsafe { hooks::called_at(info) };
+    let now = call_tree::leave(function.method_id, called_at);
+    leave(function, How::Returned, info, now, called_at);
 }
 
 /// `FunctionTailcall3WithInfo`
-pub(crate) extern "C" fn on_tailcall(function: &'static Function, _info: usize) {
-    let now = call_tree::leave(function.method_id);
-    leave(function, How::TailCall, 0, now);
+pub(crate) extern "C" fn on_tailcall(function: &'static Function, info: usize) {
+    // SAFETY: the runtime passes what is of this call.
+    let called_at = unsafe { hooks::called_at(info) };
+    let now = call_tree::leave(function.method_id, called_at);
+    leave(function, How::TailCall, 0, now, called_at);
 }
 
-/// An exception has left a function.
-pub(crate) fn unwind(function: &'static Function, now: i64) {
+/// An exception has left a function's call, which was called at a stack pointer (0: not known).
+pub(crate) fn unwind(function: &'static Function, now: i64, called_at: usize) {
     if is_on() {
-        leave(function, How::Exception, 0, now);
+        leave(function, How::Exception, 0, now, called_at);
     }
 }
 
+/// The calls within one have ended, by exceptions.
+pub(crate) fn end_within(now: i64, called_at: usize) {
+    if called_at != 0
+        && let (Some(capture), Some(calls)) = (CAPTURE.get(), calls::of_thread())
+    {
+        end_gone(calls, called_at - 1, now - capture.start);
+    }
+}
+
+/// Ends the calls that cannot be open while a method runs that was called at this stack pointer.
+fn end_gone(calls: &mut ThreadCalls, called_at: usize, at: i64) {
+    while let Some(frame) = calls.pop_gone(called_at) {
+        if let Some(record) = end_of(calls, &frame, How::Exception) {
+            record.end(at);
+        }
+    }
+}
+
+/// The record of a call's end; none if none is kept.
+fn end_of(calls: &mut ThreadCalls, frame: &Frame, how: How) -> Option<Record> {
+    // SAFETY: descriptions of functions stay.
+    let instance = unsafe { frame.instance.as_ref() }?;
+    let mut record = calls.record(format::LEAVE, instance.number, frame.number)?;
+    record.has(how as u8);
+    Some(record)
+}
+
 /// The record of a call that begins, but for when: the tree says so.
-fn enter(function: &'static Function, info: usize) -> Option<Record> {
+fn enter(function: &'static Function, info: usize, called_at: usize) -> Option<Record> {
     let (capture, calls) = (CAPTURE.get()?, calls::of_thread()?);
     let Capture { runtime, captured, .. } = capture;
+    if calls.has_gone(called_at) {
+        end_gone(calls, called_at, clock::now() - capture.start);
+    }
     if calls.is_too_deep() {
         return None;
     }
     if call_tree::pauses::is_on() {
-        calls.push(Frame::unknown(function));
+        calls.push(Frame::unknown(function, called_at));
         return None;
     }
     let mut found = ArgumentInfo::new();
@@ -126,7 +163,7 @@ fn enter(function: &'static Function, info: usize) -> Option<Record> {
     }
     let context = if function.is_generic { runtime.context(function.id, frame) } else { None };
     let Some(instance) = instance(*runtime, function, context.as_ref()) else {
-        calls.push(Frame::unknown(function));
+        calls.push(Frame::unknown(function, called_at));
         return None;
     };
     // Asked for these, it loses them for the program, too.
@@ -139,23 +176,25 @@ fn enter(function: &'static Function, info: usize) -> Option<Record> {
     if wants_arguments && let Some(record) = &mut record {
         capture.arguments(record, instance, found.ranges(), &mut references);
     }
-    calls.push(Frame { function, instance, number, suspensions: SUSPENSIONS.load(Relaxed), references });
+    calls.push(Frame { function, called_at, instance, number, suspensions: SUSPENSIONS.load(Relaxed), references });
     record
 }
 
-fn leave(function: &'static Function, how: How, info: usize, now: i64) {
+fn leave(function: &'static Function, how: How, info: usize, now: i64, called_at: usize) {
     let (Some(capture), Some(calls)) = (CAPTURE.get(), calls::of_thread()) else { return };
     let at = now - capture.start;
-    while let Some(frame) = calls.pop(function) {
+    if called_at != 0 {
+        end_gone(calls, called_at - 1, at);
+    }
+    while let Some(frame) = calls.pop(function, called_at) {
         let is_it = std::ptr::eq(frame.function, function);
         // Those above it ended unseen.
         let how = if is_it { how } else { How::Exception };
-        // SAFETY: descriptions of functions stay.
-        if let Some(instance) = unsafe { frame.instance.as_ref() }
-            && let Some(mut record) = calls.record(format::LEAVE, instance.number, frame.number)
-        {
-            record.has(how as u8);
-            if how == How::Returned {
+        if let Some(mut record) = end_of(calls, &frame, how) {
+            // SAFETY: as of `end_of`.
+            if how == How::Returned
+                && let Some(instance) = unsafe { frame.instance.as_ref() }
+            {
                 capture.returned(&mut record, function, instance, info);
                 capture.after(&mut record, instance, &frame);
             }

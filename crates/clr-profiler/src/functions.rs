@@ -10,6 +10,7 @@ use crate::{
     info::{Context, Id, Runtime},
     modules::{Module, Rules},
     plan::{Class, Plans},
+    settings,
     signature::{self, Instance},
 };
 
@@ -42,6 +43,8 @@ struct Functions {
     modules: HashMap<Id, Option<Module>>,
     functions: HashMap<Id, Known>,
     plans: Plans,
+    /// What is said to the launcher: a line behind the first for each module of which methods are left alone.
+    status: String,
 }
 
 struct Known {
@@ -52,9 +55,9 @@ struct Known {
 static FUNCTIONS: OnceLock<Mutex<Functions>> = OnceLock::new();
 
 /// Before the first function.
-pub(crate) fn start(runtime: Runtime, rules: Rules) {
+pub(crate) fn start(runtime: Runtime, rules: Rules, status: String) {
     let plans = Plans::new(runtime);
-    let functions = Functions { runtime, rules, modules: HashMap::new(), functions: HashMap::new(), plans };
+    let functions = Functions { runtime, rules, modules: HashMap::new(), functions: HashMap::new(), plans, status };
     let _ = FUNCTIONS.set(Mutex::new(functions));
 }
 
@@ -124,15 +127,34 @@ pub(crate) fn class(class: Id) -> Option<Class> {
     Some(functions()?.plans.class(class))
 }
 
+/// Says how many methods of a module are left alone, as the runtime suspends them itself.
+fn report_suspended(module: &Module, status: &mut String) {
+    let count = module.suspended();
+    if count > 0 {
+        let methods = if count == 1 { "method" } else { "methods" };
+        status.push_str(&format!("\n{}: {count} runtime-async {methods}, which hooks do not follow", module.loaded.path));
+        settings::report(status);
+    }
+}
+
 impl Functions {
     fn find(&mut self, function: Id) -> Option<&'static Function> {
         if let Some(known) = self.functions.get(&function) {
             return known.hooked;
         }
         let place = self.runtime.function(function)?;
-        let Self { rules, plans, .. } = self;
-        let module = self.modules.entry(place.module).or_insert_with(|| rules.module(plans.modules.get(place.module)?));
+        let Self { runtime, rules, plans, status, .. } = self;
+        let module = self.modules.entry(place.module).or_insert_with(|| {
+            let module = rules.module(plans.modules.get(place.module)?)?;
+            report_suspended(&module, status);
+            Some(module)
+        });
         let hooked = module.as_ref().and_then(|module| {
+            // What returns a task is compiled once more, for those to await it: that calls the method that was written.
+            let is_written = || runtime.function_of((place.module, place.token)).is_none_or(|written| written == function);
+            if module.is_suspended(place.token) || runtime.has_runtime_async() && !is_written() {
+                return None;
+            }
             let method_id = module.method(place.token)?.0;
             let is_generic = signature::is_generic(&module.loaded.metadata, place.token);
             let instances = AtomicPtr::default();

@@ -167,12 +167,18 @@ impl Runtime {
         unsafe { self.0.method::<F>(Info::InitializeCurrentThread as usize)(self.this()) };
     }
 
-    /// Whether a method is loaded, so that others may have it inlined.
-    fn is_loaded(self, (module, token): (Id, u32)) -> bool {
+    /// The function of a method that is loaded, and has no generic arguments.
+    pub(crate) fn function_of(self, (module, token): (Id, u32)) -> Option<Id> {
         type F = unsafe extern "system" fn(*mut c_void, Id, u32, *mut Id) -> HResult;
         let mut function = 0;
         // SAFETY: GetFunctionFromToken(ModuleID, mdToken, FunctionID*).
-        unsafe { self.0.method::<F>(Info::GetFunctionFromToken as usize)(self.this(), module, token, &mut function) >= 0 }
+        done(unsafe { self.0.method::<F>(Info::GetFunctionFromToken as usize)(self.this(), module, token, &mut function) })?;
+        Some(function)
+    }
+
+    /// Whether the runtime has runtime-async methods, at least as a preview.
+    pub(crate) fn has_runtime_async(self) -> bool {
+        self.version().is_some_and(|[major, ..]| major >= 10)
     }
 
     /// Has methods compiled anew when they are called next, and those that have them inlined.
@@ -184,7 +190,7 @@ impl Runtime {
         // Before .NET 5, who looks for what has them inlined ends the process where one is not loaded.
         let is_old = self.version().is_none_or(|[major, ..]| major < 5);
         let (methods, unloaded): (Vec<_>, Vec<_>) =
-            methods.iter().copied().partition(|method| !is_old || self.is_loaded(*method));
+            methods.iter().copied().partition(|method| !is_old || self.function_of(*method).is_some());
         if !unloaded.is_empty() {
             let (modules, tokens): (Vec<Id>, Vec<u32>) = unloaded.into_iter().unzip();
             // SAFETY: RequestReJIT(ULONG, ModuleID[], mdMethodDef[]).
@@ -412,37 +418,26 @@ impl Runtime {
     pub(crate) fn class(self, class: Id) -> Option<ClassPlace> {
         type F = unsafe extern "system" fn(*mut c_void, Id, *mut Id, *mut u32, *mut Id, u32, *mut u32, *mut Id) -> HResult;
         let mut place = ClassPlace { module: 0, token: 0, base: 0, arguments: Vec::new() };
-        let mut count = 0;
-        let ask = |place: &mut ClassPlace, count: &mut u32| {
-            let (room, to) = (place.arguments.len() as u32, place.arguments.as_mut_ptr());
+        place.arguments = list(MAX_ARGUMENTS, |room, count, to| {
             let method = Info::GetClassIDInfo2 as usize;
             // SAFETY: GetClassIDInfo2(ClassID, ModuleID*, mdTypeDef*, ClassID*, ULONG32, ULONG32*, ClassID[]).
-            done(unsafe {
+            unsafe {
                 let method = self.0.method::<F>(method);
                 method(self.this(), class, &mut place.module, &mut place.token, &mut place.base, room, count, to)
-            })
-        };
-        place.arguments = vec![0; MAX_ARGUMENTS];
-        ask(&mut place, &mut count)?;
-        if count as usize > place.arguments.len() {
-            place.arguments.resize(count as usize, 0);
-            ask(&mut place, &mut count)?;
-        }
-        place.arguments.truncate(count as usize);
+            }
+        })?;
         Some(place).filter(|place| place.module != 0)
     }
 
     pub(crate) fn class_layout(self, class: Id) -> Option<Layout> {
         type F = unsafe extern "system" fn(*mut c_void, Id, *mut FieldOffset, u32, *mut u32, *mut u32) -> HResult;
         let method = Info::GetClassLayout as usize;
-        let (mut layout, mut count, mut size) = (Layout::default(), 0, 0);
-        layout.fields = vec![FieldOffset::default(); 256];
-        let (room, to) = (layout.fields.len() as u32, layout.fields.as_mut_ptr());
-        // SAFETY: GetClassLayout(ClassID, COR_FIELD_OFFSET[], ULONG, ULONG*, ULONG*).
-        done(unsafe { self.0.method::<F>(method)(self.this(), class, to, room, &mut count, &mut size) })?;
-        layout.fields.truncate(count as usize);
-        layout.size = size as usize;
-        Some(layout)
+        let mut size = 0;
+        let fields = list(256, |room, count, to| {
+            // SAFETY: GetClassLayout(ClassID, COR_FIELD_OFFSET[], ULONG, ULONG*, ULONG*).
+            unsafe { self.0.method::<F>(method)(self.this(), class, to, room, count, &mut size) }
+        })?;
+        Some(Layout { fields, size: size as usize })
     }
 
     /// The dimensions of an array of so many, and where its first element is.
@@ -498,19 +493,23 @@ pub(crate) const MAX_RANK: usize = 32;
 /// `FunctionEnter3WithInfo` and the others: what the mapper answered, and `COR_PRF_ELT_INFO`.
 type InfoHook = extern "C" fn(&'static Function, usize);
 
-/// Text of a call that says how long it is, and is asked again for all of it.
+/// Text of a call that says how long it is.
 fn text(mut call: impl FnMut(u32, *mut u32, *mut u16) -> HResult) -> Option<String> {
-    let mut buffer = [0; 512];
-    let mut length = 0;
-    done(call(buffer.len() as u32, &mut length, buffer.as_mut_ptr()))?;
-    let decode = |units: &[u16]| {
-        let end = units.iter().position(|unit| *unit == 0).unwrap_or(units.len());
-        String::from_utf16_lossy(&units[..end])
-    };
-    if length as usize <= buffer.len() {
-        return Some(decode(&buffer));
+    let units: Vec<u16> = list(512, |room, length, to| call(room, length, to))?;
+    let end = units.iter().position(|unit| *unit == 0).unwrap_or(units.len());
+    Some(String::from_utf16_lossy(&units[..end]))
+}
+
+/// What a call gives of as many items as it says. It is asked again where there was no room for all: some calls take that for a
+/// failure, and others do not.
+fn list<T: Clone + Default>(room: usize, mut call: impl FnMut(u32, *mut u32, *mut T) -> HResult) -> Option<Vec<T>> {
+    let (mut items, mut count) = (vec![T::default(); room], 0);
+    let mut result = call(room as u32, &mut count, items.as_mut_ptr());
+    if count as usize > room {
+        items.resize(count as usize, T::default());
+        result = call(count, &mut count, items.as_mut_ptr());
     }
-    let mut longer = vec![0; length as usize];
-    done(call(length, &mut length, longer.as_mut_ptr()))?;
-    Some(decode(&longer))
+    done(result)?;
+    items.truncate(count as usize);
+    Some(items)
 }

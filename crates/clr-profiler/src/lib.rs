@@ -17,6 +17,7 @@ mod clock;
 pub mod com;
 mod descriptions;
 mod emit;
+mod exceptions;
 mod forked;
 mod functions;
 mod hooks;

@@ -176,6 +176,20 @@ impl Module {
         Some(id)
     }
 
+    /// Whether the runtime suspends a method itself (impl flag 0x2000). It tells hooks of each time that one goes on, and of no
+    /// suspension.
+    pub(crate) fn is_suspended(&self, token: u32) -> bool {
+        let row = Token(token).rid_in::<MethodDef>().map(|rid| self.loaded.metadata.row(rid));
+        matches!(row, Some(Ok(row)) if row.is_async())
+    }
+
+    /// How many of these are chosen.
+    pub(crate) fn suspended(&self) -> usize {
+        let Loaded { metadata, image, .. } = &*self.loaded;
+        let rows = metadata.tables.rows::<MethodDef>().filter(|(_, row)| row.is_async());
+        rows.filter(|(rid, _)| self.plan.recorded_as(image, metadata, *rid).is_some()).count()
+    }
+
     fn write_name(&self) {
         let Loaded { path, metadata, .. } = &*self.loaded;
         let mut about = self.key.to_le_bytes().to_vec();

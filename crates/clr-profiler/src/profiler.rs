@@ -3,7 +3,7 @@
 use std::{
     ffi::c_void,
     path::PathBuf,
-    sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
     time::Duration,
 };
 
@@ -17,7 +17,7 @@ use crate::{
     forked, functions,
     info::Runtime,
     modules::Rules,
-    profile_file::{self, Start, flag},
+    profile_file::{self, Start},
     rewriting, settings,
 };
 
@@ -53,7 +53,8 @@ fn begin(object: *mut c_void) -> Result<String, String> {
         return Ok(rewriting::first_status());
     }
     let (path, now) = make_profile(runtime, captured.is_some())?;
-    functions::start(runtime, rules);
+    let status = format!("{} {}", instrument::live::RECORDING, path.display());
+    functions::start(runtime, rules, status.clone());
     let mut events = mask::ENTERLEAVE | mask::JIT_COMPILATION | mask::MODULE_LOADS | mask::EXCEPTIONS;
     if let Some(captured) = captured {
         events |= mask::SUSPENDS | mask::FRAME_INFO;
@@ -70,7 +71,7 @@ fn begin(object: *mut c_void) -> Result<String, String> {
     hooks.ok_or("the runtime refuses the hooks")?;
     // Without it, the file is looked after at the end alone.
     let _ = std::thread::Builder::new().name("ilinst".into()).stack_size(256 << 10).spawn(keep_house);
-    Ok(format!("recording {}", path.display()))
+    Ok(status)
 }
 
 /// Makes the profile's file; gives its path, and when it begins.
@@ -164,18 +165,6 @@ pub(crate) fn end() {
     }
     IS_ENDED.store(true, Relaxed);
     look(true);
+    call_tree::searches::end_all();
     profile_file::end(clock::now());
-}
-
-static ON_THEIR_WAY: AtomicU32 = AtomicU32::new(0);
-
-/// While no handler has been found for an exception, the file says that one ends the program: if it does, nobody says it.
-pub(crate) fn exception_is_on_its_way(is_thrown: bool) {
-    let change = |count: u32| Some(if is_thrown { count + 1 } else { count.saturating_sub(1) });
-    let before = ON_THEIR_WAY.fetch_update(Relaxed, Relaxed, change).unwrap_or_default();
-    if is_thrown {
-        profile_file::change_flags(flag::UNHANDLED_EXCEPTION, 0);
-    } else if before <= 1 {
-        profile_file::change_flags(0, flag::UNHANDLED_EXCEPTION);
-    }
 }

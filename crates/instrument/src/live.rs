@@ -71,6 +71,8 @@ pub const WOVEN: &str = "woven";
 pub const DETACHED: &str = "detached";
 /// When it does not let go; behind it is why.
 pub const STAYS: &str = "stays: ";
+/// When hooks record; behind it is the profile, and a line for each module of which methods are left alone, and why.
+pub const RECORDING: &str = "recording";
 /// When methods are woven as their modules are loaded; behind it is a line for each module that runs as it is, and why.
 pub const REWRITING: &str = "rewriting";
 /// What [`STATUS`] begins with where the profiler could not begin.

@@ -106,7 +106,7 @@ impl ClrProfiler {
     }
 
     /// Whether the profiler recorded a process at least, by what lies in the folder where it said how it began: a runtime that
-    /// cannot load it says nothing. Gives the modules whose methods could not be woven when they were loaded, and why.
+    /// cannot load it says nothing. Gives the modules of which methods are not recorded, and why.
     ///
     /// # Errors
     /// If it did not, or could not begin: why.
@@ -114,8 +114,9 @@ impl ClrProfiler {
         let files = fs::read_dir(status).into_iter().flatten().flatten();
         let said: Vec<String> = files.filter_map(|file| fs::read_to_string(file.path()).ok()).collect();
         if said.iter().any(|said| !said.starts_with(live::FAILED)) {
-            let rewriting = said.iter().filter(|said| said.starts_with(live::REWRITING));
-            return Ok(rewriting.flat_map(|said| said.lines().skip(1)).map(str::to_owned).collect());
+            let is_recorded = |said: &&String| [live::RECORDING, live::REWRITING].iter().any(|kind| said.starts_with(kind));
+            let recorded = said.iter().filter(is_recorded);
+            return Ok(recorded.flat_map(|said| said.lines().skip(1)).map(str::to_owned).collect());
         }
         Err(Failure::not_recorded(match said.first() {
             Some(error) => error.trim_start_matches(live::FAILED).to_owned(),

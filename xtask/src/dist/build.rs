@@ -47,6 +47,11 @@ pub(crate) fn windows() -> &'static Platform {
     &PLATFORMS[2]
 }
 
+/// Linux's for arm64.
+pub(crate) fn linux_arm64() -> &'static Platform {
+    &PLATFORMS[1]
+}
+
 impl Platform {
     const fn new(triple: &'static str, dotnet: &'static str, linker: Option<(&'static str, &'static [&'static str])>) -> Self {
         Self { triple, dotnet, linker }
@@ -91,7 +96,7 @@ impl Platform {
         toolchain::of_debian(&[&format!("/usr/bin/{linker}")], packages)
     }
 
-    /// What the CLR profiler's library is called there. No other is shipped: none has run.
+    /// What the CLR profiler's library is called there. No other is shipped: that for Linux on arm64 has run under an emulator alone.
     pub(crate) fn library_name(&self) -> Option<&'static str> {
         match self.dotnet {
             "linux-x64" => Some("libilinst_clr_profiler.so"),
@@ -112,12 +117,24 @@ impl Platform {
         let is_static = ["-Ctarget-feature=+crt-static"];
         quiet(&mut self.cargo(&folder, profile, "ilinst", &is_static)?)?;
         if self.library_name().is_some() {
-            // It is loaded into a program that on Linux has a C library, and which a panic of the profiler must not end.
-            let flags = if self.is_windows() { &is_static[..] } else { &[] };
-            let mut library = self.cargo(&folder, profile, "ilinst-clr-profiler", flags)?;
-            quiet(library.env(format!("CARGO_PROFILE_{}_PANIC", profile.to_uppercase()), "unwind"))?;
+            self.build_profiler_in(&folder, profile)?;
         }
         Ok(folder.join(self.triple).join(profile).join(self.file_name()))
+    }
+
+    /// Builds the CLR profiler alone, for tests of it on Linux; gives its library.
+    pub(crate) fn build_profiler(&self, profile: &str) -> Result<PathBuf> {
+        self.prepare()?;
+        let folder = target().join("dist-build");
+        self.build_profiler_in(&folder, profile)?;
+        Ok(folder.join(self.triple).join(profile).join("libilinst_clr_profiler.so"))
+    }
+
+    fn build_profiler_in(&self, folder: &Path, profile: &str) -> Result<()> {
+        // It is loaded into a program that on Linux has a C library, and which a panic of the profiler must not end.
+        let flags = if self.is_windows() { &["-Ctarget-feature=+crt-static"][..] } else { &[] };
+        let mut library = self.cargo(folder, profile, "ilinst-clr-profiler", flags)?;
+        quiet(library.env(format!("CARGO_PROFILE_{}_PANIC", profile.to_uppercase()), "unwind"))
     }
 
     /// Debian's cargo, ready to build one of the packages.

@@ -195,9 +195,10 @@ impl Test {
         // With more than one thread the test's output begins on a line of its own.
         command.args([&self.name, "--exact", "--nocapture", "--test-threads=2"]).current_dir(&suite.folder);
         command.env("ILINST_BIN", &built.tool).env("ILINST_XTASK", std::env::current_exe()?);
-        if let Some(Runtimes { toolchain, corpus, exe }) = runtimes {
+        if let Some(Runtimes { toolchain, corpus, exe, library }) = runtimes {
             toolchain.export(&mut command).env("ILINST_CORPUS", corpus).arg("--include-ignored");
             command.envs(exe.iter().map(|exe| ("ILINST_EXE", exe)));
+            command.envs(library.iter().map(|library| ("ILINST_ARM64_PROFILER", library)));
             if !toolchain.missing().is_empty() {
                 command.env("ILINST_ALLOW_MISSING", "1");
             }

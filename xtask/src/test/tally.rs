@@ -25,6 +25,8 @@ pub(super) struct Runtimes {
     pub(super) corpus: PathBuf,
     /// `ilinst.exe`.
     pub(super) exe: Option<PathBuf>,
+    /// The CLR profiler for arm64.
+    pub(super) library: Option<PathBuf>,
 }
 
 pub(super) fn print_line(name: &str, what: &str, time: Duration) {

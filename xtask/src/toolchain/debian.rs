@@ -54,6 +54,15 @@ pub(crate) fn valgrind() -> Result<PathBuf> {
 
 /// Installs Debian's packages, one run at a time: apt fails where it finds another's lock.
 pub(super) fn install(packages: &[&str]) -> Result<()> {
+    install_for(None, packages)
+}
+
+/// The same of packages of another architecture, as Debian names it.
+pub(super) fn install_foreign(architecture: &str, packages: &[&str]) -> Result<()> {
+    install_for(Some(architecture), packages)
+}
+
+fn install_for(foreign: Option<&str>, packages: &[&str]) -> Result<()> {
     if on_path("apt-get").is_none() {
         bail!("there is no apt-get");
     }
@@ -65,6 +74,9 @@ pub(super) fn install(packages: &[&str]) -> Result<()> {
         let mut command = as_root("apt-get");
         quiet(command.args(["-qq", "-o", "DPkg::Lock::Timeout=600"]).args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
     };
+    if let Some(architecture) = foreign {
+        quiet(as_root("dpkg").arg("--add-architecture").arg(architecture))?;
+    }
     apt(&["update"])?;
     apt(&[&["install", "-y", "--no-install-recommends"], packages].concat())
 }

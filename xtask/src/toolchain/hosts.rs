@@ -1,13 +1,16 @@
 //! Where woven programs also run: .NET for Windows under Wine, and .NET inside Python and Node. Only the full tier
 //! uses them.
 
-use std::{path::PathBuf, process::Command};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context as _, Result, bail};
 
 use super::{
     cache::{Download, make, unpack_npm, unpack_wheel, unpack_wheels},
-    debian::{install, on_path},
+    debian::{install, install_foreign, on_path},
 };
 use crate::common::quiet;
 
@@ -83,6 +86,19 @@ pub(super) fn windows() -> Result<Vec<(&'static str, PathBuf)>> {
         Ok(prefix)
     })?;
     Ok(vec![("ILINST_WINE", wine), ("ILINST_WINE_PREFIX", prefix), ("ILINST_WINDOWS_DOTNET8", dotnet)])
+}
+
+/// What runs programs for Linux on arm64, with the libraries that .NET needs there.
+pub(super) fn arm64() -> Result<Vec<(&'static str, PathBuf)>> {
+    const EMULATOR: &str = "qemu-aarch64-static";
+    const LIBRARIES: [&str; 4] = ["libc6:arm64", "libstdc++6:arm64", "libgcc-s1:arm64", "zlib1g:arm64"];
+    if on_path(EMULATOR).is_none() {
+        install(&["qemu-user-static"])?;
+    }
+    if !["libstdc++.so.6", "libz.so.1"].iter().all(|name| Path::new("/usr/lib/aarch64-linux-gnu").join(name).exists()) {
+        install_foreign("arm64", &LIBRARIES)?;
+    }
+    Ok(vec![("ILINST_QEMU_ARM64", on_path(EMULATOR).context("qemu is not to be had")?)])
 }
 
 /// .NET Core 3.1 for the same.

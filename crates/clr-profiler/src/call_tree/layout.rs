@@ -29,7 +29,8 @@ pub(crate) struct Node {
     pub(super) detached: i64,
     pub(super) async_record: u64,
     pub(super) cold_statistics: u64,
-    pub(super) cpu: i64,
+    /// At which stack pointer the open or last call was called, negated; 0 if that is not known. To readers it is below zero.
+    pub(super) frame: usize,
 }
 
 /// How long a node's calls took, all but the first.
@@ -99,10 +100,24 @@ pub(super) fn start() {
 }
 
 impl Node {
+    /// Whether the call cannot be open while a method runs that was called at this stack pointer: it was called at the same place, or
+    /// further down. Of what is not known, nothing is said.
+    #[inline]
+    pub(super) fn is_gone(&self, called_at: usize) -> bool {
+        is_gone(self.frame, called_at)
+    }
+
     #[inline]
     pub(super) fn statistics_are_kept(&self) -> bool {
         !self.statistics.is_null()
     }
+}
+
+/// As of [`Node::is_gone`], of a negated stack pointer.
+#[inline]
+pub(super) fn is_gone(frame: usize, called_at: usize) -> bool {
+    // The stack pointer less one; the greatest number, if it is not known.
+    !frame < called_at
 }
 
 impl Statistics {

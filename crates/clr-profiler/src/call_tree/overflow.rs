@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use super::{
     ROOT, callee_of,
     layout::{Node, Tree},
-    new_node, pauses,
+    new_node, pauses, searches,
 };
 use crate::clock;
 
@@ -17,6 +17,8 @@ pub(super) struct Overflowed {
     /// What was current before it.
     pub(super) before: *mut Node,
     pub(super) start: i64,
+    /// As of [`Node::frame`].
+    pub(super) frame: usize,
 }
 
 /// The flag of the overflow root, and of the nodes below it.
@@ -27,7 +29,7 @@ pub(super) const OVERFLOW: u32 = 4;
 /// # Safety
 /// It has to be this thread's tree.
 #[cold]
-pub(super) unsafe fn begin(tree: *mut Tree, method_id: u64) -> i64 {
+pub(super) unsafe fn begin(tree: *mut Tree, method_id: u64, called_at: usize) -> i64 {
     // SAFETY: as in `enter`.
     unsafe {
         if (*tree).overflow_root.is_null() {
@@ -43,12 +45,13 @@ pub(super) unsafe fn begin(tree: *mut Tree, method_id: u64) -> i64 {
         } else {
             (*root).callees = node;
             (*node).calls += 1;
+            (*node).frame = called_at.wrapping_neg();
             // It has no callees, nor statistics: whatever comes next comes by here again.
             (*tree).current = node;
         }
         let memory = &mut *(*tree).memory;
         let start = clock::now();
-        memory.overflowed.push(Overflowed { node, method_id, before, start });
+        memory.overflowed.push(Overflowed { node, method_id, before, start, frame: called_at.wrapping_neg() });
         start
     }
 }
@@ -65,10 +68,15 @@ pub(super) unsafe fn end(tree: *mut Tree, wanted: usize, now: i64, by_exception:
             if overflowed.len() <= wanted {
                 return;
             }
+            searches::end_at(tree, (*tree).current);
             pauses::end_within(tree);
             let overflowed = &mut (*(*tree).memory).overflowed;
             let Some(Overflowed { node, before, start, .. }) = overflowed.pop() else { return };
             (*tree).current = before;
+            // The node is of all such calls of its method.
+            if let Some(last) = overflowed.last().filter(|last| !last.node.is_null()) {
+                (*before).frame = last.frame;
+            }
             if !node.is_null() {
                 (*node).total += pauses::elapsed(start, now);
                 (*node).leaves += 1;

@@ -6,11 +6,16 @@ use std::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
-use super::layout::{Node, Tree};
+use super::{
+    clock, end_gone as end_calls_gone,
+    layout::{Node, Tree, is_gone},
+};
 
 /// A call that began while recording was paused: it is in no node.
 pub(super) struct Skipped {
-    method_id: u64,
+    pub(super) method_id: u64,
+    /// As of [`Node::frame`].
+    pub(super) frame: usize,
     /// What was current, and how many calls without a path were open.
     below: (*mut Node, usize),
 }
@@ -68,11 +73,13 @@ pub(super) fn elapsed(from: i64, to: i64) -> i64 {
 /// # Safety
 /// It has to be this thread's tree.
 #[cold]
-pub(super) unsafe fn skip(tree: *mut Tree, method_id: u64) {
+pub(super) unsafe fn skip(tree: *mut Tree, method_id: u64, called_at: usize) {
     // SAFETY: as in `enter`.
     unsafe {
+        end_calls_gone(tree, called_at, clock::now());
         let memory = &mut *(*tree).memory;
-        memory.skipped.push(Skipped { method_id, below: ((*tree).current, memory.overflowed.len()) });
+        let frame = called_at.wrapping_neg();
+        memory.skipped.push(Skipped { method_id, frame, below: ((*tree).current, memory.overflowed.len()) });
         (*tree).skipped = memory.skipped.len() as u64;
     }
 }
@@ -97,6 +104,24 @@ pub(super) unsafe fn end_skipped(tree: *mut Tree, method_id: u64) -> bool {
     }
 }
 
+/// Of the innermost calls, which were skipped, those that cannot be open while a method runs that was called at this stack pointer are
+/// forgotten.
+///
+/// # Safety
+/// It has to be this thread's tree.
+pub(super) unsafe fn end_gone(tree: *mut Tree, called_at: usize) {
+    // SAFETY: as in `enter`.
+    unsafe {
+        if (*tree).skipped == 0 {
+            return;
+        }
+        let memory = &mut *(*tree).memory;
+        let here = ((*tree).current, memory.overflowed.len());
+        while memory.skipped.pop_if(|call| call.below == here && is_gone(call.frame, called_at)).is_some() {}
+        (*tree).skipped = memory.skipped.len() as u64;
+    }
+}
+
 /// What is current ends: calls within it that were skipped have ended unseen.
 ///
 /// # Safety
@@ -117,7 +142,7 @@ pub(super) unsafe fn end_within(tree: *mut Tree) {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{TREE, callee_of, clock, enter, leave, start, tests::ALONE, unwind, use_tree_of_no_file},
+        super::{TREE, callee_of, clock, enter, innermost, leave, start, tests::ALONE, unwind, use_tree_of_no_file},
         *,
     };
 
@@ -127,25 +152,25 @@ mod tests {
         start(100);
         use_tree_of_no_file();
         let tree = TREE.get();
-        enter(1);
-        enter(2);
+        enter(1, 0);
+        enter(2, 0);
         begin(clock::now());
         // A call of what is open already, and one whose end nobody sees.
-        enter(2);
-        enter(3);
-        leave(2);
-        leave(2);
-        enter(4);
-        enter(2);
+        enter(2, 0);
+        enter(3, 0);
+        leave(2, 0);
+        leave(2, 0);
+        enter(4, 0);
+        enter(2, 0);
         end(clock::now());
         // Within what was skipped, it is recorded: as called by what is.
-        enter(5);
-        leave(5);
-        leave(2);
-        leave(4);
-        enter(2);
-        unwind(2);
-        leave(1);
+        enter(5, 0);
+        leave(5, 0);
+        leave(2, 0);
+        leave(4, 0);
+        enter(2, 0);
+        unwind(innermost(2).expect("it is open"));
+        leave(1, 0);
         // SAFETY: it is this thread's tree.
         unsafe {
             let root = (*tree).root;

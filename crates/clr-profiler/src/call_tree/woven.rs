@@ -50,7 +50,8 @@ pub(crate) extern "C" fn enter_woven(method_id: u64) -> *mut Node {
         TREE.set(null_mut());
         join_session();
     }
-    enter(method_id);
+    // Woven bodies have handlers: their ends are seen.
+    enter(method_id, 0);
     let tree = TREE.get();
     if tree.is_null() {
         return null_mut();

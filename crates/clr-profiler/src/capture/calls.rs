@@ -32,6 +32,8 @@ const OLDER_AT: usize = 56;
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
     pub(super) function: *const Function,
+    /// The stack pointer at which it was called; 0 if that is not known.
+    pub(super) called_at: usize,
     /// Null if its types are not known.
     pub(super) instance: *const Instance,
     pub(super) number: u64,
@@ -42,8 +44,8 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    pub(super) fn unknown(function: &'static Function) -> Self {
-        Self { function, instance: std::ptr::null(), number: 0, suspensions: 0, references: [0; MAX_REFERENCES] }
+    pub(super) fn unknown(function: &'static Function, called_at: usize) -> Self {
+        Self { function, called_at, instance: std::ptr::null(), number: 0, suspensions: 0, references: [0; MAX_REFERENCES] }
     }
 }
 
@@ -158,13 +160,31 @@ impl ThreadCalls {
         }
     }
 
-    /// The innermost open call, if one of the function's is open.
-    pub(super) fn pop(&mut self, function: &'static Function) -> Option<Frame> {
+    /// Whether the innermost open call cannot be open while a method runs that was called at this stack pointer.
+    pub(super) fn has_gone(&self, called_at: usize) -> bool {
+        let innermost = self.depth.checked_sub(1).and_then(|last| self.frames.get(last));
+        innermost.is_some_and(|innermost| innermost.called_at != 0 && innermost.called_at <= called_at)
+    }
+
+    /// The innermost open call, if that is so.
+    pub(super) fn pop_gone(&mut self, called_at: usize) -> Option<Frame> {
+        if !self.has_gone(called_at) {
+            return None;
+        }
+        self.too_deep = 0;
+        self.depth -= 1;
+        self.frames.get(self.depth).copied()
+    }
+
+    /// The innermost open call, if one of the function's is open that was called there.
+    pub(super) fn pop(&mut self, function: &'static Function, called_at: usize) -> Option<Frame> {
         if self.too_deep > 0 {
             self.too_deep -= 1;
             return None;
         }
         let open = self.frames.get(..self.depth)?;
+        // Of a call that is open still, nothing is left but itself.
+        let open = if called_at == 0 { open } else { open.split_at(self.depth.saturating_sub(1)).1 };
         open.iter().rev().position(|frame| std::ptr::eq(frame.function, function))?;
         self.depth -= 1;
         self.frames.get(self.depth).copied()

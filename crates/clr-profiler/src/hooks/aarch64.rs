@@ -1,4 +1,5 @@
-//! AArch64 but for Windows: the function is in x10. Compiled, never run: no such runtime was at hand.
+//! AArch64 but for Windows: the function is in x10, the caller's stack pointer in x11. A result is in x0 and x1 or in v0 to v3, the
+//! continuation of a method that the runtime suspends in x2.
 
 use std::arch::{asm, naked_asm};
 
@@ -20,6 +21,7 @@ macro_rules! keep_registers_and_call {
             "stp q4, q5, [sp, #160]",
             "stp q6, q7, [sp, #192]",
             "mov x0, x10",
+            "mov x1, x11",
             "bl {target}",
             "ldp q6, q7, [sp, #192]",
             "ldp q4, q5, [sp, #160]",
@@ -61,8 +63,10 @@ pub(crate) fn enter_and_leave(function: &'static Function) {
     unsafe {
         asm!(
             "mov x10, x20",
+            "mov x11, sp",
             "bl {enter}",
             "mov x10, x20",
+            "mov x11, sp",
             "bl {leave}",
             enter = sym enter,
             leave = sym leave,

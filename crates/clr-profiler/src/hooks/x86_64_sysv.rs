@@ -1,5 +1,5 @@
 //! System V: an implementation's convention, which the JIT follows and no document promises. Enter has the function in r14, for
-//! all registers of arguments are taken; leave and tailcall have it in rdi.
+//! all registers of arguments are taken, and the caller's stack pointer in r15; leave and tailcall have these in rdi and rsi.
 
 use std::arch::{asm, naked_asm};
 
@@ -8,7 +8,7 @@ use crate::capture;
 use crate::functions::Function;
 
 macro_rules! keep_arguments_and_call {
-    ($move:literal, $target:path) => {
+    ([$($move:literal),*], $target:path) => {
         naked_asm!(
             // Seven, so that with the return address the stack is aligned to 16.
             "push rax",
@@ -27,7 +27,7 @@ macro_rules! keep_arguments_and_call {
             "movups [rsp + 80], xmm5",
             "movups [rsp + 96], xmm6",
             "movups [rsp + 112], xmm7",
-            $move,
+            $($move,)*
             "call {target}",
             "movups xmm0, [rsp]",
             "movups xmm1, [rsp + 16]",
@@ -54,28 +54,31 @@ macro_rules! keep_arguments_and_call {
 /// `FunctionEnter3`
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn enter() {
-    keep_arguments_and_call!("mov rdi, r14", on_enter)
+    keep_arguments_and_call!(["mov rdi, r14", "mov rsi, r15"], on_enter)
 }
 
 /// `FunctionTailcall3`: arguments may be in their places already.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn tailcall() {
-    keep_arguments_and_call!("", on_leave)
+    keep_arguments_and_call!([], on_leave)
 }
 
-/// `FunctionLeave3`: a result is in rax and rdx, in xmm0 and xmm1, or in one of each.
+/// `FunctionLeave3`: a result is in rax and rdx, in xmm0 and xmm1, or in one of each; the continuation of a method that the runtime
+/// suspends is in rcx.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn leave() {
     naked_asm!(
         "push rax",
         "push rdx",
-        "sub rsp, 40",
+        "push rcx",
+        "sub rsp, 32",
         "movups [rsp], xmm0",
         "movups [rsp + 16], xmm1",
         "call {target}",
         "movups xmm0, [rsp]",
         "movups xmm1, [rsp + 16]",
-        "add rsp, 40",
+        "add rsp, 32",
+        "pop rcx",
         "pop rdx",
         "pop rax",
         "ret",
@@ -86,32 +89,35 @@ pub(crate) unsafe extern "C" fn leave() {
 /// `FunctionEnter3WithInfo`: the runtime's own stub keeps registers, but not those of floating point before .NET 5.
 #[unsafe(naked)]
 pub(crate) extern "C" fn enter_with_info(_function: &'static Function, _info: usize) {
-    keep_arguments_and_call!("", capture::on_enter)
+    keep_arguments_and_call!([], capture::on_enter)
 }
 
 /// `FunctionLeave3WithInfo`: as above.
 #[unsafe(naked)]
 pub(crate) extern "C" fn leave_with_info(_function: &'static Function, _info: usize) {
-    keep_arguments_and_call!("", capture::on_leave)
+    keep_arguments_and_call!([], capture::on_leave)
 }
 
 /// `FunctionTailcall3WithInfo`: as above.
 #[unsafe(naked)]
 pub(crate) extern "C" fn tailcall_with_info(_function: &'static Function, _info: usize) {
-    keep_arguments_and_call!("", capture::on_tailcall)
+    keep_arguments_and_call!([], capture::on_tailcall)
 }
 
 /// Calls enter and leave, as a method that does nothing else.
 pub(crate) fn enter_and_leave(function: &'static Function) {
-    // SAFETY: the stack is aligned for calls; the stubs are called by their convention, which keeps r14.
+    // SAFETY: the stack is aligned for calls; the stubs are called by their convention, which keeps r14 and r15.
     unsafe {
         asm!(
+            "mov r15, rsp",
             "call {enter}",
             "mov rdi, r14",
+            "mov rsi, r15",
             "call {leave}",
             enter = sym enter,
             leave = sym leave,
             in("r14") function,
+            out("r15") _,
             clobber_abi("C"),
         );
     }

@@ -1,4 +1,4 @@
-//! Windows: the function is in rcx, and the callee has 32 bytes of the caller's stack for itself.
+//! Windows: the function is in rcx, the caller's stack pointer in rdx, and the callee has 32 bytes of the caller's stack for itself.
 
 use std::arch::{asm, naked_asm};
 
@@ -47,7 +47,8 @@ pub(crate) unsafe extern "C" fn tailcall() {
     keep_arguments_and_call!(on_leave)
 }
 
-/// `FunctionLeave3`: a result is in rax or xmm0.
+/// `FunctionLeave3`: a result is in rax or xmm0. rcx had the function; where a method ends that the runtime suspends, the caller finds
+/// its continuation there: none.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn leave() {
     naked_asm!(
@@ -58,6 +59,7 @@ pub(crate) unsafe extern "C" fn leave() {
         "movups xmm0, [rsp + 32]",
         "add rsp, 48",
         "pop rax",
+        "xor ecx, ecx",
         "ret",
         target = sym on_leave,
     )
@@ -69,8 +71,10 @@ pub(crate) fn enter_and_leave(function: &'static Function) {
     unsafe {
         asm!(
             "mov rcx, r12",
+            "mov rdx, rsp",
             "call {enter}",
             "mov rcx, r12",
+            "mov rdx, rsp",
             "call {leave}",
             enter = sym enter,
             leave = sym leave,

@@ -48,7 +48,7 @@ impl Opts {
         signals.release();
         let code = exit_code(ended?);
         match profiler.reported(status.path()) {
-            Ok(left_alone) => left_alone.iter().for_each(|module| complain(format_args!("not woven: {module}"))),
+            Ok(left_alone) => left_alone.iter().for_each(|module| complain(format_args!("skipped: {module}"))),
             Err(failure) => {
                 complain(&failure);
                 // The program's own word comes first.

@@ -1,0 +1,149 @@
+//! The CLR profiler for Linux on arm64, by an emulator: it records what that for x64 does. Times mean nothing there.
+
+use super::*;
+use tests::{require, tool};
+
+/// An emulator, and .NET 10 for it.
+struct Arm64 {
+    emulator: PathBuf,
+    /// The tool with the profiler for arm64 beside it.
+    tool: PathBuf,
+    runtime: PathBuf,
+    host: Vec<u8>,
+    work: Work,
+}
+
+impl Arm64 {
+    /// None where something of it cannot be had.
+    fn new(name: &str) -> Option<Self> {
+        let (emulator, library) = (require("ILINST_QEMU_ARM64")?, require("ILINST_ARM64_PROFILER")?);
+        let only = |folder: PathBuf| fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).max();
+        let native = |package: &str| {
+            let package = tool("ILINST_PACKAGES")?.join(format!("microsoft.netcore.app.{package}.linux-arm64"));
+            Some(only(package)?.join("runtimes/linux-arm64"))
+        };
+        let (Some(runtime), Some(host)) = (native("runtime"), native("host")) else {
+            println!("without: .NET 10 for arm64");
+            return None;
+        };
+        let work = Work::new(name);
+        let folder = work.folder.join("tool");
+        fs::create_dir_all(&folder).expect("a folder can be made");
+        let own = folder.join("ilinst");
+        fs::copy(ilinst().get_program(), &own).expect("it can be copied");
+        fs::copy(library, folder.join("libilinst_clr_profiler.so")).expect("it can be copied");
+        let host = fs::read(host.join("native/apphost")).expect("it is there");
+        Some(Self { emulator, tool: own, runtime, host, work })
+    }
+
+    /// Makes a self-contained program of an assembly, beside the runtime; gives its host.
+    fn contained(&self, assembly: &Path) -> PathBuf {
+        let name = assembly.file_stem().expect("it has a name").to_str().expect("it is text");
+        let folder = self.work.folder.join(format!("{name}-arm64"));
+        fs::create_dir_all(&folder).expect("a folder can be made");
+        let (mut managed, mut native) = (Vec::new(), Vec::new());
+        for (from, list) in [("lib/net10.0", &mut managed), ("native", &mut native)] {
+            for file in fs::read_dir(self.runtime.join(from)).expect("it is there").flatten() {
+                std::os::unix::fs::symlink(file.path(), folder.join(file.file_name())).expect("a link can be made");
+                list.push(file.file_name().into_string().expect("it is text"));
+            }
+        }
+        // Wherever a library came from, it belongs to the list of one kind.
+        let (libraries, assemblies): (Vec<_>, Vec<_>) = managed.into_iter().chain(native).partition(|file| file.ends_with(".so"));
+        let listed = |files: &[String]| {
+            let files = files.iter().filter(|file| file.ends_with(".dll") || file.ends_with(".so"));
+            files.map(|file| (file.clone(), serde_json::json!({}))).collect::<serde_json::Map<_, _>>()
+        };
+        let (target, pack) = (".NETCoreApp,Version=v10.0/linux-arm64", "runtimepack.Microsoft.NETCore.App.Runtime.linux-arm64/10.0.0");
+        let program = format!("{name}/1.0.0");
+        let dependencies = serde_json::json!({
+            "runtimeTarget": { "name": target, "signature": "" },
+            "targets": { target: {
+                &program: { "runtime": { format!("{name}.dll"): {} } },
+                pack: { "runtime": listed(&assemblies), "native": listed(&libraries) },
+            } },
+            "libraries": {
+                &program: { "type": "project", "serviceable": false, "sha512": "" },
+                pack: { "type": "runtimepack", "serviceable": false, "sha512": "" },
+            },
+        });
+        let configuration = serde_json::json!({ "runtimeOptions": {
+            "includedFrameworks": [{ "name": "Microsoft.NETCore.App", "version": "10.0.0" }],
+            "configProperties": { "System.Globalization.Invariant": true },
+        } });
+        let write = |file: String, bytes: &[u8]| fs::write(folder.join(file), bytes).expect("it can be written");
+        write(format!("{name}.deps.json"), dependencies.to_string().as_bytes());
+        write(format!("{name}.runtimeconfig.json"), configuration.to_string().as_bytes());
+        fs::copy(assembly, folder.join(format!("{name}.dll"))).expect("it can be copied");
+        // What the host has in place of the assembly's name.
+        const PLACE: &[u8] = b"c3ab8ff13720e8ad9047dd39466b3c8974e592c2fa383d4a3960714caef0c4f2";
+        let at = self.host.windows(PLACE.len()).position(|bytes| bytes == PLACE).expect("a host has it");
+        let mut host = self.host.clone();
+        host[at..at + PLACE.len()].fill(0);
+        host[at..at + name.len() + 4].copy_from_slice(format!("{name}.dll").as_bytes());
+        let path = folder.join(name);
+        fs::write(&path, host).expect("it can be written");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&path, mode).expect("they can be set");
+        path
+    }
+
+    /// What a program printed under the profiler, what `ilinst` said, and the profile.
+    fn recorded(&self, host: &Path, options: &[&str], arguments: &[&str]) -> (String, String, profile::Profile) {
+        let profiles = self.work.folder.join("arm64");
+        let _ = fs::remove_dir_all(&profiles);
+        let mut command = Command::new(&self.tool);
+        command.args(["run", "--live", "--all", "--calls=none", "--no-report"]).arg(format!("--keep={}", profiles.display()));
+        command.args(options).arg("--").arg(&self.emulator).args(["-L", "/"]).arg(host).args(arguments);
+        command.current_dir(&self.work.folder).env("ILINST_CACHE", self.work.folder.join("cache")).env("DOTNET_RuntimeAsync", "1");
+        command.env_remove("DOTNET_ROOT").env_remove("DOTNET_ROLL_FORWARD");
+        let (text, errors, code) = said(&output(&mut command));
+        assert_eq!(code, Some(42), "{options:?} {arguments:?}: {errors}");
+        (text, errors, profile_in(&profiles))
+    }
+}
+
+#[test]
+#[ignore = "needs arm64"]
+fn programs_on_arm64_print_and_call_what_they_do_on_x64() {
+    let (Some(arm64), Some(x64)) = (Arm64::new("arm64"), Runtime::find(".NET 10")) else { return };
+    let Some(app) = arm64.work.app() else { return };
+    let host = arm64.contained(&app);
+    // Integers, floats, structs in registers and in memory; exceptions; threads; depth.
+    for arguments in [&["registers"][..], &["exceptions"], &["threads", "16", "100"], &["deep", "300"]] {
+        for options in [&[][..], &["--capture=args,return"], &["--rewrite"]] {
+            let _ = fs::remove_dir_all(arm64.work.profiles(&x64));
+            let expected = arm64.work.recorded(&x64, &[&["--calls=none"], options].concat(), &app, arguments);
+            let (text, _, profile) = arm64.recorded(&host, options, arguments);
+            assert_eq!(text, said(&output(x64.program(&app, &arm64.work.folder).args(arguments))).0);
+            assert_eq!(calls(&profile), expected, "{options:?} {arguments:?}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs arm64"]
+fn calls_on_arm64_stand_where_stack_traces_have_them() {
+    let Some(arm64) = Arm64::new("arm64-shapes") else { return };
+    let Some(app) = shapes::program(&arm64.work) else { return };
+    let host = arm64.contained(&app);
+    for options in [&[][..], &["--capture=args,return"]] {
+        let (text, _, profile) = arm64.recorded(&host, options, &[]);
+        shapes::check(&text, &profile);
+    }
+}
+
+#[test]
+#[ignore = "needs arm64"]
+fn continuations_pass_by_the_hooks_on_arm64() {
+    let Some(arm64) = Arm64::new("arm64-async") else { return };
+    let Some(app) = runtime_async::program(&arm64.work.folder) else { return };
+    let host = arm64.contained(&app);
+    for options in [&[][..], &["--capture=args,return"], &["--rewrite"]] {
+        let (text, errors, profile) = arm64.recorded(&host, options, &[]);
+        let calls = calls(&profile);
+        let counted: i64 = text.trim().parse().expect("a number");
+        assert_eq!((calls["App::Count"], calls["App::Plain"]), (counted, 120), "{options:?}");
+        assert_eq!(errors.contains("9 runtime-async methods"), options != ["--rewrite"], "{errors}");
+    }
+}

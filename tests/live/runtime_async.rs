@@ -1,0 +1,60 @@
+//! Methods that the runtime suspends itself (impl flag 0x2000), of .NET 10 and later.
+
+use super::*;
+use tests::tool;
+
+/// The program, compiled by the SDK of .NET 10; none without that.
+pub(super) fn program(folder: &Path) -> Option<PathBuf> {
+    let Some(dotnet) = tool("ILINST_SDK10") else {
+        println!("without: runtime-async");
+        return None;
+    };
+    let root = dotnet.parent().expect("it is in a folder");
+    let newest = |folder: PathBuf| fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).max();
+    let sdk = newest(root.join("sdk")).expect("an SDK");
+    let pack = newest(root.join("packs/Microsoft.NETCore.App.Ref")).expect("reference assemblies");
+    let references = newest(pack.join("ref")).expect("reference assemblies");
+    let app = folder.join("async.dll");
+    let mut command = Command::new(&dotnet);
+    command.arg("exec").arg(sdk.join("Roslyn/bincore/csc.dll"));
+    command.args(["-nologo", "-noconfig", "-nostdlib", "-optimize+", "-langversion:preview", "-features:runtime-async=on"]);
+    command.arg("-nowarn:SYSLIB5007").arg(format!("-out:{}", app.display())).arg(super::root().join("tests/live/async.cs"));
+    for reference in fs::read_dir(references).expect("they are there").flatten() {
+        if reference.path().extension().is_some_and(|extension| extension == "dll") {
+            command.arg(format!("-r:{}", reference.path().display()));
+        }
+    }
+    let compiled = said(&output(&mut command));
+    assert_eq!(compiled.2, Some(0), "{}{}", compiled.0, compiled.1);
+    let configuration =
+        r#"{"runtimeOptions": {"framework": {"name": "Microsoft.NETCore.App", "version": "10.0.0"}, "rollForward": "Major"}}"#;
+    fs::write(app.with_extension("runtimeconfig.json"), configuration).expect("it can be written");
+    Some(app)
+}
+
+/// A hook that changed the register with the continuation ended the program. Calls of these methods would be counted at each resumption.
+#[test]
+#[ignore = "needs runtimes"]
+fn hooks_leave_what_the_runtime_suspends_alone() {
+    for runtime in runtimes().filter(|runtime| [".NET 10", ".NET 11"].contains(&runtime.name)) {
+        let work = Work::new("runtime-async");
+        let Some(app) = program(&work.folder) else { return };
+        for options in [&[][..], &["--capture=args,return"], &["--rewrite"]] {
+            println!("{options:?} on {}", runtime.name);
+            let _ = fs::remove_dir_all(work.profiles(&runtime));
+            let mut command = work.live(&runtime, &[&["--all", "--calls=none"], options].concat(), &app, &[]);
+            // In .NET 10 it is a preview.
+            let (text, errors, code) = said(&output(command.env("DOTNET_RuntimeAsync", "1")));
+            assert_eq!(code, Some(42), "{errors}");
+            let counted: i64 = text.trim().parse().expect("a number");
+            let profile = profile_in(&work.profiles(&runtime));
+            let calls = calls(&profile);
+            assert_eq!((calls["App::Count"], calls["App::Plain"], calls["App::Main"]), (counted, 120, 1));
+            assert_eq!((open_calls(&profile), profile.end), (0, profile::End::Clean));
+            let line = format!("ilinst: skipped: {}: 9 runtime-async methods, which hooks do not follow", app.display());
+            let is_rewritten = options == ["--rewrite"];
+            assert_eq!(errors.lines().any(|said| said == line), !is_rewritten, "{errors}");
+            assert_eq!(calls.get("App::Sum"), is_rewritten.then_some(&20));
+        }
+    }
+}

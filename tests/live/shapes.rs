@@ -1,0 +1,100 @@
+//! Where calls stand behind exceptions, on each way that these take.
+
+use super::*;
+use profile::{End, Profile};
+
+pub(super) fn program(work: &Work) -> Option<PathBuf> {
+    let app = work.folder.join("shapes.exe");
+    compile(&root().join("tests/live/shapes.cs"), &app, References::Core, &[])?;
+    Some(app)
+}
+
+/// How often `Mark` was called, by the names of its callers, innermost first, as the program prints them.
+fn marks(profile: &Profile) -> BTreeMap<String, i64> {
+    let mut marks = BTreeMap::new();
+    for tree in &profile.trees {
+        let name = |node: usize| {
+            let name = profile.functions[tree.nodes[node].function].name.as_ref().expect("it has a name");
+            // A step of an async method, or of an iterator.
+            let step = name.type_name.rsplit_once('<').and_then(|(_, step)| step.split_once('>'));
+            match (name.method.as_str(), step) {
+                ("MoveNext", Some((written, _))) => written.to_owned(),
+                (method, _) => method.to_owned(),
+            }
+        };
+        let calls = &tree.values[0];
+        for index in (0..tree.nodes.len()).filter(|index| name(*index) == "Mark") {
+            let mut path = Vec::new();
+            let mut caller = tree.nodes[index].caller;
+            while let Some(node) = caller {
+                path.push(name(node));
+                caller = tree.nodes[node].caller;
+            }
+            *marks.entry(path.join(" < ")).or_default() += calls[index];
+        }
+    }
+    marks
+}
+
+/// Holds a profile against what the program printed.
+pub(super) fn check(text: &str, profile: &Profile) {
+    let printed = text.lines().map(|line| line.split_once(' ').expect("a number and a path"));
+    let expected: BTreeMap<_, _> =
+        printed.map(|(count, path)| (path.to_owned(), count.parse::<i64>().expect("a number"))).collect();
+    assert!(expected.len() > 250, "{} paths", expected.len());
+    let found = marks(profile);
+    let different: Vec<String> = expected
+        .keys()
+        .chain(found.keys())
+        .filter(|path| expected.get(*path) != found.get(*path))
+        .map(|path| format!("{path}: {:?}, and recorded {:?}", expected.get(path), found.get(path)))
+        .collect();
+    assert!(different.is_empty(), "{}", different.join("\n"));
+    assert_eq!((open_calls(profile), profile.end), (0, End::Clean));
+    assert!(calls(profile)["Shapes::Mark"] > 1000);
+}
+
+/// The program's own record is made of the runtime's stack traces.
+#[test]
+#[ignore = "needs runtimes"]
+fn calls_stand_where_stack_traces_have_them() {
+    for runtime in runtimes() {
+        for options in [&[][..], &["--capture=args,return"]] {
+            println!("{options:?} on {}", runtime.name);
+            let work = Work::new("shapes");
+            let Some(app) = program(&work) else { return };
+            let (text, errors, code) = said(&output(&mut work.live(&runtime, &[&["--all"], options].concat(), &app, &[])));
+            assert_eq!(code, Some(42), "{errors}");
+            check(&text, &profile_in(&work.profiles(&runtime)));
+        }
+    }
+}
+
+/// An exception ends a program if nothing handles it, whatever was thrown before, and whoever throws when it ends by itself.
+#[test]
+#[ignore = "needs runtimes"]
+fn only_an_unhandled_exception_is_said_to_end_a_program() {
+    const WAYS: [(&str, End, i32); 9] = [
+        ("filter", End::Clean, 42),
+        ("finally", End::Clean, 42),
+        ("handler", End::Clean, 42),
+        ("type", End::Clean, 42),
+        ("others", End::Clean, 42),
+        ("killed", End::Unknown, 128 + 9),
+        ("unhandled", End::UnhandledException, 128 + 6),
+        ("unhandled by reflection", End::UnhandledException, 128 + 6),
+        ("unhandled elsewhere", End::UnhandledException, 128 + 6),
+    ];
+    for runtime in runtimes() {
+        let work = Work::new("shapes-ends");
+        let Some(app) = program(&work) else { return };
+        for (way, end, code) in WAYS {
+            let _ = fs::remove_dir_all(work.profiles(&runtime));
+            let ended = said(&output(&mut work.live(&runtime, &["--all"], &app, &[way])));
+            assert_eq!(ended.2, Some(code), "{way} on {}: {}", runtime.name, ended.1);
+            let profile = profile_in(&work.profiles(&runtime));
+            assert_eq!(profile.end, end, "{way} on {}", runtime.name);
+            calls(&profile);
+        }
+    }
+}
