@@ -45,12 +45,14 @@ impl Work {
         self.folder.join(runtime.name.replace(' ', ""))
     }
 
-    /// `ilinst run --live`, with more options, of a program; its profile is kept.
+    /// `ilinst run --live`, with more options, of a program; its profile is kept. Hooks record it, unless `--rewrite` is among the
+    /// options.
     fn live(&self, runtime: &Runtime, options: &[&str], app: &Path, arguments: &[&str]) -> Command {
         let program = runtime.program(app, &self.folder);
         let mut command = ilinst();
         command.args(["run", "--live", "--no-report"]).arg(format!("--keep={}", self.profiles(runtime).display()));
-        command.args(options).arg("--").arg(program.get_program()).args(program.get_args()).args(arguments);
+        command.args(options).args((!options.contains(&"--rewrite")).then_some("--hooks"));
+        command.arg("--").arg(program.get_program()).args(program.get_args()).args(arguments);
         command.current_dir(&self.folder).stdin(Stdio::null()).env("ILINST_CACHE", self.folder.join("cache"));
         for (name, value) in program.get_envs() {
             match value {

@@ -6,7 +6,7 @@ use super::{counts::by_run, *};
 use tests::{instrument, sample};
 
 const SAMPLES: [&str; 4] = ["orders", "endings", "odd", "shapes"];
-const REWRITE: [&str; 2] = ["--live", "--rewrite"];
+const REWRITE: [&str; 1] = ["--live"];
 
 /// The bodies of a program as a runtime has them, in text, and what was said aside.
 fn bodies(work: &Work, command: &mut Command, of: &Path) -> (String, String) {

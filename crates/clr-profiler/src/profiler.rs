@@ -47,8 +47,10 @@ fn begin(object: *mut c_void) -> Result<String, String> {
     let runtime = checked(object)?;
     let (options, captured) = (settings::options()?, settings::captured()?);
     let rules = Rules::new(options, settings::all_assemblies());
-    if let Some(tracker) = settings::tracker() {
-        rewriting::start(runtime, rules, &tracker)?;
+    let tracker = settings::tracker();
+    let why_hooks = tracker.as_ref().and_then(|_| rewriting::why_not(runtime));
+    if let (Some(tracker), None) = (&tracker, &why_hooks) {
+        rewriting::start(runtime, rules, tracker)?;
         runtime.set_event_mask(mask::MODULE_LOADS | mask::CACHE_SEARCHES, 0).ok_or("the runtime refuses the events")?;
         return Ok(rewriting::first_status());
     }
@@ -70,7 +72,7 @@ fn begin(object: *mut c_void) -> Result<String, String> {
     hooks.ok_or("the runtime refuses the hooks")?;
     // Without it, the file is looked after at the end alone.
     let _ = std::thread::Builder::new().name("ilinst".into()).stack_size(256 << 10).spawn(keep_house);
-    Ok(format!("recording {}", path.display()))
+    Ok(why_hooks.map_or_else(|| format!("recording {}", path.display()), |why| format!("{}{why}", instrument::live::BY_HOOKS)))
 }
 
 /// Makes the profile's file; gives its path, and when it begins.

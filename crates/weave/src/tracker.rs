@@ -148,6 +148,11 @@ impl Tracker {
         Self { native: Some(native), ..self }
     }
 
+    /// Whether native functions are in its place.
+    pub(crate) fn is_native(&self) -> bool {
+        self.native.is_some()
+    }
+
     /// Its simple name.
     pub fn name(&self) -> &str {
         &self.name.name
@@ -231,7 +236,7 @@ impl Tracker {
     /// # Errors
     /// If a table or heap is full.
     pub(crate) fn add_to(&self, tokens: &mut impl ModuleTokens, mark: &Mark<'_>) -> Result<(), Error> {
-        if self.native.is_some() {
+        if self.is_native() {
             return Ok(());
         }
         // In an order of their own, whatever is woven: the types first. What probes call comes when it is first called.

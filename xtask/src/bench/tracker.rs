@@ -34,12 +34,22 @@ const WOVEN: [(&str, &[&str], usize); 5] = [
 /// What `ilinst run --live` does on .NET 8: names, options, what is set, and the most ns a call, beside reads of the clock.
 const LIVE: [Live; 7] = [
     Live { name: "live", options: &[], settings: &[], goal: Some((2, 15.0)) },
-    Live { name: "live, filtered out", options: &["--exclude=*"], settings: &[], goal: None },
-    Live { name: "live, --capture calls", options: &["--capture=calls"], settings: &[], goal: Some((0, 130.0)) },
-    Live { name: "live, --capture args,return", options: &["--capture=args,return"], settings: &[], goal: Some((0, 350.0)) },
-    Live { name: "live, --rewrite", options: &["--rewrite"], settings: &[], goal: Some((2, 15.0)) },
-    Live { name: "live, --rewrite, tsc", options: &["--rewrite"], settings: &[("ILINST_CLOCK", "tsc")], goal: None },
-    Live { name: "live, --rewrite, count", options: &["--rewrite"], settings: &[("ILINST_MODE", "count")], goal: Some((0, 5.0)) },
+    Live { name: "live, tsc", options: &[], settings: &[("ILINST_CLOCK", "tsc")], goal: None },
+    Live { name: "live, count", options: &[], settings: &[("ILINST_MODE", "count")], goal: Some((0, 5.0)) },
+    Live { name: "live, --hooks", options: &["--hooks"], settings: &[], goal: Some((2, 15.0)) },
+    Live { name: "live, --hooks, filtered out", options: &["--hooks", "--exclude=*"], settings: &[], goal: None },
+    Live {
+        name: "live, --hooks --capture calls",
+        options: &["--hooks", "--capture=calls"],
+        settings: &[],
+        goal: Some((0, 130.0)),
+    },
+    Live {
+        name: "live, --hooks --capture args,return",
+        options: &["--hooks", "--capture=args,return"],
+        settings: &[],
+        goal: Some((0, 350.0)),
+    },
 ];
 const PEERS: [&str; 4] = ["clock twice", "MethodTimer's shape", "Interlocked counter", "unlistened ActivitySource"];
 const FAN_OUT: [&str; 8] = ["1", "4", "16", "64", "256", "2000", "20000", "100000"];
