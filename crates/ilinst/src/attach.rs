@@ -45,7 +45,9 @@ Examples:
 
 What is woven is what is loaded then, in memory: no file changes. A call that runs already is seen when the method is called \
 next. Ctrl-C ends it early. When it is over, methods are what they were; the profiler stays \
-in the program, as its runtime lets none go that compiled methods anew, and waits to be attached to again. As under --live, an async method is its steps, and what waits is not told from what runs.";
+in the program, as its runtime lets none go that compiled methods anew, and waits to be attached to again. As under --live --hooks, steps \
+of async methods are calls of their own, and waiting counts as running time. Skipped and reported: assemblies that can be unloaded \
+(collectible), and runtime-async methods.";
 
 /// How long a program has to load the profiler, or to answer.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -198,6 +198,24 @@ mod tests {
         std::fs::remove_file(&port.path).expect("it is there");
     }
 
+    /// A program that starts opens its port in a moment.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_port_is_waited_for() {
+        let process = std::process::id();
+        let stat = std::fs::read_to_string("/proc/self/stat").expect("it is there");
+        let started = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().nth(19)).expect("it started");
+        let path = std::env::temp_dir().join(format!("dotnet-diagnostic-{process}-{started}-socket"));
+        assert_eq!(DiagnosticsPort::of(process, &|| true).expect("it was given up").map(|port| port.path), None);
+        let open = || {
+            drop(UnixListener::bind(&path));
+            false
+        };
+        let port = DiagnosticsPort::of(process, &open).expect("it is there").expect("nobody gave up");
+        assert_eq!(port.path, path);
+        std::fs::remove_file(path).expect("it was made");
+    }
+
     #[test]
     fn options_that_no_port_takes_are_refused() {
         let port = DiagnosticsPort { process: 1, path: "/nowhere".into() };

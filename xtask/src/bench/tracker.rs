@@ -368,8 +368,8 @@ in brackets the least and the most.
 - *classic*, *coverage* and *activity* are the presets of those names: the first with `samples/hooks/ProfileInfoTracker.cs`, which
   counts with Interlocked; nobody listens to the activities. *capture* is what `--capture` keeps beside the tree: of **empty**,
   which has no arguments, that it was called, of **fib** an `int` in and out.
-- *live* is `ilinst run --live`: hooks of the CLR profiler, which keep a call tree, with `--rewrite` the same probes as in woven
-  files. *filtered out* is what a method costs that is not chosen.
+- *live* is `ilinst run --live`: the same probes as in woven files, with `--hooks` hooks of the CLR profiler, which keep a call tree.
+  *filtered out* is what a method costs that is not chosen.
 - Callees in turn: the tracker is called as woven code would, with as many methods in turn by one caller; here the figures
   are whole.
 - *synchronous* is an async method that completes at once, *suspended* one that waits once for what the same thread then

@@ -27,9 +27,8 @@ impl Opts {
             let text = "--hooks keeps that an exception ended a call, not which, and calls nothing: --capture args,return,this";
             return Err(Failure::usage(text).into());
         }
-        let captured = Some(captured).filter(|captured| captured.calls);
         let tracker = if self.hooks { None } else { Some(tracker_of(&Cache::of_user()?)?) };
-        let recording = Recording { captured, tracker };
+        let recording = Recording { captured: Some(captured).filter(|captured| captured.calls), tracker };
         let profiles = Profiles::prepare(self.reporting.keep())?;
         let status = Temporary::folder()?;
         profiles.tell(&mut command);
@@ -48,6 +47,9 @@ impl Opts {
                 reported.skipped.iter().for_each(|module| complain(format_args!("skipped: {module}")));
                 let by_hooks = |why| complain(format_args!("recorded by hooks, as with --hooks: {why}"));
                 reported.by_hooks.iter().for_each(by_hooks);
+                if !reported.by_hooks.is_empty() && (captured.exception || captured.texts) {
+                    complain("hooks keep no exceptions, and no texts of ToString");
+                }
             }
             Err(failure) => {
                 complain(&failure);
