@@ -99,6 +99,11 @@ const WAITS: &[(&str, &str)] = &[
     ("Microsoft.Extensions.Hosting.HostingAbstractionsHostExtensions", "Run WaitForShutdown"),
 ];
 
+/// What waits in any code: types and methods.
+pub fn waits() -> impl Iterator<Item = (&'static str, &'static str)> {
+    WAITS.iter().flat_map(|(ty, methods)| methods.split(' ').map(move |method| (*ty, method)))
+}
+
 /// What waits, but in a state machine, which calls it when there is nothing to wait for.
 const AWAITERS: &[&str] = &[
     "System.Runtime.CompilerServices.TaskAwaiter",
@@ -134,9 +139,7 @@ struct ByName {
 
 static BY_NAME: LazyLock<HashMap<&'static [u8], ByName>> = LazyLock::new(|| {
     let mut by_name: HashMap<&[u8], ByName> = HashMap::new();
-    for (class, methods) in WAITS {
-        methods.split(' ').for_each(|method| by_name.entry(method.as_bytes()).or_default().types.push(class));
-    }
+    waits().for_each(|(class, method)| by_name.entry(method.as_bytes()).or_default().types.push(class));
     by_name.entry(GET_RESULT.as_bytes()).or_default().types.extend(AWAITERS);
     BUILDER.iter().for_each(|(method, probe)| by_name.entry(method.as_bytes()).or_default().builder = Some(*probe));
     by_name

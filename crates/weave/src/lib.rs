@@ -35,7 +35,7 @@ mod selector;
 pub mod strong_name;
 pub mod tracker;
 
-pub use calls::CallTarget;
+pub use calls::{CallTarget, waits};
 pub use capture::Captured;
 pub use hook::{HookError, HookMethod};
 pub use hooks::{Hooks, Place};
