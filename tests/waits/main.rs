@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ecma335::signature::Signature;
 use ecma335::{
     Image, Metadata, MethodBody, Rid, Rva, Token,
     opcode::Operand,
@@ -158,7 +159,8 @@ fn is_visible_method(flags: u16) -> bool {
 
 /// Whether what a method returns says later how it went.
 fn returns_later(metadata: &Metadata<'_>, row: &MethodDef) -> bool {
-    let Ok(signature) = metadata.blobs.blob(row.signature).and_then(ecma335::signature::MethodSig::parse) else { return false };
+    let signature = metadata.blobs.blob(row.signature).and_then(Signature::parse);
+    let Ok(Signature::Method(signature)) = signature else { return false };
     let text = signature.display_head(metadata);
     ["Task", "IAsync", "ConfiguredCancelableAsyncEnumerable", "ConfiguredTaskAwaitable"].iter().any(|later| text.contains(later))
 }

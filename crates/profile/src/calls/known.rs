@@ -51,6 +51,8 @@ impl Calls {
                 }
                 _ => return None,
             },
+            // What it refers to may have moved.
+            "System.Span" | "System.ReadOnlySpan" => Known::Elements(number("_length")?, Vec::new()),
             "System.Collections.Generic.List" => {
                 let count = number("_size")?;
                 let Value::Array(_, _, items) = field("_items")? else { return None };
@@ -84,10 +86,11 @@ impl Calls {
     }
 }
 
-/// A number by its digits of 32 bits, the lowest first.
+/// A number by its digits, the lowest first: of 32 bits, from .NET 11 on of 64.
 fn big(digits: &[Value]) -> Option<u128> {
     digits.iter().rev().try_fold(0, |number: u128, digit| match digit {
         Value::Int(digit) => number.checked_mul(1 << 32)?.checked_add(u32::try_from(*digit).ok()?.into()),
+        Value::Pointer(digit) => number.checked_mul(1 << 64)?.checked_add((*digit).into()),
         _ => None,
     })
 }
@@ -141,6 +144,12 @@ mod tests {
                 "{_sign=-1, _bits=[4][1, 2] (2 shown of 4)}",
             ),
             ("System.Numerics.BigInteger", &[("_sign", int(-1)), ("_bits", array(2, &[int(1), int(2)]))], "-8589934593"),
+            (
+                "System.Numerics.BigInteger",
+                &[("_sign", int(1)), ("_bits", array(2, &[Value::Pointer(0), Value::Pointer(1)]))],
+                "18446744073709551616",
+            ),
+            ("System.Span<int>", &[("_length", int(2))], "System.Span<int> [2]"),
             (
                 "System.Collections.Generic.List<int>",
                 &[("_size", int(1)), ("_items", array(4, &[int(7), int(0)]))],
