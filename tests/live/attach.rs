@@ -371,34 +371,13 @@ fn async_calls_and_their_steps_are_told_apart() {
     }
 }
 
-/// The program whose async methods the runtime suspends, by the compiler of SDK 10; none without one.
-fn suspended(work: &Work) -> Option<PathBuf> {
-    let host = tests::require("ILINST_SDK10")?;
-    let root = host.parent().expect("it is in a folder");
-    let first = |folder: &Path| fs::read_dir(folder).expect("it is there").flatten().next().expect("there is one").path();
-    let compiler = first(&root.join("sdk")).join("Roslyn/bincore/csc.dll");
-    let references = first(&root.join("packs/Microsoft.NETCore.App.Ref")).join("ref/net10.0");
-    let program = work.folder.join("suspended.exe");
-    let mut command = Command::new(&host);
-    command.arg("exec").arg(compiler).args(["-nologo", "-noconfig", "-nostdlib", "-optimize+", "-nowarn:SYSLIB5007"]);
-    command.args(["-langversion:preview", "-features:runtime-async=on"]).arg(format!("-out:{}", program.display()));
-    let libraries = fs::read_dir(references).expect("it is there").flatten().map(|entry| entry.path());
-    let libraries = libraries.filter(|path| path.extension().is_some_and(|extension| extension == "dll"));
-    command.args(libraries.map(|path| format!("-r:{}", path.display()))).arg(tests::root().join("tests/live/suspended.cs"));
-    let (text, errors, code) = said(&output(&mut command));
-    assert_eq!(code, Some(0), "{text}{errors}");
-    let configuration = tests::sample("hello").join("hello.runtimeconfig.json");
-    fs::copy(configuration, program.with_extension("runtimeconfig.json")).expect("it can be copied");
-    Some(program)
-}
-
 /// What native probes do not follow is skipped, and that is reported.
 #[test]
 #[ignore = "needs .NET 10"]
 fn methods_that_the_runtime_suspends_are_skipped() {
     for runtime in [".NET 10", ".NET 11"].into_iter().filter_map(Runtime::find) {
         let work = Work::new("attach-suspended");
-        let Some(program) = suspended(&work) else { return };
+        let Some(program) = work.by_sdk_10("suspended", &["-features:runtime-async=on", "-nowarn:SYSLIB5007"]) else { return };
         let mut command = runtime.program(&program, &work.folder);
         let mut child = tests::waiting(command.env("DOTNET_RuntimeAsync", "1"));
         let attached = attached(&mut attach(&work, child.id(), "suspended", &["--all", "--for=1h"]));

@@ -357,7 +357,7 @@ impl Plans {
         if let Some((_, element_class, _)) = self.runtime.array_class(class) {
             self.learn(element, element_class);
         }
-        let plan = self.plan(element, false);
+        let plan = self.plan(element, true);
         let size = plan.size().unwrap_or_default();
         Class::Array { number: self.number(of), rank: rank.max(1), size, element: plan }
     }
