@@ -149,12 +149,7 @@ pub(crate) fn create(path: &Path, start: &Start<'_>) -> io::Result<PathBuf> {
 /// A file that was not there: of this name, or with a number. One that is there of this very name goes, if it is to be replaced, and
 /// no process that lives writes to it.
 fn create_unused(path: &Path, replaces: bool, has_values: bool) -> io::Result<(File, PathBuf)> {
-    if std::fs::symlink_metadata(path).is_ok_and(|there| !there.is_file()) {
-        return Err(io::Error::other("it is there, and no regular file; name another by ILINST_OUTPUT"));
-    }
-    if let Some(folder) = path.parent() {
-        make_folder(folder)?;
-    }
+    prepare(path)?;
     // Held until the file has its own.
     let _lock = path.parent().and_then(lock_folder);
     if replaces && !is_in_use(path) {
@@ -185,6 +180,17 @@ fn create_unused(path: &Path, replaces: bool, has_values: bool) -> io::Result<(F
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Makes the folder of a profile.
+///
+/// # Errors
+/// If that cannot be done, or what is there already is no file.
+pub(crate) fn prepare(path: &Path) -> io::Result<()> {
+    if std::fs::symlink_metadata(path).is_ok_and(|there| !there.is_file()) {
+        return Err(io::Error::other("it is there, and no regular file; name another by ILINST_OUTPUT"));
+    }
+    path.parent().map_or(Ok(()), make_folder)
 }
 
 /// The lock that says, as to the tracker, that nobody else chooses a name in a folder; not waited for for ever, as it may be held by

@@ -50,6 +50,9 @@ fn begin(object: *mut c_void) -> Result<String, String> {
     let tracker = settings::tracker();
     let why_hooks = tracker.as_ref().and_then(|_| rewriting::why_not(runtime));
     if let (Some(tracker), None) = (&tracker, &why_hooks) {
+        // The tracker is mute where it can write nothing.
+        let (wanted, _) = settings::output(&name_of_program());
+        profile_file::prepare(&wanted).map_err(|error| format!("{}: {error}", wanted.display()))?;
         rewriting::start(runtime, rules, tracker)?;
         runtime.set_event_mask(mask::MODULE_LOADS | mask::CACHE_SEARCHES, 0).ok_or("the runtime refuses the events")?;
         return Ok(rewriting::first_status());
@@ -77,8 +80,7 @@ fn begin(object: *mut c_void) -> Result<String, String> {
 
 /// Makes the profile's file; gives its path, and when it begins.
 pub(crate) fn make_profile(runtime: Runtime, has_values: bool) -> Result<(PathBuf, i64), String> {
-    let (program, max_nodes) = (settings::program(), settings::max_nodes());
-    let name = program.file_stem().map_or_else(|| "program".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let (program, max_nodes, name) = (settings::program(), settings::max_nodes(), name_of_program());
     let (wanted, replaces) = settings::output(&name);
     let start = Start {
         ticks_per_second: clock::frequency(),
@@ -93,6 +95,10 @@ pub(crate) fn make_profile(runtime: Runtime, has_values: bool) -> Result<(PathBu
     let path = profile_file::create(&wanted, &start).map_err(|error| format!("{}: {error}", wanted.display()))?;
     call_tree::start(max_nodes);
     Ok((path, start.now))
+}
+
+fn name_of_program() -> String {
+    settings::program().file_stem().map_or_else(|| "program".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
 /// For people: `.NET 8.0.4, Unix`.
