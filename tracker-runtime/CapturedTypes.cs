@@ -15,6 +15,7 @@ namespace Ilinst
         public const int Text = 3;
         public const int Enum = 4;
         public const int Array = 5;
+        public const int TypeItself = 6;
 
         public int Kind;
         /// <summary>What its values begin with, or an enum's.</summary>
@@ -26,6 +27,8 @@ namespace Ilinst
         public Type Type;
         /// <summary>Null if the program was published without what reads them.</summary>
         public FieldInfo[] Fields;
+        /// <summary>How many levels deeper each is shown than other fields: an array's elements, and what these have.</summary>
+        public int[] Deeper;
         /// <summary>Whether it is an array of addresses.</summary>
         public bool HasPointers;
     }
@@ -42,6 +45,7 @@ namespace Ilinst
 
         private static readonly Gate gate = new Gate();
         private static readonly Dictionary<Type, CapturedType> types = new Dictionary<Type, CapturedType>();
+        private static readonly Dictionary<Type, int> typeNumbers = new Dictionary<Type, int>();
         private static readonly Dictionary<long, int> signatures = new Dictionary<long, int>();
 
         /// <summary>The number of a method's description, which is made if need be; 0 if there is no room.</summary>
@@ -143,6 +147,12 @@ namespace Ilinst
                 found.Number = DescribeEnum(type);
                 return found;
             }
+            // The program's own types of types have its code.
+            if ((object)type == typeof(object).GetType())
+            {
+                found.Kind = CapturedType.TypeItself;
+                return found;
+            }
             found.Type = type;
             found.Kind = type.IsArray ? CapturedType.Array : type.IsValueType ? CapturedType.Value : CapturedType.Object;
             found.HasPointers = type.IsArray && type.GetElementType().IsPointer;
@@ -153,12 +163,47 @@ namespace Ilinst
             Description record = Begin(type, 0);
             int count = found.Fields == null ? 0 : found.Fields.Length;
             record.PutInt32(count);
+            found.Deeper = new int[count];
             for (int i = 0; i < count; i++)
             {
-                record.PutText(NameOf(found.Fields[i]));
+                string name = NameOf(found.Fields[i]);
+                found.Deeper[i] = LevelsDeeper(type, name);
+                record.PutText(name);
             }
             found.Number = record.Append();
             return found;
+        }
+
+        private static int LevelsDeeper(Type type, string field)
+        {
+            switch (NameWriter.FullName(type))
+            {
+                case "System.Collections.Generic.List`1":
+                    return field == "_items" ? 1 : 0;
+                case "System.Collections.Generic.Dictionary`2":
+                    return field == "_entries" || field == "entries" ? 2 : 0;
+                case "System.Numerics.BigInteger":
+                    return field == "_bits" ? 1 : 0;
+                default:
+                    return 0;
+            }
+        }
+
+        /// <summary>The number of a type's description, which has no fields.</summary>
+        public static int TypeNumber(Type type)
+        {
+            using (gate.Enter())
+            {
+                int number;
+                if (!typeNumbers.TryGetValue(type, out number))
+                {
+                    Description record = Begin(type, 0);
+                    record.PutInt32(0);
+                    number = record.Append();
+                    typeNumbers[type] = number;
+                }
+                return number;
+            }
         }
 
         /// <summary>The number of a description whose one field is ToString.</summary>

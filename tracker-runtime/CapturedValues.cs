@@ -33,6 +33,7 @@ namespace Ilinst
         private const byte DecimalValue = 129;
         private const byte GuidValue = 130;
         private const byte TimeSpanValue = 131;
+        private const byte TypeValue = 132;
         private const byte NotShown = 255;
 
         /// <summary>
@@ -249,6 +250,8 @@ namespace Ilinst
                         return TryPutHead(calls, Structure, type, 0, 5, true) && TryPutOwnText(calls, value);
                     }
                     return TryPutHead(calls, Structure, type, 0, 5, false) && TryPutFields(calls, type, value, depth);
+                case CapturedType.TypeItself:
+                    return TryPutNumber(calls, TypeValue, CapturedTypes.TypeNumber((Type)value), 4);
                 default:
                     if (calls->HasTexts && depth > 0)
                     {
@@ -313,7 +316,7 @@ namespace Ilinst
             *count = depth > 0 && type.Fields != null ? (byte)type.Fields.Length : NotShown;
             for (int i = 0; depth > 0 && type.Fields != null && i < type.Fields.Length; i++)
             {
-                if (!TryPut(calls, CapturedTypes.FieldOf(value, type.Fields[i]), depth - 1))
+                if (!TryPut(calls, CapturedTypes.FieldOf(value, type.Fields[i]), depth - 1 + type.Deeper[i]))
                 {
                     return false;
                 }

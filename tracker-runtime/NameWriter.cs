@@ -293,7 +293,7 @@ namespace Ilinst
         }
 
         /// <summary>Namespace.Outer/Inner, as metadata has it: FullName would put marks of its own into odd names.</summary>
-        private static string FullName(Type type)
+        public static string FullName(Type type)
         {
             string name = type.Name;
             while (type.DeclaringType != null)

@@ -3,6 +3,7 @@ using System.Reflection;
 using System.Reflection.Emit;
 using System.Runtime.CompilerServices;
 using System.Threading;
+using System.Threading.Tasks;
 
 // Each way of running ends with a line that says how often Work was called, where it can know.
 static class App
@@ -26,6 +27,8 @@ static class App
             case "failfast": Work(1); Environment.FailFast("enough"); break;
             case "dynamic": Dynamic(); break;
             case "collectible": Collectible(arguments[1]); break;
+            case "unloading": Unloading(arguments[1]); break;
+            case "awaits": Awaits(); break;
             case "memory": Memory(arguments[1]); break;
             case "registers": Registers(); break;
             case "wait": Wait(); break;
@@ -245,6 +248,53 @@ static class App
             Interlocked.Increment(ref calls);
         }
         type.GetMethod("Unload").Invoke(context, null);
+    }
+
+    // Does so until its input ends.
+    static void Unloading(string path)
+    {
+        bool isOver = false;
+        Console.WriteLine("ready");
+        var reader = new Thread(() =>
+        {
+            while (Console.ReadLine() != null)
+            {
+            }
+            Volatile.Write(ref isOver, true);
+        });
+        reader.Start();
+        for (int i = 0; !Volatile.Read(ref isOver); i++)
+        {
+            Load(path);
+            if (i % 4 == 0)
+            {
+                GC.Collect();
+                GC.WaitForPendingFinalizers();
+            }
+        }
+        reader.Join();
+    }
+
+    // Waits for five async calls when it is told to, and says so.
+    static void Awaits()
+    {
+        Console.WriteLine("ready");
+        while (Console.ReadLine() != null)
+        {
+            for (int i = 0; i < 5; i++)
+            {
+                Twice(i).Wait();
+            }
+            Console.WriteLine("done");
+        }
+    }
+
+    // It has three steps: a yield is never there at once.
+    static async Task<int> Twice(int number)
+    {
+        await Task.Yield();
+        await Task.Yield();
+        return Work(number);
     }
 
     // Loads this program from bytes, which have no file.

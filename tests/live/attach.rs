@@ -125,6 +125,23 @@ fn what_cannot_be_attached_to_is_said() {
         let child = tests::waiting(silent.arg("steps").env(variable, "0"));
         refused(child.id(), &[], "EnableDiagnostics=0");
         ended(child);
+
+        let long = work.folder.join("x".repeat(100));
+        fs::create_dir(&long).expect("it can be made");
+        let child = tests::waiting(runtime.program(&app, &work.folder).arg("steps").env("TMPDIR", long));
+        refused(child.id(), &[], "its TMPDIR is too long");
+        ended(child);
+
+        let child = stepping(&work, &runtime, &app);
+        let signal = |name: &str| Command::new("sh").args(["-c", &format!("kill -{name} {}", child.id())]).status();
+        assert!(signal("STOP").expect("sh starts").success());
+        until("a process that is stopped", || {
+            let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("it is there");
+            stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T')).then_some(())
+        });
+        refused(child.id(), &[], "is stopped");
+        assert!(signal("CONT").expect("sh starts").success());
+        ended(child);
     }
 }
 
@@ -270,21 +287,23 @@ fn what_others_plant_is_not_asked() {
     assert!(code == Some(3) && errors.contains("is no socket of its user, and is not used"), "{errors}");
 }
 
-/// The profiler that stays in a program can be asked again whatever is planted under the name that it may take.
+/// What a process has open that leads to a name.
+fn open_files(process: u32) -> Vec<String> {
+    let links = fs::read_dir(format!("/proc/{process}/fd")).expect("it runs").flatten();
+    links.filter_map(|entry| Some(fs::read_link(entry.path()).ok()?.to_string_lossy().into_owned())).collect()
+}
+
+/// An attachment leaves nothing behind but the profiler, which can be asked again whoever else asks it for nonsense.
 #[test]
 #[ignore = "needs runtimes"]
-fn planted_names_do_not_keep_a_program_from_being_attached_to_again() {
+fn nothing_is_left_of_an_attachment() {
     for runtime in runtimes() {
-        let work = Work::new("attach-door");
+        let work = Work::new("attach-left");
         let Some(app) = work.app() else { return };
         let temporary = work.folder.join("t");
         fs::create_dir(&temporary).expect("it can be made");
         let mut command = runtime.program(&app, &work.folder);
         let mut child = tests::waiting(command.arg("steps").env("TMPDIR", &temporary));
-        step(&mut child);
-        // By the name alone, and with something behind it.
-        let names = ["", "-0", "-ffffffffffffffff"].map(|end| temporary.join(format!("ilinst-attach-{}{end}", child.id())));
-        fs::create_dir(&names[0]).expect("it can be made");
         for time in ["first", "second", "third"] {
             let mut again = attach(&work, child.id(), time, &["--all", "--for=1h", "--include=App::Work"]);
             let attached = attached(again.env("TMPDIR", &temporary));
@@ -292,25 +311,83 @@ fn planted_names_do_not_keep_a_program_from_being_attached_to_again() {
             let_go(attached, runtime.name);
             let calls = calls(&profile_in(&work.folder.join(time)));
             assert_eq!(calls.get("App::Work"), Some(&100), "{}, {time}: {calls:?}", runtime.name);
-            // One is asked before the profiler's own, and hangs up.
-            if time == "first" {
-                fs::write(&names[1], "").expect("it can be written");
-                drop(UnixListener::bind(&names[2]).expect("it can be made"));
-            }
+            let maps = fs::read_to_string(format!("/proc/{}/maps", child.id())).expect("it runs");
+            assert!(!maps.contains(".ilprof"), "{}, {time}: {maps}", runtime.name);
+            let open = open_files(child.id());
+            assert!(!open.iter().any(|file| file.contains(".ilprof")), "{}, {time}: {open:?}", runtime.name);
+            let left: Vec<_> = fs::read_dir(&temporary).expect("it is there").flatten().map(|entry| entry.file_name()).collect();
+            assert!(!left.iter().any(|name| name.to_string_lossy().contains("ilinst")), "{}, {time}: {left:?}", runtime.name);
+            let doors: Vec<u32> = open.iter().filter_map(|file| instrument::live::door_of(file)).collect();
+            let [door] = doors[..] else { panic!("{}, {time}: {open:?}", runtime.name) };
+            let pipe = format!("/proc/{}/fd/{door}", child.id());
+            let nonsense = fs::OpenOptions::new().write(true).open(pipe).and_then(|mut pipe| pipe.write_all(b"GET / HTTP/1.1"));
+            nonsense.expect("there is room");
         }
-        assert!(names.iter().all(|name| name.exists()), "{names:?}");
-        // Nonsense is let go, and so is who says nothing.
-        let own = fs::read_dir(&temporary).expect("it is there").flatten().map(|entry| entry.path());
-        let own = own.into_iter().find(|path| path.to_string_lossy().contains("ilinst-attach-") && !names.contains(path));
-        let own = own.expect("the profiler's own");
-        let mut nonsense = UnixStream::connect(&own).expect("it listens");
-        nonsense.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("there is room");
-        let silent = UnixStream::connect(&own).expect("it listens");
-        let mut again = attach(&work, child.id(), "fourth", &["--all", "--for=1h", "--include=App::Work"]);
-        let_go(attached(again.env("TMPDIR", &temporary)), runtime.name);
-        drop(silent);
-        assert_eq!(ended(child), 400, "{}", runtime.name);
-        assert!(!own.exists(), "it goes with its program");
+        assert_eq!(ended(child), 300, "{}", runtime.name);
+    }
+}
+
+/// Modules come and go while methods of others are woven and put back, and those that can go are skipped.
+#[test]
+#[ignore = "needs runtimes"]
+fn a_program_that_unloads_goes_on() {
+    let times = if tests::is_full() { 200 } else { 10 };
+    for runtime in runtimes() {
+        let work = Work::new("attach-unloading");
+        let Some(app) = work.app() else { return };
+        let copy = work.folder.join("plug-in.exe");
+        fs::copy(&app, &copy).expect("it can be copied");
+        let mut child = tests::waiting(runtime.program(&app, &work.folder).arg("unloading").arg(&copy));
+        let mut was_skipped = false;
+        for time in 0..times {
+            let _ = fs::remove_dir_all(work.folder.join("unloading"));
+            let mut command = attach(&work, child.id(), "unloading", &["--all", "--for=1ms", "--no-report"]);
+            let (_, errors, code) = said(&output(&mut command));
+            let is_running = child.try_wait().expect("it can be asked").is_none();
+            assert!(code == Some(0) && is_running, "{time} on {}: {errors}", runtime.name);
+            was_skipped |= errors.contains("plug-in.exe: it can be unloaded");
+        }
+        assert!(was_skipped, "{}", runtime.name);
+        assert!(ended(child) > 0);
+    }
+}
+
+/// Steps of async methods are no calls of theirs.
+#[test]
+#[ignore = "needs runtimes"]
+fn async_calls_and_their_steps_are_told_apart() {
+    for runtime in runtimes() {
+        let work = Work::new("attach-async");
+        let Some(app) = work.app() else { return };
+        let mut child = tests::waiting(runtime.program(&app, &work.folder).arg("awaits"));
+        let attached = attached(&mut attach(&work, child.id(), "async", &["--all", "--for=1h", "--include=App::Twice"]));
+        step(&mut child);
+        let errors = let_go(attached, runtime.name);
+        assert!(errors.contains("App.Twice [steps]"), "{}: {errors}", runtime.name);
+        let calls = calls(&profile_in(&work.folder.join("async")));
+        let steps: i64 = calls.iter().filter(|(name, _)| name.ends_with("::MoveNext")).map(|(_, calls)| calls).sum();
+        assert_eq!((calls.get("App::Twice"), steps), (Some(&5), 15), "{}: {calls:?}", runtime.name);
+        assert_eq!(ended(child), 5);
+    }
+}
+
+/// What native probes do not follow is skipped, and that is reported.
+#[test]
+#[ignore = "needs .NET 10"]
+fn methods_that_the_runtime_suspends_are_skipped() {
+    for runtime in [".NET 10", ".NET 11"].into_iter().filter_map(Runtime::find) {
+        let work = Work::new("attach-suspended");
+        let Some(program) = work.by_sdk_10("suspended", &["-features:runtime-async=on", "-nowarn:SYSLIB5007"]) else { return };
+        let mut command = runtime.program(&program, &work.folder);
+        let mut child = tests::waiting(command.env("DOTNET_RuntimeAsync", "1"));
+        let attached = attached(&mut attach(&work, child.id(), "suspended", &["--all", "--for=1h"]));
+        step(&mut child);
+        let errors = let_go(attached, runtime.name);
+        assert!(errors.contains("suspended.exe: 2 runtime-async methods"), "{}: {errors}", runtime.name);
+        let profile = profile_in(&work.folder.join("suspended"));
+        assert_eq!(calls(&profile), [("Suspended::Plain".to_owned(), 20)].into(), "{}", runtime.name);
+        assert_eq!(open_calls(&profile), 0, "{}", runtime.name);
+        assert_eq!(ended(child), 20);
     }
 }
 
@@ -330,10 +407,8 @@ fn a_profiler_that_nobody_waits_for_puts_methods_back() {
         killed.wait().expect("it ends");
         fs::remove_dir_all(&temporary).expect("nobody needs it");
         // The profiler would else be busy for days.
-        let name = format!("ilinst-attach-{}-", child.id());
-        until("the socket of a profiler that is done", || {
-            let entries = fs::read_dir(std::env::temp_dir()).expect("it is there").flatten();
-            entries.into_iter().find(|entry| entry.file_name().to_string_lossy().starts_with(&name))
+        until("the pipe of a profiler that is done", || {
+            open_files(child.id()).iter().any(|file| instrument::live::door_of(file).is_some()).then_some(())
         });
         step(&mut child);
         let (_, errors, code) = said(&output(&mut attach(&work, child.id(), "second", &["--all", "--for=1ms"])));

@@ -39,7 +39,7 @@ fn live_and_woven_programs_have_the_same_calls() {
             let (work, app) = (Work::new("same"), sample(program).join(program).with_extension("exe"));
             for options in [&["--calls=none"][..], &["--calls=none", "--all"]] {
                 let (mut woven, ended) = by_run(&work, &runtime, options, &app);
-                let (mut live, ended_live) = by_run(&work, &runtime, &[options, &["--live"]].concat(), &app);
+                let (mut live, ended_live) = by_run(&work, &runtime, &[options, &["--live", "--hooks"]].concat(), &app);
                 assert_eq!(ended, ended_live, "{program} on {}", runtime.name);
                 for calls in [&mut woven, &mut live] {
                     // To the tracker, steps of async methods are of the call that was written.

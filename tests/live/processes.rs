@@ -96,7 +96,10 @@ fn processes_with_one_path_have_a_profile_each() {
         let start = |argument: &str| {
             let program = runtime.program(&app, &work.folder);
             let mut command = ilinst();
-            command.args(["run", "--live", "--all", "--no-report", "--"]).arg(program.get_program()).args(program.get_args());
+            command
+                .args(["run", "--live", "--hooks", "--all", "--no-report", "--"])
+                .arg(program.get_program())
+                .args(program.get_args());
             command.arg(argument).current_dir(&work.folder).env("ILINST_OUTPUT", folder.join("one.ilprof"));
             command.env("ILINST_CACHE", work.folder.join("cache")).env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
             command.env_remove("DOTNET_ROOT").env_remove("DOTNET_ROLL_FORWARD");
@@ -132,7 +135,10 @@ fn only_files_are_profiles() {
         for place in [&pipe, Path::new("/dev/full")] {
             let program = runtime.program(&app, &work.folder);
             let mut command = ilinst();
-            command.args(["run", "--live", "--all", "--no-report", "--"]).arg(program.get_program()).args(program.get_args());
+            command
+                .args(["run", "--live", "--hooks", "--all", "--no-report", "--"])
+                .arg(program.get_program())
+                .args(program.get_args());
             command
                 .arg("once")
                 .current_dir(&work.folder)

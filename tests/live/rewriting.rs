@@ -3,10 +3,14 @@
 use std::ffi::OsStr;
 
 use super::{counts::by_run, *};
-use tests::{instrument, sample};
+use tests::{
+    instrument,
+    live::{program_of_values, without_times},
+    sample,
+};
 
 const SAMPLES: [&str; 4] = ["orders", "endings", "odd", "shapes"];
-const REWRITE: [&str; 2] = ["--live", "--rewrite"];
+const REWRITE: [&str; 1] = ["--live"];
 
 /// The bodies of a program as a runtime has them, in text, and what was said aside.
 fn bodies(work: &Work, command: &mut Command, of: &Path) -> (String, String) {
@@ -93,20 +97,74 @@ fn programs_run_as_they_would() {
     }
 }
 
+/// Where a runtime loads no tracker, hooks record the program.
 #[test]
 #[ignore = "needs runtimes"]
-fn a_program_that_loads_no_tracker_runs_as_it_is() {
+fn hooks_record_a_program_that_loads_no_tracker() {
     // Older ones have no way to refuse.
     for runtime in Runtime::modern() {
         let work = Work::new("no-tracker");
         let Some(app) = work.app() else { return };
+        let check = |command: &mut Command, why: &str| {
+            let (text, errors, code) = said(&output(command));
+            assert_eq!((text.as_str(), code), ("work 0\n", Some(42)), "{}: {errors}", runtime.name);
+            assert!(errors.contains("recorded by hooks") && errors.contains(why), "{}: {errors}", runtime.name);
+            assert_eq!(calls(&profile_in(&work.profiles(&runtime))).get("App::Main"), Some(&1), "{}", runtime.name);
+            fs::remove_dir_all(work.profiles(&runtime)).expect("it is there");
+        };
+        let program = runtime.program(&app, &work.folder);
+        let mut words = vec!["-u", "DOTNET_STARTUP_HOOKS", program.get_program().to_str().expect("text")];
+        words.extend(program.get_args().map(|word| word.to_str().expect("text")));
+        words.push("once");
+        let mut command = work.live(&runtime, &["--rewrite", "--all"], Path::new("env"), &[]);
+        let mut without_hooks = ilinst();
+        let options = command.get_args().take_while(|word| *word != "--");
+        without_hooks.args(options).args(["--", "env"]).args(words).current_dir(&work.folder);
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => without_hooks.env(name, value),
+                None => without_hooks.env_remove(name),
+            };
+        }
+        check(&mut without_hooks, "taken out of its environment");
+
         let configuration = app.with_extension("runtimeconfig.json");
         let mut json: serde_json::Value = serde_json::from_slice(&fs::read(&configuration).expect("it is there")).expect("JSON");
         json["runtimeOptions"]["configProperties"] = serde_json::json!({ "System.StartupHookProvider.IsSupported": false });
         fs::write(&configuration, json.to_string()).expect("it can be written");
-        let (text, errors, code) = said(&output(&mut work.live(&runtime, &["--rewrite"], &app, &["once"])));
-        assert_eq!((text.as_str(), code), ("work 0\n", Some(42)), "{errors}");
-        assert!(errors.contains("ILI0031") && errors.contains("startup hooks"), "{errors}");
+        command = work.live(&runtime, &["--rewrite", "--all"], &app, &["once"]);
+        check(&mut command, "System.StartupHookProvider.IsSupported is false");
+    }
+}
+
+/// Values are those that a program keeps whose files are woven.
+#[test]
+#[ignore = "needs runtimes"]
+fn values_are_a_woven_files() {
+    for runtime in Runtime::modern() {
+        let work = Work::new("rewritten-values");
+        let Some(program) = program_of_values(&work.folder) else { return };
+        let options = ["--all", "--calls=none", "--capture=args,return,this,exception"];
+        let mut live = work.live(&runtime, &[&options[..], &["--rewrite"]].concat(), &program, &["calls"]);
+        let mut woven = ilinst();
+        woven.args(live.get_args().filter(|word| *word != "--live" && *word != "--rewrite")).current_dir(&work.folder);
+        for (name, value) in live.get_envs() {
+            match value {
+                Some(value) => woven.env(name, value),
+                None => woven.env_remove(name),
+            };
+        }
+        let [live, woven] = [&mut live, &mut woven].map(|command| {
+            let (_, errors, code) = said(&output(command));
+            assert_eq!(code, Some(0), "{}: {errors}", runtime.name);
+            let profile = fs::read_dir(work.profiles(&runtime)).expect("it is there").flatten().next().expect("a profile").path();
+            let (text, errors, code) = said(&output(ilinst().args(["report", "--calls", "--limit=0"]).arg(profile)));
+            assert_eq!(code, Some(0), "{}: {errors}", runtime.name);
+            fs::remove_dir_all(work.profiles(&runtime)).expect("it is there");
+            without_times(&text)
+        });
+        assert!(live.len() > 20, "{live:?}");
+        assert_eq!(live, woven, "{}", runtime.name);
     }
 }
 

@@ -191,3 +191,34 @@ fn capturing_changes_nothing() {
         }
     }
 }
+
+/// Values of the library are shown as people write them, by hooks and by methods that are woven.
+#[test]
+#[ignore = "needs .NET 10"]
+fn values_of_the_library_are_shown_as_people_write_them() {
+    let numbers = "half=1.5 large=170141183460469231731687303715884105727 unsigned=340282366920938463463374607431768211455 \
+                   big=1000000000000000000000000000000 small=-42 -> 1";
+    let times = "day=2026-11-25 time=13:05:07 type=typeof(System.Collections.Generic.Dictionary<string, int>) -> 2";
+    let lists = "list=System.Collections.Generic.List<int> [5][1, 2, 3, 4] (4 shown of 5) \
+                 map=System.Collections.Generic.Dictionary<string, int> [2][\"a\": 1, \"b\": 2] \
+                 none=System.Collections.Generic.List<string> [0][] -> 3";
+    for runtime in [".NET 10", ".NET 11"].into_iter().filter_map(Runtime::find) {
+        // A woven method has no object of a span.
+        for (way, span) in
+            [("--hooks", "span=System.Span<int> [2] -> 2"), ("--rewrite", "span=<its type may be a ref struct> -> 2")]
+        {
+            let work = Work::new("library");
+            let Some(program) = work.by_sdk_10("library", &[]) else { return };
+            let (_, errors, code) =
+                said(&output(&mut work.live(&runtime, &["--all", "--capture=args,return", way], &program, &[])));
+            assert_eq!(code, Some(8), "{}: {errors}", runtime.name);
+            let all = calls_of(&only_profile(&work, &runtime), &[]);
+            let calls = all["calls"].as_array().expect("calls");
+            for expected in [numbers, times, lists, span] {
+                assert!(calls.iter().any(|call| call["text"] == expected), "{way} on {}: {expected}\n{calls:?}", runtime.name);
+            }
+            let some = calls_of(&only_profile(&work, &runtime), &["--where", "list.Count > 4 && map.Count == 2"]);
+            assert_eq!(some["count"].as_u64(), Some(1), "{way} on {}", runtime.name);
+        }
+    }
+}

@@ -78,7 +78,7 @@ fn live_and_woven_programs_have_the_same_calls() {
                 calls
             };
             let (woven, text, code) = wine.by_run(&["--calls=none"], &words);
-            for live in [&["--calls=none", "--live"][..], &["--calls=none", "--live", "--rewrite"]] {
+            for live in [&["--calls=none", "--live", "--hooks"][..], &["--calls=none", "--live"]] {
                 let context = format!("{sample} {live:?} on {name}");
                 let (found, text_live, code_live) = wine.by_run(live, &words);
                 assert_eq!((text_live, code_live), (text.clone(), code), "{context}");
@@ -95,19 +95,19 @@ type Way<'w> = (&'w [&'w str], &'w [(&'w str, i64)]);
 #[test]
 #[ignore = "needs Wine"]
 fn hooks_count_each_call() {
-    each_call_is_counted("hooks", &["--live"]);
+    each_call_is_counted("hooks", &["--live", "--hooks"]);
 }
 
 #[test]
 #[ignore = "needs Wine"]
 fn hooks_that_keep_values_count_each_call() {
-    each_call_is_counted("values", &["--live", "--capture=args,return,this"]);
+    each_call_is_counted("values", &["--live", "--hooks", "--capture=args,return,this"]);
 }
 
 #[test]
 #[ignore = "needs Wine"]
 fn methods_that_are_woven_when_loaded_count_each_call() {
-    each_call_is_counted("rewritten", &["--live", "--rewrite"]);
+    each_call_is_counted("rewritten", &["--live"]);
 }
 
 /// Threads, registers, depth, what is made and what goes, and exceptions where they end: the program runs as it would.
@@ -162,7 +162,7 @@ fn calls_are_shown_with_exact_types_and_values() {
             expected = others.join("\n").replace("\"calls\"", &format!("\"{mode}\"")) + "\n";
         }
         let words = wine.words(&dotnet, &program, &[mode]);
-        let (mut command, profiles) = wine.recording(&["--live", "--all", "--capture=args,return,this"], &words);
+        let (mut command, profiles) = wine.recording(&["--live", "--hooks", "--all", "--capture=args,return,this"], &words);
         let (_, errors, code) = Windows::ended(&mut command);
         assert_eq!(code, Some(0), "{name}: {errors}");
         let profile = fs::read_dir(&profiles).expect("there are profiles").flatten().next().expect("there is one").path();

@@ -3,7 +3,7 @@
 //! run on may come back to it.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     ffi::c_void,
     io,
     path::PathBuf,
@@ -16,7 +16,7 @@ use std::{
 
 use ecma335::{Table, Token};
 use instrument::live;
-use weave::{NativeProbes, Tracker, Weave};
+use weave::{NativeProbes, Reason, Tracker, Weave};
 
 use crate::{
     api::{FunctionControl, mask},
@@ -24,20 +24,25 @@ use crate::{
     call_tree, clock,
     com::{E_FAIL, HResult, Interface, S_OK},
     emit,
-    info::{Id, Runtime},
+    info::{COLLECTIBLE, Id, Runtime},
     modules::{Loaded, Rules},
-    profile_file, profiler, rewriting, settings,
+    profile_file::{self, Pieces},
+    profiler, rewriting, settings,
 };
 
 // Where who attaches again asks: a runtime that has compiled methods anew lets no profiler go.
+#[cfg(not(any(windows, target_os = "linux")))]
+mod closed;
 #[cfg(windows)]
 mod pipe;
-#[cfg(unix)]
-mod socket;
+#[cfg(target_os = "linux")]
+mod unnamed;
+#[cfg(not(any(windows, target_os = "linux")))]
+use closed::Door;
 #[cfg(windows)]
 use pipe::Door;
-#[cfg(unix)]
-use socket::Door;
+#[cfg(target_os = "linux")]
+use unnamed::Door;
 
 /// A method, as the runtime is asked for it: its module and its token there.
 type Method = (Id, u32);
@@ -63,11 +68,24 @@ struct Session {
 }
 
 static STATE: Mutex<Option<State>> = Mutex::new(None);
+/// Held while the runtime is asked about modules that may be unloaded: it frees none before the profiler has heard of it, and
+/// hears of none meanwhile.
+static UNLOADING: Mutex<()> = Mutex::new(());
 /// Whether something is recorded.
 static IS_ON: AtomicBool = AtomicBool::new(false);
 
 fn state() -> MutexGuard<'static, Option<State>> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// While this is held, no module goes.
+fn hold_modules() -> MutexGuard<'static, ()> {
+    UNLOADING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// `ModuleUnloadStarted`: waits until nobody asks about modules. None that is woven goes: see [`Session::weave`].
+pub(crate) fn let_go() {
+    drop(hold_modules());
 }
 
 /// `InitializeForAttach`: with what the launcher has sent.
@@ -114,7 +132,7 @@ impl Session {
         let mut result = self.once();
         let Err(error) = runtime.request_detach() else { return };
         let mut door = Door::open();
-        let closed = |error: &io::Error| format!("; it cannot be attached to again: {}: {error}", std::env::temp_dir().display());
+        let closed = |error: &io::Error| format!("; it cannot be attached to again: {error}");
         let closed = door.as_ref().err().map(closed).unwrap_or_default();
         loop {
             let stays = |refused| format!("{}{error}{refused}{closed}", live::STAYS);
@@ -133,7 +151,7 @@ impl Session {
     }
 
     fn once(mut self) -> Result<String, String> {
-        let result = self.weave().and_then(|methods| self.record(&methods)).map_err(|error| {
+        let result = self.weave().and_then(|(methods, skipped)| Ok(self.record(&methods)? + &skipped)).map_err(|error| {
             let _ = std::fs::remove_file(&self.profile);
             format!("{}{error}", live::FAILED)
         });
@@ -144,8 +162,9 @@ impl Session {
         result
     }
 
-    /// Weaves what is loaded.
-    fn weave(&mut self) -> Result<Vec<Method>, String> {
+    /// Weaves what is loaded, and says what was skipped. Modules that may be unloaded are: the runtime compiles nothing of them
+    /// anew, and all others are there for as long as the process is.
+    fn weave(&mut self) -> Result<(Vec<Method>, String), String> {
         let Self { runtime, rules, .. } = self;
         let probes = NativeProbes {
             enter: call_tree::enter_woven as *const () as u64,
@@ -153,10 +172,18 @@ impl Session {
             handle: call_tree::handle_woven as *const () as u64,
         };
         let tracker = Tracker::read(instrument::TRACKER).map_err(|error| error.to_string())?.replaced_by(probes);
-        let (mut woven, mut left) = (HashMap::new(), String::new());
-        for id in runtime.modules().ok_or("the runtime does not say what is loaded")? {
-            let loaded = runtime.module(id).and_then(|place| Loaded::read(&place)).map(Arc::new);
-            let Some(module) = loaded.and_then(|loaded| rules.module(loaded)) else { continue };
+        let (mut woven, mut skipped) = (HashMap::new(), BTreeSet::new());
+        for (id, loaded) in loaded(*runtime)? {
+            let Some(id) = id else {
+                if rules.selects(&loaded) {
+                    skipped.insert(format!(
+                        "{}: it can be unloaded (collectible), and .NET recompiles no method of it",
+                        loaded.path
+                    ));
+                }
+                continue;
+            };
+            let Some(module) = rules.module(Arc::new(loaded)) else { continue };
             let Loaded { path, image, metadata, .. } = &*module.loaded;
             let weaving = Weave { options: rules.options(), tool: instrument::TOOL, ..Weave::new(&tracker) };
             let bodies = match weave::plan::refusal(image, metadata, &tracker) {
@@ -165,18 +192,28 @@ impl Session {
                     .map_err(|error| error.to_string()),
             };
             match bodies {
-                Ok(bodies) => woven.extend(bodies.iter().flat_map(weave::LoadedBodies::iter).map(|(method, body)| {
-                    let token = Token::new(Table::MethodDef, method.get()).0;
-                    module.method(token);
-                    ((id, token), body.to_vec())
-                })),
-                Err(why) => left.push_str(&format!("; {path}: {why}")),
+                Ok(bodies) => {
+                    let is_suspended = |method: &&Result<_, Reason>| matches!(method, Err(Reason::RuntimeAsync));
+                    let suspended = bodies.iter().flat_map(|bodies| &bodies.methods).filter(is_suspended).count();
+                    if suspended > 0 {
+                        skipped.insert(format!("{path}: {suspended} runtime-async methods, which attach does not follow"));
+                    }
+                    woven.extend(bodies.iter().flat_map(weave::LoadedBodies::iter).map(|(method, body)| {
+                        let token = Token::new(Table::MethodDef, method.get()).0;
+                        module.method(token);
+                        ((id, token), body.to_vec())
+                    }));
+                }
+                Err(why) => {
+                    skipped.insert(format!("{path}: {why}"));
+                }
             }
         }
+        let skipped = skipped.iter().map(|skipped| format!("; skipped: {skipped}")).collect::<String>();
         let mut methods: Vec<Method> = woven.keys().copied().collect();
         if methods.is_empty() {
             return Err(format!(
-                "nothing that the program has loaded has a method that is chosen, and can be woven{left}; `ilinst list ASSEMBLY` \
+                "nothing that the program has loaded has a method that is chosen, and can be woven{skipped}; `ilinst list ASSEMBLY` \
                  shows names, `ilinst explain ASSEMBLY METHOD` which rule leaves one alone"
             ));
         }
@@ -184,7 +221,7 @@ impl Session {
         let mut state = state();
         let state = state.as_mut().ok_or("it is over")?;
         (state.bodies, state.runtime) = (woven, Some(*runtime));
-        Ok(methods)
+        Ok((methods, skipped))
     }
 
     /// Records them for as long as is wanted, and puts them back.
@@ -194,7 +231,12 @@ impl Session {
         call_tree::start_session();
         IS_ON.store(true, Relaxed);
         let refused = |what, error| format!("the runtime does not {what}: {error}");
-        self.runtime.request_rejit(methods).map_err(|error| refused("compile methods anew", error))?;
+        // The callers that have one of them inlined may be of modules that can go.
+        let request = |request: &dyn Fn() -> Result<(), String>| {
+            let _held = hold_modules();
+            request()
+        };
+        request(&|| self.runtime.request_rejit(methods)).map_err(|error| refused("compile methods anew", error))?;
         let until = Instant::now() + settings::duration();
         settings::report(&format!("{} {}", live::WOVEN, methods.len()));
         let mut calibration = Calibration::of_probes();
@@ -208,20 +250,44 @@ impl Session {
             std::thread::sleep(PERIOD.min(until.saturating_duration_since(Instant::now())));
         }
         profiler::look(true);
-        let put_back = self.runtime.request_revert(methods).map_err(|error| refused("put methods back", error));
-        end();
+        let put_back = request(&|| self.runtime.request_revert(methods)).map_err(|error| refused("put methods back", error));
+        let pieces = end();
         put_back?;
+        pieces.into_iter().for_each(|pieces| unmap(self.runtime, pieces));
         let refused = state().as_ref().and_then(|state| state.refused);
         let in_words = |(count, why)| format!("; of them, {count} are not compiled anew by the runtime: 0x{why:08X}");
         Ok(refused.map(in_words).unwrap_or_default())
     }
 }
 
-/// The end of the recording.
-fn end() {
-    if IS_ON.swap(false, Relaxed) {
-        call_tree::end_session();
-        profile_file::end(clock::now());
+/// The modules that are loaded, as they were read before one could go: those that never go with their ids.
+fn loaded(runtime: Runtime) -> Result<Vec<(Option<Id>, Loaded)>, String> {
+    let _held = hold_modules();
+    let ids = runtime.modules().ok_or("the runtime does not say what is loaded")?;
+    let read = |id| {
+        let place = runtime.module(id)?;
+        Some(((place.flags & COLLECTIBLE == 0).then_some(id), Loaded::read(&place)?))
+    };
+    Ok(ids.into_iter().filter_map(read).collect())
+}
+
+/// The end of the recording. Gives the file's pieces, which are mapped still, unless another thread has ended it.
+fn end() -> Option<Pieces> {
+    if !IS_ON.swap(false, Relaxed) {
+        return None;
+    }
+    call_tree::end_session();
+    profile_file::end(clock::now())
+}
+
+/// The program has nothing of an attachment any more.
+fn unmap(runtime: Runtime, pieces: Pieces) {
+    // Probes run as managed code does: none that began before is under way when all of that stands still.
+    if runtime.stop_for_a_moment() {
+        call_tree::forget_session();
+        // SAFETY: the session is over, so no probe that begins now goes to its trees, and no thread that ends; its thread is this
+        // one.
+        unsafe { pieces.unmap() };
     }
 }
 
@@ -268,13 +334,6 @@ pub(crate) fn is_woven(function: Id) -> bool {
     }
     let place = state().as_ref().and_then(|state| state.runtime?.function(function));
     place.is_some_and(|place| state().as_ref().is_some_and(|state| state.bodies.contains_key(&(place.module, place.token))))
-}
-
-/// A module goes, and its bodies with it.
-pub(crate) fn forget(module: Id) {
-    if let Some(state) = state().as_mut() {
-        state.bodies.retain(|(of, _), _| *of != module);
-    }
 }
 
 /// Has the library stay when the runtime lets it go.

@@ -12,7 +12,7 @@ use std::{
     ptr::{null_mut, without_provenance_mut},
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::Release},
+        atomic::{AtomicI64, AtomicU64, Ordering::Relaxed, Ordering::Release},
     },
 };
 
@@ -21,7 +21,7 @@ use hashbrown::HashMap;
 use profile::layout::{BLOCK, CHUNK_HEADER, FIRST_NODE, NODE, STATISTICS};
 
 pub(crate) use self::layout::histogram_shift;
-pub(crate) use self::woven::{end_session, enter_woven, handle_woven, leave_woven, start_session};
+pub(crate) use self::woven::{end_session, enter_woven, forget_session, handle_woven, leave_woven, start_session};
 use self::{
     layout::{Node, Statistics, Tree, is_gone},
     overflow::{OVERFLOW, Overflowed},
@@ -85,11 +85,13 @@ impl Drop for Owner {
         searches::end_thread();
         let tree = TREE.replace(null_mut());
         capture::end_thread();
+        // While it is held, a session that is over does not go.
+        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
         if !tree.is_null() && woven::is_of_session() {
             look_at_cpu(tree);
             // SAFETY: it is this thread's still.
             unsafe { (*tree).cpu_clock.store(0, Relaxed) };
-            ALL.lock().unwrap_or_else(PoisonError::into_inner).unowned.push(TreePointer(tree));
+            all.unowned.push(TreePointer(tree));
         }
     }
 }
@@ -509,7 +511,17 @@ fn new_tree() -> *mut Tree {
 
 /// Gives this thread a tree that is in no file, with room for some nodes: it is to measure what hooks cost.
 pub(crate) fn use_tree_of_no_file() {
+    thread_local! {
+        static OWN: Cell<*mut Tree> = const { Cell::new(null_mut()) };
+    }
     woven::join_session();
+    let own = OWN.get();
+    if !own.is_null() {
+        // SAFETY: it is this thread's, and stays.
+        unsafe { (*own).current = (*own).root };
+        TREE.set(own);
+        return;
+    }
     let block = || Box::leak(vec![0_u64; BLOCK / size_of::<u64>()].into_boxed_slice()).as_mut_ptr();
     // SAFETY: the blocks are zeros, as large as chunks, and stay.
     unsafe {
@@ -518,6 +530,7 @@ pub(crate) fn use_tree_of_no_file() {
         (*(*tree).memory).statistics_chunk = statistics.cast();
         (*tree).free_statistics = statistics.byte_add(STATISTICS).cast();
         (*tree).end_of_statistics = statistics.byte_add(BLOCK).cast();
+        OWN.set(tree);
         TREE.set(tree);
     }
 }

@@ -192,7 +192,7 @@ extern "system" fn module_unload_started(_this: *mut c_void, module: Id) -> HRes
     guarded(|| {
         functions::forget(module);
         rewriting::forget(module);
-        attached::forget(module);
+        attached::let_go();
         capture::forget();
         S_OK
     })

@@ -443,7 +443,9 @@ impl Capture {
                         None => record.byte(kind::NOT_SHOWN),
                         Some(fields) => {
                             record.byte(fields.len() as u8)?;
-                            fields.iter().try_for_each(|field| self.value(record, &field.plan, at + field.offset, depth - 1))
+                            fields.iter().try_for_each(|field| {
+                                self.value(record, &field.plan, at + field.offset, depth - 1 + field.deeper)
+                            })
                         }
                     }
                 }
@@ -499,7 +501,21 @@ impl Capture {
                         return record.byte(kind::NOT_SHOWN);
                     }
                     record.byte(fields.len() as u8)?;
-                    fields.iter().try_for_each(|field| self.value(record, &field.plan, object + field.offset, depth - 1))
+                    fields
+                        .iter()
+                        .try_for_each(|field| self.value(record, &field.plan, object + field.offset, depth - 1 + field.deeper))
+                }
+                Some(Class::Type { at }) => {
+                    /// In handles of types that are no classes: pointers, type parameters.
+                    const NO_CLASS: usize = 2;
+                    let handle: usize = read(object + at);
+                    match Some(handle).filter(|handle| handle & NO_CLASS == 0).and_then(classes::number) {
+                        Some(number) => {
+                            record.byte(kind::TYPE)?;
+                            record.u32(number)
+                        }
+                        None => record.try_unread(unread::UNKNOWN_TYPE),
+                    }
                 }
             }
         }

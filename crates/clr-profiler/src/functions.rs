@@ -137,6 +137,11 @@ fn report_suspended(module: &Module, status: &mut String) {
     }
 }
 
+/// The number of the type that a class is.
+pub(crate) fn number_of_class(class: Id) -> Option<u32> {
+    Some(functions()?.plans.number_of_class(class))
+}
+
 impl Functions {
     fn find(&mut self, function: Id) -> Option<&'static Function> {
         if let Some(known) = self.functions.get(&function) {

@@ -31,6 +31,8 @@ pub(crate) struct ModulePlace {
 
 /// In [`ModulePlace::flags`]: it lies in memory as a file has it (`COR_PRF_MODULE_FLAT_LAYOUT`).
 pub(crate) const FLAT_LAYOUT: u32 = 0x20;
+/// In [`ModulePlace::flags`]: it may be unloaded (`COR_PRF_MODULE_COLLECTIBLE`).
+pub(crate) const COLLECTIBLE: u32 = 0x8;
 
 /// A function: its module and its token there.
 #[derive(Clone, Copy, Debug)]
@@ -225,12 +227,40 @@ impl Runtime {
         [&[result], &results[..]].concat().into_iter().try_for_each(in_words)
     }
 
+    /// Has all managed code stand still at once, and go on. Whether it did.
+    pub(crate) fn stop_for_a_moment(self) -> bool {
+        type F = unsafe extern "system" fn(*mut c_void) -> HResult;
+        // CORPROF_E_SUSPENSION_IN_PROGRESS: it stands still already, as for a collection.
+        const BUSY: HResult = 0x8013_1388_u32.cast_signed();
+        const TRIES: usize = 1000;
+        // SAFETY: the interface is the runtime's own.
+        let Some(info) = (unsafe { Interface::query(self.this(), &INFO_10) }) else { return false };
+        for _ in 0..TRIES {
+            // SAFETY: SuspendRuntime() of an ICorProfilerInfo10.
+            match unsafe { info.method::<F>(Info::SuspendRuntime as usize)(info.pointer()) } {
+                BUSY => std::thread::sleep(std::time::Duration::from_millis(1)),
+                done if done >= 0 => {
+                    // SAFETY: ResumeRuntime(), by who has suspended it.
+                    return unsafe { info.method::<F>(Info::ResumeRuntime as usize)(info.pointer()) } >= 0;
+                }
+                _ => return false,
+            }
+        }
+        false
+    }
+
     /// Has the runtime let the profiler go, as soon as no thread is in it.
     pub(crate) fn request_detach(self) -> Result<(), String> {
         type F = unsafe extern "system" fn(*mut c_void, u32) -> HResult;
         const EXPECTED_MILLISECONDS: u32 = 1;
         // SAFETY: RequestProfilerDetach(DWORD).
         in_words(unsafe { self.0.method::<F>(Info::RequestProfilerDetach as usize)(self.this(), EXPECTED_MILLISECONDS) })
+    }
+
+    /// Whether it is .NET Core 3.0 or later, by what it can be asked.
+    pub(crate) fn takes_startup_hooks(self) -> bool {
+        // SAFETY: the interface is the runtime's own.
+        unsafe { Interface::query(self.this(), &INFO_10) }.is_some()
     }
 
     /// Its version, as it says itself: 4.0 on .NET Core before 5.

@@ -139,6 +139,12 @@ impl Rules {
         !self.all_assemblies && framework_of(&mut self.frameworks, path).has(path, &loaded.metadata, include)
     }
 
+    /// Whether methods of a module are to be recorded.
+    pub(crate) fn selects(&mut self, loaded: &Loaded) -> bool {
+        !self.is_left_alone(loaded)
+            && Plan::new(&loaded.image, &loaded.metadata, &self.options).is_ok_and(|plan| plan.selected() > 0)
+    }
+
     /// A module, if methods of it may be recorded.
     pub(crate) fn module(&mut self, loaded: Arc<Loaded>) -> Option<Module> {
         if self.is_left_alone(&loaded) {

@@ -60,6 +60,8 @@ pub(crate) enum Plan {
 pub(crate) struct Field {
     pub(crate) offset: usize,
     pub(crate) plan: Plan,
+    /// How many levels deeper it is shown than other fields: it has the elements of a collection, or the digits of a number.
+    pub(crate) deeper: usize,
 }
 
 /// How objects of a class are read.
@@ -81,7 +83,23 @@ pub(crate) enum Class {
         number: u32,
         fields: Box<[Field]>,
     },
+    /// A type: where the class that it stands for is.
+    Type {
+        at: usize,
+    },
     Unknown,
+}
+
+/// How many levels deeper fields are shown, by the type that has them: an array's elements, and what these have.
+const DEEPER: [(&str, &str, usize); 4] = [
+    ("System.Collections.Generic.List`1", "_items", 1),
+    ("System.Collections.Generic.Dictionary`2", "_entries", 2),
+    ("System.Collections.Generic.Dictionary`2", "entries", 2),
+    ("System.Numerics.BigInteger", "_bits", 1),
+];
+
+fn deeper(of: &str, field: &str) -> usize {
+    DEEPER.iter().find(|(ty, name, _)| *ty == of && *name == field).map_or(0, |(.., levels)| *levels)
 }
 
 /// More fields are not read.
@@ -222,9 +240,9 @@ impl Plans {
     /// The fields of a type that its layout has.
     fn fields(&mut self, named: &NamedType, layout: &[FieldOffset]) -> Vec<Field> {
         let mut fields = Vec::new();
-        for (name_and_type, offset) in self.named_fields(named, layout) {
-            let plan = self.plan(&name_and_type.1, false);
-            fields.push(Field { offset, plan });
+        for ((name, of), offset) in self.named_fields(named, layout) {
+            let plan = self.plan(&of, false);
+            fields.push(Field { offset, plan, deeper: deeper(&named.name, &name) });
         }
         fields
     }
@@ -339,7 +357,7 @@ impl Plans {
         if let Some((_, element_class, _)) = self.runtime.array_class(class) {
             self.learn(element, element_class);
         }
-        let plan = self.plan(element, false);
+        let plan = self.plan(element, true);
         let size = plan.size().unwrap_or_default();
         Class::Array { number: self.number(of), rank: rank.max(1), size, element: plan }
     }
@@ -358,9 +376,25 @@ impl Plans {
         fields.truncate(MAX_FIELDS);
         let (named, offsets): (Vec<_>, Vec<_>) = fields.into_iter().unzip();
         let (names, types): (Vec<_>, Vec<_>) = named.into_iter().unzip();
+        let name = match of {
+            Type::Named(named) => named.name.as_str(),
+            _ => "",
+        };
+        let handle = names.iter().position(|name| name == "m_handle").filter(|_| name == "System.RuntimeType");
+        if let Some(at) = handle.and_then(|index| offsets.get(index)) {
+            return Class::Type { at: *at };
+        }
+        let deeper: Vec<usize> = names.iter().map(|field| deeper(name, field)).collect();
         let number = self.numbered(of, |_| names);
-        let fields = types.iter().zip(offsets).map(|(of, offset)| Field { offset, plan: self.plan(of, false) }).collect();
+        let fields = types.iter().zip(offsets).zip(deeper);
+        let fields = fields.map(|((of, offset), deeper)| Field { offset, plan: self.plan(of, false), deeper }).collect();
         Class::Object { number, fields }
+    }
+
+    /// The number of the type that a class is.
+    pub(crate) fn number_of_class(&mut self, class: Id) -> u32 {
+        let of = self.modules.type_of_class(class);
+        self.number(&of)
     }
 }
 

@@ -6,6 +6,7 @@ use std::fs::TryLockError;
 use std::{
     fs::{File, OpenOptions},
     io,
+    mem::ManuallyDrop,
     path::{Path, PathBuf},
     sync::{
         Mutex, MutexGuard, PoisonError,
@@ -15,7 +16,7 @@ use std::{
     },
 };
 
-use memmap2::MmapOptions;
+use memmap2::{MmapMut, MmapOptions};
 use profile::layout::{self, BLOCK, CHUNK_HEADER};
 
 use crate::forked;
@@ -73,8 +74,22 @@ const MAX_STRING: usize = 4096;
 /// Between the year 1 and 1970, in 100 ns.
 const UNIX_EPOCH: u64 = 621_355_968_000_000_000;
 
+/// What of a file is mapped. It stays, unless somebody knows that no thread has an address there.
+pub(crate) struct Pieces(ManuallyDrop<Vec<MmapMut>>);
+
+impl Pieces {
+    /// Unmaps them.
+    ///
+    /// # Safety
+    /// Nobody may go there from now on.
+    pub(crate) unsafe fn unmap(self) {
+        ManuallyDrop::into_inner(self.0);
+    }
+}
+
 struct Profile {
     file: File,
+    pieces: Pieces,
     size: u64,
     header: *mut u8,
     next: *mut u8,
@@ -88,7 +103,7 @@ struct Profile {
     paused_since: AtomicI64,
 }
 
-// SAFETY: its pointers are to the mapping, which is never given back.
+// SAFETY: its pointers are to the mapping, which stays for as long as this does.
 unsafe impl Send for Profile {}
 
 static PROFILE: Mutex<Option<Profile>> = Mutex::new(None);
@@ -105,6 +120,7 @@ pub(crate) fn create(path: &Path, start: &Start<'_>) -> io::Result<PathBuf> {
     let null = std::ptr::null_mut::<u8>();
     let mut made = Profile {
         file,
+        pieces: Pieces(ManuallyDrop::new(Vec::new())),
         size: 0,
         header: null,
         next: null,
@@ -133,12 +149,7 @@ pub(crate) fn create(path: &Path, start: &Start<'_>) -> io::Result<PathBuf> {
 /// A file that was not there: of this name, or with a number. One that is there of this very name goes, if it is to be replaced, and
 /// no process that lives writes to it.
 fn create_unused(path: &Path, replaces: bool, has_values: bool) -> io::Result<(File, PathBuf)> {
-    if std::fs::symlink_metadata(path).is_ok_and(|there| !there.is_file()) {
-        return Err(io::Error::other("it is there, and no regular file; name another by ILINST_OUTPUT"));
-    }
-    if let Some(folder) = path.parent() {
-        make_folder(folder)?;
-    }
+    prepare(path)?;
     // Held until the file has its own.
     let _lock = path.parent().and_then(lock_folder);
     if replaces && !is_in_use(path) {
@@ -169,6 +180,17 @@ fn create_unused(path: &Path, replaces: bool, has_values: bool) -> io::Result<(F
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Makes the folder of a profile.
+///
+/// # Errors
+/// If that cannot be done, or what is there already is no file.
+pub(crate) fn prepare(path: &Path) -> io::Result<()> {
+    if std::fs::symlink_metadata(path).is_ok_and(|there| !there.is_file()) {
+        return Err(io::Error::other("it is there, and no regular file; name another by ILINST_OUTPUT"));
+    }
+    path.parent().map_or(Ok(()), make_folder)
 }
 
 /// The lock that says, as to the tracker, that nobody else chooses a name in a folder; not waited for for ever, as it may be held by
@@ -434,10 +456,10 @@ pub(crate) fn change_flags(set: u32, clear: u32) {
     }
 }
 
-/// The end: what is behind the last chunk is cut off, where that can be done.
-pub(crate) fn end(now: i64) {
+/// The end: what is behind the last chunk is cut off, where that can be done. Gives what is mapped still, if there was a file.
+pub(crate) fn end(now: i64) -> Option<Pieces> {
     // What comes behind the end finds none.
-    let Some(mut profile) = profile().take() else { return };
+    let mut profile = profile().take()?;
     header_i64(profile.header, layout::END_AT).store(now, Relaxed);
     profile.change_flags(flag::CLEAN_EXIT | flag::NAMES_COMPLETE, 0);
     if cfg!(unix) {
@@ -447,6 +469,7 @@ pub(crate) fn end(now: i64) {
         // Longer than need be is no damage.
         let _ = profile.file.set_len(profile.size);
     }
+    Some(profile.pieces)
 }
 
 impl Profile {
@@ -494,10 +517,10 @@ impl Profile {
         }
         allocate(&self.file, self.size, size)?;
         // SAFETY: the file is ours; who cuts it short meanwhile harms a program that reads or writes it, as with any mapping.
-        let map = unsafe { MmapOptions::new().offset(self.size).len(size).map_mut(&self.file)? };
-        let map = Box::leak(Box::new(map));
+        let mut map = unsafe { MmapOptions::new().offset(self.size).len(size).map_mut(&self.file)? };
         self.size += size as u64;
         self.next = map.as_mut_ptr();
+        self.pieces.0.push(map);
         // SAFETY: that is the mapping's end.
         self.end = unsafe { self.next.add(size) };
         Ok(())

@@ -47,13 +47,21 @@ fn begin(object: *mut c_void) -> Result<String, String> {
     let runtime = checked(object)?;
     let (options, captured) = (settings::options()?, settings::captured()?);
     let rules = Rules::new(options, settings::all_assemblies());
-    if let Some(tracker) = settings::tracker() {
-        rewriting::start(runtime, rules, &tracker)?;
+    let tracker = settings::tracker();
+    let why_hooks = tracker.as_ref().and_then(|_| rewriting::why_not(runtime));
+    if let (Some(tracker), None) = (&tracker, &why_hooks) {
+        // The tracker is mute where it can write nothing.
+        let (wanted, _) = settings::output(&name_of_program());
+        profile_file::prepare(&wanted).map_err(|error| format!("{}: {error}", wanted.display()))?;
+        rewriting::start(runtime, rules, tracker)?;
         runtime.set_event_mask(mask::MODULE_LOADS | mask::CACHE_SEARCHES, 0).ok_or("the runtime refuses the events")?;
         return Ok(rewriting::first_status());
     }
     let (path, now) = make_profile(runtime, captured.is_some())?;
-    let status = format!("{} {}", instrument::live::RECORDING, path.display());
+    let status = match why_hooks {
+        None => format!("{} {}", instrument::live::RECORDING, path.display()),
+        Some(why) => format!("{}{why}", instrument::live::BY_HOOKS),
+    };
     functions::start(runtime, rules, status.clone());
     let mut events = mask::ENTERLEAVE | mask::JIT_COMPILATION | mask::MODULE_LOADS | mask::EXCEPTIONS;
     if let Some(captured) = captured {
@@ -76,8 +84,7 @@ fn begin(object: *mut c_void) -> Result<String, String> {
 
 /// Makes the profile's file; gives its path, and when it begins.
 pub(crate) fn make_profile(runtime: Runtime, has_values: bool) -> Result<(PathBuf, i64), String> {
-    let (program, max_nodes) = (settings::program(), settings::max_nodes());
-    let name = program.file_stem().map_or_else(|| "program".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let (program, max_nodes, name) = (settings::program(), settings::max_nodes(), name_of_program());
     let (wanted, replaces) = settings::output(&name);
     let start = Start {
         ticks_per_second: clock::frequency(),
@@ -92,6 +99,10 @@ pub(crate) fn make_profile(runtime: Runtime, has_values: bool) -> Result<(PathBu
     let path = profile_file::create(&wanted, &start).map_err(|error| format!("{}: {error}", wanted.display()))?;
     call_tree::start(max_nodes);
     Ok((path, start.now))
+}
+
+fn name_of_program() -> String {
+    settings::program().file_stem().map_or_else(|| "program".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
 /// For people: `.NET 8.0.4, Unix`.

@@ -7,7 +7,7 @@ use std::{
 
 use ecma335::{Table, Token, error::Error};
 use instrument::live::REWRITING as STATUS;
-use weave::{Plan, Refusal, Tracker, Weave};
+use weave::{Refusal, Tracker, Weave};
 
 use crate::{
     emit,
@@ -31,7 +31,25 @@ static REWRITING: OnceLock<(Runtime, Mutex<Rewriting>)> = OnceLock::new();
 static WOVEN: RwLock<Vec<Id>> = RwLock::new(Vec::new());
 
 /// What is said until the tracker is there.
-const NO_TRACKER: &str = "the program has loaded no tracker: it takes no startup hooks (DOTNET_STARTUP_HOOKS), or ended before";
+const NO_TRACKER: &str =
+    "the program has loaded no tracker: it takes no startup hooks (DOTNET_STARTUP_HOOKS), or ended before; --hooks needs none";
+
+/// Why the runtime will load no tracker, as far as that can be known before it would.
+pub(crate) fn why_not(runtime: Runtime) -> Option<String> {
+    const HOOKS: &str = "DOTNET_STARTUP_HOOKS";
+    const SWITCH: &str = "System.StartupHookProvider.IsSupported";
+    if !runtime.takes_startup_hooks() {
+        return Some("this runtime has no startup hooks, which .NET Core 3.0 and later have".into());
+    }
+    if std::env::var_os(HOOKS).is_none_or(|hooks| hooks.is_empty()) {
+        return Some(format!("{HOOKS} was taken out of its environment"));
+    }
+    let configuration = settings::runtime_configuration()?;
+    let json: serde_json::Value = serde_json::from_slice(&std::fs::read(&configuration).ok()?).ok()?;
+    let switch = &json["runtimeOptions"]["configProperties"][SWITCH];
+    let is_off = switch.as_bool() == Some(false) || switch.as_str().is_some_and(|text| text.eq_ignore_ascii_case("false"));
+    is_off.then(|| format!("{}: {SWITCH} is false", configuration.display()))
+}
 
 /// Before the first module.
 pub(crate) fn start(runtime: Runtime, rules: Rules, tracker: &Path) -> Result<(), String> {
@@ -95,9 +113,7 @@ pub(crate) fn may_be_precompiled(function: Id) -> bool {
 impl Rewriting {
     /// Weaves a module, if methods of it are to be. What cannot be woven runs as it is, which the launcher says.
     fn weave(&mut self, runtime: Runtime, module: Id, loaded: &Loaded) {
-        let selects =
-            |rules: &Rules| Plan::new(&loaded.image, &loaded.metadata, rules.options()).is_ok_and(|plan| plan.selected() > 0);
-        if self.rules.is_left_alone(loaded) || !selects(&self.rules) {
+        if !self.rules.selects(loaded) {
             return;
         }
         match self.try_weave(runtime, module, loaded) {

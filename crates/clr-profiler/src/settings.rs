@@ -101,6 +101,21 @@ pub(crate) fn program() -> PathBuf {
     named.and_then(|named| std::path::absolute(named).ok()).unwrap_or_else(host)
 }
 
+/// The file in which the host reads how the program's runtime is configured, if it is there: beside the program, or as the host's
+/// command line says.
+pub(crate) fn runtime_configuration() -> Option<PathBuf> {
+    let mut words = env::args_os().skip(1).skip_while(|word| word != "--runtimeconfig").skip(1);
+    let named = words.next().and_then(|named| std::path::absolute(named).ok());
+    let beside = || {
+        let program = program();
+        let is_library = program.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("dll"));
+        let is_exe = program.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("exe"));
+        let name = if is_library || is_exe { program.file_stem() } else { program.file_name() };
+        Some(program.with_file_name(format!("{}.runtimeconfig.json", name?.display())))
+    };
+    named.or_else(beside).filter(|path| path.is_file())
+}
+
 /// The profile of a program of this name: where it is wanted, else in the current folder; and whether that is the name of a file,
 /// which it replaces.
 pub(crate) fn output(name: &str) -> (PathBuf, bool) {

@@ -46,7 +46,9 @@ Examples:
 
 What is woven is what is loaded then, in memory: no file changes. A call that runs already is seen when the method is called \
 next. Ctrl-C ends it early. When it is over, methods are what they were; the profiler stays \
-in the program, as its runtime lets none go that compiled methods anew, and waits to be attached to again. As under --live, an async method is its steps, and what waits is not told from what runs.";
+in the program, as its runtime lets none go that compiled methods anew, and waits to be attached to again. As under --live --hooks, steps \
+of async methods are calls of their own, and waiting counts as running time. Skipped and reported: assemblies that can be unloaded \
+(collectible), and runtime-async methods.";
 
 /// How long a program has to load the profiler, or to answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -72,7 +74,14 @@ impl Opts {
     }
 
     fn record(&self, signals: &Signals) -> anyhow::Result<Ended> {
-        let (profiler, port) = (ClrProfiler::find()?, DiagnosticsPort::of(self.process)?);
+        let (profiler, noted) = (ClrProfiler::find()?, signals.note());
+        let came = Cell::new(None);
+        let is_given_up = || {
+            came.set(came.get().or(noted.take()));
+            came.get().is_some()
+        };
+        let by_signal = || Ok(Ended::By(came.get().unwrap_or_default()));
+        let Some(port) = DiagnosticsPort::of(self.process, &is_given_up)? else { return by_signal() };
         let weaving = self.weave.resolve(&[])?;
         let mut options = weaving.options.weave;
         if options.all_hooks().any(|hooks| hooks.methods().next().is_some()) || options.capture.calls {
@@ -83,7 +92,6 @@ impl Opts {
         if !options.calls.named.is_empty() {
             return Err(Failure::usage("attach weaves methods, not calls: not with --calls").into());
         }
-        let noted = signals.note();
         let (profiles, status) = (Profiles::prepare(self.reporting.keep())?, Temporary::folder()?);
         let mut said = vec![
             (live::OPTIONS, options.to_string()),
@@ -94,8 +102,8 @@ impl Opts {
         ];
         said.push((live::OUTPUT, profiles.absolute()?.display().to_string()));
         let data: String = said.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
-        if let Some(signal) = self.attach(&port, &profiler, data.as_bytes(), status.path(), &noted)? {
-            return Ok(Ended::By(signal));
+        if !self.attach(&port, &profiler, data.as_bytes(), status.path(), &is_given_up)? || came.get().is_some() {
+            return by_signal();
         }
         let result = match self.wait(&port, status.path(), &noted)? {
             Waited::Said(result) => result,
@@ -113,7 +121,7 @@ impl Opts {
     /// at once where nothing is woven yet, or it is the second. The profiler then finds nobody waiting, and puts them back itself.
     fn wait(&self, port: &DiagnosticsPort, status: &Path, noted: &Noted) -> Result<Waited, Failure> {
         let mut end = Instant::now() + UNTIL_WOVEN;
-        let (mut seen, mut is_told, mut is_stopped) = (Instant::now(), false, false);
+        let (mut seen, mut is_told, mut is_stopped, mut is_warned) = (Instant::now(), false, false, false);
         loop {
             let said = said_by(status, self.process)?;
             if let Some(methods) = said.strip_prefix(live::WOVEN) {
@@ -140,6 +148,15 @@ impl Opts {
                 if !port.is_open() {
                     return Ok(Waited::Said("the program has ended".to_owned()));
                 }
+                if port.is_stopped() && !is_warned {
+                    let left = end.saturating_duration_since(Instant::now()).as_secs();
+                    complain(format_args!(
+                        "process {0} is stopped, as by a debugger or SIGSTOP: waiting {left} s at most until it runs again \
+                         (kill -CONT {0}); Ctrl-C gives up",
+                        self.process
+                    ));
+                    is_warned = true;
+                }
                 seen = Instant::now();
             }
             if Instant::now() > end {
@@ -154,32 +171,27 @@ impl Opts {
         }
     }
 
-    /// Has the program load the profiler; gives the signal that came before it had.
+    /// Has the program load the profiler: whether it has, before that was given up.
     fn attach(
         &self,
         port: &DiagnosticsPort,
         profiler: &ClrProfiler,
         data: &[u8],
         status: &Path,
-        noted: &Noted,
-    ) -> Result<Option<i32>, Failure> {
+        is_given_up: &dyn Fn() -> bool,
+    ) -> Result<bool, Failure> {
         let since = Instant::now();
-        let came = Cell::new(None);
-        let is_given_up = || {
-            came.set(came.get().or(noted.take()));
-            came.get().is_some()
-        };
         loop {
-            let attached = port.attach_profiler(live::CLASS, profiler.library(), data, PATIENCE, &is_given_up)?;
-            let Some(Attached::Refused(code)) = attached else { return Ok(came.get()) };
+            let attached = port.attach_profiler(live::CLASS, profiler.library(), data, PATIENCE, is_given_up)?;
+            let Some(Attached::Refused(code)) = attached else { return Ok(attached.is_some()) };
             // The profiler's own word says more.
             said_by(status, self.process)?;
             let has_one = Attached::Refused(code) == Attached::HAS_ONE;
-            if has_one && port.ask_again(data, &is_given_up) {
-                return Ok(None);
+            if has_one && port.ask_again(data, status, is_given_up) {
+                return Ok(true);
             }
             if is_given_up() {
-                return Ok(came.get());
+                return Ok(false);
             }
             if has_one && since.elapsed() < UNTIL_RID {
                 thread::sleep(INTERVAL);

@@ -45,13 +45,18 @@ pub(crate) struct Opts {
     #[arg(long)]
     in_place: bool,
 
-    /// Weave nothing: record the program as it is by a profiler in its runtime, whatever it loads or makes while it runs
+    /// Change no file: instrument methods in the memory of the program when they are loaded, by a profiler in its runtime,
+    /// whatever the program loads or makes while it runs
     #[arg(long, conflicts_with = "in_place")]
     live: bool,
 
-    /// With --live, weave each method in the memory of the program when it is loaded, in place of hooks: each call costs what it
-    /// costs in a woven file
-    #[arg(long, requires = "live", conflicts_with = "capture")]
+    /// With --live, use the runtime's hooks in place of probes in methods: for programs that load no startup hooks. The steps of
+    /// async methods are calls of their own then, and waiting counts as running
+    #[arg(long, requires = "live", conflicts_with = "rewrite")]
+    hooks: bool,
+
+    /// What --live does by itself
+    #[arg(long, requires = "live", hide = true)]
     rewrite: bool,
 
     /// Say what was woven, and where it runs
@@ -69,9 +74,9 @@ Examples:
   ilinst run -- bin/Release/net8.0/app             its own host, or the folder
   ilinst run --include 'Shop.*' --tree -- dotnet app.dll
   ilinst run --html profile.html --open -- dotnet app.dll
-  ilinst run --live -- dotnet app.dll              as it is, on .NET Core 3.1+
+  ilinst run --live -- dotnet app.dll              in memory, on .NET Core 3.1+
   ilinst run --live --capture args,return -- dotnet app.dll
-  ilinst run --live --rewrite -- dotnet app.dll    woven in memory
+  ilinst run --live --hooks -- dotnet app.dll      by hooks of the runtime
   ilinst run --no-report --keep=profiles/ -- dotnet app.dll
 
 The program gets the arguments, environment, current folder, input and signals that it would get alone; its output and \

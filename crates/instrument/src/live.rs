@@ -1,7 +1,7 @@
 //! What a launcher and the CLR profiler know of each other: how the profiler is named, and what it is told by its environment.
 
 use std::{
-    io::{self, Read},
+    io::{self, BufRead, Read},
     time::Duration,
 };
 
@@ -32,16 +32,44 @@ pub const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 /// The file in that folder whose being there says that they are to be put back now, as does that the folder is gone.
 pub const STOP: &str = "stop";
 
-/// The socket by which a profiler that stays is asked again has a name of this, the process's number, a `-`, and a
-/// number that nobody can guess, so that nobody can take the name before. It lies in the folder for temporary files (Windows: it
-/// is a pipe).
+/// A profiler that stays is asked again by a pipe. On Linux it has no name: a file in memory beside it has a name of this and of the
+/// pipe's descriptor. On Windows its name is this, the process's number, a `-`, and a number that nobody can guess.
 pub const DOOR: &str = "ilinst-attach-";
+/// More bytes than that are not written to a pipe at once (pipe(7), `PIPE_BUF`).
+const LONGEST_KNOCK: usize = 4096;
 /// Requests there begin with it; behind it are their size and the lines that the runtime's port passes on at first.
 const DOOR_MAGIC: [u8; 8] = *b"ILINSTA1";
 /// Larger requests are refused, in bytes: the runtime's port takes no larger ones either.
 pub const LARGEST_REQUEST: usize = 1 << 16;
 /// A client that takes longer to send a request is let go.
 pub const DOOR_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The pipe's descriptor, by what a process's descriptor leads to: `/memfd:ilinst-attach-42 (deleted)`.
+pub fn door_of(link: &str) -> Option<u32> {
+    link.strip_prefix("/memfd:")?.strip_prefix(DOOR)?.strip_suffix(" (deleted)")?.parse().ok()
+}
+
+/// What is written to the unnamed pipe, so that a request is read from a file. None if its path is too long.
+pub fn knock(path: &[u8]) -> Option<Vec<u8>> {
+    // Zeros at both ends: whatever came before, nothing of it is taken for a part of it.
+    Some([&[0], path, &[0]].concat()).filter(|knock| knock.len() <= LONGEST_KNOCK)
+}
+
+/// The path of the next request.
+///
+/// # Errors
+/// If the pipe ends, or cannot be read.
+pub fn read_knock(mut from: impl BufRead) -> io::Result<Vec<u8>> {
+    loop {
+        let mut path = Vec::new();
+        from.by_ref().take(LONGEST_KNOCK as u64).read_until(0, &mut path)?;
+        match path.pop() {
+            None => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Some(0) if !path.is_empty() => return Ok(path),
+            Some(_) => {}
+        }
+    }
+}
 
 /// A request at the [`DOOR`], as it is sent.
 pub fn request(lines: &[u8]) -> Vec<u8> {
@@ -75,6 +103,8 @@ pub const STAYS: &str = "stays: ";
 pub const RECORDING: &str = "recording";
 /// When methods are woven as their modules are loaded; behind it is a line for each module that runs as it is, and why.
 pub const REWRITING: &str = "rewriting";
+/// When hooks record a program whose methods were to be instrumented; behind it is why they are not.
+pub const BY_HOOKS: &str = "by hooks: ";
 /// What [`STATUS`] begins with where the profiler could not begin.
 pub const FAILED: &str = "error: ";
 

@@ -52,12 +52,12 @@ const UNTIL_TAKEN: Duration = Duration::from_secs(10);
 const INTERVAL: Duration = Duration::from_millis(20);
 
 impl DiagnosticsPort {
-    /// The port of a process of this user.
+    /// The port of a process of this user, which may be about to open it. None if it was given up before there was one.
     ///
     /// # Errors
-    /// If there is no such process, it is another user's, or has no port.
-    pub fn of(process: u32) -> instrument::Result<Self> {
-        Ok(Self { process, path: system::port_of(process)? })
+    /// If there is no such process, it is another user's, is stopped, or has no port.
+    pub fn of(process: u32, is_given_up: &dyn Fn() -> bool) -> instrument::Result<Option<Self>> {
+        Ok(system::port_of(process, is_given_up)?.map(|path| Self { process, path }))
     }
 
     /// Whether the process and its runtime are there.
@@ -65,14 +65,16 @@ impl DiagnosticsPort {
         system::is_open(self.process, &self.path)
     }
 
-    /// Asks a profiler that was attached before, and stays: whether there is one that takes it.
-    pub fn ask_again(&self, lines: &[u8], is_given_up: &dyn Fn() -> bool) -> bool {
-        let (process, port, request) = (self.process, self.path.clone(), live::request(lines));
-        let ask = move || {
-            // The process may have been killed whose profiler had one of them.
-            let is_taken = |door: &PathBuf| system::connect(door).is_ok_and(|mut door| door.write_all(&request).is_ok());
-            Ok(system::doors_of(process, &port).iter().any(is_taken))
-        };
+    /// Whether the process is stopped, where that can be seen.
+    pub fn is_stopped(&self) -> bool {
+        system::is_stopped(self.process)
+    }
+
+    /// Asks a profiler that was attached before, and stays: whether there is one that takes it. It may read the request from a
+    /// file in a folder, which has to stay until it has answered.
+    pub fn ask_again(&self, lines: &[u8], folder: &Path, is_given_up: &dyn Fn() -> bool) -> bool {
+        let (process, folder, request) = (self.process, folder.to_owned(), live::request(lines));
+        let ask = move || Ok(system::ask_door(process, &folder, &request));
         within(UNTIL_TAKEN, is_given_up, ask).is_ok_and(|asked| asked == Some(true))
     }
 
@@ -194,6 +196,24 @@ mod tests {
         let answer = port.attach_profiler(1, Path::new("lib.so"), b"A=1", Duration::from_secs(3600), &is_given_up);
         assert_eq!(answer.expect("that is no error"), None);
         std::fs::remove_file(&port.path).expect("it is there");
+    }
+
+    /// A program that starts opens its port in a moment.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_port_is_waited_for() {
+        let process = std::process::id();
+        let stat = std::fs::read_to_string("/proc/self/stat").expect("it is there");
+        let started = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().nth(19)).expect("it started");
+        let path = std::env::temp_dir().join(format!("dotnet-diagnostic-{process}-{started}-socket"));
+        assert_eq!(DiagnosticsPort::of(process, &|| true).expect("it was given up").map(|port| port.path), None);
+        let open = || {
+            drop(UnixListener::bind(&path));
+            false
+        };
+        let port = DiagnosticsPort::of(process, &open).expect("it is there").expect("nobody gave up");
+        assert_eq!(port.path, path);
+        std::fs::remove_file(path).expect("it was made");
     }
 
     #[test]

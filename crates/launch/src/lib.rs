@@ -20,7 +20,7 @@ pub use diagnostics::{Attached, DiagnosticsPort, STANDS_STILL};
 pub use home::Home;
 pub use inputs::Inputs;
 pub use private::Temporary;
-pub use profiled::{ClrProfiler, Recording};
+pub use profiled::{ClrProfiler, Recording, Reported, tracker_of};
 pub use program::Program;
 pub use running::{Running, exit_code};
 #[cfg(unix)]

@@ -12,33 +12,41 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{cache::Cache, private};
 
-/// What a program's calls are recorded by.
+/// How a program's calls are recorded.
 #[derive(Clone, Debug)]
-pub enum Recording {
-    /// The profiler's hooks, which keep this of each call.
-    Hooks(Option<live::Captured>),
-    /// The methods themselves, woven when they are loaded: by the tracker that is there.
-    Rewriting(PathBuf),
+pub struct Recording {
+    /// What is kept of each call.
+    pub captured: Option<live::Captured>,
+    /// The tracker by which methods record themselves that are instrumented when they are loaded. Without one, and in runtimes that
+    /// load none, the profiler's hooks record calls.
+    pub tracker: Option<PathBuf>,
 }
 
-impl Recording {
-    /// By methods that are woven. The tracker is put where it stays: what a program starts may outlive who started that.
-    ///
-    /// # Errors
-    /// If there is no cache, or nothing can be written there.
-    pub fn rewriting(cache: &Cache) -> instrument::Result<Self> {
-        cache.make_folder()?;
-        let folder = cache.folder().join("trackers").join(hex::encode(&Sha256::digest(TRACKER)[..8]));
-        let path = folder.join(instrument::TRACKER_FILE);
-        if fs::read(&path).is_ok_and(|there| there == TRACKER) {
-            return Ok(Self::Rewriting(path));
-        }
-        // Others may be at it, too.
-        let temporary = folder.join(format!("{}.tmp", std::process::id()));
-        let written = private::make(&folder).and_then(|()| fs::write(&temporary, TRACKER));
-        written.and_then(|()| fs::rename(&temporary, &path)).map_err(|error| Failure::unwritable(about(&path, &error)))?;
-        Ok(Self::Rewriting(path))
+/// Where the tracker of [`Recording`] stays: what a program starts may outlive who started that.
+///
+/// # Errors
+/// If there is no cache, or nothing can be written there.
+pub fn tracker_of(cache: &Cache) -> instrument::Result<PathBuf> {
+    cache.make_folder()?;
+    let folder = cache.folder().join("trackers").join(hex::encode(&Sha256::digest(TRACKER)[..8]));
+    let path = folder.join(instrument::TRACKER_FILE);
+    if fs::read(&path).is_ok_and(|there| there == TRACKER) {
+        return Ok(path);
     }
+    // Others may be at it, too.
+    let temporary = folder.join(format!("{}.tmp", std::process::id()));
+    let written = private::make(&folder).and_then(|()| fs::write(&temporary, TRACKER));
+    written.and_then(|()| fs::rename(&temporary, &path)).map_err(|error| Failure::unwritable(about(&path, &error)))?;
+    Ok(path)
+}
+
+/// What profilers said of how they began.
+#[derive(Clone, Debug, Default)]
+pub struct Reported {
+    /// The modules whose methods could not be instrumented when they were loaded, and why.
+    pub skipped: BTreeSet<String>,
+    /// Why hooks recorded a program that methods were to record themselves in.
+    pub by_hooks: BTreeSet<String>,
 }
 
 /// What the host loads, and calls, before a program begins.
@@ -84,10 +92,7 @@ impl ClrProfiler {
                 command.env_remove(format!("{runtime}_PROFILER_PATH_{size}"));
             }
         }
-        let (captured, tracker) = match recording {
-            Recording::Hooks(captured) => (*captured, None),
-            Recording::Rewriting(tracker) => (None, Some(tracker)),
-        };
+        let Recording { captured, tracker } = recording;
         command
             .env(live::OPTIONS, options.weave.to_string())
             .env(live::ALL_ASSEMBLIES, if options.all_assemblies { "1" } else { "0" })
@@ -106,17 +111,19 @@ impl ClrProfiler {
     }
 
     /// Whether the profiler recorded a process at least, by what lies in the folder where it said how it began: a runtime that
-    /// cannot load it says nothing. Gives the modules of which methods are not recorded, and why.
+    /// cannot load it says nothing.
     ///
     /// # Errors
     /// If it did not, or could not begin: why.
-    pub fn reported(&self, status: &Path) -> instrument::Result<BTreeSet<String>> {
+    pub fn reported(&self, status: &Path) -> instrument::Result<Reported> {
         let files = fs::read_dir(status).into_iter().flatten().flatten();
         let said: Vec<String> = files.filter_map(|file| fs::read_to_string(file.path()).ok()).collect();
         if said.iter().any(|said| !said.starts_with(live::FAILED)) {
-            let is_recorded = |said: &&String| [live::RECORDING, live::REWRITING].iter().any(|kind| said.starts_with(kind));
+            let is_recorded = |said: &&String| [live::RECORDING, live::REWRITING, live::BY_HOOKS].iter().any(|kind| said.starts_with(kind));
             let recorded = said.iter().filter(is_recorded);
-            return Ok(recorded.flat_map(|said| said.lines().skip(1)).map(str::to_owned).collect());
+            let skipped = recorded.flat_map(|said| said.lines().skip(1)).map(str::to_owned).collect();
+            let by_hooks = said.iter().filter_map(|said| said.lines().next()?.strip_prefix(live::BY_HOOKS)).map(str::to_owned).collect();
+            return Ok(Reported { skipped, by_hooks });
         }
         Err(Failure::not_recorded(match said.first() {
             Some(error) => error.trim_start_matches(live::FAILED).to_owned(),

@@ -1,6 +1,7 @@
 //! Calls with their values, as they were captured (docs/profile-format.md): what a debugger shows of them.
 
 mod condition;
+mod known;
 mod text;
 
 pub use condition::Condition;
@@ -43,6 +44,8 @@ pub mod kind {
     pub const GUID: u8 = 0x82;
     /// i64: 100 ns.
     pub const TIME_SPAN: u8 = 0x83;
+    /// u32 type: a `System.Type`.
+    pub const TYPE: u8 = 0x84;
     /// In place of a count of fields: they are left out.
     pub const NOT_SHOWN: u8 = 0xFF;
 }
@@ -291,6 +294,8 @@ pub enum Value {
     Guid([u8; 16]),
     /// In 100 ns.
     TimeSpan(i64),
+    /// A type: `typeof(string)`.
+    Type(usize),
 }
 
 /// The place of each key; of several that are the same, the first.

@@ -38,6 +38,8 @@ const WAITS: &[(&str, &str)] = &[
     ("System.Threading.Tasks.Task", "Wait WaitAll WaitAny"),
     ("System.Threading.Tasks.Task`1", "get_Result"),
     ("System.Threading.Tasks.ValueTask`1", "get_Result"),
+    ("System.Threading.Tasks.Dataflow.DataflowBlock", "Receive"),
+    ("System.Threading.SynchronizationContext", "Wait"),
     (
         "System.Collections.Concurrent.BlockingCollection`1",
         "Add AddToAny Take TakeFromAny TryAdd TryAddToAny TryTake TryTakeFromAny",
@@ -50,17 +52,24 @@ const WAITS: &[(&str, &str)] = &[
         "AppendAllBytes AppendAllLines AppendAllText Copy Move ReadAllBytes ReadAllLines ReadAllText WriteAllBytes WriteAllLines \
          WriteAllText",
     ),
-    ("System.IO.FileStream", "CopyTo Flush Read Write"),
+    ("System.IO.BinaryWriter", "Flush"),
+    ("System.IO.BufferedStream", "CopyTo Flush Read ReadByte Write WriteByte"),
+    ("System.IO.FileInfo", "CopyTo MoveTo"),
+    ("System.IO.FileStream", "CopyTo Flush Read ReadByte Write WriteByte"),
     ("System.IO.FileSystemWatcher", "WaitForChanged"),
-    ("System.IO.RandomAccess", "Read Write"),
-    ("System.IO.Stream", "CopyTo Flush Read ReadAtLeast ReadExactly Write"),
-    ("System.IO.StreamReader", "Read ReadBlock ReadLine ReadToEnd"),
+    ("System.IO.RandomAccess", "FlushToDisk Read Write"),
+    ("System.IO.Stream", "CopyTo Flush Read ReadAtLeast ReadByte ReadExactly Write WriteByte"),
+    ("System.IO.StreamReader", "Peek Read ReadBlock ReadLine ReadToEnd get_EndOfStream"),
+    ("System.IO.StreamWriter", "Flush"),
     ("System.IO.TextReader", "Read ReadBlock ReadLine ReadToEnd"),
     ("System.IO.Pipes.NamedPipeClientStream", "Connect"),
     ("System.IO.Pipes.NamedPipeServerStream", "WaitForConnection"),
-    ("System.IO.Pipes.PipeStream", "Flush Read WaitForPipeDrain Write"),
+    ("System.IO.Pipes.PipeStream", "Flush Read ReadByte WaitForPipeDrain Write WriteByte"),
     ("System.IO.Ports.SerialPort", "Read ReadLine ReadTo Write WriteLine"),
     ("System.Net.Dns", "GetHostAddresses GetHostByAddress GetHostByName GetHostEntry Resolve"),
+    ("System.Net.FileWebRequest", "GetRequestStream GetResponse"),
+    ("System.Net.FtpWebRequest", "GetRequestStream GetResponse"),
+    ("System.Net.HttpListener", "EndGetContext GetContext"),
     ("System.Net.HttpWebRequest", "GetRequestStream GetResponse"),
     ("System.Net.WebRequest", "GetRequestStream GetResponse"),
     (
@@ -68,12 +77,14 @@ const WAITS: &[(&str, &str)] = &[
         "DownloadData DownloadFile DownloadString OpenRead OpenWrite UploadData UploadFile UploadString UploadValues",
     ),
     ("System.Net.Http.HttpClient", "Send"),
+    ("System.Net.Http.HttpContent", "CopyTo ReadAsStream"),
     ("System.Net.Http.HttpMessageInvoker", "Send"),
     ("System.Net.Mail.SmtpClient", "Send"),
     ("System.Net.NetworkInformation.Ping", "Send"),
-    ("System.Net.Security.NegotiateStream", "AuthenticateAsClient AuthenticateAsServer Read Write"),
-    ("System.Net.Security.SslStream", "AuthenticateAsClient AuthenticateAsServer Flush Read Write"),
-    ("System.Net.Sockets.NetworkStream", "Read Write"),
+    ("System.Net.Quic.QuicStream", "Flush Read ReadByte Write WriteByte"),
+    ("System.Net.Security.NegotiateStream", "AuthenticateAsClient AuthenticateAsServer Flush Read Write"),
+    ("System.Net.Security.SslStream", "AuthenticateAsClient AuthenticateAsServer Flush Read ReadByte Write WriteByte"),
+    ("System.Net.Sockets.NetworkStream", "Read ReadByte Write WriteByte"),
     (
         "System.Net.Sockets.Socket",
         "Accept Connect Disconnect Poll Receive ReceiveFrom ReceiveMessageFrom Select Send SendFile SendTo",
@@ -81,23 +92,40 @@ const WAITS: &[(&str, &str)] = &[
     ("System.Net.Sockets.TcpClient", "Connect"),
     ("System.Net.Sockets.TcpListener", "AcceptSocket AcceptTcpClient"),
     ("System.Net.Sockets.UdpClient", "Receive Send"),
+    ("System.Net.WebSockets.WebSocketStream", "Read Write"),
+    ("System.Security.Cryptography.X509Certificates.X509Chain", "Build"),
+    ("System.Transactions.CommittableTransaction", "Commit"),
+    ("System.Transactions.TransactionScope", "Dispose"),
     ("System.Data.IDataReader", "NextResult Read"),
     ("System.Data.IDbCommand", "ExecuteNonQuery ExecuteReader ExecuteScalar"),
     ("System.Data.IDbConnection", "Open"),
+    ("System.Data.Common.DataAdapter", "Fill FillSchema Update"),
+    ("System.Data.Common.DbBatch", "ExecuteNonQuery ExecuteReader ExecuteScalar"),
     ("System.Data.Common.DbCommand", "ExecuteNonQuery ExecuteReader ExecuteScalar"),
     ("System.Data.Common.DbConnection", "Open"),
-    ("System.Data.Common.DbDataAdapter", "Fill Update"),
+    ("System.Data.Common.DbDataAdapter", "Fill FillSchema Update"),
     ("System.Data.Common.DbDataReader", "NextResult Read"),
+    ("System.Data.Common.DbDataSource", "OpenConnection"),
     ("System.Data.SqlClient.SqlCommand", "ExecuteNonQuery ExecuteReader ExecuteScalar ExecuteXmlReader"),
     ("System.Data.SqlClient.SqlConnection", "Open"),
     ("Microsoft.Data.SqlClient.SqlCommand", "ExecuteNonQuery ExecuteReader ExecuteScalar ExecuteXmlReader"),
     ("Microsoft.Data.SqlClient.SqlConnection", "Open"),
+    (
+        "Microsoft.VisualBasic.FileIO.FileSystem",
+        "CopyDirectory CopyFile MoveDirectory MoveFile ReadAllBytes ReadAllText WriteAllBytes WriteAllText",
+    ),
+    ("Microsoft.VisualBasic.FileSystem", "FileCopy Input InputString LineInput"),
     ("Microsoft.FSharp.Control.FSharpAsync", "RunSynchronously"),
     ("Microsoft.FSharp.Control.FSharpMailboxProcessor`1", "PostAndReply TryPostAndReply"),
     ("Microsoft.AspNetCore.Builder.WebApplication", "Run"),
     ("Microsoft.AspNetCore.Hosting.WebHostExtensions", "Run WaitForShutdown"),
     ("Microsoft.Extensions.Hosting.HostingAbstractionsHostExtensions", "Run WaitForShutdown"),
 ];
+
+/// What waits in any code: types and methods.
+pub fn waits() -> impl Iterator<Item = (&'static str, &'static str)> {
+    WAITS.iter().flat_map(|(ty, methods)| methods.split(' ').map(move |method| (*ty, method)))
+}
 
 /// What waits, but in a state machine, which calls it when there is nothing to wait for.
 const AWAITERS: &[&str] = &[
@@ -134,9 +162,7 @@ struct ByName {
 
 static BY_NAME: LazyLock<HashMap<&'static [u8], ByName>> = LazyLock::new(|| {
     let mut by_name: HashMap<&[u8], ByName> = HashMap::new();
-    for (class, methods) in WAITS {
-        methods.split(' ').for_each(|method| by_name.entry(method.as_bytes()).or_default().types.push(class));
-    }
+    waits().for_each(|(class, method)| by_name.entry(method.as_bytes()).or_default().types.push(class));
     by_name.entry(GET_RESULT.as_bytes()).or_default().types.extend(AWAITERS);
     BUILDER.iter().for_each(|(method, probe)| by_name.entry(method.as_bytes()).or_default().builder = Some(*probe));
     by_name

@@ -58,6 +58,8 @@ const BOXABLE: &[(&str, &[&str])] = &[
     ),
     ("System.Collections.Generic", &["KeyValuePair`2"]),
     ("System.Collections.Immutable", &["ImmutableArray`1"]),
+    ("System.Numerics", &["BigInteger", "Complex"]),
+    ("System.Text", &["Rune"]),
     ("System.Threading", &["CancellationToken"]),
     ("System.Threading.Tasks", &["TaskStatus", "ValueTask", "ValueTask`1"]),
 ];

@@ -37,7 +37,7 @@ pub mod tracker;
 pub mod woven_ids;
 pub mod woven_names;
 
-pub use calls::CallTarget;
+pub use calls::{CallTarget, waits};
 pub use capture::Captured;
 pub use hook::{HookError, HookMethod};
 pub use hooks::{Hooks, Place};

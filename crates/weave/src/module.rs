@@ -404,6 +404,8 @@ struct Source<'a, 'm> {
     hook_context: HookContext<'a, 'm>,
     /// Whom captured values are handed to.
     receiver: Receiver,
+    /// Whether the probes are native functions, which do not follow a call from step to step.
+    is_native: bool,
     choices: &'m Choices,
     made: &'m Made,
     calls: CallTable,
@@ -442,6 +444,9 @@ impl Source<'_, '_> {
         if hooks.is_some() && self.made.step(rid).is_some() {
             return Err(Reason::Step);
         }
+        if self.is_native && row.is_async() {
+            return Err(Reason::RuntimeAsync);
+        }
         let signature = metadata.blobs.blob(row.signature).map_err(|error| RewriteError::BadSignature(error.to_string()))?;
         self.budget.spend(self.cost(&body, signature.rest().len()));
         if self.budget.is_overdrawn() {
@@ -449,7 +454,8 @@ impl Source<'_, '_> {
         }
         // Who runs a state machine runs the method that a person wrote.
         let step = self.made.step(rid);
-        let written = step.and_then(|step| step.kickoff).unwrap_or(rid);
+        let is_known = |step: &&Step| !self.is_native || step.builders.is_empty();
+        let written = step.filter(is_known).and_then(|step| step.kickoff).unwrap_or(rid);
         let id = MethodId::new(self.module_key, written.get());
         let (probe, told) = if row.is_async() {
             (Probes::RUNTIME_ASYNC, self.calls.suspending())

@@ -40,6 +40,9 @@ pub enum Reason {
     /// Hooks are called where what was written is called, not where a state machine goes on.
     #[error("it is a step of a state machine: hooks are in the method that was written")]
     Step,
+    /// The runtime suspends it, and native probes do not follow it.
+    #[error("the runtime suspends it (runtime-async), and attach does not follow that: use run or instrument")]
+    RuntimeAsync,
     /// It reads or writes a field, and no more.
     #[error("it is an accessor that only reads or writes (--all weaves it)")]
     Accessor,
@@ -74,6 +77,7 @@ impl Reason {
             Self::Hook => "hook",
             Self::Generated => "generated",
             Self::Step => "step",
+            Self::RuntimeAsync => "runtime-async",
             Self::Accessor => "accessor",
             Self::Short { .. } => "short",
             Self::SharedBody => "shared-body",

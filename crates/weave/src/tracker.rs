@@ -151,6 +151,11 @@ impl Tracker {
         Self { native: Some(native), ..self }
     }
 
+    /// Whether native functions are in its place.
+    pub(crate) fn is_native(&self) -> bool {
+        self.native.is_some()
+    }
+
     /// Its simple name.
     pub fn name(&self) -> &str {
         &self.name.name
@@ -234,7 +239,7 @@ impl Tracker {
     /// # Errors
     /// If a table or heap is full.
     pub(crate) fn add_to(&self, tokens: &mut impl ModuleTokens) -> Result<Option<Token>, Error> {
-        if self.native.is_some() {
+        if self.is_native() {
             return Ok(None);
         }
         // In an order of their own, whatever is woven: the types first. What probes call comes when it is first called.

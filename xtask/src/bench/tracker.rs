@@ -38,12 +38,22 @@ const WOVEN: [(&str, &[&str], usize); 5] = [
 /// What `ilinst run --live` does on .NET 8: names, options, what is set, and the most ns a call, beside reads of the clock.
 const LIVE: [Live; 7] = [
     Live { name: "live", options: &[], settings: &[], goal: Some((2, 15.0)) },
-    Live { name: "live, filtered out", options: &["--exclude=*"], settings: &[], goal: None },
-    Live { name: "live, --capture calls", options: &["--capture=calls"], settings: &[], goal: Some((0, 130.0)) },
-    Live { name: "live, --capture args,return", options: &["--capture=args,return"], settings: &[], goal: Some((0, 350.0)) },
-    Live { name: "live, --rewrite", options: &["--rewrite"], settings: &[], goal: Some((2, 15.0)) },
-    Live { name: "live, --rewrite, tsc", options: &["--rewrite"], settings: &[("ILINST_CLOCK", "tsc")], goal: None },
-    Live { name: "live, --rewrite, count", options: &["--rewrite"], settings: &[("ILINST_MODE", "count")], goal: Some((0, 5.0)) },
+    Live { name: "live, tsc", options: &[], settings: &[("ILINST_CLOCK", "tsc")], goal: None },
+    Live { name: "live, count", options: &[], settings: &[("ILINST_MODE", "count")], goal: Some((0, 5.0)) },
+    Live { name: "live, --hooks", options: &["--hooks"], settings: &[], goal: Some((2, 15.0)) },
+    Live { name: "live, --hooks, filtered out", options: &["--hooks", "--exclude=*"], settings: &[], goal: None },
+    Live {
+        name: "live, --hooks --capture calls",
+        options: &["--hooks", "--capture=calls"],
+        settings: &[],
+        goal: Some((0, 130.0)),
+    },
+    Live {
+        name: "live, --hooks --capture args,return",
+        options: &["--hooks", "--capture=args,return"],
+        settings: &[],
+        goal: Some((0, 350.0)),
+    },
 ];
 const PEERS: [&str; 4] = ["clock twice", "MethodTimer's shape", "Interlocked counter", "unlistened ActivitySource"];
 const FAN_OUT: [&str; 8] = ["1", "4", "16", "64", "256", "2000", "20000", "100000"];
@@ -353,8 +363,8 @@ in brackets the least and the most.
 - *classic*, *coverage* and *activity* are the presets of those names: the first with `samples/hooks/ProfileInfoTracker.cs`, which
   counts with Interlocked; nobody listens to the activities. *capture* is what `--capture` keeps beside the tree: of **empty**,
   which has no arguments, that it was called, of **fib** an `int` in and out.
-- *live* is `ilinst run --live`: hooks of the CLR profiler, which keep a call tree, with `--rewrite` the same probes as in woven
-  files. *filtered out* is what a method costs that is not chosen.
+- *live* is `ilinst run --live`: the same probes as in woven files, with `--hooks` hooks of the CLR profiler, which keep a call tree.
+  *filtered out* is what a method costs that is not chosen.
 - Callees in turn: the tracker is called as woven code would, with as many methods in turn by one caller; here the figures
   are whole.
 - *synchronous* is an async method that completes at once, *suspended* one that waits once for what the same thread then

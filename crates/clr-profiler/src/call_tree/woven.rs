@@ -1,18 +1,17 @@
 //! What woven bodies call of a program that was attached to. A session is one attachment: it has a file and trees of its own, and
 //! bodies that run on from an earlier one, or behind the end of all, change nothing.
 
+use std::{ptr::with_exposed_provenance_mut, sync::atomic::AtomicU16};
+
 use super::*;
 
 /// The number of the session; 0 if nothing is recorded by woven bodies.
-static SESSION: AtomicU32 = AtomicU32::new(0);
-static SESSIONS: AtomicU32 = AtomicU32::new(0);
-
-/// What a call is given that began while recording was paused: no node's address.
-const SKIPPED: *mut Node = without_provenance_mut(1);
+static SESSION: AtomicU16 = AtomicU16::new(0);
+static SESSIONS: AtomicU16 = AtomicU16::new(0);
 
 thread_local! {
     /// The session that this thread's tree is of.
-    static OF_THREAD: Cell<u32> = const { Cell::new(0) };
+    static OF_THREAD: Cell<u16> = const { Cell::new(0) };
 }
 
 /// Woven bodies record from now on, when the file is there.
@@ -20,7 +19,10 @@ pub(crate) fn start_session() {
     let mut trees = ALL.lock().unwrap_or_else(PoisonError::into_inner);
     *trees = Trees { all: Vec::new(), unowned: Vec::new() };
     TREES.store(0, Relaxed);
-    SESSION.store(SESSIONS.fetch_add(1, Relaxed) + 1, Release);
+    let last = SESSIONS.load(Relaxed);
+    let number = last.checked_add(1).unwrap_or(1);
+    SESSIONS.store(number, Relaxed);
+    SESSION.store(number, Release);
 }
 
 /// They do no more.
@@ -38,13 +40,45 @@ pub(super) fn join_session() {
     OF_THREAD.set(SESSION.load(Relaxed));
 }
 
-/// A woven method begins. What is given says which call it is; null, if that has no node of its path.
-pub(crate) extern "C" fn enter_woven(method_id: u64) -> *mut Node {
-    if SESSION.load(Relaxed) == 0 {
-        return null_mut();
+/// Frees what the trees of the last session have beside the file, which is over.
+pub(crate) fn forget_session() {
+    let mut trees = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+    for TreePointer(tree) in std::mem::take(&mut trees.all) {
+        // SAFETY: who calls this knows that no thread goes there any more; it was made by a box.
+        unsafe { drop(Box::from_raw((*tree).memory)) };
     }
-    if pauses::is_on() {
-        return SKIPPED;
+    trees.unowned.clear();
+}
+
+/// Which call a body has begun: its node's address, and above that its session's number, as the next session's file may lie where
+/// this one's did. Without a node it is one that has none of its path.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Begun(u64);
+
+impl Begun {
+    /// No address has more bits.
+    const ADDRESS_BITS: u32 = 48;
+    /// What a call is given that is not recorded: of no session.
+    const NOTHING: Self = Self(0);
+
+    fn new(node: *mut Node) -> Self {
+        Self(u64::from(OF_THREAD.get()) << Self::ADDRESS_BITS | node.expose_provenance() as u64)
+    }
+
+    /// This thread's tree, and the node there; none if it is another session's.
+    fn place(self) -> Option<(*mut Tree, *mut Node)> {
+        let tree = TREE.get();
+        let is_known = !tree.is_null() && is_of_session() && self.0 >> Self::ADDRESS_BITS == u64::from(OF_THREAD.get());
+        let address = self.0 & ((1 << Self::ADDRESS_BITS) - 1);
+        is_known.then(|| (tree, with_exposed_provenance_mut(address as usize)))
+    }
+}
+
+/// A woven method begins. What is given says which call it is.
+pub(crate) extern "C" fn enter_woven(method_id: u64) -> Begun {
+    if SESSION.load(Relaxed) == 0 || pauses::is_on() {
+        return Begun::NOTHING;
     }
     if !is_of_session() {
         TREE.set(null_mut());
@@ -54,16 +88,16 @@ pub(crate) extern "C" fn enter_woven(method_id: u64) -> *mut Node {
     enter(method_id, 0);
     let tree = TREE.get();
     if tree.is_null() {
-        return null_mut();
+        return Begun::NOTHING;
     }
     // SAFETY: as in `enter`.
-    unsafe { if (*(*tree).memory).overflowed.is_empty() { (*tree).current } else { null_mut() } }
+    unsafe { Begun::new(if (*(*tree).memory).overflowed.is_empty() { (*tree).current } else { null_mut() }) }
 }
 
 /// It ends.
-pub(crate) extern "C" fn leave_woven(call: *mut Node) {
+pub(crate) extern "C" fn leave_woven(call: Begun) {
     let now = clock::now();
-    let Some(tree) = tree_of_session().filter(|_| call != SKIPPED) else { return };
+    let Some((tree, call)) = call.place() else { return };
     // SAFETY: as in `enter`; what is current is what was entered, as what it called has ended.
     unsafe {
         if close_above(tree, call, now) && !call.is_null() {
@@ -73,19 +107,12 @@ pub(crate) extern "C" fn leave_woven(call: *mut Node) {
 }
 
 /// It handles an exception: what it called has ended.
-pub(crate) extern "C" fn handle_woven(call: *mut Node) {
+pub(crate) extern "C" fn handle_woven(call: Begun) {
     let now = clock::now();
-    let Some(tree) = tree_of_session() else { return };
     // Which of the calls without a path it is, nobody knows.
-    if !call.is_null() && call != SKIPPED {
-        // SAFETY: as in `enter`.
-        unsafe { close_above(tree, call, now) };
-    }
-}
-
-fn tree_of_session() -> Option<*mut Tree> {
-    let tree = TREE.get();
-    (!tree.is_null() && is_of_session()).then_some(tree)
+    let Some((tree, call)) = call.place().filter(|(_, call)| !call.is_null()) else { return };
+    // SAFETY: as in `enter`.
+    unsafe { close_above(tree, call, now) };
 }
 
 /// Ends the calls above one; of one without a path, itself. Whether it is open: it may be an earlier session's.

@@ -12,6 +12,8 @@ struct Known {
     id: Id,
     generation: u32,
     class: Class,
+    /// Of its type's description; 0 if nobody has asked for it.
+    number: AtomicU32,
 }
 
 static TABLE: [AtomicPtr<Known>; SLOTS] = [const { AtomicPtr::new(std::ptr::null_mut()) }; SLOTS];
@@ -22,8 +24,27 @@ pub(super) fn forget() {
     GENERATION.fetch_add(1, Relaxed);
 }
 
-/// How objects of a class are read. What is found stays, whatever comes into its place.
+/// How objects of a class are read.
 pub(super) fn of(id: Id) -> Option<&'static Class> {
+    find(id).map(|known| &known.class)
+}
+
+/// The number by which the profile knows a class.
+pub(super) fn number(id: Id) -> Option<u32> {
+    let known = find(id)?;
+    match known.number.load(Relaxed) {
+        0 => {
+            // Nothing unwinds into the program.
+            let number = std::panic::catch_unwind(|| functions::number_of_class(id)).ok()??;
+            known.number.store(number, Relaxed);
+            Some(number)
+        }
+        number => Some(number),
+    }
+}
+
+/// What is found stays, whatever comes into its place.
+fn find(id: Id) -> Option<&'static Known> {
     let generation = GENERATION.load(Relaxed);
     // Fibonacci hashing; the lowest bits of addresses are zeros.
     let first = (id >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize) >> (usize::BITS - SLOTS.ilog2());
@@ -32,7 +53,7 @@ pub(super) fn of(id: Id) -> Option<&'static Class> {
         // SAFETY: what is in the table stays.
         match unsafe { slot.load(Acquire).as_ref() } {
             Some(known) if known.generation != generation => free = free.or(Some(slot)),
-            Some(known) if known.id == id => return Some(&known.class),
+            Some(known) if known.id == id => return Some(known),
             Some(_) => {}
             None => {
                 free = free.or(Some(slot));
@@ -44,10 +65,10 @@ pub(super) fn of(id: Id) -> Option<&'static Class> {
 }
 
 #[cold]
-fn add(id: Id, generation: u32, slot: &AtomicPtr<Known>) -> Option<&'static Class> {
+fn add(id: Id, generation: u32, slot: &AtomicPtr<Known>) -> Option<&'static Known> {
     // Nothing unwinds into the program.
     let class = std::panic::catch_unwind(|| functions::class(id)).ok()??;
-    let known: &'static Known = Box::leak(Box::new(Known { id, generation, class }));
+    let known: &'static Known = Box::leak(Box::new(Known { id, generation, class, number: AtomicU32::new(0) }));
     slot.store(std::ptr::from_ref(known).cast_mut(), Release);
-    Some(&known.class)
+    Some(known)
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use ::instrument::failure::about;
-use launch::{Cache, ClrProfiler, Program, Recording, Running, Signals, Temporary, exit_code};
+use launch::{Cache, ClrProfiler, Program, Recording, Running, Signals, Temporary, exit_code, tracker_of};
 
 use super::{Opts, Profiles, ended_with};
 use crate::{failure::Failure, terminal::complain};
@@ -18,22 +18,17 @@ impl Opts {
         let signals = Signals::take_over()?;
         let (mut command, folder) = self.command_as_it_is()?;
         let weaving = self.weave.resolve(&[&folder])?;
-        if self.rewrite && weaving.options.weave.all_hooks().any(|hooks| hooks.methods().next().is_some()) {
-            return Err(Failure::usage(
-                "--rewrite weaves the tracker's probes alone: a program finds no hooks of another assembly",
-            )
-            .into());
-        }
-        let captured = weaving.options.weave.capture;
-        if captured.exception || captured.texts {
-            let text = "--live keeps that an exception ended a call, not which, and calls nothing: --capture args,return,this";
+        if weaving.options.weave.all_hooks().any(|hooks| hooks.methods().next().is_some()) {
+            let text = "--live uses the tracker's probes alone: --enter, --leave-call and the like are for run and instrument";
             return Err(Failure::usage(text).into());
         }
-        let captured = Some(captured).filter(|captured| captured.calls);
-        if self.rewrite && captured.is_some() {
-            return Err(Failure::usage("--capture is for the hooks of --live, and for woven files: not with --rewrite").into());
+        let captured = weaving.options.weave.capture;
+        if self.hooks && (captured.exception || captured.texts) {
+            let text = "--hooks keeps that an exception ended a call, not which, and calls nothing: --capture args,return,this";
+            return Err(Failure::usage(text).into());
         }
-        let recording = if self.rewrite { Recording::rewriting(&Cache::of_user()?)? } else { Recording::Hooks(captured) };
+        let tracker = if self.hooks { None } else { Some(tracker_of(&Cache::of_user()?)?) };
+        let recording = Recording { captured: Some(captured).filter(|captured| captured.calls), tracker };
         let profiles = Profiles::prepare(self.reporting.keep())?;
         let status = Temporary::folder()?;
         profiles.tell(&mut command);
@@ -48,7 +43,14 @@ impl Opts {
         signals.release();
         let code = exit_code(ended?);
         match profiler.reported(status.path()) {
-            Ok(left_alone) => left_alone.iter().for_each(|module| complain(format_args!("skipped: {module}"))),
+            Ok(reported) => {
+                reported.skipped.iter().for_each(|module| complain(format_args!("skipped: {module}")));
+                let by_hooks = |why| complain(format_args!("recorded by hooks, as with --hooks: {why}"));
+                reported.by_hooks.iter().for_each(by_hooks);
+                if !reported.by_hooks.is_empty() && (captured.exception || captured.texts) {
+                    complain("hooks keep no exceptions, and no texts of ToString");
+                }
+            }
             Err(failure) => {
                 complain(&failure);
                 // The program's own word comes first.

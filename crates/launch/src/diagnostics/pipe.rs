@@ -3,7 +3,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io,
+    io::{self, Write as _},
     os::windows::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     thread,
@@ -20,15 +20,17 @@ const UNTIL_FREE: Duration = Duration::from_secs(2);
 const INTERVAL: Duration = Duration::from_millis(10);
 
 /// Where a process's port is.
-pub(super) fn port_of(process: u32) -> instrument::Result<PathBuf> {
-    Ok(format!("{PIPES}dotnet-diagnostic-{process}").into())
+pub(super) fn port_of(process: u32, _is_given_up: &dyn Fn() -> bool) -> instrument::Result<Option<PathBuf>> {
+    Ok(Some(format!("{PIPES}dotnet-diagnostic-{process}").into()))
 }
 
-/// Where a profiler that stays in a process may be asked again.
-pub(super) fn doors_of(process: u32, _port: &Path) -> Vec<PathBuf> {
+/// Asks a profiler that stays in a process: whether there is one that takes it.
+pub(super) fn ask_door(process: u32, _folder: &Path, request: &[u8]) -> bool {
     let prefix = format!("{}{process}-", live::DOOR);
     let pipes = fs::read_dir(PIPES).into_iter().flatten().flatten().map(|entry| entry.file_name());
-    pipes.filter(|name| name.to_string_lossy().starts_with(&prefix)).map(|name| Path::new(PIPES).join(name)).collect()
+    let mut doors = pipes.filter(|name| name.to_string_lossy().starts_with(&prefix)).map(|name| Path::new(PIPES).join(name));
+    // The process may have been killed whose profiler had one of them.
+    doors.any(|door| connect(&door).is_ok_and(|mut door| door.write_all(request).is_ok()))
 }
 
 /// A pipe that can be written to, and read if it can be.
@@ -49,6 +51,11 @@ pub(super) fn connect(path: &Path) -> io::Result<File> {
 /// Whether a process and its runtime are there.
 pub(super) fn is_open(_process: u32, port: &Path) -> bool {
     connect(port).is_ok()
+}
+
+/// Nobody says so.
+pub(super) fn is_stopped(_process: u32) -> bool {
+    false
 }
 
 /// Whether a port may be there again soon.

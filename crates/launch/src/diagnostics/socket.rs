@@ -2,37 +2,80 @@
 
 use std::{
     env, fs,
-    io::{self, ErrorKind},
+    io::{self, ErrorKind, Write as _},
     os::unix::{
-        fs::{FileTypeExt as _, MetadataExt as _},
+        fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _},
         net::UnixStream,
     },
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 use instrument::{Failure, live};
-use nix::unistd::Uid;
+use nix::{libc, unistd::Uid};
 
-/// Where a process's port is.
-pub(super) fn port_of(process: u32) -> instrument::Result<PathBuf> {
+/// How long a program may take to open its port, once its runtime is loaded; without one, a runtime may be about to be loaded.
+const UNTIL_OPEN: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
+const INTERVAL: Duration = Duration::from_millis(20);
+/// A socket's path has so many bytes at most (unix(7), `sun_path`, less its zero).
+const LONGEST_PATH: usize = 107;
+/// What keeps a runtime from opening its port, if it is 0.
+const SWITCHES: [&str; 4] =
+    ["DOTNET_EnableDiagnostics", "COMPlus_EnableDiagnostics", "DOTNET_EnableDiagnostics_IPC", "COMPlus_EnableDiagnostics_IPC"];
+
+/// Where a process's port is; none if it was given up before there was one.
+pub(super) fn port_of(process: u32, is_given_up: &dyn Fn() -> bool) -> instrument::Result<Option<PathBuf>> {
     let about = PathBuf::from(format!("/proc/{process}"));
-    if cfg!(target_os = "linux") && !about.exists() {
-        return Err(Failure::not_recorded(format_args!("process {process}: there is none")));
+    let since = Instant::now();
+    loop {
+        if cfg!(target_os = "linux") && !about.exists() {
+            return Err(Failure::not_recorded(format_args!("process {process}: there is none")));
+        }
+        let user = Uid::effective().as_raw();
+        if let Some(other) = user_of(&about).filter(|other| *other != user) {
+            let text = format_args!(
+                "process {process} is another user's ({other}, and this is {user}), and could not tell what it records: attach \
+                 as that user, as by sudo -u '#{other}'"
+            );
+            return Err(Failure::not_recorded(text));
+        }
+        if is_stopped(process) {
+            let text = format_args!(
+                "process {process} is stopped, as by a debugger or SIGSTOP: when it runs again (kill -CONT {process}), attach again"
+            );
+            return Err(Failure::not_recorded(text));
+        }
+        let absent = match find_port(process, &about) {
+            Ok(port) => return Ok(Some(port)),
+            Err(absent) => absent,
+        };
+        let patience = if absent.is_final { Duration::ZERO } else { UNTIL_OPEN[usize::from(absent.runs_net)] };
+        if since.elapsed() >= patience {
+            return Err(Failure::not_recorded(format_args!("process {process} has no diagnostics port {}", absent.why)));
+        }
+        if is_given_up() {
+            return Ok(None);
+        }
+        thread::sleep(INTERVAL);
     }
-    let user = Uid::effective().as_raw();
-    if let Some(other) = user_of(&about).filter(|other| *other != user) {
-        let text = format_args!(
-            "process {process} is another user's ({other}, and this is {user}), and could not tell what it records: attach as \
-             that user, as by sudo -u '#{other}'"
-        );
-        return Err(Failure::not_recorded(text));
-    }
+}
+
+/// Why there is no port.
+struct Absent {
+    why: String,
+    /// Whether none will come.
+    is_final: bool,
+    runs_net: bool,
+}
+
+fn find_port(process: u32, about: &Path) -> Result<PathBuf, Absent> {
+    let environment = fs::read(about.join("environ")).unwrap_or_default();
+    let variables = || environment.split(|byte| *byte == 0).filter_map(|one| std::str::from_utf8(one).ok()?.split_once('='));
     // Its own folder, where that can be seen.
-    let variables = fs::read(about.join("environ")).unwrap_or_default();
-    let own = variables.split(|byte| *byte == 0).find_map(|variable| variable.strip_prefix(b"TMPDIR="));
-    let own = own.map_or_else(|| "/tmp".into(), |folder| PathBuf::from(String::from_utf8_lossy(folder).into_owned()));
+    let own = variables().find(|(name, _)| *name == "TMPDIR").map_or_else(|| "/tmp".into(), |(_, folder)| PathBuf::from(folder));
     // Behind the process is when it started: one that was killed leaves its own behind, and the number goes to another.
-    let prefix = match started(&about) {
+    let prefix = match started(about) {
         Some(ticks) => format!("dotnet-diagnostic-{process}-{ticks}-"),
         None => format!("dotnet-diagnostic-{process}-"),
     };
@@ -43,23 +86,49 @@ pub(super) fn port_of(process: u32) -> instrument::Result<PathBuf> {
         others.extend(theirs);
     }
     // Without that time, the youngest.
-    let latest = found.into_iter().max_by_key(|path| fs::symlink_metadata(path).and_then(|file| file.modified()).ok());
-    latest.ok_or_else(|| {
-        let runs_net = fs::read_to_string(about.join("maps")).map(|maps| maps.contains("libcoreclr.so"));
-        let why = match (others.first(), runs_net) {
-            (Some(other), _) => &format!("{} is no socket of its user, and is not used", other.display()),
-            (None, Ok(false)) => "it runs no .NET (libcoreclr.so), or its runtime is a part of a single file",
-            (None, Ok(true)) => "its runtime was started with DOTNET_EnableDiagnostics=0",
-            (None, Err(_)) => "it runs no .NET, or was started with DOTNET_EnableDiagnostics=0",
-        };
-        Failure::not_recorded(format_args!("process {process} has no diagnostics port ({prefix}* in {}): {why}", own.display()))
-    })
+    if let Some(port) = found.into_iter().max_by_key(|path| fs::symlink_metadata(path).and_then(|file| file.modified()).ok()) {
+        return Ok(port);
+    }
+    let runs_net = fs::read_to_string(about.join("maps")).map(|maps| maps.contains("libcoreclr.so"));
+    let switch = variables().find(|(name, value)| SWITCHES.contains(name) && value.trim() == "0");
+    let length = own.join(format!("{prefix}socket")).as_os_str().len();
+    let (why, is_final) = match (others.first(), switch, runs_net.as_ref().ok()) {
+        (Some(other), ..) => (format!("{} is no socket of its user, and is not used", other.display()), false),
+        (_, Some((name, value)), _) => (format!("it was started with {name}={value}; start it without"), true),
+        (_, _, Some(false)) => ("it runs no .NET (libcoreclr.so), or its runtime is a part of a single file".to_owned(), false),
+        _ if length > LONGEST_PATH => {
+            let text = format!(
+                "its TMPDIR is too long: with the socket's name, the path has {length} bytes, and a socket's has {LONGEST_PATH} at \
+                 most; start it with a shorter TMPDIR"
+            );
+            (text, true)
+        }
+        (_, _, runs_net) => {
+            let runs = if runs_net.is_some() {
+                "its runtime has opened none"
+            } else {
+                "it runs no .NET, or its runtime has opened none"
+            };
+            let text = "it starts or ends just now, its runtimeconfig.json turns diagnostics off, or the socket was removed";
+            (format!("{runs}: {text}"), false)
+        }
+    };
+    Err(Absent { why: format!("({prefix}* in {}): {why}", own.display()), is_final, runs_net: runs_net.unwrap_or(false) })
 }
 
-/// Where a profiler that stays in a process may be asked again: the process may have had the number of one that was killed.
-pub(super) fn doors_of(process: u32, port: &Path) -> Vec<PathBuf> {
-    let folder = port.parent().unwrap_or(Path::new("/"));
-    sockets(folder, &format!("{}{process}-", live::DOOR)).0
+/// Asks a profiler that stays in a process: whether there is one that takes it. Its pipe is among the process's descriptors.
+pub(super) fn ask_door(process: u32, folder: &Path, request: &[u8]) -> bool {
+    let descriptors = PathBuf::from(format!("/proc/{process}/fd"));
+    let link = |entry: fs::DirEntry| fs::read_link(entry.path()).ok();
+    let mut links = fs::read_dir(&descriptors).into_iter().flatten().flatten().filter_map(link);
+    let Some(pipe) = links.find_map(|link| live::door_of(&link.to_string_lossy())) else { return false };
+    let file = folder.join("request");
+    let Some(knock) = live::knock(file.as_os_str().as_encoded_bytes()) else { return false };
+    let mut options = fs::OpenOptions::new();
+    // A pipe that is full is one that nobody reads.
+    options.write(true).custom_flags(libc::O_NONBLOCK);
+    let written = fs::write(&file, request).and_then(|()| options.open(descriptors.join(pipe.to_string()))?.write_all(&knock));
+    written.is_ok()
 }
 
 /// The sockets of this user whose names begin with something; and what else has such a name, which anybody may have put there.
@@ -103,6 +172,11 @@ pub(super) fn is_open(process: u32, port: &Path) -> bool {
         None => !cfg!(target_os = "linux") && UnixStream::connect(port).is_ok(),
     };
     fs::symlink_metadata(port).is_ok() && is_running()
+}
+
+/// Whether it is stopped, by a signal or who traces it.
+pub(super) fn is_stopped(process: u32) -> bool {
+    matches!(state(&PathBuf::from(format!("/proc/{process}"))), Some('T' | 't'))
 }
 
 /// Nothing more than the error says.

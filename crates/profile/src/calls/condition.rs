@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, str::FromStr};
 
-use super::{Call, Calls, Value};
+use super::{Call, Calls, Value, known::Known};
 
 /// What calls have to be like: all of some comparisons.
 #[derive(Clone, Debug)]
@@ -168,6 +168,9 @@ impl Calls {
             if let (true, "Length", Some(length)) = (is_last, field.as_str(), length(value)) {
                 return Some(Key::Int(length));
             }
+            if let (true, "Count", Some(Known::Elements(count, _))) = (is_last, field.as_str(), self.known(value)) {
+                return Some(Key::Int(count));
+            }
             let (of, fields) = match value {
                 Value::Struct(of, Some(fields)) | Value::Object(of, _, Some(fields)) => (of, fields),
                 _ => return None,
@@ -178,6 +181,11 @@ impl Calls {
     }
 
     fn key(&self, value: &Value) -> Option<Key> {
+        match self.known(value) {
+            Some(Known::Value(value)) => return self.key(&value),
+            Some(Known::Text(text)) => return Some(Key::Text(text)),
+            Some(Known::Elements(..)) | None => {}
+        }
         Some(match value {
             Value::Unread(_) => return None,
             Value::Null => Key::Null,

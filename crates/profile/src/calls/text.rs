@@ -8,6 +8,7 @@ use serde_json::json;
 use super::{
     Call, Calls, How, Parameter, Passing, Signature, Value,
     condition::{elements, shown_field},
+    known::Known,
     unread,
 };
 use crate::model::Profile;
@@ -95,6 +96,16 @@ impl Calls {
     }
 
     fn put(&self, out: &mut String, value: &Value) {
+        match self.known(value) {
+            Some(Known::Value(value)) => return self.put(out, &value),
+            Some(Known::Text(text)) => return out.push_str(&text),
+            Some(Known::Elements(count, elements)) => {
+                let (Value::Struct(of, _) | Value::Object(of, ..)) = value else { return };
+                let _ = write!(out, "{} [{count}]", self.type_name(*of));
+                return self.put_elements(out, count, &elements);
+            }
+            None => {}
+        }
         // Writing to a string cannot fail.
         let _ = match value {
             Value::Unread(reason) => write!(out, "<{}>", unread::text(*reason)),
@@ -132,6 +143,7 @@ impl Calls {
             Value::Decimal(words) => write!(out, "{}", decimal(*words)),
             Value::Guid(bytes) => write!(out, "{}", guid(bytes)),
             Value::TimeSpan(units) => write!(out, "{}", time_span(*units)),
+            Value::Type(of) => write!(out, "typeof({})", self.type_name(*of)),
         };
     }
 
@@ -164,6 +176,26 @@ impl Calls {
         out.push(']');
         if (values.len() as u64) < all {
             let _ = write!(out, " ({} shown of {all})", values.len());
+        }
+    }
+
+    /// The first elements of a collection of so many.
+    fn put_elements(&self, out: &mut String, count: i128, elements: &[(Option<Value>, Value)]) {
+        if elements.is_empty() && count > 0 {
+            return;
+        }
+        out.push('[');
+        for (index, (key, value)) in elements.iter().enumerate() {
+            out.push_str(if index > 0 { ", " } else { "" });
+            if let Some(key) = key {
+                self.put(out, key);
+                out.push_str(": ");
+            }
+            self.put(out, value);
+        }
+        out.push(']');
+        if (elements.len() as i128) < count {
+            let _ = write!(out, " ({} shown of {count})", elements.len());
         }
     }
 
@@ -224,7 +256,12 @@ impl Calls {
         })
     }
 
-    fn json_value(&self, value: &Value) -> serde_json::Value {
+    pub(super) fn json_value(&self, value: &Value) -> serde_json::Value {
+        match self.known(value) {
+            Some(Known::Value(value)) => return self.json_value(&value),
+            Some(Known::Text(text)) => return json!(text),
+            Some(Known::Elements(..)) | None => {}
+        }
         let type_name = |of: &usize| self.types.get(*of).map_or("?", |of| of.name.as_str());
         let fields = |of: usize, fields: &Option<Vec<Value>>| {
             fields.as_ref().map(|fields| {
@@ -236,7 +273,11 @@ impl Calls {
             Value::Unread(reason) => json!({ "unread": unread::text(*reason) }),
             Value::Null => serde_json::Value::Null,
             Value::Bool(is_it) => json!(is_it),
-            Value::Int(int) => i64::try_from(*int).map_or_else(|_| json!(*int as u64), |int| json!(int)),
+            Value::Int(int) => match (i64::try_from(*int), u64::try_from(*int)) {
+                (Ok(int), _) => json!(int),
+                (_, Ok(int)) => json!(int),
+                _ => json!(int.to_string()),
+            },
             Value::Single(number) => json!(number),
             Value::Double(number) => json!(number),
             Value::Char(unit) => json!(String::from_utf16_lossy(&[*unit])),
@@ -297,9 +338,14 @@ const DAY: u64 = 86_400 * SECOND;
 /// ISO 8601, as far as it is precise.
 fn date_time(data: u64) -> String {
     let units = data & (u64::MAX >> 2);
-    let (year, month, day) = civil(units / DAY);
     let zone = if data >> 62 == 1 { "Z" } else { "" };
-    format!("{year:04}-{month:02}-{day:02}T{}{zone}", clock(units % DAY))
+    format!("{}T{}{zone}", date(units / DAY), clock(units % DAY))
+}
+
+/// A day, by how many lie between the first of the year 1 and it.
+pub(super) fn date(days: u64) -> String {
+    let (year, month, day) = civil(days);
+    format!("{year:04}-{month:02}-{day:02}")
 }
 
 fn time_span(units: i64) -> String {

@@ -250,6 +250,7 @@ impl Reader {
             kind::DECIMAL => Value::Decimal([from.u32()?, from.u32()?, from.u32()?, from.u32()?]),
             kind::GUID => Value::Guid(from.array()?),
             kind::TIME_SPAN => Value::TimeSpan(from.i64()?),
+            kind::TYPE => Value::Type(self.type_of(from)?),
             0x02 => Value::Bool(from.u8()? != 0),
             0x03 => Value::Char(u16::from_le_bytes(from.array()?)),
             0x04 => Value::Int(i8::from_le_bytes(from.array()?).into()),

@@ -37,6 +37,7 @@ pub(super) fn weave_selected<'a, P: TokenProvider<Error = Error> + Send>(
         hooks: &hooks,
         hook_context: HookContext::new(metadata),
         receiver: Receiver::of(weaving.tracker),
+        is_native: weaving.tracker.is_native(),
         choices,
         made,
         calls: calls(),

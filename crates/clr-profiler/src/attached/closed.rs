@@ -1,0 +1,17 @@
+//! Elsewhere there is none.
+
+use std::io;
+
+pub(super) struct Door;
+
+impl Door {
+    pub(super) fn open() -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn next(&mut self) -> Option<Vec<u8>> {
+        None
+    }
+
+    pub(super) fn close() {}
+}

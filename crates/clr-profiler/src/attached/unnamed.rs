@@ -1,0 +1,102 @@
+//! On Linux, it is a pipe without a name: it lies in no folder, and goes with the process. Whoever asks finds it among the process's
+//! descriptors, which are its user's and root's alone, by the name of a file in memory beside it (proc(5), `/proc/pid/fd`).
+
+use std::{
+    ffi::CString,
+    fs::{File, OpenOptions},
+    io::{self, BufReader},
+    os::{
+        fd::{AsRawFd as _, FromRawFd as _, OwnedFd},
+        unix::{ffi::OsStrExt as _, fs::OpenOptionsExt as _},
+    },
+    path::Path,
+    thread,
+    time::Duration,
+};
+
+use instrument::live;
+
+/// The system may have no descriptors left for now.
+const UNTIL_BETTER: Duration = Duration::from_secs(1);
+
+pub(super) struct Door {
+    knocks: BufReader<File>,
+    /// So that the pipe never ends.
+    _other_end: File,
+    /// It names the pipe's descriptor.
+    _name: OwnedFd,
+}
+
+impl Door {
+    pub(super) fn open() -> io::Result<Self> {
+        let mut ends = [0; 2];
+        // SAFETY: there is room for two descriptors.
+        given(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
+        // SAFETY: they are new, and nobody else's.
+        let [knocks, other_end] = ends.map(|end| unsafe { File::from_raw_fd(end) });
+        let name = CString::new(format!("{}{}", live::DOOR, knocks.as_raw_fd()))?;
+        // SAFETY: the name ends with a zero.
+        let name = given(unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) })?;
+        // SAFETY: it is new, and nobody else's.
+        let name = unsafe { OwnedFd::from_raw_fd(name) };
+        Ok(Self { knocks: BufReader::new(knocks), _other_end: other_end, _name: name })
+    }
+
+    /// The next request.
+    pub(super) fn next(&mut self) -> Option<Vec<u8>> {
+        loop {
+            match live::read_knock(&mut self.knocks).map(|path| request(&path)) {
+                Ok(Ok(lines)) => return Some(lines),
+                Ok(Err(_)) => {}
+                Err(_) => thread::sleep(UNTIL_BETTER),
+            }
+        }
+    }
+
+    /// It goes with the process.
+    pub(super) fn close() {}
+}
+
+fn given(descriptor: libc::c_int) -> io::Result<libc::c_int> {
+    if descriptor < 0 { Err(io::Error::last_os_error()) } else { Ok(descriptor) }
+}
+
+/// Reads a request's file, which others may have put something else in place of.
+fn request(path: &[u8]) -> io::Result<Vec<u8>> {
+    let path = Path::new(std::ffi::OsStr::from_bytes(path));
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)?;
+    if !path.is_absolute() || !file.metadata()?.is_file() {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    live::read_request(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, io::Write as _};
+
+    use super::*;
+
+    /// What is in the folder of descriptors, as one who asks sees it.
+    #[test]
+    fn requests_come_through_the_door_and_nonsense_does_not() {
+        let mut door = Door::open().expect("a pipe");
+        let links =
+            fs::read_dir("/proc/self/fd").expect("it is there").flatten().filter_map(|entry| fs::read_link(entry.path()).ok());
+        let numbers: Vec<_> = links.filter_map(|link| live::door_of(&link.to_string_lossy())).collect();
+        assert_eq!(numbers, [door.knocks.get_ref().as_raw_fd() as u32]);
+        let folder = std::env::temp_dir().join(format!("ilinst-door-{}", std::process::id()));
+        fs::create_dir(&folder).expect("it can be made");
+        let file = folder.join("request");
+        fs::write(&file, live::request(b"A=1")).expect("it can be written");
+        let mut pipe = OpenOptions::new().write(true).open(format!("/proc/self/fd/{}", numbers[0])).expect("it can be opened");
+        let absent = live::knock(folder.join("absent").as_os_str().as_bytes()).expect("it is short");
+        for nonsense in [&b"GET / HTTP/1.1\r\n\r\n"[..], &absent, &live::knock(b"/dev/zero").expect("it is short")] {
+            pipe.write_all(nonsense).expect("there is room");
+        }
+        let knock = live::knock(file.as_os_str().as_bytes()).expect("it is short");
+        pipe.write_all(&knock).expect("there is room");
+        assert_eq!(door.next().expect("a request"), b"A=1");
+        fs::remove_dir_all(&folder).expect("it is there");
+    }
+}
