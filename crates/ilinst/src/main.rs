@@ -138,6 +138,9 @@ subcommands! {
 }
 
 fn main() -> ExitCode {
+    if let Some(started) = launch::Started::find() {
+        return exit(started.map_err(Into::into).and_then(run::by_sdk));
+    }
     // Windows' shells leave globs to the program.
     exit(response_file::expand(wild::args_os()).map_err(Into::into).and_then(|arguments| match Cli::try_parse_from(arguments) {
         Ok(cli) => run(cli.command),

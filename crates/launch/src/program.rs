@@ -70,6 +70,11 @@ impl Program {
         Ok(Self { assembly, words })
     }
 
+    /// Whether a file is an assembly, by what it is and not by its name alone.
+    pub fn is_assembly(path: &Path) -> bool {
+        is_assembly(path)
+    }
+
     /// The assembly's name in its folder.
     pub fn name(&self) -> PathBuf {
         self.assembly.file_name().map(PathBuf::from).unwrap_or_default()
@@ -161,16 +166,6 @@ fn no_assembly(host: &Path, first: &OsStr, rest: &[OsString]) -> Failure {
         return Failure::not_an_assembly(format_args!("{}: {}", host.display(), instrument::SINGLE_FILE));
     }
     let name = Path::new(first).display();
-    let builds = |word: &&OsString| ["run", "test", "build", "watch", "publish"].iter().any(|verb| *word == verb);
-    if let Some(verb) = rest.first().filter(builds) {
-        let advice = if verb == "test" {
-            format!("the test host is another program: ilinst instrument --in-place bin/.../, then {name} test --no-build")
-        } else {
-            format!("build first, then ilinst run -- {name} bin/.../app.dll")
-        };
-        let verb = verb.display();
-        return Failure::usage(format_args!("{name} {verb}: it builds and starts what it built; {advice}"));
-    }
     // One that it names is missing, or is none.
     let named = rest.iter().map(Path::new).find(|word| is_named_as_assembly(word));
     if let Some(Err(failure)) = named.map(|path| read_assembly(path, &Input::open(path)?).map(drop)) {
@@ -193,7 +188,7 @@ fn library_beside(host: &Path) -> Option<PathBuf> {
 }
 
 /// The file that the system starts for a command's first word.
-fn file_of_command(word: &OsStr) -> Option<PathBuf> {
+pub(crate) fn file_of_command(word: &OsStr) -> Option<PathBuf> {
     let is_bare = Path::new(word).components().count() == 1 && Path::new(word).file_name() == Some(word);
     let folders: Vec<PathBuf> = match env::var_os("PATH") {
         Some(path) if is_bare => env::split_paths(&path).collect(),
@@ -218,7 +213,7 @@ fn dotnet() -> Option<OsString> {
 }
 
 /// Whether a file is an assembly, by what it is and not by its name alone.
-fn is_assembly(path: &Path) -> bool {
+pub(crate) fn is_assembly(path: &Path) -> bool {
     is_named_as_assembly(path) && path.is_file() && Input::open(path).is_ok_and(|bytes| read_assembly(path, &bytes).is_ok())
 }
 
@@ -226,6 +221,6 @@ fn is_named_as_assembly(path: &Path) -> bool {
     path.extension().is_some_and(|extension| ["dll", "exe"].iter().any(|known| extension.eq_ignore_ascii_case(known)))
 }
 
-fn folder_of(file: &Path) -> PathBuf {
+pub(crate) fn folder_of(file: &Path) -> PathBuf {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new(".")).to_owned()
 }
