@@ -19,6 +19,7 @@ use weave::{Options, Plan};
 use crate::{
     info::{FLAT_LAYOUT, ModulePlace},
     profile_file::write_name,
+    settings,
 };
 
 /// Kinds of name records.
@@ -119,13 +120,15 @@ fn flat_image(base: *const u8) -> Box<[u8]> {
 pub(crate) struct Rules {
     options: Options,
     all_assemblies: bool,
+    /// The assembly that the user named, whoever has signed it.
+    program: Option<PathBuf>,
     /// What the lists in a folder say of the assemblies there.
     frameworks: BTreeMap<PathBuf, Framework>,
 }
 
 impl Rules {
     pub(crate) fn new(options: Options, all_assemblies: bool) -> Self {
-        Self { options, all_assemblies, frameworks: BTreeMap::new() }
+        Self { options, all_assemblies, program: settings::named_program(), frameworks: BTreeMap::new() }
     }
 
     pub(crate) fn options(&self) -> &Options {
@@ -136,7 +139,9 @@ impl Rules {
     pub(crate) fn is_left_alone(&mut self, loaded: &Loaded) -> bool {
         let path = Path::new(&loaded.path);
         let include = &self.options.selection.include;
-        !self.all_assemblies && framework_of(&mut self.frameworks, path).has(path, &loaded.metadata, include)
+        let is_named =
+            self.program.as_ref().is_some_and(|program| std::fs::canonicalize(path).is_ok_and(|real| real == *program));
+        !self.all_assemblies && !is_named && framework_of(&mut self.frameworks, path).has(path, &loaded.metadata, include)
     }
 
     /// A module, if methods of it may be recorded.

@@ -3,12 +3,12 @@
 use std::{
     cell::Cell,
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
 
-use ::instrument::live;
+use ::instrument::{Input, NativeProgram, live};
 use clap::Args;
 use launch::{Attached, ClrProfiler, DiagnosticsPort, Noted, STANDS_STILL, Signals};
 
@@ -71,7 +71,12 @@ impl Opts {
     }
 
     fn record(&self, signals: &Signals) -> anyhow::Result<Ended> {
-        let (profiler, port) = (ClrProfiler::find()?, DiagnosticsPort::of(self.process)?);
+        let profiler = ClrProfiler::find()?;
+        if let Some((host, native)) = native_program_of(self.process).filter(|(_, native)| *native == NativeProgram::Aot) {
+            let text = format_args!("process {}: {} is {native}", self.process, host.display());
+            return Err(Failure::not_an_assembly(text).into());
+        }
+        let port = DiagnosticsPort::of(self.process)?;
         let weaving = self.weave.resolve(&[])?;
         let mut options = weaving.options.weave;
         if options.all_hooks().any(|hooks| hooks.methods().next().is_some()) || options.capture.calls {
@@ -193,6 +198,13 @@ impl Opts {
             return Err(Failure::not_recorded(text));
         }
     }
+}
+
+/// The native program that a process runs, where the system tells.
+fn native_program_of(process: u32) -> Option<(PathBuf, NativeProgram)> {
+    let host = PathBuf::from(format!("/proc/{process}/exe"));
+    let native = NativeProgram::of(&Input::open(&host).ok()?)?;
+    Some((fs::read_link(&host).unwrap_or(host), native))
 }
 
 /// How this ended.

@@ -120,7 +120,8 @@ impl Opts {
         let signals = Signals::take_over()?;
         let program = Program::find(&self.command)?;
         let folder = dunce::canonicalize(program.folder()).unwrap_or_else(|_| program.folder());
-        let weaving = self.weave.resolve(&[&folder])?;
+        let mut weaving = self.weave.resolve(&[&folder])?;
+        weaving.options.projects_alone = self.is_for_tests();
         let profiles = Profiles::prepare(self.kept())?;
         let place = if self.in_place {
             Place::Home(self.weave_in_place(&weaving, &program, &folder)?)

@@ -9,7 +9,7 @@ use std::{
     process::Command,
 };
 
-use instrument::{Failure, Input, is_bundle, read_assembly};
+use instrument::{Failure, Input, NativeProgram, parse_assembly, read_assembly};
 
 /// A command line that starts an assembly.
 #[derive(Clone, Debug)]
@@ -68,6 +68,13 @@ impl Program {
         let before = std::iter::once(Word::Fixed(first.clone())).chain(rest[..at].iter().map(own));
         let words = before.chain([name]).chain(rest[at + 1..].iter().cloned().map(Word::Fixed)).collect();
         Ok(Self { assembly, words })
+    }
+
+    /// The native program that a command line starts, if it is one that holds no assembly as a file.
+    pub fn native(command: &[OsString]) -> Option<(PathBuf, NativeProgram)> {
+        let host = file_of_command(command.first()?)?;
+        let bytes = Input::open(&host).ok().filter(|_| library_beside(&host).is_none())?;
+        NativeProgram::of(&bytes).map(|native| (host, native))
     }
 
     /// Whether a file is an assembly, by what it is and not by its name alone.
@@ -162,8 +169,8 @@ fn program_in(folder: &Path) -> instrument::Result<PathBuf> {
 
 /// Why a command starts no assembly, and what to write instead.
 fn no_assembly(host: &Path, first: &OsStr, rest: &[OsString]) -> Failure {
-    if Input::open(host).is_ok_and(|bytes| is_bundle(&bytes)) {
-        return Failure::not_an_assembly(format_args!("{}: {}", host.display(), instrument::SINGLE_FILE));
+    if let Some(what) = Input::open(host).ok().and_then(|bytes| NativeProgram::of(&bytes)) {
+        return Failure::not_an_assembly(format_args!("{}: it is {what}", host.display()));
     }
     let name = Path::new(first).display();
     // One that it names is missing, or is none.
@@ -214,7 +221,7 @@ fn dotnet() -> Option<OsString> {
 
 /// Whether a file is an assembly, by what it is and not by its name alone.
 pub(crate) fn is_assembly(path: &Path) -> bool {
-    is_named_as_assembly(path) && path.is_file() && Input::open(path).is_ok_and(|bytes| read_assembly(path, &bytes).is_ok())
+    is_named_as_assembly(path) && path.is_file() && Input::open(path).is_ok_and(|bytes| parse_assembly(&bytes).is_ok())
 }
 
 fn is_named_as_assembly(path: &Path) -> bool {

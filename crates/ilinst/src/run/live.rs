@@ -2,7 +2,7 @@
 
 use std::{env, fs, path::Path, process::Command};
 
-use ::instrument::failure::about;
+use ::instrument::{NativeProgram, failure::about};
 use launch::{Cache, ClrProfiler, Program, Recording, Running, Signals, Temporary, exit_code};
 
 use super::{Opts, Profiles, ended_with};
@@ -88,6 +88,9 @@ impl Opts {
     /// The command that was given, or what starts the assembly that it is; with the program, if it names one.
     fn command_as_it_is(&self) -> anyhow::Result<(Command, Option<Program>)> {
         let found = Program::find(&self.command);
+        if let Some((host, native)) = Program::native(&self.command).filter(|(_, native)| *native == NativeProgram::Aot) {
+            return Err(Failure::not_an_assembly(format_args!("{}: it is {native}", host.display())).into());
+        }
         match self.command.split_first() {
             _ if found.is_ok() => Ok((found.as_ref().map(Program::at_home).map_err(Clone::clone)?, found.ok())),
             // What starts .NET somewhere among what it starts.

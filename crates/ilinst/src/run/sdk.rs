@@ -143,7 +143,8 @@ impl Opts {
         let folder = assembly.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = dunce::canonicalize(folder).map_err(|error| Failure::unreadable(about(folder, &error)))?;
         let name = Path::new(assembly.file_name().unwrap_or_default());
-        let weaving = self.weave.resolve(&[&folder])?;
+        let mut weaving = self.weave.resolve(&[&folder])?;
+        weaving.options.projects_alone = true;
         Ok(self.weave_tests(&weaving, || copy(&folder), (&folder, name))?.map(|copy| copy.join(name)))
     }
 
