@@ -17,10 +17,10 @@ const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
 const OTHERS: [&str; 6] = ["--quick", "--profile", "--runtime", "--no-build", "--no-incremental", "--option"];
 
 /// Commands by their words, as `cache clear`, and the options of each.
-type Commands = BTreeMap<String, BTreeSet<String>>;
+pub(crate) type Commands = BTreeMap<String, BTreeSet<String>>;
 
 /// What the tool prints.
-fn printed(arguments: &[&str]) -> String {
+pub(crate) fn printed(arguments: &[&str]) -> String {
     let (text, errors, code) = said(&ilinst().args(arguments).output().expect("ilinst runs"));
     assert_eq!((errors.as_str(), code), ("", Some(0)), "{arguments:?}");
     text
@@ -31,7 +31,7 @@ fn regex(pattern: &str) -> Regex {
 }
 
 /// All that help leads to.
-fn commands() -> Commands {
+pub(crate) fn commands() -> Commands {
     let (option, command) = (regex(r"(?m)^ +(-\w)?(?:, )?(--[a-z-]+)?(?:[ =\[]|$)"), regex(r"(?m)^  ([a-z]+)"));
     let (mut commands, mut left) = (Commands::new(), vec![String::new()]);
     while let Some(words) = left.pop() {

@@ -1,10 +1,6 @@
 //! `dotnet run`, `dotnet test` and `dotnet vstest` under `ilinst run`: by the SDK of .NET 10, without a network.
 
-use std::{
-    fs,
-    path::PathBuf,
-    process::Command,
-};
+use std::{fs, path::PathBuf, process::Command};
 
 use tests::{Report, ilinst, said, tool};
 
@@ -78,7 +74,10 @@ impl Sdk {
             .env("NUGET_PACKAGES", self.path("packages"))
             .env("DOTNET_ROOT", self.program.parent().expect("it is in a folder"));
         command.envs(self.packages.iter().map(|packages| ("NUGET_FALLBACK_PACKAGES", packages)));
-        command.env("DOTNET_CLI_USE_MSBUILD_SERVER", "0").env("UseSharedCompilation", "false").env("MSBUILDDISABLENODEREUSE", "1");
+        command
+            .env("DOTNET_CLI_USE_MSBUILD_SERVER", "0")
+            .env("UseSharedCompilation", "false")
+            .env("MSBUILDDISABLENODEREUSE", "1");
         command.env("MSBUILDTERMINALLOGGER", "off").env("DOTNET_CLI_TELEMETRY_OPTOUT", "1").env("DOTNET_NOLOGO", "1");
         command.env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1").env_remove("DOTNET_ROLL_FORWARD");
         command.env(tests::packages::PATIENT_TESTS.0, tests::packages::PATIENT_TESTS.1);
@@ -142,13 +141,16 @@ fn a_project_is_built_and_run_as_by_the_sdk() {
     }
     // The report is the program's.
     let ((_, errors, _), _) = sdk.run(&["--live", "--limit=3"], &alone);
-    assert!(errors.starts_with("app (process ") && errors.contains("Program.Main") && !errors.contains("more process"), "{errors}");
+    assert!(
+        errors.starts_with("app (process ") && errors.contains("Program.Main") && !errors.contains("more process"),
+        "{errors}"
+    );
 
     let ((text, errors, code), _) = sdk.run(&["-q"], &["run", "--project", "app", "--launch-profile", "another"]);
     assert!(text.ends_with("another program\n") && code == Some(3), "{text}");
-    assert!(errors.contains("error ILI0031: ") && errors.contains(" run started no program of a project; "), "{errors}");
+    assert!(errors.contains("error ILI0031: ") && errors.contains(" run: no program of a project was started"), "{errors}");
     let ((text, errors, code), _) = sdk.run(&[], &["run", "--project", "none"]);
-    assert!(code == Some(1) && errors.contains("run started no program of a project\n"), "{text}{errors}");
+    assert!(code == Some(1) && errors.contains("run: no program of a project was started"), "{text}{errors}");
 }
 
 #[test]
@@ -190,7 +192,8 @@ fn commands_that_run_no_program_are_refused() {
 
 /// Tests of a library by xunit: two that succeed, and one that fails where it is not filtered out. They find their project by its place.
 fn test_project(sdk: &Sdk, name: &str, properties: &str, packages: &[(&str, &str)]) {
-    let packages: String = packages.iter().map(|(id, version)| format!(r#"<PackageReference Include="{id}" Version="{version}" />"#)).collect();
+    let packages: String =
+        packages.iter().map(|(id, version)| format!(r#"<PackageReference Include="{id}" Version="{version}" />"#)).collect();
     let items = format!(r#"<ProjectReference Include="../lib/Lib.csproj" />{packages}"#);
     sdk.project(&format!("{name}/{name}.csproj"), properties, &items);
     let tests = format!(
@@ -276,7 +279,8 @@ fn tests_that_are_programs_are_run_as_by_the_sdk() {
     sdk.write("global.json", r#"{ "test": { "runner": "Microsoft.Testing.Platform" } }"#);
     test_project(&sdk, "Three", "<OutputType>Exe</OutputType>", &[("xunit.v3", "4.0.2")]);
     let filter = ["--filter-not-method", "*.Fails"];
-    let ((text, errors, code), reports) = sdk.run(&["-q", "--no-report"], &[&["test", "--project", "Three"][..], &filter].concat());
+    let ((text, errors, code), reports) =
+        sdk.run(&["-q", "--no-report"], &[&["test", "--project", "Three"][..], &filter].concat());
     assert!(code == Some(0) && text.contains("succeeded: 2"), "{text}{errors}");
     are_of(&reports, &["Three"], "xunit.v3");
     is_as_built(&sdk, "Three");
@@ -321,7 +325,10 @@ fn what_a_killed_run_of_tests_left_is_removed() {
 fn native_programs_are_named_by_each_command() {
     let Some(sdk) = Sdk::new("native") else { return };
     sdk.project("app/app.csproj", "<OutputType>Exe</OutputType>", "");
-    let source = PROGRAM.replace("return 7;", "if (arguments.Length > 0) { System.Console.WriteLine(\"ready\"); System.Console.ReadLine(); } return 7;");
+    let source = PROGRAM.replace(
+        "return 7;",
+        "if (arguments.Length > 0) { System.Console.WriteLine(\"ready\"); System.Console.ReadLine(); } return 7;",
+    );
     sdk.write("app/Program.cs", &source.replace("System.Console.WriteLine(\"argument \" + argument)", ""));
     let publish = |folder: &str, options: &[&str]| {
         let (text, errors, code) = sdk.plain(&[&["publish", "app", "-r", "linux-x64", "-o", folder], options].concat());
@@ -356,7 +363,10 @@ fn native_programs_are_named_by_each_command() {
         }
         let is_aot = what.contains("AOT");
         let (text, errors, code) = command(&["run", "--live", "--", name]);
-        assert!(if is_aot { text.is_empty() && code == Some(3) && errors.contains(what) } else { code == Some(7) }, "{text}{errors}");
+        assert!(
+            if is_aot { text.is_empty() && code == Some(3) && errors.contains(what) } else { code == Some(7) },
+            "{text}{errors}"
+        );
         assert_eq!(errors.contains("Program.Sum"), !is_aot, "{errors}");
         let mut running = Command::new(&program);
         running.arg("ready").env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
@@ -389,7 +399,10 @@ fn an_environment_that_has_no_room_for_the_profiler_is_named() {
     }
     let another = ("CORECLR_PROFILER", "{11111111-2222-3333-4444-555555555555}");
     let (_, errors, code) = live(&app, &[("CORECLR_ENABLE_PROFILING", "1"), another, ("CORECLR_PROFILER_PATH", "/nowhere.so")]);
-    assert!(code == Some(7) && errors.contains("note: CORECLR_PROFILER={11111111-2222-3333-4444-555555555555} of the environment"), "{errors}");
+    assert!(
+        code == Some(7) && errors.contains("note: CORECLR_PROFILER={11111111-2222-3333-4444-555555555555} of the environment"),
+        "{errors}"
+    );
     assert!(errors.contains("Program.Sum"), "{errors}");
     let (_, errors, _) = live(&app, &[another]);
     assert!(!errors.contains("CORECLR_PROFILER"), "it is not switched on: {errors}");

@@ -67,7 +67,7 @@ Exit codes: 0 done; 1 findings; 2 wrong usage; 3 bad input or output; 4 methods 
 
 Try:
   ilinst run -- dotnet app.dll              what a program of yours does with
-                                            its time
+                                            its time; also: dotnet run, test
   ilinst instrument app.dll -o woven/       weave a program; run woven/app.dll
                                             as you would app.dll
   ilinst report app-1234.ilprof             what it did with its time";

@@ -76,6 +76,8 @@ pub(crate) struct Opts {
 
 const EXAMPLES: &str = "\
 Examples:
+  ilinst run -- dotnet run -c Release -- --once    also: dotnet app.cs
+  ilinst run -- dotnet test --filter Name~Order
   ilinst run -- dotnet bin/Release/net8.0/app.dll --once
   ilinst run -- mono app.exe
   ilinst run -- bin/Release/net8.0/app             its own host, or the folder
@@ -85,6 +87,9 @@ Examples:
   ilinst run --live --capture args,return -- dotnet app.dll
   ilinst run --live --rewrite -- dotnet app.dll    woven in memory
   ilinst run --no-report --keep=profiles/ -- dotnet app.dll
+
+`dotnet run`, `dotnet test` and `dotnet vstest` build as the SDK does alone, and start what they built instrumented; tests run in a \
+copy beside their folder.
 
 The program gets the arguments, environment, current folder, input and signals that it would get alone; its output and \
 exit code are its own, and the report goes to standard error. It runs in a copy of its folder, which `ilinst cache` shows: \

@@ -8,6 +8,7 @@
 //! FOLDER/session.json    what the second ilinst is told
 //! FOLDER/sdk.targets     set_by the environment: CustomAfterMicrosoftCommonTargets
 //! FOLDER/GUID/command    the program's host or itself; arguments: as MSBuild has them
+//! FOLDER/older/          the same for SDKs before .NET 9, which give the program as arguments
 //! FOLDER/GUID/assembly   of tests by VSTest; instrumented: its copy
 //! FOLDER/copies/N        the path of a folder that goes with the session
 //! ```
@@ -71,11 +72,11 @@ pub struct Started {
 }
 
 impl Session {
-    /// Begins one, with the options of `ilinst run` that hold for the program.
+    /// Begins one, by the host of the SDK, with the options of `ilinst run` that hold for the program.
     ///
     /// # Errors
     /// If its folder cannot be written.
-    pub fn begin(kind: SdkCommand, options: Vec<OsString>) -> instrument::Result<Self> {
+    pub fn begin(kind: SdkCommand, host: &OsStr, options: Vec<OsString>) -> instrument::Result<Self> {
         let folder = Temporary::folder()?;
         let unwritable = |error: io::Error| Failure::unwritable(about(folder.path(), &error));
         let write = || -> io::Result<()> {
@@ -88,6 +89,10 @@ impl Session {
             };
             fs::write(folder.path().join(SESSION), serde_json::to_vec(&told)?)?;
             fs::create_dir(folder.path().join(COPIES))?;
+            let (older, own) = (folder.path().join("older"), own_path()?);
+            fs::create_dir(&older)?;
+            fs::write(older.join("command"), host.as_encoded_bytes())?;
+            link(&own, &older.join(own.file_name().unwrap_or_default()))?;
             let targets = folder.path().join("sdk.targets");
             fs::write(&targets, TARGETS)?;
             // A project is compiled again when a file that it imports is newer than what was made.
@@ -104,8 +109,7 @@ impl Session {
     /// If ilinst does not know where it is.
     pub fn command(&self, words: &[OsString], settings: &[(&str, &OsStr)]) -> instrument::Result<Command> {
         let words = if self.kind == SdkCommand::RunFile { built_anew(words) } else { words.to_vec() };
-        let own = env::current_exe().and_then(|own| own.canonicalize()).map_err(Failure::unreadable)?;
-        let own = dunce::simplified(&own).to_owned();
+        let own = own_path().map_err(Failure::unreadable)?;
         let mut command = Command::new(words.first().map(OsString::as_os_str).unwrap_or_default());
         let inner = words.get(1..).unwrap_or_default();
         if self.kind == SdkCommand::TestAssemblies {
@@ -174,6 +178,21 @@ fn copy_of_session(session: &Path, folder: &Path, owner: u32) -> instrument::Res
     };
     note().map_err(|error| Failure::unwritable(about(session, &error)))?;
     Ok(copy)
+}
+
+fn own_path() -> io::Result<PathBuf> {
+    Ok(dunce::simplified(&env::current_exe()?.canonicalize()?).to_owned())
+}
+
+#[cfg(unix)]
+fn link(own: &Path, at: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(own, at)
+}
+
+/// Links need rights there.
+#[cfg(not(unix))]
+fn link(own: &Path, at: &Path) -> io::Result<()> {
+    fs::hard_link(own, at).or_else(|_| fs::copy(own, at).map(drop))
 }
 
 /// `RunConfiguration.EnvironmentVariables.NAME=VALUE`, as VSTest takes it.

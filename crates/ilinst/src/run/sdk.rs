@@ -39,7 +39,7 @@ impl Opts {
             return Err(Failure::usage(text).into());
         }
         let signals = Signals::take_over()?;
-        let session = Session::begin(kind, self.given()?)?;
+        let session = Session::begin(kind, &self.command[0], self.given()?)?;
         if kind.is_test() {
             return self.run_tests(kind, session, &signals);
         }
@@ -98,13 +98,10 @@ impl Opts {
         }
         let words: Vec<_> = self.command.iter().take(2).map(|word| word.display().to_string()).collect();
         let words = words.join(" ");
-        let why = if code == 0 {
-            "; it may have no test project, or be told to run another program (a launch profile of the kind Executable, \
-             --test-modules): name what it starts, as in ilinst run -- dotnet app.dll"
-        } else {
-            ""
-        };
-        let failure = Failure::not_recorded(format_args!("{words} started no program of a project{why}"));
+        let failure = Failure::not_recorded(format_args!(
+            "{words}: no program of a project was started by way of ilinst: the build failed, no project has tests, or another program was asked for (a launch profile of the kind Executable, --test-modules); name what it \
+             starts, as in ilinst run -- dotnet app.dll"
+        ));
         complain(&failure);
         ended_with(if code == 0 { failure.exit.into() } else { code })
     }
