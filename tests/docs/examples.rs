@@ -52,7 +52,6 @@ for version in 1.0 1.1; do
 done
 printf "exclude = ['*::get_Name']\n" > ilinst.toml
 ilinst instrument app.dll -o woven/ -q --no-config
-cp app.exe woven-app.exe; ilinst instrument app.exe -o woven/ -q --no-config; rm woven-app.exe
 ILINST_OUTPUT=$PWD/app-1234.ilprof dotnet woven/app.dll
 ilinst run -q --no-report --capture args,return --keep=captured -- dotnet app.dll
 mv captured/*.ilprof app-1234.ilprof; rmdir captured
@@ -110,22 +109,21 @@ fn of_documents() -> Vec<Block> {
         "docs/fleet.md",
     ];
     let names = names.iter().chain(&["samples/hooks/README.md"]);
-    let block = |name: &&str| {
+    let blocks = |name: &&str| {
         let text = fs::read_to_string(root().join(name)).expect("it is there").replace("\\\n", " ");
-        let mut examples = Vec::new();
-        let mut is_shell = false;
+        let (mut blocks, mut is_shell) = (Vec::new(), false);
         for line in text.lines() {
             if let Some(kind) = line.strip_prefix("```") {
                 is_shell = matches!(kind, "console" | "sh");
-            } else if let Some(line) = Some(line).filter(|_| is_shell) {
-                let command = line.strip_prefix("$ ").unwrap_or(line);
-                let command = command.split(" # ").next().unwrap_or_default().trim();
-                examples.extend(command.starts_with("ilinst ").then(|| command.to_owned()));
+                blocks.push(Block { name: (*name).to_owned(), examples: Vec::new() });
+            } else if let Some(block) = blocks.last_mut().filter(|_| is_shell) {
+                let command = line.strip_prefix("$ ").unwrap_or(line).split(" # ").next().unwrap_or_default().trim();
+                block.examples.extend(command.starts_with("ilinst ").then(|| command.to_owned()));
             }
         }
-        Block { name: (*name).to_owned(), examples }
+        blocks
     };
-    names.map(block).collect()
+    names.flat_map(blocks).filter(|block| !block.examples.is_empty()).collect()
 }
 
 /// Why an example is not run.

@@ -9,6 +9,7 @@ namespace Shop
         static void Main(string[] arguments)
         {
             bool waits = Array.IndexOf(arguments, "wait") >= 0;
+            if (Array.IndexOf(arguments, "--password") >= 0) throw new ArgumentException("a password is no argument");
             if (waits) Console.WriteLine("ready");
             do
             {
