@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf, process::Command};
 
-use tests::{Report, ilinst, said, tool};
+use tests::{Report, ilinst, require, said, tool};
 
 use crate::{Work, output};
 
@@ -41,10 +41,21 @@ impl Sdk {
             println!("without: .NET 10");
             return None;
         };
-        let sdk = Self { work: Work::new(&format!("sdk-{name}")), program, packages: tool("ILINST_PACKAGES") };
+        Some(Self::of(program, tool("ILINST_PACKAGES"), name))
+    }
+
+    /// An SDK that is older than .NET 9, by a newer runtime.
+    fn older(name: &str) -> Option<Self> {
+        let sdk = require("ILINST_SDK")?;
+        let program = sdk.ancestors().nth(2).expect("it lies in an installation").join("dotnet");
+        Some(Self::of(program, None, name))
+    }
+
+    fn of(program: PathBuf, packages: Option<PathBuf>, name: &str) -> Self {
+        let sdk = Self { work: Work::new(&format!("sdk-{name}")), program, packages };
         fs::create_dir(sdk.path("home")).expect("a folder can be made");
         sdk.write("nuget.config", "<configuration><packageSources><clear /></packageSources></configuration>");
-        Some(sdk)
+        sdk
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -79,7 +90,12 @@ impl Sdk {
             .env("UseSharedCompilation", "false")
             .env("MSBUILDDISABLENODEREUSE", "1");
         command.env("MSBUILDTERMINALLOGGER", "off").env("DOTNET_CLI_TELEMETRY_OPTOUT", "1").env("DOTNET_NOLOGO", "1");
-        command.env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1").env_remove("DOTNET_ROLL_FORWARD");
+        command.env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
+        match self.packages {
+            Some(_) => command.env_remove("DOTNET_ROLL_FORWARD"),
+            // Its runtime is not there.
+            None => command.env("DOTNET_ROLL_FORWARD", "Major").env("DOTNET_SKIP_FIRST_TIME_EXPERIENCE", "1"),
+        };
         command.env(tests::packages::PATIENT_TESTS.0, tests::packages::PATIENT_TESTS.1);
         command
     }
@@ -151,6 +167,24 @@ fn a_project_is_built_and_run_as_by_the_sdk() {
     assert!(errors.contains("error ILI0031: ") && errors.contains(" run: no program of a project was started"), "{errors}");
     let ((text, errors, code), _) = sdk.run(&[], &["run", "--project", "none"]);
     assert!(code == Some(1) && errors.contains("run: no program of a project was started"), "{text}{errors}");
+}
+
+/// It asks for properties alone, when no task of MSBuild can run.
+#[test]
+#[ignore = "needs the .NET SDK"]
+fn an_older_sdk_starts_programs_by_way_of_ilinst() {
+    let Some(sdk) = Sdk::older("older") else { return };
+    let project = "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><OutputType>Exe</OutputType><TargetFramework>netcoreapp3.1</TargetFramework></PropertyGroup></Project>";
+    sdk.write("app/app.csproj", project);
+    sdk.write("app/Program.cs", PROGRAM);
+    // It cannot hash a cache of its own on a newer runtime, and says so.
+    let own = |text: &str| text.lines().filter(|line| !line.contains("warning MSB3")).map(str::to_owned).collect::<Vec<_>>();
+    for words in [&["run", "--project", "app", "--", "a", "b c", "\"d\"\\"][..], &["run", "--no-build", "--project", "app"]] {
+        let ((text, errors, code), reports) = sdk.run(&["-q", "--no-report"], words);
+        assert_eq!((errors.as_str(), code), ("", Some(7)), "{words:?} {text}");
+        assert_eq!(own(&text), own(&sdk.plain(words).0), "{words:?}");
+        assert_eq!(reports.iter().map(|report| report.calls("Program::Sum")).collect::<Vec<_>>(), [1], "{words:?}");
+    }
 }
 
 #[test]
