@@ -1,5 +1,5 @@
-//! Each example of the commands' help, and each command in the documents beside the guides, is run as it stands there: in a
-//! folder that has the files that examples name, by their names. What an example is not run for stands in `NOT_RUN`.
+//! Each example of the commands' help, and each command in the documents but for those that guides run, is run as it stands
+//! there: in a folder that has the files that examples name, by their names. What an example is not run for stands in `NOT_RUN`.
 
 use std::{
     collections::BTreeSet,
@@ -13,13 +13,14 @@ use tests::{References, compile_with, ilinst, in_parallel, require, root, said, 
 use crate::{agree, copy, link};
 
 /// Examples that end by another exit code than 0.
-const CODES: [(&str, i32); 6] = [
+const CODES: [(&str, i32); 7] = [
     ("ilinst diff ", 1),
     ("ilinst doctor woven/ app-4711.ilprof", 1),
     ("ilinst doctor app-4711.ilprof", 1),
     ("ilinst verify ", 0),
     ("ilinst instrument app.exe --preset classic=", 3),
     ("ilinst compare a/ b/", 1),
+    ("ilinst compare base new ", 1),
 ];
 /// Those of these that may also end by 0.
 const MAY_SUCCEED: [&str; 4] =
@@ -40,10 +41,11 @@ const PROCESS: &str = "4711";
 /// Makes what examples name, in the order in which it can be made.
 const PREPARE: &str = r#"
 set -e
-mkdir -p publish bin/Release/net8.0 net48 net8.0 build1 build2 runs/main runs/branch before after a b src home/.zfunc home/.local/share/bash-completion/completions
+mkdir -p base new Game_Data/Managed tests publish bin/Release/net8.0 net48 net8.0 build1 build2 runs/main runs/branch before after a b src home/.zfunc home/.local/share/bash-completion/completions
 cp app.exe app.dll
 printf '#!/bin/sh\nexec dotnet "$(dirname "$0")/app.dll" "$@"\n' > bin/Release/net8.0/app; chmod +x bin/Release/net8.0/app
 for folder in publish bin bin/Release/net8.0 build1 build2; do cp app.dll app.pdb app.runtimeconfig.json $folder/; done
+cp app.dll Game_Data/Managed/Assembly-CSharp.dll; cp app.dll app.pdb tests/
 for library in lib-1.0.dll lib-1.1.dll net48/lib.dll net8.0/lib.dll a.dll b.dll; do cp lib.dll $library; done
 for version in 1.0 1.1; do
   mkdir -p lib/netstandard2.0; cp lib.dll lib/netstandard2.0/
@@ -55,7 +57,7 @@ ilinst instrument app.dll -o woven/ -q --no-config
 ILINST_OUTPUT=$PWD/app-1234.ilprof dotnet woven/app.dll
 ilinst run -q --no-report --capture args,return --keep=captured -- dotnet app.dll
 mv captured/*.ilprof app-1234.ilprof; rmdir captured
-for profile in app-4711 before after a1 a2 b1 b2 web-1 web-2 worker-1 runs/main/1 runs/main/2 runs/branch/1 runs/branch/2 before/1 before/2 after/1 after/2 a/1 a/2 b/1 b/2 all
+for profile in app-4711 before after a1 a2 b1 b2 web-1 web-2 worker-1 runs/main/1 runs/main/2 runs/branch/1 runs/branch/2 before/1 before/2 after/1 after/2 a/1 a/2 b/1 b/2 base/1 base/2 new/1 new/2 Game-4711 all
 do cp app-1234.ilprof $profile.ilprof; done
 ilinst export app-1234.ilprof --to parquet -o lake/ > log.txt; mv $(find lake -name '*.parquet') day.parquet; rm -r lake log.txt
 ilinst export app-1234.ilprof --to folded -o stacks.folded > log.txt; rm log.txt
@@ -99,23 +101,15 @@ fn command_in(line: &str) -> String {
 
 /// The commands of documents that no other test runs: in blocks for a shell, those that begin with `ilinst`.
 fn of_documents() -> Vec<Block> {
-    let names = [
-        "README.md",
-        "dotnet-tool/README.md",
-        "msbuild/README.md",
-        "docs/html.md",
-        "docs/diff.md",
-        "docs/bazel.md",
-        "docs/fleet.md",
-    ];
-    let names = names.iter().chain(&["samples/hooks/README.md"]);
-    let blocks = |name: &&str| {
-        let text = fs::read_to_string(root().join(name)).expect("it is there").replace("\\\n", " ");
+    let blocks = |name: String| {
+        let text = fs::read_to_string(root().join(&name)).expect("it is there").replace("\\\n", " ");
+        // Guides are run, but for what is for other programs than those that they come with.
+        let kinds = if name.starts_with("docs/guide/") { &["sh"][..] } else { &["console", "sh"] };
         let (mut blocks, mut is_shell) = (Vec::new(), false);
         for line in text.lines() {
             if let Some(kind) = line.strip_prefix("```") {
-                is_shell = matches!(kind, "console" | "sh");
-                blocks.push(Block { name: (*name).to_owned(), examples: Vec::new() });
+                is_shell = kinds.contains(&kind);
+                blocks.push(Block { name: name.clone(), examples: Vec::new() });
             } else if let Some(block) = blocks.last_mut().filter(|_| is_shell) {
                 let command = line.strip_prefix("$ ").unwrap_or(line).split(" # ").next().unwrap_or_default().trim();
                 block.examples.extend(command.starts_with("ilinst ").then(|| command.to_owned()));
@@ -123,7 +117,16 @@ fn of_documents() -> Vec<Block> {
         }
         blocks
     };
-    names.flat_map(blocks).filter(|block| !block.examples.is_empty()).collect()
+    documents().into_iter().flat_map(blocks).filter(|block| !block.examples.is_empty()).collect()
+}
+
+/// The documents that git knows, by their paths from the root.
+fn documents() -> Vec<String> {
+    let mut git = Command::new("git");
+    git.args(["ls-files", "*.md"]).current_dir(root());
+    let (names, errors, code) = said(&git.output().expect("git starts"));
+    assert_eq!(code, Some(0), "{errors}");
+    names.lines().map(str::to_owned).collect()
 }
 
 /// Why an example is not run.

@@ -272,6 +272,9 @@ fn tests_by_vstest_are_run_as_by_the_sdk() {
     for name in ["One", "Two"] {
         test_project(&sdk, name, "", &XUNIT);
     }
+    // Its projects dispatch to one for each framework.
+    let two = fs::read_to_string(sdk.path("Two/Two.csproj")).expect("it is there");
+    sdk.write("Two/Two.csproj", &two.replace("TargetFramework>", "TargetFrameworks>"));
     let solution = r#"<Solution><Project Path="lib/Lib.csproj" /><Project Path="One/One.csproj" /><Project Path="Two/Two.csproj" /></Solution>"#;
     sdk.write("all.slnx", solution);
     let filter = ["--filter", "FullyQualifiedName!~Fails"];
@@ -295,14 +298,15 @@ fn tests_by_vstest_are_run_as_by_the_sdk() {
     is_as_built(&sdk, "One");
 
     // Of all processes that the SDK starts, the tests' hosts are recorded.
-    for options in [&["--live"][..], &["--live", "--rewrite"]] {
-        for words in [&["test", "all.slnx", "--no-build"][..], &["vstest", one]] {
-            let quiet = ["-q", "--no-report", "--include=[Lib]*"];
-            let ((text, errors, _), reports) = sdk.run(&[options, &quiet].concat(), words);
-            assert!(text.contains("Failed:     1, Passed:     2"), "{text}{errors}");
-            let calls: Vec<u64> = reports.iter().map(|report| report.calls("Lib.Numbers::Sum")).collect();
-            assert_eq!(calls, vec![2; if words[0] == "test" { 2 } else { 1 }], "{options:?} {words:?} {errors}");
-        }
+    let (hooks, rewriting) = (&["--live"][..], &["--live", "--rewrite"][..]);
+    let (solution, assembly) = (&["test", "all.slnx", "--no-build"][..], &["vstest", one][..]);
+    let more = [(hooks, assembly), (rewriting, solution)].into_iter().filter(|_| tests::is_full());
+    for (options, words) in [(hooks, solution), (rewriting, assembly)].into_iter().chain(more) {
+        let quiet = ["-q", "--no-report", "--include=[Lib]*"];
+        let ((text, errors, _), reports) = sdk.run(&[options, &quiet].concat(), words);
+        assert!(text.contains("Failed:     1, Passed:     2"), "{text}{errors}");
+        let calls: Vec<u64> = reports.iter().map(|report| report.calls("Lib.Numbers::Sum")).collect();
+        assert_eq!(calls, vec![2; if words == solution { 2 } else { 1 }], "{options:?} {words:?} {errors}");
     }
 }
 
