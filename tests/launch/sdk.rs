@@ -302,10 +302,12 @@ fn tests_by_vstest_are_run_as_by_the_sdk() {
     let (solution, assembly) = (&["test", "all.slnx", "--no-build"][..], &["vstest", one][..]);
     let more = [(hooks, assembly), (rewriting, solution)].into_iter().filter(|_| tests::is_full());
     for (options, words) in [(hooks, solution), (rewriting, assembly)].into_iter().chain(more) {
-        let quiet = ["-q", "--no-report", "--include=[Lib]*"];
+        let quiet = ["-q", "--no-report"];
         let ((text, errors, _), reports) = sdk.run(&[options, &quiet].concat(), words);
         assert!(text.contains("Failed:     1, Passed:     2"), "{text}{errors}");
         let calls: Vec<u64> = reports.iter().map(|report| report.calls("Lib.Numbers::Sum")).collect();
+        let frameworks = reports.iter().flat_map(methods).filter(|name| name.starts_with("Xunit."));
+        assert_eq!(frameworks.collect::<Vec<_>>(), [""; 0], "{options:?} {words:?}");
         assert_eq!(calls, vec![2; if words == solution { 2 } else { 1 }], "{options:?} {words:?} {errors}");
     }
 }
@@ -324,7 +326,7 @@ fn tests_that_are_programs_are_run_as_by_the_sdk() {
     assert!(code == Some(0) && text.contains("succeeded: 2"), "{text}{errors}");
     are_of(&reports, &["Three"], "xunit.v3");
     is_as_built(&sdk, "Three");
-    for options in [&[][..], &["--live", "--include=[Lib]*"]] {
+    for options in [&[][..], &["--live"]] {
         let options = [options, &["-q", "--no-report"]].concat();
         let ((text, errors, code), reports) = sdk.run(&options, &["test", "--project", "Three", "--no-build"]);
         assert!(code == Some(2) && text.contains("failed: 1"), "{text}{errors}");

@@ -164,7 +164,7 @@ fn framework_of<'f>(frameworks: &'f mut BTreeMap<PathBuf, Framework>, path: &Pat
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
     frameworks.entry(folder).or_insert_with_key(|folder| {
         let files: Vec<PathBuf> = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path()).collect();
-        Framework::read(files.iter().map(PathBuf::as_path))
+        Framework::read(files.iter().map(PathBuf::as_path)).with_projects_alone(settings::projects_alone())
     })
 }
 

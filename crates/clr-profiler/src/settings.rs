@@ -9,7 +9,8 @@ use std::{
 };
 
 use instrument::live::{
-    ALL_ASSEMBLIES, CAPTURE, Captured, DURATION, LONGEST, OPTIONS, OUTPUT, PROGRAM, STATUS, STOP, TRACKER, VERSION,
+    ALL_ASSEMBLIES, CAPTURE, Captured, DURATION, LONGEST, OPTIONS, OUTPUT, PROGRAM, PROJECTS_ALONE, STATUS, STOP, TRACKER,
+    VERSION,
 };
 use weave::Options;
 
@@ -63,6 +64,10 @@ pub(crate) fn options() -> Result<Options, String> {
 
 pub(crate) fn all_assemblies() -> bool {
     variable(ALL_ASSEMBLIES).is_some_and(|value| value == "1")
+}
+
+pub(crate) fn projects_alone() -> bool {
+    variable(PROJECTS_ALONE).is_some_and(|value| value == "1")
 }
 
 /// The assembly that the user named, if it is known.

@@ -58,7 +58,8 @@ impl Framework {
     }
 
     /// The same, by which whatever is of no project counts as the framework's, if the lists name projects.
-    pub(crate) fn with_projects_alone(self, projects_alone: bool) -> Self {
+    #[must_use]
+    pub fn with_projects_alone(self, projects_alone: bool) -> Self {
         let projects_alone = projects_alone && self.kinds.values().any(|kind| kind == PROJECT);
         Self { projects_alone, ..self }
     }

@@ -163,6 +163,7 @@ impl ClrProfiler {
         command
             .set(live::OPTIONS, options.weave.to_string())
             .set(live::ALL_ASSEMBLIES, if options.all_assemblies { "1" } else { "0" })
+            .set(live::PROJECTS_ALONE, if options.projects_alone { "1" } else { "0" })
             .set(live::CAPTURE, captured.map(|captured| captured.to_string()).unwrap_or_default())
             .set(live::VERSION, env!("CARGO_PKG_VERSION"))
             .set(live::STATUS, status)

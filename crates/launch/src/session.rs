@@ -91,7 +91,9 @@ impl Session {
             fs::create_dir(folder.path().join(COPIES))?;
             let (older, own) = (folder.path().join("older"), own_path()?);
             fs::create_dir(&older)?;
-            fs::write(older.join("command"), host.as_encoded_bytes())?;
+            let is_path = Path::new(host).components().count() > 1;
+            let host = if is_path { std::path::absolute(host)? } else { host.into() };
+            fs::write(older.join("command"), host.as_os_str().as_encoded_bytes())?;
             link(&own, &older.join(own.file_name().unwrap_or_default()))?;
             let targets = folder.path().join("sdk.targets");
             fs::write(&targets, TARGETS)?;
@@ -121,12 +123,13 @@ impl Session {
             }
             return Ok(command);
         }
+        let imported = env::var_os(IMPORTED).unwrap_or_default();
         let mut settings: Vec<OsString> = settings.iter().map(in_host).collect();
         // Tests may build other projects.
-        settings.push(in_host(&(IMPORTED, OsStr::new(""))));
+        settings.push(in_host(&(IMPORTED, &imported)));
         command
             .args(inner)
-            .env("IlinstImport", env::var_os(IMPORTED).unwrap_or_default())
+            .env("IlinstImport", imported)
             .env("IlinstSession", self.folder.path())
             .env("IlinstToolName", own.file_name().unwrap_or_default())
             .env("IlinstTool", own)

@@ -24,7 +24,7 @@ impl Opts {
             Some(program) => fs::canonicalize(program.folder()).unwrap_or_else(|_| program.folder()),
             None => env::current_dir()?,
         };
-        let (weaving, recording) = self.recording(&folder)?;
+        let (weaving, recording) = self.recording(&folder, self.is_for_tests())?;
         let profiles = Profiles::prepare(self.kept())?;
         let status = Temporary::folder()?;
         profiles.tell(&mut command);
@@ -58,8 +58,9 @@ impl Opts {
     }
 
     /// Which methods are recorded, and how, of what the options for a folder say; what the profiler cannot do is refused.
-    pub(super) fn recording(&self, folder: &Path) -> anyhow::Result<(Weaving, Recording)> {
-        let weaving = self.weave.resolve(&[folder])?;
+    pub(super) fn recording(&self, folder: &Path, is_for_tests: bool) -> anyhow::Result<(Weaving, Recording)> {
+        let mut weaving = self.weave.resolve(&[folder])?;
+        weaving.options.projects_alone = is_for_tests;
         if self.rewrite && weaving.options.weave.all_hooks().any(|hooks| hooks.methods().next().is_some()) {
             return Err(Failure::usage(
                 "--rewrite weaves the tracker's probes alone: a program finds no hooks of another assembly",

@@ -54,7 +54,7 @@ impl Opts {
         let mut command;
         let profiler = if self.live {
             let profiler = ClrProfiler::find()?;
-            let (weaving, recording) = self.recording(&env::current_dir()?)?;
+            let (weaving, recording) = self.recording(&env::current_dir()?, true)?;
             let environment = profiler.environment(&weaving.options, &recording, status.path(), None);
             command = session.command(&words, &environment.acting())?;
             environment.prepare(&mut command);
