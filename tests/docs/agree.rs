@@ -14,7 +14,7 @@ use tests::{ilinst, require, root, said, scratch};
 
 const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
 /// Options in the documents that are not ours: those of xtask, cargo, Mono and dotnet, and one that stands for any.
-const OTHERS: [&str; 6] = ["--quick", "--profile", "--runtime", "--no-build", "--no-incremental", "--option"];
+const OTHERS: [&str; 7] = ["--test-modules", "--quick", "--profile", "--runtime", "--no-build", "--no-incremental", "--option"];
 
 /// Commands by their words, as `cache clear`, and the options of each.
 pub(crate) type Commands = BTreeMap<String, BTreeSet<String>>;

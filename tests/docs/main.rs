@@ -7,6 +7,7 @@
 //! for the full tier: a busy machine may show others.
 
 mod agree;
+mod examples;
 mod guide;
 mod links;
 mod plain;

@@ -112,11 +112,14 @@ fn the_named_program_is_woven_whoever_has_signed_it() {
     fs::write(home.join("data.txt"), "data").expect("it can be written");
     fs::copy(&library, home.join("Mono.Posix.dll")).expect("it can be copied");
     for runtime in Runtime::all() {
-        for place in [&["--no-report"][..], &["--no-report", "--in-place"]] {
-            let kept = work.folder.join(format!("{}-{}", runtime.name.replace(' ', "-"), place.len()));
+        let live = ["--no-report", "--live"];
+        let places = [&["--no-report"][..], &["--no-report", "--in-place"], &live, &[&live[..], &["--rewrite"]].concat()];
+        // The profiler is for .NET.
+        for place in &places[..if runtime.is_mono() { 2 } else { places.len() }] {
+            let kept = work.folder.join(format!("{}{}", runtime.name.replace(' ', "-"), place.concat()));
             let keep = format!("--keep={}", kept.display());
             let at_home = &mut runtime.program(&app, &work.folder);
-            let (_, errors, code) = said(&output(&mut work.run(&[place, &[&keep]].concat(), at_home.arg("write"))));
+            let (_, errors, code) = said(&output(&mut work.run(&[*place, &[&keep]].concat(), at_home.arg("write"))));
             assert_eq!(code, Some(0), "{errors}");
             assert_eq!(profile_in(&kept).modules.len(), 1, "the program alone, on {}: {errors}", runtime.name);
             let _ = fs::remove_file(home.join("state.txt"));

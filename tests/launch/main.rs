@@ -6,6 +6,7 @@ mod cache;
 mod first_steps;
 mod place;
 mod samples;
+mod sdk;
 mod signals;
 
 use std::{

@@ -158,8 +158,7 @@ fn a_program_is_found_however_it_is_named() {
     for (words, why) in [
         (&["no-such-command"][..], "there is no such file"),
         (&["sh", "-c", "true"], "it names no assembly that is there"),
-        (&["dotnet", "run"], "build first, then ilinst run -- dotnet bin/.../app.dll"),
-        (&["dotnet", "test"], "ilinst instrument --in-place bin/.../, then dotnet test --no-build"),
+        (&["dotnet", "build"], "dotnet build: it runs no program; use ilinst run -- dotnet run, or ilinst run -- dotnet test"),
         (&["dotnet", "missing.dll"], "error ILI0010: missing.dll: No such file or directory"),
         (&["mono", "--debug", "none.exe"], "error ILI0011: none.exe: not a PE file"),
     ] {

@@ -45,6 +45,11 @@ impl Dotnet {
         dotnet
     }
 
+    /// The folder of the installation.
+    pub(crate) fn root(&self) -> &Path {
+        self.program.parent().expect("it is in a folder")
+    }
+
     /// A file in the folder.
     pub(crate) fn write(&self, path: &str, text: &str) {
         let path = self.folder.join(path);
@@ -76,9 +81,7 @@ impl Dotnet {
     pub(crate) fn command_of(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.folder).env("HOME", self.folder.join("home")).env_remove("ILINST_TOOL");
-        command
-            .env("NUGET_PACKAGES", self.folder.join("packages"))
-            .env("DOTNET_ROOT", self.program.parent().expect("it is in a folder"));
+        command.env("NUGET_PACKAGES", self.folder.join("packages")).env("DOTNET_ROOT", self.root());
         command.envs(self.packages.iter().map(|packages| ("NUGET_FALLBACK_PACKAGES", packages)));
         command.env("DOTNET_CLI_USE_MSBUILD_SERVER", "0").env("UseSharedCompilation", "false");
         command.env("MSBUILDTERMINALLOGGER", "off").env(packages::PATIENT_TESTS.0, packages::PATIENT_TESTS.1);

@@ -30,6 +30,35 @@ fn the_tool_is_installed_and_is_itself() {
     assert!(dotnet.is_woven("wo ven/hello.exe"));
 }
 
+/// By a manifest, for all, and without an installation.
+#[test]
+#[ignore = "needs .NET 10"]
+fn the_tool_is_installed_and_run_in_each_way_of_the_newer_sdk() {
+    let Some(dotnet) = Dotnet::newer("tool-10") else { return };
+    // As `dotnet new tool-manifest` writes it.
+    dotnet.write(".config/dotnet-tools.json", r#"{ "version": 1, "isRoot": true, "tools": {} }"#);
+    dotnet.run(&["tool", "install", "ilinst", "--local", "--add-source", "feed"]);
+    dotnet.run(&["tool", "install", "ilinst", "--global", "--add-source", "feed"]);
+    dotnet.write("app/app.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><OutputType>Exe</OutputType><TargetFramework>net10.0</TargetFramework></PropertyGroup></Project>");
+    let program = "static class Program { static int Main() { int sum = 0; for (int i = 0; i < 5; i++) sum += i; System.Console.WriteLine(sum); return 7; } }";
+    dotnet.write("app/Program.cs", program);
+    let global = dotnet.command_of(&dotnet.folder.join("home/.dotnet/tools/ilinst"));
+    let mut local = dotnet.command();
+    local.args(["tool", "run", "ilinst", "--"]);
+    let mut short = dotnet.command();
+    short.arg("ilinst");
+    let mut once = dotnet.command();
+    once.args(["dnx", "--yes", "ilinst", "--"]);
+    for (mut command, options) in [(global, &["--live"][..]), (local, &[]), (short, &[]), (once, &[])] {
+        command.env("ILINST_CACHE", dotnet.folder.join("cache")).args(["run", "--limit=1"]).args(options);
+        let path = std::env::join_paths([dotnet.root()]).expect("it can be one of a path");
+        let output = command.args(["--", "dotnet", "run", "--project", "app"]).env("PATH", &path).output().expect("it starts");
+        let (text, errors, code) = said(&output);
+        assert_eq!((text.as_str(), code), ("10\n", Some(7)), "{command:?}: {errors}");
+        assert!(errors.contains("Program.Main"), "{command:?}: {errors}");
+    }
+}
+
 #[test]
 #[ignore = "needs the .NET SDK"]
 fn packages_are_the_same_bytes_each_time() {

@@ -84,6 +84,13 @@ pub fn instrument(arguments: &[&dyn AsRef<OsStr>]) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// Lets a file be run.
+#[cfg(unix)]
+pub fn make_executable(path: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it is our own");
+}
+
 /// An empty folder for one test.
 pub fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tests").join(name);

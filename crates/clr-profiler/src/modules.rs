@@ -19,6 +19,7 @@ use weave::{Options, Plan};
 use crate::{
     info::{FLAT_LAYOUT, ModulePlace},
     profile_file::write_name,
+    settings,
 };
 
 /// Kinds of name records.
@@ -119,13 +120,15 @@ fn flat_image(base: *const u8) -> Box<[u8]> {
 pub(crate) struct Rules {
     options: Options,
     all_assemblies: bool,
+    /// The assembly that the user named, whoever has signed it.
+    program: Option<PathBuf>,
     /// What the lists in a folder say of the assemblies there.
     frameworks: BTreeMap<PathBuf, Framework>,
 }
 
 impl Rules {
     pub(crate) fn new(options: Options, all_assemblies: bool) -> Self {
-        Self { options, all_assemblies, frameworks: BTreeMap::new() }
+        Self { options, all_assemblies, program: settings::named_program(), frameworks: BTreeMap::new() }
     }
 
     pub(crate) fn options(&self) -> &Options {
@@ -136,7 +139,9 @@ impl Rules {
     pub(crate) fn is_left_alone(&mut self, loaded: &Loaded) -> bool {
         let path = Path::new(&loaded.path);
         let include = &self.options.selection.include;
-        !self.all_assemblies && framework_of(&mut self.frameworks, path).has(path, &loaded.metadata, include)
+        let is_named =
+            self.program.as_ref().is_some_and(|program| std::fs::canonicalize(path).is_ok_and(|real| real == *program));
+        !self.all_assemblies && !is_named && framework_of(&mut self.frameworks, path).has(path, &loaded.metadata, include)
     }
 
     /// Whether methods of a module are to be recorded.
@@ -165,7 +170,7 @@ fn framework_of<'f>(frameworks: &'f mut BTreeMap<PathBuf, Framework>, path: &Pat
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
     frameworks.entry(folder).or_insert_with_key(|folder| {
         let files: Vec<PathBuf> = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path()).collect();
-        Framework::read(files.iter().map(PathBuf::as_path))
+        Framework::read(files.iter().map(PathBuf::as_path)).with_projects_alone(settings::projects_alone())
     })
 }
 

@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use instrument::live::{ALL_ASSEMBLIES, CAPTURE, Captured, DURATION, LONGEST, OPTIONS, OUTPUT, STATUS, STOP, TRACKER, VERSION};
+use instrument::live::{
+    ALL_ASSEMBLIES, CAPTURE, Captured, DURATION, LONGEST, OPTIONS, OUTPUT, PROGRAM, PROJECTS_ALONE, STATUS, STOP, TRACKER,
+    VERSION,
+};
 use weave::Options;
 
 const MAX_NODES: &str = "ILINST_MAX_NODES";
@@ -61,6 +64,16 @@ pub(crate) fn options() -> Result<Options, String> {
 
 pub(crate) fn all_assemblies() -> bool {
     variable(ALL_ASSEMBLIES).is_some_and(|value| value == "1")
+}
+
+pub(crate) fn projects_alone() -> bool {
+    variable(PROJECTS_ALONE).is_some_and(|value| value == "1")
+}
+
+/// The assembly that the user named, if it is known.
+pub(crate) fn named_program() -> Option<PathBuf> {
+    let path = variable(PROGRAM).filter(|path| !path.is_empty());
+    path.and_then(|path| std::fs::canonicalize(path).ok())
 }
 
 /// The tracker by which woven methods record themselves, if methods are to be woven.

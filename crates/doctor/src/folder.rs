@@ -7,7 +7,7 @@ use std::{
 };
 
 use ecma335::{Image, Metadata, image::Precompiled};
-use instrument::{Input, SINGLE_FILE, TRACKER_FILE, deps_json, is_bundle};
+use instrument::{Input, NativeProgram, TRACKER_FILE, deps_json};
 use sha2::{Digest as _, Sha256};
 use weave::tracker::Mark;
 
@@ -105,8 +105,8 @@ impl Folder {
         }
         let Ok(bytes) = Input::open(path) else { return };
         let Some((image, metadata)) = assembly(&bytes) else {
-            if is_host && is_bundle(&bytes) {
-                let (what, advice) = SINGLE_FILE.split_once("; ").unwrap_or((SINGLE_FILE, ""));
+            if let Some(what) = NativeProgram::of(&bytes).filter(|_| is_host).map(|native| native.to_string()) {
+                let (what, advice) = what.split_once("; ").unwrap_or((&what, ""));
                 self.find(Code::SingleFile, path, what, advice);
             }
             return;

@@ -253,7 +253,8 @@ impl WeaveArgs {
             return Err(Failure::usage(text).into());
         }
         let all_assemblies = all_assemblies.unwrap_or_default();
-        let options = ::instrument::Options { weave, all_assemblies, keys, hook_assemblies, names_expected: false };
+        let options =
+            ::instrument::Options { weave, all_assemblies, projects_alone: false, keys, hook_assemblies, names_expected: false };
         Ok(Weaving { options, strict: strict.unwrap_or_default(), settings, file, of_profiles })
     }
 }

@@ -3,12 +3,12 @@
 use std::{
     cell::Cell,
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
 
-use ::instrument::live;
+use ::instrument::{Input, NativeProgram, live};
 use clap::Args;
 use launch::{Attached, ClrProfiler, DiagnosticsPort, Noted, STANDS_STILL, Signals};
 
@@ -81,6 +81,10 @@ impl Opts {
             came.get().is_some()
         };
         let by_signal = || Ok(Ended::By(came.get().unwrap_or_default()));
+        if let Some((host, native)) = native_program_of(self.process).filter(|(_, native)| *native == NativeProgram::Aot) {
+            let text = format_args!("process {}: {} is {native}", self.process, host.display());
+            return Err(Failure::not_an_assembly(text).into());
+        }
         let Some(port) = DiagnosticsPort::of(self.process, &is_given_up)? else { return by_signal() };
         let weaving = self.weave.resolve(&[])?;
         let mut options = weaving.options.weave;
@@ -206,6 +210,13 @@ impl Opts {
             return Err(Failure::not_recorded(text));
         }
     }
+}
+
+/// The native program that a process runs, where the system tells.
+fn native_program_of(process: u32) -> Option<(PathBuf, NativeProgram)> {
+    let host = PathBuf::from(format!("/proc/{process}/exe"));
+    let native = NativeProgram::of(&Input::open(&host).ok()?)?;
+    Some((fs::read_link(&host).unwrap_or(host), native))
 }
 
 /// How this ended.

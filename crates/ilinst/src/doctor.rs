@@ -71,8 +71,12 @@ impl Opts {
             }
         }
         let is_command = !self.command.is_empty();
-        if let (true, Ok(program)) = (is_command && looked.folders.is_empty(), Program::find(&self.command)) {
-            looked.folders.push(Folder::read(&program.folder(), false)?);
+        if is_command && looked.folders.is_empty() {
+            if let Ok(program) = Program::find(&self.command) {
+                looked.folders.push(Folder::read(&program.folder(), false)?);
+            } else if let Some((host, _)) = Program::native(&self.command) {
+                looked.folders.push(Folder::read(&host, false)?);
+            }
         } else if !is_command && self.paths.is_empty() {
             looked.folders.push(Folder::read(Path::new("."), true)?);
         }

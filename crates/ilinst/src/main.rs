@@ -68,7 +68,7 @@ Exit codes: 0 done; 1 findings; 2 wrong usage; 3 bad input or output; 4 methods 
 
 Try:
   ilinst run -- dotnet app.dll              what a program of yours does with
-                                            its time
+                                            its time; also: dotnet run, test
   ilinst instrument app.dll -o woven/       weave a program; run woven/app.dll
                                             as you would app.dll
   ilinst report app-1234.ilprof             what it did with its time";
@@ -139,6 +139,9 @@ subcommands! {
 }
 
 fn main() -> ExitCode {
+    if let Some(started) = launch::Started::find() {
+        return exit(started.map_err(Into::into).and_then(run::by_sdk));
+    }
     // Windows' shells leave globs to the program.
     exit(response_file::expand(wild::args_os()).map_err(Into::into).and_then(|arguments| match Cli::try_parse_from(arguments) {
         Ok(cli) => run(cli.command),

@@ -2,6 +2,7 @@
 
 mod live;
 mod reporting;
+mod sdk;
 
 use std::{
     env,
@@ -16,12 +17,15 @@ use ::instrument::{
 };
 use clap::Args;
 use identity::Visible;
-use launch::{Cache, Entry, Home, Inputs, Program, Running, Signals, exit_code};
+use launch::{Cache, Entry, Home, Inputs, Program, Running, SdkCommand, Signals, Started, exit_code};
 use weave::Note;
 
 pub(crate) use launch::Temporary;
 
-pub(crate) use self::reporting::{Profiles, Reporting};
+pub(crate) use self::{
+    reporting::{Profiles, Reporting},
+    sdk::by_sdk,
+};
 use crate::{
     arguments::{WeaveArgs, Weaving},
     failure::{EXIT_BAD_INPUT, EXIT_LEFT_ALONE, Failure},
@@ -63,12 +67,22 @@ pub(crate) struct Opts {
     #[arg(short, long, conflicts_with = "quiet")]
     verbose: bool,
 
+    /// With --live, record the processes of the .NET SDK, too, as those of `dotnet build`: they are left out otherwise
+    #[arg(long, requires = "live")]
+    sdk: bool,
+
     #[command(flatten)]
     reporting: Reporting,
+
+    /// What the SDK has started, if it is that.
+    #[arg(skip)]
+    started: Option<Started>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
+  ilinst run -- dotnet run -c Release -- --once    also: dotnet app.cs
+  ilinst run -- dotnet test --filter Name~Order
   ilinst run -- dotnet bin/Release/net8.0/app.dll --once
   ilinst run -- mono app.exe
   ilinst run -- bin/Release/net8.0/app             its own host, or the folder
@@ -78,6 +92,9 @@ Examples:
   ilinst run --live --capture args,return -- dotnet app.dll
   ilinst run --live --hooks -- dotnet app.dll      by hooks of the runtime
   ilinst run --no-report --keep=profiles/ -- dotnet app.dll
+
+`dotnet run`, `dotnet test` and `dotnet vstest` build as the SDK does alone, and start what they built instrumented; tests run in a \
+copy beside their folder.
 
 The program gets the arguments, environment, current folder, input and signals that it would get alone; its output and \
 exit code are its own, and the report goes to standard error. It runs in a copy of its folder, which `ilinst cache` shows: \
@@ -90,25 +107,50 @@ impl Opts {
         self.weave.selection.capture.is_some_and(|captured| captured.calls)
     }
 
+    /// Whether this is one of the programs of `dotnet test`, which are reported together.
+    fn is_for_tests(&self) -> bool {
+        self.started.as_ref().is_some_and(Started::is_test)
+    }
+
+    /// Where the profile is to stay.
+    fn kept(&self) -> Option<&Path> {
+        self.reporting.keep().filter(|_| !self.is_for_tests())
+    }
+
     pub(crate) fn run(self) -> anyhow::Result<u8> {
+        if self.started.is_none()
+            && !self.sdk
+            && let Some(kind) = SdkCommand::of(&self.command)?
+        {
+            return self.run_sdk(kind);
+        }
         if self.live {
             return self.run_live();
         }
         let signals = Signals::take_over()?;
         let program = Program::find(&self.command)?;
         let folder = dunce::canonicalize(program.folder()).unwrap_or_else(|_| program.folder());
-        let weaving = self.weave.resolve(&[&folder])?;
-        let profiles = Profiles::prepare(self.reporting.keep())?;
+        let mut weaving = self.weave.resolve(&[&folder])?;
+        weaving.options.projects_alone = self.is_for_tests();
+        let profiles = Profiles::prepare(self.kept())?;
         let place = if self.in_place {
             Place::Home(self.weave_in_place(&weaving, &program, &folder)?)
+        } else if let Some(started) = self.started.as_ref().filter(|started| started.is_test()) {
+            let (folder, name) = (folder.as_path(), program.name());
+            Place::Beside(self.weave_tests(&weaving, || started.copy(folder), (folder, &name))?)
         } else {
             Place::Copy(self.weave(&weaving, &program, &folder)?)
         };
         let mut command = match &place {
-            Place::Home(_) => program.at_home(),
+            Place::Home(_) | Place::Beside(None) => program.at_home(),
             Place::Copy(entry) => program.from(&entry.folder),
+            Place::Beside(Some(folder)) => program.from(folder),
         };
         profiles.tell(&mut command);
+        if let Some(started) = &self.started {
+            started.tell(&mut command);
+            started.forget_command(&program.assembly);
+        }
         let running = match Running::start(&mut command, &signals) {
             Ok(running) => running,
             Err(error) => {
@@ -119,10 +161,14 @@ impl Opts {
         let process = running.id();
         let status = running.wait();
         // Whatever comes of the rest, it is put back.
-        let seen = self.reporting.read(&profiles, process);
+        let is_reported = !self.is_for_tests();
+        let seen = if is_reported { self.reporting.read(&profiles, process) } else { Ok(None) };
         let written = place.leave()?;
         signals.release();
         let code = exit_code(status?);
+        if !is_reported {
+            return ended_with(code);
+        }
         self.reporting.show(seen, &profiles, self.captures_calls());
         if let (Some(first), false) = (written.first(), self.reporting.quiet) {
             let (files, first) = (count(written.len(), "file"), Visible(first.display()));
@@ -246,6 +292,8 @@ enum Place {
     Home(Home),
     /// A copy.
     Copy(Entry),
+    /// A copy beside it, which goes with its session; none if nothing is to be woven.
+    Beside(Option<PathBuf>),
 }
 
 impl Place {
@@ -260,6 +308,7 @@ impl Place {
                 Ok(Vec::new())
             }
             Self::Copy(entry) => Ok(entry.written()),
+            Self::Beside(_) => Ok(Vec::new()),
         }
     }
 }

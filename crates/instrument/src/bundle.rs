@@ -1,4 +1,6 @@
-//! Single-file programs: a native host with assemblies behind it.
+//! Programs in native code: in a single file, which is a native host with assemblies behind it, and of native AOT.
+
+use std::fmt;
 
 /// What the host looks for in itself: the offset of the bundle stands before it, 0 if there is none. It is the SHA-256 of
 /// `.net core bundle`, as .NET has it.
@@ -10,12 +12,56 @@ const SIGNATURE: [u8; 32] = [
 /// The search ends here: the host comes first and is far smaller, and a file may have gigabytes behind it.
 const HOST: usize = 256 << 20;
 
-/// What to say of one.
-pub const SINGLE_FILE: &str = "a program in a single file (a bundle): it runs what is in it, not what lies beside it; publish it without \
-     PublishSingleFile, or weave what goes into it before it is published";
+/// A program in native code that holds no assembly as a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NativeProgram {
+    /// A bundle: its host has its assemblies, and its runtime.
+    SingleFile,
+    /// Compiled by native AOT.
+    Aot,
+}
+
+impl fmt::Display for NativeProgram {
+    /// What it is; and what to do, behind a semicolon.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SingleFile => {
+                "a program in a single file (a bundle): it runs the assemblies in it, not those beside it; record it with ilinst run \
+                 --live, publish it without PublishSingleFile, or instrument its assemblies before they are published (dotnet publish \
+                 -p:Ilinst=true, with the package Ilinst.MSBuild)"
+            }
+            Self::Aot => {
+                "a program compiled to native code (native AOT), which has no IL and no profiling API; publish it without PublishAot, \
+                 or instrument its assemblies before they are compiled (dotnet publish -p:Ilinst=true, with the package \
+                 Ilinst.MSBuild)"
+            }
+        })
+    }
+}
+
+/// Native AOT names so what its debuggers look for, and the section of its code (ELF and Mach-O, PE): backwards here, so that they
+/// are not in `ilinst` itself.
+const AOT_HEADER: &[u8] = b"redaeHgubeDemitnuRteNtoD";
+const AOT_SECTIONS: [&[u8]; 2] = [b"edocdeganam__", b"deganam."];
+
+impl NativeProgram {
+    /// Which one a file is.
+    pub fn of(file: &[u8]) -> Option<Self> {
+        // Text has no zeros.
+        if !file[..file.len().min(64)].contains(&0) {
+            return None;
+        }
+        let has = |backwards: &[u8]| {
+            let host = &file[..file.len().min(HOST)];
+            host.windows(backwards.len()).any(|window| window.iter().rev().eq(backwards))
+        };
+        let is_aot = || AOT_SECTIONS.iter().any(|section| has(section)) && has(AOT_HEADER);
+        if is_bundle(file) { Some(Self::SingleFile) } else { is_aot().then_some(Self::Aot) }
+    }
+}
 
 /// Whether a file is a native host with a bundle in it. Whatever else knows the signature, as `ilinst` itself, has no offset before it.
-pub fn is_bundle(file: &[u8]) -> bool {
+fn is_bundle(file: &[u8]) -> bool {
     let host = &file[..file.len().min(HOST)];
     let Some(at) = host.windows(SIGNATURE.len()).position(|window| window == SIGNATURE) else { return false };
     let offset = file[..at].last_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
@@ -25,6 +71,16 @@ pub fn is_bundle(file: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn native_code_is_known_by_its_section_and_header() {
+        let name = |backwards: &[u8]| backwards.iter().rev().copied().collect::<Vec<u8>>();
+        let file = |names: &[&[u8]]| [&[0x7f, b'E', b'L', b'F', 0][..], &names.concat()].concat();
+        let (header, section) = (name(AOT_HEADER), name(AOT_SECTIONS[0]));
+        assert_eq!(NativeProgram::of(&file(&[&header, &section])), Some(NativeProgram::Aot));
+        assert_eq!(NativeProgram::of(&file(&[&header])), None, "a runtime has that");
+        assert_eq!(NativeProgram::of(&file(&[AOT_HEADER, AOT_SECTIONS[0]])), None, "ilinst has these");
+    }
 
     #[test]
     fn a_host_says_whether_it_has_a_bundle() {

@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io::Write as _,
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -17,13 +17,12 @@ use weave::{
 };
 
 use crate::{
-    bundle::{SINGLE_FILE, is_bundle},
     companions::{is_program, mdb_path, modules, references, settings},
     context::RunContext,
     deps_json::{is_deps_json, lists_that_name},
     failure::{Failure, Result, about},
     file_identity::FileIdentity,
-    input::{Input, not_an_assembly, parse_assembly},
+    input::{Input, host_hint, not_an_assembly, parse_assembly},
     job::Job,
     manifest::{Manifest, manifest_path},
     outputs::Outputs,
@@ -102,7 +101,7 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
     let (image, metadata) = match parse_assembly(bytes) {
         Ok(read) => read,
         Err(error) if job.is_named => {
-            return Err(not_an_assembly(&job.input, format_args!("{error}{}", host_hint(&job.input))));
+            return Err(not_an_assembly(&job.input, format_args!("{error}{}", host_hint(&job.input, bytes))));
         }
         Err(error) => return leave_as_it_is(Outcome::NotAnAssembly(error.to_string())),
     };
@@ -182,16 +181,6 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
 /// The patterns that say what is woven.
 fn include<'c>(context: &'c RunContext<'_>) -> &'c [Pattern] {
     &context.options.weave.selection.include
-}
-
-/// A .NET Core program is a library, beside a native host of the same name: people name the host.
-fn host_hint(path: &Path) -> String {
-    if Input::open(path).is_ok_and(|bytes| is_bundle(&bytes)) {
-        return format!("; it is {SINGLE_FILE}");
-    }
-    let library = path.with_extension("dll");
-    let is_host = library != path && library.is_file();
-    if is_host { format!("; it may be the host that starts {}: weave that", library.display()) } else { String::new() }
 }
 
 /// Writes the woven file and reads it again, instead of what is here of it; its manifest is written beside that.

@@ -38,6 +38,8 @@ const RUNTIME_PACK: &str = "runtimepack";
 pub struct Framework {
     /// By file name, the kind of library.
     kinds: BTreeMap<String, String>,
+    /// What is of no project counts as the framework's, if there are projects.
+    projects_alone: bool,
 }
 
 impl Framework {
@@ -52,7 +54,14 @@ impl Framework {
                 *known = kind;
             }
         }
-        Self { kinds }
+        Self { kinds, projects_alone: false }
+    }
+
+    /// The same, by which whatever is of no project counts as the framework's, if the lists name projects.
+    #[must_use]
+    pub fn with_projects_alone(self, projects_alone: bool) -> Self {
+        let projects_alone = projects_alone && self.kinds.values().any(|kind| kind == PROJECT);
+        Self { projects_alone, ..self }
     }
 
     /// Whether an assembly is of the framework; not if a pattern names it.
@@ -64,6 +73,7 @@ impl Framework {
         };
         let is_framework = match self.kinds.get(&file_name(path)).map(String::as_str) {
             Some(PROJECT) => false,
+            _ if self.projects_alone => true,
             Some(RUNTIME_PACK) => true,
             _ => is_signed_by_framework(metadata),
         };

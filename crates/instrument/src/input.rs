@@ -9,7 +9,10 @@ use std::{
 use ecma335::{Image, Metadata};
 use memmap2::Mmap;
 
-use crate::failure::{Failure, Result, about};
+use crate::{
+    bundle::NativeProgram,
+    failure::{Failure, Result, about},
+};
 
 /// A file's bytes.
 pub enum Input {
@@ -91,14 +94,27 @@ pub fn read_small(path: &Path, most: u64) -> Result<Vec<u8>> {
 /// # Errors
 /// If it is none, or a damaged one.
 pub fn read_assembly<'a>(path: &Path, bytes: &'a [u8]) -> Result<(Image<'a>, Metadata<'a>)> {
-    parse_assembly(bytes).map_err(|error| not_an_assembly(path, error))
+    parse_assembly(bytes).map_err(|error| not_an_assembly(path, format_args!("{error}{}", host_hint(path, bytes))))
 }
 
 /// The same, of bytes that have no path.
-pub(crate) fn parse_assembly(bytes: &[u8]) -> ecma335::Result<(Image<'_>, Metadata<'_>)> {
+///
+/// # Errors
+/// If it is none, or damaged.
+pub fn parse_assembly(bytes: &[u8]) -> ecma335::Result<(Image<'_>, Metadata<'_>)> {
     let image = Image::parse(bytes)?;
     let metadata = Metadata::parse(image.metadata()?)?;
     Ok((image, metadata))
+}
+
+/// A .NET Core program is a library, beside a native host of the same name: people name the host.
+pub(crate) fn host_hint(path: &Path, bytes: &[u8]) -> String {
+    if let Some(what) = NativeProgram::of(bytes) {
+        return format!("; it is {what}");
+    }
+    let library = path.with_extension("dll");
+    let is_host = library != path && library.is_file();
+    if is_host { format!("; it may be the host that starts {}: weave that", library.display()) } else { String::new() }
 }
 
 /// The failure of a file that is no assembly, or a damaged one.

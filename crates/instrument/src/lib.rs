@@ -51,12 +51,12 @@ mod run;
 mod staging;
 mod tracker;
 
-pub use bundle::{SINGLE_FILE, is_bundle};
+pub use bundle::NativeProgram;
 pub use failure::{Failure, Result};
 pub use folder::{CACHE_TAG, CACHE_TAG_FILE, files_below, is_cache, is_link_out};
 pub use framework::Framework;
 pub use hook_assembly::HookAssembly;
-pub use input::{Input, not_an_assembly, read_assembly, read_small};
+pub use input::{Input, not_an_assembly, parse_assembly, read_assembly, read_small};
 pub use job::Job;
 pub use manifest::manifest_path;
 pub use options::Options;

@@ -16,6 +16,10 @@ pub const LIBRARY: &str = "ilinst_clr_profiler";
 pub const OPTIONS: &str = "ILINST_LIVE_OPTIONS";
 /// Whether assemblies of the framework are recorded, too: 1.
 pub const ALL_ASSEMBLIES: &str = "ILINST_LIVE_ALL_ASSEMBLIES";
+/// The assembly that the user named, by its path: it is recorded even if it is signed as the framework is.
+pub const PROGRAM: &str = "ILINST_LIVE_PROGRAM";
+/// Whether of a folder whose `deps.json` lists projects nothing else is recorded: 1.
+pub const PROJECTS_ALONE: &str = "ILINST_LIVE_PROJECTS_ALONE";
 /// Where the tracker is, if methods are to be woven when they are loaded.
 pub const TRACKER: &str = "ILINST_LIVE_TRACKER";
 /// The folder in which the profiler says how it began: in a file named by the process's number.

@@ -15,6 +15,8 @@ pub struct Options {
     pub keys: Vec<PathBuf>,
     /// Whether what is of the framework is woven, too, in a folder; patterns that name an assembly say so of that one.
     pub all_assemblies: bool,
+    /// Whether of a folder whose `deps.json` lists projects nothing else is woven, as of tests, beside which test frameworks lie.
+    pub projects_alone: bool,
     /// Whether methods that are left alone as expected (no body, excluded) are reported by name too.
     pub names_expected: bool,
 }

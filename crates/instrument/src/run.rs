@@ -86,7 +86,8 @@ pub fn run(request: &Request, jobs: &[Job], options: &Options, progress: Progres
     let keys = options.keys.iter().map(|path| read_key(path)).collect::<Result<Vec<_>>>()?;
     let trackers = Trackers::new(request.roots());
     let leaves_framework = request.is_of_folder() && !options.all_assemblies;
-    let framework = leaves_framework.then(|| Framework::read(jobs.iter().map(|job| job.input.as_path())));
+    let read = || Framework::read(jobs.iter().map(|job| job.input.as_path())).with_projects_alone(options.projects_alone);
+    let framework = leaves_framework.then(read);
     let (tracker, trackers, keys) = (&tracker, &trackers, &*keys);
     let context = RunContext { request, options, tracker, trackers, keys, framework, modules: Vec::new() };
     let (files, outputs, mut read) = run_jobs(jobs, context, progress)?;

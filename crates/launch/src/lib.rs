@@ -3,8 +3,10 @@
 //!
 //! ```text
 //! command line -> Program -> Cache entry (a copy of its folder, woven) -> Running -> exit code
+//! command of the SDK -> Session -> the SDK builds -> Started (ilinst again) -> Program
 //! ```
 
+mod beside;
 mod cache;
 mod diagnostics;
 mod home;
@@ -13,6 +15,8 @@ mod private;
 mod profiled;
 mod program;
 mod running;
+mod sdk;
+mod session;
 mod signals;
 
 pub use cache::{Cache, Cleared, Entry, Kept, Made};
@@ -20,9 +24,11 @@ pub use diagnostics::{Attached, DiagnosticsPort, STANDS_STILL};
 pub use home::Home;
 pub use inputs::Inputs;
 pub use private::Temporary;
-pub use profiled::{ClrProfiler, Recording, Reported, tracker_of};
+pub use profiled::{ClrProfiler, Environment, Recording, Reported, tracker_of};
 pub use program::Program;
 pub use running::{Running, exit_code};
+pub use sdk::SdkCommand;
+pub use session::{Session, Started};
 #[cfg(unix)]
 pub use signals::is_ignored;
 pub use signals::{Noted, Signals};

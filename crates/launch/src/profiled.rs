@@ -1,8 +1,10 @@
 //! Programs that run under the CLR profiler: what their environment says, and whether the profiler began.
 
 use std::{
-    collections::BTreeSet,
-    env, fs,
+    collections::{BTreeMap, BTreeSet},
+    env,
+    ffi::{OsStr, OsString},
+    fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -51,6 +53,55 @@ pub struct Reported {
 
 /// What the host loads, and calls, before a program begins.
 const STARTUP_HOOKS: &str = "DOTNET_STARTUP_HOOKS";
+/// Whether a runtime loads the profiler.
+const ENABLED: [&str; 2] = ["CORECLR_ENABLE_PROFILING", "COR_ENABLE_PROFILING"];
+/// Names the profiler that a runtime loads.
+const PROFILER: &str = "CORECLR_PROFILER";
+/// With 0, .NET loads no profiler, nor answers at its diagnostics port; by its older name, too.
+const DIAGNOSTICS: [&str; 2] = ["DOTNET_EnableDiagnostics", "COMPlus_EnableDiagnostics"];
+
+/// Variables of a program's environment, by name: what each is set to, or that it is not there.
+#[derive(Clone, Default, Debug)]
+pub struct Environment(BTreeMap<String, Option<OsString>>);
+
+impl Environment {
+    fn set(&mut self, name: &str, value: impl AsRef<OsStr>) -> &mut Self {
+        self.0.insert(name.to_owned(), Some(value.as_ref().to_owned()));
+        self
+    }
+
+    fn remove(&mut self, name: &str) -> &mut Self {
+        self.0.insert(name.to_owned(), None);
+        self
+    }
+
+    /// Has a command run with it.
+    pub fn give(&self, command: &mut Command) {
+        for (name, value) in &self.0 {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+    }
+
+    /// Has a command run with all but [`Environment::acting`]: nothing is recorded of its own process.
+    pub fn prepare(&self, command: &mut Command) {
+        let others = self.0.clone().into_iter().filter(|(name, _)| !is_acting(name));
+        Self(others.collect()).give(command);
+        command.envs(ENABLED.map(|name| (name, "0")));
+    }
+
+    /// The variables by which something is recorded, if the others are there.
+    pub fn acting(&self) -> Vec<(&str, &OsStr)> {
+        let acting = self.0.iter().filter(|(name, _)| is_acting(name) && *name != ENABLED[1]);
+        acting.filter_map(|(name, value)| Some((name.as_str(), value.as_deref()?))).collect()
+    }
+}
+
+fn is_acting(name: &str) -> bool {
+    ENABLED.contains(&name) || name == STARTUP_HOOKS
+}
 
 /// The CLR profiler, beside this program.
 #[derive(Clone, Debug)]
@@ -74,40 +125,64 @@ impl ClrProfiler {
         Err(Failure::unreadable(text))
     }
 
+    /// Another profiler, which the environment has programs run under: its class. A runtime has room for one, so ours takes its place.
+    pub fn replaced() -> Option<String> {
+        let is_on = env::var_os(ENABLED[0]).is_some_and(|value| value == "1");
+        env::var(PROFILER).ok().filter(|other| is_on && !other.is_empty() && *other != class())
+    }
+
+    /// The variable of the environment, with its value, that has .NET load no profiler.
+    pub fn refused_by() -> Option<String> {
+        let is_off = |value: &OsString| value.to_str().is_some_and(|digits| u32::from_str_radix(digits.trim(), 16) == Ok(0));
+        // Only the first counts, if it is there.
+        let (name, value) = DIAGNOSTICS.iter().find_map(|name| Some((name, env::var_os(name)?)))?;
+        is_off(&value).then(|| format!("{name}={}", value.display()))
+    }
+
     /// Where it is.
     pub fn library(&self) -> &Path {
         &self.library
     }
 
-    /// Has a command run under it: its environment says which methods are recorded, and how, and where the profiler says how it
-    /// began.
-    pub fn attach(&self, command: &mut Command, options: &instrument::Options, recording: &Recording, status: &Path) {
+    /// What the environment of a program says that runs under it: which methods are recorded, and how, and where the profiler says how
+    /// it began. `program` is the assembly that the user named, if it is known: it is recorded whoever has signed it.
+    pub fn environment(
+        &self,
+        options: &instrument::Options,
+        recording: &Recording,
+        status: &Path,
+        program: Option<&Path>,
+    ) -> Environment {
+        let mut command = Environment::default();
         for runtime in ["CORECLR", "COR"] {
             command
-                .env(format!("{runtime}_ENABLE_PROFILING"), "1")
-                .env(format!("{runtime}_PROFILER"), class())
-                .env(format!("{runtime}_PROFILER_PATH"), &self.library);
+                .set(&format!("{runtime}_ENABLE_PROFILING"), "1")
+                .set(&format!("{runtime}_PROFILER"), class())
+                .set(&format!("{runtime}_PROFILER_PATH"), &self.library);
             // They win over the one without a size.
             for size in ["32", "64"] {
-                command.env_remove(format!("{runtime}_PROFILER_PATH_{size}"));
+                command.remove(&format!("{runtime}_PROFILER_PATH_{size}"));
             }
         }
         let Recording { captured, tracker } = recording;
         command
-            .env(live::OPTIONS, options.weave.to_string())
-            .env(live::ALL_ASSEMBLIES, if options.all_assemblies { "1" } else { "0" })
-            .env(live::CAPTURE, captured.map(|captured| captured.to_string()).unwrap_or_default())
-            .env(live::VERSION, env!("CARGO_PKG_VERSION"))
-            .env(live::STATUS, status)
-            .env_remove(live::TRACKER);
+            .set(live::OPTIONS, options.weave.to_string())
+            .set(live::ALL_ASSEMBLIES, if options.all_assemblies { "1" } else { "0" })
+            .set(live::PROJECTS_ALONE, if options.projects_alone { "1" } else { "0" })
+            .set(live::CAPTURE, captured.map(|captured| captured.to_string()).unwrap_or_default())
+            .set(live::VERSION, env!("CARGO_PKG_VERSION"))
+            .set(live::STATUS, status)
+            .set(live::PROGRAM, program.unwrap_or(Path::new("")))
+            .remove(live::TRACKER);
         if let Some(tracker) = tracker {
             let mut hooks = tracker.clone().into_os_string();
             if let Some(others) = env::var_os(STARTUP_HOOKS).filter(|others| !others.is_empty()) {
                 hooks.push(if cfg!(windows) { ";" } else { ":" });
                 hooks.push(others);
             }
-            command.env(live::TRACKER, tracker).env(STARTUP_HOOKS, hooks);
+            command.set(live::TRACKER, tracker).set(STARTUP_HOOKS, hooks);
         }
+        command
     }
 
     /// Whether the profiler recorded a process at least, by what lies in the folder where it said how it began: a runtime that
@@ -127,6 +202,10 @@ impl ClrProfiler {
         }
         Err(Failure::not_recorded(match said.first() {
             Some(error) => error.trim_start_matches(live::FAILED).to_owned(),
+            None if Self::refused_by().is_some() => format!(
+                "no runtime loaded the profiler: {} in the environment forbids it; unset it",
+                Self::refused_by().unwrap_or_default()
+            ),
             None => format!(
                 "no runtime loaded the profiler ({}): the command starts no .NET, or one for another processor than {}, or one \
                  without a profiling API, as Mono and native AOT are",

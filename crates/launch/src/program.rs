@@ -9,7 +9,7 @@ use std::{
     process::Command,
 };
 
-use instrument::{Failure, Input, is_bundle, read_assembly};
+use instrument::{Failure, Input, NativeProgram, parse_assembly, read_assembly};
 
 /// A command line that starts an assembly.
 #[derive(Clone, Debug)]
@@ -68,6 +68,18 @@ impl Program {
         let before = std::iter::once(Word::Fixed(first.clone())).chain(rest[..at].iter().map(own));
         let words = before.chain([name]).chain(rest[at + 1..].iter().cloned().map(Word::Fixed)).collect();
         Ok(Self { assembly, words })
+    }
+
+    /// The native program that a command line starts, if it is one that holds no assembly as a file.
+    pub fn native(command: &[OsString]) -> Option<(PathBuf, NativeProgram)> {
+        let host = file_of_command(command.first()?)?;
+        let bytes = Input::open(&host).ok().filter(|_| library_beside(&host).is_none())?;
+        NativeProgram::of(&bytes).map(|native| (host, native))
+    }
+
+    /// Whether a file is an assembly, by what it is and not by its name alone.
+    pub fn is_assembly(path: &Path) -> bool {
+        is_assembly(path)
     }
 
     /// The assembly's name in its folder.
@@ -157,20 +169,10 @@ fn program_in(folder: &Path) -> instrument::Result<PathBuf> {
 
 /// Why a command starts no assembly, and what to write instead.
 fn no_assembly(host: &Path, first: &OsStr, rest: &[OsString]) -> Failure {
-    if Input::open(host).is_ok_and(|bytes| is_bundle(&bytes)) {
-        return Failure::not_an_assembly(format_args!("{}: {}", host.display(), instrument::SINGLE_FILE));
+    if let Some(what) = Input::open(host).ok().and_then(|bytes| NativeProgram::of(&bytes)) {
+        return Failure::not_an_assembly(format_args!("{}: it is {what}", host.display()));
     }
     let name = Path::new(first).display();
-    let builds = |word: &&OsString| ["run", "test", "build", "watch", "publish"].iter().any(|verb| *word == verb);
-    if let Some(verb) = rest.first().filter(builds) {
-        let advice = if verb == "test" {
-            format!("the test host is another program: ilinst instrument --in-place bin/.../, then {name} test --no-build")
-        } else {
-            format!("build first, then ilinst run -- {name} bin/.../app.dll")
-        };
-        let verb = verb.display();
-        return Failure::usage(format_args!("{name} {verb}: it builds and starts what it built; {advice}"));
-    }
     // One that it names is missing, or is none.
     let named = rest.iter().map(Path::new).find(|word| is_named_as_assembly(word));
     if let Some(Err(failure)) = named.map(|path| read_assembly(path, &Input::open(path)?).map(drop)) {
@@ -193,7 +195,7 @@ fn library_beside(host: &Path) -> Option<PathBuf> {
 }
 
 /// The file that the system starts for a command's first word.
-fn file_of_command(word: &OsStr) -> Option<PathBuf> {
+pub(crate) fn file_of_command(word: &OsStr) -> Option<PathBuf> {
     let is_bare = Path::new(word).components().count() == 1 && Path::new(word).file_name() == Some(word);
     let folders: Vec<PathBuf> = match env::var_os("PATH") {
         Some(path) if is_bare => env::split_paths(&path).collect(),
@@ -218,14 +220,14 @@ fn dotnet() -> Option<OsString> {
 }
 
 /// Whether a file is an assembly, by what it is and not by its name alone.
-fn is_assembly(path: &Path) -> bool {
-    is_named_as_assembly(path) && path.is_file() && Input::open(path).is_ok_and(|bytes| read_assembly(path, &bytes).is_ok())
+pub(crate) fn is_assembly(path: &Path) -> bool {
+    is_named_as_assembly(path) && path.is_file() && Input::open(path).is_ok_and(|bytes| parse_assembly(&bytes).is_ok())
 }
 
 fn is_named_as_assembly(path: &Path) -> bool {
     path.extension().is_some_and(|extension| ["dll", "exe"].iter().any(|known| extension.eq_ignore_ascii_case(known)))
 }
 
-fn folder_of(file: &Path) -> PathBuf {
+pub(crate) fn folder_of(file: &Path) -> PathBuf {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new(".")).to_owned()
 }

@@ -1,38 +1,38 @@
 //! `ilinst run --live`: the program as it is, under the CLR profiler.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{env, fs, path::Path, process::Command};
 
-use ::instrument::failure::about;
+use ::instrument::{NativeProgram, failure::about};
 use launch::{Cache, ClrProfiler, Program, Recording, Running, Signals, Temporary, exit_code, tracker_of};
 
 use super::{Opts, Profiles, ended_with};
-use crate::{failure::Failure, terminal::complain};
+use crate::{arguments::Weaving, failure::Failure, terminal::complain};
 
 impl Opts {
     pub(super) fn run_live(&self) -> anyhow::Result<u8> {
         let profiler = ClrProfiler::find()?;
         let signals = Signals::take_over()?;
-        let (mut command, folder) = self.command_as_it_is()?;
-        let weaving = self.weave.resolve(&[&folder])?;
-        if weaving.options.weave.all_hooks().any(|hooks| hooks.methods().next().is_some()) {
-            let text = "--live uses the tracker's probes alone: --enter, --leave-call and the like are for run and instrument";
+        let (mut command, program) = self.command_as_it_is()?;
+        if let (Some(variable), Some(program)) = (ClrProfiler::refused_by(), &program) {
+            let text = format_args!(
+                "{}: {variable} in the environment has .NET load no profiler; unset it, or leave --live out",
+                program.assembly.display()
+            );
             return Err(Failure::usage(text).into());
         }
-        let captured = weaving.options.weave.capture;
-        if self.hooks && (captured.exception || captured.texts) {
-            let text = "--hooks keeps that an exception ended a call, not which, and calls nothing: --capture args,return,this";
-            return Err(Failure::usage(text).into());
-        }
-        let tracker = if self.hooks { None } else { Some(tracker_of(&Cache::of_user()?)?) };
-        let recording = Recording { captured: Some(captured).filter(|captured| captured.calls), tracker };
-        let profiles = Profiles::prepare(self.reporting.keep())?;
+        let folder = match &program {
+            Some(program) => fs::canonicalize(program.folder()).unwrap_or_else(|_| program.folder()),
+            None => env::current_dir()?,
+        };
+        let (weaving, recording) = self.recording(&folder, self.is_for_tests())?;
+        let profiles = Profiles::prepare(self.kept())?;
         let status = Temporary::folder()?;
         profiles.tell(&mut command);
-        profiler.attach(&mut command, &weaving.options, &recording, status.path());
+        let named = program.and_then(|program| fs::canonicalize(program.assembly).ok());
+        profiler.environment(&weaving.options, &recording, status.path(), named.as_deref()).give(&mut command);
+        if let Some(started) = &self.started {
+            started.tell(&mut command);
+        }
         if self.verbose {
             complain(format_args!("runs under {}", profiler.library().display()));
         }
@@ -47,7 +47,7 @@ impl Opts {
                 reported.skipped.iter().for_each(|module| complain(format_args!("skipped: {module}")));
                 let by_hooks = |why| complain(format_args!("recorded by hooks, as with --hooks: {why}"));
                 reported.by_hooks.iter().for_each(by_hooks);
-                if !reported.by_hooks.is_empty() && (captured.exception || captured.texts) {
+                if !reported.by_hooks.is_empty() && recording.captured.is_some_and(|captured| captured.exception || captured.texts) {
                     complain("hooks keep no exceptions, and no texts of ToString");
                 }
             }
@@ -57,23 +57,50 @@ impl Opts {
                 return ended_with(if code == 0 { failure.exit.into() } else { code });
             }
         }
-        self.reporting.show(self.reporting.read(&profiles, process), &profiles, self.captures_calls());
+        if !self.is_for_tests() {
+            self.reporting.show(self.reporting.read(&profiles, process), &profiles, self.captures_calls());
+        }
         drop((profiles, status));
         ended_with(code)
     }
 
-    /// The command that was given, or what starts the assembly that it is; with the folder that it is about.
-    fn command_as_it_is(&self) -> anyhow::Result<(Command, PathBuf)> {
+    /// Which methods are recorded, and how, of what the options for a folder say; what the profiler cannot do is refused.
+    pub(super) fn recording(&self, folder: &Path, is_for_tests: bool) -> anyhow::Result<(Weaving, Recording)> {
+        let mut weaving = self.weave.resolve(&[folder])?;
+        weaving.options.projects_alone = is_for_tests;
+        if weaving.options.weave.all_hooks().any(|hooks| hooks.methods().next().is_some()) {
+            let text = "--live uses the tracker's probes alone: --enter, --leave-call and the like are for run and instrument";
+            return Err(Failure::usage(text).into());
+        }
+        let captured = weaving.options.weave.capture;
+        if self.hooks && (captured.exception || captured.texts) {
+            let text = "--hooks keeps that an exception ended a call, not which, and calls nothing: --capture args,return,this";
+            return Err(Failure::usage(text).into());
+        }
+        if let Some(other) = ClrProfiler::replaced() {
+            complain(format_args!(
+                "note: CORECLR_PROFILER={other} of the environment is not loaded: a runtime has room for one profiler, and --live \
+                 takes it"
+            ));
+        }
+        let tracker = if self.hooks { None } else { Some(tracker_of(&Cache::of_user()?)?) };
+        let recording = Recording { captured: Some(captured).filter(|captured| captured.calls), tracker };
+        Ok((weaving, recording))
+    }
+
+    /// The command that was given, or what starts the assembly that it is; with the program, if it names one.
+    fn command_as_it_is(&self) -> anyhow::Result<(Command, Option<Program>)> {
         let found = Program::find(&self.command);
-        if let Ok(program) = &found {
-            return Ok((program.at_home(), fs::canonicalize(program.folder()).unwrap_or_else(|_| program.folder())));
+        if let Some((host, native)) = Program::native(&self.command).filter(|(_, native)| *native == NativeProgram::Aot) {
+            return Err(Failure::not_an_assembly(format_args!("{}: it is {native}", host.display())).into());
         }
         match self.command.split_first() {
+            _ if found.is_ok() => Ok((found.as_ref().map(Program::at_home).map_err(Clone::clone)?, found.ok())),
             // What starts .NET somewhere among what it starts.
             Some((first, rest)) if !Path::new(first).is_dir() => {
                 let mut command = Command::new(first);
                 command.args(rest);
-                Ok((command, env::current_dir()?))
+                Ok((command, None))
             }
             _ => Err(found.expect_err("it was no program").into()),
         }

@@ -175,14 +175,23 @@ impl Profiles {
         self.temporary.is_some()
     }
 
-    /// Those that were written since, the latest first.
+    /// Those that were written since, the latest first, but for those of the SDK.
     fn written(&self) -> Vec<PathBuf> {
         let time = |path: &PathBuf| fs::metadata(path).and_then(|file| file.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
         let mut found = profiles::profiles_in(&self.folder);
         found.retain(|path| !self.before.contains(path) || time(path) >= self.since);
-        found.sort_by_key(|path| std::cmp::Reverse(time(path)));
+        found.sort_by_key(|path| (is_of_sdk(path), std::cmp::Reverse(time(path))));
         found
     }
+}
+
+/// Processes of the SDK, which start the user's programs, by the names that their profiles have.
+const OF_SDK: [&str; 5] = ["dotnet", "MSBuild", "VBCSCompiler", "datacollector", "vstest.console"];
+
+/// Whether a profile is of a process of the SDK.
+fn is_of_sdk(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.rsplit_once('-').is_some_and(|(program, _)| OF_SDK.contains(&program))
 }
 
 /// Opens a page in the user's browser.
