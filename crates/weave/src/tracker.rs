@@ -205,10 +205,11 @@ impl Tracker {
         };
         let mut step = Probe { enter: Some(call(WHEN_STEPPING, Argument::Value(0))), ..method.clone() };
         // In the order of `SiteProbes`.
-        step.sites.extend(
-            [WHEN_AWAITING, WHEN_COMPLETING, WHEN_FAULTING]
-                .map(|name| SiteProbe { before: with_token(name), ahead: None, behind: None }),
-        );
+        step.sites.extend([WHEN_AWAITING, WHEN_COMPLETING, WHEN_FAULTING].map(|name| SiteProbe {
+            before: with_token(name),
+            ahead: None,
+            behind: None,
+        }));
         let mut runtime_async = Probe { enter: Some(call(WHEN_STARTING, Argument::Value(0))), ..method.clone() };
         let suspend = SiteProbe {
             before: with_token(WHEN_SUSPENDING),
