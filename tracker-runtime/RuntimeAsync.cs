@@ -55,7 +55,6 @@ namespace Ilinst
             frame.Call = LogicalCalls.Running.Call;
             frame.Number = number;
             Begin(frame, step).Kickoff = kickoff;
-            Flow.Watch(frame.Call);
             using (gate.Enter())
             {
                 frames[number & MostFrames - 1] = frame;
@@ -63,13 +62,17 @@ namespace Ilinst
             return Tokens.OfCall(number);
         }
 
-        /// <summary>The step that has just begun is one of a frame's.</summary>
+        /// <summary>
+        /// The step that has just begun is one of a frame's. It flows: that of its call would not do, as what flowed before may
+        /// have come from the same call.
+        /// </summary>
         private static RunningStep Begin(Frame frame, IntPtr token)
         {
             RunningStep step = LogicalCalls.Running;
             step.Frame = frame;
             step.Token = token;
             frame.Step = step;
+            Flow.Watch(step);
             return step;
         }
 
@@ -100,12 +103,12 @@ namespace Ilinst
         }
 
         /// <summary>Something else flows on this thread: a suspended method has given it back what flowed before.</summary>
-        /// <param name="now">The logical call that flows now; null if none does.</param>
+        /// <param name="now">The step that flows now; null if none does.</param>
         public static void OnFlow(object now)
         {
             CallTree* tree = CallTrees.OfOpenCalls;
             RunningStep step;
-            while (tree != null && (step = LogicalCalls.Running) != null && step.IsAwaiting && step.Call != now)
+            while (tree != null && (step = LogicalCalls.Running) != null && step.IsAwaiting && step != now)
             {
                 End(tree, step);
                 if (LogicalCalls.Running == step)

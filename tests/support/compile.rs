@@ -44,7 +44,7 @@ pub fn compile_with(source: &Path, output: &Path, of: References, references: &[
         };
         let csc = only_in(&sdk.with_file_name("sdk"))?.join("Roslyn/bincore/csc.dll");
         let mut command = Command::new(sdk);
-        command.arg("exec").arg(csc).args(["-features:runtime-async=on", "-nowarn:SYSLIB5007"]);
+        command.arg("exec").arg(csc).args(["-features:runtime-async=on", "-define:RUNTIME_ASYNC", "-nowarn:SYSLIB5007"]);
         command
     } else {
         let (dotnet, csc) = (require("ILINST_DOTNET8")?, require("ILINST_CSC")?);

@@ -71,7 +71,12 @@ fn calls_that_the_runtime_suspends_are_as_written() {
                 let report = run.report();
                 let mut of_run = Vec::new();
                 times(&run, &report, false, &mut of_run);
-                called(&run, CALLS, &mut of_run);
+                let calls: Vec<_> = CALLS
+                    .iter()
+                    .filter(|(caller, callee, _)| ![caller, callee].iter().any(|name| ["Awaits", "OnCompleted"].contains(name)))
+                    .copied()
+                    .collect();
+                called(&run, &calls, &mut of_run);
                 faults(&report, &mut of_run);
                 wrong.extend(of_run.iter().map(|wrong| format!("{mode} {options:?}: {wrong}")));
             }
