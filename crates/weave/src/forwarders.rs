@@ -42,6 +42,8 @@ impl Forwarders {
     ) -> Self {
         let mut search =
             Search { metadata, waiting: WaitingCalls::new(&options.calls), members: HashMap::new(), own: HashMap::new() };
+        // It is called once, and all that runs is below it.
+        let entry = image.cli_header().entry_point_token();
         let mut states = vec![State::Probed; planned.len()];
         // By callee: the candidates that call it.
         let mut callers: HashMap<u32, Vec<u32>> = HashMap::new();
@@ -66,7 +68,9 @@ impl Forwarders {
                 found.push(rid.get());
                 continue;
             }
-            if made.step(rid).is_some() || row.is_async() || body.il.len() as u32 > limit || !body.clauses.is_empty() {
+            let is_entry = entry.and_then(Token::rid_in) == Some(rid);
+            if is_entry || made.step(rid).is_some() || row.is_async() || body.il.len() as u32 > limit || !body.clauses.is_empty()
+            {
                 continue;
             }
             if search.is_default_constructor(&row, &body) {
