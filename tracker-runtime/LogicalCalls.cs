@@ -1,5 +1,4 @@
 using System;
-using System.Threading;
 
 namespace Ilinst
 {
@@ -26,9 +25,7 @@ namespace Ilinst
         public LogicalCall Call;
         /// <summary>What the thread ran before.</summary>
         public RunningStep Below;
-        /// <summary>What it is of, if the runtime suspends it.</summary>
-        public RuntimeAsync.Frame Frame;
-        /// <summary>... its token, and the kickoff's, if it is the first.</summary>
+        /// <summary>Of a method that the runtime suspends: its token, and the kickoff's, if it is the first.</summary>
         public IntPtr Token;
         public IntPtr Kickoff;
         /// <summary>... and whether it awaits what it calls: it may be suspended at any moment.</summary>
@@ -47,7 +44,7 @@ namespace Ilinst
         /// <summary>Nodes from one that is looked for on another tree up to one that is known.</summary>
         [ThreadStatic]
         private static long[] walked;
-        /// <summary>How many nodes were looked at for paths.</summary>
+        /// <summary>How many nodes were looked at for paths, by and large: threads may add at a time.</summary>
         private static int looks;
 
         /// <summary>A step begins: the first of the kickoff that is the current call, or what the call that flows here goes on with.</summary>
@@ -404,12 +401,13 @@ namespace Ilinst
             {
                 if (count == callees.Length)
                 {
-                    Array.Resize(ref callees, 2 * count);
-                    walked = callees;
+                    walked = new long[2 * count];
+                    Array.Copy(callees, walked, count);
+                    callees = walked;
                 }
                 callees[count++] = (long)node;
             }
-            Interlocked.Add(ref looks, count);
+            looks += count;
             // For what there is no room the root stands.
             bool isLost = here == root;
             here = here == null ? root : here;

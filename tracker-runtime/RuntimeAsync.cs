@@ -1,5 +1,4 @@
 using System;
-using System.Threading;
 
 namespace Ilinst
 {
@@ -21,12 +20,12 @@ namespace Ilinst
         private static int taken;
 
         /// <summary>What a token leads to.</summary>
-        internal sealed class Frame
+        private sealed class Frame
         {
             /// <summary>The number that its token was made of.</summary>
             public int Number;
             public LogicalCall Call;
-            /// <summary>The step that runs; null while it is suspended. Another thread may go on before this one's has been ended.</summary>
+            /// <summary>The step that began last: another thread may go on before it has been ended on its own.</summary>
             public RunningStep Step;
         }
 
@@ -69,7 +68,6 @@ namespace Ilinst
         private static RunningStep Begin(Frame frame, IntPtr token)
         {
             RunningStep step = LogicalCalls.Running;
-            step.Frame = frame;
             step.Token = token;
             frame.Step = step;
             Flow.Watch(step);
@@ -120,7 +118,6 @@ namespace Ilinst
 
         private static void End(CallTree* tree, RunningStep step)
         {
-            Interlocked.CompareExchange(ref step.Frame.Step, null, step);
             LogicalCalls.HandOver(tree, step.Token);
             OpenCalls.LeaveTagged(step.Kickoff == IntPtr.Zero ? step.Token : step.Kickoff);
         }
@@ -141,7 +138,6 @@ namespace Ilinst
                 step.IsAwaiting = false;
                 return step.Token;
             }
-            frame.Step = null;
             IntPtr begun = LogicalCalls.GoOn(tree, frame.Call);
             return Tokens.IsNone(begun) ? begun : Begin(frame, begun).Token;
         }
@@ -167,11 +163,11 @@ namespace Ilinst
             }
             // Nothing runs behind an await that has failed, but handlers.
             RunningStep before = frame.Step;
-            bool isFaulted = before == null || before.IsAwaiting;
+            bool isFaulted = before == null || before.IsAwaiting || !IsHere(before);
             OpenCalls.Handle(token, Clock.Now(), true);
             RunningStep step = frame.Step;
             Forget(frame.Number);
-            if (step == null)
+            if (step == null || !IsHere(step))
             {
                 return;
             }
