@@ -27,7 +27,7 @@ namespace Ilinst
         public long Stats;
         /// <summary>The next callee of the same caller: those that have been called in turn follow one another.</summary>
         public long Next;
-        /// <summary>A <see cref="CalleeIndex"/>: process memory; 0 if there is none.</summary>
+        /// <summary>A <see cref="NodeIndex"/> of its callees: process memory; 0 if there is none.</summary>
         public long Index;
         /// <summary>See <see cref="NodeFlags"/>.</summary>
         public int Flags;
@@ -118,7 +118,8 @@ namespace Ilinst
         public long Steps;
         /// <summary>Of the first, if it was completed in this tree.</summary>
         public long LatencyFirst;
-        private long reserved5;
+        /// <summary>When the call that is open was begun.</summary>
+        public long Start;
         private long reserved6;
         private long reserved7;
         private long reserved8;
@@ -155,8 +156,7 @@ namespace Ilinst
         public long Started;
         /// <summary>Of the present thread.</summary>
         public long ManagedThreadId;
-        /// <summary>Where the last exception was thrown; 0 if it has been caught.</summary>
-        public long Throwing;
+        private long reserved12;
         /// <summary>How long its threads could have run, but had no processor, in ns; -1 if it isn't known.</summary>
         public long RunDelay;
         /// <summary>What the present thread's CPU time is read with: a clockid_t, or a handle on Windows; 0 if there is none.</summary>
@@ -172,8 +172,7 @@ namespace Ilinst
         public long EndedFrames;
         /// <summary>A <see cref="TreeMemory"/>.</summary>
         public long Memory;
-        /// <summary>The type of the exception of <see cref="Throwing"/>.</summary>
-        public long ThrowingType;
+        private long reserved21;
         /// <summary>Where the next event goes, and the end of its chunk.</summary>
         public long FreeEvent;
         public long EndOfEvents;
@@ -184,12 +183,20 @@ namespace Ilinst
     internal unsafe struct TreeMemory
     {
         public const int Layers = 8;
-        public const int CacheSize = 256;
+        /// <summary>See <see cref="Thrown"/>.</summary>
+        public const int MostThrown = 8;
 
         /// <summary>Where frames in frames have their nodes: see <see cref="Frames"/>.</summary>
         public fixed long LayerRoot[Layers + 1];
-        /// <summary>Paths found in this tree: the node elsewhere, the layer's root, the node here.</summary>
-        public fixed long PathCache[3 * CacheSize];
+        /// <summary>A <see cref="NodeIndex"/> of the nodes here that stand for nodes of other trees and layers; 0 if there is none.</summary>
+        public long Paths;
+        /// <summary>The exceptions that are in flight: the node whose call each leaves next, what it is known by, and its type's number.</summary>
+        public fixed long ThrownNode[MostThrown];
+        public fixed long ThrownBy[MostThrown];
+        public fixed int ThrownType[MostThrown];
+        public int ThrownCount;
+        /// <summary>The type of the exception that was thrown, or caught, last.</summary>
+        public int LastThrownType;
         /// <summary>Where statistics go for which there is no room.</summary>
         public Statistics Sink;
         /// <summary>The addresses of the chunks of events, and how many there are.</summary>

@@ -398,7 +398,8 @@ namespace Ilinst
                     ThreadNames.Write(tree, owners[hand]);
                     owners[hand] = Thread.CurrentThread;
                     tree->Current = tree->Root;
-                    tree->Frame = tree->EndedFrames = tree->Throwing = 0;
+                    tree->Frame = tree->EndedFrames = 0;
+                    ((TreeMemory*)tree->Memory)->ThrownCount = 0;
                     tree->Threads++;
                     Own(tree);
                     return tree;

@@ -1,4 +1,6 @@
 using System;
+using System.Diagnostics.CodeAnalysis;
+using System.Reflection;
 using System.Runtime.CompilerServices;
 
 namespace Ilinst
@@ -12,8 +14,13 @@ namespace Ilinst
         private delegate object Getter();
         private delegate void Setter(object value);
 
+        private static readonly Gate gate = new Gate();
         private static Getter getter;
         private static Setter setter;
+        /// <summary>Of another such value, which tells when it changes.</summary>
+        private static Getter watched;
+        private static Setter watch;
+        private static bool isWatched;
 
         public static void Start()
         {
@@ -39,6 +46,60 @@ namespace Ilinst
                 setter = (Setter)Delegates.Of(typeof(Setter), local, type.GetMethod("set_Value"));
                 getter = (Getter)Delegates.Of(typeof(Getter), local, type.GetMethod("get_Value"));
             }
+        }
+
+        /// <summary>
+        /// Has a value flow that tells <see cref="RuntimeAsync"/> of each change: programs whose methods the runtime does not suspend
+        /// have none, as changes cost more then.
+        /// </summary>
+        public static void Watch(object value)
+        {
+            if (!isWatched)
+            {
+                using (gate.Enter())
+                {
+                    try
+                    {
+                        if (!isWatched)
+                        {
+                            BindWatch();
+                        }
+                    }
+                    catch (Exception)
+                    {
+                        Log.Write("methods that the runtime suspends are not seen to be");
+                    }
+                    isWatched = true;
+                }
+            }
+            if (watch != null)
+            {
+                watch(value);
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        [UnconditionalSuppressMessage("Trimming", "IL2060")]
+        private static void BindWatch()
+        {
+            Type open = Type.GetType("System.Threading.AsyncLocal`1");
+            Type openChange = Type.GetType("System.Threading.AsyncLocalValueChangedArgs`1");
+            if (open != null && openChange != null)
+            {
+                Type type = open.MakeGenericType(typeof(object));
+                Type change = openChange.MakeGenericType(typeof(object));
+                MethodInfo changed = typeof(Flow).GetMethod("Changed", BindingFlags.NonPublic | BindingFlags.Static);
+                Type handler = typeof(Action<>).MakeGenericType(change);
+                Delegate onChange = Delegates.Of(handler, null, changed.MakeGenericMethod(change));
+                object local = Activator.CreateInstance(type, new object[] { onChange });
+                watched = (Getter)Delegates.Of(typeof(Getter), local, type.GetMethod("get_Value"));
+                watch = (Setter)Delegates.Of(typeof(Setter), local, type.GetMethod("set_Value"));
+            }
+        }
+
+        private static void Changed<T>(T change)
+        {
+            RuntimeAsync.OnFlow(watched());
         }
 
         public static object Get()

@@ -124,7 +124,7 @@ namespace Ilinst
             {
                 return false;
             }
-            call = (frame->Kind & IsStep) != 0 ? LogicalCalls.Running : null;
+            call = (frame->Kind & IsStep) != 0 && LogicalCalls.Running != null ? LogicalCalls.Running.Call : null;
             End(tree, frame, now, false);
             // Kept until it is left, or another step might be given the same token.
             tree->FreeFrames = frame->Below;
@@ -165,9 +165,11 @@ namespace Ilinst
             Frame* below = (Frame*)frame->Below;
             long ticks = Mode.IsTimed ? Pauses.Elapsed(frame->Start, now) : 0;
             bool isDetached = (frame->Kind & IsDetached) != 0;
-            if ((frame->Kind & IsCall) != 0)
+            bool isCall = (frame->Kind & IsCall) != 0;
+            long thrown = Thrown.End(tree, node);
+            if (isCall)
             {
-                OpenCalls.Count(tree, node, ticks, Pauses.Elapsed(frame->Began, now), byException);
+                OpenCalls.Count(tree, node, ticks, Pauses.Elapsed(frame->Began, now), now, byException, thrown);
             }
             else
             {
@@ -184,6 +186,10 @@ namespace Ilinst
             }
             tree->Frame = (long)below;
             tree->Current = (long)previous;
+            if (isCall && thrown != 0)
+            {
+                Thrown.GoOn(tree, thrown);
+            }
             frame->Below = tree->FreeFrames;
             tree->FreeFrames = (long)frame;
             if ((long)previous == tree->Root)

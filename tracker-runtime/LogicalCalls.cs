@@ -17,8 +17,19 @@ namespace Ilinst
         public volatile bool IsSuspended;
         /// <summary>What flowed before, if that is to be put back.</summary>
         public object Before;
-        /// <summary>What its thread ran before this step.</summary>
-        public LogicalCall Below;
+    }
+
+    /// <summary>A step that a thread runs.</summary>
+    internal sealed class RunningStep
+    {
+        public LogicalCall Call;
+        /// <summary>What the thread ran before.</summary>
+        public RunningStep Below;
+        /// <summary>Of a method that the runtime suspends: its token, and the kickoff's, if it is the first.</summary>
+        public IntPtr Token;
+        public IntPtr Kickoff;
+        /// <summary>... and whether it awaits what it calls: it may be suspended at any moment.</summary>
+        public bool IsAwaiting;
     }
 
     /// <summary>Async methods. A call is one from its kickoff on, its steps run on whatever thread.</summary>
@@ -27,9 +38,14 @@ namespace Ilinst
         /// <summary>How many calls may be between a kickoff and its first step, those of a builder.</summary>
         private const int CallsOfBuilder = 4;
 
-        /// <summary>Whose step this thread runs.</summary>
+        /// <summary>The step that this thread runs.</summary>
         [ThreadStatic]
-        public static LogicalCall Running;
+        public static RunningStep Running;
+        /// <summary>Nodes from one that is looked for on another tree up to one that is known.</summary>
+        [ThreadStatic]
+        private static long[] walked;
+        /// <summary>How many nodes were looked at for paths, by and large: threads may add at a time.</summary>
+        private static int looks;
 
         /// <summary>A step begins: the first of the kickoff that is the current call, or what the call that flows here goes on with.</summary>
         public static IntPtr Step(long methodId)
@@ -74,24 +90,31 @@ namespace Ilinst
         public static void Await(IntPtr token)
         {
             CallTree* tree = CallTrees.OfOpenCalls;
-            LogicalCall call;
-            if (tree == null)
+            LogicalCall call = tree == null ? null : HandOver(tree, token);
+            if (call != null)
             {
-                return;
+                call.IsSuspended = true;
             }
+        }
+
+        /// <summary>The step of a token is not run any more.</summary>
+        /// <returns>Whose it is; null if that isn't known.</returns>
+        public static LogicalCall HandOver(CallTree* tree, IntPtr token)
+        {
+            LogicalCall call = null;
             if (Tokens.IsFirstStep(token))
             {
                 CallNode* node = Tokens.Node(token);
                 if (MakeCurrent(tree, node, false) && (call = EndFirstStep(node)) != null)
                 {
                     node->Flags |= NodeFlags.Suspended;
-                    call.IsSuspended = true;
                 }
             }
-            else if (Tokens.IsFrame(token) && (call = Frames.HandOver(tree, token)) != null)
+            else if (Tokens.IsFrame(token))
             {
-                call.IsSuspended = true;
+                call = Frames.HandOver(tree, token);
             }
+            return call;
         }
 
         /// <summary>A step completes its call. What waits for it may run before the step is left, and is not below it.</summary>
@@ -108,6 +131,7 @@ namespace Ilinst
                 if (isFaulted && tree->Current == (long)node)
                 {
                     node->Flags |= NodeFlags.Faulted;
+                    node->ExceptionType = ((TreeMemory*)tree->Memory)->LastThrownType;
                 }
             }
             else if (Tokens.IsFrame(token))
@@ -138,18 +162,20 @@ namespace Ilinst
         }
 
         /// <summary>A kickoff is left: its call may be complete by then.</summary>
-        public static void LeaveKickoff(CallTree* tree, CallNode* node, long elapsed)
+        public static void LeaveKickoff(CallTree* tree, CallNode* node, long now, bool byException)
         {
             EndFirstStep(node);
             int flags = node->Flags;
             node->Flags = flags & ~(NodeFlags.Stepping | NodeFlags.Suspended | NodeFlags.Faulted);
             if ((flags & NodeFlags.Stepping) == 0)
             {
+                node->Exceptions += byException ? 1 : 0;
                 return;
             }
             if ((flags & NodeFlags.Suspended) == 0)
             {
-                Record(tree, node, elapsed, node->Calls == 1, (flags & NodeFlags.Faulted) != 0);
+                long latency = Pauses.Elapsed(((AsyncRecord*)node->Async)->Start, now);
+                Record(tree, node, latency, node->Calls == 1, byException || (flags & NodeFlags.Faulted) != 0);
             }
             if ((flags & NodeFlags.FlowUndone) == 0)
             {
@@ -175,13 +201,13 @@ namespace Ilinst
         /// <returns>Whose it is.</returns>
         public static LogicalCall EndRunning()
         {
-            LogicalCall call = Running;
-            if (call != null)
+            RunningStep step = Running;
+            if (step == null)
             {
-                Running = call.Below;
-                call.Below = null;
+                return null;
             }
-            return call;
+            Running = step.Below;
+            return step.Call;
         }
 
         /// <summary>The first step of a node's call ends, unless it has.</summary>
@@ -227,6 +253,7 @@ namespace Ilinst
             call.Node = node;
             call.Root = ((TreeMemory*)tree->Memory)->LayerRoot[Frames.Layer(tree)];
             call.Start = Mode.IsTimed ? start : Clock.Now();
+            ((AsyncRecord*)node->Async)->Start = call.Start;
             call.IsFirst = node->Calls == 1;
             call.Before = (node->Flags & NodeFlags.FlowUndone) != 0 ? null : Flow.Get();
             Flow.Set(call);
@@ -235,8 +262,10 @@ namespace Ilinst
 
         private static void Run(LogicalCall call)
         {
-            call.Below = Running;
-            Running = call;
+            RunningStep step = new RunningStep();
+            step.Call = call;
+            step.Below = Running;
+            Running = step;
         }
 
         public static IntPtr GoOn(CallTree* tree, LogicalCall call)
@@ -322,7 +351,11 @@ namespace Ilinst
             Statistics.Record(tree, node, latency, isFirst ? 0 : 1, record->LatencyFirst);
             record->Latency += latency;
             record->Completed++;
-            record->Faulted += isFaulted ? 1 : 0;
+            if (isFaulted)
+            {
+                record->Faulted++;
+                Thrown.Count(node, ((TreeMemory*)tree->Memory)->LastThrownType);
+            }
             if (Sandbox.IsHere && ((CallNode*)node->Caller)->MethodId == 0)
             {
                 Sandbox.AtCompletion(tree);
@@ -347,41 +380,64 @@ namespace Ilinst
             {
                 return root == null ? null : call.Node;
             }
-            long key = (long)call.Node;
-            long* cached = memory->PathCache + 3 * ((key >> 7 ^ key >> 16 ^ layer) & (TreeMemory.CacheSize - 1));
-            if (cached[0] != key || cached[1] != (long)root)
-            {
-                CallNode* found = Path(tree, root, call.Node);
-                if (found == null)
-                {
-                    return null;
-                }
-                cached[0] = key;
-                cached[1] = (long)root;
-                cached[2] = (long)found;
-            }
-            return (CallNode*)cached[2];
+            return PathBelow(tree, root, call.Node, layer);
         }
 
-        /// <summary>The node below a root whose path is that of a node of another tree. Its callers come first: paths are short.</summary>
-        private static CallNode* Path(CallTree* tree, CallNode* root, CallNode* node)
+        /// <summary>
+        /// The node below a layer's root whose path is that of a node of another tree, or layer. The walk up ends where a path is
+        /// known: each node is looked at once, and an async chain costs as much as it has calls.
+        /// </summary>
+        private static CallNode* PathBelow(CallTree* tree, CallNode* root, CallNode* node, long layer)
         {
-            int depth = 0;
-            for (CallNode* up = node; up->MethodId != 0; up = (CallNode*)up->Caller)
+            NodeIndex** paths = (NodeIndex**)&((TreeMemory*)tree->Memory)->Paths;
+            CallNode* here = NodeIndex.Find(*paths, Key(node, layer));
+            if (here != null)
             {
-                depth++;
+                return here == root ? null : here;
             }
-            CallNode* here = root;
-            for (; depth > 0 && here != null; depth--)
+            long[] callees = walked ?? (walked = new long[64]);
+            int count = 0;
+            for (; node->MethodId != 0 && (here = NodeIndex.Find(*paths, Key(node, layer))) == null; node = (CallNode*)node->Caller)
             {
-                CallNode* up = node;
-                for (int i = 1; i < depth; i++)
+                if (count == callees.Length)
                 {
-                    up = (CallNode*)up->Caller;
+                    walked = new long[2 * count];
+                    Array.Copy(callees, walked, count);
+                    callees = walked;
                 }
-                here = CallTrees.Callee(tree, here, up->MethodId);
+                callees[count++] = (long)node;
             }
-            return here;
+            looks += count;
+            // For what there is no room the root stands.
+            bool isLost = here == root;
+            here = here == null ? root : here;
+            while (count > 0)
+            {
+                node = (CallNode*)callees[--count];
+                CallNode* next = isLost ? null : CallTrees.Callee(tree, here, node->MethodId);
+                isLost = next == null;
+                here = isLost ? root : next;
+                if (NodeIndex.Reserve(paths))
+                {
+                    NodeIndex.Put(*paths, Key(node, layer), here);
+                }
+            }
+            return isLost ? null : here;
+        }
+
+        /// <summary>Nodes are at multiples of their size; there are few layers.</summary>
+        private static long Key(CallNode* node, long layer)
+        {
+            return (long)node / NodeChunk.NodeSize | layer << 58;
+        }
+
+        /// <summary>What paths have cost is told at the end.</summary>
+        public static void Tell()
+        {
+            if (looks > 0)
+            {
+                Log.Write("looked at " + ThisProcess.Digits(looks) + " nodes for paths of async calls");
+            }
         }
     }
 }

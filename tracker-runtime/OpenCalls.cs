@@ -191,8 +191,13 @@ namespace Ilinst
         private static void End(CallTree* tree, CallNode* node, long now, bool byException)
         {
             long ticks = Mode.IsTimed ? Pauses.Elapsed(node->Start, now) : 0;
-            Count(tree, node, ticks, ticks, byException);
+            long thrown = Thrown.End(tree, node);
+            Count(tree, node, ticks, ticks, now, byException, thrown);
             tree->Current = node->Caller;
+            if (thrown != 0)
+            {
+                Thrown.GoOn(tree, thrown);
+            }
             if (Mode.Kind == Mode.Trace)
             {
                 Events.Leave(tree, node, now);
@@ -206,11 +211,15 @@ namespace Ilinst
         /// <summary>Adds a call that ends to its node.</summary>
         /// <param name="ticks">Its time, for the node.</param>
         /// <param name="elapsed">Its time from begin to end.</param>
-        public static void Count(CallTree* tree, CallNode* node, long ticks, long elapsed, bool byException)
+        /// <param name="byException">Whether an exception has passed it.</param>
+        /// <param name="thrown">The exception that ends it; 0 if none is known to.</param>
+        public static void Count(CallTree* tree, CallNode* node, long ticks, long elapsed, long now, bool byException, long thrown)
         {
+            byException |= thrown != 0;
             if ((node->Flags & NodeFlags.Async) != 0)
             {
-                LogicalCalls.LeaveKickoff(tree, node, elapsed);
+                LogicalCalls.LeaveKickoff(tree, node, now, byException);
+                byException = false;
             }
             else if (Mode.IsTimed)
             {
@@ -228,7 +237,7 @@ namespace Ilinst
             node->Leaves++;
             if (byException)
             {
-                node->Exceptions++;
+                Thrown.Count(node, thrown != 0 ? ((TreeMemory*)tree->Memory)->LastThrownType : 0);
             }
             if ((node->Flags & NodeFlags.ToBeMuted) != 0)
             {

@@ -243,6 +243,7 @@ namespace Ilinst
             {
                 return;
             }
+            LogicalCalls.Tell();
             Log.Write(flag == Header.UnhandledException ? "ends by an unhandled exception" : "ends");
             // A program that ends by an exception may still come by the other way out.
             bool isUnhandled = flag == Header.UnhandledException || (header->Flags & Header.UnhandledException) != 0;

@@ -134,6 +134,16 @@ namespace Ilinst
             }
         }
 
+        /// <summary>Called before such a method calls what it awaits at once, in place of <see cref="WhenSuspending"/>.</summary>
+        /// <param name="token">What <see cref="WhenStarting"/> gave.</param>
+        public static void WhenCallingAwaited(IntPtr token)
+        {
+            if (Tokens.IsCall(token))
+            {
+                RuntimeAsync.Await(token);
+            }
+        }
+
         /// <summary>Called behind it.</summary>
         /// <param name="token">What <see cref="WhenStarting"/> gave.</param>
         public static void WhenContinuing(IntPtr token)

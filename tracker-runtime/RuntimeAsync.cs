@@ -25,10 +25,8 @@ namespace Ilinst
             /// <summary>The number that its token was made of.</summary>
             public int Number;
             public LogicalCall Call;
-            /// <summary>The token of its step on the thread that runs it.</summary>
-            public IntPtr Step;
-            /// <summary>The kickoff's, until it awaits.</summary>
-            public IntPtr Kickoff;
+            /// <summary>The step that began last: another thread may go on before it has been ended on its own.</summary>
+            public RunningStep Step;
         }
 
         public static IntPtr Start(long methodId)
@@ -53,10 +51,9 @@ namespace Ilinst
             // The runtime puts back what flowed before.
             node->Flags |= NodeFlags.FlowUndone;
             Frame frame = new Frame();
-            frame.Call = LogicalCalls.Running;
-            frame.Kickoff = kickoff;
-            frame.Step = step;
+            frame.Call = LogicalCalls.Running.Call;
             frame.Number = number;
+            Begin(frame, step).Kickoff = kickoff;
             using (gate.Enter())
             {
                 frames[number & MostFrames - 1] = frame;
@@ -64,19 +61,65 @@ namespace Ilinst
             return Tokens.OfCall(number);
         }
 
+        /// <summary>
+        /// The step that has just begun is one of a frame's. It flows: that of its call would not do, as what flowed before may
+        /// have come from the same call.
+        /// </summary>
+        private static RunningStep Begin(Frame frame, IntPtr token)
+        {
+            RunningStep step = LogicalCalls.Running;
+            step.Token = token;
+            frame.Step = step;
+            Flow.Watch(step);
+            return step;
+        }
+
+        /// <summary>
+        /// What is awaited is called next. Where the runtime suspends it, and so this, no code of either says so:
+        /// <see cref="OnFlow"/> does.
+        /// </summary>
+        public static void Await(IntPtr token)
+        {
+            Frame frame = FrameOf(token);
+            RunningStep step = frame == null ? null : frame.Step;
+            if (step != null && IsHere(step))
+            {
+                step.IsAwaiting = true;
+            }
+        }
+
         /// <summary>What is awaited comes next: perhaps it is there already, perhaps this thread goes on with something else.</summary>
         public static void Suspend(IntPtr token)
         {
             Frame frame = FrameOf(token);
-            if (CallTrees.OfOpenCalls == null || frame == null || frame.Step == IntPtr.Zero || frame.Call.IsSuspended)
+            RunningStep step = frame == null ? null : frame.Step;
+            CallTree* tree = CallTrees.OfOpenCalls;
+            if (tree != null && step != null && IsHere(step))
             {
-                return;
+                End(tree, step);
             }
-            IntPtr step = frame.Step;
-            IntPtr toLeave = frame.Kickoff == IntPtr.Zero ? step : frame.Kickoff;
-            frame.Step = frame.Kickoff = IntPtr.Zero;
-            LogicalCalls.Await(step);
-            OpenCalls.LeaveTagged(toLeave);
+        }
+
+        /// <summary>Something else flows on this thread: a suspended method has given it back what flowed before.</summary>
+        /// <param name="now">The step that flows now; null if none does.</param>
+        public static void OnFlow(object now)
+        {
+            CallTree* tree = CallTrees.OfOpenCalls;
+            RunningStep step;
+            while (tree != null && (step = LogicalCalls.Running) != null && step.IsAwaiting && step != now)
+            {
+                End(tree, step);
+                if (LogicalCalls.Running == step)
+                {
+                    return;
+                }
+            }
+        }
+
+        private static void End(CallTree* tree, RunningStep step)
+        {
+            LogicalCalls.HandOver(tree, step.Token);
+            OpenCalls.LeaveTagged(step.Kickoff == IntPtr.Zero ? step.Token : step.Kickoff);
         }
 
         /// <summary>It goes on, on whatever thread.</summary>
@@ -89,38 +132,55 @@ namespace Ilinst
             {
                 return IntPtr.Zero;
             }
-            if (frame.Call.IsSuspended)
+            RunningStep step = frame.Step;
+            if (step != null && IsHere(step))
             {
-                frame.Step = LogicalCalls.GoOn(tree, frame.Call);
-                frame.Call.IsSuspended = false;
+                step.IsAwaiting = false;
+                return step.Token;
             }
-            return frame.Step;
+            IntPtr begun = LogicalCalls.GoOn(tree, frame.Call);
+            return Tokens.IsNone(begun) ? begun : Begin(frame, begun).Token;
+        }
+
+        /// <summary>Whether this thread runs a step.</summary>
+        private static bool IsHere(RunningStep step)
+        {
+            RunningStep own = LogicalCalls.Running;
+            while (own != null && own != step)
+            {
+                own = own.Below;
+            }
+            return own != null;
         }
 
         /// <summary>It is complete.</summary>
         public static void Leave(IntPtr token)
         {
-            CallTree* tree = CallTrees.OfOpenCalls;
             Frame frame = FrameOf(token);
-            if (tree == null || frame == null)
+            if (CallTrees.OfOpenCalls == null || frame == null)
             {
                 return;
             }
             // Nothing runs behind an await that has failed, but handlers.
-            bool isFaulted = frame.Call.IsSuspended || IsThrowing(tree, frame.Call);
-            IntPtr step = GoOn(token);
+            RunningStep before = frame.Step;
+            bool isFaulted = before == null || before.IsAwaiting || !IsHere(before);
+            OpenCalls.Handle(token, Clock.Now(), true);
+            RunningStep step = frame.Step;
             Forget(frame.Number);
-            if (step != IntPtr.Zero && (isFaulted || frame.Kickoff == IntPtr.Zero))
+            if (step == null || !IsHere(step))
             {
-                LogicalCalls.Complete(step, isFaulted);
+                return;
             }
-            if (step != IntPtr.Zero)
+            CallTree* tree = CallTrees.OfOpenCalls;
+            isFaulted |= Thrown.IsLeaving(tree, (CallNode*)tree->Current);
+            if (isFaulted || step.Kickoff == IntPtr.Zero)
             {
-                OpenCalls.LeaveTagged(step);
+                LogicalCalls.Complete(step.Token, isFaulted);
             }
-            if (frame.Kickoff != IntPtr.Zero)
+            OpenCalls.LeaveTagged(step.Token);
+            if (step.Kickoff != IntPtr.Zero)
             {
-                OpenCalls.LeaveTagged(frame.Kickoff);
+                OpenCalls.LeaveTagged(step.Kickoff);
             }
         }
 
@@ -177,17 +237,6 @@ namespace Ilinst
                 frames[place] = null;
                 free[freeCount++] = place;
             }
-        }
-
-        /// <summary>Whether an exception was thrown in it, and nobody has caught it.</summary>
-        private static bool IsThrowing(CallTree* tree, LogicalCall call)
-        {
-            CallNode* node = (CallNode*)tree->Throwing;
-            while (node != null && node->MethodId != call.Node->MethodId)
-            {
-                node = (CallNode*)node->Caller;
-            }
-            return node != null;
         }
     }
 }

@@ -118,10 +118,17 @@ namespace Ilinst
                 statistics = New(tree, ticksOfFirst);
                 statistics = statistics != null ? statistics : &((TreeMemory*)tree->Memory)->Sink;
                 node->ColdStats = (long)statistics;
-                bool isSpecial = node->Caller == tree->Root || (node->Flags & NodeFlags.Async) != 0;
-                node->Stats = isSpecial ? 0 : (long)statistics;
             }
+            const int Slow = NodeFlags.Async | NodeFlags.Muted | NodeFlags.ToBeMuted;
+            node->Stats = node->Caller == tree->Root || (node->Flags & Slow) != 0 ? 0 : (long)statistics;
             Add(statistics, ticks);
+        }
+
+        /// <summary>A node's calls are left by the slow path, until one has been.</summary>
+        public static void LeaveSlowly(CallNode* node)
+        {
+            node->ColdStats = node->ColdStats != 0 ? node->ColdStats : node->Stats;
+            node->Stats = 0;
         }
     }
 }

@@ -3,18 +3,27 @@ using System.Collections.Generic;
 using System.Diagnostics.CodeAnalysis;
 using System.Reflection;
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 
 namespace Ilinst
 {
-    /// <summary>Notes where exceptions are thrown, and of which type: AppDomain.FirstChanceException, where the runtime has it.</summary>
+    /// <summary>
+    /// Which calls exceptions end, and of which type they are. AppDomain.FirstChanceException tells where an exception is thrown,
+    /// Marshal.GetExceptionPointers whether a call is left because of it: code that has no probes may have caught it.
+    /// A finally block may throw and catch others meanwhile, so several are in flight, the latest last.
+    /// </summary>
     internal static unsafe class Thrown
     {
+        private delegate IntPtr Asker();
+
         /// <summary>More types than that are not told apart.</summary>
         private const int MaxTypes = 1000;
 
         private static readonly Gate gate = new Gate();
         private static readonly Dictionary<string, int> numbers = new Dictionary<string, int>();
         private static MethodInfo exceptionOf;
+        /// <summary>Gives the same number while an exception is in flight, and another for each of those that are at a time.</summary>
+        private static Asker ask;
 
         public static void Start()
         {
@@ -25,6 +34,14 @@ namespace Ilinst
             catch (Exception)
             {
                 Log.Write("exceptions are seen only by the calls that they skip");
+            }
+            try
+            {
+                BindAsker();
+            }
+            catch (Exception)
+            {
+                // They are seen where they are caught, if code with probes does that.
             }
         }
 
@@ -48,6 +65,19 @@ namespace Ilinst
             }
         }
 
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void BindAsker()
+        {
+            MethodInfo method = typeof(Marshal).GetMethod("GetExceptionPointers");
+            if (method != null)
+            {
+                Asker found = (Asker)Delegates.Of(typeof(Asker), null, method);
+                // Mono has the method, which throws.
+                found();
+                ask = found;
+            }
+        }
+
         /// <summary>A handler begins: what the exception has passed was left by it.</summary>
         public static void Catch(IntPtr token, long now)
         {
@@ -56,42 +86,130 @@ namespace Ilinst
             {
                 return;
             }
-            CallNode* node = (CallNode*)tree->Throwing;
-            tree->Throwing = 0;
-            OpenCalls.Handle(token, now, node == null);
+            TreeMemory* memory = (TreeMemory*)tree->Memory;
+            CallNode* thrower = ask == null && memory->ThrownCount > 0 ? (CallNode*)memory->ThrownNode[--memory->ThrownCount] : null;
+            OpenCalls.Handle(token, now, thrower == null);
             CallNode* catcher = (CallNode*)tree->Current;
-            CallNode* up = node;
+            if (ask != null)
+            {
+                Take(memory, catcher);
+                return;
+            }
+            CallNode* up = thrower;
             while (up != null && up != catcher)
             {
                 up = (CallNode*)up->Caller;
             }
-            for (; up != null && node != catcher; node = (CallNode*)node->Caller)
+            for (; up != null && thrower != catcher; thrower = (CallNode*)thrower->Caller)
             {
-                node->Exceptions++;
-                node->ExceptionType = (int)tree->ThrowingType;
+                Count(thrower, memory->ThrownType[memory->ThrownCount]);
             }
+        }
+
+        /// <summary>Whether an exception is about to end a node's open call, which is the current one.</summary>
+        public static bool IsLeaving(CallTree* tree, CallNode* node)
+        {
+            TreeMemory* memory = (TreeMemory*)tree->Memory;
+            long by = memory->ThrownCount == 0 || ask == null ? 0 : (long)ask();
+            for (int i = memory->ThrownCount - 1; by != 0 && i >= 0 && memory->ThrownNode[i] == (long)node; i--)
+            {
+                if (memory->ThrownBy[i] == by)
+                {
+                    return true;
+                }
+            }
+            return false;
+        }
+
+        /// <summary>A node's call ends: no exception leaves it any more.</summary>
+        /// <returns>What <see cref="GoOn"/> wants for the exception that ends it; 0 if none does.</returns>
+        public static long End(CallTree* tree, CallNode* node)
+        {
+            TreeMemory* memory = (TreeMemory*)tree->Memory;
+            return memory->ThrownCount == 0 || ask == null ? 0 : Take(memory, node);
+        }
+
+        /// <summary>An exception has ended a call, and leaves the one that is the current one now.</summary>
+        public static void GoOn(CallTree* tree, long by)
+        {
+            if (tree->Current != tree->Root)
+            {
+                Push(tree, by, ((TreeMemory*)tree->Memory)->LastThrownType);
+            }
+        }
+
+        /// <summary>Counts an exception that has ended a call.</summary>
+        /// <param name="type">Its type's number; 0 if it is not known.</param>
+        public static void Count(CallNode* node, int type)
+        {
+            node->Exceptions++;
+            node->ExceptionType = type != 0 ? type : node->ExceptionType;
+        }
+
+        /// <summary>Takes all exceptions away that would leave a node's call next: one is in flight, the others were caught.</summary>
+        private static long Take(TreeMemory* memory, CallNode* node)
+        {
+            long found = 0;
+            long by = (long)ask();
+            while (memory->ThrownCount > 0 && memory->ThrownNode[memory->ThrownCount - 1] == (long)node)
+            {
+                int top = --memory->ThrownCount;
+                if (by != 0 && memory->ThrownBy[top] == by)
+                {
+                    found = by;
+                    memory->LastThrownType = memory->ThrownType[top];
+                }
+            }
+            return found;
+        }
+
+        private static void Push(CallTree* tree, long by, int type)
+        {
+            TreeMemory* memory = (TreeMemory*)tree->Memory;
+            if (memory->ThrownCount == TreeMemory.MostThrown)
+            {
+                // Code without probes has caught the oldest, most likely.
+                memory->ThrownCount--;
+                for (int i = 0; i < memory->ThrownCount; i++)
+                {
+                    memory->ThrownNode[i] = memory->ThrownNode[i + 1];
+                    memory->ThrownBy[i] = memory->ThrownBy[i + 1];
+                    memory->ThrownType[i] = memory->ThrownType[i + 1];
+                }
+            }
+            int top = memory->ThrownCount++;
+            memory->ThrownNode[top] = tree->Current;
+            memory->ThrownBy[top] = by;
+            memory->ThrownType[top] = type;
+            Statistics.LeaveSlowly((CallNode*)tree->Current);
         }
 
         private static void Note(object sender, EventArgs e)
         {
             CallTree* tree = CallTrees.OfOpenCalls;
-            if (tree == null || tree->Current == tree->Root)
+            if (tree == null)
             {
                 return;
             }
-            tree->Throwing = tree->Current;
-            tree->ThrowingType = 0;
+            int type = 0;
+            long by = 0;
             CallTrees.WithoutProbes(delegate
             {
                 try
                 {
-                    tree->ThrowingType = Number(TypeOf(e));
+                    by = ask == null ? 0 : (long)ask();
+                    type = Number(TypeOf(e));
                 }
                 catch (Exception)
                 {
                     // Its type is not seen.
                 }
             });
+            ((TreeMemory*)tree->Memory)->LastThrownType = type;
+            if (tree->Current != tree->Root)
+            {
+                Push(tree, by, type);
+            }
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]

@@ -3,7 +3,7 @@
 use std::{fs, path::Path, process::Command};
 
 use ecma335::{Image, Metadata, Table, schema::MethodDef};
-use tests::{ilinst, instrument, require, root, said, scratch, set_cell};
+use tests::{References, Runtime, compile, ilinst, instrument, require, root, said, scratch, set_cell};
 
 /// An await stands between the probes that say so, whatever runtime will run it.
 #[test]
@@ -28,6 +28,39 @@ fn awaits_of_what_the_runtime_suspends_have_probes() {
     let (_, errors, code) =
         said(&verify.arg("verify").arg(&woven).arg("--compare").arg(&original).output().expect("ilinst runs"));
     assert_eq!(code, Some(0), "{errors}");
+}
+
+/// The address of a struct is lost when the runtime suspends its method: hooks get the struct where it begins, and null later.
+#[test]
+#[ignore = "needs .NET"]
+fn hooks_of_a_suspended_struct_get_it_once() {
+    let folder = scratch("runtime-async-struct");
+    let (program, hooks) = (folder.join("app.exe"), folder.join("hooks.dll"));
+    let source = |name: &str| root().join("tests/run/suspended").join(name);
+    let compiled = compile(&source("app.cs"), &program, References::RuntimeAsync, &[]);
+    if compiled.and_then(|()| compile(&source("hooks.cs"), &hooks, References::RuntimeAsync, &[])).is_none() {
+        return;
+    }
+    let hook = |name: &str| format!("{}!Hooks::{name}", hooks.display());
+    for mode in [&[][..], &["--leave", "return"]] {
+        let woven = folder.join("woven/app.exe");
+        let mut command = ilinst();
+        command.arg("instrument").arg(&program).arg("-o").arg(&woven).args([
+            "-q",
+            "--include",
+            "Item::Load",
+            "--include",
+            "Item::Recover",
+        ]);
+        command.args(["--enter", &hook("Enter"), "--leave", &hook("Leave"), "--handle", &hook("Handle")]).args(mode);
+        assert_eq!(said(&command.output().expect("ilinst runs")), (String::new(), String::new(), Some(0)));
+        for runtime in Runtime::all().iter().filter(|runtime| [".NET 10", ".NET 11"].contains(&runtime.name)) {
+            let output = runtime.program(&woven, &folder).env("DOTNET_RuntimeAsync", "1").output().expect("the runtime starts");
+            let expected = "enter Item::Load item 5\nleave Item::Load null\nenter Item::Recover item 5\nhandle Item::Recover null\n\
+                            leave Item::Recover null\n";
+            assert_eq!(said(&output), (expected.to_owned(), String::new(), Some(11)), "{mode:?} on {}", runtime.name);
+        }
+    }
 }
 
 /// Assembles it, with the flag that no assembler has.

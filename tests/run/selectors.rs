@@ -103,6 +103,45 @@ fn methods_are_chosen_by_what_they_are() {
     assert!(says.contains("left alone, excluded: the profile does not show it to matter\n"), "{says}");
 }
 
+/// A probe would take longer than a short method and all that it calls.
+#[test]
+#[ignore = "needs Mono"]
+fn methods_that_only_call_what_is_skipped_are_skipped() {
+    let Some(mcs) = require("ILINST_MCS") else { return };
+    let folder = scratch("selectors-forwarders");
+    let mut compiler = Command::new(mcs);
+    compiler.current_dir(&folder).args(["-optimize", "-out:app.exe"]).arg(root().join("tests/run/selectors/forwarders.cs"));
+    assert_eq!(said(&compiler.output().expect("it starts")).2, Some(0));
+    let program = folder.join("app.exe");
+    let listed = list(&program, &[]);
+    let decisions: Vec<(&str, &str)> = listed
+        .iter()
+        .map(|method| (method["name"].as_str().expect("a name"), method["decision"].as_str().expect("one")))
+        .collect();
+    for (name, decision) in &decisions {
+        let simple = name.rsplit("::").next().unwrap_or_default();
+        let simple = simple.strip_prefix("get_").unwrap_or(simple);
+        let expected = match simple {
+            _ if simple.starts_with("Skipped") || simple.starts_with("op_") || *name == "Derived::.ctor" => "short",
+            _ if simple.starts_with("Kept") => "woven",
+            _ => continue,
+        };
+        assert_eq!(*decision, expected, "{name}: {decisions:?}");
+    }
+    let of = |name: &str| decisions.iter().filter(|(found, _)| *found == name).map(|(_, decision)| *decision).collect::<Vec<_>>();
+    assert_eq!(
+        (of("Base::.ctor"), of("Node::.ctor"), of("Derived::.ctor")),
+        (vec!["short"], vec!["short"], vec!["short", "short"])
+    );
+    let all = list(&program, &["--min-il".into(), "0".into()]);
+    assert!(all.iter().all(|method| method["decision"] != "short"), "{all:?}");
+    let explain = said(&ilinst().arg("explain").arg(&program).arg("Node::SkippedTwice").output().expect("it starts"));
+    assert!(
+        explain.0.contains("7 bytes of IL without a loop, which only calls methods that are skipped, limit 24"),
+        "{explain:?}"
+    );
+}
+
 /// Of an assembly that has the attribute, nothing is woven.
 #[test]
 #[ignore = "needs Mono"]
@@ -129,14 +168,19 @@ fn methods_are_chosen_by_their_source_file() {
     assert!(both.len() > program.len() + model.len() && of("None.cs").is_empty(), "{both}");
 }
 
-/// The simple names of what would be woven, in the order of the rows.
-fn chosen(program: &Path, options: &[String]) -> String {
+/// A program's methods, with what would become of them.
+fn list(program: &Path, options: &[String]) -> Vec<serde_json::Value> {
     let mut command = ilinst();
-    command.arg("list").arg("--json").arg("--methods").arg(program).args(options).arg("--all");
+    command.arg("list").arg("--json").arg("--methods").arg(program).args(options);
     let (out, errors, code) = said(&command.output().expect("it starts"));
     assert_eq!(code, Some(0), "{errors}");
     let listed: serde_json::Value = serde_json::from_str(&out).expect("it is JSON");
-    let methods = listed["methods"].as_array().expect("it has methods");
+    listed["methods"].as_array().expect("it has methods").clone()
+}
+
+/// The simple names of what would be woven, in the order of the rows.
+fn chosen(program: &Path, options: &[String]) -> String {
+    let methods = list(program, &[options, &["--all".to_owned()]].concat());
     let woven = methods.iter().filter(|method| method["decision"] == "woven");
     let name = |method: &serde_json::Value| {
         let name = method["source"].as_str().or(method["name"].as_str()).unwrap_or_default();

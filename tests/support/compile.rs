@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use crate::{require, said, sample};
+use crate::{require, said, sample, tool};
 
 /// The references that a program is compiled with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,6 +15,8 @@ pub enum References {
     All,
     /// .NET Core 3.1 and later.
     Core,
+    /// .NET 10 and later, whose runtime suspends async methods: a C# compiler that leaves that to it.
+    RuntimeAsync,
 }
 
 /// What of .NET Core programs refer to.
@@ -43,13 +45,26 @@ pub fn compile(source: &Path, output: &Path, of: References, references: &[&Path
 
 /// The same, with more of the compiler's options.
 pub fn compile_with(source: &Path, output: &Path, of: References, references: &[&Path], options: &[&str]) -> Option<()> {
-    let (dotnet, csc) = (require("ILINST_DOTNET8")?, require("ILINST_CSC")?);
-    let mut command = Command::new(dotnet);
-    command.arg("exec").arg(csc).args(["-nologo", "-noconfig", "-nostdlib", "-optimize+", "-langversion:8"]);
-    command.args(["-deterministic", "-nowarn:1701,1702"]).args(options);
+    let mut command = if of == References::RuntimeAsync {
+        let Some(sdk) = tool("ILINST_SDK10") else {
+            println!("without: methods that the runtime suspends");
+            return None;
+        };
+        let csc = only_in(&sdk.with_file_name("sdk"))?.join("Roslyn/bincore/csc.dll");
+        let mut command = Command::new(sdk);
+        command.arg("exec").arg(csc).args(["-features:runtime-async=on", "-define:RUNTIME_ASYNC", "-nowarn:SYSLIB5007"]);
+        command
+    } else {
+        let (dotnet, csc) = (require("ILINST_DOTNET8")?, require("ILINST_CSC")?);
+        let mut command = Command::new(dotnet);
+        command.arg("exec").arg(csc).arg("-langversion:8");
+        command
+    };
+    command.args(["-nologo", "-noconfig", "-nostdlib", "-optimize+", "-deterministic", "-nowarn:1701,1702"]).args(options);
     let (folder, names) = match of {
         References::All => (require("ILINST_MONO_LIB")?.join("4.7.2-api"), &["mscorlib", "System", "System.Core"][..]),
-        References::Core => (core_references()?, &CORE[..]),
+        References::Core => (core_references(&require("ILINST_SDK")?.ancestors().nth(2)?.join("packs"))?, &CORE[..]),
+        References::RuntimeAsync => (core_references(&tool("ILINST_SDK10")?.with_file_name("packs"))?, &CORE[..]),
     };
     let of_system: Vec<PathBuf> = names.iter().map(|name| folder.join(format!("{name}.dll"))).collect();
     let all = of_system.iter().map(PathBuf::as_path).chain(references.iter().copied());
@@ -66,11 +81,12 @@ pub fn compile_with(source: &Path, output: &Path, of: References, references: &[
     Some(())
 }
 
-/// The reference assemblies that come with the SDK.
-fn core_references() -> Option<PathBuf> {
-    let sdk = require("ILINST_SDK")?;
-    let packs = sdk.ancestors().nth(2)?.join("packs/Microsoft.NETCore.App.Ref");
-    let pack = fs::read_dir(packs).ok()?.flatten().next()?;
-    let folder = fs::read_dir(pack.path().join("ref")).ok()?.flatten().next()?;
-    Some(folder.path())
+/// The reference assemblies that come with an SDK.
+fn core_references(packs: &Path) -> Option<PathBuf> {
+    only_in(&only_in(&packs.join("Microsoft.NETCore.App.Ref"))?.join("ref"))
+}
+
+/// The only thing that is in a folder.
+fn only_in(folder: &Path) -> Option<PathBuf> {
+    Some(fs::read_dir(folder).ok()?.flatten().next()?.path())
 }

@@ -1,8 +1,8 @@
 //! Exceptions: which methods they left.
 
-use tests::References;
+use tests::{References, Runtime};
 
-use crate::{hold, on_each, program::Program};
+use crate::{hold, on, on_each, program::Program};
 
 #[test]
 #[ignore = "needs .NET and Mono"]
@@ -25,6 +25,28 @@ fn exceptions_are_told_of_each_method_they_leave() {
                 }
             }
             hold("Main", 0.0, report.sum("Exceptions::Main", "exceptions"), wrong);
+        });
+    }
+}
+
+/// Code that has no probes catches them: a leave probe tells all the same.
+#[test]
+#[ignore = "needs .NET"]
+fn exceptions_are_told_whoever_catches_them() {
+    let Some(program) = Program::make(References::All, "programs/Swallowed", "swallowed", &[]) else { return };
+    for leave in ["finally", "return"] {
+        program.weave(&["--leave", leave, "--exclude", "Library*"]);
+        // Mono tells nobody of exceptions.
+        on(&Runtime::modern(), |runtime, wrong| {
+            let run = program.woven(runtime, &[], &[]);
+            let report = run.report();
+            for (method, record) in &run.record {
+                // Without a try block nothing runs where an exception leaves a thread's last call.
+                if leave == "return" && ["InTaskItself", "OnThreadItself", "Fails"].iter().any(|last| method.ends_with(last)) {
+                    continue;
+                }
+                hold(&format!("--leave {leave}: {method}"), record[0], report.sum(method, "exceptions"), wrong);
+            }
         });
     }
 }

@@ -1,6 +1,11 @@
 //! A program that keeps its own record, woven and run.
 
-use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use profile::SampleType;
 use tests::{References, Report, Runtime, compile_with, ilinst, root, said, scratch};
@@ -67,6 +72,16 @@ impl Program {
     /// Runs it as it was compiled.
     pub(crate) fn original(&self, runtime: &Runtime, arguments: &[&str]) -> Run {
         self.run("original", runtime, arguments, &[])
+    }
+
+    /// The same with settings.
+    pub(crate) fn original_with(&self, runtime: &Runtime, arguments: &[&str], settings: &[(&str, &str)]) -> Run {
+        self.run("original", runtime, arguments, settings)
+    }
+
+    /// Where it is.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Runs it woven.

@@ -1,5 +1,7 @@
 //! Members as people write them: accessors, operators, nested types.
 
+use std::borrow::Cow;
+
 /// `operator +` and the like, by their names in metadata (I.10.3).
 const OPERATORS: &[(&str, &str)] = &[
     ("Addition", "+"),
@@ -25,6 +27,19 @@ const OPERATORS: &[(&str, &str)] = &[
     ("OnesComplement", "~"),
     ("Increment", "++"),
     ("Decrement", "--"),
+    ("AdditionAssignment", "+="),
+    ("SubtractionAssignment", "-="),
+    ("MultiplicationAssignment", "*="),
+    ("DivisionAssignment", "/="),
+    ("ModulusAssignment", "%="),
+    ("ExclusiveOrAssignment", "^="),
+    ("BitwiseAndAssignment", "&="),
+    ("BitwiseOrAssignment", "|="),
+    ("LeftShiftAssignment", "<<="),
+    ("RightShiftAssignment", ">>="),
+    ("UnsignedRightShiftAssignment", ">>>="),
+    ("IncrementAssignment", "++"),
+    ("DecrementAssignment", "--"),
     ("True", "true"),
     ("False", "false"),
     ("Implicit", "implicit"),
@@ -52,10 +67,28 @@ pub fn written_member(name: &str) -> String {
     accessor.unwrap_or_else(|| name.to_owned())
 }
 
-/// A type's name with dots throughout, and without what a compiler nested in it: `Shop.Order.Line` for `Shop.Order/Line/<>c`.
+/// A type's name with dots throughout, and without what a compiler nested in it or put before it: `Shop.Order.Line` for
+/// `Shop.Order/Line/<>c`.
 pub fn written_type(name: &str) -> String {
-    let own = name.split("/<").next().unwrap_or(name);
+    let name = without_file(name);
+    let own = name.split("/<").next().unwrap_or(&name);
+    // F# has a closure's line behind its name.
+    let own =
+        own.rsplit_once('/').filter(|(_, last)| crate::source_name::is_closure_of_fsharp(last)).map_or(own, |(outer, _)| outer);
     own.replace(['/', '+'], ".")
+}
+
+/// A type's name without the file that C# puts before the name of a `file` type: `Shop.Line` for `Shop.<Order>F..64 digits..__Line`.
+pub(crate) fn without_file(name: &str) -> Cow<'_, str> {
+    const DIGITS: usize = 64;
+    let split = || {
+        let (namespace, rest) = name.split_once('<')?;
+        let (_, rest) = rest.split_once(">F")?;
+        let (hash, own) = rest.split_at_checked(DIGITS)?;
+        let is_file = (namespace.is_empty() || namespace.ends_with('.')) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+        Some(format!("{namespace}{}", own.strip_prefix("__").filter(|_| is_file)?))
+    };
+    if name.contains(">F") { split().map_or(Cow::Borrowed(name), Cow::Owned) } else { Cow::Borrowed(name) }
 }
 
 /// Whether a compiler made a method without a body that a person wrote: what closures and state machines have beside.
@@ -77,6 +110,10 @@ mod tests {
             ("Shop.ILoad.get_Name", "Shop.ILoad.Name.get"),
             ("op_Addition", "operator +"),
             ("op_CheckedAddition", "operator checked +"),
+            ("op_AdditionAssignment", "operator +="),
+            ("op_CheckedMultiplicationAssignment", "operator checked *="),
+            ("op_UnsignedRightShiftAssignment", "operator >>>="),
+            ("op_DecrementAssignment", "operator --"),
             ("op_Implicit", "operator implicit"),
             ("op_Unheard", "op_Unheard"),
             ("<Main>$", "Main"),
@@ -88,6 +125,11 @@ mod tests {
             assert_eq!(written_member(name), expected);
         }
         assert_eq!(written_type("Shop.Order/Line/<>c__DisplayClass1_0"), "Shop.Order.Line");
+        let hash = "0123456789ABCDEF".repeat(4);
+        assert_eq!(written_type(&format!("Shop.<Order>F{hash}__Line/<>c")), "Shop.Line");
+        assert_eq!(written_type(&format!("<Order>F{hash}__Line`1/Part")), "Line`1.Part");
+        assert_eq!(written_type("Shop.<Order>F0123__Line"), "Shop.<Order>F0123__Line");
+        assert_eq!(written_type("Program/add@5-1"), "Program");
     }
 
     #[test]

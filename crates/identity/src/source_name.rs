@@ -44,7 +44,11 @@ impl fmt::Display for SourceName {
 
 /// The source name of what a compiler made; none for what a person wrote under this very name.
 pub fn source_name(type_name: &str, method: &str) -> Option<SourceName> {
+    let type_name = &*crate::member::without_file(type_name);
     let innermost = type_name.rsplit('/').next()?;
+    if let Some(name) = of_fsharp(type_name, innermost, method) {
+        return Some(name);
+    }
     // Of a state machine only the steps are the person's code; the rest is the compiler's own.
     let is_step = method == "MoveNext" || method == "MoveNextAsync";
     // Mono's compiler says in a closure's name alone whose lambdas are in it: `<Run>c__AnonStorey0::<>m__1`.
@@ -58,6 +62,28 @@ pub fn source_name(type_name: &str, method: &str) -> Option<SourceName> {
     // In a type's name a dash stands for the dot that the name of an explicit implementation has.
     let method = if is_step { written.replace('-', ".") } else { written.to_owned() };
     Some(SourceName { type_name: own_type.to_owned(), method, parts })
+}
+
+/// The source name of what F# makes of a function's part: its types are named by the function and the line, as in `Program/load@12-1`.
+fn of_fsharp(type_name: &str, innermost: &str, method: &str) -> Option<SourceName> {
+    let own_type = type_name.strip_suffix(innermost)?.strip_suffix('/').filter(|_| is_closure_of_fsharp(innermost))?;
+    let part = match method {
+        "Invoke" | "DirectInvoke" => Part::Lambda,
+        "MoveNext" | "GenerateNext" => Part::StateMachine,
+        _ => return None,
+    };
+    // A closure in a closure.
+    let own_type = own_type.rsplit_once('/').filter(|(_, last)| is_closure_of_fsharp(last)).map_or(own_type, |(outer, _)| outer);
+    let (method, _) = innermost.split_once('@')?;
+    Some(SourceName { type_name: own_type.to_owned(), method: method.to_owned(), parts: vec![part] })
+}
+
+/// Whether a type is named as F# names closures: what it is of, `@`, the line, and a number if there are several.
+pub(crate) fn is_closure_of_fsharp(name: &str) -> bool {
+    let Some((function, place)) = name.split_once('@') else { return false };
+    let place = place.split('`').next().unwrap_or_default();
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    !function.is_empty() && place.split('-').all(is_number)
 }
 
 /// `<method>suffix` as the method and its parts. The method may be such a name itself, as in an async lambda's steps,
@@ -107,6 +133,13 @@ mod tests {
             ("Shop.Order/<Run>c__AnonStorey1", "<>m__0", "Shop.Order::Run [lambda]"),
             ("Shop.Order/<Run>c__AnonStorey1/<Run>c__async0", "MoveNext", "Shop.Order::Run [steps]"),
             ("Shop.Order", "<Run>m__0", "Shop.Order::Run [lambda]"),
+            ("Program/add@5", "Invoke", "Program::add [lambda]"),
+            ("Program/add@5-1`1", "Invoke", "Program::add [lambda]"),
+            ("Shop.Orders/load@12", "MoveNext", "Shop.Orders::load [steps]"),
+            ("Shop.Orders/items@9-2", "GenerateNext", "Shop.Orders::items [steps]"),
+            ("Program/add@5", ".ctor", ""),
+            ("Program/a@b", "Invoke", ""),
+            ("add@5", "Invoke", ""),
             ("Shop.Order/<Load>d__5", "<>m__Finally1", ""),
             ("Shop.Order/<Lines>c__Iterator0", "<>__Finally0", ""),
             ("Shop.Order/<Run>c__AnonStorey1", ".ctor", ""),
@@ -120,5 +153,7 @@ mod tests {
             let name = source_name(type_name, method).map(|name| name.to_string()).unwrap_or_default();
             assert_eq!(name, expected, "{type_name}::{method}");
         }
+        let of_file = format!("Shop.<Order>F{}__Line/<Load>d__5", "0123456789ABCDEF".repeat(4));
+        assert_eq!(source_name(&of_file, "MoveNext").map(|name| name.to_string()).as_deref(), Some("Shop.Line::Load [steps]"));
     }
 }

@@ -33,7 +33,8 @@ pub(crate) struct SelectionArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
     pub(crate) all: Option<bool>,
 
-    /// Leave alone bodies of up to so many bytes of IL that have no loop and call nothing; 0: none [default: 24]
+    /// Skip methods with at most so many bytes of IL that have no loop, and call nothing or only methods that are skipped;
+    /// 0: none [default: 24]
     #[arg(long, conflicts_with = "all", value_name = "N")]
     pub(crate) min_il: Option<u32>,
 

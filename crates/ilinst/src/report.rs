@@ -101,7 +101,7 @@ pub(crate) struct ShownArgs {
     sort: SortBy,
 
     /// The columns of the table, by commas: calls, self, self%, total, total%, waiting, average, min, p50, p95, p99, max,
-    /// first, latency, latency-p95, running, awaiting, exceptions, cpu, samples
+    /// first, latency, latency-p95, running, awaiting, failures, exceptions, cpu, samples
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["view", "threads"])]
     columns: Vec<Column>,
 

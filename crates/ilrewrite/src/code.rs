@@ -73,6 +73,16 @@ pub struct LabelClause {
     pub handler: (Label, Label),
 }
 
+/// A call that has a probe; indexes are of instructions in the input.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SiteAt {
+    /// The call.
+    pub(crate) call: usize,
+    /// The call whose result it takes, where the probe stands before that.
+    pub(crate) ahead: Option<usize>,
+    pub(crate) site: Site,
+}
+
 /// A body's code. The vectors keep their room from one body to the next.
 #[derive(Default, Debug)]
 pub struct Code {
@@ -82,8 +92,8 @@ pub struct Code {
     pub switch_labels: Vec<Label>,
     /// The exception clauses, inner ones first.
     pub clauses: Vec<LabelClause>,
-    /// The calls that have probes, by the indexes of their instructions in the input, in order.
-    pub(crate) sites: Vec<(usize, Site)>,
+    /// The calls that have probes, in order.
+    pub(crate) sites: Vec<SiteAt>,
     /// How many locals the input has to have, by the numbers it uses.
     pub(crate) locals_used: u32,
     /// How many arguments, with `this`.
@@ -142,7 +152,7 @@ impl Code {
                     refuse_dangling(instruction.token(), metadata)?;
                     if matches!(instruction.opcode(), OpCode::Call | OpCode::Callvirt | OpCode::Newobj) {
                         let index = self.instructions.len();
-                        self.sites.extend(site(instruction.token()).map(|site| (index, site)));
+                        self.sites.extend(site(instruction.token()).map(|site| SiteAt { call: index, ahead: None, site }));
                     }
                     self.has_bad_prefix |= instruction.opcode() == OpCode::Jmp && self.ends_in_prefix();
                     Operand::Input

@@ -23,6 +23,9 @@ pub enum RewriteError {
     /// `tail.` in a place where no leave probe can be put before the call.
     #[error("it has a tail. call that no ret follows, or that is jumped into")]
     TailNotBeforeRet,
+    /// A tail call in a method that the runtime suspends: where it ends, no probe before a `ret` would tell.
+    #[error("the runtime suspends it, and it has a tail. call or a jmp")]
+    TailOfSuspended,
     /// A prefix where a probe would come between it and the instruction behind it, which it is not for.
     #[error("it has a prefix before a ret, a jmp or the start of a handler")]
     BadPrefix,
@@ -64,6 +67,7 @@ impl RewriteError {
             Self::BadToken(_) => "bad-token",
             Self::RetInProtectedBlock => "ret-in-protected-block",
             Self::TailNotBeforeRet => "tail-not-before-ret",
+            Self::TailOfSuspended => "tail-of-suspended",
             Self::BadPrefix => "bad-prefix",
             Self::BadSignature(_) => "bad-signature",
             Self::BadLocal(_) => "bad-local",

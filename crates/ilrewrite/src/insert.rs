@@ -4,10 +4,10 @@
 use ecma335::{OpCode, body::ClauseKind, opcode::Flow};
 
 use crate::{
-    code::{Code, Instruction, Label, LabelClause, Operand},
+    code::{Code, Instruction, Label, LabelClause, Operand, SiteAt},
     error::RewriteError,
     layout::{ldloc, stloc},
-    probe::{LeaveMode, Shape},
+    probe::{LeaveMode, Shape, SiteProbe},
 };
 
 /// The instructions that are put in; none where nothing is to be.
@@ -99,8 +99,9 @@ fn note_handlers(code: &Code, what: &Insertion, additions: &mut Vec<Addition>) {
 
 /// A site's calls stand around the call and its prefixes.
 fn note_sites(code: &Code, additions: &mut Vec<Addition>) {
-    for (number, (call, _)) in code.sites.iter().enumerate() {
-        additions.push(Addition { before: *call - prefixes(&code.instructions, *call), what: Addend::BeforeCall(number) });
+    for (number, SiteAt { call, ahead, .. }) in code.sites.iter().enumerate() {
+        let first = ahead.unwrap_or(*call);
+        additions.push(Addition { before: first - prefixes(&code.instructions, first), what: Addend::BeforeCall(number) });
         additions.push(Addition { before: call + 1, what: Addend::BehindCall(number) });
     }
 }
@@ -113,8 +114,9 @@ fn prefixes(instructions: &[Instruction], index: usize) -> usize {
 
 /// Keeps those sites that a probe may stand at: no tail call, as nothing runs behind it; no call that something leads to
 /// behind its prefixes; not the making of a delegate, which verifiers know by the instruction before it (III.4.21); and none
-/// that control runs out of a block behind, which would be another instruction's fault then.
-pub(crate) fn keep_possible_sites(code: &mut Code) {
+/// that control runs out of a block behind, which would be another instruction's fault then. Notes which of them take what
+/// another call returned.
+pub(crate) fn keep_possible_sites(code: &mut Code, probes: &[SiteProbe]) {
     let mut sites = std::mem::take(&mut code.sites);
     let blocks = code.clauses.iter().flat_map(|clause| [clause.protected.1, clause.handler.0, clause.handler.1]);
     let ends: Vec<usize> = blocks.map(|end| code.target(end)).collect();
@@ -128,8 +130,35 @@ pub(crate) fn keep_possible_sites(code: &mut Code) {
             && !ends.contains(&(call + 1))
             && (prefixes.is_empty() || !code.targets().iter().any(is_between))
     };
-    sites.retain(|(call, _)| is_possible(*call));
+    sites.retain(|at| is_possible(at.call));
+    let has_ahead = |at: &SiteAt| probes.get(at.site.probe).is_some_and(|probe| probe.ahead.is_some());
+    if sites.iter().any(has_ahead) {
+        let targets = code.targets();
+        for at in sites.iter_mut().filter(|at| has_ahead(at)) {
+            at.ahead = call_before(&code.instructions, at.call).filter(|first| {
+                let is_between = |target: &u32| (first + 1..=at.call).contains(&(*target as usize));
+                !targets.iter().any(is_between)
+            });
+        }
+    }
     code.sites = sites;
+}
+
+/// The call that returns what another one takes, if nothing else is between: or what .NET's JIT compiler takes for nothing, the
+/// call of a method that is passed that and a constant, as `ConfigureAwait` is, of a value type by its address.
+fn call_before(instructions: &[Instruction], call: usize) -> Option<usize> {
+    use OpCode::{Call, Callvirt, LdcI40, LdcI41, Ldloca, LdlocaS, Stloc, Stloc0, Stloc1, Stloc2, Stloc3, StlocS};
+    let opcode = |back: usize| call.checked_sub(back).and_then(|index| instructions.get(index)).map(Instruction::opcode);
+    let is_call = |back: usize| matches!(opcode(back), Some(Call | Callvirt));
+    let is_constant = matches!(opcode(2), Some(LdcI40 | LdcI41));
+    let is_address = matches!(opcode(3), Some(Ldloca | LdlocaS));
+    let is_kept = matches!(opcode(4), Some(Stloc | StlocS | Stloc0 | Stloc1 | Stloc2 | Stloc3));
+    let back = match is_call(1) && is_constant {
+        true if is_call(3) => 3,
+        true if is_address && is_kept && is_call(5) => 5,
+        _ => 1,
+    };
+    is_call(back).then_some(call - back)
 }
 
 /// Puts them in. What led to the instruction behind an addition leads to the addition, unless that stands behind a call.

@@ -33,6 +33,9 @@ pub struct Probe {
 pub struct SiteProbe {
     /// Before the call and its prefixes. What it returns is kept in a local.
     pub before: Call,
+    /// Where the call takes what another has returned right before it, in place of `before`, and before that other call: a JIT
+    /// compiler that knows the pair then still sees it. It returns nothing.
+    pub ahead: Option<Call>,
     /// Behind the call; an exception passes it by.
     pub behind: Option<Call>,
 }
@@ -231,9 +234,10 @@ impl Probe {
         self.leave.iter().try_for_each(|leave| leave.validate(false, at_leave))?;
         self.handle.iter().try_for_each(|handle| handle.validate(false, known))?;
         self.catch.iter().try_for_each(|catch| catch.validate(false, |it| known(it) || it == Argument::Exception))?;
-        self.sites.iter().try_for_each(|SiteProbe { before, behind }| {
+        self.sites.iter().try_for_each(|SiteProbe { before, ahead, behind }| {
             let known = |argument: Argument| known(argument) || argument == Argument::SiteConstant;
             before.validate(true, known)?;
+            ahead.iter().try_for_each(|call| call.validate(false, known))?;
             let result = before.result_type()?.is_some();
             let known = |argument: Argument| known(argument) || argument == Argument::SiteResult && result;
             behind.iter().try_for_each(|call| call.validate(false, known))
@@ -247,14 +251,20 @@ impl Probe {
 
     /// The most that a call at a site has on top of what is on the stack.
     pub(crate) fn most_at_sites(&self) -> usize {
-        let calls = self.sites.iter().flat_map(|site| std::iter::once(&site.before).chain(&site.behind));
+        let calls = self.sites.iter().flat_map(SiteProbe::calls);
         calls.map(|call| call.depth().max(1)).max().unwrap_or(0)
     }
 
     /// Its calls. Their places here are those of their requests: see [`Batch`](crate::Batch).
     pub fn calls(&self) -> impl Iterator<Item = &Call> {
-        let sites = self.sites.iter().flat_map(|site| std::iter::once(&site.before).chain(&site.behind));
+        let sites = self.sites.iter().flat_map(SiteProbe::calls);
         self.enter.iter().chain(&self.leave).chain(&self.handle).chain(&self.catch).chain(sites)
+    }
+}
+
+impl SiteProbe {
+    fn calls(&self) -> impl Iterator<Item = &Call> {
+        std::iter::once(&self.before).chain(&self.ahead).chain(&self.behind)
     }
 }
 

@@ -14,7 +14,7 @@ use indexmap::IndexMap;
 
 use crate::{
     check::Checker,
-    code::{Code, Instruction, Operand},
+    code::{Code, Instruction, Operand, SiteAt},
     effects::{CallEffect, Effects},
     error::RewriteError,
     insert::{Insertion, Scratch, insert, keep_possible_sites, shape},
@@ -240,10 +240,18 @@ impl BodyRewriter {
         let Prepared { probe, enter: result, before } =
             prepared.ok_or_else(|| RewriteError::BadBody("no probe is meant for it".into()))?;
         if !self.code.sites.is_empty() {
-            keep_possible_sites(&mut self.code);
+            keep_possible_sites(&mut self.code, &probe.sites);
         }
-        let mode = if probe.leave.is_some() { method.leave_mode } else { LeaveMode::Return };
+        // An exception leaves a suspended call where none of its callers runs: a finally block alone sees it in time.
+        let mode = match probe.leave {
+            Some(_) if row.is_async() => LeaveMode::Finally,
+            Some(_) => method.leave_mode,
+            None => LeaveMode::Return,
+        };
         let shape = shape(&self.code, mode);
+        if row.is_async() && shape != Shape::Finally && probe.leave.is_some() {
+            return Err(RewriteError::TailOfSuspended);
+        }
         let passes = |call: &Option<Call>, argument| call.as_ref().is_some_and(|call| call.passes(argument));
         let is_changed = passes(&probe.leave, Argument::ReturnAddress);
         let is_seen = method.returned != Returned::Nothing && (is_changed || passes(&probe.leave, Argument::ReturnValue));
@@ -260,7 +268,7 @@ impl BodyRewriter {
             )));
         }
         // One for all of a kind: no two of them are open at a time.
-        let is_used = |number: usize| self.code.sites.iter().any(|(_, site)| site.probe == number);
+        let is_used = |number: usize| self.code.sites.iter().any(|at| at.site.probe == number);
         let of_sites = before.iter().enumerate().map(|(number, ty)| ty.filter(|_| is_used(number)));
         let kept = own.map(|_| OwnCalls::KEPT);
         let more = [*result, spill, object].into_iter().chain(of_sites.clone()).chain([kept]).flatten();
@@ -425,18 +433,26 @@ impl BodyRewriter {
         }
         sites.clear();
         if !self.code.sites.is_empty() {
-            let mut probes: Vec<(&SiteProbe, u32, u32)> = Vec::with_capacity(probe.sites.len());
+            let mut probes: Vec<(&SiteProbe, u32, u32, u32)> = Vec::with_capacity(probe.sites.len());
             for site in &probe.sites {
-                probes.push((site, number(), if site.behind.is_some() { number() } else { 0 }));
+                // In the order of `Probe::calls`.
+                let at_before = number();
+                let mut number_of = |call: &Option<Call>| if call.is_some() { number() } else { 0 };
+                let at_ahead = number_of(&site.ahead);
+                probes.push((site, at_before, at_ahead, number_of(&site.behind)));
             }
-            for (_, site) in &self.code.sites {
+            for SiteAt { site, ahead: is_ahead, .. } in &self.code.sites {
                 let mut around = [Vec::new(), Vec::new()];
-                if let Some((SiteProbe { before, behind }, at_before, at_behind)) = probes.get(site.probe) {
+                if let Some((SiteProbe { before, ahead, behind }, at_before, at_ahead, at_behind)) = probes.get(site.probe) {
                     let site_result = site_results.get(site.probe).copied().flatten();
                     let passed = Passed { site_constant: site.constant, site_result, ..*passed };
                     let [out, out_behind] = &mut around;
-                    batch.put_call(before, *at_before, &passed, out);
-                    out.extend(site_result.map(stloc));
+                    if let Some(ahead) = ahead.as_ref().filter(|_| is_ahead.is_some()) {
+                        batch.put_call(ahead, *at_ahead, &passed, out);
+                    } else {
+                        batch.put_call(before, *at_before, &passed, out);
+                        out.extend(site_result.map(stloc));
+                    }
                     behind.iter().for_each(|call| batch.put_call(call, *at_behind, &passed, out_behind));
                 }
                 sites.push(around);

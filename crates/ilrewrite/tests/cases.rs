@@ -95,18 +95,26 @@ fn probe(name: &str) -> Probe {
     };
     match name {
         "token" => token,
-        // Around a call; before one, in whose place nothing else is; and around one, with nothing to be kept.
+        // Around a call; before one, in whose place nothing else is; around one, with nothing to be kept; around one and
+        // the call whose result it takes.
         "sites" => Probe {
             sites: vec![
                 SiteProbe {
                     before: call("Before", enters, &[SiteConstant]),
+                    ahead: None,
                     behind: Some(call("Behind", leaves, &[SiteResult])),
                 },
-                SiteProbe { before: call("Mark", leaves, &[EnterResult]), behind: None },
+                SiteProbe { before: call("Mark", leaves, &[EnterResult]), ahead: None, behind: None },
                 // `void Hit(int64)`
                 SiteProbe {
                     before: call("Hit", &[0x00, 0x01, 0x01, 0x0A], &[SiteConstant]),
+                    ahead: None,
                     behind: Some(call("Miss", leaves, &[EnterResult])),
+                },
+                SiteProbe {
+                    before: call("Suspend", leaves, &[EnterResult]),
+                    ahead: Some(call("Await", leaves, &[EnterResult])),
+                    behind: Some(call("Continue", leaves, &[EnterResult])),
                 },
             ],
             ..token
@@ -250,7 +258,7 @@ fn a_probe_whose_calls_do_not_fit_is_refused() {
     use Argument::{EnterResult, SiteConstant, SiteResult, Value};
     let enter = || call("Enter", &[0x00, 0x01, 0x18, 0x0A], &[Value(0)]);
     let probe = |enter, leave| Probe { enter: Some(enter), leave, handle: None, catch: None, sites: Vec::new() };
-    let with_site = |before, behind| Probe { sites: vec![SiteProbe { before, behind }], ..probe(enter(), None) };
+    let with_site = |before, behind| Probe { sites: vec![SiteProbe { before, ahead: None, behind }], ..probe(enter(), None) };
     let fits = |probe: Probe| probe.validate().is_ok();
     assert!(fits(probe(enter(), Some(call("Leave", &[0x00, 0x01, 0x01, 0x18], &[EnterResult])))));
     let before = |argument| call("Before", &[0x00, 0x01, 0x18, 0x0A], &[argument]);

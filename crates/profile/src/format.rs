@@ -180,9 +180,19 @@ impl<'a> Records<'a> {
         let is_timed = self.header.version > 1 && matches!(self.header.mode, Mode::Exact | Mode::Trace);
         match Some(raw.statistics).filter(|address| *address != 0).and_then(|address| self.statistics_of(address)) {
             Some((chunk, slot)) => Some(self.statistics.get(chunk)?.slot(slot)?.first),
+            None if raw.async_record != 0 => match self.node_slot(raw.async_record) {
+                Some(Slot::Async(record)) if record.first > 0 => Some(record.first),
+                _ => None,
+            },
             // There are none before the second call: then all is the first's.
             _ => (is_timed && raw.calls == 1 && raw.leaves == 1 && raw.async_record == 0).then_some(raw.total),
         }
+    }
+
+    /// What stands at an address among the nodes.
+    pub(crate) fn node_slot(&self, address: u64) -> Option<Slot> {
+        let (chunk, slot) = (address != 0).then(|| self.slot_of(address)).flatten()?;
+        Some(self.nodes.get(chunk)?.slot(slot))
     }
 
     /// What is said beside of nodes in phases of these weights, which are not 0.

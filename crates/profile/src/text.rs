@@ -16,7 +16,7 @@ use crate::{
     csv,
     model::{End, Mode, Profile, SampleType},
     report::{Row, SortBy},
-    views::{EdgeRow, Relation, View},
+    views::{EdgeRow, MethodRows, Relation, View},
 };
 
 impl Profile {
@@ -95,7 +95,7 @@ impl View<'_> {
                 return "there is no call tree: calls were counted, and no more\n".into();
             }
             Self::Methods(rows) => {
-                methods(profile, rows, options, &mut text);
+                methods(profile, &rows.all, options, &mut text);
                 self.write_rest(count, &mut text);
                 async_methods(rows, &mut text);
             }
@@ -136,7 +136,7 @@ impl View<'_> {
     /// If what is written to fails.
     pub fn csv(&self, out: impl io::Write) -> io::Result<()> {
         match self {
-            Self::Methods(rows) => csv::write(rows, out),
+            Self::Methods(rows) => csv::write(&rows.all, out),
             Self::Tree(rows) | Self::HotPath(rows) => csv::write(rows, out),
             Self::Method { edges, .. } => csv::write(edges, out),
             Self::Threads(rows) => csv::write(rows, out),
@@ -146,15 +146,12 @@ impl View<'_> {
 
     /// What was left out.
     fn write_rest(&self, count: usize, text: &mut String) {
-        let left_out = count.saturating_sub(self.len()) as u64;
-        if left_out > 0 {
-            let _ = writeln!(text, "{:>10} and {} more; --limit 0 shows all", "", counted(left_out, self.noun()));
-        }
+        write_rest(count, self.len(), self.noun(), text);
     }
 
     fn len(&self) -> usize {
         match self {
-            Self::Methods(rows) => rows.len(),
+            Self::Methods(rows) => rows.all.len(),
             Self::Tree(rows) | Self::HotPath(rows) => rows.len(),
             Self::Method { edges, .. } => edges.len(),
             Self::Threads(rows) => rows.len(),
@@ -187,19 +184,25 @@ fn methods(profile: &Profile, rows: &[Row<'_>], options: &TextOptions, text: &mu
 }
 
 /// The table of those that are async.
-fn async_methods(rows: &[Row<'_>], text: &mut String) {
-    let mut asyncs: Vec<&Row<'_>> = rows.iter().filter(|row| row.latency_ms.is_some()).collect();
-    if asyncs.is_empty() {
+fn async_methods(MethodRows { of_async, async_count, .. }: &MethodRows<'_>, text: &mut String) {
+    if of_async.is_empty() {
         return;
     }
-    let all = |row: &Row<'_>| row.awaiting_ms.unwrap_or_default() + row.steps_ms.unwrap_or_default();
-    asyncs.sort_by(|one, other| all(other).total_cmp(&all(one)));
     text.push('\n');
     Column::OF_ASYNC.iter().for_each(|column| column.write_head(text));
     let _ = writeln!(text, "  async method");
-    for row in asyncs {
+    for row in of_async {
         Column::OF_ASYNC.iter().for_each(|column| column.write(row, text));
         let _ = writeln!(text, "  {}{}", Visible(&row.name), remarks(row));
+    }
+    write_rest(*async_count, of_async.len(), "async method", text);
+}
+
+/// How many rows were left out.
+fn write_rest(count: usize, shown: usize, noun: &str, text: &mut String) {
+    let left_out = count.saturating_sub(shown) as u64;
+    if left_out > 0 {
+        let _ = writeln!(text, "{:>10} and {} more; --limit 0 shows all", "", counted(left_out, noun));
     }
 }
 

@@ -76,7 +76,7 @@ impl Default for ViewOptions {
 #[serde(rename_all = "camelCase")]
 pub enum View<'n> {
     /// Methods.
-    Methods(Vec<Row<'n>>),
+    Methods(MethodRows<'n>),
     /// Call paths, each followed by those that it calls.
     Tree(Vec<PathRow<'n>>),
     /// A path, from the outermost caller on.
@@ -97,6 +97,20 @@ pub enum View<'n> {
     Assemblies(Vec<GroupRow>),
 }
 
+/// Methods; as JSON the list of all of them.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(transparent)]
+pub struct MethodRows<'n> {
+    /// The first ones, in the order asked for.
+    pub all: Vec<Row<'n>>,
+    /// Async methods that have completed, those first whose calls took most in all, from start to completion.
+    #[serde(skip)]
+    pub of_async: Vec<Row<'n>>,
+    /// How many of these there would be without a limit.
+    #[serde(skip)]
+    pub async_count: usize,
+}
+
 impl Profile {
     /// A view; `is_kept` says which functions count, or threads and groups of what they do. `names` are
     /// [`display_names`](Self::display_names). How many rows there would be without a limit comes with it.
@@ -113,7 +127,12 @@ impl Profile {
             Wanted::Methods => {
                 let mut rows = self.rows(sort);
                 rows.retain(|row| is_kept(row.function));
-                View::Methods(cut(rows, limit, &mut count))
+                let mut of_async: Vec<Row<'n>> = rows.iter().filter(|row| row.latency_ms.is_some()).cloned().collect();
+                let all_calls = |row: &Row<'_>| row.latency_ms.unwrap_or_default() * row.calls as f64;
+                of_async.sort_by(|one, other| all_calls(other).total_cmp(&all_calls(one)));
+                let mut async_count = 0;
+                let of_async = cut(of_async, limit, &mut async_count);
+                View::Methods(MethodRows { all: cut(rows, limit, &mut count), of_async, async_count })
             }
             Wanted::Tree => View::Tree(cut(self.tree_rows(options, names, is_kept), limit, &mut count)),
             Wanted::HotPath => {

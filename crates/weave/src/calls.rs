@@ -344,6 +344,24 @@ fn assembly_of(metadata: &Metadata<'_>, class: Rid<TypeRef>) -> Option<AssemblyR
     metadata.row(outermost.resolution_scope.token()?.rid_in()?).ok()
 }
 
+/// Says which members of other assemblies have probes where they are called.
+pub(crate) struct WaitingCalls<'o> {
+    calls: &'o Calls,
+    named: Candidates,
+}
+
+impl<'o> WaitingCalls<'o> {
+    pub(crate) fn new(calls: &'o Calls) -> Self {
+        Self { calls, named: Candidates::new(calls.named.iter().enumerate()) }
+    }
+
+    /// Whether this one has.
+    pub(crate) fn have(&self, metadata: &Metadata<'_>, row: &MemberRef) -> bool {
+        let Ok(name) = metadata.strings.string_bytes(row.name) else { return false };
+        kind(metadata, row, name, BY_NAME.get(name), (self.calls, &self.named)).is_some()
+    }
+}
+
 /// What becomes of calls of a member of another assembly.
 fn kind(
     metadata: &Metadata<'_>,

@@ -13,7 +13,7 @@ use ilrewrite::{AssemblyName, LeaveMode, Load, Returned, TokenRequest, TypeName,
 
 use crate::{
     hook::referred_assembly,
-    hooks::{Hooks, Wanted},
+    hooks::{Hooks, Place as HookPlace, Wanted},
 };
 
 /// Value types of the framework that can be objects: what no attribute of this module says of them.
@@ -129,11 +129,14 @@ impl<'a, 'm> HookContext<'a, 'm> {
             match wanted {
                 Wanted::Id | Wanted::Handle => {}
                 Wanted::FullName => values.full_name = self.full_name(&place, row)?,
-                Wanted::Instance { is_made } => {
+                Wanted::Instance { place: at } => {
                     let is_constructor = self.metadata.strings.string_bytes(row.name) == Ok(b".ctor");
                     // A finally block runs, too, where a constructor never called its base's.
-                    let is_whole = !is_constructor || *is_made && leave == LeaveMode::Return;
+                    let is_whole = !is_constructor || *at == HookPlace::Leave && leave == LeaveMode::Return;
                     named = if row.is_static() || !is_whole { None } else { place.this() };
+                    // The address of a struct is lost while the runtime suspends its method.
+                    let may_be_lost = row.is_async() && *at != HookPlace::Enter;
+                    named = named.filter(|this| !(this.is_address && may_be_lost));
                 }
                 Wanted::Arguments => {
                     values.object = Some(self.core_type("Object")?);

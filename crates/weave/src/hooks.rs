@@ -50,9 +50,9 @@ pub(crate) enum Wanted {
     Id,
     FullName,
     Handle,
-    /// `this`; whether it is there for sure, which in a constructor it is where that returns.
+    /// `this`; where: in a constructor it is there for sure where that returns, in what the runtime suspends where that begins.
     Instance {
-        is_made: bool,
+        place: Place,
     },
     Arguments,
     /// The argument of this name, if it is of this type.
@@ -182,7 +182,7 @@ fn argument(ty: &Type, name: &str, place: Place, entered: Option<&Type>, values:
     let wanted = match name {
         "id" if matches!(element, Some(ElementType::I8 | ElementType::U8)) => Wanted::Id,
         "fullName" if element == Some(ElementType::String) => Wanted::FullName,
-        "instance" if is_object => Wanted::Instance { is_made: place == Place::Leave },
+        "instance" if is_object => Wanted::Instance { place },
         "arguments" if is_objects => Wanted::Arguments,
         "returnValue" if place == Place::Leave => {
             return match &ty.signature {

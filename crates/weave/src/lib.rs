@@ -14,6 +14,7 @@ mod capture;
 mod dangling;
 mod embed;
 mod facts;
+mod forwarders;
 pub mod hook;
 mod hook_values;
 pub mod hooks;

@@ -128,6 +128,11 @@ impl Made {
         (method.get() as usize).checked_sub(1).and_then(|index| self.origins.get(index)).copied().unwrap_or_default()
     }
 
+    /// Whether a method is a property's getter or setter.
+    pub(crate) fn is_accessor(&self, method: Rid<MethodDef>) -> bool {
+        self.origin(method) == Origin::Accessor
+    }
+
     /// Whether a method makes an iterator and nothing else.
     pub(crate) fn is_kickoff(&self, method: Rid<MethodDef>) -> bool {
         self.origin(method) == Origin::Kickoff

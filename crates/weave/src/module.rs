@@ -30,6 +30,7 @@ use crate::{
     capture::Receiver,
     dangling,
     embed::{Embedded, Tokens},
+    forwarders::Forwarders,
     hook_values::HookContext,
     hooks::Hooks,
     local_sigs::{self, LocalSigs},
@@ -408,6 +409,7 @@ struct Source<'a, 'm> {
     is_native: bool,
     choices: &'m Choices,
     made: &'m Made,
+    forwarders: &'m Forwarders,
     calls: CallTable,
     /// The PDB that is to follow.
     pdb: Option<&'m Pdb<'m>>,
@@ -438,7 +440,7 @@ impl Source<'_, '_> {
         let body = MethodBody::parse(self.container.cursor_at(Rva(row.rva)).map_err(bad_body)?).map_err(bad_body)?;
         let Holds { leave: (leave_mode, _), worth: (worth, _), hooks, capture: (captured, _), .. } = self.choices.of(rid);
         let hooks = Some(self.options.hooks_of(hooks)).filter(|hooks| hooks.probe().is_some());
-        if let Some(reason) = policy::left_alone(worth, self.made.origin(rid), hooks.is_some(), &body) {
+        if let Some(reason) = policy::left_alone(worth, self.made.origin(rid), hooks.is_some(), &body, self.forwarders.has(rid)) {
             return Err(reason);
         }
         if hooks.is_some() && self.made.step(rid).is_some() {

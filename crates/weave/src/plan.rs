@@ -11,6 +11,7 @@ use ecma335::{
 
 use crate::{
     facts::Facts,
+    forwarders::Forwarders,
     hooks::Hooks,
     made::Made,
     named,
@@ -103,6 +104,8 @@ pub struct Plan {
     pub(crate) made: Made,
     /// What holds for the methods.
     pub(crate) choices: Choices,
+    /// Which of them only call what is skipped.
+    pub(crate) forwarders: Forwarders,
 }
 
 /// What holds for each method that is selected.
@@ -215,7 +218,8 @@ impl Plan {
             });
         }
         let choices = Choices { by_method: Vec::new(), for_all: Holds::of(options) };
-        let mut plan = Self { methods, made: Made::find(image, metadata), choices };
+        let forwarders = Forwarders::default();
+        let mut plan = Self { methods, made: Made::find(image, metadata), choices, forwarders };
         plan.leave_tracker_callees(metadata)?;
         let assembly = named::assembly_name(metadata)?;
         if options.all_hooks().flat_map(Hooks::methods).any(|(_, hook)| hook.assembly().name == assembly) {
@@ -225,6 +229,9 @@ impl Plan {
             plan.leave_start_of_mixed_mode(metadata)?;
         }
         plan.select(image, metadata, options, pdb)?;
+        if plan.selected() > 0 {
+            plan.forwarders = Forwarders::find(image, metadata, &plan.made, &plan.choices, options, &plan.methods);
+        }
         Ok(plan)
     }
 
@@ -236,7 +243,7 @@ impl Plan {
         let row = metadata.row(method).ok()?;
         let body = MethodBody::parse(image.cursor_at(Rva(row.rva)).ok()?).ok()?;
         let Holds { worth: (worth, _), .. } = self.choices.of(method);
-        if policy::left_alone(worth, self.made.origin(method), false, &body).is_some() {
+        if policy::left_alone(worth, self.made.origin(method), false, &body, self.forwarders.has(method)).is_some() {
             return None;
         }
         let iterator = self.made.step(method).filter(|step| step.builders.is_empty());
@@ -293,7 +300,7 @@ impl Plan {
     ) -> Result<(), ecma335::Error> {
         let assembly = named::assembly_name(metadata)?;
         let options = &*named::as_meant(metadata, &assembly, options)?;
-        let Self { methods, made, choices: Choices { by_method, for_all } } = self;
+        let Self { methods, made, choices: Choices { by_method, for_all }, .. } = self;
         let names_files = options.all_patterns().any(|pattern| matches!(pattern.selector(), Some(Selector::File(_))));
         let pdb = if names_files { pdb::find(image, pdb).ok().flatten() } else { None };
         let facts = Facts::new(image, metadata, made, pdb);

@@ -2,7 +2,7 @@
 //! a person wrote.
 
 use ecma335::{
-    MethodBody, OpCode,
+    MethodBody, OpCode, Token,
     opcode::{Flow, Operand},
 };
 
@@ -13,8 +13,9 @@ pub const MIN_IL: u32 = 24;
 
 /// Why a method is left alone by its body, if it is.
 ///
-/// Hooks are of what was written, and an iterator is, though its body is not.
-pub(crate) fn left_alone(worth: Worth, origin: Origin, has_hooks: bool, body: &MethodBody<'_>) -> Option<Reason> {
+/// Hooks are of what was written, and an iterator is, though its body is not. Whether it only calls methods that are skipped,
+/// [`Forwarders`](crate::forwarders::Forwarders) know.
+pub(crate) fn left_alone(worth: Worth, origin: Origin, has_hooks: bool, body: &MethodBody<'_>, forwards: bool) -> Option<Reason> {
     let Worth::Above(limit) = worth else { return None };
     let size = body.il.len() as u32;
     match origin {
@@ -22,7 +23,7 @@ pub(crate) fn left_alone(worth: Worth, origin: Origin, has_hooks: bool, body: &M
         Origin::Made => Some(Reason::Generated),
         Origin::Kickoff => (!has_hooks).then_some(Reason::Generated),
         Origin::MadeUnlessItCalls if !calls(body) => Some(Reason::Generated),
-        _ => (size <= limit && is_bounded(body)).then_some(Reason::Short { size, limit }),
+        _ => (forwards || size <= limit && is_bounded(body, &mut |_| false)).then_some(Reason::Short { size, limit, forwards }),
     }
 }
 
@@ -31,7 +32,7 @@ fn is_trivial(body: &MethodBody<'_>) -> bool {
     use OpCode::{Ldfld, Ldflda, Ldobj, Ldsfld, Ldsflda, Ldstr, Ret, Stfld, Stobj, Stsfld, Volatile};
     let moves =
         |opcode| matches!(opcode, Ldfld | Ldflda | Ldobj | Ldsfld | Ldsflda | Ldstr | Ret | Stfld | Stobj | Stsfld | Volatile);
-    is_bounded(body)
+    is_bounded(body, &mut |_| false)
         && body.instructions().map_while(Result::ok).all(|instruction| {
             let info = instruction.info;
             let is_load_or_store = info.implicit.is_some() || matches!(info.operand, Operand::VarS | Operand::Var);
@@ -41,18 +42,20 @@ fn is_trivial(body: &MethodBody<'_>) -> bool {
         })
 }
 
-/// Whether a body calls nothing, has no loop, and does nothing else that may take any time.
-fn is_bounded(body: &MethodBody<'_>) -> bool {
+/// Whether a body calls nothing but what it may, has no loop, and does nothing else that may take any time.
+pub(crate) fn is_bounded(body: &MethodBody<'_>, may_call: &mut dyn FnMut(Token) -> bool) -> bool {
     use OpCode::{Cpblk, Initblk, Jmp, Ldftn, Ldvirtftn, Localloc, Newarr};
     body.instructions().all(|instruction| {
         let Ok(instruction) = instruction else { return false };
         let info = instruction.info;
         let is_unbounded = matches!(info.opcode, Cpblk | Initblk | Jmp | Ldftn | Ldvirtftn | Localloc | Newarr);
         let mut targets = instruction.branch_target().into_iter().chain(instruction.switch_targets());
-        info.flow != Flow::Call
-            && info.operand != Operand::Method
-            && !is_unbounded
+        !is_unbounded
             && !targets.any(|target| target <= instruction.offset)
+            && match info.operand {
+                Operand::Method => may_call(instruction.token()),
+                _ => info.flow != Flow::Call,
+            }
     })
 }
 

@@ -46,13 +46,18 @@ pub enum Reason {
     /// It reads or writes a field, and no more.
     #[error("it is an accessor that only reads or writes (--all weaves it)")]
     Accessor,
-    /// It is short, has no loop and calls nothing.
-    #[error("{size} bytes of IL without a loop or a call, limit {limit}: a probe takes longer (--min-il 0 weaves it)")]
+    /// It is short, has no loop and calls nothing, or only what is skipped too.
+    #[error(
+        "{size} bytes of IL without a loop{}, limit {limit}: a probe takes longer (--min-il 0 weaves it)",
+        if *forwards { ", which only calls methods that are skipped" } else { " or a call" }
+    )]
     Short {
         /// How many bytes of IL it has.
         size: u32,
         /// How many it has to have more than.
         limit: u32,
+        /// Whether it calls what is skipped.
+        forwards: bool,
     },
     /// Many methods have the same large body, which weaving would make many of.
     #[error("it shares its body with others, and there are too many to give each its own")]

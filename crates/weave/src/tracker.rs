@@ -42,6 +42,8 @@ const WHEN_STARTING: (&str, &[u8]) = ("WhenStarting", &[0x00, 0x01, 0x18, 0x0A])
 /// `void (native int)`
 const WHEN_SUSPENDING: (&str, &[u8]) = ("WhenSuspending", &[0x00, 0x01, 0x01, 0x18]);
 /// `void (native int)`
+const WHEN_CALLING_AWAITED: (&str, &[u8]) = ("WhenCallingAwaited", &[0x00, 0x01, 0x01, 0x18]);
+/// `void (native int)`
 const WHEN_CONTINUING: (&str, &[u8]) = ("WhenContinuing", &[0x00, 0x01, 0x01, 0x18]);
 /// `void (native int)`
 const WHEN_AWAITING: (&str, &[u8]) = ("WhenAwaiting", &[0x00, 0x01, 0x01, 0x18]);
@@ -199,6 +201,7 @@ impl Tracker {
         let with_token = |name| call(name, Argument::EnterResult);
         let around = SiteProbe {
             before: call(WHEN_ENTERING, Argument::SiteConstant),
+            ahead: None,
             behind: Some(call(WHEN_LEAVING, Argument::SiteResult)),
         };
         let method = Probe {
@@ -210,11 +213,17 @@ impl Tracker {
         };
         let mut step = Probe { enter: Some(call(WHEN_STEPPING, Argument::Value(0))), ..method.clone() };
         // In the order of `SiteProbes`.
-        step.sites.extend(
-            [WHEN_AWAITING, WHEN_COMPLETING, WHEN_FAULTING].map(|name| SiteProbe { before: with_token(name), behind: None }),
-        );
+        step.sites.extend([WHEN_AWAITING, WHEN_COMPLETING, WHEN_FAULTING].map(|name| SiteProbe {
+            before: with_token(name),
+            ahead: None,
+            behind: None,
+        }));
         let mut runtime_async = Probe { enter: Some(call(WHEN_STARTING, Argument::Value(0))), ..method.clone() };
-        let suspend = SiteProbe { before: with_token(WHEN_SUSPENDING), behind: Some(with_token(WHEN_CONTINUING)) };
+        let suspend = SiteProbe {
+            before: with_token(WHEN_SUSPENDING),
+            ahead: Some(with_token(WHEN_CALLING_AWAITED)),
+            behind: Some(with_token(WHEN_CONTINUING)),
+        };
         runtime_async.sites.push(suspend);
         [method, step, runtime_async]
     }

@@ -193,6 +193,7 @@ static class VirtualClock
         Context context = new Context();
         SynchronizationContext.SetSynchronizationContext(context);
         Task task = method();
+        DateTime limit = DateTime.UtcNow.AddSeconds(LimitInSeconds);
         while (!task.IsCompleted)
         {
             SynchronizationContext.SetSynchronizationContext(context);
@@ -212,7 +213,9 @@ static class VirtualClock
             }
             if (timers.Count == 0)
             {
-                throw new InvalidOperationException("nothing is left to run");
+                // What the runtime suspends without a context goes on in the thread pool.
+                Turn(limit);
+                continue;
             }
             Timer next = timers[0];
             foreach (Timer timer in timers)

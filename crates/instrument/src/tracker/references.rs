@@ -17,6 +17,8 @@ use ecma335::{
 /// What the tracker has a way around, where a program was published without it: types, and of others some members by their
 /// names. Each is asked for in methods of its own, whose failure is caught. All else that it refers to is essential.
 pub const WITH_FALLBACK: &[(&str, &[&str])] = &[
+    ("System.Action`1", &[]),
+    ("System.Activator", &["CreateInstance"]),
     ("System.AppDomain", &["add_AssemblyLoad", "remove_AssemblyLoad"]),
     ("System.AssemblyLoadEventArgs", &["get_LoadedAssembly"]),
     ("System.Array", &["GetLength", "GetLowerBound", "GetValue", "get_Rank"]),
@@ -45,6 +47,7 @@ pub const WITH_FALLBACK: &[(&str, &[&str])] = &[
     ("System.Reflection.EventInfo", &[]),
     ("System.Reflection.FieldInfo", &["GetValue"]),
     ("System.Reflection.MemberInfo", &["IsDefined"]),
+    ("System.Reflection.MethodInfo", &["MakeGenericMethod"]),
     ("System.Reflection.Pointer", &[]),
     ("System.Reflection.Module", &["ResolveMethod", "get_FullyQualifiedName", "get_ModuleVersionId"]),
     ("System.Runtime.CompilerServices.RuntimeHelpers", &["GetHashCode"]),

@@ -103,14 +103,16 @@ pub(crate) struct AsyncRecord {
     pub(crate) completed: i64,
     pub(crate) faulted: i64,
     pub(crate) steps: i64,
+    /// Ticks of the path's first call, if it ended in this tree; no sum.
+    pub(crate) first: i64,
 }
 
 impl AsyncRecord {
     /// So many times that, which may be below zero.
     pub(crate) fn times(self, times: i64) -> Self {
-        let Self { latency, completed, faulted, steps } = self;
+        let Self { latency, completed, faulted, steps, first } = self;
         let [latency, completed, faulted, steps] = [latency, completed, faulted, steps].map(|sum| sum.saturating_mul(times));
-        Self { latency, completed, faulted, steps }
+        Self { latency, completed, faulted, steps, first }
     }
 
     /// Both.
@@ -120,6 +122,7 @@ impl AsyncRecord {
             completed: self.completed.saturating_add(other.completed),
             faulted: self.faulted.saturating_add(other.faulted),
             steps: self.steps.saturating_add(other.steps),
+            first: self.first.max(other.first),
         }
     }
 }
@@ -185,8 +188,8 @@ fn slot_2(field: &[u64]) -> Slot {
         return Slot::Frame(Frame { node, previous, start, below });
     }
     if flags & node_flag::ASYNC_RECORD != 0 {
-        let [latency, completed, faulted, steps] = [0, 1, 2, 3].map(|index| at(field, index) as i64);
-        return Slot::Async(AsyncRecord { latency, completed, faulted, steps });
+        let [latency, completed, faulted, steps, first] = [0, 1, 2, 3, 4].map(|index| at(field, index) as i64);
+        return Slot::Async(AsyncRecord { latency, completed, faulted, steps, first });
     }
     match at(field, 0) {
         0 if flags & (node_flag::ROOT | node_flag::LAYER_ROOT | node_flag::OVERFLOW) != 0 => Slot::Root,

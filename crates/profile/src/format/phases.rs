@@ -103,7 +103,7 @@ impl<'a> DetailsChunk<'a> {
             let [place, exceptions, cpu_ns, samples, latency, completed, faulted, steps, count] = head.map(i64::from_le_bytes);
             let (buckets, behind) = behind.split_at_checked(usize::try_from(count).ok()?)?;
             rest = behind;
-            let of_async = AsyncRecord { latency, completed, faulted, steps };
+            let of_async = AsyncRecord { latency, completed, faulted, steps, first: 0 };
             Some(PhaseDetails { place: place as u64, exceptions, cpu_ns, samples, of_async, buckets })
         })
     }

@@ -196,7 +196,7 @@ impl Builder<'_, '_> {
             // caller of what stands for calls on many paths.
             let is_overflow = raw.flags & node_flag::OVERFLOW != 0;
             let caller = if is_overflow { None } else { self.node_at(raw.caller).filter(|(tree, _)| *tree == number) };
-            let record = match self.slot_at(raw.async_record) {
+            let record = match self.records.node_slot(raw.async_record) {
                 Some(Slot::Async(record)) => Some(record),
                 _ => None,
             };
@@ -234,11 +234,6 @@ impl Builder<'_, '_> {
         Some((*tree, (*places.get(slot)? as usize).checked_sub(1)?))
     }
 
-    fn slot_at(&self, address: u64) -> Option<Slot> {
-        let (chunk, slot) = (address != 0).then(|| self.records.slot_of(address)).flatten()?;
-        Some(self.records.nodes.get(chunk)?.slot(slot))
-    }
-
     /// What was running when the file was written goes on to the end: from the current node up, through the steps of async
     /// methods that interrupted others.
     fn close_open_calls(&mut self, number: usize, end: i64) {
@@ -250,11 +245,11 @@ impl Builder<'_, '_> {
         // More than there can be is a ring.
         for _ in 0..2 * tree.slots + 2 {
             let Some((_, index)) = self.node_at(address).filter(|(owner, _)| *owner == number) else { return };
-            let Some(Slot::Node(raw)) = self.slot_at(address) else { return };
+            let Some(Slot::Node(raw)) = self.records.node_slot(address) else { return };
             let caller = self.node_at(raw.caller).filter(|(owner, _)| *owner == number).map(|(_, caller)| caller);
             let start_of_caller =
                 caller.and_then(|caller| self.trees.get(number)?.sums.get(caller)).map_or(first, |sums| sums.start);
-            let frame = match self.slot_at(frame_address) {
+            let frame = match self.records.node_slot(frame_address) {
                 Some(Slot::Frame(frame)) if frame.node == address => Some(frame),
                 _ => None,
             };
@@ -330,15 +325,29 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// The statistics of a part of the run, of those of all of it. A path's first call is of the part in which it began.
+    /// The statistics of a part of the run, of those of all of it. A path's first call is of the part in which it began; one that
+    /// began on another thread, of the part in which it was completed.
     fn statistics_of(&self, span: &Span, whole: &ByFunction) -> ByFunction {
-        let ended = self.trees.iter().map(|tree| tree.sums.iter().map(|sums| span.end_weight * sums.calls.signum()).collect());
+        let elsewhere = |tree: &Tree, node: usize| {
+            let record = tree.of_async.get(&node).filter(|_| tree.sums.get(node).is_some_and(|sums| sums.calls == 0));
+            record.map_or(0, |record| record.completed)
+        };
+        let ended = self.trees.iter().map(|tree| {
+            let sums = tree.sums.iter().enumerate();
+            sums.map(|(node, sums)| span.end_weight * (sums.calls + elsewhere(tree, node)).signum()).collect()
+        });
         let mut began: Vec<Vec<i64>> = ended.collect();
         for (phase, weight) in self.records.phases.iter().zip(&span.weights).filter(|(_, weight)| **weight != 0) {
             for entry in phase.entries() {
                 let node = self.node_at(entry.place).and_then(|(tree, node)| began.get_mut(tree)?.get_mut(node));
                 node.into_iter().for_each(|began| *began = began.saturating_add(weight * entry.calls.signum()));
             }
+        }
+        for (details, weight) in self.records.details_of(&span.weights) {
+            let Some((number, node)) = self.node_at(details.place) else { continue };
+            let is_elsewhere = self.trees.get(number).is_some_and(|tree| elsewhere(tree, node) > 0);
+            let began = began.get_mut(number).and_then(|began| began.get_mut(node)).filter(|_| is_elsewhere);
+            began.into_iter().for_each(|began| *began = began.saturating_add(weight * details.of_async.completed.signum()));
         }
         let mut sums: HashMap<usize, (i64, [i64; BUCKETS])> = HashMap::new();
         for (chunk, (tree, places)) in self.records.nodes.iter().zip(&self.places) {
@@ -359,8 +368,8 @@ impl Builder<'_, '_> {
             buckets.for_each(|(sum, calls)| *sum = i64::try_from(*calls).unwrap_or(i64::MAX));
         }
         for (details, weight) in self.records.details_of(&span.weights) {
-            let function = self.node_at(details.place).and_then(|(tree, node)| self.function_of(tree, node));
-            let Some(function) = function else { continue };
+            let place = self.node_at(details.place);
+            let Some(function) = place.and_then(|(tree, node)| self.function_of(tree, node)) else { continue };
             let (_, sums) = sums.entry(function).or_insert((0, [0; BUCKETS]));
             for (bucket, calls) in details.buckets() {
                 let sum = sums.get_mut(bucket);

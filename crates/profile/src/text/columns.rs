@@ -80,6 +80,8 @@ columns! {
     Steps = "running", "running ms", 10, |row| row.steps_ms.map_or(Cell::None, Cell::Time);
     /// Of an async method: the rest.
     Awaiting = "awaiting", "awaiting ms", 11, |row| row.awaiting_ms.map_or(Cell::None, Cell::Time);
+    /// Of an async method: how many of its calls an exception or a cancellation ended.
+    Failures = "failures", "failures", 8, |row| row.faulted.map_or(Cell::None, Cell::Count);
     /// How many exceptions left it.
     Exceptions = "exceptions", "exceptions", 10, |row| Cell::Count(row.exceptions);
     /// CPU time in it alone.
@@ -94,7 +96,8 @@ fn short(milliseconds: Option<f64>) -> Cell {
 
 impl Column {
     /// The columns of the table of async methods.
-    pub(super) const OF_ASYNC: &[Self] = &[Self::Calls, Self::Latency, Self::LatencyP95, Self::Steps, Self::Awaiting];
+    pub(super) const OF_ASYNC: &[Self] =
+        &[Self::Calls, Self::Latency, Self::LatencyP95, Self::Steps, Self::Awaiting, Self::Failures];
 
     /// Those that have something to say of these rows, in a width that terminals have, and what they are sorted by.
     pub(super) fn suitable(profile: &Profile, rows: &[Row<'_>], sort: SortBy) -> Vec<Self> {

@@ -15,7 +15,7 @@ pub(super) fn weave_selected<'a, P: TokenProvider<Error = Error> + Send>(
     metadata: &Metadata<'a>,
     weaving: &Weave<'_>,
     module_key: u64,
-    Plan { methods, made, choices }: &Plan,
+    Plan { methods, made, choices, forwarders }: &Plan,
     pdb: Option<(&Pdb<'_>, usize)>,
     begin: impl Fn() -> Result<P, Error>,
 ) -> Result<Selected<'a, P>, Error> {
@@ -40,6 +40,7 @@ pub(super) fn weave_selected<'a, P: TokenProvider<Error = Error> + Send>(
         is_native: weaving.tracker.is_native(),
         choices,
         made,
+        forwarders,
         calls: calls(),
         pdb: pdb.map(|(pdb, _)| pdb),
         budget,

@@ -1,0 +1,225 @@
+//! Short methods that only call others that are skipped: a probe would take longer than all of them.
+
+use std::collections::HashMap;
+
+use ecma335::{
+    Image, Metadata, MethodBody, OpCode, Rid, Rva, Token,
+    element::ElementType,
+    schema::{MemberRef, MethodDef, MethodSpec, TypeDef, TypeDefOrRef, TypeSpec},
+};
+
+use crate::{
+    calls::WaitingCalls,
+    made::Made,
+    options::Options,
+    plan::Choices,
+    policy::{self, MIN_IL},
+    reason::Reason,
+    rules::Worth,
+};
+
+/// Which methods are such.
+#[derive(Debug, Default)]
+pub(crate) struct Forwarders {
+    /// By MethodDef row number less one; empty if none is.
+    is_one: Vec<bool>,
+}
+
+impl Forwarders {
+    /// Whether a method is one.
+    pub(crate) fn has(&self, method: Rid<MethodDef>) -> bool {
+        (method.get() as usize).checked_sub(1).and_then(|index| self.is_one.get(index)).copied().unwrap_or_default()
+    }
+
+    /// Finds those of a module. A ring of methods that call one another is none: the least of all that hold is found.
+    pub(crate) fn find(
+        image: &Image<'_>,
+        metadata: &Metadata<'_>,
+        made: &Made,
+        choices: &Choices,
+        options: &Options,
+        planned: &[Result<(), Reason>],
+    ) -> Self {
+        let mut search =
+            Search { metadata, waiting: WaitingCalls::new(&options.calls), members: HashMap::new(), own: HashMap::new() };
+        // It is called once, and all that runs is below it.
+        let entry = image.cli_header().entry_point_token();
+        let mut states = vec![State::Probed; planned.len()];
+        // By callee: the candidates that call it.
+        let mut callers: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut found = Vec::new();
+        for ((rid, row), plan) in metadata.tables.rows::<MethodDef>().zip(planned) {
+            let (Some(state), holds) = (states.get_mut(rid.get() as usize - 1), choices.of(rid)) else { continue };
+            let Worth::Above(limit) = holds.worth.0 else {
+                *state = if plan.is_ok() { State::Probed } else { *state };
+                continue;
+            };
+            if !row.has_il_body() {
+                // Whose it is in truth is known when it is called. An accessor is taken for one.
+                let is_skipped = made.is_accessor(rid);
+                *state = if is_skipped { State::Skipped } else { State::Probed };
+                found.extend(is_skipped.then_some(rid.get()));
+                continue;
+            }
+            let Some(body) = short_body(image, &row, limit.max(MIN_IL)) else { continue };
+            let has_hooks = options.hooks_of(holds.hooks).probe().is_some();
+            if policy::left_alone(holds.worth.0, made.origin(rid), has_hooks, &body, false).is_some() {
+                *state = State::Skipped;
+                found.push(rid.get());
+                continue;
+            }
+            let is_entry = entry.and_then(Token::rid_in) == Some(rid);
+            if is_entry || made.step(rid).is_some() || row.is_async() || body.il.len() as u32 > limit || !body.clauses.is_empty()
+            {
+                continue;
+            }
+            if search.is_default_constructor(&row, &body) {
+                *state = State::Forwards(0);
+                found.push(rid.get());
+                continue;
+            }
+            let mut callees = Vec::new();
+            let is_bounded = policy::is_bounded(&body, &mut |callee| match search.callee(callee) {
+                Callee::Own(callee) => {
+                    callees.push(callee.get());
+                    true
+                }
+                Callee::Skipped => true,
+                Callee::Other => false,
+            });
+            if is_bounded {
+                *state = State::Forwards(callees.len() as u32);
+                found.extend(callees.is_empty().then_some(rid.get()));
+                callees.iter().for_each(|callee| callers.entry(*callee).or_default().push(rid.get()));
+            }
+        }
+        while let Some(skipped) = found.pop() {
+            for caller in callers.remove(&skipped).unwrap_or_default() {
+                if let Some(State::Forwards(left)) = states.get_mut(caller as usize - 1) {
+                    *left -= 1;
+                    found.extend((*left == 0).then_some(caller));
+                }
+            }
+        }
+        Self { is_one: states.into_iter().map(|state| state == State::Forwards(0)).collect() }
+    }
+}
+
+/// What is known of a method.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It has a probe, or is not known to be short.
+    Probed,
+    /// It is skipped for what it is itself.
+    Skipped,
+    /// It calls so many that are not known to be skipped, and nothing else takes time.
+    Forwards(u32),
+}
+
+/// What a short method calls.
+#[derive(Clone, Copy)]
+enum Callee {
+    /// A method of the module.
+    Own(Rid<MethodDef>),
+    /// What takes no time worth a probe in another assembly.
+    Skipped,
+    Other,
+}
+
+struct Search<'a, 'm> {
+    metadata: &'m Metadata<'a>,
+    waiting: WaitingCalls<'m>,
+    members: HashMap<u32, Callee>,
+    /// Methods of types whose instances members are of, by name.
+    own: HashMap<u32, HashMap<&'a [u8], Vec<Rid<MethodDef>>>>,
+}
+
+impl<'a> Search<'a, '_> {
+    fn callee(&mut self, token: Token) -> Callee {
+        if let Some(spec) = token.rid_in::<MethodSpec>() {
+            let method = self.metadata.row(spec).ok().and_then(|row| row.method.token());
+            return method
+                .filter(|method| method.rid_in::<MethodSpec>().is_none())
+                .map_or(Callee::Other, |method| self.callee(method));
+        }
+        if let Some(method) = token.rid_in::<MethodDef>() {
+            return Callee::Own(method);
+        }
+        let Some(member) = token.rid_in::<MemberRef>() else { return Callee::Other };
+        if let Some(known) = self.members.get(&member.get()) {
+            return *known;
+        }
+        let callee = self.member(member).unwrap_or(Callee::Other);
+        self.members.insert(member.get(), callee);
+        callee
+    }
+
+    fn member(&mut self, member: Rid<MemberRef>) -> Option<Callee> {
+        let metadata = self.metadata;
+        let row = metadata.row(member).ok()?;
+        let name = metadata.strings.string_bytes(row.name).ok()?;
+        if let Some(class) = own_class(metadata, row.class.token()?) {
+            let methods = self.own.entry(class.get()).or_insert_with(|| {
+                let mut by_name: HashMap<&[u8], Vec<Rid<MethodDef>>> = HashMap::new();
+                for method in metadata.children::<TypeDef, MethodDef>(class) {
+                    let name = metadata.row(method).and_then(|row| metadata.strings.string_bytes(row.name));
+                    name.into_iter().for_each(|name| by_name.entry(name).or_default().push(method));
+                }
+                by_name
+            });
+            let signature = metadata.blob(row.signature).ok()?;
+            let is_it = |method: &&Rid<MethodDef>| {
+                metadata.row(**method).and_then(|row| metadata.blob(row.signature)).is_ok_and(|own| own == signature)
+            };
+            return methods.get(name)?.iter().find(is_it).map(|method| Callee::Own(*method));
+        }
+        // What makes an object does nothing there; what reads, writes or compares is no work.
+        let is_object = name == b".ctor" && is_object(metadata, row.class.token()?);
+        let is_access = [&b"get_"[..], b"set_", b"op_"].iter().any(|start| name.starts_with(start));
+        Some(if is_object || is_access && !self.waiting.have(metadata, &row) { Callee::Skipped } else { Callee::Other })
+    }
+
+    /// Whether it does what a compiler writes where a class has no constructor: call its base's.
+    fn is_default_constructor(&self, row: &MethodDef, body: &MethodBody<'_>) -> bool {
+        let name = |name| self.metadata.strings.string_bytes(name);
+        // `instance void ()`
+        let has_no_parameters = self.metadata.blob(row.signature).is_ok_and(|signature| signature == [0x20, 0x00, 0x01]);
+        if !has_no_parameters || name(row.name) != Ok(b".ctor") {
+            return false;
+        }
+        let mut instructions = body.instructions().map_while(Result::ok).filter(|it| it.opcode() != OpCode::Nop);
+        let mut next = || instructions.next();
+        let (first, call, last) = (next(), next(), next());
+        let is = |instruction: &Option<ecma335::body::Instruction<'_>>, opcode| {
+            instruction.as_ref().is_some_and(|instruction| instruction.opcode() == opcode)
+        };
+        is(&first, OpCode::Ldarg0) && is(&call, OpCode::Call) && is(&last, OpCode::Ret) && next().is_none()
+    }
+}
+
+/// A body of up to so many bytes; the others are not read.
+fn short_body<'a>(image: &Image<'a>, row: &MethodDef, limit: u32) -> Option<MethodBody<'a>> {
+    let cursor = image.cursor_at(Rva(row.rva)).ok()?;
+    let header = cursor.rest();
+    // A tiny header has the size in one byte, a fat one at 4 (II.25.4).
+    let size = match *header.first()? {
+        tiny if tiny & 3 == 2 => u32::from(tiny >> 2),
+        _ => u32::from_le_bytes(header.get(4..8)?.try_into().ok()?),
+    };
+    if size <= limit { MethodBody::parse(cursor).ok() } else { None }
+}
+
+/// The type of the module that a member is of.
+fn own_class(metadata: &Metadata<'_>, class: Token) -> Option<Rid<TypeDef>> {
+    let Some(spec) = class.rid_in::<TypeSpec>() else { return class.rid_in() };
+    let blob = metadata.blob(metadata.row(spec).ok()?.signature).ok()?;
+    // An instance of a generic type: what it is, then which.
+    let (first, rest) = blob.split_first()?;
+    let mut cursor = ecma335::Cursor::new(rest.get(1..)?, ecma335::FileOffset(0));
+    let ty = TypeDefOrRef(cursor.compressed_u32().ok().filter(|_| *first == ElementType::GenericInst as u8)?);
+    ty.token()?.rid_in()
+}
+
+fn is_object(metadata: &Metadata<'_>, class: Token) -> bool {
+    class.rid_in().is_some_and(|class| metadata.type_ref_name(class).is_ok_and(|name| name == "System.Object"))
+}
