@@ -81,6 +81,7 @@ impl Toolchain {
                 || vec![hosts::windows31().context("Windows .NET Core 3.1 cannot be had")],
                 || vec![hosts::pythonnet().context("pythonnet cannot be had")],
                 || vec![hosts::node_api().context("node-api-dotnet cannot be had")],
+                || vec![debian::arm64().context("arm64 cannot be emulated")],
             ]);
         }
         let results: Found = thread::scope(|scope| {
