@@ -14,13 +14,14 @@ mod document;
 mod table;
 mod tests_of;
 
-use crate::dotnet::Dotnet;
-
+#[cfg(not(feature = "full"))]
+use self::table::Way;
 use self::{
     application::Cell,
-    table::{PROGRAMS, Program, Published, Way},
+    table::{PROGRAMS, Program, Published},
     tests_of::Tests,
 };
+use crate::dotnet::Dotnet;
 
 fn program(folder: &str) -> &'static Program {
     PROGRAMS.iter().find(|program| program.folder == folder).expect("the table has it")

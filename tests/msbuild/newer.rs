@@ -117,27 +117,6 @@ fn a_build_without_the_tracker_in_its_output_fails() {
     dotnet.run(&["build", "app"]);
 }
 
-/// The trimmer and the native compiler find nothing in the tracker to warn of.
-#[test]
-#[ignore = "needs .NET 10"]
-fn trimming_with_warnings_as_errors_succeeds() {
-    let Some(dotnet) = Dotnet::newer("warnings") else { return };
-    program_and_library(&dotnet, "");
-    let common = ["publish", "app", "-p:Ilinst=true", "-r", "linux-x64", "-warnaserror", "-p:TrimmerSingleWarn=false"];
-    for (folder, options) in [
-        (
-            "trimmed",
-            &["--self-contained", "-p:PublishTrimmed=true", "-p:TrimMode=full", "-p:SuppressTrimAnalysisWarnings=false"][..],
-        ),
-        ("single", &["--self-contained", "-p:PublishSingleFile=true", "-p:EnableSingleFileAnalyzer=true"]),
-        ("native", &["-p:PublishAot=true"]),
-    ] {
-        dotnet.run(&[&common[..], options, &["-o", folder]].concat());
-        let report = dotnet.profile(&mut dotnet.command_of(&dotnet.folder.join(folder).join("app")), "10\n");
-        assert_eq!(report.rows.iter().filter_map(|row| row["calls"].as_u64()).sum::<u64>(), 7, "{folder}");
-    }
-}
-
 /// The runtime ends a program whose composite image lists another MVID than the assembly that is loaded has.
 #[test]
 #[ignore = "needs .NET 10 and Crossgen2"]

@@ -102,7 +102,7 @@ mod tests {
         for (offset, size, compressed, path) in
             [(first, plain.len(), 0, "a.dll"), (second, large.len(), deflated.len(), "b/b.dll")]
         {
-            [offset, size as u64, compressed as u64].map(|number| file.extend(number.to_le_bytes()));
+            file.extend([offset, size as u64, compressed as u64].iter().flat_map(|number| number.to_le_bytes()));
             file.extend([1, path.len() as u8]);
             file.extend(path.as_bytes());
         }

@@ -22,6 +22,14 @@ const PROPS: &str = r#"<Project>
   </ItemGroup>
 </Project>
 "#;
+/// Everything that the build has to say of the tracker is an error. The console program has no warnings of its own.
+const STRICT: [&str; 5] = [
+    "-p:Ilinst=true",
+    "-warnaserror",
+    "-p:TrimmerSingleWarn=false",
+    "-p:SuppressTrimAnalysisWarnings=false",
+    "-p:EnableSingleFileAnalyzer=true",
+];
 /// The library that one program takes from a package.
 const LIBRARY: &str = "Shapes";
 
@@ -175,7 +183,8 @@ impl<'c> Cell<'c> {
         let version = if is_instrumented { "-p:ShapesVersion=2.0.0" } else { "-p:ShapesVersion=1.0.0" };
         let switch = match (self.takes_package(), is_instrumented) {
             (true, _) => &[version][..],
-            (false, true) => &["-p:Ilinst=true", "-warnaserror:ILI0001"],
+            (false, true) if self.program.folder == "console" => &STRICT,
+            (false, true) => &STRICT[..1],
             (false, false) => &[],
         };
         let (app, into) = (format!("{}/app", self.name), format!("{}/{into}", self.name));
