@@ -6,7 +6,6 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use ecma335::Image;
 use profile::Profile;
 use serde_json::Value;
 use tests::{Runtime, ilinst, instrument, require, root, sample, scratch, until};
@@ -94,23 +93,6 @@ fn patterns_that_match_nothing_are_told() {
     let folder = orders("nothing");
     instrument(&[&folder.join("app"), &"-o", &folder.join("none"), &"--include", &"NoSuchType", &"-q"]);
     assert_eq!(codes(&folder, &["none"]), ["nothing-matched"]);
-}
-
-#[test]
-fn native_code_in_what_is_woven_is_told() {
-    let folder = orders("native");
-    let path = folder.join("woven/orders.exe");
-    let mut bytes = fs::read(&path).expect("it is there");
-    let image = Image::parse(&bytes).expect("it is an assembly");
-    // Into the resources; the CLI header has the directory at 64 (II.25.3.3).
-    let section = image.sections().iter().find(|section| section.name.starts_with(b".rsrc")).expect("it has resources");
-    let (rva, at) = (section.virtual_address.0, section.raw_offset as usize);
-    let header = image.cli_header_offset().0 as usize;
-    bytes[at..at + 4].copy_from_slice(b"RTR\0");
-    bytes[header + 64..header + 68].copy_from_slice(&rva.to_le_bytes());
-    bytes[header + 68..header + 72].copy_from_slice(&16_u32.to_le_bytes());
-    fs::write(&path, bytes).expect("it can be written");
-    assert_eq!(codes(&folder, &["woven"]), ["ready-to-run"]);
 }
 
 #[test]

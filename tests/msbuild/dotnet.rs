@@ -50,6 +50,13 @@ impl Dotnet {
         self.program.parent().expect("it is in a folder")
     }
 
+    /// The folder of the SDK itself, by its version.
+    #[cfg(feature = "full")]
+    pub(crate) fn newest_sdk(&self) -> PathBuf {
+        let versions = fs::read_dir(self.program.with_file_name("sdk")).expect("it is there").flatten();
+        versions.map(|entry| entry.path()).max().expect("there is one")
+    }
+
     /// A file in the folder.
     pub(crate) fn write(&self, path: &str, text: &str) {
         let path = self.folder.join(path);

@@ -4,10 +4,13 @@
 mod dotnet;
 mod errors;
 mod hooks;
+mod matrix;
 mod newer;
 mod old_style;
 mod project;
 mod publish;
+#[cfg(feature = "full")]
+mod settings;
 mod solution;
 mod tool;
 #[cfg(feature = "full")]

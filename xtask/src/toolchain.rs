@@ -82,6 +82,7 @@ impl Toolchain {
                 || vec![hosts::arm64().context("arm64 cannot be emulated")],
                 || vec![hosts::pythonnet().context("pythonnet cannot be had")],
                 || vec![hosts::node_api().context("node-api-dotnet cannot be had")],
+                || vec![debian::arm64().context("arm64 cannot be emulated")],
             ]);
         }
         let results: Found = thread::scope(|scope| {

@@ -35,8 +35,6 @@ pub enum Code {
     NothingMatched,
     /// The program is in one file, and runs what is in it.
     SingleFile,
-    /// What was woven has native code, which runs in place of its IL.
-    ReadyToRun,
     /// The tracker is not where what was woven is.
     TrackerNotFound,
     /// The list of what the program may load does not name it.

@@ -6,8 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ecma335::{Image, Metadata, image::Precompiled};
-use instrument::{Input, NativeProgram, TRACKER_FILE, deps_json};
+use ecma335::{
+    Image, Metadata,
+    schema::{MethodDef, TypeDef},
+};
+use instrument::{BundledFile, Input, NativeProgram, TRACKER, TRACKER_FILE, bundled_files, deps_json};
 use sha2::{Digest as _, Sha256};
 use weave::tracker::Mark;
 
@@ -20,6 +23,10 @@ use crate::{
 const SMALLEST_HOST: u64 = 64 << 10;
 /// How many reasons, or files, are named.
 const MANY: usize = 3;
+/// The library that a program with a .NET of its own has beside it: only such a program can be trimmed.
+const CORE_LIBRARY: &str = "System.Private.CoreLib.dll";
+/// A name that the tracker has as a UTF-16 text, which native AOT keeps.
+const OUTPUT_VARIABLE: &str = "ILINST_OUTPUT";
 
 /// A program's folder, with what is in it.
 #[derive(Debug)]
@@ -27,6 +34,8 @@ pub struct Folder {
     root: PathBuf,
     /// The woven assemblies, in order.
     pub woven: Vec<WovenFile>,
+    /// Programs of native AOT with a tracker in them: their methods' ids cannot be told from the file.
+    pub native: Vec<PathBuf>,
     /// How many assemblies are not woven, not counting those that were.
     others: usize,
     findings: Vec<Finding>,
@@ -35,11 +44,11 @@ pub struct Folder {
 /// A woven assembly.
 #[derive(Debug)]
 pub struct WovenFile {
-    /// Its path.
+    /// Its path, or that of the bundle that it is in.
     pub path: PathBuf,
     /// What its method ids begin with.
     pub module_key: u64,
-    /// Whether the tracker is in it.
+    /// Whether the tracker is in it, or in the bundle with it.
     pub has_tracker: bool,
 }
 
@@ -59,7 +68,7 @@ impl Folder {
         let is_file = path.is_file();
         let root = if is_file { path.parent().unwrap_or(Path::new("")) } else { path };
         let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
-        let mut folder = Self { root: root.to_owned(), woven: Vec::new(), others: 0, findings: Vec::new() };
+        let mut folder = Self { root: root.to_owned(), woven: Vec::new(), native: Vec::new(), others: 0, findings: Vec::new() };
         let mut paths = if is_file { vec![path.to_owned()] } else { Vec::new() };
         if !is_file {
             let unreadable = |error| instrument::Failure::unreadable(format_args!("{}: {error}", root.display()));
@@ -70,7 +79,7 @@ impl Folder {
             folder.look_at(path);
         }
         folder.look_for_tracker();
-        if folder.woven.is_empty() && folder.findings.is_empty() {
+        if folder.woven.is_empty() && folder.native.is_empty() && folder.findings.is_empty() {
             let (what, advice) = match folder.others {
                 0 => ("no assembly is there".to_owned(), "name the folder that the program is started from".to_owned()),
                 others => {
@@ -104,10 +113,12 @@ impl Folder {
             return;
         }
         let Ok(bytes) = Input::open(path) else { return };
-        let Some((image, metadata)) = assembly(&bytes) else {
-            if let Some(what) = NativeProgram::of(&bytes).filter(|_| is_host).map(|native| native.to_string()) {
-                let (what, advice) = what.split_once("; ").unwrap_or((&what, ""));
-                self.find(Code::SingleFile, path, what, advice);
+        let Some((_, metadata)) = assembly(&bytes) else {
+            match NativeProgram::of(&bytes).filter(|_| is_host) {
+                Some(NativeProgram::SingleFile) => self.look_into_bundle(path, &bundled_files(&bytes)),
+                Some(NativeProgram::Aot) if has_tracker_compiled_in(&bytes) => self.native.push(path.to_owned()),
+                Some(native) => self.find_native(path, native),
+                None => {}
             }
             return;
         };
@@ -120,19 +131,39 @@ impl Folder {
             (_, Some(manifest)) if manifest.woven == 0 => self.find_nothing_matched(path, manifest),
             (None, Some(manifest)) => self.find_copied_back(path, manifest, &bytes),
             (None, None) => self.others += 1,
-            (Some(mark), _) => {
-                if matches!(image.precompiled(), Some(Precompiled::ReadyToRun | Precompiled::Component)) {
-                    self.find(
-                        Code::ReadyToRun,
-                        path,
-                        "it is woven, and has ReadyToRun code, which runs in place of its IL until a method is called often",
-                        "weave behind the step that compiles it (PublishReadyToRun), or start with DOTNET_ReadyToRun=0",
-                    );
-                }
-                let has_tracker = weave::tracker::first_embedded(&metadata).is_some();
-                self.woven.push(WovenFile { path: path.to_owned(), module_key: mark.module_key, has_tracker });
-            }
+            (Some(mark), _) => self.woven.push(woven(path, &metadata, mark)),
         }
+    }
+
+    /// A program in one file runs what is in it.
+    fn look_into_bundle(&mut self, path: &Path, files: &[BundledFile<'_>]) {
+        let name = |file: &BundledFile<'_>| file.path.rsplit('/').next().unwrap_or_default().to_owned();
+        let found = files.iter().filter(|file| file.path.ends_with(".dll") || file.path.ends_with(".exe")).filter_map(|file| {
+            let bytes = file.read()?;
+            let (_, metadata) = assembly(&bytes)?;
+            Mark::read(&metadata).map(|mark| woven(path, &metadata, &mark))
+        });
+        let mut found: Vec<WovenFile> = found.collect();
+        if found.is_empty() {
+            return self.find_native(path, NativeProgram::SingleFile);
+        }
+        if found.iter().any(|file| !file.has_tracker) && !files.iter().any(|file| name(file) == TRACKER_FILE) {
+            let what = "what is woven in this single file calls the tracker, which is not in it";
+            self.find(
+                Code::TrackerNotFound,
+                path,
+                what,
+                "publish again with the tracker, as Ilinst.MSBuild does, or with IlinstEmbed=true",
+            );
+        }
+        found.iter_mut().for_each(|file| file.has_tracker = true);
+        self.woven.extend(found);
+    }
+
+    fn find_native(&mut self, path: &Path, native: NativeProgram) {
+        let text = native.to_string();
+        let (what, advice) = text.split_once("; ").unwrap_or((&text, ""));
+        self.find(Code::SingleFile, path, what, advice);
     }
 
     fn find_nothing_matched(&mut self, path: &Path, manifest: &Manifest) {
@@ -158,8 +189,12 @@ impl Folder {
         let folders: BTreeSet<PathBuf> = calls_it.filter_map(|file| file.path.parent()).map(Path::to_owned).collect();
         for folder in folders {
             let tracker = folder.join(TRACKER_FILE);
-            let above = self.root.join(TRACKER_FILE);
-            match (instrument::tracker_for(&folder, &self.root), fs::read(&tracker).or_else(|_| fs::read(&above))) {
+            let found = fs::read(&tracker).or_else(|_| fs::read(self.root.join(TRACKER_FILE)));
+            let has_own_library = [&*folder, &*self.root].iter().any(|folder| folder.join(CORE_LIBRARY).is_file());
+            if found.as_ref().is_ok_and(|found| is_published_tracker(found, has_own_library)) {
+                continue;
+            }
+            match (instrument::tracker_for(&folder, &self.root), found) {
                 (Err(failure), _) => {
                     self.find(Code::TrackerUnfit, &folder, failure.to_string(), "publish the program untrimmed");
                 }
@@ -196,6 +231,41 @@ impl Folder {
             }
         }
     }
+}
+
+/// What is to be known of a woven assembly.
+fn woven(path: &Path, metadata: &Metadata<'_>, mark: &Mark<'_>) -> WovenFile {
+    let has_tracker = weave::tracker::first_embedded(metadata).is_some();
+    WovenFile { path: path.to_owned(), module_key: mark.module_key, has_tracker }
+}
+
+/// Whether a native program has the tracker's code in it.
+fn has_tracker_compiled_in(bytes: &[u8]) -> bool {
+    let text: Vec<u8> = OUTPUT_VARIABLE.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    bytes.windows(text.len()).any(|window| window == text)
+}
+
+/// Whether a file is our tracker after publishing, which fits what was published with it: compiled to ReadyToRun, or, where the
+/// program has a .NET of its own, trimmed. Compiling keeps the MVID; trimming gives a new one, and only takes members away.
+fn is_published_tracker(found: &[u8], may_be_trimmed: bool) -> bool {
+    let (Some((image, found)), Some((_, own))) = (assembly(found), assembly(TRACKER)) else { return false };
+    let is_compiled = image.precompiled().is_some() && found.mvid().ok() == own.mvid().ok();
+    let is_trimmed = || {
+        let (rest, all) = (members(&found), members(&own));
+        rest.len() < all.len() && rest.is_subset(&all)
+    };
+    is_compiled || may_be_trimmed && is_trimmed()
+}
+
+/// The methods of an assembly by their types' names and their own.
+fn members(metadata: &Metadata<'_>) -> BTreeSet<(String, String)> {
+    let names = metadata.full_names();
+    let methods = metadata.tables.rows::<TypeDef>().flat_map(|(owner, _)| {
+        let name = names.of(owner).unwrap_or_default();
+        metadata.children::<TypeDef, MethodDef>(owner).map(move |method| (name.clone(), method))
+    });
+    let name = |method| metadata.row::<MethodDef>(method).and_then(|row| metadata.name(row.name)).unwrap_or_default();
+    methods.map(|(owner, method)| (owner, name(method))).collect()
 }
 
 /// The headers and the metadata of an assembly; none of what is no assembly, or a damaged one.

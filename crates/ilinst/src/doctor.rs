@@ -121,7 +121,9 @@ fn print(findings: &[Finding], looked: &Looked) -> anyhow::Result<()> {
     }
     let woven: usize = looked.folders.iter().map(|folder| folder.woven.len()).sum();
     let found = if findings.is_empty() { "nothing is wrong".to_owned() } else { count(findings.len(), "finding") };
-    writeln!(out, "{}, {}; {found}", count(woven, "woven assembly"), count(looked.profiles.len(), "profile"))?;
+    let native: usize = looked.folders.iter().map(|folder| folder.native.len()).sum();
+    let native = if native == 0 { String::new() } else { format!("{} with a tracker, ", count(native, "native program")) };
+    writeln!(out, "{}, {native}{}; {found}", count(woven, "woven assembly"), count(looked.profiles.len(), "profile"))?;
     Ok(out.close()?)
 }
 
@@ -129,7 +131,10 @@ fn print_json(findings: &[Finding], looked: &Looked) -> anyhow::Result<()> {
     let woven: Vec<String> =
         looked.folders.iter().flat_map(|folder| &folder.woven).map(|file| file.path.display().to_string()).collect();
     let profiles: Vec<String> = looked.profiles.iter().map(|path| path.display().to_string()).collect();
-    let document = json!({ "status": looked.status, "woven": woven, "profiles": profiles, "findings": findings });
+    let native: Vec<String> =
+        looked.folders.iter().flat_map(|folder| &folder.native).map(|path| path.display().to_string()).collect();
+    let document =
+        json!({ "status": looked.status, "woven": woven, "native": native, "profiles": profiles, "findings": findings });
     let mut out = Terminal::json();
     serde_json::to_writer_pretty(&mut out, &document)?;
     writeln!(out)?;

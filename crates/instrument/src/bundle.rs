@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What the host looks for in itself: the offset of the bundle stands before it, 0 if there is none. It is the SHA-256 of
 /// `.net core bundle`, as .NET has it.
-const SIGNATURE: [u8; 32] = [
+pub(crate) const SIGNATURE: [u8; 32] = [
     0x8b, 0x12, 0x02, 0xb9, 0x6a, 0x61, 0x20, 0x38, 0x72, 0x7b, 0x93, 0x02, 0x14, 0xd7, 0xa0, 0x32, 0x13, 0xf5, 0xb9, 0xe6, 0xef,
     0xae, 0x33, 0x18, 0xee, 0x3b, 0x2d, 0xce, 0x24, 0xb3, 0x6a, 0xae,
 ];
@@ -62,10 +62,15 @@ impl NativeProgram {
 
 /// Whether a file is a native host with a bundle in it. Whatever else knows the signature, as `ilinst` itself, has no offset before it.
 fn is_bundle(file: &[u8]) -> bool {
-    let host = &file[..file.len().min(HOST)];
-    let Some(at) = host.windows(SIGNATURE.len()).position(|window| window == SIGNATURE) else { return false };
-    let offset = file[..at].last_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    (1..file.len() as u64).contains(&offset)
+    header_offset(file).is_some()
+}
+
+/// Where the bundle's header is.
+pub(crate) fn header_offset(file: &[u8]) -> Option<usize> {
+    let host = file.get(..file.len().min(HOST))?;
+    let at = host.windows(SIGNATURE.len()).position(|window| window == SIGNATURE)?;
+    let offset = u64::from_le_bytes(*host.get(..at)?.last_chunk()?);
+    usize::try_from(offset).ok().filter(|offset| (1..file.len()).contains(offset))
 }
 
 #[cfg(test)]

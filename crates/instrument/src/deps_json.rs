@@ -65,7 +65,7 @@ pub(crate) fn libraries(text: &[u8]) -> Vec<(String, String)> {
     for (name, library) in list.targets.values().flatten() {
         let kind = list.libraries.get(name).map_or("", |kind| &kind.kind);
         let assets = library.runtime.keys().chain(library.runtime_targets.keys());
-        files.extend(assets.filter_map(|path| Some((path.rsplit(['/', '\\']).next()?.to_owned(), kind.to_owned()))));
+        files.extend(assets.map(|path| (file_name(path).to_owned(), kind.to_owned())));
     }
     files
 }
@@ -80,7 +80,7 @@ pub fn names(text: &[u8], file: &str) -> bool {
     let Ok(list) = parse::<Targets>(text) else { return false };
     let libraries = list.targets.values().flat_map(BTreeMap::values);
     let mut assets = libraries.flat_map(|library| library.runtime.keys().chain(library.runtime_targets.keys()));
-    assets.any(|path| path.rsplit(['/', '\\']).next() == Some(file))
+    assets.any(|path| file_name(path) == file)
 }
 
 /// A `deps.json` with the tracker in it, unless that is embedded, and what hooks are in, without which the host would not let
@@ -90,11 +90,7 @@ pub fn names(text: &[u8], file: &str) -> bool {
 /// If it is no such list; why, in words.
 pub(crate) fn with_tracker(path: &Path, options: &Options) -> Result<Result<Option<Vec<u8>>, String>, Failure> {
     let text = Input::open(path)?;
-    let hooks = options
-        .hook_assemblies
-        .iter()
-        .filter(|hook| !names(&text, &hook.file_name))
-        .map(|hook| (&*hook.library, &*hook.file_name));
+    let hooks = options.hook_assemblies.iter().map(|hook| (&*hook.library, &*hook.file_name));
     let tracker = (!options.weave.embed).then_some((TRACKER_LIBRARY, TRACKER_FILE));
     Ok(add_libraries(&text, &tracker.into_iter().chain(hooks).collect::<Vec<_>>()))
 }
@@ -107,30 +103,42 @@ pub fn add_tracker(text: &[u8]) -> Result<Option<Vec<u8>>, String> {
     add_libraries(text, &[(TRACKER_LIBRARY, TRACKER_FILE)])
 }
 
-/// The text of a list with libraries of these names and versions, of a file each; none if all are there already.
+/// The text of a list with libraries of these names and versions, of a file each; none if it names all files already: the SDK's
+/// name for a library of a reference has its assembly's version.
 fn add_libraries(text: &[u8], added: &[(&str, &str)]) -> Result<Option<Vec<u8>>, String> {
     let mut deps: Value = parse(text)?;
     let no = |what: &'static str| move || format!("it has no {what}");
     let target = deps.get("runtimeTarget").ok_or_else(no("runtimeTarget"))?;
     let target = target.get("name").unwrap_or(target).as_str().ok_or_else(no("runtimeTarget"))?.to_owned();
-    let libraries = deps.get_mut("libraries").and_then(Value::as_object_mut).ok_or_else(no("libraries"))?;
-    let missing: Vec<_> = added.iter().filter(|(library, _)| !libraries.contains_key(*library)).collect();
+    let targets = deps.get_mut("targets").and_then(|targets| targets.get_mut(target)).and_then(Value::as_object_mut);
+    let target = targets.ok_or_else(no("target of its runtimeTarget"))?;
+    let missing: Vec<_> = added.iter().filter(|(_, file)| !target.values().any(|library| loads(library, file))).collect();
     if missing.is_empty() {
         return Ok(None);
     }
-    for (library, _) in &missing {
-        libraries.insert((*library).into(), json!({ "type": "reference", "serviceable": false, "sha512": "" }));
-    }
-    let targets = deps.get_mut("targets").and_then(|targets| targets.get_mut(target)).and_then(Value::as_object_mut);
-    let target = targets.ok_or_else(no("target of its runtimeTarget"))?;
-    for (library, file) in missing {
+    for (library, file) in &missing {
         let version = library.rsplit('/').next().filter(|_| *library != TRACKER_LIBRARY).unwrap_or("1.0.0.0");
         let runtime = json!({ "runtime": { *file: { "assemblyVersion": version, "fileVersion": version } } });
         target.insert((*library).into(), runtime);
     }
+    let libraries = deps.get_mut("libraries").and_then(Value::as_object_mut).ok_or_else(no("libraries"))?;
+    for (library, _) in missing {
+        libraries.insert((*library).into(), json!({ "type": "reference", "serviceable": false, "sha512": "" }));
+    }
     let mut text = serde_json::to_vec_pretty(&deps).map_err(|error| error.to_string())?;
     text.push(b'\n');
     Ok(Some(text))
+}
+
+/// Whether a library of a target has a file of this name among what is loaded.
+fn loads(library: &Value, file: &str) -> bool {
+    let assets = ["runtime", "runtimeTargets"].iter().filter_map(|key| library.get(key)?.as_object());
+    assets.flat_map(serde_json::Map::keys).any(|path| file_name(path) == file)
+}
+
+/// The last part of an asset's path.
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 /// JSON as the host reads it: with comments.
@@ -158,6 +166,9 @@ mod tests {
         assert!(value["targets"][".NETCoreApp,Version=v8.0"][TRACKER_LIBRARY]["runtime"][TRACKER_FILE].is_object());
         assert_eq!(value["libraries"].as_object().unwrap().keys().collect::<Vec<_>>(), ["z/1.0.0", TRACKER_LIBRARY]);
         assert_eq!(add_tracker(&added), Ok(None));
+        // As the SDK lists a reference.
+        let by_sdk = String::from_utf8(added.clone()).unwrap().replace(TRACKER_LIBRARY, "Ilinst.Tracker/1.0.0.0");
+        assert_eq!(add_tracker(by_sdk.as_bytes()), Ok(None));
         assert!(add_tracker(b"[]").is_err());
         let commented = [b"\xEF\xBB\xBF// a list\n", &deps[..]].concat();
         assert_eq!(add_tracker(&commented), Ok(Some(added)));

@@ -24,6 +24,7 @@
 //! ```
 
 mod bundle;
+mod bundled;
 mod companions;
 mod context;
 mod deploy;
@@ -52,6 +53,7 @@ mod staging;
 mod tracker;
 
 pub use bundle::NativeProgram;
+pub use bundled::{BundledFile, bundled_files};
 pub use failure::{Failure, Result};
 pub use folder::{CACHE_TAG, CACHE_TAG_FILE, files_below, is_cache, is_link_out};
 pub use framework::Framework;

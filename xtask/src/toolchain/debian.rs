@@ -44,6 +44,34 @@ pub(crate) fn of_debian(wanted: &[&str], packages: &[&str]) -> Result<()> {
     }
 }
 
+/// What runs programs for Linux on arm64 here, with the libraries that .NET needs there, and what links them.
+pub(super) fn arm64() -> Result<Vec<(&'static str, PathBuf)>> {
+    const WANTED: [&str; 4] = [
+        "/usr/bin/qemu-aarch64-static",
+        "/usr/bin/aarch64-linux-gnu-gcc",
+        "/lib/aarch64-linux-gnu/libc.so.6",
+        "/usr/lib/aarch64-linux-gnu/libstdc++.so.6",
+    ];
+    const PACKAGES: [&str; 7] = [
+        "qemu-user-static",
+        "gcc-aarch64-linux-gnu",
+        "libc6-dev-arm64-cross",
+        "libc6:arm64",
+        "libstdc++6:arm64",
+        "libgcc-s1:arm64",
+        "zlib1g:arm64",
+    ];
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        bail!("arm64 is emulated on Linux x64 alone");
+    }
+    if !WANTED.iter().all(|path| Path::new(path).exists()) {
+        quiet(as_root("dpkg").args(["--add-architecture", "arm64"]))?;
+        of_debian(&WANTED, &PACKAGES)?;
+    }
+    quiet(Command::new("rustup").args(["target", "add", "aarch64-unknown-linux-gnu"]))?;
+    Ok(vec![("ILINST_QEMU_ARM64", WANTED[0].into()), ("ILINST_LINKER_ARM64", WANTED[1].into())])
+}
+
 /// Counts instructions.
 pub(crate) fn valgrind() -> Result<PathBuf> {
     if on_path("valgrind").is_none() {
