@@ -77,6 +77,12 @@ pub(crate) fn end() {
     }
 }
 
+/// Whether one goes on on this thread.
+#[cfg(test)]
+pub(super) fn is_on() -> bool {
+    AT.get() != 0
+}
+
 /// Ends calls that an exception leaves: if a search went on, it goes on, as of what is current then.
 pub(crate) fn keep<T>(end: impl FnOnce() -> T) -> T {
     let at = AT.get();
