@@ -54,7 +54,8 @@ impl Arm64 {
             let files = files.iter().filter(|file| file.ends_with(".dll") || file.ends_with(".so"));
             files.map(|file| (file.clone(), serde_json::json!({}))).collect::<serde_json::Map<_, _>>()
         };
-        let (target, pack) = (".NETCoreApp,Version=v10.0/linux-arm64", "runtimepack.Microsoft.NETCore.App.Runtime.linux-arm64/10.0.0");
+        let (target, pack) =
+            (".NETCoreApp,Version=v10.0/linux-arm64", "runtimepack.Microsoft.NETCore.App.Runtime.linux-arm64/10.0.0");
         let program = format!("{name}/1.0.0");
         let dependencies = serde_json::json!({
             "runtimeTarget": { "name": target, "signature": "" },
@@ -95,7 +96,10 @@ impl Arm64 {
         let mut command = Command::new(&self.tool);
         command.args(["run", "--live", "--all", "--calls=none", "--no-report"]).arg(format!("--keep={}", profiles.display()));
         command.args(options).arg("--").arg(&self.emulator).args(["-L", "/"]).arg(host).args(arguments);
-        command.current_dir(&self.work.folder).env("ILINST_CACHE", self.work.folder.join("cache")).env("DOTNET_RuntimeAsync", "1");
+        command
+            .current_dir(&self.work.folder)
+            .env("ILINST_CACHE", self.work.folder.join("cache"))
+            .env("DOTNET_RuntimeAsync", "1");
         command.env_remove("DOTNET_ROOT").env_remove("DOTNET_ROLL_FORWARD");
         let (text, errors, code) = said(&output(&mut command));
         assert_eq!(code, Some(42), "{options:?} {arguments:?}: {errors}");

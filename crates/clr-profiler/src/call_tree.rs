@@ -711,4 +711,82 @@ mod tests {
             assert_eq!((entered.method_id, entered.calls, entered.leaves), (2, 1003, 1003));
         }
     }
+
+    /// Of each method, its calls, how many ended, and how many of these by an exception.
+    fn counts(tree: *mut Tree, path: &[u64]) -> (u64, u64, u32) {
+        // SAFETY: it is this thread's tree.
+        unsafe {
+            let node = &*path.iter().fold((*tree).root, |caller, method| callee_of(tree, caller, *method));
+            (node.calls, node.leaves, node.exceptions)
+        }
+    }
+
+    #[test]
+    fn calls_that_are_gone_end_by_the_stack_pointer() {
+        let _alone = ALONE.lock().expect("no other test failed");
+        start(100);
+        use_tree_of_no_file();
+        let tree = TREE.get();
+        enter(1, 1000);
+        for _ in 0..3 {
+            // Nothing says that these end; what is called next is called at the same place, or above.
+            enter(2, 900);
+            enter(3, 800);
+            enter(4, 900);
+            leave(4, 900);
+            enter(3, 800);
+            enter(5, 850);
+            leave(5, 850);
+        }
+        // One that has called itself ends, not the outer one; and what it has called with it.
+        enter(1, 900);
+        enter(3, 800);
+        enter(1, 700);
+        leave(1, 900);
+        // What has ended already is not on the stack: no other call ends in its place.
+        enter(2, 900);
+        let left = innermost(2).expect("it is open");
+        unwind(left);
+        assert!(unwind(left).is_none());
+        leave(1, 1000);
+        assert_eq!((counts(tree, &[1]), counts(tree, &[1, 2]), counts(tree, &[1, 2, 3])), ((1, 1, 0), (4, 4, 4), (3, 3, 3)));
+        assert_eq!((counts(tree, &[1, 4]), counts(tree, &[1, 3]), counts(tree, &[1, 5])), ((3, 3, 0), (3, 3, 3), (3, 3, 0)));
+        assert_eq!((counts(tree, &[1, 1]), counts(tree, &[1, 1, 3]), counts(tree, &[1, 1, 3, 1])), ((1, 1, 0), (1, 1, 1), (1, 1, 1)));
+        // SAFETY: it is this thread's tree.
+        unsafe { assert_eq!(((*tree).current, (*tree).bad_leaves), ((*tree).root, 0)) };
+    }
+
+    #[test]
+    fn a_search_for_a_handler_is_over_when_its_thread_goes_on() {
+        let _alone = ALONE.lock().expect("no other test failed");
+        start(100);
+        use_tree_of_no_file();
+        let far = 1 << 20;
+        enter(1, 2 * far);
+        enter(2, far);
+        let is_on = || searches::is_on();
+        searches::begin(far / 2);
+        // What runs for the runtime meanwhile changes nothing.
+        enter(3, far / 2);
+        leave(3, far / 2);
+        assert!(is_on());
+        // Nor what handles another exception there.
+        enter(3, far / 4);
+        searches::begin(far / 8);
+        searches::end();
+        leave(3, far / 4);
+        assert!(is_on());
+        // What was thrown from is left, and nobody handles it yet.
+        searches::keep(|| unwind(innermost(2).expect("it is open")));
+        assert!(is_on());
+        enter(4, far);
+        assert!(!is_on());
+        searches::begin(far / 2);
+        leave(4, far);
+        assert!(!is_on());
+        searches::begin(far / 2);
+        searches::end();
+        assert!(!is_on());
+        leave(1, 2 * far);
+    }
 }

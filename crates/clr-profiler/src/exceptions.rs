@@ -2,7 +2,8 @@
 //!
 //! An event names a function, not a call, and some are not sent. Next to native frames (reflection, static constructors), .NET 9 and
 //! later say which function an exception is about to leave, and not that it has; then the exception is thrown again on the other side.
-//! .NET 10 and 11 tell the calls of a recursive method apart by their functions alone, where one's finally block throws. What this leaves open, hooks end by the stack pointer ([`call_tree::enter`]).
+//! .NET 10 and 11 pass over a call that was made by the same method, if its finally block throws. What this leaves open, hooks end by
+//! the stack pointer ([`call_tree::enter`]).
 
 use std::cell::RefCell;
 
@@ -92,7 +93,7 @@ pub(crate) fn unwind(id: Id, at: usize) {
     let is_within = |call: &Call| filter.is_none_or(|called_at| call.called_at < called_at);
     let innermost = |function: &'static Function| Some((function, call_tree::innermost(function.method_id).filter(is_within)?));
     let call = functions::find(id).and_then(innermost);
-    end_within(call);
+    searches::keep(|| end_within(call));
     places(|all| all.push(Place { at, of: Of::Function { id, call, is_in_finally: false } }));
 }
 
@@ -136,7 +137,7 @@ fn end_within(call: Option<(&'static Function, Call)>) {
 
 fn leave(left: &Place) {
     if let Of::Function { call: Some((function, call)), .. } = left.of
-        && let Some(now) = call_tree::unwind(call)
+        && let Some(now) = searches::keep(|| call_tree::unwind(call))
     {
         capture::unwind(function, now, call.called_at);
     }

@@ -15,8 +15,13 @@ use super::{
 use crate::profile_file::{self, flag};
 
 thread_local! {
-    static IS_ON: Cell<bool> = const { Cell::new(false) };
+    /// Where the last one began that goes on; 0 if none does.
+    static AT: Cell<usize> = const { Cell::new(0) };
 }
+
+/// What the runtime puts on the stack between a method that throws and the place where it says so is larger than twice this, and what it
+/// calls meanwhile, as handlers of unhandled exceptions, begins below this.
+const RUNTIMES_OWN: usize = 8 << 10;
 
 /// On how many threads; none when the program has ended.
 static COUNT: Mutex<Option<u32>> = Mutex::new(Some(0));
@@ -39,7 +44,11 @@ pub(super) unsafe fn frame_of(searching: &[Searching], node: *mut Node) -> usize
 
 /// A handler is looked for on this thread, by the runtime at this stack pointer: another one, or for the same exception still.
 pub(crate) fn begin(at: usize) {
-    if !IS_ON.replace(true) {
+    begin_above(at + RUNTIMES_OWN);
+}
+
+fn begin_above(at: usize) {
+    if AT.replace(at) == 0 {
         count(|count| count + 1);
     }
     let tree = TREE.get();
@@ -52,7 +61,8 @@ pub(crate) fn begin(at: usize) {
         let searching = &mut (*(*tree).memory).searching;
         if searching.last().is_none_or(|last| last.node != node) {
             searching.push(Searching { node, frame: (*node).frame });
-            (*node).frame = at.wrapping_neg();
+            // In any case another one than the call's, which ends the search when it ends.
+            (*node).frame = (*node).frame.wrapping_add(1).max(at.wrapping_neg());
         }
     }
 }
@@ -62,14 +72,30 @@ pub(crate) fn end() {
     let tree = TREE.get();
     // SAFETY: as in `enter`.
     let is_last = tree.is_null() || unsafe { end_innermost(tree) };
-    if is_last && IS_ON.replace(false) {
+    if is_last && AT.replace(0) != 0 {
         count(|count| count - 1);
     }
 }
 
+/// Whether one goes on on this thread.
+#[cfg(test)]
+pub(super) fn is_on() -> bool {
+    AT.get() != 0
+}
+
+/// Ends calls that an exception leaves: if a search went on, it goes on, as of what is current then.
+pub(crate) fn keep<T>(end: impl FnOnce() -> T) -> T {
+    let at = AT.get();
+    let result = end();
+    if at != 0 && AT.get() == 0 {
+        begin_above(at);
+    }
+    result
+}
+
 /// All of them are.
 pub(crate) fn end_thread() {
-    while IS_ON.get() {
+    while AT.get() != 0 {
         end();
     }
 }
