@@ -304,6 +304,8 @@ fn nothing_is_left_of_an_attachment() {
         fs::create_dir(&temporary).expect("it can be made");
         let mut command = runtime.program(&app, &work.folder);
         let mut child = tests::waiting(command.arg("steps").env("TMPDIR", &temporary));
+        let mut none = attach(&work, child.id(), "none", &["--include=Nobody.*"]);
+        assert_eq!(said(&output(none.env("TMPDIR", &temporary))).2, Some(3));
         for time in ["first", "second", "third"] {
             let mut again = attach(&work, child.id(), time, &["--all", "--for=1h", "--include=App::Work"]);
             let attached = attached(again.env("TMPDIR", &temporary));

@@ -152,6 +152,8 @@ impl Session {
 
     fn once(mut self) -> Result<String, String> {
         let result = self.weave().and_then(|(methods, skipped)| Ok(self.record(&methods)? + &skipped)).map_err(|error| {
+            let pieces = end().or_else(|| profile_file::end(clock::now()));
+            pieces.into_iter().for_each(|pieces| unmap(self.runtime, pieces));
             let _ = std::fs::remove_file(&self.profile);
             format!("{}{error}", live::FAILED)
         });
@@ -172,14 +174,14 @@ impl Session {
             handle: call_tree::handle_woven as *const () as u64,
         };
         let tracker = Tracker::read(instrument::TRACKER).map_err(|error| error.to_string())?.replaced_by(probes);
-        let (mut woven, mut skipped) = (HashMap::new(), BTreeSet::new());
+        let (mut woven, mut skipped, mut collectible) = (HashMap::new(), BTreeSet::new(), BTreeSet::new());
         for (id, loaded) in loaded(*runtime)? {
             let Some(id) = id else {
-                if rules.selects(&loaded) {
-                    skipped.insert(format!(
-                        "{}: it can be unloaded (collectible), and .NET recompiles no method of it",
-                        loaded.path
-                    ));
+                // A program may have loaded it any number of times.
+                let name = Some(loaded.path.clone()).filter(|path| !path.is_empty()).or_else(|| loaded.assembly_name());
+                let name = name.unwrap_or_default();
+                if collectible.insert(name.clone()) && rules.selects(&loaded) {
+                    skipped.insert(format!("{name}: it can be unloaded (collectible), and .NET recompiles no method of it"));
                 }
                 continue;
             };
