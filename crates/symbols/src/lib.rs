@@ -1,5 +1,5 @@
-//! What methods are called by those who wrote them: from the assembly that they are in, woven or not, and from its PDB. Ids lead
-//! to rows; their key says whether the assembly is the one that is meant.
+//! Source names of methods, from their assembly, original or instrumented, and from its PDB. Method ids lead to rows. The key of
+//! an id tells whether the assembly is the right one.
 
 mod manifest;
 mod types;
@@ -18,20 +18,20 @@ use weave::tracker::Mark;
 
 pub use manifest::Manifest;
 
-/// What is known of a method.
+/// The names and the place of a method.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Symbol {
-    /// Its names in metadata: `Namespace.Outer/Inner`, and its own.
+    /// Its type's name and its own name in metadata: `Namespace.Outer/Inner`, `Method`.
     pub raw: (String, String),
-    /// Its type as a person writes it: `Namespace.Outer<T>.Inner`.
+    /// The name of its type in source form: `Namespace.Outer<T>.Inner`.
     pub type_name: String,
-    /// Its own name as a person writes it: `Load<T>`, `Name.get`, `Main [lambda at Program.cs:41]`.
+    /// Its own name in source form: `Load<T>`, `Name.get`, `Main [lambda at Program.cs:41]`.
     pub member: String,
-    /// The types of its parameters: `int, string`; none if they are not known.
+    /// The types of its parameters: `int, string`; `None` if they are not known.
     pub parameters: Option<String>,
-    /// Whether a compiler made it, with no body that a person wrote.
+    /// Whether the method is compiler-generated and has no body in the source.
     pub is_made: bool,
-    /// The source file it begins in, as the PDB has it, and the line; none without a PDB.
+    /// The source file and line of its beginning, from the PDB; `None` without a PDB.
     pub place: Option<(String, u32)>,
 }
 
@@ -43,12 +43,13 @@ pub struct Symbols<'a> {
     owners: ListOwners<TypeDef, MethodDef>,
     /// The parameters of generic types and methods: by owner's token, in their order.
     generics: Vec<(Token, u16, String)>,
-    /// The methods whose source is that of another, by the PDB: an async method or iterator, and its steps.
+    /// Methods that continue another method's source, by the PDB: the steps of an async method or iterator.
     steps: HashMap<u32, Rid<MethodDef>>,
 }
 
-/// The key that an assembly's method ids begin with: the one in its mark, or, of one that is not woven, the one that it would
-/// be woven with, by which a profiler knows it. None if it cannot be read.
+/// Returns the key at the beginning of an assembly's method ids. An instrumented assembly states it in its mark. For an original,
+/// it is the key that instrumenting would use, and by which a profiler identifies it. Returns `None` if the assembly cannot be
+/// read.
 pub fn module_key(assembly: &[u8]) -> Option<u64> {
     let image = Image::parse(assembly).ok()?;
     key_of(&Metadata::parse(image.metadata().ok()?).ok()?)
@@ -58,17 +59,18 @@ fn key_of(metadata: &Metadata<'_>) -> Option<u64> {
     Mark::read(metadata).map(|mark| mark.module_key).or_else(|| weave::module::module_key(metadata).ok())
 }
 
-/// The PDB in an assembly, or the one beside it that is its own. None if there is neither.
+/// Returns the PDB embedded in an assembly, or the PDB beside it if it belongs to the assembly. Returns `None` if there is
+/// neither.
 pub fn pdb_of<'p>(assembly: &[u8], beside: Option<&'p [u8]>) -> Option<Cow<'p, [u8]>> {
     let image = Image::parse(assembly).ok()?;
     weave::pdb::find(&image, beside).ok()?
 }
 
 impl<'a> Symbols<'a> {
-    /// Reads an assembly, and its PDB if that is at hand; none if nothing tells it from others.
+    /// Reads an assembly, and its PDB if there is one. Returns `None` if the assembly has no key.
     ///
     /// # Errors
-    /// If it is no assembly, or a damaged one.
+    /// If the file is no assembly, or a damaged one.
     pub fn read(assembly: &'a [u8], pdb: Option<&'a [u8]>) -> Result<Option<Self>, Error> {
         let metadata = Metadata::parse(Image::parse(assembly)?.metadata()?)?;
         let Some(key) = key_of(&metadata) else { return Ok(None) };
@@ -83,12 +85,13 @@ impl<'a> Symbols<'a> {
         Ok(Some(Self { metadata, pdb, key, owners, generics, steps }))
     }
 
-    /// The key that its method ids begin with.
+    /// Returns the key at the beginning of the assembly's method ids.
     pub fn module_key(&self) -> u64 {
         self.key
     }
 
-    /// What is known of a method, or of what call sites call; none if it is of another module, or there is no such row.
+    /// Returns the symbol of a method or of a call site's target. Returns `None` if the id is of another module, or no row has
+    /// it.
     pub fn symbol(&self, id: MethodId) -> Option<Symbol> {
         match id.module_key() == self.key {
             true if id.is_call_site() => self.called(Rid::new(id.row())),
@@ -135,7 +138,7 @@ impl<'a> Symbols<'a> {
         })
     }
 
-    /// The file and line that a method begins in.
+    /// Returns the file and line of a method's beginning.
     fn place(&self, rid: Rid<MethodDef>) -> Option<(String, u32)> {
         let pdb = self.pdb.as_ref()?;
         let row: MethodDebugInformation = pdb.row(Rid::new(rid.get())).ok()?;
@@ -145,14 +148,14 @@ impl<'a> Symbols<'a> {
         Some((document_name(pdb, &document).ok()?, span.start.0))
     }
 
-    /// The names of the type parameters that a type or method has.
+    /// Returns the names of a type's or method's type parameters.
     fn generics_of(&self, owner: Token) -> Vec<&str> {
         let first = self.generics.partition_point(|(of, ..)| of.0 < owner.0);
         let own = self.generics.get(first..).unwrap_or_default().iter().take_while(|(of, ..)| *of == owner);
         own.map(|(.., name)| name.as_str()).collect()
     }
 
-    /// A type of this module with its type parameters, up to what a compiler nested in it.
+    /// Returns the source name of a type of this module, without compiler-generated nested types.
     fn written_type(&self, rid: Rid<TypeDef>) -> String {
         let names = self.metadata.full_names();
         let mut chain: Vec<Rid<TypeDef>> = names.chain(rid).collect();
@@ -170,7 +173,7 @@ impl<'a> Symbols<'a> {
             } else if !namespace.is_empty() {
                 text.extend([&namespace, "."]);
             }
-            // A nested type has the parameters of those around it first.
+            // A nested type begins with the type parameters of its enclosing types.
             let all = self.generics_of(Token::new(Table::TypeDef, each.get()));
             let own = all.get(given..).unwrap_or_default();
             given = all.len().max(given);
@@ -182,7 +185,7 @@ impl<'a> Symbols<'a> {
         text
     }
 
-    /// A type's name in metadata, and as a person writes it.
+    /// Returns a type's name in metadata, and in source form.
     fn type_of(&self, token: Token) -> Option<(String, String)> {
         let raw = types::raw_name(&self.metadata, token)?;
         let written = written_type(&raw);
@@ -199,7 +202,7 @@ impl<'a> Symbols<'a> {
     }
 }
 
-/// ` [lambda at Program.cs:41]`, if the PDB says where it is.
+/// Returns ` [lambda at Program.cs:41]`, if the PDB states the place.
 fn lambda(place: Option<&(String, u32)>) -> String {
     place.map_or_else(
         || " [lambda]".into(),

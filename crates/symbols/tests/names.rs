@@ -1,4 +1,4 @@
-//! What the samples' methods are called when they are woven: names/*.txt, a line a method. `BLESS=1` writes them.
+//! The source names of the instrumented samples' methods: names/*.txt, a line for each method. `BLESS=1` writes these files.
 
 use std::{env, fs, path::PathBuf};
 
@@ -11,7 +11,7 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A woven sample, and its PDB.
+/// Returns an instrumented sample, its PDB, and its number of methods.
 fn woven(name: &str) -> (Vec<u8>, Option<Vec<u8>>, u32) {
     let folder = root().join("samples").join(name).join("bin");
     let path = ["exe", "dll"].map(|extension| folder.join(name).with_extension(extension)).into_iter().find(|path| path.exists());
