@@ -1,4 +1,4 @@
-//! Rows as CSV, named as Parquet's columns are; paths as JSON, since any character may be in a name.
+//! Rows as CSV, with the column names of the Parquet export. Paths are JSON lists, since a name may contain any character.
 
 use std::io::Write;
 

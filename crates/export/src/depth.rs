@@ -1,5 +1,6 @@
-//! How deep paths are written where each is written from its beginning: all paths of a deep tree take the square of its
-//! depth. Recursion is folded into its outermost call then; paths that are too long still end in one frame for all below.
+//! Limits the depth of paths in formats that write each path from its outermost call. The size of such an output grows with the
+//! square of a tree's depth. Recursion is then folded into its outermost call. Paths that are still too long end in one frame
+//! that stands for all deeper calls.
 
 use std::fmt;
 
@@ -11,16 +12,16 @@ use profile::{
 
 use crate::Export;
 
-/// Paths are written as they are while their names take no more bytes than this, for each path and in all.
+/// Paths are written unchanged while their names take at most `PER_PATH` bytes on average, or at most `AT_LEAST` bytes in total.
 const PER_PATH: usize = 2048;
 const AT_LEAST: usize = 32 << 20;
 
-/// How paths were cut; nothing if they were not.
+/// How the paths were shortened; default if they were not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cut {
-    /// Whether calls of a method by itself are part of the outermost call.
+    /// Whether calls of a method by itself are part of its outermost call.
     pub is_folded: bool,
-    /// How many calls the longest path has, and how many longer paths were added up in the frame below it.
+    /// The number of calls in the longest path, and the number of longer paths that were added up in the frame below it.
     pub deeper: Option<(usize, usize)>,
 }
 
@@ -37,7 +38,7 @@ impl fmt::Display for Cut {
     }
 }
 
-/// The frame that stands for all calls that are deeper.
+/// Returns the name of the frame that stands for all calls below the limit.
 fn frame(limit: usize) -> String {
     format!("[deeper than {limit} calls]")
 }
@@ -45,7 +46,8 @@ fn frame(limit: usize) -> String {
 /// A profile, its phases by their names, and what was cut.
 pub(crate) type Shortened = (Profile, Vec<(String, Profile)>, Cut);
 
-/// The profile and its phases with paths that are short enough to be written, and what was done for that; none if they are.
+/// Returns the profile and its phases with shortened paths, and how these were shortened. Returns `None` if all paths are short
+/// enough.
 pub(crate) fn cut(export: &Export<'_>) -> Option<Shortened> {
     let is_short = export.max_depth.map_or_else(|| affordable(export.profile).is_none(), |limit| limit == 0);
     if is_short {
@@ -75,10 +77,10 @@ fn paths(profile: &Profile) -> usize {
     profile.trees.iter().map(|tree| tree.nodes.len()).sum()
 }
 
-/// How many calls a path may have for all to be short enough; none if they are.
+/// Returns the number of calls a path may have for all paths to fit. Returns `None` if they fit unchanged.
 fn affordable(profile: &Profile) -> Option<usize> {
     let names: Vec<usize> = profile.functions.iter().map(|function| function.full_name().len() + 1).collect();
-    // By depth, what the paths take that end there.
+    // By depth: the bytes of the paths that end there.
     let mut sizes: Vec<usize> = Vec::new();
     for tree in &profile.trees {
         let mut lengths: Vec<(usize, usize)> = Vec::with_capacity(tree.nodes.len());
@@ -93,7 +95,7 @@ fn affordable(profile: &Profile) -> Option<usize> {
         }
     }
     let room = AT_LEAST.max(PER_PATH.saturating_mul(paths(profile)));
-    // How much all paths take to each depth.
+    // By depth: the bytes of all paths down to that depth.
     let sums: Vec<usize> = sizes
         .iter()
         .scan(0_usize, |sum, size| {
@@ -104,12 +106,12 @@ fn affordable(profile: &Profile) -> Option<usize> {
     if sums.last().is_none_or(|all| *all <= room) {
         return None;
     }
-    // Those that end where paths are cut may have the frame below, and are written once more then.
+    // Paths that end at the limit may gain the frame below, and are then written once more.
     let fits = sums.iter().zip(&sizes).take_while(|(sum, size)| sum.saturating_add(**size) <= room).count();
     Some(fits.max(1))
 }
 
-/// Puts one frame in the place of all calls that are deeper, and says how many paths these were.
+/// Replaces all calls below the limit by one frame. Returns the number of paths that it replaces.
 fn elide(profile: &mut Profile, limit: usize) -> usize {
     let function = profile.functions.len();
     let source = Source { method: frame(limit), ..Source::default() };
@@ -123,7 +125,7 @@ fn elide(profile: &mut Profile, limit: usize) -> usize {
 
 fn elided(tree: &CallTree, function: usize, limit: usize, deeper: &mut usize) -> CallTree {
     let mut kept = CallTree { values: vec![Vec::new(); tree.values.len()], nodes: Vec::new(), notes: Vec::new(), ..tree.clone() };
-    // Where each node went, and the depths and the frames below of those that are kept.
+    // The new index of each node, and the depth and the replacement frame of each kept node.
     let mut places: Vec<usize> = Vec::with_capacity(tree.nodes.len());
     let (mut depths, mut below): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), Vec::new());
     for (index, node) in tree.nodes.iter().enumerate() {

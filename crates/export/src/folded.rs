@@ -49,12 +49,13 @@ fn write_tree(tree: &CallTree, values: &[i64], frames: &[String], root: &str, ou
     Ok(())
 }
 
-/// A name between semicolons, in one line: what would be taken for either is an escape.
+/// Returns a name for use between semicolons, in one line. Semicolons and line breaks become escapes.
 fn visible(name: &str) -> String {
     Visible(name).to_string().replace(';', "\\u{3b}")
 }
 
-/// The same in front of a number.
+/// Returns a name for use in front of the line's number. If the name itself ends with a blank and a number, the blank becomes an
+/// escape.
 fn frame(name: &str) -> String {
     let name = visible(name);
     match name.rsplit_once(' ') {

@@ -1,29 +1,29 @@
-//! The formats by name and by how their files are named.
+//! The formats by name and by file extension.
 
-/// A format.
+/// An export format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
-    /// A line a call path, as flame graph tools read them.
+    /// Folded stacks: a line for each call path, for flame graph tools.
     Folded,
-    /// speedscope's own.
+    /// speedscope's own format.
     Speedscope,
-    /// Google's pprof: a gzipped protocol buffer.
+    /// pprof: a gzipped protocol buffer.
     Pprof,
     /// Chrome's trace events, which Perfetto reads too.
     Trace,
-    /// All that the profile says; `docs/profile.schema.json` describes it.
+    /// The whole profile as JSON; `docs/profile.schema.json` describes it.
     Json,
     /// A row for each call path of each thread.
     Csv,
-    /// The same rows for a data lake.
+    /// The rows of [`Self::Csv`] as Parquet, for data lakes.
     Parquet,
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 7] = [Self::Folded, Self::Speedscope, Self::Pprof, Self::Trace, Self::Json, Self::Csv, Self::Parquet];
 
-    /// Its name.
+    /// Returns the name of the format.
     pub fn name(self) -> &'static str {
         match self {
             Self::Folded => "folded",
@@ -36,7 +36,7 @@ impl Format {
         }
     }
 
-    /// How names of its files end; the first is the one to give them.
+    /// Returns the file name extensions of the format; the first is the default.
     pub fn extensions(self) -> &'static [&'static str] {
         match self {
             Self::Folded => &["folded", "collapsed"],
@@ -49,22 +49,22 @@ impl Format {
         }
     }
 
-    /// Whether it is text.
+    /// Returns whether the format is text.
     pub fn is_text(self) -> bool {
         !matches!(self, Self::Pprof | Self::Parquet)
     }
 
-    /// Whether each path is written from its beginning.
+    /// Returns whether the format writes each path from its outermost call.
     pub fn has_whole_paths(self) -> bool {
         matches!(self, Self::Folded | Self::Pprof | Self::Csv | Self::Parquet)
     }
 
-    /// The format of this name.
+    /// Returns the format with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// The format that a file's name means: of several, that with the longer ending.
+    /// Returns the format that a file name's extension stands for. The longest matching extension wins.
     pub fn of_file(name: &str) -> Option<Self> {
         let endings =
             Self::ALL.into_iter().flat_map(|format| format.extensions().iter().map(move |ending| (ending.len(), format)));

@@ -1,5 +1,5 @@
-//! All that a profile says, as JSON: `docs/profile.schema.json` describes it. Paths are columns, not objects: of a million of
-//! them a list of numbers each can be read, a million objects can't.
+//! The whole profile as JSON: `docs/profile.schema.json` describes it. Paths are columns of numbers, not objects: a reader can
+//! load a million paths as columns, but not as objects.
 
 use std::io::Write;
 
@@ -15,7 +15,7 @@ use crate::{
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Document<'p> {
-    /// Of this format.
+    /// The version of this format.
     version: u32,
     exporter: &'static str,
     program: &'p str,
@@ -73,7 +73,7 @@ struct Described<'p> {
     calls: Option<Calls>,
 }
 
-/// How long single calls took.
+/// The durations of single calls.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Calls {

@@ -1,5 +1,5 @@
-//! Profiles in the formats of other tools. Each is one file here, which streams: what is kept in memory beside the profile
-//! is a path and its names.
+//! Profiles in the formats of other tools. Each format has one file here, which streams: beside the profile, only one path and
+//! its names are in memory.
 //!
 //! ```text
 //! Profile -> values by measure, in nanoseconds -> walk over the tree -> folded | speedscope | pprof | trace | JSON | rows
@@ -30,33 +30,33 @@ pub use measure::Measure;
 pub use read::{read_folded, read_parquet};
 pub use rows::{Origin, date};
 
-/// What is exported.
+/// A profile to export, with its phases and options.
 #[derive(Clone, Copy, Debug)]
 pub struct Export<'p> {
     /// The profile.
     pub profile: &'p Profile,
-    /// Its file, which mode trace's events are read from; may be empty for what has none.
+    /// The bytes of the profile's file, from which the events of mode trace are read. May be empty for other modes.
     pub bytes: &'p [u8],
     /// Its phases by name, each with the same call paths as the profile.
     pub phases: &'p [(String, Profile)],
-    /// Where it comes from, for rows.
+    /// The run, host and release of the profile, for rows.
     pub origin: &'p Origin,
-    /// What a folded stack's number is.
+    /// The measure that the numbers of folded stacks show.
     pub measure: Measure,
     /// Whether folded stacks begin with their thread.
     pub by_thread: bool,
-    /// How many calls a path has at most where each is written from its beginning, 0 for any number; without it as many as keep
-    /// the output within some KiB a path.
+    /// The largest number of calls in a path, for formats that write each path from its outermost call. `Some(0)` is no limit;
+    /// `None` limits the output to a few KiB for each path.
     pub max_depth: Option<usize>,
 }
 
 /// Why a profile cannot be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It cannot be written.
+    /// The output cannot be written.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The format has no place for what was recorded; says what to do.
+    /// The format cannot express the profile; the text says what to do.
     #[error("{0}")]
     Refused(String),
 }
@@ -68,10 +68,10 @@ impl From<serde_json::Error> for Error {
 }
 
 impl Export<'_> {
-    /// Writes the profile in a format, and says how paths were cut for it.
+    /// Writes the profile in a format, and returns how paths were shortened for it.
     ///
     /// # Errors
-    /// If it cannot be written, or the format has no place for what was recorded.
+    /// If the output cannot be written, or the format cannot express the profile.
     pub fn write(&self, format: Format, out: &mut impl Write) -> Result<Cut, Error> {
         let Some((profile, phases, cut)) = Some(()).filter(|()| format.has_whole_paths()).and_then(|()| depth::cut(self)) else {
             self.write_as(format, out)?;

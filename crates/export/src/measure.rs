@@ -1,32 +1,32 @@
-//! What is exported of each call path: a few numbers that all tools have a place for.
+//! The measures that are exported for each call path: a few numbers that all tools can show.
 
 use profile::{
     CallTree, Profile, SampleType,
     model::{Mode, Unit},
 };
 
-/// A number of each call path; its own, without that of what it calls.
+/// A measure of a call path. Values are the path's own, without those of its callees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Measure {
-    /// How often it was called.
+    /// Number of calls.
     Calls,
-    /// How long it ran: without waiting, and without what the probes took.
+    /// Running time, without waiting time and without the overhead of probes.
     SelfTime,
-    /// How long it waited.
+    /// Waiting time.
     Waiting,
-    /// CPU time, where a sampler saw it.
+    /// CPU time, as a sampler measured it.
     Cpu,
-    /// How many exceptions left it.
+    /// Number of exceptions that left the path.
     Exceptions,
-    /// How often a sampler saw it.
+    /// Number of samples.
     Samples,
 }
 
 impl Measure {
-    /// All of them.
+    /// All measures.
     pub const ALL: [Self; 6] = [Self::Calls, Self::SelfTime, Self::Waiting, Self::Cpu, Self::Exceptions, Self::Samples];
 
-    /// Its name.
+    /// Returns the name of the measure.
     pub fn name(self) -> &'static str {
         match self {
             Self::Calls => "calls",
@@ -38,12 +38,12 @@ impl Measure {
         }
     }
 
-    /// The measure of this name.
+    /// Returns the measure with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|measure| measure.name() == name)
     }
 
-    /// The column that has it in rows.
+    /// Returns the column of rows that shows the measure.
     pub(crate) fn column(self) -> &'static str {
         match self {
             Self::SelfTime => "self_ns",
@@ -53,12 +53,12 @@ impl Measure {
         }
     }
 
-    /// Whether it is a time, in nanoseconds; else it counts.
+    /// Returns whether the measure is a time in nanoseconds; otherwise it is a count.
     pub fn is_time(self) -> bool {
         matches!(self, Self::SelfTime | Self::Waiting | Self::Cpu)
     }
 
-    /// Whether a profile has it.
+    /// Returns whether a profile has the measure.
     pub(crate) fn is_in(self, profile: &Profile) -> bool {
         match self {
             Self::Calls => true,
@@ -70,12 +70,12 @@ impl Measure {
         }
     }
 
-    /// Those that a profile has.
+    /// Returns the measures that a profile has.
     pub(crate) fn of_profile(profile: &Profile) -> Vec<Self> {
         Self::ALL.into_iter().filter(|measure| measure.is_in(profile)).collect()
     }
 
-    /// Of each node of a tree; never below zero.
+    /// Returns the measure for each node of a tree; never negative.
     pub(crate) fn of(self, profile: &Profile, tree: &CallTree) -> Vec<i64> {
         let list = |sample_type| in_nanoseconds(profile, tree, sample_type);
         let values = match self {
@@ -94,7 +94,7 @@ impl Measure {
     }
 }
 
-/// A sample type of each node; times in nanoseconds, and zeros where it was not measured.
+/// Returns the values of a sample type for each node. Times are in nanoseconds; values are 0 where the type was not measured.
 pub(crate) fn in_nanoseconds(profile: &Profile, tree: &CallTree, sample_type: SampleType) -> Vec<i64> {
     let flat = profile.flat(tree, sample_type);
     let mut values = match sample_type.unit {
@@ -105,7 +105,7 @@ pub(crate) fn in_nanoseconds(profile: &Profile, tree: &CallTree, sample_type: Sa
     values
 }
 
-/// Ticks in nanoseconds.
+/// Converts ticks to nanoseconds.
 pub(crate) fn nanoseconds(profile: &Profile, ticks: i64) -> i64 {
     let nanoseconds = i128::from(ticks) * 1_000_000_000 / i128::from(profile.ticks_per_second.max(1));
     nanoseconds.clamp(i64::MIN.into(), i64::MAX.into()) as i64

@@ -1,6 +1,6 @@
-//! Parquet as `view` needs it: a column of lists of names and columns of numbers, in the encodings that DuckDB, Spark, Polars
-//! and pandas write. The crate `parquet`, which writes our own, panics on damaged files in many ways and takes the memory that
-//! these claim to need. Here values are read one at a time, and nothing is allocated that the file has no bytes for.
+//! A Parquet reader for `view`. It reads a column of lists of names and columns of numbers, in the encodings that DuckDB, Spark,
+//! Polars and pandas write. The crate `parquet`, which writes our files, panics on damaged files in many ways and allocates as
+//! much memory as they claim to need. This reader decodes one value at a time and allocates nothing beyond the file's own size.
 //! (<https://parquet.apache.org/docs/file-format/>)
 
 mod column;
@@ -15,24 +15,25 @@ use self::{
 };
 use crate::Measure;
 
-/// Where the rows of a file go. Both fail if there are more than there is room for.
+/// Receives the rows of a file. Both functions fail if there are too many rows or names.
 pub(crate) trait Rows {
-    /// The number of a name.
+    /// Returns the number of a name.
     fn name(&mut self, name: &[u8]) -> Result<usize, String>;
 
-    /// A row: a path of names, by their numbers, and what was measured of it.
+    /// Adds a row: a path as numbers of names, and the measured values of the path.
     fn row(&mut self, path: &[usize], values: &[(Measure, i64)]) -> Result<(), String>;
 }
 
-/// Steps that any file may take, and those for each of its bytes: values may be repeated at no cost in bytes.
+/// Decoding steps allowed for any file, and further steps for each of its bytes. The limit is needed because repeated values take
+/// no bytes.
 const STEPS: u64 = 4 << 20;
 const STEPS_PER_BYTE: u64 = 64;
-/// No path has so many names.
+/// The longest path accepted, in names.
 const LONGEST: usize = 1 << 16;
-/// A page costs a step for so many of its bytes.
+/// Bytes of a page that cost one step.
 const BYTES_PER_STEP: usize = 16;
 
-/// How many steps are left.
+/// The number of steps left.
 struct Steps(u64);
 
 impl Steps {
@@ -42,10 +43,10 @@ impl Steps {
     }
 }
 
-/// Gives the rows of a file.
+/// Reads all rows of a file.
 ///
 /// # Errors
-/// Says what is damaged and where, or which column is missing.
+/// If the file is damaged (the text says where) or a column is missing.
 pub(crate) fn read(file: &[u8], rows: &mut impl Rows) -> Result<(), String> {
     let footer = schema::footer(file)?;
     let leaves = schema::leaves(&footer)?;
@@ -81,14 +82,14 @@ pub(crate) fn read(file: &[u8], rows: &mut impl Rows) -> Result<(), String> {
     Ok(())
 }
 
-/// The column of paths, with the first name of the next.
+/// The column of paths, with the first name of the next path.
 struct Paths<'b> {
     column: Column<'b>,
     next: Option<Item>,
 }
 
 impl Paths<'_> {
-    /// Reads the next list of names; not if there is none.
+    /// Reads the next list of names; returns false if there is none.
     fn row(&mut self, names: &mut Vec<usize>, rows: &mut impl Rows, steps: &mut Steps) -> Result<bool, String> {
         names.clear();
         let Some(mut item) = self.next.take().map_or_else(|| self.column.next(rows, steps), |item| Ok(Some(item)))? else {
@@ -97,7 +98,7 @@ impl Paths<'_> {
         loop {
             match item.value {
                 Some(name) => names.push(usize::try_from(name).unwrap_or_default()),
-                // An empty list, or none.
+                // An empty list, or a null.
                 None if item.is_empty => {}
                 None => return Err("a name in column path is null".into()),
             }

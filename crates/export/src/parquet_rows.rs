@@ -1,4 +1,4 @@
-//! Rows as Parquet: columns, of a hundred thousand rows at a time.
+//! Rows as Parquet: columns, written in groups of a hundred thousand rows.
 
 use std::{io::Write, sync::Arc};
 
@@ -18,12 +18,12 @@ use crate::{
     rows::{METRICS, Row, for_each, started},
 };
 
-/// How many rows are in memory at once, and how many names of their paths.
+/// The largest number of rows in memory, and of names in their paths.
 const GROUP: usize = 100_000;
 const NAMES: usize = 4_000_000;
 
-/// The columns before the metrics, in the order in which they are written. What names the folder of a partition, `date`,
-/// is not among them.
+/// The columns before the metrics, in the order in which they are written. The partition column `date` is not among them: the
+/// folder's name states it.
 const COLUMNS: &str = "
     REQUIRED BYTE_ARRAY run (STRING);
     REQUIRED BYTE_ARRAY host (STRING);
@@ -54,7 +54,7 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
     let metrics: String = METRICS.iter().map(|name| format!("REQUIRED INT64 {name};\n")).collect();
     let schema = Arc::new(parse_message_type(&format!("message profile {{ {COLUMNS} {metrics} }}"))?);
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-    // Its writer wants to be sent between threads, which standard output does not.
+    // The writer must be `Send`, which locked standard output is not.
     let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
     let constants = Constants::of(export);
     let mut group = Group::default();
@@ -73,12 +73,12 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
     Ok(())
 }
 
-/// What is the same in many rows.
+/// Values that are equal in many rows.
 struct Constants {
     run: [ByteArray; 5],
     started: i64,
     process: i64,
-    /// By function.
+    /// The name of each function.
     names: Vec<ByteArray>,
     files: Vec<Option<(ByteArray, i32)>>,
     assemblies: Vec<Option<ByteArray>>,
@@ -107,7 +107,7 @@ impl Constants {
     }
 }
 
-/// Rows on their way into columns.
+/// A group of rows, as columns.
 #[derive(Default)]
 struct Group {
     rows: usize,
@@ -117,7 +117,7 @@ struct Group {
     functions: Vec<usize>,
     is_async: Vec<bool>,
     paths: Vec<ByteArray>,
-    /// Of each element of a path: 0 where one begins.
+    /// The repetition level of each path element: 0 at the start of a path.
     repetition: Vec<i16>,
     metrics: [Vec<i64>; METRICS.len()],
 }
@@ -168,13 +168,13 @@ impl Group {
     }
 }
 
-/// A text that is mostly the one before.
+/// Appends a text that is mostly equal to the previous one.
 fn push_again(texts: &mut Vec<ByteArray>, text: &str) {
     let again = texts.last().filter(|last| last.data() == text.as_bytes()).cloned();
     texts.push(again.unwrap_or_else(|| text.into()));
 }
 
-/// The columns of a group of rows, each written once, in the order of the schema.
+/// The columns of a group of rows, written one after the other in the order of the schema.
 struct Columns<'w>(SerializedRowGroupWriter<'w, Vec<u8>>);
 
 impl Columns<'_> {
@@ -182,7 +182,7 @@ impl Columns<'_> {
         self.write_with::<T>(values, None, None)
     }
 
-    /// Where there may be none.
+    /// Writes an optional column.
     fn write_some<T: DataType>(&mut self, values: impl Iterator<Item = Option<T::T>>) -> Result<(), Error> {
         let (mut there, mut levels) = (Vec::new(), Vec::new());
         for value in values {

@@ -1,5 +1,5 @@
-//! pprof: a gzipped protocol buffer. Messages may be written in pieces, whose lists are then one after the other: so a
-//! profile's samples, of which each has its path, needn't be in memory together.
+//! pprof: a gzipped protocol buffer. A message may be written in pieces, whose lists are concatenated. So the samples of a
+//! profile, each with its path, need not be in memory together.
 
 use std::{
     collections::HashMap,
@@ -17,9 +17,9 @@ use crate::{
     walk::{Step, Walk},
 };
 
-/// How many bytes of samples are gathered before they are written.
+/// Bytes of samples that are gathered before they are written.
 const PIECE: usize = 1 << 16;
-/// The first of the program's 100 ns units since the year 1 that is of 1970.
+/// The start of 1970 in the profile's 100 ns units since the year 1.
 const UNIX_EPOCH: i64 = 621_355_968_000_000_000;
 
 pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Error> {
@@ -64,7 +64,7 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
         head.location.push(Location {
             id,
             mapping_id: function.module.map_or(0, |module| module as u64 + 1),
-            // pprof tells locations apart by their addresses; there are none here, but rows are as good.
+            // pprof tells locations apart by their addresses. There are none here, so metadata tokens take their place.
             address: u64::from(function.method_id.token()),
             line: vec![Line { function_id: id, line }],
         });
@@ -75,7 +75,7 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
     for tree in &profile.trees {
         let label = [Label { key: thread_key, str: strings.of(&tree.thread_names()) }];
         let values: Vec<Vec<i64>> = measures.iter().map(|measure| measure.of(profile, tree)).collect();
-        // The path, its end last.
+        // The current path, innermost call last.
         let mut path: Vec<u64> = Vec::new();
         for step in Walk::over(tree) {
             let Step::Enter(node) = step else {
@@ -102,7 +102,7 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
     Ok(())
 }
 
-/// Strings by number; the first is empty.
+/// Strings by index; the first is empty.
 struct Strings {
     list: Vec<String>,
     numbers: HashMap<String, i64>,
@@ -113,7 +113,7 @@ impl Strings {
         Self { list: vec![String::new()], numbers: HashMap::from([(String::new(), 0)]) }
     }
 
-    /// As terminals may be shown it, since pprof prints what it reads.
+    /// Returns the index of a text. Control characters become escapes, since pprof prints names to terminals unchanged.
     fn of(&mut self, text: &str) -> i64 {
         let text = &*Visible(text).to_string();
         if let Some(number) = self.numbers.get(text) {
@@ -126,7 +126,7 @@ impl Strings {
     }
 }
 
-/// The messages of pprof's `profile.proto`, those fields that are written.
+/// The messages of pprof's `profile.proto`, with the fields that are written.
 mod message {
     macro_rules! messages {
         ($($message:ident { $($(#[$doc:meta])* $field:ident: $type:ty = [$($kind:tt)*],)* })*) => {$(
@@ -154,7 +154,7 @@ mod message {
             unit: i64 = [int64, tag = "2"],
         }
         Sample {
-            /// From the innermost out.
+            /// The call path, innermost call first.
             location_id: Vec<u64> = [uint64, repeated, tag = "1"],
             value: Vec<i64> = [int64, repeated, tag = "2"],
             label: Vec<Label> = [message, repeated, tag = "3"],

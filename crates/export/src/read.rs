@@ -1,4 +1,4 @@
-//! Back from other formats: call paths that somebody added up, as a profile that can be looked at.
+//! Reads call paths from other formats as a profile, for `view`.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,10 @@ use profile::{
 
 use crate::{Measure, parquet_file};
 
-/// Reads folded stacks; `measure` is what their numbers are.
+/// Reads folded stacks; `measure` is the measure of their numbers.
 ///
 /// # Errors
-/// Says which line is none.
+/// If a line is no folded stack; the text states its number.
 pub fn read_folded(text: &str, measure: Measure) -> Result<Profile, String> {
     let mut paths = Paths::default();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -25,25 +25,25 @@ pub fn read_folded(text: &str, measure: Measure) -> Result<Profile, String> {
     Ok(paths.profile())
 }
 
-/// Reads rows of Parquet: a column `path`, a list of names, and any of `calls`, `self_ns`, `waiting_ns`, `cpu_ns`,
-/// `exceptions` and `samples`. Takes no more than 256 bytes of memory for each of the file, and some MiB beside.
+/// Reads rows of Parquet: a column `path`, a list of names, and any of `calls`, `self_ns`, `waiting_ns`, `cpu_ns`, `exceptions`
+/// and `samples`. Takes at most 256 bytes of memory for each byte of the file, and some MiB beside.
 ///
 /// # Errors
-/// If it is no Parquet, or has no such columns, or more paths than a file of its size can have.
+/// If the file is no Parquet, lacks these columns, or has more paths than a file of its size can have.
 pub fn read_parquet(file: &[u8]) -> Result<Profile, String> {
     let mut bounded = Bounded { paths: Paths::default(), room: BESIDE.saturating_add(PER_BYTE.saturating_mul(file.len())) };
     parquet_file::read(file, &mut bounded)?;
     Ok(bounded.paths.profile())
 }
 
-/// The memory that paths of a file may take: so much for each of its bytes, and so much beside.
+/// Memory that the paths may take: bytes for each byte of the file, and bytes beside.
 const PER_BYTE: usize = 200;
 const BESIDE: usize = 8 << 20;
-/// The memory of a name beside its bytes, and of a node.
+/// Memory of a name beside its text, and of a node, in bytes.
 const NAME: usize = 400;
 const NODE: usize = 300;
 
-/// Paths that take no more memory than there is room for.
+/// Paths within a limit of memory.
 struct Bounded {
     paths: Paths,
     room: usize,
@@ -78,7 +78,7 @@ impl parquet_file::Rows for Bounded {
     }
 }
 
-/// A name whose escapes, `\u{3b}`, are what they stand for.
+/// Returns a name with its escapes, such as `\u{3b}`, replaced by their characters.
 fn unescaped(frame: &str) -> String {
     let mut text = String::with_capacity(frame.len());
     let mut rest = frame;
@@ -102,19 +102,19 @@ fn unescaped(frame: &str) -> String {
     text + rest
 }
 
-/// Call paths as they come together.
+/// Call paths under construction.
 #[derive(Default)]
 struct Paths {
     functions: Vec<Function>,
     by_name: HashMap<String, usize>,
     nodes: Vec<Node>,
     places: HashMap<Node, usize>,
-    /// For each measure, of each node.
+    /// By measure and node.
     values: [Vec<i64>; Measure::ALL.len()],
 }
 
 impl Paths {
-    /// Adds what was measured of a path of functions.
+    /// Adds the measured values of a path of functions.
     fn add(&mut self, path: impl Iterator<Item = usize>, values: &[(Measure, i64)]) {
         let mut caller = None;
         for function in path {
@@ -140,7 +140,7 @@ impl Paths {
         }
         let (type_name, method) = split(name);
         let source = Source { type_name: type_name.to_owned(), method: method.to_owned(), ..Source::default() };
-        // It has none, and whatever tells it from others will do.
+        // The format has no method ids; any unique one will do.
         let method_id = MethodId::new(0, self.functions.len() as u32 + 1);
         self.functions.push(Function { method_id, name: None, source: Some(source), module: None });
         self.by_name.insert(name.to_owned(), self.functions.len() - 1);
@@ -171,7 +171,7 @@ impl Paths {
     }
 }
 
-/// The type and the method of a name: at its last dot that is not within brackets, nor behind what tells methods apart.
+/// Splits a name into type and method: at its last dot outside brackets and before the suffix that tells overloads apart.
 fn split(name: &str) -> (&str, &str) {
     let (mut depth, mut dot) = (0_u32, None);
     for (at, character) in name.char_indices() {

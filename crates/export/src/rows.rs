@@ -1,5 +1,5 @@
-//! Rows for tables: one for each call path of each thread, and in each phase. What is measured is a path's own, so any sum
-//! over rows is right; totals too, as they stand with the outermost call of a recursion alone.
+//! Rows for tables: one for each call path of each thread, for the whole run and for each phase. Self values are the path's own,
+//! so that any sum over rows is right. This also holds for totals: with recursion, only the outermost call has one.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use profile::{CallTree, Profile, SampleType};
@@ -10,19 +10,19 @@ use crate::{
     walk::{Step, Walk, cumulative},
 };
 
-/// Where a profile comes from, which it does not say itself.
+/// The origin of a profile: facts that its file does not contain.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Origin {
-    /// What tells the run from others.
+    /// The name of the run, which tells it from others.
     pub run: String,
-    /// The machine.
+    /// The name of the machine.
     pub host: String,
-    /// Which release of the program it was.
+    /// The release of the program.
     pub release: String,
 }
 
 impl Origin {
-    /// What can be told of a profile: its run is named by program, host, process and time; its release is the version of the
+    /// Derives the origin from a profile. Program, host, process and time name the run. The release is the version of the
     /// program's assembly.
     pub fn of(profile: &Profile, host: &str) -> Self {
         let start = started(profile).map_or_else(String::new, |time| time.format("%Y%m%dT%H%M%S%.3f").to_string());
@@ -37,25 +37,25 @@ impl Origin {
     }
 }
 
-/// The time of the first probe; none if it is none.
+/// Returns the time of the first probe. Returns `None` if it is not a valid time.
 pub(crate) fn started(profile: &Profile) -> Option<DateTime<Utc>> {
-    /// The 100 ns units from the year 1 to 1970.
+    /// The number of 100 ns units from the year 1 to 1970.
     const EPOCH: i64 = 621_355_968_000_000_000;
     let units = i64::try_from(profile.start_time).ok()?.checked_sub(EPOCH)?;
     DateTime::from_timestamp_micros(units / 10)
 }
 
-/// The same in ISO 8601.
+/// Returns the time of the first probe in ISO 8601.
 pub(crate) fn started_text(profile: &Profile) -> String {
     started(profile).map_or_else(String::new, |time| time.to_rfc3339_opts(SecondsFormat::Micros, true))
 }
 
-/// The date of a profile's start, UTC, as folders of partitions are named.
+/// Returns the date of a profile's start in UTC, as used in names of partition folders.
 pub fn date(profile: &Profile) -> String {
     started(profile).unwrap_or_default().format("%Y-%m-%d").to_string()
 }
 
-/// What is measured of each row.
+/// The metrics of each row.
 pub(crate) const METRICS: [&str; 11] = [
     "calls",
     "self_ns",
@@ -70,14 +70,14 @@ pub(crate) const METRICS: [&str; 11] = [
     "faulted",
 ];
 
-/// A path of a thread.
+/// A row: a path of a thread.
 pub(crate) struct Row<'r> {
     pub(crate) tree: &'r CallTree,
-    /// What its thread is called.
+    /// The name of the thread.
     pub(crate) thread: &'r str,
-    /// Empty for what is of no phase.
+    /// The name of the phase; empty outside of phases.
     pub(crate) phase: &'r str,
-    /// From the outermost in; functions of the profile.
+    /// The path from the outermost call in, as indexes into the profile's functions.
     pub(crate) path: &'r [usize],
     pub(crate) is_async: bool,
     pub(crate) metrics: [i64; METRICS.len()],
@@ -90,7 +90,7 @@ impl Row<'_> {
     }
 }
 
-/// Gives each row.
+/// Calls `give` for each row.
 pub(crate) fn for_each(export: &Export<'_>, mut give: impl FnMut(&Row<'_>) -> Result<(), Error>) -> Result<(), Error> {
     let profile = export.profile;
     for (index, tree) in profile.trees.iter().enumerate() {
@@ -107,12 +107,12 @@ pub(crate) fn for_each(export: &Export<'_>, mut give: impl FnMut(&Row<'_>) -> Re
     Ok(())
 }
 
-/// Of each node of a tree.
+/// The metrics of each node of a tree.
 struct Metrics {
     calls: Vec<i64>,
     own: Vec<i64>,
     waiting: Vec<i64>,
-    /// What is not known by phase.
+    /// Metrics that are not known by phase.
     others: [Vec<i64>; 6],
 }
 
@@ -145,7 +145,7 @@ impl Metrics {
     ) -> Result<(), Error> {
         let (totals, total_waiting) = (cumulative(tree, &self.own), cumulative(tree, &self.waiting));
         let at = |values: &[i64], node: usize| values.get(node).copied().unwrap_or_default();
-        // How often each function is on the path.
+        // The number of times each function is on the current path.
         let mut on_path = vec![0_u32; profile.functions.len()];
         let mut path: Vec<usize> = Vec::new();
         for step in Walk::over(tree) {

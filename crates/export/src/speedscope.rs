@@ -1,5 +1,5 @@
-//! speedscope's file format: opened and closed frames on a line that is as long as all of it took. What a path did itself
-//! stands before what it called; where speedscope adds up ("left heavy", "sandwich"), that makes no difference.
+//! speedscope's file format: frames are opened and closed on a line whose length is the total time. A path's own time is placed
+//! before its callees. The views that add up times ("left heavy", "sandwich") do not depend on this order.
 
 use std::{io::Write, rc::Rc};
 
@@ -49,7 +49,7 @@ struct Timeline<'p> {
     events: Events<'p>,
 }
 
-/// The events of a tree, made while they are written.
+/// The events of a tree, created while they are written.
 struct Events<'p> {
     tree: Tree<'p>,
     own: Vec<i64>,
@@ -83,7 +83,7 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
     let names = profile.display_names().into_iter().zip(&profile.functions);
     let frames = names.map(|(name, function)| Frame { name, file: function.file(), line: function.line() });
     let merged = Rc::new(profile.merged_tree());
-    // What is looked at first comes first.
+    // speedscope shows the first profile at first: running time.
     let mut measures = Measure::of_profile(profile);
     measures.sort_by_key(|measure| *measure != Measure::SelfTime);
     let all = |measure: Measure| {
@@ -121,7 +121,7 @@ impl Serialize for Events<'_> {
         let mut at = 0_i64;
         let events = Walk::over(tree).filter_map(|step| {
             let (Step::Enter(node) | Step::Leave(node)) = step;
-            // What took nothing, nor does what it calls, would only be in the way.
+            // A node that has the value 0, callees included, is omitted.
             if value(&self.all, node) == 0 {
                 return None;
             }

@@ -1,5 +1,5 @@
-//! Chrome's trace events, which Perfetto and speedscope read too. Of mode trace each thread's calls as they were; of other
-//! modes one stretch a call path, as long as all its calls together, those of the same caller side by side.
+//! Chrome's trace events, which Perfetto and speedscope read, too. In mode trace, each call of a thread is an event. In other
+//! modes, a call path is one event, as long as all its calls together. Paths of one caller stand side by side.
 
 use std::{collections::HashMap, io::Write};
 
@@ -105,13 +105,13 @@ impl Serialize for Entries<'_> {
     }
 }
 
-/// What a process or a thread is called.
+/// Returns the event that names a process or a thread.
 fn named<'n>(pid: u32, tid: u64, kind: &'n str, name: &'n str) -> Entry<'n> {
     Entry { ph: 'M', pid, tid, ts: None, dur: None, name: Some(kind), cat: None, args: Some(Arguments::Name { name }) }
 }
 
 impl Entries<'_> {
-    /// The calls of a thread.
+    /// Writes the calls of a thread.
     fn calls<E>(&self, tree: &CallTree, put: &mut impl FnMut(&Entry<'_>) -> Result<(), E>) -> Result<(), E> {
         let profile = self.profile;
         let entry = |ph, ticks: u64, function: Option<usize>| Entry {
@@ -129,7 +129,7 @@ impl Entries<'_> {
         let (first, last) = (events.first().map_or(0, |event| event.ticks), events.iter().map(|event| event.ticks).max());
         let positive = |ticks: i64| u64::try_from(ticks).unwrap_or_default();
         let all = [(0, None)];
-        // How long the parts are of which the end is known.
+        // The length of the closed parts.
         let closed = profile.parts.iter().filter_map(|(from, to)| Some(to.as_ref()? - from)).fold(0, i64::saturating_add);
         for (from, to) in if profile.parts.is_empty() { &all[..] } else { &profile.parts } {
             let end = to.unwrap_or_else(|| from.saturating_add(profile.duration).saturating_sub(closed));
@@ -148,7 +148,7 @@ impl Entries<'_> {
                         put(&entry('B', now, function(event.node)))?;
                     }
                 } else if let Some(place) = open.iter().rposition(|node| *node == event.node) {
-                    // What an exception passed by ends here too.
+                    // Calls that an exception left end here, too.
                     for node in open.drain(place..).rev().filter(|_| is_begun) {
                         put(&entry('E', now, function(node)))?;
                     }
@@ -164,7 +164,7 @@ impl Entries<'_> {
         Ok(())
     }
 
-    /// The paths of a thread, one after another.
+    /// Writes the paths of a thread, one after another.
     fn paths<E>(&self, tree: &CallTree, put: &mut impl FnMut(&Entry<'_>) -> Result<(), E>) -> Result<(), E> {
         let profile = self.profile;
         let [running, waiting, calls] = [Measure::SelfTime, Measure::Waiting, Measure::Calls].map(|one| one.of(profile, tree));
@@ -198,7 +198,7 @@ impl Entries<'_> {
     }
 }
 
-/// The events of each thread in the order of time, and which function each node is of, by tree and number.
+/// The events of each thread in the order of time, and the function of each node by tree and number.
 #[derive(Default)]
 struct Traced {
     events: HashMap<u64, Vec<Event>>,
@@ -212,7 +212,7 @@ impl Traced {
         for event in profile::events(export.bytes).map_err(refused)? {
             traced.events.entry(event.tree).or_default().push(event);
         }
-        // Chunks are used again; within one, events are in order.
+        // Chunks are reused; within a chunk, events are in order.
         traced.events.values_mut().for_each(|events| events.sort_by_key(|event| event.sequence));
         let functions = export.profile.functions.iter().enumerate();
         let by_method: HashMap<_, _> = functions.map(|(index, function)| (function.method_id, index)).collect();
@@ -223,7 +223,7 @@ impl Traced {
     }
 }
 
-/// The calls that end in these events without having begun, since where they did was written over: from the outermost in.
+/// Returns the calls, outermost first, that end in these events without a beginning. Later events overwrote their beginnings.
 fn began_before(events: &[Event]) -> Vec<u32> {
     let (mut open, mut before): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
     for event in events {
@@ -245,7 +245,7 @@ mod tests {
     fn calls_that_began_before_are_found_by_their_ends() {
         let event = |(is_leave, node): (bool, u32)| Event { tree: 1, sequence: 0, ticks: 0, is_leave, node };
         let before = |events: &[(bool, u32)]| began_before(&events.iter().copied().map(event).collect::<Vec<_>>());
-        // 3 ends, 4 begins and ends, then 2 and 1 end; 5 begins, and 6 in it, which an exception leaves.
+        // 3 ends, 4 begins and ends, then 2 and 1 end. 5 begins, and 6 within it; an exception leaves 6.
         let events = [(true, 3), (false, 4), (true, 4), (true, 2), (true, 1), (false, 5), (false, 6), (true, 5)];
         assert_eq!(before(&events), [1, 2, 3]);
         assert!(before(&[]).is_empty());

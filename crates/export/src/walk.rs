@@ -5,13 +5,13 @@ use profile::{CallTree, aggregate::Callees};
 /// A step of a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
-    /// To a node, from its caller.
+    /// Enters a node, from its caller.
     Enter(usize),
-    /// Back.
+    /// Leaves the current node.
     Leave(usize),
 }
 
-/// A walk over a tree: each node is entered, then its callees, then it is left.
+/// A depth-first walk over a tree: a node is entered, then its callees, then it is left.
 pub(crate) struct Walk {
     callees: Callees,
     steps: Vec<Step>,
@@ -38,7 +38,7 @@ impl Iterator for Walk {
     }
 }
 
-/// Values of nodes with those of all that they call.
+/// Returns the values of nodes, including the values of all their callees.
 pub(crate) fn cumulative(tree: &CallTree, own: &[i64]) -> Vec<i64> {
     let mut sums = own.to_vec();
     for (index, node) in tree.nodes.iter().enumerate().rev() {

@@ -1,4 +1,4 @@
-//! Deep paths: what is written grows with the profile, and not with the square of its depth; nothing measured is lost.
+//! Deep paths: the size of an export grows with the profile, not with the square of its depth, and sums stay exact.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use profile::{
     model::{Function, MethodName, Node, Notes},
 };
 
-/// Methods of which each `siblings` are called by the first of those before.
+/// Returns a profile in levels of `siblings` methods; the first of each level calls the next level.
 fn profile(count: usize, siblings: usize) -> Profile {
     let function = |index: usize| Function {
         method_id: MethodId::new(1, index as u32 + 1),
@@ -34,7 +34,7 @@ fn profile(count: usize, siblings: usize) -> Profile {
     }
 }
 
-/// Counts what is written.
+/// A writer that counts bytes.
 #[derive(Default)]
 struct Counted(usize);
 
@@ -64,7 +64,7 @@ fn what_is_written_grows_with_the_profile() {
         let deep = profile(10_000, siblings);
         for format in Format::ALL {
             let (bytes, cut) = written(&deep, format, None);
-            // Whole, a single path would be 1.5 GB of folded stacks.
+            // Unshortened, a single path would take 1.5 GB as folded stacks.
             assert!(bytes < 120_000_000, "{}, {siblings} siblings: {bytes} bytes", format.name());
             let is_cut = format.has_whole_paths() && siblings == 1;
             assert_eq!(cut.deeper.is_some(), is_cut, "{}, {siblings} siblings: {cut}", format.name());

@@ -1,4 +1,4 @@
-//! Names are what anybody wrote into a file: none breaks a format, nor says what it does not.
+//! Hostile names: no name in a file breaks a format, or changes the meaning of an export.
 
 use export::{Export, Format, Measure, Origin};
 use identity::MethodId;
@@ -85,7 +85,7 @@ fn an_empty_profile_is_one_in_every_format() {
 #[test]
 fn deep_recursion_is_written() {
     let mut deep = profile(&["A", "B"]);
-    // To write each path of it would be to write 10^10 frames.
+    // Writing each path in full would take 10^10 frames.
     let count = 200_000;
     let nodes: Vec<Node> = (0..count).map(|index| Node { function: index % 2, caller: index.checked_sub(1) }).collect();
     let values = vec![vec![1; count], vec![10; count]];

@@ -1,4 +1,4 @@
-//! Parquet that other tools wrote is read as it was written.
+//! Parquet files of other tools are read correctly.
 
 mod parquet_files;
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use export::read_parquet;
 use profile::{Profile, SampleType};
 
-/// By path: calls and times.
+/// Returns the sums of calls and times by path.
 fn sums<'r>(rows: impl Iterator<Item = (&'r [String], i64, i64)>) -> BTreeMap<Vec<String>, (i64, i64)> {
     let mut sums = BTreeMap::new();
     for (path, calls, time) in rows {
@@ -35,7 +35,7 @@ fn each_way_of_writing_is_read() {
     let rows = parquet_files::rows(1000);
     for (name, file) in parquet_files::files(1000) {
         let profile = read_parquet(&file).unwrap_or_else(|error| panic!("{name}: {error}"));
-        // Each half of the rows is a group, in which every fifth may be null.
+        // Each half of the rows is a group. In optional columns, every fifth value is null.
         let is_null = |index: usize| !name.starts_with("schema 0") && (index % 500).is_multiple_of(5);
         let expected = rows
             .iter()
@@ -58,7 +58,7 @@ fn what_is_no_such_file_says_why() {
     }
 }
 
-/// Names and values may be repeated at no cost in bytes: a small file may claim any number.
+/// Repeated names and values take no bytes, so a small file may claim any number of them.
 #[test]
 fn what_no_file_of_its_size_can_have_is_refused() {
     let path = |names: usize| vec!["A".to_owned(); names];

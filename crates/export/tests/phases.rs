@@ -1,4 +1,4 @@
-//! Rows of phases, and of what is outside of them, add up to the run.
+//! The rows of phases, and the rows outside of phases, add up to the run.
 
 #[allow(dead_code, reason = "not all of it is needed here")]
 #[path = "../../profile/tests/builder/mod.rs"]
@@ -49,7 +49,7 @@ fn phases_and_the_rest_are_the_run() {
     let mut calls: BTreeMap<(String, String), i64> = BTreeMap::new();
     let mut own = 0;
     for line in lines {
-        // No cell before the path has a comma here; behind it there are numbers alone.
+        // Cells before the path contain no comma here; cells behind it are numbers.
         let cells: Vec<&str> = line.split(',').collect();
         let from_end = |name: &str| cells[cells.len() - (columns.len() - place(name))].parse::<i64>().expect("a number");
         *calls.entry((cells[place("phase")].to_owned(), cells[place("method")].to_owned())).or_default() += from_end("calls");

@@ -1,4 +1,4 @@
-//! Mode trace as a timeline: each call from its beginning to its end, of the run and of its phases.
+//! Mode trace as a timeline: the beginning and end of each call, for the run and for its phases.
 
 #[allow(dead_code, reason = "not all of it is needed here")]
 #[path = "../../profile/tests/builder/mod.rs"]
@@ -8,7 +8,7 @@ use export::{Export, Format, Measure, Origin};
 use profile::Profile;
 use serde_json::Value;
 
-/// Main calls Load twice, and Save, which an exception leaves; chunks of events are in the order of the file.
+/// Main calls Load twice, and Save, which an exception leaves. Chunks of events are in the order of the file.
 const TEXT: &str = "
 profile mode=3 start=1000 end=11000
 method 1 T::Main
@@ -24,7 +24,7 @@ phase mark warm clock=2500 main:0:0
 phase mark busy clock=7600 main:0:0
 ";
 
-/// Beginnings and ends as `+Load@1`, in ms.
+/// Returns beginnings and ends as `+Load@1`, in ms.
 fn timeline(phase: Option<&str>) -> String {
     let bytes = builder::build(TEXT);
     let profile = match phase {

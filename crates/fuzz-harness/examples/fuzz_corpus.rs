@@ -1,4 +1,5 @@
-//! Writes what `cargo fuzz` begins with, a folder for each target: the samples' files, and the small ones of other folders.
+//! Writes the initial corpora of `cargo fuzz`, a folder for each target. Inputs are the samples' files, and the small files of
+//! other folders.
 //!
 //! ```text
 //! cargo run -p fuzz-harness --example fuzz_corpus -- fuzz/corpus FOLDER /usr/lib/mono/4.5

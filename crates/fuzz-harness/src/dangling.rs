@@ -1,5 +1,5 @@
-//! What leads nowhere in a file, and must in the file that is made of it: rows and heap items are put behind the input's,
-//! where a row number or an offset one past the end would find them.
+//! Dangling references: a row number or offset that leads nowhere in the input must lead nowhere in the output. Added rows and
+//! heap items follow the input's, so a number one past the end could find them.
 
 use std::{cell::RefCell, collections::BTreeSet};
 
@@ -10,7 +10,7 @@ use ecma335::{
     signature::{Signature, TypeSig, text::TypeNames},
 };
 
-/// What a number in a file leads to.
+/// A target of a number in a file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Target {
     Row(Token),
@@ -20,31 +20,31 @@ enum Target {
     UserString(u32),
 }
 
-/// The first thing that led nowhere in the input, or elsewhere, and leads somewhere in the output.
+/// Returns the first reference that dangled in the input, or led elsewhere, and that leads somewhere in the output.
 pub fn gained(image: &Image<'_>, old: &Metadata<'_>, new: &Metadata<'_>) -> Option<String> {
     let targets = all(image, old, new);
     let found = targets.into_iter().find(|target| meaning(*target, old) != meaning(*target, new));
     found.map(|target| format!("{target:?} was {:?}, and is {:?}", meaning(target, old), meaning(target, new)))
 }
 
-/// Whether there is such a row; which bytes there are.
+/// Returns the bytes that a target refers to, or `None` if it does not exist.
 fn meaning<'a>(target: Target, metadata: &Metadata<'a>) -> Option<Vec<u8>> {
     match target {
         Target::Row(token) => (1..=metadata.tables.count(token.table()?)).contains(&token.rid()).then(Vec::new),
         Target::Str(index) => metadata.strings.string_bytes(Str(index)).ok().map(<[u8]>::to_vec),
         Target::Blob(index) => metadata.blob(Blob(index)).ok().map(<[u8]>::to_vec),
-        // The MVID is another, in its place.
+        // The output has another MVID in the same place.
         Target::Guid(index) => metadata.guids.guid(Guid(index)).ok()?.map(|_| Vec::new()),
         Target::UserString(index) => metadata.user_strings.blob(Blob(index)).ok().map(|blob| blob.rest().to_vec()),
     }
 }
 
-/// All that rows, signatures and bodies refer to.
+/// Returns the targets of all rows, signatures and bodies.
 fn all(image: &Image<'_>, metadata: &Metadata<'_>, new: &Metadata<'_>) -> BTreeSet<Target> {
     let mut targets = BTreeSet::new();
     for table in Table::ALL.iter().copied() {
         for (rid, cells) in (1..=metadata.tables.count(table)).filter_map(|rid| Some((rid, metadata.tables.cells(table, rid)?))) {
-            // What no body has for its locals any more leaves its row to another signature of locals.
+            // A row that no body uses for its locals any more is reused for another signature of locals.
             let is_locals = |metadata| is_locals(metadata, Token::new(table, rid));
             let is_blob_kept = !(is_locals(metadata) && is_locals(new));
             for (column, cell) in table.columns().iter().zip(cells) {
@@ -85,16 +85,16 @@ fn all(image: &Image<'_>, metadata: &Metadata<'_>, new: &Metadata<'_>) -> BTreeS
     targets
 }
 
-/// Whether it is the row of a signature of locals.
+/// Returns whether a token is the row of a signature of locals.
 fn is_locals(metadata: &Metadata<'_>, token: Token) -> bool {
     let row = token.rid_in::<StandAloneSig>().and_then(|rid| metadata.row(rid).ok());
     let blob = row.and_then(|row| metadata.blob(row.signature).ok());
     blob.is_some_and(|blob| blob.first() == Some(&convention::LOCAL))
 }
 
-/// The types that a signature names.
+/// Returns the types that a signature names.
 fn named_in(metadata: &Metadata<'_>, table: Table, blob: Blob) -> Vec<Token> {
-    /// Is asked for the names of all types that a signature mentions.
+    /// Records the tokens of all types that a signature mentions.
     #[derive(Default)]
     struct Asked(RefCell<Vec<Token>>);
     impl TypeNames for Asked {

@@ -1,4 +1,4 @@
-//! Where in a file its numbers are, and what each is: what a mutator has to know of a format.
+//! The numbers in a file: their places and kinds, from which a mutator knows the format.
 
 mod assembly;
 mod code;
@@ -12,26 +12,26 @@ use ecma335::{Cursor, FileOffset, Image, Metadata, MethodBody, schema::CodedInde
 /// A number in a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Where it is.
+    /// Its offset in bytes.
     pub at: usize,
     /// Its size in bytes, 1 to 8.
     pub width: usize,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
-/// What a number is.
+/// The kind of a number.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// Any number.
     Number,
-    /// A row number, a heap offset, a count or an address, of which this is the largest that leads somewhere.
+    /// A row number, a heap offset, a count or an address; the operand is the largest valid one.
     UpTo(u32),
     /// A coded index.
     Coded(&'static CodedIndex),
     /// A token, or a row number with a table's byte above it.
     Token,
-    /// An opcode of one byte, by the size of its operand.
+    /// An opcode of one byte; the operand is the size of the instruction's operand.
     OpCode(u8),
     /// A byte of a signature.
     Signature,
@@ -39,15 +39,15 @@ pub enum Kind {
     Text,
 }
 
-/// The fields of a file: by area, and in it by group, each of which is as likely to be changed as the others.
+/// The fields of a file, by area and group. Each area, and each group of an area, is equally likely to be changed.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
     areas: Vec<Vec<Vec<Field>>>,
-    /// How many rows each table has.
+    /// The number of rows in each table.
     pub(crate) counts: RowCountsOrNone,
 }
 
-/// Row counts; all zeros where there are no tables.
+/// Row counts; zeros without tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowCountsOrNone(pub(crate) RowCounts);
 
@@ -57,7 +57,7 @@ impl Default for RowCountsOrNone {
     }
 }
 
-/// What bytes are to be read as.
+/// The format of bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// A PE file.
@@ -77,7 +77,7 @@ pub enum Format {
 }
 
 impl Fields {
-    /// The fields of bytes; what cannot be read has none.
+    /// Returns the fields of bytes; bytes that cannot be read have none.
     pub fn of(bytes: &[u8], format: Format) -> Self {
         let mut fields = Self::default();
         match format {
@@ -104,13 +104,13 @@ impl Fields {
         fields
     }
 
-    /// The same fields, of tables with so many rows: for what refers to them from elsewhere.
+    /// Returns the same fields with these row counts, for input whose tables are elsewhere.
     #[must_use]
     pub fn with_counts(self, counts: &RowCounts) -> Self {
         Self { counts: RowCountsOrNone(*counts), ..self }
     }
 
-    /// Adds an area of groups, but for those without fields.
+    /// Adds an area of groups, without its empty groups.
     pub(crate) fn add(&mut self, mut area: Vec<Vec<Field>>) {
         area.retain(|group| !group.is_empty());
         if !area.is_empty() {
@@ -123,7 +123,7 @@ impl Fields {
     }
 }
 
-/// Fields one behind the other, by their sizes; gives where they end.
+/// Appends consecutive fields of these sizes, and returns the offset behind them.
 pub(crate) fn row(mut at: usize, widths: &[usize], kind: Kind, group: &mut Vec<Field>) -> usize {
     for width in widths {
         group.push(Field { at, width: *width, kind });
@@ -132,12 +132,12 @@ pub(crate) fn row(mut at: usize, widths: &[usize], kind: Kind, group: &mut Vec<F
     at
 }
 
-/// Single bytes of one kind.
+/// Returns fields of single bytes of one kind.
 pub(crate) fn bytes_of(range: std::ops::Range<usize>, kind: Kind) -> impl Iterator<Item = Field> {
     range.map(move |at| Field { at, width: 1, kind })
 }
 
-/// Four bytes of a file as a number; 0 behind its end.
+/// Returns four bytes of a file as a number; 0 behind its end.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }

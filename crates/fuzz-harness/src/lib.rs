@@ -1,18 +1,17 @@
-//! What fuzzing needs, be it guided by coverage (`fuzz/`) or deterministic (`tests/fuzz`): the same seeds, mutators and
-//! properties.
+//! Shared code of guided fuzzing (`fuzz/`) and deterministic fuzzing (`tests/fuzz`): seeds, mutators and properties.
 //!
 //! ```text
-//! seed -> Fields (where its numbers are) -> mutate -> bytes -> Target::check -> Outcome | what does not hold
+//! seed -> Fields (where its numbers are) -> mutate -> bytes -> Target::check -> Outcome | the property that fails
 //! ```
 //!
-//! A mutator knows the formats, so that what it changes is read and not refused at the first header: a row number becomes
-//! one past the end, a blob longer than its heap, a branch leads elsewhere. A target does with bytes what a command does.
+//! A mutator knows the formats, so that readers accept a mutated file beyond its first header. It sets a row number one past the
+//! end, a blob longer than its heap, or a branch to another place. A target does with bytes the work of a command.
 
-/// The same that makes them for the tests of `profile`.
+/// The builder of profiles that the tests of `profile` use.
 #[path = "../../profile/tests/builder/mod.rs"]
 mod profile_builder;
 
-/// The same that makes them for the tests of `export`.
+/// The writer of Parquet that the tests of `export` use.
 #[path = "../../export/tests/parquet_files/mod.rs"]
 mod parquet_files;
 

@@ -1,4 +1,4 @@
-//! Mutations: a few fields get other values, each of which a reader may trip over; at times bytes are changed blindly.
+//! Mutations: a few fields get other values, each chosen to break a reader. Sometimes bytes are changed blindly.
 
 use ecma335::{Token, opcode::OpCode};
 
@@ -7,9 +7,9 @@ use crate::{
     random::Random,
 };
 
-/// How many mutations there are at most, beside cutting short.
+/// The largest number of mutations, beside truncation.
 const MOST: usize = 5;
-/// Text that means something to whoever reads text, names or JSON.
+/// Texts that have a meaning for readers of text, names or JSON.
 const TEXTS: &[&[u8]] = &[
     b"\0",
     b"\x1b[31m",
@@ -28,10 +28,10 @@ const TEXTS: &[&[u8]] = &[
     b"<",
     b"`1",
 ];
-/// How deep JSON is nested, to no purpose.
+/// Depths of nested JSON.
 const DEPTHS: [usize; 3] = [100, 1000, 20_000];
 
-/// Bytes like a seed's, with some changed.
+/// Returns a copy of a seed's bytes with some changed.
 pub fn mutate(seed: &[u8], fields: &Fields, random: &mut Random) -> Vec<u8> {
     let mut bytes = seed.to_vec();
     let count = 1 + random.below(MOST);
@@ -54,7 +54,7 @@ pub fn mutate(seed: &[u8], fields: &Fields, random: &mut Random) -> Vec<u8> {
 fn change(bytes: &mut [u8], group: &[Field], fields: &Fields, random: &mut Random) {
     let field = random.pick(group);
     let Some(now) = read(bytes, field) else { return };
-    // What is right elsewhere is often wrong here.
+    // A value that is valid in another field is often wrong in this one.
     if random.once_in(5)
         && let Some(other) = read(bytes, random.pick(group))
     {
@@ -73,7 +73,7 @@ fn change(bytes: &mut [u8], group: &[Field], fields: &Fields, random: &mut Rando
                 _ => (tag, table),
             };
             let rid = index(now >> coded.tag_bits, fields.counts.0[table as usize], random);
-            // Tags that mean nothing too.
+            // Includes tags that no table has.
             let tag = if random.once_in(8) { random.number() as u8 & ((1 << coded.tag_bits) - 1) } else { tag };
             rid << coded.tag_bits | u64::from(tag)
         }
@@ -106,8 +106,7 @@ fn number(now: u64, width: usize, random: &mut Random) -> u64 {
     }
 }
 
-/// An index into what has so many items: none, the first, the last, one of them, and what lies just behind, where others
-/// come to lie.
+/// Returns an index into `most` items: 0, the first, the last, one of them, or the one just behind, where new items are added.
 fn index(now: u64, most: u32, random: &mut Random) -> u64 {
     let most = u64::from(most);
     match random.below(10) {
@@ -123,14 +122,14 @@ fn index(now: u64, most: u32, random: &mut Random) -> u64 {
     }
 }
 
-/// A token of the same table, or of another.
+/// Returns a token of the same table, or of another.
 fn token(now: u64, fields: &Fields, random: &mut Random) -> u64 {
     let table = if random.once_in(4) { random.below(0x2D) as u64 } else { now >> 24 & 0xFF };
     let rows = fields.counts.0.get(table as usize).copied().unwrap_or(0x100);
     table << 24 | index(now & 0xFF_FFFF, rows, random) & 0xFF_FFFF
 }
 
-/// Mostly an opcode whose operand has the same size, so that those behind it stay what they are.
+/// Returns an opcode, mostly with the same operand size, so that later instructions keep their meaning.
 fn opcode(size: u8, random: &mut Random) -> u64 {
     for _ in 0..16 {
         let info = random.pick(OpCode::ALL).info();
@@ -152,7 +151,7 @@ fn write(bytes: &mut [u8], field: &Field, value: u64) {
     }
 }
 
-/// Overwrites with text.
+/// Overwrites bytes with text.
 fn put_text(bytes: &mut [u8], at: usize, random: &mut Random) {
     let text = random.pick(TEXTS);
     if let Some(place) = bytes.get_mut(at..).and_then(|rest| rest.get_mut(..text.len())) {
@@ -160,7 +159,7 @@ fn put_text(bytes: &mut [u8], at: usize, random: &mut Random) {
     }
 }
 
-/// Changes bytes whatever they are.
+/// Changes bytes of any kind.
 fn change_blindly(bytes: &mut Vec<u8>, random: &mut Random) {
     let (length, at) = (bytes.len(), random.below(bytes.len()));
     let most = *random.pick(&[8, 256]);
@@ -169,7 +168,7 @@ fn change_blindly(bytes: &mut Vec<u8>, random: &mut Random) {
         0 | 1 if length > 0 => bytes[at] ^= 1 << random.below(8),
         2 if length > 0 => bytes[at] = random.number() as u8,
         3 => bytes.iter_mut().skip(at).take(size).for_each(|byte| *byte = 0),
-        // A piece of elsewhere, over what is here or between.
+        // Copies a piece from elsewhere, over the bytes here or between them.
         4 if length > size => {
             let from = random.below(length - size);
             bytes.copy_within(from..from + size, at.min(length - size));

@@ -1,16 +1,16 @@
-//! Numbers that look random and are the same for a seed: SplitMix64.
+//! Pseudo-random numbers, reproducible by seed: SplitMix64.
 
 /// A generator.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// The numbers of a seed.
+    /// Creates the generator for a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -18,17 +18,17 @@ impl Random {
         mixed ^ mixed >> 31
     }
 
-    /// A number below another; 0 below 0.
+    /// Returns a number below the limit; 0 if the limit is 0.
     pub fn below(&mut self, limit: usize) -> usize {
         (self.number() % (limit.max(1) as u64)) as usize
     }
 
-    /// True once in so many times.
+    /// Returns true once in so many times.
     pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// One of the items; there has to be one.
+    /// Returns one of the items, which must not be empty.
     pub fn pick<'i, T>(&mut self, items: &'i [T]) -> &'i T {
         &items[self.below(items.len())]
     }

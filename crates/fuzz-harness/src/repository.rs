@@ -1,14 +1,14 @@
-//! What is committed.
+//! Committed files of the repository.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// The assembly that bodies are of and are put into.
+/// The assembly that seeds of bodies come from, and that bodies are put into.
 pub(crate) const HOST: &str = "samples/shapes/bin/shapes.exe";
 
-/// The repository's root.
+/// Returns the repository's root.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

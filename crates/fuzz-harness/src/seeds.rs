@@ -1,4 +1,4 @@
-//! What mutations begin with: the samples that are committed, and small files of folders.
+//! The seeds of mutations: the committed samples, and small files of given folders.
 
 use std::{
     collections::BTreeSet,
@@ -17,20 +17,20 @@ use crate::{
     targets::Target,
 };
 
-/// Bytes as someone wrote them.
+/// The unmutated bytes of an input.
 #[derive(Clone, Debug)]
 pub struct Seed {
-    /// The file that they are, or are of.
+    /// The name of the file that the bytes are, or come from.
     pub name: String,
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// What lies beside: the PDB of an assembly, the assembly of a PDB.
+    /// The companion file: the PDB of an assembly, or the assembly of a PDB.
     pub beside: Option<Vec<u8>>,
-    /// Where their numbers are.
+    /// The fields of the bytes.
     pub fields: Fields,
 }
 
-/// The samples, all that is committed.
+/// All committed samples.
 const SAMPLES: &[&str] = &[
     "samples/bare/bin/bare.exe",
     "samples/endings/bin/endings.exe",
@@ -47,14 +47,14 @@ const BLOBS: &str = "samples/modern/bin/modern.dll";
 const PROFILE: &str = "crates/profile/tests/golden/golden.ilprof";
 const PROFILES: &str = "crates/profile/tests/cases";
 const DEPS_JSON: &str = "tests/fidelity/application/app.deps.json";
-/// A list of originals as `--in-place` leaves it, of the files that [`Target::Originals`] makes.
+/// The list of originals that `--in-place` writes, for the files that [`Target::Originals`] creates.
 const ORIGINALS: &str = r#"{
   "files": [
     {"name": "kept.dll", "sha256": "97d8b48aaf83f22eaea10489a20f4f85c880e0dbb22e5afe0522edd131d9c289", "isKept": true},
     {"name": "made.dll", "sha256": "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9", "isKept": false}
   ]
 }"#;
-/// A manifest, as far as names are read from it.
+/// A manifest with the parts from which names are read.
 const MANIFEST: &str = r#"{
   "schema": 3,
   "moduleKey": "98a1b2c3d4",
@@ -65,11 +65,11 @@ const MANIFEST: &str = r#"{
   "methods": [[1, "Load", 0], [2, ".ctor", 1], [3, "MoveNext", 0, "Load [steps]"]],
   "calls": [[1, "System.Threading.Monitor::Enter", true]]
 }"#;
-/// Larger files take their time, and so do more of them.
+/// The largest seed in bytes; larger files take too long.
 const SMALL: u64 = 40_000;
 const MOST: usize = 100;
 
-/// The seeds of a target: from the samples, and from the small assemblies of some folders.
+/// Returns the seeds of a target, from the samples and from small assemblies in these folders.
 pub fn seeds(target: Target, folders: &[PathBuf]) -> Vec<Seed> {
     let seed = |name: &str, bytes: Vec<u8>, beside| {
         let fields = Fields::of(&bytes, target.format());
@@ -100,7 +100,7 @@ pub fn seeds(target: Target, folders: &[PathBuf]) -> Vec<Seed> {
             files.extend(profiles());
             files.push(("captured calls".to_owned(), crate::profile_builder::captured()));
             files.extend(merged(&files));
-            // What is compared is so with the one before it.
+            // A comparison takes the previous file as its other side.
             let before = files.iter().cycle().skip(files.len() - 1);
             let beside = before.map(|(_, bytes)| (target == Target::Compare).then(|| bytes.clone()));
             files.iter().zip(beside).map(|((name, bytes), beside)| seed(name, bytes.clone(), beside)).collect()
@@ -112,7 +112,7 @@ pub fn seeds(target: Target, folders: &[PathBuf]) -> Vec<Seed> {
     }
 }
 
-/// Profiles of version 2, as they are described in words.
+/// Returns profiles of version 2, built from their descriptions in words.
 fn profiles() -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(root().join(PROFILES)).unwrap_or_else(|error| panic!("{PROFILES}: {error}"));
     let mut names: Vec<String> = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -122,7 +122,7 @@ fn profiles() -> Vec<(String, Vec<u8>)> {
     names.into_iter().map(|name| (name.clone(), build(&text(&name)))).collect()
 }
 
-/// Each file merged with the next of its mode, or with itself.
+/// Returns each file merged with the next one of its mode, or with itself.
 fn merged(files: &[(String, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
     let merged = files.iter().enumerate().filter_map(|(index, (name, bytes))| {
         let mut merge = Merge::default();
@@ -138,7 +138,7 @@ fn merged(files: &[(String, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
     merged.collect()
 }
 
-/// Small assemblies by their names, each content once; some of them, where there are too many.
+/// Returns small assemblies by name, each content once. If there are too many, returns some of them.
 fn small_files(folders: &[PathBuf]) -> Vec<PathBuf> {
     let (mut files, mut seen) = (Vec::new(), BTreeSet::new());
     folders.iter().for_each(|folder| collect(folder, &mut files));
@@ -164,7 +164,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The blobs that rows of an assembly refer to, each once.
+/// Returns the blobs that rows of an assembly refer to, each once.
 fn blobs(bytes: &[u8]) -> Vec<Vec<u8>> {
     let image = Image::parse(bytes).expect("it is an assembly");
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
@@ -181,7 +181,7 @@ fn blobs(bytes: &[u8]) -> Vec<Vec<u8>> {
     blobs.into_iter().filter(|blob| !blob.is_empty()).collect()
 }
 
-/// The bodies of an assembly, each of a method.
+/// Returns the method bodies of an assembly.
 fn bodies(bytes: &[u8]) -> Vec<Seed> {
     let image = Image::parse(bytes).expect("it is an assembly");
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");

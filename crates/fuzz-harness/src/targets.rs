@@ -1,4 +1,4 @@
-//! What is done with bytes, and what has to hold whatever they are.
+//! The fuzz targets: work done with bytes, and the properties that it must have for any bytes.
 
 mod files;
 mod reading;
@@ -6,58 +6,58 @@ mod weaving;
 
 use crate::fields::Format;
 
-/// What is done with bytes.
+/// A fuzz target: work done with bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
-    /// The headers of a PE file are read, as a file's and as a loader's.
+    /// Reads the headers of a PE file, from the file and as loaded in memory.
     Image,
-    /// Rows, heaps, names and attributes are read.
+    /// Reads rows, heaps, names and attributes.
     Metadata,
-    /// A blob is read as a signature of each kind, and written again.
+    /// Reads a blob as a signature of each kind, and writes it again.
     Signature,
-    /// A body is read and written again, and put into an assembly that is woven.
+    /// Reads a body, writes it again, and puts it into an assembly, which is then instrumented.
     Body,
-    /// An assembly is listed and disassembled.
+    /// Lists and disassembles an assembly.
     Text,
-    /// It is verified, with types.
+    /// Verifies an assembly, with types.
     Verify,
-    /// It is woven: what comes out reads, has no finding that it had not, and is its original and the probes.
+    /// Instruments an assembly. The output can be read, has no new findings, and consists of the original and the probes.
     Weave,
-    /// An assembly is woven with a PDB.
+    /// Instruments an assembly with a PDB.
     Pdb,
-    /// A profile is read, added up and printed.
+    /// Reads, adds up and prints a profile.
     Profile,
-    /// A `deps.json` is told about the tracker.
+    /// Adds the tracker to a `deps.json`.
     DepsJson,
-    /// Originals are put back by the list of them.
+    /// Restores originals by their list.
     Originals,
-    /// An assembly is woven from file to file, and in place, and is put back.
+    /// Instruments an assembly from file to file and in place, and restores it.
     Files,
-    /// A profile is held against another, either way, and merged with itself; what that makes is read.
+    /// Compares a profile with another in both directions, merges it with itself, and reads the merged profile.
     Compare,
-    /// A profile is written in each format of other tools.
+    /// Writes a profile in each export format.
     Export,
-    /// Call paths are read from Parquet.
+    /// Reads call paths from Parquet.
     Parquet,
-    /// Names are read from a manifest.
+    /// Reads names from a manifest.
     Manifest,
-    /// A request at the profiler's socket is read, and the options in it.
+    /// Reads a request at the profiler's socket, and the options in it.
     Request,
 }
 
-/// What came of bytes.
+/// The result of checking bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// They are said not to be what they should.
+    /// The bytes are refused with an error.
     Refused,
-    /// There was nothing to be done.
+    /// There was nothing to do.
     LeftAlone,
-    /// All was done.
+    /// All work was done.
     Accepted,
 }
 
 impl Target {
-    /// All, by name, with how many of 1,000 inputs are theirs.
+    /// All targets with their names, and their share of 1,000 inputs.
     pub const ALL: [(Self, &'static str, u64); 17] = [
         (Self::Image, "image", 40),
         (Self::Metadata, "metadata", 80),
@@ -78,7 +78,7 @@ impl Target {
         (Self::Request, "request", 10),
     ];
 
-    /// What its bytes are.
+    /// Returns the format of the target's bytes.
     pub fn format(self) -> Format {
         match self {
             Self::Image | Self::Metadata | Self::Text | Self::Verify | Self::Weave | Self::Files => Format::Image,
@@ -91,10 +91,10 @@ impl Target {
         }
     }
 
-    /// Does it. `variant` chooses among the ways there are; `beside` is what lies beside the bytes.
+    /// Runs the target. `variant` chooses among its options; `beside` is the companion file.
     ///
     /// # Errors
-    /// What does not hold, and always should.
+    /// If a property fails that must hold for any bytes; the text describes it.
     pub fn check(self, bytes: &[u8], variant: u64, beside: Option<&[u8]>) -> Result<Outcome, String> {
         match self {
             Self::Image => reading::image(bytes),
@@ -118,7 +118,7 @@ impl Target {
     }
 }
 
-/// A way that follows from the bytes, where nothing else chooses one.
+/// Derives a variant from the bytes, where nothing else chooses one.
 pub fn variant_of(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |sum: u64, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte)))
 }

@@ -1,25 +1,25 @@
-//! What a comparison says of methods and of the program, as columns.
+//! The columns of a comparison: changes of methods and of the program.
 
 use identity::Visible;
 use indexmap::IndexMap;
 use profile::compare::{Change, Comparison, Metric};
 use serde::Serialize;
 
-/// The metrics that the page shows.
+/// The metrics shown on the page.
 const METRICS: [Metric; 7] =
     [Metric::SelfTime, Metric::Total, Metric::Waiting, Metric::Calls, Metric::Average, Metric::P95, Metric::Cpu];
 
-/// Two sides.
+/// A comparison of two sides.
 #[derive(Debug, Serialize)]
 pub(crate) struct Compared {
-    /// What they are called: the base, the new one.
+    /// The names of the sides: base, new.
     names: [String; 2],
     runs: [usize; 2],
     by: &'static str,
     program: IndexMap<&'static str, Change>,
     /// By method.
     verdicts: Vec<String>,
-    /// By metric, what is known of each method.
+    /// By metric: the change of each method, if known.
     metrics: IndexMap<&'static str, Vec<Option<Change>>>,
 }
 
@@ -45,7 +45,7 @@ impl Compared {
     }
 }
 
-/// To what people see of it.
+/// Rounds a change to the precision that the page shows.
 fn rounded(change: &Change) -> Change {
     let round = |value: f64, to: f64| (value * to).round() / to;
     Change {

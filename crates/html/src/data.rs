@@ -1,4 +1,4 @@
-//! What a page has of a profile: columns of numbers, as JSON has them shortest.
+//! The data of a page: a profile as columns of numbers, which are the most compact form in JSON.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::{
     page::Filter,
 };
 
-/// All that the script is given.
+/// All data that the script gets.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Data {
@@ -29,23 +29,23 @@ pub(crate) struct Data {
     mode: String,
     ticks_per_second: u64,
     cpu_ms: Option<f64>,
-    /// What the numbers cannot tell.
+    /// Notes on the limits of the numbers.
     notes: Vec<String>,
     functions: Tables,
-    /// The whole, then the phases.
+    /// The whole run, then the phases.
     spans: Vec<Span>,
-    /// The functions that lists have; none if they have all.
+    /// The functions shown in lists; `None` for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<BTreeSet<usize>>,
-    /// What the columns of a base are compared by; none if there is no base.
+    /// The comparison with a base; `None` without a base.
     #[serde(skip_serializing_if = "Option::is_none")]
     compared: Option<Compared>,
 }
 
-/// What was recorded between two moments.
+/// The whole run, or a phase.
 #[derive(Debug, Serialize)]
 struct Span {
-    /// A phase's name; empty for the whole.
+    /// The phase's name; empty for the whole run.
     name: String,
     milliseconds: f64,
     threads: u64,
@@ -53,20 +53,19 @@ struct Span {
     methods: Methods,
 }
 
-/// A thread's calls: the paths in preorder.
+/// The call paths of a thread, in preorder.
 #[derive(Debug, Serialize)]
 struct Tree {
     name: String,
-    /// By path: how many callers it has.
+    /// By path: its number of callers.
     depth: Vec<usize>,
     function: Vec<usize>,
-    /// What is each path's own, by what it is; times are in ticks, but for CPU time, which is in ns. What is 0 everywhere is
-    /// not there.
+    /// The own values of each path, by sample type. Times are in ticks; CPU time is in ns. A column of zeros is omitted.
     #[serde(flatten)]
     columns: IndexMap<&'static str, Vec<Amount>>,
 }
 
-/// A number, which is written without a fraction if it has none.
+/// A number, written without a fraction if it is whole.
 #[derive(Clone, Copy, Debug)]
 struct Amount(f64);
 
@@ -76,12 +75,12 @@ impl Serialize for Amount {
     }
 }
 
-/// What is known of single calls, by method: it cannot be added up from paths.
+/// Measurements of single calls, by method, which cannot be summed from paths.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Methods {
     function: Vec<usize>,
-    /// In milliseconds; none if it was not measured.
+    /// In milliseconds; `None` if not measured.
     first: Vec<Option<f64>>,
     min: Vec<Option<f64>>,
     p50: Vec<Option<f64>>,
@@ -90,7 +89,7 @@ struct Methods {
     max: Vec<Option<f64>>,
     average: Vec<f64>,
     awaiting: Vec<Option<f64>>,
-    /// What is said of it beside.
+    /// Remarks shown beside the method.
     remarks: Vec<Vec<String>>,
 }
 
@@ -128,7 +127,7 @@ impl Data {
         }
     }
 
-    /// Two sides; what they are called, and the profiles that were compared.
+    /// Collects the data of a comparison: the names of both sides, and the compared profiles.
     pub(crate) fn compared(comparison: &Comparison, names: [&str; 2], base: &[Profile], new: &[Profile]) -> Self {
         let mut functions = Functions::default();
         functions.add_compared(comparison);
@@ -200,7 +199,7 @@ impl Tree {
         columns
     }
 
-    /// A tree without the paths that have nothing, which most of a phase's may be, and with these values of each.
+    /// Returns a tree in preorder with these values of each path. Omits paths without values, which are most paths of a phase.
     fn preorder<const N: usize>(
         tree: &CallTree,
         name: &str,
@@ -228,7 +227,7 @@ impl Tree {
         Self { name: Visible(name).to_string(), depth: depths, function: functions, columns: columns.collect() }
     }
 
-    /// The call paths of both sides, in ns.
+    /// Collects the call paths of both sides, in ns.
     fn compared(paths: &[PathChange]) -> Self {
         let nodes = paths.iter().map(|path| Node { function: path.method, caller: path.caller }).collect();
         let tree = CallTree { nodes, ..CallTree::default() };
@@ -237,7 +236,7 @@ impl Tree {
             let path = paths.get(index).copied().unwrap_or_default();
             let [self_ns, waiting_ns, cpu_ns] =
                 [path.self_ms, path.self_waiting_ms, path.cpu_ms].map(|side| side.map(|ms| (ms * 1e6).round()));
-            // Means of runs.
+            // Values are means over runs.
             let calls = path.calls.map(|calls| (calls * 1e3).round() / 1e3);
             let [c, s, w, p] = [calls, self_ns, waiting_ns, cpu_ns];
             [c[0], c[1], s[0], s[1], w[0], w[1], p[0], p[1]].map(Amount)
@@ -265,7 +264,7 @@ impl Methods {
     }
 }
 
-/// To a billionth of a second.
+/// Rounds to a billionth of a second.
 fn rounded(milliseconds: f64) -> f64 {
     (milliseconds * 1e6).round() / 1e6
 }

@@ -1,4 +1,4 @@
-//! The functions of a page, each once, whatever profiles they come from.
+//! The functions of a page, each once for all profiles.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub(crate) struct Functions {
     strings: Strings,
 }
 
-/// What is known of a function.
+/// The names and the place of a function.
 struct Named<'n> {
     name: &'n str,
     type_name: Option<&'n str>,
@@ -28,7 +28,7 @@ struct Named<'n> {
     waits: bool,
 }
 
-/// Where a function is, and what it is called.
+/// A function: its type, name and source line.
 #[derive(Clone, Debug)]
 struct Entry {
     /// An index into the types.
@@ -36,12 +36,12 @@ struct Entry {
     /// Its name without its type's.
     member: String,
     token: String,
-    /// The source file it begins in, an index into the strings, and the line.
+    /// The source file (an index into the strings) and the line where the function begins.
     line: Option<(usize, u32)>,
     waits: bool,
 }
 
-/// A type: indexes into the strings.
+/// A type, as indexes into the strings.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Type {
     name: usize,
@@ -49,7 +49,7 @@ struct Type {
     assembly: usize,
 }
 
-/// Strings, each once, and all of them visible.
+/// Strings, each once, with control characters made visible.
 #[derive(Debug, Default)]
 struct Strings(IndexSet<String>);
 
@@ -60,7 +60,7 @@ impl Strings {
 }
 
 impl Functions {
-    /// Where each of a profile's functions is here.
+    /// Adds the functions of a profile, and returns the index of each.
     pub(crate) fn add(&mut self, profile: &Profile) -> Vec<usize> {
         let names = profile.display_names();
         let functions = profile.functions.iter().zip(names);
@@ -121,7 +121,7 @@ impl Functions {
         self.entries.len() - 1
     }
 
-    /// What the page has of them.
+    /// Returns the functions as columns for the page.
     pub(crate) fn tables(&self) -> Tables {
         let entries = || self.entries.iter();
         Tables {
@@ -147,8 +147,8 @@ pub(crate) struct Tables {
     members: Vec<String>,
     member_types: Vec<usize>,
     tokens: Vec<String>,
-    /// The source file, an index into the strings, and the line.
+    /// The source file (an index into the strings), and the line.
     lines: Vec<Option<(usize, u32)>>,
-    /// The functions that are calls that wait.
+    /// The functions that are blocking calls.
     waits: Vec<usize>,
 }

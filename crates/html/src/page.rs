@@ -1,4 +1,4 @@
-//! The file: a page whose policy lets it run its own script, use its own style, and reach nothing.
+//! The file: a page whose Content-Security-Policy allows its own script and style, and no network access.
 
 use std::io::{self, Write};
 
@@ -26,12 +26,12 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/app.js"),
 );
 
-/// Which functions a page is about.
+/// A filter of functions.
 #[expect(missing_debug_implementations, reason = "it is a function")]
 pub struct Filter<'a> {
-    /// How it was asked for.
+    /// The filter as the user wrote it.
     pub text: String,
-    /// Whether each function of a profile is meant.
+    /// Returns for each function of a profile whether the filter selects it.
     pub is_meant: &'a dyn Fn(&Profile) -> Vec<bool>,
 }
 
@@ -42,24 +42,24 @@ pub struct Page {
 }
 
 impl Page {
-    /// A profile, and its phases by their names.
+    /// Creates the page of a profile and its phases with their names.
     pub fn report(profile: &Profile, phases: &[(String, Profile)]) -> Self {
         Self { data: Data::of(profile, phases, None) }
     }
 
-    /// The same of some functions: in lists they alone, in graphs and trees the paths that lead to them, and those below.
+    /// Creates the page of selected functions. Lists show these alone; graphs and trees show the paths to them and below them.
     pub fn filtered(profile: &Profile, phases: &[(String, Profile)], filter: &Filter<'_>) -> Self {
         Self { data: Data::of(profile, phases, Some(filter)) }
     }
 
-    /// Two sides of runs, and what they are called.
+    /// Creates the page of a comparison, with the names of both sides.
     pub fn compare(comparison: &Comparison, names: [&str; 2], base: &[Profile], new: &[Profile]) -> Self {
         Self { data: Data::compared(comparison, names, base, new) }
     }
 
     /// Writes the file.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        // Whatever a name has, it cannot end the element that it is in.
+        // Escaped, a name cannot end the element that contains it.
         let json = serde_json::to_string(&self.data)?.replace('<', "\\u003c");
         let (style, script) = (compact(STYLE), compact(SCRIPT));
         let mut rest = PAGE;
@@ -81,7 +81,7 @@ impl Page {
     }
 }
 
-/// A script or a style without indentation, and without lines that are comments.
+/// Removes indentation and comment lines from a script or style.
 fn compact(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let is_comment = |line: &str| {
@@ -91,12 +91,12 @@ fn compact(text: &str) -> String {
     lines.filter(|line| !is_comment(line)).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// What a Content-Security-Policy knows a text by.
+/// Returns the hash by which a Content-Security-Policy identifies a text.
 fn hash(text: &str) -> String {
     format!("sha256-{}", Base64::encode_string(&Sha256::digest(text)))
 }
 
-/// Text that is nothing but text in HTML.
+/// Escapes text for HTML.
 fn escape(text: &str) -> String {
     let text = Visible(text).to_string();
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")

@@ -9,7 +9,7 @@ pub(crate) const SIGNATURE: [u8; 32] = [
     0xae, 0x33, 0x18, 0xee, 0x3b, 0x2d, 0xce, 0x24, 0xb3, 0x6a, 0xae,
 ];
 
-/// The search ends here: the host comes first and is far smaller, and a file may have gigabytes behind it.
+/// The search ends at this many bytes: the host comes first and is far smaller, while gigabytes may follow it.
 const HOST: usize = 256 << 20;
 
 /// A program in native code that holds no assembly as a file.

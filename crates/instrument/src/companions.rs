@@ -1,4 +1,4 @@
-//! The files that a single assembly goes with.
+//! The companions of a single assembly: other files that it needs.
 
 use std::path::{Path, PathBuf};
 
@@ -9,27 +9,27 @@ use crate::{
     originals::is_woven,
 };
 
-/// The other files of an assembly (II.22.19), and where they go.
+/// Returns the other files of an assembly (II.22.19), and their destinations.
 pub(crate) fn modules(input: &Path, output: &Path, metadata: &Metadata<'_>) -> Vec<(PathBuf, PathBuf)> {
     let names = metadata.tables.rows::<ecma335::schema::File>().filter_map(|(_, row)| metadata.name(row.name).ok());
     let plain = names.filter(|name| Path::new(name).file_name().is_some_and(|plain| plain == name.as_str()));
     plain.map(|name| (input.with_file_name(&name), output.with_file_name(&name))).filter(|(from, _)| from.is_file()).collect()
 }
 
-/// The settings that an assembly is run with, and where they go: its runtime configuration, its list of what may be loaded,
-/// and its configuration file.
+/// Returns the settings files of an assembly, and their destinations. These are its runtime configuration, its `deps.json`, and
+/// its configuration file.
 pub(crate) fn settings(input: &Path, output: &Path) -> Vec<(PathBuf, PathBuf)> {
     settings_of(input).into_iter().zip(settings_of(output)).filter(|(from, _)| from.is_file()).collect()
 }
 
-/// Whether an assembly is started: it has an entry point (II.25.3.3), or a runtime configuration. Else it is a library,
-/// which others load.
+/// Returns whether an assembly is a program: it has an entry point (II.25.3.3) or a runtime configuration. Otherwise it is a
+/// library.
 pub(crate) fn is_program(input: &Path, image: &Image<'_>) -> bool {
     image.cli_header().entry_point != 0 || runtime_configuration(input).is_file()
 }
 
-/// The assemblies beside a single one that it refers to, with what goes with them, and where they go. What is woven there
-/// already stays.
+/// Returns the assemblies beside an assembly that it refers to, their companions, and the destinations. Omits files that are
+/// already instrumented at their destination.
 pub(crate) fn references(input: &Path, output: &Path, metadata: &Metadata<'_>) -> Vec<(PathBuf, PathBuf)> {
     let (Some(from), Some(to)) = (input.parent(), output.parent()) else { return Vec::new() };
     let assemblies = references_beside(input, metadata);
@@ -39,7 +39,7 @@ pub(crate) fn references(input: &Path, output: &Path, metadata: &Metadata<'_>) -
     assemblies.into_iter().chain(files).filter_map(place).filter(|(_, to)| !to.is_file() || !woven(to)).collect()
 }
 
-/// Mono's own debug information of an assembly.
+/// Returns the path of an assembly's debug information in Mono's own format.
 pub(crate) fn mdb_path(assembly: &Path) -> PathBuf {
     let mut path = assembly.as_os_str().to_owned();
     path.push(".mdb");

@@ -1,5 +1,5 @@
-//! What goes beside woven files, once it is known which these are: companions, and the tracker in every folder where it is
-//! looked for, with the lists of what may be loaded told about it.
+//! Deployment: the files beside instrumented files, written once these are known. These are companions, and the tracker in each
+//! folder where a program looks for it. Each `deps.json` there gets an entry for the tracker.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,8 +22,8 @@ use crate::{
     tracker::{TRACKER_FILE, TrackerFile},
 };
 
-/// Writes all that goes beside, and warns of programs that will not find the tracker. Gives the companions that were
-/// read.
+/// Writes all files that go beside instrumented files, and warns of programs that will not find the tracker. Returns the
+/// companions that were read.
 pub(crate) fn deploy(
     jobs: &[Job],
     files: &mut [Instrumented],
@@ -37,7 +37,7 @@ pub(crate) fn deploy(
     }
     let reports = || files.iter().map(|file| &file.report);
     let is_woven = |file: &&FileReport| file.woven() > 0;
-    // A list that was written anew beside a file that is woven already is told again.
+    // A `deps.json` that is rewritten beside an already instrumented file needs the entry again.
     let is_woven_still = |file: &&FileReport| is_woven(file) || matches!(file.outcome, Outcome::Refused(Refusal::AlreadyWoven));
     let mut deployment = Deployment {
         jobs,
@@ -46,7 +46,7 @@ pub(crate) fn deploy(
         woven_folders: folders_of(reports().filter(is_woven_still).map(|file| &*file.output)),
         warnings: Vec::new(),
     };
-    // Where the tracker is looked for, and where what is there came from.
+    // The folders where the tracker is looked for, each with the folder of its inputs.
     let mut tracker_folders = deployment.woven_by_folder();
     for (to, from) in &companions {
         if let Some(folder) = deployment.write_companion(from, to, outputs)? {
@@ -72,7 +72,7 @@ pub(crate) fn deploy(
     Ok(companions.into_values().collect())
 }
 
-/// From where each companion comes, by where it goes: a program and its libraries have some in common.
+/// Returns the source of each companion, by destination: a program and its libraries may share companions.
 fn companions_by_place(jobs: &[Job], files: &[Instrumented]) -> BTreeMap<PathBuf, PathBuf> {
     let named = files.iter().flat_map(|file| &file.companions);
     let mut companions: BTreeMap<PathBuf, PathBuf> = named.map(|(from, to)| (to.clone(), from.clone())).collect();
@@ -87,14 +87,14 @@ struct Deployment<'a> {
     jobs: &'a [Job],
     context: &'a RunContext<'a>,
     woven: Vec<&'a FileReport>,
-    /// The folders with outputs that are woven, by this run or an earlier one.
+    /// The folders with outputs that are instrumented, by this run or an earlier one.
     woven_folders: BTreeSet<PathBuf>,
-    /// By folder: why a program there will not find the tracker.
+    /// By folder: the reason why a program there will not find the tracker.
     warnings: Vec<(PathBuf, String)>,
 }
 
 impl Deployment<'_> {
-    /// Copies a companion, or writes it with the tracker in it; gives the folder of such a list.
+    /// Copies a companion, or writes it with an entry for the tracker. Returns the folder of a changed `deps.json`.
     fn write_companion(&mut self, from: &Path, to: &Path, outputs: &mut Outputs) -> Result<Option<PathBuf>> {
         let list_folder = folder_of(to);
         let is_same = is_same_file(from, to);
@@ -121,7 +121,7 @@ impl Deployment<'_> {
         Ok(None)
     }
 
-    /// Into a program's folder: its own list is none of the files of this run.
+    /// Checks the `deps.json` of a program whose folder gets only a library: that file is not part of this run.
     fn check_lists_of_others(&mut self, companions: &BTreeMap<PathBuf, PathBuf>) -> Result<()> {
         if !self.goes_elsewhere() || !self.jobs.iter().all(|job| job.is_named) {
             return Ok(());
@@ -132,7 +132,7 @@ impl Deployment<'_> {
                 self.warnings.push((folder_of(list), untold(list)));
             }
         }
-        // The programs that load a library stay where they are, and so do their lists.
+        // The programs that load a library stay where they are, and so do their `deps.json` files.
         let copied: BTreeSet<&PathBuf> = companions.values().collect();
         for file in &self.woven {
             let lists = lists_that_name(&file.input).into_iter().filter(|list| !copied.contains(list));
@@ -159,7 +159,7 @@ impl Deployment<'_> {
         }
     }
 
-    /// The folders with outputs that this run wove, and those that they are made from.
+    /// Returns the folders with outputs that this run instrumented, each with the folder of the inputs.
     fn woven_by_folder(&self) -> BTreeMap<PathBuf, PathBuf> {
         let folders: BTreeMap<_, _> = self.woven.iter().map(|file| ((file.output.parent(), file.input.parent()), file)).collect();
         folders.into_values().map(|file| (folder_of(&file.output), folder_of(&file.input))).rev().collect()
@@ -179,7 +179,7 @@ fn untold(list: &Path) -> String {
     format!("{} {text}", list.display())
 }
 
-/// Nothing else may be written in the tracker's place, but the tracker that was there.
+/// Writes the tracker, and refuses to replace any file but an earlier tracker.
 fn put_tracker(folder: &Path, tracker: &TrackerFile, files: &[&FileReport], outputs: &mut Outputs) -> Result<()> {
     let path = folder.join(TRACKER_FILE);
     let is_there =

@@ -1,4 +1,4 @@
-//! `deps.json`: the list of what the host of .NET lets a program load, which has to have the tracker.
+//! `deps.json`: the host of .NET lets a program load only the assemblies in it, so it needs an entry for the tracker.
 
 use std::{
     collections::BTreeMap,
@@ -14,15 +14,15 @@ use serde_json::{Value, json};
 
 use crate::{failure::Failure, input::Input, options::Options, tracker::TRACKER_FILE};
 
-/// The tracker's name and version, as a list has libraries.
+/// The tracker's name and version, in the form of `deps.json`.
 const TRACKER_LIBRARY: &str = "Ilinst.Tracker/1.0.0";
 
-/// Whether a file is a list of the assemblies that the host lets a program load.
+/// Returns whether a file is a `deps.json`.
 pub(crate) fn is_deps_json(path: &Path) -> bool {
     path.to_string_lossy().ends_with(".deps.json")
 }
 
-/// The lists beside a file that name it: a program's name the libraries that it loads.
+/// Returns the `deps.json` files beside a file that name it: a program's names the libraries that it loads.
 pub(crate) fn lists_that_name(input: &Path) -> Vec<PathBuf> {
     let folder = input.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -34,7 +34,7 @@ pub(crate) fn lists_that_name(input: &Path) -> Vec<PathBuf> {
     lists
 }
 
-/// What a list says of the files that may be loaded.
+/// The part of a `deps.json` that names loadable files.
 #[derive(Deserialize)]
 struct Targets {
     #[serde(default)]
@@ -58,7 +58,8 @@ struct Library {
     runtime_targets: BTreeMap<String, IgnoredAny>,
 }
 
-/// The files of the libraries of a list, by their names, each with its library's kind: `project`, `package`, `runtimepack` ...
+/// Returns the file names of the libraries in a `deps.json`, each with its library's kind: `project`, `package`, `runtimepack`
+/// ...
 pub(crate) fn libraries(text: &[u8]) -> Vec<(String, String)> {
     let Ok(list) = parse::<Targets>(text) else { return Vec::new() };
     let mut files = Vec::new();
@@ -70,9 +71,9 @@ pub(crate) fn libraries(text: &[u8]) -> Vec<(String, String)> {
     files
 }
 
-/// Whether the text of a list has a file of this name among what is loaded, whatever folder of its package it was in.
+/// Returns whether a `deps.json` names this file among the loadable ones, in any folder of its package.
 pub fn names(text: &[u8], file: &str) -> bool {
-    // Most lists of a folder do not: a search for the name, which may be escaped, is quicker than reading them.
+    // Most `deps.json` files do not name it: a search for the name, which may be escaped, is quicker than parsing.
     let has = |bytes: &[u8]| text.windows(bytes.len().max(1)).any(|window| window == bytes);
     if !has(file.as_bytes()) && !has(b"\\u") {
         return false;
@@ -83,11 +84,11 @@ pub fn names(text: &[u8], file: &str) -> bool {
     assets.any(|path| file_name(path) == file)
 }
 
-/// A `deps.json` with the tracker in it, unless that is embedded, and what hooks are in, without which the host would not let
-/// the program load them; none if they are there already.
+/// Returns a `deps.json` with entries for the assemblies with hooks, and for the tracker unless that is embedded. Without an
+/// entry, the host would not let the program load them. Returns `None` if all entries exist.
 ///
 /// # Errors
-/// If it is no such list; why, in words.
+/// If the file is no `deps.json`; the text states the reason.
 pub(crate) fn with_tracker(path: &Path, options: &Options) -> Result<Result<Option<Vec<u8>>, String>, Failure> {
     let text = Input::open(path)?;
     let hooks = options.hook_assemblies.iter().map(|hook| (&*hook.library, &*hook.file_name));
@@ -95,10 +96,10 @@ pub(crate) fn with_tracker(path: &Path, options: &Options) -> Result<Result<Opti
     Ok(add_libraries(&text, &tracker.into_iter().chain(hooks).collect::<Vec<_>>()))
 }
 
-/// The text of a list with the tracker in it; none if it is there already.
+/// Returns a `deps.json` with an entry for the tracker; `None` if the entry exists.
 ///
 /// # Errors
-/// If it is no such list; why, in words.
+/// If the text is no `deps.json`; the error states the reason.
 pub fn add_tracker(text: &[u8]) -> Result<Option<Vec<u8>>, String> {
     add_libraries(text, &[(TRACKER_LIBRARY, TRACKER_FILE)])
 }
@@ -145,7 +146,7 @@ fn file_name(path: &str) -> &str {
 fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
     // A byte order mark is no JSON, but hosts accept it.
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
-    // Few have comments.
+    // Few files have comments, so the strict parser comes first.
     if let Ok(value) = serde_json::from_slice(text) {
         return Ok(value);
     }

@@ -1,13 +1,13 @@
-//! What ends a run: numbered, in one line, with the exit code it means.
+//! Failures that end a run: numbered, one line each, with an exit code.
 
 use std::{fmt, path::Path};
 
-/// The command line, or what else was asked for, makes no sense.
+/// The exit code for an invalid command line or request.
 pub const EXIT_USAGE: u8 = 2;
-/// An input or output that cannot be used.
+/// The exit code for an input or output that cannot be used.
 pub const EXIT_BAD_INPUT: u8 = 3;
 
-/// What a run comes to, if nothing ends it.
+/// The result of a step that may end the run.
 pub type Result<T> = std::result::Result<T, Failure>;
 
 /// A numbered diagnostic that ends a run.
@@ -16,9 +16,9 @@ pub type Result<T> = std::result::Result<T, Failure>;
 pub struct Failure {
     /// Its number: `ILI0010` and up.
     pub code: &'static str,
-    /// The exit code that it means for a process.
+    /// The exit code of the process.
     pub exit: u8,
-    /// What happened, in words, beginning with the path it is about.
+    /// The message; it begins with the path that the failure is about.
     pub message: String,
 }
 
@@ -42,7 +42,7 @@ failures! {
     output_is_input = "ILI0013" exits EXIT_USAGE
     /// The output cannot be written.
     unwritable = "ILI0014" exits EXIT_BAD_INPUT
-    /// Arguments that do not go together.
+    /// Arguments that contradict each other.
     usage = "ILI0015" exits EXIT_USAGE
     /// The profile cannot be read.
     bad_profile = "ILI0016" exits EXIT_BAD_INPUT
@@ -50,17 +50,17 @@ failures! {
     bad_key = "ILI0017" exits EXIT_BAD_INPUT
     /// There are no originals to be put back.
     no_originals = "ILI0018" exits EXIT_BAD_INPUT
-    /// A running program was asked for something, and did not answer.
+    /// A running program did not answer a command.
     no_answer = "ILI0023" exits EXIT_BAD_INPUT
-    /// A file of options says what it cannot say.
+    /// A file of options has an invalid setting.
     bad_config = "ILI0026" exits EXIT_USAGE
     /// The CLR profiler recorded nothing of a program.
     not_recorded = "ILI0031" exits EXIT_BAD_INPUT
-    /// What was written did not pass the output check.
+    /// The output failed the output check.
     broken_output = "ILI0019" exits EXIT_BAD_INPUT
 }
 
-/// An I/O error in words, with the path it is about.
+/// Describes an I/O error, with its path.
 pub fn about(path: &Path, error: &std::io::Error) -> String {
     format!(
         "{}: {}",

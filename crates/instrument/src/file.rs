@@ -32,23 +32,24 @@ use crate::{
     tracker::TOOL,
 };
 
-/// What became of a file, and what other files have to know of it.
+/// The result of a job, with the facts that other jobs need.
 pub(crate) struct Instrumented {
     pub(crate) report: FileReport,
-    /// The SHA-1 of a module, which its assembly's manifest holds.
+    /// The SHA-1 of a module, which its assembly's manifest states.
     pub(crate) module_hash: Option<[u8; 20]>,
-    /// The files that go with it if it was named, and where to.
+    /// The companions of a named input, with their destinations.
     pub(crate) companions: Vec<(PathBuf, PathBuf)>,
-    /// Whether each pattern of the options names anything of it; empty if it was not looked at.
+    /// By pattern of the options: whether it matches anything in the file; empty if the file was not searched.
     pub(crate) used: Vec<bool>,
-    /// Whether one of the keys is of its public key, also if nothing is woven, so that it keeps its signature.
+    /// Whether one of the given keys belongs to its public key. Also set if nothing is instrumented and the signature stays
+    /// valid.
     pub(crate) has_key: bool,
 }
 
-/// Files from this size on are worth a second thread, in bytes.
+/// The file size in bytes from which a second thread pays off.
 const LARGE: u64 = 128 << 10;
 
-/// Does what a job says; what it writes is added to the outputs.
+/// Executes a job, and adds written files to the outputs.
 pub(crate) fn instrument_file(job: &Job, context: &RunContext<'_>, outputs: &mut Outputs) -> Result<Instrumented> {
     let started = Instant::now();
     let mut file = if let Some(target) = &job.link {
@@ -59,7 +60,7 @@ pub(crate) fn instrument_file(job: &Job, context: &RunContext<'_>, outputs: &mut
     } else if !job.is_named && !job.input.is_file() {
         unread(job, Outcome::LeftOut)
     } else if !job.may_be_an_assembly() {
-        // Whether a list is told about the tracker depends on what is woven.
+        // A `deps.json` gets its entry later, when it is known which files are instrumented.
         if context.writes() && !is_deps_json(&job.input) {
             outputs.copy(&job.input, &job.output)?;
         }
@@ -71,7 +72,7 @@ pub(crate) fn instrument_file(job: &Job, context: &RunContext<'_>, outputs: &mut
     Ok(file)
 }
 
-/// The result of what is not read as an assembly.
+/// Returns the result of a file that is not read as an assembly.
 fn unread(job: &Job, outcome: Outcome) -> Instrumented {
     let report = FileReport {
         input: job.input.clone(),
@@ -135,7 +136,7 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
     };
     let hash = || context.writes().then(|| FileIdentity::of(file_name(&job.input), std::iter::once(bytes)));
     let in_file = |error| not_an_assembly(&job.input, error);
-    // Weaving keeps all processors busy, putting together only one: then another can hash the input.
+    // Instrumenting bodies keeps all processors busy, but the final assembly only one: another can hash the input then.
     let bodies = WovenBodies::new(&image, &metadata, &weaving).map_err(in_file)?;
     let (woven, identity) = join(size >= LARGE, || bodies.finish(), hash);
     let mut woven = match woven {
@@ -146,7 +147,7 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
     if has_woven && mdb_path(&job.input).is_file() {
         woven.notes.push(if context.request.is_in_place() { Note::MdbStale } else { Note::MdbLeftOut });
     }
-    // In place, a file with nothing to weave is its own output.
+    // In place, a file without instrumented methods is its own output.
     let identity = identity.filter(|_| !context.request.is_in_place() || has_woven);
     let module_hash = job.is_module().then(|| woven.sha1());
     let output_size = woven.file.len() as u64;
@@ -178,7 +179,7 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
     Ok(Instrumented { report, module_hash, companions, used, has_key })
 }
 
-/// The patterns that say what is woven.
+/// Returns the patterns of `--include`.
 fn include<'c>(context: &'c RunContext<'_>) -> &'c [Pattern] {
     &context.options.weave.selection.include
 }
@@ -217,7 +218,7 @@ fn write_woven(
     };
     let has_methods = !woven.methods.is_empty();
     let write_manifest = || {
-        // A satellite has nothing to be audited.
+        // A satellite assembly has no methods, and so needs no manifest.
         if !has_methods {
             return Ok(());
         }
@@ -228,12 +229,12 @@ fn write_woven(
     outputs.append(manifest_file);
     let written = written?;
     manifest_written?;
-    // What was written is the same; it need not be there twice.
+    // The written file has the same contents, which need not be in memory twice.
     woven.file = Segments::default();
     check_contents(&Input::map(&written)?, woven, input).map_err(broken)
 }
 
-/// The output check found something: nothing is written, and the method named is what a report of it has to name.
+/// Returns the failure of an output check, with the method to name in a bug report. Nothing is written in this case.
 fn broken(job: &Job, metadata: &Metadata<'_>, fault: &Fault) -> Failure {
     let name = fault.method.map(|method| format!("{}: ", name_methods(metadata)(method)));
     Failure::broken_output(format_args!(
@@ -243,7 +244,7 @@ fn broken(job: &Job, metadata: &Metadata<'_>, fault: &Fault) -> Failure {
     ))
 }
 
-/// Does both; side by side if that is worth it.
+/// Runs both, in parallel if that pays off.
 fn join<A: Send, B: Send>(is_worth_it: bool, one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B + Send) -> (A, B) {
     if is_worth_it { rayon::join(one, other) } else { (one(), other()) }
 }

@@ -1,20 +1,20 @@
-//! What a file is known by, whatever its folder.
+//! The identity of a file, independent of its folder.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// A file by name, size and hash.
+/// The name, size and hash of a file.
 pub(crate) struct FileIdentity {
-    /// Its name, without a folder.
+    /// The name, without a folder.
     pub(crate) name: String,
-    /// In bytes.
+    /// The size in bytes.
     pub(crate) size: u64,
-    /// In hex.
+    /// The SHA-256 in hex.
     pub(crate) sha256: String,
 }
 
 impl FileIdentity {
-    /// Of a file in parts.
+    /// Computes the identity of a file in parts.
     pub(crate) fn of<'b>(name: String, parts: impl Iterator<Item = &'b [u8]>) -> Self {
         let mut hash = Sha256::new();
         let mut size = 0;

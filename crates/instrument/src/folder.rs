@@ -1,5 +1,5 @@
-//! The files of a folder. Links to folders are not followed: what they lead to may be anywhere, and twice. A link to a file outside
-//! stands for that file, as in the folders that Bazel and Nix make.
+//! The files of a folder. Links to folders are not followed: their targets may be anywhere, and occur twice. A link to a file
+//! outside stands for that file, as in folders that Bazel and Nix create.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -10,26 +10,26 @@ use crate::{
     staging::is_staging,
 };
 
-/// The file that says of a folder that it is a cache, and what `ilinst` has in those that it makes (<https://bford.info/cachedir/>).
+/// The file that marks a folder as a cache (<https://bford.info/cachedir/>). `ilinst` writes [`CACHE_TAG`] into its own.
 pub const CACHE_TAG_FILE: &str = "CACHEDIR.TAG";
-/// See [`CACHE_TAG_FILE`].
+/// The content of [`CACHE_TAG_FILE`].
 pub const CACHE_TAG: &str = "\
 Signature: 8a477f597d28d172789f06886806bc55
 # ilinst made this folder for the programs that it runs. `ilinst cache clear` removes them.
 ";
 
-/// Whether `ilinst` made a folder for a cache.
+/// Returns whether a folder is a cache of `ilinst`.
 pub fn is_cache(folder: &Path) -> bool {
     let tag = folder.join(CACHE_TAG_FILE);
-    // Whatever else has this name may be a pipe, or large.
+    // Another file of this name may be a pipe, or large.
     let may_be = std::fs::symlink_metadata(&tag).is_ok_and(|file| file.is_file() && file.len() == CACHE_TAG.len() as u64);
     may_be && std::fs::read(&tag).is_ok_and(|tag| tag == CACHE_TAG.as_bytes())
 }
 
-/// All files and links below a folder, in the order of their names, but for originals, temporary files of runs, and caches.
+/// Returns all files and links below a folder, sorted by name. Omits originals, temporary files of runs, and caches.
 ///
 /// # Errors
-/// If it, or one in it, cannot be read.
+/// If the folder, or a folder in it, cannot be read.
 pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     collect_files(folder, &mut files)?;
@@ -54,19 +54,19 @@ fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Whether a path in a folder is a link to a file that lies outside of that folder.
+/// Returns whether a path in a folder is a link to a file outside of that folder.
 pub fn is_link_out(folder: &Path, path: &Path) -> bool {
     let is_outside = |file: PathBuf| file.is_file() && !file.starts_with(without_links(folder));
     path.is_symlink() && path.canonicalize().is_ok_and(is_outside)
 }
 
-/// Whether a path is a folder or lies in it, and in no cache there.
+/// Returns whether a path is a folder or lies in it, and in no cache there.
 pub(crate) fn lies_below(folder: &Path, path: &Path) -> bool {
     path.starts_with(folder) && !path.ancestors().take_while(|between| *between != folder).any(is_cache)
 }
 
-/// What the copy of a link leads to: a relative path within the folder is that of the copied file; one that leads out of
-/// the folder becomes absolute.
+/// Returns the target for the copy of a link. A relative target within the folder stays, and so leads to the copied file. A
+/// target outside the folder becomes absolute.
 pub(crate) fn copied_target(folder: &Path, link: &Path, target: PathBuf) -> PathBuf {
     let Some(parent) = link.parent() else { return target };
     let levels = parent.strip_prefix(folder).map_or(0, |path| path.components().count());

@@ -1,4 +1,4 @@
-//! Whose an assembly is: a program's folder may hold those of the framework, which are nobody's own code.
+//! Tells assemblies of the framework from a program's own: a program's folder may contain both.
 
 use std::{
     collections::BTreeMap,
@@ -14,8 +14,8 @@ use crate::{
     paths::file_name,
 };
 
-/// The public key tokens that Microsoft and Mono sign with: ECMA's own, the Framework's, what is open of it, Silverlight's,
-/// ASP.NET Core's and SQL Server's; Mono's.
+/// The public key tokens of Microsoft and Mono. These are ECMA's own, those of the Framework, its open parts, Silverlight,
+/// ASP.NET Core and SQL Server, and Mono's.
 const TOKENS: [[u8; 8]; 9] = [
     [0xb7, 0x7a, 0x5c, 0x56, 0x19, 0x34, 0xe0, 0x89],
     [0xb0, 0x3f, 0x5f, 0x7f, 0x11, 0xd5, 0x0a, 0x3a],
@@ -27,28 +27,28 @@ const TOKENS: [[u8; 8]; 9] = [
     [0x07, 0x38, 0xeb, 0x9f, 0x13, 0x2e, 0xd7, 0x56],
     [0x84, 0xe0, 0x4f, 0xf9, 0xcf, 0xb7, 0x90, 0x65],
 ];
-/// The assemblies that define `System.Object`: where one lies, a framework lies.
+/// The assemblies that define `System.Object`: a folder with one of them contains a framework.
 pub(crate) const CORE_LIBRARIES: [&str; 2] = ["System.Private.CoreLib.dll", "mscorlib.dll"];
-/// What `deps.json` says of an assembly: that it was built with the program, or that it is of its own .NET.
+/// Kinds of libraries in `deps.json`: built with the program, and part of the .NET that the program brings along.
 const PROJECT: &str = "project";
 const RUNTIME_PACK: &str = "runtimepack";
 
-/// What the lists of a folder say of its assemblies.
+/// The contents of a folder's `deps.json` files.
 #[derive(Default)]
 pub struct Framework {
-    /// By file name, the kind of library.
+    /// By file name: the kind of its library.
     kinds: BTreeMap<String, String>,
     /// What is of no project counts as the framework's, if there are projects.
     projects_alone: bool,
 }
 
 impl Framework {
-    /// Reads the lists among some files; what is no list says nothing.
+    /// Reads the `deps.json` files among some files; ignores those that cannot be parsed.
     pub fn read<'p>(files: impl Iterator<Item = &'p Path>) -> Self {
         let texts = files.filter(|file| is_deps_json(file)).filter_map(|file| Input::open(file).ok());
         let mut kinds = BTreeMap::new();
         for (file, kind) in texts.flat_map(|text| libraries(&text)) {
-            // Of two programs in a folder, one may have built what the other takes from a package.
+            // With two programs in a folder, one may have built an assembly that the other takes from a package.
             let known = kinds.entry(file).or_insert_with(|| kind.clone());
             if kind == PROJECT {
                 *known = kind;
@@ -64,7 +64,7 @@ impl Framework {
         Self { projects_alone, ..self }
     }
 
-    /// Whether an assembly is of the framework; not if a pattern names it.
+    /// Returns whether an assembly is part of the framework. An assembly that a pattern names is not.
     pub fn has(&self, path: &Path, metadata: &Metadata<'_>, include: &[Pattern]) -> bool {
         let Some(assembly) = metadata.assembly() else { return false };
         let is_named = || {
@@ -81,18 +81,18 @@ impl Framework {
     }
 }
 
-/// Whether an assembly has one of the framework's public keys.
+/// Returns whether an assembly has one of the framework's public keys.
 pub(crate) fn is_signed_by_framework(metadata: &Metadata<'_>) -> bool {
     let key = metadata.assembly().and_then(|assembly| metadata.blob(assembly.public_key).ok());
     key.filter(|key| !key.is_empty()).is_some_and(|key| TOKENS.iter().any(|token| public_key_token(key) == token))
 }
 
-/// Whether a folder holds a framework.
+/// Returns whether a folder contains a framework.
 pub(crate) fn holds_framework(folder: &Path) -> bool {
     CORE_LIBRARIES.iter().any(|name| folder.join(name).is_file())
 }
 
-/// The assemblies beside an assembly that it refers to, and those that these refer to; with their PDBs and satellites.
+/// Returns the assemblies beside an assembly that it refers to, directly or not, with their PDBs and satellites.
 pub(crate) fn references_beside(input: &Path, metadata: &Metadata<'_>) -> Vec<PathBuf> {
     let folder = input.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let leaves_framework = holds_framework(folder);
@@ -117,7 +117,7 @@ pub(crate) fn references_beside(input: &Path, metadata: &Metadata<'_>) -> Vec<Pa
     found
 }
 
-/// What is copied with assemblies: their PDBs, and the satellites of these and of another.
+/// Returns the files that are copied with assemblies: their PDBs, their satellites, and the satellites of `input`.
 pub(crate) fn files_of(assemblies: &[PathBuf], input: &Path) -> Vec<PathBuf> {
     let folder = input.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let cultures: Vec<PathBuf> = std::fs::read_dir(folder)

@@ -1,4 +1,4 @@
-//! Assemblies that hooks are in: they go where woven files go, as the tracker does.
+//! Assemblies that contain hooks. They are deployed with instrumented files, as the tracker is.
 
 use std::{
     fs,
@@ -18,32 +18,32 @@ use crate::{
 /// An assembly with hooks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HookAssembly {
-    /// The name of its file.
+    /// The file name.
     pub file_name: String,
-    /// Where that is; none if it is the tool's own.
+    /// The path of the file; `None` for the tool's own assembly.
     pub path: Option<PathBuf>,
     pub(crate) bytes: Arc<[u8]>,
     /// `Name/1.0.0.0`.
     pub(crate) library: String,
 }
 
-/// No assembly of hooks is larger.
+/// The largest size of an assembly with hooks, in bytes.
 const LARGEST: u64 = 256 << 20;
 
 impl HookAssembly {
-    /// Reads one from its file.
+    /// Reads an assembly from its file.
     ///
     /// # Errors
-    /// If that cannot be read, or is no assembly.
+    /// If the file cannot be read, or is no assembly.
     pub fn open(path: &Path) -> Result<Self> {
         let bytes = read_small(path, LARGEST)?;
         Ok(Self { path: Some(path.to_owned()), ..Self::new(path, bytes.into())? })
     }
 
-    /// One whose bytes are at hand; the path names it.
+    /// Creates an assembly from bytes; the path states its name.
     ///
     /// # Errors
-    /// If they are no assembly.
+    /// If the bytes are no assembly.
     pub fn new(path: &Path, bytes: Arc<[u8]>) -> Result<Self> {
         let (_, metadata) = read_assembly(path, &bytes)?;
         let library = metadata.display_name().replace(", Version=", "/");
@@ -51,30 +51,30 @@ impl HookAssembly {
         Ok(Self { file_name, path: None, bytes, library })
     }
 
-    /// Whether it is of this path.
+    /// Returns whether the assembly has this path.
     pub fn is(&self, path: &Path) -> bool {
         self.path.as_deref().unwrap_or(Path::new(&self.file_name)) == path
     }
 
-    /// What is in its file.
+    /// Returns the bytes of the file.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// A method of it, by the full name of its type and its own.
+    /// Returns a method, by the full name of its type and its own name.
     ///
     /// # Errors
-    /// If it has none that can be a hook.
+    /// If the assembly has no such method that can be a hook.
     pub fn method(&self, class: &str, name: &str) -> Result<HookMethod> {
         let path = self.path.as_deref().unwrap_or(Path::new(&self.file_name));
         let (_, metadata) = read_assembly(path, &self.bytes)?;
         HookMethod::read(&metadata, class, name).map_err(|error| Failure::usage(format_args!("{}: {error}", path.display())))
     }
 
-    /// The full name of the one type that has this simple name, if one has.
+    /// Returns the full name of the only type with this simple name, if there is exactly one.
     ///
     /// # Errors
-    /// If it is no assembly.
+    /// If the bytes are no assembly.
     pub fn type_named(&self, name: &str) -> Result<Option<String>> {
         let path = Path::new(&self.file_name);
         let (_, metadata) = read_assembly(path, &self.bytes)?;
@@ -83,7 +83,7 @@ impl HookAssembly {
         Ok(full_names.find(|full_name| full_name.rsplit(['.', '/']).next() == Some(name)))
     }
 
-    /// Puts it into a folder, unless it is there already.
+    /// Writes the assembly into a folder, unless it is already there.
     pub(crate) fn write(&self, folder: &Path, outputs: &mut Outputs) -> Result<()> {
         let path = folder.join(&self.file_name);
         if outputs.paths().any(|output| output == path) {

@@ -1,4 +1,4 @@
-//! Files in: read as they are at one moment, as others may change them meanwhile.
+//! Input files, read at one moment, since other programs may change them.
 
 use std::{
     fs::{self, File},
@@ -16,13 +16,13 @@ use crate::{
 
 /// A file's bytes.
 pub enum Input {
-    /// A copy: who cuts a file short ends those that have it mapped.
+    /// A copy: a mapped file that another program truncates would crash this process.
     Read(Vec<u8>),
-    /// Those of a file that nobody else changes, or that is too large to be copied.
+    /// A mapping, for a file that no other program changes, or that is too large to copy.
     Mapped(Mmap),
 }
 
-/// Larger files are mapped, in bytes: few of the pages of what is that large are looked at, if it is no assembly.
+/// The size in bytes from which files are mapped. Of such a file, few pages are read unless it is an assembly.
 const TOO_LARGE_TO_COPY: u64 = 1 << 30;
 
 impl Input {
@@ -34,7 +34,7 @@ impl Input {
         fs::read(path).map(Self::Read).map_err(|error| Failure::unreadable(about(path, &error)))
     }
 
-    /// Maps a file that nobody else changes.
+    /// Maps a file that no other program changes.
     pub(crate) fn map(path: &Path) -> Result<Self> {
         let unreadable = |error: io::Error| Failure::unreadable(about(path, &error));
         let file = File::open(path).map_err(unreadable)?;
@@ -64,10 +64,10 @@ impl std::fmt::Debug for Input {
     }
 }
 
-/// Reads what a user names and what is not large: a regular file, or a pipe, as a shell's `<(COMMAND)` is one.
+/// Reads a small file that the user names: a regular file, or a pipe, such as a shell's `<(COMMAND)`.
 ///
 /// # Errors
-/// If it is something else, as a device, which may have no end; if it has more bytes than are given, or cannot be read.
+/// If the file is of another kind, such as a device without an end. If it has more than `most` bytes, or cannot be read.
 pub fn read_small(path: &Path, most: u64) -> Result<Vec<u8>> {
     let unreadable = |error: io::Error| Failure::unreadable(about(path, &error));
     let file = File::open(path).map_err(unreadable)?;
@@ -92,7 +92,7 @@ pub fn read_small(path: &Path, most: u64) -> Result<Vec<u8>> {
 /// Reads the headers and the metadata of an assembly.
 ///
 /// # Errors
-/// If it is none, or a damaged one.
+/// If the file is no assembly, or a damaged one.
 pub fn read_assembly<'a>(path: &Path, bytes: &'a [u8]) -> Result<(Image<'a>, Metadata<'a>)> {
     parse_assembly(bytes).map_err(|error| not_an_assembly(path, format_args!("{error}{}", host_hint(path, bytes))))
 }
@@ -122,7 +122,7 @@ pub fn not_an_assembly(path: &Path, error: impl std::fmt::Display) -> Failure {
     Failure::not_an_assembly(format_args!("{}: {error}", path.display()))
 }
 
-/// What the system says of a file, before it is opened: that would wait for whoever writes into a pipe.
+/// Returns the metadata of a regular file. This precedes opening it, since opening a pipe waits for a writer.
 pub(crate) fn of_file(path: &Path) -> Result<fs::Metadata> {
     let metadata = fs::metadata(path).map_err(|error| Failure::unreadable(about(path, &error)))?;
     if metadata.is_file() {
@@ -147,7 +147,7 @@ mod tests {
         assert!(read_small(&std::env::temp_dir(), 5).is_err());
     }
 
-    /// A test runner that has no limit would find out otherwise.
+    /// Fails at once where a test runner without a time limit would hang.
     #[cfg(unix)]
     #[test]
     fn devices_are_not_read() {

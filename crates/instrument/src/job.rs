@@ -1,4 +1,4 @@
-//! What is to be done: a file to be written, and what it is made from.
+//! Jobs: a file to write, and its input.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,22 +7,22 @@ use std::{
 
 use crate::{failure::Result, input::Input, pdb::Pdb};
 
-/// A file to be written.
+/// A job: a file to write.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// What it is made from.
+    /// The path of the input.
     pub input: PathBuf,
-    /// Its path; in place, the input's.
+    /// The path of the output; the input's in place.
     pub output: PathBuf,
-    /// Whether the request names it: then it has to be an assembly.
+    /// Whether the request names the file, which then must be an assembly.
     pub is_named: bool,
-    /// Whether it is the program that a folder was named for: then it is woven whoever has signed it.
+    /// Whether it is the program of a folder, which is instrumented whatever key has signed it.
     pub is_program: bool,
-    /// Where its output leads, if it is a link in a folder.
+    /// The target of the output, if it is a link in a folder.
     pub link: Option<PathBuf>,
-    /// Where its PDB is, and what the woven one will be called.
+    /// The path of its PDB, and the name of the instrumented one.
     pub pdb: Option<Pdb>,
-    /// What is in the input, if it is read already.
+    /// The input's contents, if they are read already.
     pub(crate) bytes: Option<Arc<Input>>,
 }
 
@@ -31,23 +31,23 @@ impl Job {
         Self { input, output, is_named, is_program: false, link: None, pdb: None, bytes: None }
     }
 
-    /// Whether it is read as an assembly.
+    /// Returns whether the input is read as an assembly.
     pub fn may_be_an_assembly(&self) -> bool {
         self.is_named || (self.link.is_none() && is_assembly_name(&self.input))
     }
 
-    /// What is in its input.
+    /// Returns the input's contents.
     pub(crate) fn read(&self) -> Result<Arc<Input>> {
         self.bytes.as_ref().map_or_else(|| Input::open(&self.input).map(Arc::new), |bytes| Ok(Arc::clone(bytes)))
     }
 
-    /// Whether it is one of the lesser modules of an assembly (II.6.1).
+    /// Returns whether the input is a module of an assembly other than its main one (II.6.1).
     pub(crate) fn is_module(&self) -> bool {
         has_extension(&self.input, &["netmodule"])
     }
 }
 
-/// Whether a file's name is that of an assembly, or of a module of one.
+/// Returns whether a file's name is that of an assembly, or of a module of one.
 pub(crate) fn is_assembly_name(path: &Path) -> bool {
     has_extension(path, &["dll", "exe", "netmodule"])
 }

@@ -1,12 +1,12 @@
-//! Instruments files: weaves assemblies, or every assembly of a folder, and writes them with all that goes beside: manifest,
-//! PDB, companions, tracker.
+//! Instruments assemblies, or every assembly of a folder. Writes them with the files that go beside: manifest, PDB, companions,
+//! tracker.
 //!
 //! ```text
 //! Request -> jobs -> run -> Run (under temporary names) -> commit -> Report
 //! ```
 //!
-//! Every output gets its name, or none does. Nothing is printed: what became of each file is in its [`FileReport`], and what
-//! ends a run is a numbered [`Failure`].
+//! Every output gets its name, or none does. Nothing is printed: a [`FileReport`] has the result of each file. A numbered
+//! [`Failure`] ends a run.
 //!
 //! ```no_run
 //! use instrument::{Destination, Options, Request};

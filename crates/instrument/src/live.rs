@@ -1,4 +1,4 @@
-//! What a launcher and the CLR profiler know of each other: how the profiler is named, and what it is told by its environment.
+//! The protocol of a launcher and the CLR profiler: the profiler's names, and the environment variables that it reads.
 
 use std::{
     io::{self, BufRead, Read},
@@ -7,14 +7,14 @@ use std::{
 
 pub use weave::Captured;
 
-/// The profiler's class, as the runtime is told it.
+/// The class id of the profiler.
 pub const CLASS: u128 = 0x7D1B7A3C_9E2F_4C1D_8B65_494C494E5354;
-/// The name of its library, without what platforms put before and behind.
+/// The name of its library, without a platform's prefix and suffix.
 pub const LIBRARY: &str = "ilinst_clr_profiler";
 
-/// Which methods: `weave`'s options in words.
+/// The variable with the options of `weave`, as text.
 pub const OPTIONS: &str = "ILINST_LIVE_OPTIONS";
-/// Whether assemblies of the framework are recorded, too: 1.
+/// The variable that is 1 if assemblies of the framework are recorded, too.
 pub const ALL_ASSEMBLIES: &str = "ILINST_LIVE_ALL_ASSEMBLIES";
 /// The assembly that the user named, by its path: it is recorded even if it is signed as the framework is.
 pub const PROGRAM: &str = "ILINST_LIVE_PROGRAM";
@@ -22,18 +22,18 @@ pub const PROGRAM: &str = "ILINST_LIVE_PROGRAM";
 pub const PROJECTS_ALONE: &str = "ILINST_LIVE_PROJECTS_ALONE";
 /// Where the tracker is, if methods are to be woven when they are loaded.
 pub const TRACKER: &str = "ILINST_LIVE_TRACKER";
-/// The folder in which the profiler says how it began: in a file named by the process's number.
+/// The variable with the folder where the profiler reports its start, in a file named by the process id.
 pub const STATUS: &str = "ILINST_LIVE_STATUS";
-/// The launcher's version, which has to be the profiler's.
+/// The variable with the launcher's version, which must be the profiler's.
 pub const VERSION: &str = "ILINST_LIVE_VERSION";
 
-/// Where profiles go, as for the tracker.
+/// The variable with the path of profiles, as for the tracker.
 pub const OUTPUT: &str = "ILINST_OUTPUT";
-/// How long methods stay woven of a program that is attached to, in milliseconds.
+/// The variable with the time in milliseconds after which an attached profiler removes its probes.
 pub const DURATION: &str = "ILINST_LIVE_DURATION";
-/// They do not stay longer: a week.
+/// The longest such time: a week.
 pub const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
-/// The file in that folder whose being there says that they are to be put back now, as does that the folder is gone.
+/// The file in [`STATUS`] whose presence asks for the removal of probes at once. Removing the folder does the same.
 pub const STOP: &str = "stop";
 
 /// A profiler that stays is asked again by a pipe. On Linux it has no name: a file in memory beside it has a name of this and of the
@@ -43,9 +43,9 @@ pub const DOOR: &str = "ilinst-attach-";
 const LONGEST_KNOCK: usize = 4096;
 /// Requests there begin with it; behind it are their size and the lines that the runtime's port passes on at first.
 const DOOR_MAGIC: [u8; 8] = *b"ILINSTA1";
-/// Larger requests are refused, in bytes: the runtime's port takes no larger ones either.
+/// The largest request accepted, in bytes; the runtime's port has the same limit.
 pub const LARGEST_REQUEST: usize = 1 << 16;
-/// A client that takes longer to send a request is let go.
+/// The time after which a client that has not sent its request is disconnected.
 pub const DOOR_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The pipe's descriptor, by what a process's descriptor leads to: `/memfd:ilinst-attach-42 (deleted)`.
@@ -83,7 +83,7 @@ pub fn request(lines: &[u8]) -> Vec<u8> {
 /// Reads the lines of a request.
 ///
 /// # Errors
-/// If it is none, too large, or cannot be read to its end.
+/// If the bytes are no request, too many, or cannot be read to their end.
 pub fn read_request(mut from: impl Read) -> io::Result<Vec<u8>> {
     let (mut magic, mut size) = ([0; DOOR_MAGIC.len()], [0; 4]);
     from.read_exact(&mut magic)?;
@@ -97,11 +97,12 @@ pub fn read_request(mut from: impl Read) -> io::Result<Vec<u8>> {
     Ok(lines)
 }
 
-/// What [`STATUS`] begins with when methods are woven that ran already; behind it is how many.
+/// The first word of [`STATUS`] once running methods are instrumented; their number follows.
 pub const WOVEN: &str = "woven";
-/// When they are what they were, and the runtime has let the profiler go; behind it are words on what it did not compile anew.
+/// The first word of [`STATUS`] once probes are removed and the runtime has unloaded the profiler. A note on methods that are not
+/// recompiled follows.
 pub const DETACHED: &str = "detached";
-/// When it does not let go; behind it is why.
+/// The first word of [`STATUS`] if the runtime cannot unload the profiler; the reason follows.
 pub const STAYS: &str = "stays: ";
 /// When hooks record; behind it is the profile, and a line for each module of which methods are left alone, and why.
 pub const RECORDING: &str = "recording";
@@ -112,7 +113,7 @@ pub const BY_HOOKS: &str = "by hooks: ";
 /// What [`STATUS`] begins with where the profiler could not begin.
 pub const FAILED: &str = "error: ";
 
-/// What is kept of each call: words with commas between them, of [`Captured`].
+/// The variable with the values to capture of each call: words of [`Captured`], separated by commas.
 pub const CAPTURE: &str = "ILINST_LIVE_CAPTURE";
 
 #[cfg(test)]
@@ -128,7 +129,7 @@ mod tests {
             assert!(read_request(&sent[..end]).is_err(), "{end} bytes");
         }
         let too_large = [&DOOR_MAGIC[..], &(LARGEST_REQUEST as u32 + 1).to_le_bytes()].concat();
-        // It is refused before its bytes are read, or there is room for them.
+        // The request is refused before its bytes are read or memory is allocated for them.
         assert_eq!(read_request((&too_large[..]).chain(io::repeat(0))).unwrap_err().kind(), io::ErrorKind::InvalidData);
         assert_eq!(read_request(io::repeat(b'I')).unwrap_err().kind(), io::ErrorKind::InvalidData);
     }

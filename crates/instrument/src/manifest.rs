@@ -1,4 +1,4 @@
-//! The manifest beside each output: lets anyone audit a run. `docs/manifest-format.md` says what is in it.
+//! The manifest beside each output, by which anyone can audit a run. `docs/manifest-format.md` describes its format.
 
 use std::{
     io::{self, Write},
@@ -19,35 +19,35 @@ use crate::{
     tracker::{TOOL, TrackerFile},
 };
 
-/// What a manifest says beside what the metadata says.
+/// The contents of a manifest beside those from metadata.
 pub(crate) struct Manifest<'a> {
-    /// The options in words.
+    /// The options, as text.
     pub(crate) options: &'a str,
-    /// The input.
+    /// The identity of the input.
     pub(crate) input: FileIdentity,
-    /// The tracker that goes with the output.
+    /// The tracker of the output.
     pub(crate) tracker: &'a TrackerFile,
-    /// Whether that is in the output.
+    /// Whether the tracker is embedded in the output.
     pub(crate) is_embedded: bool,
-    /// What the method ids begin with.
+    /// The first part of the method ids.
     pub(crate) module_key: u64,
-    /// The woven module's version identifier.
+    /// The MVID of the instrumented module.
     pub(crate) mvid: [u8; 16],
-    /// What the user should know.
+    /// Notes for the user.
     pub(crate) notes: &'a [Note],
     /// By MethodDef row number less one.
     pub(crate) methods: &'a [Result<Shape, Reason>],
-    /// What is called with probes around.
+    /// The targets of instrumented call sites.
     pub(crate) calls: &'a [CallTarget],
 }
 
-/// The form that it has; another number means that readers have to change.
+/// The version of the format; another number means that readers must change.
 const SCHEMA: u32 = 3;
-/// How much text is put together before it is written.
+/// The size of the text buffer in bytes.
 const PIECE: usize = 64 << 10;
 
 impl Manifest<'_> {
-    /// Writes it. The output's identity comes last, and is not asked for before the rest is written.
+    /// Writes the manifest. The output's identity comes last, and is computed after the rest is written.
     pub(crate) fn write(
         &self,
         metadata: &Metadata<'_>,
@@ -81,7 +81,7 @@ impl Manifest<'_> {
         writeln!(out, ",\n  \"output\": {}\n}}", output().to_json())
     }
 
-    /// A line for each method of another assembly that is called with probes around.
+    /// Writes a line for each method of another assembly whose calls have probes.
     fn put_calls(&self, text: &mut Vec<u8>, metadata: &Metadata<'_>) -> ecma335::Result<()> {
         put(text, &[b",\n  \"calls\": ["]);
         for (index, target) in self.calls.iter().enumerate() {
@@ -95,7 +95,7 @@ impl Manifest<'_> {
         Ok(())
     }
 
-    /// The codes of what became of the methods, each once.
+    /// Returns the codes of the methods' results, each once.
     fn decisions(&self) -> Vec<&'static str> {
         let mut decisions = Vec::new();
         for decision in self.methods.iter().map(decision) {
@@ -106,7 +106,7 @@ impl Manifest<'_> {
         decisions
     }
 
-    /// A line for each method: tens of thousands of them, so the text is put together by hand, and written in pieces.
+    /// Writes a line for each method. There are tens of thousands, so the text is formatted by hand and written in pieces.
     fn put_methods(
         &self,
         text: &mut Vec<u8>,
@@ -146,7 +146,7 @@ impl Manifest<'_> {
     }
 }
 
-/// What became of a method: the shape it was woven in, or why it was left alone.
+/// Returns the code of a method's result: the shape of its probes, or the reason why it was skipped.
 fn decision(outcome: &Result<Shape, Reason>) -> &'static str {
     match outcome {
         Ok(Shape::Finally) => "finally",
@@ -155,8 +155,7 @@ fn decision(outcome: &Result<Shape, Reason>) -> &'static str {
     }
 }
 
-/// A line for each type: its own name, and the row of the type it is nested in. Full names would be as long as types are
-/// deep.
+/// Writes a line for each type: its own name, and the row of its enclosing type. Full names would grow with the depth of nesting.
 fn put_types(text: &mut Vec<u8>, metadata: &Metadata<'_>) -> ecma335::Result<()> {
     let enclosing = metadata.enclosing_types();
     put(text, &[b",\n  \"types\": ["]);
@@ -173,12 +172,12 @@ fn put_types(text: &mut Vec<u8>, metadata: &Metadata<'_>) -> ecma335::Result<()>
     Ok(())
 }
 
-/// Whether a compiler may have made a method of this name of another: a cheap look before the type's name is read.
+/// Returns whether a method of this name may be compiler-generated from another: a cheap test before its type's name is read.
 fn may_be_made(name: &str) -> bool {
     name.starts_with('<') || name.starts_with("MoveNext")
 }
 
-/// The name under which a person wrote what a compiler made, without its type.
+/// Returns the name in the source of a compiler-generated method, without its type.
 fn source(metadata: &Metadata<'_>, owner: Rid<TypeDef>, name: &str) -> Option<String> {
     let type_name = metadata.strings.string(metadata.row(owner).ok()?.name).ok()?;
     identity::source_name(&type_name, name).map(|source| source.member())
@@ -192,7 +191,7 @@ fn put_number(out: &mut Vec<u8>, number: u32) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-/// A JSON string.
+/// Writes a JSON string.
 fn put_quoted(out: &mut Vec<u8>, text: &str) {
     if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
         put(out, &[b"\"", text.as_bytes(), b"\""]);
@@ -201,7 +200,7 @@ fn put_quoted(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// Where the manifest of an output is: `app.dll.ilinst.json` (docs/manifest-format.md).
+/// Returns the path of an output's manifest: `app.dll.ilinst.json` (docs/manifest-format.md).
 pub fn manifest_path(output: &Path) -> PathBuf {
     let mut path = output.as_os_str().to_owned();
     path.push(".ilinst.json");

@@ -1,19 +1,19 @@
-//! How files are instrumented.
+//! The options of a run.
 
 use std::path::PathBuf;
 
 use crate::hook_assembly::HookAssembly;
 
-/// How the files of a run are instrumented.
+/// The options by which files of a run are instrumented.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What decides the bytes of woven modules.
+    /// The options that determine the bytes of instrumented modules.
     pub weave: weave::Options,
-    /// The assemblies that its hooks are in.
+    /// The assemblies that contain the hooks of these options.
     pub hook_assemblies: Vec<HookAssembly>,
-    /// Files of key pairs to sign strong names with: an assembly is signed with the one whose public key it has.
+    /// Files of strong name key pairs. An assembly is signed with the key pair of its public key.
     pub keys: Vec<PathBuf>,
-    /// Whether what is of the framework is woven, too, in a folder; patterns that name an assembly say so of that one.
+    /// Whether assemblies of the framework in a folder are instrumented, too. A pattern that names an assembly selects that one.
     pub all_assemblies: bool,
     /// Whether of a folder whose `deps.json` lists projects nothing else is woven, as of tests, beside which test frameworks lie.
     pub projects_alone: bool,

@@ -1,4 +1,4 @@
-//! The originals of what was woven in place: a folder beside the files, with a list of what was written there.
+//! The originals of files instrumented in place: a folder beside them, with a list of the files written there.
 
 use std::{
     collections::{BTreeMap, btree_map},
@@ -23,12 +23,12 @@ use crate::{
     tracker::TRACKER_FILE,
 };
 
-/// The folder's name. It lies in every folder that something was woven in.
+/// The folder's name. Each folder with files instrumented in place has one.
 const FOLDER: &str = ".ilinst-originals";
-/// The list in it.
+/// The list of files in it.
 const LIST: &str = "originals.json";
 
-/// The files of one folder that were written, in the order of their names.
+/// The written files of one folder, sorted by name.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct List {
@@ -39,13 +39,13 @@ struct List {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Written {
     name: Name,
-    /// Of what was written: a file with another was changed since, and is the user's.
+    /// The hash of the written file. A file with another hash was changed since, and belongs to the user.
     sha256: String,
-    /// Whether there was a file before, which is kept under the same name.
+    /// Whether the file replaced another, whose original has the same name.
     is_kept: bool,
 }
 
-/// A file's name: text in JSON, unless it is none.
+/// A file name: text in JSON if it is valid Unicode.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Name {
@@ -53,8 +53,8 @@ enum Name {
     Other(OsString),
 }
 
-/// Originals are kept beside the files and nowhere else: a link would have files of another folder overwritten, and gone
-/// when the originals are put back.
+/// Refuses a link in place of the folder of originals. Files of another folder would be overwritten, and removed when originals
+/// are restored.
 fn refuse_link(folder: &Path) -> Result<()> {
     let originals = folder.join(FOLDER);
     if fs::symlink_metadata(&originals).is_ok_and(|metadata| !metadata.is_dir()) {
@@ -65,34 +65,34 @@ fn refuse_link(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What became of the files that had been written.
+/// The result of restoring files.
 #[derive(Default)]
 pub struct Restored {
-    /// How many got their originals back.
+    /// The number of restored originals.
     pub put_back: usize,
-    /// How many are gone, as they were not there before.
+    /// The number of removed files that had no original.
     pub removed: usize,
-    /// Files that were changed since, and left as they are; and where their originals are still kept, if they had one.
+    /// Files changed since, which are kept, with the paths of their originals if they have one.
     pub changed: Vec<(PathBuf, Option<PathBuf>)>,
 }
 
-/// Whether a folder holds originals, and so is none of the program's own.
+/// Returns whether a folder contains originals, and so is not the program's own.
 pub(crate) fn is_folder_of_originals(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name == FOLDER)
 }
 
-/// Whether originals are kept in a folder, so that [`restore`] has something to put back there.
+/// Returns whether a folder has originals that [`restore`] can put back.
 pub fn is_woven_in_place(folder: &Path) -> bool {
     folder.join(FOLDER).join(LIST).exists()
 }
 
-/// Keeps the originals of all files that are to be replaced, then replaces them: nothing is replaced before all that it
-/// takes to put the originals back is there.
+/// Keeps the originals of all files to replace, then replaces these. The originals and their list are complete before the first
+/// file is replaced.
 pub(crate) fn commit(outputs: Outputs) -> Result<()> {
     let mut lists: BTreeMap<PathBuf, List> = BTreeMap::new();
     let mut originals = outputs.more();
     for (temporary, path) in outputs.pending() {
-        // Two files of one folder may be named by different paths to it.
+        // Different paths may lead to two files of one folder.
         let place = place(path);
         let (Some(folder), Some(name)) = (place.parent(), place.file_name()) else { continue };
         let list = match lists.entry(folder.to_owned()) {
@@ -101,7 +101,7 @@ pub(crate) fn commit(outputs: Outputs) -> Result<()> {
         };
         let index = list.files.iter().position(|file| file.name.as_os_str() == name);
         let is_kept = match index.and_then(|index| list.files.get(index)) {
-            // What an earlier run wrote has no other original than that run's.
+            // A file of an earlier run keeps that run's original.
             Some(file) if file.is_as_written(path)? => file.is_kept,
             _ => keep(path, &folder.join(FOLDER).join(name), &mut originals)?,
         };
@@ -119,10 +119,10 @@ pub(crate) fn commit(outputs: Outputs) -> Result<()> {
     originals.commit()
 }
 
-/// Keeps what is at a path, if anything is.
+/// Keeps the file at a path, if there is one.
 fn keep(path: &Path, kept: &Path, originals: &mut Outputs) -> Result<bool> {
     if let Ok(target) = fs::read_link(path) {
-        // It leads there again once it is put back.
+        // The link has its own target again once it is restored.
         originals.link(&target, kept)?;
         return Ok(true);
     }
@@ -133,10 +133,10 @@ fn keep(path: &Path, kept: &Path, originals: &mut Outputs) -> Result<bool> {
     Ok(is_there)
 }
 
-/// Puts back what was woven in place in a folder and those below it, but for what was changed since.
+/// Restores the originals of files instrumented in place, in a folder and below it. Keeps files that were changed since.
 ///
 /// # Errors
-/// If originals cannot be read or put back; before anything is put back if one is gone.
+/// If originals cannot be read or restored. A missing original is found before any file is restored.
 pub fn restore(folder: &Path) -> Result<Restored> {
     let mut lists = Vec::new();
     find_lists(folder, &mut lists)?;
@@ -155,10 +155,10 @@ pub fn restore(folder: &Path) -> Result<Restored> {
     Ok(restored)
 }
 
-/// What an interrupted run did already is found done.
+/// Restores the files of one folder. Steps that an interrupted run completed are skipped.
 fn restore_files(folder: &Path, mut list: List, restored: &mut Restored) -> Result<()> {
     let mut rest = List::default();
-    // What is woven is put back first: at no moment does it lack what it needs to run.
+    // Instrumented assemblies are restored first, so that they never lack the files they need to run.
     list.files.sort_by_key(|file| is_needed_to_run(&file.path(folder)));
     let mut is_woven_still = false;
     for file in &list.files {
@@ -169,7 +169,7 @@ fn restore_files(folder: &Path, mut list: List, restored: &mut Restored) -> Resu
     for file in list.files {
         let (path, kept) = (file.path(folder), file.kept(folder));
         if is_woven_still && is_needed_to_run(&path) {
-            // By what was signed since, say.
+            // Kept for other files that still need it, such as an assembly that was signed since.
             rest.files.push(file);
             continue;
         }
@@ -194,7 +194,7 @@ fn restore_files(folder: &Path, mut list: List, restored: &mut Restored) -> Resu
     let originals = folder.join(FOLDER);
     if rest.files.is_empty() {
         fs::remove_file(originals.join(LIST)).map_err(|error| Failure::unwritable(about(&originals, &error)))?;
-        // Not if the user put something of his own there.
+        // Fails if the user has put a file there, which stays.
         let _ = fs::remove_dir(&originals);
         return Ok(());
     }
@@ -203,7 +203,7 @@ fn restore_files(folder: &Path, mut list: List, restored: &mut Restored) -> Resu
     outputs.commit()
 }
 
-/// Whether a file is what woven assemblies need beside themselves.
+/// Returns whether instrumented assemblies need a file to run.
 fn is_needed_to_run(path: &Path) -> bool {
     path.ends_with(TRACKER_FILE) || is_deps_json(path)
 }
@@ -212,7 +212,7 @@ fn find_lists(folder: &Path, lists: &mut Vec<(PathBuf, List)>) -> Result<()> {
     remove_leftovers(folder);
     match List::read(folder)? {
         Some(list) => lists.push((folder.to_owned(), list)),
-        // A run that was killed may have left it empty; another is the user's.
+        // A killed run may have left the folder empty. The folder is kept if the user has files in it.
         None => drop(fs::remove_dir(folder.join(FOLDER))),
     }
     let entries = fs::read_dir(folder).map_err(|error| Failure::unreadable(about(folder, &error)))?;
@@ -233,7 +233,7 @@ impl List {
         };
         let list: Self = serde_json::from_slice(&text)
             .map_err(|error| Failure::no_originals(format_args!("{}: it cannot be read: {error}", path.display())))?;
-        // Names of files here, never paths to somewhere else.
+        // The list may contain plain file names only, never paths to other folders.
         let is_plain = |file: &Written| Path::new(file.name.as_os_str()).file_name() == Some(file.name.as_os_str());
         if !list.files.iter().all(is_plain) {
             return Err(Failure::no_originals(format_args!("{}: it names files of other folders", path.display())));
@@ -255,7 +255,7 @@ impl Written {
         folder.join(FOLDER).join(self.name.as_os_str())
     }
 
-    /// Whether a file is what was written, or is gone: then nothing of the user's is lost with it.
+    /// Returns whether a file is unchanged since it was written, or is gone: then no change of the user's can be lost.
     fn is_as_written(&self, path: &Path) -> Result<bool> {
         Ok(if is_file(path)? { sha256(path)? == self.sha256 } else { path.symlink_metadata().is_err() })
     }
@@ -274,13 +274,13 @@ impl Name {
     }
 }
 
-/// Whether a file is a woven assembly.
+/// Returns whether a file is an instrumented assembly.
 pub(crate) fn is_woven(path: &Path) -> bool {
     let input = Input::open(path);
     input.is_ok_and(|input| read_assembly(path, &input).is_ok_and(|(_, metadata)| Mark::read(&metadata).is_some()))
 }
 
-/// Whether it is a file, and no link to one.
+/// Returns whether a path is a file, and no link to one.
 fn is_file(path: &Path) -> Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(metadata.is_file()),

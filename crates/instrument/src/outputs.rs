@@ -1,4 +1,4 @@
-//! Files out: all get their names, or none.
+//! Output files: all get their final names, or none does.
 
 use std::{
     collections::BTreeMap,
@@ -15,23 +15,23 @@ use crate::{
     staging::{Staging, make_link, uninterrupted},
 };
 
-/// Files written to temporary names, which all get their own when the last one is whole. Dropped before that, they
-/// are gone, and so are the folders made for them.
+/// Files with temporary names, which get their final names when the last one is complete. If dropped before, the files are
+/// removed, and so are the folders created for them.
 #[derive(Default)]
 pub struct Outputs {
     pending: Vec<(PathBuf, PathBuf)>,
-    /// Those that are there already, as they would be written.
+    /// Existing files that equal their output.
     kept: Vec<PathBuf>,
     staging: Arc<Staging>,
 }
 
 impl Outputs {
-    /// For files below a folder, which has all their temporary names.
+    /// Creates outputs below a folder, which contains all temporary files.
     pub(crate) fn below(root: &Path) -> Self {
         Self { staging: Arc::new(Staging::below(root)), ..Self::default() }
     }
 
-    /// For more files of the same run.
+    /// Creates further outputs of the same run.
     pub(crate) fn more(&self) -> Self {
         Self { staging: Arc::clone(&self.staging), ..Self::default() }
     }
@@ -41,7 +41,7 @@ impl Outputs {
         self.write_with(path, None, put)
     }
 
-    /// The same with the permissions of the file it comes from.
+    /// Writes a file under a temporary name, with the permissions of the file it comes from.
     pub fn write_like(&mut self, from: &Path, path: &Path, put: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
         self.write_with(path, Some(for_an_output(of_file(from)?.permissions())), put)
     }
@@ -64,17 +64,17 @@ impl Outputs {
         }
         let (temporary, mut file) = self.staging.make(path, |temporary| File::create_new(temporary)).map_err(unwritable)?;
         self.pending.push((temporary, path.to_owned()));
-        // Before there is anything in it to be read by others.
+        // Permissions are set before the file has contents that others could read.
         permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions)).map_err(unwritable)?;
         put(&mut file).and_then(|()| file.flush()).map_err(unwritable)
     }
 
-    /// The temporary name of what was written last.
+    /// Returns the temporary name of the last written file.
     pub(crate) fn last_written(&self) -> Option<PathBuf> {
         self.pending.last().map(|(temporary, _)| temporary.clone())
     }
 
-    /// Takes back what was to be written to a path.
+    /// Cancels the output to a path.
     pub fn forget(&mut self, path: &Path) {
         self.pending.retain(|(temporary, other)| {
             let is_other = other != path;
@@ -85,33 +85,33 @@ impl Outputs {
         });
     }
 
-    /// These get their names last: what a run that is killed has renamed by then, they do not need.
+    /// Moves some files to the end of the order of renaming. If the run is killed, the files renamed so far do not need these.
     pub(crate) fn put_last(&mut self, is_last: impl Fn(&Path) -> bool) {
         self.pending.sort_by_key(|(_, path)| is_last(path));
     }
 
-    /// Takes over another's files.
+    /// Takes over the files of other outputs.
     pub fn append(&mut self, mut other: Self) {
         self.pending.append(&mut other.pending);
         self.kept.append(&mut other.kept);
     }
 
-    /// Notes a file that is there already, as it would be written.
+    /// Records an existing file that equals its output.
     pub(crate) fn keep(&mut self, path: &Path) {
         self.kept.push(path.to_owned());
     }
 
-    /// The paths of all, those that are there already too.
+    /// Returns the paths of all files, including existing ones.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.pending.iter().map(|(_, path)| path).chain(&self.kept).map(PathBuf::as_path)
     }
 
-    /// The temporary name and the own of every file.
+    /// Returns the temporary and the final name of every file.
     pub fn pending(&self) -> impl Iterator<Item = (&Path, &Path)> {
         self.pending.iter().map(|(temporary, path)| (temporary.as_path(), path.as_path()))
     }
 
-    /// Copies a file, with its permissions; onto itself there is nothing to do.
+    /// Copies a file with its permissions. Does nothing if both paths are the same file.
     pub fn copy(&mut self, from: &Path, to: &Path) -> Result<()> {
         if from == to {
             return Ok(());
@@ -119,7 +119,7 @@ impl Outputs {
         self.write_like(from, to, |out| io::copy(&mut File::open(from)?, out).map(drop))
     }
 
-    /// Makes a link.
+    /// Creates a link.
     pub fn link(&mut self, target: &Path, path: &Path) -> Result<()> {
         let unwritable = |error: io::Error| Failure::unwritable(about(path, &error));
         let make = |temporary: &Path| make_link(target, temporary, path);
@@ -128,19 +128,19 @@ impl Outputs {
         Ok(())
     }
 
-    /// Two files are not written to one place, and none over one of those that were read.
+    /// Checks that no two files have the same path, and that none replaces a file that was read.
     pub(crate) fn check(&self, read: impl Iterator<Item = PathBuf>) -> Result<()> {
         let mut places = BTreeMap::new();
         let mut existing = BTreeMap::new();
         let mut folders = BTreeMap::new();
         for (_, path) in &self.pending {
-            // Many are in one folder, and following links takes long.
+            // Many files are in one folder, and following links takes long.
             let folder: &PathBuf = folders.entry(path.parent()).or_insert_with(|| folder_of(path));
             if let Some(other) = places.insert(folder.join(path.file_name().unwrap_or_default()), path) {
                 let text = format_args!("{}: two files would be written there; choose another -o", other.display());
                 return Err(Failure::usage(text));
             }
-            // A link is replaced, not what it leads to.
+            // A link is replaced, not its target.
             if path.symlink_metadata().is_ok_and(|there| !there.is_symlink()) {
                 existing.extend(fs::canonicalize(path).ok().map(|there| (there, path)));
             }
@@ -157,7 +157,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Gives every file its name, or none of them.
+    /// Gives every file its final name, or none of them.
     pub fn commit(self) -> Result<()> {
         let mut unfinished = uninterrupted();
         let mut done: Vec<(&Path, Option<PathBuf>)> = Vec::new();
@@ -178,7 +178,7 @@ impl Outputs {
     }
 }
 
-/// Windows does not let what a program has open be replaced, and says no more than that it does not.
+/// Returns a hint for Windows, which does not let a file that a program has open be replaced, and does not state that reason.
 fn in_use(path: &Path, error: &io::Error) -> &'static str {
     /// `ERROR_SHARING_VIOLATION`.
     const SHARING_VIOLATION: i32 = 32;
@@ -186,7 +186,7 @@ fn in_use(path: &Path, error: &io::Error) -> &'static str {
     if cfg!(windows) && is_refused && path.exists() { "; is it open in another program, or does it run?" } else { "" }
 }
 
-/// An output's permissions are those of the file it comes from; but the next run can write it again.
+/// Returns the permissions of an output: those of the file it comes from, but writable for the next run.
 fn for_an_output(mut permissions: Permissions) -> Permissions {
     #[cfg(unix)]
     {
@@ -202,7 +202,7 @@ fn for_an_output(mut permissions: Permissions) -> Permissions {
 mod tests {
     use super::*;
 
-    /// The last of three files cannot get its name: the first is what it was, the second is not there.
+    /// The last of three files cannot be renamed: the first is restored, the second is removed.
     #[test]
     fn all_files_get_their_names_or_none_does() {
         let folder = std::env::temp_dir().join(format!("ilinst-io-{}", std::process::id()));

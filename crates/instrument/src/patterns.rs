@@ -1,4 +1,4 @@
-//! Patterns that name nothing in any file, and what they may have meant.
+//! Patterns that match nothing in any file, and suggestions for them.
 
 use ecma335::Metadata;
 use rayon::prelude::*;
@@ -14,16 +14,16 @@ use crate::{
     report::{Outcome, Unmatched},
 };
 
-/// So many names are said to be near.
+/// The most suggestions for a pattern.
 const NEAREST: usize = 3;
-/// For so many patterns names are looked for: each is compared with all that there are.
+/// The most patterns that get suggestions: each is compared with all names.
 const LOOKED_FOR: usize = 20;
-/// Names that are less alike are not near: 0 to 1.
+/// The least similarity of a suggestion, 0 to 1.
 const ALIKE: f64 = 0.65;
-/// Longer names are a compiler's.
+/// The longest name suggested; longer ones are compiler-generated.
 const LONGEST: usize = 200;
 
-/// The patterns that name nothing. Where a file was woven before, what they named then is not known.
+/// Returns the patterns that match nothing. Omits files instrumented before, whose earlier matches are not known.
 pub(crate) fn unmatched(files: &[Instrumented], jobs: &[Job], options: &Options) -> Vec<Unmatched> {
     let is_woven = |file: &Instrumented| matches!(file.report.outcome, Outcome::Refused(Refusal::AlreadyWoven));
     if files.iter().any(is_woven) {
@@ -49,7 +49,7 @@ fn is_processed(job: &Job, files: &[Instrumented]) -> bool {
         && files.iter().find(is_its).is_some_and(|file| matches!(file.report.outcome, Outcome::Processed { .. }))
 }
 
-/// The names that are most like a pattern, of what some files define.
+/// Returns the names in some files that are most similar to a pattern.
 fn nearest(pattern: &str, jobs: &[&Job]) -> Vec<String> {
     let near = |job: &&Job| {
         let Ok(bytes) = Input::open(&job.input) else { return Vec::new() };
@@ -60,14 +60,14 @@ fn nearest(pattern: &str, jobs: &[&Job]) -> Vec<String> {
     near.into_iter().map(|(_, name)| name).collect()
 }
 
-/// The names of types and methods that are most like a pattern, the likest first; none of what cannot be read.
+/// Returns the names of types and methods that are most similar to a pattern, best first. Skips names that cannot be read.
 pub fn nearest_names(pattern: &str, metadata: &Metadata<'_>) -> Vec<String> {
     let mut near = alike(pattern, metadata);
     keep_nearest(&mut near);
     near.into_iter().map(|(_, name)| name).collect()
 }
 
-/// Names with how much they are like a pattern, the nearest among them. A dot may stand before a method, as it does in reports.
+/// Returns names with their similarity to a pattern, the most similar among them. As in reports, a dot may precede a method.
 fn alike(pattern: &str, metadata: &Metadata<'_>) -> Vec<(f64, String)> {
     let written = pattern.strip_prefix("re:").unwrap_or(pattern);
     let written = as_people_write(written.rsplit(']').next().unwrap_or(written).trim_matches('*'));
@@ -84,13 +84,13 @@ fn alike(pattern: &str, metadata: &Metadata<'_>) -> Vec<(f64, String)> {
         }
     };
     let mut last = String::new();
-    // What cannot be read is not near.
+    // Unreadable names are not suggested.
     let _ = for_each_method(metadata, |_, names| {
         let MethodNames { type_name, name: method, .. } = names()?;
         if type_name.contains('<') || method.contains('<') || type_name.len() + method.len() > LONGEST {
             return Ok(());
         }
-        // Or without the namespace.
+        // The name may lack its namespace.
         let whole_type = as_people_write(type_name);
         let short_type = whole_type.rsplit('.').next().unwrap_or_default();
         if !names_methods && last != type_name {
@@ -106,7 +106,7 @@ fn alike(pattern: &str, metadata: &Metadata<'_>) -> Vec<(f64, String)> {
     near
 }
 
-/// A name without what people leave out or write in another way.
+/// Returns a name without the parts that users omit or write in another way.
 fn as_people_write(name: &str) -> String {
     let arity = |character: char| character == '`' || character.is_ascii_digit();
     let parts = name.split(['/', '+', '.']).map(|part| match part.split_once('`') {

@@ -1,4 +1,4 @@
-//! Where the PDB of an assembly is looked for.
+//! The PDB of an assembly, and its path.
 
 use std::path::{Path, PathBuf};
 
@@ -10,14 +10,14 @@ use crate::{failure::Result, input::Input};
 /// The PDB that an image names.
 #[derive(Clone, Debug)]
 pub struct Pdb {
-    /// The file name that the image names; once outputs are planned, the one that the woven PDB will have.
+    /// The file name in the image. Once outputs are planned, the name of the instrumented PDB.
     pub name: String,
-    /// Where it was found.
+    /// The path of the PDB, if it was found.
     pub path: Option<PathBuf>,
 }
 
 impl Pdb {
-    /// Looks for it where the user says, or beside the image; none if the image names none.
+    /// Finds the PDB at the path that the user gives, or beside the image. Returns `None` if the image names no PDB.
     pub fn find(input: &Path, given: Option<&Path>, image: &Image<'_>) -> Option<Self> {
         let reference = DebugEntry::read_all(image).ok().and_then(|entries| PdbReference::of(&entries))?;
         let beside = [input.with_file_name(&reference.name), input.with_extension("pdb")];
@@ -25,10 +25,10 @@ impl Pdb {
         Some(Self { path: path.map(Path::to_owned), name: reference.name })
     }
 
-    /// What is in it, if there is one and it was found.
+    /// Reads the PDB; `None` if there is none, or it was not found.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the file cannot be read.
     pub fn read(pdb: Option<&Self>) -> Result<Option<Input>> {
         pdb.and_then(|pdb| pdb.path.as_deref()).map(Input::open).transpose()
     }

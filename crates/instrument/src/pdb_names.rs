@@ -1,4 +1,4 @@
-//! What the PDBs beside the woven files are called.
+//! The names of PDBs beside instrumented files.
 
 use std::{
     cell::LazyCell,
@@ -11,10 +11,10 @@ use ecma335::Image;
 
 use crate::{failure::Result, job::Job, paths::file_name, pdb::Pdb};
 
-/// Finds the PDB of each assembly, and gives the woven one a name that is no other file's: the debug directory says it, so
-/// any will do. It is the name that the image has for it, if that can be.
+/// Finds the PDB of each assembly, and gives the instrumented one a name that no other file has. Any name will do, since the
+/// debug directory states it. The image's own name for it is preferred.
 pub(crate) fn name_pdbs(jobs: &mut [Job], given: Option<&Path>, is_in_place: bool) -> Result<()> {
-    // Of many, not all are kept in memory.
+    // With many files, the bytes of each are read again later, to save memory.
     let is_only = jobs.len() == 1;
     for job in jobs.iter_mut().filter(|job| job.may_be_an_assembly()) {
         if !job.is_named && !job.input.is_file() {
@@ -26,13 +26,13 @@ pub(crate) fn name_pdbs(jobs: &mut [Job], given: Option<&Path>, is_in_place: boo
     }
     let found = |job: &Job| job.pdb.as_ref().and_then(|pdb| pdb.path.clone());
     let all_read: Vec<PathBuf> = jobs.iter().flat_map(|job| [Some(job.input.clone()), found(job)]).flatten().collect();
-    // Asked for only where there is a file already: to follow all links takes long.
+    // Computed only if a file exists already: following all links takes long.
     let read: LazyCell<BTreeSet<PathBuf>, _> =
         LazyCell::new(|| all_read.iter().filter_map(|path| fs::canonicalize(path).ok()).collect());
     let outputs: BTreeMap<PathBuf, PathBuf> = jobs.iter().map(|job| (job.output.clone(), job.input.clone())).collect();
     let mut taken = BTreeSet::new();
     let mut jobs: Vec<&mut Job> = jobs.iter_mut().filter(|job| job.pdb.is_some()).collect();
-    // Of several that name one PDB, it is that of its namesake.
+    // If several assemblies name one PDB, it belongs to the one with the same name.
     jobs.sort_by_key(|job| !job.pdb.as_ref().is_some_and(|pdb| is_namesake(&job.output, pdb)));
     for job in jobs {
         let Job { output, pdb: Some(pdb), .. } = job else { continue };
@@ -53,7 +53,7 @@ pub(crate) fn name_pdbs(jobs: &mut [Job], given: Option<&Path>, is_in_place: boo
     Ok(())
 }
 
-/// An odd name is no reason to write anything but a PDB.
+/// Returns whether a name has the extension of a PDB: an odd name must not let any other file be written.
 fn is_plain(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pdb"))
 }
@@ -62,7 +62,7 @@ fn is_namesake(assembly: &Path, pdb: &Pdb) -> bool {
     assembly.file_stem() == Path::new(&pdb.name).file_stem()
 }
 
-/// Whether an assembly that is not woven in place has the name of this PDB.
+/// Returns whether another assembly has the name of this PDB.
 fn has_other_namesake(pdb: &Path, assembly: &Path) -> bool {
     ["exe", "dll"].map(|extension| pdb.with_extension(extension)).iter().any(|other| other != assembly && other.is_file())
 }

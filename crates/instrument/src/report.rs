@@ -1,4 +1,4 @@
-//! What became of the files of a run.
+//! The report on the files of a run.
 
 use std::{
     borrow::Cow,
@@ -23,14 +23,14 @@ pub const COPIED_BESIDE: &str = "ILI0024";
 /// The number of an [`Unmatched`] pattern.
 pub const NAMES_NOTHING: &str = "ILI0025";
 
-/// A pattern that names nothing in any file.
+/// A pattern that matches nothing in any file.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct Unmatched {
-    /// The option that it is of.
+    /// The option that has the pattern.
     pub option: Cow<'static, str>,
-    /// As it was written.
+    /// The pattern as the user wrote it.
     pub pattern: String,
-    /// The names of types or methods that are most like it.
+    /// The names of types or methods that are most similar to it.
     pub nearest: Vec<String>,
 }
 
@@ -44,60 +44,60 @@ impl std::fmt::Display for Unmatched {
     }
 }
 
-/// What a run did.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Report {
-    /// What became of each file, in the order of the jobs.
+    /// The result of each file, in the order of the jobs.
     pub files: Vec<FileReport>,
-    /// The patterns that name nothing.
+    /// The patterns that match nothing.
     pub unmatched: Vec<Unmatched>,
-    /// Every file that was written, the tracker (also where it was there already), manifests, PDBs and companions included.
+    /// Every written file, including manifests, PDBs, companions, and the tracker even if it already existed.
     pub written: Vec<PathBuf>,
 }
 
-/// What became of one file.
+/// The result of one file.
 #[derive(Debug)]
 pub struct FileReport {
-    /// What it was made from.
+    /// The path of the input.
     pub input: PathBuf,
-    /// Its path.
+    /// The path of the output.
     pub output: PathBuf,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// The input's size in bytes; 0 unless it was read as an assembly.
+    /// The size of the input in bytes; 0 unless it was read as an assembly.
     pub input_size: u64,
-    /// The output's size, likewise.
+    /// The size of the output in bytes; 0 unless the input was read as an assembly.
     pub output_size: u64,
-    /// How long it took.
+    /// The duration of the job.
     pub duration: Duration,
-    /// The PDB that goes with it.
+    /// The path of its instrumented PDB.
     pub pdb: Option<PathBuf>,
-    /// The files that a named input is run with, copied as they are: its settings and modules, and the assemblies beside it that
-    /// it refers to, with their PDBs and satellites.
+    /// The copied companions of a named input: its settings and modules, and the assemblies beside it that it refers to. The PDBs
+    /// and satellites of these are included.
     pub copied: Vec<PathBuf>,
-    /// Why the program will not find the tracker: [`TRACKER_NOT_FOUND`].
+    /// Reasons why the program will not find the tracker: [`TRACKER_NOT_FOUND`].
     pub warnings: Vec<String>,
 }
 
-/// What became of one file.
+/// The outcome of one file.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It was woven, or had nothing to weave.
+    /// It was instrumented, or no method was selected.
     Processed {
-        /// By MethodDef row number less one, what became of each method.
+        /// By MethodDef row number less one: the result of each method.
         methods: Vec<Result<Shape, Reason>>,
-        /// The methods that were left alone, by name: those that should have been woven, or all if the options ask for it.
+        /// The skipped methods by name: those skipped for an unexpected reason, or all if the options ask for it.
         left_alone: Vec<LeftAlone>,
-        /// What the user should know.
+        /// Notes for the user.
         notes: Vec<Note>,
     },
-    /// It was copied: it is of the framework, and none of the program's own.
+    /// It was copied: it is part of the framework.
     Framework,
-    /// It was copied: it is an assembly that must not be woven.
+    /// It was copied: it is an assembly that must not be instrumented.
     Refused(Refusal),
-    /// It was copied: it is no assembly, though its name says so; why.
+    /// It was copied: despite its name it is no assembly, for this reason.
     NotAnAssembly(String),
-    /// It was copied: it is a link, which leads there.
+    /// It was copied: it is a link with this target.
     Link(PathBuf),
     /// It was not copied: it is a pipe, a socket or a device.
     LeftOut,
@@ -105,26 +105,26 @@ pub enum Outcome {
     Copied,
 }
 
-/// A method that was left alone.
+/// A skipped method.
 #[derive(Debug)]
 pub struct LeftAlone {
     /// Its token.
     pub token: Token,
     /// Its full name: `Namespace.Type::Method`.
     pub name: String,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
 impl FileReport {
-    /// The assemblies beside a named input that it refers to, at whatever depth, which were copied.
+    /// Returns the copied assemblies beside a named input that it refers to, directly or not.
     pub fn assemblies_copied(&self) -> impl Iterator<Item = &Path> {
         let is_assembly = |path: &&Path| path.extension().is_some_and(|extension| extension == "dll" || extension == "exe");
         let paths = self.copied.iter().map(PathBuf::as_path);
         paths.filter(is_assembly).filter(|path| path.parent() == self.input.parent())
     }
 
-    /// By MethodDef row number less one, what became of each method; none unless it was processed.
+    /// Returns by MethodDef row number less one the result of each method; empty unless the file was processed.
     pub fn methods(&self) -> &[Result<Shape, Reason>] {
         match &self.outcome {
             Outcome::Processed { methods, .. } => methods,
@@ -132,12 +132,12 @@ impl FileReport {
         }
     }
 
-    /// How many methods were woven.
+    /// Returns the number of instrumented methods.
     pub fn woven(&self) -> usize {
         self.methods().iter().filter(|method| method.is_ok()).count()
     }
 
-    /// How many methods were left alone, by the reason's code.
+    /// Returns the number of skipped methods for each reason's code.
     pub fn left_alone(&self) -> BTreeMap<&'static str, usize> {
         let mut reasons = BTreeMap::new();
         for reason in self.methods().iter().filter_map(|method| method.as_ref().err()) {
@@ -146,12 +146,12 @@ impl FileReport {
         reasons
     }
 
-    /// Whether a method that should have been woven was left alone.
+    /// Returns whether a method was skipped for an unexpected reason.
     pub fn has_findings(&self) -> bool {
         self.methods().iter().any(|method| method.as_ref().is_err_and(|reason| !reason.is_expected()))
     }
 
-    /// What the user should know of it.
+    /// Returns the notes for the user.
     pub fn notes(&self) -> &[Note] {
         match &self.outcome {
             Outcome::Processed { notes, .. } => notes,
@@ -159,7 +159,7 @@ impl FileReport {
         }
     }
 
-    /// Takes back the warning to weave a module's assembly too.
+    /// Removes the note that a module's assembly must be instrumented, too.
     pub(crate) fn belongs_to_an_assembly(&mut self) {
         if let Outcome::Processed { notes, .. } = &mut self.outcome {
             notes.retain(|note| *note != Note::ModuleHash);
@@ -167,7 +167,7 @@ impl FileReport {
     }
 }
 
-/// The methods that were left alone, by name: those that should have been woven, or all.
+/// Returns the skipped methods by name: those skipped for an unexpected reason, or all.
 pub(crate) fn left_alone(metadata: &Metadata<'_>, methods: &[Result<Shape, Reason>], all: bool) -> Vec<LeftAlone> {
     let reasons = (1..).zip(methods).filter_map(|(number, method)| Some((Rid::<MethodDef>::new(number), method.as_ref().err()?)));
     let mut reasons = reasons.filter(|(_, reason)| all || !reason.is_expected()).peekable();
@@ -182,7 +182,7 @@ pub(crate) fn left_alone(metadata: &Metadata<'_>, methods: &[Result<Shape, Reaso
     reasons.map(with_name).collect()
 }
 
-/// The full names of methods.
+/// Returns a function that returns the full names of methods.
 pub(crate) fn name_methods(metadata: &Metadata<'_>) -> impl Fn(Rid<MethodDef>) -> String {
     let (owners, names) = (metadata.owners::<TypeDef, MethodDef>(), metadata.full_names());
     move |method| {

@@ -1,4 +1,4 @@
-//! What a run is asked for, and the jobs that it comes to.
+//! The request of a run, and its jobs.
 
 use std::path::{Path, PathBuf};
 
@@ -10,44 +10,45 @@ use crate::{
     pdb_names::name_pdbs,
 };
 
-/// Which files, and where to.
+/// A request: inputs and destination.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Assemblies, or one folder.
     pub inputs: Vec<PathBuf>,
-    /// Where to write.
+    /// The destination of outputs.
     pub destination: Destination,
-    /// The PDB of the one input, if it is not beside it.
+    /// The path of the only input's PDB, if it is not beside the input.
     pub pdb: Option<PathBuf>,
-    /// Whether what a named input is run with goes with it: its settings, and the assemblies beside it that it refers to.
-    /// If nothing is said, a program's does, and a library's does not.
+    /// Whether a named input's companions are copied: its settings, and the assemblies beside it that it refers to. `None` copies
+    /// those of programs, but not those of libraries.
     pub copies: Option<bool>,
-    /// Whether to do everything but write.
+    /// Whether to write no files.
     pub dry_run: bool,
 }
 
-/// Where outputs go.
+/// The destination of outputs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Destination {
-    /// A folder; for one input a file, if there is one or the name has the extension of an assembly and no separator ends it.
+    /// A folder, or for one input a file. It is a file if it exists as one. A path with an assembly's extension, and without a
+    /// separator at its end, is also a file.
     Path(PathBuf),
-    /// In the inputs' places; their originals are kept, and [`restore`](crate::restore()) puts them back.
+    /// In place. Originals are kept, and [`restore`](crate::restore()) puts them back.
     InPlace,
-    /// Nowhere, in a dry run: outputs are named as if they went to the current folder.
+    /// None, for a dry run: outputs are named as if they went to the current folder.
     Nowhere,
 }
 
 impl Request {
-    /// Whether the inputs themselves are replaced.
+    /// Returns whether the inputs themselves are replaced.
     pub fn is_in_place(&self) -> bool {
         self.destination == Destination::InPlace
     }
 
-    /// The files to be written, in the order of the inputs or of their names in a folder. Assemblies are opened for the
-    /// names of their PDBs; nothing is written.
+    /// Returns the files to write, in the order of the inputs, or of their names in a folder. Opens assemblies for the names of
+    /// their PDBs; writes nothing.
     ///
     /// # Errors
-    /// If what is asked for makes no sense, or a folder cannot be read.
+    /// If the request is contradictory, or a folder cannot be read.
     pub fn jobs(&self) -> Result<Vec<Job>> {
         if self.pdb.is_some() && (self.inputs.len() > 1 || self.inputs.iter().any(|input| input.is_dir())) {
             return Err(Failure::usage("--pdb: it is of one input, and there are several"));
@@ -63,12 +64,12 @@ impl Request {
         Ok(jobs)
     }
 
-    /// Whether it is a folder that is to be woven.
+    /// Returns whether the input is a folder.
     pub(crate) fn is_of_folder(&self) -> bool {
         matches!(&self.inputs[..], [folder] if folder.is_dir())
     }
 
-    /// The one folder that all outputs lie in, at whatever depth.
+    /// Returns the folder that contains all outputs, at any depth.
     pub(crate) fn root(&self) -> Option<&Path> {
         match &self.inputs[..] {
             [folder] if folder.is_dir() => Some(self.output().unwrap_or(folder)),
@@ -76,12 +77,12 @@ impl Request {
         }
     }
 
-    /// The one folder that all inputs lie in, and that of all outputs.
+    /// Returns the folder that contains all inputs, and the one that contains all outputs.
     pub(crate) fn roots(&self) -> Option<(&Path, &Path)> {
         self.inputs.first().map(PathBuf::as_path).zip(self.root())
     }
 
-    /// Where outputs go by their own names; none if they stay.
+    /// Returns the path of outputs that have names of their own; `None` if inputs are replaced.
     fn output(&self) -> Option<&Path> {
         match &self.destination {
             Destination::Path(path) => Some(path),
@@ -90,7 +91,7 @@ impl Request {
         }
     }
 
-    /// Whether what is to be written can go there, as far as the name says.
+    /// Checks whether outputs can be written to a path, as far as its name tells.
     fn check_output(&self, path: &Path) -> Result<()> {
         if path.as_os_str() == "-" {
             let text = "-: an assembly goes with a manifest and the tracker, so it cannot go to standard output; name a folder";
@@ -165,7 +166,7 @@ fn output_of(input: &Path, output: &Path, are_many: bool) -> PathBuf {
     }
 }
 
-/// Also a backslash, which scripts for Windows have.
+/// Returns whether a path ends with a separator. Scripts for Windows use backslashes.
 fn ends_with_separator(path: &Path) -> bool {
     path.as_os_str().to_string_lossy().ends_with(['/', '\\'])
 }

@@ -1,4 +1,4 @@
-//! Runs jobs: modules first, as their assemblies hold hashes of them, then what was not written in any other way.
+//! Runs jobs: modules first, since their assemblies contain hashes of them; then files that no job has written.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,40 +31,40 @@ use crate::{
     tracker::{Trackers, read_tracker},
 };
 
-/// Told of each file when it is done, from any thread.
+/// Called for each completed file, from any thread.
 pub type Progress<'p> = &'p (dyn Fn(&FileReport) + Sync);
 
-/// A run whose outputs are written under temporary names. [`Run::commit`] gives them their own; dropped, nothing is left of it.
+/// A run whose outputs have temporary names. [`Run::commit`] gives them their final names; dropping the run removes them.
 pub struct Run {
-    /// What became of each file, in the order of the jobs.
+    /// The result of each file, in the order of the jobs.
     pub files: Vec<FileReport>,
-    /// Every file that was read, each once: inputs, PDBs, companions, keys, and what a tracker was made for.
+    /// Every file that was read, each once: inputs, PDBs, companions, keys, and the libraries read for trackers.
     pub read: Vec<PathBuf>,
-    /// The patterns that name nothing.
+    /// The patterns that match nothing.
     pub unmatched: Vec<Unmatched>,
     outputs: Outputs,
     is_in_place: bool,
 }
 
 impl Run {
-    /// The path of every file that is written, the tracker's also where it is there already.
+    /// Returns the path of every output, and of the tracker even if it already existed.
     pub fn written(&self) -> impl Iterator<Item = &Path> {
         self.outputs.paths()
     }
 
-    /// Writes one more file, which gets its name with the others: not in place, where it would be one to be put back.
+    /// Writes a further file, which gets its name with the others. Not for runs in place, which would restore the file.
     ///
     /// # Errors
-    /// If it cannot be written, or is one of the others.
+    /// If the file cannot be written, or another output has its path.
     pub fn write(&mut self, path: &Path, put: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
         self.outputs.write(path, put)?;
         self.outputs.check(self.read.iter().cloned())
     }
 
-    /// Gives every output its name, or none of them; in place, the originals are kept first.
+    /// Gives every output its final name, or none of them. In place, the originals are kept first.
     ///
     /// # Errors
-    /// If one cannot be written: then all is as it was before.
+    /// If an output cannot be written: all files are then as before.
     pub fn commit(self) -> Result<Report> {
         let written = self.written().map(Path::to_owned).collect();
         if self.is_in_place {
@@ -76,11 +76,11 @@ impl Run {
     }
 }
 
-/// Does the jobs of a request: weaves, checks, and writes under temporary names, with all that goes beside. The threads of
-/// the rayon pool that the caller is in share the work; what is written does not depend on how many they are.
+/// Executes the jobs of a request: instruments, checks, and writes all outputs under temporary names. The threads of the caller's
+/// rayon pool share the work; the outputs do not depend on their number.
 ///
 /// # Errors
-/// The first by the order of the jobs; nothing is left behind then.
+/// The first failure in the order of the jobs; all temporary files are removed then.
 pub fn run(request: &Request, jobs: &[Job], options: &Options, progress: Progress<'_>) -> Result<Run> {
     let tracker = read_tracker()?;
     let keys = options.keys.iter().map(|path| read_key(path)).collect::<Result<Vec<_>>>()?;
@@ -99,7 +99,7 @@ pub fn run(request: &Request, jobs: &[Job], options: &Options, progress: Progres
     Ok(Run { files, read, unmatched, outputs, is_in_place: request.is_in_place() })
 }
 
-/// A key pair has a few hundred bytes.
+/// The largest size of a key pair file, in bytes; key pairs have a few hundred bytes.
 pub const LARGEST_KEY: u64 = 1 << 20;
 
 fn read_key(path: &Path) -> Result<StrongNameKey> {
@@ -121,7 +121,7 @@ fn run_jobs(
         files.iter_mut().for_each(|file| file.report.belongs_to_an_assembly());
     }
     files.extend(instrument_files(&assemblies, &context, progress, &mut outputs)?);
-    // The PDB and the manifest of what was woven take the places of those that were there.
+    // The PDB and the manifest of an instrumented file replace the ones that existed.
     let processed = files.iter().map(|file| &file.report).filter(|file| matches!(file.outcome, Outcome::Processed { .. }));
     let made: BTreeSet<PathBuf> = processed
         .flat_map(|file| file.pdb.clone().into_iter().chain([manifest_path(&file.output), mdb_path(&file.output)]))
@@ -135,7 +135,7 @@ fn run_jobs(
         return Err(Failure::usage("--snk: no assembly that was to be woven has the public key of a key that was given"));
     }
     let companions = deploy(jobs, &mut files, &context, &mut outputs)?;
-    // No woven program is ever without its tracker.
+    // An instrumented program is never without its tracker.
     let woven = files.iter().map(|file| &file.report).filter(|file| matches!(file.outcome, Outcome::Processed { .. }));
     let woven: BTreeSet<&Path> = woven.map(|file| file.output.as_path()).collect();
     outputs.put_last(|path| woven.contains(path));
@@ -149,7 +149,7 @@ fn run_jobs(
     Ok((files, outputs, read))
 }
 
-/// Fewer files than this are done one after another, each by all threads.
+/// Below this number, files are processed one after another, each by all threads.
 const MANY: usize = 8;
 
 fn instrument_files(
@@ -160,7 +160,8 @@ fn instrument_files(
 ) -> Result<Vec<Instrumented>> {
     let first_failed = AtomicUsize::new(usize::MAX);
     let instrument = |(index, job): (usize, &&Job)| {
-        // Nothing will be written then, so nobody need go on; but the first failure is the same for any number of threads.
+        // After a failure nothing is written, so that later jobs are skipped. Earlier ones go on: the reported failure must not
+        // depend on the number of threads.
         if index > first_failed.load(Ordering::Relaxed) {
             return None;
         }
@@ -175,10 +176,10 @@ fn instrument_files(
     let results: Vec<_> = if jobs.len() < MANY {
         jobs.iter().enumerate().filter_map(instrument).collect()
     } else {
-        // One at a time is taken: their sizes are far apart.
+        // A thread takes one file at a time, since file sizes differ widely.
         jobs.par_iter().enumerate().with_max_len(1).filter_map(instrument).collect()
     };
-    // All in one: if there was a failure, a folder is removed when there is nothing left in it.
+    // All outputs are combined: after a failure, a folder is removed once it is empty.
     let (files, all_outputs): (Vec<_>, Vec<_>) = results.into_iter().unzip();
     all_outputs.into_iter().for_each(|other| outputs.append(other));
     files.into_iter().collect()

@@ -1,5 +1,5 @@
-//! Where files are until they get their names: a folder beside them, which does not outlive its run. What a killed run
-//! left, the next one into the same folder removes.
+//! Staging of files until they get their final names: a folder beside them, removed at the end of its run. The next run into the
+//! same folder removes the leftovers of a killed one.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,26 +14,26 @@ use std::{
 
 use crate::paths::without_links;
 
-/// What is there only until a commit: folders for temporary files, and those made for outputs. Whoever holds the guard
-/// cannot be interrupted; whoever makes a temporary file holds it for reading.
+/// Paths that exist only until a commit: folders of temporary files, and folders created for outputs. The holder of the write
+/// lock cannot be interrupted. A thread that creates a temporary file holds the read lock.
 pub(crate) type Unfinished = BTreeSet<PathBuf>;
 
 static UNFINISHED: RwLock<Unfinished> = RwLock::new(Unfinished::new());
 
-/// Waits for commits that have begun, and until it is dropped, [`abandon`] waits.
+/// Waits for commits in progress; until the guard is dropped, [`abandon`] waits.
 pub(crate) fn uninterrupted() -> RwLockWriteGuard<'static, Unfinished> {
     UNFINISHED.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes all that runs of this process have written and not committed, for a process that is about to end, as on a
-/// signal: a commit that has begun is waited for, and whoever would write from now on waits for ever.
+/// Removes all uncommitted files of this process, which is about to end, for example on a signal. Waits for a commit in progress.
+/// Later writers wait forever.
 pub fn abandon() {
     let unfinished = uninterrupted();
     remove_all(&unfinished);
     std::mem::forget(unfinished);
 }
 
-/// What is in others goes first.
+/// Removes staging folders, then the folders created for outputs, inner ones first.
 fn remove_all(unfinished: &Unfinished) {
     for folder in unfinished.iter().filter(|folder| is_staging(folder)) {
         let _ = remove(folder);
@@ -43,35 +43,35 @@ fn remove_all(unfinished: &Unfinished) {
     }
 }
 
-/// The temporary files of a run, and the folders that it made.
+/// The temporary files of a run, and the folders that it created.
 #[derive(Default)]
 pub(crate) struct Staging {
-    /// A folder that outputs go to, in whatever folders in it; and its true path.
+    /// A folder that contains all outputs, at any depth, and its resolved path.
     root: Option<(PathBuf, PathBuf)>,
-    /// By the folder they lie in, by whatever path.
+    /// By the folder that contains them, unresolved.
     folders: Mutex<BTreeMap<PathBuf, Arc<Folder>>>,
-    /// Folders made for outputs.
+    /// Folders created for outputs.
     made: Mutex<Vec<PathBuf>>,
 }
 
 /// A folder of temporary files.
 struct Folder {
     path: PathBuf,
-    /// Held as long as its run lives: nobody takes the folder for a leftover.
+    /// Locked while the run lives, so that no other run takes the folder for a leftover.
     _lock: File,
     next: AtomicUsize,
 }
 
-/// The file in each that says by its lock whether a run lives.
+/// The file in each folder whose lock shows that its run lives.
 const LOCK: &str = "lock";
 
 impl Staging {
-    /// All that goes below a folder has its temporary files in that.
+    /// Creates a staging whose temporary files are below a folder, for all outputs below it.
     pub(crate) fn below(root: &Path) -> Self {
         Self { root: Some((root.to_owned(), without_links(root))), folders: Mutex::default(), made: Mutex::default() }
     }
 
-    /// Makes a temporary file for an output, and what folders that needs; gives its name, and what making it gives.
+    /// Creates a temporary file for an output, and the folders it needs. Returns its name and the result of `make`.
     pub(crate) fn make<T>(&self, path: &Path, make: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<(PathBuf, T)> {
         let parent = parent(path);
         let root = self.root.as_ref().filter(|(root, real)| parent.starts_with(root) || parent.starts_with(real));
@@ -89,8 +89,8 @@ impl Staging {
         Ok((temporary, made))
     }
 
-    /// Gives a file its name; gives the name by which what was there before can be put back, if anything was. There is
-    /// always one of the two.
+    /// Gives a file its final name. Returns the name under which the replaced file, if any, is kept for a rollback. The path
+    /// never lacks a file.
     pub(crate) fn replace(&self, temporary: &Path, path: &Path, unfinished: &mut Unfinished) -> io::Result<Option<PathBuf>> {
         let former = if path.symlink_metadata().is_ok_and(|there| !there.is_dir()) {
             Some(self.keep(temporary, path, unfinished)?)
@@ -108,10 +108,10 @@ impl Staging {
         Ok(former)
     }
 
-    /// Gives what is at a path a second name on its own file system, or copies it.
+    /// Gives the file at a path a second name on its own file system, or copies it.
     fn keep(&self, temporary: &Path, path: &Path, unfinished: &mut Unfinished) -> io::Result<PathBuf> {
         let former = temporary.with_extension("former");
-        // Windows removes no name of a file that a program has open or runs, and so would leave the second one behind.
+        // Windows removes no name of a file that is open or running; the second name would stay behind.
         if cfg!(windows) {
             return copy(path, &former, path).map(|()| former);
         }
@@ -122,12 +122,12 @@ impl Staging {
                 fs::hard_link(path, &former).or_else(|_| copy(path, &former, path))?;
                 Ok(former)
             }
-            // Not all file systems have links.
+            // Some file systems have no hard links.
             Err(_) => copy(path, &former, path).map(|()| former),
         }
     }
 
-    /// The folders made for outputs stay.
+    /// Keeps the folders created for outputs.
     pub(crate) fn keep_folders(&self, unfinished: &mut Unfinished) {
         let made = std::mem::take(&mut *lock(&self.made));
         unfinished.retain(|folder| !made.contains(folder));
@@ -145,7 +145,7 @@ impl Staging {
         fs::create_dir_all(folder)
     }
 
-    /// The folder for temporary files in another.
+    /// Returns the folder for temporary files in another folder.
     fn folder_in(&self, folder: &Path, unfinished: &mut Unfinished) -> io::Result<Arc<Folder>> {
         let mut folders = lock(&self.folders);
         if let Some(made) = folders.get(folder) {
@@ -176,7 +176,7 @@ impl Drop for Staging {
             return;
         }
         let mut unfinished = uninterrupted();
-        // No more files may be open than are.
+        // Closes the lock files: removing folders opens files, too, and their number is limited.
         drop(folders);
         remove_all(&mine);
         unfinished.retain(|folder| !mine.contains(folder));
@@ -194,7 +194,7 @@ impl Folder {
                 made => made?,
             }
             let lock = match File::create_new(path.join(LOCK)) {
-                // Until it is locked, another run may take it for a leftover.
+                // Before the lock is taken, another run may remove the folder as a leftover.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => {
                     let _ = fs::remove_dir(&path);
@@ -205,7 +205,7 @@ impl Folder {
             match lock.try_lock() {
                 Err(TryLockError::WouldBlock) => {}
                 Ok(()) if !path.join(LOCK).exists() => {}
-                // Where nothing can be locked, nobody takes anything for a leftover.
+                // Without locks on the file system, no run removes leftovers.
                 Ok(()) | Err(TryLockError::Error(_)) => return Ok(Self { path, _lock: lock, next: AtomicUsize::new(0) }),
             }
         }
@@ -219,14 +219,14 @@ impl Folder {
 const PREFIX: &str = ".ilinst-";
 const SUFFIX: &str = ".tmp";
 
-/// Whether a folder has the name of one for temporary files, this run's or another's.
+/// Returns whether a folder has the name of a staging folder, of any run.
 pub(crate) fn is_staging(folder: &Path) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str()?.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?.split_once('-'));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     name.is_some_and(|(process, number)| is_number(process) && is_number(number))
 }
 
-/// Removes the temporary files in a folder of runs that live no more.
+/// Removes the staging folders of dead runs in a folder.
 pub(crate) fn remove_leftovers(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| is_staging(Path::new(&entry.file_name())));
@@ -239,18 +239,18 @@ pub(crate) fn remove_leftovers(folder: &Path) {
                     let _ = remove(&entry.path());
                 }
             }
-            // Its run is about to lock it, or was killed before that.
+            // The run is about to lock it, or was killed before.
             Err(error) if error.kind() == io::ErrorKind::NotFound => drop(fs::remove_dir(entry.path())),
             _ => {}
         }
     }
 }
 
-/// Removes a folder of temporary files, or as many of them as can be: Windows keeps what is open or mapped. The lock goes last:
-/// what is left if that fails or is interrupted is a leftover too.
+/// Removes a staging folder, or as many of its files as possible: Windows keeps open and mapped files. The lock file goes last,
+/// so that a remainder is still a leftover for the next run.
 fn remove(folder: &Path) -> io::Result<()> {
     let mut result = Ok(());
-    // Where too many files are open at one moment, there may be fewer at the next.
+    // If too many files are open, there may be fewer a moment later.
     for entry in fs::read_dir(folder).or_else(|_| fs::read_dir(folder))? {
         let file = entry?.path();
         if !file.ends_with(LOCK) {
@@ -262,7 +262,7 @@ fn remove(folder: &Path) -> io::Result<()> {
     fs::remove_dir(folder)
 }
 
-/// Copies a file with its permissions, or a link that is for a place.
+/// Copies a file with its permissions, or a link that will be moved to `place`.
 fn copy(from: &Path, to: &Path, place: &Path) -> io::Result<()> {
     match from.read_link() {
         Ok(target) => make_link(&target, to, place),
@@ -270,13 +270,13 @@ fn copy(from: &Path, to: &Path, place: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a link that will get another place.
+/// Creates a link that will be moved.
 #[cfg(unix)]
 pub(crate) fn make_link(target: &Path, path: &Path, _place: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(target, path)
 }
 
-/// Windows has one kind of links to files, and one to folders.
+/// Windows distinguishes links to files and links to folders.
 #[cfg(windows)]
 pub(crate) fn make_link(target: &Path, path: &Path, place: &Path) -> io::Result<()> {
     use std::os::windows::fs::{symlink_dir, symlink_file};
@@ -295,12 +295,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    /// One file in a leftover cannot be removed: the others go, and the lock stays, so that the next run tries again.
+    /// If one file of a leftover cannot be removed, the others are. The lock file stays, so that the next run tries again.
     #[test]
     fn what_cannot_be_removed_keeps_nothing_else() {
         let folder = std::env::temp_dir().join(format!("ilinst-leftovers-{}", std::process::id()));
         let leftover = folder.join(".ilinst-1-0.tmp");
-        // No file, so it is not removed as one.
+        // A folder, so that removing it as a file fails.
         let stuck = leftover.join("4");
         fs::create_dir_all(&stuck).unwrap();
         for file in ["0", "1", "2", "3", "5", "6", "7", "8", LOCK] {

@@ -1,7 +1,8 @@
-//! The tracker that woven code calls, as it is written beside each output.
+//! The tracker that instrumented code calls, as a file beside each output.
 //!
-//! Its references are to `mscorlib`, which every .NET has: the Frameworks and Mono as their library, .NET as a facade. A
-//! self-contained program has its own library, and trimmed no facades: there they are to what the program has.
+//! It refers to `mscorlib`, which every .NET has: as the library of .NET Framework and Mono, as a facade in .NET. A
+//! self-contained program brings its own library, possibly without facades. There the references lead to the assemblies that the
+//! program has.
 
 mod library;
 mod references;
@@ -33,23 +34,23 @@ use crate::{
 };
 pub use tracker_runtime::ASSEMBLY as TRACKER;
 
-/// Its file name.
+/// The file name of the tracker.
 pub const TRACKER_FILE: &str = "Ilinst.Tracker.dll";
-/// The tool and its version, as marks and manifests have them.
+/// The tool and its version, as written in marks and manifests.
 pub const TOOL: &str = concat!("ilinst ", env!("CARGO_PKG_VERSION"));
 
-/// How much of what is missing is named.
+/// The most missing types and members that an error lists.
 const MANY: usize = 4;
 
-/// Reads what weaving has to know of it.
+/// Reads the facts about the tracker that instrumenting needs.
 pub(crate) fn read_tracker() -> Result<weave::Tracker> {
     weave::Tracker::read(TRACKER).map_err(in_tracker)
 }
 
-/// The tracker as it is written.
+/// The tracker as a file.
 pub(crate) struct TrackerFile {
     bytes: Cow<'static, [u8]>,
-    /// What manifests say of it.
+    /// Its identity, for manifests.
     pub(crate) identity: FileIdentity,
 }
 
@@ -59,12 +60,12 @@ impl TrackerFile {
         Self { bytes, identity }
     }
 
-    /// What weaving has to know of it.
+    /// Reads the facts about the tracker that instrumenting needs.
     pub(crate) fn read(&self) -> Result<weave::Tracker> {
         weave::Tracker::read(&self.bytes).map_err(in_tracker)
     }
 
-    /// Writes it to a path, unless it is there already.
+    /// Writes the tracker to a path, unless it is already there.
     pub(crate) fn write(&self, path: &Path, outputs: &mut Outputs) -> Result<()> {
         if fs::read(path).is_ok_and(|bytes| bytes == *self.bytes) {
             outputs.keep(path);
@@ -74,16 +75,16 @@ impl TrackerFile {
     }
 }
 
-/// The tracker that goes into a folder of a program, whose own .NET, if it brings one, lies there or above it, up to the root.
+/// Returns the tracker for a program's folder. A .NET that the program brings along is in that folder or above it, up to `root`.
 ///
 /// # Errors
-/// If that .NET has not what the tracker cannot do without.
+/// If that .NET lacks a type or member that the tracker needs.
 pub fn tracker_for(folder: &Path, root: &Path) -> Result<Vec<u8>> {
     let (folder, root) = (folder_at(folder), folder_at(root));
     Ok(Trackers::new(Some((&root, &root))).in_folder(&folder, &folder)?.bytes.to_vec())
 }
 
-/// The size of the tracker that refers to `mscorlib`, in bytes, and its SHA-256 in hex.
+/// Returns the size in bytes, and the SHA-256 in hex, of the tracker that refers to `mscorlib`.
 pub fn tracker_identity() -> (u64, String) {
     let TrackerFile { identity, .. } = TrackerFile::new(TRACKER.into());
     (identity.size, identity.sha256)
@@ -91,37 +92,36 @@ pub fn tracker_identity() -> (u64, String) {
 
 type Made = OnceLock<Result<Arc<TrackerFile>>>;
 
-/// The trackers of a run: one for each library that a program brings with it, made when it is asked for.
+/// The trackers of a run, one for each library that a program brings along, created on demand.
 #[derive(Default)]
 pub(crate) struct Trackers {
-    /// The folder that all inputs lie in, and that of all outputs.
+    /// The folder that contains all inputs, and the one that contains all outputs.
     roots: Option<(PathBuf, PathBuf)>,
-    /// By the library's folder; the one for programs without their own by none.
+    /// By the folder of the library; `None` for programs without their own.
     known: Mutex<BTreeMap<Option<PathBuf>, Arc<Made>>>,
 }
 
 impl Trackers {
-    /// For a run of a folder, or of single files.
+    /// Creates the trackers for a run on a folder, or on single files.
     pub(crate) fn new(roots: Option<(&Path, &Path)>) -> Self {
         Self { roots: roots.map(|(from, to)| (folder_at(from), folder_at(to))), known: Mutex::default() }
     }
 
-    /// The one that goes with what is made of a file: the library that it will run with lies where it goes, or where it is
-    /// from.
+    /// Returns the tracker for an output. The library that the output will run with is beside the output or beside its input.
     ///
     /// # Errors
-    /// If a library has not what the tracker cannot do without.
+    /// If a library lacks a type or member that the tracker needs.
     pub(crate) fn beside(&self, input: &Path, output: &Path) -> Result<Arc<TrackerFile>> {
         self.in_folder(&folder_of(input), &folder_of(output))
     }
 
-    /// The assemblies that may have been read for a tracker: all that are beside a library.
+    /// Returns the assemblies that may have been read for a tracker: all those beside a library.
     pub(crate) fn read(&self) -> Vec<PathBuf> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.keys().flatten().flat_map(|folder| library::assemblies(folder)).collect()
     }
 
-    /// The same by the folders.
+    /// Returns the tracker for an output in `to`, made from an input in `from`.
     pub(crate) fn in_folder(&self, from: &Path, to: &Path) -> Result<Arc<TrackerFile>> {
         let (from_root, to_root) = self.roots.as_ref().map(|(from, to)| (&**from, &**to)).unzip();
         let library = folder_of_library(to, to_root).or_else(|| folder_of_library(from, from_root));
@@ -136,7 +136,7 @@ fn folder_at(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The tracker for programs with the library in a folder, or with none of their own.
+/// Creates the tracker for programs with the library in a folder, or without a library of their own.
 fn make(library: Option<&Path>) -> Result<TrackerFile> {
     let Some(folder) = library else { return Ok(TrackerFile::new(TRACKER.into())) };
     let (image, metadata) = read_assembly(Path::new(TRACKER_FILE), TRACKER)?;
@@ -154,7 +154,8 @@ fn make(library: Option<&Path>) -> Result<TrackerFile> {
     write_for(&library, &references, (&image, &metadata)).map_err(in_tracker)
 }
 
-/// The tracker with its references led to where a library has the types; what it has not is looked for in the core library.
+/// Creates the tracker with its references to the assemblies of a library that define the types. Types that the library lacks are
+/// referred to in the core library.
 fn write_for(library: &Library, references: &[Reference], tracker: (&Image<'_>, &Metadata<'_>)) -> ecma335::Result<TrackerFile> {
     let outermost = references.iter().map(|reference| !reference.name.contains('/'));
     let found: Vec<usize> = references.iter().map(|reference| library.assembly_of(&reference.name).unwrap_or(0)).collect();
@@ -167,7 +168,7 @@ fn write_for(library: &Library, references: &[Reference], tracker: (&Image<'_>, 
     retarget(tracker.0, tracker.1, &assemblies, &types).map(|bytes| TrackerFile::new(bytes.into()))
 }
 
-/// Some of them by name.
+/// Lists some of the missing names.
 fn in_words(missing: &BTreeSet<String>) -> String {
     let named: Vec<&str> = missing.iter().take(MANY).map(String::as_str).collect();
     let others = missing.len() - named.len();
@@ -175,7 +176,7 @@ fn in_words(missing: &BTreeSet<String>) -> String {
     named.join(", ") + &others
 }
 
-/// What the tracker cannot do without, and a library does not have.
+/// Returns the types and members that the tracker needs and a library lacks.
 fn missing(references: &[Reference], library: &Library) -> BTreeSet<String> {
     let mut missing = BTreeSet::new();
     for Reference { name, members, .. } in references.iter().filter(|reference| !reference.is_attribute) {

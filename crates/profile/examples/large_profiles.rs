@@ -1,6 +1,9 @@
-//! Large profiles, and many: `large_profiles write FOLDER FILES BYTES` makes files whose paths are in part the same;
-//! `large_profiles read NODES` says what reading one of so many call paths takes, with and without histograms;
-//! `large_profiles deep FILE NODES SIBLINGS` makes one of methods that each call the next, and others beside it.
+//! Creates large profiles and measures reading them.
+//!
+//! - `large_profiles write FOLDER FILES BYTES` writes files that share a part of their paths.
+//! - `large_profiles read NODES` prints the time and memory of reading a profile of so many call paths, with and without
+//!   histograms.
+//! - `large_profiles deep FILE NODES SIBLINGS` writes a profile of methods that each call the next, with siblings beside it.
 
 #[path = "../tests/large/mod.rs"]
 mod large;
@@ -26,7 +29,7 @@ fn main() {
 }
 
 fn write(folder: &Path, files: u64, bytes: u64) {
-    // A path takes 128 bytes, and its histogram 512; names and headers are beside.
+    // A path takes 128 bytes and its histogram 512; names and headers come on top.
     let nodes = bytes.saturating_sub(500 << 10) / 640;
     for seed in 0..files {
         let folder = folder.join(format!("{:03}", seed / 1000));

@@ -1,21 +1,21 @@
-//! Adding up: flat values become cumulative ones, paths become functions, call trees become one.
+//! Aggregation: flat values become cumulative ones, paths become functions, call trees become one.
 //!
-//! Numbers from a damaged file may be anything: sums stop at the largest number.
+//! Numbers from a damaged file may have any value: sums saturate.
 
 use std::collections::HashMap;
 
 use crate::model::{CallTree, Node, Notes, Profile, SampleType};
 
-/// Who calls whom: the callees of each node of a tree.
+/// The callees of each node of a tree.
 #[derive(Clone, Debug)]
 pub struct Callees {
-    /// Where each node's callees begin in `nodes`; the first are those that nobody calls.
+    /// The index in `nodes` of each node's first callee. The first entry is for nodes without a caller.
     starts: Vec<usize>,
     nodes: Vec<usize>,
 }
 
 impl Callees {
-    /// The callees of a node, or the nodes that none calls.
+    /// Returns the callees of a node, or with `None` the nodes without a caller.
     pub fn of(&self, caller: Option<usize>) -> &[usize] {
         let place = caller.map_or(0, |caller| caller.saturating_add(1));
         let range = self.starts.get(place).zip(self.starts.get(place.saturating_add(1)));
@@ -24,7 +24,7 @@ impl Callees {
 }
 
 impl CallTree {
-    /// The callees of each node, in the order of nodes.
+    /// Returns the callees of each node, in the order of nodes.
     pub fn callees(&self) -> Callees {
         let place = |node: &Node| node.caller.filter(|caller| *caller < self.nodes.len()).map_or(0, |caller| caller + 1);
         let mut starts = vec![0; self.nodes.len() + 2];
@@ -43,7 +43,7 @@ impl CallTree {
         Callees { starts, nodes }
     }
 
-    /// Flat values of nodes with those of all that they call.
+    /// Returns the flat values of nodes plus those of all their callees.
     fn add_callees(&self, flat: &[i64]) -> Vec<i64> {
         let mut cumulative = flat.to_vec();
         for (index, node) in self.nodes.iter().enumerate().rev() {
@@ -55,7 +55,7 @@ impl CallTree {
         cumulative
     }
 
-    /// Goes over the nodes by depth: `visit` is told of each, once before its callees (true), and once behind them (false).
+    /// Walks over the nodes by depth. Calls `visit` twice for each node: with true before its callees, with false behind them.
     pub(crate) fn walk(&self, mut visit: impl FnMut(usize, bool)) {
         let callees = self.callees();
         let mut steps: Vec<Step> = callees.of(None).iter().copied().map(Step::Enter).collect();
@@ -71,8 +71,8 @@ impl CallTree {
         }
     }
 
-    /// For each node, whether nothing of its function's group is above it. One walk over the tree: to look up from each node
-    /// would take the square of the depth, and recursion goes deep. `on_path` has a zero for each group, before and after.
+    /// Returns for each node whether no node above it is of the same group of functions. Uses one walk over the tree: looking up
+    /// from each node would take the square of the depth. `on_path` has a zero for each group, before and after.
     fn outermost(&self, group_of: &[Option<usize>], on_path: &mut [usize]) -> Vec<bool> {
         let mut outermost = vec![false; self.nodes.len()];
         self.walk(|index, is_entered| {
@@ -96,18 +96,18 @@ enum Step {
 }
 
 impl Profile {
-    /// What each node has itself; nothing if that was not measured.
+    /// Returns the flat value of each node; empty if the type was not measured.
     pub fn flat<'t>(&self, tree: &'t CallTree, sample_type: SampleType) -> &'t [i64] {
         let place = self.sample_types.iter().position(|measured| *measured == sample_type);
         place.and_then(|place| tree.values.get(place)).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// What each node has with all that it calls; nothing if that was not measured.
+    /// Returns the cumulative value of each node; empty if the type was not measured.
     pub fn cumulative(&self, tree: &CallTree, sample_type: SampleType) -> Vec<i64> {
         tree.add_callees(self.flat(tree, sample_type))
     }
 
-    /// What each function has itself, over all its paths.
+    /// Returns the flat value of each function, summed over its paths.
     pub fn flat_by_function(&self, sample_type: SampleType) -> Vec<i64> {
         let mut sums = vec![0; self.functions.len()];
         for tree in &self.trees {
@@ -118,20 +118,19 @@ impl Profile {
         sums
     }
 
-    /// What each function has with all that it calls, over all its paths; what it calls by itself again is not counted
-    /// twice.
+    /// Returns the cumulative value of each function, summed over its paths. Recursive calls are counted once.
     pub fn cumulative_by_function(&self, sample_type: SampleType) -> Vec<i64> {
         let [sums] = self.cumulatives_by_function([sample_type]);
         sums
     }
 
-    /// The same of several types.
+    /// Returns the cumulative values of several types.
     pub(crate) fn cumulatives_by_function<const N: usize>(&self, sample_types: [SampleType; N]) -> [Vec<i64>; N] {
         let each: Vec<Option<usize>> = (0..self.functions.len()).map(Some).collect();
         self.cumulatives_by(sample_types, &each, self.functions.len())
     }
 
-    /// The same by groups of functions: `group_of` says by function which of so many it is in, if any.
+    /// Returns the cumulative values of groups of functions: `group_of` is the group of each function, if any.
     pub(crate) fn cumulatives_by<const N: usize>(
         &self,
         sample_types: [SampleType; N],
@@ -155,12 +154,12 @@ impl Profile {
         sums
     }
 
-    /// The sum over all paths.
+    /// Returns the sum over all paths.
     pub fn sum(&self, sample_type: SampleType) -> i64 {
         self.trees.iter().flat_map(|tree| self.flat(tree, sample_type)).fold(0, |sum, value| sum.saturating_add(*value))
     }
 
-    /// All call trees in one: paths that are the same become one.
+    /// Merges all call trees into one: equal paths become one.
     pub fn merged_tree(&self) -> CallTree {
         let mut merged = CallTree {
             threads: self.threads(),
@@ -171,7 +170,7 @@ impl Profile {
         };
         let mut places: HashMap<Node, usize> = HashMap::new();
         for tree in &self.trees {
-            // Where each node of this tree went.
+            // The merged node of each node of this tree.
             let mut mapped: Vec<usize> = Vec::with_capacity(tree.nodes.len());
             for (index, node) in tree.nodes.iter().enumerate() {
                 let caller = node.caller.and_then(|caller| mapped.get(caller).copied());
@@ -196,18 +195,18 @@ impl Profile {
 }
 
 impl CallTree {
-    /// The tree with calls of a function by itself, through others or not, as part of the outermost call: what it calls
-    /// then is what the outermost calls. `functions` is how many there are.
+    /// Returns the tree with direct and indirect recursion folded into the outermost call. Callees of a folded call become
+    /// callees of the outermost one. `functions` is the number of functions.
     #[must_use]
     pub fn folded(&self, functions: usize) -> Self {
         let callees = self.callees();
         let mut folded = Self { values: vec![Vec::new(); self.values.len()], ..Self::default() };
         (folded.number, folded.threads, folded.cpu_ns) = (self.number, self.threads, self.cpu_ns);
         (folded.lost_calls, folded.bad_tokens, folded.names) = (self.lost_calls, self.bad_tokens, self.names.clone());
-        // For each function, where its outermost call on the present path went.
+        // By function: the new node of its outermost call on the current path.
         let mut on_path: Vec<Option<usize>> = vec![None; functions];
         let mut places: HashMap<Node, usize> = HashMap::new();
-        // A node, where its caller went, and, once its callees are through, whether it is the outermost.
+        // A node, the new node of its caller, and, behind its callees, whether it is the outermost call.
         let mut steps: Vec<(usize, Option<usize>, Option<bool>)> = Vec::new();
         steps.extend(callees.of(None).iter().rev().map(|index| (*index, None, None)));
         while let Some((index, caller, left)) = steps.pop() {
@@ -239,7 +238,7 @@ impl CallTree {
     }
 }
 
-/// Adds up, to the largest number at most.
+/// Adds a value, and saturates.
 fn add(sum: &mut i64, value: i64) {
     *sum = sum.saturating_add(value);
 }
@@ -251,7 +250,7 @@ mod tests {
     use super::*;
     use crate::model::Function;
 
-    /// A node: its function, its caller, how often it was called, how long it ran itself.
+    /// A node: its function, its caller, its number of calls, and its self time.
     type Line = (usize, Option<usize>, i64, i64);
 
     /// 1 -> { 2 -> 1, 3 }, and 3 beside it.
@@ -293,7 +292,7 @@ mod tests {
         let profile = profile(vec![tree(LINES)]);
         assert_eq!(profile.flat(&profile.trees[0], SampleType::WALL), [30, 20, 40, 10, 7]);
         assert_eq!(profile.cumulative(&profile.trees[0], SampleType::WALL), [100, 60, 40, 10, 7]);
-        // A callee that took longer than its caller: the sum is what was measured all the same.
+        // A callee that took longer than its caller: the sum is still the measured value.
         let racing = tree(&[(1, None, 1, -5), (2, Some(0), 1, 15)]);
         assert_eq!(profile.cumulative(&racing, SampleType::WALL), [10, 15]);
     }
@@ -335,7 +334,7 @@ mod tests {
 
     #[test]
     fn recursion_is_folded_into_its_outermost_call() {
-        // 1 -> 2 -> 1 -> { 2, 3 }, and 1 -> 3: what is called below is called by the outermost.
+        // 1 -> 2 -> 1 -> { 2, 3 }, and 1 -> 3: callees of the inner call are those of the outermost.
         let lines = [
             (1, None, 1, 1),
             (2, Some(0), 1, 2),

@@ -1,4 +1,4 @@
-//! Calls with their values, as they were captured (docs/profile-format.md): what a debugger shows of them.
+//! Captured calls with their values (docs/profile-format.md), as a debugger shows them.
 
 mod condition;
 mod known;
@@ -10,33 +10,33 @@ use std::{collections::HashMap, hash::Hash, sync::OnceLock};
 
 use crate::{error::Error, format};
 
-/// What a value begins with: an element type of signatures (II.23.1.16), or, from 0x80 on, a type of its own.
+/// The first byte of a value: an element type of signatures (II.23.1.16), or a type of this format from 0x80 on.
 pub mod kind {
-    /// Not read; behind it stands why ([`unread`](super::unread)).
+    /// A value that was not read; the reason follows ([`unread`](super::unread)).
     pub const UNREAD: u8 = 0x00;
     /// A null reference, or a nullable without a value.
     pub const NULL: u8 = 0x01;
-    /// Elements from this to [`LAST_PLAIN`] are as they are in memory.
+    /// The first of the element types, up to [`LAST_PLAIN`], whose values are stored as they are in memory.
     pub const FIRST_PLAIN: u8 = 0x02;
     /// float64
     pub const LAST_PLAIN: u8 = 0x0D;
-    /// u32 length, u16 count of units that follow.
+    /// u32 length, u16 number of UTF-16 units that follow.
     pub const STRING: u8 = 0x0E;
     /// u64.
     pub const POINTER: u8 = 0x0F;
-    /// u32 type, u8 count of fields that follow, or [`NOT_SHOWN`].
+    /// u32 type, u8 number of fields that follow, or [`NOT_SHOWN`].
     pub const VALUE: u8 = 0x11;
-    /// u32 type, u64 which one, u8 count of fields that follow, or [`NOT_SHOWN`].
+    /// u32 type, u64 identity, u8 number of fields that follow, or [`NOT_SHOWN`].
     pub const OBJECT: u8 = 0x12;
-    /// u32 type, u8 rank, for each dimension u32 length, u8 count of elements that follow.
+    /// u32 type, u8 rank, a u32 length for each dimension, u8 number of elements that follow.
     pub const ARRAY: u8 = 0x14;
     /// native int, 8 bytes.
     pub const NATIVE_INT: u8 = 0x18;
     /// native uint, 8 bytes.
     pub const NATIVE_UINT: u8 = 0x19;
-    /// u32 type, then an element as it is.
+    /// u32 type, then a value of the underlying type.
     pub const ENUM: u8 = 0x55;
-    /// u64 as .NET has it: the kind in the upper two bits, 100 ns since the year 1.
+    /// u64 in .NET's own format: the kind in the upper two bits, 100 ns since the year 1.
     pub const DATE_TIME: u8 = 0x80;
     /// u32 low, middle, high, flags.
     pub const DECIMAL: u8 = 0x81;
@@ -50,32 +50,32 @@ pub mod kind {
     pub const NOT_SHOWN: u8 = 0xFF;
 }
 
-/// Why a value was not read.
+/// Reasons why a value was not read.
 pub mod unread {
-    /// Nothing says of what type it is.
+    /// Its type is not known.
     pub const UNKNOWN_TYPE: u8 = 1;
-    /// Nothing says how it is laid out.
+    /// Its layout is not known.
     pub const UNKNOWN_LAYOUT: u8 = 2;
     /// `System.TypedReference`
     pub const TYPED_REFERENCE: u8 = 3;
-    /// The record had no more room.
+    /// The record had no room left.
     pub const NO_ROOM: u8 = 4;
-    /// `out`, before the call ends.
+    /// An `out` parameter, before the call ends.
     pub const OUT: u8 = 5;
-    /// A collection may have moved what it refers to.
+    /// A collection may have moved its target.
     pub const MOVED: u8 = 6;
-    /// The runtime did not say where it is.
+    /// The runtime did not state its location.
     pub const NOT_FOUND: u8 = 7;
     /// A reference within a value.
     pub const REFERENCE: u8 = 8;
-    /// A type that nothing but the stack may have values of: a ref struct, or one that may be.
+    /// Its type is a ref struct or may be one; such values cannot be boxed.
     pub const ON_STACK: u8 = 9;
-    /// `this` of a constructor, before that has run.
+    /// `this` of a constructor, before the constructor has run.
     pub const UNDER_CONSTRUCTION: u8 = 10;
     /// The program's ToString threw an exception.
     pub const THROWN: u8 = 11;
 
-    /// Why, in words.
+    /// Returns a reason as text.
     pub fn text(reason: u8) -> &'static str {
         match reason {
             UNKNOWN_TYPE => "its type is not known",
@@ -94,7 +94,7 @@ pub mod unread {
     }
 }
 
-/// What a description describes.
+/// The subject of a description.
 pub mod describes {
     /// A type.
     pub const TYPE: u8 = 1;
@@ -102,39 +102,40 @@ pub mod describes {
     pub const SIGNATURE: u8 = 2;
 }
 
-/// What a type's description has.
+/// The content of a type's description.
 pub mod shape {
     /// The names of its fields.
     pub const FIELDS: u8 = 0;
     /// The members of an enum.
     pub const ENUM: u8 = 1;
-    /// The same, of flags.
+    /// The members of a flags enum.
     pub const FLAGS: u8 = 2;
 }
 
-/// What records of calls have.
+/// The kinds, flags and sizes of call records.
 pub mod record {
     /// A call begins.
     pub const ENTER: u8 = 1;
     /// A call ends.
     pub const LEAVE: u8 = 2;
-    /// A handler of a call's catches an exception, which is there.
+    /// An exception handler of the call catches an exception; the record has the exception.
     pub const CATCH: u8 = 3;
-    /// An exception that is there looks for a handler, and none is in a call; it leaves the call, unless another one does.
+    /// An exception is thrown and the call has no handler for it. It leaves the call, unless another exception does. The record
+    /// has the exception.
     pub const PASS: u8 = 4;
-    /// Of [`ENTER`]: `this` is there.
+    /// Flag of [`ENTER`]: the record has `this`.
     pub const THIS: u8 = 1;
-    /// Of [`ENTER`]: the arguments are.
+    /// Flag of [`ENTER`]: the record has the arguments.
     pub const ARGUMENTS: u8 = 2;
-    /// Of [`LEAVE`]: how, by [`How`](super::How).
+    /// Mask for [`LEAVE`]: the way the call ended, by [`How`](super::How).
     pub const HOW: u8 = 0xF;
-    /// Of [`LEAVE`]: what was returned is there.
+    /// Flag of [`LEAVE`]: the record has the returned value.
     pub const RETURNED: u8 = 16;
-    /// Of [`LEAVE`]: by-reference arguments are.
+    /// Flag of [`LEAVE`]: the record has the by-reference arguments.
     pub const BY_REFERENCE: u8 = 32;
-    /// Its size before its values.
+    /// The size in front of the values, in bytes.
     pub const HEADER: usize = 24;
-    /// No record is longer.
+    /// The largest size of a record, in bytes.
     pub const MAX_SIZE: usize = 4096;
 }
 
@@ -160,36 +161,36 @@ pub enum How {
     Returned,
     /// An exception left it.
     Exception,
-    /// It gave its place to another.
+    /// A tail call replaced it.
     TailCall,
 }
 
 /// Captured calls, in the order in which they began.
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
-    /// The types that values have, by [`Value`]'s indices.
+    /// The types of values; [`Value`] refers to them by index.
     pub types: Vec<ValueType>,
-    /// What was called.
+    /// The called methods.
     pub signatures: Vec<Signature>,
     /// The calls.
     pub list: Vec<Call>,
-    /// How many calls were not kept, or were written over by later ones.
+    /// The number of calls that were not recorded, or that later ones overwrote.
     pub lost: u64,
 }
 
-/// The place of each name or number in a list: a hostile profile has as many calls as names, so none is searched for.
+/// The index of each name or number in a list. A hostile profile has as many calls as names, so a linear search is too slow.
 type Places<K> = OnceLock<HashMap<K, usize>>;
 
-/// A type that values are of.
+/// A type of values.
 #[derive(Clone, Debug, Default)]
 pub struct ValueType {
-    /// As C# writes it.
+    /// Its name in C#.
     pub name: String,
     /// The names of its fields.
     pub fields: Vec<String>,
     /// The members of an enum.
     pub members: Vec<(i64, String)>,
-    /// Whether these are flags.
+    /// Whether the members are flags.
     pub is_flags: bool,
     pub(crate) by_field: Places<String>,
     pub(crate) by_member: Places<i64>,
@@ -198,15 +199,15 @@ pub struct ValueType {
 /// A method with its generic arguments.
 #[derive(Clone, Debug, Default)]
 pub struct Signature {
-    /// The method's id, as call trees have it.
+    /// The method's id, as in call trees.
     pub method_id: u64,
-    /// Its row.
+    /// The token of its row.
     pub token: u32,
     /// The path of its module.
     pub module: String,
-    /// With its type: `Ns.Type<int>.Method<long>`.
+    /// Its name with its type: `Ns.Type<int>.Method<long>`.
     pub method: String,
-    /// The type of what it returns: `void`, if nothing.
+    /// The type of its returned value, or `void`.
     pub returned: String,
     /// The type of `this`; empty if there is none.
     pub this: String,
@@ -220,7 +221,7 @@ pub struct Signature {
 pub struct Parameter {
     /// How it is passed.
     pub passing: Passing,
-    /// Its type, without that.
+    /// Its type, without `ref`, `in` or `out`.
     pub type_name: String,
     /// Its name; empty if it has none.
     pub name: String,
@@ -231,38 +232,38 @@ pub struct Parameter {
 pub struct Call {
     /// The number of its thread's tree.
     pub tree: u64,
-    /// Its number there.
+    /// Its number in that tree.
     pub number: u64,
-    /// Of how many calls that were kept it is within.
+    /// The number of recorded calls that it is nested in.
     pub depth: usize,
-    /// Which of [`Calls::signatures`].
+    /// Its method, an index into [`Calls::signatures`].
     pub signature: usize,
-    /// When it began, in ticks since the first probe.
+    /// Its beginning, in ticks since the first probe.
     pub start: i64,
-    /// How long it took, in ticks; none if it had not ended.
+    /// Its duration in ticks; `None` if it had not ended.
     pub duration: Option<i64>,
     /// How it ended.
     pub how: Option<How>,
-    /// What it was called on.
+    /// The value of `this`.
     pub this: Option<Value>,
-    /// Its arguments; none if they were not kept.
+    /// Its arguments; empty if they were not recorded.
     pub arguments: Vec<Value>,
-    /// What it returned.
+    /// Its returned value.
     pub returned: Option<Value>,
-    /// By-reference arguments when it ended, by their parameters' indices.
+    /// The by-reference arguments at its end, each with its parameter's index.
     pub after: Vec<(usize, Value)>,
     /// The exception that left it, if it was seen.
     pub exception: Option<Value>,
-    /// What its handlers caught, in order.
+    /// The exceptions that its handlers caught, in order.
     pub caught: Vec<Value>,
 }
 
 /// A value.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
-    /// Not read: why ([`unread`]).
+    /// Not read, for this reason ([`unread`]).
     Unread(u8),
-    /// No object.
+    /// A null reference.
     Null,
     /// `bool`
     Bool(bool),
@@ -274,23 +275,23 @@ pub enum Value {
     Single(f32),
     /// `double`
     Double(f64),
-    /// Its length in UTF-16 units, and the first of these.
+    /// A string: its length in UTF-16 units, and the first of these.
     Text(u32, Vec<u16>),
     /// An address, or a native integer.
     Pointer(u64),
-    /// A value with fields; none if they were left out.
+    /// A value with fields: its type, and the fields; `None` if they were not captured.
     Struct(usize, Option<Vec<Value>>),
-    /// An object: its type, which one, and its fields.
+    /// An object: its type, its identity, and its fields.
     Object(usize, u64, Option<Vec<Value>>),
     /// An array: its type, its dimensions, and its first elements.
     Array(usize, Vec<u32>, Vec<Value>),
     /// An enum's value.
     Enum(usize, i128),
-    /// As .NET keeps it.
+    /// A `DateTime` in .NET's own format.
     DateTime(u64),
     /// Low, middle, high, flags.
     Decimal([u32; 4]),
-    /// As .NET keeps it.
+    /// A `Guid` in .NET's own format.
     Guid([u8; 16]),
     /// In 100 ns.
     TimeSpan(i64),
@@ -298,7 +299,7 @@ pub enum Value {
     Type(usize),
 }
 
-/// The place of each key; of several that are the same, the first.
+/// Returns the index of each key; the first one of equal keys.
 fn places<K: Hash + Eq>(keys: impl Iterator<Item = K>) -> HashMap<K, usize> {
     let mut places = HashMap::new();
     for (place, key) in keys.enumerate() {
@@ -308,13 +309,13 @@ fn places<K: Hash + Eq>(keys: impl Iterator<Item = K>) -> HashMap<K, usize> {
 }
 
 impl ValueType {
-    /// The place of a field, by its name in the source.
+    /// Returns the index of a field, by its name in the source.
     fn field(&self, name: &str) -> Option<usize> {
         let shown = || places(self.fields.iter().map(|field| condition::shown_field(field).to_owned()));
         self.by_field.get_or_init(shown).get(name).copied()
     }
 
-    /// The name of an enum's member; an unsigned number is stored as the signed number of the same bits.
+    /// Returns the name of an enum's member. An unsigned number is stored as the signed number of the same bits.
     fn member(&self, number: i128) -> Option<&str> {
         let by_member = self.by_member.get_or_init(|| places(self.members.iter().map(|(member, _)| *member)));
         let number = i64::try_from(number).or_else(|_| u64::try_from(number).map(u64::cast_signed)).ok()?;
@@ -323,7 +324,7 @@ impl ValueType {
 }
 
 impl Signature {
-    /// The place of a parameter.
+    /// Returns the index of a parameter.
     fn parameter(&self, name: &str) -> Option<usize> {
         let by_name = || places(self.parameters.iter().map(|parameter| parameter.name.clone()));
         self.by_parameter.get_or_init(by_name).get(name).copied()
@@ -331,10 +332,10 @@ impl Signature {
 }
 
 impl Calls {
-    /// Reads the calls of a profile. What cannot be read of them is left out.
+    /// Reads the calls of a profile. Skips calls and values that are damaged.
     ///
     /// # Errors
-    /// If the header is not there, or says what is not known.
+    /// If the header is missing, or states an unknown version or mode.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         format::read_calls(bytes)
     }

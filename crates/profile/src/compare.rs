@@ -1,5 +1,5 @@
-//! What differs between two sides of runs: methods by name and signature, so that two builds compare, and whether a
-//! difference is more than noise.
+//! Comparison of two sides of runs. Methods are matched by name and signature, so that two builds compare. A statistical test
+//! tells changes from noise.
 
 mod identity;
 mod test;
@@ -20,12 +20,12 @@ use crate::{
     model::{Profile, SampleType},
 };
 
-/// From where on a difference counts.
+/// The thresholds of a comparison.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CompareOptions {
-    /// What says whether a method is slower.
+    /// The metric that decides whether a method is slower.
     pub by: Metric,
-    /// A change of less than so many percent does not count; none: 5, and 10 where a side has one run.
+    /// The least change in percent that counts. `None`: 5, or 10 if a side has one run.
     pub threshold_percent: Option<f64>,
 }
 
@@ -35,22 +35,22 @@ impl Default for CompareOptions {
     }
 }
 
-/// Nor do changes of times that are less than this part of all that ran.
+/// The least change of a time that counts, as a part of the program's running time.
 const LEAST_SHARE: f64 = 0.001;
 
-/// What became of a method.
+/// The verdict on a method.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
-    /// It takes more than it did.
+    /// It became slower.
     Slower,
-    /// It takes less.
+    /// It became faster.
     Faster,
-    /// It was called in no run of the base.
+    /// No run of the base called it.
     New,
-    /// It was called in none of the new runs.
+    /// No new run called it.
     Gone,
-    /// Neither, as far as can be told.
+    /// No difference is proven.
     Same,
 }
 
@@ -58,33 +58,33 @@ pub enum Verdict {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MethodChange {
-    /// Its name as a person would say it; with the types of its parameters where that tells it from another.
+    /// Its display name, with the types of its parameters where it is ambiguous without.
     pub name: String,
     /// Its name in metadata: `Namespace.Type::Method`.
     pub raw_name: Option<String>,
-    /// Its type as a person would write it, which its name begins with; none if its name is not known.
+    /// The display name of its type, with which its name begins; `None` if the name is not known.
     #[serde(skip)]
     pub type_name: Option<String>,
-    /// Whether it is a call that waits.
+    /// Whether it is a blocking call.
     #[serde(skip)]
     pub waits: bool,
     /// The simple name of its assembly.
     pub assembly: String,
-    /// The types of its parameters, if they are known on both sides.
+    /// The types of its parameters, if both sides know them.
     pub parameters: Option<String>,
-    /// Where its source begins in the newest build that has it.
+    /// The source file of its beginning, from the newest build that has the method.
     pub file: Option<String>,
-    /// From 1.
+    /// The line of its beginning, from 1.
     pub line: Option<u32>,
-    /// What became of it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// By metric, those that are known.
+    /// The change of each known metric.
     #[serde(flatten)]
     pub metrics: IndexMap<&'static str, Change>,
 }
 
 impl MethodChange {
-    /// How a metric changed; none if it is not known.
+    /// Returns the change of a metric; `None` if it is not known.
     pub fn metric(&self, metric: Metric) -> Option<&Change> {
         self.metrics.get(metric.name())
     }
@@ -94,29 +94,29 @@ impl MethodChange {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Comparison {
-    /// How many runs the base has.
+    /// The number of runs of the base.
     pub base_runs: usize,
-    /// How many are held against it.
+    /// The number of new runs.
     pub new_runs: usize,
-    /// How noise is told from change.
+    /// The test that tells changes from noise.
     pub test: Test,
-    /// A change of less than so many percent does not count.
+    /// The least change in percent that counts.
     pub threshold_percent: f64,
-    /// What says whether a method is slower.
+    /// The metric that decides whether a method is slower.
     pub by: &'static str,
-    /// Of the whole program: `running`, `waiting`, `elapsed`, in ms, and `cpu` where it is known.
+    /// Changes of the whole program, in ms: `running`, `waiting`, `elapsed`, and `cpu` if known.
     pub program: IndexMap<&'static str, Change>,
-    /// Those that changed the most, by what methods are compared by, first.
+    /// The methods, those with the largest change of the deciding metric first.
     pub methods: Vec<MethodChange>,
-    /// Those that [`retain`](Self::retain) left out, which paths may have all the same.
+    /// The methods that [`retain`](Self::retain) removed. Paths may still mention them.
     #[serde(skip)]
     others: Vec<MethodChange>,
-    /// Which of `methods`, and behind these of `others`, each profile's functions are: the base's profiles, then the new ones.
+    /// By profile and function: an index into `methods` followed by `others`. Profiles of the base come first.
     #[serde(skip)]
     method_of: Vec<Vec<usize>>,
 }
 
-/// What is compared of the whole program, in ms.
+/// The compared numbers of the whole program, in ms.
 const PROGRAM: [(&str, OfProgram); 4] = [
     ("running", |profile| Some(profile.milliseconds(profile.running()))),
     ("waiting", |profile| Some(profile.milliseconds(profile.sum(SampleType::WAITING)))),
@@ -125,7 +125,7 @@ const PROGRAM: [(&str, OfProgram); 4] = [
 ];
 type OfProgram = fn(&Profile) -> Option<f64>;
 
-/// By method, metric and run: what is known.
+/// By method, metric and run: the value, if known.
 type Values = Vec<Vec<Vec<Option<f64>>>>;
 
 fn values(profiles: &[&Profile], method_of: &[Vec<usize>], methods: usize) -> Values {
@@ -171,7 +171,7 @@ impl Comparison {
                 let (in_base, in_new) =
                     values.first().map_or((false, false), |runs| (called(&runs[..base.len()]), called(&runs[base.len()..])));
                 for (metric, values) in Metric::ALL.iter().zip(values) {
-                    // What was not called took nothing; how long a call takes is not known then.
+                    // A method without calls has sums of zero; its time per call is not known.
                     let is_sum =
                         matches!(metric, Metric::SelfTime | Metric::Total | Metric::Waiting | Metric::Calls | Metric::Exceptions);
                     values.iter_mut().filter(|value| is_sum && value.is_none()).for_each(|value| *value = Some(0.0));
@@ -211,7 +211,7 @@ impl Comparison {
         }
     }
 
-    /// Keeps some methods alone; of the paths, those that lead to them, and what they call.
+    /// Keeps only some methods. Of the paths, keeps those to these methods and those below them.
     pub fn retain(&mut self, is_kept: impl Fn(&MethodChange) -> bool) {
         let methods = std::mem::take(&mut self.methods).into_iter().chain(std::mem::take(&mut self.others)).enumerate();
         let (kept, others): (Vec<_>, Vec<_>) = methods.partition(|(_, method)| is_kept(method));
@@ -222,17 +222,17 @@ impl Comparison {
         self.others = others.into_iter().map(|(_, method)| method).collect();
     }
 
-    /// The methods that paths have: those of the comparison, then those that [`retain`](Self::retain) left out.
+    /// Returns the methods that paths refer to: those of the comparison, then those that [`retain`](Self::retain) removed.
     pub fn of_paths(&self) -> impl Iterator<Item = &MethodChange> {
         self.methods.iter().chain(&self.others)
     }
 
-    /// The methods of which something became.
+    /// Returns the methods with a verdict.
     pub fn of(&self, verdict: Verdict) -> impl Iterator<Item = &MethodChange> {
         self.methods.iter().filter(move |method| method.verdict == verdict)
     }
 
-    /// How noise is told from change, in a sentence.
+    /// Describes the test in a sentence.
     pub fn how(&self) -> String {
         let (threshold, share) = (self.threshold_percent, LEAST_SHARE * 100.0);
         let size = format!("it is {threshold} % or more, and {share} % of what ran");

@@ -1,4 +1,4 @@
-//! Rows for spreadsheets.
+//! Rows as CSV for spreadsheets.
 
 use std::io;
 
@@ -6,11 +6,11 @@ use identity::Visible;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Writes flat rows as CSV (RFC 4180), with the names of their fields in the first line. Text is as people may be shown it,
-/// and none of it is a formula: what would be one has a quote before it. Nothing is written of no rows.
+/// Writes flat rows as CSV (RFC 4180), with the names of their fields in the first line. Control characters in text become
+/// escapes. A quote precedes text that a spreadsheet would take for a formula. Writes nothing if there are no rows.
 ///
 /// # Errors
-/// If what is written to fails.
+/// If writing fails.
 pub fn write<T: Serialize>(rows: &[T], out: impl io::Write) -> io::Result<()> {
     let mut writer = Writer::new(out);
     rows.iter().try_for_each(|row| writer.write(row))?;
@@ -25,7 +25,7 @@ pub struct Writer<W: io::Write> {
 }
 
 impl<W: io::Write> Writer<W> {
-    /// Writes to `out`.
+    /// Creates a writer to `out`.
     pub fn new(out: W) -> Self {
         Self { csv: csv::Writer::from_writer(out), is_first: true }
     }
@@ -33,7 +33,7 @@ impl<W: io::Write> Writer<W> {
     /// Writes a row.
     ///
     /// # Errors
-    /// If what is written to fails.
+    /// If writing fails.
     pub fn write<T: Serialize>(&mut self, row: &T) -> io::Result<()> {
         let Value::Object(fields) = serde_json::to_value(row)? else { return Ok(()) };
         if std::mem::take(&mut self.is_first) {
@@ -42,16 +42,16 @@ impl<W: io::Write> Writer<W> {
         self.csv.write_record(fields.values().map(cell)).map_err(in_writing)
     }
 
-    /// Writes what is left.
+    /// Writes buffered rows.
     ///
     /// # Errors
-    /// If what is written to fails.
+    /// If writing fails.
     pub fn finish(mut self) -> io::Result<()> {
         self.csv.flush()
     }
 }
 
-/// What went wrong in writing, as it was: whether somebody still reads is seen by its kind.
+/// Returns the underlying I/O error, whose kind tells callers about a closed pipe.
 fn in_writing(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
@@ -59,7 +59,7 @@ fn in_writing(error: csv::Error) -> io::Error {
     }
 }
 
-/// A cell of a field.
+/// Returns the cell of a field.
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -67,7 +67,7 @@ fn cell(value: &Value) -> String {
             let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
             format!("{}{}", if is_formula { "'" } else { "" }, Visible(text))
         }
-        // As JSON, of which the texts are those of other cells.
+        // Arrays become JSON, with their texts treated as in other cells.
         Value::Array(texts) => {
             let visible = |text: &Value| text.as_str().map_or_else(|| text.clone(), |text| Visible(text).to_string().into());
             Value::Array(texts.iter().map(visible).collect()).to_string()

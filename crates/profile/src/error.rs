@@ -1,35 +1,35 @@
-//! Why a file is not read, or not to its end.
+//! Errors of reading a profile.
 
-/// A profile that cannot be read, or not to its end.
+/// A profile that cannot be read, or only in part.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Error {
-    /// It does not start as a profile does.
+    /// The file does not begin as a profile does.
     #[error("not an ilinst profile")]
     NotAProfile,
-    /// It was written by a later version.
+    /// A later version wrote the file.
     #[error("format version {found}; this ilinst reads versions up to {known}")]
     Version {
-        /// What the file says.
+        /// The version in the file.
         found: u32,
-        /// The latest that is read.
+        /// The latest version supported.
         known: u32,
     },
-    /// It says something that its version has no meaning for.
+    /// A number in the file has no meaning in its version.
     #[error("{what} {value}, which this ilinst does not know (file offset 0x{offset:x})")]
     Unknown {
-        /// Of what.
+        /// The kind of the number.
         what: &'static str,
-        /// Which.
+        /// The number.
         value: u32,
-        /// Where.
+        /// Its file offset.
         offset: usize,
     },
-    /// The bytes end too early, or make no sense.
+    /// The bytes end too early, or are inconsistent.
     #[error("{what} (file offset 0x{offset:x})")]
     Damaged {
-        /// What is wrong.
+        /// The defect.
         what: &'static str,
-        /// Where.
+        /// Its file offset.
         offset: usize,
     },
 }

@@ -1,5 +1,5 @@
-//! The file: a header, then chunks as they were in the program's memory (docs/profile-format.md). Here bytes become
-//! records; what they mean together is [`read`](crate::read)'s matter.
+//! The file: a header, then chunks as they were in the program's memory (docs/profile-format.md). This module turns bytes into
+//! records; [`read`](crate::read) interprets them together.
 
 mod calls;
 mod control;
@@ -32,7 +32,7 @@ use self::{
 use crate::{error::Error, model::Mode};
 
 mod chunk_kind {
-    /// Not in use, in version 2.
+    /// An unused chunk, in version 2.
     pub(super) const FREE: u32 = 0;
     pub(super) const NODES: u32 = 1;
     pub(super) const NAMES: u32 = 2;
@@ -40,44 +40,44 @@ mod chunk_kind {
     pub(super) const EVENTS: u32 = 4;
     pub(super) const COUNTERS: u32 = 5;
     pub(super) const PHASE: u32 = 6;
-    /// Of files that were merged.
+    /// Paths, in merged files.
     pub(super) const PATHS: u32 = 7;
     pub(super) const METHOD_STATISTICS: u32 = 8;
-    /// Captured calls: they are read apart.
+    /// Captured calls, which are read separately.
     pub(super) const DESCRIPTIONS: u32 = 9;
     pub(super) const CALLS: u32 = 10;
     pub(super) const PHASE_DETAILS: u32 = 11;
 }
 
-/// All that a file says.
+/// All records of a file.
 pub(crate) struct Records<'a> {
     pub(crate) header: Header,
-    /// In the order of the file.
+    /// Chunks of nodes in the order of the file.
     pub(crate) nodes: Vec<NodeChunk<'a>>,
-    /// The same by address.
+    /// The same chunks by address.
     node_places: Places,
     pub(crate) statistics: Vec<StatisticsChunk<'a>>,
     statistics_places: Places,
     pub(crate) names: Names,
-    /// Method ids, and how often each was called.
+    /// Method ids, and the number of calls of each.
     pub(crate) counters: Vec<(u64, u64)>,
     pub(crate) phases: Vec<PhaseChunk<'a>>,
     pub(crate) phase_details: Vec<DetailsChunk<'a>>,
-    /// Of a file that was merged.
+    /// Paths of a merged file.
     pub(crate) paths: Vec<PathChunk<'a>>,
     pub(crate) method_statistics: Vec<MethodStatistics>,
-    /// How many events there are.
+    /// The number of events.
     pub(crate) events: u64,
-    /// The first thing that could not be read.
+    /// The first defect.
     pub(crate) damage: Option<Error>,
 }
 
-/// Which chunk begins at which address: in order, since each node's caller is looked up here.
+/// Chunks sorted by address, for the lookup of each node's caller.
 #[derive(Default)]
 struct Places(Vec<(u64, usize)>);
 
 impl Places {
-    /// Of chunks, of which the first is meant where several have the same address.
+    /// Sorts chunks by address. The first one wins where several have the same address.
     fn of(addresses: impl Iterator<Item = u64>) -> Self {
         let mut places: Vec<(u64, usize)> = addresses.enumerate().map(|(chunk, address)| (address, chunk)).collect();
         places.sort_unstable();
@@ -85,7 +85,7 @@ impl Places {
         Self(places)
     }
 
-    /// The last chunk that begins no later.
+    /// Returns the last chunk at this address or below.
     fn before(&self, address: u64) -> Option<usize> {
         let behind = self.0.partition_point(|(start, _)| *start <= address);
         self.0.get(behind.checked_sub(1)?).map(|(_, chunk)| *chunk)
@@ -96,7 +96,7 @@ impl<'a> Records<'a> {
     /// Reads a file.
     ///
     /// # Errors
-    /// If the header is not there, or gives the file a meaning that is not known.
+    /// If the header is missing, or states an unknown version or mode.
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         let mut records = Self {
             header: Header::read(bytes)?,
@@ -124,7 +124,7 @@ impl<'a> Records<'a> {
         Ok(records)
     }
 
-    /// Adds a chunk; `met` are the addresses of those of nodes.
+    /// Adds a chunk; `met` has the addresses of earlier chunks of nodes.
     fn add(&mut self, chunk: &Chunk<'a>, version: u32, met: &mut HashSet<u64>) -> Result<(), Error> {
         let Chunk { kind, offset, bytes } = *chunk;
         let mut reader = Cursor::new(bytes, offset);
@@ -141,7 +141,7 @@ impl<'a> Records<'a> {
                 self.nodes.push(chunk);
             }
             chunk_kind::NAMES => {
-                // In version 2, records may be on their way to what is behind those in use.
+                // In version 2, bytes behind the used ones may be records that are being written.
                 let used = if version == 1 { bytes.len() } else { chunk.used()? };
                 let records = bytes.get(CHUNK_HEADER..used).unwrap_or_default();
                 self.names.read(Cursor::new(records, offset + CHUNK_HEADER))?;
@@ -169,13 +169,13 @@ impl<'a> Records<'a> {
         Ok(())
     }
 
-    /// The chunk of nodes with this address in it, and which of its slots has it.
+    /// Returns the chunk of nodes and the slot with this address.
     pub(crate) fn slot_of(&self, address: u64) -> Option<(usize, usize)> {
         let chunk = self.node_places.before(address)?;
         Some((chunk, self.nodes.get(chunk)?.index_of(address)?))
     }
 
-    /// How long the first call of a node took, if that is known.
+    /// Returns the duration of a node's first call, if known.
     pub(crate) fn first_of(&self, raw: &RawNode) -> Option<i64> {
         let is_timed = self.header.version > 1 && matches!(self.header.mode, Mode::Exact | Mode::Trace);
         match Some(raw.statistics).filter(|address| *address != 0).and_then(|address| self.statistics_of(address)) {
@@ -204,23 +204,23 @@ impl<'a> Records<'a> {
         })
     }
 
-    /// The same among the statistics.
+    /// Returns the chunk of statistics and the slot with this address.
     pub(crate) fn statistics_of(&self, address: u64) -> Option<(usize, usize)> {
         let chunk = self.statistics_places.before(address)?;
         Some((chunk, self.statistics.get(chunk)?.index_of(address)?))
     }
 }
 
-/// A chunk, whole or as far as the file goes.
+/// A chunk, complete or up to the end of the file.
 pub(crate) struct Chunk<'a> {
     kind: u32,
-    /// Where in the file it is.
+    /// Its file offset.
     offset: usize,
     bytes: &'a [u8],
 }
 
 impl Chunk<'_> {
-    /// How many of its bytes are in use.
+    /// Returns the number of bytes in use.
     fn used(&self) -> Result<usize, Error> {
         let mut reader = Cursor::new(self.bytes, self.offset);
         reader.take(32)?;
@@ -228,7 +228,7 @@ impl Chunk<'_> {
     }
 }
 
-/// The chunks of a file, and what is wrong with it between them.
+/// Returns the chunks of a file, and errors for defects between them.
 fn chunks<'a>(bytes: &'a [u8], header: &Header) -> impl Iterator<Item = Result<Chunk<'a>, Error>> + use<'a> {
     let (is_first, mut position, mut is_cut) = (header.version == 1, header.size, header.size > bytes.len());
     std::iter::from_fn(move || {
@@ -251,7 +251,7 @@ fn chunks<'a>(bytes: &'a [u8], header: &Header) -> impl Iterator<Item = Result<C
                 continue;
             }
             if size < CHUNK_HEADER || !is_first && !size.is_multiple_of(BLOCK) {
-                // Of version 2, chunks begin at blocks: the next one may be sound.
+                // In version 2, chunks begin at multiples of the block size: the next one may be undamaged.
                 position = if is_first { bytes.len() } else { offset.saturating_add(BLOCK) };
                 return Some(Err(Error::Damaged { what: "a chunk of no size", offset }));
             }

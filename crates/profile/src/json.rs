@@ -1,4 +1,4 @@
-//! A profile for scripts.
+//! A profile as JSON for scripts.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::{
     views::View,
 };
 
-/// What `ilinst report --json` prints. Times are in milliseconds.
+/// The document that `ilinst report --json` prints. Times are in milliseconds.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Document<'p, 'n> {
@@ -22,7 +22,7 @@ pub struct Document<'p, 'n> {
     milliseconds: f64,
     paused_ms: f64,
     threads: u64,
-    /// Running, waiting and what the probes took.
+    /// Running time, waiting time and overhead together.
     thread_ms: f64,
     running_ms: f64,
     waiting_ms: f64,
@@ -33,7 +33,7 @@ pub struct Document<'p, 'n> {
     bad_tokens: u64,
     events: u64,
     phases: &'p [String],
-    /// What the numbers cannot tell.
+    /// Notes on the limits of the numbers.
     limits: Vec<String>,
     damage: Option<String>,
     #[serde(flatten)]
@@ -41,7 +41,7 @@ pub struct Document<'p, 'n> {
 }
 
 impl Profile {
-    /// The profile with a view of it, as a document that serde writes.
+    /// Returns the profile with a view of it, as a serializable document.
     pub fn document<'p, 'n>(&'p self, view: &'p View<'n>) -> Document<'p, 'n> {
         Document {
             program: &self.program,

@@ -1,4 +1,4 @@
-//! The profile that a woven program writes: its file, what it says, and how that is shown. Knows nothing of PE files.
+//! The profile that an instrumented program writes: its file, its model, and its presentation. Knows nothing of PE files.
 //!
 //! ```text
 //! bytes -> records -> Profile { call paths, values by sample type, functions } -> sums -> text | JSON

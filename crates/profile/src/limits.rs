@@ -1,4 +1,4 @@
-//! What the numbers cannot tell.
+//! The limits of a profile's numbers.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ use crate::{
     text::counted,
 };
 
-/// Clocks that tick less often than this cannot tell how long a short call takes.
+/// The least frequency in Hz of a clock that can time a short call.
 const COARSE_CLOCK: u64 = 20_000_000;
 
-/// How many times the CPU time is much more than it.
+/// The factor from which on a time counts as much longer than the CPU time.
 const MUCH_LONGER: f64 = 1.3;
 
 /// As the tracker ends the runtime's name.
@@ -25,16 +25,16 @@ const MAX_FILES: usize = 3;
 /// What the call trees do not hold.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Losses {
-    /// Paths that were called too often to be timed, and only counted from then on.
+    /// The number of paths that were called too often to be timed, and that were only counted from then on.
     pub muted: u64,
-    /// Calls beyond the limit of paths, which stand under their methods alone.
+    /// The number of calls beyond the limit of paths, which are recorded by method only.
     pub overflow: u64,
-    /// Paths on which steps of async methods did not know their call.
+    /// The number of paths on which steps of async methods could not be matched to a call.
     pub lost_flow: u64,
 }
 
 impl Profile {
-    /// What the call trees do not hold.
+    /// Returns the losses of the call trees.
     pub fn losses(&self) -> Losses {
         let mut losses = Losses::default();
         for tree in &self.trees {

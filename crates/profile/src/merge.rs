@@ -1,6 +1,6 @@
-//! Many processes' profiles in one: equal paths become one, whatever process and thread they are of, and all that is measured
-//! is added up. What comes out depends on what was put in alone, in whatever order: sums are of whole numbers, which wrap, and
-//! everything is written in an order of its own.
+//! Merges the profiles of many processes. Equal paths become one, regardless of process and thread, and all values are added up.
+//! The result depends only on the set of inputs, not on their order: sums are of whole numbers, which wrap, and records are
+//! sorted.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -16,10 +16,10 @@ use crate::{
     statistics::Statistics,
 };
 
-/// Times in ns, with the histograms of a clock that ticks so.
+/// The unit ns, with the histograms of a clock of 1 GHz.
 const NANOSECONDS: Timebase = Timebase { ticks_per_second: 1_000_000_000, histogram_shift: 5 };
 
-/// Profiles that cannot be put together.
+/// A mode mismatch: profiles that cannot be merged.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("it was measured in mode {found:?}, others in mode {others:?}: these are not the same numbers")]
 pub struct Mismatch {
@@ -27,15 +27,16 @@ pub struct Mismatch {
     others: Mode,
 }
 
-/// Profiles as they come together. Its size is that of what they have in common and apart, not of how many they are.
+/// A merge in progress. Its size depends on the distinct paths, not on the number of profiles.
 #[derive(Debug, Default)]
 pub struct Merge {
     mode: Option<Mode>,
-    /// By clock: in the ticks of .NET's clock nothing is lost; if there are several in the end, they are put into ns then.
+    /// By clock: ticks of .NET's clock are summed without rounding. If there are several clocks in the end, times are converted
+    /// to ns.
     parts: BTreeMap<Timebase, Part>,
 }
 
-/// Those of one clock.
+/// The profiles of one clock.
 #[derive(Debug, Default)]
 struct Part {
     processes: u64,
@@ -48,23 +49,23 @@ struct Part {
     paused: i64,
     start_time: Option<u64>,
     max_nodes: u32,
-    /// What probes cost, in 1/1000 ns, over all processes.
+    /// Overhead of probes in 1/1000 ns, summed over all processes.
     probe_inside: u64,
     probe_outside: u64,
-    /// None once it isn't known of a process.
+    /// `None` once a process does not know it.
     cpu_ns: Option<i64>,
     modules: BTreeSet<Module>,
     names: HashMap<u64, MethodName>,
     exception_types: HashMap<u64, String>,
-    /// By phase; the first is all of the run.
+    /// By phase; the first is the whole run.
     spans: BTreeMap<Option<String>, Span>,
 }
 
-/// A phase of all processes, or all of the run.
+/// A phase of all processes, or the whole run.
 #[derive(Debug, Default)]
 struct Span {
     duration: i64,
-    /// By the name of their threads; empty for those that have none, or had several.
+    /// By thread name; empty for trees whose threads have no name, or several.
     trees: BTreeMap<String, Tree>,
     /// By method.
     statistics: BTreeMap<u64, Statistics>,
@@ -75,32 +76,32 @@ struct Tree {
     threads: u64,
     lost_calls: u64,
     bad_tokens: u64,
-    /// As in [`Merge`]; none before the first one.
+    /// As in [`Merge`]; `None` before the first profile.
     cpu_ns: Option<Option<i64>>,
     places: HashMap<(u32, u64), u32>,
-    /// The caller's place, counted from 1, and the method.
+    /// The caller's index, counted from 1, and the method.
     nodes: Vec<(u32, u64)>,
     notes: Vec<Notes>,
-    /// So many for each node, in the order of the merged profile's sample types.
+    /// The values of each node in turn, in the order of the merged profile's sample types.
     values: Vec<i64>,
 }
 
 impl Merge {
-    /// Adds what a file says.
+    /// Adds a profile.
     ///
     /// # Errors
-    /// If it was measured in another mode than those before, which changes nothing.
+    /// If its mode differs from the earlier ones; the merge is then unchanged.
     pub fn add(&mut self, bytes: &[u8], profile: &Profile) -> Result<(), Mismatch> {
-        // Events are one process's.
+        // Events belong to a single process, and are not merged.
         let mode = self.agree(if profile.mode == Mode::Trace { Mode::Exact } else { profile.mode })?;
         let from = Timebase { ticks_per_second: profile.ticks_per_second, histogram_shift: profile.histogram_shift };
-        // The processor's counter is measured anew by each process: there would be as many clocks.
+        // Each process calibrates the processor's counter: there would be as many clocks as processes.
         let clock = if profile.clock == Clock::Tsc { NANOSECONDS } else { from };
         self.parts.entry(clock).or_default().add(bytes, profile, mode, Conversion { from, to: clock });
         Ok(())
     }
 
-    /// Adds what another has.
+    /// Adds another merge.
     ///
     /// # Errors
     /// As [`add`](Self::add).
@@ -123,10 +124,10 @@ impl Merge {
         }
     }
 
-    /// Writes the profile.
+    /// Writes the merged profile.
     ///
     /// # Errors
-    /// If what is written to fails.
+    /// If writing fails.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let mode = self.mode.unwrap_or(Mode::Exact);
         if let (1, Some((clock, part))) = (self.parts.len(), self.parts.first_key_value()) {
@@ -220,7 +221,7 @@ impl Part {
     }
 
     fn write(&self, clock: Timebase, mode: Mode, out: &mut impl Write) -> io::Result<()> {
-        // Ticks of a process, of the sum in 1/1000 ns.
+        // The mean over processes in ticks, from the sum in 1/1000 ns.
         let each = |sum: u64| sum as f64 / self.processes.max(1) as f64 * clock.ticks_per_second as f64 / 1e12;
         let whole = self.spans.get(&None);
         let header = MergedHeader {
@@ -254,7 +255,7 @@ impl Part {
         let numbers: HashMap<&str, u32> = self.numbered_exceptions().map(|(number, name)| (name, number)).collect();
         for (phase, (name, span)) in self.spans.iter().enumerate() {
             let phase = phase as u32;
-            // Which exceptions there were is known of all of the run.
+            // Types of exceptions are known for the whole run only.
             let of_exceptions = self.exception_types.keys().filter(|_| name.is_none());
             let ids: BTreeSet<u64> = span.statistics.keys().chain(of_exceptions).copied().collect();
             let all = ids.into_iter().map(|method_id| {
@@ -280,7 +281,7 @@ impl Part {
         format::write_names(out, records.chain(threads).chain(phases.map(|(number, name)| NameRecord::Phase(number, name))))
     }
 
-    /// The types of exceptions, each once, with its number.
+    /// Returns the types of exceptions, each once, with a number.
     fn numbered_exceptions(&self) -> impl Iterator<Item = (u32, &str)> {
         let types: BTreeSet<&str> = self.exception_types.values().map(String::as_str).collect();
         (1..).zip(types)
@@ -300,7 +301,7 @@ impl Tree {
     fn add(&mut self, profile: &Profile, tree: &CallTree, kinds: &[SampleType], clock: Conversion) {
         self.count(tree.threads, tree.lost_calls, tree.bad_tokens, tree.cpu_ns);
         let lists: Vec<&[i64]> = kinds.iter().map(|kind| profile.flat(tree, *kind)).collect();
-        // Where each node went, counted from 1.
+        // The merged node of each node, counted from 1.
         let mut mapped: Vec<u32> = Vec::with_capacity(tree.nodes.len());
         for (index, node) in tree.nodes.iter().enumerate() {
             let caller = node.caller.and_then(|caller| mapped.get(caller).copied()).unwrap_or_default();
@@ -337,7 +338,7 @@ impl Tree {
         self.cpu_ns = Some(self.cpu_ns.map_or(cpu_ns, |own| both(own, cpu_ns)));
     }
 
-    /// The place of a path.
+    /// Returns the index of a path, which is added if it is new.
     fn place(&mut self, caller: u32, id: u64, notes: Notes, values: usize) -> u32 {
         let place = *self.places.entry((caller, id)).or_insert_with(|| {
             self.nodes.push((caller, id));
@@ -351,11 +352,11 @@ impl Tree {
         place
     }
 
-    /// Writes it in an order of its own: by depth, callees by their methods' ids.
+    /// Writes the tree in a canonical order: by depth, and callees by their methods' ids.
     fn write(&self, number: u64, phase: u32, duration: i64, values: usize, out: &mut impl Write) -> io::Result<()> {
         let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();
         let node = |place: u32| self.nodes.get(place as usize).copied().unwrap_or_default();
-        // Callees of the same caller stand together then.
+        // The sort puts callees of one caller side by side.
         order.sort_unstable_by_key(|place| node(*place));
         let callees = |caller: u32| {
             let start = order.partition_point(|place| node(*place).0 < caller);
@@ -382,7 +383,7 @@ impl Tree {
     }
 }
 
-/// From one clock's ticks to another's.
+/// A conversion between the ticks of two clocks.
 #[derive(Clone, Copy)]
 struct Conversion {
     from: Timebase,
@@ -390,7 +391,7 @@ struct Conversion {
 }
 
 impl Conversion {
-    /// To the nearest.
+    /// Converts ticks, rounded to nearest.
     fn ticks(self, ticks: i64) -> i64 {
         let (from, to) = (self.from.ticks_per_second, self.to.ticks_per_second);
         if from == to {
@@ -413,7 +414,7 @@ impl Conversion {
     }
 }
 
-/// Keeps the least of what several say.
+/// Keeps the least of several values.
 fn least<T: Clone + Ord>(map: &mut HashMap<u64, T>, id: u64, value: &T) {
     match map.get_mut(&id) {
         Some(own) if *own <= *value => {}
@@ -422,7 +423,7 @@ fn least<T: Clone + Ord>(map: &mut HashMap<u64, T>, id: u64, value: &T) {
     }
 }
 
-/// A sum, if both are known.
+/// Returns the sum, if both are known.
 fn both(one: Option<i64>, other: Option<i64>) -> Option<i64> {
     Some(one?.wrapping_add(other?))
 }
@@ -437,7 +438,7 @@ fn worse(one: Option<End>, other: Option<End>) -> Option<End> {
     one.into_iter().chain(other).max_by_key(rank)
 }
 
-/// One of some names, and how many more there are.
+/// Returns one of several names, and the number of further ones.
 fn summary(names: &BTreeSet<String>) -> String {
     let first = names.first().map_or("", String::as_str);
     match names.len() {

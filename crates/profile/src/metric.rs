@@ -1,4 +1,4 @@
-//! What of a method is sorted by and compared: each column stated once.
+//! The metrics of methods for sorting and comparing, each stated once.
 
 use std::str::FromStr;
 
@@ -6,11 +6,11 @@ use crate::row::Row;
 
 macro_rules! metrics {
     ($(#[doc = $doc:literal] $(#[$default:meta])? $variant:ident = $name:literal, $unit:ident, $fold:expr, $value:expr;)*) => {
-        /// What of a method is compared.
+        /// A metric of methods.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum Metric { $(#[doc = $doc] $variant,)* }
 
-        /// What rows are sorted by: all but names from the largest on.
+        /// A sort order: names ascend, metrics descend.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
         pub enum SortBy {
             $(#[doc = $doc] $(#[$default])? $variant,)*
@@ -19,41 +19,41 @@ macro_rules! metrics {
         }
 
         impl Metric {
-            /// All of them.
+            /// All metrics.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// A word for it.
+            /// Returns its name.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// What it is, in a few words.
+            /// Returns a short description.
             pub fn help(self) -> &'static str {
                 said(match self { $(Self::$variant => $doc,)* })
             }
 
-            /// What it is counted in.
+            /// Returns its unit.
             pub fn unit(self) -> MetricUnit {
                 match self { $(Self::$variant => MetricUnit::$unit,)* }
             }
 
-            /// Of a method; none if it is not known.
+            /// Returns its value for a method; `None` if it is not known.
             pub fn of(self, row: &Row<'_>) -> Option<f64> {
                 let value: fn(&Row<'_>) -> Option<f64> = match self { $(Self::$variant => $value,)* };
                 value(row)
             }
 
-            /// Of two functions that cannot be told apart.
+            /// Returns the function that combines the values of two indistinguishable functions.
             pub(crate) fn fold(self) -> fn(f64, f64) -> f64 {
                 match self { $(Self::$variant => $fold,)* }
             }
         }
 
         impl SortBy {
-            /// All of them.
+            /// All sort orders.
             pub const ALL: &[Self] = &[$(Self::$variant,)* Self::Name];
 
-            /// The number that it sorts by; none: by name.
+            /// Returns the metric to sort by; `None` for names.
             pub fn metric(self) -> Option<Metric> {
                 match self { $(Self::$variant => Some(Metric::$variant),)* Self::Name => None }
             }
@@ -82,17 +82,17 @@ metrics! {
     Cpu = "cpu", Milliseconds, |one, other| one + other, |row| row.cpu_ms;
 }
 
-/// What metrics are counted in.
+/// The unit of a metric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MetricUnit {
     /// Thousandths of a second.
     Milliseconds,
-    /// Pieces.
+    /// Number.
     Count,
 }
 
 impl Metric {
-    /// Which programs it is known of, if not of all; in words.
+    /// Returns a condition for programs that have the metric; `None` if all have it.
     pub fn known_of(self) -> Option<&'static str> {
         match self {
             Self::P95 | Self::Max => Some("single calls are timed by ILINST_MODE=exact, the default, and trace"),
@@ -111,12 +111,12 @@ impl FromStr for Metric {
 }
 
 impl SortBy {
-    /// A word for it.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         self.metric().map_or("name", Metric::name)
     }
 
-    /// What it is, in a few words.
+    /// Returns a short description.
     pub fn help(self) -> &'static str {
         self.metric().map_or("Name", Metric::help)
     }
@@ -130,20 +130,20 @@ impl FromStr for SortBy {
     }
 }
 
-/// A line of documentation as help says it: without the full stop.
+/// Returns a doc comment in the form of a help text: without the full stop.
 fn said(doc: &str) -> &str {
     doc.trim().trim_end_matches('.')
 }
 
-/// What can be sorted.
+/// A row that can be sorted.
 pub(crate) trait Ranked {
-    /// By this among those of the same number.
+    /// Returns the name, which orders rows of equal value.
     fn name(&self) -> &str;
 
-    /// What it has; none if that is not known of it.
+    /// Returns the value of a metric; `None` if it is not known.
     fn metric(&self, metric: Metric) -> Option<f64>;
 
-    /// What it is sorted by, from the largest on.
+    /// Returns the value to sort by, largest first.
     fn key(&self, sort: SortBy) -> f64 {
         sort.metric().and_then(|metric| self.metric(metric)).unwrap_or_default()
     }

@@ -1,6 +1,6 @@
-//! What a profile is, whoever wrote it: call paths, and for each a list of values. The words are pprof's: a sample type
-//! says what a value measures; a value is *flat*, the path's own without its callees', and adding those of its callees
-//! makes it *cumulative*. Reports say self and total.
+//! The model of a profile, independent of its writer: call paths, each with a list of values. The terms are pprof's. A sample
+//! type states the meaning of a value. A *flat* value is the path's own, without its callees; a *cumulative* value includes them.
+//! Reports call these self and total.
 
 use std::fmt;
 
@@ -13,70 +13,71 @@ use crate::{error::Error, statistics::Statistics};
 pub struct Profile {
     /// The program's name.
     pub program: String,
-    /// What it ran on.
+    /// The runtime that it ran on.
     pub runtime: String,
-    /// The program's file; empty if it isn't known.
+    /// The path of the program's file; empty if it is not known.
     pub path: String,
-    /// The process.
+    /// The process id.
     pub pid: u32,
-    /// How many processes it is of: more than one if it was merged, and times are sums over them.
+    /// The number of processes. It is more than one in a merged profile, whose times are sums over them.
     pub processes: u64,
-    /// How the program ended; of several, the worst.
+    /// The way the program ended; of several processes, the worst.
     pub end: End,
-    /// How it was measured.
+    /// The mode of measurement.
     pub mode: Mode,
-    /// What time was read from.
+    /// The clock that times were read from.
     pub clock: Clock,
-    /// The clock's ticks in a second; never 0.
+    /// The clock's ticks per second; never 0.
     pub ticks_per_second: u64,
-    /// When the first probe ran: 100 ns units since the year 1, UTC.
+    /// The time of the first probe: 100 ns units since the year 1, UTC.
     pub start_time: u64,
-    /// How long the program ran, from the first probe on, in ticks; never below 0.
+    /// The duration of the run from the first probe on, in ticks; never below 0.
     pub duration: i64,
-    /// When the program last looked at the clock, in ticks since the first probe.
+    /// The time of the program's last reading of the clock, in ticks since the first probe.
     pub last_seen: i64,
-    /// Of that, how long nothing was recorded, since the program was asked to pause.
+    /// The part of `duration` in which recording was paused, in ticks.
     pub paused: i64,
-    /// Whether it is paused now.
+    /// Whether recording is paused now.
     pub is_paused: bool,
-    /// Whether the disk was full, so that what came last may not be in the file.
+    /// Whether the disk was full, so that the last records may not be in the file.
     pub disk_was_full: bool,
-    /// Whether single calls were captured, which takes time that no probe's cost has in it.
+    /// Whether single calls were captured. Capturing takes time that is not part of the measured overhead of probes.
     pub has_captured_calls: bool,
-    /// CPU time of the process, in ns; none if it isn't known.
+    /// CPU time of the process, in ns; `None` if it is not known.
     pub cpu_ns: Option<i64>,
-    /// What a probe costs.
+    /// The overhead of a probe.
     pub probe_cost: ProbeCost,
-    /// What the values measure, in their order.
+    /// The sample types of the values, in their order.
     pub sample_types: Vec<SampleType>,
-    /// The modules that were woven and loaded: pprof's mappings.
+    /// The modules that were instrumented and loaded: pprof's mappings.
     pub modules: Vec<Module>,
-    /// The functions that the call trees mention.
+    /// The functions that the call trees refer to.
     pub functions: Vec<Function>,
     /// The call trees.
     pub trees: Vec<CallTree>,
-    /// By function: how the times of its calls are distributed; none where that was not measured.
+    /// By function: the distribution of its calls' times; `None` if it was not measured.
     pub statistics: Vec<Option<Box<Statistics>>>,
-    /// By how many bits times are shifted before they are put into a histogram.
+    /// The number of bits by which times are shifted right for a histogram.
     pub histogram_shift: u32,
     /// By function: the type of an exception that left it.
     pub exception_types: Vec<Option<String>>,
     /// The names of the phases that marks begin, in the order of time.
     pub phases: Vec<String>,
-    /// Which parts of the run it is of, from and to, in ticks since the first probe; to none: to the end. None: all of it.
+    /// The parts of the run that the profile covers, as start and end in ticks since the first probe. An end of `None` is the
+    /// run's end. Empty for the whole run.
     pub parts: Vec<(i64, Option<i64>)>,
-    /// Whether it is of a part of the run, as a phase.
+    /// Whether the profile covers a part of the run, such as a phase.
     pub is_part: bool,
-    /// How many events there are, in mode trace.
+    /// The number of events, in mode trace.
     pub events: u64,
-    /// How many nodes the program's trees were allowed; 0 if it isn't said.
+    /// The limit of nodes in the program's trees; 0 if it is not known.
     pub max_nodes: u32,
-    /// What is missing: a file cut short still says all that it holds.
+    /// The first defect of the file. All records before a cut remain usable.
     pub damage: Option<Error>,
 }
 
 impl Default for Profile {
-    /// Of a program that did nothing: by a clock of nanoseconds, measured exactly, and ended.
+    /// Returns the profile of a program that did nothing: exact mode, a clock of nanoseconds, a clean end.
     fn default() -> Self {
         Self {
             program: String::new(),
@@ -114,16 +115,16 @@ impl Default for Profile {
     }
 }
 
-/// How a program ended.
+/// The way a program ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// It came to its end.
+    /// It ended normally.
     Clean,
-    /// By an exception that nobody caught.
+    /// An unhandled exception ended it.
     UnhandledException,
-    /// Not yet: it runs. No file says so, who reads it may know.
+    /// It is still running. Files do not state this; only their reader may know.
     Running,
-    /// Unknown: the program was cut off.
+    /// Unknown: the program was killed, or the file ends early.
     Unknown,
 }
 
@@ -138,54 +139,54 @@ impl fmt::Display for End {
     }
 }
 
-/// How a program was measured.
+/// The mode of measurement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// Each call was counted and timed.
+    /// Each call is counted and timed.
     Exact,
-    /// Each call was counted; time is what a sampler saw.
+    /// Each call is counted; a sampler measures time.
     Sampled,
-    /// Calls were counted, and no more: there are no paths.
+    /// Calls are counted by method, without paths and times.
     Count,
-    /// As exact, with each call's beginning and end.
+    /// As exact, and the beginning and end of each call are recorded.
     Trace,
 }
 
-/// What time was read from.
+/// The clock that times are read from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Clock {
     /// .NET's Stopwatch.
     Stopwatch,
     /// The processor's time stamp counter.
     Tsc,
-    /// The program's own: its time may be simulated.
+    /// A clock of the program's own, whose time may be simulated.
     Program,
 }
 
-/// What a probe costs, in ticks; all 0 if it isn't known.
+/// The overhead of a probe, in ticks; all 0 if it is not known.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct ProbeCost {
-    /// What a call that does nothing shows as its own time.
+    /// The overhead within the call's own time.
     pub inside: f64,
-    /// What it adds to its caller's beside that.
+    /// The overhead within the caller's time.
     pub outside: f64,
-    /// What reading the clock once takes.
+    /// The duration of reading the clock once.
     pub clock_read: f64,
 }
 
-/// What a value measures.
+/// The type of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SampleType {
-    /// A word for it.
+    /// Its name.
     pub name: &'static str,
-    /// What it is counted in.
+    /// Its unit.
     pub unit: Unit,
 }
 
-/// What values are counted in.
+/// The unit of values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
-    /// Pieces.
+    /// Number.
     Count,
     /// Ticks of the profile's clock.
     Ticks,
@@ -194,40 +195,40 @@ pub enum Unit {
 }
 
 impl SampleType {
-    /// How many there are, at most, in a profile.
+    /// The largest number of sample types in a profile.
     pub(crate) const MOST: usize = 13;
-    /// How often a path was entered.
+    /// Number of times that a path was entered.
     pub const CALLS: Self = Self { name: "calls", unit: Unit::Count };
-    /// How often it was left.
+    /// Number of times that a path was left.
     pub const LEAVES: Self = Self { name: "leaves", unit: Unit::Count };
-    /// How many calls were open when the profile was written.
+    /// Number of calls that were open when the profile was written.
     pub const OPEN: Self = Self { name: "open", unit: Unit::Count };
-    /// Time of its threads by the clock on the wall, whether anything ran or not; that of open calls too.
+    /// Elapsed time on its threads, running or waiting, including open calls.
     pub const WALL: Self = Self { name: "wall", unit: Unit::Ticks };
-    /// Of [`WALL`](Self::WALL): in calls that wait.
+    /// Part of [`WALL`](Self::WALL): time in blocking calls.
     pub const WAITING: Self = Self { name: "waiting", unit: Unit::Ticks };
-    /// Of [`WALL`](Self::WALL): what the probes themselves took, as calibrated in the program. Reports leave it out.
+    /// Part of [`WALL`](Self::WALL): overhead of the probes, as calibrated in the program. Reports subtract it.
     pub const PROBES: Self = Self { name: "probes", unit: Unit::Ticks };
-    /// How many exceptions left it.
+    /// Number of exceptions that left the path.
     pub const EXCEPTIONS: Self = Self { name: "exceptions", unit: Unit::Count };
-    /// Of an async method: from start to completion, over all its calls that have ended.
+    /// Async methods: time from start to completion, summed over completed calls.
     pub const LATENCY: Self = Self { name: "latency", unit: Unit::Ticks };
-    /// How many calls these are.
+    /// Async methods: number of completed calls.
     pub const COMPLETED: Self = Self { name: "completed", unit: Unit::Count };
-    /// How many of these an exception ended, or a cancellation.
+    /// Async methods: number of completed calls that ended by an exception or a cancellation.
     pub const FAULTED: Self = Self { name: "faulted", unit: Unit::Count };
-    /// Of an async method: how long its steps took, with what they called.
+    /// Async methods: time of their steps, callees included.
     pub const STEPS: Self = Self { name: "steps", unit: Unit::Ticks };
-    /// CPU time, where a sampler saw it.
+    /// CPU time, as a sampler measured it.
     pub const CPU: Self = Self { name: "cpu", unit: Unit::Nanoseconds };
-    /// How often a sampler saw it running.
+    /// Number of samples.
     pub const SAMPLES: Self = Self { name: "samples", unit: Unit::Count };
 }
 
-/// A woven module.
+/// An instrumented module.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Module {
-    /// What the ids of its methods begin with.
+    /// The first part of its methods' ids.
     pub key: u64,
     /// Its version identifier.
     pub mvid: [u8; 16],
@@ -235,108 +236,108 @@ pub struct Module {
     pub assembly: String,
     /// Its own name.
     pub name: String,
-    /// What wove it.
+    /// The version of ilinst that instrumented it.
     pub tool: String,
-    /// The file it was loaded from; empty if the program did not say it.
+    /// The file it was loaded from; empty if the program did not record it.
     pub path: String,
 }
 
-/// What call paths lead to.
+/// A function, the target of call paths.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Function {
-    /// Which method it is.
+    /// Its method's id.
     pub method_id: MethodId,
-    /// Its name; none if the program could not tell it.
+    /// Its name; `None` if the program could not determine it.
     pub name: Option<MethodName>,
-    /// What is known of it by the file it is from; none if that was not at hand.
+    /// Its source names and place, from its assembly and PDB; `None` without these files.
     pub source: Option<Source>,
-    /// Its module: an index into the profile's; none if the program did not name it.
+    /// Its module: an index into the profile's modules; `None` if the program did not name it.
     pub module: Option<usize>,
 }
 
-/// What a method's file says of it.
+/// The source names and place of a method.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Source {
-    /// Its type as a person would write it: `Namespace.Outer<T>.Inner`.
+    /// Its type's name in source form: `Namespace.Outer<T>.Inner`.
     pub type_name: String,
-    /// The method, with its type parameters: `Load<T>`, `Name.get`, `operator +`, `Main [lambda at Program.cs:41]`.
+    /// Its own name with type parameters: `Load<T>`, `Name.get`, `operator +`, `Main [lambda at Program.cs:41]`.
     pub method: String,
-    /// The types of its parameters: `int, string`; none if they are not known.
+    /// The types of its parameters: `int, string`; `None` if they are not known.
     pub parameters: Option<String>,
-    /// Whether a compiler made it, with no body that a person wrote.
+    /// Whether it is compiler-generated and has no body in the source.
     pub is_made: bool,
-    /// The source file it begins in, as its PDB has it, and the line, from 1.
+    /// The source file of its beginning, from the PDB.
     pub file: Option<String>,
-    /// None without a PDB.
+    /// The line of its beginning, from 1; `None` without a PDB.
     pub line: Option<u32>,
 }
 
-/// A method's name, as metadata has it.
+/// A method's name in metadata.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct MethodName {
     /// `Namespace.Outer/Inner`
     pub type_name: String,
-    /// The method's own.
+    /// The method's own name.
     pub method: String,
 }
 
-/// What a thread did, or several one after another that shared it.
+/// The calls of a thread, or of several consecutive threads that shared the tree.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct CallTree {
     /// Its number.
     pub number: u64,
-    /// Its threads that are known by name or number, in the order of time.
+    /// Its threads with known names or numbers, in the order of time.
     pub names: Vec<ThreadName>,
-    /// CPU time of its threads, in ns; none if it isn't known.
+    /// CPU time of its threads, in ns; `None` if it is not known.
     pub cpu_ns: Option<i64>,
-    /// How many threads it is of.
+    /// The number of its threads.
     pub threads: u64,
-    /// How many calls are not in it, since there was no room for more nodes.
+    /// The number of calls that the tree lacks because of the limit of nodes.
     pub lost_calls: u64,
-    /// How many tokens of probes were of no open call, and passed over.
+    /// The number of ignored probe tokens that belonged to no open call.
     pub bad_tokens: u64,
-    /// The call paths. Callers stand before their callees.
+    /// The call paths. Callers precede their callees.
     pub nodes: Vec<Node>,
-    /// What is said of each node beside.
+    /// The notes on each node.
     pub notes: Vec<Notes>,
-    /// The flat values: a list for each of the profile's sample types, with one for each node. Where threads ran on while
-    /// the profile was written, callees may have taken longer than their caller: then its own time is below zero.
+    /// The flat values: for each of the profile's sample types, a list with a value for each node. If threads ran while the
+    /// profile was written, callees may have taken longer than their caller. The caller's own time is then negative.
     pub values: Vec<Vec<i64>>,
 }
 
 /// A function called along one path.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Node {
-    /// Which: an index into the profile's functions.
+    /// Its function: an index into the profile's functions.
     pub function: usize,
-    /// The path it was called from: an index into the tree's nodes; none if no function that was measured called it.
+    /// Its caller: an index into the tree's nodes. `None` if no measured function called it.
     pub caller: Option<usize>,
 }
 
 /// A thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ThreadName {
-    /// The number that .NET gives it.
+    /// Its managed thread id.
     pub managed_id: u32,
     /// Its name; empty if it has none.
     pub name: String,
 }
 
-/// What is said of a node beside its values.
+/// Notes on a node, beside its values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Notes {
-    /// It is an async method, and its calls are those that were written.
+    /// The node is an async method, and its calls are logical calls.
     pub is_async: bool,
-    /// It stands for all calls of its method on paths that there was no room for.
+    /// The node stands for all calls of its method beyond the limit of nodes.
     pub is_overflow: bool,
-    /// It was only counted after a while, since it was called so often.
+    /// The node was called so often that it was only counted after a while.
     pub is_muted: bool,
-    /// Steps of it were not told which call they belong to.
+    /// Some of its steps could not be matched to a call.
     pub lost_flow: bool,
 }
 
 impl Notes {
-    /// Of two paths in one.
+    /// Combines the notes of two paths that become one.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -349,27 +350,27 @@ impl Notes {
 }
 
 impl Profile {
-    /// Whether a moment, in ticks since the first probe, is in the parts of the run that it is of.
+    /// Returns whether a time, in ticks since the first probe, is within the covered parts of the run.
     pub fn has_moment(&self, ticks: i64) -> bool {
         self.parts.is_empty() || self.parts.iter().any(|(from, to)| ticks >= *from && to.is_none_or(|to| ticks < to))
     }
 
-    /// Ticks in milliseconds.
+    /// Converts ticks to milliseconds.
     pub fn milliseconds(&self, ticks: i64) -> f64 {
         ticks as f64 * 1e3 / self.ticks_per_second as f64
     }
 
-    /// How many threads the call trees are of.
+    /// Returns the number of threads in the call trees.
     pub fn threads(&self) -> u64 {
         self.trees.iter().fold(0, |sum, tree| sum.saturating_add(tree.threads))
     }
 
-    /// How many calls are in no call tree.
+    /// Returns the number of calls that the call trees lack.
     pub fn lost_calls(&self) -> u64 {
         self.trees.iter().fold(0, |sum, tree| sum.saturating_add(tree.lost_calls))
     }
 
-    /// How many tokens of probes were of no open call.
+    /// Returns the number of probe tokens that belonged to no open call.
     pub fn bad_tokens(&self) -> u64 {
         self.trees.iter().fold(0, |sum, tree| sum.saturating_add(tree.bad_tokens))
     }

@@ -1,4 +1,4 @@
-//! What functions are called in reports.
+//! The names of functions in reports.
 
 use std::collections::HashMap;
 
@@ -7,13 +7,13 @@ use identity::{is_made, source_name, written_member, written_type};
 use crate::model::{CallTree, Function, Module, Node, Profile, SampleType};
 
 impl Profile {
-    /// The module of a function; none if the program did not name it.
+    /// Returns the module of a function; `None` if the program did not name it.
     pub fn module_of(&self, function: &Function) -> Option<&Module> {
         self.modules.get(function.module?)
     }
 
-    /// The names of all functions, as a person would say them; where several have the same, the types of their parameters
-    /// tell them apart, or else their tokens, or their assemblies.
+    /// Returns the display names of all functions. Equal names get the types of their parameters as a suffix, or else their
+    /// tokens, or their assemblies.
     pub fn display_names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.functions.iter().map(Function::display_name).collect();
         self.tell_apart(&mut names, |function| function.parameters().map(|types| format!("({types})")).unwrap_or_default());
@@ -25,7 +25,7 @@ impl Profile {
         names
     }
 
-    /// Adds a mark to names that are not alone.
+    /// Adds a mark to names that several functions have.
     fn tell_apart(&self, names: &mut [String], mark: impl Fn(&Function) -> String) {
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for name in names.iter() {
@@ -37,7 +37,7 @@ impl Profile {
         }
     }
 
-    /// Counts to its caller the time of what a compiler made without a body that a person wrote, and leaves out its calls.
+    /// Removes compiler-generated methods without a body in the source, and adds their time to their callers.
     pub fn fold_made(&mut self) {
         let made: Vec<bool> = self.functions.iter().map(Function::is_made).collect();
         if made.contains(&true) {
@@ -49,14 +49,14 @@ impl Profile {
     }
 }
 
-/// What goes to the caller of what is left out: time.
+/// The values that move to the caller of a removed function: times.
 const KEPT: [SampleType; 5] = [SampleType::WALL, SampleType::WAITING, SampleType::PROBES, SampleType::CPU, SampleType::SAMPLES];
 
 impl CallTree {
-    /// The tree without these functions where they have callers, to which their time goes, and their callees.
+    /// Returns the tree without these functions, if they have callers. Their time and their callees move to the caller.
     fn without(&self, left_out: &[bool], is_kept: &[bool]) -> Self {
         let mut kept = Self { values: vec![Vec::new(); self.values.len()], nodes: Vec::new(), notes: Vec::new(), ..self.clone() };
-        // Where each node went.
+        // The new node of each node.
         let mut places: Vec<usize> = Vec::with_capacity(self.nodes.len());
         for (index, node) in self.nodes.iter().enumerate() {
             let caller = node.caller.and_then(|caller| places.get(caller).copied());
@@ -80,37 +80,37 @@ impl CallTree {
 }
 
 impl Function {
-    /// The source file it begins in, as its PDB has it; none without a PDB.
+    /// Returns the source file of its beginning, from its PDB; `None` without a PDB.
     pub fn file(&self) -> Option<&str> {
         self.source.as_ref()?.file.as_deref()
     }
 
-    /// The line of that, from 1.
+    /// Returns the line of its beginning, from 1.
     pub fn line(&self) -> Option<u32> {
         self.source.as_ref()?.line
     }
 
-    /// The types of its parameters: `int, string`; none if they are not known.
+    /// Returns the types of its parameters: `int, string`; `None` if they are not known.
     pub fn parameters(&self) -> Option<&str> {
         self.source.as_ref()?.parameters.as_deref()
     }
 
-    /// Its name in metadata: `Namespace.Type::Method`.
+    /// Returns its name in metadata: `Namespace.Type::Method`.
     pub fn raw_name(&self) -> Option<String> {
         self.name.as_ref().map(|name| format!("{}::{}", name.type_name, name.method))
     }
 
-    /// Its name as a person would write it, with the types of its parameters if they are known: the same in all profiles.
+    /// Returns its display name, with the types of its parameters if known. The result is the same in all profiles.
     pub fn full_name(&self) -> String {
         self.display_name() + &self.parameters().map(|types| format!("({types})")).unwrap_or_default()
     }
 
-    /// Its token in its module: `0x06000012`.
+    /// Returns its token in its module: `0x06000012`.
     pub fn token(&self) -> String {
         format!("0x{:08x}", self.method_id.token())
     }
 
-    /// Whether a compiler made it, without a body that a person wrote.
+    /// Returns whether it is compiler-generated and has no body in the source.
     pub fn is_made(&self) -> bool {
         match (&self.source, &self.name) {
             (Some(source), _) => source.is_made,
@@ -119,13 +119,13 @@ impl Function {
         }
     }
 
-    /// Its type as a person would write it; none if its name is not known.
+    /// Returns its type's name in source form; `None` if its name is not known.
     pub fn type_name(&self) -> Option<String> {
         let written = self.source.as_ref().map(|source| source.type_name.clone());
         written.or_else(|| Some(written_type(&self.name.as_ref()?.type_name)))
     }
 
-    /// The namespace of its type; none if its name is not known.
+    /// Returns the namespace of its type; `None` if its name is not known.
     pub fn namespace(&self) -> Option<&str> {
         let outermost = self.name.as_ref()?.type_name.split('/').next().unwrap_or_default();
         Some(outermost.rsplit_once('.').map_or("", |(namespace, _)| namespace))

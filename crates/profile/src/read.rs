@@ -1,4 +1,4 @@
-//! From a file's records to the model: addresses become indices, and what was still running is counted to the end.
+//! Builds the model from a file's records: addresses become indexes, and open calls are extended to the end.
 
 mod merged;
 mod trees;
@@ -17,19 +17,19 @@ use crate::{
 };
 
 impl Profile {
-    /// Reads a profile: what was recorded since it was last asked to begin anew.
+    /// Reads a profile, from the last reset on.
     ///
     /// # Errors
-    /// If the header is not there, or says what is not known. What is missing behind it goes into
-    /// [`damage`](Self::damage).
+    /// If the header is missing, or states an unknown version or mode. Later defects go into [`damage`](Self::damage).
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         let records = Records::read(bytes)?;
         let span = Span::since_reset(&records);
         Ok(Self::from_records(records, &span, 0))
     }
 
-    /// Reads a phase of a profile: from the mark of this name to the next one, or to the end; all of them, if there are
-    /// several. None if there is no such mark. What can't be told by two snapshots, as which calls are pending, is left out.
+    /// Reads a phase of a profile: from the mark with this name to the next mark, or to the end. If several marks have the name,
+    /// adds up their phases. Returns `None` if no mark has it. Values that two snapshots cannot show, such as pending calls, are
+    /// missing.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
@@ -43,12 +43,12 @@ impl Profile {
         Ok(span.map(|span| Self::from_records(records, &span, 0)))
     }
 
-    /// Says in a file that it is a copy, made while the program ran.
+    /// Marks a file as a copy that was taken while the program ran.
     pub fn set_running(bytes: &mut [u8]) {
         set_running(bytes);
     }
 
-    /// A span of what was recorded; of a file that was merged, the phase of this number.
+    /// Builds the profile of a span; in a merged file, of the phase with this number.
     fn from_records(mut records: Records<'_>, span: &Span, merged_phase: u32) -> Self {
         let names = std::mem::take(&mut records.names);
         let mut functions = Functions::new(&names);
@@ -116,7 +116,7 @@ impl Profile {
     }
 }
 
-/// What is measured: the order of the lists that [`Trees`] makes.
+/// Returns the sample types, in the order of the lists that [`Trees`] creates.
 pub(crate) fn sample_types(version: u32, mode: Mode) -> Vec<SampleType> {
     use SampleType as S;
     match mode {
@@ -126,7 +126,7 @@ pub(crate) fn sample_types(version: u32, mode: Mode) -> Vec<SampleType> {
     }
 }
 
-/// The calls of mode count, which knows no paths: a tree in which nobody calls anybody.
+/// Returns the calls of mode count, which has no paths, as a tree of nodes without callers.
 fn counted(records: &Records<'_>, span: &Span, functions: &mut Functions<'_>) -> Option<CallTree> {
     if records.header.mode != Mode::Count || records.header.is_merged {
         return None;
@@ -150,15 +150,15 @@ fn counted(records: &Records<'_>, span: &Span, functions: &mut Functions<'_>) ->
     })
 }
 
-/// Which part of a run: what is added up of the snapshots, and of what there was at the end.
+/// A part of a run, as a weighted sum of the snapshots and of the final state.
 #[derive(Default)]
 struct Span {
     /// By snapshot.
     weights: Vec<i64>,
     end_weight: i64,
-    /// The sum of what the clock said at them, by these weights.
+    /// The sum of the snapshots' clocks, with these weights.
     clock: i64,
-    /// What the clock said where each part of it begins and ends; none: all.
+    /// The clock at the beginning and end of each part; empty for the whole run.
     parts: Vec<(i64, Option<i64>)>,
 }
 
@@ -178,7 +178,7 @@ impl Span {
         (!spans.is_empty()).then(|| Self::of(records, spans))
     }
 
-    /// From one snapshot to another each, or to the end.
+    /// Creates a span of parts, each from one snapshot to another, or to the end.
     fn of(records: &Records<'_>, spans: impl IntoIterator<Item = (usize, Option<usize>)>) -> Self {
         let mut span = Self { weights: vec![0; records.phases.len()], end_weight: 0, clock: 0, parts: Vec::new() };
         let clock = |index: usize| records.phases.get(index).map_or(0, |phase| phase.clock);
@@ -202,12 +202,12 @@ impl Span {
         span
     }
 
-    /// Whether it is all of the run.
+    /// Returns whether the span is the whole run.
     fn is_whole(&self) -> bool {
         self.end_weight == 1 && self.weights.iter().all(|weight| *weight == 0)
     }
 
-    /// How long it is.
+    /// Returns its duration.
     fn ticks(&self, start: i64, end: i64) -> i64 {
         let ticks = if self.is_whole() {
             end.saturating_sub(start)
@@ -218,7 +218,7 @@ impl Span {
     }
 }
 
-/// The functions met so far.
+/// The functions found so far.
 struct Functions<'n> {
     list: Vec<Function>,
     by_id: HashMap<u64, usize, RandomState>,
@@ -228,7 +228,7 @@ struct Functions<'n> {
 
 impl<'n> Functions<'n> {
     fn new(names: &'n Names) -> Self {
-        // Of several modules with the same key the first is meant.
+        // The first one wins where several modules have the same key.
         let modules = names.modules.iter().enumerate().rev().map(|(index, module)| (module.key, index)).collect();
         Self { list: Vec::new(), by_id: HashMap::default(), names, modules }
     }
@@ -243,10 +243,10 @@ impl<'n> Functions<'n> {
     }
 }
 
-/// Statistics of functions, while they come together.
+/// Statistics by function, under construction.
 type ByFunction = Vec<Option<Box<Statistics>>>;
 
-/// Whether the program may have run on when the file was read.
+/// Returns whether the program may have continued after the file was read.
 fn may_run(end: End) -> bool {
     matches!(end, End::Unknown | End::Running)
 }

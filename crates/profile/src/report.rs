@@ -1,4 +1,4 @@
-//! The table of functions, whoever prints it.
+//! The table of functions, independent of its output format.
 
 pub use crate::{metric::SortBy, row::Row};
 use crate::{
@@ -17,7 +17,7 @@ impl Ranked for Row<'_> {
 }
 
 impl Profile {
-    /// A row for each function.
+    /// Returns a row for each function.
     pub fn rows(&self, sort: SortBy) -> Vec<Row<'_>> {
         let sums = Sums::new(self);
         let names = self.display_names();
@@ -36,7 +36,7 @@ impl Profile {
         let (own_probes, probes) = (at(&sums.own_probes), at(&sums.probes));
         let elapsed = total.saturating_add(waiting);
         let statistics = self.statistics.get(index).and_then(Option::as_deref);
-        // Each call's time has the probe's in it, and that of its callees' probes, which grows with it.
+        // A call's time includes its own probe's overhead, and that of its callees' probes, which grows with it.
         let inside = if notes.is_async || self.is_raw() { 0.0 } else { self.probe_cost.inside };
         let (measured, known) = (elapsed.saturating_add(probes) as f64 - inside * calls as f64, elapsed as f64);
         let share = if measured > 0.0 && !notes.is_async { (known / measured).clamp(0.0, 1.0) } else { 1.0 };
@@ -92,7 +92,7 @@ impl Profile {
         }
     }
 
-    /// Leaves what the probes took in the times.
+    /// Keeps the overhead of probes within the times.
     pub fn keep_probes(&mut self) {
         if let Some(place) = self.sample_types.iter().position(|measured| *measured == SampleType::PROBES) {
             self.sample_types.remove(place);
@@ -102,38 +102,38 @@ impl Profile {
         }
     }
 
-    /// Whether what the probes took is in the times.
+    /// Returns whether times include the overhead of probes.
     pub(crate) fn is_raw(&self) -> bool {
         !self.has(SampleType::PROBES)
     }
 
-    /// Whether a value is measured.
+    /// Returns whether a sample type was measured.
     pub(crate) fn has(&self, sample_type: SampleType) -> bool {
         self.sample_types.contains(&sample_type)
     }
 
-    /// How long its threads ran: without waiting, and without what the probes took.
+    /// Returns the running time of its threads, without waiting time and overhead.
     pub fn running(&self) -> i64 {
         running(self.sum(SampleType::WALL), self.sum(SampleType::WAITING), self.sum(SampleType::PROBES)).max(0)
     }
 }
 
-/// What is left of thread time.
+/// Returns the running part of thread time.
 pub(crate) fn running(wall: i64, waiting: i64, probes: i64) -> i64 {
     wall.saturating_sub(waiting).saturating_sub(probes)
 }
 
-/// Ticks in percent of others.
+/// Returns a number of ticks in percent of another.
 pub(crate) fn percent(ticks: i64, of: i64) -> f64 {
     ticks as f64 * 100.0 / of.max(1) as f64
 }
 
-/// What functions have; lists by function.
+/// Sums for each function; lists are by function.
 struct Sums {
     calls: Vec<i64>,
     leaves: Vec<i64>,
     open: Vec<i64>,
-    /// Running, in it alone and with callees.
+    /// Running time: self, and with callees.
     own: Vec<i64>,
     total: Vec<i64>,
     /// With callees.
@@ -148,7 +148,7 @@ struct Sums {
     cpu: Vec<i64>,
     samples: Vec<i64>,
     notes: Vec<Notes>,
-    /// All that ran.
+    /// The running time of the whole profile.
     running: i64,
 }
 

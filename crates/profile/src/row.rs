@@ -1,29 +1,29 @@
-//! What the table says of a function.
+//! A row of the table of functions.
 
 use serde::Serialize;
 
-/// A function in the table. Times are in milliseconds, and what the probes took is out of them; *running* is thread time
-/// less what was spent in calls that wait.
+/// A function in the table. Times are in milliseconds, without the overhead of probes. *Running* time is thread time without the
+/// time in blocking calls.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Row<'p> {
-    /// Which: an index into the profile's functions.
+    /// The function: an index into the profile's functions.
     #[serde(skip)]
     pub function: usize,
-    /// Its name as a person would say it.
+    /// Its display name.
     pub name: String,
-    /// Its name in metadata: `Namespace.Type::Method`; none if the program could not tell it.
+    /// Its name in metadata: `Namespace.Type::Method`; `None` if the program could not determine it.
     pub raw_name: Option<String>,
-    /// The namespace of its type; empty if that has none. None as above.
+    /// The namespace of its type; empty if the type has none, `None` if the name is not known.
     pub namespace: Option<&'p str>,
-    /// Its type as a person would write it; none as above.
+    /// Its type's name in source form; `None` if the name is not known.
     #[serde(rename = "type")]
     pub type_name: Option<String>,
-    /// The types of its parameters; none if its file was not at hand.
+    /// The types of its parameters; `None` without its assembly.
     pub parameters: Option<&'p str>,
-    /// The source file it begins in, as its PDB has it, and the line; none without a PDB.
+    /// The source file of its beginning, from the PDB; `None` without a PDB.
     pub file: Option<&'p str>,
-    /// From 1.
+    /// The line of its beginning, from 1.
     pub line: Option<u32>,
     /// Its token in its module.
     pub token: String,
@@ -31,64 +31,64 @@ pub struct Row<'p> {
     pub assembly: Option<&'p str>,
     /// Its module's version identifier, in hex.
     pub mvid: Option<String>,
-    /// How often it was entered.
+    /// Number of times that it was entered.
     pub calls: u64,
-    /// How often it was left.
+    /// Number of times that it was left.
     pub leaves: u64,
-    /// How many calls were open when the profile was written.
+    /// Number of calls that were open when the profile was written.
     pub open: u64,
-    /// Running in it alone.
+    /// Running time in the function alone.
     pub self_ms: f64,
-    /// Running in it and its callees.
+    /// Running time in the function and its callees.
     pub total_ms: f64,
-    /// Waiting in it and its callees.
+    /// Waiting time in the function and its callees.
     pub waiting_ms: f64,
-    /// Running and waiting, by calls; of an async method `latency_ms`.
+    /// Running and waiting time per call; for an async method `latency_ms`.
     pub average_ms: f64,
-    /// `self_ms` in percent of all that ran.
+    /// `self_ms` in percent of the profile's running time.
     pub self_percent: f64,
-    /// `total_ms` in percent of all that ran.
+    /// `total_ms` in percent of the profile's running time.
     pub total_percent: f64,
-    /// The first call: what compiling and loading take is in it. Of several paths, the longest.
+    /// Time of the first call, including compiling and loading. The longest of several paths.
     pub first_ms: Option<f64>,
-    /// The shortest of the others; of a part of the run within the same as percentiles.
+    /// Time of the shortest later call. In a part of a run, as precise as percentiles.
     pub min_ms: Option<f64>,
-    /// The median: what 50 % of them did not exceed. Within
-    /// [`HISTOGRAM_ERROR_PERCENT`](crate::statistics::HISTOGRAM_ERROR_PERCENT), as the next two.
+    /// Median time of later calls: 50 % of them took at most this long. Precise to
+    /// [`HISTOGRAM_ERROR_PERCENT`](crate::statistics::HISTOGRAM_ERROR_PERCENT), as are the next two.
     pub p50_ms: Option<f64>,
-    /// 95 %.
+    /// The 95th percentile.
     pub p95_ms: Option<f64>,
-    /// 99 %.
+    /// The 99th percentile.
     pub p99_ms: Option<f64>,
-    /// The longest; as `min_ms`.
+    /// Time of the longest later call; precise as `min_ms`.
     pub max_ms: Option<f64>,
-    /// Whether it is a call that waits.
+    /// Whether it is a blocking call.
     pub waits: bool,
-    /// Whether it is an async method: what is `first` to `max` for others is from start to completion then.
+    /// Whether it is an async method: `first` to `max` are then times from start to completion.
     #[serde(rename = "async")]
     pub is_async: bool,
-    /// Of an async method: from start to completion, by the calls that completed.
+    /// Async methods: time from start to completion, per completed call.
     pub latency_ms: Option<f64>,
-    /// What 95 % of its calls did not exceed.
+    /// Async methods: the 95th percentile of the time from start to completion.
     #[serde(rename = "latencyP95Ms")]
     pub latency_p95_ms: Option<f64>,
-    /// Of an async method: how long its steps took, with what they called.
+    /// Async methods: time of the steps, callees included.
     pub steps_ms: Option<f64>,
-    /// Of an async method: how long its calls were in none of their steps, all together.
+    /// Async methods: suspended time, summed over all calls.
     pub awaiting_ms: Option<f64>,
-    /// How many of its calls an exception or a cancellation ended.
+    /// Async methods: number of calls that ended by an exception or a cancellation.
     pub faulted: Option<u64>,
-    /// How many of its calls have not come to their end.
+    /// Async methods: number of calls that have not completed.
     pub pending: Option<u64>,
-    /// How many exceptions left it.
+    /// Number of exceptions that left the function.
     pub exceptions: u64,
-    /// The type of one of them.
+    /// The type of one of these exceptions.
     pub exception_type: Option<&'p str>,
-    /// CPU time in it alone, where a sampler saw it.
+    /// CPU time in the function alone, as a sampler measured it.
     pub cpu_ms: Option<f64>,
-    /// How often a sampler saw it running.
+    /// Number of samples.
     pub samples: Option<u64>,
-    /// Whether probes took more than half of the time that was measured in it.
+    /// Whether more than half of the measured time was overhead of probes.
     pub mostly_probe: bool,
     /// Whether it was only counted after a while.
     pub muted: bool,

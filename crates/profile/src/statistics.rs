@@ -1,34 +1,33 @@
-//! How the times of single calls are distributed: the first, the least, the largest, and a histogram of four buckets to an
-//! octave.
+//! The distribution of single calls' times: the first, the least, the largest, and a histogram with four buckets to an octave.
 
-/// How many buckets a histogram has.
+/// The number of buckets in a histogram.
 pub const BUCKETS: usize = 120;
-/// How far a percentile may be off what it stands for: buckets are a quarter of an octave wide, and what is reported of
-/// one is the harmonic mean of its bounds.
+/// The largest error of a percentile, in percent. Buckets are a quarter of an octave wide, and a reported value is the harmonic
+/// mean of a bucket's bounds.
 pub const HISTOGRAM_ERROR_PERCENT: u32 = 12;
 
-/// Times of single calls, in ticks. All but `first` are of those that were not the first of their path.
+/// Times of single calls, in ticks. All fields but `first` omit the first call of each path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Statistics {
-    /// The first call's: what compiling and loading take is in it. Of several paths, the largest.
+    /// The first call's time, including compiling and loading. The largest of several paths.
     pub first: i64,
-    /// The least.
+    /// The least time.
     pub min: i64,
-    /// The largest.
+    /// The largest time.
     pub max: i64,
-    /// How many there are.
+    /// The number of calls.
     pub count: u64,
-    /// How many there are in each bucket.
+    /// The number of calls in each bucket.
     pub buckets: [u64; BUCKETS],
 }
 
 impl Statistics {
-    /// Of a path that was called once.
+    /// Creates the statistics of a path that was called once.
     pub fn of_first(ticks: i64) -> Self {
         Self { first: ticks.max(0), min: 0, max: 0, count: 0, buckets: [0; BUCKETS] }
     }
 
-    /// Adds those of another path.
+    /// Adds the statistics of another path.
     pub fn add(&mut self, other: &Self) {
         self.first = self.first.max(other.first);
         if other.count > 0 {
@@ -41,8 +40,8 @@ impl Statistics {
         }
     }
 
-    /// The same by another clock, whose ticks `convert` makes of those of this one: what is in a bucket goes to that of what it
-    /// stands for.
+    /// Converts the statistics to another clock; `convert` converts ticks. The calls of a bucket go to the bucket of its reported
+    /// value.
     pub(crate) fn rescaled(&self, shift: u32, into_shift: u32, convert: impl Fn(i64) -> i64) -> Self {
         let mut buckets = [0_u64; BUCKETS];
         for (index, calls) in self.buckets.iter().enumerate().filter(|(_, calls)| **calls > 0) {
@@ -54,8 +53,8 @@ impl Statistics {
         Self { first: convert(self.first), min: convert(self.min), max: convert(self.max), count: self.count, buckets }
     }
 
-    /// Those of a part of these calls, of which the first and the buckets are known: the least and the largest are as near as
-    /// [`percentile`](Self::percentile)s then.
+    /// Returns the statistics of a part of these calls, from its first call and its buckets. The least and the largest time are
+    /// then as precise as a [`percentile`](Self::percentile).
     pub(crate) fn of_part(&self, first: i64, buckets: [u64; BUCKETS], shift: u32) -> Self {
         let count = buckets.iter().fold(0_u64, |sum, calls| sum.saturating_add(*calls));
         let mut part = Self { first, min: self.min, max: self.max, count, buckets };
@@ -63,8 +62,8 @@ impl Statistics {
         part
     }
 
-    /// The time that so many percent of the calls did not exceed, within [`HISTOGRAM_ERROR_PERCENT`]; `shift` is the
-    /// histogram's. None if there were no calls but first ones.
+    /// Returns the time that `percent` of the calls did not exceed, within [`HISTOGRAM_ERROR_PERCENT`]. `shift` is the
+    /// histogram's. Returns `None` if there were only first calls.
     pub fn percentile(&self, percent: u32, shift: u32) -> Option<i64> {
         let all = self.buckets.iter().fold(0_u64, |sum, calls| sum.saturating_add(*calls));
         let rank = (u128::from(all) * u128::from(percent)).div_ceil(100).max(1);
@@ -77,14 +76,14 @@ impl Statistics {
     }
 }
 
-/// What the times in a bucket are taken for.
+/// Returns the reported value of a bucket.
 fn middle(bucket: usize, shift: u32) -> i64 {
     let (low, high) = bounds(bucket, shift);
     // The last bucket has no upper bound.
     (if bucket + 1 == BUCKETS { low } else { 2.0 * low * high / (low + high) }) as i64
 }
 
-/// The bucket of a time that is shifted.
+/// Returns the bucket of a shifted time.
 fn bucket_of(value: u64) -> usize {
     if value < 4 {
         return value as usize;
@@ -93,7 +92,7 @@ fn bucket_of(value: u64) -> usize {
     (4 * (exponent - 1) + (value >> (exponent - 2) & 3) as usize).min(BUCKETS - 1)
 }
 
-/// The ticks from which on a bucket is, and those at which it ends.
+/// Returns the lower and upper bounds of a bucket, in ticks.
 fn bounds(bucket: usize, shift: u32) -> (f64, f64) {
     let start = |bucket: usize| {
         let value = match bucket {
@@ -116,7 +115,7 @@ mod tests {
         for (mut sum, added) in [(one.clone(), &other), (other.clone(), &one)] {
             sum.add(added);
             assert_eq!(sum, path(40, 5, 20, 5));
-            // A path that was called once has nothing but a first call.
+            // A path that was called once has only a first call.
             sum.add(&Statistics::of_first(90));
             assert_eq!(sum, Statistics { first: 90, ..path(40, 5, 20, 5) });
         }

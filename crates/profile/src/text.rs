@@ -1,4 +1,4 @@
-//! A profile for people: what ran, tables of functions and of threads.
+//! A profile as text: a summary, and tables of functions and threads.
 
 mod columns;
 mod lists;
@@ -20,7 +20,7 @@ use crate::{
 };
 
 impl Profile {
-    /// What ran, what is missing of it, and what the numbers cannot tell.
+    /// Returns the summary of the run, its losses, and the limits of its numbers.
     pub fn head(&self) -> String {
         let (milliseconds, threads) = (self.milliseconds(self.duration), counted(self.threads(), "thread"));
         let (program, runtime, pid) = (Visible(&self.program), Visible(&self.runtime), self.pid);
@@ -75,19 +75,19 @@ impl Profile {
     }
 }
 
-/// How a view is put into text.
+/// Options for writing a view as text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TextOptions {
-    /// The columns of the table of methods; none: those that have something to say.
+    /// The columns of the table of methods; empty for all that have values.
     pub columns: Vec<Column>,
-    /// Shares are drawn too.
+    /// Whether to draw bars for percentages.
     pub bars: bool,
-    /// What rows are sorted by, which has a column then.
+    /// The sort order, whose metric gets a column.
     pub sort: SortBy,
 }
 
 impl View<'_> {
-    /// The view as text; `count` is how many rows there are without a limit.
+    /// Returns the view as text; `count` is the number of rows without a limit.
     pub fn text(&self, profile: &Profile, count: usize, options: &TextOptions) -> String {
         let mut text = String::new();
         match self {
@@ -103,7 +103,7 @@ impl View<'_> {
             Self::HotPath(rows) => tree::write(profile, rows, options, &mut text),
             Self::Method { methods: rows, edges } => {
                 let columns = Column::suitable(profile, rows, options.sort);
-                // The edges stand in the order of the methods, callers before callees.
+                // The edges are in the order of the methods, callers before callees.
                 let mut rest = &edges[..];
                 for row in rows {
                     table(profile, std::slice::from_ref(row), &columns, options, &mut text);
@@ -130,10 +130,10 @@ impl View<'_> {
         text
     }
 
-    /// The view as a table for spreadsheets; of a method, its callers and callees.
+    /// Writes the view as CSV; for a method, its callers and callees.
     ///
     /// # Errors
-    /// If what is written to fails.
+    /// If writing fails.
     pub fn csv(&self, out: impl io::Write) -> io::Result<()> {
         match self {
             Self::Methods(rows) => csv::write(&rows.all, out),
@@ -144,7 +144,7 @@ impl View<'_> {
         }
     }
 
-    /// What was left out.
+    /// Writes the number of omitted rows.
     fn write_rest(&self, count: usize, text: &mut String) {
         write_rest(count, self.len(), self.noun(), text);
     }
@@ -171,7 +171,7 @@ impl View<'_> {
     }
 }
 
-/// The table of methods.
+/// Writes the table of methods.
 fn methods(profile: &Profile, rows: &[Row<'_>], options: &TextOptions, text: &mut String) {
     let suitable;
     let columns = if options.columns.is_empty() {
@@ -217,7 +217,7 @@ fn table(profile: &Profile, rows: &[Row<'_>], columns: &[Column], options: &Text
     }
 }
 
-/// A share in percent, drawn behind a blank, or nothing if it is not to be.
+/// A bar for a percentage, behind a blank; nothing if bars are off.
 struct Bar(bool, f64);
 
 impl Bar {
@@ -233,7 +233,7 @@ impl fmt::Display for Bar {
         if !self.0 {
             return Ok(());
         }
-        // Blocks of an eighth of a cell.
+        // Blocks in steps of an eighth of a cell.
         const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
         let eighths = (self.1.clamp(0.0, 100.0) / 100.0 * (8 * Self::WIDTH) as f64).round() as usize;
         let bar = "█".repeat(eighths / 8) + PARTS.get(eighths % 8).copied().unwrap_or_default();
@@ -241,7 +241,7 @@ impl fmt::Display for Bar {
     }
 }
 
-/// What is said behind a row's name.
+/// Returns the remarks behind a row's name.
 fn remarks(row: &Row<'_>) -> String {
     let mut text = String::new();
     if row.waits {
@@ -260,7 +260,7 @@ fn remarks(row: &Row<'_>) -> String {
         let kind = row.exception_type.map(|kind| format!(": {}", Visible(kind))).unwrap_or_default();
         let _ = write!(text, "  ({}{kind})", counted(row.exceptions, "exception"));
     }
-    // A lambda's name has it.
+    // A lambda's name already states the place.
     if let (Some(file), Some(line)) = (row.file, row.line)
         && !row.name.contains("[lambda at ")
     {
@@ -270,7 +270,7 @@ fn remarks(row: &Row<'_>) -> String {
     text
 }
 
-/// `1 thread`, `2 threads`, `2 assemblies`
+/// Returns a number with its noun: `1 thread`, `2 threads`, `2 assemblies`.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
     match noun.strip_suffix('y') {
         _ if number == 1 => format!("{number} {noun}"),
@@ -280,7 +280,7 @@ pub(crate) fn counted(number: u64, noun: &str) -> String {
     }
 }
 
-/// A time as people say it: `28 ns`, `1.25 us`, `13.8 ms`, `2.10 s`.
+/// Returns a time in a suitable unit: `28 ns`, `1.25 us`, `13.8 ms`, `2.10 s`.
 pub(crate) fn short_time(milliseconds: f64) -> String {
     let units = [("ns", 1e-6), ("us", 1e-3), ("ms", 1.0), ("s", 1e3)];
     let fits = units.iter().rev().find(|(_, unit)| milliseconds >= *unit);

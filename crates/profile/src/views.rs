@@ -1,5 +1,5 @@
-//! What a profile says, as lists of rows for whoever prints, draws or writes them: methods, call paths, threads, groups of
-//! methods, a method's callers and callees. Each row is flat, so that a list is a table too.
+//! The views of a profile, as lists of rows to print, draw or write. These are methods, call paths, threads, groups of methods,
+//! and a method's callers and callees. Rows are flat, so that each list is also a table.
 
 mod edges;
 mod groups;
@@ -21,18 +21,18 @@ use crate::{
     report::{Row, SortBy},
 };
 
-/// Where a method is.
+/// The place of a method.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Site<'n> {
     /// The full name of its assembly.
     pub assembly: Option<&'n str>,
-    /// Where its source begins.
+    /// The source file of its beginning.
     pub file: Option<&'n str>,
-    /// From 1.
+    /// The line of its beginning, from 1.
     pub line: Option<u32>,
 }
 
-/// What is to be seen of a profile.
+/// The view to create.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Wanted {
     /// Methods.
@@ -40,7 +40,7 @@ pub enum Wanted {
     Methods,
     /// Call paths.
     Tree,
-    /// The path that took the most.
+    /// The path with the most time.
     HotPath,
     /// The callers and callees of these functions.
     Method(Vec<usize>),
@@ -50,18 +50,18 @@ pub enum Wanted {
     Groups(GroupBy),
 }
 
-/// How a view is made.
+/// Options of a view.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ViewOptions {
-    /// By what rows are sorted; in trees, those of the same caller.
+    /// The sort order; in trees, among the callees of one caller.
     pub sort: SortBy,
-    /// So many rows at most.
+    /// The largest number of rows.
     pub limit: usize,
-    /// Paths are left out that took less than so many percent of all that ran, and of all that waited.
+    /// Paths below this percentage of both running and waiting time are omitted.
     pub min_percent: f64,
-    /// In trees, calls of a method by itself are part of the outermost one.
+    /// Whether recursive calls in trees are folded into the outermost call.
     pub fold_recursion: bool,
-    /// A tree for each thread, or for those that shared one.
+    /// Whether each thread, or each group of threads that shared a tree, has its own tree.
     pub by_thread: bool,
 }
 
@@ -71,7 +71,7 @@ impl Default for ViewOptions {
     }
 }
 
-/// What is seen of a profile. As JSON it is an object of one list, or of two.
+/// A view of a profile. In JSON, it is an object with one list, or with two.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum View<'n> {
@@ -83,7 +83,7 @@ pub enum View<'n> {
     HotPath(Vec<PathRow<'n>>),
     /// Methods with their callers and callees.
     Method {
-        /// The methods asked for.
+        /// The selected methods.
         methods: Vec<Row<'n>>,
         /// Their callers, then their callees.
         edges: Vec<EdgeRow<'n>>,
@@ -112,8 +112,8 @@ pub struct MethodRows<'n> {
 }
 
 impl Profile {
-    /// A view; `is_kept` says which functions count, or threads and groups of what they do. `names` are
-    /// [`display_names`](Self::display_names). How many rows there would be without a limit comes with it.
+    /// Returns a view, and the number of its rows without a limit. `is_kept` selects functions; threads and groups count these
+    /// alone. `names` are [`display_names`](Self::display_names).
     pub fn view<'n>(
         &'n self,
         wanted: &Wanted,
@@ -159,7 +159,7 @@ impl Profile {
         (view, count)
     }
 
-    /// The call tree, or one for each thread, as a person reads it.
+    /// Returns the call tree, or one for each thread, in reading order.
     fn tree_rows<'n>(&'n self, options: &ViewOptions, names: &'n [String], is_kept: &dyn Fn(usize) -> bool) -> Vec<PathRow<'n>> {
         let (waiting, duration) = (self.sum(SampleType::WAITING), self.duration);
         let (waiting, duration) = (self.milliseconds(waiting), self.milliseconds(duration));
@@ -190,7 +190,7 @@ impl Profile {
         all
     }
 
-    /// Where a function is; nothing of what is none.
+    /// Returns the place of a function; empty without a function.
     fn site<'n>(&'n self, function: Option<&'n Function>) -> Site<'n> {
         let module = function.and_then(|function| self.module_of(function));
         Site {
@@ -200,12 +200,12 @@ impl Profile {
         }
     }
 
-    /// Of each function, whether it is kept.
+    /// Returns for each function whether it is selected.
     fn kept(&self, is_kept: &dyn Fn(usize) -> bool) -> Vec<bool> {
         (0..self.functions.len()).map(is_kept).collect()
     }
 
-    /// The paths of a tree that lead to what is kept, and what is below that; `id` is their place in the list.
+    /// Returns the paths of a tree to selected functions, and the paths below. `id` is the index in the list.
     fn kept_paths<'n>(&'n self, tree: &CallTree, names: &'n [String], by_function: &[bool]) -> Vec<PathRow<'n>> {
         let rows = self.paths(tree, names);
         if !by_function.contains(&false) {
@@ -217,7 +217,8 @@ impl Profile {
     }
 }
 
-/// The paths that are meant, those that lead to them, and those below; their callers, places in the list, come before them.
+/// Returns the selected paths, the paths to them, and the paths below. Callers are indexes into the list, and precede their
+/// callees.
 pub(crate) fn around<T>(paths: Vec<T>, caller_of: fn(&mut T) -> &mut Option<usize>, is_meant: impl Fn(&T) -> bool) -> Vec<T> {
     let mut paths = paths;
     let callers: Vec<Option<usize>> = paths.iter_mut().map(|path| *caller_of(path)).collect();
@@ -241,7 +242,7 @@ pub(crate) fn around<T>(paths: Vec<T>, caller_of: fn(&mut T) -> &mut Option<usiz
     kept
 }
 
-/// The first rows, and how many there were.
+/// Returns the first rows; stores the number of all rows in `count`.
 fn cut<T>(mut rows: Vec<T>, limit: usize, count: &mut usize) -> Vec<T> {
     *count = rows.len();
     rows.truncate(limit);

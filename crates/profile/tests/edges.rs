@@ -1,4 +1,4 @@
-//! Callers and callees: of a call that is made again below itself, the time is the outermost's.
+//! Callers and callees: a recursive call adds no time beyond the outermost call's.
 
 #[allow(dead_code, reason = "not all of it is needed here")]
 mod builder;
@@ -35,7 +35,7 @@ fn recursion_is_counted_and_its_time_is_the_outermost_calls() {
     let edges = profile.edges(&[load], SortBy::Total, &names);
     let found: Vec<(Relation, &str, i64, f64)> =
         edges.iter().map(|edge| (edge.relation, edge.name, edge.calls, edge.total_ms)).collect();
-    // Of a clock of 1 MHz.
+    // With a clock of 1 MHz.
     let expected = [
         (Relation::Caller, "T.Main", 3, 0.6),
         (Relation::Caller, "T.Load", 12, 0.4),
@@ -45,7 +45,7 @@ fn recursion_is_counted_and_its_time_is_the_outermost_calls() {
     assert_eq!(found, expected);
 }
 
-/// Each method calls the next: to look at all nodes for each of them would take hours.
+/// Each method calls the next: looking at all nodes for each of them would take hours.
 #[test]
 fn edges_of_all_methods_take_one_walk() {
     let count = 200_000;
@@ -72,7 +72,7 @@ fn edges_of_all_methods_take_one_walk() {
         let text = view.text(&profile, rows, &TextOptions::default());
         (methods.len(), edges.len(), text.lines().filter(|line| line.contains("called by")).count())
     };
-    // A caller and a callee each, but for the last.
+    // Each method has a caller, the first one unmeasured code. Each method but the last has a callee.
     assert_eq!(view(usize::MAX), (count, 2 * count - 1, count));
     assert_eq!(view(40), (40, 40, 40));
 }

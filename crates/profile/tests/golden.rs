@@ -1,4 +1,4 @@
-//! A profile that the real tracker wrote (golden/golden.cs), whole, cut short and damaged.
+//! A profile that the real tracker wrote (golden/golden.cs): whole, cut short and damaged.
 
 mod shown;
 
@@ -37,7 +37,7 @@ fn row<'p>(profile: &'p Profile, name: &str) -> Row<'p> {
     profile.rows(SortBy::Name).into_iter().find(|row| row.name == name).unwrap_or_else(|| panic!("{name} was called"))
 }
 
-/// Everything that is done with a profile; none of it may panic.
+/// Uses all functions on a profile; none may panic.
 fn use_all(bytes: &[u8]) -> Option<Profile> {
     let profile = Profile::parse(bytes).ok()?;
     assert!(table(&profile, SortBy::SelfTime).starts_with("     calls"));
@@ -114,7 +114,7 @@ fn times_add_up() {
 
 #[test]
 fn a_call_that_was_just_beginning_or_ending_takes_no_time() {
-    // What is written while threads run on: the start of a call not yet there, the caller not yet the current node.
+    // States while threads are running: the start of a call is not yet written, or its caller is not yet the current node.
     let beginning = with_nodes(|node| node[START].fill(0));
     let ending = with_nodes(|node| node.copy_within(CALLS, LEAVES.start));
     for (bytes, open) in [(beginning, 1), (ending, 0)] {
@@ -144,7 +144,7 @@ fn what_is_cut_short_reads_as_far_as_it_goes() {
     for length in 0..bytes.len() {
         let profile = use_all(&bytes[..length]);
         assert!(profile.is_some() || length < CHUNKS_AT, "{length}: its header is whole");
-        // Where a chunk ends, nothing tells that one more should follow.
+        // At the end of a chunk, nothing shows that another one should follow.
         let is_silent = profile.is_some_and(|profile| profile.damage.is_none());
         assert!(!is_silent || chunk_ends(&bytes).contains(&length), "{length}: it says that something is missing");
     }
@@ -160,13 +160,13 @@ fn what_is_damaged_never_panics() {
             use_all(&damaged);
         }
     }
-    // The largest numbers in all nodes: sums have an end.
+    // The largest numbers in all nodes: sums saturate.
     for field in (0..NODE_SIZE).step_by(8) {
         for last in [0x7F, 0xFF] {
             use_all(&with_nodes(|node| node[field..field + 8].copy_from_slice(&[!0, !0, !0, !0, !0, !0, !0, last])));
         }
     }
-    // Eight bytes at once: the largest numbers, and addresses of other nodes.
+    // Replaces eight bytes at once: by the largest number, and by addresses of other nodes.
     let address = bytes[CHUNKS_AT + 8..CHUNKS_AT + 16].to_vec();
     for position in (CHUNKS_AT..bytes.len() - 8).step_by(8) {
         for value in [&[0xFF; 8][..], &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F], &address] {
@@ -217,7 +217,7 @@ fn chunks_that_come_again_are_said_and_not_counted() {
     assert_eq!(profile.rows(SortBy::Name), read(&bytes).rows(SortBy::Name));
 }
 
-/// The golden profile with all its nodes changed.
+/// Returns the golden profile with all its nodes changed.
 fn with_nodes(change: impl Fn(&mut [u8])) -> Vec<u8> {
     let mut bytes = golden_bytes();
     let ends = chunk_ends(&bytes);
@@ -230,14 +230,14 @@ fn with_nodes(change: impl Fn(&mut [u8])) -> Vec<u8> {
     bytes
 }
 
-/// The bytes with a number in them changed.
+/// Returns the bytes with a number in them changed.
 fn with_u32(bytes: &[u8], offset: usize, value: u32) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[offset..offset + 4].copy_from_slice(&value.to_le_bytes());
     bytes
 }
 
-/// Where the header and the chunks of a whole file end.
+/// Returns the offsets where the header and the chunks of a whole file end.
 fn chunk_ends(bytes: &[u8]) -> Vec<usize> {
     let mut ends = vec![CHUNKS_AT];
     while let Some(size) = ends.last().and_then(|end| bytes.get(end + SIZE_AT..end + SIZE_AT + 4)) {

@@ -1,5 +1,5 @@
-//! Captured calls of a method with very many parameters, and of types with very many fields and members: what is done for each
-//! call must not go over all of them. If it did, each of these tests would take hours.
+//! Captured calls of a method with very many parameters, and of types with very many fields and members. The work for each call
+//! must not grow with these. Otherwise each of these tests would take hours.
 
 #[allow(dead_code, reason = "not all of it is needed here")]
 mod builder;
@@ -20,13 +20,13 @@ fn text(out: &mut Vec<u8>, text: &str) {
     out.extend(text.as_bytes());
 }
 
-/// A record that says what it describes.
+/// Returns a description's record.
 fn description(kind: u8, body: &[u8]) -> Vec<u8> {
     let size = (8 + body.len()) as u32;
     [&[kind, 0, 0, 0][..], &size.to_le_bytes(), body].concat()
 }
 
-/// A method with by-reference parameters; the last one's name is `last`.
+/// Returns a method with by-reference parameters; the last one's name is `last`.
 fn signature(parameters: u32, type_name: &str) -> Vec<u8> {
     let mut body = Vec::new();
     body.extend(1_u32.to_le_bytes());
@@ -42,7 +42,7 @@ fn signature(parameters: u32, type_name: &str) -> Vec<u8> {
     description(describes::SIGNATURE, &body)
 }
 
-/// An enum of 0, 1, 2 ...; or a type with as many fields.
+/// Returns an enum with the members 0, 1, 2 ..., or a type with as many fields.
 fn type_of(number: u32, shape: u8) -> Vec<u8> {
     let mut body = Vec::new();
     body.extend(number.to_le_bytes());
@@ -66,13 +66,13 @@ fn call(what: u8, kind: u8, number: u64, values: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A profile with descriptions and records of calls.
+/// Returns a profile with these descriptions and records of calls.
 fn profile(descriptions: &[u8], records: &[u8]) -> Vec<u8> {
     let profile = builder::build("profile end=1000\nmethod 7 App.Program::Run\ntree\n Run\n");
     [profile, builder::chunk(DESCRIPTIONS, descriptions), builder::chunk(RECORDS, records)].concat()
 }
 
-/// How many calls meet a condition, and how long what is shown of the calls is.
+/// Returns the number of calls that meet a condition, and the length of the calls' text.
 fn shown(bytes: &[u8], condition: &str) -> (usize, usize) {
     let calls = Calls::parse(bytes).expect("it is a profile");
     assert_eq!(calls.list.len() as u64, CALLS);
@@ -99,14 +99,14 @@ fn fields_and_members_are_not_searched_for_each_call() {
     for (shape, condition, met) in [
         (shape::ENUM, "last == Last", 1),
         (shape::FLAGS, "last == Last", 1),
-        // None of the values has that many fields.
+        // No value has that many fields.
         (shape::FIELDS, "last.Last == 1", 0),
     ] {
         let records: Vec<u8> = (1..=CALLS)
             .flat_map(|number| {
                 let mut value = if shape == shape::FIELDS { vec![kind::VALUE] } else { vec![kind::ENUM] };
                 value.extend(5_u32.to_le_bytes());
-                // A number that is no member, so that all of them would be looked at; once the last.
+                // A number that is no member, so that a search would look at all; the last member for the last call.
                 let number_of = if number == CALLS { MANY - 1 } else { MANY + number as u32 };
                 value.extend(if shape == shape::FIELDS { vec![0] } else { [&[INT32][..], &number_of.to_le_bytes()].concat() });
                 call(record::ARGUMENTS, record::ENTER, number, &value)
@@ -117,7 +117,7 @@ fn fields_and_members_are_not_searched_for_each_call() {
     }
 }
 
-/// Numbers at their limits: the lengths of dimensions multiply, and the last call's number is the largest.
+/// Numbers at their limits: lengths of dimensions multiply, and the last call's number is the largest.
 #[test]
 fn numbers_from_a_profile_do_not_overflow() {
     let mut array = vec![kind::ARRAY];
@@ -132,7 +132,7 @@ fn numbers_from_a_profile_do_not_overflow() {
     assert!(calls.list.len() == 2 && calls.list.iter().all(|call| condition.is_met(&calls, call)));
 }
 
-/// A value of each kind, as the fuzzer begins with.
+/// A value of each kind, also a seed of the fuzzer.
 #[test]
 fn a_profile_of_captured_calls_is_read() {
     let calls = Calls::parse(&builder::captured()).expect("it is a profile");

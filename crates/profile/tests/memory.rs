@@ -1,4 +1,4 @@
-//! What reading a profile takes in memory, at most.
+//! The peak memory of reading a profile.
 
 #[allow(dead_code, reason = "others write it to files")]
 mod large;
@@ -10,7 +10,7 @@ use profile::Profile;
 #[global_allocator]
 static PEAK: PeakAlloc = PeakAlloc;
 
-/// With the file itself: what is made of it is less than twice as large.
+/// The peak includes the file itself: the model takes less than twice the file's size.
 #[test]
 fn reading_takes_less_than_three_times_the_file() {
     for statistics in [false, true] {

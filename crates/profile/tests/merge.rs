@@ -1,4 +1,4 @@
-//! Profiles of many processes in one: the same bytes in whatever order, and sums of what each says.
+//! Merging the profiles of many processes: the same bytes in any order, and sums of all profiles.
 
 mod builder;
 mod shown;
@@ -13,7 +13,8 @@ use profile::{
 };
 use shown::{shown, table, tree};
 
-/// Of clocks of 1 MHz, 10 MHz, 2.5 GHz and 1 GHz, with phases, an exception, an async method, named threads, recursion.
+/// Profiles with clocks of 1 MHz, 10 MHz, 2.5 GHz and 1 GHz, with phases, an exception, an async method, named threads,
+/// recursion.
 const PROFILES: [&str; 4] = [
     "profile end=100000 inside=1 outside=1 cpu=5000000 shift=0\nmethod 1 Shop.Program::Main\nmethod 2 Shop.Order::Load\n\
      method 3 Shop.Order::Save\nexception 1 System.IO.IOException\ntree cpu=1000\nthread 1 main\n Main total=90000\n  Load calls=3 \
@@ -41,7 +42,7 @@ fn written(merge: &Merge) -> Vec<u8> {
 }
 
 fn profiles() -> Vec<Vec<u8>> {
-    // Ids say which methods they are of: those of the golden profile are others, and those of the phases.
+    // Ids identify methods, so these profiles get ids that differ from those of the golden profile and of the phases.
     let overflow = PROFILES.map(|text| text.replace(" overflow total", " Main overflow total").replace("method ", "method 5"));
     let mut profiles: Vec<Vec<u8>> = overflow.iter().map(|text| builder::build(text)).collect();
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests");
@@ -60,7 +61,7 @@ fn the_order_changes_no_byte() {
         let (behind, before) = profiles.split_at(rotation);
         assert_eq!(merged(before.iter().chain(behind)), expected, "{rotation}");
         assert_eq!(merged(before.iter().chain(behind).rev()), expected, "{rotation}, from behind");
-        // By threads that merge what they have.
+        // Threads that merge their parts.
         let mut one = Merge::default();
         for part in [before, behind] {
             let mut own = Merge::default();
@@ -98,7 +99,7 @@ fn what_is_measured_is_added_up() {
     assert_eq!((main.exceptions, main.exception_type), (1, Some("System.Exception")));
     let load = rows.iter().find(|row| row.name == "Shop.Order.Load").expect("it was called");
     assert_eq!((load.calls, load.faulted, load.exception_type), (8, Some(1), Some("System.IO.IOException")));
-    // Equal paths are one, on threads of the same name.
+    // Equal paths on threads of the same name become one.
     let threads: Vec<String> = merged.thread_rows(|_| true).into_iter().map(|row| row.name).collect();
     assert!(threads.contains(&"main, 2 threads".to_owned()), "{threads:?}");
     assert_eq!(tree(&merged, false).matches("Shop.Order.Save").count(), 1);
@@ -115,9 +116,9 @@ fn one_profile_merged_says_what_it_said() {
         };
         assert_eq!(by_name(&other), by_name(&one));
         assert_eq!(other.has_captured_calls, one.has_captured_calls);
-        // Processes set marks in whatever order.
+        // Processes may set marks in any order.
         assert_eq!(other.phases.iter().collect::<BTreeSet<_>>(), one.phases.iter().collect());
-        // Merged again, it stays as it is.
+        // Merging a merged profile does not change it.
         let again = merged([&merged([&bytes])]);
         assert_eq!(again, merged([&bytes]));
         for name in &one.phases {

@@ -1,4 +1,4 @@
-//! Profiles of version 2 that are described in words (cases/*.txt), and what is reported of them.
+//! Profiles of version 2 described in words (cases/*.txt), and the reports on them.
 
 mod builder;
 mod shown;
@@ -48,7 +48,7 @@ fn reports_are_as_they_were() {
     }
 }
 
-/// Everything that is done with a profile; none of it may panic.
+/// Uses all functions on a profile; none may panic.
 fn use_all(bytes: &[u8]) {
     if let Ok(mut profile) = Profile::parse(bytes) {
         describe(bytes, &profile);
@@ -74,7 +74,7 @@ fn what_is_damaged_or_cut_short_never_panics() {
         for (count, at) in set.iter().enumerate() {
             use_all(&bytes[..*at]);
             for (index, value) in addresses.iter().enumerate() {
-                // Of addresses, one in each place is as good as all.
+                // Tries a few of the addresses at each place, which find as much as all of them.
                 if index < 5 || (index + count) % 11 == 0 {
                     let mut damaged = bytes.clone();
                     damaged[*at..at + 8].copy_from_slice(&value.to_le_bytes());

@@ -19,20 +19,20 @@ use weave::{WovenNames, tracker::Mark, woven_ids::woven_ids};
 
 pub use manifest::Manifest;
 
-/// What is known of a method.
+/// The names and the place of a method.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Symbol {
-    /// Its names in metadata: `Namespace.Outer/Inner`, and its own.
+    /// Its type's name and its own name in metadata: `Namespace.Outer/Inner`, `Method`.
     pub raw: (String, String),
-    /// Its type as a person writes it: `Namespace.Outer<T>.Inner`.
+    /// The name of its type in source form: `Namespace.Outer<T>.Inner`.
     pub type_name: String,
-    /// Its own name as a person writes it: `Load<T>`, `Name.get`, `Main [lambda at Program.cs:41]`.
+    /// Its own name in source form: `Load<T>`, `Name.get`, `Main [lambda at Program.cs:41]`.
     pub member: String,
-    /// The types of its parameters: `int, string`; none if they are not known.
+    /// The types of its parameters: `int, string`; `None` if they are not known.
     pub parameters: Option<String>,
-    /// Whether a compiler made it, with no body that a person wrote.
+    /// Whether the method is compiler-generated and has no body in the source.
     pub is_made: bool,
-    /// The source file it begins in, as the PDB has it, and the line; none without a PDB.
+    /// The source file and line of its beginning, from the PDB; `None` without a PDB.
     pub place: Option<(String, u32)>,
 }
 
@@ -59,7 +59,7 @@ pub struct Symbols<'a> {
     owners: ListOwners<TypeDef, MethodDef>,
     /// The parameters of generic types and methods: by owner's token, in their order.
     generics: Vec<(Token, u16, String)>,
-    /// The methods whose source is that of another, by the PDB: an async method or iterator, and its steps.
+    /// Methods that continue another method's source, by the PDB: the steps of an async method or iterator.
     steps: HashMap<u32, Rid<MethodDef>>,
 }
 
@@ -84,7 +84,8 @@ fn keys_of(metadata: &Metadata<'_>) -> Vec<u64> {
     if marked.is_empty() { weave::module::module_key(metadata).into_iter().collect() } else { marked }
 }
 
-/// The PDB in an assembly, or the one beside it that is its own. None if there is neither.
+/// Returns the PDB embedded in an assembly, or the PDB beside it if it belongs to the assembly. Returns `None` if there is
+/// neither.
 pub fn pdb_of<'p>(assembly: &[u8], beside: Option<&'p [u8]>) -> Option<Cow<'p, [u8]>> {
     let image = Image::parse(assembly).ok()?;
     weave::pdb::find(&image, beside).ok()?
@@ -176,7 +177,7 @@ impl<'a> Symbols<'a> {
         })
     }
 
-    /// The file and line that a method begins in.
+    /// Returns the file and line of a method's beginning.
     fn place(&self, rid: Rid<MethodDef>) -> Option<(String, u32)> {
         let pdb = self.pdb.as_ref()?;
         let row: MethodDebugInformation = pdb.row(Rid::new(rid.get())).ok()?;
@@ -186,14 +187,14 @@ impl<'a> Symbols<'a> {
         Some((document_name(pdb, &document).ok()?, span.start.0))
     }
 
-    /// The names of the type parameters that a type or method has.
+    /// Returns the names of a type's or method's type parameters.
     fn generics_of(&self, owner: Token) -> Vec<&str> {
         let first = self.generics.partition_point(|(of, ..)| of.0 < owner.0);
         let own = self.generics.get(first..).unwrap_or_default().iter().take_while(|(of, ..)| *of == owner);
         own.map(|(.., name)| name.as_str()).collect()
     }
 
-    /// A type of this module with its type parameters, up to what a compiler nested in it.
+    /// Returns the source name of a type of this module, without compiler-generated nested types.
     fn written_type(&self, rid: Rid<TypeDef>) -> String {
         let names = self.metadata.full_names();
         let mut chain: Vec<Rid<TypeDef>> = names.chain(rid).collect();
@@ -211,7 +212,7 @@ impl<'a> Symbols<'a> {
             } else if !namespace.is_empty() {
                 text.extend([&namespace, "."]);
             }
-            // A nested type has the parameters of those around it first.
+            // A nested type begins with the type parameters of its enclosing types.
             let all = self.generics_of(Token::new(Table::TypeDef, each.get()));
             let own = all.get(given..).unwrap_or_default();
             given = all.len().max(given);
@@ -223,7 +224,7 @@ impl<'a> Symbols<'a> {
         text
     }
 
-    /// A type's name in metadata, and as a person writes it.
+    /// Returns a type's name in metadata, and in source form.
     fn type_of(&self, token: Token) -> Option<(String, String)> {
         let raw = types::raw_name(&self.metadata, token)?;
         let written = written_type(&raw);
@@ -240,7 +241,7 @@ impl<'a> Symbols<'a> {
     }
 }
 
-/// ` [lambda at Program.cs:41]`, if the PDB says where it is.
+/// Returns ` [lambda at Program.cs:41]`, if the PDB states the place.
 fn lambda(place: Option<&(String, u32)>) -> String {
     place.map_or_else(
         || " [lambda]".into(),

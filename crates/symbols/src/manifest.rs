@@ -1,24 +1,24 @@
-//! Names from a manifest (docs/manifest-format.md), where the woven file is not at hand.
+//! Names from a manifest (docs/manifest-format.md), for use without the instrumented file.
 
 use identity::MethodId;
 use serde_json::Value;
 
 use crate::Symbol;
 
-/// Types are nested no deeper than this.
+/// The deepest nesting of types accepted.
 const MAX_NESTING: usize = 64;
 
-/// What a manifest says of methods.
+/// The methods and types in a manifest.
 pub struct Manifest {
     key: u64,
     types: Vec<Value>,
     methods: Vec<Value>,
-    /// What call sites call: each with its row and name.
+    /// The targets of call sites, each with its row and name.
     calls: Vec<Value>,
 }
 
 impl Manifest {
-    /// Reads a manifest; none if it is no manifest.
+    /// Reads a manifest. Returns `None` if the bytes are no manifest.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let mut document: Value = serde_json::from_slice(bytes).ok()?;
         let key = u64::from_str_radix(document.get("moduleKey")?.as_str()?, 16).ok()?;
@@ -29,12 +29,12 @@ impl Manifest {
         Some(Self { key, types: list("types")?, methods: list("methods")?, calls: list("calls").unwrap_or_default() })
     }
 
-    /// The key that its method ids begin with.
+    /// Returns the key at the beginning of the method ids.
     pub fn module_key(&self) -> u64 {
         self.key
     }
 
-    /// What is known of a method; none if it is of another module, or there is no such row.
+    /// Returns the symbol of a method. Returns `None` if the id is of another module, or no row has it.
     pub fn symbol(&self, id: MethodId) -> Option<Symbol> {
         if id.module_key() != self.key {
             return None;

@@ -1,4 +1,4 @@
-//! Types of signatures as C# has them.
+//! Types of signatures in C# notation.
 
 use ecma335::{
     Metadata, Rid, Token,
@@ -6,19 +6,19 @@ use ecma335::{
     signature::TypeSig,
 };
 
-/// Text ends where it is longer than this: a blob of a few kilobytes may name thousands of types.
+/// Longer text is cut: a blob of a few kilobytes may name thousands of types.
 const MAX_TEXT: usize = 512;
-/// Instantiations of instantiations are followed no deeper.
+/// The deepest nesting of instantiations that is followed.
 const MAX_DEPTH: u32 = 16;
 
-/// Types with commas between them: `int, List<T>`.
+/// Returns types separated by commas: `int, List<T>`.
 pub(crate) fn list(metadata: &Metadata<'_>, types: &[TypeSig], of_type: &[&str], of_method: &[&str]) -> String {
     let mut writer = Writer { metadata, of_type, of_method, text: String::new() };
     writer.list(types, 0);
     writer.text
 }
 
-/// The name of a type in metadata: `Namespace.Outer/Inner`.
+/// Returns the name of a type in metadata: `Namespace.Outer/Inner`.
 pub(crate) fn raw_name(metadata: &Metadata<'_>, token: Token) -> Option<String> {
     if let Some(spec) = token.rid_in::<TypeSpec>() {
         let blob = metadata.blobs.blob(metadata.row(spec).ok()?.signature).ok()?;
@@ -100,7 +100,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// The type's own name alone: parameters only tell overloads apart.
+    /// Appends the type's own name alone, which is enough to tell overloads apart.
     fn name(&mut self, token: Option<Token>) {
         let name = token.and_then(|token| match token.rid_in::<TypeRef>() {
             Some(rid) => self.metadata.name(self.metadata.row(rid).ok()?.name).ok(),

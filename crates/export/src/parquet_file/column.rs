@@ -10,16 +10,16 @@ use super::{
     thrift::Struct,
 };
 
-/// Snappy makes no more of a byte: a copy of 64 bytes takes three.
+/// The largest ratio of Snappy's compression: a copy of 64 bytes takes three bytes.
 const SNAPPY: usize = 22;
 
 /// A value of a column.
 pub(super) struct Item {
-    /// 0 where a row begins.
+    /// The repetition level; 0 at the start of a row.
     pub(super) repetition: u32,
-    /// None of null and of empty lists. A name is a number.
+    /// The value, or `None` for null and for an empty list. A name is given by its number.
     pub(super) value: Option<i64>,
-    /// Whether it is no element of a list.
+    /// Whether the item is an empty list or a null list.
     pub(super) is_empty: bool,
 }
 
@@ -31,9 +31,9 @@ pub(super) struct Column<'b> {
     max_definition: u32,
     element: u32,
     max_repetition: u32,
-    /// How many values are left.
+    /// The number of values left.
     left: u64,
-    /// The numbers, or the numbers of names, that values refer to.
+    /// The dictionary: numbers, or the numbers of names.
     dictionary: Vec<i64>,
     page: Page<'b>,
 }
@@ -48,19 +48,19 @@ struct Page<'b> {
 }
 
 enum Values {
-    /// As they are, from here on.
+    /// Values stored unencoded, from this offset on.
     Plain(usize),
     Dictionary(Hybrid),
     Delta(Delta),
     DeltaBytes(DeltaBytes),
 }
 
-/// Numbers of a few bits: runs of the same one, and groups of eight that are packed.
+/// Integers of a few bits (RLE and bit-packed hybrid): runs of one value, and bit-packed groups of eight.
 #[derive(Clone, Copy, Default)]
 struct Hybrid {
     at: usize,
     width: u32,
-    /// Of the present run, how many are left.
+    /// The number of values left in the current run.
     left: u64,
     run: Run,
 }
@@ -68,7 +68,7 @@ struct Hybrid {
 #[derive(Clone, Copy)]
 enum Run {
     Same(u64),
-    /// Where they are packed, and which is next.
+    /// A bit-packed run: the offset of its data, and the index of the next value.
     Packed(usize, u64),
 }
 
@@ -90,7 +90,7 @@ impl Hybrid {
             if head & 1 == 0 {
                 (self.left, self.run) = (head >> 1, Run::Same(input.little(self.width.div_ceil(8) as usize)?));
             } else {
-                // Writers may leave out the end of the last group of values.
+                // Writers may omit the end of the last group of values.
                 self.run = Run::Packed(input.at, 0);
                 self.left = (head >> 1).saturating_mul(8);
                 let size = (head >> 1).saturating_mul(self.width.into());
@@ -110,13 +110,13 @@ impl Hybrid {
     }
 }
 
-/// How many bits a level takes.
+/// Returns the width of a level in bits.
 fn width(max: u32) -> u32 {
     u32::BITS - max.leading_zeros()
 }
 
 impl<'b> Column<'b> {
-    /// A column of a group of rows, by its place in the schema.
+    /// Opens a column of a group of rows, by its index in the schema.
     pub(super) fn of(file: &'b [u8], group: &Struct<'b>, index: usize, leaf: &Leaf<'_>) -> Result<Self, String> {
         let (input, left, codec) = schema::chunk(file, group, index)?;
         let none = Page {
@@ -139,7 +139,7 @@ impl<'b> Column<'b> {
         })
     }
 
-    /// The next value, if there is one.
+    /// Returns the next value, if there is one.
     pub(super) fn next(&mut self, names: &mut impl Rows, steps: &mut Steps) -> Result<Option<Item>, String> {
         steps.take(1)?;
         if self.left == 0 {
@@ -234,7 +234,7 @@ impl<'b> Column<'b> {
         Ok(())
     }
 
-    /// The values of the present page, from a place on.
+    /// Returns a decoder for the values of the current page, from an offset on.
     fn values(&self, encoding: Option<i64>, at: usize) -> Result<Values, String> {
         let mut input = Input::new(&self.page.data, at);
         let is_text = self.physical == Physical::Bytes;
@@ -260,7 +260,7 @@ impl<'b> Column<'b> {
         })
     }
 
-    /// The bytes of a page as they were before they were compressed.
+    /// Returns the bytes of a page, decompressed.
     fn expanded(&self, bytes: &'b [u8], size: usize) -> Result<Cow<'b, [u8]>, String> {
         match self.codec {
             0 => Ok(Cow::Borrowed(bytes)),
@@ -282,7 +282,7 @@ impl<'b> Column<'b> {
     }
 }
 
-/// A value that is stored as it is.
+/// Reads an unencoded value.
 fn plain(input: &mut Input<'_>, physical: Physical, names: &mut impl Rows) -> Result<i64, String> {
     if physical == Physical::Bytes {
         return Ok(names.name(input.counted()?)? as i64);

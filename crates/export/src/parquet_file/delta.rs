@@ -1,19 +1,20 @@
-//! Numbers and texts by their differences, as writers of Parquet's second version choose.
+//! Delta encodings of numbers and texts, which writers of Parquet's second version choose.
 
 use super::input::{Input, bits, damaged};
 
-/// Numbers, each as the difference from the one before: blocks with a least difference, in which groups have their own width.
+/// Numbers, each stored as the difference from the previous one. A block has a smallest difference, and its groups have their own
+/// bit widths.
 pub(super) struct Delta {
-    /// Behind what is read.
+    /// The offset behind the bytes read so far.
     at: usize,
     per_group: u64,
     groups: u64,
-    /// How many numbers are left, the first of them as it is.
+    /// The number of values left, including the first, which is stored as it is.
     left: u64,
     is_first: bool,
     value: i64,
     least: i64,
-    /// Where the widths of the block's groups are; which group is next, and of that which difference.
+    /// The offset of the block's widths, the index of the next group, and the index of the next difference in it.
     widths: usize,
     group: u64,
     index: u64,
@@ -75,13 +76,13 @@ impl Delta {
         Ok(())
     }
 
-    /// The last group may end with the data.
+    /// Closes a group; the data may end within the last one.
     fn close_group(&mut self, data: &[u8]) {
         let size = (self.per_group / 8).saturating_mul(self.width.into());
         self.at = self.at.saturating_add(usize::try_from(size).unwrap_or(usize::MAX)).min(data.len());
     }
 
-    /// Where the data ends, group by group: there may be more numbers than anything could go over.
+    /// Returns the end of the data, found group by group. The claimed count can be too large to step through.
     fn end(&self, data: &[u8]) -> Result<usize, String> {
         let mut all = Self { ..*self };
         let mut left = self.left.saturating_sub(1);
@@ -94,7 +95,7 @@ impl Delta {
     }
 }
 
-/// Texts whose lengths stand before them, and at times how much of each is as in the one before.
+/// Texts whose lengths are stored in front of them, optionally with the length of the prefix shared with the previous text.
 pub(super) struct DeltaBytes {
     prefixes: Option<Delta>,
     lengths: Delta,

@@ -1,6 +1,6 @@
 //! Bytes that are read from front to back.
 
-/// A window on bytes that knows how far they are read.
+/// A window on bytes, with its read position.
 #[derive(Clone, Copy)]
 pub(super) struct Input<'b> {
     pub(super) bytes: &'b [u8],
@@ -23,18 +23,18 @@ impl<'b> Input<'b> {
         Ok(self.take(1)?.first().copied().unwrap_or_default())
     }
 
-    /// A number of at most eight bytes, the lowest first.
+    /// Reads a little-endian number of at most eight bytes.
     pub(super) fn little(&mut self, width: usize) -> Result<u64, String> {
         Ok(self.take(width)?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
-    /// Bytes behind their count.
+    /// Reads bytes that follow their count.
     pub(super) fn counted(&mut self) -> Result<&'b [u8], String> {
         let count = self.little(4)?;
         self.take(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
-    /// A number in groups of seven bits (ULEB128).
+    /// Reads a number in groups of seven bits (ULEB128).
     pub(super) fn varint(&mut self) -> Result<u64, String> {
         let at = self.at;
         let mut number = 0;
@@ -48,19 +48,20 @@ impl<'b> Input<'b> {
         Err(damaged("a number of more than 64 bits", at))
     }
 
-    /// The same with its sign in the lowest bit.
+    /// Reads a ULEB128 number with its sign in the lowest bit (zigzag).
     pub(super) fn zigzag(&mut self) -> Result<i64, String> {
         let number = self.varint()?;
         Ok((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
     }
 }
 
-/// The error that something is wrong at a place.
+/// Returns the message for damaged data at an offset.
 pub(super) fn damaged(what: &str, at: usize) -> String {
     format!("{what}, at byte {at}")
 }
 
-/// A number of `width` bits, at most 64, of those that are packed from a byte on; none if they end before.
+/// Returns the bit-packed number at an index, `width` bits wide (at most 64), with the first one at byte `from`. Returns `None`
+/// if the bytes end before it.
 pub(super) fn bits(bytes: &[u8], from: usize, index: u64, width: u32) -> Option<u64> {
     let first = index.checked_mul(width.into())?;
     let (start, shift) = (from.checked_add(usize::try_from(first / 8).ok()?)?, first % 8);
@@ -76,7 +77,7 @@ mod tests {
 
     #[test]
     fn numbers_are_packed_from_the_lowest_bit_on() {
-        // 0 to 7 in three bits each: the example of the format's description.
+        // The numbers 0 to 7 in three bits each: the example in the format's description.
         let bytes = [0b1000_1000, 0b1100_0110, 0b1111_1010];
         assert_eq!(
             (0..9).map(|index| bits(&bytes, 0, index, 3)).collect::<Vec<_>>(),

@@ -7,7 +7,7 @@ use super::{
 
 const MAGIC: &[u8; 4] = b"PAR1";
 
-/// How values are stored.
+/// The physical types of values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Physical {
     Int32,
@@ -17,7 +17,7 @@ pub(super) enum Physical {
     Float,
     Double,
     Bytes,
-    /// Nothing here is of these.
+    /// A type that no column read here has.
     Other,
 }
 
@@ -26,12 +26,12 @@ impl Physical {
         !matches!(self, Self::Bytes | Self::Other)
     }
 
-    /// The size of a number in bytes.
+    /// Returns the size of a number in bytes.
     pub(super) fn width(self) -> usize {
         if matches!(self, Self::Int32 | Self::UInt32 | Self::Float) { 4 } else { 8 }
     }
 
-    /// A number from its bits.
+    /// Converts bits to a number.
     pub(super) fn number(self, bits: u64) -> i64 {
         match self {
             Self::Int32 => i64::from((bits as u32).cast_signed()),
@@ -46,10 +46,10 @@ impl Physical {
 
 /// A column.
 pub(super) struct Leaf<'b> {
-    /// The name of the row's field that it is, or is in.
+    /// The name of the top-level field that contains the column.
     pub(super) name: &'b [u8],
     pub(super) physical: Physical,
-    /// The level at which a value is there, and that at which a list has an element.
+    /// The definition level at which a value is present, and the one at which a list has an element.
     pub(super) max_definition: u32,
     pub(super) element: u32,
     pub(super) max_repetition: u32,
@@ -67,7 +67,7 @@ pub(super) fn footer(file: &[u8]) -> Result<Struct<'_>, String> {
     Struct::read(&mut Input::new(front, start))
 }
 
-/// The columns, in the order of the schema, which is that of each group of rows.
+/// Returns the columns in the order of the schema, which is also their order in each group of rows.
 pub(super) fn leaves<'b>(footer: &Struct<'b>) -> Result<Vec<Leaf<'b>>, String> {
     struct Open<'b> {
         children: i64,
@@ -101,7 +101,7 @@ pub(super) fn leaves<'b>(footer: &Struct<'b>) -> Result<Vec<Leaf<'b>>, String> {
             open.push(field);
             continue;
         }
-        // Nothing below a field of the row has the row's field's name.
+        // A nested number has the name of its top-level field, and must not pass for a column of numbers.
         let is_nested_number = depth > 1 && field.repetition == 0;
         leaves.push(Leaf {
             name: field.name,
@@ -115,7 +115,7 @@ pub(super) fn leaves<'b>(footer: &Struct<'b>) -> Result<Vec<Leaf<'b>>, String> {
 }
 
 fn physical(element: &Struct<'_>) -> Physical {
-    /// A decimal number, and unsigned ones of 8 to 64 bits.
+    /// The converted types of decimal numbers, and of unsigned numbers of 8 to 64 bits.
     const DECIMAL: i64 = 5;
     const UNSIGNED: std::ops::RangeInclusive<i64> = 11..=14;
     let converted = element.int(6).unwrap_or(-1);
@@ -134,7 +134,7 @@ fn physical(element: &Struct<'_>) -> Physical {
     }
 }
 
-/// A column of a group of rows: where in a file it is, how many values it has, and how they are compressed.
+/// Returns a column of a group of rows: its bytes in the file, its number of values, and its compression.
 pub(super) fn chunk<'b>(file: &'b [u8], group: &Struct<'b>, index: usize) -> Result<(Input<'b>, u64, i64), String> {
     let missing = || format!("a group of rows has no column {index}");
     let chunk = group.structs(1).nth(index).ok_or_else(missing)?;

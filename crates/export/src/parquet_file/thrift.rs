@@ -1,8 +1,8 @@
-//! Thrift's compact protocol, in which Parquet says what it holds. Structs are read whatever their fields mean.
+//! Thrift's compact protocol, the encoding of Parquet's metadata. Structs are read without knowledge of their fields.
 
 use super::input::{Input, damaged};
 
-/// Nothing in Parquet is nested deeper than half of this.
+/// The deepest nesting accepted; Parquet needs less than half of it.
 const MAX_DEPTH: usize = 16;
 
 /// A struct: its fields by number.
@@ -15,7 +15,7 @@ enum Value<'b> {
     Bytes(&'b [u8]),
     List(Vec<Value<'b>>),
     Struct(Struct<'b>),
-    /// A value of a kind that no field here has.
+    /// A value of a type that no field read here has.
     Other,
 }
 
@@ -57,7 +57,7 @@ impl<'b> Struct<'b> {
         }
     }
 
-    /// The structs of a list; none if there is no such list.
+    /// Returns the structs of a list; none if there is no such list.
     pub(super) fn structs(&self, field: i64) -> impl Iterator<Item = &Self> {
         let list = match self.get(field) {
             Some(Value::List(list)) => &list[..],
@@ -85,7 +85,7 @@ fn structure<'b>(input: &mut Input<'b>, depth: usize) -> Result<Struct<'b>, Stri
             0 => input.zigzag()?,
             step => number.saturating_add(step.into()),
         };
-        // Of a field, a boolean's value is in its kind.
+        // The type of a boolean field is also its value.
         let value = if kind <= 2 { Value::Bool(kind == 1) } else { value(input, kind, depth)? };
         fields.push((number, value));
     }
@@ -110,7 +110,7 @@ fn value<'b>(input: &mut Input<'b>, kind: u8, depth: usize) -> Result<Value<'b>,
             if depth > MAX_DEPTH {
                 return Err(damaged("lists are nested too deep", input.at));
             }
-            // Each has a byte at least: a list ends with the bytes, whatever its count.
+            // Each element takes at least one byte, so the bytes limit the list whatever its count.
             let mut list = Vec::new();
             for _ in 0..count {
                 list.push(value(input, head & 0xF, depth + 1)?);

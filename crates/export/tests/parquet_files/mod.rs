@@ -1,4 +1,4 @@
-//! The same rows as Parquet, in each way that other tools write them.
+//! The same rows as Parquet, in each encoding that other tools write.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use parquet::{
     schema::types::ColumnPath,
 };
 
-/// The kinds of columns: every one there, or any of them null; numbers of each type.
+/// The kinds of columns: required or optional, with numbers of each type.
 const SCHEMAS: [&str; 3] = [
     "message m { REQUIRED group path (LIST) { REPEATED group list { REQUIRED BYTE_ARRAY element (STRING); } }
         REQUIRED INT64 calls; REQUIRED INT64 self_ns; REQUIRED BYTE_ARRAY other (STRING); }",
@@ -23,14 +23,14 @@ const SCHEMAS: [&str; 3] = [
         REQUIRED INT32 calls; OPTIONAL INT64 self_ns (INTEGER(64, false)); REQUIRED BYTE_ARRAY other (STRING); }",
 ];
 
-/// The rows: a path, calls, and times, of which every fifth is none where there may be none.
+/// Returns the rows: a path, calls, and a time. Every fifth time is null in optional columns.
 pub(crate) fn rows(count: usize) -> Vec<(Vec<String>, i64, i64)> {
     let name = |depth: usize, index: usize| format!("Shop.Orders.Type{}.Method{}", depth % 3, (index + depth) % 7);
     let path = |index: usize| (0..=index % 5).map(|depth| name(depth, index)).collect();
     (0..count).map(|index| (path(index), index as i64 % 4, 1000 + 3 * index as i64)).collect()
 }
 
-/// Each file with its name, of some rows.
+/// Returns the files, each with its name, for a number of rows.
 pub(crate) fn files(count: usize) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     for (number, schema) in SCHEMAS.iter().enumerate() {
@@ -72,7 +72,7 @@ fn file(number: usize, schema: &str, properties: WriterProperties, rows: &[(Vec<
     for rows in [first, second] {
         let mut group = writer.next_row_group().expect("it can be written");
         let is_optional = number > 0;
-        // Of the path, the level of an element that is there.
+        // The definition level of a path element that is present.
         let level = [1, 3, 2][number];
         let names: Vec<ByteArray> = rows.iter().flat_map(|row| &row.0).map(|name| ByteArray::from(name.as_str())).collect();
         let repetition: Vec<i16> = rows.iter().flat_map(|row| (0..row.0.len()).map(|depth| i16::from(depth > 0))).collect();

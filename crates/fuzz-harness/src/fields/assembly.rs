@@ -1,4 +1,4 @@
-//! PE headers, sections, directories and the CLI header (II.25), and what they lead to.
+//! PE headers, sections, directories, the CLI header (II.25), and the data that they point to.
 
 use ecma335::{
     Image, Metadata,
@@ -7,9 +7,9 @@ use ecma335::{
 
 use super::{Fields, Kind, bytes_of, code, metadata, row, u32_at};
 
-/// Where the DOS header says that the PE header is.
+/// The offset of the PE header's address in the DOS header.
 const PE_OFFSET_AT: usize = 0x3C;
-/// Sizes of the optional header's fields behind which its directories are (II.25.2.3).
+/// The sizes of the optional header's fields in front of its directories (II.25.2.3).
 const OPTIONAL: [usize; 30] = [2, 1, 1, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2, 2, 2, 2, 2, 2, 4, 4, 4, 4, 2, 2, 4, 4, 4, 4, 4, 4];
 const OPTIONAL_PLUS: [usize; 29] = [2, 1, 1, 4, 4, 4, 4, 4, 8, 4, 4, 2, 2, 2, 2, 2, 2, 4, 4, 4, 4, 2, 2, 8, 8, 8, 8, 4, 4];
 const DEBUG_ENTRY: [usize; 8] = [4, 4, 2, 2, 4, 4, 4, 4];

@@ -26,7 +26,7 @@ pub(super) fn add(image: &Image<'_>, metadata: &Metadata<'_>, fields: &mut Field
     code.add_to(fields);
 }
 
-/// Adds those of a single body, which is all there is.
+/// Adds the fields of bytes that are a single body.
 pub(super) fn add_body(bytes: &[u8], body: &MethodBody<'_>, fields: &mut Fields) {
     let mut code = Code::default();
     code.add(bytes, 0, body);
@@ -37,7 +37,7 @@ impl Code {
     fn add_to(self, fields: &mut Fields) {
         let Self { headers, clauses, opcodes, tokens, branches, operands } = self;
         let area = vec![headers, clauses, opcodes, tokens, branches, operands];
-        // Of what may be changed, code is most, beside cells.
+        // Code is added several times: beside cells it is to be changed most.
         fields.add(area.clone());
         fields.add(area);
     }
@@ -69,7 +69,7 @@ impl Code {
     fn add_instruction(&mut self, il: usize, instruction: &Instruction<'_>) {
         let at = il + instruction.offset as usize;
         let operand = at + usize::from(instruction.info.size);
-        // The last byte says which of those with the prefix 0xFE it is.
+        // The last byte of the opcode follows the prefix 0xFE, if there is one.
         self.opcodes.push(Field { at: operand - 1, width: 1, kind: Kind::OpCode(instruction.info.operand_size) });
         let size = instruction.operand.len();
         match instruction.info.operand {

@@ -1,4 +1,4 @@
-//! JSON: what gives it its shape, and what stands between.
+//! JSON: the bytes of its structure, and the text between them.
 
 use super::{Field, Fields, Kind};
 

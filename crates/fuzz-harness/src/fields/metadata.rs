@@ -1,10 +1,10 @@
-//! The metadata root, stream headers, the header of the tables, cells and heaps (II.24), of assemblies and of PDBs.
+//! Metadata of assemblies and PDBs (II.24): the root, stream headers, the header of the tables, cells and heaps.
 
 use ecma335::{Metadata, Table, metadata::Stream, schema::ColumnKind};
 
 use super::{Field, Fields, Kind, RowCountsOrNone, bytes_of, row};
 
-/// Adds them; the metadata is a view on these bytes.
+/// Adds the fields; the metadata is a view on these bytes.
 pub(super) fn add(bytes: &[u8], metadata: &Metadata<'_>, fields: &mut Fields) {
     let place = |part: &[u8]| part.as_ptr().addr().wrapping_sub(bytes.as_ptr().addr());
     fields.counts = RowCountsOrNone(*metadata.tables.counts());
@@ -31,7 +31,7 @@ pub(super) fn add(bytes: &[u8], metadata: &Metadata<'_>, fields: &mut Fields) {
     fields.add(vec![streams, header]);
     let cells: Vec<Vec<Field>> =
         Table::ALL.iter().map(|table| cells(metadata, *table, place(metadata.tables.bytes(*table)))).collect();
-    // Of what may be changed, cells are most.
+    // Cells are added several times: they are to be changed most.
     fields.add(cells.clone());
     fields.add(cells);
     let heap = |name: &[u8], split: fn(&Stream<'_>, usize) -> Vec<Field>| {
@@ -47,7 +47,7 @@ pub(super) fn add(bytes: &[u8], metadata: &Metadata<'_>, fields: &mut Fields) {
     ]);
 }
 
-/// The cells of a table's rows.
+/// Returns the cells of a table's rows.
 fn cells(metadata: &Metadata<'_>, table: Table, start: usize) -> Vec<Field> {
     let tables = &metadata.tables;
     let widths = tables.widths().columns(table);
@@ -70,7 +70,7 @@ fn cells(metadata: &Metadata<'_>, table: Table, start: usize) -> Vec<Field> {
     group
 }
 
-/// Where the items of a heap of blobs are: how long their length is, and the item.
+/// Returns the items of a blob heap: the size of the length prefix, and the range of the item.
 fn items(heap: &[u8]) -> Vec<(usize, std::ops::Range<usize>)> {
     let mut items = Vec::new();
     let mut at = 0;

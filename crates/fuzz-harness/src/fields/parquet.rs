@@ -1,4 +1,4 @@
-//! Parquet: the footer, which says where all is, and pages. Both are numbers of a few bits in single bytes.
+//! Parquet: the footer, which states where everything is, and pages. Both consist of small numbers in single bytes.
 
 use super::{Fields, Kind, bytes_of, u32_at};
 

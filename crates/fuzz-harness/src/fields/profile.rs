@@ -5,7 +5,7 @@ use profile::layout::{CHUNK_HEADER, CONTROL_AT, STRINGS_AT, VERSION_AT};
 use super::{Fields, Kind, row, u32_at};
 
 const NODES: u32 = 1;
-/// In version 1, behind the tree's place in its chunk.
+/// The offset of the first node in a chunk of version 1, behind the tree's header.
 const FIRST_NODE: usize = 128;
 
 pub(super) fn add(bytes: &[u8], fields: &mut Fields) {
@@ -31,7 +31,7 @@ pub(super) fn add(bytes: &[u8], fields: &mut Fields) {
     fields.add(vec![header, chunks, nodes, names]);
 }
 
-/// Version 2 has room everywhere: what is not zero, eight bytes at a time.
+/// Adds all words of eight bytes that are not zero: version 2 has unused room everywhere.
 fn add_words(bytes: &[u8], fields: &mut Fields) {
     let (mut header, mut others) = Default::default();
     let (words, _) = bytes.as_chunks::<8>();

@@ -1,4 +1,4 @@
-//! What a self-contained program has of .NET's library, which may be little: looked up in its own assemblies.
+//! The library of a self-contained program, read from the program's own assemblies. A trimmed one may lack most types.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,35 +19,35 @@ use crate::{
     input::{Input, parse_assembly, read_assembly},
 };
 
-/// The assembly that a program has beside it only if it has its own .NET.
+/// The assembly that a program has beside it only if it brings its own .NET.
 const CORE_LIBRARY: &str = "System.Private.CoreLib.dll";
 
-/// What is known of a type.
+/// A type definition.
 struct Definition {
     /// The index of its assembly.
     assembly: usize,
-    /// The type that it inherits members from.
+    /// The name of its base type.
     base: Option<String>,
-    /// Those of its members that others can reach, as references have them.
+    /// Its accessible members, in the form of [`member_text`](super::references::member_text).
     members: BTreeSet<String>,
 }
 
-/// What was found of some types.
+/// The types found in a library.
 #[derive(Default)]
 pub(crate) struct Library {
-    /// The assemblies that they were found in.
+    /// The assemblies that define the types.
     pub(crate) assemblies: Vec<AssemblyName>,
     types: BTreeMap<String, Definition>,
 }
 
-/// The folder of the .NET that a program in a folder brings with it: that one, or one above it, up to the last one given.
+/// Returns the folder of the .NET that a program brings along: the given folder or one above it, up to `up_to`.
 pub(crate) fn folder_of_library(folder: &Path, up_to: Option<&Path>) -> Option<PathBuf> {
     let up_to = up_to.unwrap_or(folder);
     let mut folders = folder.ancestors().take_while(|folder| folder.starts_with(up_to));
     folders.find(|folder| folder.join(CORE_LIBRARY).is_file()).map(Path::to_owned)
 }
 
-/// Whether a folder has every type in the assembly that it is referred to in, be it defined there or forwarded.
+/// Returns whether a folder has every type in the assembly that references name, defined or forwarded there.
 pub(crate) fn has_as_referred<'r>(folder: &Path, references: impl Iterator<Item = &'r Reference>) -> bool {
     let mut by_assembly: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for reference in references {
@@ -68,7 +68,7 @@ pub(crate) fn has_as_referred<'r>(folder: &Path, references: impl Iterator<Item 
     })
 }
 
-/// The assemblies beside a library, in order.
+/// Returns the assemblies beside a library, in order.
 pub(crate) fn assemblies(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut paths: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|extension| extension == "dll")).collect();
@@ -77,7 +77,7 @@ pub(crate) fn assemblies(folder: &Path) -> Vec<PathBuf> {
 }
 
 impl Library {
-    /// Looks types up in the assemblies of a folder: in the core library first, then by the assemblies' names.
+    /// Looks up types in the assemblies of a folder: in the core library first, then in the order of assembly names.
     ///
     /// # Errors
     /// If the core library cannot be read.
@@ -88,7 +88,7 @@ impl Library {
         read_assembly(&core_library, &Input::open(&core_library)?)?;
         let mut paths = assemblies(folder);
         paths.sort_by_key(|path| *path != core_library);
-        // What a type of one assembly inherits from may be in one that was read before.
+        // A base type may be in an assembly that was read before.
         loop {
             let known = library.types.len();
             for path in &paths {
@@ -104,7 +104,7 @@ impl Library {
         }
     }
 
-    /// Takes what an assembly has of the types that are wanted, and of those that they inherit from.
+    /// Takes the wanted types that an assembly has, and adds their base types to the wanted ones.
     fn take(&mut self, metadata: &Metadata<'_>, wanted: &mut BTreeSet<String>) {
         let Ok(assembly) = AssemblyName::of(metadata) else { return };
         let (full_names, names) = (metadata.full_names(), Names::new(metadata));
@@ -124,12 +124,12 @@ impl Library {
         }
     }
 
-    /// The index of the assembly that a type is in.
+    /// Returns the index of the assembly that defines a type.
     pub(crate) fn assembly_of(&self, name: &str) -> Option<usize> {
         self.types.get(name).map(|definition| definition.assembly)
     }
 
-    /// Whether a type has a member, or inherits it.
+    /// Returns whether a type has or inherits a member.
     pub(crate) fn has(&self, name: &str, member: &str) -> bool {
         let base = |definition: &&Definition| self.types.get(definition.base.as_ref()?);
         let mut chain = std::iter::successors(self.types.get(name), base).take(ecma335::MAX_NESTING);
@@ -147,7 +147,7 @@ fn members(metadata: &Metadata<'_>, names: &Names<'_, '_>, rid: Rid<TypeDef>) ->
     fields.chain(methods.filter_map(|row| text(row.name, row.signature))).collect()
 }
 
-/// Reads an assembly, if there is one.
+/// Reads an assembly, if it exists.
 fn in_assembly<T>(path: &Path, read: impl FnOnce(&Metadata<'_>) -> T) -> Option<T> {
     let input = Input::open(path).ok()?;
     let (_, metadata) = parse_assembly(&input).ok()?;

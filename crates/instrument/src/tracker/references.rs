@@ -1,4 +1,4 @@
-//! What the tracker refers to in the library of the program that it is loaded into, and what of it the tracker can do without.
+//! The tracker's references to the library of the program that loads it, and those that it can run without.
 
 use std::{
     cell::RefCell,
@@ -14,8 +14,8 @@ use ecma335::{
     signature::{Signature, TypeSig, text::TypeNames},
 };
 
-/// What the tracker has a way around, where a program was published without it: types, and of others some members by their
-/// names. Each is asked for in methods of its own, whose failure is caught. All else that it refers to is essential.
+/// Types and members that the tracker has a fallback for: a trimmed program may lack them. An entry without members is a whole
+/// type. Each is used in a method of its own, whose failure is caught. All other references are essential.
 pub const WITH_FALLBACK: &[(&str, &[&str])] = &[
     ("System.Action`1", &[]),
     ("System.Activator", &["CreateInstance"]),
@@ -83,22 +83,22 @@ pub const WITH_FALLBACK: &[(&str, &[&str])] = &[
 pub(crate) struct Reference {
     /// The type's full name.
     pub(crate) name: String,
-    /// The assembly that it is looked for in.
+    /// The assembly that the reference names.
     pub(crate) assembly: String,
-    /// Of its members those that are referred to, as [`member_text`] has them.
+    /// The referenced members, in the form of [`member_text`].
     pub(crate) members: BTreeSet<String>,
-    /// Whether it is but an attribute, for which nobody asks the tracker.
+    /// Whether the type is only used as an attribute, which the tracker runs without.
     pub(crate) is_attribute: bool,
 }
 
-/// Whether there is a way around a type (no member), or a member, that is not there.
+/// Returns whether the tracker has a fallback for a type (`member` is `None`), or for a member.
 pub(crate) fn has_fallback(name: &str, member: Option<&str>) -> bool {
     let of_type = WITH_FALLBACK.iter().find(|(type_name, _)| *type_name == name);
     let is_named = |members: &[&str]| member.is_some_and(|member| members.contains(&member_name(member)));
     of_type.is_some_and(|(_, members)| members.is_empty() || is_named(members))
 }
 
-/// All types of other assemblies that one refers to, by TypeRef row number less one.
+/// Returns all types of other assemblies that an assembly refers to, by TypeRef row number less one.
 pub(crate) fn references(image: &Image<'_>, metadata: &Metadata<'_>) -> Result<Vec<Reference>> {
     let names = Names::new(metadata);
     names.note_definitions()?;
@@ -124,8 +124,8 @@ pub(crate) fn references(image: &Image<'_>, metadata: &Metadata<'_>) -> Result<V
     metadata.tables.rows::<TypeRef>().map(reference).collect()
 }
 
-/// A member as references and definitions have it alike: its name, and the names of the types in its signature, whichever
-/// assemblies these are in.
+/// Returns a member in a form common to references and definitions: its name, and the type names in its signature without
+/// assemblies.
 pub(crate) fn member_text(name: String, signature: &str) -> String {
     name + " " + signature
 }
@@ -134,7 +134,7 @@ fn member_name(text: &str) -> &str {
     text.split_once(' ').map_or(text, |(name, _)| name)
 }
 
-/// Names types without their assemblies, and notes which it was asked for.
+/// Returns the names of types without their assemblies, and records which were asked for.
 pub(crate) struct Names<'a, 'm> {
     metadata: &'m Metadata<'a>,
     mentioned: RefCell<BTreeSet<Token>>,
@@ -145,7 +145,7 @@ impl<'a, 'm> Names<'a, 'm> {
         Self { metadata, mentioned: RefCell::default() }
     }
 
-    /// The text of a field's or a method's signature.
+    /// Returns the text of a field's or a method's signature.
     pub(crate) fn signature(&self, blob: Blob) -> Result<String> {
         Ok(match Signature::parse(self.cursor(blob)?)? {
             Signature::Method(method) => method.display(self).to_string(),
@@ -165,7 +165,7 @@ impl<'a, 'm> Names<'a, 'm> {
         self.mentioned.borrow_mut().insert(token);
     }
 
-    /// The type that a member is looked for in; of an instance of a generic one, that.
+    /// Returns the type that a member is looked up in; for an instance of a generic type, the generic type.
     fn class(&self, row: &MemberRef) -> Result<Token> {
         let class = row.class.token().unwrap_or_default();
         let Some(spec) = class.rid_in::<TypeSpec>() else {
@@ -180,12 +180,12 @@ impl<'a, 'm> Names<'a, 'm> {
 
     fn type_spec(&self, spec: Rid<TypeSpec>) -> Result<TypeSig> {
         let spec = TypeSig::parse(self.cursor(self.metadata.row(spec)?.signature)?)?;
-        // Only to note what is in it.
+        // Run only to record the types in it.
         let _ = spec.display(self).to_string();
         Ok(spec)
     }
 
-    /// Notes what definitions mention; attributes are none.
+    /// Records the types that definitions refer to, except attributes.
     fn note_definitions(&self) -> Result<()> {
         let tables = &self.metadata.tables;
         tables.rows::<TypeDef>().filter_map(|(_, row)| row.extends.token()).for_each(|token| self.note(token));
@@ -199,7 +199,7 @@ impl<'a, 'm> Names<'a, 'm> {
         tables.rows::<TypeSpec>().try_for_each(|(rid, _)| self.type_spec(rid).map(drop))
     }
 
-    /// Notes what the bodies of methods mention.
+    /// Records the types that method bodies refer to.
     fn note_code(&self, image: &Image<'_>) -> Result<()> {
         for (_, row) in self.metadata.tables.rows::<MethodDef>().filter(|(_, row)| row.has_il_body()) {
             let body = MethodBody::parse(image.cursor_at(Rva(row.rva))?)?;

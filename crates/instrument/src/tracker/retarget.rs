@@ -1,4 +1,4 @@
-//! The tracker with other assemblies in its references: those that define its types in a program that has no `mscorlib`.
+//! Changes the assemblies that the tracker refers to: a program without `mscorlib` has other assemblies that define the types.
 
 use ecma335::{
     Image, ImageWriter, Metadata, MetadataBuilder, Result, Rid, Segments, Table, Token,
@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 use tracker_runtime::KEY;
 use weave::StrongNameKey;
 
-/// An assembly with its references to assemblies replaced, and those of its types led to them: by TypeRef row number less
-/// one, the index of the assembly; none for nested types, which follow those that they are nested in.
+/// Returns an assembly with new assembly references. `types` has for each TypeRef row, by number less one, the index of its new
+/// assembly. It has `None` for nested types, which follow their enclosing type.
 ///
 /// # Errors
 /// If the assembly cannot be written.
@@ -24,7 +24,7 @@ pub(crate) fn retarget(
     let mut builder = MetadataBuilder::new(metadata);
     let rows = metadata.tables.count(Table::AssemblyRef) as usize;
     let mut scopes = Vec::new();
-    // No row can go: what is left of them says the same as the first.
+    // No row may be removed: surplus rows repeat the first.
     for index in 0..assemblies.len().max(rows) {
         let Some(assembly) = assemblies.get(index).or(assemblies.first()) else { break };
         let [major, minor, build, revision] = assembly.version;
@@ -57,7 +57,7 @@ pub(crate) fn retarget(
     Ok(file.into_segments().to_vec())
 }
 
-/// It is another version of the module.
+/// Returns an MVID for the new version of the module.
 fn mvid(of_original: [u8; 16], assemblies: &[AssemblyName]) -> [u8; 16] {
     let mut hash = Sha256::new_with_prefix(of_original);
     for AssemblyName { name, version, .. } in assemblies {
@@ -65,7 +65,7 @@ fn mvid(of_original: [u8; 16], assemblies: &[AssemblyName]) -> [u8; 16] {
     }
     let mut mvid = [0; 16];
     mvid.iter_mut().zip(hash.finalize()).for_each(|(byte, hashed)| *byte = hashed);
-    // Version 8, made by a rule of one's own (RFC 9562).
+    // Version 8, for values made by a custom rule (RFC 9562).
     mvid[7] = mvid[7] & 0x0F | 0x80;
     mvid[8] = mvid[8] & 0x3F | 0x80;
     mvid

@@ -1,10 +1,10 @@
-//! Which calls are meant: `count > 3 && name == "x"`.
+//! Conditions that select calls: `count > 3 && name == "x"`.
 
 use std::{cmp::Ordering, str::FromStr};
 
 use super::{Call, Calls, Value, known::Known};
 
-/// What calls have to be like: all of some comparisons.
+/// A condition on calls: a conjunction of comparisons.
 #[derive(Clone, Debug)]
 pub struct Condition(Vec<Comparison>);
 
@@ -26,7 +26,7 @@ enum Operator {
     AtLeast,
 }
 
-/// Longer ones first: they begin as others.
+/// Longer operators first, since some begin with a shorter one.
 const OPERATORS: [(&str, Operator); 7] = [
     ("==", Operator::Equal),
     ("!=", Operator::Unequal),
@@ -37,7 +37,7 @@ const OPERATORS: [(&str, Operator); 7] = [
     ("=", Operator::Equal),
 ];
 
-/// What is compared.
+/// A value to compare.
 #[derive(Clone, PartialEq, Debug)]
 enum Key {
     Null,
@@ -55,7 +55,7 @@ impl FromStr for Condition {
     }
 }
 
-/// The parts between `&&`.
+/// Splits a condition at `&&` outside of quotes.
 fn split_outside_quotes(text: &str) -> Vec<&str> {
     let (mut parts, mut start, mut quote) = (Vec::new(), 0, None);
     for (at, character) in text.char_indices() {
@@ -90,7 +90,7 @@ impl FromStr for Comparison {
     }
 }
 
-/// Something that is written as in C#; a bare word is text, as the name of an enum's member.
+/// Parses a literal of C#. A bare word is text, for names of enum members.
 fn literal(text: &str) -> Option<Key> {
     let quoted = |quote: char| text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
     Some(match text {
@@ -107,7 +107,7 @@ fn literal(text: &str) -> Option<Key> {
 }
 
 impl Condition {
-    /// Whether a call is meant. What has no such parameter, or none that could be read, is not.
+    /// Returns whether a call meets the condition. A call without such a parameter, or with an unread one, does not.
     pub fn is_met(&self, calls: &Calls, call: &Call) -> bool {
         self.0.iter().all(|comparison| comparison.is_met(calls, call))
     }
@@ -154,7 +154,7 @@ impl Calls {
         let (first, fields) = path.split_first()?;
         let signature = self.signatures.get(call.signature)?;
         let mut value = match signature.parameter(first) {
-            // What it got there is what `out` has.
+            // An `out` parameter has its value after the call.
             Some(index) => match call.arguments.get(index)? {
                 Value::Unread(_) => call.after.iter().find(|(after, _)| *after == index).map(|(_, value)| value)?,
                 value => value,
@@ -206,12 +206,12 @@ impl Calls {
     }
 }
 
-/// How many elements an array of these dimensions has; the largest number where there are more.
+/// Returns the number of elements of an array with these dimensions; saturates.
 pub(super) fn elements(dimensions: &[u32]) -> u64 {
     dimensions.iter().fold(1, |all, length| all.saturating_mul((*length).into()))
 }
 
-/// How many units or elements there are.
+/// Returns the number of units or elements.
 fn length(value: &Value) -> Option<i128> {
     match value {
         Value::Text(length, _) => Some((*length).into()),
@@ -220,7 +220,7 @@ fn length(value: &Value) -> Option<i128> {
     }
 }
 
-/// A field as people wrote it: of an automatic property, that one's name.
+/// Returns a field's name in the source: for an automatic property, the property's name.
 pub(super) fn shown_field(name: &str) -> &str {
     name.strip_prefix('<').and_then(|rest| rest.strip_suffix(">k__BackingField")).unwrap_or(name)
 }

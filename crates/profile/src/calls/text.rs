@@ -1,4 +1,4 @@
-//! Calls as a debugger shows them, and for scripts.
+//! Calls as text and as JSON.
 
 use std::fmt::{self, Display, Write as _};
 
@@ -13,20 +13,20 @@ use super::{
 };
 use crate::model::Profile;
 
-/// So many members of an enum of flags may make up a number: each number is held against each of them.
+/// The most members of a flags enum that a number is split into: each number is compared with each of them.
 const MAX_FLAGS: usize = 256;
-/// So many parameters are shown with each call, and so many bytes of them.
+/// The most parameters shown with each call, and the most bytes of them.
 const MAX_PARAMETERS: usize = 64;
 const MAX_SHOWN: usize = 4096;
 
 impl Signature {
-    /// As in a debugger's call stack: `App.dll!Ns.Type<int>.Method(string name)`.
+    /// Returns the method as in a debugger's call stack: `App.dll!Ns.Type<int>.Method(string name)`.
     pub fn line(&self) -> String {
         let module = self.module.rsplit(['/', '\\']).next().unwrap_or_default();
         Visible(format_args!("{module}!{}({})", self.method, self.shown_parameters().join(", "))).to_string()
     }
 
-    /// The parameters as shown with each call: what are too many to repeat is left out.
+    /// Returns the parameters to show with each call. Omits parameters beyond the limits.
     fn shown_parameters(&self) -> Vec<String> {
         let mut room = MAX_SHOWN;
         let mut shown = Vec::new();
@@ -57,7 +57,7 @@ impl Display for Parameter {
 }
 
 impl Calls {
-    /// A call's values: `a=1 b="x" -> 3`.
+    /// Returns the values of a call: `a=1 b="x" -> 3`.
     pub fn values(&self, call: &Call) -> String {
         let mut words = Vec::new();
         if let Some(this) = &call.this {
@@ -88,7 +88,7 @@ impl Calls {
         words.join(" ")
     }
 
-    /// A value, in one line.
+    /// Returns a value as one line of text.
     pub fn text(&self, value: &Value) -> String {
         let mut out = String::new();
         self.put(&mut out, value);
@@ -203,7 +203,7 @@ impl Calls {
         Visible(self.types.get(of).map_or("?", |of| of.name.as_str()))
     }
 
-    /// The member that a number means, or the flags that make it up; else the number.
+    /// Returns the name of the member or of the flags for a number; without one, the number.
     fn member(&self, of: usize, number: i128, before: &str) -> String {
         let unnamed = || format!("({}){number}", self.type_name(of));
         let Some(described) = self.types.get(of) else { return unnamed() };
@@ -222,7 +222,7 @@ impl Calls {
         if rest == 0 && !names.is_empty() { names.join(" | ") } else { unnamed() }
     }
 
-    /// A call for scripts. Times are in milliseconds.
+    /// Returns a call as JSON. Times are in milliseconds.
     pub fn json(&self, profile: &Profile, call: &Call) -> serde_json::Value {
         let Some(signature) = self.signatures.get(call.signature) else { return serde_json::Value::Null };
         let values = |list: &mut dyn Iterator<Item = (usize, &Value)>| {
@@ -298,7 +298,7 @@ impl Calls {
 }
 
 impl Signature {
-    /// The name of a parameter: its place, if it has none.
+    /// Returns the name of a parameter, or its index if it has none.
     fn name(&self, index: usize) -> String {
         match self.parameters.get(index) {
             Some(parameter) if !parameter.name.is_empty() => Visible(&parameter.name).to_string(),
@@ -307,13 +307,13 @@ impl Signature {
     }
 }
 
-/// As few digits as tell it from others; of large and small ones with an exponent.
+/// Writes a float with the fewest digits that identify it; large and small ones with an exponent.
 fn put_float(out: &mut String, number: &(impl Display + fmt::LowerExp), size: f64) -> fmt::Result {
     let is_plain = size == 0.0 || !size.is_finite() || (1e-5..1e15).contains(&size.abs());
     if is_plain { write!(out, "{number}") } else { write!(out, "{number:e}") }
 }
 
-/// Text as C# writes it: what cannot be seen, and halves of pairs, are escapes.
+/// Writes text as C# does: control characters and unpaired surrogates are escapes.
 fn put_quoted(out: &mut String, units: &[u16], quote: char) {
     out.push(quote);
     for decoded in char::decode_utf16(units.iter().copied()) {
@@ -331,11 +331,11 @@ fn put_quoted(out: &mut String, units: &[u16], quote: char) {
     out.push(quote);
 }
 
-/// In 100 ns.
+/// A second in units of 100 ns.
 const SECOND: u64 = 10_000_000;
 const DAY: u64 = 86_400 * SECOND;
 
-/// ISO 8601, as far as it is precise.
+/// Returns a time in ISO 8601, with its significant digits.
 fn date_time(data: u64) -> String {
     let units = data & (u64::MAX >> 2);
     let zone = if data >> 62 == 1 { "Z" } else { "" };
@@ -362,9 +362,9 @@ fn clock(units: u64) -> String {
     if fraction == 0 { clock } else { format!("{clock}.{fraction:07}") }
 }
 
-/// Year, month and day of a day since the first of the year 1.
+/// Converts days since the start of the year 1 to year, month and day.
 fn civil(days: u64) -> (u64, u64, u64) {
-    // Years from March on, in eras of 400 years.
+    // Years begin in March here, in eras of 400 years.
     let days = days + 306;
     let (era, of_era) = (days / 146_097, days % 146_097);
     let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;

@@ -1,5 +1,5 @@
-//! Which methods of several profiles are the same: by assembly, name, type parameters and types of parameters. Tokens and
-//! modules' keys are another build's.
+//! Matching of methods between profiles: by assembly, name, type parameters and types of parameters. Tokens and module keys
+//! differ between builds.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,27 +8,27 @@ use indexmap::IndexMap;
 use super::{MethodChange, Verdict};
 use crate::model::{Function, Profile};
 
-/// What a method is known by in any build.
+/// The identity of a method, the same in each build.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Identity {
     assembly: String,
-    /// `Namespace.Type::Method` in metadata; of a method without a name, its token.
+    /// `Namespace.Type::Method` from metadata, or the token of a method without a name.
     name: String,
-    /// Its type parameters and the types of its parameters: `<T>(int)`; none where they are not known of all.
+    /// Its type parameters and the types of its parameters: `<T>(int)`. `None` if some profile does not know them.
     signature: Option<String>,
 }
 
 /// The methods of several profiles.
 pub(super) struct Matching {
-    /// Each once, without what was measured.
+    /// Each method once, without metrics.
     pub(super) methods: Vec<MethodChange>,
-    /// By profile and function: which.
+    /// By profile and function: the index of the method.
     pub(super) method_of: Vec<Vec<usize>>,
 }
 
 impl Matching {
     pub(super) fn of(profiles: &[&Profile]) -> Self {
-        // The names of which some functions have no signature: overloads of these are one.
+        // Names of functions without a known signature: all overloads of these count as one method.
         let mut vague: HashSet<(String, String)> = HashSet::new();
         for (profile, function) in functions(profiles) {
             if signature(function).is_none() {
@@ -58,7 +58,7 @@ impl Matching {
                     verdict: Verdict::Same,
                     metrics: IndexMap::new(),
                 });
-                // The last one is the newest.
+                // The last profile is of the newest build.
                 (method.name, method.type_name) = (function.display_name(), function.type_name());
                 if let Some(source) = source.filter(|source| source.file.is_some()) {
                     (method.file, method.line) = (source.file.clone(), source.line);
@@ -76,7 +76,7 @@ impl Matching {
     }
 }
 
-/// Adds a mark to names that are not alone.
+/// Adds a mark to names that several methods have.
 fn tell_apart(methods: &mut [MethodChange], mark: impl Fn(&MethodChange) -> String) {
     let mut counts: HashMap<String, usize> = HashMap::new();
     methods.iter().for_each(|method| *counts.entry(method.name.clone()).or_default() += 1);
@@ -90,7 +90,7 @@ fn functions<'p>(profiles: &[&'p Profile]) -> impl Iterator<Item = (&'p Profile,
     profiles.iter().flat_map(|profile| profile.functions.iter().map(move |function| (*profile, function)))
 }
 
-/// Its assembly without the version, which may be another build's.
+/// Returns its assembly's name without the version, which differs between builds.
 fn assembly(profile: &Profile, function: &Function) -> String {
     let module = profile.module_of(function);
     module.and_then(|module| module.assembly.split(',').next()).unwrap_or_default().to_owned()
@@ -104,7 +104,7 @@ fn name(profile: &Profile, function: &Function) -> String {
 fn signature(function: &Function) -> Option<String> {
     let source = function.source.as_ref()?;
     let parameters = source.parameters.as_ref()?;
-    // What is in brackets behind a name that a compiler made is no type parameter.
+    // Brackets behind a compiler-generated name contain no type parameters.
     let is_written = function.name.as_ref().is_some_and(|name| !name.method.starts_with('<'));
     let generics = source.method.find('<').filter(|_| is_written && source.method.ends_with('>'));
     let generics = generics.and_then(|at| source.method.get(at..)).unwrap_or_default();

@@ -1,26 +1,26 @@
-//! Whether runs differ by more than noise.
+//! Statistical tests: do two sides of runs differ by more than noise?
 
 use std::collections::HashMap;
 
 use serde::Serialize;
 
-/// How noise is told from change: as well as the number of runs allows.
+/// The test that tells changes from noise; the number of runs decides which.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Test {
-    /// The Mann-Whitney U test, two-sided: four runs or more on each side.
+    /// The Mann-Whitney U test, two-sided, for four or more runs on each side.
     MannWhitney,
-    /// No run of one side is among those of the other: two or three runs.
+    /// Non-overlapping ranges, for two or three runs.
     Ranges,
-    /// By the size of the change alone: one run.
+    /// The size of the change alone, for one run.
     Threshold,
 }
 
-/// A change counts if chance would make one like it in so many cases at most.
+/// The significance level: a larger probability counts as noise.
 pub(super) const ALPHA: f64 = 0.05;
 
 impl Test {
-    /// The test for so many runs a side.
+    /// Returns the test for these numbers of runs.
     pub fn of(base: usize, new: usize) -> Self {
         match base.min(new) {
             0 | 1 => Self::Threshold,
@@ -30,28 +30,28 @@ impl Test {
     }
 }
 
-/// How a number changed.
+/// The change of a number.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
     /// The median of the base's runs.
     pub base: f64,
-    /// The median of the new ones.
+    /// The median of the new runs.
     pub new: f64,
-    /// The latter less the former.
+    /// `new` minus `base`.
     pub change: f64,
-    /// The same in percent of the base's; none if that is 0.
+    /// The change in percent of `base`; `None` if `base` is 0.
     pub change_percent: Option<f64>,
-    /// How likely chance makes such a difference; none where there are too few runs to say.
+    /// The probability of such a difference by chance; `None` if there are too few runs.
     pub p: Option<f64>,
-    /// Whether the runs differ by more than noise, as far as they can tell.
+    /// Whether the test finds a difference.
     pub differs: bool,
-    /// Whether they do, and by as much as is asked for.
+    /// Whether the difference is found and reaches the threshold.
     pub counts: bool,
 }
 
 impl Change {
-    /// Of the runs of two sides, in which the number may not be known; none if it is in none.
+    /// Compares the runs of two sides, some of which may lack the number. Returns `None` if all runs lack it.
     pub(super) fn of(
         [base, new]: [&[Option<f64>]; 2],
         (threshold_percent, least): (f64, f64),
@@ -64,7 +64,7 @@ impl Change {
         let (of_base, of_new) = (median(&base), median(&new));
         let change = of_new - of_base;
         let change_percent = (of_base != 0.0).then(|| change / of_base * 100.0);
-        // Where it is not known in each run, there are fewer to judge by.
+        // Runs without the number leave fewer for the test.
         let test = Test::of(base.len(), new.len());
         let p = (test == Test::MannWhitney).then(|| distributions.mann_whitney(&base, &new));
         let differs = match test {
@@ -85,7 +85,7 @@ impl Change {
     }
 }
 
-/// The middle of some numbers; 0 of none.
+/// Returns the median; 0 without values.
 pub(super) fn median(values: &[f64]) -> f64 {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
@@ -94,28 +94,29 @@ pub(super) fn median(values: &[f64]) -> f64 {
     if values.len() % 2 == 1 { at(middle) } else { middle.checked_sub(1).map_or(0.0, |below| (at(below) + at(middle)) / 2.0) }
 }
 
-/// Whether all of one are below all of the other.
+/// Returns whether all values of `low` are below all values of `high`.
 fn are_apart(low: &[f64], high: &[f64]) -> bool {
     let largest = low.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     high.iter().all(|value| *value > largest)
 }
 
-/// So many runs at most have the distribution of their ranks counted out; of more it is close to a normal one.
+/// The most runs for which the rank distribution is enumerated; for more, the normal approximation is close.
 const COUNTED_OUT: usize = 24;
 
-/// Distributions of ranks that were counted out: by the ranks, and how many of them are one side's, the chance of each sum or
-/// one farther from the middle. Most methods have the same.
+/// Enumerated rank distributions, by the ranks and the number of one side's runs. Each list has the probability of a sum at least
+/// as far from the mean. Most methods share the same distribution.
 #[derive(Default)]
 pub(super) struct Distributions(HashMap<(Vec<usize>, usize), Vec<f64>>);
 
 impl Distributions {
-    /// How likely it is that two samples of one distribution differ as much as these, or more, in either direction: Mann
-    /// and Whitney's U, exact with mid-ranks for ties for up to [`COUNTED_OUT`] numbers, else by the normal approximation.
+    /// Returns the two-sided probability that two samples of one distribution differ at least this much, by Mann and Whitney's U.
+    /// The result is exact, with mid-ranks for ties, for up to [`COUNTED_OUT`] numbers. Above that it is the normal
+    /// approximation.
     fn mann_whitney(&mut self, one: &[f64], other: &[f64]) -> f64 {
         let (one, other) = (one.iter().map(|value| (*value, true)), other.iter().map(|value| (*value, false)));
         let mut all: Vec<(f64, bool)> = one.chain(other).collect();
         all.sort_by(|one, other| one.0.total_cmp(&other.0));
-        // Twice the ranks, which are whole numbers with ties too.
+        // Twice the ranks, which are whole numbers even with ties.
         let mut ranks = vec![0_usize; all.len()];
         let (mut start, mut ties) = (0, 0.0);
         while let Some((value, _)) = all.get(start) {
@@ -134,22 +135,22 @@ impl Distributions {
     }
 }
 
-/// The chance of a sum of ranks, or one farther from the middle, by the normal approximation.
+/// Returns the probability of a rank sum at least as far from the mean, by the normal approximation.
 fn normal(size: f64, all: f64, sum: f64, ties: f64) -> f64 {
     let mean = size * (all + 1.0) / 2.0;
     let variance = size * (all - size) / 12.0 * (all + 1.0 - ties / (all * (all - 1.0)));
     if variance <= 0.0 {
         return 1.0;
     }
-    // With the correction for a sum that is whole.
+    // With the continuity correction for a whole sum.
     let z = ((sum - mean).abs() - 0.5).max(0.0) / variance.sqrt();
     erfc(z / std::f64::consts::SQRT_2)
 }
 
-/// By sum: the part of all choices of so many ranks whose sum is as far from the middle, or farther.
+/// Returns by sum: the share of choices of `size` ranks whose sum is at least as far from the mean.
 fn chances(ranks: &[usize], size: usize) -> Vec<f64> {
     let largest: usize = ranks.iter().sum();
-    // By how many are chosen and their sum: how many choices there are.
+    // By number of chosen ranks and their sum: the number of choices.
     let mut choices = vec![vec![0.0_f64; largest + 1]; size + 1];
     choices[0][0] = 1.0;
     for rank in ranks {
@@ -189,13 +190,13 @@ mod tests {
 
     #[test]
     fn p_values_are_those_of_the_tables() {
-        // Counted by hand, and as R's wilcox.test has them.
+        // Computed by hand, and equal to R's wilcox.test.
         assert_eq!(p(&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0]), 0.0286);
         assert_eq!(p(&[5.0, 6.0, 7.0, 8.0], &[1.0, 2.0, 3.0, 4.0]), 0.0286);
         assert_eq!(p(&[1.0, 2.0, 3.0, 4.0, 5.0], &[6.0, 7.0, 8.0, 9.0, 10.0]), 0.0079);
         assert_eq!(p(&[1.0, 3.0, 5.0, 7.0], &[2.0, 4.0, 6.0, 8.0]), 0.6857);
         assert_eq!(p(&[1.0; 5], &[1.0; 5]), 1.0);
-        // 1 1 | 1 2: of six choices of two ranks, 3 are as far as (2, 2).
+        // 1 1 | 1 2: of six choices of two ranks, 3 are at least as far from the mean as (2, 2).
         assert_eq!(p(&[1.0, 1.0], &[1.0, 2.0]), 1.0);
         assert_eq!(p(&[1.0, 1.0, 1.0], &[2.0, 2.0, 2.0]), 0.1);
     }
@@ -205,7 +206,7 @@ mod tests {
         let one: Vec<f64> = (0..30).map(f64::from).collect();
         let shifted = |by: f64| one.iter().map(|value| value + by).collect::<Vec<f64>>();
         assert_eq!(p(&one, &one), 1.0);
-        // U is 190, and 351, where 450 is the mean, and 67.6 the standard deviation: 3.84 and 1.46 of these off.
+        // U is 190 and 351; its mean is 450 and its standard deviation 67.6. These are 3.84 and 1.46 deviations.
         assert_eq!((p(&one, &shifted(10.5)), p(&one, &shifted(3.5)), p(&one, &shifted(100.0))), (0.0001, 0.1453, 0.0));
     }
 
@@ -216,14 +217,14 @@ mod tests {
             Change::of([&of_base, &of_new], (5.0, 1.0), &mut Distributions::default()).expect("there are numbers")
         };
         for (base, new, expected) in [
-            // One run: the size of the change alone.
+            // One run: the size of the change decides.
             (&[100.0][..], &[106.0][..], true),
             (&[100.0], &[104.0], false),
             (&[1.0], &[1.9], false),
-            // A few: no run among the others'.
+            // Two or three runs: ranges must not overlap.
             (&[100.0, 120.0, 90.0], &[121.0, 130.0, 140.0], true),
             (&[100.0, 120.0, 90.0], &[119.0, 130.0, 140.0], false),
-            // Four and more: by rank.
+            // Four or more runs: ranks decide.
             (&[100.0, 101.0, 99.0, 102.0], &[110.0, 111.0, 112.0, 109.0], true),
             (&[100.0, 140.0, 99.0, 102.0], &[110.0, 111.0, 112.0, 109.0], false),
             (&[100.0, 101.0, 99.0, 102.0], &[103.0, 103.5, 104.0, 103.2], false),

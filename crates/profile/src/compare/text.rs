@@ -7,12 +7,12 @@ use identity::Visible;
 use super::{Change, Comparison, MethodChange, Metric, Verdict};
 use crate::text::counted;
 
-/// What became of methods, in the order in which they are shown.
+/// The verdicts, in the order in which they are shown.
 const SHOWN: [(Verdict, &str); 4] =
     [(Verdict::Slower, "slower"), (Verdict::Faster, "faster"), (Verdict::New, "new"), (Verdict::Gone, "gone")];
 
 impl Comparison {
-    /// What changed of the program, and of which methods; `limit` of each kind at most.
+    /// Returns the changes of the program and of methods as text, with at most `limit` methods of each verdict.
     pub fn text(&self, limit: usize) -> String {
         let mut text = format!("{}\n", self.summary());
         let _ = writeln!(text, "note: {}", self.how());
@@ -40,7 +40,7 @@ impl Comparison {
         text
     }
 
-    /// The same as Markdown.
+    /// Returns the same as Markdown.
     pub fn markdown(&self, limit: usize) -> String {
         let mut text = format!("**{}**\n\n", self.summary());
         text.push_str("| | base | new | change |\n|---|---:|---:|---:|\n");
@@ -101,7 +101,7 @@ fn remarks(method: &MethodChange, change: &Change) -> String {
     text
 }
 
-/// How much a number changed, with how sure that is.
+/// The change of a number in percent, with its probability.
 struct Percent<'c>(&'c Change);
 
 impl Percent<'_> {
@@ -121,13 +121,13 @@ impl fmt::Display for Percent<'_> {
     }
 }
 
-/// Something as code within a cell of a table, whatever it is: nothing in it is Markdown, HTML, or a mention.
+/// Text as code within a table cell: no part of it acts as Markdown, HTML or a mention.
 struct Code<'t>(&'t str);
 
 impl fmt::Display for Code<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = Visible(self.0).to_string();
-        // More backticks than are in it, and of these none at an end.
+        // A longer run of backticks than any in the text, which must not begin or end with one.
         let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or_default();
         let fence = "`".repeat(longest + 1);
         let gap = if text.starts_with('`') || text.ends_with('`') || text.trim().is_empty() { " " } else { "" };

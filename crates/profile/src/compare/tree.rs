@@ -10,28 +10,29 @@ use crate::{
     views::{PathRow, around},
 };
 
-/// A call path on both sides: the mean of each side's runs, since means add up along paths. Times are in milliseconds.
+/// A call path with both sides. Values are means over each side's runs, since means add up along paths. Times are in
+/// milliseconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PathChange {
-    /// Which: an index into the comparison's methods.
+    /// Its method: an index into the comparison's methods.
     pub method: usize,
-    /// The place of its caller, which comes before it.
+    /// The index of its caller, which comes before it.
     pub caller: Option<usize>,
-    /// Running in it alone, in the base and in the new runs.
+    /// Its own running time, in the base and in the new runs.
     pub self_ms: [f64; 2],
-    /// Running in it and its callees.
+    /// Running time in it and its callees.
     pub total_ms: [f64; 2],
-    /// Waiting in it alone.
+    /// Its own waiting time.
     pub self_waiting_ms: [f64; 2],
-    /// CPU time in it alone, where a sampler saw it.
+    /// Its own CPU time, if a sampler measured it.
     pub cpu_ms: [f64; 2],
-    /// How often it was called.
+    /// Its number of calls.
     pub calls: [f64; 2],
 }
 
 impl Comparison {
-    /// The call paths of the profiles that were compared: callers before their callees.
+    /// Returns the call paths of the compared profiles: callers before their callees.
     pub fn paths(&self, base: &[Profile], new: &[Profile]) -> Vec<PathChange> {
         let mut paths: Vec<PathChange> = Vec::new();
         let mut places: HashMap<(Option<usize>, usize), usize> = HashMap::new();
@@ -39,7 +40,7 @@ impl Comparison {
         for ((side, runs, profile), method_of) in sides.zip(&self.method_of) {
             let weight = 1.0 / runs as f64;
             let tree = profile.merged_tree();
-            // Where each node went.
+            // The merged path of each node.
             let mut mapped: Vec<Option<usize>> = Vec::with_capacity(tree.nodes.len());
             for row in profile.paths(&tree, &[]) {
                 let PathRow { caller, function, calls, self_ms, total_ms, self_waiting_ms, cpu_ms, .. } = row;

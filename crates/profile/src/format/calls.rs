@@ -1,4 +1,4 @@
-//! Chunks of captured calls, and of what describes their types.
+//! Chunks of captured calls, and chunks that describe their types.
 
 use std::{collections::HashMap, rc::Rc};
 
@@ -8,9 +8,9 @@ use crate::{
     error::Error,
 };
 
-/// In a chunk of calls: its number in its tree, and how many calls were not kept.
+/// Offsets in a chunk of calls: its number in its tree, and the number of calls that were not recorded.
 const SEQUENCE_AT: usize = 40;
-/// Values nest no deeper.
+/// The deepest nesting of values.
 const MAX_DEPTH: usize = 8;
 
 /// Reads the calls of a profile.
@@ -46,9 +46,9 @@ struct Reader {
     calls: Calls,
     types: HashMap<u32, usize>,
     signatures: HashMap<u32, usize>,
-    /// By signature, the places of its parameters that a call may change.
+    /// By signature: the indexes of by-reference parameters.
     changed: Vec<Rc<[usize]>>,
-    /// Calls that have not ended, by their trees and numbers.
+    /// Calls that have not ended, by tree and number.
     open: HashMap<(u64, u64), usize>,
     depths: HashMap<u64, (u64, usize)>,
 }
@@ -57,7 +57,7 @@ impl Reader {
     fn describe(&mut self, chunk: &Chunk<'_>) {
         let Ok(used) = chunk.used() else { return };
         let mut rest = Cursor::new(chunk.bytes.get(CHUNK_HEADER..used).unwrap_or_default(), chunk.offset);
-        // A record of another kind, or one that is damaged, is passed over by its size.
+        // The size of a record leads past records that are damaged or of another kind.
         while let Ok(head) = rest.array::<8>() {
             let [kind, _, _, _, size @ ..] = head;
             let Some(body) = (u32::from_le_bytes(size) as usize).checked_sub(head.len()) else { return };
@@ -109,7 +109,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads a thread's records, to the first that is damaged.
+    /// Reads a thread's records, up to the first damaged one.
     fn read(&mut self, tree: u64, chunk: &Chunk<'_>) {
         let Ok(used) = chunk.used() else { return };
         let mut rest = Cursor::new(chunk.bytes.get(CHUNK_HEADER..used).unwrap_or_default(), chunk.offset);
@@ -121,7 +121,7 @@ impl Reader {
             let Ok(body) = rest.take(size) else { return };
             let mut values = Cursor::new(body, 0);
             let Some(signature) = self.signatures.get(&signature).copied() else { continue };
-            // What is damaged of its values is not there.
+            // Damaged values are omitted.
             let _ = match kind {
                 record::ENTER => self.enter(Begun { tree, number, signature, clock, what }, &mut values),
                 record::LEAVE => self.leave(Begun { tree, number, signature, clock, what }, &mut values),
@@ -135,7 +135,7 @@ impl Reader {
     fn enter(&mut self, begun: Begun, values: &mut Cursor<'_>) -> Result<(), Error> {
         let Begun { tree, number, signature, clock, what } = begun;
         let (last, depth) = self.depths.entry(tree).or_default();
-        // What came before it was written over.
+        // Missing call numbers are calls whose records were overwritten.
         self.calls.lost = self.calls.lost.saturating_add(number.saturating_sub(last.saturating_add(1)));
         *last = number;
         let depth = std::mem::replace(depth, *depth + 1);
@@ -194,7 +194,7 @@ impl Reader {
         let caught = self.value(values, 0)?;
         let Some(call) = self.calls.list.get_mut(index) else { return Ok(()) };
         call.caught.push(caught);
-        // What was on its way out has met another one.
+        // The caught exception replaces the one that was leaving the call.
         call.exception = None;
         Ok(())
     }
@@ -267,7 +267,7 @@ impl Reader {
         })
     }
 
-    /// Values behind their count; none if they were left out.
+    /// Reads values that follow their count. Returns `None` if they were not captured.
     fn values(&mut self, from: &mut Cursor<'_>, depth: usize) -> Result<Option<Vec<Value>>, Error> {
         match from.u8()? {
             kind::NOT_SHOWN => Ok(None),
@@ -285,7 +285,7 @@ impl Reader {
     }
 }
 
-/// What a record says before its values.
+/// The fields of a record in front of its values.
 #[derive(Clone, Copy)]
 struct Begun {
     tree: u64,

@@ -1,8 +1,8 @@
-//! A window on the file that knows where it sits.
+//! A window on the file that knows its own file offset.
 
 use crate::error::Error;
 
-/// Names of more bytes than this are cut: one of a module may be shown with each of its methods.
+/// The longest name in bytes, beyond which names are cut: a module's name may be shown with each of its methods.
 const MAX_NAME: usize = 4096;
 
 #[derive(Clone, Copy)]
@@ -18,7 +18,7 @@ impl<'a> Cursor<'a> {
         Self { bytes, position: 0, base }
     }
 
-    /// Where in the file it is.
+    /// Returns the current file offset.
     pub(crate) fn offset(&self) -> usize {
         self.base + self.position
     }
@@ -51,7 +51,7 @@ impl<'a> Cursor<'a> {
         self.array().map(i64::from_le_bytes)
     }
 
-    /// A number that is one, and not below zero; else zero.
+    /// Reads a float; a negative or undefined one becomes zero.
     pub(crate) fn positive(&mut self) -> Result<f64, Error> {
         let value = self.array().map(f64::from_le_bytes)?;
         Ok(if value.is_finite() && value > 0.0 { value } else { 0.0 })
@@ -66,7 +66,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// The error that the number just read has no meaning.
+    /// Returns the error that the number just read has no meaning.
     pub(crate) fn unknown(&self, what: &'static str, value: u32) -> Error {
         Error::Unknown { what, value, offset: self.offset() - 4 }
     }

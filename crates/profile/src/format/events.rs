@@ -1,4 +1,4 @@
-//! Chunks of events: each call's beginning and end, in mode trace.
+//! Chunks of events: the beginning and end of each call, in mode trace.
 
 use identity::MethodId;
 
@@ -6,7 +6,7 @@ use super::{CHUNK_HEADER, Chunk, Header, NodeChunk, Slot, chunk_kind, chunks, cu
 use crate::error::Error;
 
 const SEQUENCE_AT: usize = 40;
-/// In an event: the bit from which on it has the time, and the bit that says that the call ended.
+/// Bits of an event: the first bit of the time, and the bit that marks a call's end.
 const TIME_AT: u32 = 24;
 const LEAVE: u64 = 1 << 23;
 
@@ -15,11 +15,11 @@ const LEAVE: u64 = 1 << 23;
 pub struct Event {
     /// The number of the tree of its thread.
     pub tree: u64,
-    /// Which of the tree's chunks it is in: a higher one is later, and what is missing in between was written over.
+    /// The number of its chunk within the tree. Higher ones are later; missing numbers are overwritten chunks.
     pub sequence: u64,
-    /// When, in ticks since the first probe; precise to the profile's event shift.
+    /// The time in ticks since the first probe, with the precision of the profile's event shift.
     pub ticks: u64,
-    /// Whether the call ended.
+    /// Whether the event is a call's end.
     pub is_leave: bool,
     /// The number of the node in its tree.
     pub node: u32,
@@ -48,10 +48,10 @@ impl<'a> Events<'a> {
     }
 }
 
-/// The events of a profile in the order of the file, which is not that of time: chunks are used again.
+/// Returns the events of a profile in the order of the file. This is not the order of time, since chunks are reused.
 ///
 /// # Errors
-/// If the header is not there, or says what is not known.
+/// If the header is missing, or states an unknown version or mode.
 pub fn events(bytes: &[u8]) -> Result<impl Iterator<Item = Event>, Error> {
     let header = Header::read(bytes)?;
     let shift = header.event_shift.min(24);
@@ -66,10 +66,10 @@ pub fn events(bytes: &[u8]) -> Result<impl Iterator<Item = Event>, Error> {
     }))
 }
 
-/// What the nodes in events are: a tree's number, the node's in it, and the method.
+/// Returns the nodes that events refer to: the tree's number, the node's number in it, and the method.
 ///
 /// # Errors
-/// If the header is not there, or says what is not known.
+/// If the header is missing, or states an unknown version or mode.
 pub fn traced_nodes(bytes: &[u8]) -> Result<impl Iterator<Item = (u64, u32, MethodId)>, Error> {
     let header = Header::read(bytes)?;
     let version = header.version;

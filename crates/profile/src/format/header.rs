@@ -1,4 +1,4 @@
-//! The header, of either version.
+//! The header of both versions.
 
 use std::io::{self, Write};
 
@@ -13,29 +13,29 @@ use crate::{
     model::{Clock, End, Mode},
 };
 
-/// The latest version that is known.
+/// The latest version supported.
 pub(crate) const VERSION: u32 = 2;
 
 mod flag {
     pub(super) const CLEAN_EXIT: u32 = 1;
     pub(super) const UNHANDLED_EXCEPTION: u32 = 2;
-    /// Of version 2: names complete, kept in memory.
+    /// In version 2: names are complete; the profile is in memory.
     pub(super) const NAMES_COMPLETE: u32 = 4;
     pub(super) const IN_MEMORY: u32 = 8;
-    /// A copy, made while the program ran.
+    /// The file is a copy, taken while the program ran.
     pub(super) const COPY: u32 = 16;
-    /// The disk was full: what came last is not in the file.
+    /// The disk was full: the last records are not in the file.
     pub(super) const DISK_FULL: u32 = 32;
-    /// It was merged of the files of several processes.
+    /// The file is merged from the profiles of several processes.
     pub(super) const MERGED: u32 = 64;
-    /// Of a merged file, which has no captured calls: some of the others had.
+    /// In a merged file, which has no captured calls itself: some of its sources had them.
     pub(super) const CAPTURED: u32 = 128;
 }
 
 /// The flags that version 1 does not have.
 const OF_VERSION_2: u32 = flag::NAMES_COMPLETE | flag::IN_MEMORY | flag::COPY | flag::DISK_FULL | flag::MERGED | flag::CAPTURED;
 
-/// What the header says.
+/// The fields of the header.
 pub(crate) struct Header {
     pub(crate) version: u32,
     pub(crate) program: String,
@@ -51,7 +51,7 @@ pub(crate) struct Header {
     pub(crate) end_ticks: i64,
     pub(crate) start_time: u64,
     pub(crate) max_nodes: u32,
-    /// Ticks that a probe adds to a call's own time, and to its caller's beside that; and of reading the clock once.
+    /// Overhead of a probe in ticks: within the call's own time, in its caller's, and the part of reading the clock once.
     pub(crate) probe_inside: f64,
     pub(crate) probe_outside: f64,
     pub(crate) clock_read: f64,
@@ -62,16 +62,16 @@ pub(crate) struct Header {
     pub(crate) cpu_ns: Option<i64>,
     pub(crate) is_paused: bool,
     pub(crate) disk_was_full: bool,
-    /// Whether calls were captured: a merged file says so here, others have chunks of them.
+    /// Whether calls were captured: a merged file has a flag for it, other files have chunks of calls.
     pub(crate) has_captured_calls: bool,
-    /// Whether it was merged, and of how many processes.
+    /// Whether the file is merged, and the number of its processes.
     pub(crate) is_merged: bool,
     pub(crate) processes: u64,
     /// Its size in bytes.
     pub(crate) size: usize,
 }
 
-/// Says in a file of version 2 that it is a copy, made while the program ran.
+/// Marks a file of version 2 as a copy that was taken while the program ran.
 pub(crate) fn set_running(bytes: &mut [u8]) {
     if let Some(flags) = bytes.get_mut(FLAGS_AT) {
         *flags |= flag::COPY as u8;
@@ -94,7 +94,7 @@ impl Header {
         let flags = reader.u32()?;
         let end = match flags {
             flags if flags & !known != 0 => return Err(reader.unknown("flags", flags)),
-            // A program that ends by an exception may come by the other way out, too.
+            // A program that ends by an exception may set the flag for a clean end, too.
             flags if flags & flag::UNHANDLED_EXCEPTION != 0 => End::UnhandledException,
             flags if flags & flag::CLEAN_EXIT != 0 => End::Clean,
             flags if flags & flag::COPY != 0 => End::Running,
@@ -172,14 +172,14 @@ impl Header {
         if self.is_merged {
             self.processes = reader.u64()?.max(1);
         }
-        // What it says is not needed, and may be cut off with what is behind it.
+        // The control page is optional, and a file may be cut off before it.
         let control = super::Control::read(bytes).unwrap_or_default();
         self.is_paused = control.is_paused;
         Ok(())
     }
 }
 
-/// What the header of a merged file says; times are in ticks of its clock.
+/// The fields of a merged file's header. Times are in ticks of its clock.
 pub(crate) struct MergedHeader<'h> {
     pub(crate) program: &'h str,
     pub(crate) runtime: &'h str,
@@ -200,7 +200,7 @@ pub(crate) struct MergedHeader<'h> {
     pub(crate) cpu_ns: Option<i64>,
 }
 
-/// What times are in.
+/// The unit of times.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Timebase {
     pub(crate) ticks_per_second: u64,
@@ -242,7 +242,7 @@ impl MergedHeader<'_> {
         ] {
             put(&mut header, at, field);
         }
-        // Names that were read are of so many bytes that all three have room.
+        // Names are limited in length when they are read, so that all three fit.
         let mut strings = Vec::new();
         [self.program, self.runtime, self.path].iter().for_each(|text| string(cut(text), &mut strings));
         header.iter_mut().skip(STRINGS_AT).zip(strings).for_each(|(byte, of_string)| *byte = of_string);
@@ -250,7 +250,7 @@ impl MergedHeader<'_> {
     }
 }
 
-/// A text, or as much of it as there is room for.
+/// Returns a text, cut to the available room.
 fn cut(text: &str) -> &str {
     const MOST: usize = (CONTROL_AT - STRINGS_AT) / 3 - 4;
     let end = (0..=text.len().min(MOST)).rev().find(|end| text.is_char_boundary(*end));

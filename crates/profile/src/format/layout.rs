@@ -1,9 +1,9 @@
-//! Where in a file of version 2 the numbers of its header are, and of what sizes its parts are (docs/profile-format.md): for
-//! those who make or change files.
+//! Offsets of the header's numbers in a file of version 2, and sizes of the file's parts (docs/profile-format.md). Used by code
+//! that writes or changes files.
 
-/// What a profile begins with.
+/// The first bytes of a profile.
 pub const MAGIC: &[u8; 8] = b"ILPROF\r\n";
-/// Everything begins at a multiple of this many bytes; the header has as many.
+/// The size of a block: parts of the file begin at multiples of it, and the header takes one.
 pub const BLOCK: usize = 64 << 10;
 
 /// u32.
@@ -18,11 +18,11 @@ pub const POINTER_SIZE_AT: usize = 20;
 pub const CLOCK_AT: usize = 24;
 /// u32.
 pub const HEADER_SIZE_AT: usize = 28;
-/// u64: the clock's, by the second.
+/// u64: ticks per second of the clock.
 pub const TICKS_AT: usize = 32;
 /// i64: the clock at the first probe.
 pub const START_AT: usize = 40;
-/// i64: the clock when last looked at.
+/// i64: the clock when it was last read.
 pub const END_AT: usize = 48;
 /// i64: the time of day at the first probe, in 100 ns since the year 1.
 pub const TIME_AT: usize = 56;
@@ -47,11 +47,11 @@ pub const STRINGS_AT: usize = 128;
 /// The control page; in version 1, the first chunk.
 pub const CONTROL_AT: usize = 4096;
 
-/// What a chunk begins with has so many bytes.
+/// The size of a chunk's header.
 pub const CHUNK_HEADER: usize = 64;
-/// In a chunk of nodes, where the first one is.
+/// The offset of the first node in a chunk of nodes.
 pub const FIRST_NODE: usize = 256;
 /// The size of a node.
 pub const NODE: usize = 128;
-/// The size of a node's statistics; the first ones of a chunk are as far from its beginning.
+/// The size of a node's statistics, and the offset of the first ones in a chunk.
 pub const STATISTICS: usize = 512;

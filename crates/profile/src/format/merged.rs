@@ -1,5 +1,5 @@
-//! What files have that were merged of many: call paths with what they have themselves, and statistics by method. These are
-//! sums already, which nothing has to be worked out of.
+//! Chunks of merged files: call paths with flat values, and statistics by method. These values are sums already and need no
+//! further computation.
 
 use std::io::{self, Write};
 
@@ -11,12 +11,12 @@ use crate::{
 };
 
 const FIRST_PATH: usize = 96;
-/// A path without its values.
+/// The size of a path without its values.
 const PATH_HEAD: usize = 16;
 const STATISTICS_PHASE: usize = 40;
 const FIRST_STATISTICS: usize = 64;
 const STATISTICS_SIZE: usize = 48 + 8 * BUCKETS;
-/// So many paths, or methods, are in a chunk at most.
+/// The most paths, or methods, in a chunk.
 const MOST: usize = 8192;
 
 /// A part of a tree.
@@ -26,7 +26,7 @@ pub(crate) struct PathChunk<'a> {
     bytes: &'a [u8],
 }
 
-/// What is said of the tree in each of its chunks.
+/// The header of a tree, repeated in each of its chunks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct PathHead {
     pub(crate) tree: u64,
@@ -34,23 +34,23 @@ pub(crate) struct PathHead {
     pub(crate) lost_calls: u64,
     pub(crate) bad_tokens: u64,
     pub(crate) cpu_ns: Option<i64>,
-    /// How long the phase was, in ticks, over all processes.
+    /// The duration of the phase in ticks, summed over all processes.
     pub(crate) duration: i64,
-    /// The number of its phase among the names; 0: all of the run.
+    /// The number of its phase among the names; 0 for the whole run.
     pub(crate) phase: u32,
 }
 
 /// A call path.
 pub(crate) struct MergedPath<'a> {
     pub(crate) method_id: u64,
-    /// Its caller's place in the tree.
+    /// The index of its caller in the tree.
     pub(crate) caller: Option<usize>,
     pub(crate) notes: Notes,
     values: &'a [[u8; 8]],
 }
 
 impl MergedPath<'_> {
-    /// What it has itself, by sample type.
+    /// Returns its flat values, by sample type.
     pub(crate) fn values(&self) -> impl Iterator<Item = i64> {
         self.values.iter().map(|value| i64::from_le_bytes(*value))
     }
@@ -73,7 +73,7 @@ impl<'a> PathChunk<'a> {
         Ok(Self { head, values, bytes: bytes.get(FIRST_PATH..used).unwrap_or_default() })
     }
 
-    /// How many values each path has.
+    /// Returns the number of values of each path.
     pub(crate) fn values(&self) -> usize {
         self.values
     }
@@ -99,18 +99,18 @@ impl<'a> PathChunk<'a> {
     }
 }
 
-/// What is known of all calls of a method.
+/// The statistics of all calls of a method.
 pub(crate) struct MethodStatistics {
     /// As in [`PathHead`].
     pub(crate) phase: u32,
     pub(crate) method_id: u64,
-    /// The number of a type of exceptions that left it; 0: none.
+    /// The number of the type of an exception that left the method; 0 for none.
     pub(crate) exception_type: u32,
-    /// None if no call was timed.
+    /// `None` if no call was timed.
     pub(crate) statistics: Option<Statistics>,
 }
 
-/// The statistics of a chunk.
+/// Returns the statistics in a chunk.
 pub(super) fn method_statistics(bytes: &[u8], used: usize) -> impl Iterator<Item = MethodStatistics> {
     let phase = bytes.get(STATISTICS_PHASE..).and_then(|rest| rest.first_chunk()).map_or(0, |phase| u32::from_le_bytes(*phase));
     bytes.get(FIRST_STATISTICS..used).unwrap_or_default().chunks_exact(STATISTICS_SIZE).map(move |record| {
@@ -125,7 +125,7 @@ pub(super) fn method_statistics(bytes: &[u8], used: usize) -> impl Iterator<Item
     })
 }
 
-/// Writes the paths of a tree: of each its method's id, its caller's place, its notes and values.
+/// Writes the paths of a tree: for each, its method's id, its caller's index, its notes and values.
 pub(crate) fn write_paths<'v>(
     out: &mut impl Write,
     head: &PathHead,
@@ -168,7 +168,7 @@ pub(crate) fn write_paths<'v>(
     Ok(())
 }
 
-/// Writes what is known of methods' calls in a phase.
+/// Writes the statistics of methods in a phase.
 pub(crate) fn write_statistics(out: &mut impl Write, phase: u32, all: &[MethodStatistics]) -> io::Result<()> {
     for some in all.chunks(MOST) {
         let mut chunk = vec![0; FIRST_STATISTICS];
@@ -190,7 +190,7 @@ pub(crate) fn write_statistics(out: &mut impl Write, phase: u32, all: &[MethodSt
     Ok(())
 }
 
-/// Writes a chunk, whose header lacks kind and size.
+/// Writes a chunk, and fills in its kind and size.
 pub(super) fn write_chunk(out: &mut impl Write, kind: u32, mut chunk: Vec<u8>) -> io::Result<()> {
     let size = chunk.len().next_multiple_of(BLOCK);
     put(&mut chunk, 0, u64::from(kind) | (size as u64) << 32);
@@ -198,7 +198,7 @@ pub(super) fn write_chunk(out: &mut impl Write, kind: u32, mut chunk: Vec<u8>) -
     out.write_all(&chunk)
 }
 
-/// Puts a field into a chunk that has room for it.
+/// Writes a field into a chunk, which must be long enough.
 pub(super) fn put(bytes: &mut [u8], at: usize, field: u64) {
     if let Some(place) = bytes.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
         *place = field.to_le_bytes();

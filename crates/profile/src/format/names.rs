@@ -22,26 +22,26 @@ mod record {
     pub(super) const EXCEPTION_TYPE: u8 = 3;
     pub(super) const MODULE_2: u8 = 4;
     pub(super) const THREAD: u8 = 5;
-    /// Of files that were merged.
+    /// Phases, in merged files.
     pub(super) const PHASE: u8 = 6;
 }
 
-/// What things are called.
+/// The names in a file.
 #[derive(Default)]
 pub(crate) struct Names {
     pub(crate) modules: Vec<Module>,
     /// By method id.
     pub(crate) methods: HashMap<u64, MethodName>,
-    /// By number.
+    /// By number of the type.
     pub(crate) exception_types: HashMap<u32, String>,
     /// By the number of the tree.
     pub(crate) threads: HashMap<u64, Vec<ThreadName>>,
-    /// Of a file that was merged: by number.
+    /// In a merged file: phases by number.
     pub(crate) phases: BTreeMap<u32, String>,
 }
 
 impl Names {
-    /// Reads records, to the end or to the record that says so.
+    /// Reads records up to the end, or up to the record that marks it.
     pub(crate) fn read(&mut self, mut reader: Cursor<'_>) -> Result<(), Error> {
         while reader.position < reader.bytes.len() {
             let offset = reader.offset();
@@ -65,7 +65,7 @@ impl Names {
                 record::THREAD => {
                     let (tree, managed_id) = (reader.u64()?, reader.u32()?);
                     let of_tree = self.threads.entry(tree).or_default();
-                    // Its name may have come later.
+                    // A thread's name may be set after its first record.
                     of_tree.pop_if(|last| last.managed_id == managed_id && last.name.is_empty());
                     of_tree.push(ThreadName { managed_id, name: reader.string()? });
                 }
@@ -80,7 +80,7 @@ impl Names {
     }
 }
 
-/// A record to be written.
+/// A record to write.
 pub(crate) enum NameRecord<'n> {
     Module(&'n Module),
     Method(u64, &'n MethodName),
@@ -89,7 +89,7 @@ pub(crate) enum NameRecord<'n> {
     Phase(u32, &'n str),
 }
 
-/// Writes records, in chunks of a MiB and whatever the last one takes.
+/// Writes records in chunks of about a MiB.
 pub(crate) fn write_names<'n>(out: &mut impl Write, records: impl Iterator<Item = NameRecord<'n>>) -> io::Result<()> {
     const LARGE: usize = 1 << 20;
     let mut chunk = vec![0; CHUNK_HEADER];
@@ -142,7 +142,7 @@ impl NameRecord<'_> {
     }
 }
 
-/// A string as files have it; none that was read has more bytes than are counted in 32 bits.
+/// Appends a string in the file's form. Names from files are short enough for a 32-bit length.
 pub(super) fn string(text: &str, to: &mut Vec<u8>) {
     to.extend((text.len() as u32).to_le_bytes());
     to.extend(text.as_bytes());

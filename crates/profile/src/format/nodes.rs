@@ -1,4 +1,4 @@
-//! Chunks of nodes, and what stands in their slots.
+//! Chunks of nodes, and the contents of their slots.
 
 use super::{
     cursor::Cursor,
@@ -8,18 +8,18 @@ use crate::error::Error;
 
 /// A chunk of nodes.
 pub(crate) struct NodeChunk<'a> {
-    /// Where it was in the program's memory.
+    /// Its address in the program's memory.
     pub(crate) address: u64,
-    /// The address of the tree that it belongs to, and its number.
+    /// The address of its tree, and its number there.
     pub(crate) tree: u64,
     pub(crate) tree_number: u64,
-    /// If it is the tree's first chunk.
+    /// The tree's header, in its first chunk.
     pub(crate) header: Option<TreeHeader>,
     bytes: &'a [u8],
     layout: &'static Layout,
 }
 
-/// How a version of the file has them.
+/// The layout of nodes in a version of the file.
 pub(crate) struct Layout {
     first_slot: usize,
     slot_size: usize,
@@ -27,41 +27,41 @@ pub(crate) struct Layout {
     slot: fn(&[u64]) -> Slot,
 }
 
-/// What a tree's first chunk says of all of it.
+/// The header of a tree, which is in the tree's first chunk.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct TreeHeader {
     /// The address of the node that was running.
     pub(crate) current: u64,
-    /// The address of the frame of the step that was running.
+    /// The address of the frame of the current step.
     pub(crate) frame: u64,
     pub(crate) threads: u64,
     pub(crate) lost_calls: u64,
     pub(crate) bad_tokens: u64,
     /// CPU time of its threads, in ns.
     pub(crate) cpu_ns: Option<i64>,
-    /// How long its threads could have run, but had no processor, in ns.
+    /// The time in ns that its threads were ready to run, but waited for a processor.
     pub(crate) run_delay_ns: Option<i64>,
 }
 
 impl TreeHeader {
-    /// How many times longer than without other threads and processes what its threads did took, by the clock.
+    /// Returns the factor by which other threads and processes stretched the time of these threads.
     pub(crate) fn stretch(&self) -> f64 {
         let known = self.cpu_ns.filter(|cpu| *cpu > 0).zip(self.run_delay_ns);
         known.map_or(1.0, |(cpu, delay)| 1.0 + delay as f64 / cpu as f64)
     }
 }
 
-/// What stands in a place of a chunk.
+/// The content of a slot.
 pub(crate) enum Slot {
     Node(RawNode),
-    /// A tree's root, or one of a layer of it, or of what is beyond the limit of nodes.
+    /// A root: of the tree, of one of its layers, or of the calls beyond the limit of nodes.
     Root,
     Frame(Frame),
     Async(AsyncRecord),
     Empty,
 }
 
-/// A node as it stands in the file.
+/// A node, unprocessed.
 #[derive(Default)]
 pub(crate) struct RawNode {
     pub(crate) method_id: u64,
@@ -76,7 +76,7 @@ pub(crate) struct RawNode {
     pub(crate) exception_type: u32,
     /// Its number in its tree, for events.
     pub(crate) number: u32,
-    /// Of its total, what is not of its caller's.
+    /// The part of its total that is not part of its caller's total.
     pub(crate) detached: i64,
     /// The address of its async record; 0 if it has none.
     pub(crate) async_record: u64,
@@ -95,10 +95,10 @@ pub(crate) struct Frame {
     pub(crate) below: u64,
 }
 
-/// What an async method's node has beside.
+/// The additional values of an async method's node.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct AsyncRecord {
-    /// Ticks from start to completion, of all logical calls that have ended.
+    /// Ticks from start to completion, summed over all completed logical calls.
     pub(crate) latency: i64,
     pub(crate) completed: i64,
     pub(crate) faulted: i64,
@@ -108,14 +108,14 @@ pub(crate) struct AsyncRecord {
 }
 
 impl AsyncRecord {
-    /// So many times that, which may be below zero.
+    /// Multiplies all values; the factor may be negative.
     pub(crate) fn times(self, times: i64) -> Self {
         let Self { latency, completed, faulted, steps, first } = self;
         let [latency, completed, faulted, steps] = [latency, completed, faulted, steps].map(|sum| sum.saturating_mul(times));
         Self { latency, completed, faulted, steps, first }
     }
 
-    /// Both.
+    /// Adds the values of both.
     pub(crate) fn plus(self, other: Self) -> Self {
         Self {
             latency: self.latency.saturating_add(other.latency),
@@ -138,7 +138,7 @@ pub(crate) mod node_flag {
     pub(crate) const ASYNC_RECORD: u32 = 128;
 }
 
-/// Chunks of version 1 stand at multiples of this, and so do their sizes' limits.
+/// The alignment of chunks in version 1, and their largest size, in bytes.
 const CHUNK_SIZE_1: u64 = 64 << 10;
 
 const VERSION_1: Layout = Layout {
@@ -151,7 +151,7 @@ const VERSION_1: Layout = Layout {
         bad_tokens: at(field, 6),
         ..TreeHeader::default()
     },
-    // Between them, the lists of callees: they may have been in the middle of a change.
+    // Fields 1 and 2, lists of callees, are not read: the program may have been changing them.
     slot: |field| match at(field, 0) {
         0 => Slot::Root,
         method_id => Slot::Node(RawNode {
@@ -207,7 +207,7 @@ fn slot_2(field: &[u64]) -> Slot {
             number: (at(field, 11) >> 32) as u32,
             detached: at(field, 12) as i64,
             async_record: at(field, 13),
-            // Where the fast path is to pass by, its address is kept apart.
+            // The address is in another field if the fast path must not be taken for the node.
             statistics: if at(field, 14) != 0 { at(field, 14) } else { at(field, 7) },
             cpu_ns: at(field, 15) as i64,
         }),
@@ -238,19 +238,19 @@ impl<'a> NodeChunk<'a> {
         Ok(Self { address, tree, tree_number, header: is_first.then(|| (layout.tree)(&fields)), bytes, layout })
     }
 
-    /// How many slots of it are in use.
+    /// Returns the number of slots in use.
     pub(crate) fn count(&self) -> usize {
         self.bytes.len() / self.layout.slot_size
     }
 
-    /// What stands in a place.
+    /// Returns the content of a slot.
     pub(crate) fn slot(&self, index: usize) -> Slot {
         let start = index * self.layout.slot_size;
         let bytes = self.bytes.get(start..start + self.layout.slot_size);
         bytes.map_or(Slot::Empty, |bytes| (self.layout.slot)(&fields(bytes)))
     }
 
-    /// Which of its slots has this address.
+    /// Returns the index of the slot with this address.
     pub(crate) fn index_of(&self, address: u64) -> Option<usize> {
         let offset = usize::try_from(address.checked_sub(self.address)?).ok()?.checked_sub(self.layout.first_slot)?;
         let index = offset / self.layout.slot_size;
@@ -258,7 +258,7 @@ impl<'a> NodeChunk<'a> {
     }
 }
 
-/// Eight bytes each; 24 at most.
+/// Returns fields of eight bytes; at most 24.
 fn fields(bytes: &[u8]) -> [u64; 24] {
     let mut fields = [0; 24];
     let (chunks, _) = bytes.as_chunks();

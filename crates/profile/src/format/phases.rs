@@ -1,27 +1,27 @@
-//! Chunks of phases: what each node had when a mark was set; and of what some had beside.
+//! Chunks of phases: snapshots of all nodes at a mark, and their details.
 
 use super::{CHUNK_HEADER, Chunk, cursor::Cursor, nodes::AsyncRecord};
 use crate::error::Error;
 
 const ENTRY_SIZE: usize = 32;
-/// In numbers of eight bytes.
+/// The size of the header, in numbers of eight bytes.
 const DETAILS_HEAD: usize = 9;
 const ADDRESS_AT: usize = 8;
 const PHASE_AT: usize = 16;
 const CLOCK_AT: usize = 40;
 
-/// What begins with it.
+/// The event that takes the snapshot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PhaseKind {
-    /// A phase of this name.
+    /// A mark, which begins a phase with a name.
     Mark,
-    /// All of the profile.
+    /// A reset, which begins the whole profile anew.
     Reset,
 }
 
-/// The numbers at the beginning of a phase.
+/// The snapshot of the numbers at the beginning of a phase.
 pub(crate) struct PhaseChunk<'a> {
-    /// Where it was in the program's memory.
+    /// Its address in the program's memory.
     pub(crate) address: u64,
     pub(crate) clock: i64,
     pub(crate) kind: PhaseKind,
@@ -29,12 +29,12 @@ pub(crate) struct PhaseChunk<'a> {
     entries: &'a [[u8; ENTRY_SIZE]],
 }
 
-/// What a node had, or in mode count a method.
+/// The snapshot of a node, or of a method in mode count.
 pub(crate) struct PhaseEntry {
     /// The node's address, or the method's id.
     pub(crate) place: u64,
     pub(crate) calls: i64,
-    /// With what was open.
+    /// The total, including open calls.
     pub(crate) total: i64,
     pub(crate) detached: i64,
 }
@@ -69,14 +69,14 @@ impl<'a> PhaseChunk<'a> {
     }
 }
 
-/// What nodes had beside, in a phase.
+/// The details of nodes at the beginning of a phase.
 pub(crate) struct DetailsChunk<'a> {
     /// The address of the phase's chunk.
     pub(crate) phase: u64,
     numbers: &'a [[u8; 8]],
 }
 
-/// What a node had beside.
+/// The details of a node.
 pub(crate) struct PhaseDetails<'a> {
     /// The node's address.
     pub(crate) place: u64,
@@ -110,7 +110,7 @@ impl<'a> DetailsChunk<'a> {
 }
 
 impl PhaseDetails<'_> {
-    /// Which buckets had calls, and how many.
+    /// Returns the buckets that had calls, and the number of calls in each.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = (usize, i64)> {
         self.buckets.iter().map(|bucket| {
             let both = u64::from_le_bytes(*bucket);

@@ -10,7 +10,7 @@ const BUCKETS_AT: usize = 32;
 
 /// A chunk of statistics.
 pub(crate) struct StatisticsChunk<'a> {
-    /// Where it was in the program's memory.
+    /// Its address in the program's memory.
     pub(crate) address: u64,
     bytes: &'a [u8],
 }
@@ -24,12 +24,12 @@ impl<'a> StatisticsChunk<'a> {
         Ok(Self { address, bytes: reader.bytes.get(SLOT_SIZE..used).unwrap_or_default() })
     }
 
-    /// How many slots of it are in use.
+    /// Returns the number of slots in use.
     pub(crate) fn count(&self) -> usize {
         self.bytes.len() / SLOT_SIZE
     }
 
-    /// What stands in a place.
+    /// Returns the statistics in a slot.
     pub(crate) fn slot(&self, index: usize) -> Option<Statistics> {
         let slot = self.bytes.get(index * SLOT_SIZE..(index + 1) * SLOT_SIZE)?;
         let word = |at: usize| slot.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u32::from_le_bytes(*word));
@@ -39,7 +39,7 @@ impl<'a> StatisticsChunk<'a> {
         Some(Statistics { first: field(0), min: field(8), max: field(16), count: field(24) as u64, buckets })
     }
 
-    /// Which of its slots has this address.
+    /// Returns the index of the slot with this address.
     pub(crate) fn index_of(&self, address: u64) -> Option<usize> {
         let offset = usize::try_from(address.checked_sub(self.address)?).ok()?.checked_sub(SLOT_SIZE)?;
         let index = offset / SLOT_SIZE;

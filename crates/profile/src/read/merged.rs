@@ -1,4 +1,4 @@
-//! The call trees of files that were merged: sums already.
+//! The call trees of merged files, whose values are sums already.
 
 use indexmap::IndexMap;
 
@@ -8,18 +8,18 @@ use crate::{
     model::{CallTree, Node},
 };
 
-/// What was read.
+/// The content of a merged file's phase.
 #[derive(Default)]
 pub(super) struct Merged {
     pub(super) list: Vec<CallTree>,
     pub(super) statistics: ByFunction,
     pub(super) exception_types: Vec<u32>,
-    /// How long the phase was.
+    /// The duration of the phase.
     pub(super) duration: i64,
 }
 
 impl Merged {
-    /// Reads the trees of a phase, or those of all of the run (0), whose paths have so many values.
+    /// Reads the trees of a phase, or of the whole run (0). `values` is the number of values of each path.
     pub(super) fn read(records: &Records<'_>, phase: u32, values: usize, functions: &mut Functions<'_>) -> Self {
         let mut merged = Self::default();
         let mut trees: IndexMap<u64, CallTree> = IndexMap::new();
@@ -36,7 +36,7 @@ impl Merged {
                 ..CallTree::default()
             });
             for path in chunk.paths() {
-                // A caller stands before its callee: anything else is damage.
+                // A caller precedes its callee; anything else is damage.
                 let caller = path.caller.filter(|caller| *caller < tree.nodes.len());
                 tree.nodes.push(Node { function: functions.index_of(path.method_id), caller });
                 tree.notes.push(path.notes);

@@ -11,9 +11,9 @@ use crate::{
     statistics::{BUCKETS, Statistics},
 };
 
-/// What is measured where each call is counted and timed.
+/// The sample types of all modes that record call trees.
 pub(super) const TIMED: [SampleType; 4] = [SampleType::CALLS, SampleType::LEAVES, SampleType::OPEN, SampleType::WALL];
-/// What files of version 2 have beside.
+/// The further sample types of version 2.
 pub(super) const MORE: [SampleType; 9] = [
     SampleType::WAITING,
     SampleType::PROBES,
@@ -26,22 +26,22 @@ pub(super) const MORE: [SampleType; 9] = [
     SampleType::SAMPLES,
 ];
 
-/// By how much what a probe takes varies from place to place, within the call and in its caller: on one machine 26 to 31 ns
-/// and 31 to 46 ns were measured, by where code lies and what a method's variables are. What is left of a call path beside
-/// its probes, and is less than that, is theirs, as far as anybody can tell.
+/// The variation of a probe's overhead between places, as a part of it: within the call, and in its caller. On one machine, 26 to
+/// 31 ns and 31 to 46 ns were measured; code alignment and a method's locals decide. A path's remaining time below this variation
+/// counts as overhead.
 const VARIES_BY: [f64; 2] = [0.25, 0.4];
 
-/// Of fewer histograms than this, one thread adds up all.
+/// Below this number of histograms, one thread adds up all.
 const LEAST_PART: usize = 1 << 14;
 
-/// What was read of all trees.
+/// The result of reading all trees.
 pub(super) struct Trees {
     pub(super) list: Vec<CallTree>,
     /// By function.
     pub(super) statistics: ByFunction,
-    /// By function: the number of an exception's type.
+    /// By function: the number of the type of an exception that left it.
     pub(super) exception_types: Vec<u32>,
-    /// What the clock said when the file was written, as far as it can be told.
+    /// The clock when the file was written, as far as it is known.
     pub(super) end: i64,
 }
 
@@ -59,7 +59,7 @@ impl Trees {
             });
         }
         all.add_histograms(records, &histograms);
-        // The program looks at the clock for all once a second; calls that began since tell of later times.
+        // The program updates the header's clock once a second; later calls show later times.
         let header = &records.header;
         if header.version > 1 && may_run(header.end) && matches!(header.mode, Mode::Exact | Mode::Trace) {
             all.end = all.end.max(latest);
@@ -75,7 +75,7 @@ impl Trees {
         all
     }
 
-    /// What is kept of a node by function.
+    /// Collects the values of a node that are kept by function.
     fn note(&mut self, records: &Records<'_>, function: usize, raw: &RawNode, histograms: &mut Vec<(u32, u64)>) {
         if self.statistics.len() <= function {
             self.statistics.resize(function + 1, None);
@@ -91,7 +91,7 @@ impl Trees {
         }
     }
 
-    /// Adds up histograms, by function and address: the most of what there is to read, so in parallel.
+    /// Adds up histograms, given by function and address. Runs in parallel, since these are most of the bytes to read.
     fn add_histograms(&mut self, records: &Records<'_>, histograms: &[(u32, u64)]) {
         let sum = |part: &[(u32, u64)]| {
             let mut sums = ByFunction::new();
@@ -116,7 +116,7 @@ impl Trees {
     }
 }
 
-/// Adds to what a function has.
+/// Adds statistics to those of a function.
 fn add_statistics(sums: &mut ByFunction, function: usize, statistics: &Statistics) {
     if sums.len() <= function {
         sums.resize(function + 1, None);
@@ -127,13 +127,13 @@ fn add_statistics(sums: &mut ByFunction, function: usize, statistics: &Statistic
     }
 }
 
-/// The trees, while their chunks come together.
+/// The trees under construction.
 struct Builder<'r, 'a> {
     records: &'r Records<'a>,
-    /// Of each chunk: the tree, and for each of its slots the node, counted from 1; 0 where none is.
+    /// By chunk: the tree, and for each slot the node, counted from 1; 0 for slots without a node.
     places: Vec<(usize, Vec<u32>)>,
     trees: Vec<Tree>,
-    /// By a tree's address.
+    /// The number of a tree, by its address.
     by_address: HashMap<u64, usize>,
 }
 
@@ -142,16 +142,16 @@ struct Builder<'r, 'a> {
 struct Tree {
     number: u64,
     header: TreeHeader,
-    /// How many slots its chunks have.
+    /// The number of slots in its chunks.
     slots: usize,
     nodes: Vec<Node>,
     notes: Vec<Notes>,
     sums: Vec<Sums>,
-    /// By node, of the few that have one.
+    /// Async records by node, of the few nodes that have one.
     of_async: HashMap<usize, AsyncRecord>,
 }
 
-/// What a node has.
+/// The values of a node.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     start: i64,
@@ -165,7 +165,7 @@ struct Sums {
 }
 
 impl Builder<'_, '_> {
-    /// Makes the trees, with room for as many nodes as their chunks have slots: lists that grow are copied, and half empty.
+    /// Reserves as many nodes as the chunks have slots: a growing list would be copied and end up half empty.
     fn make_room(&mut self) {
         for chunk in &self.records.nodes {
             let number = *self.by_address.entry(chunk.tree).or_insert_with(|| {
@@ -192,8 +192,8 @@ impl Builder<'_, '_> {
                 self.places.last_mut().into_iter().for_each(|(_, places)| places.push(0));
                 continue;
             };
-            // A caller is always older than its callee: anything else is damage, and would make a ring. Nobody is the
-            // caller of what stands for calls on many paths.
+            // A caller is always older than its callee; anything else is damage, and could form a cycle. Overflow nodes stand for
+            // calls on many paths, and have no caller.
             let is_overflow = raw.flags & node_flag::OVERFLOW != 0;
             let caller = if is_overflow { None } else { self.node_at(raw.caller).filter(|(tree, _)| *tree == number) };
             let record = match self.records.node_slot(raw.async_record) {
@@ -213,7 +213,7 @@ impl Builder<'_, '_> {
             tree.sums.push(Sums {
                 start: raw.start,
                 total: raw.total.max(0),
-                // Below zero: what interrupted a call that is open.
+                // Negative while a step interrupts an open call.
                 detached: raw.detached,
                 calls: raw.calls.try_into().unwrap_or(i64::MAX),
                 leaves: raw.leaves.try_into().unwrap_or(i64::MAX),
@@ -227,7 +227,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// The tree and the node of this address, if they were met.
+    /// Returns the tree and the node at this address, if they were read.
     fn node_at(&self, address: u64) -> Option<(usize, usize)> {
         let (chunk, slot) = self.records.slot_of(address)?;
         let (tree, places) = self.places.get(chunk)?;
@@ -240,9 +240,9 @@ impl Builder<'_, '_> {
         let Some(tree) = self.trees.get(number) else { return };
         let (mut address, mut frame_address) = (tree.header.current, tree.header.frame);
         let first = self.records.header.start_ticks;
-        // How long what comes next is interrupted by the step that was met.
+        // The time by which the step just passed interrupts the next call.
         let mut interrupted = 0;
-        // More than there can be is a ring.
+        // A longer chain is a cycle.
         for _ in 0..2 * tree.slots + 2 {
             let Some((_, index)) = self.node_at(address).filter(|(owner, _)| *owner == number) else { return };
             let Some(Slot::Node(raw)) = self.records.node_slot(address) else { return };
@@ -260,7 +260,7 @@ impl Builder<'_, '_> {
             }
             interrupted = 0;
             if let Some(frame) = frame {
-                // The first step of a call is within it.
+                // The first step of a call is part of that call.
                 if frame.previous != address {
                     let time = end.saturating_sub(frame.start.max(first)).max(0);
                     sums.total = sums.total.saturating_add(time);
@@ -272,9 +272,9 @@ impl Builder<'_, '_> {
                 (address, frame_address) = (frame.previous, frame.below);
                 continue;
             }
-            // As many leaves as calls: it was just about to hand back to its caller.
+            // As many leaves as calls: the call was about to return to its caller.
             if sums.calls > sums.leaves {
-                // A call starts no earlier than its caller's: what says so was in the middle of a change.
+                // A call cannot start before its caller; an earlier start was being changed.
                 let start = sums.start.max(start_of_caller).max(first);
                 sums.open += 1;
                 if self.records.header.mode != Mode::Sampled {
@@ -285,7 +285,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Adds up what nodes had at the beginning and end of phases.
+    /// Adds the weighted snapshots of phases.
     fn take_snapshots(&mut self, span: &Span) {
         for tree in &mut self.trees {
             for sums in &mut tree.sums {
@@ -393,16 +393,16 @@ impl Builder<'_, '_> {
 }
 
 impl Tree {
-    /// Takes the time of callees out of that of their callers, and says what of it is waiting, and what the probes'.
+    /// Subtracts the time of callees from that of their callers, and splits off waiting time and overhead.
     fn into_flat(self, header: &Header, functions: &Functions<'_>) -> CallTree {
         let mut wall: Vec<i64> = self.sums.iter().map(|sums| sums.total).collect();
         let mut probes = vec![0.0; self.nodes.len()];
         let mut unsure = probes.clone();
-        // What took their processor from the program's threads took it from their probes too.
+        // Other programs that delayed the program's threads also delayed their probes.
         let (inside, outside) = (header.probe_inside * self.header.stretch(), header.probe_outside * self.header.stretch());
         for (index, node) in self.nodes.iter().enumerate() {
             let (Some(sums), Some(notes)) = (self.sums.get(index), self.notes.get(index)) else { continue };
-            // What is counted only has no probe that takes time; a step has one of its own.
+            // A call that is only counted has no timing probe; a step has a probe of its own.
             let calls = if notes.is_muted { sums.leaves } else { sums.calls } as f64;
             let steps = self.of_async.get(&index).map_or(0, |record| record.steps) as f64;
             probes[index] += inside * (calls + steps) + outside * steps;
@@ -416,7 +416,7 @@ impl Tree {
             }
         }
         let list = |value: fn(&Sums) -> i64| {
-            // Most have nothing of most: memory that is zero anyway is not touched then.
+            // Most values are 0 in most trees; the zeroed memory is then not touched.
             if self.sums.iter().all(|sums| value(sums) == 0) {
                 return vec![0; self.sums.len()];
             }
@@ -441,7 +441,7 @@ impl Tree {
                 let taken = if ran < probes[index] + unsure[index] { ran } else { probes[index] };
                 let left = (probes[index] - taken).max(0.0);
                 own[index] = taken as i64;
-                // How a probe's time is shared by a call and its caller varies: what was no time of the one is the other's.
+                // The split of a probe's overhead between call and caller varies: the excess moves to the caller.
                 if let Some(of_caller) = node.caller.and_then(|caller| probes.get_mut(caller)).filter(|_| waiting == 0) {
                     *of_caller += left;
                 }

@@ -8,12 +8,12 @@ use crate::{
     report::{Row, SortBy},
 };
 
-/// What stands in a cell.
+/// The content of a cell.
 enum Cell {
     Count(u64),
-    /// In milliseconds, as such.
+    /// A time, shown in milliseconds.
     Time(f64),
-    /// In milliseconds, in a unit that suits it.
+    /// A time in milliseconds, shown in a suitable unit.
     Short(f64),
     Percent(f64),
     None,
@@ -26,10 +26,10 @@ macro_rules! columns {
         pub enum Column { $($(#[$doc])* $variant,)* }
 
         impl Column {
-            /// All of them.
+            /// All columns.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// What `--columns` calls it.
+            /// Returns its name for `--columns`.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
@@ -46,47 +46,47 @@ macro_rules! columns {
     };
 }
 columns! {
-    /// How often it was called.
+    /// Number of calls.
     Calls = "calls", "calls", 10, |row| Cell::Count(row.calls);
-    /// Running in it alone.
+    /// Running time in the method alone.
     SelfTime = "self", "self ms", 10, |row| Cell::Time(row.self_ms);
-    /// The same in percent of all that ran.
+    /// Running time in the method alone, in percent of the profile's.
     SelfPercent = "self%", "self %", 6, |row| Cell::Percent(row.self_percent);
-    /// Running, with callees.
+    /// Running time with callees.
     Total = "total", "total ms", 10, |row| Cell::Time(row.total_ms);
-    /// The same in percent of all that ran.
+    /// Running time with callees, in percent of the profile's.
     TotalPercent = "total%", "total%", 6, |row| Cell::Percent(row.total_percent);
-    /// Waiting, with callees.
+    /// Waiting time with callees.
     Waiting = "waiting", "waiting ms", 10, |row| Cell::Time(row.waiting_ms);
-    /// Running and waiting by calls.
+    /// Running and waiting time per call.
     Average = "average", "average", 8, |row| Cell::Short(row.average_ms);
-    /// The shortest but for the first.
+    /// Time of the shortest call after the first.
     Min = "min", "min", 8, |row| short(row.min_ms);
-    /// The median.
+    /// Median time of a call.
     P50 = "p50", "p50", 8, |row| short(row.p50_ms);
-    /// What 95 % did not exceed.
+    /// The 95th percentile of a call's time.
     P95 = "p95", "p95", 8, |row| short(row.p95_ms);
-    /// What 99 % did not exceed.
+    /// The 99th percentile of a call's time.
     P99 = "p99", "p99", 8, |row| short(row.p99_ms);
-    /// The longest but for the first.
+    /// Time of the longest call after the first.
     Max = "max", "max", 8, |row| short(row.max_ms);
-    /// The first.
+    /// Time of the first call.
     First = "first", "first", 8, |row| short(row.first_ms);
-    /// Of an async method: from start to completion.
+    /// Async methods: time from start to completion.
     Latency = "latency", "latency", 8, |row| short(row.latency_ms);
-    /// Its 95 %.
+    /// Async methods: the 95th percentile of that time.
     LatencyP95 = "latency-p95", "p95", 8, |row| short(row.latency_p95_ms);
-    /// Of an async method: how long its steps took.
+    /// Async methods: time of the steps.
     Steps = "running", "running ms", 10, |row| row.steps_ms.map_or(Cell::None, Cell::Time);
-    /// Of an async method: the rest.
+    /// Async methods: suspended time.
     Awaiting = "awaiting", "awaiting ms", 11, |row| row.awaiting_ms.map_or(Cell::None, Cell::Time);
     /// Of an async method: how many of its calls an exception or a cancellation ended.
     Failures = "failures", "failures", 8, |row| row.faulted.map_or(Cell::None, Cell::Count);
     /// How many exceptions left it.
     Exceptions = "exceptions", "exceptions", 10, |row| Cell::Count(row.exceptions);
-    /// CPU time in it alone.
+    /// CPU time in the method alone.
     Cpu = "cpu", "CPU ms", 10, |row| row.cpu_ms.map_or(Cell::None, Cell::Time);
-    /// How often a sampler saw it.
+    /// Number of samples.
     Samples = "samples", "samples", 8, |row| row.samples.map_or(Cell::None, Cell::Count);
 }
 
@@ -99,7 +99,7 @@ impl Column {
     pub(super) const OF_ASYNC: &[Self] =
         &[Self::Calls, Self::Latency, Self::LatencyP95, Self::Steps, Self::Awaiting, Self::Failures];
 
-    /// Those that have something to say of these rows, in a width that terminals have, and what they are sorted by.
+    /// Returns the columns that have values in these rows and fit a terminal's width, and the sorted column.
     pub(super) fn suitable(profile: &Profile, rows: &[Row<'_>], sort: SortBy) -> Vec<Self> {
         let mut columns = vec![Self::Calls];
         if profile.mode == Mode::Count {
@@ -137,7 +137,7 @@ impl Column {
     }
 }
 
-/// What stands before a cell.
+/// Returns the separator in front of a cell.
 fn gap(text: &str) -> &'static str {
     if text.is_empty() || text.ends_with('\n') { "" } else { " " }
 }

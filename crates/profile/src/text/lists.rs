@@ -7,7 +7,7 @@ use identity::Visible;
 use super::{Bar, TextOptions};
 use crate::views::{EdgeRow, GroupRow, Relation, ThreadRow};
 
-/// How long threads ran and waited, and their CPU time.
+/// Writes the running, waiting and CPU time of threads.
 pub(super) fn threads(rows: &[ThreadRow], options: &TextOptions, text: &mut String) {
     let head = Bar::head(options.bars);
     let _ = writeln!(text, "{:>12} {:>7} {:>12} {:>12} {:>12}{head}  thread", "running ms", "%", "waiting ms", "CPU ms", "calls");
@@ -19,7 +19,7 @@ pub(super) fn threads(rows: &[ThreadRow], options: &TextOptions, text: &mut Stri
     }
 }
 
-/// What groups of methods took.
+/// Writes the times of groups of methods.
 pub(super) fn groups(rows: &[GroupRow], are_assemblies: bool, options: &TextOptions, text: &mut String) {
     let (head, noun) = (Bar::head(options.bars), if are_assemblies { "assembly" } else { "group" });
     let _ =
@@ -33,7 +33,7 @@ pub(super) fn groups(rows: &[GroupRow], are_assemblies: bool, options: &TextOpti
     }
 }
 
-/// The callers of a method, or its callees.
+/// Writes the callers or the callees of a method.
 pub(super) fn edges(rows: &[EdgeRow<'_>], relation: Relation, text: &mut String) {
     let noun = match relation {
         Relation::Caller => "called by",

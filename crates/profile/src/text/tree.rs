@@ -10,10 +10,10 @@ use crate::{
     views::PathRow,
 };
 
-/// How many levels of the call tree are indented; deeper ones say their depth instead, since recursion has no end of them.
+/// The number of indented levels of the call tree. Deeper rows state their depth instead, since recursion may be very deep.
 const INDENTED_LEVELS: usize = 40;
 
-/// Paths, with a heading for each tree.
+/// Writes paths, with a heading for each tree.
 pub(super) fn write(profile: &Profile, rows: &[PathRow<'_>], options: &TextOptions, text: &mut String) {
     let has_waiting = profile.sum(SampleType::WAITING) > 0;
     let head = |text: &mut String| {

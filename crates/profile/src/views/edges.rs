@@ -10,53 +10,53 @@ use crate::{
     report::{SortBy, percent, running},
 };
 
-/// What a method is to the one asked about.
+/// The relation of a method to the selected one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Relation {
-    /// It calls it.
+    /// It calls the selected method.
     Caller,
-    /// It is called by it.
+    /// The selected method calls it.
     Callee,
 }
 
-/// A caller of a method, or a callee. Times are in milliseconds, and of these calls alone.
+/// A caller or callee of a method. Times are in milliseconds, and are those of the calls between the two.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EdgeRow<'n> {
-    /// The method asked about.
+    /// The selected method.
     pub method: &'n str,
-    /// What the other is to it.
+    /// The relation of the other method to the selected one.
     pub relation: Relation,
-    /// Which: an index into the profile's functions; none for calls by nobody that was measured.
+    /// The other method: an index into the profile's functions; `None` for calls from unmeasured code.
     #[serde(skip)]
     pub function: Option<usize>,
-    /// The other's name; `(not measured)` for calls by nobody that was.
+    /// The other method's name; `(not measured)` for calls from unmeasured code.
     pub name: &'n str,
-    /// Where the other is.
+    /// The place of the other method.
     #[serde(flatten)]
     pub site: Site<'n>,
-    /// How often the one called the other.
+    /// The number of calls between the two.
     pub calls: i64,
-    /// Running in what was called, and its callees.
+    /// Running time in the called method and its callees.
     pub total_ms: f64,
-    /// The same in percent of the method's own total.
+    /// `total_ms` in percent of the selected method's total.
     pub total_percent: f64,
-    /// Waiting in what was called, and its callees.
+    /// Waiting time in the called method and its callees.
     pub waiting_ms: f64,
 }
 
-/// What is added up of an edge.
+/// The sums of an edge.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     calls: i64,
     running: i64,
     waiting: i64,
-    /// How many calls along it are open on the present path: what is called within one is in its time.
+    /// The number of open calls of this edge on the current path. The time of the outermost one includes those nested in it.
     open: usize,
 }
 
-/// The edges of a profile: what each function took, and what each took as a callee of each caller.
+/// The edges of a profile: the sums of each function, and of each pair of caller and callee.
 struct Edges {
     of_functions: Vec<Sums>,
     /// By caller and callee.
@@ -64,8 +64,8 @@ struct Edges {
 }
 
 impl Profile {
-    /// The callers of each of some functions, then its callees; each the one with the most time, or the most of what it is
-    /// sorted by, first. `names` are [`display_names`](Self::display_names).
+    /// Returns the callers of each function, then its callees, largest first by the sort order's metric or else by time. `names`
+    /// are [`display_names`](Self::display_names).
     pub fn edges<'n>(&'n self, functions: &[usize], sort: SortBy, names: &'n [String]) -> Vec<EdgeRow<'n>> {
         let sums = self.sum_edges(functions);
         let (mut callers, mut callees): (HashMap<usize, Vec<usize>>, HashMap<usize, Vec<usize>>) = Default::default();
@@ -82,7 +82,7 @@ impl Profile {
                     let sums = sums.between.get(&edge).copied().unwrap_or_default();
                     self.edge(*function, *other, relation, sums, of, names)
                 };
-                // Of the same rank and name, by function.
+                // Rows of equal rank and name stay in the order of functions.
                 let mut others = others.cloned().unwrap_or_default();
                 others.sort_unstable();
                 let mut rows: Vec<EdgeRow<'n>> = others.iter().map(edge).collect();
@@ -93,7 +93,7 @@ impl Profile {
         edges
     }
 
-    /// One walk over each tree adds up the edges of all the functions: a pattern may name every function there is.
+    /// Sums the edges of all selected functions in one walk over each tree, since a pattern may select every function.
     fn sum_edges(&self, functions: &[usize]) -> Edges {
         let nobody = self.functions.len();
         let mut is_asked = vec![false; nobody + 1];
@@ -163,7 +163,7 @@ impl Ranked for EdgeRow<'_> {
         self.name
     }
 
-    /// Of what is not known of single edges, it is their time.
+    /// Metrics that edges lack are replaced by their time.
     fn metric(&self, metric: Metric) -> Option<f64> {
         let elapsed = self.total_ms + self.waiting_ms;
         Some(match metric {

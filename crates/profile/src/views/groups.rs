@@ -1,4 +1,4 @@
-//! Methods by what they belong to.
+//! Groups of methods: types, namespaces and assemblies.
 
 use std::collections::HashMap;
 
@@ -10,50 +10,50 @@ use crate::{
     report::{SortBy, percent, running},
 };
 
-/// What methods are put together by.
+/// The kind of groups.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GroupBy {
     /// Their types.
     Type,
-    /// The namespaces of these.
+    /// The namespaces of their types.
     Namespace,
     /// Their assemblies.
     Assembly,
 }
 
-/// Methods that belong together. Times are in milliseconds, and mean what they mean in [`Row`](crate::report::Row).
+/// A group of methods. Times are in milliseconds, and have the meaning of those in [`Row`](crate::report::Row).
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GroupRow {
-    /// The type, namespace or assembly.
+    /// The name of the type, namespace or assembly.
     pub name: String,
-    /// How many of its methods were called.
+    /// The number of its methods that were called.
     pub methods: u64,
-    /// How often these were entered.
+    /// Number of times that these were entered.
     pub calls: i64,
-    /// Running in them alone.
+    /// Running time in these methods alone.
     pub self_ms: f64,
-    /// Running in them and all that they called.
+    /// Running time in these methods and all their callees.
     pub total_ms: f64,
-    /// `self_ms` in percent of all that ran.
+    /// `self_ms` in percent of the profile's running time.
     pub self_percent: f64,
-    /// `total_ms` in percent of all that ran.
+    /// `total_ms` in percent of the profile's running time.
     pub total_percent: f64,
-    /// Waiting in them and all that they called.
+    /// Waiting time in these methods and all their callees.
     pub waiting_ms: f64,
-    /// Running and waiting, by calls.
+    /// Running and waiting time per call.
     pub average_ms: f64,
-    /// How many exceptions left them.
+    /// Number of exceptions that left these methods.
     pub exceptions: i64,
-    /// CPU time in them alone; none where no sampler ran.
+    /// CPU time in these methods alone; `None` without a sampler.
     pub cpu_ms: Option<f64>,
-    /// The file that the assembly was loaded from; none of other groups, and if the program did not say it.
+    /// The file that the assembly was loaded from. `None` for other groups, and if the program did not record it.
     pub path: Option<String>,
 }
 
 impl Profile {
-    /// Groups of methods. Averages are over all calls; by what is known of single calls alone (p95, max) groups are sorted
-    /// as by self time. `is_kept` says by function whether it counts.
+    /// Returns groups of methods. Averages are over all calls. Metrics of single calls (p95, max) sort groups by self time.
+    /// `is_kept` selects functions.
     pub fn groups(&self, by: GroupBy, sort: SortBy, is_kept: impl Fn(usize) -> bool) -> Vec<GroupRow> {
         use SampleType as S;
         let mut numbers: HashMap<String, usize> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Call paths: each node of a tree with what it has itself, and with all that it calls.
+//! Call paths: the nodes of a tree with self and total values.
 
 use serde::Serialize;
 
@@ -9,57 +9,57 @@ use crate::{
     report::{SortBy, percent, running},
 };
 
-/// A node of a call tree. Times are in milliseconds, and mean what they mean in [`Row`](crate::report::Row).
+/// A node of a call tree. Times are in milliseconds, and have the meaning of those in [`Row`](crate::report::Row).
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PathRow<'n> {
-    /// Its place in the list.
+    /// Its index in the list.
     pub id: usize,
-    /// The place of its caller, which comes before it; none if no function that was measured called it.
+    /// The index of its caller, which precedes it; `None` if no measured function called it.
     pub caller: Option<usize>,
-    /// The number of its tree, if trees are apart.
+    /// The number of its tree, if trees are separate.
     pub tree: Option<u64>,
-    /// How many callers are above it.
+    /// The number of its callers.
     pub depth: usize,
-    /// Which method: an index into the profile's functions.
+    /// Its function: an index into the profile's functions.
     #[serde(skip)]
     pub function: usize,
-    /// The method's name as a person would say it.
+    /// The method's display name.
     pub name: &'n str,
-    /// Where the method is.
+    /// The place of the method.
     #[serde(flatten)]
     pub site: Site<'n>,
-    /// How often it was entered on this path.
+    /// Number of times that it was entered on this path.
     pub calls: i64,
-    /// How many calls were open when the profile was written.
+    /// Number of calls that were open when the profile was written.
     pub open: i64,
-    /// Running in it alone.
+    /// Running time in the method alone.
     pub self_ms: f64,
-    /// Running in it and its callees.
+    /// Running time in the method and its callees.
     pub total_ms: f64,
-    /// `self_ms` in percent of all that ran.
+    /// `self_ms` in percent of the profile's running time.
     pub self_percent: f64,
-    /// `total_ms` in percent of all that ran.
+    /// `total_ms` in percent of the profile's running time.
     pub total_percent: f64,
-    /// Waiting in it alone.
+    /// Waiting time in the method alone.
     pub self_waiting_ms: f64,
-    /// Waiting in it and its callees.
+    /// Waiting time in the method and its callees.
     pub waiting_ms: f64,
-    /// Running and waiting, by calls; of an async method from start to completion, by those that completed.
+    /// Running and waiting time per call; for an async method, time from start to completion per completed call.
     pub average_ms: f64,
-    /// How many exceptions left it.
+    /// Number of exceptions that left it.
     pub exceptions: i64,
-    /// CPU time in it alone, where a sampler saw it.
+    /// CPU time in the method alone, as a sampler measured it.
     pub cpu_ms: Option<f64>,
-    /// How often a sampler saw it running.
+    /// Number of samples.
     pub samples: Option<i64>,
-    /// Of an async method: from start to completion, all calls that completed together.
+    /// Async methods: time from start to completion, summed over completed calls.
     pub latency_ms: Option<f64>,
-    /// Of that, in none of its steps.
+    /// Async methods: the suspended part of `latency_ms`.
     pub awaiting_ms: Option<f64>,
-    /// Whether it is a call that waits.
+    /// Whether it is a blocking call.
     pub waits: bool,
-    /// Whether it stands for all calls of its method on paths that there was no room for.
+    /// Whether it stands for all calls of its method beyond the limit of nodes.
     pub overflow: bool,
     /// Whether it was only counted after a while.
     pub muted: bool,
@@ -70,7 +70,7 @@ impl Ranked for PathRow<'_> {
         self.name
     }
 
-    /// A path is as long as it took, be that running or waiting; single calls are not known of it.
+    /// The time of a path is running plus waiting time; metrics of single calls are not known for paths.
     fn metric(&self, metric: Metric) -> Option<f64> {
         match metric {
             Metric::SelfTime | Metric::Total => Some(self.total_ms + self.waiting_ms),
@@ -84,7 +84,7 @@ impl Ranked for PathRow<'_> {
 }
 
 impl Profile {
-    /// The nodes of a tree, in its order: callers before their callees. `names` are
+    /// Returns the nodes of a tree in its order: callers before their callees. `names` are
     /// [`display_names`](Self::display_names).
     pub fn paths<'n>(&'n self, tree: &CallTree, names: &'n [String]) -> Vec<PathRow<'n>> {
         use SampleType as S;
@@ -134,21 +134,21 @@ impl Profile {
         rows
     }
 
-    /// The rows of [`paths`](Self::paths) as a person reads a tree: each followed by its callees, those with the most time,
-    /// or the most of what it is sorted by, first; numbered anew. What `is_kept` refuses goes with all below it.
+    /// Returns the rows of [`paths`](Self::paths) in reading order, with new indexes. A row is followed by its callees, largest
+    /// first by the sort order's metric or else by time. A row that `is_kept` refuses is omitted with all rows below it.
     pub fn in_tree_order<'n>(rows: &[PathRow<'n>], sort: SortBy, is_kept: impl Fn(&PathRow<'n>) -> bool) -> Vec<PathRow<'n>> {
         let mut callees: Vec<Vec<usize>> = vec![Vec::new(); rows.len() + 1];
         for row in rows.iter().filter(|row| is_kept(row)) {
             callees[row.caller.map_or(0, |caller| caller + 1)].push(row.id);
         }
         let mut ordered: Vec<PathRow<'n>> = Vec::new();
-        // A stack of our own: recursion in the program makes paths as deep as it likes.
+        // An explicit stack, since recursion in the program makes paths of any depth.
         let mut stack: Vec<(usize, Option<usize>)> = Vec::new();
         let mut place = 0;
         let mut caller = None;
         loop {
             let list = &mut callees[place];
-            // The last one is met first.
+            // The stack returns the last one first.
             list.reverse();
             list.sort_by(|one, other| {
                 let (one, other) = (&rows[*one], &rows[*other]);
@@ -162,8 +162,8 @@ impl Profile {
         }
     }
 
-    /// The path that the most time was spent on: from the one that took the most, on into the callee that took the most, as
-    /// long as that took more than its caller did itself. `by` says what counts: waiting, calls, CPU, else time.
+    /// Returns the path with the most time. It begins at the largest row and continues to the largest callee, while that callee
+    /// has more than its caller's own time. `by` chooses the metric: waiting time, calls or CPU time; otherwise time.
     pub fn hot_path<'n>(rows: &[PathRow<'n>], by: SortBy) -> Vec<PathRow<'n>> {
         let own = |row: &PathRow<'n>| match by {
             SortBy::Waiting => row.self_waiting_ms,

@@ -1,4 +1,4 @@
-//! Threads, or those one after another that shared a tree.
+//! Threads, or groups of consecutive threads that shared a tree.
 
 use std::cmp::Reverse;
 
@@ -10,7 +10,7 @@ use crate::{
     text::counted,
 };
 
-/// So many names of threads are shown that shared a tree.
+/// The most thread names shown for a shared tree.
 const NAMES_SHOWN: usize = 3;
 
 /// A thread. Times are in milliseconds.
@@ -19,25 +19,25 @@ const NAMES_SHOWN: usize = 3;
 pub struct ThreadRow {
     /// The number of its tree.
     pub tree: u64,
-    /// What it is called: `Worker (4)`, `thread 7`, `12 threads of tree 3, one after another`.
+    /// Its name: `Worker (4)`, `thread 7`, `12 threads of tree 3, one after another`.
     pub name: String,
-    /// How many there are.
+    /// The number of threads.
     pub threads: u64,
-    /// How long it ran.
+    /// Its running time.
     pub running_ms: f64,
-    /// The same in percent of what ran on all threads.
+    /// Its running time in percent of all threads' running time.
     pub running_percent: f64,
-    /// How long it waited.
+    /// Its waiting time.
     pub waiting_ms: f64,
-    /// Its CPU time; none if it isn't known.
+    /// Its CPU time; `None` if it is not known.
     pub cpu_ms: Option<f64>,
-    /// How many calls there were on it.
+    /// Its number of calls.
     pub calls: i64,
 }
 
 impl Profile {
-    /// The threads, those that ran the longest first. `is_kept` says by function whether it counts: where some do not, threads
-    /// are left out that called none of the others, and CPU times, which are of whole threads.
+    /// Returns the threads, those with the longest running time first. `is_kept` selects functions. If some are not selected,
+    /// threads without selected calls are omitted, and so are CPU times, which are of whole threads.
     pub fn thread_rows(&self, is_kept: impl Fn(usize) -> bool) -> Vec<ThreadRow> {
         let kept: Vec<bool> = (0..self.functions.len()).map(is_kept).collect();
         let are_all = kept.iter().all(|is_kept| *is_kept);
@@ -73,9 +73,9 @@ impl Profile {
 }
 
 impl CallTree {
-    /// Which threads it is of: `Worker (4)`, `thread 7`, `12 threads of tree 3, one after another`.
+    /// Returns the names of its threads: `Worker (4)`, `thread 7`, `12 threads of tree 3, one after another`.
     pub fn thread_names(&self) -> String {
-        // Of several processes, threads have no numbers.
+        // Threads of several processes have no numbers.
         if let Some(thread) = self.names.first().filter(|thread| thread.managed_id == 0) {
             let name = if thread.name.is_empty() { "without a name" } else { &thread.name };
             return format!("{name}, {}", counted(self.threads, "thread"));

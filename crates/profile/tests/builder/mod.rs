@@ -1,16 +1,16 @@
-//! Profiles of version 2 from text: a line each for the header, methods, trees with their nodes by indentation, frames,
-//! phases, counters. `docs/profile-format.md` says where everything stands.
+//! Builds profiles of version 2 from text. Lines describe the header, methods, trees with indented nodes, frames, phases and
+//! counters. `docs/profile-format.md` describes the layout.
 
 use std::collections::HashMap;
 
 use profile::layout::{self, BLOCK, CHUNK_HEADER, FIRST_NODE, NODE, STATISTICS};
 
 const KEY: u64 = 0x98_7654_3210;
-/// Chunks are put into memory here, one behind the other with room between.
+/// The address of the first chunk; chunks follow each other with gaps between them.
 const MEMORY: u64 = 0x7000_0000_0000;
 const DISTANCE: u64 = 1 << 24;
 
-/// Words of a line: those with `=` by name, the others in order.
+/// The words of a line: those with `=` by name, the others in order.
 struct Line<'t> {
     indent: usize,
     words: Vec<&'t str>,
@@ -39,7 +39,7 @@ impl<'t> Line<'t> {
     }
 }
 
-/// Makes the file that a text describes.
+/// Builds the file that a text describes.
 pub(crate) fn build(text: &str) -> Vec<u8> {
     let mut builder = Builder::default();
     text.lines()
@@ -48,7 +48,7 @@ pub(crate) fn build(text: &str) -> Vec<u8> {
     builder.finish()
 }
 
-/// A chunk of names of methods, whatever bytes they are: the row, and the method's name in a type `N`.
+/// Returns a chunk of method names with any bytes. A method is its row and its name in a type `N`.
 #[allow(dead_code, reason = "not all tests need it")]
 pub(crate) fn names<'n>(methods: impl Iterator<Item = (u64, &'n [u8])>) -> Vec<u8> {
     let mut chunk = vec![0; CHUNK_HEADER];
@@ -67,7 +67,7 @@ pub(crate) fn names<'n>(methods: impl Iterator<Item = (u64, &'n [u8])>) -> Vec<u
     chunk
 }
 
-/// A chunk of the first tree, whatever it has.
+/// Returns a chunk of the first tree, with any content.
 #[allow(dead_code, reason = "not all tests need it")]
 pub(crate) fn chunk(kind: u32, content: &[u8]) -> Vec<u8> {
     let used = CHUNK_HEADER + content.len();
@@ -80,10 +80,10 @@ pub(crate) fn chunk(kind: u32, content: &[u8]) -> Vec<u8> {
     chunk
 }
 
-/// A profile of captured calls, with a value of each kind.
+/// Returns a profile of captured calls, with a value of each kind.
 #[allow(dead_code, reason = "not all tests need it")]
 pub(crate) fn captured() -> Vec<u8> {
-    /// A record of a type or a method behind its kind and size.
+    /// Returns a record of a type or a method, with its kind and size in front.
     fn description(kind: u32, numbers: &[u8], texts: &[&str], rest: &[u8]) -> Vec<u8> {
         let mut body = numbers.to_vec();
         texts.iter().for_each(|text| string(&mut body, text));
@@ -154,7 +154,7 @@ struct Builder {
     methods: HashMap<String, u64>,
     /// Addresses by label.
     labels: HashMap<String, u64>,
-    /// The chunk of the tree, the labels that its header names, and the nodes that are open by indentation.
+    /// The chunk of the tree, the labels in its header, and the open nodes by indentation.
     tree: usize,
     trees: u64,
     fixes: Vec<(usize, usize, String)>,
@@ -208,10 +208,10 @@ impl Builder {
             }
             "phase" => self.phase(line),
             "details" => self.details(line),
-            // That there are such chunks is all that is read of them here.
+            // Readers only look for the presence of these chunks here.
             "captured" => drop(self.chunk(10, self.trees)),
             "events" => {
-                // Of those that are told, a node's number and when, below zero where its call ends.
+                // Each event is a node's number and a time, which is negative at the call's end.
                 let told: Vec<(i64, u64)> = line.words[1..]
                     .iter()
                     .filter_map(|word| word.split_once('@'))
@@ -267,7 +267,7 @@ impl Builder {
         self.header = header;
     }
 
-    /// A new chunk: its number.
+    /// Adds a chunk, and returns its number.
     fn chunk(&mut self, kind: u32, tree: u64) -> usize {
         let mut chunk = vec![0; BLOCK];
         let address = MEMORY + self.chunks.len() as u64 * DISTANCE;
@@ -306,7 +306,7 @@ impl Builder {
         self.above = vec![(0, root)];
     }
 
-    /// The address of a new slot in the present tree.
+    /// Returns the address of a new slot in the current tree.
     fn slot(&mut self) -> u64 {
         let chunk = &mut self.chunks[self.tree];
         let used = u64::from_le_bytes(chunk[32..40].try_into().expect("eight bytes"));
@@ -369,7 +369,7 @@ impl Builder {
         }
     }
 
-    /// `first=9 times=10x5,20`
+    /// Adds statistics: `first=9 times=10x5,20`.
     fn statistics(&mut self, line: &Line<'_>) -> u64 {
         let chunk = self.statistics.unwrap_or_else(|| self.chunk(3, self.trees));
         self.statistics = Some(chunk);
@@ -390,7 +390,7 @@ impl Builder {
         address + used
     }
 
-    /// `phase mark NAME clock=5 LABEL:calls:total:detached...`
+    /// Adds a phase: `phase mark NAME clock=5 LABEL:calls:total:detached...`.
     fn phase(&mut self, line: &Line<'_>) {
         let chunk = self.chunk(6, 0);
         (self.phase, self.details) = (chunk, None);
@@ -413,7 +413,7 @@ impl Builder {
         chunk[64..64 + data.len()].copy_from_slice(&data);
     }
 
-    /// `details LABEL exceptions=1 latency=9 times=10x5,20`, of the last phase.
+    /// Adds details of the last phase: `details LABEL exceptions=1 latency=9 times=10x5,20`.
     fn details(&mut self, line: &Line<'_>) {
         let chunk = self.details.unwrap_or_else(|| self.chunk(11, 0));
         self.details = Some(chunk);
@@ -443,13 +443,13 @@ impl Builder {
                 self.chunks[chunk][64..64 + data.len()].copy_from_slice(&data);
             }
         }
-        // A block that is allocated and not in use.
+        // An allocated block that is not in use.
         self.chunks.insert(0, vec![0; BLOCK]);
         self.chunks.iter().fold(self.header, |file, chunk| [file, chunk.clone()].concat())
     }
 }
 
-/// Of `times=10x5,20` the ticks, their bucket, and how many calls.
+/// Returns the entries of `times=10x5,20`: ticks, their bucket, and a number of calls.
 fn times(line: &Line<'_>) -> Vec<(u64, u64, u32)> {
     let times = line.values.get("times").copied().unwrap_or_default().split(',').filter(|times| !times.is_empty());
     let times = times.map(|times| {

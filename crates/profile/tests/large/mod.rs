@@ -1,22 +1,22 @@
-//! Profiles of as many call paths as are asked for, as a tracker would write them (docs/profile-format.md).
+//! Builds profiles with any number of call paths, as a tracker would write them (docs/profile-format.md).
 
 use profile::layout::{self, BLOCK, FIRST_NODE, NODE, STATISTICS};
 
-/// Chunks are of so many bytes, and so far from each other in memory.
+/// The size of chunks in bytes, and their distance in memory.
 const CHUNK: usize = 1 << 20;
 const MEMORY: u64 = 0x7000_0000_0000;
 const METHODS: u64 = 5000;
-/// Of all files, the paths that each has, and those of which each has some.
+/// For many files: the number of paths that all share, and of those from which each has some.
 const COMMON: u64 = 300;
 const ALL: u64 = 50_000;
 
-/// What a file is to have.
+/// The shape of a file to build.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) nodes: u64,
     /// Whether each path has a histogram.
     pub(crate) statistics: bool,
-    /// Files of other seeds have other paths.
+    /// Files with different seeds have different paths.
     pub(crate) seed: u64,
     pub(crate) paths: Paths,
 }
@@ -25,12 +25,12 @@ pub(crate) struct Shape {
 #[derive(Clone, Copy)]
 #[allow(dead_code, reason = "not all tests need each")]
 pub(crate) enum Paths {
-    /// Any.
+    /// A tree of any shape.
     Any,
-    /// Those that many files have.
+    /// Paths that many files share.
     OneOfMany,
-    /// A method of its own for each node. So many are called by the same one, which calls the next such row by its first: with
-    /// 1, a single path.
+    /// A method for each node, in rows of so many siblings. The first method of a row calls the next row; a row of 1 gives a
+    /// single path.
     Deep { siblings: u64 },
 }
 
@@ -40,7 +40,7 @@ impl Paths {
     }
 }
 
-/// Makes a file.
+/// Builds a file.
 pub(crate) fn build(shape: Shape) -> Vec<u8> {
     let mut bytes = vec![0; BLOCK];
     bytes[..8].copy_from_slice(layout::MAGIC);
@@ -97,14 +97,14 @@ pub(crate) fn build(shape: Shape) -> Vec<u8> {
         for node in first.max(1)..first + nodes {
             let slot = FIRST_NODE + NODE * (node - first) as usize;
             let (caller, method) = match shape.paths {
-                // A path is told by its number: its caller and its method follow from that.
+                // The number of a path determines its caller and its method.
                 Paths::OneOfMany if node <= COMMON => (node / 3, node % METHODS + 1),
                 Paths::OneOfMany => {
                     let path = COMMON + next(ALL - COMMON);
                     (path % COMMON, path % METHODS + 1)
                 }
                 Paths::Any => (next(node), next(METHODS) + 1),
-                // The row before begins at a multiple, behind the root.
+                // A row begins at a multiple of its size, behind the root.
                 Paths::Deep { siblings } => (((node - 1) / siblings * siblings + 1).saturating_sub(siblings), node),
             };
             let calls = 2 + next(100);
