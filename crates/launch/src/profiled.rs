@@ -194,10 +194,12 @@ impl ClrProfiler {
         let files = fs::read_dir(status).into_iter().flatten().flatten();
         let said: Vec<String> = files.filter_map(|file| fs::read_to_string(file.path()).ok()).collect();
         if said.iter().any(|said| !said.starts_with(live::FAILED)) {
-            let is_recorded = |said: &&String| [live::RECORDING, live::REWRITING, live::BY_HOOKS].iter().any(|kind| said.starts_with(kind));
+            let is_recorded =
+                |said: &&String| [live::RECORDING, live::REWRITING, live::BY_HOOKS].iter().any(|kind| said.starts_with(kind));
             let recorded = said.iter().filter(is_recorded);
             let skipped = recorded.flat_map(|said| said.lines().skip(1)).map(str::to_owned).collect();
-            let by_hooks = said.iter().filter_map(|said| said.lines().next()?.strip_prefix(live::BY_HOOKS)).map(str::to_owned).collect();
+            let by_hooks =
+                said.iter().filter_map(|said| said.lines().next()?.strip_prefix(live::BY_HOOKS)).map(str::to_owned).collect();
             return Ok(Reported { skipped, by_hooks });
         }
         Err(Failure::not_recorded(match said.first() {
