@@ -80,6 +80,7 @@ impl<'c> Cell<'c> {
     }
 
     /// What has no assemblies as files is refused with the reason, and stays what it is.
+    #[cfg(feature = "full")]
     pub(super) fn check_refused(&self) {
         let before = contents(&self.folder.join("plain"));
         let (text, errors, code) = said(&self.run_by_ilinst().output().expect("ilinst runs"));
@@ -205,6 +206,7 @@ impl<'c> Cell<'c> {
 }
 
 /// Packs the library that one program takes, as it is and instrumented.
+#[cfg(feature = "full")]
 pub(super) fn pack_library(dotnet: &Dotnet) {
     copy_project(dotnet, "library/Shapes", "Shapes");
     dotnet.run(&["pack", "Shapes", "-o", "feed", "-p:Version=1.0.0"]);
