@@ -126,7 +126,7 @@ impl Session {
         let imported = env::var_os(IMPORTED).unwrap_or_default();
         let mut settings: Vec<OsString> = settings.iter().map(in_host).collect();
         // Tests may build other projects.
-        settings.push(in_host(&(IMPORTED, &imported)));
+        settings.push(in_host(&(IMPORTED, imported.as_os_str())));
         command
             .args(inner)
             .env("IlinstImport", imported)
