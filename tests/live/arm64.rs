@@ -187,7 +187,8 @@ fn port_by_start(process: u32) -> Option<PathBuf> {
     let folder = std::env::temp_dir();
     let wanted = folder.join(format!("dotnet-diagnostic-{process}-{start}-socket"));
     let begin = format!("dotnet-diagnostic-{process}-");
-    let is_port = |name: &std::ffi::OsString| name.to_str().is_some_and(|name| name.starts_with(&begin) && name.ends_with("-socket"));
+    let is_port =
+        |name: &std::ffi::OsString| name.to_str().is_some_and(|name| name.starts_with(&begin) && name.ends_with("-socket"));
     let name = fs::read_dir(&folder).expect("it is there").flatten().map(|entry| entry.file_name()).find(is_port);
     let port = folder.join(name.expect("it has a port"));
     (port != wanted).then(|| std::os::unix::fs::symlink(port, &wanted).map(|()| wanted).expect("a link can be made"))

@@ -738,7 +738,10 @@ mod tests {
         leave(1, 1000);
         assert_eq!((counts(tree, &[1]), counts(tree, &[1, 2]), counts(tree, &[1, 2, 3])), ((1, 1, 0), (4, 4, 4), (3, 3, 3)));
         assert_eq!((counts(tree, &[1, 4]), counts(tree, &[1, 3]), counts(tree, &[1, 5])), ((3, 3, 0), (3, 3, 3), (3, 3, 0)));
-        assert_eq!((counts(tree, &[1, 1]), counts(tree, &[1, 1, 3]), counts(tree, &[1, 1, 3, 1])), ((1, 1, 0), (1, 1, 1), (1, 1, 1)));
+        assert_eq!(
+            (counts(tree, &[1, 1]), counts(tree, &[1, 1, 3]), counts(tree, &[1, 1, 3, 1])),
+            ((1, 1, 0), (1, 1, 1), (1, 1, 1))
+        );
         // SAFETY: it is this thread's tree.
         unsafe { assert_eq!(((*tree).current, (*tree).bad_leaves), ((*tree).root, 0)) };
     }
