@@ -1,7 +1,7 @@
 //! The CLR profiler for Linux on arm64, by an emulator: it records what that for x64 does. Times mean nothing there.
 
 use super::*;
-use tests::{require, tool};
+use tests::{require, step, tool};
 
 /// An emulator, and .NET 10 for it.
 struct Arm64 {
@@ -150,4 +150,46 @@ fn continuations_pass_by_the_hooks_on_arm64() {
         assert_eq!((calls["App::Count"], calls["App::Plain"]), (counted, 120), "{options:?}");
         assert_eq!(errors.contains("9 runtime-async methods"), options != ["--rewrite"], "{errors}");
     }
+}
+
+#[test]
+#[ignore = "needs arm64"]
+fn a_running_program_on_arm64_is_attached_to() {
+    let Some(arm64) = Arm64::new("arm64-attach") else { return };
+    let Some(app) = arm64.work.app() else { return };
+    let host = arm64.contained(&app);
+    let mut command = Command::new(&arm64.emulator);
+    command.args(["-L", "/"]).arg(host).arg("steps").current_dir(&arm64.work.folder);
+    let mut child = tests::waiting(command.env_remove("DOTNET_ROOT"));
+    // The emulator tells a program another start than the system has, and the port is named by it.
+    let link = port_by_start(child.id());
+    let profiles = arm64.work.folder.join("attached");
+    let mut command = Command::new(&arm64.tool);
+    command.args(["attach", &child.id().to_string(), "--all", "--for=1h"]).arg(format!("--keep={}", profiles.display()));
+    let recording = attach::attached(command.current_dir(&arm64.work.folder));
+    for _ in 0..3 {
+        step(&mut child);
+    }
+    drop(child.stdin.take());
+    let ended = said(&child.wait_with_output().expect("it ends"));
+    let recorded = said(&recording.wait_with_output().expect("it ends"));
+    link.iter().for_each(|link| fs::remove_file(link).expect("it can be removed"));
+    assert_eq!((ended.0.as_str(), ended.2), ("work 300\n", Some(42)), "{}", ended.1);
+    assert_eq!(recorded.2, Some(0), "{}", recorded.1);
+    let calls = calls(&profile_in(&profiles));
+    assert_eq!((calls["App::Work"], calls["App::Repeat"]), (300, 3));
+}
+
+/// A link to a process's diagnostics port that is named by its start, unless the port is.
+fn port_by_start(process: u32) -> Option<PathBuf> {
+    let status = fs::read_to_string(format!("/proc/{process}/stat")).expect("it runs");
+    let start = status.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().nth(19)).expect("it has begun");
+    let folder = std::env::temp_dir();
+    let wanted = folder.join(format!("dotnet-diagnostic-{process}-{start}-socket"));
+    let begin = format!("dotnet-diagnostic-{process}-");
+    let is_port =
+        |name: &std::ffi::OsString| name.to_str().is_some_and(|name| name.starts_with(&begin) && name.ends_with("-socket"));
+    let name = fs::read_dir(&folder).expect("it is there").flatten().map(|entry| entry.file_name()).find(is_port);
+    let port = folder.join(name.expect("it has a port"));
+    (port != wanted).then(|| std::os::unix::fs::symlink(port, &wanted).map(|()| wanted).expect("a link can be made"))
 }

@@ -191,10 +191,9 @@ fn leave(function: &'static Function, how: How, info: usize, now: i64, called_at
         // Those above it ended unseen.
         let how = if is_it { how } else { How::Exception };
         if let Some(mut record) = end_of(calls, &frame, how) {
-            // SAFETY: as of `end_of`.
-            if how == How::Returned
-                && let Some(instance) = unsafe { frame.instance.as_ref() }
-            {
+            // SAFETY: descriptions of functions stay.
+            let instance = unsafe { frame.instance.as_ref() };
+            if let Some(instance) = instance.filter(|_| how == How::Returned) {
                 capture.returned(&mut record, function, instance, info);
                 capture.after(&mut record, instance, &frame);
             }

@@ -155,9 +155,9 @@ impl Functions {
             Some(module)
         });
         let hooked = module.as_ref().and_then(|module| {
-            // What returns a task is compiled once more, for those to await it: that calls the method that was written.
+            // What is compiled once more calls the method that was written.
             let is_written = || runtime.function_of((place.module, place.token)).is_none_or(|written| written == function);
-            if module.is_suspended(place.token) || runtime.has_runtime_async() && !is_written() {
+            if module.is_suspended(place.token) || runtime.compiles_for_awaits() && !is_written() {
                 return None;
             }
             let method_id = module.method(place.token)?.0;

@@ -178,9 +178,9 @@ impl Runtime {
         Some(function)
     }
 
-    /// Whether the runtime has runtime-async methods, at least as a preview.
-    pub(crate) fn has_runtime_async(self) -> bool {
-        self.version().is_some_and(|[major, ..]| major >= 10)
+    /// Whether methods that return tasks are compiled once more, for runtime-async methods to await them: .NET 11 does without.
+    pub(crate) fn compiles_for_awaits(self) -> bool {
+        self.version().is_some_and(|[major, ..]| major == 10)
     }
 
     /// Has methods compiled anew when they are called next, and those that have them inlined.
@@ -524,8 +524,8 @@ pub(crate) const MAX_RANK: usize = 32;
 type InfoHook = extern "C" fn(&'static Function, usize);
 
 /// Text of a call that says how long it is.
-fn text(mut call: impl FnMut(u32, *mut u32, *mut u16) -> HResult) -> Option<String> {
-    let units: Vec<u16> = list(512, |room, length, to| call(room, length, to))?;
+fn text(call: impl FnMut(u32, *mut u32, *mut u16) -> HResult) -> Option<String> {
+    let units: Vec<u16> = list(512, call)?;
     let end = units.iter().position(|unit| *unit == 0).unwrap_or(units.len());
     Some(String::from_utf16_lossy(&units[..end]))
 }
