@@ -93,6 +93,7 @@ const WAITS: &[(&str, &str)] = &[
     ("System.Net.Sockets.TcpListener", "AcceptSocket AcceptTcpClient"),
     ("System.Net.Sockets.UdpClient", "Receive Send"),
     ("System.Net.WebSockets.WebSocketStream", "Read Write"),
+    ("System.Security.Cryptography.X509Certificates.X509Certificate2", "Verify"),
     ("System.Security.Cryptography.X509Certificates.X509Chain", "Build"),
     ("System.Transactions.CommittableTransaction", "Commit"),
     ("System.Transactions.TransactionScope", "Dispose"),
