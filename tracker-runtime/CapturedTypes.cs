@@ -1,5 +1,6 @@
 using System;
 using System.Collections.Generic;
+using System.Diagnostics.CodeAnalysis;
 using System.Reflection;
 using System.Runtime.CompilerServices;
 using System.Threading;
@@ -319,6 +320,7 @@ namespace Ilinst
 
         /// <summary>An object's fields, those of its base classes behind its own.</summary>
         [MethodImpl(MethodImplOptions.NoInlining)]
+        [UnconditionalSuppressMessage("Trimming", "IL2070")]
         private static FieldInfo[] FieldsOf(Type type)
         {
             List<FieldInfo> fields = new List<FieldInfo>();

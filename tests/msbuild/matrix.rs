@@ -68,7 +68,7 @@ fn in_every_way(folder: &str) {
             attempt(&name("as it is"), &|| {
                 let cell = Cell::new(&dotnet, program, *published);
                 program.ways(*published).iter().for_each(|way| attempt(&name(&format!("{way:?}")), &|| cell.check(*way)));
-                if !published.has_assemblies() {
+                if !published.is_whole() {
                     attempt(&name("refused"), &|| cell.check_refused());
                 }
             });

@@ -8,7 +8,7 @@ pub(crate) enum Published {
     /// With a .NET of its own.
     Contained,
     SingleFile,
-    /// In one file, compressed, with ReadyToRun code.
+    /// In one file, compressed, with ReadyToRun code; trimmed, as the SDK compiles the whole .NET that goes into such a file.
     Compressed,
     /// Trimmed: what says that it can be.
     Partial,
@@ -39,7 +39,7 @@ impl Published {
             Self::Dependent => "framework-dependent",
             Self::Contained => "self-contained",
             Self::SingleFile => "single file",
-            Self::Compressed => "single file, compressed, ReadyToRun",
+            Self::Compressed => "single file, compressed, trimmed, ReadyToRun",
             Self::Partial => "trimmed, partial",
             Self::Full => "trimmed, full",
             Self::ReadyToRun => "ReadyToRun",
@@ -60,6 +60,8 @@ impl Published {
                 "--self-contained",
                 "-p:PublishSingleFile=true",
                 "-p:EnableCompressionInSingleFile=true",
+                "-p:PublishTrimmed=true",
+                "-p:TrimMode=partial",
                 "-p:PublishReadyToRun=true",
             ],
             Self::Partial => &["-r", "linux-x64", "--self-contained", "-p:PublishTrimmed=true", "-p:TrimMode=partial"],
@@ -78,9 +80,9 @@ impl Published {
         }
     }
 
-    /// Whether the program's assemblies are files: else the build alone can instrument it.
-    pub(crate) fn has_assemblies(self) -> bool {
-        !matches!(self, Self::SingleFile | Self::Compressed | Self::Native)
+    /// Whether it can be instrumented afterwards: its assemblies are files, and its .NET has what the tracker needs.
+    pub(crate) fn is_whole(self) -> bool {
+        matches!(self, Self::Dependent | Self::Contained | Self::ReadyToRun)
     }
 }
 
@@ -141,7 +143,7 @@ pub(crate) struct Program {
 impl Program {
     /// The ways that instrument it as it is published.
     pub(crate) fn ways(&self, published: Published) -> &'static [Way] {
-        match (published.has_assemblies(), self.host) {
+        match (published.is_whole(), self.host) {
             (false, _) => &[Way::Package],
             (true, Host::VsTest) => &[Way::Instrument, Way::InPlace, Way::Package],
             (true, _) => &Way::ALL,
