@@ -20,7 +20,7 @@ pub enum References {
 }
 
 /// What of .NET Core programs refer to.
-const CORE: [&str; 15] = [
+const CORE: [&str; 17] = [
     "System.Runtime",
     "System.Runtime.Extensions",
     "System.Threading",
@@ -28,6 +28,8 @@ const CORE: [&str; 15] = [
     "System.Threading.Thread",
     "System.Collections",
     "System.Console",
+    "System.ComponentModel.Primitives",
+    "System.Diagnostics.Process",
     "System.Diagnostics.StackTrace",
     "System.Linq",
     "System.Linq.Expressions",

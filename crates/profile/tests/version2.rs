@@ -94,6 +94,40 @@ fn a_ring_of_frames_or_callers_comes_to_an_end() {
     assert!(profile.sum(SampleType::CALLS) >= 3);
 }
 
+/// Methods that await run little, so the table of all methods leaves them out first.
+#[test]
+fn async_methods_have_a_limit_of_their_own() {
+    let text = "profile end=9000000 flags=1\nmethod 1 P::Busy\nmethod 2 P::Often\nmethod 3 P::Once\nmethod 4 P::Fails\ntree\n \
+                Busy calls=1 leaves=1 total=5000000\n Often async calls=10 leaves=10 total=1000 latency=3000000 completed=10 \
+                steps=20\n Once async calls=1 leaves=1 total=2000 latency=2000000 completed=1 steps=2\n Fails async calls=2 \
+                leaves=2 total=3000 latency=4000 completed=2 faulted=1 steps=2\n";
+    let profile = Profile::parse(&builder::build(text)).expect("it is a profile");
+    let shown = shown(&profile, &Wanted::Methods, ViewOptions { limit: 2, ..ViewOptions::default() });
+    let of_async: Vec<&str> = shown.lines().skip_while(|line| !line.ends_with("async method")).collect();
+    assert_eq!(
+        of_async,
+        [
+            "     calls  latency      p95 running ms awaiting ms failures  async method",
+            "        10   300 ms               1.000    2999.000        0  P.Often",
+            "         1   2.00 s               2.000    1998.000        0  P.Once",
+            "           and 1 async method more; --limit 0 shows all"
+        ],
+        "{shown}"
+    );
+    let failures: Vec<Option<u64>> = profile.rows(SortBy::Name).iter().map(|row| row.faulted).collect();
+    assert_eq!(failures, [None, Some(1), Some(0), Some(0)]);
+}
+
+/// The statistics of a path are made with its second call; the first may have ended in another tree than the others.
+#[test]
+fn the_first_async_call_counts_where_it_ended() {
+    let text = "profile end=9000000 flags=1\nmethod 1 P::Load\ntree\n Load async calls=2 leaves=2 latency=10000 completed=1 steps=2 \
+                times=10000x1\ntree\n Load async calls=0 latency=244000 completed=1 steps=1 first-here=244000\n";
+    let profile = Profile::parse(&builder::build(text)).expect("it is a profile");
+    let rows = profile.rows(SortBy::Name);
+    assert_eq!(rows.iter().map(|row| row.first_ms).collect::<Vec<_>>(), [Some(244.0)]);
+}
+
 #[test]
 fn own_cost_can_be_left_in() {
     let text = fs::read_to_string(cases().iter().find(|path| path.ends_with("own_cost.txt")).expect("it is there"));

@@ -165,6 +165,9 @@ struct Builder {
     details: Option<usize>,
 }
 
+/// What an async record has.
+const OF_ASYNC: [&str; 5] = ["latency", "completed", "faulted", "steps", "first-here"];
+
 impl Builder {
     fn add(&mut self, line: &Line<'_>) {
         match line.words.first().copied().unwrap_or_default() {
@@ -340,11 +343,11 @@ impl Builder {
         let caller = self.above.last().map_or(0, |(_, address)| *address);
         self.above.push((line.indent, address));
         let statistics = if line.values.contains_key("times") { self.statistics(line) } else { 0 };
-        let record = ["latency", "completed", "faulted", "steps"].iter().any(|name| line.values.contains_key(name)).then(|| {
+        let record = OF_ASYNC.iter().any(|name| line.values.contains_key(name)).then(|| {
             let record = self.slot();
             let at = (record & (DISTANCE - 1)) as usize;
             let chunk = &mut self.chunks[tree];
-            for (index, name) in ["latency", "completed", "faulted", "steps"].iter().enumerate() {
+            for (index, name) in OF_ASYNC.iter().enumerate() {
                 put(chunk, at + 8 * index, line.number(name));
             }
             put(chunk, at + 80, 128);
