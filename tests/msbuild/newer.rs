@@ -170,8 +170,9 @@ fn trimming_with_warnings_as_errors_succeeds() {
         "lib/Numbers.cs",
         &SUM.replace("class Numbers\n{", "class Numbers\n{\n    public static int Unused(int count) => Sum(count) + Sum(1);\n"),
     );
+    let library = reference("Lib", "1.0.0").replace(r#" PrivateAssets="all""#, "");
     let define = "<PropertyGroup><DefineConstants>LIBRARY</DefineConstants></PropertyGroup>";
-    dotnet.write("app/app.csproj", &project("Exe", &format!("{}{}{define}", ilinst(), reference("Lib", "1.0.0"))));
+    dotnet.write("app/app.csproj", &project("Exe", &format!("{}{}{define}", ilinst(), library)));
     dotnet.write("app/Program.cs", KINDS);
     dotnet.run(&["pack", "lib", "-p:Ilinst=true", "-o", "feed"]);
     let common = ["publish", "app", "-p:Ilinst=true", "-r", "linux-x64", "-warnaserror", "-p:TrimmerSingleWarn=false"];
