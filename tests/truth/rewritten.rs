@@ -7,17 +7,19 @@ use tests::{References, Report, compile, instrument, require, said, scratch};
 use crate::on_each;
 
 /// How often `Rewritten.cs` calls its methods.
-const CALLS: [(&str, u64); 17] = [
+const CALLS: [(&str, u64); 19] = [
+    ("Shop.Box`1/Lid::.ctor", 1),
     ("Shop.Box`1/Lid::Turn", 4),
     ("Shop.Box`1::Map", 5),
     ("Shop.Program/<>c::<Main>b__0_0", 5),
     ("Shop.Program::Main", 1),
     ("Shop.Program::Other", 1),
+    ("Shop.Square::.ctor", 1),
     ("Shop.Square::Shop.IShape.Area", 6),
     ("Shop.Square::get_Side", 2),
     ("Shop.Square::set_Side", 2),
     ("Shop.Work::Items", 9),
-    ("Shop.Work::Over", 9),
+    (OVERLOADED, 9),
     (RENAMED, 7),
     ("Shop.Work::Spin", 14),
     ("Shop.Work::Step", 9),
@@ -26,6 +28,8 @@ const CALLS: [(&str, u64); 17] = [
     ("System.Threading.Thread::Join", 1),
     ("System.Threading.Thread::Sleep", 3),
 ];
+/// Two methods of one name, called 3 and 6 times.
+const OVERLOADED: &str = "Shop.Work::Over";
 /// What the tool gives another name.
 const RENAMED: &str = "Shop.Work::Renamed";
 
@@ -93,7 +97,7 @@ fn no_method_has_anothers_name() {
             hold("with the file", &of_file, &known);
             // Of two with one name, each has its own parameters.
             let over: Vec<(&str, u64)> = of_file
-                .of_method("Shop.Work::Over")
+                .of_method(OVERLOADED)
                 .map(|row| (row["parameters"].as_str().unwrap_or_default(), row["calls"].as_u64().unwrap_or_default()))
                 .collect();
             assert!(over.contains(&("int", 3)) && over.contains(&("string", 6)), "{over:?}");
@@ -105,8 +109,9 @@ fn no_method_has_anothers_name() {
                 hold("alone", &alone, &all);
             } else {
                 for (name, count) in calls(&alone) {
-                    // `Over` has a row that another `Over` has now.
-                    let is_right = name == "?" || all.get(name) == Some(&count);
+                    // One of two `Over` may have a row that another `Over` has now.
+                    let is_right =
+                        name == "?" || name == OVERLOADED && [3, 6, 9].contains(&count) || all.get(name) == Some(&count);
                     assert!(is_right, "{} says that {name} was called {count} times", runtime.name);
                 }
                 let notes = alone.document["limits"].to_string();
