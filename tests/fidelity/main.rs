@@ -41,7 +41,11 @@ fn strong_name(sn: &Path, file: &str, folder: &Path) -> &'static str {
 fn strong_names_are_signed_again_or_said_to_be_gone() {
     let (Some(sn), Some(mcs)) = (mono_tool("sn"), require("ILINST_MCS")) else { return };
     let folder = scratch("strong-names");
-    fs::write(folder.join("lib.cs"), "public class Lib { public static int Sum(int n) { int sum = 0; for (int i = 0; i < n; i++) sum += i; return sum; } }").expect("it can be");
+    fs::write(
+        folder.join("lib.cs"),
+        "public class Lib { public static int Sum(int n) { int sum = 0; for (int i = 0; i < n; i++) sum += i; return sum; } }",
+    )
+    .expect("it can be");
     run(&sn, &["-q", "-k", "key.snk"], &folder);
     run(&sn, &["-q", "-p", "key.snk", "public.snk"], &folder);
     run(&mcs, &["-t:library", "-keyfile:key.snk", "-out:signed.dll", "lib.cs"], &folder);
