@@ -28,7 +28,10 @@ const MAY_SUCCEED: [&str; 4] =
 /// Why some are not run.
 const NOT_RUN: [(&str, &str); 4] = [
     ("ilinst report 1234 --watch", "it ends with its program: tests/run/live.rs watches one"),
-    ("ilinst run --limit 3 -- mono orders.exe", "its program, samples/orders, is run by tests/run, and its time is the machine's"),
+    (
+        "ilinst run --limit 3 -- mono orders.exe",
+        "its program, samples/orders, is run by tests/run, and its time is the machine's",
+    ),
     ("ilinst run -- dotnet run", BY_SDK),
     ("ilinst run -- dotnet test", BY_SDK),
 ];
@@ -225,7 +228,7 @@ fn wrong(block: &Block, folder: &Path, bin: &Path) -> Vec<String> {
     for line in text.lines() {
         match line.split_once(END) {
             Some((before, code)) => {
-                answers.push((std::mem::take(&mut printed) + before, code.trim().parse::<i32>().expect("a number")))
+                answers.push((std::mem::take(&mut printed) + before, code.trim().parse::<i32>().expect("a number")));
             }
             None => printed += &format!("{line}\n"),
         }

@@ -41,7 +41,7 @@ fn check(found: &[String], budget: usize, kind: &str) {
 
 #[test]
 fn sentences_of_documents_are_short() {
-    let mut long = Vec::new();
+    let (end, mut long) = (Regex::new(r"[.!?:;] ").expect("it is one"), Vec::new());
     for path in files(&["*.md"]) {
         // The log of changes says what was, and the page of commands is the tool's help.
         if path.ends_with("CHANGELOG.md") || path.ends_with("docs/reference/commands.md") {
@@ -58,7 +58,6 @@ fn sentences_of_documents_are_short() {
             }
         }
         paragraphs.push(paragraph);
-        let end = Regex::new(r"[.!?:;] ").expect("it is one");
         let sentences = paragraphs.iter().flat_map(|text| end.split(text));
         let too_long = sentences.filter(|sentence| sentence.split_whitespace().count() > LONGEST);
         long.extend(too_long.map(|sentence| format!("{}: {}", path.display(), sentence.trim())));

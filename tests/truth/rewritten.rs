@@ -44,7 +44,7 @@ fn calls(report: &Report) -> BTreeMap<&str, u64> {
 
 #[test]
 #[ignore = "needs .NET and Mono"]
-fn no_method_has_anothers_name() {
+fn no_method_has_the_name_of_another() {
     let (Some(mono), Some(mcs), Some(library)) = (require("ILINST_MONO"), require("ILINST_MCS"), require("ILINST_MONO_LIB"))
     else {
         return;

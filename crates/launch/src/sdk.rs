@@ -63,7 +63,7 @@ impl SdkCommand {
         let own = || arguments.iter().take_while(|word| **word != "--").map(Path::new);
         let name = Path::new(host).display();
         Ok(match verb.to_str().unwrap_or_default() {
-            "run" if is_of_file(own()) => {
+            "run" if is_of_file(&own()) => {
                 if own().any(|word| word.as_os_str() == "--no-build") {
                     let text = format!(
                         "{name} run --no-build: of a program in one file the SDK starts what it keeps; leave --no-build out"
@@ -112,7 +112,7 @@ pub(crate) fn built_anew(command: &[OsString]) -> Vec<OsString> {
 }
 
 /// Whether `dotnet run` is given a program of one file: `--file` says so, or, without a project, the first argument.
-fn is_of_file<'w>(words: impl Iterator<Item = &'w Path> + Clone) -> bool {
+fn is_of_file<'w>(words: &(impl Iterator<Item = &'w Path> + Clone)) -> bool {
     let names = |option: &str| {
         words.clone().any(|word| word.as_os_str() == option || word.to_string_lossy().starts_with(&format!("{option}=")))
     };

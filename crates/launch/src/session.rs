@@ -119,7 +119,7 @@ impl Session {
             let has_settings = inner.iter().any(|word| word == "--");
             command.args(inner);
             if !settings.is_empty() {
-                command.args((!has_settings).then_some("--")).args(settings.iter().map(|setting| in_host(setting)));
+                command.args((!has_settings).then_some("--")).args(settings.iter().map(in_host));
             }
             return Ok(command);
         }

@@ -28,7 +28,7 @@ struct Definition {
     assembly: usize,
     /// The name of its base type.
     base: Option<String>,
-    /// Its accessible members, in the form of [`member_text`](super::references::member_text).
+    /// Its accessible members, in the form of [`member_text`].
     members: BTreeSet<String>,
 }
 
