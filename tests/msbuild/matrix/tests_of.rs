@@ -53,32 +53,32 @@ impl<'t> Tests<'t> {
                     _ => command.arg(self.host(&output)),
                 };
                 command.env("ILINST_CACHE", self.dotnet.folder.join("cache"));
-                self.check_run(verdict(&mut command), "run", None);
+                self.check_run(&verdict(&mut command), "run", None);
             }
             Way::Instrument => {
                 let woven = self.dotnet.folder.join("woven");
                 let ended = tool(&["instrument".as_ref(), output.as_ref(), "-q".as_ref(), "-o".as_ref(), woven.as_ref()]);
                 assert_eq!(ended, (String::new(), String::new(), Some(0)));
                 let path = woven.join(&assembly);
-                self.check_run(self.run(&woven, &[path.to_str().expect("it is text")], "woven"), "woven", Some(&woven));
+                self.check_run(&self.run(&woven, &[path.to_str().expect("it is text")], "woven"), "woven", Some(&woven));
                 valid(&path, &output.join(&assembly));
             }
             Way::InPlace => {
                 let before = self.output();
                 let ended = tool(&["instrument".as_ref(), output.as_ref(), "-q".as_ref(), "--in-place".as_ref()]);
                 assert_eq!(ended, (String::new(), String::new(), Some(0)));
-                self.check_run(self.run(&output, &["app", "--no-build"], "place"), "place", Some(&output));
+                self.check_run(&self.run(&output, &["app", "--no-build"], "place"), "place", Some(&output));
                 let ended = tool(&["restore".as_ref(), output.as_ref()]);
                 assert_eq!(ended.2, Some(0), "{ended:?}");
                 assert_same(&self.output(), &before);
             }
             Way::Package => {
                 let before = self.output();
-                self.check_run(self.build_and_run(&[SWITCH], "package"), "package", Some(&output));
+                self.check_run(&self.build_and_run(&[SWITCH], "package"), "package", Some(&output));
                 let objects = self.dotnet.folder.join(OBJECTS);
                 valid(&objects.join("ilinst").join(&assembly), &objects.join(&assembly));
                 let files = self.dotnet.files(OUTPUT);
-                self.check_run(self.build_and_run(&[SWITCH], "again"), "again", Some(&output));
+                self.check_run(&self.build_and_run(&[SWITCH], "again"), "again", Some(&output));
                 let again = self.dotnet.files(OUTPUT);
                 let changed = again.iter().filter(|(path, time)| files.get(*path) != Some(time) && !is_result(path));
                 assert_eq!(changed.map(|(path, _)| path).collect::<Vec<_>>(), [] as [&PathBuf; 0], "the second build writes");
@@ -89,8 +89,8 @@ impl<'t> Tests<'t> {
     }
 
     /// They passed as they do as they are, and are recorded.
-    fn check_run(&self, ended: (String, Option<i32>), profiles: &str, folder: Option<&Path>) {
-        assert_eq!(ended, self.original);
+    fn check_run(&self, ended: &(String, Option<i32>), profiles: &str, folder: Option<&Path>) {
+        assert_eq!(ended, &self.original);
         let profile = exact(self.program, &self.profiles(profiles));
         healthy(&[&profile]);
         folder.into_iter().for_each(|folder| healthy(&[folder]));
