@@ -242,8 +242,27 @@ namespace Ilinst
             {
                 return true;
             }
-            bool isAnother = names != null && !names.Fits(number, type, name);
-            return isAnother || NameRecords.Append(NameRecords.Method, id, 8, null, type, name);
+            if (names != null && !names.Fits(number, type, name))
+            {
+                type = Unescaped(type);
+                if (!names.Fits(number, type, name))
+                {
+                    return true;
+                }
+            }
+            return NameRecords.Append(NameRecords.Method, id, 8, null, type, name);
+        }
+
+        /// <summary>.NET puts a backslash before each character of a type's name that has a meaning in Type.GetType.</summary>
+        private static string Unescaped(string name)
+        {
+            int at = name.IndexOf('\\');
+            while (at >= 0 && at + 1 < name.Length)
+            {
+                name = name.Remove(at, 1);
+                at = name.IndexOf('\\', at + 1);
+            }
+            return name;
         }
 
         /// <summary>Zeros for a module without a GUID heap.</summary>

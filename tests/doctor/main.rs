@@ -101,7 +101,7 @@ fn a_single_file_is_told() {
     // The host's mark behind the offset of the bundle.
     let mark = "8b1202b96a612038727b930214d7a03213f5b9e6efae3318ee3b2dce24b36aae";
     let mark: Vec<u8> = (0..32).map(|i| u8::from_str_radix(&mark[2 * i..2 * i + 2], 16).expect("hex")).collect();
-    let host = [&[0x7f; 80_000][..], &70_000_u64.to_le_bytes(), &mark].concat();
+    let host = [&[0; 80_000][..], &70_000_u64.to_le_bytes(), &mark].concat();
     fs::write(folder.join("woven/orders"), host).expect("it can be written");
     assert_eq!(codes(&folder, &["woven"]), ["single-file"]);
 }

@@ -212,7 +212,7 @@ fn a_file_of_rules_holds_for_builds() {
     let Some(dotnet) = Dotnet::new("rules") else { return };
     dotnet.run(&["new", "console", "-o", "src/app", "--no-restore"]);
     dotnet.run(&["add", "src/app", "package", "Ilinst.MSBuild"]);
-    let build = || dotnet.run(&["build", "src/app", "-p:Ilinst=true", "-nologo"]);
+    let build = || dotnet.run(&["build", "src/app", "-p:Ilinst=true", "-p:IlinstAll=true", "-nologo"]);
     assert!(build().contains("app.dll: 2 methods, 2 woven\n"));
     dotnet.write("ilinst.toml", "exclude = [\"*::Main\"]\n");
     let said = build();

@@ -170,7 +170,9 @@ fn times(run: &Run, report: &Report, has_all: bool, wrong: &mut Vec<String>) {
         if let Some(iterator) = what.strip_prefix("iterator.") {
             let calls = record[0] + if has_all { record[2] } else { 0.0 };
             hold(&format!("calls of {iterator}"), calls, report.calls(iterator) as f64, wrong);
-            hold(&format!("time in {iterator}"), record[1], nanoseconds(report.sum(iterator, "totalMs")), wrong);
+            if report.document["mode"] != "sampled" {
+                hold(&format!("time in {iterator}"), record[1], nanoseconds(report.sum(iterator, "totalMs")), wrong);
+            }
             continue;
         }
         let &[calls, latency, steps, own, total] = &record[..] else { panic!("{what}: {record:?}") };
@@ -207,6 +209,8 @@ fn faults(report: &Report, wrong: &mut Vec<String>) {
     hold("cancelled", 1.0, report.sum("Program::Cancelled", "faulted"), wrong);
     hold("faults of what went well", 0.0, report.sum("Program::Handler", "faulted"), wrong);
     hold("pending", 1.0, report.sum("Program::Never", "pending"), wrong);
-    hold("time of what is pending", 1e6, nanoseconds(report.sum("Program::Never", "totalMs")), wrong);
+    if report.document["mode"] != "sampled" {
+        hold("time of what is pending", 1e6, nanoseconds(report.sum("Program::Never", "totalMs")), wrong);
+    }
     hold("calls without a context", 1.0, report.calls("Program::Unseen") as f64, wrong);
 }

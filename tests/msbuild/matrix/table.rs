@@ -151,13 +151,8 @@ impl Program {
     }
 }
 
-const TESTS: &[(&str, u64)] = &[
-    ("Checks.Sums::To", 5),
-    ("Checks.Tests::.ctor", 5),
-    ("Checks.Tests::Later", 1),
-    ("Checks.Tests::Nothing", 1),
-    ("Checks.Tests::Some", 3),
-];
+const TESTS: &[(&str, u64)] =
+    &[("Checks.Sums::To", 5), ("Checks.Tests::Later", 1), ("Checks.Tests::Nothing", 1), ("Checks.Tests::Some", 3)];
 const DEPENDENT: &[Published] = &[Published::Dependent];
 /// Entity Framework Core makes no model in native code.
 const DATABASE: &[Published] = &[
@@ -182,8 +177,6 @@ pub(crate) const PROGRAMS: [Program; 10] = [
         calls: &[
             ("Orders.Delivery::All", 1),
             ("Orders.Delivery::One", 3),
-            ("Orders.Order::.ctor", 3),
-            ("Orders.Order::<Items>g__One|11_0", 28),
             ("Orders.Order::Items", 12),
             ("Orders.Order::Parse", 1),
             ("Orders.Totals::Largest", 1),
@@ -279,13 +272,7 @@ pub(crate) const PROGRAMS: [Program; 10] = [
         host: Host::VsTest,
         published: DEPENDENT,
         own: &["Checks.Sums", "Checks.Tests"],
-        calls: &[
-            ("Checks.Sums::To", 5),
-            ("Checks.Tests::.ctor", 1),
-            ("Checks.Tests::Later", 1),
-            ("Checks.Tests::Nothing", 1),
-            ("Checks.Tests::Some", 3),
-        ],
+        calls: &[("Checks.Sums::To", 5), ("Checks.Tests::Later", 1), ("Checks.Tests::Nothing", 1), ("Checks.Tests::Some", 3)],
     },
     Program {
         name: "MSTest",
