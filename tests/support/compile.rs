@@ -1,4 +1,4 @@
-//! Programs in C#, compiled when a test needs them.
+//! Compiles programs in C# for tests.
 
 use std::{
     fs,
@@ -11,13 +11,13 @@ use crate::{require, said, sample};
 /// The references that a program is compiled with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum References {
-    /// Those that any .NET since 2017 has an answer to, Mono too.
+    /// Reference assemblies that any .NET since 2017, and Mono, can satisfy.
     All,
-    /// .NET Core 3.1 and later.
+    /// Reference assemblies of .NET Core 3.1 and later.
     Core,
 }
 
-/// What of .NET Core programs refer to.
+/// The assemblies of .NET Core that programs refer to.
 const CORE: [&str; 7] = [
     "System.Runtime",
     "System.Runtime.Extensions",
@@ -28,12 +28,12 @@ const CORE: [&str; 7] = [
     "System.Console",
 ];
 
-/// Compiles a program or a library; none if there is no compiler, as [`require`] has it.
+/// Compiles a program or a library. Returns `None` without a compiler, as [`require`] does.
 pub fn compile(source: &Path, output: &Path, of: References, references: &[&Path]) -> Option<()> {
     compile_with(source, output, of, references, &[])
 }
 
-/// The same, with more of the compiler's options.
+/// Compiles a program or a library with further options of the compiler.
 pub fn compile_with(source: &Path, output: &Path, of: References, references: &[&Path], options: &[&str]) -> Option<()> {
     let (dotnet, csc) = (require("ILINST_DOTNET8")?, require("ILINST_CSC")?);
     let mut command = Command::new(dotnet);
@@ -58,7 +58,7 @@ pub fn compile_with(source: &Path, output: &Path, of: References, references: &[
     Some(())
 }
 
-/// The reference assemblies that come with the SDK.
+/// Returns the reference assemblies that come with the SDK.
 fn core_references() -> Option<PathBuf> {
     let sdk = require("ILINST_SDK")?;
     let packs = sdk.ancestors().nth(2)?.join("packs/Microsoft.NETCore.App.Ref");
