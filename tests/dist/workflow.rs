@@ -16,7 +16,7 @@ const CARGO: &str = r#"
 if [ "$1" = xtask ]; then shift; exec "$XTASK" "$@"; fi
 [ "$*" = "build --profile shipped --locked --package ilinst --target $TARGET" ] || exit 9
 mkdir -p "$CARGO_TARGET_DIR/$TARGET/shipped" && echo "for $TARGET" > "$CARGO_TARGET_DIR/$TARGET/shipped/ilinst""#;
-/// A stand-in for apt-get, which records the requested packages. The test looks them up in Debian's lists, if there are any.
+/// A stand-in for apt-get, which records the requested packages.
 const APT_GET: &str = r#"
 [ "$1" = install ] || exit 0
 shift
