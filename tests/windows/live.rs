@@ -111,7 +111,8 @@ fn methods_that_are_woven_when_loaded_count_each_call() {
     each_call_is_counted("rewritten", &["--live", "--rewrite"]);
 }
 
-/// Threads, registers, depth, allocation and collection, and exceptions: the program runs as usual.
+/// Checks threads, registers, depth, allocation and collection, and exceptions: the program runs as usual, and each call is
+/// counted.
 fn each_call_is_counted(name: &str, options: &[&str]) {
     let Some(wine) = Windows::new(&format!("live-{name}")) else { return };
     let Some(app) = app(&wine.folder) else { return };

@@ -51,7 +51,7 @@ fn methods_are_called_what_people_call_them() {
         } else {
             assert_eq!(found, fs::read_to_string(entry.path()).expect("it can be read"), "{name}: BLESS=1 rewrites it");
         }
-        // Not one of these is another's.
+        // Ids with another key or without a row have no symbol.
         assert_eq!(symbols.symbol(MethodId::new(key + 1, 1)), None);
         assert_eq!(symbols.symbol(MethodId::new(key, methods + 1)), None);
         assert_eq!(symbols.symbol(MethodId::new(key, 0)), None);
