@@ -29,7 +29,7 @@ pub const OUTPUT: &str = "ILINST_OUTPUT";
 pub const DURATION: &str = "ILINST_LIVE_DURATION";
 /// The longest such time: a week.
 pub const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
-/// The file in [`STATUS`] whose presence asks for the removal of probes at once. Removing the folder does the same.
+/// The file in [`STATUS`]'s folder whose presence asks for the removal of probes at once. Removing the folder does the same.
 pub const STOP: &str = "stop";
 
 /// The prefix of the name of the socket by which a loaded profiler takes new requests. The process id, a `-`, and a random number
@@ -65,17 +65,17 @@ pub fn read_request(mut from: impl Read) -> io::Result<Vec<u8>> {
     Ok(lines)
 }
 
-/// The first word of [`STATUS`] once running methods are instrumented; their number follows.
+/// The start of the file in [`STATUS`] once running methods are instrumented; their number follows.
 pub const WOVEN: &str = "woven";
-/// The first word of [`STATUS`] once probes are removed and the runtime has unloaded the profiler. A note on methods that are not
-/// recompiled follows.
+/// The start of the file in [`STATUS`] once probes are removed and the runtime has unloaded the profiler. A note on methods that
+/// are not recompiled follows.
 pub const DETACHED: &str = "detached";
-/// The first word of [`STATUS`] if the runtime cannot unload the profiler; the reason follows.
+/// The start of the file in [`STATUS`] if the runtime cannot unload the profiler; the reason follows.
 pub const STAYS: &str = "stays: ";
-/// The first word of [`STATUS`] if methods are instrumented as their modules are loaded. A line follows for each skipped module,
-/// with the reason.
+/// The start of the file in [`STATUS`] if methods are instrumented as their modules are loaded. A line follows for each skipped
+/// module, with the reason.
 pub const REWRITING: &str = "rewriting";
-/// The first word of [`STATUS`] if the profiler could not start.
+/// The start of the file in [`STATUS`] if the profiler could not start.
 pub const FAILED: &str = "error: ";
 
 /// The variable with the values to capture of each call: words of [`Captured`], separated by commas.

@@ -57,7 +57,7 @@ pub(super) fn check(tool: &Path, toolchain: &Toolchain) -> Result<Option<String>
             assembly.map(|assembly| Ok::<_, anyhow::Error>(toolchain.get("ILINST_SDK")?.join(assembly))).transpose()?;
         let profile = profile(&valgrind, tool, name, assembly.as_deref())?;
         let (all, hashing) = totals(&fs::read_to_string(&profile)?)?;
-        // Valgrind lacks the processor's SHA-256 instructions. In one count with the rest, hashing would hide it.
+        // Valgrind lacks the processor's SHA-256 instructions. Counted together, hashing would outweigh all other code.
         for (name, count) in [((*name).to_owned(), all - hashing), (format!("{name}, hashing"), hashing)] {
             let before = baseline.get(&name).and_then(Value::as_u64).unwrap_or(count);
             if count as f64 > before as f64 * (1.0 + TOLERANCE) {
