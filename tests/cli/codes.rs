@@ -1,4 +1,4 @@
-//! `docs/errors.md` has each number that the tool and its package can say, and no other.
+//! `docs/errors.md` lists exactly the numbers that the tool and its package can report.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -17,7 +17,7 @@ fn each_number_is_explained() {
     assert_eq!(said, explained, "left: said, right: explained");
 }
 
-/// The numbers in a folder's sources.
+/// Collects the numbers in a folder's sources.
 fn collect(folder: &Path, said: &mut BTreeSet<String>) {
     for path in fs::read_dir(folder).expect("it is there").flatten().map(|entry| entry.path()) {
         if path.is_dir() {

@@ -1,11 +1,11 @@
-//! What `explain` says is what weaving does, also by rules; and it can be done again.
+//! `explain` shows the decisions that instrumenting makes, also with rules, and they are reproducible.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
 use serde_json::Value;
 use tests::{ilinst, root, said, scratch};
 
-/// Each kind of what a file can say.
+/// One of each kind of setting in a file.
 const OPTIONS: &str = "\
 exclude = ['Count', 're:::Dispose$']
 min-il = 12
@@ -75,7 +75,7 @@ fn check(folder: &Path, input: &Path, options: &str, decisions: &mut BTreeMap<St
         assert_eq!(explained["token"], format!("0x06{row:06x}"), "{text}");
         assert_eq!(&explained["decision"], decision, "{text}: {explained}");
         assert!(explained["method"].as_str().expect("a name").ends_with(&format!("::{}", method[1].as_str().expect("a name"))));
-        // The others are as they are, whatever the options.
+        // Methods skipped for other reasons have the same result with any options.
         let ours = ["finally", "return", "excluded", "short", "accessor", "generated"];
         let is_ours = ours.iter().any(|code| decision == code);
         assert_eq!(explained["because"].as_array().is_some_and(|because| !because.is_empty()), is_ours, "{explained}");

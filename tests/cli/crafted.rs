@@ -1,4 +1,5 @@
-//! Files that no compiler makes: what cannot be read in two of them, and resources whose names are no files'.
+//! Crafted files, which no compiler produces: unreadable parts in two compared files, and resources with names that no file can
+//! have.
 
 use std::fs;
 
@@ -9,7 +10,7 @@ use ecma335::{
 };
 use tests::{ilinst, said, sample, scratch};
 
-/// The sample `hello` with what is added, laid out anew or not.
+/// Returns the sample `hello` with additions, with the original layout or a new one.
 fn crafted(keep_layout: bool, resources: &[u8], add: impl FnOnce(&Metadata<'_>, &mut MetadataBuilder<'_, '_>)) -> Vec<u8> {
     let file = fs::read(sample("hello").join("hello.exe")).expect("the sample is there");
     let image = Image::parse(&file).expect("it is an assembly");
@@ -26,7 +27,7 @@ fn crafted(keep_layout: bool, resources: &[u8], add: impl FnOnce(&Metadata<'_>, 
     writer.finish(code, builder).expect("it can be written").into_segments().to_vec()
 }
 
-/// What cannot be read is the same wherever it lies.
+/// Equal damage at different places is no difference.
 #[test]
 fn damage_is_compared_without_its_place() {
     let folder = scratch("cli-damage");
@@ -49,7 +50,7 @@ fn damage_is_compared_without_its_place() {
     assert_eq!((errors.as_str(), code), ("", Some(0)), "{out}");
 }
 
-/// A resource that no file can hold is left out, with the reason, and the others are written.
+/// A resource that cannot become a file is skipped with the reason; the others are written.
 #[test]
 fn odd_resources_are_left_out_alone() {
     let folder = scratch("cli-resources");
@@ -96,7 +97,7 @@ fn odd_resources_are_left_out_alone() {
     assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 4, "input, text and two resources");
 }
 
-/// An assembly that was woven and damaged then is the input's fault, and no fault of the output.
+/// Damage in an instrumented assembly is an error of the input, not of the output.
 #[test]
 fn a_mark_without_its_tracker_is_refused() {
     let folder = scratch("cli-damaged-mark");

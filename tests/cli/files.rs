@@ -1,4 +1,4 @@
-//! Outputs where files of other kinds are, and the permissions that outputs get.
+//! Outputs whose paths exist as other kinds of files, and the permissions of outputs.
 
 use std::{
     fs,
@@ -42,7 +42,7 @@ fn only_files_that_can_be_written_are_replaced() {
     assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 2, "nothing is left behind");
 }
 
-/// Said at once, and not after all of it was read.
+/// The error is reported at once, before the whole input is read.
 #[test]
 fn what_is_larger_than_an_image_can_be_is_refused() {
     let folder = scratch("cli-large");
@@ -66,7 +66,7 @@ fn outputs_have_the_permissions_of_what_they_come_from() {
         set_mode(&folder.join(file), bits);
     }
     assert_eq!(instrument(&folder, &["orders.exe", "-o", "out/"]).2, Some(0));
-    // What cannot be written still comes out such that the next run can write it again.
+    // The output of a read-only input is writable, so that the next run can replace it.
     set_mode(&folder.join("orders.exe"), 0o555);
     assert_eq!(instrument(&folder, &["orders.exe", "-o", "again/"]).2, Some(0));
     assert_eq!(mode(&folder.join("again/orders.exe")), 0o755);

@@ -1,4 +1,5 @@
-//! Names that would steer a terminal: in assemblies, PDBs, profiles, file names and arguments. None gets out as it is.
+//! Names with terminal control sequences, in assemblies, PDBs, profiles, file names and arguments. Output never contains them
+//! unescaped.
 
 use std::{
     fs,
@@ -10,11 +11,11 @@ use ecma335::{Image, Metadata};
 use identity::is_hidden;
 use tests::{ilinst, root, sample, scratch};
 
-/// What a terminal does something about: the longest that there is room for is put in a name's end.
+/// Texts that a terminal acts on. The longest that fits replaces the end of a name.
 const HOSTILE: &[&str] =
     &["\x1b]0;title\x07", "\n+forged line", "\u{9b}31m\u{202e}", "\x1b[2J", "\r\u{2028}", "\u{2066}", "\u{85}", "\x7f"];
 
-/// What weaving and checking go by.
+/// Names that instrumenting and checking depend on.
 const KEPT: &[&[u8]] = &[b"mscorlib", b"System.Runtime"];
 
 /// Makes the end of each name in a #Strings heap hostile.
@@ -33,7 +34,7 @@ fn spoil(name: &mut [u8], number: usize) {
     }
 }
 
-/// What a heap holds.
+/// The contents of a heap.
 enum Kind {
     Names,
     Blobs,
@@ -47,7 +48,7 @@ fn spoil_heaps(file: &mut [u8], heaps: &[(usize, usize, Kind)]) {
         match kind {
             Kind::Names => spoil_names(bytes),
             Kind::Blobs => {
-                // Runs of letters are names or values: of attributes, documents, security.
+                // Runs of letters are names or values in attributes, documents and security declarations.
                 for (number, run) in
                     bytes.split_mut(|byte| !byte.is_ascii_alphabetic()).enumerate().filter(|(_, run)| run.len() > 5)
                 {
@@ -68,7 +69,7 @@ fn spoil_heaps(file: &mut [u8], heaps: &[(usize, usize, Kind)]) {
     }
 }
 
-/// Where the heaps of metadata are in their file.
+/// Returns the offsets of the metadata heaps in their file.
 fn heaps(metadata: &Metadata<'_>) -> Vec<(usize, usize, Kind)> {
     let place = |heap: &ecma335::heap::Heap<'_>, kind| (heap.offset.0 as usize, heap.bytes.len(), kind);
     vec![
@@ -92,7 +93,7 @@ fn hostile_pdb(original: &Path) -> Vec<u8> {
     file
 }
 
-/// Runs the tool, and looks at all that it prints: nothing is hidden in it, and no name begins a line.
+/// Runs the tool, and checks its output: control characters are escaped, and no line begins with a name.
 fn clean(command: &mut Command) -> Output {
     let output = command.stdin(Stdio::null()).output().expect("ilinst runs");
     for bytes in [&output.stdout, &output.stderr] {
@@ -188,7 +189,7 @@ fn names_in_profiles_steer_no_terminal() {
     clean(ilinst().arg("report").arg(&input));
 }
 
-/// Whatever is wrong with it, a line says which file.
+/// Any error is reported on a line that names the file.
 #[test]
 fn errors_steer_no_terminal() {
     let folder = scratch("cli-hostile-errors");

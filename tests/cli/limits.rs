@@ -1,4 +1,4 @@
-//! Small files that ask for much: the tool gets by with little memory and time, whatever their numbers say.
+//! Small files whose numbers claim large contents: the tool stays within limits of memory and time.
 
 use std::{
     fs::{self, File},
@@ -14,9 +14,9 @@ use ecma335::{
 use flate2::{Compression, write::DeflateEncoder};
 use tests::{ilinst, said, sample, scratch};
 
-/// What each thread reserves for its stack and heap alone is 200 MB.
+/// The limit of address space in KiB. Each thread reserves 200 MB for its stack and heap alone.
 const MEMORY: &str = "-v 900000";
-/// Seconds of processor time: a hundred times what it takes, and less than the work that is not to be done.
+/// The limit of CPU time in seconds: a hundred times the normal time, but less than the claimed contents would take.
 const TIME: &str = "-t 4";
 
 /// Runs the tool within a limit.
@@ -50,7 +50,7 @@ fn gaps_between_sections_are_no_larger_than_loaders_want_them() {
     assert!(code == Some(0) && listing.ends_with(" to be woven\n"), "{listing}");
 }
 
-/// `embedded.exe` with another PDB of this stated size, deflated, in it.
+/// Returns `embedded.exe` with another deflated PDB, which claims this size.
 fn with_pdb(stated: usize, deflated: &[u8]) -> Vec<u8> {
     let mut bytes = read(&sample("traces").join("embedded.exe"));
     let image = Image::parse(&bytes).expect("it is an assembly");
@@ -143,18 +143,18 @@ fn response_files_that_name_each_other_end() {
         let next = format!("@{}.rsp\n", number + 1);
         fs::write(folder.join(format!("{number}.rsp")), next.repeat(2)).expect("it can be written");
     }
-    // Each is two of the next one, and the last is nothing.
+    // Each file names the next one twice, and the last one is empty.
     fs::write(folder.join("64.rsp"), "").expect("it can be written");
     let (_, errors, code) = limited(TIME, &[&format!("@{}", folder.join("0.rsp").display())]);
     assert!(code == Some(2) && errors.contains("come to more than 1000: do they name each other?"), "{errors}");
-    // Of one that is large and named often.
+    // A large file that is named often.
     fs::write(folder.join("large.rsp"), ("x".repeat(1023) + "\n").repeat(2048)).expect("it can be written");
     fs::write(folder.join("often.rsp"), "@large.rsp\n".repeat(900)).expect("it can be written");
     let (_, errors, code) = limited(TIME, &[&format!("@{}", folder.join("often.rsp").display())]);
     assert!(code == Some(2) && errors.contains("come to more than 16777216 bytes"), "{errors}");
 }
 
-/// A file without end is not read, whichever option names it.
+/// An endless file is never read, whichever option names it.
 #[test]
 fn devices_are_no_files() {
     let hello = sample("hello").join("hello.exe");
@@ -194,7 +194,7 @@ fn a_response_file_may_be_a_pipe() {
     assert!(code == Some(0) && listing.contains("Main"), "{listing}{errors}");
 }
 
-/// Patterns and rules are compared with the names that they may name, and not with all: what many name is what few of them do.
+/// Patterns and rules are compared only with names that they can match. Many patterns that match nothing change no result.
 #[test]
 fn many_patterns_name_what_few_do() {
     let folder = scratch("cli-limits-patterns");

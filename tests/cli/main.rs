@@ -1,11 +1,12 @@
-//! The command line, case by case. A case is a file: lines that start with `$` are run, and what they print stands
-//! below them. `BLESS=1` writes what they print now into the files; look at the difference before you commit it.
+//! The command line, case by case. A case is a file: lines that begin with `$` are run, and their output follows. `BLESS=1`
+//! writes the current output into the files; read the difference before you commit it.
 //!
-//! Lines that start with `# ` stay where they are: they say why. Beside `ilinst ...` a case can call `first LINES ilinst ...`
-//! (what it prints first), `folder NEW`, `ls FOLDER`, `copy FILE|FOLDER NEW`, `link TARGET NEW`, `same FOLDER
-//! FOLDER` (what differs in them), `cut FILE BYTES NEW` (the file's first bytes), `zero FILE OFFSET NEW` (the file with
-//! eight bytes zeroed), `text NEW WORDS` (`\n` in them begins a line) and `show FILE`.
-//! `{samples}`, `{tmp}` and `{tracker}` stand for folders; times and process ids are replaced, since they differ.
+//! Lines that begin with `# ` are comments. Beside `ilinst ...`, a case can call these commands:
+//! `first LINES ilinst ...` (the first lines of output), `folder NEW`, `ls FOLDER`, `copy FILE|FOLDER NEW`, `link TARGET NEW`,
+//! `same FOLDER FOLDER` (the differences), `cut FILE BYTES NEW` (the file's first bytes),
+//! `zero FILE OFFSET NEW` (the file with eight bytes zeroed), `text NEW WORDS` (`\n` in them begins a line) and `show FILE`.
+//!
+//! `{samples}`, `{tmp}` and `{tracker}` stand for folders. Times and process ids are replaced, since they vary.
 
 mod codes;
 mod config;
@@ -35,7 +36,7 @@ fn cases() {
     tests::check_cases(&root().join("tests/cli/cases"), |case, text| Some(run(case, text)));
 }
 
-/// A name that is no UTF-8 is as good as any.
+/// A name may be invalid UTF-8.
 #[cfg(unix)]
 #[test]
 fn odd_names_are_put_back() {
@@ -54,7 +55,7 @@ fn odd_names_are_put_back() {
     assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 1, "nothing is left behind");
 }
 
-/// What is in a folder and no file is left out.
+/// A path in a folder that is neither file nor folder is skipped.
 #[cfg(unix)]
 #[test]
 fn sockets_are_left_out() {
@@ -69,10 +70,10 @@ fn sockets_are_left_out() {
     assert!(folder.join("woven/hello.exe").is_file() && !folder.join("woven/socket.dll").exists());
 }
 
-/// What a line that says why starts with; what is printed may start with more of it.
+/// The start of a comment line. Lines of output may begin with more than one `#`.
 const COMMENT: &str = "# ";
 
-/// Runs a case's commands; gives the case with what they print now.
+/// Runs a case's commands; returns the case with the current output.
 fn run(case: &Path, text: &str) -> String {
     let name = case.file_stem().expect("a case has a name").to_string_lossy().into_owned();
     let folders = [
@@ -117,7 +118,7 @@ fn run(case: &Path, text: &str) -> String {
     actual
 }
 
-/// The words of a line; quotes hold one together.
+/// Splits a line into words; quotes enclose one word.
 fn words(line: &str, folders: &[(&str, PathBuf)]) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quoted = false;
@@ -146,12 +147,12 @@ fn call(arguments: &[String], folder: &Path) -> String {
     printed
 }
 
-/// So many lines of what is printed.
+/// Returns the first lines of the output.
 fn first(lines: &str, printed: &str) -> String {
     printed.lines().take(lines.parse().expect("a number")).map(|line| line.to_owned() + "\n").collect()
 }
 
-/// What is below a folder, in order; links are not followed.
+/// Returns the paths below a folder, in order; links are not followed.
 fn below(folder: &Path) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -167,7 +168,7 @@ fn below(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The names of what is below a folder, and where links lead.
+/// Lists the names below a folder, and the targets of links.
 fn list(folder: &Path) -> String {
     let line = |path: PathBuf| match fs::read_link(folder.join(&path)) {
         Ok(target) => format!("{} -> {}\n", path.display(), target.display()),
@@ -176,7 +177,7 @@ fn list(folder: &Path) -> String {
     below(folder).into_iter().map(line).collect()
 }
 
-/// A file, or a folder with all that is in it.
+/// Copies a file, or a folder with its contents.
 fn copy(from: &Path, to: &Path) -> String {
     if let Ok(target) = fs::read_link(from) {
         return link(&target, to);
@@ -193,7 +194,7 @@ fn copy(from: &Path, to: &Path) -> String {
     String::new()
 }
 
-/// A link that leads to a target.
+/// Creates a link.
 fn link(target: &Path, new: &Path) -> String {
     #[cfg(unix)]
     std::os::unix::fs::symlink(target, new).expect("a link can be made");
@@ -202,7 +203,7 @@ fn link(target: &Path, new: &Path) -> String {
     String::new()
 }
 
-/// What differs between two folders.
+/// Lists the differences between two folders.
 fn same(one: &Path, other: &Path) -> String {
     let (files, others) = (below(one), below(other));
     let mut paths: Vec<&PathBuf> = files.iter().chain(&others).collect();
@@ -231,7 +232,7 @@ fn zero(from: &str, offset: &str, to: &str) -> String {
     String::new()
 }
 
-/// What is printed, without what differs from run to run.
+/// Returns the output with varying parts replaced.
 fn plain(text: &str, folders: &[(&str, PathBuf)]) -> String {
     let mut text = text.to_owned();
     for (name, folder) in folders {

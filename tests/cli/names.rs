@@ -1,5 +1,5 @@
-//! Files whose names are far longer than they are: types nested in each other a thousand levels deep or in a ring, long names
-//! and signatures that thousands of rows share. Each command gets by with little memory, and ends.
+//! Files whose full names are far longer than the files: types nested a thousand levels deep or in a cycle, long names and
+//! signatures shared by thousands of rows. Each command ends, within a limit of memory.
 
 use std::{
     fs,
@@ -13,20 +13,20 @@ use ecma335::{
 };
 use tests::{ilinst, in_parallel, is_full, sample, scratch};
 
-/// In KiB. Reading any sample takes a tenth of it, and the address space of the threads the most.
+/// The limit of memory in KiB. Reading a sample takes a tenth of it; most is address space of threads.
 const MEMORY: &str = "700000";
-/// In seconds of the processor: only what would not end takes them.
+/// The limit of CPU time in seconds: only an endless run reaches it.
 const TIME: &str = "120";
 
-/// What is to be in the file, beside what the sample has.
+/// The additions to the sample.
 #[derive(Clone, Copy)]
 struct Shape {
     name: &'static str,
     types: u32,
-    /// Of each type, by how much its row comes behind that of its enclosing type.
+    /// The distance between the row of each type and that of its enclosing type.
     nesting: Option<i64>,
     name_length: usize,
-    /// How many parameters each of the types' methods has, all of them of such types.
+    /// The number of parameters of each method; all have these types.
     params: usize,
 }
 
@@ -40,7 +40,7 @@ const SHAPES: &[Shape] = &[
     Shape { name: "signatures", types: 300, nesting: Some(1), name_length: 900, params: 1_000 },
 ];
 
-/// The options of each command, those that print or ask most first.
+/// The options of each command; the first ones print or read the most.
 type Options = &'static [&'static [&'static str]];
 const LISTS: Options = &[
     &["--methods", "--json"],
@@ -57,12 +57,12 @@ const COMPARISONS: Options = &[&["--json"], &["--stat"], &[], &["--ignore-scopes
 const CHECKS: Options = &[&["--types", "--pedantic"], &["--json", "--limit", "0"], &["--pedantic"]];
 const WEAVINGS: Options = &[&["-v", "--json"], &["--include", "*nn::n"], &["-v"], &["--leave", "return"]];
 
-/// All of them in the full tier, else two.
+/// Returns all options in the full tier, otherwise two.
 fn of_tier(options: Options) -> Options {
     &options[..if is_full() { options.len() } else { 2 }]
 }
 
-/// A program with all that in it, that weaving has something to do with.
+/// Returns a program with the additions, which instrumenting has to read.
 fn crafted(shape: &Shape) -> Vec<u8> {
     let file = fs::read(sample("hello").join("hello.exe")).expect("the sample is there");
     let image = Image::parse(&file).expect("it is an assembly");
@@ -78,7 +78,7 @@ fn crafted(shape: &Shape) -> Vec<u8> {
     signature.push(1);
     for param in 0..shape.params as u32 {
         signature.push(0x12);
-        // Types and references by turns.
+        // Types and references alternate.
         let rid = if param % 2 == 0 { (first + param % shape.types) << 2 } else { next(Table::TypeRef) << 2 | 1 };
         ecma335::cursor::put_compressed_u32(&mut signature, rid);
     }
@@ -106,7 +106,7 @@ fn crafted(shape: &Shape) -> Vec<u8> {
     file.into_segments().to_vec()
 }
 
-/// References are nested as types are.
+/// Returns the scope of a reference: references are nested as types are.
 fn scope(first: u32, number: u32, shape: &Shape) -> ResolutionScope {
     let token = match shape.nesting {
         Some(_) if number > 0 => Token::new(Table::TypeRef, first + number - 1),
@@ -116,7 +116,7 @@ fn scope(first: u32, number: u32, shape: &Shape) -> ResolutionScope {
     ResolutionScope::new(token).expect("it can be one")
 }
 
-/// Runs the tool with little memory; its output is counted, and kept nowhere.
+/// Runs the tool with little memory; its output is counted and discarded.
 fn run(arguments: &[&str], files: &[&Path]) {
     let mut command = Command::new("sh");
     let script = format!("ulimit -v {MEMORY}; ulimit -t {TIME}; exec \"$@\" > /dev/null");

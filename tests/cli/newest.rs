@@ -1,4 +1,4 @@
-//! The profile that is shown or exported where none is named.
+//! The default profile of commands that show or export one: the newest.
 
 use std::{
     fs,
@@ -8,7 +8,7 @@ use std::{
 
 use tests::{ilinst, root, said, scratch};
 
-/// Lays a profile that was written so many seconds after 1970.
+/// Writes a profile with this time, in seconds since 1970.
 fn lay(path: &Path, seconds: u64) {
     fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder can be made");
     fs::copy(root().join("crates/profile/tests/golden/golden.ilprof"), path).expect("it can be copied");

@@ -1,5 +1,5 @@
-//! Standard output and standard error that are full, or that nobody reads: what was asked for is done all the same, and the
-//! exit code says how it went.
+//! Standard output and standard error that are full or closed: the command still does its work, and the exit code states the
+//! result.
 
 use std::{
     fs::{self, File},
@@ -11,19 +11,19 @@ use tests::{ilinst, root, said, sample, scratch};
 
 const FULL: &str = "ilinst: error ILI0014: standard output: No space left on device\n";
 
-/// Where nothing can be written.
+/// Returns an output to which nothing can be written.
 fn full() -> Stdio {
     File::options().write(true).open("/dev/full").expect("it can be opened").into()
 }
 
-/// A pipe that nobody reads.
+/// Returns a pipe without a reader.
 fn closed() -> Stdio {
     let (reader, writer) = std::io::pipe().expect("a pipe can be made");
     drop(reader);
     writer.into()
 }
 
-/// Runs a command with a standard output; gives what it says on standard error, and its exit code.
+/// Runs a command with a standard output; returns its standard error and its exit code.
 fn run(command: &mut Command, out: Stdio) -> (String, Option<i32>) {
     let child = command.stdout(out).stderr(Stdio::piped()).spawn().expect("ilinst starts");
     let (_, errors, code) = said(&child.wait_with_output().expect("it ends"));
@@ -71,7 +71,7 @@ fn what_only_prints_says_that_it_could_not() {
     }
 }
 
-/// The same whatever is behind standard output: the files are those of a run that nobody stopped.
+/// Standard output has no effect on files: they are those of an uninterrupted run.
 #[test]
 fn what_writes_files_has_written_them() {
     let folder = scratch("cli-streams-files");
@@ -92,12 +92,12 @@ fn what_writes_files_has_written_them() {
         assert_eq!(run(&mut call(&["restore"], &[&app]), make()), said);
         assert_eq!(fs::read(&file).expect("it is there"), original);
         assert_eq!(fs::read_dir(&app).expect("it is there").count(), 1, "nothing is left behind");
-        // A file that was changed since is a finding, whoever hears of it.
+        // A file that was changed since is a finding, even if the report cannot be written.
         assert_eq!(run(&mut call(&["instrument", "--in-place", "-q"], &[&app]), make()), (String::new(), Some(0)));
         fs::write(&file, b"changed").expect("it can be written");
         let expected = if code == 0 { (String::new(), Some(1)) } else { said };
         assert_eq!(run(&mut call(&["restore"], &[&app]), make()), expected);
-        // What prints nothing needs no standard output.
+        // A command without output needs no standard output.
         fs::write(&file, &original).expect("it can be written");
         let il = folder.join("orders.il");
         assert_eq!(run(call(&["dis"], &[&file]).arg("-o").arg(&il), make()), (String::new(), Some(0)));

@@ -1,4 +1,4 @@
-//! Compilers woven and put to work: what they make is what they made before.
+//! Instrumented compilers produce the same output as the original ones.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
@@ -14,7 +14,7 @@ fn roslyn_woven_compiles_to_the_same_bytes() {
     let compiler = sdk.join("Roslyn/bincore");
     for (mode, embed) in [("finally", "--embed=false"), ("return", "--embed=false"), ("finally", "--embed")] {
         let woven = folder.join(format!("{mode}{embed}"));
-        // The whole folder: two large ReadyToRun images, the programs around them, and a deps.json for each.
+        // The whole folder is instrumented: two large ReadyToRun images, the programs around them, and a deps.json for each.
         instrument(&[&compiler, &"-o", &woven, &"--leave", &mode, &embed, &"--all-assemblies", &"-q"]);
         let compile = |compiler: &Path| {
             let output = folder.join("orders.exe");
@@ -41,7 +41,7 @@ fn roslyn_woven_compiles_to_the_same_bytes() {
         assert!(named("Microsoft.CodeAnalysis.CommonCompiler::Run"), "of both assemblies");
         assert!(rows.len() > 3000 && rows.iter().all(|row| row.raw_name.is_some()), "{} methods", rows.len());
         if mode == "finally" {
-            // Threads of the pool may be anywhere when the program ends; the main thread's methods are not.
+            // Threads of the pool may be anywhere when the program ends; the main thread's methods have all returned.
             let unbalanced: Vec<_> = rows.iter().filter(|row| row.calls != row.leaves + row.open).map(|row| &row.name).collect();
             assert!(unbalanced.is_empty(), "entered and not left: {unbalanced:?}");
         }
@@ -74,7 +74,7 @@ fn mcs_woven_compiles_the_same_program() {
         let listing = Command::new(&monodis).arg(&output).output().expect("monodis starts");
         assert!(listing.status.success());
         let run = runtime.program(&output, &folder).output().expect("it starts");
-        // mcs gives each file another MVID; names made from it differ as well.
+        // mcs gives each file a new MVID, and derives names from it.
         let listing = String::from_utf8_lossy(&listing.stdout).into_owned();
         (
             listing
@@ -100,7 +100,8 @@ fn mcs_woven_compiles_the_same_program() {
     println!("mcs: {} methods", rows.len());
 }
 
-/// What Mono's compiler makes of async methods, iterators and lambdas: by method, what becomes of it and whose steps it is.
+/// The methods that Mono's compiler generates for async methods, iterators and lambdas: each with its result, and its source
+/// method if it is a step.
 const MADE_BY_MCS: &[(&str, &str)] = &[
     ("P::Work", "woven"),
     ("P::Lines", "generated"),
@@ -159,7 +160,7 @@ fn what_mcs_makes_is_known() {
     for (method, expected) in MADE_BY_MCS {
         assert_eq!(found.get(*method).map(String::as_str), Some(*expected), "{method} of {found:#?}");
     }
-    // Steps pass the ids of the methods that were written: of two that have one name, each its own.
+    // Steps pass the ids of their source methods; two methods of one name have different ids.
     instrument(&[&program, &"-o", &folder.join("woven/"), &"-q"]);
     let Some(runtime) = Runtime::find("Mono") else { return };
     let output = runtime.program(&folder.join("woven/made.exe"), &folder).output().expect("it starts");

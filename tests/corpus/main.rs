@@ -1,5 +1,5 @@
-//! Real assemblies: those of the .NET SDK, of Mono's class libraries and GAC, and others. Each is woven in both modes or
-//! refused for a stated reason; what comes out is read again, keeps all that the input says, and can be listed.
+//! Real assemblies: those of the .NET SDK, of Mono's class libraries and GAC, and others. Each is instrumented in both modes or
+//! refused for a stated reason. The output is read again, keeps all data of the input, and can be listed.
 
 mod pdb;
 
@@ -48,17 +48,17 @@ fn every_assembly_is_woven_or_refused_by_name() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Outside the full tier one in so many files.
+/// Outside the full tier, every n-th file is tried.
 const EVERY: usize = 4;
 
-/// The assemblies of the SDK, of Mono, and of what `cargo xtask corpus` fetches.
+/// Returns the assemblies of the SDK, of Mono, and of `cargo xtask corpus`.
 fn corpus() -> Vec<PathBuf> {
     let mut folders = library_folders();
     folders.extend(tool("ILINST_CORPUS"));
     in_tier(assemblies(&folders), EVERY)
 }
 
-/// Weaves one file in both modes and checks what came out. Gives what happened, with counts.
+/// Instruments one file in both modes and checks the outputs. Returns results with counts.
 fn check(file: &Path, tracker: &Tracker, scratch: &Path) -> Result<Vec<(String, usize)>, String> {
     let bytes = fs::read(file).map_err(|error| error.to_string())?;
     let (image, metadata) = match Image::parse(&bytes).and_then(|image| Ok((Metadata::parse(image.metadata()?)?, image))) {
@@ -112,7 +112,7 @@ fn check(file: &Path, tracker: &Tracker, scratch: &Path) -> Result<Vec<(String, 
     Ok(outcomes)
 }
 
-/// All that the input's metadata says the output's says too, and every body of it can be read.
+/// Checks that the output keeps all of the input's metadata, and that every body can be read.
 fn compare<S>(image: &Image<'_>, old: &Metadata<'_>, output: &[u8], methods: &[Result<S, weave::Reason>]) -> Result<(), String> {
     let text = |error: ecma335::Error| error.to_string();
     let new_image = Image::parse(output).map_err(text)?;
@@ -122,7 +122,7 @@ fn compare<S>(image: &Image<'_>, old: &Metadata<'_>, output: &[u8], methods: &[R
             return Err("a heap does not begin with the input's".into());
         }
     }
-    // The MVID is another, in its place.
+    // The output has another MVID in the same place.
     let other_guids = |metadata: &Metadata<'_>| metadata.guids.bytes.get(16..).map(<[u8]>::to_vec);
     if other_guids(&new) != other_guids(old) || new.guids.bytes.len() != old.guids.bytes.len() {
         return Err("a GUID but the MVID differs".into());
@@ -135,16 +135,16 @@ fn compare<S>(image: &Image<'_>, old: &Metadata<'_>, output: &[u8], methods: &[R
         for rid in 1..=old.tables.count(table) {
             let (mut before, mut after) = (old.tables.cells(table, rid), new.tables.cells(table, rid + inserted));
             if table == Table::MethodDef || table == Table::FieldRva {
-                // The place of body or data is the one cell that may change.
+                // The RVA of a body or of data is the only cell that may change.
                 before.iter_mut().chain(&mut after).for_each(|row| row[0] = 0);
             }
             if table == Table::CustomAttribute && before != after && inserted == 0 {
-                // The mark on the module: the table is sorted, so it lies among the others.
+                // The mark on the module. The table is sorted, so that it is among the others.
                 inserted = 1;
                 after = new.tables.cells(table, rid + inserted);
             }
             if table == Table::StandAloneSig {
-                // Woven bodies' locals take the places of those that no body has any more.
+                // Locals of instrumented bodies reuse rows that no body uses any more.
                 continue;
             }
             if before != after {
@@ -177,15 +177,16 @@ fn compare<S>(image: &Image<'_>, old: &Metadata<'_>, output: &[u8], methods: &[R
     compare_data(image, old, &new_image, &new)
 }
 
-/// The signature of locals that a body has, by the body's address.
+/// Returns the signature of a body's locals, by the body's address.
 fn locals_of(image: &Image<'_>, metadata: &Metadata<'_>, rva: u32) -> Option<Vec<u8>> {
     let body = MethodBody::parse(image.cursor_at(Rva(rva)).ok()?).ok()?;
     let row = metadata.row(body.local_var_sig.rid_in::<StandAloneSig>()?).ok()?;
     metadata.blob(row.signature).map(<[u8]>::to_vec).ok()
 }
 
-/// A file laid out anew is no larger than its input, less the bodies that were woven, plus what they were woven to, the
-/// growth of metadata and debug directory, and alignment: 512 bytes for the headers and each of four sections, 3 a body, 16 a field.
+/// Checks the size of a file with a new layout. It is at most the input's, minus the original bodies, plus the instrumented ones,
+/// plus the growth of metadata and debug directory, plus alignment. Alignment is 512 bytes for the headers and for each of four
+/// sections, 3 for a body, 16 for a field.
 fn compare_size(
     image: &Image<'_>,
     old: &Metadata<'_>,
@@ -199,7 +200,7 @@ fn compare_size(
         let rva = old.row(*rid).map_err(text)?.rva;
         places.push((rva, body_at(image, rva).map_or(0, <[u8]>::len)));
     }
-    // A body of two methods is one.
+    // A body shared by two methods counts once.
     places.sort_unstable();
     places.dedup();
     let before: usize = places.iter().map(|(_, size)| size).sum();
@@ -215,14 +216,14 @@ fn compare_size(
     Ok(())
 }
 
-/// The bytes of a body; none if it cannot be read.
+/// Returns the bytes of a body; `None` if it cannot be read.
 fn body_at<'a>(image: &Image<'a>, rva: u32) -> Option<&'a [u8]> {
     let cursor = image.cursor_at(Rva(rva)).ok()?;
     cursor.rest().get(..MethodBody::measure(cursor).ok()?)
 }
 
-/// Field data, resources and Win32 resources survive byte for byte, but for the addresses in the last; and the headers say
-/// of the program what they said.
+/// Checks that field data, resources and Win32 resources are unchanged, except for addresses in the last. The headers keep their
+/// facts about the program.
 fn compare_data(image: &Image<'_>, old: &Metadata<'_>, new_image: &Image<'_>, new: &Metadata<'_>) -> Result<(), String> {
     let rows = |metadata: &Metadata<'_>| metadata.tables.rows().map(|(_, row)| row).collect::<Vec<schema::FieldRva>>();
     for (before, after) in rows(old).into_iter().zip(rows(new)) {
@@ -237,7 +238,7 @@ fn compare_data(image: &Image<'_>, old: &Metadata<'_>, new_image: &Image<'_>, ne
         return Err("the resources changed".into());
     }
     let win32 = |image: &Image<'_>| image.bytes_at(image.directory(DirectoryKind::Resource)).to_vec();
-    // All of its addresses move by as much as the whole.
+    // All addresses move by the same distance as the directory.
     let moved = |image: &Image<'_>| image.directory(DirectoryKind::Resource).rva.0;
     let shift = moved(new_image).wrapping_sub(moved(image));
     let (before, after) = (win32(image), win32(new_image));
@@ -267,7 +268,7 @@ fn compare_data(image: &Image<'_>, old: &Metadata<'_>, new_image: &Image<'_>, ne
     Ok(())
 }
 
-/// Where the layout is kept, all of the input is where it was, but for the CLI header; so what is native finds its own.
+/// Checks that with the original layout all bytes keep their place, except the CLI header, so that native code finds its data.
 fn compare_native(image: &Image<'_>, new: &Image<'_>) -> Result<(), String> {
     let cli = image.cli_header_offset().0 as usize;
     for section in image.sections() {
@@ -294,7 +295,7 @@ fn compare_native(image: &Image<'_>, new: &Image<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// How much data a field has, if its type says so in a row.
+/// Returns the size of a field's data, if its type has a row that states it.
 fn field_size(metadata: &Metadata<'_>, field: Rid<schema::Field>) -> u32 {
     let signature = metadata.row(field).and_then(|row| Signature::parse(metadata.blobs.blob(row.signature)?));
     let Ok(Signature::Field(TypeSig::Named { token, .. })) = signature else { return 1 };
@@ -318,7 +319,7 @@ fn portable_pdbs_can_be_read() {
     }
 }
 
-/// A runtime-async method declares a task and its IL returns what the task holds.
+/// A runtime-async method declares a task, while its IL returns the task's result.
 #[test]
 fn the_spill_local_of_a_runtime_async_method_is_what_its_il_returns() {
     let mut bytes = fs::read(tests::sample("shapes").join("shapes.exe")).expect("it is committed");
@@ -327,7 +328,7 @@ fn the_spill_local_of_a_runtime_async_method_is_what_its_il_returns() {
         let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
         let rows = metadata.tables.rows::<MethodDef>();
         let asynchronous = rows.filter(|(_, row)| metadata.name(row.name).is_ok_and(|name| name.starts_with("RuntimeAsync")));
-        // ImplFlags are behind the RVA's four bytes.
+        // ImplFlags follow the RVA's four bytes.
         asynchronous.map(|(rid, _)| metadata.tables.offset(rid).0 as usize + 4).collect()
     };
     assert_eq!(flag_at.len(), 2);
@@ -355,7 +356,7 @@ fn the_spill_local_of_a_runtime_async_method_is_what_its_il_returns() {
     assert_eq!(locals["RuntimeAsyncNothing"], [0x07, 1, 0x18], "native int");
 }
 
-/// Knows the enumerations of one module.
+/// Looks up the enumerations of one module.
 struct Enumerations<'a, 'm>(&'m Metadata<'a>);
 
 impl AttributeTypes for Enumerations<'_, '_> {
@@ -424,7 +425,7 @@ fn signatures_and_attributes_round_trip() {
                 continue;
             };
             let blob = metadata.blobs.blob(row.value).expect("it is there");
-            // An attribute without arguments may have no value at all.
+            // An attribute without arguments may lack a value.
             if blob.is_empty() {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! A woven assembly's PDB says of each instruction what the old one said of it.
+//! An instrumented assembly's PDB describes each instruction as the original PDB does.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,12 +15,12 @@ use ecma335::{
 };
 use weave::Woven;
 
-/// The PDB beside a file.
+/// Returns the PDB beside a file.
 pub(crate) fn beside(file: &Path) -> Option<Vec<u8>> {
     fs::read(file.with_extension("pdb")).ok()
 }
 
-/// Compares the PDBs, if there are two. Gives how many methods have sequence points.
+/// Compares the PDBs, if there are two. Returns the number of methods with sequence points.
 pub(crate) fn compare(
     file: &Path,
     woven: &Woven<'_>,
@@ -75,8 +75,8 @@ fn parse(bytes: &[u8]) -> Result<Metadata<'_>, String> {
     Metadata::parse(Cursor::new(bytes, FileOffset(0))).map_err(|error| error.to_string())
 }
 
-/// The offset and opcode of each instruction, with the end of the code; a handler's first one is called that, as it may be a
-/// probe.
+/// Returns the offset and opcode of each instruction, and the end of the code. The first instruction of a handler is marked as
+/// such, since it may be a probe.
 fn instructions(image: &Image<'_>, metadata: &Metadata<'_>, rid: Rid<MethodDef>) -> Option<BTreeMap<u32, String>> {
     let body = MethodBody::parse(image.cursor_at(Rva(metadata.row(rid).ok()?.rva)).ok()?).ok()?;
     let handlers: BTreeSet<u32> = body.clauses.iter().map(|clause| clause.handler_offset).collect();
@@ -91,7 +91,7 @@ fn instructions(image: &Image<'_>, metadata: &Metadata<'_>, rid: Rid<MethodDef>)
     Some(starts)
 }
 
-/// Every place of the source is still named, each at an instruction, in order, and no debugger stops once more where it did.
+/// Checks that every source place is still named, at an instruction and in order, and that a debugger makes no additional stop.
 fn compare_points(
     before: &[SequencePoint],
     after: &[SequencePoint],
@@ -107,7 +107,7 @@ fn compare_points(
     if let Some(point) = after.iter().find(|point| !new_starts.contains_key(&point.offset)) {
         return Err(format!("IL_{:04x} is no instruction", point.offset));
     }
-    // Two points of one instruction are as good as the second.
+    // Of two points at one instruction, only the second counts.
     let named: BTreeSet<u32> = before
         .iter()
         .filter(|point| point.span.is_some())
@@ -128,7 +128,7 @@ fn compare_points(
     Ok(())
 }
 
-/// How often control runs from a point on to the next one that a debugger stops at, and that is for the same place.
+/// Returns how many times control runs from a point to another one of the same place, where a debugger stops again.
 fn stops_at_one_place(points: &[SequencePoint], starts: &BTreeMap<u32, String>) -> usize {
     let runs_on = |offset: u32| {
         let before = starts.range(..offset).next_back();
@@ -138,7 +138,7 @@ fn stops_at_one_place(points: &[SequencePoint], starts: &BTreeMap<u32, String>) 
     seen.windows(2).filter(|pair| pair[0].span == pair[1].span && runs_on(pair[1].offset)).count()
 }
 
-/// Scopes begin with the instructions they began with, end at others, and lie in each other as they did.
+/// Checks that scopes begin with the same instructions, end at others, and have the same nesting.
 fn compare_scopes(
     old: &Metadata<'_>,
     new: &Metadata<'_>,
@@ -160,13 +160,14 @@ fn compare_scopes(
             starts = (after.method, both);
         }
         let Some((old_starts, starts)) = &starts.1 else { continue };
-        // A short branch may have grown. A call that waits begins with its probe, and so does an end, or it leads to the epilogue.
+        // A short branch may have become long. A blocking call begins with its probe. An end also does, or it leads to the
+        // epilogue.
         let opcode =
             |starts: &BTreeMap<u32, String>, offset: u32| starts.get(&offset).map(|name| name.trim_end_matches('S').to_owned());
         let began = opcode(old_starts, before.start_offset);
         let leaves = ["Ret", "Tail", "Jmp"].map(Some).contains(&began.as_deref());
         let mut begins = starts.range(after.start_offset..).map(|(_, name)| name.as_str());
-        // The probe: the id, the call, and a local for the token. The call that waits follows.
+        // The probe: the id, the call, and a local for the token. The blocking call follows.
         let is_probe = [begins.next(), begins.next()] == [Some("LdcI8"), Some("Call")]
             && begins.next().is_some_and(|name| name.starts_with("Stloc"))
             && ["Call", "Callvirt"].map(Some).contains(&began.as_deref())
@@ -191,7 +192,7 @@ fn compare_scopes(
     Ok(())
 }
 
-/// Where an async method goes on, the same instruction stands.
+/// Checks that an async method resumes at the same instruction.
 fn compare_custom(
     old: &Metadata<'_>,
     new: &Metadata<'_>,

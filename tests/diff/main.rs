@@ -1,5 +1,5 @@
-//! `ilinst diff --only-probes` of an assembly and what was woven of it says nothing; of one that was changed by a byte
-//! besides, it does. So for the PDBs of both.
+//! `ilinst diff --only-probes` reports nothing for an assembly and its instrumented version. It reports a difference if one more
+//! byte is changed. The same holds for their PDBs.
 
 mod sources;
 
@@ -39,13 +39,13 @@ struct Original<'f> {
 }
 
 impl Original<'_> {
-    /// Whether it has a portable PDB, in itself or beside it.
+    /// Returns whether it has a portable PDB, embedded or beside it.
     fn has_pdb(self) -> bool {
         Image::parse(self.bytes).is_ok_and(|image| matches!(weave::pdb::find(&image, self.pdb), Ok(Some(_))))
     }
 }
 
-/// Does something with what an assembly becomes; nothing if it is none, or one that is refused.
+/// Calls a function with the instrumented assembly; does nothing if the file is no assembly or is refused.
 fn with_woven<T>(
     Original { bytes, pdb }: Original<'_>,
     leave: LeaveMode,
@@ -62,7 +62,7 @@ fn with_woven<T>(
     weave::weave(&image, &metadata, &how).ok().map(work)
 }
 
-/// What is there beside probes; with the PDBs too, if there are two.
+/// Returns the differences beside probes, including the PDBs if there are two.
 fn only_probes(before: &Path, after: &Path, has_pdb: bool) -> Output {
     let mut command = ilinst();
     command.arg("diff").args([before, after]).arg("--only-probes").args(has_pdb.then_some("--debug-info"));
@@ -77,12 +77,12 @@ fn write(path: &Path, woven: &Woven<'_>) {
     }
 }
 
-/// What fails of items, each tried on one of as many threads as there are processors.
+/// Returns the failures of a check on each item, tried on as many threads as there are processors.
 fn failures<T: Sync>(items: &[T], work: impl Fn(usize, &T) -> Result<(), String> + Sync) -> Vec<String> {
     in_parallel(items, work).into_iter().filter_map(Result::err).collect()
 }
 
-/// Outside the full tier one in so many files.
+/// Outside the full tier, every n-th file is tried.
 const EVERY: usize = 4;
 
 #[test]
@@ -95,7 +95,7 @@ fn nothing_but_probes_is_put_into_the_corpus() {
     files.extend(assemblies(&tool("ILINST_CORPUS").into_iter().collect::<Vec<_>>()));
     files = in_tier(files, EVERY);
     files.extend(assemblies(&[root().join("samples")]));
-    // The large ones first, so that they are not what is waited for at the end.
+    // Large files come first, so that the end does not wait for one.
     files.sort_by_key(|path| std::cmp::Reverse(fs::metadata(path).map_or(0, |metadata| metadata.len())));
     let (folder, tracker) = (scratch("diff-corpus"), tracker());
     let (compared, with_pdb) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -120,12 +120,12 @@ fn nothing_but_probes_is_put_into_the_corpus() {
     });
     let with_pdb = with_pdb.into_inner();
     println!("{} files, {} comparisons, {with_pdb} of them with PDBs", files.len(), compared.into_inner());
-    // The samples have four, and each is woven in both ways.
+    // Four samples have a PDB, and each is instrumented in both modes.
     assert!(with_pdb >= 8);
     assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
 }
 
-/// Bytes between those that are changed.
+/// The distance between changed bytes.
 const STEP: usize = 11;
 
 #[test]
@@ -156,7 +156,7 @@ fn a_byte_of_a_woven_body_is_told_apart() {
     }
 }
 
-/// Rows that no name shows, and bytes of heaps that nothing refers to, are told apart too.
+/// Changed rows without a name, and changed bytes of heaps without a reference, are reported, too.
 #[test]
 fn a_byte_of_a_woven_heap_or_row_is_told_apart() {
     let (folder, tracker) = (scratch("diff-metadata"), tracker());
@@ -204,9 +204,9 @@ fn what_a_pdb_says_otherwise_is_told_apart() {
         let woven = woven.flatten().expect("it can be woven, and its PDB too");
         assert_eq!(said(&only_probes(&before, &after, true)), (String::new(), String::new(), Some(0)));
         let metadata = Metadata::parse(Cursor::new(&woven, FileOffset(0))).expect("it can be read");
-        // The last byte of what each row of these tables has to say.
+        // The last significant byte of each row in these tables.
         let mut said_by: BTreeMap<Table, Vec<usize>> = BTreeMap::new();
-        // An empty heap item is no part of the file.
+        // An empty heap item is not part of the file.
         let place = |bytes: &[u8]| bytes.last().map(|last| std::ptr::from_ref(last).addr() - woven.as_ptr().addr());
         let mut add = |table, bytes: &[u8]| said_by.entry(table).or_default().extend(place(bytes));
         for (_, row) in metadata.tables.rows::<MethodDebugInformation>() {
@@ -243,7 +243,7 @@ fn what_a_pdb_says_otherwise_is_told_apart() {
     }
 }
 
-/// What an assembly is compared with itself as, after its bytes were changed.
+/// Returns the comparison of an assembly with a copy whose bytes were changed.
 fn against_changed(folder: &Path, change: impl FnOnce(&mut [u8], &Metadata<'_>), options: &[&str]) -> (String, Option<i32>) {
     let before = sample("orders").join("orders.exe");
     let bytes = fs::read(&before).expect("it is committed");
@@ -276,10 +276,10 @@ fn types_of_another_core_library_are_the_same_if_that_is_asked_for() {
     assert!(out.contains("1 reference added, 1 reference removed;"), "{out}");
 }
 
-/// What the loader sees and no method says is told apart too: directories, entry point, sections' flags.
+/// Changes that only the loader sees are reported, too: directories, entry point, flags of sections.
 #[test]
 fn what_only_the_loader_sees_is_told_apart() {
-    /// Where the parts of the optional header and of a section's header are (the PE format's).
+    /// Offsets in the optional header and in a section's header (PE format).
     const DIRECTORIES: usize = 96;
     const ENTRY_POINT: usize = 16;
     const OPTIONAL_HEADER: usize = 224;
@@ -306,7 +306,7 @@ fn what_only_the_loader_sees_is_told_apart() {
     ] {
         let mut changed = file.clone();
         changed[place] ^= 4;
-        // A directory of no size is none.
+        // A directory without a size is ignored.
         if place >= directory(2) && place < directory(16) {
             changed[place + 4] = 8;
         }
@@ -329,7 +329,7 @@ fn accessors_come_in_any_order() {
     assert_eq!(against_changed(&scratch("diff-accessors"), swap, &[]), (String::new(), Some(0)));
 }
 
-/// Bytes with a few of them changed: numbers that look random, and are the same each time (Knuth's).
+/// Returns bytes with a few of them changed by pseudo-random numbers (Knuth's generator), the same in each run.
 fn damaged(bytes: &[u8], seed: usize) -> Vec<u8> {
     let mut state = seed as u64;
     let mut random = || {
@@ -344,7 +344,7 @@ fn damaged(bytes: &[u8], seed: usize) -> Vec<u8> {
     damaged
 }
 
-/// Whatever bytes a file has, there is an answer.
+/// A comparison ends with a result for a file of any bytes.
 #[test]
 fn damaged_files_are_compared_or_refused() {
     const FILES: usize = 600;
@@ -361,7 +361,7 @@ fn damaged_files_are_compared_or_refused() {
     });
 }
 
-/// So for the bytes of a PDB.
+/// A comparison ends with a result for a PDB of any bytes.
 #[test]
 fn damaged_pdbs_are_compared_or_refused() {
     const FILES: usize = 300;
@@ -377,7 +377,7 @@ fn damaged_pdbs_are_compared_or_refused() {
     });
 }
 
-/// Each comparison ends in one of three ways, and says why if it is in trouble, in one line.
+/// Checks that each comparison has one of three exit codes, and reports an error in one line.
 fn answers(count: usize, compare: impl Fn(usize, usize) -> Output + Sync) {
     let codes: Mutex<[usize; 3]> = Mutex::default();
     let failures = failures(&(0..count).collect::<Vec<_>>(), |worker, number| {

@@ -1,11 +1,11 @@
-//! Two versions of a program, by Roslyn and by Mono's compiler: what is shown of what differs. A case is a file: the two
-//! sources, then calls with what they print for either compiler. `BLESS=1` writes what they print now.
+//! The differences between two versions of a program, compiled by Roslyn and by Mono's compiler. A case is a file: the two
+//! sources, then calls with their output for either compiler. `BLESS=1` writes the current output.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
 use tests::{References, compile, ilinst, require, root, said, scratch};
 
-/// Compiles by one of the compilers.
+/// Compiles a source with one of the compilers.
 fn build(compiler: &str, source: &Path, output: &Path) -> Option<()> {
     if compiler == "csc" {
         return compile(source, output, References::All, &[]);
@@ -22,7 +22,7 @@ fn what_differs_between_two_sources_is_shown() {
     tests::check_cases(&root().join("tests/diff/cases"), run);
 }
 
-/// The case with what its calls print now; none if a compiler is missing.
+/// Returns the case with the current output of its calls; `None` if a compiler is missing.
 fn run(case: &Path, text: &str) -> Option<String> {
     let name = case.file_stem().expect("a case has a name").to_string_lossy();
     let folder = scratch(&format!("diff-{name}"));
@@ -40,7 +40,7 @@ fn run(case: &Path, text: &str) -> Option<String> {
     }
     for compiler in ["csc", "mcs"] {
         for side in ["before", "after"] {
-            // The module is called the same on both sides.
+            // The module has the same name on both sides.
             let output = folder.join(compiler).join(side).join("Work.dll");
             fs::create_dir_all(output.parent().expect("it is in a folder")).expect("a folder can be made");
             build(compiler, &folder.join(format!("{side}.cs")), &output)?;
@@ -59,7 +59,7 @@ fn run(case: &Path, text: &str) -> Option<String> {
     Some(actual.trim_end().to_owned() + "\n")
 }
 
-/// What is printed, without what each build makes anew.
+/// Returns the output without MVIDs, which each build creates anew.
 fn mvids(printed: &str) -> String {
     let line = |line: &str| match line.split_once("MVID: ") {
         Some((before, _)) => format!("{before}MVID: ..."),

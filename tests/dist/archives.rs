@@ -1,4 +1,4 @@
-//! Archives, by the programs that unpack them.
+//! Archives, unpacked by common programs.
 
 use std::{
     collections::BTreeSet,
@@ -12,10 +12,10 @@ use tests::{ilinst, require, said};
 
 use crate::{VERSION, pack, pack_all, tools};
 
-/// What `run --live` has the CLR load.
+/// The library that `run --live` makes the CLR load.
 const LIBRARY: &str = "libilinst_clr_profiler.so";
 
-/// Runs a command in a folder, which has to succeed; gives what it printed.
+/// Runs a command in a folder, which must succeed; returns its output.
 fn run(folder: &Path, program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).current_dir(folder).output().expect("it starts");
     let (text, errors, code) = said(&output);
@@ -23,7 +23,7 @@ fn run(folder: &Path, program: &str, arguments: &[&str]) -> String {
     text
 }
 
-/// The files below a folder, by their paths in it.
+/// Returns the files below a folder, as relative paths.
 fn files(folder: &Path) -> BTreeSet<String> {
     let (mut files, mut left) = (BTreeSet::new(), vec![folder.to_owned()]);
     while let Some(next) = left.pop() {
@@ -58,7 +58,7 @@ fn archives_have_what_users_install_and_the_same_bytes_each_time() {
     for archive in &archives {
         run(&folder, "tar", &["--extract", "--file", &format!("dist/{archive}")]);
     }
-    // What the CLR loads is beside the tool where it was built.
+    // The CLR profiler's library is beside the tool only where it was built.
     let common = |folder: &Path| {
         let names = files(folder).into_iter().filter(|name| !name.contains("ilinst_clr_profiler"));
         names.map(|name| if name == "ilinst.exe" { "ilinst".into() } else { name }).collect::<BTreeSet<_>>()
@@ -80,7 +80,7 @@ fn archives_have_what_users_install_and_the_same_bytes_each_time() {
     is_complete(&folder.join(here));
 }
 
-/// The tool runs, shells take what they complete by, and the manual's reader finds nothing wrong.
+/// Checks that the tool runs, that shells accept the completion scripts, and that the manual's reader reports no error.
 fn is_complete(folder: &Path) {
     let version = run(folder, "./ilinst", &["--version"]);
     assert_eq!(version, format!("ilinst {VERSION}\n"));
@@ -105,7 +105,7 @@ fn is_complete(folder: &Path) {
     has_all_terms(folder);
 }
 
-/// Each crate of the bill of materials is in the list of what others have made, and its terms stand below.
+/// Checks that each crate of the bill of materials is in the list of third-party components, with its licence text below.
 fn has_all_terms(folder: &Path) {
     let read = |name: &str| fs::read_to_string(folder.join(name)).expect("it is there");
     let bill: Value = serde_json::from_str(&read("ilinst.cdx.json")).expect("it is JSON");

@@ -1,4 +1,4 @@
-//! Bills of materials, by CycloneDX's own schema, and by what cargo says is built; and under which terms that is.
+//! Bills of materials, checked against CycloneDX's own schema and against cargo's list of built crates, with their licences.
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
@@ -19,7 +19,7 @@ for error in Draft7Validator(schema, registry=registry, format_checker=FormatChe
     print(error.json_path, error.message)
 ";
 
-/// What the schema has against a bill of materials; none if it cannot be asked.
+/// Returns the schema's complaints about a bill of materials; `None` if the schema is not available.
 fn wrong_by_schema(bill: &Path) -> Option<String> {
     let [python, packages, schemas] = ["ILINST_PYTHON", "ILINST_PYTHON_TABLES", "ILINST_CYCLONEDX"].map(require);
     let mut command = Command::new(python?);
@@ -29,7 +29,7 @@ fn wrong_by_schema(bill: &Path) -> Option<String> {
     Some(text)
 }
 
-/// What cargo says is linked for a platform, as `name@version`.
+/// Returns the crates that cargo links for a platform, as `name@version`.
 fn linked(triple: &str) -> BTreeSet<String> {
     let mut command = Command::new(env!("CARGO"));
     command.args(["tree", "--locked", "--package", "ilinst", "--edges", "normal", "--prefix", "none", "--target", triple]);
@@ -65,7 +65,7 @@ fn bills_of_materials_are_valid_and_name_all_that_is_linked() {
         let triple = name.strip_prefix(&format!("ilinst-{}-", crate::VERSION)).and_then(|name| name.strip_suffix(".cdx.json"));
         assert_eq!(named, linked(triple.expect("it is named for a platform")), "{name}");
     }
-    // The schema is looked into.
+    // The schema must detect an error, too.
     let bill = fs::read_to_string(&bills[0]).expect("it is there");
     let damaged = folder.join("damaged.json");
     fs::write(&damaged, bill.replacen("\"type\": \"library\"", "\"type\": \"shelf\"", 1)).expect("it can be written");

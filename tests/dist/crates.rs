@@ -1,11 +1,11 @@
-//! What crates.io would be given.
+//! The crates for publication on crates.io.
 
 use std::{collections::BTreeSet, process::Command};
 
 use serde_json::Value;
 use tests::{root, said};
 
-/// Whether each can be built from its package, `cargo xtask dist --check` tries.
+/// `cargo xtask dist --check` tests whether each crate can be built from its package.
 #[test]
 fn crates_say_whose_they_are() {
     let mut command = Command::new(env!("CARGO"));
@@ -22,7 +22,7 @@ fn crates_say_whose_they_are() {
         let whose = [value("name"), value("description")].iter().any(|text| *text == "ilinst" || text.contains("part of ilinst"));
         assert!(whose, "{}: {}", value("name"), value("description"));
         assert!(!value("license").is_empty() && value("repository").contains("ilinst"), "{}", value("name"));
-        // What is not published cannot be needed, but by tests.
+        // A crate that is not published can only be a dependency of tests.
         for need in package["dependencies"].as_array().expect("it is a list") {
             let is_ours = !need["path"].is_null() && need["kind"] != "dev";
             assert!(!is_ours || names.contains(need["name"].as_str().expect("it is text")), "{}: {need}", value("name"));

@@ -1,5 +1,4 @@
-//! The files that users install, packed by `cargo xtask dist` from tools that are built already, and the workflows that test
-//! and release them.
+//! The files that users install, packed by `cargo xtask dist` from built tools, and the workflows that test and release them.
 
 mod archives;
 #[cfg(feature = "full")]
@@ -13,10 +12,10 @@ use std::path::{Path, PathBuf};
 
 use tests::{ilinst, is_full, require, said, scratch, xtask};
 
-/// The tool's version, and so the packages'.
+/// The version of the tool and of the packages.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Has tools packed, by platforms' names in .NET, into a folder.
+/// Packs tools, given by their platforms' names in .NET, into a folder.
 fn pack(tools: &[(&str, PathBuf)], folder: &Path) {
     let mut command = xtask();
     command.arg("dist");
@@ -27,7 +26,7 @@ fn pack(tools: &[(&str, PathBuf)], folder: &Path) {
     assert_eq!(code, Some(0), "{errors}");
 }
 
-/// A tool for each platform: this machine's is the real one, and Windows's in the full tier.
+/// Returns a tool for each platform: a real one for this machine, and for Windows in the full tier.
 fn tools(folder: &Path) -> Vec<(&'static str, PathBuf)> {
     let stand_in = folder.join("stand-in");
     std::fs::write(&stand_in, "a program for another machine\n").expect("it can be written");
@@ -37,7 +36,7 @@ fn tools(folder: &Path) -> Vec<(&'static str, PathBuf)> {
     tools
 }
 
-/// All of it, in a folder of the test's own; gives that.
+/// Packs all files into a folder of the test's own; returns the folder.
 fn pack_all(name: &str) -> PathBuf {
     let folder = scratch(&format!("dist-{name}"));
     pack(&tools(&folder), &folder.join("dist"));

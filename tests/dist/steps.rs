@@ -1,17 +1,17 @@
-//! The steps of all workflows: each is a command of `cargo xtask`, with options that it has.
+//! The steps of all workflows: each is a command of `cargo xtask`, with options that the command knows.
 
 use std::{collections::BTreeSet, fs};
 
 use tests::{root, said, skip_part, workflow_steps, xtask};
 
-/// An option that no task has. A task names the first of its words that it does not know.
+/// An option that no task has. A task names the first unknown word in its error.
 const UNKNOWN: &str = "--no-such-option";
-/// A step may prepare a container by other programs.
+/// Commands by which a step may prepare a container.
 const PREPARE: [&str; 2] = ["apt-get update", "apt-get install "];
-/// Values of the matrices that commands name.
+/// Values for the matrix variables in commands.
 const MATRIX: [(&str, &str); 1] = [("${{ matrix.platform }}", "osx-arm64")];
 
-/// The workflows by their names.
+/// Returns the workflows by name.
 fn workflows() -> Vec<(String, String)> {
     let mut workflows = Vec::new();
     for entry in fs::read_dir(root().join(".github/workflows")).expect("there are workflows").flatten() {
@@ -22,7 +22,7 @@ fn workflows() -> Vec<(String, String)> {
     workflows
 }
 
-/// The commands of xtask, by workflow; anything else is refused.
+/// Returns the commands of xtask by workflow; any other command fails the test.
 fn commands() -> BTreeSet<(String, String)> {
     let mut commands = BTreeSet::new();
     for (name, text) in workflows() {
@@ -41,7 +41,7 @@ fn commands() -> BTreeSet<(String, String)> {
     commands
 }
 
-/// Runs xtask with words, one of which it does not know; gives its error.
+/// Runs xtask with words, one of which is unknown to it; returns its error.
 fn refused(words: &[&str]) -> String {
     let (text, errors, code) = said(&xtask().args(words).output().expect("xtask starts"));
     assert!(code.is_some_and(|code| code != 0), "{words:?}: {text}");

@@ -1,5 +1,5 @@
-//! `.github/workflows/release.yml`: its commands in their order, as they stand there, and what one job gives the next.
-//! What compiles, installs or talks to GitHub has a stand-in, which checks what it is asked for.
+//! `.github/workflows/release.yml`: runs its commands unchanged and in order, and passes artifacts between jobs. Programs that
+//! compile, install or talk to GitHub are replaced by stand-ins, which check their arguments.
 
 use std::{
     env, fs,
@@ -11,12 +11,12 @@ use tests::{ilinst, root, said, scratch, workflow_steps, write_command, xtask};
 
 use crate::VERSION;
 
-/// xtask's build of the tool for macOS leaves it where cargo would.
+/// A stand-in for cargo: xtask's build of the tool for macOS is left in cargo's folder.
 const CARGO: &str = r#"
 if [ "$1" = xtask ]; then shift; exec "$XTASK" "$@"; fi
 [ "$*" = "build --profile shipped --locked --package ilinst --target $TARGET" ] || exit 9
 mkdir -p "$CARGO_TARGET_DIR/$TARGET/shipped" && echo "for $TARGET" > "$CARGO_TARGET_DIR/$TARGET/shipped/ilinst""#;
-/// Debian has what is installed: lists of packages say so, where they are.
+/// A stand-in for apt-get, which records the requested packages.
 const APT_GET: &str = r#"
 [ "$1" = install ] || exit 0
 shift
@@ -31,7 +31,7 @@ const DOTNET: &str = r#"
 [ "$1 $2 $4 $6 $7 $8" = "nuget push --source --skip-duplicate --api-key a-key" ] || exit 9
 [ -s "$3" ] && basename "$3" >> "$ASKED_FOR""#;
 
-/// What xtask would build is given to it instead.
+/// Returns a stand-in for xtask, which gets a built tool instead of building one.
 fn xtask_with(tool: &Path) -> String {
     let xtask = xtask();
     let program = [xtask.get_program()].into_iter().chain(xtask.get_args()).map(|word| format!("'{}'", word.display()));
@@ -48,7 +48,7 @@ fn xtask_with(tool: &Path) -> String {
     )
 }
 
-/// A job's part of the file.
+/// Returns a job's part of the file.
 fn job<'w>(workflow: &'w str, name: &str) -> &'w str {
     let start = workflow.find(&format!("\n  {name}:\n")).expect("there is such a job") + 1;
     let rest = &workflow[start..];
@@ -87,7 +87,7 @@ impl Machine {
         }
     }
 
-    /// What its job asked a stand-in for.
+    /// Returns the requests of the job to stand-ins.
     fn asked_for(&self) -> Vec<String> {
         fs::read_to_string(&self.asked_for).unwrap_or_default().lines().map(str::to_owned).collect()
     }
@@ -119,7 +119,7 @@ fn each_job_finds_what_the_one_before_has_made() {
     let text = job(&workflow, "macos");
     assert!(text.contains("platform: [osx-arm64, osx-x64]"), "{text}");
     assert!(text.contains("{ name: \"${{ matrix.platform }}\", path: \"target/native/${{ matrix.platform }}/ilinst\" }"));
-    // By name: `upload-artifact` and `download-artifact` of all of them make folders of these.
+    // By name: `upload-artifact` and `download-artifact` create folders with these names.
     for (platform, target) in [("osx-arm64", "aarch64-apple-darwin"), ("osx-x64", "x86_64-apple-darwin")] {
         let mac = Machine::new(&all, platform);
         mac.run(text, (platform, target), &[]);
@@ -166,7 +166,7 @@ fn each_job_finds_what_the_one_before_has_made() {
     expected.sort();
     assert_eq!(released, expected);
 
-    // The same files on another machine: published only with the key.
+    // The same files on another machine are published only with the key.
     let nuget = Machine::new(&all, "nuget");
     fs::rename(release.folder.join("dist"), nuget.folder.join("dist")).expect("it is there");
     let text = job(&workflow, "nuget");
@@ -175,7 +175,7 @@ fn each_job_finds_what_the_one_before_has_made() {
     nuget.run(text, LINUX, &[("NUGET_API_KEY", "a-key")]);
     assert_eq!(nuget.asked_for(), packages);
 
-    // A file that was changed on its way is not released.
+    // A file that was changed between the jobs is not released.
     fs::write(nuget.folder.join("dist").join(&packages[0]), "another").expect("it can be written");
     let mut command = tests::xtask();
     command.args(["release", "nuget"]).arg(nuget.folder.join("dist")).env("NUGET_API_KEY", "a-key");

@@ -1,4 +1,4 @@
-//! `ilinst doctor`: each trouble that it knows is made, and found by its name, alone.
+//! `ilinst doctor`: each problem that it knows is created, and it reports this problem alone.
 
 use std::{
     fs,
@@ -10,17 +10,17 @@ use profile::Profile;
 use serde_json::Value;
 use tests::{Runtime, ilinst, instrument, require, root, sample, scratch, until};
 
-/// Codes, and what came of the program.
+/// Codes of findings, and the end of the program.
 type Said = (Vec<String>, Option<String>);
 
-/// What the doctor says of something, with its exit code held against that.
+/// Returns the doctor's findings, and checks its exit code against them.
 fn doctor(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Said {
     let mut command = ilinst();
     command.args(["doctor", "--json"]).args(arguments).current_dir(folder).envs(variables.iter().copied());
     heard(&command.output().expect("ilinst runs"))
 }
 
-/// The same of what it has printed.
+/// Parses the doctor's output.
 fn heard(output: &Output) -> Said {
     let text = String::from_utf8_lossy(&output.stdout);
     let start = text.find('{').unwrap_or_else(|| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)));
@@ -38,7 +38,7 @@ fn codes(folder: &Path, arguments: &[&str]) -> Vec<String> {
     doctor(folder, arguments, &[]).0
 }
 
-/// A folder with `samples/orders`, and the same woven.
+/// Returns a folder with `samples/orders`, original and instrumented.
 fn orders(name: &str) -> PathBuf {
     let folder = scratch(&format!("doctor-{name}"));
     let app = folder.join("app");
@@ -65,7 +65,7 @@ fn a_folder_tells_what_is_missing_in_it() {
     assert_eq!(codes(&folder, &["woven"]), ["tracker-not-found"]);
     fs::write(&tracker, &right).expect("it can be written");
 
-    // A .NET of its own, in which there is nothing.
+    // An empty .NET beside the program.
     let library = folder.join("woven/System.Private.CoreLib.dll");
     fs::copy(sample("hello").join("hello.exe"), &library).expect("it can be copied");
     assert_eq!(codes(&folder, &["woven"]), ["tracker-unfit"]);
@@ -98,7 +98,7 @@ fn patterns_that_match_nothing_are_told() {
 #[test]
 fn a_single_file_is_told() {
     let folder = orders("single");
-    // The host's mark behind the offset of the bundle.
+    // The host's marker, behind the offset of the bundle.
     let mark = "8b1202b96a612038727b930214d7a03213f5b9e6efae3318ee3b2dce24b36aae";
     let mark: Vec<u8> = (0..32).map(|i| u8::from_str_radix(&mark[2 * i..2 * i + 2], 16).expect("hex")).collect();
     let host = [&[0; 80_000][..], &70_000_u64.to_le_bytes(), &mark].concat();
@@ -106,7 +106,7 @@ fn a_single_file_is_told() {
     assert_eq!(codes(&folder, &["woven"]), ["single-file"]);
 }
 
-/// Compiles `app.cs`, and weaves it.
+/// Compiles and instruments `app.cs`.
 fn app(name: &str, options: &[&str]) -> Option<PathBuf> {
     let folder = scratch(&format!("doctor-{name}"));
     fs::create_dir_all(folder.join("app")).expect("a folder can be made");
@@ -123,7 +123,7 @@ fn app(name: &str, options: &[&str]) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// The words of a command that runs a program.
+/// Returns the words of a command that runs a program.
 fn words(runtime: &Runtime, program: &str) -> Vec<String> {
     let command = runtime.program(Path::new(program), Path::new("."));
     let words = std::iter::once(command.get_program()).chain(command.get_args());
@@ -136,7 +136,7 @@ fn run(folder: &Path, runtime: &Runtime, program: &str, before: &[&str], variabl
     doctor(folder, &command, variables)
 }
 
-/// The same of a program that calls a method until the tracker has seen that it is called too often.
+/// Returns the findings for a program that calls a method until the tracker stops timing it.
 fn run_until_muted(folder: &Path, runtime: &Runtime, program: &str) -> Said {
     let profile = folder.join("muted.ilprof");
     let _ = fs::remove_file(&profile);
@@ -183,7 +183,7 @@ fn a_run_tells_what_was_loaded_and_what_was_not_recorded() {
     }
 }
 
-/// Where anybody can make a link, none has a name that is known before.
+/// In a folder where anybody can create links, the log has an unpredictable name.
 #[test]
 #[cfg(unix)]
 #[ignore = "needs Mono"]
@@ -192,7 +192,7 @@ fn the_trackers_log_goes_through_no_link() {
     let temporary = folder.join("tmp");
     fs::create_dir(&temporary).expect("a folder can be made");
     fs::write(folder.join("file"), "as it was").expect("it can be written");
-    // The process is the same before and after.
+    // `exec` keeps the process id, which is in the link's name.
     let script = "ln -s ../file \"$TMPDIR/ilinst-doctor-$$.log\"; exec \"$@\"";
     let mut command = Command::new("sh");
     command.args(["-c", script, "sh"]).arg(ilinst().get_program()).args(["doctor", "--json", "--"]);
@@ -212,7 +212,7 @@ fn a_profile_tells_what_is_not_in_it() {
     assert_eq!(codes(&folder, &["app.ilprof"]), [""; 0]);
     let path = folder.join("app.ilprof");
     let original = fs::read(&path).expect("it is there");
-    // The flags of the header (docs/profile-format.md): neither end; the disk was full.
+    // Flags of the header (docs/profile-format.md): no end recorded; disk full.
     for (flags, expected) in [(4, "killed"), (1 | 4 | 32, "disk-full")] {
         let mut bytes = original.clone();
         bytes[12] = flags;
@@ -220,7 +220,7 @@ fn a_profile_tells_what_is_not_in_it() {
         assert_eq!(codes(&folder, &["app.ilprof"]), [expected]);
     }
     fs::write(&path, &original).expect("it can be written");
-    // What the profile is of is woven anew, and is not what ran.
+    // The original replaces the instrumented program that the profile is of.
     fs::copy(folder.join("app/app.exe"), folder.join("woven/app.exe")).expect("it can be copied");
     assert_eq!(codes(&folder, &["app.ilprof"]), ["copied-back"]);
     assert_eq!(codes(&folder, &["woven", "app.ilprof"]), ["copied-back"; 2]);

@@ -1,4 +1,4 @@
-//! The queries of `docs/fleet.md`, as they stand there, run by DuckDB over the table of several runs.
+//! The queries of `docs/fleet.md`, unchanged, run by DuckDB over the table of several runs.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
@@ -10,7 +10,7 @@ use crate::{
     tables::python,
 };
 
-/// Runs of the program, and the table of them.
+/// Returns runs of the program, and writes their table.
 fn lake(folder: &Path) -> Option<Vec<Profiled>> {
     let mut runs = Vec::new();
     for (run, release) in [("a", "1.0"), ("b", "1.0"), ("c", "1.1"), ("d", "1.1")] {
@@ -24,7 +24,7 @@ fn lake(folder: &Path) -> Option<Vec<Profiled>> {
     Some(runs)
 }
 
-/// A sum over all runs, by name with the types of parameters.
+/// Returns the sum of a column over all runs, by name with the types of parameters.
 fn reported(runs: &[Profiled], column: &str) -> BTreeMap<String, f64> {
     let mut sums = BTreeMap::new();
     for (name, row) in runs.iter().flat_map(Profiled::rows) {
@@ -96,7 +96,7 @@ fn folded_stacks_come_back() {
     let total: f64 = line.split_whitespace().nth(1).expect("a column").parse().expect("a number");
     let main = Report::sum(&profiled.report, "Orders.Program.Main", "totalMs");
     assert!((total - main).abs() <= 0.001, "{line}: {main}");
-    // From a pipe too.
+    // The same from a pipe.
     let piped = Command::new("sh").arg("-c").arg("\"$0\" view - < \"$1\"").arg(ilinst().get_program()).arg(&folded).output();
     assert_eq!(String::from_utf8_lossy(&piped.expect("it starts").stdout), tree);
 }

@@ -1,4 +1,4 @@
-//! Folded stacks, read by inferno, which makes a flame graph of them.
+//! Folded stacks, read by inferno, which draws a flame graph of them.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use regex::Regex;
 
 use crate::program::{Profiled, assert_same, text_of};
 
-/// The sum of each frame's samples in a flame graph, by name, and how many frames have it.
+/// Returns by name the sum of each frame's samples in a flame graph, and the number of its frames.
 fn frames(folded: &str) -> BTreeMap<String, (f64, usize)> {
     let mut svg = Vec::new();
     let mut options = Options::default();
@@ -35,14 +35,14 @@ fn inferno_draws_what_is_reported() {
     assert!(compared > 20 && leaves > 3, "{compared}, {leaves}");
 }
 
-/// How many methods, and how many of those that call nothing, are drawn as they are reported.
+/// Checks that frames agree with the report. Returns the number of methods compared, and of those without callees.
 pub(crate) fn assert_drawn(profiled: &Profiled) -> (usize, usize) {
     let time = frames(&text_of(&profiled.export("run.folded", &[])));
     let calls = frames(&text_of(&profiled.export("calls.folded", &["--value", "calls"])));
     assert_same("all", time["all"].0 / 1e6, profiled.report.document["runningMs"].as_f64().expect("a number"));
     let (mut compared, mut leaves) = (0, 0);
     for (name, row) in profiled.rows() {
-        // Of what has one path, and so no recursion, the frame is its total.
+        // A method with a single path has no recursion, so its frame shows its total.
         if let Some((total, 1)) = time.get(&shown(name)) {
             assert_same(name, total / 1e6, row["totalMs"].as_f64().expect("a number"));
             compared += 1;
@@ -58,7 +58,7 @@ pub(crate) fn assert_drawn(profiled: &Profiled) -> (usize, usize) {
     (compared, leaves)
 }
 
-/// A name as folded stacks have it: what ends a frame is an escape there.
+/// Returns a name as folded stacks have it: separators are escapes.
 fn shown(name: &str) -> String {
     Visible(name).to_string().replace(';', "\\u{3b}")
 }

@@ -1,5 +1,5 @@
-//! What no program is likely to have, read by the same consumers: names that anybody can write into a file, several processes
-//! in one profile, phases.
+//! Profiles with contents that real programs rarely have, read by the same consumers: hostile names, several processes in one
+//! profile, phases.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::{
     tables::{self, assert_all_read},
 };
 
-/// Names of methods as bytes, since not all is text.
+/// Names of methods as bytes, since some are invalid UTF-8.
 const NAMES: [&[u8]; 14] = [
     b"line\nfeed",
     b"return\r\nand feed",
@@ -29,10 +29,10 @@ const NAMES: [&[u8]; 14] = [
     b"tab\tand,comma",
     b"\xF0\x9F\x98\x80",
 ];
-/// A name that takes more than a name may, as the last.
+/// The length of the last name, in bytes, beyond the limit of names.
 const LONG: usize = 100 << 10;
 
-/// A profile whose methods call each other in a row, by these names; the last one has a very long one.
+/// Returns a profile whose methods, with these names, call each other in a row. The last one has a very long name.
 fn hostile() -> Vec<u8> {
     let count = NAMES.len() + 1;
     let methods: String = (1..=count).map(|row| format!("method {row} N::M{row}\n")).collect();
@@ -42,14 +42,14 @@ fn hostile() -> Vec<u8> {
         })
         .collect();
     let mut bytes = builder::build(&format!("profile end=900000\nmodule assembly=A name=a.dll\n{methods}tree\n{nodes}"));
-    // What is said again of a method holds.
+    // Later names of a method replace earlier ones.
     let long = vec![b'x'; LONG];
     let names = NAMES.iter().copied().chain([&long[..]]);
     bytes.extend(builder::names(names.enumerate().map(|(index, name)| (index as u64 + 1, name))));
     bytes
 }
 
-/// All that reads profiles; what is not at hand says so itself.
+/// Checks the profile with all readers; a missing one is reported.
 fn assert_read_by_all(profiled: &Profiled, least: usize) {
     let found = [pprof::assert_read(profiled), assert_all_read(profiled), speedscope::assert_read(profiled)];
     for (reader, found) in ["pprof", "tables", "speedscope"].iter().zip(found) {

@@ -1,4 +1,4 @@
-//! Exports, read by what reads them: each has to say what the report says.
+//! Exports, read by the programs they are for: each must show the numbers of the report.
 
 #[allow(dead_code, reason = "not all of it is needed here")]
 #[path = "../../crates/profile/tests/builder/mod.rs"]

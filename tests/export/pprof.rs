@@ -1,4 +1,4 @@
-//! pprof, read by Go's.
+//! pprof exports, read by Go's pprof.
 
 use std::{collections::BTreeMap, path::Path, process::Command};
 
@@ -7,12 +7,12 @@ use tests::require;
 
 use crate::program::{Profiled, assert_same, printed};
 
-/// Flat and cumulative numbers by function, as `go tool pprof -top` prints them.
+/// Returns flat and cumulative numbers by function, as `go tool pprof -top` prints them.
 fn top(go: &Path, profile: &Path, sample_type: &str, options: &[&str]) -> BTreeMap<String, (f64, f64)> {
     let mut command = Command::new(go);
     command.args(["tool", "pprof", "-top", "-unit=ns", "-nodecount=1000000", "-nodefraction=0", "-edgefraction=0"]);
     command.arg(format!("-sample_index={sample_type}")).args(options).arg(profile);
-    // It keeps what it fetches below the home folder, and would look for the program's sources.
+    // pprof stores files below the home folder, and would look there for the program's sources.
     let text = printed(command.env("PPROF_TMPDIR", profile.parent().expect("a folder")));
     let number = |text: &str| text.trim_end_matches("ns").parse::<f64>().unwrap_or_else(|error| panic!("{text}: {error}"));
     let rows = text.lines().skip_while(|line| !line.contains("flat%")).skip(1);
@@ -29,7 +29,7 @@ fn pprof_says_what_is_reported() {
     let Some(profiled) = Profiled::run("pprof", "exact") else { return };
     let Some(compared) = assert_read(&profiled) else { return };
     assert!(compared > 50, "{compared}");
-    // Files and lines.
+    // Files and lines are kept, too.
     let Some(go) = require("ILINST_GO") else { return };
     let lines = top(&go, &profiled.folder.join("run.pb.gz"), "self", &["-lines"]);
     let mut known = 0;
@@ -41,17 +41,17 @@ fn pprof_says_what_is_reported() {
     assert!(known > 20, "{known}");
 }
 
-/// How many methods it has as they are reported; none without Go.
+/// Returns the number of methods that agree with the report; `None` without Go.
 pub(crate) fn assert_read(profiled: &Profiled) -> Option<usize> {
     let go = require("ILINST_GO")?;
     let file = profiled.export("run.pb.gz", &[]);
-    // What nothing has is not there.
+    // A sample type without values is omitted.
     let waits = profiled.rows().any(|(_, row)| row["waitingMs"].as_f64() > Some(0.0));
     let [time, calls] = ["self", "calls"].map(|sample_type| top(&go, &file, sample_type, &[]));
     let waiting = if waits { top(&go, &file, "waiting", &[]) } else { BTreeMap::new() };
     let mut compared = 0;
     for (name, row) in profiled.rows() {
-        // A terminal may print it.
+        // Names have control characters escaped, since pprof may print to a terminal.
         let shown = Visible(name).to_string();
         let reported = |column: &str| row[column].as_f64().expect("a number");
         let exported = |all: &BTreeMap<String, (f64, f64)>| all.get(&shown).copied().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is exported: profiles of a program with threads, waiting, async methods and exceptions.
+//! The exported profiles: of a program with threads, waiting, async methods and exceptions.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 use tests::{Report, Runtime, ilinst, instrument, said, sample, scratch};
 
-/// A profile of `orders`, and the folder it is in.
+/// A profile of `orders`, and its folder.
 pub(crate) struct Profiled {
     pub(crate) folder: PathBuf,
     pub(crate) path: PathBuf,
@@ -18,7 +18,7 @@ pub(crate) struct Profiled {
 }
 
 impl Profiled {
-    /// Of a run in a mode; none without a runtime.
+    /// Records a run in a mode; `None` without a runtime.
     pub(crate) fn run(test: &str, mode: &str) -> Option<Self> {
         let runtime = Runtime::find(".NET 8")?;
         let folder = scratch(&format!("export-{test}-{mode}"));
@@ -31,7 +31,7 @@ impl Profiled {
         Some(Self { folder, path, report, options: &[] })
     }
 
-    /// Of a profile that is made; `options` say which part of it, to the report and to exports.
+    /// Writes a given profile. `options` select a part of it, for the report and for exports.
     pub(crate) fn made(test: &str, bytes: &[u8], options: &'static [&'static str]) -> Self {
         let folder = scratch(&format!("export-{test}"));
         let path = folder.join("run.ilprof");
@@ -40,7 +40,7 @@ impl Profiled {
         Self { folder, path, report, options }
     }
 
-    /// Of two runs, merged.
+    /// Merges two runs.
     pub(crate) fn merged(test: &str) -> Option<Self> {
         let runs = [Self::run(&format!("{test}-one"), "exact")?, Self::run(&format!("{test}-two"), "exact")?];
         let merged = scratch(&format!("export-{test}-merged")).join("both.ilprof");
@@ -48,7 +48,7 @@ impl Profiled {
         Some(Self::made(test, &fs::read(merged).expect("it can be read"), &[]))
     }
 
-    /// Exports it to a file of this name.
+    /// Exports the profile to a file of this name.
     pub(crate) fn export(&self, name: &str, options: &[&str]) -> PathBuf {
         let output = self.folder.join(name);
         let mut export = ilinst();
@@ -58,26 +58,26 @@ impl Profiled {
         output
     }
 
-    /// A method's name with the types of its parameters, which tables have so that it is the same in all profiles.
+    /// Returns a method's name with the types of its parameters, as tables have it in all profiles.
     pub(crate) fn full_name(name: &str, row: &Value) -> String {
         let parameters = row["parameters"].as_str().map(|types| format!("({types})")).unwrap_or_default();
         if name.ends_with(&parameters) { name.to_owned() } else { format!("{name}{parameters}") }
     }
 
-    /// The methods by name, as the report has them.
+    /// Returns the methods by name, from the report.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.report.rows.iter().map(|row| (row["name"].as_str().expect("it has a name"), row))
     }
 }
 
-/// Whether a number that was exported is the report's: paths are rounded to nanoseconds.
+/// Checks an exported number against the report: values of paths are rounded to nanoseconds.
 #[track_caller]
 pub(crate) fn assert_same(what: &str, exported: f64, reported: f64) {
     let within = 0.001 + reported.abs() * 1e-6;
     assert!((exported - reported).abs() <= within, "{what}: {exported} was exported, and {reported} is reported");
 }
 
-/// What a program prints, which has to succeed.
+/// Returns the output of a program, which must succeed.
 pub(crate) fn printed(command: &mut Command) -> String {
     let output = command.output().expect("it starts");
     let (text, errors, code) = said(&output);
@@ -85,7 +85,7 @@ pub(crate) fn printed(command: &mut Command) -> String {
     text
 }
 
-/// The text of a file.
+/// Returns the text of a file.
 pub(crate) fn text_of(path: &Path) -> String {
     fs::read_to_string(path).expect("it can be read")
 }

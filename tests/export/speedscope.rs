@@ -1,4 +1,4 @@
-//! What speedscope shows of its own format, and of Chrome's trace events.
+//! speedscope's view of its own format, and of Chrome's trace events.
 
 use std::{
     collections::BTreeMap,
@@ -12,13 +12,13 @@ use tests::{Browser, require};
 
 use crate::program::{Profiled, assert_same, text_of};
 
-/// Self time and total in ms by name, as its table has them when it has opened a file.
+/// Returns self time and total in ms by name, from speedscope's table of an opened file.
 fn table(page: &Path, file: &Path) -> Option<BTreeMap<String, (f64, f64)>> {
     let name = file.file_name().expect("it has a name").to_string_lossy();
     let contents = Base64::encode_string(&fs::read(file).expect("it can be read"));
     let script: PathBuf = file.with_extension("js");
     fs::write(&script, format!("speedscope.loadFileFromBase64({}, {})", json!(name), json!(contents))).expect("it is written");
-    // High enough for all rows to be there.
+    // The window is high enough for all rows.
     let folder = file.parent().and_then(Path::file_name).expect("it is in a folder").to_string_lossy();
     let mut browser = Browser::start(&format!("of-{folder}"), 1200, 6000)?;
     browser.open(&page.join("index.html"), &format!("view=sandwich&localProfilePath={}", script.display()));
@@ -32,7 +32,7 @@ fn table(page: &Path, file: &Path) -> Option<BTreeMap<String, (f64, f64)>> {
     Some(rows.collect())
 }
 
-/// Of `12.34ms (5.6%)`.
+/// Parses the time in `12.34ms (5.6%)`.
 fn milliseconds(text: &str) -> Option<f64> {
     let time = text.split_whitespace().next()?;
     let unit = time.find(|character: char| character.is_alphabetic() || character == '\u{b5}')?;
@@ -41,7 +41,7 @@ fn milliseconds(text: &str) -> Option<f64> {
         "ns" => number / 1e6,
         "ms" => number,
         "s" => number * 1e3,
-        // Microseconds, by either of the two letters.
+        // Microseconds, with either of the two letters that look like mu.
         _ => number / 1e3,
     })
 }
@@ -54,7 +54,7 @@ fn speedscope_shows_what_is_reported() {
     assert!(compared > 30, "{compared}");
 }
 
-/// How many methods it shows as they are reported; none without a browser.
+/// Returns the number of methods that agree with the report; `None` without a browser.
 pub(crate) fn assert_read(profiled: &Profiled) -> Option<usize> {
     let file = profiled.export("run.speedscope.json", &[]);
     let shown = table(&require("ILINST_SPEEDSCOPE")?, &file)?;
@@ -63,7 +63,7 @@ pub(crate) fn assert_read(profiled: &Profiled) -> Option<usize> {
         let (own, total) = shown.get(&words(name)).unwrap_or_else(|| panic!("{name} is not shown: {:?}", shown.keys()));
         for (shown, column) in [(own, "selfMs"), (total, "totalMs")] {
             let reported = row[column].as_f64().expect("a number");
-            // It shows two decimals of whatever unit.
+            // speedscope shows two decimals in any unit.
             assert!(
                 (shown - reported).abs() <= 0.006 * reported + 0.00001,
                 "{name}: {shown} is shown, and {column} is {reported}"
@@ -74,7 +74,7 @@ pub(crate) fn assert_read(profiled: &Profiled) -> Option<usize> {
     Some(compared)
 }
 
-/// A text as a page shows it: any blanks are one.
+/// Returns a text with blanks collapsed, as a page shows it.
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
@@ -85,7 +85,7 @@ fn a_trace_is_a_timeline_of_every_call() {
     let (Some(page), Some(profiled)) = (require("ILINST_SPEEDSCOPE"), Profiled::run("trace", "trace")) else { return };
     let file = profiled.export("run.trace.json", &[]);
     let document: Value = serde_json::from_str(&text_of(&file)).expect("it is JSON");
-    // By thread, what is open; and how often each method began.
+    // By thread: open calls. By method: the number of beginnings.
     let mut open: BTreeMap<u64, Vec<(&str, f64)>> = BTreeMap::new();
     let mut began: BTreeMap<&str, u64> = BTreeMap::new();
     for event in document["traceEvents"].as_array().expect("a list") {
@@ -104,7 +104,7 @@ fn a_trace_is_a_timeline_of_every_call() {
     }
     assert!(open.values().all(Vec::is_empty), "{open:?}");
     let mut compared = 0;
-    // Async methods have a stretch for each step, and are called once.
+    // An async method has an event for each step, but only one call.
     for (name, row) in profiled.rows().filter(|(_, row)| row["async"] == false && row["exceptions"] == 0) {
         assert_eq!(began.get(name).copied().unwrap_or_default(), row["calls"].as_u64().expect("a number"), "{name}");
         compared += 1;
@@ -122,7 +122,7 @@ fn paths_of_other_modes_are_stretches_as_long_as_they_took() {
     assert!(shown > 5, "{shown}");
 }
 
-/// How many methods are shown of its trace, which has a stretch for each path; none without a browser.
+/// Returns the number of methods shown for a trace with an event for each path; `None` without a browser.
 pub(crate) fn assert_stretches(profiled: &Profiled) -> Option<usize> {
     let file = profiled.export("run.trace.json", &[]);
     let document: Value = serde_json::from_str(&text_of(&file)).expect("it is JSON");
@@ -132,7 +132,7 @@ pub(crate) fn assert_stretches(profiled: &Profiled) -> Option<usize> {
         assert_same(name, own, row["selfMs"].as_f64().expect("a number"));
     }
     let shown = table(&require("ILINST_SPEEDSCOPE")?, &file)?;
-    // It puts what is said of a stretch behind its name.
+    // speedscope appends an event's arguments to its name.
     let names = shown.keys().map(|name| name.split(" {").next().unwrap_or_default());
     assert!(names.clone().all(|name| profiled.rows().any(|(known, _)| words(known) == name)), "{shown:?}");
     Some(names.count())

@@ -1,4 +1,4 @@
-//! Rows, read by DuckDB, PyArrow and pandas; JSON, held against its schema.
+//! Rows, read by DuckDB, PyArrow and pandas; JSON, checked against its schema.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,7 +11,7 @@ use tests::{require, root};
 
 use crate::program::{Profiled, assert_same, printed, text_of};
 
-/// A script of this folder, with what it imports.
+/// Returns a command that runs a script of this folder, with its imports available.
 pub(crate) fn python(script: &str) -> Option<Command> {
     let (python, packages) = (require("ILINST_PYTHON")?, require("ILINST_PYTHON_TABLES")?);
     let mut command = Command::new(python);
@@ -19,14 +19,14 @@ pub(crate) fn python(script: &str) -> Option<Command> {
     Some(command)
 }
 
-/// How many methods a reader finds as they are reported; none without it.
+/// Returns the number of methods that a reader finds equal to the report; `None` without the reader.
 pub(crate) fn assert_read(profiled: &Profiled, reader: &str, file: &Path) -> Option<usize> {
     let rows = printed(python("tables.py")?.arg(reader).arg(file));
     let rows: Vec<Value> = serde_json::from_str(&rows).expect("it prints JSON");
     let mut compared = 0;
     for (name, row) in profiled.rows() {
         let full = Profiled::full_name(name, row);
-        // In CSV as people may be shown it, and as no formula.
+        // CSV has control characters escaped, and no formulas.
         let full = if reader.ends_with("csv") { shown(&full) } else { full };
         let what = format!("{reader}: {full}");
         let found = rows.iter().find(|row| row["method"] == full.as_str()).unwrap_or_else(|| panic!("{what}: no rows"));
@@ -56,7 +56,7 @@ fn tables_say_what_is_reported() {
     assert!(compared > 50, "{compared}");
 }
 
-/// The same of all readers, who have to find as many.
+/// Returns the number of methods found by all readers, which must be equal.
 pub(crate) fn assert_all_read(profiled: &Profiled) -> Option<usize> {
     let [parquet, csv] = ["run.parquet", "run.csv"].map(|name| profiled.export(name, &[]));
     let readers = [("duckdb-parquet", &parquet), ("pyarrow", &parquet), ("duckdb-csv", &csv), ("pandas-csv", &csv)];
@@ -64,7 +64,7 @@ pub(crate) fn assert_all_read(profiled: &Profiled) -> Option<usize> {
     found?.into_iter().min()
 }
 
-/// It as JSON, which is as its schema says.
+/// Exports the profile as JSON, and checks it against its schema.
 pub(crate) fn json(profiled: &Profiled) -> Option<Value> {
     let file = profiled.export("run.json", &[]);
     let schema: PathBuf = root().join("docs/profile.schema.json");

@@ -1,4 +1,4 @@
-//! The commands that write, what they begin with, and what may be there afterwards.
+//! The commands that write files, with the folder's allowed contents before and after each.
 
 use std::{
     collections::BTreeMap,
@@ -9,21 +9,21 @@ use std::{
 
 use tests::{ilinst, root, sample};
 
-/// What is below a folder: files with their content, links with their target, folders with nothing.
+/// The contents of a folder: files with their bytes, links with their target, folders with `None`.
 pub(crate) type Tree = BTreeMap<PathBuf, Option<Vec<u8>>>;
 
-/// A command that writes.
+/// A command that writes files.
 pub(crate) struct Writer {
     pub(crate) name: &'static str,
     pub(crate) arguments: &'static [&'static str],
-    /// What makes the folder that it runs in what it has to be.
+    /// Prepares the command's folder.
     prepare: fn(&Path),
-    /// Its exit codes: done, and failed.
+    /// The exit codes of success and failure.
     pub(crate) done: i32,
     pub(crate) failed: i32,
-    /// What completes it after it was killed.
+    /// The commands that complete it after it was killed.
     completed_by: &'static [&'static [&'static str]],
-    /// Whether it does a thing at a time, and goes on where it was.
+    /// Whether it changes one file at a time, and continues after an interruption.
     pub(crate) is_stepwise: bool,
 }
 
@@ -83,14 +83,14 @@ const ALL: &[Writer] = &[
     },
 ];
 
-/// A command, and what its folder holds before and after.
+/// A command, and the contents of its folder before and after.
 pub(crate) struct Prepared {
     pub(crate) writer: &'static Writer,
     pub(crate) before: Tree,
     pub(crate) after: Tree,
 }
 
-/// All commands; each is run once in a folder.
+/// Returns all commands; each is run once in a folder.
 pub(crate) fn prepared(folder: &Path) -> Vec<Prepared> {
     let prepare = |writer: &'static Writer| {
         lay(folder, &Tree::new());
@@ -111,12 +111,12 @@ impl Writer {
 }
 
 impl Prepared {
-    /// A folder as it is before the command.
+    /// Creates the folder's contents before the command.
     pub(crate) fn lay(&self, folder: &Path) {
         lay(folder, &self.before);
     }
 
-    /// Asserts that a run that ended by itself or was asked to did all or nothing, and left nothing.
+    /// Asserts that a run did all or nothing, and left no temporary files. The run ended by itself or was asked to.
     pub(crate) fn check(&self, folder: &Path, status: ExitStatus, fault: &str) {
         let (now, name) = (tree(folder), self.writer.name);
         let is_done = status.code() == Some(self.writer.done);
@@ -126,12 +126,12 @@ impl Prepared {
             return self.complete(folder, fault);
         }
         let expected = if is_done { &self.after } else { &self.before };
-        // Asked to end after its commit, it ends by the signal all the same.
+        // A run that is asked to end after its commit still ends by the signal.
         let is_as_expected = now == *expected || status.code().is_none() && now == self.after;
         assert!(is_as_expected, "{name}, {fault}, {status}: {}", differences(expected, &now));
     }
 
-    /// Asserts that what was killed left each file as it was or as it should be, and that it can be done again.
+    /// Asserts that a killed run left each file in its old or new state, and that the command can be repeated.
     pub(crate) fn check_killed(&self, folder: &Path, fault: &str) {
         self.check_whole(&tree(folder), fault);
         self.complete(folder, fault);
@@ -141,7 +141,7 @@ impl Prepared {
         let name = self.writer.name;
         for path in self.before.keys().chain(now.keys()).filter(|path| !is_leftover(path)) {
             let content = now.get(path);
-            // An original may be there already, or be there still.
+            // An original may be there already, or may not be removed yet.
             let is_known = content == self.before.get(path) || content == self.after.get(path);
             assert!(is_known, "{name}, {fault}: {} is neither old nor new", path.display());
             let tracker = path.with_file_name(TRACKER);
@@ -164,13 +164,13 @@ impl Prepared {
 
 const TRACKER: &str = "Ilinst.Tracker.dll";
 
-/// Whether a file is a woven assembly: it has the tracker's name in its metadata.
+/// Returns whether a file is an instrumented assembly: it contains the tracker's name.
 fn refers_to_tracker(bytes: &[u8]) -> bool {
     let name = TRACKER.trim_end_matches(".dll").as_bytes();
     bytes.starts_with(b"MZ") && bytes.windows(name.len()).any(|window| window == name)
 }
 
-/// Whether a path is that of a temporary file, or of a folder of them.
+/// Returns whether a path is a temporary file, or a folder of them.
 pub(crate) fn is_leftover(path: &Path) -> bool {
     path.iter().any(|name| name.to_string_lossy().starts_with(".ilinst-") && name.to_string_lossy().ends_with(".tmp"))
 }
@@ -180,7 +180,7 @@ pub(crate) fn call(arguments: &[&str], folder: &Path) -> ExitStatus {
     quiet(ilinst().args(arguments).current_dir(folder)).status().expect("ilinst starts")
 }
 
-/// What a command prints goes nowhere.
+/// Discards the output of a command.
 pub(crate) fn quiet(command: &mut Command) -> &mut Command {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null())
 }
@@ -216,7 +216,7 @@ fn woven_in_place(folder: &Path) {
     assert!(call(IN_PLACE, folder).success());
 }
 
-/// Makes a folder hold this, and nothing else.
+/// Replaces the contents of a folder by these.
 fn lay(folder: &Path, tree: &Tree) {
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).expect("a folder can be made");
@@ -231,7 +231,7 @@ fn lay(folder: &Path, tree: &Tree) {
 pub(crate) fn tree(folder: &Path) -> Tree {
     let (mut tree, mut folders) = (Tree::new(), vec![folder.to_owned()]);
     while let Some(next) = folders.pop() {
-        // A run that goes on meanwhile may take its folder away.
+        // A run in progress may remove its folder meanwhile.
         for path in fs::read_dir(&next).into_iter().flatten().flatten().map(|entry| entry.path()) {
             let content = fs::read(&path).ok();
             folders.extend(content.is_none().then(|| path.clone()));

@@ -1,5 +1,5 @@
-//! System calls that fail, one after another, and runs that end at each of them. strace has them fail: nothing in the tool
-//! knows of it.
+//! System calls that fail, one after another, and runs that end at each of them. strace injects the faults: the tool contains no
+//! code for them.
 
 use std::{
     collections::BTreeMap,
@@ -15,23 +15,23 @@ use tests::{ilinst, in_parallel, is_full, require, root, scratch};
 
 use crate::commands::{Prepared, prepared, quiet};
 
-/// What is done to a call, and what may be there afterwards.
+/// A fault at a system call, and the allowed result.
 #[derive(Clone, Copy)]
 enum Fault {
-    /// It fails: all or nothing.
+    /// The call fails: all or nothing is written.
     Fails(&'static str),
-    /// It fails, and there is another way.
+    /// The call fails, and the tool uses another way.
     IsAvoided(&'static str),
-    /// It fails, and so a temporary file may stay until the next run.
+    /// The call fails, so that a temporary file may stay until the next run.
     Leaves(&'static str),
-    /// The run is asked to end: all or nothing.
+    /// The run is asked to end: all or nothing is written.
     Asked,
-    /// The run is killed: each file is old or new.
+    /// The run is killed: each file is in its old or new state.
     Killed,
 }
 use Fault::{Asked, Fails, IsAvoided, Killed, Leaves};
 
-/// Every call that a run makes for its files.
+/// The system calls that a run makes for its files.
 const CALLS: &[(&str, &[Fault])] = &[
     ("openat", &[Fails("EMFILE"), Asked, Killed]),
     ("statx", &[Killed]),
@@ -53,7 +53,7 @@ const CALLS: &[(&str, &[Fault])] = &[
     ("clone3", &[Leaves("EAGAIN"), Killed]),
 ];
 
-/// Set to anything, every call is made to fail, and the table in the documentation is written anew.
+/// If this variable is set, every call is made to fail, and the table in the documentation is rewritten.
 const ALL: &str = "ILINST_FAULTS";
 
 #[test]
@@ -68,7 +68,7 @@ fn faults_at_every_call_lose_nothing_and_leave_nothing() {
     let counts = in_parallel(&tried, |worker, (command, (calls, fault))| {
         let folder = folder.join(worker.to_string());
         let injection = Injection { strace: &strace, command, calls, fault: *fault, folder: &folder };
-        // In every run, those at the powers of four, or of two in the full tier, and the last.
+        // In every run: the calls numbered with powers of four (of two in the full tier), and the last.
         let next = |number: usize| if all { number + 1 } else { number * if is_full() { 2 } else { 4 } };
         let numbers = std::iter::successors(Some(1), |number| Some(next(*number)));
         let count = numbers.take_while(|number| injection.is_made(*number)).count();
@@ -94,7 +94,7 @@ struct Injection<'a> {
 }
 
 impl Injection<'_> {
-    /// Runs the command with a fault at the call of this number in each of its threads; whether there is such a call.
+    /// Runs the command with a fault at the call of this number in each of its threads. Returns whether there is such a call.
     fn is_made(&self, number: usize) -> bool {
         let work = self.folder.join("work");
         self.command.lay(&work);
@@ -104,10 +104,10 @@ impl Injection<'_> {
             Asked => "signal=INT".to_owned(),
             Killed => "signal=KILL".to_owned(),
         };
-        // Nobody has all of these calls: `?` lets there be none.
+        // No system has all of these calls: `?` makes each optional.
         let calls = self.calls.split(',').map(|call| format!("?{call}")).collect::<Vec<_>>().join(",");
         let mut command = Command::new(self.strace);
-        // It stops a program at fewer calls; but signals are not sent with it.
+        // With seccomp, strace stops the program at fewer calls, but cannot send signals.
         command.args(if matches!(self.fault, Asked | Killed) { &["-f"][..] } else { &["-f", "--seccomp-bpf"] });
         command.arg("-o").arg(&log).args(["-e", &format!("trace={calls}")]);
         command.args(["-e", &format!("inject={calls}:{effect}:when={number}")]).arg(ilinst().get_program());
@@ -127,7 +127,7 @@ impl Injection<'_> {
         is_made
     }
 
-    /// How many such calls a thread made at most in the run before.
+    /// Returns the largest number of such calls by a thread in the run before.
     fn calls(&self) -> usize {
         let log = fs::read_to_string(self.folder.join("log")).expect("a run was logged");
         let calls = log.lines().filter(|line| !line.contains("resumed>") && !line.contains("---") && !line.contains("+++"));
@@ -138,7 +138,7 @@ impl Injection<'_> {
 
     fn check(&self, work: &Path, status: ExitStatus, fault: &str) {
         let writer = self.command.writer;
-        // What happens before its first line is the loader's to say.
+        // A fault before the tool's first line is reported by the loader.
         let failed = [Some(writer.failed), Some(127)];
         match self.fault {
             Fails(_) | Asked => {
@@ -147,7 +147,7 @@ impl Injection<'_> {
                 assert!(is_right, "{}, {fault}: {status}", writer.name);
                 self.command.check(work, status, fault);
             }
-            // Putting back is renaming, and no more: it goes on where it was.
+            // Restoring consists of renames, and continues after an interruption.
             IsAvoided(_) if writer.is_stepwise => self.command.check(work, status, fault),
             IsAvoided(_) => {
                 assert_eq!(status.code(), Some(writer.done), "{}, {fault}", writer.name);
@@ -160,7 +160,7 @@ impl Injection<'_> {
     }
 }
 
-/// How many faults each command was given, into the documentation.
+/// Writes the number of faults for each command into the documentation.
 fn write_table(commands: &[Prepared], counts: &[((&str, Fault), usize)]) {
     type Kind = (&'static str, fn(Fault) -> bool);
     let kinds: [Kind; 3] = [

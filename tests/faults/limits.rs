@@ -1,4 +1,4 @@
-//! Disks that are full, and limits of what a process may have.
+//! Full disks, and limits of a process's resources.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use tests::{Mounted, ilinst, said, sample, scratch, skip_part};
 
 use crate::commands::{Prepared, call, is_leftover, prepared, tree};
 
-/// A process that may write so many blocks into a file says so where it cannot; by default the system ends it.
+/// A limit of file size: a write beyond it returns an error to the tool, while by default a signal ends the process.
 #[test]
 fn files_that_would_get_too_large_are_errors() {
     each_step("f", &(0..).step_by(9), |prepared, folder, output, limit| {
@@ -27,7 +27,7 @@ fn too_few_open_files_are_errors() {
     });
 }
 
-/// Where memory is not to be had, Rust's allocator ends the process; nothing is lost then either.
+/// Without memory, Rust's allocator ends the process; no file is lost then either.
 #[test]
 fn too_little_memory_loses_nothing() {
     each_step("v", &(4096..).step_by(3072), |prepared, folder, output, limit| {
@@ -41,7 +41,7 @@ fn too_little_memory_loses_nothing() {
 fn a_full_disk_is_an_error() {
     let folder = scratch("faults-full");
     for prepared in prepared(&folder.join("work")) {
-        // What is there before has to fit.
+        // The folder's initial contents must fit.
         let pages: usize = prepared.before.values().flatten().map(|content| content.len().div_ceil(4096)).sum();
         for kib in (u32::try_from(4 * pages).expect("it is small")..).step_by(24) {
             let disk = folder.join("disk");
@@ -61,7 +61,7 @@ fn a_full_disk_is_an_error() {
     }
 }
 
-/// Outputs on two file systems get their names all the same.
+/// Outputs on two file systems get their names, too.
 #[test]
 fn a_folder_may_lie_on_several_file_systems() {
     let folder = scratch("faults-mounted");
@@ -81,7 +81,7 @@ fn a_folder_may_lie_on_several_file_systems() {
     assert!(tree(&folder) == before);
 }
 
-/// Runs each command under limits of `ulimit` that grow until it is done.
+/// Runs each command under growing limits of `ulimit` until it succeeds.
 fn each_step(option: &str, limits: &(impl Iterator<Item = u32> + Clone), check: impl Fn(&Prepared, &Path, &Output, u32)) {
     let folder = scratch(&format!("faults-ulimit-{option}"));
     for prepared in prepared(&folder) {

@@ -1,5 +1,5 @@
-//! What is there after a run that failed or was ended: what was there before, or all of what it writes; and nothing else,
-//! unless it was killed.
+//! The files after a run that failed or was ended. All are as before or all are new, without any temporary files, unless the run
+//! was killed.
 
 #![cfg(unix)]
 

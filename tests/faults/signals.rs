@@ -1,4 +1,5 @@
-//! Runs that are asked to end, killed, or not alone. strace holds them where they have temporary files: none is through before.
+//! Runs that are asked to end, killed, or not alone. strace stops each run while it has temporary files, so that none completes
+//! before.
 
 use std::{
     fs,
@@ -11,9 +12,9 @@ use tests::{end_of, ilinst, require, said, sample, scratch, until};
 use crate::commands::{Tree, is_leftover, quiet, tree};
 
 const FILES: usize = 3;
-/// Each output's temporary file is given its permissions by this call, when it is there.
+/// The call that sets the permissions of an output's new temporary file.
 const CALL: &str = "fchmod";
-/// Longer than a test waits for anything, in microseconds: the thread that makes the call stands still, and no other.
+/// A delay longer than any test waits, in microseconds. Only the thread that makes the call stops.
 const FOR_EVER: &str = "delay_enter=3600000000";
 
 #[test]
@@ -32,7 +33,7 @@ fn a_run_that_is_asked_to_end_leaves_nothing() {
     }
 }
 
-/// `nohup` and the like.
+/// `nohup` and similar programs.
 #[test]
 #[ignore = "needs strace"]
 fn a_signal_that_is_ignored_stays_so() {
@@ -62,14 +63,14 @@ fn what_a_killed_run_left_the_next_one_removes() {
     assert_eq!(leftovers(&folder), 0);
 
     killed(&["app", "--in-place"]);
-    // No file of a program, so nothing to be copied.
+    // The folder has no program, so no companions are copied.
     instrument(&folder, &["app", "-o", "copy"]);
     assert!(!tree(&folder.join("copy")).keys().any(|path| is_leftover(path)));
     ilinst().args(["restore", "app", "-q"]).current_dir(&folder).output().expect("ilinst runs");
     assert_eq!(leftovers(&folder), 0);
 }
 
-/// The second run is through while the first one stands still.
+/// The second run completes while the first one stands still.
 #[test]
 #[ignore = "needs strace"]
 fn runs_at_once_leave_each_others_files_alone() {
@@ -97,28 +98,28 @@ fn app(name: &str) -> PathBuf {
     folder
 }
 
-/// A run under strace, which does something to it when a temporary file is there.
+/// A run under strace, which injects an effect when a temporary file exists.
 struct Held {
     strace: Child,
-    /// The process of the tool.
+    /// The process id of the tool.
     tool: u32,
     log: PathBuf,
 }
 
 impl Held {
     fn start(strace: &Path, folder: &Path, arguments: &[&str], effect: &str) -> Self {
-        // A program inherits ignored signals, here from whatever started the tests.
+        // A program inherits ignored signals, here from the process that started the tests.
         Self::start_by(&["env", "--default-signal"], strace, folder, arguments, effect)
     }
 
-    /// The same with the words of a command that starts the tool.
+    /// Starts the run by a further command.
     fn start_by(starter: &[&str], strace: &Path, folder: &Path, arguments: &[&str], effect: &str) -> Self {
         let log = folder.with_extension("log");
         let _ = fs::remove_file(&log);
         let mut command = Command::new(strace);
         command.arg("-f").arg("-o").arg(&log).args(["-e", &format!("trace={CALL}")]);
         command.args(["-e", &format!("inject={CALL}:{effect}:when=1")]).args(starter).arg(ilinst().get_program());
-        // With one thread, one of them makes the call.
+        // With a single thread, that thread makes the call.
         command.arg("instrument").args(arguments).args(["--threads", "1"]).current_dir(folder);
         let mut strace = quiet(&mut command).spawn().expect("strace starts");
         let children = format!("/proc/{0}/task/{0}/children", strace.id());
@@ -130,12 +131,12 @@ impl Held {
         Self { strace, tool, log }
     }
 
-    /// Waits until it stands still as a whole.
+    /// Waits until the whole process is stopped.
     fn has_stopped(&self) {
         until("the run stands still", || fs::read_to_string(&self.log).ok()?.contains("--- stopped by SIGSTOP").then_some(()));
     }
 
-    /// Waits until a signal has ended it. strace itself would wait for the thread that it holds.
+    /// Waits until a signal has ended the process. strace itself would wait for the thread that it delays.
     fn assert_ended_by(mut self, name: &str) {
         until(&format!("its end by SIG{name}"), || {
             let log = fs::read_to_string(&self.log).ok()?;
@@ -144,7 +145,7 @@ impl Held {
         });
     }
 
-    /// How it ends: strace does as the tool did.
+    /// Returns the exit status: strace ends as the tool did.
     fn end(mut self) -> ExitStatus {
         end_of(&mut self.strace, "the run")
     }
@@ -168,7 +169,7 @@ fn instrument(folder: &Path, arguments: &[&str]) {
 }
 
 fn leftovers(folder: &Path) -> usize {
-    // Not what is in the files: this is asked all the time.
+    // Lists names only, since this is polled.
     let below = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
     let folders = [folder.join("app"), folder.join("out")];
     folders.into_iter().flat_map(below).filter(|entry| is_leftover(Path::new(&entry.file_name()))).count()

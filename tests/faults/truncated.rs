@@ -1,4 +1,4 @@
-//! Files that are cut short while they are in use.
+//! Files that are truncated while they are in use.
 
 use std::{fs, process::Command};
 
@@ -6,8 +6,8 @@ use tests::{end_of, ilinst, require, scratch, until};
 
 use crate::commands::{Tree, prepared, quiet, tree};
 
-/// Who has them mapped is ended by the system (SIGBUS): they are read instead. The run stands still where it makes its first
-/// temporary file, with all inputs at hand that it needs until then.
+/// The system kills a process that has a truncated file mapped (SIGBUS), so inputs are read into memory. The run is stopped at
+/// its first temporary file, after it has read all inputs that it needs.
 #[test]
 #[ignore = "needs strace"]
 fn an_input_may_be_cut_short_meanwhile() {

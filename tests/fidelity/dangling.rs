@@ -1,4 +1,5 @@
-//! What leads nowhere leads nowhere when woven, though rows and heaps get more where it leads to; or the file is refused.
+//! Dangling references dangle after instrumenting, too, although rows and heap items are added at their targets. Otherwise the
+//! file is refused.
 
 use std::{collections::BTreeMap, fs};
 
@@ -11,10 +12,10 @@ use fuzz_harness::{Outcome, Target};
 use tests::sample;
 use weave::{Refusal, Tracker, Weave};
 
-/// One change: what it is, where in the file, and to what.
+/// A change: description, offset in the file, new bytes.
 type Change = (String, usize, Vec<u8>);
 
-/// The tables that weaving appends to, as tokens name them, and how many rows at least.
+/// The tables that instrumenting appends to, with the least number of rows added.
 const GROWING: [(Table, u32); 4] =
     [(Table::TypeRef, 2), (Table::MemberRef, 4), (Table::AssemblyRef, 1), (Table::StandAloneSig, 1)];
 
@@ -59,17 +60,17 @@ fn is_refused_for_that(bytes: &[u8]) -> bool {
 }
 
 fn place(file: &Metadata<'_>, part: &[u8]) -> usize {
-    // The metadata is a view on the file, and knows where it is.
+    // The metadata is a view on the file, and states its offset.
     let root = file.root.rest();
     file.root.offset().0 as usize + (part.as_ptr().addr() - root.as_ptr().addr())
 }
 
-/// The token of the last row that a table is sure to get.
+/// Returns the token of the last row that a table is sure to gain.
 fn token_beyond(metadata: &Metadata<'_>, (table, added): (Table, u32)) -> Vec<u8> {
     Token::new(table, metadata.tables.count(table) + added).0.to_le_bytes().into()
 }
 
-/// Each column of the first and last row, to one past the end of all that it can lead to.
+/// Sets each column of the first and last row to one past the end of its possible targets.
 fn cells(metadata: &Metadata<'_>) -> Vec<Change> {
     let tables = &metadata.tables;
     let coded = |index: &CodedIndex, table: Table| index.encode(Token::new(table, tables.count(table) + 1));
@@ -102,7 +103,7 @@ fn cells(metadata: &Metadata<'_>) -> Vec<Change> {
     changes
 }
 
-/// Items that run beyond the end of their heap.
+/// Makes items extend beyond the end of their heap.
 fn heap_ends(metadata: &Metadata<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     for heap in [metadata.strings, metadata.blobs, metadata.user_strings] {
@@ -110,7 +111,7 @@ fn heap_ends(metadata: &Metadata<'_>) -> Vec<Change> {
         let end = heap.bytes.len() - last - 1;
         changes.push(("a heap that no zero ends".into(), place(metadata, heap.bytes) + last + 1, vec![1; end]));
     }
-    // The last blob that a row has, made longer than it can be.
+    // The last blob that a row refers to gets an excessive length.
     let blobs = metadata.tables.rows::<MethodDef>().map(|(_, row)| row.signature.0 as usize);
     let last = blobs.max().expect("there are methods");
     let left = metadata.blobs.bytes.len() - last - 1;
@@ -122,7 +123,7 @@ fn heap_ends(metadata: &Metadata<'_>) -> Vec<Change> {
     changes
 }
 
-/// Types in signatures, which are of one byte in small files.
+/// Changes types in signatures, which take one byte in small files.
 fn signatures(metadata: &Metadata<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     let kinds = [ElementType::Class as u8, ElementType::ValueType as u8, ElementType::CModReqd as u8, ElementType::CModOpt as u8];
@@ -140,7 +141,7 @@ fn signatures(metadata: &Metadata<'_>) -> Vec<Change> {
     changes
 }
 
-/// Tokens in headers, instructions and clauses.
+/// Changes tokens in headers, instructions and clauses.
 fn bodies(image: &Image<'_>, metadata: &Metadata<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     for (rid, method) in metadata.tables.rows::<MethodDef>().filter(|(_, row)| row.has_il_body()) {

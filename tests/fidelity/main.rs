@@ -1,4 +1,4 @@
-//! What a woven assembly keeps: its strong name, its modules, its place among others.
+//! Properties that an instrumented assembly keeps: its strong name, its modules, its role among other assemblies.
 
 mod dangling;
 
@@ -15,12 +15,12 @@ use ecma335::{
 use tests::{Runtime, ilinst, instrument, profile_in, require, root, said, sample, scratch};
 use weave::{Options, Tracker, Weave, Woven};
 
-/// A tool beside Mono.
+/// Returns a tool that comes with Mono.
 fn mono_tool(name: &str) -> Option<PathBuf> {
     require("ILINST_MONO").map(|mono| mono.with_file_name(name))
 }
 
-/// Runs a tool in a folder; it has to succeed.
+/// Runs a tool in a folder; it must succeed.
 fn run(program: &Path, arguments: &[&str], folder: &Path) -> String {
     let output = Command::new(program).args(arguments).current_dir(folder).output().expect("it starts");
     let (out, errors, code) = said(&output);
@@ -28,7 +28,7 @@ fn run(program: &Path, arguments: &[&str], folder: &Path) -> String {
     out
 }
 
-/// What `sn -v` says of an assembly.
+/// Returns the result of `sn -v` for an assembly.
 fn strong_name(sn: &Path, file: &str, folder: &Path) -> &'static str {
     let output = Command::new(sn).args(["-v", file]).current_dir(folder).output().expect("it starts");
     let said = said(&output).0;
@@ -66,14 +66,14 @@ fn strong_names_are_signed_again_or_said_to_be_gone() {
         for input in ["signed.dll", "delayed.dll"] {
             weave(input, "open.dll", layout);
             assert_eq!(strong_name(&sn, "open.dll", &folder), "is delay-signed but not strongnamed");
-            // There is room for a signature still.
+            // The space for a signature is still there.
             run(&sn, &["-q", "-R", "open.dll", "key.snk"], &folder);
             assert_eq!(strong_name(&sn, "open.dll", &folder), "is strongnamed");
         }
     }
 }
 
-/// What the key is of may have nothing to weave; where there is no such assembly, the key is a mistake.
+/// The assembly of a key may have no method to instrument. A key without any assembly is an error.
 #[test]
 #[ignore = "needs Mono"]
 fn a_key_is_of_an_assembly_that_is_to_be_woven() {
@@ -120,14 +120,14 @@ fn the_manifest_of_several_modules_holds_their_new_hashes() {
     let rows = profile.rows(profile::report::SortBy::Name);
     let calls = |name: &str| rows.iter().find(|row| row.raw_name.as_deref() == Some(name)).map(|row| row.calls);
     assert_eq!((calls("Program::Main"), calls("Part::Twice")), (Some(1), Some(1)));
-    // Woven alone, the one with the manifest takes the other along.
+    // Instrumenting the assembly with the manifest alone copies its module.
     instrument(&[&folder.join("main.exe"), &"-o", &folder.join("alone/"), &"-q"]);
     assert_eq!(fs::read(folder.join("alone/part.netmodule")).ok(), fs::read(folder.join("part.netmodule")).ok());
     let output = Command::new(mono).arg("alone/main.exe").current_dir(&folder).output().expect("it starts");
     assert_eq!(said(&output), ("42\n".into(), String::new(), Some(6)));
 }
 
-/// Makes the native host that starts a program, as the SDK does: the program's name goes where its template has a hash.
+/// Creates the native host that starts a program, as the SDK does: the program's name replaces a hash in its template.
 fn make_host(path: &Path, program: &str) -> bool {
     const PLACE: &[u8; 64] = b"c3ab8ff13720e8ad9047dd39466b3c8974e592c2fa383d4a3960714caef0c4f2";
     let Some(sdk) = require("ILINST_SDK") else { return false };
@@ -137,14 +137,14 @@ fn make_host(path: &Path, program: &str) -> bool {
     host[at..at + PLACE.len()].fill(0);
     host[at..at + program.len()].copy_from_slice(program.as_bytes());
     fs::write(path, host).expect("it can be written");
-    // The SDK keeps it as data.
+    // The SDK stores the template without the permission to execute.
     #[cfg(unix)]
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("it can be");
     true
 }
 
-/// A program of three assemblies, one strong-named and one in a folder of its own with a satellite, woven as a folder, runs
-/// by the command that ran it.
+/// A program of three assemblies, instrumented as a folder, runs by its original command. One is strong-named, and one is in a
+/// folder of its own with a satellite.
 #[test]
 #[ignore = "needs the .NET SDK and Mono"]
 fn an_application_runs_woven_from_its_folder() {
@@ -163,7 +163,7 @@ fn an_application_runs_woven_from_its_folder() {
     fs::copy(sample("hello").join("hello.runtimeconfig.json"), app.join("app.runtimeconfig.json")).expect("it can be copied");
     fs::copy(folder.join("app.deps.json"), app.join("app.deps.json")).expect("it can be copied");
     let has_host = make_host(&app.join("app"), "app.exe");
-    // A library woven where it is: the program's list has to name the tracker.
+    // A library is instrumented in its place: the program's `deps.json` must name the tracker.
     let placed = folder.join("placed");
     for file in ["app.exe", "Plain.dll", "Signed.dll", "de/app.resources.dll", "app.runtimeconfig.json", "app.deps.json"] {
         let to = placed.join(file);
@@ -212,7 +212,7 @@ fn an_application_runs_woven_from_its_folder() {
     }
 }
 
-/// A sample, and what it is woven with.
+/// Returns a sample and the tracker.
 fn orders() -> (Image<'static>, Metadata<'static>, Tracker) {
     let bytes = fs::read(sample("orders").join("orders.exe")).expect("it is committed");
     let image = Image::parse(bytes.leak()).expect("it is an assembly");
@@ -230,7 +230,7 @@ fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, tracker: &Tracker, keep
     weave::weave(image, metadata, &Weave { options: &options, ..Weave::new(tracker) }).map_err(|error| error.to_string())
 }
 
-/// The output check: a written file that is not what was woven is a fault, and it says in which method.
+/// The output check: a file that differs from the instrumented module is a fault, reported with the method.
 #[test]
 fn a_fault_in_what_was_written_is_caught_and_names_the_method() {
     let (image, metadata, tracker) = orders();
@@ -247,17 +247,17 @@ fn a_fault_in_what_was_written_is_caught_and_names_the_method() {
     }
     assert!(check(&file[..file.len() - 1], &woven).is_err());
     assert!(check(&[&file[..], &[0]].concat(), &woven).is_err());
-    // A row that leads elsewhere than to the body that was checked.
+    // The row points to another place than the checked body.
     let (method, place) = woven.bodies[7].clone();
     woven.bodies[7].1 = place.start + 4..place.end;
     assert_eq!(check(&file, &woven).map_err(|fault| fault.method), Err(Some(method)));
-    // A body that was to be left alone and was not.
+    // A body that was to be skipped is changed.
     let mut woven = weave();
     let (method, _) = woven.bodies.remove(7);
     assert_eq!(check(&file, &woven).map_err(|fault| fault.method), Err(Some(method)));
 }
 
-/// A method whose row leads anywhere in the file, as in a damaged one: woven or left alone, the net holds it for no fault.
+/// A method of a damaged file may point anywhere in it. The output check reports no fault for it, instrumented or skipped.
 #[test]
 fn a_row_that_leads_anywhere_is_no_fault() {
     let (image, metadata, tracker) = orders();
@@ -285,7 +285,7 @@ fn a_row_that_leads_anywhere_is_no_fault() {
     assert!(woven > 100, "{woven} were woven, {rest} were not");
 }
 
-/// The output check: what weaving adds to the tables and heaps obeys their rules, or it is a fault.
+/// The output check: rows and heap items added against the rules are a fault.
 #[test]
 fn a_fault_in_what_was_added_is_caught() {
     let (image, metadata, tracker) = orders();
@@ -294,7 +294,7 @@ fn a_fault_in_what_was_added_is_caught() {
     let woven_image = Image::parse(&file).expect("it is an assembly");
     let woven_metadata = Metadata::parse(woven_image.metadata().expect("it has metadata")).expect("it can be read");
     let tables = &woven_metadata.tables;
-    // What is added stands behind the input's own, but for the mark.
+    // Added rows follow the input's own, except the mark.
     let added = |table: Table, place: u32| metadata.tables.count(table) + 1 + place;
     let assembly = Rid::<AssemblyRef>::new(added(Table::AssemblyRef, 0));
     let mark_type = Rid::<TypeRef>::new(added(Table::TypeRef, 1));
@@ -310,7 +310,7 @@ fn a_fault_in_what_was_added_is_caught() {
     let blob = woven_metadata.row(Rid::<StandAloneSig>::new(signature)).expect("it is there").signature;
     let blob = woven_metadata.blobs.blob(blob).expect("it is there").offset();
     let body = weave().bodies[7].clone();
-    // What is broken, the byte that breaks it, and the method that has to be named.
+    // The fault, the offset of the byte that causes it, and the method to be named.
     let faults = [
         ("the tracker's version", tables.offset(assembly).0, None),
         ("the name of what the probes call", tables.offset(entering).0 + 2, None),
@@ -340,7 +340,7 @@ fn a_fault_in_what_was_added_is_caught() {
         woven.file.patch(place, &[file[place] ^ 0x40]);
         check(what, &woven, method);
     }
-    // The mark behind all other attributes, which are sorted.
+    // The mark is moved behind all other attributes, which must be sorted.
     let mut attributes = tables.bytes(Table::CustomAttribute).to_vec();
     let size = tables.widths().row_size(Table::CustomAttribute);
     attributes[(mark.get() as usize - 1) * size..].rotate_left(size);
@@ -349,7 +349,7 @@ fn a_fault_in_what_was_added_is_caught() {
     check("where the mark is", &woven, None);
 }
 
-/// Damaged files are refused, or woven to what the output check lets through; nothing panics.
+/// Damaged files are refused, or pass the output check once instrumented; the tool never panics.
 #[test]
 fn random_damage_is_refused_or_woven() {
     const ROUNDS: usize = 3000;
@@ -385,7 +385,7 @@ fn random_damage_is_refused_or_woven() {
     assert!(woven_files > ROUNDS && refused > ROUNDS / 4);
 }
 
-/// Weaves a file and has the output check look at it; an error is a refusal.
+/// Instruments a file, and runs the output check; an error means that the file was refused.
 fn weave_and_check(bytes: &[u8], tracker: &Tracker, keep_layout: bool) -> Result<(), String> {
     let text = |error: ecma335::Error| error.to_string();
     let image = Image::parse(bytes).map_err(text)?;

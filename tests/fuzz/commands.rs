@@ -1,5 +1,5 @@
-//! Damaged files that no library reads, but a command: it says what is wrong, with an exit code of its own, and takes no more
-//! memory than a small machine has.
+//! Damaged files that only a command reads. It reports the damage with a suitable exit code, and stays within the memory of a
+//! small machine.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
 use crate::{Tried, try_all};
 
-/// All keys, and rules.
+/// A configuration with all keys, and rules.
 const CONFIG: &str = r#"
 include = ["Shop.*", "[Core]Shop.Order::Load(int, *)"]
 exclude = "attribute:Obsolete"
@@ -31,7 +31,7 @@ weave = true
 exclude = ["re:^Shop\\.Till::.*$", "il:100.."]
 capture = "args,return"
 "#;
-/// Address space, in KiB, that a command may take.
+/// The limit of a command's address space, in KiB.
 const MEMORY: u32 = 4 << 20;
 
 #[test]
@@ -62,7 +62,7 @@ fn packages() {
     });
 }
 
-/// A package of two assemblies.
+/// Returns a package with two assemblies.
 fn package(method: CompressionMethod) -> Vec<u8> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     let options = SimpleFileOptions::default().compression_method(method);
@@ -74,7 +74,7 @@ fn package(method: CompressionMethod) -> Vec<u8> {
     writer.finish().expect("it can be written").into_inner()
 }
 
-/// Runs a command, which ends by itself, with less memory than it might be led to ask for.
+/// Runs a command, which must end by itself, with less memory than the file claims to need.
 fn refuses_or_accepts(arguments: &[&str], files: &[&Path]) -> Result<Outcome, String> {
     let tool = ilinst();
     let limited = format!("ulimit -v {MEMORY} && exec \"$0\" \"$@\"");

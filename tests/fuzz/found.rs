@@ -1,4 +1,4 @@
-//! What was found once, at its smallest: a sample, and one cell of it that has another value.
+//! Past findings, reduced: a sample, and one cell of it with another value.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ const ODD: &str = "samples/odd/bin/odd.exe";
 const ORDERS: &str = "samples/orders/bin/orders.exe";
 const SHAPES: &str = "samples/shapes/bin/shapes.exe";
 
-/// A file, a cell of it, its value, and what came of weaving it.
+/// A file, a cell of it, its value, and the result of instrumenting it.
 #[rustfmt::skip]
 const FOUND: &[(&str, Table, u32, &str, u32, &str)] = &[
     (ODD, Module, 1, "mvid", 0, "the output check missed the new MVID of a module that has none"),
@@ -29,8 +29,8 @@ fn what_was_found_once_holds() {
     }
 }
 
-/// Neither tiny nor fat, and of row 7 of the signatures of locals, which only the woven module has: it is left alone, and what
-/// is checked of bodies left alone took that row for changed.
+/// A body that is neither tiny nor fat, with row 7 as its locals, which only the instrumented module has. It is skipped; the
+/// check of skipped bodies once reported that row as changed.
 #[test]
 fn a_body_of_no_form_is_left_alone() {
     let body = [&[0x11, 0x30, 2, 0, 4, 0, 0, 0, 7, 0, 0, 0x11][..], &[0, 0, 0, 0x2A]].concat();
@@ -39,7 +39,7 @@ fn a_body_of_no_form_is_left_alone() {
     }
 }
 
-/// Scopes that lie in themselves, and import nothing: `diff` followed them for ever.
+/// Scopes that contain themselves and import nothing: `diff` once followed them for ever.
 #[test]
 fn imports_around_themselves_come_to_an_end() {
     let pdb = fs::read(root().join("samples/orders/bin/orders.pdb")).expect("it is committed");

@@ -1,9 +1,9 @@
-//! Damaged input, the same in every run: whatever bytes a file has, nothing panics, hangs, takes memory that the file only
-//! claims to need, or makes anything that it should not (`crates/fuzz-harness` says what that is).
+//! Damaged input, the same in every run. The tool never panics, hangs, takes memory that the file only claims to need, or breaks
+//! a property of `crates/fuzz-harness`.
 //!
-//! `cargo xtask fuzz` runs more of it, and says by variables how much: `ILINST_FUZZ_INPUTS`, of which `ILINST_FUZZ_PART`
-//! is this process's (`2/3`: the third of three), and `ILINST_FUZZ_REPORT`, the file that gets a line of figures.
-//! `ILINST_FUZZ_INPUT` is the one input to try.
+//! `cargo xtask fuzz` runs more inputs. Variables control the tests: `ILINST_FUZZ_INPUTS` is the number of inputs.
+//! `ILINST_FUZZ_PART` is the part of this process (`2/3`: the third of three). `ILINST_FUZZ_REPORT` is the file that gets a line
+//! of figures. `ILINST_FUZZ_INPUT` is a single input to try.
 
 mod commands;
 mod found;
@@ -25,14 +25,15 @@ use serde_json::json;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// How many inputs there are in all unless others are asked for.
+/// The default number of inputs of all targets.
 const INPUTS: u64 = 20_000;
-/// Nothing takes so long of the processor but what does not end: of a file of a megabyte it would be seven times this.
+/// The limit of CPU time for an input, reached only by endless work. A file of a megabyte may take seven times as long, but
+/// inputs are small.
 const LIMIT: Duration = Duration::from_secs(10);
-/// What may be needed at once: so many bytes for each of the input, and so many beside.
+/// The limit of memory at one moment: bytes for each byte of input, and bytes beside.
 const PER_BYTE: usize = 256;
 const BESIDE: usize = 16 << 20;
-/// Findings are the same if so much of what they say is.
+/// The length of text, without numbers, by which findings count as equal.
 const ALIKE: usize = 64;
 
 macro_rules! targets {
@@ -63,24 +64,24 @@ targets! {
     requests: Request
 }
 
-/// What came of the inputs of a target.
+/// The results of a target's inputs.
 #[derive(Default)]
 struct Figures {
     refused: u64,
     left_alone: u64,
     accepted: u64,
-    /// By what they say but for numbers: how many, and the first.
+    /// By text without numbers: the number of findings, and the first.
     findings: BTreeMap<String, (u64, String)>,
     slowest: Duration,
-    /// Of those of a page and more, what a byte took at most.
+    /// The longest time for a byte, among inputs of a page and more.
     slowest_byte: f64,
     memory: usize,
 }
 
-/// What is done with bytes, `variant` and what lies beside them.
+/// A check of bytes, with `variant` and the companion file.
 type Check<'c> = &'c (dyn Fn(&[u8], u64, Option<&[u8]>) -> Result<Outcome, String> + Sync);
 
-/// Who tries inputs: its name, a number of its own, and how many of 1,000 inputs it tries.
+/// A target under test: its name, its number, and its share of 1,000 inputs.
 #[derive(Clone, Copy)]
 struct Tried<'t> {
     name: &'t str,
@@ -97,7 +98,7 @@ fn run(target: Target) {
 }
 
 fn try_all(tried: Tried<'_>, seeds: &[Seed], check: Check<'_>) {
-    // Memory is counted for the process: one at a time.
+    // Memory is counted for the process, so only one target runs at a time.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
@@ -112,7 +113,7 @@ fn try_all(tried: Tried<'_>, seeds: &[Seed], check: Check<'_>) {
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|panic| *LAST_PANIC.lock().expect("nobody panics with it") = panic.to_string()));
     let mut figures = Figures::default();
-    // All of it is that thread's: then each input has the same order of work, and asks no other.
+    // All work is done by one thread, so that each input has the same order of work.
     pool.install(|| numbers.iter().for_each(|number| try_input(tried, *number, seeds, check, &mut figures)));
     panic::set_hook(hook);
     figures.print(tried.name);
@@ -121,7 +122,7 @@ fn try_all(tried: Tried<'_>, seeds: &[Seed], check: Check<'_>) {
     assert!(findings.is_empty(), "{}", findings.join("\n"));
 }
 
-/// What the last panic said.
+/// The message of the last panic.
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
 fn try_input(tried: Tried<'_>, number: u64, seeds: &[Seed], check: Check<'_>, figures: &mut Figures) {
@@ -140,7 +141,7 @@ fn try_input(tried: Tried<'_>, number: u64, seeds: &[Seed], check: Check<'_>, fi
     let (mut time, of_processor) = (started.elapsed(), processor_time().saturating_sub(of_processor));
     let memory = MEMORY.peak_usage().saturating_sub(before);
     if time > figures.slowest {
-        // It may be the machine that was slow.
+        // The machine may have been slow, so the input is measured again.
         let started = Instant::now();
         let _ = check();
         time = time.min(started.elapsed());
@@ -173,14 +174,14 @@ fn try_input(tried: Tried<'_>, number: u64, seeds: &[Seed], check: Check<'_>, fi
     }
 }
 
-/// How long this thread has run, which other programs have no part in. Nothing where the system does not tell.
+/// Returns the CPU time of this thread, which other programs do not affect. Returns zero where the system does not provide it.
 fn processor_time() -> Duration {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     Duration::from_nanos(text.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or_default())
 }
 
 impl Figures {
-    /// Says it, and adds a line to the report if there is one.
+    /// Prints the figures, and adds a line to the report if there is one.
     fn print(&self, name: &str) {
         let findings: u64 = self.findings.values().map(|(count, _)| count).sum();
         let line = json!({

@@ -1,4 +1,4 @@
-//! `ilinst compare --html`: the table is the comparison's, and the graph shows both sides.
+//! `ilinst compare --html`: the table shows the comparison, and the graph shows both sides.
 
 use std::{fs, path::Path};
 
@@ -17,7 +17,7 @@ method 5 Shop.Fresh::Parse
 method 6 Shop.Steady::Work
 ";
 
-/// Three runs of each side, of which the times differ a little.
+/// Returns a run of a side; times differ a little between its three runs.
 fn run(is_new: bool, noise: u64) -> String {
     let tree = if is_new {
         format!(
@@ -38,7 +38,7 @@ fn run(is_new: bool, noise: u64) -> String {
     format!("profile end=900000{methods}tree\nthread 1 Main\n{tree}")
 }
 
-/// The arguments that name three runs of each side.
+/// Returns the arguments that name three runs of each side.
 fn sides(folder: &Path) -> Vec<String> {
     let mut arguments = Vec::new();
     for (option, is_new) in [("--base", false), ("--new", true)] {
@@ -89,7 +89,7 @@ fn both_sides_are_shown() {
     browser.open(&page, "");
     let mut shown = Shown { browser, profile, file: page.clone(), page };
 
-    // The table: medians, the verdicts, sorted by what became slower.
+    // The table: medians and verdicts, slowest changes first.
     shown.browser.key("2");
     let columns = ["self-base", "self-new", "self-change", "total-base", "total-new", "calls-base", "calls-new"];
     let mut methods: Vec<&Value> = comparison["methods"].as_array().expect("a list").iter().collect();
@@ -128,7 +128,7 @@ fn both_sides_are_shown() {
         assert!(verdicts.contains(&verdict), "{verdicts:?}");
     }
 
-    // The graph: what is gone has no width in the new runs, and all of it in the base's.
+    // The graph: removed methods have no width in the new runs, and their whole width in the base.
     shown.browser.key("1");
     let width = "(() => {
        const { layout, tree } = App.views.flame;
@@ -149,7 +149,7 @@ fn both_sides_are_shown() {
         assert_eq!(["base", "new", "change"].map(|fact| shown.detail(fact)), facts);
         shown.rest();
     }
-    // Warm where it took more, cold where it took less.
+    // Warm colours for slower methods, cold colours for faster ones.
     let colour = |shown: &mut Shown, name: &str| {
         let script = format!(
             "(() => {{
@@ -164,7 +164,7 @@ fn both_sides_are_shown() {
     assert_eq!(colour(&mut shown, "Shop.Orders.Store.Load"), 35.0);
     assert_eq!(colour(&mut shown, "Shop.Fresh.Parse"), 35.0);
     assert_eq!(colour(&mut shown, "Shop.Old.Gone"), 250.0);
-    // Paler where it may be noise.
+    // Paler colours for changes that may be noise.
     let pale = "(() => {
        const { tree, palette } = App;
        const node = [...tree.fn].findIndex((fn) => FUNCTIONS.name(fn) === 'Shop.Steady.Work');

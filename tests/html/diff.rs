@@ -1,4 +1,4 @@
-//! `ilinst diff --html` in a browser: what is drawn when, what keys and the filter do, and how much of a large one is drawn.
+//! `ilinst diff --html` in a browser: when parts are drawn, the keys and the filter, and the drawn part of a large diff.
 
 use std::{fs, path::PathBuf};
 
@@ -6,7 +6,7 @@ use base64ct::{Base64, Encoding as _};
 use serde_json::Value;
 use tests::{Browser, ilinst, root, sample, scratch};
 
-/// The page of what differs between two assemblies, and a browser that has it open; none without a browser.
+/// The page of a diff, open in a browser; `None` without a browser.
 struct Page {
     browser: Browser,
     file: PathBuf,
@@ -23,7 +23,7 @@ impl Page {
         Some(Self { browser, file })
     }
 
-    /// A sample, and what is woven of it.
+    /// Opens the diff of a sample and its instrumented version.
     fn of_sample(name: &str) -> Option<Self> {
         let woven = scratch(&format!("html-diff-{name}-woven"));
         let original = sample("orders").join("orders.exe");
@@ -31,7 +31,7 @@ impl Page {
         Self::of(name, &original, &woven.join("orders.exe"))
     }
 
-    /// How many elements a selector finds.
+    /// Returns the number of elements that match a selector.
     fn count(&mut self, selector: &str) -> u64 {
         self.eval(&format!("document.querySelectorAll({selector:?}).length")).as_u64().expect("a number")
     }
@@ -89,7 +89,7 @@ fn what_differs_is_marked_and_not_by_colour_alone() {
     let without_sign = "[...document.querySelectorAll('td.a, td.d')].filter((cell) => \
                         getComputedStyle(cell, '::before').content !== (cell.className === 'a' ? '\"+\"' : '\"-\"')).length";
     assert!(page.count("td.a") > 0 && page.eval(without_sign) == 0);
-    // `.maxstack 8` and `.maxstack 2`: the number alone.
+    // `.maxstack 8` and `.maxstack 2`: only the number is marked.
     assert_eq!(
         page.eval(
             "[...document.querySelectorAll('td.d')].some((cell) => \
@@ -121,12 +121,12 @@ fn a_large_one_is_drawn_as_far_as_it_is_seen() {
     let drawn = page.count("*");
     println!("{changes} changes, {drawn} elements");
     assert!(changes > 5000, "{changes}");
-    // A section, its heading and its entry for each type; no line of a change.
+    // A section, its heading and its entry for each type, but no line of a change.
     let types = page.count("section");
     assert!(drawn < 8 * types + 2000, "{drawn} elements, {types} types");
 }
 
-/// The picture of the documentation.
+/// Takes the picture of the documentation.
 #[test]
 #[ignore = "needs Chromium"]
 fn the_picture_can_be_taken() {

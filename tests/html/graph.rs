@@ -1,17 +1,17 @@
-//! The flame graph: frames are where the profile says, as wide as it says, and say its numbers.
+//! The flame graph: frames have the places, widths and numbers of the profile.
 
 use profile::{CallTree, Profile, SampleType};
 
 use crate::{SHOP, Shown, builder, count, percent, time};
 
-/// How high a frame is.
+/// The height of a frame in pixels.
 const FRAME: f64 = 22.0;
 
-/// Where frames are to be, as parts of the graph's width.
+/// The expected places of frames, as parts of the graph's width.
 struct Layout {
     tree: CallTree,
     names: Vec<String>,
-    /// What each has with callees, itself, and how often it was called.
+    /// Total value, own value and number of calls of each frame.
     total: Vec<i64>,
     own: Vec<i64>,
     calls: Vec<i64>,
@@ -21,7 +21,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// By a value for each path of the merged tree.
+    /// Computes the layout from a value for each path of the merged tree.
     fn of(profile: &Profile, own: impl Fn(&dyn Fn(SampleType) -> i64) -> i64) -> Self {
         let tree = profile.merged_tree();
         let at = |index: usize, what| profile.flat(&tree, what).get(index).copied().unwrap_or_default();
@@ -57,7 +57,7 @@ impl Layout {
 }
 
 impl Shown {
-    /// Clicks at a part of the graph's width, in a row.
+    /// Clicks in a row, at a part of the graph's width.
     pub(crate) fn click_frame(&mut self, part: f64, row: f64) {
         let place = self.browser.eval(
             "(() => { const b = document.querySelector('canvas').getBoundingClientRect(); return [b.x, b.y, b.width]; })()",
@@ -72,13 +72,13 @@ impl Shown {
         self.browser.settle();
     }
 
-    /// What the line below says of a fact.
+    /// Returns a fact from the line below the graph.
     pub(crate) fn detail(&mut self, fact: &str) -> String {
         self.texts(&format!("#detail [data-fact='{fact}'] b")).concat()
     }
 }
 
-/// Clicks at each frame from the whole graph; what is said of it has to be what the profile says.
+/// Clicks at each frame of the whole graph, and checks the shown numbers against the profile.
 fn check_frames(shown: &mut Shown, layout: &Layout, say: impl Fn(f64) -> String) {
     for index in 0..layout.own.len() {
         if layout.width(index) * 1168.0 < 2.0 {
@@ -99,7 +99,7 @@ fn check_frames(shown: &mut Shown, layout: &Layout, say: impl Fn(f64) -> String)
         if !shown.detail("calls").is_empty() {
             assert_eq!(shown.detail("calls"), count(layout.calls[index] as f64), "{}", layout.name(index));
         }
-        // It is as wide as the graph now.
+        // The frame is now as wide as the graph.
         for part in [0.002, 0.998] {
             shown.rest();
             shown.click_frame(part, layout.depth[index] as f64);
@@ -222,7 +222,7 @@ fn the_keyboard_is_enough() {
     press("ArrowUp", "Shop.Orders.Store.Load");
     press("Escape", "Shop.Program.Main");
     press("Home", "all threads");
-    // The search, and what it finds one after another.
+    // The search, and its matches one after another.
     shown.browser.key("/");
     shown.browser.type_text("price.sum");
     assert!(shown.text("#found").starts_with("1 method, "), "{}", shown.text("#found"));
@@ -247,7 +247,7 @@ fn what_is_found_is_a_share_of_all() {
     // Load on both threads with the Sum below it, and the Sum beside it.
     let total = shown.profile.milliseconds(shown.profile.running());
     assert_eq!(shown.text("#found"), format!("2 methods, {}", percent(350.0 + 70.0 + 50.0, total)));
-    // What is not found is dim.
+    // Frames that do not match are dimmed.
     let picture = "document.querySelector('canvas').toDataURL()";
     let dim = shown.browser.eval(picture);
     shown.browser.key("Escape");

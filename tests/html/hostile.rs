@@ -1,4 +1,4 @@
-//! Names that anybody can make: they are text, whatever is in them, and all of it is seen.
+//! Hostile names: any name is shown as text, and completely.
 
 use std::fs::File;
 

@@ -11,7 +11,7 @@ use crate::{SHOP, builder};
 
 const PATHS: usize = 100_000;
 
-/// A tree of so many paths of 3,000 functions, some of it wide and some deep.
+/// Returns a tree with this number of paths of 3,000 functions, partly wide and partly deep.
 fn large(paths: usize) -> Profile {
     let mut profile = Profile::parse(&builder::build(SHOP)).expect("it is a profile");
     let function = |index: usize| Function {
@@ -24,7 +24,7 @@ fn large(paths: usize) -> Profile {
         module: Some(0),
     };
     profile.functions = (0..3000).map(function).collect();
-    // Numbers that look as if they were random, and are the same each time.
+    // Pseudo-random numbers, the same in each run.
     let mut seed = 7_u64;
     let mut random = |below: usize| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -61,7 +61,7 @@ fn a_hundred_thousand_paths_are_shown() {
     let calls: i64 = profile.flat(&profile.trees[0], SampleType::CALLS).iter().sum();
     let text = browser.eval("document.getElementById('tiles').textContent");
     assert!(text.as_str().is_some_and(|text| text.contains(&crate::count(calls as f64))), "{text}");
-    // Only what is seen is there.
+    // Only visible rows are in the document.
     for view in ["table", "tree"] {
         browser.click(&format!("[data-view={view}]"));
         browser.settle();
@@ -77,7 +77,7 @@ fn a_hundred_thousand_paths_are_shown() {
         "[document.querySelector('.rows .selected .method').textContent, document.querySelector('.table').scrollTop > 10000]",
     );
     assert_eq!(least[1], true, "{least}");
-    // Times are for people: `docs/html.md` has them.
+    // The times are printed for `docs/html.md`.
     let times = browser.eval(
         "(async () => {
            App.set({ view: 'flame' });

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{SHOP, Shown, count, percent, time};
 
-/// What a row of the table shows, by its columns.
+/// The columns of the table, with their fields in the report.
 const SHOWN: &[(&str, &str)] = &[
     ("self", "selfMs"),
     ("total", "totalMs"),
@@ -19,7 +19,7 @@ const SHOWN: &[(&str, &str)] = &[
     ("exceptions", "exceptions"),
 ];
 
-/// What is to be in a cell.
+/// Returns the expected text of a cell.
 fn cell(column: &str, value: &Value) -> String {
     match (column, value.as_f64()) {
         (_, None) => String::new(),
@@ -29,7 +29,7 @@ fn cell(column: &str, value: &Value) -> String {
 }
 
 impl Shown {
-    /// The rows of the table as they stand there: name, and each of some columns.
+    /// Returns the rows of the table in their order: the name, and the cells of some columns.
     fn rows(&mut self, columns: &[&str]) -> Vec<Vec<String>> {
         let script = format!(
             "[...document.querySelectorAll('.table .rows .row')]
@@ -84,7 +84,7 @@ fn the_table_is_the_report_however_it_is_sorted() {
             shown.check_table(&report, field, descending, SHOWN);
         }
     }
-    // What is not known is last, either way.
+    // Unknown values come last in both orders.
     for sort in ["p95", "-p95"] {
         shown.open(&format!("view=table&sort={sort}"));
         let known: Vec<bool> = shown.rows(&["p95"]).iter().map(|row| !row[1].is_empty()).collect();
@@ -94,7 +94,7 @@ fn the_table_is_the_report_however_it_is_sorted() {
     shown.browser.click(".table .head > :nth-child(1) button");
     let mut names: Vec<String> = shown.rows(&[]).concat();
     assert!(names.is_sorted(), "{names:?}");
-    // What the search finds, and nothing else.
+    // The rows are exactly the matches of the search.
     shown.browser.click("#search");
     shown.browser.type_text("oRDers.");
     names.retain(|name| name.contains("Orders."));
@@ -102,7 +102,7 @@ fn the_table_is_the_report_however_it_is_sorted() {
     assert_eq!(names.len(), 2);
 }
 
-/// The table has them as the report has, and the graph the paths that lead there, and on from there.
+/// The table shows the methods as the report does. The graph shows the paths to these methods and below them.
 #[test]
 #[ignore = "needs Chromium"]
 fn a_filter_leaves_what_it_names_and_the_paths_around_it() {
@@ -153,7 +153,7 @@ fn the_tree_opens_to_what_the_profile_has() {
         next.extend(below(Some(id)));
     }
     assert_eq!(shown.rows(&["total", "share", "self", "calls"]), expected);
-    // And closes again.
+    // The rows close again.
     shown.browser.key("Home");
     shown.browser.key("ArrowLeft");
     assert_eq!(shown.rows(&[]).concat(), ["all threads"]);
@@ -162,7 +162,7 @@ fn the_tree_opens_to_what_the_profile_has() {
 #[test]
 #[ignore = "needs Chromium"]
 fn callers_and_callees_are_the_profiles() {
-    // Deep enough for the middle one of a recursion to be neither its first nor its last.
+    // Deep enough for a row in the middle of a recursion, neither first nor last.
     let inner = "    Sum calls=100 total=40000\n";
     let text = SHOP.replace(inner, &format!("{inner}     Sum calls=50 total=20000\n"));
     let Some(mut shown) = Shown::of("callers", &text) else { return };
@@ -182,12 +182,12 @@ fn callers_and_callees_are_the_profiles() {
             .collect();
         let mut found = shown.rows(&["value", "calls"]);
         let mut expected = edges;
-        // The two lists are beside each other: compared as one, in any order.
+        // The two lists are beside each other, so they are compared as one, in any order.
         found.sort();
         expected.sort();
         assert_eq!(found, expected, "{name}");
     }
-    // A click leads on.
+    // A click shows the clicked method.
     shown.browser.click(".callers .table .rows .row");
     assert_ne!(shown.text(".card h2"), names[names.len() - 1]);
 }

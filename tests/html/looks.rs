@@ -1,4 +1,4 @@
-//! Light and dark, narrow windows, links, what those hear who do not see it, and that nothing asks for a network.
+//! Light and dark themes, narrow windows, links, accessibility, and the absence of network requests.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::{SHOP, Shown};
 const VIEWS: [&str; 5] = ["flame", "table", "tree", "callers", "phases"];
 
 impl Shown {
-    /// How bright the page is, from 0 to 255.
+    /// Returns the brightness of the page, from 0 to 255.
     fn brightness(&mut self) -> f64 {
         let colour = self.browser.eval("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)");
         colour.as_array().expect("three numbers").iter().take(3).filter_map(Value::as_f64).sum::<f64>() / 3.0
@@ -73,7 +73,7 @@ fn a_link_shows_the_same() {
     shown.browser.key("1");
     shown.browser.settle();
     assert_eq!(shown.browser.eval(all), before);
-    // Back leads back.
+    // The Back button returns to the previous view.
     shown.open("");
     for key in ["2", "3"] {
         shown.browser.key(key);
@@ -114,7 +114,7 @@ fn it_reaches_no_network() {
          })",
     );
     assert_eq!(refused, "connect-src");
-    // The browser says so, as it should.
+    // The browser reports the refused request, as expected.
     shown.browser.complaints.clear();
     let text = std::fs::read_to_string(&shown.page).expect("it can be read");
     for leads_away in ["http:", "https:", "src=", "@import", "url("] {

@@ -1,5 +1,4 @@
-//! `ilinst report --html` in a browser: what the page shows when it is clicked at, searched and sorted, and what the
-//! profile says.
+//! `ilinst report --html` in a browser: clicking, searching and sorting show the numbers of the profile.
 
 #[path = "../../crates/profile/tests/builder/mod.rs"]
 mod builder;
@@ -20,7 +19,7 @@ use profile::Profile;
 use serde_json::Value;
 use tests::{Browser, ilinst, scratch};
 
-/// A program with two threads, recursion, waiting, exceptions, and calls that are known one by one.
+/// A program with two threads, recursion, waiting, exceptions, and statistics of single calls.
 const SHOP: &str = "
 profile end=900000 cpu=700000000
 module assembly=Shop,Version=1 name=shop.dll
@@ -48,7 +47,7 @@ phase mark warm clock=100000
 phase mark busy clock=400000
 ";
 
-/// A page, the profile it is of, and a browser that has it open; none without a browser.
+/// A page, its profile, and a browser that has it open; `None` without a browser.
 struct Shown {
     browser: Browser,
     profile: Profile,
@@ -58,12 +57,12 @@ struct Shown {
 }
 
 impl Shown {
-    /// The page of a profile made of a text, as the command line writes it.
+    /// Opens the page of a profile built from text, as the command line writes it.
     fn of(name: &str, text: &str) -> Option<Self> {
         Self::with(name, text, &[])
     }
 
-    /// The same with options.
+    /// Opens the page, created with further options.
     fn with(name: &str, text: &str, options: &[&str]) -> Option<Self> {
         let folder = scratch(&format!("html-{name}"));
         let file = folder.join("shop.ilprof");
@@ -81,13 +80,13 @@ impl Shown {
         Some(Self { browser, profile, page, file })
     }
 
-    /// Opens the page with this behind `#`.
+    /// Opens the page with this hash.
     fn open(&mut self, hash: &str) {
         self.browser.open(&self.page, hash);
         self.browser.settle();
     }
 
-    /// The texts of all elements of a selector.
+    /// Returns the texts of all elements that match a selector.
     fn texts(&mut self, selector: &str) -> Vec<String> {
         let script = format!("[...document.querySelectorAll({})].map((each) => each.textContent)", Value::from(selector));
         let texts = self.browser.eval(&script);
@@ -98,7 +97,7 @@ impl Shown {
         self.texts(selector).into_iter().next().unwrap_or_else(|| panic!("there is no {selector}"))
     }
 
-    /// Chooses in one of the lists of choices.
+    /// Selects a value in a drop-down list.
     fn choose(&mut self, id: &str, value: &str) {
         let script = format!(
             "(() => {{ const select = document.getElementById('choose-{id}'); select.value = {};
@@ -109,7 +108,7 @@ impl Shown {
         self.browser.settle();
     }
 
-    /// What `ilinst report --json` says of it, with further options.
+    /// Returns the output of `ilinst report --json`, with further options.
     fn report(&self, options: &[&str]) -> Value {
         tests::Report::with(&self.file, options).expect("it is a profile").document
     }
@@ -123,7 +122,7 @@ impl Drop for Shown {
     }
 }
 
-/// A time as the page says it.
+/// Returns a time in the page's format.
 fn time(ms: f64) -> String {
     let (unit, size) = match ms {
         0.0 => return "0".into(),
@@ -137,14 +136,14 @@ fn time(ms: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// A number as the page says it: thousands apart.
+/// Returns a number in the page's format, with separated thousands.
 fn count(number: f64) -> String {
     let digits = format!("{number:.0}");
     let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group).into_owned());
     groups.collect::<Vec<_>>().join("\u{202f}")
 }
 
-/// A part of a whole as the page says it.
+/// Returns a percentage in the page's format.
 fn percent(part: f64, whole: f64) -> String {
     let value = if whole > 0.0 { part / whole * 100.0 } else { 0.0 };
     let digits = if value >= 99.95 { 0 } else { 1 + usize::from(value < 10.0) };

@@ -1,4 +1,4 @@
-//! The file itself: who may be written over, and what the command line refuses.
+//! The file itself: `--html` never overwrites its input, and an error leaves no file.
 
 use std::fs;
 

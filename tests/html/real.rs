@@ -1,4 +1,4 @@
-//! The page of a program that ran; its picture is the README's. `BLESS=1` takes that anew.
+//! The page of a real program; its picture is the README's. `BLESS=1` takes the picture again.
 
 use std::fs;
 
@@ -25,13 +25,13 @@ fn a_program_that_ran_is_shown() {
     let calls: f64 = report["methods"].as_array().expect("a list").iter().filter_map(|row| row["calls"].as_f64()).sum();
     assert!(shown.text("#tiles").contains(&crate::count(calls)), "{}", shown.text("#tiles"));
     shown.browser.key("3");
-    // First or not: others may have run for longer.
+    // The method may not come first: others may have run for longer.
     assert!(
         shown.texts(".rows .row .method").contains(&"Orders.Program.Main".to_owned()),
         "{:?}",
         shown.texts(".rows .row .method")
     );
-    // Where its source is, for whoever asks.
+    // The place of its source, on demand.
     shown.open("view=callers&search=Fibonacci");
     shown.browser.key("2");
     shown.browser.click(".rows .row");

@@ -1,5 +1,5 @@
-//! `ilinst dis` and back, over the samples and the assemblies of Mono and of an SDK: each is assembled again, with as many
-//! rows, and says the same.
+//! `ilinst dis` and back, for the samples and the assemblies of Mono and of an SDK. Each is assembled again, with the same
+//! numbers of rows and the same contents.
 
 use std::{
     cmp::Reverse,
@@ -16,7 +16,7 @@ use super::{
     same::{LISTED, copied, says_the_same},
 };
 
-/// Assemblies that Mono's ilasm does not take again as they were, and why.
+/// Assemblies that Mono's ilasm does not reproduce, with reasons.
 const REFUSED: &[(&str, &str)] = &[
     (
         "4.5/mscorlib.dll",
@@ -45,13 +45,13 @@ fn samples_and_assemblies_of_monos_are_assembled_again() {
 #[ignore = "needs the .NET SDK and Mono"]
 fn assemblies_of_the_sdk_are_assembled_again() {
     let Some(sdk) = require("ILINST_SDK") else { return };
-    // Satellites hold one resource each: those of one language stand for all.
+    // Satellites contain one resource each: those of one language stand for all.
     let is_it =
         |file: &PathBuf| !file.to_string_lossy().ends_with(".resources.dll") || file.parent().is_some_and(|f| f.ends_with("de"));
     check("ilasm-sdk", folders(&sdk).iter().flat_map(|folder| assemblies(folder)).filter(is_it).collect());
 }
 
-/// Outside the full tier one in so many files.
+/// Outside the full tier, every n-th file is tried.
 const EVERY: usize = 8;
 
 /// Tries each file in an empty folder.
@@ -59,7 +59,7 @@ fn check(folder: &str, mut files: Vec<PathBuf>) {
     let Some(ilasm) = require("ILINST_ILASM") else { return };
     files.retain(|file| is_managed(file));
     files = in_tier(files, EVERY);
-    // The large ones first, so that they are not what is waited for at the end.
+    // Large files come first, so that the end does not wait for one.
     files.sort_by_key(|path| Reverse(fs::metadata(path).map_or(0, |metadata| metadata.len())));
     let folder = scratch(folder);
     let done = in_parallel(&files, |worker, file| {
@@ -90,7 +90,7 @@ fn again(ilasm: &Path, file: &Path, scratch: &Path) -> Result<(), String> {
     }
 }
 
-/// The assemblies of a folder.
+/// Returns the assemblies of a folder.
 fn assemblies(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_assembly = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "dll" || extension == "exe");
@@ -99,7 +99,7 @@ fn assemblies(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A folder and all in it.
+/// Returns a folder and all folders below it.
 fn folders(root: &Path) -> Vec<PathBuf> {
     let mut found = vec![root.to_owned()];
     let mut next = 0;

@@ -1,4 +1,4 @@
-//! `ilinst dis` and back: what it prints, Mono's ilasm assembles again, and the program behaves the same.
+//! `ilinst dis` and back: Mono's ilasm assembles the text again, and the program behaves the same.
 
 mod corpus;
 mod same;
@@ -12,7 +12,7 @@ use std::{
 use ecma335::{Image, Metadata, Table};
 use tests::{Runtime, ilinst, require, root, said, sample, scratch, without_places};
 
-/// Tables that must have as many rows as before: what they say is all in the text.
+/// Tables that must keep their number of rows, since the text contains all their contents.
 const KEPT: &[Table] = &[
     Table::TypeDef,
     Table::Field,
@@ -35,10 +35,10 @@ const KEPT: &[Table] = &[
     Table::FieldMarshal,
 ];
 
-/// The name of what is disassembled.
+/// The file name of the disassembled text.
 const TEXT: &str = "text.il";
 
-/// Disassembles and assembles again into a folder; gives the new file, or what failed.
+/// Disassembles a file and assembles it again into a folder. Returns the new file, or the error.
 fn round_trip(ilasm: &Path, input: &Path, folder: &Path) -> Result<PathBuf, String> {
     let name = input.file_name().expect("a file has a name");
     let text = folder.join(TEXT);
@@ -49,7 +49,7 @@ fn round_trip(ilasm: &Path, input: &Path, folder: &Path) -> Result<PathBuf, Stri
     let assembled = folder.join(name);
     let kind = if input.extension().is_some_and(|extension| extension == "dll") { "/dll" } else { "/exe" };
     let mut command = Command::new(ilasm);
-    // Resources are read from the current folder.
+    // ilasm reads resources from the current folder.
     command.current_dir(folder).arg(kind).arg(format!("/output:{}", assembled.display())).arg(&text);
     let (out, errors, code) = said(&command.output().expect("ilasm starts"));
     if code == Some(0) && out.contains("Operation completed successfully") {
@@ -60,7 +60,7 @@ fn round_trip(ilasm: &Path, input: &Path, folder: &Path) -> Result<PathBuf, Stri
     Err(format!("ilasm: {}", lines.first().unwrap_or(&"no word of success")))
 }
 
-/// What differs in the number of rows, and what is not sorted as II.22 wants it. The text is beside the second file.
+/// Returns differences in numbers of rows, and tables not sorted as II.22 requires. The text is beside the second file.
 fn differences(before: &Path, after: &Path) -> Vec<String> {
     let text = fs::read_to_string(after.with_file_name(TEXT)).expect("it was written");
     let (before, after) = (fs::read(before).expect("it can be read"), fs::read(after).expect("it can be read"));
@@ -75,7 +75,7 @@ fn differences(before: &Path, after: &Path) -> Vec<String> {
         Ok(after) => after,
         Err(error) => return vec![error.to_string()],
     };
-    // Attributes of what has no place for them in the assembler's grammar are comments.
+    // Attributes that the assembler's grammar has no place for are comments.
     let is_comment = |line: &&str| line.trim_start().starts_with("// ") && line.contains(": .custom ");
     let comments = text.lines().filter(is_comment).count() as u32;
     let mut differences = Vec::new();
@@ -131,7 +131,7 @@ fn the_compiler_compiles_the_same() {
     assert_eq!(differences(&program, &assembled), [""; 0]);
     let right = ["Async.cs", "VirtualClock.cs"].map(|source| root().join("tests/truth/programs").join(source)).to_vec();
     let wrong = ["orders/Model.cs", "orders/Program.cs"].map(|source| root().join("samples").join(source)).to_vec();
-    // What it compiles, and what is too new for it: that it has to say in the same words.
+    // Sources that the compiler accepts, and sources that are too new for it. It must refuse the latter with the same messages.
     for (sources, lines) in [(right, 1000), (wrong, 0)] {
         let compile = |compiler: &Path| {
             let output = folder.join("output.dll");
@@ -140,7 +140,7 @@ fn the_compiler_compiles_the_same() {
             command.args(["-target:library", "-unsafe"]).arg(format!("-out:{}", output.display())).args(&sources);
             let said = said(&command.output().expect("it starts"));
             let text = ilinst().arg("dis").arg(&output).output().expect("ilinst runs").stdout;
-            // But for the module's own number, which is random, and for what is named after it.
+            // Ignores the module's random MVID, and the names derived from it.
             let text = String::from_utf8_lossy(&text).into_owned();
             let text = text.lines().filter(|line| !line.starts_with("// MVID") && !line.contains("<PrivateImpl"));
             (said, text.map(str::to_owned).collect::<Vec<_>>())

@@ -1,8 +1,8 @@
-//! What a file says is what it said before it was disassembled and assembled again, but for what Mono's ilasm cannot help.
+//! Compares a file with its copy that was disassembled and assembled again. Differences that Mono's ilasm cannot avoid are
+//! excepted.
 //!
-//! Not compared is the order of types, methods, properties, events, attributes, constraints and references: Mono's ilasm
-//! numbers them as they are first mentioned. The order of fields, of what is in a method, and of the methods
-//! of COM, is.
+//! Not compared is the order of types, methods, properties, events, attributes, constraints and references: Mono's ilasm numbers
+//! them by first mention. Compared is the order of fields, of the contents of a method, and of the methods of COM types.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use std::{
 use regex::Regex;
 use tests::{ilinst, said};
 
-/// What differs and why: in both texts, what the pattern finds is replaced. `{own}` is the assembly's own name.
+/// Expected differences with reasons: in both texts, matches of the pattern are replaced. `{own}` is the assembly's own name.
 pub(super) const LISTED: &[(&str, &str, &str)] = &[
     (r"^// MVID .*", "", "a new module has a new number"),
     (r"\bD_[0-9a-f]{8}", "D_", "data lies at another address"),
@@ -26,9 +26,9 @@ pub(super) const LISTED: &[(&str, &str, &str)] = &[
     (r" pinned(,|\)|$)", "$1", "ilasm forgets that a local is pinned"),
 ];
 
-/// Instructions and clauses whose type ilasm writes as its own word, if it has one.
+/// Instructions and clauses whose type ilasm writes as a keyword, if there is one.
 const TYPED: &str = r"^((?:IL_\w+:  )?(?:box|castclass|catch|constrained\.|cpobj|initobj|isinst|ldelem|ldelema|ldobj|ldtoken|mkrefany|newarr|refanyval|sizeof|stelem|stobj|unbox|unbox\.any)) (?:valuetype )?\[mscorlib\]System\.(\w+)$";
-/// mscorlib's types that are words of the assembler.
+/// The types of mscorlib that have a keyword.
 const WORDS: &[(&str, &str)] = &[
     ("Boolean", "bool"),
     ("Byte", "uint8"),
@@ -50,7 +50,7 @@ const WORDS: &[(&str, &str)] = &[
     ("Void", "void"),
 ];
 
-/// A copy without a PDB: names of locals are not what is compared.
+/// Copies a file without its PDB, since names of locals are not compared.
 pub(super) fn copied(file: &Path, scratch: &Path) -> PathBuf {
     let copy = scratch.join("copy").join(file.file_name().expect("a file has a name"));
     let mut bytes = fs::read(file).expect("it can be read");
@@ -64,7 +64,7 @@ pub(super) fn copied(file: &Path, scratch: &Path) -> PathBuf {
     copy
 }
 
-/// What is disassembled of a file and of the one assembled of that is the same, but for what is listed.
+/// Checks that both disassembled texts are the same, apart from the listed differences.
 pub(super) fn says_the_same(before: &Path, after: &Path) -> Result<(), String> {
     let own = before.file_stem().expect("a file has a name").to_string_lossy();
     compare(&canonical(&disassembled(before)?, &own), &canonical(&disassembled(after)?, &own))
@@ -76,7 +76,7 @@ fn disassembled(file: &Path) -> Result<String, String> {
     if code == Some(0) { Ok(text) } else { Err(errors) }
 }
 
-/// The first lines that are not the same.
+/// Returns the first lines that differ.
 fn compare(before: &[String], after: &[String]) -> Result<(), String> {
     let mut counts: BTreeMap<&str, i32> = BTreeMap::new();
     before.iter().for_each(|line| *counts.entry(line).or_default() += 1);
@@ -91,9 +91,9 @@ fn compare(before: &[String], after: &[String]) -> Result<(), String> {
     Err(format!("\n{:?}\n{:?}\n{}", before.get(at), after.get(at), only.join("\n")))
 }
 
-/// A text as lines to be compared.
+/// Returns a text as lines to compare.
 fn canonical(text: &str, own: &str) -> Vec<String> {
-    // Heads that ilasm has to know first are there again where they belong.
+    // Headers that ilasm must know first are repeated in their own place.
     let mut is_early = false;
     let lines = text.lines().filter(|line| {
         let is_head =
@@ -104,7 +104,7 @@ fn canonical(text: &str, own: &str) -> Vec<String> {
     let listed = Listed::new(own);
     let lines = lines.map(|line| (line.len() - line.trim_start().len(), listed.plain(line)));
     let mut groups = sorted(groups(&mut lines.filter(|(_, line)| !line.is_empty()), 0), "");
-    // ilasm takes no notice of exported types that are not forwarded themselves but nested in such ones.
+    // ilasm ignores exported types that are not forwarded themselves but nested in forwarded ones.
     let is_nested = |group: &[String]| group[0].starts_with(".class extern ") && !group[0].contains(" forwarder ");
     // ilasm always refers to mscorlib.
     let is_added =
@@ -117,7 +117,7 @@ fn canonical(text: &str, own: &str) -> Vec<String> {
 struct Listed {
     patterns: Vec<(Regex, &'static str)>,
     typed: Regex,
-    /// Generic parameters with constraints.
+    /// Matches generic parameters with constraints.
     constrained: Regex,
 }
 
@@ -128,7 +128,7 @@ impl Listed {
         Self { patterns, typed: pattern(TYPED), constrained: pattern(r"<[^>]*\(") }
     }
 
-    /// A line without what is listed.
+    /// Returns a line without the listed differences.
     fn plain(&self, line: &str) -> String {
         let mut line = line.trim().to_owned();
         for (pattern, new) in &self.patterns {
@@ -140,7 +140,7 @@ impl Listed {
         });
         line = word.unwrap_or(line);
         if line.starts_with(".class") && line.contains('(') || line.starts_with(".method") && self.constrained.is_match(&line) {
-            // Constraints of a generic parameter come in any order.
+            // Constraints of a generic parameter may be in any order.
             let mut words: Vec<&str> = line.split([' ', ',', '(', ')']).collect();
             words.sort_unstable();
             line = words.join(" ");
@@ -149,12 +149,13 @@ impl Listed {
     }
 }
 
-/// The groups of lines up to the end of a block: each a line with what is indented behind it, and its own blocks, sorted.
+/// Returns the groups of lines up to the end of a block. A group is a line, its indented continuation, and its own blocks,
+/// sorted.
 fn groups(lines: &mut impl Iterator<Item = (usize, String)>, indent: usize) -> Vec<Vec<String>> {
     let mut found: Vec<Vec<String>> = Vec::new();
     while let Some((at, line)) = lines.next() {
         match (line.as_str(), found.last_mut()) {
-            // Behind it stands what it ends.
+            // A closing brace ends the block.
             (end, _) if end.starts_with('}') => break,
             ("{", Some(group)) => {
                 let inner = sorted(groups(lines, indent + 2), &group[0]);
@@ -169,8 +170,7 @@ fn groups(lines: &mut impl Iterator<Item = (usize, String)>, indent: usize) -> V
     found
 }
 
-/// Groups in an order of their own, but for fields. In a method, and in a type of COM, all stay where they are, but for
-/// attributes side by side.
+/// Sorts groups, except fields. In a method, and in a COM type, groups keep their order, except adjacent attributes.
 fn sorted(groups: Vec<Vec<String>>, head: &str) -> Vec<Vec<String>> {
     let is_custom = |group: &Vec<String>| group[0].starts_with(".custom") || group[0].starts_with(".permissionset");
     let is_import = head.starts_with(".class") && head.contains(" import ");
@@ -183,7 +183,7 @@ fn sorted(groups: Vec<Vec<String>>, head: &str) -> Vec<Vec<String>> {
     let mut fields: Vec<Vec<String>> = Vec::new();
     for group in groups {
         match fields.last_mut() {
-            // An attribute behind a field is the field's.
+            // An attribute behind a field belongs to the field.
             Some(field) if is_custom(&group) && head.starts_with(".class") => field.extend(group),
             _ if group[0].starts_with(".field") => fields.push(group),
             _ => others.push(group),

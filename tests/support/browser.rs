@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{require, scratch, until};
 
-/// A browser with one page, which ends with it.
+/// A browser with one page; dropping it ends the browser.
 pub struct Browser {
     process: Child,
     commands: ChildStdin,
@@ -19,17 +19,17 @@ pub struct Browser {
     /// The page's session.
     session: Option<String>,
     last: u64,
-    /// What the page wrote to its console, what it threw, and what it asked of a network.
+    /// The page's console messages, uncaught exceptions, and network requests.
     pub complaints: Vec<String>,
     profile: PathBuf,
 }
 
 impl Browser {
-    /// Starts one, with a window of this size in pixels; none if there is none, as [`require`] has it.
+    /// Starts a browser with a window of this size in pixels. Returns `None` without one, as [`require`] does.
     pub fn start(name: &str, width: u32, height: u32) -> Option<Self> {
         let chromium = require("ILINST_CHROMIUM")?;
         let profile = scratch(&format!("browser-{name}"));
-        // It reads commands from descriptor 3 and writes messages to 4.
+        // Chromium reads commands from descriptor 3 and writes messages to 4.
         let mut command = Command::new("sh");
         command.args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1", "sh"]).arg(chromium);
         command.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]);
@@ -51,22 +51,22 @@ impl Browser {
         Some(browser)
     }
 
-    /// Makes the window this large, in pixels.
+    /// Resizes the window, in pixels.
     pub fn resize(&mut self, width: u32, height: u32) {
         let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.call("Emulation.setDeviceMetricsOverride", &metrics);
     }
 
-    /// Opens a file, and waits until it is there; `hash` is what follows `#`.
+    /// Opens a file, and waits until it is loaded; `hash` is the part behind `#`.
     pub fn open(&mut self, file: &Path, hash: &str) {
         let file = file.canonicalize().expect("the page is there");
-        // Another hash alone would not load it again.
+        // A change of the hash alone would not reload the page.
         self.call("Page.navigate", &json!({ "url": "about:blank" }));
         self.call("Page.navigate", &json!({ "url": format!("file://{}#{hash}", file.display()) }));
         self.wait("document.readyState === 'complete' && location.protocol === 'file:'");
     }
 
-    /// What an expression is, as JSON has it.
+    /// Returns the value of an expression as JSON.
     pub fn eval(&mut self, expression: &str) -> Value {
         let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
         let answer = self.call("Runtime.evaluate", &asked);
@@ -74,17 +74,17 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// Waits until an expression holds.
+    /// Waits until an expression is true.
     pub fn wait(&mut self, expression: &str) {
         until(expression, || (self.eval(expression) == true).then_some(()));
     }
 
-    /// Waits until what was asked for has been drawn.
+    /// Waits until the requested frame has been drawn.
     pub fn settle(&mut self) {
         self.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
     }
 
-    /// Clicks at a place of the window.
+    /// Clicks at a point of the window.
     pub fn click_at(&mut self, x: f64, y: f64) {
         for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
             let buttons = u32::from(kind == "mousePressed");
@@ -95,7 +95,7 @@ impl Browser {
         self.settle();
     }
 
-    /// Clicks in the middle of the first element of a selector.
+    /// Clicks in the middle of the first element that matches a selector.
     pub fn click(&mut self, selector: &str) {
         let place = self.eval(&format!(
             "(() => {{ const box = document.querySelector({}).getBoundingClientRect();
@@ -105,7 +105,7 @@ impl Browser {
         self.click_at(place[0].as_f64().expect("a number"), place[1].as_f64().expect("a number"));
     }
 
-    /// Presses a key by the name that `KeyboardEvent.key` has for it.
+    /// Presses a key, by its name in `KeyboardEvent.key`.
     pub fn key(&mut self, key: &str) {
         let code = match key {
             "Enter" => 13,
@@ -126,25 +126,25 @@ impl Browser {
         self.settle();
     }
 
-    /// Types into what has the keyboard.
+    /// Types text into the focused element.
     pub fn type_text(&mut self, text: &str) {
         self.call("Input.insertText", &json!({ "text": text }));
         self.settle();
     }
 
-    /// Sets what the system is said to prefer, `dark` or `light`.
+    /// Sets the preferred colour scheme, `dark` or `light`.
     pub fn prefer(&mut self, scheme: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         self.call("Emulation.setEmulatedMedia", &json!({ "features": features }));
     }
 
-    /// A picture of the window, as a PNG in Base64.
+    /// Returns a picture of the window, as a PNG in Base64.
     pub fn picture(&mut self) -> String {
         let picture = self.call("Page.captureScreenshot", &json!({ "format": "png", "optimizeForSpeed": false }));
         picture["data"].as_str().expect("a picture").to_owned()
     }
 
-    /// Gives a command, and waits for its answer.
+    /// Sends a command, and waits for its answer.
     pub fn call(&mut self, method: &str, params: &Value) -> Value {
         self.last += 1;
         let mut command = json!({ "id": self.last, "method": method, "params": params });
@@ -167,7 +167,7 @@ impl Browser {
         }
     }
 
-    /// Keeps what a page should not do.
+    /// Records complaints: events that a page must not cause.
     fn note(&mut self, message: &Value) {
         let params = &message["params"];
         let complaint = match message["method"].as_str().unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! Programs in C#, compiled when a test needs them.
+//! Compiles programs in C# for tests.
 
 use std::{
     fs,
@@ -11,9 +11,9 @@ use crate::{require, said, sample, tool};
 /// The references that a program is compiled with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum References {
-    /// Those that any .NET since 2017 has an answer to, Mono too.
+    /// Reference assemblies that any .NET since 2017, and Mono, can satisfy.
     All,
-    /// .NET Core 3.1 and later.
+    /// Reference assemblies of .NET Core 3.1 and later.
     Core,
     /// .NET 10 and later, whose runtime suspends async methods: a C# compiler that leaves that to it.
     RuntimeAsync,
@@ -40,12 +40,12 @@ const CORE: [&str; 17] = [
     "netstandard",
 ];
 
-/// Compiles a program or a library; none if there is no compiler, as [`require`] has it.
+/// Compiles a program or a library. Returns `None` without a compiler, as [`require`] does.
 pub fn compile(source: &Path, output: &Path, of: References, references: &[&Path]) -> Option<()> {
     compile_with(source, output, of, references, &[])
 }
 
-/// The same, with more of the compiler's options.
+/// Compiles a program or a library with further options of the compiler.
 pub fn compile_with(source: &Path, output: &Path, of: References, references: &[&Path], options: &[&str]) -> Option<()> {
     let mut command = if of == References::RuntimeAsync {
         let Some(sdk) = tool("ILINST_SDK10") else {

@@ -1,4 +1,4 @@
-//! What the tests share: the tool, the runtimes found, folders to work in.
+//! Shared code of the tests: the tool, the runtimes, working folders.
 
 mod browser;
 mod compile;
@@ -35,23 +35,23 @@ pub use wait::{end_of, until};
 pub use wine::Wine;
 pub use workflow::{workflow_steps, write_command};
 
-/// The repository's root.
+/// Returns the repository's root.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests lie in the repository").to_owned()
 }
 
-/// A sample's folder of built files.
+/// Returns a sample's folder of built files.
 pub fn sample(name: &str) -> PathBuf {
     root().join("samples").join(name).join("bin")
 }
 
-/// The tool, ready for its arguments: what `ILINST_BIN` names, or built first, as the test itself was.
+/// Returns a command of the tool: the program in `ILINST_BIN`, or one that is built first, with the test's own profile.
 pub fn ilinst() -> Command {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     Command::new(PATH.get_or_init(|| env::var_os("ILINST_BIN").map_or_else(build, PathBuf::from)))
 }
 
-/// The project's chores, ready for their arguments: what `ILINST_XTASK` names, or built first.
+/// Returns a command of xtask: the program in `ILINST_XTASK`, or one that is built first.
 pub fn xtask() -> Command {
     let mut command = match env::var_os("ILINST_XTASK") {
         Some(xtask) => Command::new(xtask),
@@ -65,7 +65,7 @@ pub fn xtask() -> Command {
     command
 }
 
-/// Has cargo build the tool, unless it did: of this package's tests it builds only these.
+/// Has cargo build the tool and the profiler's library, unless they are up to date. Returns the tool's path.
 fn build() -> PathBuf {
     let test = env::current_exe().expect("a test knows itself");
     let folder = test.parent().and_then(Path::parent).expect("tests are built below a profile's folder");
@@ -78,7 +78,7 @@ fn build() -> PathBuf {
     folder.join("ilinst").with_extension(env::consts::EXE_EXTENSION)
 }
 
-/// Runs the tool, which has to succeed.
+/// Runs the tool, which must succeed.
 pub fn instrument(arguments: &[&dyn AsRef<OsStr>]) {
     let output = ilinst().arg("instrument").args(arguments.iter().map(AsRef::as_ref)).output().expect("ilinst runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -99,7 +99,8 @@ pub fn scratch(name: &str) -> PathBuf {
     folder.canonicalize().expect("it is there")
 }
 
-/// Makes a file or folder another user's. If only root can, the test fails, or, if `ILINST_ALLOW_MISSING` is set, goes without.
+/// Makes another user the owner of a file or folder. If only root can do so, the test fails, or goes without if
+/// `ILINST_ALLOW_MISSING` is set.
 #[cfg(unix)]
 pub fn give_away(path: &Path) -> bool {
     const ANOTHER_USER: u32 = 54321;
@@ -110,8 +111,8 @@ pub fn give_away(path: &Path) -> bool {
     given.is_ok()
 }
 
-/// Does something with each item, on as many threads as there are processors, and gives what came of it in the order of
-/// the items. The work is told the number of its thread: what it writes by that is its own.
+/// Calls a function for each item, on as many threads as there are processors. Returns the results in the order of the items. The
+/// function gets the number of its thread, and may use files named by it alone.
 pub fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &T) -> R + Sync) -> Vec<R> {
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
@@ -132,8 +133,8 @@ pub fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &T) -> R 
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Compares each file of a folder with what it is made by `run`, side by side; none ends the test: what it takes is not there.
-/// `BLESS=1` writes what is made now.
+/// Compares each file of a folder with the result of `run`, in parallel. If `run` returns `None` because a tool is missing, the
+/// test ends. `BLESS=1` writes the current results.
 pub fn check_cases(folder: &Path, run: impl Fn(&Path, &str) -> Option<String> + Sync) {
     let mut cases: Vec<PathBuf> = fs::read_dir(folder).expect("there are cases").flatten().map(|entry| entry.path()).collect();
     cases.sort();
@@ -157,28 +158,28 @@ pub fn check_cases(folder: &Path, run: impl Fn(&Path, &str) -> Option<String> + 
     assert!(failures.is_empty(), "{}\nBLESS=1 accepts this", failures.join("\n"));
 }
 
-/// Whether this is the full tier: more runtimes, more inputs. Whole modules that belong to it have `#[cfg(feature = "full")]`.
+/// Returns whether this is the full tier: more runtimes, more inputs. Modules that belong to it have `#[cfg(feature = "full")]`.
 pub fn is_full() -> bool {
     cfg!(feature = "full")
 }
 
-/// The files of a corpus that this tier tries: all in the full one, else each so many-th, always the same ones.
+/// Returns the files of a corpus that this tier tries: all in the full tier, otherwise every n-th, always the same ones.
 pub fn in_tier(mut files: Vec<PathBuf>, every: usize) -> Vec<PathBuf> {
     files.sort();
     if is_full() { files } else { files.into_iter().step_by(every).collect() }
 }
 
-/// What `cargo xtask test` found, by its variable.
+/// Returns a tool that `cargo xtask test` found, by its variable.
 pub fn tool(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from)
 }
 
-/// The same for a test that cannot do without: it fails, or skips if `ILINST_ALLOW_MISSING` is set.
+/// Returns a tool that the test needs. Without it, the test fails, or is skipped if `ILINST_ALLOW_MISSING` is set.
 pub fn require(variable: &str) -> Option<PathBuf> {
     tool(variable).or_else(|| without(variable, skip))
 }
 
-/// The same for a test that does with others then.
+/// Returns a tool that the test can replace by others.
 fn prefer(variable: &str) -> Option<PathBuf> {
     tool(variable).or_else(|| without(variable, skip_part))
 }
@@ -190,23 +191,23 @@ fn without(variable: &str, skip: fn(&str)) -> Option<PathBuf> {
     None
 }
 
-/// Whether tests may go without tools, runtimes and downloads: `cargo xtask test --allow-missing`.
+/// Returns whether tools, runtimes and downloads may be missing: `cargo xtask test --allow-missing`.
 fn may_be_missing() -> bool {
     env::var_os("ILINST_ALLOW_MISSING").is_some()
 }
 
-/// Says that a test did not test, and why. It fails unless `ILINST_ALLOW_MISSING` is set.
+/// Reports that a test tested nothing, with the reason. Fails the test unless `ILINST_ALLOW_MISSING` is set.
 pub fn skip(reason: &str) {
     assert!(may_be_missing(), "{reason}");
     println!("skipped: {reason}");
 }
 
-/// Says what a test left out because the system cannot do it, such as mounting a file system.
+/// Reports a part that a test skipped because the system cannot do it, such as mounting a file system.
 pub fn skip_part(reason: &str) {
     println!("skipped in part: {reason}");
 }
 
-/// The runtimes by their names, and the variables that name their programs.
+/// The runtimes by name, and the variables with their programs.
 const RUNTIMES: [(&str, &str); 6] = [
     ("Mono", "ILINST_MONO"),
     (".NET 8", "ILINST_DOTNET8"),
@@ -215,12 +216,12 @@ const RUNTIMES: [(&str, &str); 6] = [
     (".NET 9", "ILINST_DOTNET9"),
     (".NET Core 3.1", "ILINST_DOTNET31"),
 ];
-/// Runtimes that only the full tier runs everything on.
+/// Runtimes that run all tests only in the full tier.
 const FULL_TIER: [&str; 2] = [".NET 9", ".NET Core 3.1"];
-/// Runtimes that no registry has: a machine without them is not at fault.
+/// Runtimes that no package registry has; a machine may lack them.
 const NOT_FETCHED: [&str; 3] = [".NET 9", ".NET 10", ".NET 11"];
 
-/// Says so if there is nothing to test with.
+/// Reports a skipped test if there is nothing to test with.
 fn some_of<T>(found: Vec<T>, otherwise: &str) -> Vec<T> {
     if found.is_empty() {
         skip(otherwise);
@@ -237,19 +238,19 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// Every runtime of this tier. If one that can be fetched is missing, the test fails, or, if `ILINST_ALLOW_MISSING` is
-    /// set, runs on the others. Of any other, a line says that the test went without it.
+    /// Returns every runtime of this tier. If one that can be fetched is missing, the test fails, or goes without if
+    /// `ILINST_ALLOW_MISSING` is set. If another is missing, a line reports that.
     pub fn all() -> Vec<Self> {
         let in_tier = RUNTIMES.iter().filter(|(name, _)| is_full() || !FULL_TIER.contains(name));
         some_of(in_tier.filter_map(|(name, variable)| Self::at_hand(name, variable, prefer)).collect(), "there is no runtime")
     }
 
-    /// .NET 8 and later; see [`Runtime::all`].
+    /// Returns .NET 8 and later; see [`Runtime::all`].
     pub fn modern() -> Vec<Self> {
         Self::all().into_iter().filter(|runtime| !["Mono", ".NET Core 3.1"].contains(&runtime.name)).collect()
     }
 
-    /// One runtime by its name; see [`require`].
+    /// Returns a runtime by name; see [`require`].
     pub fn find(name: &str) -> Option<Self> {
         let (name, variable) = RUNTIMES.iter().find(|(known, _)| *known == name)?;
         Self::at_hand(name, variable, require)
@@ -263,7 +264,7 @@ impl Runtime {
         Some(Self { name, path: fetched(variable)? })
     }
 
-    /// The same by the program's own native host, which looks for the runtime itself.
+    /// Returns a command of the program's own native host, which looks for the runtime itself.
     pub fn host(&self, host: &Path, folder: &Path) -> Command {
         let mut command = Command::new(host);
         command.current_dir(folder).env_remove("DOTNET_ROLL_FORWARD").env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
@@ -271,28 +272,28 @@ impl Runtime {
         command
     }
 
-    /// Whether it is Mono.
+    /// Returns whether the runtime is Mono.
     pub fn is_mono(&self) -> bool {
         self.name == "Mono"
     }
 
-    /// A program that hosts it, told where it is.
+    /// Prepares a program that hosts the runtime: sets the variable with its path.
     pub fn hosting<'c>(&self, host: &'c mut Command) -> &'c mut Command {
         let folder = self.path.canonicalize().ok().and_then(|path| Some(path.parent()?.to_owned()));
         host.env_remove("DOTNET_ROLL_FORWARD").env("DOTNET_ROOT", folder.expect("it is in a folder"))
     }
 
-    /// A program, ready for its arguments, to be run in a folder.
+    /// Returns a command that runs a program in a folder.
     pub fn program(&self, program: &Path, folder: &Path) -> Command {
         let mut command = Command::new(&self.path);
         command.current_dir(folder).arg(program);
-        // Each runtime is to be found by its own host, whatever is installed beside.
+        // Each host must find its own runtime, regardless of others installed beside it.
         command.env_remove("DOTNET_ROOT").env_remove("DOTNET_ROLL_FORWARD").env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
         command
     }
 }
 
-/// The only profile in a folder.
+/// Returns the only profile in a folder.
 pub fn profile_in(folder: &Path) -> profile::Profile {
     let paths: Vec<PathBuf> = fs::read_dir(folder)
         .expect("the folder is there")
@@ -305,11 +306,11 @@ pub fn profile_in(folder: &Path) -> profile::Profile {
     profile
 }
 
-/// Starts what says "ready" on a line of its own when it waits. The pipe of its output holds what it says then.
+/// Starts a program and waits until it prints the line "ready". Its later output stays in the pipe.
 pub fn waiting(command: &mut Command) -> Child {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let mut line = String::new();
-    // Not a byte more, which whoever waits for its end has to get.
+    // Reads no byte beyond the line: later output belongs to the caller.
     BufReader::with_capacity(1, child.stdout.as_mut().expect("a pipe")).read_line(&mut line).expect("it can be read");
     if line != "ready\n" {
         panic!("{line}{:?}", child.wait_with_output());
@@ -317,7 +318,7 @@ pub fn waiting(command: &mut Command) -> Child {
     child
 }
 
-/// Has a program that waits for lines do what it does for one, until it says "done".
+/// Makes a program that reads lines do one step, and waits until it prints "done".
 pub fn step(child: &mut Child) {
     child.stdin.as_mut().expect("a pipe").write_all(b"go\n").expect("it reads");
     let mut line = String::new();
@@ -325,8 +326,8 @@ pub fn step(child: &mut Child) {
     assert_eq!(line, "done\n");
 }
 
-/// A command, behind what is to start it, for which no signal is ignored: who started the tests may ignore some, and what is
-/// started then would too.
+/// Returns a command with `starter` in front that ignores no signal. The process that started the tests may ignore some, and
+/// children inherit that.
 pub fn with_default_signals(starter: &[&OsStr], command: &Command) -> Command {
     let mut plain = Command::new("env");
     plain.arg("--default-signal").args(starter).arg(command.get_program()).args(command.get_args());
@@ -340,14 +341,14 @@ pub fn with_default_signals(starter: &[&OsStr], command: &Command) -> Command {
     plain
 }
 
-/// What a program printed, and its exit code.
+/// Returns a program's standard output, standard error and exit code.
 pub fn said(output: &Output) -> (String, String, Option<i32>) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (text(&output.stdout), text(&output.stderr), output.status.code())
 }
 
-/// An error text without the places in its stack trace: Mono gives IL offsets, which weaving moves, and line numbers go
-/// with the link to the PDB.
+/// Removes places from the stack trace in an error text. Mono prints IL offsets, which instrumenting moves, and line numbers,
+/// which are lost with the link to the PDB.
 pub fn without_places(text: &str) -> String {
     let line = |line: &str| match line.trim_start().strip_prefix("at ") {
         Some(method) => {
@@ -359,14 +360,12 @@ pub fn without_places(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Files that are fetched and that monodis lists or crashes over by the shape of their bodies, as Mono has no base type for
-/// their types.
+/// Fetched files that monodis lists or crashes on depending on the shape of their bodies: Mono lacks a base type of their types.
 const NOT_FOR_MONODIS: [&str; 2] = ["System.ComponentModel.Composition.dll", "Microsoft.Extensions.VectorData.Abstractions.dll"];
-/// It keeps monodis busy for minutes, and ends in a crash.
+/// monodis takes minutes for this file, and crashes.
 const TOO_LARGE_FOR_MONODIS: &str = "FSharp.Compiler.Private.dll";
 
-/// Whether monodis lists a file, with what lies beside another to refer to; not if monodis is not there. The listing goes
-/// to a file.
+/// Returns whether monodis lists a file into `listing`; false without monodis. References are looked up beside another file.
 pub fn lists(file: &Path, beside: &Path, listing: &Path) -> bool {
     let (Some(monodis), Some(references)) = (prefer("ILINST_MONODIS"), beside.parent()) else { return false };
     let is_fetched = tool("ILINST_CORPUS").is_some_and(|corpus| beside.starts_with(corpus));
@@ -381,16 +380,16 @@ pub fn lists(file: &Path, beside: &Path, listing: &Path) -> bool {
     end_of(&mut child, &format!("monodis {}", file.display())).success()
 }
 
-/// What assemblies are named by, also where Python and Node load them.
+/// The extensions of assemblies, including those that Python and Node load.
 const ASSEMBLY_EXTENSIONS: [&str; 5] = ["dll", "exe", "winmd", "pyd", "node"];
 
-/// The folders of real assemblies: the SDK's, and Mono's. What is missing is as for [`Runtime::all`].
+/// Returns the folders of real assemblies: the SDK's, and Mono's. Missing ones are handled as in [`Runtime::all`].
 pub fn library_folders() -> Vec<PathBuf> {
     let mono = prefer("ILINST_MONO_LIB").into_iter().flat_map(|mono| [mono.join("4.5"), mono.join("gac")]);
     some_of(prefer("ILINST_SDK").into_iter().chain(mono).collect(), "there are no real assemblies")
 }
 
-/// Every assembly below some folders by its name, each content once, in order.
+/// Returns every assembly below some folders, sorted by name, each content once.
 pub fn assemblies(folders: &[PathBuf]) -> Vec<PathBuf> {
     let mut files = Vec::new();
     folders.iter().for_each(|folder| collect(folder, &mut files));
@@ -416,10 +415,10 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// For [`set_cell`]: not a value but the row above's.
+/// A value for [`set_cell`] that stands for the value in the row above.
 pub const ABOVE: u32 = u32::MAX - 1;
 
-/// A file, be it an assembly or a portable PDB, with another number in one cell.
+/// Returns a file, an assembly or a portable PDB, with another number in one cell.
 pub fn set_cell(bytes: &[u8], table: Table, rid: u32, column: &str, value: u32) -> Vec<u8> {
     let root = match Image::parse(bytes) {
         Ok(image) => image.metadata().expect("it has metadata"),

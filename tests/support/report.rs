@@ -1,4 +1,4 @@
-//! What `ilinst report --json` says.
+//! The output of `ilinst report --json`.
 
 use std::path::Path;
 
@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use crate::{ilinst, said};
 
-/// A profile, as scripts see it.
+/// A profile in the form that scripts get.
 #[derive(Debug)]
 pub struct Report {
-    /// How the program ended, in the report's words.
+    /// The end of the program, in the report's words.
     pub end: String,
-    /// Calls that could not be recorded.
+    /// The number of calls that could not be recorded.
     pub lost_calls: u64,
     /// A row for each function.
     pub rows: Vec<Value>,
@@ -20,12 +20,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// What the tool says of a profile; what it says of that if it cannot.
+    /// Returns the report on a profile, or the tool's error text.
     pub fn of(profile: &Path) -> Result<Self, String> {
         Self::with(profile, &[])
     }
 
-    /// The same with further options.
+    /// Returns the report with further options.
     pub fn with(profile: &Path, options: &[&str]) -> Result<Self, String> {
         let output = ilinst().args(["report", "--json"]).args(options).arg(profile).output().expect("ilinst runs");
         let (text, errors, code) = said(&output);
@@ -37,17 +37,17 @@ impl Report {
         Ok(Self { end, lost_calls: document["lostCalls"].as_u64().unwrap_or_default(), rows, document })
     }
 
-    /// The rows of a method, by its name in metadata (`Type::Method`) or as a person would say it.
+    /// Returns the rows of a method, by its name in metadata (`Type::Method`) or by its display name.
     pub fn of_method<'r>(&'r self, name: &'r str) -> impl Iterator<Item = &'r Value> {
         self.rows.iter().filter(move |row| row["rawName"] == name || row["name"] == name)
     }
 
-    /// How often a method was called.
+    /// Returns the number of calls of a method.
     pub fn calls(&self, name: &str) -> u64 {
         self.of_method(name).filter_map(|row| row["calls"].as_u64()).sum()
     }
 
-    /// A number of a method, added up over its rows.
+    /// Returns the sum of a column over a method's rows.
     pub fn sum(&self, name: &str, column: &str) -> f64 {
         self.of_method(name).filter_map(|row| row[column].as_f64()).sum()
     }

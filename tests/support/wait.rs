@@ -1,4 +1,4 @@
-//! Waiting for what comes by itself, however busy the machine is.
+//! Waits for conditions, however busy the machine is.
 
 use std::{
     process::{Child, ExitStatus},
@@ -6,11 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A test that waits longer hangs. `cargo xtask test` gives a test more time, so that its failure names the condition.
+/// The time after which a test counts as hanging. `cargo xtask test` allows more, so that the failure names the condition.
 const HANG: Duration = Duration::from_secs(10 * 60);
 const INTERVAL: Duration = Duration::from_millis(5);
 
-/// Asks again and again until there is an answer; `what` says which, if there never is one.
+/// Polls until there is an answer; `what` names the condition in the failure.
 pub fn until<T>(what: &str, mut answer: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {
@@ -22,7 +22,7 @@ pub fn until<T>(what: &str, mut answer: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// How a program ends. One that hangs is killed, and the test fails.
+/// Waits for a program's end. A hanging program is killed, and the test fails.
 pub fn end_of(child: &mut Child, what: &str) -> ExitStatus {
     let started = Instant::now();
     loop {

@@ -1,8 +1,8 @@
-//! What GitHub would run.
+//! Reads GitHub's workflows.
 
 use std::{fs, path::Path, process::Command};
 
-/// What each step that runs something runs, by its name: of `run: text`, and of blocks, literal or folded.
+/// Returns the commands of each step that runs some, by the step's name. Handles `run: text`, and blocks, literal or folded.
 pub fn workflow_steps(workflow: &str) -> Vec<(String, String)> {
     let indentation = |line: &str| line.len() - line.trim_start().len();
     let (mut steps, mut name) = (Vec::new(), String::new());
@@ -30,7 +30,7 @@ pub fn workflow_steps(workflow: &str) -> Vec<(String, String)> {
     steps
 }
 
-/// Writes a command for a step to find: a script of the shell.
+/// Writes a command for a step to find: a shell script.
 pub fn write_command(path: &Path, script: &str) {
     fs::write(path, format!("#!/bin/sh\n{script}\n")).expect("it can be written");
     let done = Command::new("chmod").arg("+x").arg(path).status().expect("it starts");

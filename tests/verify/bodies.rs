@@ -1,4 +1,4 @@
-//! Damage in bodies: IL, headers and clauses of real methods are overwritten, and one rule has to say so.
+//! Damaged bodies: IL, headers and clauses of real methods are overwritten, and one rule must report it.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use tests::{sample, set_cell};
 
 use crate::{PEDANTIC, read, verify_bytes};
 
-/// What `TestClass::Print` of hello.exe begins with instead, before `nop`s and a `ret`, and the rule it breaks.
+/// The replaced beginning of `TestClass::Print` in hello.exe, before `nop`s and a `ret`, and the broken rule.
 #[rustfmt::skip]
 const CODE: &[(&[u8], &str)] = &[
     (&[0x24], "III.1.2-a"),
@@ -48,18 +48,18 @@ fn damaged_code_breaks_its_rule() {
     assert!(broken(&damaged).contains("III.1.7.1-a"), "control runs off the end");
 }
 
-/// By what is overwritten of a body with clauses: where, with what, and the rule it breaks.
+/// Overwritten bytes of a body with clauses: the offset, the bytes, and the broken rule.
 #[test]
 fn damaged_clauses_break_their_rules() {
     let sound = read(&sample("orders").join("orders.exe"));
     let (rid, leave) = with_clauses(&sound);
     let (start, length) = il(&sound, rid);
-    // A fat header of twelve bytes before the IL; behind it, aligned, a section of small clauses.
+    // A fat header of twelve bytes precedes the IL. An aligned section of small clauses follows it.
     let clauses = (start + length).next_multiple_of(4) + 4;
     let cases: &[(usize, &[u8], &str)] = &[
         (start - 12, &[0x01], "II.25.4-a"),
         (start - 4, &[0xFF, 0xFF, 0x00, 0x11], "II.25.4.4-a"),
-        // Fat, more sections, and not: locals are initialized.
+        // A fat header with more sections, but without initialized locals.
         (start - 12, &[0x0B], "III.1.8.1.1-a"),
         (clauses + 4, &[0], "II.25.4.6-a"),
         (clauses, &[1, 0], "II.25.4.6-c"),
@@ -74,18 +74,18 @@ fn damaged_clauses_break_their_rules() {
     }
 }
 
-/// IL, and its clauses by their numbers.
+/// IL and a function that returns a clause by its number.
 type Shape = (Vec<u8>, fn(u32) -> Clause);
 
-/// Many clauses, one behind the other, one in the other, or of one block. What grew with their square would not end.
+/// Many clauses: consecutive, nested, or of one block. Work that grew with their square would take hours.
 #[test]
 fn clauses_cost_what_they_are() {
     const CLAUSES: u32 = 100_000;
     let nop_leave = [0x00, 0xDE, 0x01, 0xDC];
     let behind: Vec<u8> = nop_leave.repeat(CLAUSES as usize);
-    // `leave` over the `endfinally` that follows, from within and from behind each inner clause.
+    // `leave` over the following `endfinally`, from within and from behind each inner clause.
     let within: Vec<u8> = [vec![0x00; CLAUSES as usize], [0xDE, 0x01, 0xDC].repeat(CLAUSES as usize)].concat();
-    // `pop`, `rethrow`, behind a long `leave` over all of them.
+    // `pop` and `rethrow`, behind a long `leave` over all of them.
     let caught = [vec![0xDD], (CLAUSES * 3).to_le_bytes().to_vec(), [0x26, 0xFE, 0x1A].repeat(CLAUSES as usize)].concat();
     let shapes: [Shape; 3] = [
         (behind, |number| clause(ClauseKind::Finally, number * 4, number * 4 + 3, 1)),
@@ -110,7 +110,7 @@ fn tiny() -> MethodBody<'static> {
     MethodBody::parse(ecma335::Cursor::new(&[0x02], ecma335::FileOffset(0))).expect("an empty tiny body")
 }
 
-/// The file with another body for a method, at the end of its last section.
+/// Returns the file with another body for a method, at the end of its last section.
 fn put_body(bytes: &[u8], rid: u32, body: &MethodBody<'_>) -> Vec<u8> {
     let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize;
     let header = word(0x3C);
@@ -135,12 +135,12 @@ fn broken(bytes: &[u8]) -> BTreeSet<&'static str> {
     report.findings.iter().map(|finding| finding.rule.number).collect()
 }
 
-/// Where a method's IL is in the file.
+/// Returns the place of a method's IL in the file.
 fn il(bytes: &[u8], rid: u32) -> (usize, usize) {
     with_body(bytes, rid, |body| (body.il_offset.0 as usize, body.il.len()))
 }
 
-/// The first method with one catch clause, and where its block is left by a short `leave`.
+/// Returns the first method with one catch clause, and the offset of the short `leave` from its block.
 fn with_clauses(bytes: &[u8]) -> (u32, usize) {
     let image = Image::parse(bytes).expect("it is an assembly");
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");

@@ -1,5 +1,5 @@
-//! Methods and types in IL, sound and unsound, that say by their names which rules they break: `a branch behind a prefix
-//! [III.2-b]`. Where only the types at hand tell, so do they: `[types III.4.21-e]`. What says nothing breaks no rule.
+//! Valid and invalid methods and types in IL. Their names state the broken rules: `a branch behind a prefix [III.2-b]`. A rule
+//! that needs referenced types is marked so: `[types III.4.21-e]`. A name without a rule breaks none.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,7 +20,7 @@ const HEAD: &str = "
 .module Cases.dll
 ";
 
-/// What members break, by their names.
+/// The broken rules by member name.
 type Broken = BTreeMap<String, BTreeSet<String>>;
 
 #[test]
@@ -50,7 +50,7 @@ fn cases_break_the_rules_that_they_say() {
             }
             cases += 1;
         }
-        // What is around the cases is sound.
+        // Members around the cases are valid.
         let others = types.iter().chain(&plain).filter(|(name, _)| !text.contains(&format!("'{name}'")));
         failures.extend(others.map(|(name, found)| format!("{}: {name}: {found:?}", path.display())));
     }
@@ -58,13 +58,13 @@ fn cases_break_the_rules_that_they_say() {
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// The names in quotes, each once.
+/// Returns the names in quotes, each once.
 fn quoted(text: &str) -> BTreeSet<&str> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.flat_map(|line| line.split('\'').skip(1).step_by(2)).collect()
 }
 
-/// The rules that a name says.
+/// Returns the rules that a name states.
 fn promised(name: &str, has_types: bool) -> BTreeSet<String> {
     let rules = name.split('[').skip(1).filter_map(|rest| rest.split(']').next());
     let rules = rules.map(|rule| rule.strip_prefix("types ").map_or((rule, false), |rule| (rule, true)));

@@ -1,4 +1,4 @@
-//! Real assemblies have no errors: what compilers emit and runtimes run is valid.
+//! Real assemblies have no errors: compilers emit them and runtimes run them, so they are valid.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,7 +14,7 @@ use weave::{LeaveMode, Options, Tracker, Weave};
 
 use crate::{PEDANTIC, read, verify_bytes};
 
-/// Errors that real files do have: a part of the path, the rule, and why.
+/// Expected errors of real files: a part of the path, the rule, and the reason.
 const REAL: &[(&str, &str, &str)] = &[("System.Net.Http.dll", "III.3.47-b", MCS), ("System.Security.dll", "III.3.47-b", MCS)];
 const MCS: &str = "Mono's compiler writes it and Mono runs it; CoreCLR refuses the method";
 
@@ -48,7 +48,8 @@ fn real_assemblies_have_no_errors() {
     assert!(errors.is_empty(), "{} errors:\n{}", errors.len(), errors[..errors.len().min(50)].join("\n"));
 }
 
-/// Weaving adds no finding, with types too: what is left alone keeps its own, and what is woven is as sound as before.
+/// Instrumenting adds no finding, also with types. Skipped methods keep their findings, and instrumented ones are as valid as
+/// before.
 #[test]
 #[ignore = "needs the .NET SDK and Mono"]
 fn woven_assemblies_have_no_new_findings() {
@@ -81,7 +82,7 @@ fn woven_assemblies_have_no_new_findings() {
     assert!(failures.is_empty(), "{} files:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// Where references lead to.
+/// Returns the folders in which references are looked up.
 pub(crate) fn frameworks() -> Vec<PathBuf> {
     let mut folders = Vec::new();
     if let Some(core) = tool("ILINST_DOTNET31") {
@@ -93,8 +94,7 @@ pub(crate) fn frameworks() -> Vec<PathBuf> {
     folders
 }
 
-/// What is in doubt in methods that have no pointers: the file, the start of the member's name, a part of what is the
-/// case, and why it is so.
+/// Doubts about methods without pointers: the file, the start of the member's name, a part of the message, and the reason.
 const UNSAFE: &[(&str, &str, &str, &str)] = &[
     ("System.Runtime.CompilerServices.Unsafe.dll", "System.Runtime.CompilerServices.Unsafe::", "!!", AS),
     ("mscorlib.dll", "System.Runtime.CompilerServices.Unsafe::", "!!", AS),
@@ -131,8 +131,7 @@ const IN: &str = "C# passes it as `in`, or calls what does not write; the standa
 const FRAMES: &str = "a typed reference, which may lead into the frame, is what it is for";
 const DOMAINS: &str = "made for .NET Framework; .NET, where it was looked for, keeps it to itself";
 
-/// Code is in doubt only where its source was unsafe: it has a pointer, and mixes addresses; or asked for locals that are
-/// not cleared.
+/// Code is in doubt only if its source was unsafe: it has a pointer, mixes addresses, or has uncleared locals.
 #[test]
 #[ignore = "needs the .NET SDK and Mono"]
 fn real_assemblies_have_types_that_fit() {
@@ -163,7 +162,7 @@ fn real_assemblies_have_types_that_fit() {
     assert!(doubtful.is_empty(), "{}: {doubtful:#?}", doubtful.len());
 }
 
-/// A line of the report that says what cannot be proved.
+/// A line of the report about code that cannot be proved valid.
 #[derive(Debug)]
 struct Doubt<'t> {
     rule: &'t str,
@@ -183,7 +182,7 @@ impl<'t> Doubt<'t> {
     }
 }
 
-/// The woven file; none if it is refused.
+/// Returns the instrumented file; `None` if it is refused.
 fn weave(bytes: &[u8], tracker: &Tracker, leave: LeaveMode) -> Option<Vec<u8>> {
     let image = Image::parse(bytes).ok()?;
     let metadata = Metadata::parse(image.metadata().ok()?).ok()?;

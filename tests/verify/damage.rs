@@ -1,4 +1,4 @@
-//! Damage by the cell: one number of a real file's table is changed, and one rule has to say so.
+//! Damaged cells: one number in a table of a real file is changed, and one rule must report it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,17 +10,17 @@ use tests::{ABOVE, require, root, set_cell};
 
 use crate::{PEDANTIC, read, verify_bytes};
 
-/// A file, a table, a row, a column, its new value, and the rule it breaks.
+/// A file, a table, a row, a column, its new value, and the broken rule.
 type Case = (&'static str, Table, u32, &'static str, u32, &'static str);
 
 const HELLO: &str = "samples/hello/bin/hello.exe";
 const ORDERS: &str = "samples/orders/bin/orders.exe";
 const MODERN: &str = "samples/modern/bin/modern.dll";
 const TRACKER: &str = "tracker-runtime/bin/Ilinst.Tracker.dll";
-/// Of Mono.
+/// Mono's.
 const MSCORLIB: &str = "mscorlib";
 
-/// An enumeration's row in orders.exe.
+/// The row of an enumeration in orders.exe.
 const ORDERS_STATUS: u32 = 4;
 
 #[rustfmt::skip]
@@ -206,7 +206,7 @@ fn each_damage_of_monos_core_library_breaks_its_rule() {
     check(|file| (file == MSCORLIB).then(|| mono.join("4.5/mscorlib.dll")));
 }
 
-/// Tries the cases of the files that have a place.
+/// Tries the cases of files for which `place` returns a path.
 fn check(place: impl Fn(&str) -> Option<PathBuf>) {
     let broken = |bytes: &[u8]| -> BTreeSet<&'static str> {
         let report = verify_bytes(bytes, &PEDANTIC).expect("it can be read");

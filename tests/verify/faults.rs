@@ -1,7 +1,7 @@
-//! Planted faults: one in each assembly, of every kind that there is, and the rule that has to find it.
+//! Planted faults of every kind, one in each assembly, and the rule that must find it.
 //!
-//! Faults of code are small methods that Mono's ilasm assembles; faults of metadata are cells of a real file. What is
-//! sound around them breaks no rule.
+//! Faults of code are small methods that Mono's ilasm assembles; faults of metadata are cells of a real file. The valid parts
+//! around them break no rule.
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
@@ -11,7 +11,7 @@ use verify::{Library, Report, Scope};
 
 use crate::{PEDANTIC, read, verify_bytes};
 
-/// What is wrong, a method's head and its body, and the rule that says so.
+/// The fault, a method's head and body, and the broken rule.
 type Code = (&'static str, &'static str, &'static str, &'static str);
 
 #[rustfmt::skip]
@@ -78,7 +78,7 @@ const CODE: &[Code] = &[
     ("a call by address", "void F(native int)", "ldarg.0 calli void () ret", "III.3-a"),
 ];
 
-/// The same, of types: the kinds of values are as they should be.
+/// Faults of types: the kinds of values are correct.
 #[rustfmt::skip]
 const TYPES: &[Code] = &[
     ("a string where another class is passed", "void F()", "ldstr \"\" call void C::TakeB(class B) ret", "III.1.8.1.2-a"),
@@ -216,7 +216,7 @@ const TYPES: &[Code] = &[
 const CTOR: &str = "specialname rtspecialname instance void .ctor()";
 const INIT: &str = "instance void modreq([mscorlib]System.Runtime.CompilerServices.IsExternalInit) F(int32)";
 
-/// What is as it should be: none of these breaks a rule.
+/// Valid methods: none of these breaks a rule.
 #[rustfmt::skip]
 const SOUND: &[(&str, &str)] = &[
     ("void F()", "ret"),
@@ -258,11 +258,11 @@ const SOUND: &[(&str, &str)] = &[
     ("void F()", "call void A::Nameless() ret"),
     ("void G()", "ret } } .class public sequential ansi sealed System.Byte extends [mscorlib]System.ValueType implements I { \
         .field public int32 n .method public hidebysig static void F() cil managed { call void I::Kin() ret"),
-    // No runtime asks whether types of local variables, and those that are caught, are accessible.
+    // No runtime checks whether types of locals, and caught types, are accessible.
     ("void F()", ".locals init (class A/Inner) .try { leave.s L } catch A/Inner { pop leave.s L } L: ret"),
 ];
 
-/// What the methods above may name; `F` is put in the place of its comment.
+/// Definitions that the methods above refer to; `F` replaces its comment.
 pub(crate) const AROUND: &str = "
 .assembly extern mscorlib { .ver 4:0:0:0 .publickeytoken = (B7 7A 5C 56 19 34 E0 89) }
 .assembly Faulty { }
@@ -329,7 +329,7 @@ pub(crate) const AROUND: &str = "
 }
 ";
 
-/// What is wrong, a cell of a file with another value, and the rule that says so.
+/// The fault, a file, a cell with another value, and the broken rule.
 type Cell = (&'static str, &'static str, Table, u32, &'static str, u32, &'static str);
 
 const HELLO: &str = "samples/hello/bin/hello.exe";
@@ -373,7 +373,7 @@ fn each_fault_of_types_is_found_by_its_rule() {
     }
 }
 
-/// The rules that the method of an assembly breaks, with types.
+/// Returns the rules that the method of an assembly breaks, with types.
 pub(crate) fn judge_types(bytes: &[u8], mscorlib: &[u8]) -> BTreeSet<&'static str> {
     let image = Image::parse(bytes).expect("it is an assembly");
     let mut library = Library::new();
@@ -383,7 +383,7 @@ pub(crate) fn judge_types(bytes: &[u8], mscorlib: &[u8]) -> BTreeSet<&'static st
     of_f(&verify::verify_types(&image, &PEDANTIC, Scope { library: &library, module }))
 }
 
-/// The rules that the method breaks.
+/// Returns the rules that the method breaks.
 pub(crate) fn of_f(report: &Report) -> BTreeSet<&'static str> {
     let is_it = |member: &str| matches!(member, "C::F" | "C::.ctor" | "C/F" | "C/E::F" | "System.Byte::F");
     report.findings.iter().filter(|finding| is_it(&finding.member)).map(|finding| finding.rule.number).collect()
@@ -418,7 +418,7 @@ fn each_fault_of_metadata_is_found_by_its_rule() {
     }
 }
 
-/// An assembly with this method in it.
+/// Returns an assembly that contains this method.
 pub(crate) fn assemble(ilasm: &Path, folder: &str, around: &str, head: &str, body: &str) -> Vec<u8> {
     let body = body.replace("catch object", "catch [mscorlib]System.Object");
     let kind = if head.contains("instance") { "" } else { "static " };

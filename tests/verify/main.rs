@@ -1,4 +1,4 @@
-//! `verify`: damage of each kind is found by its rule, real assemblies have no errors, and threads do not show.
+//! `verify`: its rules find damage of each kind, real assemblies have no errors, and the number of threads changes no result.
 
 mod bodies;
 mod cases;
@@ -17,17 +17,17 @@ use ecma335::{Image, Metadata};
 use tests::{require, root, sample};
 use verify::{Library, Options, RULES, Report, Scope};
 
-/// Everything that is found, with as many findings of a rule as there are.
+/// All findings, without a limit for each rule.
 const PEDANTIC: Options = Options { pedantic: true, limit: usize::MAX, every: false };
 
-/// Checks bytes; none if they are no assembly at all.
+/// Checks bytes; returns `None` if they are no assembly at all.
 fn verify_bytes(bytes: &[u8], options: &Options) -> Option<Report> {
     let image = Image::parse(bytes).ok()?;
     let metadata = Metadata::parse(image.metadata().ok()?).ok()?;
     Some(verify::verify(&image, &metadata, options))
 }
 
-/// Checks bytes with types, in a library that has itself for every reference.
+/// Checks bytes with types, in a library where the assembly itself satisfies every reference.
 fn verify_bytes_alone(bytes: &[u8], options: &Options) -> Option<Report> {
     let image = Image::parse(bytes).ok()?;
     let metadata = Metadata::parse(image.metadata().ok()?).ok()?;
@@ -42,7 +42,7 @@ fn read(path: &Path) -> Vec<u8> {
     fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Every rule of the table is used by a check, or it would be a promise.
+/// Every rule of the table is used by a check.
 #[test]
 fn every_rule_is_checked() {
     let sources = sources(&root().join("crates/verify"));
@@ -50,7 +50,7 @@ fn every_rule_is_checked() {
     assert!(unused.is_empty(), "{unused:#?}");
 }
 
-/// All that is written in Rust below a folder.
+/// Returns all Rust sources below a folder.
 fn sources(folder: &Path) -> String {
     let paths = fs::read_dir(folder).expect("it is there").flatten().map(|entry| entry.path());
     let texts = paths.filter_map(|path| match path.extension() {
@@ -61,7 +61,7 @@ fn sources(folder: &Path) -> String {
     texts.collect()
 }
 
-/// One thread or many: the same findings in the same order, and as many left out by the limit.
+/// Any number of threads gives the same findings in the same order, and the same number omitted by the limit.
 #[test]
 fn threads_do_not_show_in_the_report() {
     check_threads(&["orders/orders.exe", "modern/modern.dll", "odd/odd.exe"].map(sample_file));
@@ -100,7 +100,7 @@ fn sample_file(name: &str) -> PathBuf {
 fn samples_have_no_errors() {
     for name in ["hello/hello.exe", "orders/orders.exe", "endings/endings.exe", "shapes/shapes.exe", "modern/modern.dll"] {
         let report = verify_bytes(&read(&sample_file(name)), &Options::default()).expect("it is an assembly");
-        // A method that is runtime-async only once a test has set its flag.
+        // A method is runtime-async only after a test has set its flag.
         let errors: Vec<_> = report.findings.iter().filter(|finding| !finding.member.contains("RuntimeAsync")).collect();
         assert!(errors.is_empty(), "{name}: {errors:#?}");
     }

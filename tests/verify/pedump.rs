@@ -1,4 +1,4 @@
-//! Agreement with Mono's own verifier: the methods that it and ours say something of are the same, or it is said why not.
+//! Agreement with Mono's own verifier: both report the same methods, apart from the exceptions listed with reasons.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,7 +10,7 @@ use std::{
 use ecma335::{Table, schema::MethodDef};
 use tests::{end_of, ilinst, instrument, require, root, scratch, set_cell};
 
-/// What pedump says of methods that we have nothing against, and why.
+/// Messages of pedump about methods that ilinst accepts, with reasons.
 const THEIRS: &[(&str, &str)] = &[
     ("Cannot load field from token", "a reference of the file that Mono does not find: its type is not loaded"),
     ("Could not load type", "the same"),
@@ -27,11 +27,11 @@ const THEIRS: &[(&str, &str)] = &[
 ];
 const MERGED: &str = "classes meet that share an interface, which Mono's merge to object forgets";
 
-/// What we say of methods that pedump has nothing against, and why.
+/// Messages of ilinst about methods that pedump accepts, with reasons.
 const OURS: &[(&str, &str)] =
     &[("an unmanaged pointer", "Mono lets a pointer pass that is only loaded from a field, or passed on")];
 
-/// What was said of methods, by their names without parameters.
+/// Messages about methods, by their names without parameters.
 type Said = BTreeMap<String, Vec<String>>;
 
 #[test]
@@ -70,7 +70,7 @@ fn we_and_pedump_find_the_same_methods() {
     assert!(unexplained.is_empty(), "{} disagreements:\n{}", unexplained.len(), unexplained.join("\n"));
 }
 
-/// Local variables that are not initialized, in what ilasm makes and in what it is woven to.
+/// Local variables without initialization, in the output of ilasm and in the instrumented version.
 #[test]
 #[ignore = "needs Mono"]
 fn we_and_pedump_find_the_same_locals() {
@@ -105,14 +105,15 @@ fn we_and_pedump_find_the_same_locals() {
             instrument(&[&file, &"-o", &woven, &"--leave", &mode, &"--all", &"-q"]);
             forget_optimization(&woven.with_file_name("Ilinst.Tracker.dll"));
             let new: Vec<String> = found(&woven).difference(&before).cloned().collect();
-            // What it takes of the stack would be cleared, too.
+            // The locals of its probe stay uninitialized: initializing them would also clear memory that it allocates on the
+            // stack.
             assert_eq!(new, if file == locals { vec!["Locals::Alloc"] } else { vec![] }, "{} by {mode}", file.display());
         }
     }
     assert_eq!(found(&locals).len(), 4);
 }
 
-/// Takes AggressiveOptimization out (II.23.1.11): pedump loads what a file refers to, but nothing with a flag it does not know.
+/// Removes AggressiveOptimization (II.23.1.11): pedump loads referenced assemblies, but none with an unknown flag.
 fn forget_optimization(tracker: &Path) {
     const AGGRESSIVE_OPTIMIZATION: u16 = 0x200;
     let mut bytes = fs::read(tracker).expect("it is there");
@@ -132,7 +133,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// What a program prints.
+/// Returns the output of a program.
 fn run(command: &mut Command, folder: &Path) -> String {
     let path = folder.join("output.txt");
     let output = fs::File::create(&path).expect("it can be written");
@@ -141,7 +142,7 @@ fn run(command: &mut Command, folder: &Path) -> String {
     String::from_utf8_lossy(&fs::read(&path).expect("it can be read")).into_owned()
 }
 
-/// `In method: Type::Name(parameters)`, and behind it lines of what is wrong.
+/// Parses `In method: Type::Name(parameters)`, with the lines of messages behind it.
 fn of_pedump(text: &str) -> Said {
     let mut said = Said::new();
     let mut method = String::new();
@@ -155,7 +156,7 @@ fn of_pedump(text: &str) -> Said {
     said
 }
 
-/// Mono writes the primitive types as C# does.
+/// Converts primitive types, which Mono writes as C# does.
 fn full_name(method: &str) -> String {
     #[rustfmt::skip]
     const KEYWORDS: &[(&str, &str)] = &[

@@ -1,4 +1,4 @@
-//! Types with several assemblies and modules: who may use what, and where it is found.
+//! Types in several assemblies and modules: access rules, and look-up.
 
 use std::{fs, process::Command};
 
@@ -12,7 +12,7 @@ use crate::{
     read,
 };
 
-/// What is an assembly's own is for its friends too, and for those that runtimes let ignore it.
+/// Internal members are accessible to friends, and to assemblies that runtimes exempt from the check.
 #[test]
 #[ignore = "needs Mono"]
 fn friends_use_what_is_an_assemblys_own() {
@@ -36,7 +36,7 @@ fn friends_use_what_is_an_assemblys_own() {
     }
 }
 
-/// A friend has the key that it is named with; what is for no name at all is not for friends either (II.23.1.10).
+/// A friend must have the key it is named with. Compiler-controlled members are not accessible to friends (II.23.1.10).
 #[test]
 #[ignore = "needs Mono"]
 fn friends_have_the_key_that_they_are_named_with() {
@@ -78,7 +78,7 @@ fn friends_have_the_key_that_they_are_named_with() {
     }
 }
 
-/// Types of another module of an assembly are looked for in its file, whether code names that or the assembly.
+/// Types in another module of an assembly are looked up in the module's file, whether code names the module or the assembly.
 #[test]
 #[ignore = "needs Mono"]
 fn types_of_other_modules_are_found() {
@@ -118,7 +118,7 @@ fn types_of_other_modules_are_found() {
     assert!(Library::files(&parse(&manifest)).contains(&b"other.netmodule"[..]));
 }
 
-/// A reference is to an assembly of the version that it asks for, or of a later one: another is not looked into.
+/// A reference accepts an assembly of its own version or of a later one; others are not searched.
 #[test]
 #[ignore = "needs Mono"]
 fn references_ask_for_a_version() {

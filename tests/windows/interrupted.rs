@@ -1,5 +1,6 @@
-//! Ctrl-C, which `script` types at the terminal that Wine takes for a console. Nothing holds a run under Wine where Ctrl-C is to meet it, so it
-//! is tried again while the run is through before; and Wine itself may hang in ending a process. So this belongs to the full tier.
+//! Ctrl-C, which `script` types at the terminal that Wine uses as a console. No tool can stop a run under Wine at a chosen
+//! moment, so a run that completes too early is repeated. Wine may also hang when a process ends. So these tests belong to the
+//! full tier.
 
 use std::{
     fs,
@@ -14,16 +15,16 @@ use tests::skip;
 
 use crate::{Windows, copy, files_below, lines, windows};
 
-/// Enough files that a run is seen while it lasts.
+/// Enough files for a run to be interrupted.
 const FILES: usize = 100;
-/// So often it is tried to be in time.
+/// The number of attempts to interrupt a run in time.
 const ATTEMPTS: usize = 20;
-/// Many times what a run takes to begin, or to end.
+/// The limit for the beginning and the end of a run, many times the normal duration.
 const LIMIT: Duration = Duration::from_secs(60);
-/// What a shell sees of `STATUS_CONTROL_C_EXIT`.
+/// The exit code that a shell sees for `STATUS_CONTROL_C_EXIT`.
 const INTERRUPTED: i32 = 0x3A;
 
-/// No output is there, no input is changed, and the next run finds nothing in its way.
+/// No output exists, no input is changed, and the next run finds no obstacle.
 #[test]
 #[ignore = "needs Wine"]
 fn ctrl_c_leaves_nothing_half_written() {
@@ -51,13 +52,13 @@ fn ctrl_c_leaves_nothing_half_written() {
     }
 }
 
-/// Types Ctrl-C at a run until one ends by it. One that is through before has written all: that is undone.
+/// Types Ctrl-C at runs until one ends by it. A run that completes before has written all outputs, which are removed again.
 fn interrupt(wine: &Windows, arguments: &[&str], outputs: &Path, woven: &[(PathBuf, Vec<u8>)]) {
     let before = files_below(&wine.folder);
     let mut has_hung = false;
     for _ in 0..ATTEMPTS {
         let end = ctrl_c(wine, arguments, outputs);
-        // By then Wine's server has seen its end, and closed its files. A folder cannot be removed there while one in it is open.
+        // A further command waits until Wine's server has closed the run's files. A folder with an open file cannot be removed.
         wine.run(&[&"--version"]);
         let End::Code(code) = end else {
             assert!(!has_hung, "Wine hangs in about one of 300 runs, and here in two: {arguments:?}");
@@ -82,21 +83,20 @@ fn interrupt(wine: &Windows, arguments: &[&str], outputs: &Path, woven: &[(PathB
     panic!("the run is always through before Ctrl-C comes: {arguments:?}");
 }
 
-/// How a run ended.
+/// The end of a run.
 enum End {
     Code(i32),
-    /// It had to be killed: Wine's `ExitProcess` ends the other threads wherever they are, and then may wait for a lock that one of
-    /// them held.
+    /// It was killed: Wine's `ExitProcess` ends the other threads at any point, and may then wait for a lock of one of them.
     HungInWine,
 }
 
-/// Starts `ilinst.exe instrument`, and types Ctrl-C when its first temporary file is there.
+/// Starts `ilinst.exe instrument`, and types Ctrl-C when its first temporary file exists.
 fn ctrl_c(wine: &Windows, arguments: &[&str], outputs: &Path) -> End {
     let alone = wine.ilinst();
     let exe = windows(&wine.exe).into_string().expect("it is text");
     let words = [&alone.get_program().to_string_lossy(), &*exe, "instrument", "-q"];
     let words = words.iter().chain(arguments).map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ");
-    // Ctrl-C would end a shell that waits, as dash does where bash takes the program's place.
+    // Without `exec`, Ctrl-C would end the waiting shell: dash waits, while bash is replaced by the program.
     let words = format!("exec {words}");
     let mut command = Command::new("script");
     command.args(["--quiet", "--flush", "--return", "--command", &words, "/dev/null"]).current_dir(&wine.folder);
@@ -106,14 +106,14 @@ fn ctrl_c(wine: &Windows, arguments: &[&str], outputs: &Path) -> End {
             None => command.env_remove(name),
         };
     }
-    // Who started the tests may ignore it, and what is started then would too.
+    // The process that started the tests may ignore the signal, and children would inherit that.
     let mut command = tests::with_default_signals(&[], &command);
     let mut running = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
     let has_begun = || staging(outputs).is_some_and(|folder| fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some()));
     if !wait(&mut running, has_begun) {
         fail(running, "It has neither begun nor ended", arguments);
     }
-    // Nobody reads it any more if it has ended.
+    // Fails if the run has already ended.
     let _ = running.stdin.as_mut().expect("it was asked for").write_all(b"\x03");
     if wait(&mut running, || false) {
         return End::Code(running.wait().expect("it ends").code().expect("no signal ended it"));
@@ -125,7 +125,7 @@ fn ctrl_c(wine: &Windows, arguments: &[&str], outputs: &Path) -> End {
     End::HungInWine
 }
 
-/// Waits for something, or the end of the process; whether it came.
+/// Waits for a condition, or for the end of the process; returns whether the condition became true.
 fn wait(running: &mut Child, is_so: impl Fn() -> bool) -> bool {
     let started = Instant::now();
     while started.elapsed() < LIMIT {
@@ -137,20 +137,20 @@ fn wait(running: &mut Child, is_so: impl Fn() -> bool) -> bool {
     false
 }
 
-/// Ends a run that hangs: its terminal goes, and who runs there with it.
+/// Fails for a hanging run: closes its terminal, which ends its processes.
 fn fail(mut running: Child, why: &str, arguments: &[&str]) -> ! {
     let all = processes();
     running.kill().expect("it can be ended");
     panic!("{why}: {arguments:?}\n{all}");
 }
 
-/// All processes: number, parent, the state of the main thread, and the command.
+/// Lists all processes: number, parent, state of the main thread, and command.
 fn processes() -> String {
     let output = Command::new("ps").args(["-eo", "pid=,ppid=,stat=,args="]).output().expect("it is here");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The process that `script` has started, if its main thread has ended, and others not.
+/// Returns the child of `script` whose main thread has ended while others have not.
 fn half_ended_in<'a>(script: &Child, processes: &'a str) -> Option<&'a str> {
     let script = script.id().to_string();
     processes.lines().find_map(|line| match *line.split_whitespace().collect::<Vec<_>>() {
@@ -159,7 +159,7 @@ fn half_ended_in<'a>(script: &Child, processes: &'a str) -> Option<&'a str> {
     })
 }
 
-/// The folder of temporary files among outputs.
+/// Returns the folder of temporary files among outputs.
 fn staging(outputs: &Path) -> Option<PathBuf> {
     let mut entries = fs::read_dir(outputs).ok()?.flatten().map(|entry| entry.path());
     entries.find(|path| path.extension().is_some_and(|extension| extension == "tmp"))

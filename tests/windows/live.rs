@@ -1,4 +1,4 @@
-//! `ilinst.exe run --live` and `attach`: the CLR profiler on .NET for Windows records what it records on Linux.
+//! `ilinst.exe run --live` and `attach`: the CLR profiler on .NET for Windows records the same as on Linux.
 
 use std::{
     collections::BTreeMap,
@@ -17,22 +17,22 @@ use tests::{
 
 use crate::{Windows, lines, windows};
 
-/// What has no end on .NET 8 under Wine, whoever runs it.
+/// The reason why some programs are not run on .NET 8 under Wine.
 const THROWS: &str = "on .NET 8 under Wine, a program that throws an exception does not end, nor without the profiler";
-/// The samples, and what of them is not the same: what one of the two does not see.
+/// The samples, each with the start of method names that differ: only one of both ways records these.
 const SAMPLES: [(&str, &str); 5] = [("hello", ""), ("endings", ""), ("odd", ""), ("orders", ""), ("shapes", "Shapes.TailSum")];
-/// Of the samples, those that throw.
+/// The samples that throw exceptions.
 const THROWING: [&str; 2] = ["orders", "shapes"];
 
 impl Windows {
-    /// A program by a runtime, as the words of a command line.
+    /// Returns the words of a command line that runs a program on a runtime.
     fn words(&self, dotnet: &Path, program: &Path, arguments: &[&str]) -> Vec<OsString> {
         let mut words = vec![windows(dotnet), "exec".into(), windows(program)];
         words.extend(arguments.iter().map(OsString::from));
         words
     }
 
-    /// `ilinst.exe run` with options, whose profiles go to a folder that is made anew; without its report.
+    /// Returns a command of `ilinst.exe run` with options and without its report, and the new folder of its profiles.
     fn recording(&self, options: &[&str], words: &[OsString]) -> (Command, PathBuf) {
         let profiles = self.folder.join("profiles");
         let _ = fs::remove_dir_all(&profiles);
@@ -43,12 +43,13 @@ impl Windows {
         (command, profiles)
     }
 
-    /// What a command printed, and its exit code.
+    /// Returns a command's output and exit code.
     fn ended(command: &mut Command) -> (String, String, Option<i32>) {
         lines(&command.stdin(Stdio::null()).output().expect("Wine starts"))
     }
 
-    /// How often each method was called by `ilinst.exe run`, by name and parameters; what the program printed, and its exit code.
+    /// Returns the number of calls of each method in `ilinst.exe run`, by name and parameters. Also returns the program's output
+    /// and exit code.
     fn by_run(&self, options: &[&str], words: &[OsString]) -> (BTreeMap<String, i64>, String, Option<i32>) {
         let file = self.folder.join("calls.json");
         let _ = fs::remove_file(&file);
@@ -60,7 +61,7 @@ impl Windows {
     }
 }
 
-/// By hooks, and by methods that are woven when they are loaded, calls are those of woven files.
+/// Hooks, and methods instrumented when they are loaded, record the same calls as instrumented files.
 #[test]
 #[ignore = "needs Wine"]
 fn live_and_woven_programs_have_the_same_calls() {
@@ -73,7 +74,7 @@ fn live_and_woven_programs_have_the_same_calls() {
             }
             let words = wine.words(&dotnet, &wine.sample(sample).join(sample).with_extension("exe"), &[]);
             let told = |mut calls: BTreeMap<String, i64>| {
-                // To the tracker, steps of async methods are of the call that was written.
+                // The tracker counts steps of async methods as part of their source method.
                 calls.retain(|name, _| (differs.is_empty() || !name.starts_with(differs)) && !name.contains(" [steps]"));
                 calls
             };
@@ -89,7 +90,7 @@ fn live_and_woven_programs_have_the_same_calls() {
     }
 }
 
-/// What the program is told, and how often methods are called then.
+/// Arguments of the program, and the resulting number of calls of methods.
 type Way<'w> = (&'w [&'w str], &'w [(&'w str, i64)]);
 
 #[test]
@@ -110,7 +111,8 @@ fn methods_that_are_woven_when_loaded_count_each_call() {
     each_call_is_counted("rewritten", &["--live"]);
 }
 
-/// Threads, registers, depth, what is made and what goes, and exceptions where they end: the program runs as it would.
+/// Checks threads, registers, depth, allocation and collection, and exceptions: the program runs as usual, and each call is
+/// counted.
 fn each_call_is_counted(name: &str, options: &[&str]) {
     let Some(wine) = Windows::new(&format!("live-{name}")) else { return };
     let Some(app) = app(&wine.folder) else { return };
@@ -145,7 +147,7 @@ fn each_call_is_counted(name: &str, options: &[&str]) {
     }
 }
 
-/// As on Linux, but that the runtime says of each result where it is.
+/// As on Linux, except that the runtime states the location of each result.
 #[test]
 #[ignore = "needs Wine"]
 fn calls_are_shown_with_exact_types_and_values() {
@@ -173,7 +175,7 @@ fn calls_are_shown_with_exact_types_and_values() {
     }
 }
 
-/// Without the library, or with what is none, that is said; the program ends as it would.
+/// A missing or invalid library is reported; the program ends as usual.
 #[test]
 #[ignore = "needs Wine"]
 fn a_profiler_that_does_not_begin_is_not_silent() {
@@ -196,14 +198,14 @@ fn a_profiler_that_does_not_begin_is_not_silent() {
     assert_eq!((text.as_str(), code), ("work 0\n", Some(42)), "{name}");
 }
 
-/// The first line of what is written to a pipe, which has no byte more taken from it.
+/// Returns the first line from a pipe, and reads no byte beyond it.
 fn first_line(pipe: &mut impl Read) -> String {
     let mut line = String::new();
     BufReader::with_capacity(1, pipe).read_line(&mut line).expect("it can be read");
     line.trim_end().to_owned()
 }
 
-/// By the runtime's pipe, and, as it keeps the profiler, by the profiler's own.
+/// By the runtime's pipe, and, since the profiler stays loaded, by the profiler's own.
 #[test]
 #[ignore = "needs Wine"]
 fn a_running_program_is_attached_to_again() {
@@ -233,7 +235,7 @@ fn a_running_program_is_attached_to_again() {
         let mut again = again.expect("Wine starts");
         let line = first_line(again.stderr.as_mut().expect("a pipe"));
         assert!(line.contains("methods woven"), "{name}: {line}");
-        // Now it does what it does once for each line, and ends.
+        // The program now does one step for each line, and ends.
         program.stdin.take().expect("a pipe").write_all(b"go\n").expect("it reads");
         let (text, _, code) = lines(&program.wait_with_output().expect("it ends"));
         assert_eq!(code, Some(42), "{name}");

@@ -1,4 +1,4 @@
-//! `ilinst.exe`, and what it has woven on .NET for Windows, under Wine: what it does there, and what Linux does, is the same.
+//! `ilinst.exe`, and programs that it instruments, on .NET for Windows under Wine: they behave as on Linux.
 
 mod interrupted;
 mod live;
@@ -16,10 +16,10 @@ use std::{
 
 use tests::{Wine, require, said, scratch};
 
-/// .NET for Windows: name, variable.
+/// .NET for Windows: name and variable.
 const RUNTIMES: [(&str, &str); 2] = [(".NET 8", "ILINST_WINDOWS_DOTNET8"), (".NET Core 3.1", "ILINST_WINDOWS_DOTNET31")];
 
-/// Wine, `ilinst.exe`, and a folder to work in.
+/// Wine, `ilinst.exe`, and a working folder.
 struct Windows {
     wine: Wine,
     exe: PathBuf,
@@ -27,16 +27,16 @@ struct Windows {
 }
 
 impl Windows {
-    /// None where `ilinst.exe` cannot be built, or Wine cannot be had, as [`require`] has it.
+    /// Returns `None` if `ilinst.exe` cannot be built, or without Wine, as [`require`] does.
     fn new(name: &str) -> Option<Self> {
         let (wine, exe) = (Wine::find()?, require("ILINST_EXE")?);
         Some(Self { wine, exe, folder: scratch(&format!("windows-{name}")) })
     }
 
-    /// A program for Windows, in the folder to work in.
+    /// Returns a command that runs a program for Windows in the working folder.
     fn program(&self, program: &Path) -> Command {
         let mut command = self.wine.command(program);
-        // By which it reads arguments and names of files.
+        // The encoding of arguments and file names.
         command.current_dir(&self.folder).env("LC_ALL", "C.UTF-8").env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
         for not_there in ["DOTNET_ROOT", "DOTNET_ROLL_FORWARD", "ILINST_OUTPUT", "ILINST_CACHE"] {
             command.env_remove(not_there);
@@ -45,12 +45,12 @@ impl Windows {
         command
     }
 
-    /// `ilinst.exe`, ready for its arguments.
+    /// Returns a command of `ilinst.exe`.
     fn ilinst(&self) -> Command {
         self.program(&self.exe)
     }
 
-    /// The same, which has to succeed; gives what it printed.
+    /// Runs `ilinst.exe`, which must succeed; returns its output.
     fn run(&self, arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> String {
         let output = self.ilinst().args(arguments.iter().map(AsRef::as_ref)).output();
         let (text, errors, code) = lines(&output.expect("Wine starts"));
@@ -58,7 +58,7 @@ impl Windows {
         text
     }
 
-    /// The same, which has to fail with an exit code and say some words, and leave nothing in the folder but what was there.
+    /// Runs `ilinst.exe`, which must fail with an exit code and these words, and leave no new file in the folder.
     fn refuses(&self, arguments: &[&dyn AsRef<std::ffi::OsStr>], expected: i32, words: &[&str]) {
         let before = files_below(&self.folder);
         let output = self.ilinst().args(arguments.iter().map(AsRef::as_ref)).output();
@@ -70,7 +70,7 @@ impl Windows {
         assert_eq!(files_below(&self.folder), before, "{errors}");
     }
 
-    /// Gives the computer a share of this name, which is the folder to work in: in a copy of what Wine takes for a Windows.
+    /// Gives the computer a share with this name, which is the working folder. Uses a copy of Wine's prefix.
     fn has_share(&mut self, name: &str) {
         let prefix = scratch(&format!("windows-share-{name}"));
         let drives = prefix.join("dosdevices");
@@ -89,31 +89,31 @@ impl Windows {
         self.wine = self.wine.with_prefix(prefix);
     }
 
-    /// A copy of a sample's folder.
+    /// Returns a copy of a sample's folder.
     fn sample(&self, name: &str) -> PathBuf {
         let folder = self.folder.join(name);
         copy(&tests::sample(name), &folder);
         folder
     }
 
-    /// The runtimes that are here.
+    /// Returns the available runtimes.
     fn runtimes(&self) -> Vec<(&'static str, PathBuf)> {
         RUNTIMES.iter().filter_map(|(name, variable)| Some((*name, require(variable)?))).collect()
     }
 }
 
-/// What a program printed, without what Windows puts at the ends of lines.
+/// Returns a program's output and exit code, with Unix line ends.
 fn lines(output: &Output) -> (String, String, Option<i32>) {
     let (text, errors, code) = said(output);
     (text.replace("\r\n", "\n"), errors.replace("\r\n", "\n"), code)
 }
 
-/// How Windows has a path: Wine's drive Z is the root.
+/// Returns a path in the form of Windows: Wine's drive Z is the root.
 fn windows(path: &Path) -> OsString {
     format!("Z:{}", path.display().to_string().replace('/', "\\")).into()
 }
 
-/// The same of a folder that is to be made.
+/// Returns the path of a folder to be created.
 fn into(folder: &Path) -> OsString {
     let mut path = windows(folder);
     path.push("\\");
@@ -128,7 +128,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The files below a folder, with what is in them.
+/// Returns the files below a folder, with their bytes.
 fn files_below(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let (mut files, mut left) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(next) = left.pop() {

@@ -1,10 +1,10 @@
-//! Each way in which Windows has a path written.
+//! Each form in which Windows accepts a path.
 
 use std::{ffi::OsString, fs};
 
 use crate::{Windows, copy, into, windows};
 
-/// What each writes is the same.
+/// The outputs are the same for all forms.
 #[test]
 #[ignore = "needs Wine"]
 fn a_path_is_taken_however_it_is_written() {
@@ -42,7 +42,7 @@ fn a_path_is_taken_however_it_is_written() {
     }
 }
 
-/// Names of many code pages, and arguments too.
+/// Names and arguments with characters of many code pages.
 #[test]
 #[ignore = "needs Wine"]
 fn foreign_names() {
@@ -59,7 +59,7 @@ fn foreign_names() {
     wine.refuses(&[&"list", &missing], 3, &["не здесь.dll", "ILI0010"]);
 }
 
-/// Windows' own functions stop at 260 characters, unless asked by `\\?\`.
+/// Functions of Windows are limited to 260 characters, except for paths with `\\?\`.
 #[test]
 #[ignore = "needs Wine"]
 fn long_paths() {
@@ -71,7 +71,7 @@ fn long_paths() {
     tests::instrument(&[&input, &"-o", &format!("{}/", expected.display())]);
     wine.run(&[&"instrument", &windows(&input), &"-o", &into(&output)]);
     assert!(crate::files_below(&output) == crate::files_below(&expected), "not the same");
-    // Over what is there, and from there.
+    // Replaces the outputs, and reads from them.
     wine.run(&[&"instrument", &windows(&input), &"-o", &into(&output)]);
     assert!(crate::files_below(&output) == crate::files_below(&expected), "not the same");
     copy(&input, &output);

@@ -1,4 +1,4 @@
-//! Woven programs on .NET for Windows: by `ilinst run`, and by themselves.
+//! Instrumented programs on .NET for Windows, run by `ilinst run` and on their own.
 
 use std::{fs, path::Path};
 
@@ -19,10 +19,10 @@ const PROGRAMS: [(&str, &str, &[&str], i32); 10] = [
     ("traces", "embedded.exe", &[], 5),
     ("modern", "modern.dll", &[], 7),
 ];
-/// What .NET 8 does not get to the end of under Wine 8, unwoven either: they throw exceptions.
+/// Samples that do not end on .NET 8 under Wine 8, instrumented or not: they throw exceptions.
 const ENDLESS: [&str; 3] = ["orders", "shapes", "traces"];
 
-/// Output and exit code are the program's own, and what was called is in the profile.
+/// Output and exit code are the program's own, and the profile has its calls.
 #[test]
 #[ignore = "needs Wine"]
 fn samples_are_run() {
@@ -57,14 +57,15 @@ fn samples_are_run() {
             let report = Report::of(&profile).expect("it can be reported");
             assert!(!report.rows.is_empty() && errors.contains("self"), "{context}: {errors}");
             let compared = counts_are_the_same(&counts, &report);
-            // The others do not count.
+            // The other samples do not count their calls.
             assert_eq!(compared > 5, ["hello", "orders", "modern"].contains(&sample), "{compared} methods of {context}");
             shows_the_same(&wine, &profile, &program);
         }
     }
 }
 
-/// A program is found by itself, and by its folder; the runtime by `PATH`. What was woven is not woven again.
+/// A program is found by its file and by its folder; the runtime is found by `PATH`. An instrumented program is not instrumented
+/// again.
 #[test]
 #[ignore = "needs Wine"]
 fn a_program_is_found_as_windows_finds_it() {
@@ -91,7 +92,7 @@ fn a_program_is_found_as_windows_finds_it() {
     }
 }
 
-/// A program's own host, as the SDK puts one beside its library: run from the copy, with what it is beside there.
+/// A program's own host, which the SDK puts beside its library, runs from the copy with the files beside it.
 #[test]
 #[ignore = "needs Wine"]
 fn a_native_host_is_run_from_the_copy() {
@@ -121,7 +122,7 @@ fn a_native_host_is_run_from_the_copy() {
     }
 }
 
-/// In place: put back when it has ended.
+/// In place: restored when the program has ended.
 #[test]
 #[ignore = "needs Wine"]
 fn what_ran_at_home_is_put_back() {
@@ -137,13 +138,13 @@ fn what_ran_at_home_is_put_back() {
     assert!(crate::files_below(&folder) == before, "it is not what it was");
 }
 
-/// Stack traces without their line numbers: .NET Core 3.1 may name the line behind a call.
+/// Removes line numbers from stack traces: .NET Core 3.1 may name the line behind a call.
 fn without_lines(text: &str) -> String {
     text.lines().map(|line| line.rsplit_once(':').map_or(line, |(method, _)| method)).collect::<Vec<_>>().join("\n")
 }
 
-/// What a program counted itself is in the report: of each method that was written and is no state machine, whose steps are its
-/// calls as well. Gives how many these are.
+/// Checks a program's own counts against the report, for each source method that is no state machine. Steps count as further
+/// calls of a state machine. Returns the number of methods compared.
 fn counts_are_the_same(counts: &Path, report: &Report) -> usize {
     let text = fs::read_to_string(counts).unwrap_or_default();
     let counted: Vec<(&str, &str, u64)> = text
@@ -173,7 +174,8 @@ fn only_profile(folder: &Path) -> std::path::PathBuf {
     profile.clone()
 }
 
-/// A report says the same on both systems; what PDBs know is Windows told by what it ran, and Linux by the same, woven there.
+/// Checks that a report is the same on both systems. On Windows, names come from the PDBs of the run program; on Linux, from the
+/// same program instrumented there.
 fn shows_the_same(wine: &Windows, profile: &Path, program: &Path) {
     let woven = profile.with_extension("woven");
     tests::instrument(&[&program.parent().expect("it is in a folder"), &"-o", &woven]);

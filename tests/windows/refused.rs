@@ -1,10 +1,10 @@
-//! What Windows does not let anyone write: it is said, and nothing is left.
+//! Paths that Windows does not allow to be written: the error is reported, and no file is left.
 
 use std::{fs, path::Path};
 
 use crate::{Windows, files_below, into, lines, windows};
 
-/// Windows has one word for what must not be written.
+/// Windows has a single error for paths that must not be written.
 #[test]
 #[ignore = "needs Wine"]
 fn read_only_files() {
@@ -21,7 +21,7 @@ fn read_only_files() {
     set_read_only(true);
     wine.refuses(&[&"instrument", &windows(&input), &"-o", &into(&output)], 3, &["ILI0014", "read-only", "hello.exe"]);
     set_read_only(false);
-    // An input may be read-only; what is made of it is not.
+    // An input may be read-only; its output is not.
     let mut permissions = input.metadata().expect("it is there").permissions();
     permissions.set_readonly(true);
     fs::set_permissions(&input, permissions).expect("it can be set");
@@ -29,7 +29,8 @@ fn read_only_files() {
     assert!(!wine.folder.join("again/hello.exe").metadata().expect("it is there").permissions().readonly());
 }
 
-/// What another program has open stays as it is, and nothing is left beside it: `cmd` has it open, and waits for `ilinst`.
+/// A file that another program has open stays unchanged, and no file is left beside it: `cmd` has it open, and waits for
+/// `ilinst`.
 #[test]
 #[ignore = "needs Wine"]
 fn open_files() {
@@ -51,7 +52,7 @@ fn open_files() {
     assert!(fs::read(wine.folder.join("woven/hello.exe")).expect("it is there").starts_with(b"MZ"));
 }
 
-/// How many files and folders a folder has that begin with a dot.
+/// Returns the number of files and folders in a folder whose names begin with a dot.
 fn hidden_in(folder: &Path) -> usize {
     let entries = fs::read_dir(folder).expect("it is there").flatten();
     entries.filter(|entry| entry.file_name().to_string_lossy().starts_with('.')).count()

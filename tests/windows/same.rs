@@ -1,4 +1,4 @@
-//! The same bytes as on Linux, and the same words.
+//! The same bytes and the same messages as on Linux.
 
 use std::{fs, path::Path};
 
@@ -6,7 +6,7 @@ use tests::{ilinst, root, said};
 
 use crate::{Windows, copy, files_below, into, windows};
 
-/// The samples' folders.
+/// Returns the samples' folders.
 fn samples() -> Vec<String> {
     let folders = fs::read_dir(root().join("samples")).expect("it is there").flatten();
     let mut names: Vec<String> = folders
@@ -37,7 +37,7 @@ fn all_samples_are_woven_to_the_same_bytes() {
     }
 }
 
-/// In place, by a folder that ends with a backslash; and what was there before is there again.
+/// In place, by a folder that ends with a backslash; the original files are restored.
 #[test]
 #[ignore = "needs Wine"]
 fn what_is_woven_in_place_is_put_back() {
@@ -56,7 +56,7 @@ fn what_is_woven_in_place_is_put_back() {
     assert!(files_below(&folder) == before, "it is not what it was");
 }
 
-/// What is shown of an assembly, whichever way its path is written.
+/// The output for an assembly is the same for each form of its path.
 #[test]
 #[ignore = "needs Wine"]
 fn what_is_shown_is_the_same() {
@@ -71,7 +71,7 @@ fn what_is_shown_is_the_same() {
         let of_windows = windows(&program).into_string().expect("it is text");
         let plain = |text: &str, file: &str| {
             let text = text.replace(file, "FILE");
-            // How long it took.
+            // Removes the duration.
             text.split_once(" errors in ").map_or(text.clone(), |(before, _)| before.to_owned())
         };
         assert_eq!(plain(&here, &program.display().to_string()), plain(&there, &of_windows), "{arguments:?}");

@@ -1,6 +1,6 @@
-//! `cargo xtask bench`: what `ilinst instrument` takes, beside a Cecil program that does the same, and beside the floor, a
-//! program that maps, copies and writes the same bytes. All take turns, since only ratios of one run mean anything:
-//! machines differ, and so do their moods.
+//! `cargo xtask bench`: measures `ilinst instrument`. It is compared with a Cecil program that does the same, and with the floor,
+//! a program that maps, copies and writes the same bytes. All tools take turns: machines differ and vary over time, so that only
+//! ratios within one run are meaningful.
 
 mod goals;
 mod machine;
@@ -34,7 +34,7 @@ use crate::{
     toolchain::{Tier, Toolchain},
 };
 
-/// Below the SDK, or below Mono's libraries: what it is, and how often the floor's time is meant to do.
+/// The measured files, below the SDK or below Mono's libraries: kind, and the largest multiple of the floor's time allowed.
 const FILES: &[(&str, &str, Kind, Option<f64>)] = &[
     ("ILINST_SDK", "Roslyn/bincore/Microsoft.CodeAnalysis.CSharp.dll", Kind::ReadyToRun, Some(3.0)),
     ("ILINST_SDK", "FSharp/FSharp.Compiler.Private.dll", Kind::EmbeddedPdb, Some(5.0)),
@@ -49,29 +49,29 @@ const FILES: &[(&str, &str, Kind, Option<f64>)] = &[
     ),
     ("ILINST_SDK", "", Kind::Folder, None),
 ];
-/// How many methods the large assemblies have: about 5, 50 and 500 MiB.
+/// The number of methods in the large assemblies, of about 5, 50 and 500 MiB.
 const LARGE: [u32; 3] = [48_000, 480_000, 4_800_000];
-/// How often `ilinst` and the floor have their turn at a file, and at a folder.
+/// The number of rounds of `ilinst` and the floor, for a file and for a folder.
 const ROUNDS: usize = 15;
 const FOLDER_ROUNDS: usize = 5;
-/// How often all but Cecil have their turn at a large one.
+/// The number of rounds of all tools but Cecil for a large file.
 const LARGE_ROUNDS: usize = 3;
-/// How often the Cecil program has its turn on each host. It takes seconds.
+/// The number of rounds of the Cecil program on each host, which takes seconds.
 const CECIL_ROUNDS: usize = 3;
-/// The same for a folder, where it has but its default and one more.
+/// The number of rounds and the hosts of the Cecil program for a folder.
 const CECIL_FOLDER: (usize, [usize; 2]) = (1, [0, 1]);
-/// Of a program that does nothing, and of `ilinst` that only starts.
+/// The number of rounds of an empty program, and of `ilinst --version`.
 const START_ROUNDS: usize = 50;
 
 pub(crate) const HELP: &str = "measure `ilinst instrument` beside Cecil and a plain copy; --write FILE, --large, --without-cecil, --rounds N, --only WORD, --gate; `bench tracker`: what probes cost";
 
 struct Options {
-    /// At most.
+    /// The largest number of rounds.
     rounds: usize,
     cecil: bool,
-    /// Made assemblies too, of up to 500 MiB.
+    /// Whether to generate and measure large assemblies, of up to 500 MiB.
     large: bool,
-    /// Inputs whose path has it.
+    /// Measures only inputs whose path contains this text.
     only: String,
     write: Option<PathBuf>,
     gate: bool,
@@ -146,8 +146,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     goals::settle(&goals, options.gate)
 }
 
-/// Each tool has its turn in each round, and another one is the first each time. The first round warms the page cache, and
-/// is not counted.
+/// Measures an input. Each tool has a turn in each round, and each round begins with another tool. The first round warms the page
+/// cache and is not counted.
 fn measure_input(tools: &Tools<'_>, input: Input, scratch: &Path, options: &Options) -> Result<Measured> {
     let (rounds, cecil_rounds, cecil_hosts) = match input.kind {
         Kind::Folder => (FOLDER_ROUNDS, CECIL_FOLDER.0, CECIL_FOLDER.1.to_vec()),
@@ -173,12 +173,12 @@ fn measure_input(tools: &Tools<'_>, input: Input, scratch: &Path, options: &Opti
         let count = series.len();
         for turn in 0..count {
             let series = &mut series[(turn + round) % count];
-            // Those who have fewer turns have them evenly.
+            // Tools with fewer rounds have them evenly spread.
             let has_turn = round == 0 || (round * series.rounds / rounds) > ((round - 1) * series.rounds / rounds);
             if !has_turn || (round == 0 && series.rounds < rounds) {
                 continue;
             }
-            // All write new files, so that none waits for an old one to be thrown away.
+            // All tools write new files, so that none waits for the removal of an old one.
             let _ = fs::remove_dir_all(&output_folder);
             fs::create_dir_all(&output_folder)?;
             let (usage, printed) = measure(&tools.command(series.tool, input_of(series.tool), &output)?)?;
@@ -198,19 +198,19 @@ fn measure_input(tools: &Tools<'_>, input: Input, scratch: &Path, options: &Opti
     Ok(Measured { input, series })
 }
 
-/// What the Cecil program says.
+/// Returns the number of methods that the Cecil program reports.
 fn woven(printed: &str) -> Option<u64> {
     printed.split_once("woven=")?.1.split_whitespace().next()?.parse().ok()
 }
 
-/// How many methods a run weaves, by its own report.
+/// Returns the number of methods that `ilinst` reports as instrumented.
 fn woven_by_ilinst(mut command: Command) -> Result<Option<u64>> {
     let report: serde_json::Value = serde_json::from_slice(&command.args(["--dry-run", "--json"]).output()?.stdout)?;
     let files = report["files"].as_array().context("no files")?;
     Ok(Some(files.iter().filter_map(|file| file["woven"].as_u64()).sum()))
 }
 
-/// Starting `ilinst`, and a program that does nothing.
+/// Measures starting `ilinst`, and starting a program that does nothing.
 fn measure_start() -> Result<results::Start> {
     let mut ilinst = Command::new(target().join("shipped/ilinst"));
     ilinst.arg("--version");

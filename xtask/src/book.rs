@@ -1,5 +1,5 @@
-//! `cargo xtask book`: docs/ as a book. Pages keep their places in the repository, so that the links between them, which
-//! GitHub follows too, hold in the book. Then each link of the book's pages is followed.
+//! `cargo xtask book`: builds docs/ as a book. Pages keep their places in the repository, so that links between them work both in
+//! the book and on GitHub. Then all links of the book's pages are checked.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Builds the book and checks its links; gives its folder.
+/// Builds the book and checks its links; returns its folder.
 pub(crate) fn build(mdbook: &Path) -> Result<PathBuf> {
     let folder = target().join("book");
     if folder.exists() {
@@ -47,7 +47,7 @@ pub(crate) fn build(mdbook: &Path) -> Result<PathBuf> {
     Ok(html)
 }
 
-/// Copies the summary, the pages that it lists, and the files that these link to, each to its place in the repository.
+/// Copies the summary, the pages that it lists, and the files that these link to. Each file keeps its place in the repository.
 fn lay_out(source: &Path) -> Result<()> {
     let summary = fs::read_to_string(root().join(FOLDER).join(SUMMARY))?;
     let mut rebased = summary.clone();
@@ -58,7 +58,7 @@ fn lay_out(source: &Path) -> Result<()> {
         let text = fs::read_to_string(root().join(&page)).with_context(|| format!("{SUMMARY} lists {link}"))?;
         let beside = page.parent().unwrap_or(Path::new(""));
         let linked = markdown_links(&text).map(|link| normal(&beside.join(link.split('#').next().unwrap_or_default())));
-        // A page that is not in the book is a dead link.
+        // A link to a page outside the book is a dead link.
         files.extend(linked.filter(|file| file.extension().is_some_and(|it| it != "md") && root().join(file).is_file()));
         files.insert(page);
     }
@@ -71,12 +71,12 @@ fn lay_out(source: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Where links of Markdown lead.
+/// Returns the targets of links in Markdown.
 fn markdown_links(text: &str) -> impl Iterator<Item = &str> {
     text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link)
 }
 
-/// A path without `..`; what leads out of the repository stays outside.
+/// Returns a path without `..`; a path that leads out of the repository stays outside.
 fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {
@@ -89,7 +89,7 @@ fn normal(path: &Path) -> PathBuf {
     normal
 }
 
-/// Links of the book's pages that lead to no file of it, or to no place on its page.
+/// Returns the links of the book's pages without a target: a missing file, or a missing anchor on the page.
 fn dead_links(html: &Path) -> Result<Vec<String>> {
     let mut pages = BTreeMap::new();
     read_pages(html, &mut pages)?;
@@ -129,7 +129,7 @@ fn read_pages(folder: &Path, pages: &mut BTreeMap<PathBuf, String>) -> Result<()
     Ok(())
 }
 
-/// The values of an attribute. Text has no `"` that is not escaped but in scripts, which set no attributes so.
+/// Returns the values of an attribute. An unescaped `"` in text occurs only in scripts, which contain no such attributes.
 fn attributes<'t>(text: &'t str, name: &str) -> impl Iterator<Item = &'t str> {
     let start = format!(" {name}=\"");
     text.match_indices(&start)

@@ -1,4 +1,4 @@
-//! What all chores need: their options, the project's folders, commands that have to succeed.
+//! Shared code of all tasks: their options, the project's folders, commands that must succeed.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
-/// A mistyped option is an error, and never the default.
+/// Checks options: an unknown one is an error, never ignored.
 pub(crate) fn only(arguments: &[String], known: &[&str]) -> Result<()> {
     match arguments.iter().find(|argument| !known.contains(&argument.as_str())) {
         Some(unknown) if known.is_empty() => bail!("no option is known here, '{unknown}' neither"),
@@ -16,17 +16,17 @@ pub(crate) fn only(arguments: &[String], known: &[&str]) -> Result<()> {
     }
 }
 
-/// The repository's root.
+/// Returns the repository's root.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(PathBuf::new, Path::to_owned)
 }
 
-/// Where cargo builds to.
+/// Returns cargo's target folder.
 pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// A copy of an assembly in a folder of its own, so that weaving it copies nothing that lies beside; a folder is what it is.
+/// Copies an assembly into a folder of its own, so that instrumenting it copies no files beside it. Returns a folder unchanged.
 pub(crate) fn alone(input: &Path, scratch: &Path) -> Result<PathBuf> {
     if input.is_dir() {
         return Ok(input.to_owned());
@@ -40,7 +40,7 @@ pub(crate) fn alone(input: &Path, scratch: &Path) -> Result<PathBuf> {
     Ok(folder.join(name))
 }
 
-/// Runs a command, which has to succeed.
+/// Runs a command, which must succeed.
 pub(crate) fn sh(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("{} cannot be run", command.get_program().display()))?;
     if !status.success() {
@@ -49,7 +49,7 @@ pub(crate) fn sh(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command quietly; what it printed is shown only if it fails.
+/// Runs a command, which must succeed. Shows its output only if it fails.
 pub(crate) fn quiet(command: &mut Command) -> Result<()> {
     let output = command.output().with_context(|| format!("{} cannot be run", command.get_program().display()))?;
     if !output.status.success() {

@@ -1,5 +1,6 @@
-//! `cargo xtask corpus`: real files of kinds that neither the SDK nor Mono has, fetched by version and hash into a folder of
-//! the user's cache, each into `<name>` below it. The reason why one is missing is reported, and written to `<name>.missing`.
+//! `cargo xtask corpus`: fetches real files of kinds that neither the SDK nor Mono has. Files are fetched by version and hash
+//! into the user's cache, each into a folder `<name>`. The reason why one is missing is reported, and written to
+//! `<name>.missing`.
 
 use std::{
     fs,
@@ -13,12 +14,12 @@ use crate::{
     toolchain::{Download, entry_of, make_at, unpack, unzip},
 };
 
-/// Something to fetch.
+/// An input to fetch.
 struct Input {
-    /// Its folder below the corpus's.
+    /// Its folder within the corpus's.
     name: &'static str,
     download: Download,
-    /// What of the archive to unpack; everything, if nothing is named.
+    /// The parts of the archive to unpack; empty for all.
     parts: &'static [&'static str],
 }
 
@@ -162,23 +163,22 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Fetches what is not there yet, the large inputs too if they are wanted; returns the corpus's folder, and a reason for each
-/// that is missing.
+/// Fetches missing inputs, and the large ones on request. Returns the corpus's folder, and a reason for each missing input.
 pub(crate) fn prepare(has_large: bool) -> Result<(PathBuf, Vec<String>)> {
     let hashes = |inputs: &[Input]| inputs.iter().map(|input| input.download.sha256).collect::<Vec<_>>().join("\n");
     let large = if has_large { LARGE } else { &[] };
-    // Tests take each so many-th file of the folder, so it has the same files whatever was fetched before.
+    // Tests take every n-th file of the folder, so its files must not depend on earlier downloads.
     let folder = entry_of("corpus", &[hashes(INPUTS), hashes(large)].join("\n"))?;
     let missing = INPUTS.iter().chain(large).filter_map(|input| add(&folder, input)).collect();
     Ok((folder, missing))
 }
 
-/// Fetches one; returns the reason if it cannot be had, and leaves that for the tests.
+/// Fetches an input. Returns the reason if it is not available, and stores the reason for the tests.
 fn add(folder: &Path, Input { name, download, parts }: &Input) -> Option<String> {
     let note = folder.join(format!("{name}.missing"));
     let made = make_at(folder.join(name), |work| {
         unpack(download, work, parts)?;
-        // A Silverlight program is an archive in the archive.
+        // A Silverlight program is an archive within the archive.
         for part in parts.iter().filter(|part| part.ends_with(".xap")) {
             unzip(&work.join(part), work)?;
         }
@@ -189,7 +189,7 @@ fn add(folder: &Path, Input { name, download, parts }: &Input) -> Option<String>
         return None;
     };
     let error = format!("{error:#}");
-    // The note is a help: the tests report a missing file without it, too.
+    // The note is only a hint: tests report a missing file without it, too.
     let _ = fs::create_dir_all(folder).and_then(|()| fs::write(note, &error));
     Some(error)
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: what users install, always to the same bytes.
+//! `cargo xtask dist`: builds the files that users install, with reproducible bytes.
 
 mod archive;
 mod build;
@@ -27,30 +27,30 @@ pub(crate) const HELP: &str = "build what users install, for Linux and Windows; 
                                --check: a second time gives the same bytes, and each crate can be published; --nupkg: the \
                                NuGet packages alone; --native PLATFORM: the tool alone, with this machine's linker, for macOS; --wine: ilinst.exe for the tests; --output DIR";
 
-/// The profile that is built by.
+/// The cargo profile of the build.
 const PROFILE: &str = "shipped";
-/// What each archive has beside the tool.
+/// The files in each archive beside the tool.
 const BESIDE: [&str; 6] = ["README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "LICENSE-APACHE", "LICENSE-MIT"];
 const SHELLS: [(&str, &str); 4] =
     [("bash", "ilinst.bash"), ("zsh", "_ilinst"), ("fish", "ilinst.fish"), ("powershell", "ilinst.ps1")];
-/// What others made of it, and their terms.
+/// The list of third-party components and their licence texts.
 const TERMS: &str = "THIRD-PARTY-LICENSES";
 pub(crate) const SUMS: &str = "SHA256SUMS";
 
-/// What is packed for a platform.
+/// The tool for a platform, with the files packed beside it.
 struct Tool {
     platform: &'static Platform,
-    /// The program; beside it lies what it has the CLR load, if that can be built.
+    /// The program. The CLR profiler's library is beside it, if it can be built.
     path: PathBuf,
-    /// Under which terms others let their part of it be used.
+    /// The licence texts of third-party components.
     terms: String,
     bill_of_materials: String,
 }
 
-/// What is asked for.
+/// The options of the command.
 #[derive(Default)]
 struct Request {
-    /// What is built already.
+    /// Tools that are already built.
     tools: Vec<(&'static Platform, PathBuf)>,
     targets: Vec<&'static Platform>,
     is_nupkg: bool,
@@ -91,9 +91,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Has cargo pack each crate, and build it from its package as if the others were published.
+/// Has cargo package each crate, and build it from its package as if the others were published.
 fn publish_for_show() -> Result<()> {
-    // In a folder of its own: cargo keeps what it unpacked of the same versions in the same folder.
+    // Uses a folder of its own: cargo reuses unpacked crates of the same version in the same folder.
     let folder = target().join(format!("publish-{}", std::process::id()));
     let mut command = Command::new(env!("CARGO"));
     command.args(["publish", "--workspace", "--dry-run", "--locked", "--allow-dirty", "--target-dir"]);
@@ -102,7 +102,7 @@ fn publish_for_show() -> Result<()> {
     Ok(())
 }
 
-/// Packs tools with the manual, into a folder that is made anew; gives the hashes, which lie beside what was written.
+/// Packs tools and the manual into a new folder. Returns the hashes, which are also written there.
 fn pack(tools: &[Tool], manual: &Files, output: &Path) -> Result<String> {
     if output.exists() {
         fs::remove_dir_all(output)?;
@@ -137,7 +137,7 @@ fn pack(tools: &[Tool], manual: &Files, output: &Path) -> Result<String> {
     Ok(sums)
 }
 
-/// The NuGet packages; gives their paths.
+/// Writes the NuGet packages; returns their paths.
 fn write_packages(output: &Path, tools: &[Tool]) -> Result<Vec<PathBuf>> {
     let write = |package: &nupkg::Package| {
         let file = output.join(format!("{}.{}.nupkg", package.id, env!("CARGO_PKG_VERSION")));
@@ -146,9 +146,9 @@ fn write_packages(output: &Path, tools: &[Tool]) -> Result<Vec<PathBuf>> {
     [&nupkg::MSBUILD, &nupkg::TOOL].into_iter().map(write).collect()
 }
 
-/// The manual's pages, and what shells complete by.
+/// Returns the manual's pages, and the completion scripts of shells.
 fn manual(tool: &Path) -> Result<Files> {
-    // Of this process alone: others may be packing.
+    // Named for this process, since others may be packing at the same time.
     let folder = target().join(format!("man-{}", std::process::id()));
     quiet(Command::new(tool).arg("man").arg(&folder))?;
     let mut files = Files::new();
@@ -168,7 +168,7 @@ fn manual(tool: &Path) -> Result<Files> {
 }
 
 impl Tool {
-    /// What it is made of, by name.
+    /// Returns the files of the tool, by name.
     fn files(&self) -> Result<impl Iterator<Item = (&'static str, Vec<u8>)>> {
         let library = self.platform.library_name().map(|name| (name, self.path.with_file_name(name)));
         let library = library.filter(|(_, path)| path.is_file());
@@ -205,7 +205,7 @@ impl Request {
         Ok(request)
     }
 
-    /// Builds what is not built yet, by way of a folder in `target`; gives all tools.
+    /// Builds missing tools in a folder of `target`; returns all tools.
     fn build(&self, folder: &str) -> Result<Vec<Tool>> {
         let built = self.targets.iter().map(|platform| Ok((*platform, platform.build_in(folder, PROFILE)?)));
         let tool = |(platform, path)| {
@@ -218,7 +218,7 @@ impl Request {
 
     fn build_and_pack(&self, folder: &str, output: &Path) -> Result<String> {
         let tools = self.build(folder)?;
-        // What this machine can run, to ask it for its manual.
+        // A tool that runs on this machine prints the manual.
         let manual = match tools.iter().find(|tool| tool.platform.is_here()) {
             Some(tool) => manual(&tool.path)?,
             None => {

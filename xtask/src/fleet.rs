@@ -1,5 +1,5 @@
-//! `cargo xtask fleet`: the queries of docs/fleet.md over the profiles of a fleet, by DuckDB and by Spark, which have to
-//! agree; what they took goes into the document.
+//! `cargo xtask fleet`: runs the queries of docs/fleet.md over the profiles of a fleet with DuckDB and Spark. Both must agree;
+//! the measured times go into the document.
 
 use std::{
     collections::BTreeMap,
@@ -17,19 +17,19 @@ use crate::{
     toolchain::{Tier, Toolchain},
 };
 
-/// What names an `ilinst` that is built already, as for tests.
+/// The variable that names a built `ilinst`, as for tests.
 const TOOL: &str = "ILINST_BIN";
 const OPTIONS: [&str; 2] = ["--profiles", "--write"];
-/// How many profiles, unless it is said.
+/// The default number of profiles.
 const PROFILES: usize = 1000;
-/// How many real runs they are made of.
+/// The number of real runs that the profiles are derived from.
 const RUNS: usize = 8;
 const HOSTS: [&str; 4] = ["web1", "web2", "web3", "batch1"];
 const DOCUMENT: &str = "docs/fleet.md";
 const FIGURES: [&str; 2] = ["<!-- figures -->\n", "<!-- end of figures -->"];
-/// The queries, as the document calls them.
+/// The queries, with their names in the document.
 const QUERIES: [&str; 3] = ["top methods", "regressions", "flame graph of a day"];
-/// Where a profile's header has the process id, the clock's ticks per second, and the time of day.
+/// The offsets in a profile's header of the process id, the clock's ticks per second, and the time of day.
 const PID_AT: usize = 16;
 const TICKS_AT: usize = 32;
 const TIME_AT: usize = 56;
@@ -90,7 +90,7 @@ fn ilinst() -> Command {
     Command::new(env::var_os(TOOL).map_or_else(|| target().join("release/ilinst"), PathBuf::from))
 }
 
-/// Profiles of a sample that ran.
+/// Returns profiles of real runs of a sample.
 fn real_runs(folder: &Path, toolchain: &Toolchain) -> Result<Vec<PathBuf>> {
     let woven = folder.join("woven/");
     quiet(ilinst().arg("instrument").arg(root().join("samples/orders/bin/orders.exe")).arg("-o").arg(&woven))?;
@@ -98,7 +98,7 @@ fn real_runs(folder: &Path, toolchain: &Toolchain) -> Result<Vec<PathBuf>> {
         let path = folder.join(format!("run{number}.ilprof"));
         let mut program = Command::new(toolchain.get("ILINST_DOTNET8")?);
         program.arg(woven.join("orders.exe")).env("ILINST_OUTPUT", &path).env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
-        // Its exit code is part of what it shows.
+        // The sample's exit code is part of its output.
         program.output()?;
         ensure!(path.is_file(), "{} was not written", path.display());
         Ok(path)
@@ -106,20 +106,20 @@ fn real_runs(folder: &Path, toolchain: &Toolchain) -> Result<Vec<PathBuf>> {
     (0..RUNS).map(run).collect()
 }
 
-/// What the export of all profiles took.
+/// The measurements of exporting all profiles.
 struct Exported {
     seconds: f64,
-    /// Of the profiles, and of the table.
+    /// The sizes in bytes of the profiles, and of the table.
     bytes: [u64; 2],
 }
 
-/// Makes profiles of the runs, with machines, releases, days and clocks of their own, and puts them into the table. The
-/// later release is a fifth slower.
+/// Derives profiles from the runs, with different machines, releases, days and clocks, and exports them into the table. The later
+/// release is a fifth slower.
 fn export(folder: &Path, runs: &[PathBuf], count: usize) -> Result<Exported> {
     let mut exported = Exported { seconds: 0.0, bytes: [0; 2] };
     let runs = runs.iter().map(fs::read).collect::<Result<Vec<_>, _>>()?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_secs() * 10_000_000 + 621_355_968_000_000_000;
-    // Whole days back, at all hours, and none in what is not over yet.
+    // Times lie on past days, at all hours, and none on the current day.
     let today = now - now % DAY;
     for (batch, host) in HOSTS.iter().enumerate() {
         for (release, slowness) in [("1.0", 1.0), ("1.1", 1.2)] {
@@ -129,7 +129,7 @@ fn export(folder: &Path, runs: &[PathBuf], count: usize) -> Result<Exported> {
                 (batch..count).step_by(HOSTS.len()).filter(|number| (number / HOSTS.len() % 2 == 1) == (release == "1.1"))
             {
                 let mut bytes = runs.get(number % runs.len()).context("there are runs")?.clone();
-                // Up to 2 % of noise, always the same.
+                // Noise of up to 2 %, the same in each run.
                 let noise = 1.0 + (number * 7919 % 401) as f64 / 10_000.0 - 0.02;
                 let ticks = number_at(&bytes, TICKS_AT)? as f64 / (slowness * noise);
                 let day = number as u64 / 8 % 7;
@@ -170,7 +170,7 @@ fn put(bytes: &mut [u8], at: usize, value: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Whether rows are the same, in whatever order, but for the last digits of numbers.
+/// Compares two results in any order of rows; numbers may differ in the last digits.
 fn agree(one: &[Value], other: &[Value]) -> Result<()> {
     let keyed = |rows: &[Value]| -> BTreeMap<String, Value> {
         let key = |row: &Value| format!("{}{}", row["method"], row["path"]);
@@ -190,7 +190,7 @@ fn agree(one: &[Value], other: &[Value]) -> Result<()> {
     Ok(())
 }
 
-/// What the document says of it.
+/// Returns the figures for the document.
 fn figures(count: usize, exported: &Exported, answers: &[(&str, Value)]) -> String {
     let [profiles, table] = exported.bytes.map(|bytes| bytes as f64 / f64::from(1 << 20));
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

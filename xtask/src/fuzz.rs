@@ -1,5 +1,5 @@
-//! `cargo xtask fuzz`: the damaged inputs of `tests/fuzz`, as many as are asked for, on all processors; what came of them
-//! goes into docs/reliability.md. `--resume` goes on where a run of the same commit was ended.
+//! `cargo xtask fuzz`: tries any number of the damaged inputs of `tests/fuzz` on all processors. The results go into
+//! docs/reliability.md. `--resume` continues an interrupted run of the same commit.
 
 use std::{
     collections::BTreeMap,
@@ -20,12 +20,12 @@ use crate::{
     test::suites,
 };
 
-/// How many inputs, unless it is said.
+/// The default number of inputs.
 const INPUTS: u64 = 1_000_000;
 const OPTION: &str = "--inputs";
-/// Goes on where a run of the same commit was ended.
+/// Continues an interrupted run of the same commit.
 const RESUME: &str = "--resume";
-/// In how many parts the inputs of a target are tried, each by a process of its own.
+/// The number of parts of a target's inputs, each tried by a process of its own.
 const PARTS: usize = 8;
 const DOCUMENT: &str = "docs/reliability.md";
 const TITLE: &str = "# Reliability\n";
@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
 }
 
-/// What came of the inputs of a target.
+/// The results of a target's inputs.
 #[derive(Default)]
 struct Figures {
     inputs: u64,

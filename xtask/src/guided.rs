@@ -1,5 +1,5 @@
-//! `cargo xtask fuzz --guided`: fuzzing by coverage. Each target of fuzz/ gets the same part of the time. What was tried
-//! stays in fuzz/corpus, where the next run goes on; an input that fails goes to fuzz/artifacts.
+//! `cargo xtask fuzz --guided`: fuzzing guided by coverage. Each target of fuzz/ gets the same part of the time. Tried inputs
+//! stay in fuzz/corpus, from which the next run continues. An input that fails goes to fuzz/artifacts.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -13,7 +13,7 @@ use crate::{
 
 pub(crate) const OPTION: &str = "--guided";
 const MINUTES: &str = "--minutes";
-/// How long it takes, unless an option says so.
+/// The default duration.
 const DEFAULT_MINUTES: u64 = 30;
 const CARGO_FUZZ: &str = "0.13.2";
 /// Longer inputs make libFuzzer slow, and find nothing new.
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let fuzz = |arguments: &[&str]| {
         let mut command = Command::new("rustup");
         command.args(["run", "nightly"]).arg(&cargo_fuzz).arg("fuzz").args(arguments).current_dir(root().join("fuzz"));
-        // Those of the toolchain that built this program.
+        // Removes variables of the toolchain that built this program.
         command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN");
         command
     };
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The program, built into the cache of tools once.
+/// Returns the program, which is built into the cache of tools once.
 fn cargo_fuzz() -> Result<PathBuf> {
     let folder = make_at(entry_of("cargo-fuzz", CARGO_FUZZ)?, |work| {
         let install = ["install", "--quiet", "--locked", "cargo-fuzz", "--version", CARGO_FUZZ, "--root"];

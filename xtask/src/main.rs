@@ -1,4 +1,4 @@
-//! The project's chores. CI runs `cargo xtask test`, as anyone would.
+//! The project's tasks. CI runs `cargo xtask test`, as any developer would.
 
 mod bench;
 mod book;
@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-/// A chore: its name, what runs it, what it is for.
+/// A task: its name, its function, its help.
 type Task = (&'static str, fn(&[String]) -> Result<()>, &'static str);
 
 const TASKS: &[Task] = &[
@@ -45,7 +45,7 @@ const TASKS: &[Task] = &[
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some((name, rest)) = arguments.split_first() else { return usage() };
-    // Not for people: what the bench runs.
+    // Hidden tasks, which the bench runs.
     match name.as_str() {
         bench::FLOOR_TASK => return report(bench::floor(rest)),
         bench::MEASURE_TASK => return report(bench::measure_task(rest)),

@@ -1,4 +1,5 @@
-//! `cargo xtask msrv`: the oldest Rust that Cargo.toml names builds the project, and no dependency needs a newer one.
+//! `cargo xtask msrv`: checks that the oldest Rust named in Cargo.toml builds the project, and that no dependency needs a newer
+//! one.
 
 use std::process::Command;
 
@@ -20,14 +21,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         return Ok(());
     }
     install(&oldest).with_context(|| format!("Rust {oldest} is not installed; {DEPENDENCIES} checks without it"))?;
-    // A folder of its own, so that the next build with the pinned toolchain starts where the last one ended.
+    // Uses a folder of its own, so that the next build with the pinned toolchain stays incremental.
     let check = ["cargo", "check", "--workspace", "--all-targets", "--all-features", "--locked", "--target-dir", "target/msrv"];
     quiet(Command::new("rustup").args(["run", &oldest]).args(check).current_dir(root()))?;
     println!("Rust {oldest} builds it");
     Ok(())
 }
 
-/// Installs a toolchain, unless it is there.
+/// Installs a toolchain, unless it is installed.
 fn install(version: &str) -> Result<()> {
     let is_there = Command::new("rustup").args(["run", version, "cargo", "--version"]).output();
     if is_there.context("rustup cannot be run")?.status.success() {
@@ -36,7 +37,7 @@ fn install(version: &str) -> Result<()> {
     quiet(Command::new("rustup").args(["toolchain", "install", version, "--profile", "minimal"]))
 }
 
-/// Gives our `rust-version`, if no dependency has a higher one.
+/// Returns the project's `rust-version`, if no dependency has a higher one.
 fn check_dependencies() -> Result<String> {
     let output =
         Command::new(env!("CARGO")).args(["metadata", "--format-version", "1", "--locked"]).current_dir(root()).output()?;
@@ -57,7 +58,7 @@ fn check_dependencies() -> Result<String> {
     Ok(oldest)
 }
 
-/// A version's numbers: three, to compare 1.89 with 1.89.0.
+/// Returns a version's three numbers, so that 1.89 equals 1.89.0.
 fn parts(version: &str) -> [u32; 3] {
     let mut numbers = version.split('.').map(|part| part.parse().unwrap_or_default());
     std::array::from_fn(|_| numbers.next().unwrap_or_default())

@@ -25,7 +25,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const NUGET: &str = "https://api.nuget.org/v3/index.json";
 /// The only secret of all workflows.
 const NUGET_KEY: &str = "NUGET_API_KEY";
-/// The file that passes values from a step of a workflow to other steps.
+/// The variable with the file through which a step of a workflow passes values to other steps.
 const OUTPUT: &str = "GITHUB_OUTPUT";
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -64,7 +64,7 @@ fn draft(tag: &str, repository: &str, folder: &Path) -> Result<()> {
     drafted
 }
 
-/// The version's part of the changelog, or the part of what is not released.
+/// Returns the version's section of the changelog, or the section of unreleased changes.
 fn changes(log: &str) -> Result<&str> {
     let part = |title: &str| {
         let (_, rest) = log.split_once(&format!("\n## {title}"))?;
@@ -74,7 +74,7 @@ fn changes(log: &str) -> Result<&str> {
     part(VERSION).or_else(|| part("Unreleased")).context("CHANGELOG.md has no part for this version")
 }
 
-/// The files of a folder, if each has the hash that the sums name, and no other file is there.
+/// Returns the files of a folder. Each must have the hash in the list of sums, and no other file may be there.
 fn with_sums(folder: &Path) -> Result<Vec<PathBuf>> {
     let sums = fs::read_to_string(folder.join(SUMS)).with_context(|| format!("{} has no {SUMS}", folder.display()))?;
     let mut names = BTreeSet::from([SUMS]);
@@ -109,7 +109,7 @@ fn nuget(folder: &Path) -> Result<()> {
     for package in packages {
         let mut command = Command::new("dotnet");
         command.args(["nuget", "push"]).arg(&package).args(["--source", NUGET, "--skip-duplicate", "--api-key", &key]);
-        // The error does not show the command, which has the key.
+        // The error must not show the command, which contains the key.
         if !command.status().context("dotnet cannot be run")?.success() {
             bail!("{} is not published", package.display());
         }

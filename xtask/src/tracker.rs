@@ -1,4 +1,4 @@
-//! `cargo xtask tracker`: builds the tracker, and the launcher of the `dotnet tool`, from their sources, always to the same bytes.
+//! `cargo xtask tracker`: builds the tracker, and the launcher of the `dotnet tool`, from source with reproducible bytes.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use crate::{
     toolchain::{Tier, Toolchain, csc},
 };
 
-/// The folders of their sources, what is built there, and against what.
+/// The folders of the sources, the assemblies built there, and their references.
 const ASSEMBLIES: [(&str, &str, Against); 4] = [
     ("tracker-runtime", "bin/Ilinst.Tracker.dll", Against::Oldest),
     ("tracker-runtime/coverage", "bin/Ilinst.Coverage.dll", Against::Oldest),
@@ -20,12 +20,12 @@ const ASSEMBLIES: [(&str, &str, Against); 4] = [
     ("dotnet-tool", "bin/ilinst.dll", Against::Oldest),
 ];
 
-/// What an assembly is compiled against.
+/// The reference assemblies to compile against.
 #[derive(Clone, Copy)]
 enum Against {
-    /// The oldest reference set, so that every runtime since takes it.
+    /// The oldest reference assemblies, which every later runtime satisfies.
     Oldest,
-    /// .NET 8 itself.
+    /// The assemblies of .NET 8.
     Net8,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Builds them elsewhere and compares.
+/// Builds them in another folder and compares the bytes.
 pub(crate) fn check(toolchain: &Toolchain) -> Result<()> {
     for (folder, dll, against) in ASSEMBLIES {
         let rebuilt = target().join("tracker-check").join(dll);
@@ -74,7 +74,7 @@ fn build(toolchain: &Toolchain, folder: &str, output: &Path, against: Against) -
     quiet(&mut command)
 }
 
-/// The folder of .NET 8's assemblies.
+/// Returns the folder of .NET 8's assemblies.
 fn net8(toolchain: &Toolchain) -> Result<PathBuf> {
     let shared = toolchain.get("ILINST_DOTNET8")?.with_file_name("shared").join("Microsoft.NETCore.App");
     let mut versions = fs::read_dir(&shared)?.flatten().map(|entry| entry.path());

@@ -16,7 +16,7 @@ use crate::Export;
 const PER_PATH: usize = 2048;
 const AT_LEAST: usize = 32 << 20;
 
-/// How the paths were shortened; default if they were not.
+/// How the paths were shortened; the default value if they were not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cut {
     /// Whether calls of a method by itself are part of its outermost call.

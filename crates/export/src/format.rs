@@ -15,7 +15,7 @@ pub enum Format {
     Json,
     /// A row for each call path of each thread.
     Csv,
-    /// The rows of [`Self::Csv`] as Parquet, for data lakes.
+    /// The rows of [`Csv`](Format::Csv) as Parquet, for data lakes.
     Parquet,
 }
 

@@ -109,7 +109,7 @@ struct Paths {
     by_name: HashMap<String, usize>,
     nodes: Vec<Node>,
     places: HashMap<Node, usize>,
-    /// By measure and node.
+    /// Values by measure and node.
     values: [Vec<i64>; Measure::ALL.len()],
 }
 

@@ -84,7 +84,7 @@ pub(crate) struct Row<'r> {
 }
 
 impl Row<'_> {
-    /// The function that the path leads to.
+    /// Returns the function at the end of the path.
     pub(crate) fn function(&self) -> usize {
         self.path.last().copied().unwrap_or_default()
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 const HOSTILE: [&str; 6] = ["a;b 7", "line\nfeed", "=cmd|'/c calc'!A1", "\"quote\", <b>&\\", "\u{1b}[31m\u{202e}", "{\"x\": [1"];
 
-/// Each of these calls the next.
+/// Returns a profile whose functions, with these names, each call the next one.
 fn profile(names: &[&str]) -> Profile {
     let function = |(index, name): (usize, &&str)| Function {
         method_id: MethodId::new(1, index as u32 + 1),

@@ -17,9 +17,9 @@ pub(crate) struct Compared {
     runs: [usize; 2],
     by: &'static str,
     program: IndexMap<&'static str, Change>,
-    /// By method.
+    /// The verdict on each method.
     verdicts: Vec<String>,
-    /// By metric: the change of each method, if known.
+    /// The change of each method by metric, if known.
     metrics: IndexMap<&'static str, Vec<Option<Change>>>,
 }
 

@@ -36,7 +36,7 @@ failures! {
     unreadable = "ILI0010" exits EXIT_BAD_INPUT
     /// The input is no managed assembly, or a damaged one.
     not_an_assembly = "ILI0011" exits EXIT_BAD_INPUT
-    /// The input is one that must not be woven.
+    /// The input is an assembly that must not be instrumented.
     refused = "ILI0012" exits EXIT_BAD_INPUT
     /// The output would be the input.
     output_is_input = "ILI0013" exits EXIT_USAGE

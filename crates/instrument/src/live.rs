@@ -33,7 +33,7 @@ pub const OUTPUT: &str = "ILINST_OUTPUT";
 pub const DURATION: &str = "ILINST_LIVE_DURATION";
 /// The longest such time: a week.
 pub const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
-/// The file in [`STATUS`] whose presence asks for the removal of probes at once. Removing the folder does the same.
+/// The file in [`STATUS`]'s folder whose presence asks for the removal of probes at once. Removing the folder does the same.
 pub const STOP: &str = "stop";
 
 /// A profiler that stays is asked again by a pipe. On Linux it has no name: a file in memory beside it has a name of this and of the
@@ -97,12 +97,12 @@ pub fn read_request(mut from: impl Read) -> io::Result<Vec<u8>> {
     Ok(lines)
 }
 
-/// The first word of [`STATUS`] once running methods are instrumented; their number follows.
+/// The start of the file in [`STATUS`] once running methods are instrumented; their number follows.
 pub const WOVEN: &str = "woven";
-/// The first word of [`STATUS`] once probes are removed and the runtime has unloaded the profiler. A note on methods that are not
-/// recompiled follows.
+/// The start of the file in [`STATUS`] once probes are removed and the runtime has unloaded the profiler. A note on methods that
+/// are not recompiled follows.
 pub const DETACHED: &str = "detached";
-/// The first word of [`STATUS`] if the runtime cannot unload the profiler; the reason follows.
+/// The start of the file in [`STATUS`] if the runtime cannot unload the profiler; the reason follows.
 pub const STAYS: &str = "stays: ";
 /// When hooks record; behind it is the profile, and a line for each module of which methods are left alone, and why.
 pub const RECORDING: &str = "recording";

@@ -48,7 +48,7 @@ fn remove_all(unfinished: &Unfinished) {
 pub(crate) struct Staging {
     /// A folder that contains all outputs, at any depth, and its resolved path.
     root: Option<(PathBuf, PathBuf)>,
-    /// By the folder that contains them, unresolved.
+    /// Folders of temporary files, by the folder that contains them, unresolved.
     folders: Mutex<BTreeMap<PathBuf, Arc<Folder>>>,
     /// Folders created for outputs.
     made: Mutex<Vec<PathBuf>>,

@@ -97,7 +97,7 @@ type Made = OnceLock<Result<Arc<TrackerFile>>>;
 pub(crate) struct Trackers {
     /// The folder that contains all inputs, and the one that contains all outputs.
     roots: Option<(PathBuf, PathBuf)>,
-    /// By the folder of the library; `None` for programs without their own.
+    /// Trackers by the folder of the library; `None` for programs without their own.
     known: Mutex<BTreeMap<Option<PathBuf>, Arc<Made>>>,
 }
 

@@ -1,4 +1,4 @@
-//! The crate as a front end beside the command line would call it: a build task, say, or the launcher of a profiler.
+//! The crate as other front ends call it, such as a build task, or the launcher of a profiler.
 
 use std::{
     collections::BTreeMap,
@@ -12,7 +12,7 @@ use sha2::Digest as _;
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../samples/orders/bin/orders.exe");
 
-/// A folder with the sample in it, which is gone when it is dropped.
+/// A folder that contains the sample, and is removed when dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -23,7 +23,7 @@ impl Folder {
         Self(folder)
     }
 
-    /// Every file below it, by its path in it.
+    /// Returns every file below the folder, by its relative path.
     fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
             for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
@@ -122,7 +122,7 @@ fn what_ends_a_run_has_a_number_and_leaves_nothing() {
     assert_eq!(request.jobs().unwrap_err().code, "ILI0013");
 }
 
-/// The manifest says what `docs/manifest-format.md` has: whoever reads it finds every method, and why.
+/// The manifest matches `docs/manifest-format.md`: a reader finds every method, and its result with the reason.
 #[test]
 fn the_manifest_names_every_method_and_what_became_of_it() {
     let folder = Folder::new("manifest");

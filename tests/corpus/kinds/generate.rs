@@ -1,4 +1,4 @@
-//! Sources that are too long to keep: IL that is large in one way.
+//! Generates sources that are too long to keep: IL that is large in one respect.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ const HEAD: &str = "\
 {
 ";
 
-/// The IL of a name that a `generate` line of a recipe says; ends with a program that calls what it is about.
+/// Returns the IL for a `generate` line of a recipe. It ends with a program that calls the generated method.
 pub(crate) fn generate(name: &str) -> String {
     match name {
         "switch" => switch(5000),
@@ -25,7 +25,7 @@ pub(crate) fn generate(name: &str) -> String {
     }
 }
 
-/// A class with methods, and a Main that prints what some calls give.
+/// Returns a class with methods, and a Main that prints the results of some calls.
 fn program(methods: &str, calls: &[&str]) -> String {
     let mut text = HEAD.to_owned() + methods;
     text.push_str("  .method public static int32 Main() cil managed\n  {\n    .entrypoint\n    .maxstack 8\n");
@@ -35,7 +35,7 @@ fn program(methods: &str, calls: &[&str]) -> String {
     text + "    ldc.i4.s 14\n    ret\n  }\n}\n"
 }
 
-/// A switch with that many cases, more than short branches reach over.
+/// Returns a switch with this number of cases: more than short branches can span.
 fn switch(cases: usize) -> String {
     let labels: Vec<String> = (0..cases).map(|case| format!("C{case}")).collect();
     let mut body = format!("    ldarg.0\n    switch ({})\n    ldc.i4.m1\n    ret\n", labels.join(", "));
@@ -48,10 +48,10 @@ fn switch(cases: usize) -> String {
     program(&method, &calls.each_ref().map(String::as_str))
 }
 
-/// How many methods a class has at most: runtimes have a limit for one.
+/// The largest number of methods in a class, below the limit of runtimes.
 const CLASS: usize = 10_000;
 
-/// Methods with a string each; names and strings are made longer by that many characters.
+/// Returns methods with a string each; names and strings are longer by `longer` characters.
 fn rows(methods: usize, longer: usize) -> String {
     let filler = "x".repeat(longer);
     let mut text = String::new();
@@ -72,7 +72,7 @@ fn rows(methods: usize, longer: usize) -> String {
     program(&text, &calls.each_ref().map(String::as_str))
 }
 
-/// Names that all but fill 64 KiB: the probe's names make the heap's indices wider.
+/// Returns names that fill almost 64 KiB: adding the probe's names widens the heap's indexes.
 fn edge() -> String {
     let mut text = String::new();
     for number in 0..66 {
@@ -83,7 +83,7 @@ fn edge() -> String {
     program(&text, &[&call])
 }
 
-/// So many types and members referred to that a few more need wider coded indices. Nothing calls them.
+/// Returns references to types and members, just so many that a few more need wider coded indexes. No code calls them.
 fn references(count: usize) -> String {
     let mut text = String::from("  .method static void Never() cil managed\n  {\n    .maxstack 8\n");
     for number in 0..count {
@@ -93,7 +93,7 @@ fn references(count: usize) -> String {
     program(&text, &["call int32 Generated::Number()"])
 }
 
-/// Protected blocks in protected blocks.
+/// Returns nested protected blocks.
 fn deep(depth: usize) -> String {
     let mut text = String::from("  .method static int32 Deep() cil managed\n  {\n    .maxstack 8\n");
     text.push_str(&"    .try {\n".repeat(depth));
@@ -105,7 +105,7 @@ fn deep(depth: usize) -> String {
     program(&text, &["call int32 Generated::Deep()"])
 }
 
-/// As many local variables as there are numbers for. Nothing calls the method.
+/// Returns a method with the largest number of local variables. No code calls it.
 fn locals(count: usize) -> String {
     let types: Vec<String> = (0..count).map(|number| format!("int32 V{number}")).collect();
     let text = format!(

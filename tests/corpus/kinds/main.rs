@@ -1,5 +1,5 @@
-//! Every kind of file that calls itself an assembly, and some that only look like one: woven, left alone or refused, by the
-//! command itself, as the table in `rows.rs` says. Programs run before and after, and have to do the same.
+//! Every kind of file with an assembly's name, and of files that resemble one. The command instruments, skips or refuses each, as
+//! the table in `rows.rs` states. Programs run before and after, with the same result.
 
 mod generate;
 mod make;
@@ -28,13 +28,13 @@ fn every_kind_is_woven_or_refused_as_it_should() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// The runtimes found, looked for once.
+/// Returns the runtimes, which are looked up once.
 fn runtimes() -> &'static [Runtime] {
     static FOUND: OnceLock<Vec<Runtime>> = OnceLock::new();
     FOUND.get_or_init(Runtime::all)
 }
 
-/// The table, with columns as wide as they need to be.
+/// Prints the table, with columns of the necessary width.
 fn print(lines: &[Line]) {
     let titles = ["kind", "file", "bytes", "what happened", "woven", "left alone", "diagnostics", "ran on"];
     let rows: Vec<[&str; 8]> =

@@ -1,8 +1,8 @@
-//! Brings the files of a kind into its folder: by recipes of one command a line, run in that folder.
+//! Creates the files of a kind in its folder. A recipe has one command a line, which is run in that folder.
 //!
-//! `take PLACE:PATH` copies a file, or with a slash at its end what a folder holds, from `sdk:`, `runtime:`, `mono:`,
-//! `corpus:`, `samples:` or `made:`; `generate NAME` and `patch WHAT FILE ...` are Rust; all else is a compiler or tool of Mono's or
-//! of the SDK's. `{made}` is the folder of the sources.
+//! `take PLACE:PATH` copies a file, or the contents of a folder if the path ends with a slash. Places are `sdk:`, `runtime:`,
+//! `mono:`, `corpus:`, `samples:` and `made:`. `generate NAME` and `patch WHAT FILE ...` are written in Rust. All other commands
+//! are compilers or tools of Mono or of the SDK. `{made}` is the folder of the sources.
 
 use std::{
     fs,
@@ -14,9 +14,9 @@ use tests::{root, tool};
 
 use crate::{generate::generate, patch::patch, runtimes};
 
-/// Why a kind has no files.
+/// The reason why a kind has no files.
 pub(crate) enum Stop {
-    /// Something is not to be had here.
+    /// A tool or a source is not available here.
     Skipped(String),
     /// A tool failed.
     Failed(String),
@@ -59,7 +59,7 @@ fn run(command: &mut Command, folder: &Path, line: &str) -> Result<(), Stop> {
     Err(Stop::Failed(format!("{line}: {}: {}", output.status, String::from_utf8_lossy(&said))))
 }
 
-/// Where files are taken from, by the word before the colon.
+/// Returns the folder for the word before the colon.
 fn place(name: &str) -> Option<PathBuf> {
     match name {
         "sdk" => tool("ILINST_SDK"),
@@ -93,7 +93,7 @@ fn take(from: &str, folder: &Path) -> Result<(), Stop> {
     Ok(())
 }
 
-/// A compiler or tool, ready for what differs from kind to kind.
+/// Returns a compiler or tool, ready for further arguments.
 fn command(program: &str, folder: &Path) -> Result<Command, Stop> {
     let found = match program {
         "csc" => roslyn("csc.dll", folder).and_then(framework_references),
@@ -123,7 +123,7 @@ fn fsharp(folder: &Path) -> Option<Command> {
     Some(command)
 }
 
-/// What every runtime has an answer to.
+/// Adds the reference assemblies that every runtime can satisfy.
 fn framework_references(mut command: Command) -> Option<Command> {
     let references = tool("ILINST_MONO_LIB")?.join("4.7.2-api");
     for library in ["mscorlib.dll", "System.dll", "System.Core.dll"] {

@@ -1,4 +1,4 @@
-//! What becomes of one kind: its files woven in both modes and checked, its program run before and after.
+//! The outcome of a kind: its files are instrumented in both modes and checked, and its program runs before and after.
 
 use std::{
     collections::BTreeMap,
@@ -24,22 +24,22 @@ use crate::{
 
 const MODES: [&str; 2] = ["finally", "return"];
 
-/// A row of the table that is printed, with what is wrong in it.
+/// A row of the printed table, with its errors.
 pub(crate) struct Line {
     pub(crate) cells: [String; 8],
     pub(crate) failures: Vec<String>,
 }
 
-/// What the tool did with one file.
+/// The result of the tool for one file.
 #[derive(PartialEq, Debug)]
 enum Seen {
-    /// By exit code 0, from what it said as JSON.
+    /// With exit code 0: the JSON report.
     Processed { status: String, woven: u64, left_alone: Vec<String>, findings: Vec<String>, notes: Vec<String> },
-    /// By another exit code, with what it said.
+    /// With another exit code: the error message.
     Failed { exit: Option<i32>, said: String },
 }
 
-/// Makes, weaves, checks and runs.
+/// Creates, instruments, checks and runs the files of a kind.
 pub(crate) fn try_kind(kind: &Kind, folder: &Path) -> Vec<Line> {
     let input = folder.join("in");
     fs::create_dir_all(&input).expect("a folder can be made");
@@ -90,7 +90,7 @@ pub(crate) fn try_kind(kind: &Kind, folder: &Path) -> Vec<Line> {
     lines
 }
 
-/// All files, so that a woven one finds beside it what the original finds.
+/// Copies all files, so that an instrumented one has the same files beside it as the original.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder can be made");
     for entry in fs::read_dir(from).expect("it is there").flatten() {
@@ -156,13 +156,14 @@ fn is_refused(exit: Option<i32>, said: &str, code: &str, words: &str, output: &P
     if output.exists() { Err("it was refused, and written".into()) } else { Ok(()) }
 }
 
-/// Whether a woven file can be read again, by us and, if it reads the original, by monodis; and what it lost was said.
+/// Checks that an instrumented file can be read again by ilinst, and by monodis if that reads the original. Losses must be
+/// reported.
 fn is_sound(input: &Path, output: &Path, notes: &[String]) -> Result<(), String> {
     let [before, after] = [input, output].map(|file| fs::read(file).unwrap_or_default());
     let original = Image::parse(&before).map_err(|error| format!("the original cannot be read: {error}"))?;
     let woven = Image::parse(&after).and_then(|image| Metadata::parse(image.metadata()?).map(|_| image));
     let woven = woven.map_err(|error| format!("the woven file cannot be read: {error}"))?;
-    // Who signs with a public key alone leaves zeros in the place of the signature.
+    // Signing with a public key alone leaves zeros in place of the signature.
     let is_signed = |image: &Image<'_>| {
         let Directory { rva, size } = image.cli_header().strong_name;
         let start = image.offset_of(rva).map_or(usize::MAX, |offset| offset.0 as usize);
@@ -187,7 +188,7 @@ fn is_sound(input: &Path, output: &Path, notes: &[String]) -> Result<(), String>
     Ok(())
 }
 
-/// Fills the cells of what happened; where the modes differ, with both.
+/// Fills the cells of a row; where the modes differ, with both results.
 fn describe(seen: &[Seen; 2], cells: &mut [String; 8]) {
     let both = |get: &dyn Fn(&Seen) -> String| {
         let [first, second] = [get(&seen[0]), get(&seen[1])];
@@ -211,7 +212,7 @@ fn describe(seen: &[Seen; 2], cells: &mut [String; 8]) {
     });
 }
 
-/// Runs a program before and after, everywhere it runs; gives where that was, and what differed.
+/// Runs a program before and after on each of its runtimes. Returns the runtimes, and the differences.
 fn run(program: &str, on: On, folder: &Path) -> (String, Vec<String>) {
     let (mut ran, mut failures) = (Vec::new(), Vec::new());
     let fits = |runtime: &Runtime| match on {
@@ -248,7 +249,7 @@ fn start(runtime: &Runtime, program: &str, folder: &Path) -> Output {
 fn compare(original: &Output, woven: &Output) -> Result<(), String> {
     let [before, after] = [original, woven].map(|output| {
         let (out, errors, code) = said(output);
-        // Some programs say where they are, and Gendarme when it ran.
+        // Some programs print their folder, and Gendarme prints the time.
         let out = MODES.iter().fold(out, |out, mode| out.replace(&format!("/{mode}/"), "/in/"));
         let out = out.lines().filter(|line| !line.starts_with("Produced on ")).collect::<Vec<_>>().join("\n");
         BTreeMap::from([("output", out), ("errors", without_places(&errors)), ("exit", format!("{code:?}"))])
@@ -258,7 +259,7 @@ fn compare(original: &Output, woven: &Output) -> Result<(), String> {
     if differences.is_empty() { Ok(()) } else { Err(differences.join("; ")) }
 }
 
-/// Whether there is a profile that names every method it mentions; it is removed.
+/// Checks that there is a profile that names all its methods, and removes it.
 fn names_all(folder: &Path) -> Result<(), String> {
     let profile = profile_in(folder);
     let rows = profile.rows(SortBy::Calls);

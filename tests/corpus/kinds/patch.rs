@@ -1,11 +1,11 @@
-//! Changes that no compiler and no assembler makes, on the bytes of a file.
+//! Changes to the bytes of a file that no compiler and no assembler makes.
 
 use ecma335::{
     ContainerWriter as _, Image, ImageWriter, Metadata, MetadataBuilder, Rid, Rva, Segments, Table, Token,
     schema::{EncLog, EncMap, FieldPtr, MethodDef, MethodPtr, NestedClass, ParamPtr},
 };
 
-/// Does to a file what a `patch` line of a recipe says.
+/// Applies a `patch` line of a recipe to a file.
 pub(crate) fn patch(what: &str, words: &[&str], bytes: &mut Vec<u8>) -> Result<(), String> {
     match (what, words) {
         ("stream", [stream, name]) => rename_stream(bytes, stream, name),
@@ -38,7 +38,7 @@ pub(crate) fn patch(what: &str, words: &[&str], bytes: &mut Vec<u8>) -> Result<(
     }
 }
 
-/// Puts other metadata into a section of its own.
+/// Moves changed metadata into a section of its own.
 fn rewrite_metadata(
     bytes: &mut Vec<u8>,
     change: impl FnOnce(&mut Metadata<'_>),
@@ -56,7 +56,7 @@ fn rewrite_metadata(
     Ok(())
 }
 
-/// Puts an Authenticode certificate behind the image: the entry of the optional header holds a file offset.
+/// Appends an Authenticode certificate to the image: its entry in the optional header has a file offset.
 fn certify(bytes: &mut Vec<u8>) -> Result<(), String> {
     const CERTIFICATE: usize = 4;
     bytes.resize(bytes.len().next_multiple_of(8), 0);
@@ -69,14 +69,14 @@ fn certify(bytes: &mut Vec<u8>) -> Result<(), String> {
     Ok(())
 }
 
-/// Where the optional header has a data directory (II.25.2.3.3).
+/// Returns the offset of a data directory in the optional header (II.25.2.3.3).
 fn directory_at(bytes: &[u8], number: usize) -> Result<usize, String> {
     let optional = bytes.get(0x3C..0x40).and_then(|at| Some(u32::from_le_bytes(at.try_into().ok()?) as usize + 24));
     let optional = optional.filter(|at| at + 112 + number * 8 + 8 <= bytes.len()).ok_or("no optional header")?;
     Ok(optional + number * 8 + if bytes[optional..].starts_with(&[0x0B, 0x02]) { 112 } else { 96 })
 }
 
-/// Has a ReadyToRun image say that its code lies in a composite image: a flag behind signature and version.
+/// Marks a ReadyToRun image as a component of a composite image, which has its code. The flag follows signature and version.
 fn component(bytes: &mut [u8]) -> Result<(), String> {
     const COMPONENT: u8 = 0x20;
     let image = Image::parse(bytes).map_err(|error| error.to_string())?;
@@ -88,7 +88,7 @@ fn component(bytes: &mut [u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Each member by way of a pointer, as what edit-and-continue saves has it.
+/// Adds a pointer table row for each member, as edit-and-continue does.
 fn add_pointers(builder: &mut MetadataBuilder<'_, '_>) -> Result<(), ecma335::Error> {
     let counts = builder.counts();
     for rid in 1..=counts[Table::Field as usize] {
@@ -103,7 +103,7 @@ fn add_pointers(builder: &mut MetadataBuilder<'_, '_>) -> Result<(), ecma335::Er
     Ok(())
 }
 
-/// What edit-and-continue keeps of its changes.
+/// Adds the rows by which edit-and-continue records its changes.
 fn add_log(builder: &mut MetadataBuilder<'_, '_>) -> Result<(), ecma335::Error> {
     let token = Token::new(Table::MethodDef, 1).0;
     builder.add(&EncLog { token, function: 0 })?;
@@ -111,13 +111,13 @@ fn add_log(builder: &mut MetadataBuilder<'_, '_>) -> Result<(), ecma335::Error> 
     Ok(())
 }
 
-/// Four bytes more behind the row counts, which a bit announces.
+/// Adds four bytes behind the row counts, which a flag announces.
 fn announce_extra(metadata: &mut Metadata<'_>) {
     metadata.tables.extra = Some(0x1234_5678);
     metadata.tables.heap_sizes |= 0x40;
 }
 
-/// A method by its name, with where its row is in the file.
+/// A method, with its name and the offset of its row in the file.
 struct Found {
     rva: u32,
     row: usize,
@@ -135,25 +135,25 @@ fn method_at(bytes: &[u8], name: &str) -> Result<Found, String> {
     Ok(Found { rva: row.rva, row: metadata.tables.offset(rid).0 as usize, wide_strings })
 }
 
-/// The first cell of a MethodDef row is the body's RVA (II.22.26).
+/// Sets a method's RVA, the first cell of its MethodDef row (II.22.26).
 fn set_rva(bytes: &mut [u8], method: &str, rva: u32) -> Result<(), String> {
     let row = method_at(bytes, method)?.row;
     bytes[row..row + 4].copy_from_slice(&rva.to_le_bytes());
     Ok(())
 }
 
-/// Puts a method's body where, in another's, a byte is found.
+/// Moves a method's RVA into the body of another method, to the first byte with a value.
 fn inside(bytes: &mut [u8], method: &str, outer: &str, first: &str) -> Result<(), String> {
     let first = u8::from_str_radix(first, 16).map_err(|_| "a hexadecimal byte is needed")?;
     let rva = method_at(bytes, outer)?.rva;
     let image = Image::parse(bytes).map_err(|error| error.to_string())?;
     let offset = image.offset_of(Rva(rva)).map_err(|error| error.to_string())?.0 as usize;
-    // The header's own bytes are no place for another body.
+    // The byte of the header is excluded.
     let place = bytes[offset + 1..].iter().position(|byte| *byte == first).ok_or("no such byte")? as u32 + 1;
     set_rva(bytes, method, rva + place)
 }
 
-/// Behind the RVA and two flags of two bytes there is the name.
+/// Gives a method the name of another. The name follows the RVA and two flags of two bytes each.
 fn rename(bytes: &mut [u8], method: &str, like: &str) -> Result<(), String> {
     let (method, like) = (method_at(bytes, method)?, method_at(bytes, like)?);
     let name = like.row + 8..like.row + if like.wide_strings { 12 } else { 10 };
@@ -161,7 +161,7 @@ fn rename(bytes: &mut [u8], method: &str, like: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Other bytes for a name, of the same number.
+/// Replaces a name by other bytes of the same number.
 fn rewrite(bytes: &mut [u8], name: &str, hex: &str) -> Result<(), String> {
     let digits = hex.as_bytes().chunks(2).map(|pair| u8::from_str_radix(&String::from_utf8_lossy(pair), 16));
     let new: Vec<u8> = digits.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
@@ -171,7 +171,7 @@ fn rewrite(bytes: &mut [u8], name: &str, hex: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A NestedClass row (II.22.32) is two rows' numbers; the first becomes the second.
+/// Nests a type in itself. A NestedClass row (II.22.32) has two row numbers; the first becomes the second.
 fn nest_in_itself(bytes: &mut [u8]) -> Result<(), String> {
     let text = |error: ecma335::Error| error.to_string();
     let image = Image::parse(bytes).map_err(text)?;
@@ -181,10 +181,10 @@ fn nest_in_itself(bytes: &mut [u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// The header of a stream: an offset, a size and a name.
+/// The header of a stream: offset, size and name.
 type Header = (u32, u32, Vec<u8>);
 
-/// Where the metadata is in the file, and its streams' headers.
+/// Returns the offset of the metadata in the file, and the headers of its streams.
 fn streams(bytes: &[u8]) -> Result<(usize, Vec<Header>), String> {
     let text = |error: ecma335::Error| error.to_string();
     let image = Image::parse(bytes).map_err(text)?;
@@ -195,7 +195,7 @@ fn streams(bytes: &[u8]) -> Result<(usize, Vec<Header>), String> {
     Ok((root as usize, headers.collect()))
 }
 
-/// Writes the headers of streams anew (II.24.2.1): they follow the version's text, two bytes of flags and their count.
+/// Rewrites the headers of streams (II.24.2.1), which follow the version's text, two bytes of flags and their count.
 fn set_streams(bytes: &mut [u8], root: usize, headers: &[Header]) {
     let version = u32::from_le_bytes([bytes[root + 12], bytes[root + 13], bytes[root + 14], bytes[root + 15]]) as usize;
     let mut place = root + 16 + version + 2;

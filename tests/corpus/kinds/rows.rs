@@ -1,36 +1,36 @@
-//! The table: every kind of file, how it comes about, and what must happen to it.
+//! The table: every kind of file, its recipe, and its expected result.
 
 use weave::Refusal;
 
 /// A kind of input.
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
-    /// What brings its files into its folder; see `make.rs`.
+    /// The recipe for its files; see `make.rs`.
     pub(crate) make: &'static [&'static str],
-    /// Each file to weave, with what must happen.
+    /// Each file to instrument, with its expected result.
     pub(crate) files: &'static [(&'static str, Expect)],
-    /// The program with its arguments, to be run before and after, and where it runs.
+    /// The program to run before and after, with its arguments, and its runtimes.
     pub(crate) run: Option<(&'static str, On)>,
-    /// What is done to the woven files before the program runs; see `make.rs`.
+    /// Commands applied to the instrumented files before the program runs; see `make.rs`.
     pub(crate) then: &'static [&'static str],
 }
 
-/// What must happen to a file.
+/// The expected result for a file.
 #[derive(Debug)]
 pub(crate) enum Expect {
-    /// Every method that can be is woven.
+    /// Every method with a body is instrumented.
     Woven,
-    /// The same, but for methods that are left alone for these reasons.
+    /// Every method is instrumented, except those skipped for these reasons.
     WovenBut(&'static [&'static str]),
-    /// The output is the input.
+    /// The output equals the input.
     Nothing,
-    /// It is refused in one line with exit code 3.
+    /// The file is refused in one line with exit code 3.
     Refused(Refusal),
-    /// It is no assembly, and these words say why, in one line with exit code 3.
+    /// The file is no assembly. One line with these words states the reason, with exit code 3.
     Bad(&'static str),
 }
 
-/// The runtimes a program runs on.
+/// The runtimes that a program runs on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum On {
     All,
@@ -61,7 +61,7 @@ const PROGRAM: &[(&str, Expect)] = &[("program.exe", Woven)];
 const GENERATED: &[(&str, Expect)] = &[("generated.exe", Woven)];
 
 pub(crate) const KINDS: &[Kind] = &[
-    // From elsewhere.
+    // From other sources.
     kind("library for x86 and x64", &["take corpus:pythonnet-win32/"], &[("Python.Runtime.dll", Woven)]),
     kind("native exports, x86", &["take corpus:pythonnet-win32/"], &[("clr.pyd", Woven)]),
     kind("native exports, x64", &["take corpus:pythonnet-win64/"], &[("clr.pyd", Woven)]),
@@ -160,7 +160,7 @@ pub(crate) const KINDS: &[Kind] = &[
         &["take corpus:ravendb/ravendb_embedded/target/nuget/contentFiles/any/any/RavenDBServer/"],
         &[("Raven.Server.dll", Woven), ("Sparrow.Server.dll", Woven), ("Raven.Client.dll", Woven)],
     ),
-    // The SDK's, the runtimes' and our own.
+    // From the SDK, the runtimes and this project.
     kind("ReadyToRun library", &["take runtime:System.Text.Json.dll"], &[("System.Text.Json.dll", Woven)]),
     kind(
         "component of a composite image",
@@ -190,7 +190,7 @@ pub(crate) const KINDS: &[Kind] = &[
             ("Program.cs", Bad("not a PE file: it does not start with MZ")),
         ],
     ),
-    // Made by Mono's compiler and tools.
+    // Built by Mono's compiler and tools.
     kind("for .NET 2.0", &["mcs -sdk:2 {made}/program.cs -out:program.exe"], PROGRAM).run("program.exe", On::All),
     kind("x86", &["mcs -platform:x86 {made}/program.cs -out:program.exe"], PROGRAM).run("program.exe", On::Mono),
     kind("x64", &["mcs -platform:x64 {made}/program.cs -out:program.exe"], PROGRAM).run("program.exe", On::All),
@@ -229,7 +229,7 @@ pub(crate) const KINDS: &[Kind] = &[
         &[("culture.exe", Woven), ("de/culture.resources.dll", Nothing)],
     )
     .run("culture.exe", On::Mono),
-    // Made by the SDK's compilers.
+    // Built by the SDK's compilers.
     kind("public-signed", &["sn -q -k key.snk", "csc -publicsign -keyfile:key.snk {made}/program.cs -out:program.exe"], PROGRAM)
         .run("program.exe", On::All),
     kind("embedded PDB", &["csc -debug:embedded {made}/program.cs -out:program.exe"], PROGRAM).run("program.exe", On::All),
@@ -245,7 +245,7 @@ pub(crate) const KINDS: &[Kind] = &[
     kind("Visual Basic", &["vbc -optimize+ -out:program.exe {made}/program.vb"], PROGRAM).run("program.exe", On::Core),
     kind("Visual Basic, for debugging", &["vbc -optimize- -debug:portable -out:program.exe {made}/program.vb"], PROGRAM)
         .run("program.exe", On::Core),
-    // Made by the assembler, and patched.
+    // Built by the assembler, and patched.
     kind("uncompressed tables (#-)", &["mcs {made}/program.cs -out:program.exe", "patch stream program.exe #~ #-"], PROGRAM)
         .run("program.exe", On::All),
     kind(

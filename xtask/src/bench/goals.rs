@@ -1,5 +1,5 @@
-//! What `ilinst` is meant to reach, held against what was measured in the same run: with default options, and against Cecil
-//! with those by which both do the same.
+//! The goals of `ilinst`, checked against measurements of the same run. Default options are used, and against Cecil the options
+//! with which both do the same.
 
 use anyhow::{Result, bail};
 
@@ -10,7 +10,7 @@ use super::{
 
 pub(super) struct Goal {
     pub(super) what: String,
-    /// For which input.
+    /// The name of the input.
     pub(super) on: String,
     pub(super) measured: String,
     pub(super) is_met: bool,
@@ -25,7 +25,8 @@ const MAX_FOLDER_PEAK_MIB: f64 = 80.0;
 const MAX_TIMES_PER_MIB: f64 = 1.2;
 const MAX_START_MS: f64 = 2.0;
 
-/// What a goal asks of an input, if it asks anything: the goal in words, what was measured, whether it is met.
+/// A rule: returns the goal as text, the measured figure, and whether the goal is met. Returns `None` for inputs without this
+/// goal.
 type Rule = fn(&Measured, &Series) -> Option<(String, String, bool)>;
 
 const RULES: [Rule; 7] = [times_floor, times_cecil, times_best_cecil, peak, output, folder_cpu, folder_peak];
@@ -92,7 +93,7 @@ fn times_best_cecil(measured: &Measured, _: &Series) -> Option<(String, String, 
     Some((what, format!("{times:.1}"), times >= MIN_TIMES_BEST_CECIL))
 }
 
-/// The largest of the made assemblies costs no more by the MiB than the one before it.
+/// Checks that the largest generated assembly takes no more time per MiB than the next smaller one.
 fn linear(results: &Results) -> Option<Goal> {
     let made = || results.inputs.iter().filter(|measured| measured.input.kind == Kind::Made);
     let per_mib = |measured: &Measured| {

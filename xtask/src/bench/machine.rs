@@ -1,4 +1,4 @@
-//! Where it was measured, and with what.
+//! The machine and the programs of a measurement.
 
 use std::{fs, process::Command, thread};
 
@@ -10,7 +10,7 @@ use crate::{
     toolchain::{DOTNET_ENVIRONMENT, Toolchain},
 };
 
-/// What each thing is called, and what it is.
+/// Names and descriptions of the machine's parts.
 pub(super) type Machine = Vec<(&'static str, String)>;
 
 pub(super) fn describe(toolchain: &Toolchain) -> Result<Machine> {
@@ -39,19 +39,19 @@ pub(super) fn describe(toolchain: &Toolchain) -> Result<Machine> {
     ])
 }
 
-/// Of the last 1, 5 and 15 minutes.
+/// Returns the load of the last 1, 5 and 15 minutes.
 pub(super) fn load() -> String {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     load.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
 
-/// What a command prints, if it can be run.
+/// Returns the output of a command; empty if it cannot be run.
 fn said(command: &mut Command) -> String {
     let output = command.output().map(|output| output.stdout).unwrap_or_default();
     String::from_utf8_lossy(&output).trim().to_owned()
 }
 
-/// The first value of a name in a file of `name: value` lines.
+/// Returns the first value with a name in a file of `name: value` lines.
 fn field(path: &str, name: &str) -> String {
     let text = fs::read_to_string(path).unwrap_or_default();
     let value = text.lines().filter_map(|line| line.split_once(':')).find(|(found, _)| found.trim() == name);

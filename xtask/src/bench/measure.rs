@@ -1,5 +1,5 @@
-//! What a process takes: a small process of its own runs it, and asks the system. What the system says of peak memory
-//! begins with what the parent had, so the parent had better be small.
+//! Measures a process. A small process of its own starts it and asks the system for its resource usage. Peak memory includes the
+//! parent's at the start, so the parent must be small.
 
 use std::{
     process::{Command, Stdio},
@@ -10,10 +10,10 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::common::{show, target};
 
-/// The hidden task that runs a program and says what it took.
+/// The hidden task that runs a program and prints its resource usage.
 pub(crate) const TASK: &str = "measure";
 
-/// What a process took, with all it waited for.
+/// The resource usage of a process and of all children it waited for.
 #[derive(Clone, Copy)]
 pub(super) struct Usage {
     pub(super) wall_ms: f64,
@@ -22,7 +22,7 @@ pub(super) struct Usage {
     pub(super) peak_mib: f64,
 }
 
-/// Runs a command, which has to succeed; gives what it took and what it printed.
+/// Runs a command, which must succeed. Returns its resource usage and its output.
 pub(super) fn measure(command: &Command) -> Result<(Usage, String)> {
     let mut runner = Command::new(target().join("shipped/xtask"));
     runner.arg(TASK).arg(command.get_program()).args(command.get_args());
@@ -38,7 +38,7 @@ pub(super) fn measure(command: &Command) -> Result<(Usage, String)> {
     Ok((Usage { wall_ms, cpu_ms, peak_mib }, printed.to_owned()))
 }
 
-/// The task: the last line it prints is milliseconds, milliseconds of processors, MiB.
+/// Runs the task. Its last line of output is wall time in ms, CPU time in ms, and peak memory in MiB.
 #[cfg(unix)]
 pub(crate) fn task(arguments: &[String]) -> Result<()> {
     use nix::sys::{

@@ -1,4 +1,4 @@
-//! The bench's programs in C#, compiled when they are needed.
+//! The bench's programs in C#, compiled on demand.
 
 use std::{
     fs,
@@ -16,16 +16,16 @@ use crate::{
 /// Debian's package of Cecil.
 pub(super) const CECIL_PACKAGE: &str = "libmono-cecil-private-cil";
 const CECIL_DLL: &str = "gac/Mono.Cecil/0.11.0.0__0738eb9f132ed756/Mono.Cecil.dll";
-/// The folder of the Cecil program, and of the one with native code for Mono.
+/// The folders of the Cecil program, and of its copy with native code for Mono.
 pub(super) const CECIL: &str = "cecil";
 pub(super) const CECIL_AOT: &str = "cecil-aot";
-/// The reference set that all runtimes have an answer to.
+/// The reference assemblies that all runtimes can satisfy.
 const REFERENCES: &str = "4.7.2-api";
-/// What of the framework the maker of large assemblies refers to.
+/// The assemblies of the framework that the generator of large assemblies refers to.
 const LARGE_REFERENCES: [&str; 4] =
     ["System.Private.CoreLib", "System.Runtime", "System.Reflection.Metadata", "System.Collections.Immutable"];
 
-/// What of it has activities.
+/// The assemblies of the framework that the program with activities refers to.
 const ACTIVITY_REFERENCES: [&str; 7] = [
     "System.Private.CoreLib",
     "System.Runtime",
@@ -36,17 +36,17 @@ const ACTIVITY_REFERENCES: [&str; 7] = [
     "System.Diagnostics.DiagnosticSource",
 ];
 
-/// Where a program is built.
+/// Returns the folder where a program is built.
 pub(super) fn folder(name: &str) -> PathBuf {
     target().join("bench").join(name)
 }
 
-/// The Cecil program.
+/// Returns the path of the Cecil program.
 pub(super) fn cecil(name: &str) -> PathBuf {
     folder(name).join("CecilWeave.exe")
 }
 
-/// Compiles the Cecil program, for Mono to native code too.
+/// Compiles the Cecil program, and its native code for Mono.
 pub(super) fn build_cecil(toolchain: &Toolchain) -> Result<()> {
     let mono = toolchain.get("ILINST_MONO_LIB")?;
     let dll = mono.join(CECIL_DLL);
@@ -67,7 +67,7 @@ pub(super) fn build_cecil(toolchain: &Toolchain) -> Result<()> {
     Ok(())
 }
 
-/// An assembly of that many methods, made if it is not there.
+/// Returns an assembly with this number of methods, which is generated if it is missing.
 pub(super) fn large(toolchain: &Toolchain, methods: u32) -> Result<PathBuf> {
     let made = folder("large").join(format!("Large-{methods}.dll"));
     if made.is_file() {
@@ -86,7 +86,7 @@ pub(super) fn large(toolchain: &Toolchain, methods: u32) -> Result<PathBuf> {
     Ok(made)
 }
 
-/// Compiles what calls cost: once for any .NET, once with what only newer ones have.
+/// Compiles the programs that measure the cost of calls: one for any .NET, and one with features of newer versions.
 pub(super) fn build_tracker(toolchain: &Toolchain, folder: &Path, tracker: &Path) -> Result<()> {
     let unwoven = folder.join("unwoven");
     let _ = fs::remove_dir_all(folder);
@@ -103,7 +103,7 @@ pub(super) fn build_tracker(toolchain: &Toolchain, folder: &Path, tracker: &Path
     compile_with(toolchain, "tracker/Cost.cs", &references, &unwoven.join("CostActivities.exe"), &["-define:ACTIVITIES"])
 }
 
-/// Compiles a program, which then runs on any .NET.
+/// Compiles a program that runs on any .NET.
 fn compile(toolchain: &Toolchain, source: &str, references: &[PathBuf], program: &Path) -> Result<()> {
     compile_with(toolchain, source, references, program, &[])
 }

@@ -1,4 +1,4 @@
-//! What was measured, as numbers.
+//! The measurements, as numbers.
 
 use std::{
     fs,
@@ -14,17 +14,17 @@ use super::{
 
 pub(super) const MIB: f64 = 1_048_576.0;
 
-/// What an input is, as goals see it.
+/// The kind of an input, on which goals depend.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// With native code, which does not follow.
+    /// Native code beside IL; instrumenting removes the native code.
     ReadyToRun,
-    /// The same, and an embedded PDB, which does.
+    /// Native code and an embedded PDB; instrumenting keeps the PDB.
     EmbeddedPdb,
     IlOnly,
-    /// The same, made for the bench.
+    /// IL only, generated for the bench.
     Made,
-    /// Of assemblies.
+    /// A folder of assemblies.
     Folder,
 }
 
@@ -43,11 +43,11 @@ impl Kind {
 pub(super) struct Input {
     pub(super) path: PathBuf,
     pub(super) kind: Kind,
-    /// How often the floor's time `ilinst` is meant to take at most.
+    /// The largest multiple of the floor's time allowed for `ilinst`.
     pub(super) max_times_floor: Option<f64>,
-    /// The assemblies, by their paths from the folder; if it is a file, that one has no path.
+    /// The assemblies, as paths relative to the folder; a single file has an empty path.
     assemblies: Vec<PathBuf>,
-    /// Of the assemblies.
+    /// The total size of the assemblies, in bytes.
     pub(super) bytes: u64,
 }
 
@@ -63,7 +63,7 @@ impl Input {
         Ok(input)
     }
 
-    /// How large the assemblies are that were made of these.
+    /// Returns the total size in bytes of the outputs for these assemblies.
     pub(super) fn output_bytes(&self, output: &Path) -> Result<u64> {
         let path = |name: &PathBuf| if name.as_os_str().is_empty() { output.to_owned() } else { output.join(name) };
         self.assemblies.iter().map(|name| Ok(fs::metadata(path(name))?.len())).sum()
@@ -91,14 +91,14 @@ fn collect(root: &Path, folder: &Path, assemblies: &mut Vec<PathBuf>) -> Result<
     Ok(())
 }
 
-/// What a tool took for an input, round by round.
+/// The measurements of a tool for an input, round by round.
 pub(super) struct Series {
     pub(super) tool: Tool,
-    /// How many it is to have.
+    /// The number of rounds to run.
     pub(super) rounds: usize,
     pub(super) usages: Vec<Usage>,
     pub(super) output_bytes: u64,
-    /// How many methods, if it weaves.
+    /// The number of instrumented methods, if the tool instruments.
     pub(super) woven: Option<u64>,
 }
 
@@ -132,7 +132,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// Of an even number of values the upper one of the two in the middle is the median.
+    /// Of an even number of values, the median is the upper one of the two in the middle.
     pub(super) fn of(values: &[f64]) -> Self {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -141,7 +141,7 @@ impl Spread {
     }
 }
 
-/// What all tools took for an input.
+/// The measurements of all tools for an input.
 pub(super) struct Measured {
     pub(super) input: Input,
     pub(super) series: Vec<Series>,
@@ -156,14 +156,14 @@ impl Measured {
         self.series.iter().find(|series| series.tool == tool)
     }
 
-    /// The Cecil program on the host that is the fastest here.
+    /// Returns the Cecil program on its fastest host for this input.
     pub(super) fn best_cecil(&self, leave: Leave) -> Option<&Series> {
         let on_hosts = self.series.iter().filter(|series| matches!(series.tool, Tool::Cecil(mode, _) if mode == leave));
         on_hosts.min_by(|one, other| one.wall_ms().median.total_cmp(&other.wall_ms().median))
     }
 }
 
-/// Milliseconds from start to end.
+/// Start-up times in milliseconds.
 #[derive(Default)]
 pub(super) struct Start {
     pub(super) ilinst: Vec<f64>,

@@ -1,4 +1,4 @@
-//! What is measured: the floor, `ilinst`, and the Cecil program on each host.
+//! The measured tools: the floor, `ilinst`, and the Cecil program on each host.
 
 use std::{
     fs::{self, File},
@@ -18,7 +18,7 @@ use crate::{
 /// The hidden task that is the floor.
 pub(crate) const FLOOR_TASK: &str = "floor";
 
-/// How the leave probe is reached.
+/// The shape of the leave probe.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leave {
     /// The default.
@@ -37,19 +37,19 @@ impl Leave {
     }
 }
 
-/// A program that makes one file or folder of another.
+/// A tool that reads a file or folder and writes another.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tool {
     Floor,
     /// With default options.
     Ilinst(Leave),
-    /// With those by which it weaves what the Cecil program does.
+    /// With options that instrument the same methods as the Cecil program.
     IlinstAsCecil(Leave),
-    /// On the host of that index.
+    /// On the host with this index.
     Cecil(Leave, usize),
 }
 
-/// A runtime for the Cecil program, and what it is told.
+/// A runtime for the Cecil program, and its environment variables.
 pub(super) struct Host {
     pub(super) name: &'static str,
     runtime: Runtime,
@@ -59,12 +59,12 @@ pub(super) struct Host {
 enum Runtime {
     DotNet,
     Mono,
-    /// Its native code is made beforehand.
+    /// With native code that is compiled ahead of time.
     MonoAot,
 }
 
-/// The first is the default; of the others, as many as were found to be the best for some file. There is no `crossgen` in
-/// reach that would compile Cecil for .NET beforehand.
+/// The first host is the default. The others are each the fastest for some file. No available `crossgen` could compile Cecil for
+/// .NET ahead of time.
 pub(super) const HOSTS: &[Host] = &[
     Host { name: ".NET 8", runtime: Runtime::DotNet, environment: &[] },
     Host { name: ".NET 8, TieredPGO=0", runtime: Runtime::DotNet, environment: &[("DOTNET_TieredPGO", "0")] },
@@ -73,7 +73,7 @@ pub(super) const HOSTS: &[Host] = &[
     Host { name: "Mono, 64 MiB nursery, AOT", runtime: Runtime::MonoAot, environment: &[("MONO_GC_PARAMS", "nursery-size=64m")] },
 ];
 
-/// Every method with a body, and no calls.
+/// Selects every method with a body, and no call sites.
 const AS_CECIL: [&str; 3] = ["--all", "--calls", "none"];
 
 impl Tool {
@@ -92,10 +92,10 @@ impl Tool {
     }
 }
 
-/// All that is needed to run the tools.
+/// The data needed to run the tools.
 pub(super) struct Tools<'t> {
     toolchain: &'t Toolchain,
-    /// Folders with what the inputs refer to.
+    /// The folders of assemblies that the inputs refer to.
     references: Vec<PathBuf>,
 }
 
@@ -144,7 +144,7 @@ impl<'t> Tools<'t> {
                     }
                     Runtime::MonoAot => {
                         command = Command::new(self.toolchain.get("ILINST_MONO")?);
-                        // What is in the GAC would else go before.
+                        // Without this, assemblies in the GAC would take precedence.
                         command.env("MONO_PATH", programs::folder(programs::CECIL_AOT)).arg(programs::cecil(programs::CECIL_AOT));
                     }
                 }
@@ -155,8 +155,8 @@ impl<'t> Tools<'t> {
     }
 }
 
-/// Maps a file, copies it and writes the copy: what any rewriter of files has to do at the least. For a folder, so with
-/// every file in it.
+/// Maps a file, copies it and writes the copy: the least work of any tool that rewrites files. Does so for every file of a
+/// folder.
 pub(crate) fn floor(arguments: &[String]) -> Result<()> {
     let [from, to] = arguments else { bail!("two files or folders are wanted") };
     copy(Path::new(from), Path::new(to))

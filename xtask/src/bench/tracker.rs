@@ -1,6 +1,6 @@
-//! `cargo xtask bench tracker`: what probes cost in programs that are really woven, beside what others put into methods. Each
-//! figure is CPU time of the threads themselves, so that a busy machine does not matter much; what a probe costs is a woven
-//! program's figure less the unwoven one's.
+//! `cargo xtask bench tracker`: measures the overhead of probes in instrumented programs, beside the code that other tools
+//! insert. A figure is CPU time of the measured threads, so that a busy machine matters little. The overhead is an instrumented
+//! program's figure minus that of the original.
 
 use std::{collections::BTreeMap, env, fs, path::PathBuf, process::Command};
 
@@ -19,7 +19,7 @@ use crate::{
 pub(super) const NAME: &str = "tracker";
 const RUNTIMES: [&str; 2] = [".NET 8", "Mono"];
 const THREADS: [usize; 2] = [1, 2];
-/// The modes: their names, and what is set for them.
+/// The modes: their names and environment variables.
 const MODES: [(&str, &[(&str, &str)]); 5] = [
     ("exact", &[]),
     ("exact, tsc", &[("ILINST_CLOCK", "tsc")]),
@@ -27,7 +27,7 @@ const MODES: [(&str, &[(&str, &str)]); 5] = [
     ("count", &[("ILINST_MODE", "count")]),
     ("trace", &[("ILINST_MODE", "trace")]),
 ];
-/// What else woven code calls: names, options, and on how many of the runtimes.
+/// Other targets of probes: names, options, and the number of runtimes to run on.
 const WOVEN: [(&str, &[&str], usize); 5] = [
     ("classic", &["--preset=classic=ProfileInfoTracker.dll"], 2),
     ("coverage", &["--preset=coverage"], 2),
@@ -35,7 +35,7 @@ const WOVEN: [(&str, &[&str], usize); 5] = [
     ("capture calls", &["--capture=calls"], 2),
     ("capture args,return", &["--capture=args,return"], 2),
 ];
-/// What `ilinst run --live` does on .NET 8: names, options, what is set, and the most ns a call, beside reads of the clock.
+/// The variants of `ilinst run --live` on .NET 8.
 const LIVE: [Live; 7] = [
     Live { name: "live", options: &[], settings: &[], goal: Some((2, 15.0)) },
     Live { name: "live, tsc", options: &[], settings: &[("ILINST_CLOCK", "tsc")], goal: None },
@@ -57,23 +57,24 @@ const LIVE: [Live; 7] = [
 ];
 const PEERS: [&str; 4] = ["clock twice", "MethodTimer's shape", "Interlocked counter", "unlistened ActivitySource"];
 const FAN_OUT: [&str; 8] = ["1", "4", "16", "64", "256", "2000", "20000", "100000"];
-/// Goals: ns of CPU time, times, percent.
+/// Limits of the goals: ns of CPU time, factors, percent.
 const MAX_OVER_CLOCK: [(&str, f64); 2] = [("exact", 8.0), ("trace", 12.0)];
 const MAX_NS: [(&str, f64); 3] = [("exact, tsc", 36.0), ("sampled", 9.0), ("count", 3.0)];
 const MAX_FAN_OUT_TIMES: f64 = 1.3;
 const MAX_ASYNC_NS: [f64; 2] = [250.0, 500.0];
 const MIN_DEPTH_PERCENT: [f64; 2] = [80.0, 50.0];
 
-/// A way to record a program that is not woven.
+/// A way to record an original program.
 struct Live {
     name: &'static str,
     options: &'static [&'static str],
     settings: &'static [(&'static str, &'static str)],
-    /// How many reads of the clock a call may cost, and how many ns beside.
+    /// The largest cost of a call: a number of clock readings, plus a time in ns.
     goal: Option<(u32, f64)>,
 }
 
-/// By runtime, variant (a mode, `unwoven`, `peers`), threads and what was measured: ns of CPU time a call, or bytes.
+/// Runtime, variant (a mode, `unwoven`, `peers`), number of threads, and the measured call; values are ns of CPU time a call, or
+/// bytes.
 type Key = (usize, &'static str, usize, String);
 
 #[derive(Default)]
@@ -85,7 +86,7 @@ impl Costs {
         Some(Spread::of(figures))
     }
 
-    /// What weaving adds: to the median the median, and so on.
+    /// Returns the difference between the instrumented and the original program, for median, minimum and maximum.
     fn added(&self, runtime: usize, mode: &'static str, threads: usize, what: &str) -> Option<Spread> {
         let (woven, plain) = (self.spread(runtime, mode, threads, what)?, self.spread(runtime, UNWOVEN, threads, what)?);
         Some(Spread { median: woven.median - plain.median, min: woven.min - plain.median, max: woven.max - plain.median })
@@ -127,7 +128,7 @@ pub(super) fn run(arguments: &[String]) -> Result<()> {
     goals::settle(&goals, gate)
 }
 
-/// The programs, before and after weaving.
+/// The programs, before and after instrumenting.
 struct Bench {
     ilinst: PathBuf,
     folder: PathBuf,
@@ -150,7 +151,7 @@ impl Bench {
         for (name, options) in WOVEN.iter().map(|(name, options, _)| (*name, *options)).chain([("", &[][..])]) {
             let mut weave = Command::new(&ilinst);
             weave.current_dir(&folder).arg("instrument").arg(folder.join("unwoven")).arg("-o").arg(folder.join(woven(name)));
-            // What is awaited is not what is measured.
+            // Awaited methods are not measured.
             quiet(weave.args(["--all", "--quiet", "--exclude", "Cost/Pump"]).args(options))?;
         }
         fs::copy(&tracker, folder.join("unwoven/Ilinst.Tracker.dll"))?;
@@ -158,7 +159,7 @@ impl Bench {
         Ok(Self { ilinst, folder, hosts })
     }
 
-    /// Everything once.
+    /// Runs each measurement once.
     fn round(&self, costs: &mut Costs) -> Result<()> {
         for runtime in 0..RUNTIMES.len() {
             for threads in THREADS {
@@ -216,7 +217,7 @@ impl Bench {
         self.take(costs, (0, live.name, threads), command.envs(live.settings.iter().copied()))
     }
 
-    /// Runs a program, and takes the figures that it prints.
+    /// Runs a program, and stores the figures that it prints.
     fn take(
         &self,
         costs: &mut Costs,
@@ -240,7 +241,7 @@ impl Bench {
     }
 }
 
-/// The folder of what is woven to call that.
+/// Returns the folder of the program instrumented for this variant.
 fn woven(name: &str) -> String {
     format!("woven {name}").trim_end().replace([' ', ','], "-")
 }
@@ -280,7 +281,7 @@ fn judge(costs: &Costs) -> Vec<Goal> {
     goals
 }
 
-/// The goals of one thread.
+/// Returns the goals for one thread.
 fn once(costs: &Costs, runtime: usize) -> Vec<Goal> {
     let mut goals = Vec::new();
     let mut add = |what: String, measured: String, is_met: bool| {

@@ -1,4 +1,4 @@
-//! Archives whose bytes follow from what is in them: in the order of their names, with one time for all.
+//! Archives with reproducible bytes: files are sorted by name and all have the same time.
 
 use std::{collections::BTreeMap, fs::File, io::Write as _, path::Path};
 
@@ -9,10 +9,10 @@ use zip::{CompressionMethod, DateTime, ZipWriter, write::SimpleFileOptions};
 /// Files by their names in the archive.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
-/// The time of a tar archive's files, in seconds since 1970: not all that unpack take zero for one. It is what zip begins with.
+/// The time of a tar archive's files, in seconds since 1970: the earliest that zip can store. Some programs do not accept zero.
 const TIME: u64 = 315_532_800;
 
-/// Writes a zip archive, or one by tar and gzip, as its name says.
+/// Writes an archive: zip, or tar with gzip, by its file extension.
 pub(super) fn write(path: &Path, files: &Files, is_program: impl Fn(&str) -> bool) -> Result<()> {
     let mode = |name: &str| if is_program(name) { 0o755 } else { 0o644 };
     let out = File::create(path).with_context(|| path.display().to_string())?;

@@ -1,4 +1,5 @@
-//! Tools for other platforms than this, by Debian's compiler, which builds its library for whatever it can link.
+//! Builds tools for other platforms, with Debian's compiler, which can build Rust's library for any target that has a linker
+//! here.
 
 use std::{
     env::consts::{ARCH, OS},
@@ -14,17 +15,17 @@ use crate::{
     toolchain,
 };
 
-/// What the tool is built for.
+/// A platform to build the tool for.
 pub(crate) struct Platform {
-    /// As Rust calls it.
+    /// The target triple of Rust.
     pub(crate) triple: &'static str,
-    /// As .NET does.
+    /// The runtime identifier of .NET.
     pub(crate) dotnet: &'static str,
-    /// The compiler that links for it here, and Debian's packages of that and of the C library that it links.
+    /// The compiler that links for the platform here, and the Debian packages of it and of its C library.
     linker: Option<(&'static str, &'static [&'static str])>,
 }
 
-/// All, this machine's first; those without a linker are built elsewhere.
+/// All platforms, this machine's first. A platform without a linker is built elsewhere.
 pub(crate) const PLATFORMS: [Platform; 5] = [
     Platform::new("x86_64-unknown-linux-gnu", "linux-x64", Some(("gcc", &["gcc", "libc6-dev"]))),
     Platform::new(
@@ -36,13 +37,13 @@ pub(crate) const PLATFORMS: [Platform; 5] = [
     Platform::new("aarch64-apple-darwin", "osx-arm64", None),
     Platform::new("x86_64-apple-darwin", "osx-x64", None),
 ];
-/// A compiler that has its library's source.
+/// The compiler, with the source of its library.
 const COMPILER: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 const RUSTC: &str = "/usr/bin/rustc";
 const CARGO: &str = "/usr/bin/cargo";
 const LIBRARY: &str = "/usr/lib/rustlib/src/rust/library";
 
-/// Windows's.
+/// Returns the platform for Windows.
 pub(crate) fn windows() -> &'static Platform {
     &PLATFORMS[2]
 }
@@ -57,7 +58,7 @@ impl Platform {
         Self { triple, dotnet, linker }
     }
 
-    /// By either of its names.
+    /// Finds a platform by either of its names.
     pub(crate) fn find(name: &str) -> Result<&'static Self> {
         let known = || PLATFORMS.map(|platform| format!("{} ({})", platform.dotnet, platform.triple)).join(", ");
         let mut platforms = PLATFORMS.iter();
@@ -66,7 +67,7 @@ impl Platform {
             .with_context(|| format!("there is no platform '{name}', but {}", known()))
     }
 
-    /// Those that are built here.
+    /// Returns the platforms that are built here.
     pub(crate) fn built_here() -> impl Iterator<Item = &'static Self> {
         PLATFORMS.iter().filter(|platform| platform.linker.is_some())
     }
@@ -75,7 +76,7 @@ impl Platform {
         self.linker.with_context(|| format!("the tool for {} is built elsewhere: give it by --tool", self.dotnet))
     }
 
-    /// Whether this machine can run what is built for it.
+    /// Returns whether this machine can run the platform's programs.
     pub(crate) fn is_here(&self) -> bool {
         self.triple.starts_with(ARCH) && self.triple.contains(OS)
     }
@@ -84,12 +85,12 @@ impl Platform {
         self.dotnet.starts_with("win-")
     }
 
-    /// What the tool is called there.
+    /// Returns the tool's file name on the platform.
     pub(crate) fn file_name(&self) -> &'static str {
         if self.is_windows() { "ilinst.exe" } else { "ilinst" }
     }
 
-    /// Has what it is built with installed.
+    /// Installs the packages that the build needs.
     pub(crate) fn prepare(&self) -> Result<()> {
         let (linker, packages) = self.linker()?;
         toolchain::of_debian(&[RUSTC, CARGO, LIBRARY], &COMPILER)?;
@@ -105,12 +106,12 @@ impl Platform {
         }
     }
 
-    /// Builds the tool by one of cargo's profiles, and beside it the library where there is one; gives the tool.
+    /// Builds the tool with a cargo profile, and the library beside it where there is one. Returns the tool's path.
     pub(crate) fn build(&self, profile: &str) -> Result<PathBuf> {
         self.build_in("dist-build", profile)
     }
 
-    /// The same by way of a folder in `target`. The bytes say nothing of where it was built.
+    /// Builds in a folder of `target`. The bytes do not depend on the folder.
     pub(crate) fn build_in(&self, folder: &str, profile: &str) -> Result<PathBuf> {
         self.prepare()?;
         let folder = target().join(folder);
@@ -140,19 +141,19 @@ impl Platform {
     /// Debian's cargo, ready to build one of the packages.
     fn cargo(&self, folder: &Path, profile: &str, package: &str, flags: &[&str]) -> Result<Command> {
         let linker = format!("CARGO_TARGET_{}_LINKER", self.triple.to_uppercase().replace('-', "_"));
-        // In the order in which they are tried: the last that fits.
+        // Sorted by precedence: the last match wins.
         let places = [(root(), "."), (toolchain::cargo_home()?, "/cargo"), (folder.to_owned(), "/target")];
         let mut flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
         flags.extend(places.iter().map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display())));
         if self.is_windows() {
-            // The time of the link.
+            // Without it, the file contains the time of linking.
             flags.push("-Clink-arg=-Wl,--no-insert-timestamp".into());
         }
         let mut command = Command::new(CARGO);
         command.current_dir(root()).args(["build", "--locked", "--package", package, "--profile", profile]);
         command.args(["--target", self.triple, "-Zbuild-std=std,panic_abort", "--target-dir"]).arg(folder);
         command.env("RUSTC", RUSTC).env("PATH", "/usr/local/bin:/usr/bin:/bin").env(linker, self.linker()?.0);
-        // What a stable compiler has for who builds the library.
+        // Allows unstable options, which building the library needs, with a stable compiler.
         command.env("RUSTC_BOOTSTRAP", "1").env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
         for ours in ["CARGO", "RUSTUP_TOOLCHAIN", "RUSTC_WRAPPER", "RUSTFLAGS", "CARGO_MANIFEST_DIR", "LD_LIBRARY_PATH"] {
             command.env_remove(ours);
@@ -160,7 +161,7 @@ impl Platform {
         Ok(command)
     }
 
-    /// The same, with what Wine lacks of Windows beside it.
+    /// Builds the tool with a replacement for a library that Wine lacks.
     pub(crate) fn build_for_wine(&self, profile: &str) -> Result<PathBuf> {
         let tool = self.build(profile)?;
         let folder = target().join("windows");
@@ -174,7 +175,7 @@ impl Platform {
     }
 }
 
-/// Wine 8 has no `bcryptprimitives.dll`, from which Rust takes the seeds of its hash maps.
+/// Builds `bcryptprimitives.dll`, which Wine 8 lacks: Rust seeds its hash maps from it.
 fn make_random_numbers(compiler: &str, folder: &Path) -> Result<()> {
     let source = root().join("tests/windows/bcryptprimitives.c");
     let library = folder.join("bcryptprimitives.dll");

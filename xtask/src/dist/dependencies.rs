@@ -1,4 +1,4 @@
-//! What a tool is made of: crates, by cargo's metadata, and what the linker adds.
+//! The components of a tool: crates, from cargo's metadata, and components that the linker adds.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,15 +13,15 @@ use serde_json::{Value, json};
 use super::build::Platform;
 use crate::common::{root, show};
 
-/// What is linked beside crates.
+/// A linked component that is no crate.
 struct Linked {
     name: &'static str,
     licence: &'static str,
-    /// The files that have the texts of its terms, in Debian.
+    /// The files of its licence texts, in Debian.
     terms: &'static [&'static str],
 }
 
-/// Its terms are those of most crates.
+/// Has the licences of most crates, so its texts are already in the list.
 const LIBRARY: Linked = Linked { name: "Rust's standard library", licence: "MIT OR Apache-2.0", terms: &[] };
 const FOR_LINUX: Linked = Linked {
     name: "GNU C Library",
@@ -30,33 +30,33 @@ const FOR_LINUX: Linked = Linked {
 };
 const FOR_WINDOWS: Linked =
     Linked { name: "mingw-w64 runtime", licence: "ZPL-2.1", terms: &["/usr/share/doc/mingw-w64-x86-64-dev/copyright"] };
-/// How files are called that say under which terms something may be used.
+/// The names of files with licence texts.
 const TERMS: [&str; 5] = ["license", "licence", "copying", "notice", "unlicense"];
 
-/// What a tool for a platform is made of.
+/// The components of a tool for a platform.
 pub(super) struct Dependencies {
     crates: BTreeMap<String, Crate>,
     linked: Vec<Linked>,
 }
 
-/// A crate, ours too.
+/// A crate, of this project or another.
 struct Crate {
     name: String,
     version: String,
     licence: String,
     repository: String,
-    /// None for ours.
+    /// `None` for this project's crates.
     checksum: Option<String>,
-    /// The texts of its terms; none for ours, whose terms are the tool's.
+    /// The licence texts; empty for this project's crates, whose licence is the tool's.
     terms: Vec<String>,
-    /// What it is made with, by the keys of the same map.
+    /// The crates that it depends on, as keys of the same map.
     needs: BTreeSet<String>,
 }
 
 impl Dependencies {
     pub(super) fn of(platform: &Platform) -> Result<Self> {
         let metadata = cargo(&["metadata", "--format-version", "1", "--filter-platform", platform.triple])?;
-        // It has the features that anything in the workspace asks for; what the tool alone is made of, this says.
+        // The metadata includes features that any crate of the workspace asks for; this tree has only the tool's.
         let tree = cargo(&["tree", "--package", "ilinst", "--edges", "normal", "--prefix", "none", "--target", platform.triple])?;
         let is_linked = |package: &Value| {
             let line = format!("{} v{}", text(&package["name"]), text(&package["version"]));
@@ -89,7 +89,7 @@ impl Dependencies {
         Ok(Self { crates, linked })
     }
 
-    /// Under which terms others let theirs be used: a list, and each text once.
+    /// Returns the licences of third-party components: a list, and each text once.
     pub(super) fn terms(&self) -> Result<String> {
         let mut out = String::from("ilinst contains:\n\n");
         let mut texts: BTreeMap<String, Vec<&str>> = BTreeMap::new();
@@ -111,7 +111,7 @@ impl Dependencies {
         Ok(out)
     }
 
-    /// The same for programs: CycloneDX 1.5.
+    /// Returns the bill of materials in CycloneDX 1.5.
     pub(super) fn bill_of_materials(&self) -> Result<String> {
         let component = |(purl, each): (&String, &Crate)| {
             let mut component = json!({
@@ -155,7 +155,7 @@ impl Crate {
         }
         let licence = package["license"].as_str().with_context(|| format!("{name} says no licence"))?;
         Ok(Self {
-            // Crates of old have a slash.
+            // Old crates separate licences by a slash.
             licence: licence.replace('/', " OR "),
             repository: text(&package["repository"]),
             terms: if is_ours { Vec::new() } else { terms_in(folder)? },
@@ -167,7 +167,7 @@ impl Crate {
     }
 }
 
-/// The checksums of a Cargo.lock, whose entries have a line for each value.
+/// Returns the checksums of a Cargo.lock, whose entries have a line for each value.
 fn checksums(lock: &str) -> BTreeMap<String, String> {
     let entries = lock.split("[[package]]").filter_map(|entry| {
         let value = |name: &str| entry.lines().find_map(|line| Some(line.strip_prefix(name)?.trim_matches('"').to_owned()));
@@ -177,7 +177,7 @@ fn checksums(lock: &str) -> BTreeMap<String, String> {
     entries.collect()
 }
 
-/// The texts of the terms in a folder.
+/// Returns the licence texts in a folder.
 fn terms_in(folder: &Path) -> Result<Vec<String>> {
     let mut paths: Vec<_> = fs::read_dir(folder)?.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
     paths.retain(|path| {
@@ -188,7 +188,7 @@ fn terms_in(folder: &Path) -> Result<Vec<String>> {
     paths.iter().map(|path| Ok(String::from_utf8_lossy(&fs::read(path)?).replace("\r\n", "\n"))).collect()
 }
 
-/// What cargo prints.
+/// Returns the output of cargo.
 fn cargo(arguments: &[&str]) -> Result<String> {
     let mut command = Command::new(env!("CARGO"));
     let output = command.args(arguments).arg("--locked").current_dir(root()).output()?;
@@ -198,7 +198,7 @@ fn cargo(arguments: &[&str]) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Whether something is needed by what is linked, and not by tests or builds alone.
+/// Returns whether a dependency is linked, and not only used by tests or build scripts.
 fn is_for_use(need: &Value) -> bool {
     need["dep_kinds"].as_array().into_iter().flatten().any(|kind| kind["kind"].is_null())
 }

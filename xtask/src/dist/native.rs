@@ -1,4 +1,4 @@
-//! Tools that only a machine of their own system links: macOS's. The compiler is the pinned one, by rustup.
+//! Builds tools that can only be linked on their own system: macOS. Uses the pinned compiler of rustup.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use super::{PROFILE, build::Platform};
 use crate::common::{quiet, root, target};
 
-/// Builds the tool; gives a copy, in a folder named for its platform.
+/// Builds the tool; returns a copy in a folder named after its platform.
 pub(super) fn build(platform: &Platform) -> Result<PathBuf> {
     quiet(Command::new("rustup").args(["target", "add", platform.triple]).current_dir(root()))?;
     // `cargo` by its name, so that rustup chooses the toolchain.

@@ -10,20 +10,20 @@ use super::{
 };
 use crate::common::root;
 
-/// A package: its name, and what is said of it.
+/// A package: its name and description.
 pub(super) struct Package {
     pub(super) id: &'static str,
     description: &'static str,
     tags: &'static str,
-    /// What NuGet has to know beside.
+    /// Further elements of the `.nuspec`.
     metadata: &'static str,
-    /// From where in the repository, and where to; of a folder, all that is in it.
+    /// Source paths in the repository and destinations; a folder stands for all files in it.
     files: &'static [(&'static str, &'static str)],
-    /// The folder that holds the tools, by platform.
+    /// The folder of the tools, by platform.
     tools: &'static str,
 }
 
-/// What weaves in builds.
+/// The package that instruments assemblies in builds.
 pub(super) const MSBUILD: Package = Package {
     id: "Ilinst.MSBuild",
     description: "Weaves enter and leave probes into what a project builds, so that the program measures itself: build with \
@@ -40,7 +40,7 @@ pub(super) const MSBUILD: Package = Package {
     ],
     tools: "tools",
 };
-/// The command line, by `dotnet tool install`.
+/// The package of the command line, for `dotnet tool install`.
 pub(super) const TOOL: Package = Package {
     id: "ilinst",
     description: "Measures .NET programs that no profiler can be attached to: ilinst run -- dotnet app.dll.",
@@ -49,10 +49,10 @@ pub(super) const TOOL: Package = Package {
     files: &[("dotnet-tool/README.md", "README.md"), ("dotnet-tool/bin", "tools/netcoreapp2.1/any")],
     tools: "tools/netcoreapp2.1/any",
 };
-/// What each has.
+/// The licence files of each package.
 const LICENSES: [(&str, &str); 3] =
     [("LICENSE", "LICENSE"), ("LICENSE-APACHE", "LICENSE-APACHE"), ("LICENSE-MIT", "LICENSE-MIT")];
-/// What NuGet asks of each part's name.
+/// The content types of parts by extension, which NuGet requires.
 const CONTENT_TYPES: [(&str, &str); 10] = [
     ("rels", "application/vnd.openxmlformats-package.relationships+xml"),
     ("nuspec", "application/octet"),
@@ -66,7 +66,7 @@ const CONTENT_TYPES: [(&str, &str); 10] = [
     ("so", "application/octet"),
 ];
 
-/// Writes a package, with a tool for each platform.
+/// Writes a package with a tool for each platform.
 pub(super) fn write(package: &Package, file: &Path, tools: &[Tool]) -> Result<()> {
     let mut parts = Files::new();
     for (from, to) in package.files.iter().chain(&LICENSES) {
@@ -133,7 +133,7 @@ fn relationships(nuspec: &str) -> String {
     )
 }
 
-/// By extension; what has none is named.
+/// Returns the content types by extension; parts without an extension are listed by name.
 fn content_types<'a>(parts: impl Iterator<Item = &'a String>) -> String {
     let defaults =
         CONTENT_TYPES.map(|(extension, kind)| format!("  <Default Extension=\"{extension}\" ContentType=\"{kind}\" />\n"));

@@ -1,5 +1,5 @@
-//! How many instructions `ilinst` executes for some files, against what is written down: a regression shows whatever else
-//! the machine does. Counts are those of the compiler, the processor's kind and valgrind that they were taken with.
+//! Counts the instructions that `ilinst` executes for some files, and compares them with a baseline. Regressions show regardless
+//! of the machine's load. Baseline counts hold for one compiler, kind of processor and version of valgrind.
 
 use std::{
     collections::HashSet,
@@ -16,7 +16,7 @@ use crate::{
     toolchain::{Toolchain, valgrind},
 };
 
-/// What is counted: its name, and below the SDK the assembly that is woven. Without one `ilinst` only starts.
+/// The counted runs: a name, and the assembly below the SDK to instrument. Without an assembly, `ilinst` only starts.
 const COUNTED: &[(&str, Option<&str>)] = &[
     ("start-up", None),
     (
@@ -26,14 +26,14 @@ const COUNTED: &[(&str, Option<&str>)] = &[
     ("FSharp.Core.dll", Some("FSharp/FSharp.Core.dll")),
     ("Microsoft.CodeAnalysis.CSharp.dll", Some("Roslyn/bincore/Microsoft.CodeAnalysis.CSharp.dll")),
 ];
-/// What is written down, from the root.
+/// The path of the baseline, from the root.
 const BASELINE: &str = "xtask/instructions.json";
-/// By how much a count may exceed it.
+/// The largest increase of a count, as a part of it.
 const TOLERANCE: f64 = 0.03;
-/// The key beside the counts that says what they were taken with.
+/// The key of the environment for which the counts hold.
 const TAKEN_WITH: &str = "taken with";
 
-/// Counts, and compares; with `BLESS` set, writes the counts down. Gives why nothing was compared, if so.
+/// Counts and compares; with `BLESS` set, writes the baseline. Returns the reason if nothing was compared.
 pub(super) fn check(tool: &Path, toolchain: &Toolchain) -> Result<Option<String>> {
     let valgrind = match valgrind() {
         Ok(valgrind) => valgrind,
@@ -57,7 +57,7 @@ pub(super) fn check(tool: &Path, toolchain: &Toolchain) -> Result<Option<String>
             assembly.map(|assembly| Ok::<_, anyhow::Error>(toolchain.get("ILINST_SDK")?.join(assembly))).transpose()?;
         let profile = profile(&valgrind, tool, name, assembly.as_deref())?;
         let (all, hashing) = totals(&fs::read_to_string(&profile)?)?;
-        // Valgrind has no instructions for SHA-256: counted as one, hashing would drown the rest.
+        // Valgrind lacks the processor's SHA-256 instructions. Counted together, hashing would outweigh all other code.
         for (name, count) in [((*name).to_owned(), all - hashing), (format!("{name}, hashing"), hashing)] {
             let before = baseline.get(&name).and_then(Value::as_u64).unwrap_or(count);
             if count as f64 > before as f64 * (1.0 + TOLERANCE) {
@@ -75,10 +75,10 @@ pub(super) fn check(tool: &Path, toolchain: &Toolchain) -> Result<Option<String>
     Ok(None)
 }
 
-/// The file that says how often each instruction is executed by a run on one thread.
+/// Writes callgrind's file on a run with one thread: the number of executions of each instruction.
 fn profile(valgrind: &Path, tool: &Path, name: &str, assembly: Option<&Path>) -> Result<PathBuf> {
     let folder = target().join("instructions");
-    // What an earlier run left would be looked at.
+    // Output of an earlier run would be inspected, too.
     let output = folder.join("woven");
     let _ = fs::remove_dir_all(&output);
     fs::create_dir_all(&folder)?;
@@ -95,8 +95,8 @@ fn profile(valgrind: &Path, tool: &Path, name: &str, assembly: Option<&Path>) ->
     Ok(profile)
 }
 
-/// Of callgrind's file: all instructions, and those of functions that hash. A function is named once, with a number; lines
-/// that begin with a position end with a count, and the one behind `calls=` is the callee's.
+/// Reads callgrind's file: returns all instructions, and those of functions that hash. A function is named once, with a number. A
+/// line that begins with a position ends with a count, and the line behind `calls=` has the callee's count.
 fn totals(profile: &str) -> Result<(u64, u64)> {
     let (mut all, mut hashing) = (None, 0);
     let (mut hashers, mut is_hasher, mut is_callees) = (HashSet::new(), false, false);
@@ -123,12 +123,12 @@ fn totals(profile: &str) -> Result<(u64, u64)> {
     Ok((all.context("callgrind gave no summary")?, hashing))
 }
 
-/// What counts depend on, beside the sources.
+/// Describes the environment that counts depend on, beside the sources.
 fn environment(valgrind: &Path) -> Result<String> {
     let said = |command: &mut Command| -> Result<String> { Ok(String::from_utf8(command.output()?.stdout)?.trim().to_owned()) };
     let rustc = said(Command::new("rustc").arg("-vV"))?;
     let host = rustc.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default();
-    // Libraries look for it, and valgrind shows what the processor has.
+    // Libraries test for AVX2, and valgrind passes on the processor's features.
     let has_avx2 = fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.split_whitespace().any(|flag| flag == "avx2"));
     let vectors = if has_avx2 { "with AVX2" } else { "without AVX2" };
     let valgrind = said(Command::new(valgrind).arg("--version"))?;

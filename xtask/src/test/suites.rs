@@ -1,6 +1,6 @@
-//! The tests themselves: built once, and each run as a process of its own, on as many threads as there are processors.
-//! Its output is kept, and shown if it fails. A test says what it skips by lines: `skipped: ` that it did not test at all,
-//! `skipped in part: ` what it left out, `without: ` the runtime that it would also have run on.
+//! Builds the tests once, and runs each as a process of its own, with one process per processor. Output is kept, and shown if the
+//! test fails. A test reports skipped parts by lines. `skipped: ` means that it tested nothing, `skipped in part: ` names an
+//! omitted part, `without: ` a missing runtime.
 
 use std::{
     collections::BTreeSet,
@@ -22,24 +22,24 @@ use serde_json::Value;
 use super::tally::{PROFILE, Runtimes, Tally, cargo, print_line};
 use crate::common::show;
 
-/// The module of tests that measure times, in the full tier: their programs have the machine to themselves.
+/// The module of tests that measure times, in the full tier. They run alone on the machine.
 const MEASURES: &str = "real_time::";
-/// What takes longer, hangs: several times what any test takes on a slow machine.
+/// The time after which a test hangs: several times the longest test on a slow machine.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
 
-/// What is tested, and what tests it.
+/// The built tool and its tests.
 pub(super) struct Built {
     /// `ilinst` itself.
     pub(super) tool: PathBuf,
     suites: Vec<Suite>,
 }
 
-/// A program full of tests.
+/// A test program.
 struct Suite {
-    /// The crate's folder, and the target's name if that is another.
+    /// The crate's folder, and the target's name if it differs.
     name: String,
     program: PathBuf,
-    /// Where cargo would run it.
+    /// The working directory that cargo would use.
     folder: PathBuf,
 }
 
@@ -47,11 +47,11 @@ struct Test {
     /// The index of its suite.
     suite: usize,
     name: String,
-    /// Whether it needs something that not every machine has.
+    /// Whether it needs a tool that some machines lack.
     is_ignored: bool,
 }
 
-/// What came of a suite so far.
+/// The results of a suite so far.
 #[derive(Clone, Default)]
 struct Progress {
     left: usize,
@@ -101,13 +101,13 @@ fn build_with(what: &[&str]) -> Result<(Option<PathBuf>, Vec<Suite>)> {
     Ok((tool, suites))
 }
 
-/// Builds one of the suites of `tests`; gives its program.
+/// Builds one of the suites of `tests`; returns its program.
 pub(crate) fn build_one(name: &str) -> Result<PathBuf> {
     let suites = build_with(&["--package", "tests", "--test", name])?.1;
     suites.into_iter().next().map(|suite| suite.program).context("a suite is a program")
 }
 
-/// Runs all tests; without runtimes, those that need none. A suite that is through is a line.
+/// Runs all tests; without runtimes, only those that need none. Prints a line for each completed suite.
 pub(super) fn run(tally: &Mutex<Tally>, built: &Built, runtimes: Option<&Runtimes>) -> Result<()> {
     let mut tests = Vec::new();
     let mut progress = vec![Progress::default(); built.suites.len()];
@@ -117,7 +117,7 @@ pub(super) fn run(tally: &Mutex<Tally>, built: &Built, runtimes: Option<&Runtime
         progress[index].left = all.len();
         tests.extend(all.into_iter().map(|name| Test { suite: index, is_ignored: ignored.contains(&name), name }));
     }
-    // What needs runtimes takes longest, and had better not be what is waited for.
+    // Tests that need runtimes take longest, and so start first.
     tests.sort_by_key(|test| !test.is_ignored);
     let (alone, beside): (Vec<Test>, Vec<Test>) = tests.into_iter().partition(|test| test.name.starts_with(MEASURES));
     let progress = Mutex::new(progress);
@@ -138,7 +138,7 @@ pub(super) fn run(tally: &Mutex<Tally>, built: &Built, runtimes: Option<&Runtime
     Ok(())
 }
 
-/// Counts what came of a test, shows what it printed if it failed, and says so when its suite is through.
+/// Counts the result of a test, and shows its output if it failed. Prints the line of its suite if that is complete.
 fn settle(tally: &Mutex<Tally>, built: &Built, test: &Test, outcome: Result<Outcome>, time: Duration, suite: &mut Progress) {
     let suite_name = &built.suites[test.suite].name;
     let name = format!("{suite_name} {}", test.name);
@@ -167,7 +167,7 @@ fn settle(tally: &Mutex<Tally>, built: &Built, test: &Test, outcome: Result<Outc
 }
 
 impl Suite {
-    /// The names of its tests.
+    /// Returns the names of the suite's tests.
     fn list(&self, options: &[&str]) -> Result<BTreeSet<String>> {
         let output = Command::new(&self.program).args(["--list", "--format", "terse"]).args(options).output()?;
         let text = String::from_utf8(output.stdout)?;
@@ -175,16 +175,16 @@ impl Suite {
     }
 }
 
-/// What came of a test.
+/// The result of a test.
 #[derive(Default)]
 struct Outcome {
-    /// All it printed, if it failed.
+    /// The complete output, if it failed.
     failure: Option<String>,
     /// Whether it tested nothing.
     is_skipped: bool,
-    /// What it did not test, and why.
+    /// The skipped parts, with reasons.
     skipped: BTreeSet<String>,
-    /// Runtimes that it would also have run on.
+    /// Missing runtimes that it would have run on.
     without: BTreeSet<String>,
 }
 
@@ -192,7 +192,7 @@ impl Test {
     fn run(&self, built: &Built, runtimes: Option<&Runtimes>) -> Result<Outcome> {
         let suite = &built.suites[self.suite];
         let mut command = Command::new(&suite.program);
-        // With more than one thread the test's output begins on a line of its own.
+        // With more than one thread, the test's output begins on a line of its own.
         command.args([&self.name, "--exact", "--nocapture", "--test-threads=2"]).current_dir(&suite.folder);
         command.env("ILINST_BIN", &built.tool).env("ILINST_XTASK", std::env::current_exe()?);
         if let Some(Runtimes { toolchain, corpus, exe, library }) = runtimes {
@@ -221,14 +221,14 @@ impl Test {
     }
 }
 
-/// Runs a program; one that hangs, or leaves others that hold its output, is ended with all that it has started. Gives all
-/// that was printed, and whether it ended well.
+/// Runs a program. If it hangs, or leaves children that hold its output open, it is killed with all its children. Returns the
+/// output, and whether it succeeded.
 fn run_in_time(mut command: Command) -> Result<(String, bool)> {
     let (mut reader, writer) = std::io::pipe()?;
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.stdout(writer.try_clone()?).stderr(writer).spawn()?;
-    // It holds the writing end.
+    // The command holds the pipe's writing end.
     drop(command);
     let group = format!("-{}", child.id());
     let (done, is_done) = mpsc::channel::<()>();

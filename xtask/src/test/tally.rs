@@ -1,29 +1,29 @@
-//! What steps and the tests among them share: how they are built and with what, and what came of them.
+//! State shared by steps and tests: the build, the tools, and the results.
 
 use std::{collections::BTreeMap, path::PathBuf, process::Command, time::Duration};
 
 use crate::{common::root, toolchain::Toolchain};
 
-/// The profile that tests are built by: optimised, since the corpus is large, and with every check.
+/// The cargo profile of tests: optimised, since the corpus is large, and with all assertions.
 pub(super) const PROFILE: &str = "corpus";
 
-/// What came of steps and tests. A step that runs no tests counts as one.
+/// The results of steps and tests. A step without tests counts as one.
 #[derive(Default)]
 pub(super) struct Tally {
     pub(super) passed: usize,
     pub(super) failed: Vec<String>,
-    /// What was not tested, and why.
+    /// The skipped tests, with reasons.
     pub(super) skipped: Vec<String>,
-    /// Runtimes that are not here, and cannot be fetched: how many tests would have run on each.
+    /// By missing runtime that cannot be fetched: the number of tests that would have run on it.
     pub(super) without: BTreeMap<String, usize>,
     pub(super) times: Vec<(Duration, String)>,
 }
 
-/// What tests of programs need.
+/// The tools that tests of programs need.
 pub(super) struct Runtimes {
     pub(super) toolchain: Toolchain,
     pub(super) corpus: PathBuf,
-    /// `ilinst.exe`.
+    /// The path of `ilinst.exe`.
     pub(super) exe: Option<PathBuf>,
     /// The CLR profiler for arm64.
     pub(super) library: Option<PathBuf>,

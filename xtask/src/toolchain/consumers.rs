@@ -1,4 +1,4 @@
-//! What reads exported profiles: Go's pprof, speedscope, and Python's packages for tables.
+//! Programs that read exported profiles: Go's pprof, speedscope, and Python's packages for tables.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -15,16 +15,16 @@ const SPEEDSCOPE: Download = Download {
     file: "speedscope-1.25.0.tgz",
     sha256: "2831f1e0d26df914b477e522d78b8485511495a6af81a0b88158f8b48f9e0d03",
 };
-/// The schemas of bills of materials, as CycloneDX publishes them, each whole.
+/// The schemas of bills of materials, complete, as CycloneDX publishes them.
 const CYCLONEDX: Download = Download {
     command: "npm pack --silent @cyclonedx/cyclonedx-library@6.13.1",
     file: "cyclonedx-cyclonedx-library-6.13.1.tgz",
     sha256: "de9ac3e6e59be24d0b5345d98761304ff2c55458bd31888771d7e932fc531533",
 };
-/// What the wheels below are for.
+/// The version of Python for the wheels below.
 const PYTHON: &str = "3.11";
 
-/// Wheels by package, version and what they are for.
+/// Wheels by package, version and platform tag.
 macro_rules! wheels {
     ($($package:literal $version:literal $tag:literal $sha256:literal)*) => {
         &[$(Download {
@@ -62,7 +62,7 @@ const TABLES: &[Download] = wheels! {
         "0a10eec6e13ef16b627fabed9a5f2ba61a62b1c67f327305f4e7e412a70b4aec"
 };
 
-/// Spark, which is Java beside its package of Python.
+/// Spark: Java code beside its package of Python.
 const SPARK: [Download; 2] = [
     Download {
         command: "python3 -m pip download --no-deps --quiet pyspark==4.3.0",
@@ -77,7 +77,7 @@ const SPARK: [Download; 2] = [
 ];
 const JAVA_PACKAGES: &[&str] = &["openjdk-17-jre-headless"];
 
-/// Go, whose pprof it is.
+/// Returns Go, for its pprof.
 pub(super) fn go() -> Result<Vec<(&'static str, PathBuf)>> {
     if on_path("go").is_none() {
         install(GO_PACKAGES).context("Go cannot be had")?;
@@ -85,19 +85,19 @@ pub(super) fn go() -> Result<Vec<(&'static str, PathBuf)>> {
     Ok(vec![("ILINST_GO", on_path("go").context("Go is not to be had")?)])
 }
 
-/// The folder of speedscope's page.
+/// Returns the folder of speedscope's page.
 pub(super) fn speedscope() -> Result<Vec<(&'static str, PathBuf)>> {
     let folder = unpack_npm(&SPEEDSCOPE, "speedscope").context("speedscope cannot be had")?;
     Ok(vec![("ILINST_SPEEDSCOPE", folder.join("dist/release"))])
 }
 
-/// The folder of CycloneDX's schemas.
+/// Returns the folder of CycloneDX's schemas.
 pub(super) fn cyclonedx() -> Result<Vec<(&'static str, PathBuf)>> {
     let folder = unpack_npm(&CYCLONEDX, "cyclonedx").context("CycloneDX's schemas cannot be had")?;
     Ok(vec![("ILINST_CYCLONEDX", folder.join("res/schema"))])
 }
 
-/// The folder that Python finds DuckDB, pandas, PyArrow and jsonschema in.
+/// Returns the folder where Python finds DuckDB, pandas, PyArrow and jsonschema.
 pub(super) fn tables() -> Result<Vec<(&'static str, PathBuf)>> {
     let python = on_path("python3").context("there is no python3")?;
     let asked = Command::new(&python).args(["-c", "import sys; print('%d.%d' % sys.version_info[:2])"]).output()?;
@@ -110,13 +110,13 @@ pub(super) fn tables() -> Result<Vec<(&'static str, PathBuf)>> {
     Ok(vec![("ILINST_PYTHON", python), ("ILINST_PYTHON_TABLES", folder)])
 }
 
-/// The folder that Python finds Spark in. Half a gigabyte: only `cargo xtask fleet` asks for it.
+/// Returns the folder where Python finds Spark. It has half a gigabyte: only `cargo xtask fleet` asks for it.
 pub(super) fn spark() -> Result<PathBuf> {
     if on_path("java").is_none() {
         install(JAVA_PACKAGES).context("Java cannot be had")?;
     }
     make("spark", &[&SPARK[0], &SPARK[1]], |work| {
-        // As its own setup would lay it out, which needs packages to be built with.
+        // Unpacks it in the layout of its own setup, which would need build tools.
         unpack(&SPARK[0], work, &[])?;
         let source = work.join("pyspark-4.3.0");
         for part in ["jars", "bin"] {

@@ -1,4 +1,4 @@
-//! Programs by their names, from Debian's packages where this is one and they are missing.
+//! Finds programs by name, and installs missing ones from Debian's packages on Debian.
 
 use std::{
     env,
@@ -11,13 +11,13 @@ use anyhow::{Context as _, Result, bail};
 use super::cache;
 use crate::common::quiet;
 
-/// Programs by the variables that tests know them by, and the packages that have them.
+/// Programs, by the variables of the tests, and their packages.
 pub(super) struct Programs {
     pub(super) names: &'static [(&'static str, &'static str)],
     pub(super) packages: &'static [&'static str],
 }
 
-/// Finds programs, and installs the packages of those that are missing; returns what was found, and an error for the rest.
+/// Finds programs, and installs the packages of missing ones. Returns the found programs, and an error for the rest.
 pub(super) fn find(programs: &[Programs]) -> (Vec<(&'static str, PathBuf)>, Result<()>) {
     let is_missing = |programs: &&Programs| programs.names.iter().any(|(_, program)| on_path(program).is_none());
     let wanted: Vec<&str> = programs.iter().filter(is_missing).flat_map(|programs| programs.packages).copied().collect();
@@ -32,7 +32,7 @@ pub(super) fn find(programs: &[Programs]) -> (Vec<(&'static str, PathBuf)>, Resu
     (found, Err(error.context(format!("not on PATH: {}; install {}", missing.join(", "), wanted.join(" ")))))
 }
 
-/// Installs Debian's packages, unless the files and folders that are wanted of them are there.
+/// Installs Debian's packages, unless the wanted files and folders exist.
 pub(crate) fn of_debian(wanted: &[&str], packages: &[&str]) -> Result<()> {
     if wanted.iter().all(|path| Path::new(path).exists()) {
         return Ok(());
@@ -80,7 +80,7 @@ pub(crate) fn valgrind() -> Result<PathBuf> {
     on_path("valgrind").context("valgrind is not to be had")
 }
 
-/// Installs Debian's packages, one run at a time: apt fails where it finds another's lock.
+/// Installs Debian's packages, one run at a time: apt fails if another run holds its lock.
 pub(super) fn install(packages: &[&str]) -> Result<()> {
     install_for(None, packages)
 }
@@ -109,7 +109,7 @@ fn install_for(foreign: Option<&str>, packages: &[&str]) -> Result<()> {
     apt(&[&["install", "-y", "--no-install-recommends"], packages].concat())
 }
 
-/// A command as root. GitHub's machines run jobs as a user for whom sudo asks no password.
+/// Returns a command that runs as root. Jobs on GitHub's machines have a user who needs no password for sudo.
 fn as_root(program: &str) -> Command {
     let is_root = || Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0");
     if on_path("sudo").is_none() || is_root() {

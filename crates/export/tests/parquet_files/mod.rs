@@ -59,7 +59,7 @@ pub(crate) fn files(count: usize) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// A file of these rows.
+/// Returns a file of these rows.
 #[allow(dead_code, reason = "the fuzzer needs others")]
 pub(crate) fn of_rows(rows: &[(Vec<String>, i64, i64)]) -> Vec<u8> {
     file(0, SCHEMAS[0], WriterProperties::builder().build(), rows)

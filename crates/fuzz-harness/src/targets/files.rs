@@ -1,4 +1,4 @@
-//! What writes files: whatever the bytes, a run that fails leaves nothing, and nothing but its own files is touched.
+//! Targets that write files: with any bytes, a failed run leaves no files, and a run changes no files but its own.
 
 use std::{
     collections::BTreeMap,
@@ -10,10 +10,10 @@ use instrument::{Destination, Options, Request};
 
 use super::{Outcome, weaving::options_of};
 
-/// A folder with the content of its files.
+/// The contents of a folder's files.
 type Content = BTreeMap<PathBuf, Vec<u8>>;
 
-/// Weaves a file to another, or in place, which is put back then.
+/// Instruments a file to another, or in place; the latter is then restored.
 pub(super) fn assembly(bytes: &[u8], variant: u64) -> Result<Outcome, String> {
     let folder = folder()?;
     let input = folder.join("input.dll");
@@ -46,7 +46,7 @@ pub(super) fn assembly(bytes: &[u8], variant: u64) -> Result<Outcome, String> {
     Ok(if report.written.is_empty() { Outcome::LeftAlone } else { Outcome::Accepted })
 }
 
-/// Puts originals back by a list: no file is touched that is not beside it.
+/// Restores originals by a list; no file outside of the list's folder may change.
 pub(super) fn originals(list: &[u8]) -> Result<Outcome, String> {
     let folder = folder()?;
     let (woven, kept) = (folder.join("woven"), folder.join("woven/.ilinst-originals"));
@@ -79,7 +79,7 @@ pub(super) fn originals(list: &[u8]) -> Result<Outcome, String> {
     })
 }
 
-/// An empty folder of this process.
+/// Returns an empty folder of this process.
 fn folder() -> Result<PathBuf, String> {
     let folder = env::temp_dir().join(format!("ilinst-fuzz-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);

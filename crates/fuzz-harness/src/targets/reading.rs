@@ -1,4 +1,4 @@
-//! What only reads.
+//! Targets that only read.
 
 use std::fmt::Debug;
 
@@ -31,7 +31,7 @@ use verify::{Library, Scope};
 
 use super::{Outcome, weaving::tracker};
 
-/// Refused, or accepted if it was read.
+/// Returns `Accepted` if bytes were read, otherwise `Refused`.
 fn outcome<T, E>(read: &Result<T, E>) -> Outcome {
     if read.is_ok() { Outcome::Accepted } else { Outcome::Refused }
 }
@@ -104,7 +104,7 @@ fn cursor(bytes: &[u8]) -> Cursor<'_> {
     Cursor::new(bytes, FileOffset(0))
 }
 
-/// What was read is the same when it is written and read again.
+/// Checks that a value is unchanged after it is written and read again.
 fn comes_back<T: PartialEq + Debug>(
     read: &Result<T, ecma335::Error>,
     write: impl Fn(&T, &mut Vec<u8>),
@@ -156,7 +156,7 @@ pub(super) fn text(bytes: &[u8]) -> Result<Outcome, String> {
 pub(super) fn verify(bytes: &[u8]) -> Result<Outcome, String> {
     let Ok(image) = Image::parse(bytes) else { return Ok(Outcome::Refused) };
     let Ok(metadata) = image.metadata().and_then(Metadata::parse) else { return Ok(Outcome::Refused) };
-    // A library that has itself for every reference.
+    // A library where the assembly itself satisfies every reference.
     let mut library = Library::new();
     let names = Library::references(&metadata);
     let module = library.add(metadata);
@@ -193,7 +193,7 @@ pub(super) fn profile(bytes: &[u8]) -> Result<Outcome, String> {
     Ok(Outcome::Accepted)
 }
 
-/// Each format of other tools, and captured calls.
+/// Exports the profile in each format, and reads captured calls.
 pub(super) fn export(bytes: &[u8]) -> Result<Outcome, String> {
     let Ok(profile) = Profile::parse(bytes) else { return Ok(Outcome::Refused) };
     let phase = |name: &String| Some((name.clone(), Profile::parse_phase(bytes, name).ok()??));
@@ -221,7 +221,7 @@ pub(super) fn parquet(bytes: &[u8]) -> Outcome {
     outcome(&export::read_parquet(bytes))
 }
 
-/// Rows that there are and that there are not are asked for.
+/// Asks for rows that exist, and for rows that do not.
 pub(super) fn manifest(bytes: &[u8]) -> Outcome {
     let Some(manifest) = Manifest::read(bytes) else { return Outcome::Refused };
     for row in (0..100).chain([0x40_0001, 0xC0_0001, u32::MAX]) {
@@ -230,7 +230,7 @@ pub(super) fn manifest(bytes: &[u8]) -> Outcome {
     Outcome::Accepted
 }
 
-/// Of each of two profiles, either may be the base; what both have is in what they are merged to.
+/// Compares two profiles with either one as the base. Merges the first with itself; the merged profile must be undamaged.
 pub(super) fn comparison(bytes: &[u8], beside: Option<&[u8]>) -> Result<Outcome, String> {
     let Ok(profile) = Profile::parse(bytes) else { return Ok(Outcome::Refused) };
     let other = Profile::parse(beside.unwrap_or(bytes)).map_err(|error| error.to_string())?;
@@ -261,7 +261,7 @@ pub(super) fn comparison(bytes: &[u8], beside: Option<&[u8]>) -> Result<Outcome,
     }
 }
 
-/// What was told has the tracker, once, and needs not to be told again.
+/// Adds the tracker to a `deps.json`. The result must need no second addition.
 pub(super) fn deps_json(bytes: &[u8]) -> Result<Outcome, String> {
     instrument::deps_json::names(bytes, "app.dll");
     match instrument::deps_json::add_tracker(bytes) {

@@ -1,4 +1,4 @@
-//! What weaves, and holds what comes out against what went in.
+//! Targets that instrument, and compare the output with the input.
 
 use std::sync::OnceLock;
 
@@ -19,31 +19,31 @@ use crate::{
 /// Every finding, as `verify --compare` needs them.
 const EVERY: verify::Options = verify::Options { pedantic: true, limit: usize::MAX, every: true };
 
-/// The tracker that is woven in.
+/// Returns the tracker that probes call.
 pub(crate) fn tracker() -> &'static Tracker {
     static TRACKER: OnceLock<Tracker> = OnceLock::new();
     TRACKER.get_or_init(|| Tracker::read(instrument::TRACKER).expect("the tracker is an assembly"))
 }
 
-/// Both leave modes, and both layouts.
+/// Derives options from a variant: both leave modes, and both layouts.
 pub(crate) fn options_of(variant: u64) -> Options {
     let leave = if variant & 1 == 0 { LeaveMode::Finally } else { LeaveMode::Return };
     Options { leave, keep_layout: variant & 2 != 0, ..Options::default() }
 }
 
-/// Weaves an assembly, with the PDB beside it in every second way.
+/// Instruments an assembly, in half of the variants with the PDB beside it.
 pub(super) fn assembly(bytes: &[u8], variant: u64, pdb: Option<&[u8]>) -> Result<Outcome, String> {
     weave_and_check(bytes, &options_of(variant), pdb.filter(|_| variant & 4 != 0))
 }
 
-/// Weaves the assembly of a PDB.
+/// Instruments the assembly of a PDB.
 pub(super) fn pdb(pdb: &[u8], variant: u64, assembly: Option<&[u8]>) -> Result<Outcome, String> {
     static ORDERS: OnceLock<Vec<u8>> = OnceLock::new();
     let assembly = assembly.unwrap_or_else(|| ORDERS.get_or_init(|| read("samples/orders/bin/orders.exe")));
     weave_and_check(assembly, &options_of(variant), Some(pdb))
 }
 
-/// Reads a body and writes it again, which has to be the same; then has it woven in the place of another's.
+/// Reads a body and writes it again, which must not change it. Then replaces a method's body by it, and instruments the assembly.
 pub(super) fn body(bytes: &[u8], variant: u64) -> Result<Outcome, String> {
     if let Ok(body) = MethodBody::parse(Cursor::new(bytes, FileOffset(0))) {
         let mut written = Vec::new();
@@ -52,7 +52,7 @@ pub(super) fn body(bytes: &[u8], variant: u64) -> Result<Outcome, String> {
         let parts = |body: &MethodBody<'_>| {
             (body.il.to_vec(), body.clauses.clone(), body.local_var_sig, body.init_locals, body.max_stack)
         };
-        // The smallest form of a body needs no more than eight on its stack.
+        // A tiny header has no stack size: readers assume eight, which is enough for the body.
         if parts(&again) != parts(&body) && !(again.is_tiny && body.max_stack < 8) {
             return Err(format!("{body:?} is another when it is written"));
         }
@@ -63,7 +63,7 @@ pub(super) fn body(bytes: &[u8], variant: u64) -> Result<Outcome, String> {
     weave_and_check(&planted, &options_of(variant), None)
 }
 
-/// An assembly with a body for one of its methods, at the end of its last section.
+/// Returns an assembly whose method has another body, at the end of the last section.
 fn plant(host: &[u8], body: &[u8], method: u64) -> Option<Vec<u8>> {
     let image = Image::parse(host).ok()?;
     let metadata = Metadata::parse(image.metadata().ok()?).ok()?;
@@ -88,8 +88,8 @@ fn plant(host: &[u8], body: &[u8], method: u64) -> Option<Vec<u8>> {
     Some(planted)
 }
 
-/// Weaves; what comes out reads, has nothing that led nowhere and leads somewhere, has no finding that the input has not,
-/// and is the input and probes.
+/// Instruments an assembly and checks the output. It must be readable, have no new findings, and consist of the input and probes.
+/// References that dangled must still dangle.
 fn weave_and_check(bytes: &[u8], options: &Options, pdb: Option<&[u8]>) -> Result<Outcome, String> {
     let Ok(image) = Image::parse(bytes) else { return Ok(Outcome::Refused) };
     let Ok(metadata) = image.metadata().and_then(Metadata::parse) else { return Ok(Outcome::Refused) };
@@ -118,7 +118,7 @@ fn weave_and_check(bytes: &[u8], options: &Options, pdb: Option<&[u8]>) -> Resul
     }
 }
 
-/// What `verify --types` finds, without other assemblies.
+/// Returns the findings of `verify --types` without other assemblies.
 fn verified(image: &Image<'_>, metadata: &Metadata<'_>) -> Report {
     let mut library = Library::new();
     let module = library.add(metadata.clone());
@@ -128,7 +128,7 @@ fn verified(image: &Image<'_>, metadata: &Metadata<'_>) -> Report {
 /// A module with its PDB.
 type Module<'m> = (&'m Image<'m>, &'m Metadata<'m>, Option<&'m [u8]>);
 
-/// `diff --only-probes --debug-info` shows nothing; where names cannot be read it refuses.
+/// Checks that `diff --only-probes --debug-info` shows no difference. It refuses assemblies with unreadable names, which pass.
 fn only_probes(old: Module<'_>, new: Module<'_>) -> Result<(), String> {
     let again = WovenOriginal::new(old.0, old.1, new.1, tracker(), old.2);
     let again = again.map_err(|error| format!("--only-probes: {error}"))?.ok_or("--only-probes: it has no mark")?;

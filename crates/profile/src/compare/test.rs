@@ -173,7 +173,7 @@ fn chances(ranks: &[usize], size: usize) -> Vec<f64> {
     chances
 }
 
-/// The complementary error function, to seven digits: Abramowitz and Stegun 7.1.26.
+/// Returns the complementary error function, to seven digits: Abramowitz and Stegun 7.1.26.
 fn erfc(x: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.327_591_1 * x);
     let polynomial = [1.061_405_429, -1.453_152_027, 1.421_413_741, -0.284_496_736, 0.254_829_592];

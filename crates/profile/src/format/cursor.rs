@@ -51,7 +51,7 @@ impl<'a> Cursor<'a> {
         self.array().map(i64::from_le_bytes)
     }
 
-    /// Reads a float; a negative or undefined one becomes zero.
+    /// Reads a float; a value that is negative, infinite or NaN becomes zero.
     pub(crate) fn positive(&mut self) -> Result<f64, Error> {
         let value = self.array().map(f64::from_le_bytes)?;
         Ok(if value.is_finite() && value > 0.0 { value } else { 0.0 })

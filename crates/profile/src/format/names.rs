@@ -30,11 +30,11 @@ mod record {
 #[derive(Default)]
 pub(crate) struct Names {
     pub(crate) modules: Vec<Module>,
-    /// By method id.
+    /// Names by method id.
     pub(crate) methods: HashMap<u64, MethodName>,
-    /// By number of the type.
+    /// Names by number of the type.
     pub(crate) exception_types: HashMap<u32, String>,
-    /// By the number of the tree.
+    /// Names by number of the tree.
     pub(crate) threads: HashMap<u64, Vec<ThreadName>>,
     /// In a merged file: phases by number.
     pub(crate) phases: BTreeMap<u32, String>,

@@ -70,7 +70,7 @@ impl Ranked for PathRow<'_> {
         self.name
     }
 
-    /// The time of a path is running plus waiting time; metrics of single calls are not known for paths.
+    /// Returns a metric. The time of a path is running plus waiting time; metrics of single calls are not known for paths.
     fn metric(&self, metric: Metric) -> Option<f64> {
         match metric {
             Metric::SelfTime | Metric::Total => Some(self.total_ms + self.waiting_ms),

@@ -6,7 +6,7 @@ use profile::layout::{self, BLOCK, FIRST_NODE, NODE, STATISTICS};
 const CHUNK: usize = 1 << 20;
 const MEMORY: u64 = 0x7000_0000_0000;
 const METHODS: u64 = 5000;
-/// For many files: the number of paths that all share, and of those from which each has some.
+/// For [`Paths::OneOfMany`]: the number of paths that all files share, and the number of paths that occur in any file.
 const COMMON: u64 = 300;
 const ALL: u64 = 50_000;
 

@@ -6,7 +6,7 @@ use profile::{
     views::{ViewOptions, Wanted},
 };
 
-/// A view as text.
+/// Returns a view as text.
 pub(crate) fn shown(profile: &Profile, wanted: &Wanted, options: ViewOptions) -> String {
     let names = profile.display_names();
     let (view, count) = profile.view(wanted, &options, &names, &|_| true);
@@ -14,12 +14,12 @@ pub(crate) fn shown(profile: &Profile, wanted: &Wanted, options: ViewOptions) ->
     view.text(profile, count, &TextOptions::default())
 }
 
-/// The table of methods.
+/// Returns the table of methods as text.
 pub(crate) fn table(profile: &Profile, sort: SortBy) -> String {
     shown(profile, &Wanted::Methods, ViewOptions { sort, ..ViewOptions::default() })
 }
 
-/// The call tree.
+/// Returns the call tree as text.
 pub(crate) fn tree(profile: &Profile, fold_recursion: bool) -> String {
     shown(profile, &Wanted::Tree, ViewOptions { fold_recursion, ..ViewOptions::default() })
 }
