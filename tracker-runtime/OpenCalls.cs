@@ -116,7 +116,7 @@ namespace Ilinst
             }
             if (Tokens.IsCall(token))
             {
-                token = RuntimeAsync.GoOn(token);
+                token = RuntimeAsync.Handle(token);
             }
             if (Tokens.IsNone(token))
             {

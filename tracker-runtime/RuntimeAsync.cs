@@ -27,6 +27,8 @@ namespace Ilinst
             public LogicalCall Call;
             /// <summary>The step that began last: another thread may go on before it has been ended on its own.</summary>
             public RunningStep Step;
+            /// <summary>An exception came out of an await, and no handler has caught it yet: finally blocks run meanwhile.</summary>
+            public bool HasFailed;
         }
 
         public static IntPtr Start(long methodId)
@@ -142,6 +144,34 @@ namespace Ilinst
             return Tokens.IsNone(begun) ? begun : Begin(frame, begun).Token;
         }
 
+        /// <summary>A handler begins: behind an await, if the probe there was skipped.</summary>
+        /// <returns>The token that stands for the call on this thread.</returns>
+        public static IntPtr Handle(IntPtr token)
+        {
+            Frame frame = FrameOf(token);
+            if (frame != null)
+            {
+                frame.HasFailed |= IsBehindAwait(frame.Step);
+            }
+            return GoOn(token);
+        }
+
+        /// <summary>A handler has caught the exception.</summary>
+        public static void Catch(IntPtr token)
+        {
+            Frame frame = FrameOf(token);
+            if (frame != null)
+            {
+                frame.HasFailed = false;
+            }
+        }
+
+        /// <summary>Only handlers run behind an await that has failed.</summary>
+        private static bool IsBehindAwait(RunningStep step)
+        {
+            return step == null || step.IsAwaiting || !IsHere(step);
+        }
+
         /// <summary>Whether this thread runs a step.</summary>
         private static bool IsHere(RunningStep step)
         {
@@ -161,9 +191,7 @@ namespace Ilinst
             {
                 return;
             }
-            // Nothing runs behind an await that has failed, but handlers.
-            RunningStep before = frame.Step;
-            bool isFaulted = before == null || before.IsAwaiting || !IsHere(before);
+            bool isFaulted = frame.HasFailed || IsBehindAwait(frame.Step);
             OpenCalls.Handle(token, Clock.Now(), true);
             RunningStep step = frame.Step;
             Forget(frame.Number);

@@ -89,6 +89,10 @@ namespace Ilinst
             TreeMemory* memory = (TreeMemory*)tree->Memory;
             CallNode* thrower = ask == null && memory->ThrownCount > 0 ? (CallNode*)memory->ThrownNode[--memory->ThrownCount] : null;
             OpenCalls.Handle(token, now, thrower == null);
+            if (Tokens.IsCall(token))
+            {
+                RuntimeAsync.Catch(token);
+            }
             CallNode* catcher = (CallNode*)tree->Current;
             if (ask != null)
             {

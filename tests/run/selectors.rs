@@ -114,21 +114,24 @@ fn methods_that_only_call_what_is_skipped_are_skipped() {
     assert_eq!(said(&compiler.output().expect("it starts")).2, Some(0));
     let program = folder.join("app.exe");
     let listed = list(&program, &[]);
-    let decisions: Vec<(&str, &str)> = listed
+    let text = |method: &serde_json::Value, key: &str| method[key].as_str().expect("it is text").to_owned();
+    let decisions: Vec<(String, String)> = listed
         .iter()
-        .map(|method| (method["name"].as_str().expect("a name"), method["decision"].as_str().expect("one")))
+        .map(|method| (format!("{}::{}", text(method, "type"), text(method, "name")), text(method, "decision")))
         .collect();
     for (name, decision) in &decisions {
         let simple = name.rsplit("::").next().unwrap_or_default();
         let simple = simple.strip_prefix("get_").unwrap_or(simple);
         let expected = match simple {
-            _ if simple.starts_with("Skipped") || simple.starts_with("op_") || *name == "Derived::.ctor" => "short",
+            _ if simple.starts_with("Skipped") || simple.starts_with("op_") || name == "Derived::.ctor" => "short",
             _ if simple.starts_with("Kept") => "woven",
             _ => continue,
         };
         assert_eq!(*decision, expected, "{name}: {decisions:?}");
     }
-    let of = |name: &str| decisions.iter().filter(|(found, _)| *found == name).map(|(_, decision)| *decision).collect::<Vec<_>>();
+    let of = |name: &str| {
+        decisions.iter().filter(|(found, _)| *found == name).map(|(_, decision)| decision.as_str()).collect::<Vec<_>>()
+    };
     assert_eq!(
         (of("Base::.ctor"), of("Node::.ctor"), of("Derived::.ctor")),
         (vec!["short"], vec!["short"], vec!["short", "short"])
