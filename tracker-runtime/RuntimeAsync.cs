@@ -148,7 +148,7 @@ namespace Ilinst
         /// <returns>The token that stands for the call on this thread.</returns>
         public static IntPtr Handle(IntPtr token)
         {
-            Frame frame = FrameOf(token);
+            Frame frame = Find(token);
             if (frame != null)
             {
                 frame.HasFailed |= IsBehindAwait(frame.Step);
@@ -159,7 +159,7 @@ namespace Ilinst
         /// <summary>A handler has caught the exception.</summary>
         public static void Catch(IntPtr token)
         {
-            Frame frame = FrameOf(token);
+            Frame frame = Find(token);
             if (frame != null)
             {
                 frame.HasFailed = false;
@@ -212,13 +212,19 @@ namespace Ilinst
             }
         }
 
-        /// <summary>The frame of a token, which may be any number: it is looked up, never followed. A bad one is counted.</summary>
-        private static Frame FrameOf(IntPtr token)
+        private static Frame Find(IntPtr token)
         {
             long number = Tokens.Number(token);
             Frame[] all = frames;
             Frame frame = all[number & MostFrames - 1 & all.Length - 1];
-            if (frame != null && frame.Number == number)
+            return frame != null && frame.Number == number ? frame : null;
+        }
+
+        /// <summary>The frame of a token, which may be any number: it is looked up, never followed. A bad one is counted.</summary>
+        private static Frame FrameOf(IntPtr token)
+        {
+            Frame frame = Find(token);
+            if (frame != null)
             {
                 return frame;
             }
