@@ -65,13 +65,11 @@ pub enum Code {
     CountOnly,
     /// Methods have no names: their file was changed after it was instrumented, or is not at hand.
     NoNames,
-    /// The program is trimmed, or native code: its files have other rows than those that were instrumented, or none.
-    Published,
 }
 
 impl Code {
     /// Whether it costs nothing that was to be measured: said, but no fault.
     pub fn is_note(self) -> bool {
-        matches!(self, Self::CountOnly | Self::Killed | Self::Muted | Self::Published)
+        matches!(self, Self::CountOnly | Self::Killed | Self::Muted)
     }
 }

@@ -128,6 +128,7 @@ impl Folder {
         let manifest = Manifest::beside(path);
         let mark = Mark::read(&metadata);
         match (&mark, &manifest) {
+            (_, Some(manifest)) if manifest.has_no_code() => self.others += 1,
             (_, Some(manifest)) if manifest.woven == 0 => self.find_nothing_matched(path, manifest),
             (None, Some(manifest)) => self.find_copied_back(path, manifest, &bytes),
             (None, None) => self.others += 1,
@@ -239,9 +240,11 @@ fn woven(path: &Path, metadata: &Metadata<'_>, mark: &Mark<'_>) -> WovenFile {
     WovenFile { path: path.to_owned(), module_key: mark.module_key, has_tracker }
 }
 
-/// Whether a native program has the tracker's code in it.
+/// Whether a native program contains the tracker's code. The compiler packs data and drops zeros at the end of a text, so the
+/// last byte is not looked for.
 fn has_tracker_compiled_in(bytes: &[u8]) -> bool {
-    let text: Vec<u8> = OUTPUT_VARIABLE.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let mut text: Vec<u8> = OUTPUT_VARIABLE.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    text.pop();
     bytes.windows(text.len()).any(|window| window == text)
 }
 

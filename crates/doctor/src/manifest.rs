@@ -17,6 +17,11 @@ pub(crate) struct Manifest {
 }
 
 impl Manifest {
+    /// Whether no method has an IL body: the assembly holds interfaces, delegates or nothing.
+    pub(crate) fn has_no_code(&self) -> bool {
+        self.woven == 0 && self.left_alone.iter().all(|(reason, _)| reason == "no-body")
+    }
+
     /// The one beside an assembly.
     pub(crate) fn beside(assembly: &Path) -> Option<Self> {
         let manifest: Value = serde_json::from_slice(&Input::open(&instrument::manifest_path(assembly)).ok()?).ok()?;

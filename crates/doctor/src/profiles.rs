@@ -52,15 +52,6 @@ pub fn of_profile(path: &Path, profile: &Profile, folder: Option<&Folder>) -> Ve
         let what = "calls were counted, and no more: there are no times and no callers";
         find(Code::CountOnly, path, what.into(), "start without ILINST_MODE=count");
     }
-    if let Some(published) = profile.published_as() {
-        let what = format!("the program is {published}: its files are not those that were instrumented");
-        find(
-            Code::Published,
-            path,
-            what,
-            "nothing; report --symbols with the folder of the instrumented assemblies shows source lines",
-        );
-    }
     if let Some(missing) = profile.missing_names() {
         find(Code::NoNames, path, missing, "ilinst report --symbols DIR");
     }

@@ -17,7 +17,6 @@ const COARSE_CLOCK: u64 = 20_000_000;
 const MUCH_LONGER: f64 = 1.3;
 
 /// As the tracker ends the runtime's name.
-const TRIMMED: &str = "trimmed";
 const NATIVE: &str = "native AOT";
 /// Files that are named where names are missing.
 const MAX_FILES: usize = 3;
@@ -78,12 +77,6 @@ impl Profile {
                 files.join(", ")
             )
         })
-    }
-
-    /// What was done to the program's files after they were built, by which methods' rows and names change: `trimmed`, or
-    /// `native AOT`. None if nothing is known.
-    pub fn published_as(&self) -> Option<&'static str> {
-        [TRIMMED, NATIVE].into_iter().find(|word| self.runtime.ends_with(word))
     }
 
     /// What the numbers cannot tell: half sentences, most important first.

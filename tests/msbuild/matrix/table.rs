@@ -194,7 +194,6 @@ pub(crate) const PROGRAMS: [Program; 10] = [
         published: &Published::ALL,
         own: &["Jobs.", "Program"],
         calls: &[
-            ("Jobs.Inbox::.ctor", 1),
             ("Jobs.Inbox::Take", 6),
             ("Jobs.Worker::.ctor", 1),
             ("Jobs.Worker::ExecuteAsync", 1),
@@ -230,10 +229,7 @@ pub(crate) const PROGRAMS: [Program; 10] = [
             ("Blog.Pages::Add", 3),
             ("Blog.Pages::Capitals", 3),
             ("Blog.Pages::Titles", 1),
-            ("Blog.Post::.ctor", 3),
-            ("Blog.Posts::.ctor", 5),
             ("Blog.Posts::OnModelCreating", 1),
-            ("Blog.Posts::get_All", 7),
             ("Program/<>c__DisplayClass0_0::<<Main>$>b__0", 5),
             ("Program::<Main>$", 1),
         ],
