@@ -195,8 +195,8 @@ pub enum LeaveMode {
     /// The body becomes a try block, and its finally block makes the call. It is made however the method ends.
     #[default]
     Finally,
-    /// The call stands before each `ret`. It is not made if the method throws. The handle call of the method that
-    /// handles the exception records this.
+    /// The call stands before each `ret`. It is not made if the method throws. The call at the start of the
+    /// exception's handler records this.
     Return,
 }
 

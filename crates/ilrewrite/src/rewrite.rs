@@ -323,8 +323,8 @@ impl BodyRewriter {
         let rewritten = MethodBody {
             is_tiny: false,
             max_stack: body.max_stack.saturating_add(on_top as u16).max(enter_depth as u16),
-            // The flag of a body without locals was meaningless; to be verifiable, the body needs it now
-            // (III.1.8.1.1). With `localloc` it stays, because it also decides whether that memory is zeroed.
+            // The flag of a body without locals had no effect; to be verifiable, the body needs it now (III.1.8.1.1).
+            // With `localloc` it stays, because it also decides whether that memory is zeroed.
             init_locals: body.init_locals || (has_locals && first_local == 0 && !self.code.has_localloc),
             local_var_sig: if has_locals { Fixup::UNSETTLED } else { body.local_var_sig },
             il: &self.layout.il,

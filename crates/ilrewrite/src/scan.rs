@@ -19,7 +19,7 @@ use crate::{
 const START: u16 = 0x8000;
 /// A handler or filter starts at this offset. Control never falls into it (III.1.7.5).
 const HANDLER: u16 = 0x4000;
-/// The depth of the stack at this offset, plus one. 0 if it is not known yet.
+/// The mask of the stack depth at this offset, plus one. 0 if it is not known yet.
 const DEPTH: u16 = HANDLER - 1;
 
 /// The facts known about each IL offset. It keeps its capacity from one body to the next.

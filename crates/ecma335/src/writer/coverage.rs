@@ -316,8 +316,8 @@ impl<'a> Cover<'a, '_> {
 }
 
 impl Win32Resources<'_> {
-    /// Visits a directory of the tree: 16 bytes, then an entry of eight bytes for each. The last four of the 16 bytes
-    /// are counts of named and numbered entries. Returns the largest end of its leaves' content.
+    /// Visits a directory of the tree: 16 bytes, then entries of eight bytes. Its last four bytes count the named and
+    /// the numbered entries. Returns the largest end of its leaves' content.
     fn collect(&mut self, at: usize, depth: u32) -> Option<usize> {
         const IS_DIRECTORY: u32 = 0x8000_0000;
         // Real trees have three levels: type, name, language.

@@ -75,7 +75,7 @@ impl Aliases {
         );
     }
 
-    /// Gives calls of a method of both modules one alias, whatever its owner and parameters.
+    /// Gives calls of a method of both modules one alias, for any owner and parameters.
     pub(crate) fn calls(&mut self, old: (&Names<'_, '_>, Rid<MethodDef>), new: (&Names<'_, '_>, Rid<MethodDef>)) {
         let text = |(names, rid): (&Names<'_, '_>, Rid<MethodDef>)| names.method(Token::from(rid)).unwrap_or_default();
         let alias = self.add([text(old), text(new)]);

@@ -88,7 +88,7 @@ fn hash(text: &str) -> String {
     format!("sha256-{}", Base64::encode_string(&Sha256::digest(text)))
 }
 
-/// Text without control characters.
+/// Text with control characters escaped.
 fn shown(text: &str) -> String {
     Visible(text).to_string()
 }

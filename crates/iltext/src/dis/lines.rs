@@ -21,7 +21,7 @@ impl Lines {
         let _ = writeln!(self.text, "{:width$}{line}", "", width = self.indent * 2);
     }
 
-    /// Adds a comment, whose line breaks are escaped.
+    /// Adds a comment. Line breaks in it are escaped.
     pub(crate) fn comment(&mut self, comment: impl Display) {
         self.line(format_args!("// {}", one_line(comment)));
     }
@@ -93,7 +93,7 @@ pub(crate) fn listed(types: impl Iterator<Item = String>) -> Vec<String> {
 /// The maximum length of a list of types, in bytes: many times that of real ones.
 const MAX_LIST: usize = 256 << 10;
 
-/// Text for a comment, without line breaks and control characters.
+/// Text in one line, with control characters escaped.
 pub(crate) fn one_line(text: impl Display) -> String {
     Visible(text).to_string()
 }

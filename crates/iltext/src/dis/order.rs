@@ -82,7 +82,7 @@ struct Pass<'h> {
     in_transit: HashSet<u32>,
     /// Types defined amid another's interfaces.
     late: BTreeSet<u32>,
-    /// Types whose parents' constraints refer back to them.
+    /// Types whose parents' heads refer back to them.
     circular: BTreeSet<u32>,
 }
 

@@ -102,7 +102,7 @@ fn mentions(names: &Names<'_, '_>) -> Vec<String> {
     wanted.iter().filter_map(text).collect()
 }
 
-/// A type whose head can be opened twice: neither nested nor generic.
+/// A type whose head can be opened twice: neither nested nor generic, and without interfaces.
 fn holder(names: &Names<'_, '_>, order: &Order) -> Option<Rid<TypeDef>> {
     let is_plain = |rid: Rid<TypeDef>, row: &TypeDef| {
         let token = Token::new(Table::TypeDef, rid.get());
