@@ -191,7 +191,6 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
         set(&mut self.method_rvas, method, rva);
     }
 
-    /// The input's metadata.
     pub(crate) fn metadata(&self) -> &'m Metadata<'a> {
         self.metadata
     }

@@ -76,7 +76,6 @@ pub struct LabelClause {
 /// A call with a probe. The fields are indexes of instructions in the input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SiteAt {
-    /// The call.
     pub(crate) call: usize,
     /// The call whose return value it consumes, if the probe stands before that call.
     pub(crate) ahead: Option<usize>,

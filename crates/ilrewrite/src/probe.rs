@@ -324,7 +324,6 @@ impl Call {
         }
     }
 
-    /// Whether the call takes this argument.
     pub(crate) fn passes(&self, argument: Argument) -> bool {
         self.arguments.contains(&argument)
     }

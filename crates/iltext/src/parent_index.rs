@@ -34,7 +34,6 @@ macro_rules! by_parent {
         pub(crate) struct ByParent { $($(#[$doc])* pub(crate) $name: ParentIndex,)* }
 
         impl ByParent {
-            /// Builds all indexes.
             pub(crate) fn new(metadata: &Metadata<'_>) -> Self {
                 Self { $($name: ParentIndex::new::<schema::$table>(metadata, |$row| $parent),)* }
             }

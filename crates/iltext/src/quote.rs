@@ -54,7 +54,6 @@ fn is_plain(word: &str) -> bool {
         && !RESERVED.contains(word)
 }
 
-/// A name in single quotes.
 pub(crate) fn quoted(name: &str) -> String {
     let mut out = String::from("'");
     name.chars().for_each(|character| escape(character, '\'', &mut out));

@@ -33,7 +33,6 @@ pub(super) struct Appended {
 }
 
 impl Appended {
-    /// The RVA of the new section.
     pub(super) fn section_rva(image: &Image<'_>) -> Result<Rva> {
         let end =
             |section: &Section| u64::from(section.virtual_address.0) + u64::from(section.virtual_size.max(section.raw_size));

@@ -68,7 +68,6 @@ fn overlay<'a>(image: &Image<'a>) -> &'a [u8] {
     if overlay.iter().all(|byte| *byte == 0) { &[] } else { overlay }
 }
 
-/// A section of the output.
 pub(super) struct OutputSection<'a> {
     pub(super) name: [u8; 8],
     pub(super) characteristics: u32,
@@ -128,7 +127,6 @@ impl Headers {
         self.put_u32(at + 4, directory.size);
     }
 
-    /// Clears all directories.
     pub(super) fn clear_directories(&mut self) {
         let (start, end) = (self.offsets.directories, self.offsets.sections);
         let end = end.min(start + 16 * 8);

@@ -90,7 +90,6 @@ struct Item {
     facts: BTreeSet<&'static str>,
     /// The field's type, the return type, or the base type.
     of: String,
-    /// The implemented interfaces.
     implements: BTreeSet<String>,
     /// The name and other properties of each parameter, in order, including generic ones.
     params: Vec<(String, String)>,

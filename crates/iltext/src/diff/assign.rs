@@ -9,7 +9,6 @@ use super::shape::Shape;
 pub(crate) struct Candidate {
     /// The method it was generated from, as a number that both sides share.
     pub(crate) owner: Option<usize>,
-    /// Its shape.
     pub(crate) shape: Shape,
 }
 

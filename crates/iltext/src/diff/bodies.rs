@@ -88,7 +88,6 @@ pub(crate) fn print_with(
     out.resolve(&places);
 }
 
-/// Prints bytes in hex.
 pub(crate) fn print_bytes(bytes: &[u8], out: &mut Text) {
     bytes.chunks(BYTES_A_LINE).for_each(|chunk| out.push(2, quote::hex(chunk)));
 }

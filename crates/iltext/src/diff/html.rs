@@ -93,7 +93,6 @@ fn shown(text: &str) -> String {
     Visible(text).to_string()
 }
 
-/// Escapes text for HTML.
 pub(crate) fn escape(text: &str) -> String {
     shown(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

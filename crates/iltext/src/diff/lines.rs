@@ -21,7 +21,6 @@ const CONTEXT: usize = 3;
 /// change counts as one.
 const MOST_LINES: usize = 20_000;
 
-/// A line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Line {
     /// The text, with a [`LABEL`] for each label.
@@ -37,7 +36,6 @@ pub(crate) struct Line {
 pub(crate) struct Text(Vec<Line>);
 
 impl Text {
-    /// The number of lines.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

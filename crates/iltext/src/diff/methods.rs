@@ -11,7 +11,6 @@ use super::{
     module::Module,
 };
 
-/// The two bodies.
 pub(crate) struct Bodies<'b, 'n, 'a, 'm, 'o, 'c, 'd> {
     pub(crate) old: (&'b Module<'n, 'a, 'm>, Rid<MethodDef>, &'b MethodDef),
     pub(crate) new: (&'b Module<'o, 'c, 'd>, Rid<MethodDef>, &'b MethodDef),

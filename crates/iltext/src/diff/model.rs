@@ -146,7 +146,6 @@ impl Change {
 pub struct Count([usize; Status::ALL.len()]);
 
 impl Count {
-    /// Counts a change.
     pub(crate) fn add(&mut self, status: Status) {
         if let Some(count) = self.0.get_mut(status as usize) {
             *count += 1;
@@ -181,7 +180,6 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Counts a change.
     pub(crate) fn add(&mut self, change: &Change) {
         if let Some(count) = self.counts.get_mut(change.kind as usize) {
             count.add(change.status);

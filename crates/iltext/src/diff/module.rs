@@ -18,11 +18,8 @@ use crate::{
 /// The maximum number of compared bytes of an unreadable item.
 const MOST_BYTES: usize = 4096;
 
-/// One of the two modules.
 pub(crate) struct Module<'n, 'a, 'm> {
-    /// Its names.
     pub(crate) names: &'n Names<'a, 'm>,
-    /// Prints its types and members.
     pub(crate) printer: Printer<'n, 'a, 'm>,
     /// The PDB, if it is compared.
     pub(crate) pdb: Option<&'n Pdb<'m>>,

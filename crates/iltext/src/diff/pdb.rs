@@ -25,7 +25,6 @@ pub(crate) struct Pdb<'p> {
 }
 
 impl<'p> Pdb<'p> {
-    /// Reads a PDB.
     pub(crate) fn parse(bytes: &'p [u8]) -> Result<Self> {
         let metadata = Metadata::parse(Cursor::new(bytes, FileOffset(0)))?;
         let name = |row: Document| document_name(&metadata, &row).unwrap_or_else(|error| one_line(error.kind()));
@@ -38,7 +37,6 @@ impl<'p> Pdb<'p> {
         })
     }
 
-    /// A document's name.
     pub(crate) fn document(&self, rid: Rid<Document>) -> &str {
         (rid.get() as usize).checked_sub(1).and_then(|index| self.documents.get(index)).map_or("no document", String::as_str)
     }

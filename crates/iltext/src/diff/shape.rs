@@ -66,7 +66,6 @@ fn hash(value: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// The shape of a text.
 pub(crate) fn of_text(text: &str) -> Shape {
     Shape(vec![hash(text)])
 }

@@ -136,7 +136,6 @@ impl<'w> Walk<'w> {
         self.is_whole() || has(self.options.types)
     }
 
-    /// Whether a type is excluded.
     fn excludes(&self, names: &[String]) -> bool {
         let has = |pattern: &Pattern| names.iter().any(|name| pattern.matches(name, ""));
         let hidden = ignore::attributes(self.options.ignore);

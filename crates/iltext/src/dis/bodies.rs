@@ -142,7 +142,6 @@ struct Printer<'n, 'a, 'm, 'l> {
 }
 
 impl Printer<'_, '_, '_, '_> {
-    /// The label of an offset.
     fn label(&self, offset: u32) -> String {
         let stable = self.stable.as_ref().and_then(|labels| labels.get(&offset)).cloned();
         stable.unwrap_or_else(|| format!("IL_{offset:04x}"))

@@ -16,7 +16,6 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Adds a line.
     pub(crate) fn line(&mut self, line: impl Display) {
         let _ = writeln!(self.text, "{:width$}{line}", "", width = self.indent * 2);
     }
@@ -26,12 +25,10 @@ impl Lines {
         self.line(format_args!("// {}", one_line(comment)));
     }
 
-    /// Adds an empty line.
     pub(crate) fn blank(&mut self) {
         self.text.push('\n');
     }
 
-    /// Opens a block.
     pub(crate) fn open(&mut self) {
         self.line("{");
         self.indent += 1;

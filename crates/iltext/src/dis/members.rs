@@ -277,13 +277,11 @@ pub(crate) fn properties(printer: &Printer<'_, '_, '_>, owner: Rid<TypeDef>, lin
     properties_of(printer.names, owner).into_iter().for_each(|rid| property(printer, rid, lines));
 }
 
-/// The properties of a type.
 pub(crate) fn properties_of(names: &Names<'_, '_>, owner: Rid<TypeDef>) -> Vec<Rid<Property>> {
     let maps = names.by_parent.properties.of::<schema::PropertyMap>(owner.get());
     maps.flat_map(|map| names.metadata.children(map)).collect()
 }
 
-/// Prints a property.
 pub(crate) fn property(printer: &Printer<'_, '_, '_>, rid: Rid<Property>, lines: &mut Lines) {
     let token = Token::new(Table::Property, rid.get());
     match property_line(printer.names, rid) {
@@ -311,13 +309,11 @@ pub(crate) fn events(printer: &Printer<'_, '_, '_>, owner: Rid<TypeDef>, lines: 
     events_of(printer.names, owner).into_iter().for_each(|rid| event(printer, rid, lines));
 }
 
-/// The events of a type.
 pub(crate) fn events_of(names: &Names<'_, '_>, owner: Rid<TypeDef>) -> Vec<Rid<Event>> {
     let maps = names.by_parent.events.of::<schema::EventMap>(owner.get());
     maps.flat_map(|map| names.metadata.children(map)).collect()
 }
 
-/// Prints an event.
 pub(crate) fn event(printer: &Printer<'_, '_, '_>, rid: Rid<Event>, lines: &mut Lines) {
     let token = Token::new(Table::Event, rid.get());
     match event_line(printer.names, rid) {

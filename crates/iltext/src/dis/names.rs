@@ -25,9 +25,7 @@ const KEPT_NAMES: usize = 32 << 20;
 
 /// A module's names, made on demand.
 pub(crate) struct Names<'a, 'm> {
-    /// The image.
     pub(crate) image: &'m Image<'a>,
-    /// Its metadata.
     pub(crate) metadata: &'m Metadata<'a>,
     /// Rows by their owners.
     pub(crate) by_parent: ByParent,
@@ -145,12 +143,10 @@ impl<'a, 'm> Names<'a, 'm> {
         self.full_names.of(rid).unwrap_or_default()
     }
 
-    /// The owner of a method.
     pub(crate) fn method_owner(&self, method: Rid<MethodDef>) -> Rid<TypeDef> {
         self.method_owners.of(method).unwrap_or_default()
     }
 
-    /// The owner of a field.
     pub(crate) fn field_owner(&self, field: Rid<Field>) -> Rid<TypeDef> {
         self.field_owners.of(field).unwrap_or_default()
     }

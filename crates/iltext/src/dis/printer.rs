@@ -44,7 +44,6 @@ pub(crate) struct Printer<'n, 'a, 'm> {
 }
 
 impl<'n, 'a, 'm> Printer<'n, 'a, 'm> {
-    /// Prints types of a module.
     pub(crate) fn new(names: &'n Names<'a, 'm>, options: Options, filter: &'n Filter) -> Self {
         Self {
             names,

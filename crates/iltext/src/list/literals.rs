@@ -36,7 +36,6 @@ pub struct Use {
     pub offset: u32,
 }
 
-/// Serializes shared text.
 fn shared_text<S: Serializer>(text: &Rc<str>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(text)
 }

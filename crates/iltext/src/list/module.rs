@@ -21,7 +21,6 @@ pub(crate) struct Module<'a, 'm> {
     pub(crate) methods: Vec<Method<'a>>,
 }
 
-/// A method.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Method<'a> {
     /// The owner. None for a method that no type lists.
@@ -89,12 +88,10 @@ impl<'a, 'm> Module<'a, 'm> {
         methods.into_iter().map(|(rid, ..)| rid).collect()
     }
 
-    /// All methods.
     pub(crate) fn all_methods(&self) -> Vec<Rid<MethodDef>> {
         (1..=self.metadata.tables.count(Table::MethodDef)).map(Rid::new).collect()
     }
 
-    /// The data of a method.
     pub(crate) fn method(&self, rid: Rid<MethodDef>) -> Option<&Method<'a>> {
         self.methods.get((rid.get() as usize).checked_sub(1)?)
     }

@@ -7,7 +7,6 @@ use identity::Visible;
 /// A line with its child lines.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Node {
-    /// The text of the line.
     pub(crate) line: String,
     /// The key for sorting by name.
     pub(crate) name: String,

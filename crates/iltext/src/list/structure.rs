@@ -12,7 +12,6 @@ use ecma335::{
 use super::{module::Module, owners::Owners};
 use crate::dis::lines::listed;
 
-/// A property or event.
 pub(crate) struct Feature {
     pub(crate) token: Token,
     pub(crate) name: String,

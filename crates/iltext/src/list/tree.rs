@@ -18,7 +18,6 @@ use super::{
 /// Types nested deeper than this are shown at the top level.
 const MAX_DEPTH: usize = 64;
 
-/// Builds the tree.
 pub(crate) struct Tree<'t, 'a, 'm> {
     sort: Sort,
     /// Whether to show the sizes of IL, in bytes.

@@ -13,7 +13,6 @@ use super::super::{
 };
 use crate::dis::names::Names;
 
-/// One of the modules.
 pub(super) struct Half<'n, 'a, 'm> {
     pub(super) names: &'n Names<'a, 'm>,
     pub(super) mentions: Option<Mentions>,
