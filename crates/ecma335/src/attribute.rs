@@ -1,4 +1,4 @@
-//! Custom attribute values (II.23.3): what an attribute's constructor is given, in both directions.
+//! Custom attribute values (II.23.3): reads and writes the arguments of an attribute.
 
 use std::fmt;
 
@@ -10,46 +10,46 @@ use crate::{
     signature::{MethodSig, TypeSig},
 };
 
-/// Arrays nest no deeper than this; the format has them one deep, hostile blobs deeper.
+/// The maximum nesting of arrays. The format allows one level; hostile blobs have more.
 const MAX_DEPTH: u32 = 16;
 const PROLOG: u16 = 1;
-/// The length byte of a string that is null.
+/// The length byte of a null string.
 const NULL_STRING: u8 = 0xFF;
-/// The count of an array that is null.
+/// The count of a null array.
 const NULL_ARRAY: u32 = 0xFFFF_FFFF;
 
-/// An attribute's value: the constructor's arguments, then fields and properties by name.
+/// An attribute's value: the constructor's arguments, then the named fields and properties.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct AttributeValue {
-    /// The constructor's arguments, in its order.
+    /// The constructor's arguments, in the order of its parameters.
     pub fixed: Vec<Argument>,
     /// Fields and properties.
     pub named: Vec<NamedArgument>,
 }
 
-/// A field or property that is set.
+/// A named argument: a field or property.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NamedArgument {
-    /// Whether it is a property; a field else.
+    /// Whether the argument sets a property, not a field.
     pub is_property: bool,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its type.
+    /// The type.
     pub argument_type: ArgumentType,
-    /// What it is set to.
+    /// The value.
     pub argument: Argument,
 }
 
-/// The type of an argument, as the blob itself can state it.
+/// The type of an argument, as encoded in the blob.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ArgumentType {
     /// A number, character, boolean or string.
     Element(ElementType),
     /// `System.Type`
     Type,
-    /// `object`: the value says its own type.
+    /// `object`: the value includes its type.
     Object,
-    /// An enumeration by its name.
+    /// An enumeration, by its name.
     Enum(String),
     /// A one-dimensional array.
     Array(Box<ArgumentType>),
@@ -62,7 +62,7 @@ pub enum Argument {
     Boolean(bool),
     /// A UTF-16 unit.
     Char(u16),
-    /// An integer or an enumeration's value; its size follows from its type.
+    /// An integer or an enumeration's value. Its type decides its size.
     Integer(ElementType, i128),
     /// A float of four bytes.
     R4(f32),
@@ -78,11 +78,11 @@ pub enum Argument {
     Object(ArgumentType, Box<Argument>),
 }
 
-/// Knows what a blob does not say of the types it mentions.
+/// Resolves the types that a blob mentions.
 pub trait AttributeTypes {
-    /// What an enumeration named in the constructor's signature consists of; none if that is not known.
+    /// The underlying type of an enumeration in the constructor's signature. None if it is unknown.
     fn enum_of(&self, token: TypeDefOrRef) -> Option<ElementType>;
-    /// What an enumeration consists of that the blob names itself.
+    /// The underlying type of an enumeration that the blob names. None if it is unknown.
     fn enum_named(&self, name: &str) -> Option<ElementType>;
     /// Whether a class in the constructor's signature is `System.Type`.
     fn is_system_type(&self, token: TypeDefOrRef) -> bool;
@@ -92,8 +92,8 @@ impl AttributeValue {
     /// Reads a value, given its constructor's signature.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] if an enumeration's size is not known: then keep the blob as it is. Others if the blob
-    /// breaks the format.
+    /// [`ErrorKind::Unsupported`] if an enumeration's size is unknown: then keep the blob unchanged. Others if the
+    /// blob breaks the format.
     pub fn parse(mut cursor: Cursor<'_>, constructor: &MethodSig, types: &impl AttributeTypes) -> Result<Self> {
         let offset = cursor.offset();
         if cursor.u16()? != PROLOG {
@@ -121,7 +121,7 @@ impl AttributeValue {
 }
 
 impl NamedArgument {
-    /// Reads one: permission sets have them too (II.22.11).
+    /// Reads one named argument. Permission sets have them too (II.22.11).
     ///
     /// # Errors
     /// As for [`AttributeValue::parse`].
@@ -139,7 +139,7 @@ impl NamedArgument {
     }
 }
 
-/// Reads an argument whose type the constructor's signature states.
+/// Reads an argument of the type in the constructor's signature.
 fn read_param(cursor: &mut Cursor<'_>, param: &TypeSig, types: &impl AttributeTypes) -> Result<Argument> {
     match param {
         TypeSig::Element(ElementType::Object) => Argument::read(cursor, &ArgumentType::Object, types, 0),
@@ -167,7 +167,7 @@ fn read_array(
     if count == NULL_ARRAY {
         return Ok(None);
     }
-    // Collected one by one: the count may be far beyond what the blob holds.
+    // Collected one by one, because the count may far exceed the blob's bytes.
     (0..count).map(|_| read(cursor)).collect::<Result<_>>().map(Some)
 }
 
@@ -279,7 +279,7 @@ fn integer_size(element: ElementType) -> usize {
     }
 }
 
-/// A SerString: a length in bytes and UTF-8, or one byte for null.
+/// Reads a SerString: a length in bytes and UTF-8, or one byte for null.
 fn read_string(cursor: &mut Cursor<'_>) -> Result<Option<String>> {
     if cursor.peek() == Some(NULL_STRING) {
         cursor.u8()?;
@@ -329,7 +329,7 @@ mod tests {
     use super::*;
     use crate::{signature::Signature, token::FileOffset};
 
-    /// Every value type is an enumeration of bytes, every class `System.Type`.
+    /// Every value type is an enumeration of bytes, every class is `System.Type`.
     struct Known;
     impl AttributeTypes for Known {
         fn enum_of(&self, _: TypeDefOrRef) -> Option<ElementType> {
@@ -351,7 +351,7 @@ mod tests {
         }
     }
 
-    /// Parameters, a value, what it says.
+    /// The parameters, a value, and its text.
     const VALUES: &[(&[u8], &[u8], &str)] = &[
         (&[], &[1, 0, 0, 0], "()"),
         (&[0x08, 0x0E], &[1, 0, 0xFE, 0xFF, 0xFF, 0xFF, 2, b'h', b'i', 0, 0], "(-2, \"hi\")"),

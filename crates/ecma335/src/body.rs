@@ -1,4 +1,4 @@
-//! Method bodies (II.25.4): tiny and fat headers, IL, exception clauses; and the instructions in the IL (III).
+//! Method bodies (II.25.4): tiny and fat headers, IL, exception clauses; and decoding of instructions (III).
 
 use crate::{
     cursor::{Cursor, pad_to},
@@ -7,50 +7,50 @@ use crate::{
     token::{FileOffset, Token},
 };
 
-/// A method body as a view on its bytes.
+/// A method body as a view of its bytes.
 #[derive(Clone, Debug)]
 pub struct MethodBody<'a> {
-    /// Whether its header is the one-byte form.
+    /// Whether it has the one-byte header.
     pub is_tiny: bool,
-    /// How deep the stack may become; 8 in a tiny body.
+    /// The maximum depth of the evaluation stack; 8 in a tiny body.
     pub max_stack: u16,
-    /// Whether locals start out as zeros.
+    /// Whether locals are initialised to zero.
     pub init_locals: bool,
     /// The StandAloneSig of its locals; 0 for none.
     pub local_var_sig: Token,
     /// The IL.
     pub il: &'a [u8],
-    /// Where in the file the IL is.
+    /// The file offset of the IL.
     pub il_offset: FileOffset,
     /// The exception clauses, in the order of their table.
     pub clauses: Vec<Clause>,
 }
 
-/// An exception clause (II.25.4.6), by offsets into the IL.
+/// An exception clause (II.25.4.6). Its offsets are IL offsets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Clause {
-    /// What its handler is for.
+    /// The kind of its handler.
     pub kind: ClauseKind,
-    /// Where the protected block starts.
+    /// The start of the protected block.
     pub try_offset: u32,
-    /// How many bytes are protected.
+    /// The length of the protected block, in bytes.
     pub try_length: u32,
-    /// Where the handler starts.
+    /// The start of the handler.
     pub handler_offset: u32,
-    /// How many bytes the handler has.
+    /// The length of the handler, in bytes.
     pub handler_length: u32,
 }
 
-/// What a handler is for.
+/// The kind of a handler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClauseKind {
-    /// Exceptions of this type.
+    /// Handles exceptions of this type.
     Catch(Token),
-    /// Exceptions that the filter at this offset lets in.
+    /// Handles exceptions that the filter at this offset accepts.
     Filter(u32),
-    /// Every way out of the block.
+    /// Runs whenever control leaves the block.
     Finally,
-    /// The way out by an exception.
+    /// Runs when an exception leaves the block.
     Fault,
 }
 
@@ -60,7 +60,7 @@ mod header {
     pub(super) const FAT: u16 = 0x3;
     pub(super) const MORE_SECTIONS: u16 = 0x8;
     pub(super) const INIT_LOCALS: u16 = 0x10;
-    /// The size of a fat header in words, in its top four bits.
+    /// The size of a fat header in 4-byte words, in its top four bits.
     pub(super) const FAT_SIZE: u16 = 3 << 12;
 }
 
@@ -69,35 +69,35 @@ mod section {
     pub(super) const KIND_MASK: u8 = 0x3F;
     pub(super) const FAT: u8 = 0x40;
     pub(super) const MORE: u8 = 0x80;
-    /// The most clauses whose size still fits a small section's one byte.
+    /// The maximum number of clauses in a small section, whose size has one byte.
     pub(super) const SMALL_CLAUSES: usize = 20;
 }
 
 impl<'a> MethodBody<'a> {
-    /// Reads the body at the cursor; it must start where its method's RVA says.
+    /// Reads the body at the cursor, which must be at the method's RVA.
     pub fn parse(mut cursor: Cursor<'a>) -> Result<Self> {
         Self::read(&mut cursor, Vec::new())
     }
 
-    /// The same, with room for the clauses that is used again.
+    /// Reads the body like [`parse`](Self::parse), and reuses a vector for the clauses.
     pub fn parse_with(mut cursor: Cursor<'a>, mut room: Vec<Clause>) -> Result<Self> {
         room.clear();
         Self::read(&mut cursor, room)
     }
 
-    /// How many bytes the body at the cursor has.
+    /// The size of the body at the cursor, in bytes.
     pub fn measure(mut cursor: Cursor<'a>) -> Result<usize> {
         let start = cursor.position();
         Self::read(&mut cursor, Vec::new())?;
         Ok(cursor.position() - start)
     }
 
-    /// Whether the bytes of a body begin as a fat one (II.25.4.3), which lies at a multiple of 4.
+    /// Whether the bytes of a body start with a fat header (II.25.4.3). Such a body is aligned to 4.
     pub(crate) fn is_fat(bytes: &[u8]) -> bool {
         bytes.first().is_some_and(|first| first & header::FORMAT_MASK != header::TINY)
     }
 
-    /// The token of its locals that stands in the header of a fat body, by the body's first bytes.
+    /// The token of the locals' signature in the header of a fat body, given the body's first bytes.
     pub fn local_var_sig_of(bytes: &[u8]) -> Option<Token> {
         let token = bytes.get(Self::LOCAL_VAR_SIG_AT..)?.first_chunk().filter(|_| Self::is_fat(bytes))?;
         Some(Token(u32::from_le_bytes(*token)))
@@ -120,7 +120,7 @@ impl<'a> MethodBody<'a> {
         let max_stack = cursor.u16()?;
         let il_size = cursor.u32()?;
         let local_var_sig = Token(cursor.u32()?);
-        // The header says its own size, in words; only 3 is in use, and runtimes go by it.
+        // The header holds its own size, in 4-byte words. Only 3 is in use, and runtimes rely on it.
         let header_size = usize::from(flags >> 12) * 4;
         if header_size < 12 {
             return malformed(start.offset(), "a fat method header of less than 12 bytes");
@@ -137,8 +137,8 @@ impl<'a> MethodBody<'a> {
         Ok(Self { is_tiny: false, max_stack, init_locals, local_var_sig, il, il_offset, clauses })
     }
 
-    /// Appends the body in its smallest form. A fat one starts at a multiple of 4 of `out`, which must itself come to
-    /// lie at such a place. Gives the position it starts at.
+    /// Appends the body in its smallest form. A fat body starts at a multiple of 4 in `out`, which must itself be
+    /// aligned to 4. Returns its start.
     pub fn write(&self, out: &mut Vec<u8>) -> usize {
         if self.il.len() < 64 && self.max_stack <= 8 && self.local_var_sig == Token::default() && self.clauses.is_empty() {
             out.push((self.il.len() as u8) << 2 | header::TINY);
@@ -148,8 +148,8 @@ impl<'a> MethodBody<'a> {
         self.write_fat(out)
     }
 
-    /// Appends the body with a fat header, whose fields can be changed where they stand, at a multiple of 4 as
-    /// [`write`](Self::write) does.
+    /// Appends the body with a fat header, so that its fields can be patched. It starts at a multiple of 4, as for
+    /// [`write`](Self::write).
     pub fn write_fat(&self, out: &mut Vec<u8>) -> usize {
         pad_to(out, 4);
         let start = out.len();
@@ -169,11 +169,11 @@ impl<'a> MethodBody<'a> {
         start
     }
 
-    /// The size of a fat header: the IL is behind it (II.25.4.3).
+    /// The size of a fat header, in bytes. The IL follows it (II.25.4.3).
     pub const FAT_HEADER_SIZE: usize = 12;
-    /// Where in a fat header the depth of the stack stands.
+    /// The offset of `MaxStack` in a fat header.
     pub const MAX_STACK_AT: usize = 2;
-    /// Where in a fat body's bytes the token of its locals is.
+    /// The offset of `LocalVarSigTok` in a fat header.
     pub const LOCAL_VAR_SIG_AT: usize = 8;
 
     /// The instructions, in order.
@@ -181,13 +181,13 @@ impl<'a> MethodBody<'a> {
         self.instructions_from(0)
     }
 
-    /// The instructions from an offset on, which has to be where one starts.
+    /// The instructions from an offset on, which must be the start of one.
     pub fn instructions_from(&self, offset: u32) -> Instructions<'a> {
         Instructions { il: self.il, position: offset as usize, base: self.il_offset }
     }
 }
 
-/// Reads one method data section (II.25.4.5); says whether another follows.
+/// Reads one method data section (II.25.4.5). Returns whether another follows.
 fn read_section(cursor: &mut Cursor<'_>, clauses: &mut Vec<Clause>) -> Result<bool> {
     let offset = cursor.offset();
     let kind = cursor.u8()?;
@@ -196,7 +196,7 @@ fn read_section(cursor: &mut Cursor<'_>, clauses: &mut Vec<Clause>) -> Result<bo
     }
     let is_fat = kind & section::FAT != 0;
     let size = cursor.bytes(3)?.iter().rev().fold(0, |size, byte| size << 8 | usize::from(*byte));
-    // Some compilers leave the section's own four bytes out of its size: dividing hides the difference.
+    // Some compilers exclude the section's four-byte header from its size. The division hides the difference.
     let count = if is_fat { size / 24 } else { (size & 0xFF) / 12 };
     for _ in 0..count {
         let at = cursor.offset();
@@ -262,14 +262,14 @@ fn write_clauses(clauses: &[Clause], out: &mut Vec<u8>) {
     }
 }
 
-/// One instruction as it stands in the IL. Its prefixes are instructions of their own.
+/// One instruction in the IL. Each prefix is an instruction of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruction<'a> {
-    /// Where in the IL it starts.
+    /// The IL offset of its start.
     pub offset: u32,
-    /// Its opcode, with what the table says of it.
+    /// Its opcode, with the properties from the table.
     pub info: &'static OpCodeInfo,
-    /// The bytes behind the opcode.
+    /// The bytes after the opcode.
     pub operand: &'a [u8],
 }
 
@@ -280,7 +280,7 @@ impl Instruction<'_> {
         self.info.opcode
     }
 
-    /// The offset behind it, which branches count from.
+    /// The offset after the instruction, the base of branch distances.
     #[inline]
     pub fn end(&self) -> u32 {
         self.offset + u32::from(self.info.size) + self.operand.len() as u32
@@ -303,7 +303,7 @@ impl Instruction<'_> {
         Token(self.value() as u32)
     }
 
-    /// The offset a branch goes to; it may lie outside of the IL.
+    /// The target offset of a branch. It may lie outside of the IL.
     #[inline]
     pub fn branch_target(&self) -> Option<u32> {
         match (self.info.operand, self.operand) {
@@ -313,7 +313,7 @@ impl Instruction<'_> {
         }
     }
 
-    /// The offsets a switch goes to, in order.
+    /// The target offsets of a switch, in order.
     pub fn switch_targets(&self) -> impl ExactSizeIterator<Item = u32> + use<'_> {
         let end = self.end();
         let distances = if self.info.operand == Operand::Switch { self.operand.get(4..).unwrap_or_default() } else { &[] };
@@ -322,18 +322,18 @@ impl Instruction<'_> {
             .map(move |bytes| end.wrapping_add(bytes.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte))))
     }
 
-    /// Whether control can come to the instruction behind.
+    /// Whether control can reach the following instruction.
     pub fn falls_through(&self) -> bool {
         self.info.flow.falls_through()
     }
 
-    /// Whether it is a prefix of the instruction behind.
+    /// Whether the instruction is a prefix of the following one.
     pub fn is_prefix(&self) -> bool {
         self.info.flow == Flow::Prefix
     }
 }
 
-/// Decodes instructions one by one; the first error ends it.
+/// Decodes instructions one by one, and ends at the first error.
 #[derive(Clone, Debug)]
 pub struct Instructions<'a> {
     il: &'a [u8],

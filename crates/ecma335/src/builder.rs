@@ -1,4 +1,4 @@
-//! Appends to metadata: rows, names and blobs go behind the input's own, and nothing of it is renumbered.
+//! Appends rows, names and blobs to metadata. The input's own rows and heap items keep their numbers.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -17,7 +17,7 @@ use crate::{
     token::{Rid, Rva, Token},
 };
 
-/// Collects additions to a module's metadata, then writes the whole anew.
+/// Collects additions to a module's metadata, then writes the extended metadata.
 #[derive(Debug)]
 pub struct MetadataBuilder<'a, 'm> {
     metadata: &'m Metadata<'a>,
@@ -26,16 +26,16 @@ pub struct MetadataBuilder<'a, 'm> {
     blobs: HeapAppend,
     guids: HeapAppend,
     rows: AppendedRows,
-    /// The rows that came by [`intern`](Self::intern), by their cells.
+    /// The rows added by [`intern`](Self::intern), by their cells.
     known: IndexMap<(Table, [u32; COLUMNS]), Token, RandomState>,
-    /// By row number less one; 0 where the input's stays.
+    /// By row number less one. 0 keeps the input's RVA.
     method_rvas: Vec<u32>,
     field_rvas: Vec<u32>,
     mvid: Option<[u8; 16]>,
 }
 
 impl<'a, 'm> MetadataBuilder<'a, 'm> {
-    /// Starts with the input's metadata and nothing added.
+    /// Starts with the input's metadata and no additions.
     pub fn new(metadata: &'m Metadata<'a>) -> Self {
         Self {
             metadata,
@@ -51,31 +51,31 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
         }
     }
 
-    /// Adds a name to #Strings, or finds it among those added before.
+    /// Adds a name to #Strings, or finds it among the added ones.
     pub fn string(&mut self, name: &str) -> Result<Str> {
         self.strings.string(name)
     }
 
-    /// Adds a blob to #Blob, or finds it among those added before.
+    /// Adds a blob to #Blob, or finds it among the added ones.
     pub fn blob(&mut self, blob: &[u8]) -> Result<Blob> {
         self.blobs.blob(blob)
     }
 
-    /// Has blobs that [`place_blob`](Self::place_blob) adds lie in these bytes of the input's #Blob, in order, which nothing
-    /// refers to: see [`vacant_blobs`](crate::vacancy::vacant_blobs). What is left of them becomes zeros.
+    /// Frees these ranges of the input's #Blob, in order, for [`place_blob`](Self::place_blob). Nothing may refer to
+    /// them: see [`vacant_blobs`](crate::vacancy::vacant_blobs). Bytes that stay free become zeros.
     pub fn vacate_blobs(&mut self, places: Vec<Range<u32>>) {
         self.blobs.vacate(places);
     }
 
-    /// Adds a blob to #Blob, where bytes were given away if there is room. It is not looked for among the others there.
+    /// Adds a blob to #Blob, in a freed range if one is large enough. Equal blobs in freed ranges are not shared.
     pub fn place_blob(&mut self, blob: &[u8]) -> Result<Blob> {
         self.blobs.place_blob(blob)
     }
 
-    /// Adds a string literal to #US, or finds it among those added before, and gives the token that `ldstr` takes.
+    /// Adds a string literal to #US, or finds it among the added ones. Returns its token for `ldstr`.
     ///
     /// # Errors
-    /// If it would lie where no token leads: behind 2^24 bytes.
+    /// If its offset exceeds a token's range, 2^24 bytes.
     pub fn user_string(&mut self, text: &str) -> Result<Token> {
         let offset = self.user_strings.user_string(text)?;
         if offset > MAX_ROW {
@@ -84,18 +84,18 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
         Ok(Token(u32::from(Token::USER_STRING) << 24 | offset))
     }
 
-    /// Adds a GUID to #GUID, or finds it among those added before.
+    /// Adds a GUID to #GUID, or finds it among the added ones.
     pub fn guid(&mut self, guid: [u8; 16]) -> Result<Guid> {
         self.guids.guid(guid)
     }
 
-    /// Appends a row and gives its token.
+    /// Appends a row and returns its token.
     ///
-    /// A member is its owner's by its place: a MethodDef, Field or Param is of the last owner, existing or added, whose list
-    /// begins before it (II.22.37).
+    /// The position of a member decides its owner. A MethodDef, Field or Param belongs to the last owner, existing or
+    /// added, whose list begins before it (II.22.37).
     ///
     /// # Errors
-    /// If the table is full (2^24 - 1 rows), or is one that is sorted: its rows have no lasting numbers, see
+    /// If the table is full (2^24 - 1 rows), or is sorted: rows of sorted tables have no stable numbers, see
     /// [`insert`](Self::insert).
     pub fn add<R: Row>(&mut self, row: &R) -> Result<Token> {
         if !R::TABLE.sort_keys().is_empty() {
@@ -104,10 +104,11 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
         self.push(row)
     }
 
-    /// Appends a row, unless the same one was added here before; gives its token. The input's own rows are not looked at.
+    /// Appends a row unless an equal one was added here before, and returns its token. The input's own rows are not
+    /// searched.
     ///
     /// # Errors
-    /// As [`add`](Self::add) has them.
+    /// As for [`add`](Self::add).
     pub fn intern<R: Row>(&mut self, row: &R) -> Result<Token> {
         let mut cells = [0; COLUMNS];
         let mut slots = cells.iter_mut();
@@ -120,21 +121,22 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
         Ok(token)
     }
 
-    /// The input's own row that is this, if it has one.
+    /// The first row of the input that matches, if any.
     pub fn find<R: Row>(&self, is_it: impl Fn(&Metadata<'a>, &R) -> bool) -> Option<Token> {
         let mut rows = self.metadata.tables.rows::<R>();
         rows.find(|(_, row)| is_it(self.metadata, row)).map(|(rid, _)| Token::new(R::TABLE, rid.get()))
     }
 
-    /// Whether a token names a row of the input's.
+    /// Whether a token names a row of the input.
     pub fn is_of_input(&self, token: Token) -> bool {
         token.table().is_some_and(|table| token.rid() <= self.metadata.tables.count(table))
     }
 
-    /// Adds a row to a sorted table, in its place; the numbers of rows behind it change.
+    /// Inserts a row into a sorted table at its sorted position. The numbers of later rows change.
     ///
     /// # Errors
-    /// If the table is full, or its rows can be named and the place is not behind the last: none may get another number then.
+    /// If the table is full. Also if tokens can name its rows and the position is not the end, because rows must keep
+    /// their numbers then.
     pub fn insert<R: Row>(&mut self, row: &R) -> Result<()> {
         if is_named(R::TABLE) && !self.rows.comes_last(&self.metadata.tables, row) {
             return Err(Error::new(ErrorKind::Unsupported("giving rows that can be named other numbers")).in_cell(R::TABLE));
@@ -151,13 +153,13 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
         Ok(Token::new(R::TABLE, rid))
     }
 
-    /// What was added so far: what the written module has to have beside the input's own.
+    /// The additions so far: the written module must contain them besides the input's own rows and heap items.
     pub fn additions(&self) -> Additions {
         let heaps = self.heaps().map(|(name, heap)| (name, heap.bytes().to_vec()));
         Additions { rows: self.rows.clone(), heaps: heaps.into(), blob_changes: self.blobs.changes() }
     }
 
-    /// The same, as references of the input's could come to meet it.
+    /// The additions so far, for checking dangling references of the input against them.
     pub fn growth(&self) -> Growth<'a, 'm> {
         let heaps = self.heaps().map(|(_, heap)| heap.bytes().to_vec());
         Growth::new(self.metadata, *self.metadata.tables.counts(), self.counts(), heaps)
@@ -167,45 +169,44 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
         [(b"#Strings", &self.strings), (b"#US", &self.user_strings), (b"#Blob", &self.blobs), (b"#GUID", &self.guids)]
     }
 
-    /// Takes another row for one of the input's. In a sorted table it must belong in the same place.
+    /// Replaces a row of the input. In a sorted table, its sorted position must stay the same.
     pub fn replace<R: Row>(&mut self, rid: Rid<R>, row: &R) {
         self.rows.replace(rid, row);
     }
 
-    /// How many rows each table will have.
+    /// The resulting row count of each table.
     pub fn counts(&self) -> RowCounts {
         let mut counts = *self.metadata.tables.counts();
         Table::ALL.iter().for_each(|table| counts[*table as usize] += self.rows.count(*table));
         counts
     }
 
-    /// Has a portable PDB say how many rows its assembly's tables have now. Its id becomes zeros.
+    /// Updates the row counts of the assembly's tables in a portable PDB. Its id becomes zeros.
     pub fn set_assembly_counts(&mut self, counts: RowCounts) {
         self.rows.external = Some(counts);
     }
 
-    /// Gives a method another body.
+    /// Sets the RVA of a method's body.
     pub fn set_method_rva(&mut self, method: Rid<MethodDef>, rva: Rva) {
         set(&mut self.method_rvas, method, rva);
     }
 
-    /// The input.
     pub(crate) fn metadata(&self) -> &'m Metadata<'a> {
         self.metadata
     }
 
-    /// Whether [`set_method_rva`](Self::set_method_rva) was called for it.
+    /// Whether [`set_method_rva`](Self::set_method_rva) was called for this method.
     pub fn has_new_body(&self, method: Rid<MethodDef>) -> bool {
         self.method_rvas.get((method.get() as usize).wrapping_sub(1)).is_some_and(|rva| *rva != 0)
     }
 
-    /// Gives a field's data another place.
+    /// Sets the RVA of a field's data.
     pub fn set_field_rva(&mut self, field: Rid<FieldRva>, rva: Rva) {
         set(&mut self.field_rvas, field, rva);
     }
 
-    /// Gives the module another version identifier, in the old one's place (Mono goes by the place, not by the row); a
-    /// module that has none stays without.
+    /// Sets the module's version identifier, in place: Mono reads the old place, not the row. A module without one
+    /// stays without.
     pub fn set_mvid(&mut self, mvid: [u8; 16]) {
         self.mvid = Some(mvid);
     }
@@ -255,7 +256,7 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
             }
             streams.push((stream.name, segments));
         }
-        // A heap that the input does not have comes last.
+        // Heaps missing in the input come last.
         for (name, append) in appended {
             if let Some(bytes) = append.filter(|bytes| !bytes.is_empty()) {
                 let mut segments = Segments::default();
@@ -268,44 +269,44 @@ impl<'a, 'm> MetadataBuilder<'a, 'm> {
     }
 }
 
-/// How many times the size of the metadata its streams may have together, where they lie in each other.
+/// The maximum total size of overlapping streams, in multiples of the metadata's size.
 const MAX_SHARED: usize = 8;
 
-/// The largest number that a token can have.
+/// The largest row number of a token.
 const MAX_ROW: u32 = 0x00FF_FFFF;
 
-/// What was added to a module's metadata, row by row and byte by byte.
+/// The rows and bytes added to a module's metadata.
 #[derive(Clone, Debug, Default)]
 pub struct Additions {
     rows: AppendedRows,
-    /// By the stream's name: the bytes behind the input's.
+    /// By the stream's name: the bytes appended to it.
     heaps: Vec<(&'static [u8], Vec<u8>)>,
-    /// By their offset: bytes of #Blob that others have now.
+    /// By offset: the new bytes of reused ranges of #Blob.
     blob_changes: Vec<(u32, Vec<u8>)>,
 }
 
 impl Additions {
-    /// The rows that a table got, by their cells, in the order in which they were added.
+    /// The rows added to a table, as cells, in the order of their addition.
     pub fn rows(&self, table: Table) -> impl ExactSizeIterator<Item = &[u32]> {
         self.rows.of(table)
     }
 
-    /// Whether a table's rows went into their places among the input's, by their keys; else they are behind them.
+    /// Whether a table's added rows are sorted in among the input's by their keys. Otherwise they come after those.
     pub fn is_ordered(&self, table: Table) -> bool {
         is_ordered(table)
     }
 
-    /// The rows of the input's that got other cells, in the order in which they did, by their numbers.
+    /// The replaced rows of the input, by their numbers, in the order of replacement.
     pub fn replaced(&self, table: Table) -> impl Iterator<Item = (u32, &[u32])> {
         self.rows.replaced(table)
     }
 
-    /// The bytes of the input's #Blob that were given away, as they are now, by their offsets in rising order.
+    /// The new bytes of the freed ranges of the input's #Blob, by ascending offsets.
     pub fn blob_changes(&self) -> &[(u32, Vec<u8>)] {
         &self.blob_changes
     }
 
-    /// The bytes that each heap got behind the input's.
+    /// The bytes appended to each heap.
     pub fn heaps(&self) -> impl Iterator<Item = (&'static [u8], &[u8])> {
         self.heaps.iter().map(|(name, bytes)| (*name, &bytes[..]))
     }
@@ -317,7 +318,7 @@ fn set<R>(rvas: &mut [u32], row: Rid<R>, rva: Rva) {
     }
 }
 
-/// The RVA is the first column of MethodDef and of FieldRVA, four bytes wide in every file.
+/// The RVA is the first column of MethodDef and of FieldRVA, and always has four bytes.
 fn patch_rvas(rvas: &[u32], row_size: usize, rows: &mut Cow<'_, [u8]>) {
     if rvas.iter().all(|rva| *rva == 0) {
         return;
@@ -327,7 +328,7 @@ fn patch_rvas(rvas: &[u32], row_size: usize, rows: &mut Cow<'_, [u8]>) {
     }
 }
 
-/// The #GUID heap with another MVID in it.
+/// The #GUID heap with another MVID.
 fn with_mvid<'a>(heap: Heap<'a>, index: Guid, mvid: [u8; 16]) -> Cow<'a, [u8]> {
     let mut bytes = Cow::Borrowed(heap.bytes);
     let start = (index.0 as usize).checked_sub(1).and_then(|index| index.checked_mul(16));
@@ -337,9 +338,9 @@ fn with_mvid<'a>(heap: Heap<'a>, index: Guid, mvid: [u8; 16]) -> Cow<'a, [u8]> {
     bytes
 }
 
-/// Puts the root's header before its streams (II.24.2.1).
+/// Writes the root's header before its streams (II.24.2.1).
 fn write_root<'a>(metadata: &Metadata<'a>, streams: Vec<(&[u8], Segments<'a>)>) -> Result<Segments<'a>> {
-    // Protectors add streams that lie in others; many that do would make a large file of a small one.
+    // Obfuscators add streams that overlap others. Many of these would turn a small file into a large one.
     let of_input = metadata.streams.iter().map(|stream| stream.bytes.len()).sum::<usize>();
     if of_input / MAX_SHARED > metadata.root.rest().len() {
         return Err(Error::new(ErrorKind::Unsupported("streams that lie in each other, many times their size")));
@@ -358,7 +359,7 @@ fn write_root<'a>(metadata: &Metadata<'a>, streams: Vec<(&[u8], Segments<'a>)>) 
     header.extend_from_slice(&count.to_le_bytes());
     let mut offset = header_size;
     for (name, segments) in &streams {
-        // A stream that gets nothing keeps its size: what runs over its end would else find zeros there.
+        // A stream without additions keeps its exact size. Padding would turn reads past its end into zeros.
         let size = segments.len();
         let number = |value: usize| u32::try_from(value).map_err(|_| Error::new(ErrorKind::Limit("metadata of 2^32 bytes")));
         header.extend_from_slice(&number(offset)?.to_le_bytes());

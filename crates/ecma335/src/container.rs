@@ -1,5 +1,5 @@
-//! What holds metadata and method bodies: an image in a file, or one that a loader mapped. RVAs mean the same in each; where
-//! their bytes are is its own matter.
+//! Containers of metadata and method bodies: an image in a file, or one mapped by a loader. RVAs mean the same in
+//! both. Each container finds their bytes in its own way.
 
 use crate::{
     builder::MetadataBuilder,
@@ -11,30 +11,30 @@ use crate::{
     token::Rva,
 };
 
-/// From RVAs to bytes.
+/// Maps RVAs to bytes.
 pub trait Container<'a>: Sync {
-    /// The bytes from an RVA on, as far as they belong together.
+    /// The contiguous bytes from an RVA on.
     ///
     /// # Errors
-    /// If the RVA leads nowhere.
+    /// If the RVA lies outside of the container.
     fn cursor_at(&self, rva: Rva) -> Result<Cursor<'a>>;
 
     /// The metadata root (II.24.2.1).
     ///
     /// # Errors
-    /// If it lies outside.
+    /// If it lies outside of the container.
     fn metadata(&self) -> Result<Cursor<'a>>;
 }
 
-/// And back to a file: one with new metadata and new bodies.
+/// Writes a container back to a file, with new metadata and new bodies.
 pub trait ContainerWriter<'a>: Sized {
-    /// Where the first new body will be.
+    /// The RVA of the first new body.
     ///
     /// # Errors
-    /// If there is no address left for it.
+    /// If no address is left for it.
     fn code_rva(&self) -> Result<Rva>;
 
-    /// Where in the file that is.
+    /// The file offset of the first new body.
     ///
     /// # Errors
     /// If the headers break the format.
@@ -43,7 +43,7 @@ pub trait ContainerWriter<'a>: Sized {
     /// The whole file. `code` holds the new bodies.
     ///
     /// # Errors
-    /// If the headers break the format, or a limit of it is passed.
+    /// If the headers break the format, or the output exceeds a limit of it.
     fn finish(self, code: Segments<'a>, builder: MetadataBuilder<'a, '_>) -> Result<OutputFile<'a>>;
 }
 
@@ -58,15 +58,15 @@ impl<'a> Container<'a> for Image<'a> {
     }
 }
 
-/// An image that a loader mapped: its headers first, then each section at its RVA. It has no way back to a file.
+/// An image mapped by a loader: its headers first, then each section at its RVA. It cannot be written back to a file.
 #[derive(Clone, Debug)]
 pub struct LoadedImage<'a>(Image<'a>);
 
 impl<'a> LoadedImage<'a> {
-    /// Reads the headers of what lies in memory, from where it was loaded to its end.
+    /// Reads the headers of an image in memory, from its load address to its end.
     ///
     /// # Errors
-    /// If the bytes are no PE image, have no CLI header, or are cut short.
+    /// If the bytes are no PE image, have no CLI header, or are truncated.
     pub fn parse(bytes: &'a [u8]) -> Result<Self> {
         Image::parse_mapped(bytes, Mapping::Loaded).map(Self)
     }

@@ -1,4 +1,4 @@
-//! A window on the file that knows where it sits, and the integers of the format in both directions.
+//! A window of the file with its offset, and the integers of the format for reading and writing.
 
 use scroll::{LE, Pread};
 
@@ -27,19 +27,19 @@ macro_rules! fixed {
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at the start of `bytes`, which lie at `base` in the file.
+    /// A cursor at the start of `bytes`, whose file offset is `base`.
     pub fn new(bytes: &'a [u8], base: FileOffset) -> Self {
         Self { bytes, position: 0, base }
     }
 
     fixed! { u8: u8 u16: u16 u32: u32 u64: u64 i8: i8 i16: i16 i32: i32 i64: i64 f32: f32 f64: f64 }
 
-    /// Where in the file the next byte is.
+    /// The file offset of the next byte.
     pub fn offset(&self) -> FileOffset {
         FileOffset(self.base.0 + self.position as u64)
     }
 
-    /// How many bytes were read.
+    /// The number of bytes read.
     pub fn position(&self) -> usize {
         self.position
     }
@@ -49,12 +49,12 @@ impl<'a> Cursor<'a> {
         self.bytes.get(self.position..).unwrap_or_default()
     }
 
-    /// Whether all was read.
+    /// Whether all bytes were read.
     pub fn is_empty(&self) -> bool {
         self.rest().is_empty()
     }
 
-    /// The next byte, left unread; none at the end.
+    /// The next byte, without reading it. None at the end.
     pub fn peek(&self) -> Option<u8> {
         self.bytes.get(self.position).copied()
     }
@@ -66,7 +66,7 @@ impl<'a> Cursor<'a> {
         Ok(bytes)
     }
 
-    /// A cursor of its own on the next `count` bytes.
+    /// A separate cursor on the next `count` bytes.
     pub fn window(&mut self, count: usize) -> Result<Cursor<'a>> {
         let base = self.offset();
         Ok(Cursor::new(self.bytes(count)?, base))
@@ -89,7 +89,7 @@ impl<'a> Cursor<'a> {
     /// A signed compressed integer, -2^28 to 2^28-1 (II.23.2).
     pub fn compressed_i32(&mut self) -> Result<i32> {
         let (raw, bits) = self.compressed()?;
-        // The sign is the lowest bit: the value was rotated left by one within its 7, 14 or 29 bits.
+        // The sign is the lowest bit: the value is rotated left by one within its 7, 14 or 29 bits.
         let value = (raw >> 1) as i32;
         Ok(if raw & 1 == 0 { value } else { value - (1 << (bits - 1)) })
     }
@@ -120,7 +120,7 @@ pub const COMPRESSED_MAX: u32 = 0x1FFF_FFFF;
 /// The signed compressed integers (II.23.2).
 pub const COMPRESSED_SIGNED: std::ops::Range<i32> = -(1 << 28)..1 << 28;
 
-/// Appends an unsigned compressed integer; the value must not pass [`COMPRESSED_MAX`].
+/// Appends an unsigned compressed integer. The value must not exceed [`COMPRESSED_MAX`].
 pub fn put_compressed_u32(out: &mut Vec<u8>, value: u32) {
     debug_assert!(value <= COMPRESSED_MAX);
     match value {
@@ -135,7 +135,7 @@ pub fn put_compressed_i32(out: &mut Vec<u8>, value: i32) {
     debug_assert!(COMPRESSED_SIGNED.contains(&value));
     let sign = u32::from(value < 0);
     let rotated = |bits: u32| ((value << 1) as u32 & ((1 << bits) - 1)) | sign;
-    // The width follows the value, not its rotated form: -64..63 in one byte, -8192..8191 in two.
+    // The value decides the width, not its rotated form: -64..63 in one byte, -8192..8191 in two.
     match value {
         -0x40..=0x3F => out.push(rotated(7) as u8),
         -0x2000..=0x1FFF => out.extend_from_slice(&(rotated(14) as u16 | 0x8000).to_be_bytes()),
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn compressed_integers_of_the_standards_tables() {
-        // II.23.2's own examples.
+        // The examples of II.23.2.
         for (value, bytes) in [
             (0x03, &[0x03][..]),
             (0x7F, &[0x7F]),

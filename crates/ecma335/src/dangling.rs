@@ -1,5 +1,4 @@
-//! References that lead nowhere. What is appended lies where some of them lead to: such a one would gain a meaning, so who
-//! appends asks first whether there is any.
+//! Dangling references. Appended items could give one a meaning, so a caller that appends checks for them first.
 
 use std::{ops::Range, sync::OnceLock};
 
@@ -16,7 +15,7 @@ use crate::{
     token::Token,
 };
 
-/// What a file's rows and heaps get behind their ends.
+/// The rows and bytes appended to a file's tables and heaps.
 #[derive(Debug)]
 pub struct Growth<'a, 'm> {
     metadata: &'m Metadata<'a>,
@@ -29,7 +28,7 @@ pub struct Growth<'a, 'm> {
 }
 
 impl<'a, 'm> Growth<'a, 'm> {
-    /// From the rows there were to those there will be, with more in #Strings, #US, #Blob and #GUID.
+    /// Compares the row counts before and after, with bytes appended to #Strings, #US, #Blob and #GUID.
     pub(crate) fn new(metadata: &'m Metadata<'a>, before: RowCounts, after: RowCounts, heaps: [Vec<u8>; 4]) -> Self {
         let [strings, user_strings, blobs, guids] = heaps;
         Self {
@@ -43,7 +42,7 @@ impl<'a, 'm> Growth<'a, 'm> {
         }
     }
 
-    /// The same for a portable PDB, of an assembly whose rows grow too.
+    /// Adapts this to a portable PDB whose assembly also gets more rows.
     #[must_use]
     pub fn beside(mut self, before: &RowCounts, after: &RowCounts) -> Self {
         for table in Table::ALL.iter().map(|table| *table as usize) {
@@ -54,7 +53,7 @@ impl<'a, 'm> Growth<'a, 'm> {
         self
     }
 
-    /// Whether a token that means nothing would come to mean something.
+    /// Whether a dangling token would gain a meaning.
     pub fn revives(&self, token: Token) -> bool {
         match token.table() {
             Some(table) => self.new_rows(table).contains(&token.rid()),
@@ -62,10 +61,10 @@ impl<'a, 'm> Growth<'a, 'm> {
         }
     }
 
-    /// Looks for references that would gain a meaning in all columns, and in the signatures they lead to.
+    /// Checks all columns, and the signatures they refer to, for dangling references that would gain a meaning.
     ///
     /// # Errors
-    /// Where the first is.
+    /// The place of the first one.
     pub fn check_tables(&self) -> Result<()> {
         if self.strings.added_any() && self.strings.heap.bytes.last().is_some_and(|last| *last != 0) {
             return dangling(Place::LastName);
@@ -83,10 +82,10 @@ impl<'a, 'm> Growth<'a, 'm> {
         self.check_signatures()
     }
 
-    /// Looks for tokens in a body that would gain a meaning.
+    /// Checks a body for tokens that would gain a meaning.
     ///
     /// # Errors
-    /// If there is one, or may be where the IL cannot be decoded.
+    /// If there is one, or might be one in IL that cannot be decoded.
     pub fn check_body(&self, method: Token, body: &MethodBody<'_>) -> Result<()> {
         let catches = body.clauses.iter().filter_map(|clause| match clause.kind {
             ClauseKind::Catch(class) => Some(class),
@@ -96,7 +95,7 @@ impl<'a, 'm> Growth<'a, 'm> {
         for instruction in body.instructions() {
             is_revived |= match instruction {
                 Ok(instruction) => instruction.info.operand.is_token() && self.revives(instruction.token()),
-                // Who decodes it otherwise may find one anywhere.
+                // Another decoder may find a token at any offset.
                 Err(_) => body.il.windows(4).any(|bytes| {
                     let number = bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte));
                     self.revives(Token(number))
@@ -110,7 +109,7 @@ impl<'a, 'm> Growth<'a, 'm> {
         self.before[table as usize] + 1..self.after[table as usize] + 1
     }
 
-    /// Signatures name types.
+    /// Checks the types that signatures name.
     fn check_signatures(&self) -> Result<()> {
         let tables = TypeDefOrRef::INDEX.tables.iter().map(|(_, table)| *table);
         let mut new = tables.flat_map(|table| self.new_rows(table).map(move |row| Token::new(table, row)));
@@ -130,7 +129,7 @@ impl<'a, 'm> Growth<'a, 'm> {
                 }
                 at += usize::from(*width);
             }
-            // What is a type there is no signature here.
+            // A TypeSpec's blob is a type, not a signature.
             if table == Table::TypeSpec {
                 known = Known::of(self.metadata.blobs);
             }
@@ -145,18 +144,18 @@ impl<'a, 'm> Growth<'a, 'm> {
         let Ok(blob) = self.metadata.blobs.blob(Blob(offset)) else { return false };
         let mut is_revived = false;
         let mut visit = |ty: TypeDefOrRef| is_revived |= ty.token().is_some_and(|token| self.revives(token));
-        // Behind what breaks the format, nobody reads on.
+        // Readers stop at the first byte that breaks the format.
         let _ = if table == Table::TypeSpec { walk_type_spec(blob, &mut visit) } else { walk_signature(blob, &mut visit) };
         is_revived || known.has_overlaps(blob.rest().len())
     }
 }
 
-/// The tables that have signatures, TypeSpec first.
+/// The tables with signatures, TypeSpec first.
 const SIGNATURES: [Table; 7] =
     [Table::TypeSpec, Table::Field, Table::MethodDef, Table::MemberRef, Table::StandAloneSig, Table::Property, Table::MethodSpec];
 
-/// Whether a signature among these bytes may name a type, by this coded index. Nothing is read, so that it is quick: it may be
-/// said of other bytes too.
+/// Whether a signature among these bytes may name a type, by this coded index. For speed, nothing is parsed. So other
+/// bytes may match too.
 fn may_name(bytes: &[u8], ty: u32) -> bool {
     let is_kind = |byte: u8| {
         (byte == ElementType::Class as u8)
@@ -164,12 +163,12 @@ fn may_name(bytes: &[u8], ty: u32) -> bool {
             | (byte == ElementType::CModReqd as u8)
             | (byte == ElementType::CModOpt as u8)
     };
-    // No branches, so that many bytes are compared at once.
+    // Without branches, so that the compiler can vectorise it.
     let starts = |first: u8, second: u8| {
         let triples = bytes.iter().zip(bytes.get(1..).unwrap_or_default()).zip(bytes.get(2..).unwrap_or_default());
         triples.fold(false, |found, ((kind, a), b)| found | (is_kind(*kind) & (*a == first) & (*b == second)))
     };
-    // However few bytes would do, more may have been taken (II.23.2).
+    // A writer may use more bytes than the number needs (II.23.2).
     let in_one = || ty < 0x80 && bytes.windows(2).any(|pair| is_kind(pair[0]) && u32::from(pair[1]) == ty);
     let in_two = || ty < 0x4000 && starts((ty >> 8) as u8 | 0x80, ty as u8);
     in_one() || in_two() || starts((ty >> 24) as u8 | 0xC0, (ty >> 16) as u8)
@@ -179,11 +178,11 @@ fn dangling<T>(place: Place) -> Result<T> {
     Err(Error::new(ErrorKind::Dangling(place)))
 }
 
-/// The blobs that were looked at.
+/// The offsets of the blobs already checked.
 struct Known {
     offsets: Vec<u64>,
-    /// How many more bytes may be looked at. Blobs that lie apart have no more than the heap, and those that don't could take
-    /// for ever.
+    /// The number of bytes left to check. Disjoint blobs have no more than the heap. Overlapping ones could take too
+    /// long.
     left: usize,
 }
 
@@ -192,7 +191,7 @@ impl Known {
         Self { offsets: vec![0; heap.bytes.len() / 64 + 1], left: 8 * heap.bytes.len() }
     }
 
-    /// Notes an offset, and says whether it was known.
+    /// Adds an offset, and returns whether it was known.
     fn put(&mut self, offset: u32) -> bool {
         let Some(word) = self.offsets.get_mut(offset as usize / 64) else { return true };
         let bit = 1 << (offset % 64);
@@ -201,7 +200,7 @@ impl Known {
         is_known
     }
 
-    /// Whether there were so many bytes that they cannot have been each another's.
+    /// Whether so many bytes were checked that blobs must overlap.
     fn has_overlaps(&mut self, size: usize) -> bool {
         let left = self.left.checked_sub(size);
         self.left = left.unwrap_or(0);
@@ -209,7 +208,7 @@ impl Known {
     }
 }
 
-/// A column of a table: its cells start at `at` of each row.
+/// A column of a table. Its cells start at offset `at` of each row.
 #[derive(Clone, Copy)]
 struct Cells<'g, 'a, 'm> {
     growth: &'g Growth<'a, 'm>,
@@ -219,13 +218,13 @@ struct Cells<'g, 'a, 'm> {
 }
 
 impl Cells<'_, '_, '_> {
-    /// The first row whose cell would gain a meaning.
+    /// The first row with a cell that would gain a meaning.
     fn find(&self, kind: ColumnKind) -> Option<u32> {
         let growth = self.growth;
         match kind {
             ColumnKind::Fixed(_) => None,
             ColumnKind::Str => self.find_in(growth.strings.new_offsets()),
-            // They are counted from 1, and have 16 bytes each.
+            // GUIDs are counted from 1, and have 16 bytes each.
             ColumnKind::Guid => {
                 let Range { start, end } = growth.guids.new_offsets();
                 self.find_in(growth.guids.heap.bytes.len() as u32 / 16 + 1..if start < end { end / 16 + 1 } else { 0 })
@@ -233,14 +232,14 @@ impl Cells<'_, '_, '_> {
             ColumnKind::Blob => {
                 let bytes = growth.blobs.heap.bytes;
                 self.position(|offset| match bytes.get(offset as usize..) {
-                    // Nearly all are short, and end before the heap does.
+                    // Nearly all blobs are short, and end before the heap does.
                     Some([length @ 0..=0x7F, rest @ ..]) if usize::from(*length) <= rest.len() => false,
                     _ => growth.blobs.revives_blob(offset),
                 })
             }
             ColumnKind::Rid(table) => {
                 let Range { start, end } = growth.new_rows(table);
-                // An empty list behind all rows is empty still, where the next owner's begins there.
+                // A list that starts after all rows stays empty if the next owner's list starts there too.
                 let has_next = self.table.has_list_of(table) && !growth.new_rows(self.table).is_empty();
                 self.find_in(start + u32::from(has_next)..end)
             }
@@ -267,7 +266,7 @@ impl Cells<'_, '_, '_> {
         self.position(|cell| new_rows[(cell & mask) as usize % 32].contains(&(cell >> index.tag_bits)))
     }
 
-    /// The first row, from 1, with such a cell.
+    /// The first row, from 1, whose cell matches.
     fn position(&self, mut is_wanted: impl FnMut(u32) -> bool) -> Option<u32> {
         let tables = &self.growth.metadata.tables;
         let rows =
@@ -283,7 +282,7 @@ impl Cells<'_, '_, '_> {
     }
 }
 
-/// A heap, and what it gets behind its end: what is added, and behind that zeros up to a multiple of 4.
+/// A heap and the bytes appended to it: the added items, then zeros up to a multiple of 4.
 #[derive(Debug)]
 struct HeapGrowth<'a> {
     heap: Heap<'a>,
@@ -300,7 +299,7 @@ impl<'a> HeapGrowth<'a> {
         !self.new_offsets().is_empty()
     }
 
-    /// The offsets that lead nowhere, and will lead somewhere. 0 means nothing in any heap.
+    /// The dangling offsets that would gain a meaning. Offset 0 has no meaning in any heap.
     fn new_offsets(&self) -> Range<u32> {
         if self.added.is_empty() {
             return 0..0;
@@ -309,7 +308,7 @@ impl<'a> HeapGrowth<'a> {
         self.heap.bytes.len().max(1) as u32..end as u32
     }
 
-    /// Whether a blob that could not be read can be, or starts in what is added.
+    /// Whether an unreadable blob becomes readable, or starts in the appended bytes.
     fn revives_blob(&self, offset: u32) -> bool {
         if self.added.is_empty() || self.heap.blob(Blob(offset)).is_ok() {
             return false;

@@ -1,4 +1,4 @@
-//! The debug directory (the PE format's): where a PDB is, or the PDB itself, and what vouches for it.
+//! The debug directory of the PE format: the name or the content of a PDB, and its checksum.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -14,19 +14,19 @@ use crate::{
 pub struct DebugEntry<'a> {
     /// Reserved.
     pub characteristics: u32,
-    /// When it was made, or a part of the PDB's id.
+    /// The time of the build, or a part of the PDB's id.
     pub time_date_stamp: u32,
     /// Major and minor version; their meaning depends on the kind.
     pub version: (u16, u16),
     /// See [`kind`].
     pub kind: u32,
-    /// What it holds.
+    /// The content.
     pub data: Cow<'a, [u8]>,
 }
 
 /// Kinds of debug entries.
 pub mod kind {
-    /// Names a PDB, and says by an id which one.
+    /// The name and id of a PDB.
     pub const CODE_VIEW: u32 = 2;
     /// The build is reproducible.
     pub const REPRODUCIBLE: u32 = 16;
@@ -34,16 +34,16 @@ pub mod kind {
     pub const EMBEDDED_PORTABLE_PDB: u32 = 17;
     /// The hash of the portable PDB.
     pub const PDB_CHECKSUM: u32 = 19;
-    /// What a profiler of ReadyToRun code wants to know.
+    /// A map for profilers of ReadyToRun code.
     pub const R2R_PERF_MAP: u32 = 21;
 }
 
 /// The minor version of a CodeView entry that names a portable PDB: "PM".
 pub const PORTABLE_CODE_VIEW: u16 = 0x504D;
 
-/// What the data of a CodeView entry that names a PDB begins with.
+/// The first bytes of a CodeView entry that names a PDB.
 const CODE_VIEW_SIGNATURE: &[u8] = b"RSDS";
-/// What an embedded PDB begins with.
+/// The first bytes of an embedded PDB.
 const EMBEDDED_SIGNATURE: &[u8] = b"MPDB";
 
 /// The data of a CodeView entry: the PDB's GUID, a counter, and the path it was written to.
@@ -51,14 +51,14 @@ const EMBEDDED_SIGNATURE: &[u8] = b"MPDB";
 pub struct CodeView<'a> {
     /// The PDB's GUID.
     pub guid: [u8; 16],
-    /// How often the PDB was written; 1 for portable ones.
+    /// The number of times the PDB was written; 1 for portable PDBs.
     pub age: u32,
-    /// Its path, as bytes of UTF-8.
+    /// The path, in UTF-8.
     pub path: &'a [u8],
 }
 
 impl<'a> CodeView<'a> {
-    /// Reads an entry's data; none if it has another signature or is cut short.
+    /// Reads an entry's data. None if it has another signature or is truncated.
     pub fn parse(data: &'a [u8]) -> Option<Self> {
         let (guid, rest) = data.strip_prefix(CODE_VIEW_SIGNATURE)?.split_first_chunk()?;
         let (age, rest) = rest.split_first_chunk()?;
@@ -66,10 +66,10 @@ impl<'a> CodeView<'a> {
         Some(Self { guid: *guid, age: u32::from_le_bytes(*age), path })
     }
 
-    /// Where in the data the path begins.
+    /// The offset of the path in the data.
     pub const PATH: usize = 24;
 
-    /// Has an entry's data name the PDB with this GUID, and this path if one is given.
+    /// Puts the PDB's GUID into an entry's data, and its path if one is given.
     pub fn renew(data: &mut Vec<u8>, guid: &[u8], path: Option<&str>) {
         if let Some(place) = data.get_mut(CODE_VIEW_SIGNATURE.len()..).and_then(|rest| rest.get_mut(..guid.len())) {
             place.copy_from_slice(guid);
@@ -82,25 +82,25 @@ impl<'a> CodeView<'a> {
     }
 }
 
-/// The size of an embedded PDB and its deflated bytes, behind the signature; none if the data does not begin so.
+/// The size of an embedded PDB and its deflated bytes. None if the data has another signature.
 pub fn embedded_pdb(data: &[u8]) -> Option<(u32, &[u8])> {
     let (size, deflated) = data.strip_prefix(EMBEDDED_SIGNATURE)?.split_first_chunk()?;
     Some((u32::from_le_bytes(*size), deflated))
 }
 
-/// The data of an entry that carries a PDB of this size, deflated.
+/// The data of an entry with a deflated PDB. `size` is that of the PDB before compression, in bytes.
 pub fn embed_pdb(size: u32, deflated: &[u8]) -> Vec<u8> {
     [EMBEDDED_SIGNATURE, &size.to_le_bytes(), deflated].concat()
 }
 
-/// The size of an entry in the directory.
+/// The size of an entry in the directory, in bytes.
 pub(crate) const ENTRY_SIZE: usize = 28;
 
 impl<'a> DebugEntry<'a> {
     /// Reads all entries of an image.
     ///
     /// # Errors
-    /// If the directory, or what an entry holds, lies outside of the file; or if entries share what they hold.
+    /// If the directory or an entry's data lies outside of the file, or if entries share data.
     pub fn read_all(image: &Image<'a>) -> Result<Vec<Self>> {
         let directory = image.directory(DirectoryKind::Debug);
         if directory.size == 0 {
@@ -111,7 +111,7 @@ impl<'a> DebugEntry<'a> {
             let start = cursor.offset();
             let count = directory.size as usize / ENTRY_SIZE;
             let entries = (0..count).map(|_| Self::read(image, cursor)).collect::<Result<Vec<Self>>>()?;
-            // Each has data of its own; else a small file could ask for a large one.
+            // Each entry has data of its own. Otherwise a small file could need much memory.
             if entries.iter().map(|entry| entry.data.len()).sum::<usize>() > image.bytes().len() {
                 return malformed(start, "entries with more data than the file has");
             }
@@ -120,7 +120,7 @@ impl<'a> DebugEntry<'a> {
         read().map_err(|error| error.in_cell("debug directory"))
     }
 
-    /// Where in the file the data of all entries is.
+    /// The file ranges of the data of all entries.
     pub(crate) fn places(image: &Image<'a>) -> Result<Vec<Range<usize>>> {
         let base = image.bytes().as_ptr().addr();
         let range = |data: &[u8]| data.as_ptr().addr() - base..data.as_ptr().addr() - base + data.len();
@@ -141,7 +141,7 @@ impl<'a> DebugEntry<'a> {
         Ok(Self { characteristics, time_date_stamp, version, kind, data: Cow::Borrowed(data) })
     }
 
-    /// Appends the entry, with its data at these places.
+    /// Appends the entry, given the positions of its data.
     pub(crate) fn put(&self, rva: Rva, offset: u32, out: &mut Vec<u8>) {
         let (rva, offset) = if self.data.is_empty() { (0, 0) } else { (rva.0, offset) };
         out.extend_from_slice(&self.characteristics.to_le_bytes());

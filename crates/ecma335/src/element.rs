@@ -1,7 +1,6 @@
-//! The bytes signatures are made of: element types (II.23.1.16) and calling conventions (II.23.2).
+//! The bytes of signatures: element types (II.23.1.16) and calling conventions (II.23.2).
 
-/// `name = byte "in IL assembly" "in namespace System" "in C#"`; the names are empty where the element stands for more than
-/// itself.
+/// `name = byte "in IL assembly" "in namespace System" "in C#"`. A name is empty if the element is no complete type.
 macro_rules! for_each_element_type {
     ($then:ident) => {
         $then! {
@@ -63,33 +62,33 @@ macro_rules! elements {
                 match byte { $($byte => Some(Self::$name),)* _ => None }
             }
 
-            /// Its name in IL assembly; empty where it needs more than itself.
+            /// The name in IL assembly. Empty if the element is no complete type.
             pub const fn text(self) -> &'static str {
                 match self { $(Self::$name => $text),* }
             }
 
-            /// The name of the type in namespace `System` that it is; empty where it needs more than itself.
+            /// The name of its type in namespace `System`. Empty if the element is no complete type.
             pub const fn class(self) -> &'static str {
                 match self { $(Self::$name => $class),* }
             }
 
-            /// The element that is the type of this name in namespace `System`.
+            /// The element for the type of this name in namespace `System`.
             pub fn of_class(name: &[u8]) -> Option<Self> {
                 const ALL: &[ElementType] = &[$(ElementType::$name),*];
                 ALL.iter().copied().find(|element| !name.is_empty() && element.class().as_bytes() == name)
             }
 
-            /// Its name in C#; empty where it needs more than itself.
+            /// The name in C#. Empty if the element is no complete type.
             pub const fn keyword(self) -> &'static str {
                 match self { $(Self::$name => $keyword),* }
             }
 
-            /// Whether it is a number, a truth value or a character: a primitive type (I.8.2.2).
+            /// Whether it is a number, a boolean or a character: a primitive type (I.8.2.2).
             pub const fn is_primitive(self) -> bool {
                 matches!(self as u8, 0x02..=0x0D | 0x18 | 0x19)
             }
 
-            /// Whether it is a type by itself, and one that signatures may have (II.23.2.12).
+            /// Whether the element alone is a type that signatures may contain (II.23.2.12).
             pub const fn is_whole_type(self) -> bool {
                 !self.text().is_empty() && (self as u8) < Self::Modifier as u8
             }
@@ -98,7 +97,7 @@ macro_rules! elements {
 }
 for_each_element_type!(elements);
 
-/// The low four bits of a signature's first byte: what kind of signature it is (II.23.2).
+/// The kind of a signature, in the low four bits of its first byte (II.23.2).
 pub mod convention {
     /// A managed method.
     pub const DEFAULT: u8 = 0x0;
@@ -118,15 +117,15 @@ pub mod convention {
     pub const LOCAL: u8 = 0x7;
     /// A property.
     pub const PROPERTY: u8 = 0x8;
-    /// An unmanaged method whose convention is in its modifiers.
+    /// An unmanaged method whose calling convention is in its modifiers.
     pub const UNMANAGED: u8 = 0x9;
     /// An instantiation of a generic method.
     pub const GENERIC_INST: u8 = 0xA;
-    /// The bits that hold one of the above.
+    /// The mask for one of the above.
     pub const MASK: u8 = 0x0F;
-    /// A generic method: a count of parameters follows.
+    /// A generic method: the number of its type parameters follows.
     pub const GENERIC: u8 = 0x10;
-    /// There is a `this`.
+    /// The method takes a `this`.
     pub const HAS_THIS: u8 = 0x20;
     /// `this` is the first of the listed parameters.
     pub const EXPLICIT_THIS: u8 = 0x40;

@@ -1,4 +1,4 @@
-//! What went wrong, where in the file, and in which cell.
+//! Errors, with their file offset and cell.
 
 use std::fmt;
 
@@ -7,20 +7,20 @@ use crate::{
     token::{FileOffset, Token},
 };
 
-/// What stands before the file offset in an error's text, behind which is a parenthesis.
+/// The text before the file offset in an error message. A parenthesis follows the offset.
 pub const FILE_OFFSET: &str = " (file offset ";
 
-/// The crate's result.
+/// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What is wrong with the input, or with what was asked of the builder.
+/// The fault in the input, or in a request to the builder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The bytes end before the item does.
     #[error("truncated")]
     Truncated,
-    /// Not a PE file at all.
+    /// The file is not a PE file.
     #[error("not a PE file: {0}")]
     NotPe(String),
     /// A PE file without a CLI header: native code, or data.
@@ -35,26 +35,26 @@ pub enum ErrorKind {
     /// A row number beyond its table.
     #[error("row {rid} of a table with {rows} rows")]
     BadRow {
-        /// The row asked for.
+        /// The requested row.
         rid: u32,
-        /// How many there are.
+        /// The number of rows.
         rows: u32,
     },
-    /// Bytes that are no opcode of Partition III.
+    /// Bytes that encode no opcode of Partition III.
     #[error("unknown opcode 0x{0:x}")]
     BadOpCode(u16),
-    /// Something of the format that this version cannot write.
+    /// A part of the format that this version cannot write.
     #[error("unsupported: {0}")]
     Unsupported(&'static str),
-    /// A reference of the input's that leads nowhere, and would lead to what is added.
+    /// A dangling reference of the input that would refer to an added item.
     #[error("{0} leads to what the file has not got, and what is added would be taken for it")]
     Dangling(Place),
-    /// An added item would pass a limit of the format.
+    /// An added item would exceed a limit of the format.
     #[error("limit passed: {0}")]
     Limit(&'static str),
 }
 
-/// An error with the place it was found at.
+/// An error with its place in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error(Box<Inner>);
 
@@ -66,7 +66,7 @@ struct Inner {
 }
 
 impl Error {
-    /// An error that has no place in the file.
+    /// An error without a place in the file.
     #[cold]
     pub fn new(kind: ErrorKind) -> Self {
         Self(Box::new(Inner { kind, offset: None, cell: None }))
@@ -78,7 +78,7 @@ impl Error {
         Self(Box::new(Inner { kind, offset: Some(offset), cell: None }))
     }
 
-    /// Names the cell or item it was found in, outermost last: `MethodDef.name`.
+    /// Adds the name of the enclosing cell or item, outermost last: `MethodDef.name`.
     #[cold]
     #[must_use]
     pub fn in_cell(mut self, cell: impl fmt::Display) -> Self {
@@ -89,12 +89,12 @@ impl Error {
         self
     }
 
-    /// What is wrong.
+    /// The kind of error.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
 
-    /// Where in the file, if that is known.
+    /// The file offset, if it is known.
     pub fn offset(&self) -> Option<FileOffset> {
         self.0.offset
     }
@@ -120,19 +120,19 @@ pub(crate) fn malformed<T>(offset: FileOffset, what: &'static str) -> Result<T> 
     Err(Error::at(offset, ErrorKind::Malformed(what)))
 }
 
-/// Where a reference stands that leads nowhere.
+/// The place of a dangling reference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// In a column.
+    /// In a cell of a table.
     Cell {
         /// The table.
         table: Table,
         /// The row, from 1.
         row: u32,
-        /// The column's name.
+        /// The name of the column.
         column: &'static str,
     },
-    /// In a signature that a column has.
+    /// In a signature that a row refers to.
     Signature {
         /// The table.
         table: Table,
@@ -143,9 +143,9 @@ pub enum Place {
     Body(Token),
     /// In the CLI header.
     EntryPoint,
-    /// In a slot that native code calls by (II.25.3.3.3).
+    /// In a vtable slot through which native code calls (II.25.3.3.3).
     VTableFixup,
-    /// The last name in #Strings, which nothing ends.
+    /// The last name in #Strings, which has no terminating zero.
     LastName,
 }
 

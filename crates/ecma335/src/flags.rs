@@ -1,5 +1,5 @@
-//! Every flags column of II.23.1, with those of the CLI header, of vtable fixups and of portable PDBs: each flag stated
-//! once, here. Constants, predicates of rows and ilasm's words expand this list.
+//! Every flags column of II.23.1, with those of the CLI header, of vtable fixups and of portable PDBs. Constants,
+//! predicates of rows and ilasm's words expand this list.
 
 use crate::{
     image::CliHeader,
@@ -9,9 +9,10 @@ use crate::{
     },
 };
 
-/// The columns: module, type, paragraph, `[rows that have it]`, `{ the bits that mean one thing together }`, and the flags in
-/// the order in which ilasm's sources have them: mask, value, constant, predicate, ilasm's word ("" where it has none, in a
-/// comment where only later ones have it), and `clr` where the standard does not know it but runtimes do.
+/// The columns: module, type, paragraph, `[rows that have it]`, `{ bits of one field }`, and the flags in the order
+/// of ilasm's sources. A flag has mask, value, constant, predicate and ilasm's word. The word is "" if ilasm has
+/// none, and in a comment if only later versions have it. `clr` marks flags of the runtimes that the standard does
+/// not define.
 macro_rules! for_each_flags {
     ($then:ident) => {
         $then! {
@@ -203,14 +204,14 @@ macro_rules! for_each_flags {
     };
 }
 
-/// A flag: what bits it is about, their value where it is set, and ilasm's word.
+/// A flag: its mask, its value under that mask, and ilasm's word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Flag {
-    /// The bits that it is about.
+    /// The mask.
     pub mask: u32,
-    /// What they are where it is set.
+    /// The masked value if the flag is set.
     pub value: u32,
-    /// What ilasm calls it; empty where it has no word for it.
+    /// The word in ilasm. Empty if there is none.
     pub word: &'static str,
 }
 
@@ -256,11 +257,11 @@ macro_rules! flags {
             pub const $mask_name: $ty = $bits;)*
             $(#[doc = concat!("Value ", stringify!($value), " of the bits ", stringify!($mask), ".")]
             pub const $name: $ty = $value;)*
-            /// The bits that the standard knows.
+            /// The bits that the standard defines.
             pub const STANDARD: $ty = 0 $(| of_standard!($mask $($clr)?))*;
-            /// The bits that the standard or runtimes know.
+            /// The bits that the standard or the runtimes define.
             pub const ALL: $ty = 0 $(| $mask)*;
-            /// The flags, in the order in which ilasm's sources have their words.
+            /// The flags, in the order of their words in ilasm's sources.
             pub const LIST: &[Flag] = &[$(Flag { mask: $mask, value: $value, word: $word }),*];
         }
     };
@@ -268,7 +269,8 @@ macro_rules! flags {
 for_each_flags!(flags);
 
 impl MethodDef {
-    /// Whether its RVA leads to a body in IL (II.22.26, rule 34; II.25.4). An internal call may have one, which never runs.
+    /// Whether its RVA points to an IL body (II.22.26, rule 34; II.25.4). An internal call may have one, which never
+    /// runs.
     #[inline]
     pub const fn has_il_body(&self) -> bool {
         self.rva != 0 && self.is_il() && self.is_managed()

@@ -1,4 +1,4 @@
-//! The heaps: #Strings, #US, #Blob, #GUID (II.24.2.3 to II.24.2.5), to be read, and to be appended to.
+//! The heaps: #Strings, #US, #Blob and #GUID (II.24.2.3 to II.24.2.5), for reading and appending.
 
 use std::{borrow::Cow, collections::BTreeMap, hash::BuildHasher as _, ops::Range};
 
@@ -12,18 +12,19 @@ use crate::{
     token::FileOffset,
 };
 
-/// Names of more bytes than this are cut where they are text: compilers write, and runtimes load, none of more than 1,023.
+/// The maximum length of a name as text, in bytes; longer names are cut. Compilers write, and runtimes load, at most
+/// 1,023.
 pub const MAX_NAME: usize = 1024;
 
-/// What stands for the part of a name that is left out.
+/// Replaces the omitted part of a name.
 pub const LEFT_OUT: char = '…';
 
-/// A heap's bytes and where in the file they are.
+/// A heap's bytes and their file offset.
 #[derive(Clone, Copy, Debug)]
 pub struct Heap<'a> {
-    /// The bytes; none if the file has no such heap.
+    /// The bytes. Empty if the file has no such heap.
     pub bytes: &'a [u8],
-    /// Where in the file they are.
+    /// The file offset.
     pub offset: FileOffset,
 }
 
@@ -40,37 +41,37 @@ impl<'a> Heap<'a> {
         }
     }
 
-    /// The bytes of a name in #Strings, which need not be valid UTF-8.
+    /// The bytes of a name in #Strings. They may be invalid UTF-8.
     #[inline]
     pub fn string_bytes(&self, index: Str) -> Result<&'a [u8]> {
         let rest = self.cursor(index.0)?.rest();
-        // A name that runs to the heap's end without a zero is read up to there.
+        // Without a terminating zero, a name ends with the heap.
         Ok(rest.iter().position(|byte| *byte == 0).and_then(|end| rest.get(..end)).unwrap_or(rest))
     }
 
-    /// Whether there is something at a place.
+    /// Checks that an offset lies within the heap.
     ///
     /// # Errors
-    /// If it lies behind the heap.
+    /// If the offset lies after its end.
     pub fn check(&self, index: Str) -> Result<()> {
         self.cursor(index.0).map(drop)
     }
 
-    /// A name in #Strings; what is not UTF-8 is replaced, and what is longer than [`MAX_NAME`] cut.
+    /// A name in #Strings. Invalid UTF-8 is replaced, and names longer than [`MAX_NAME`] are cut.
     pub fn string(&self, index: Str) -> Result<Cow<'a, str>> {
         let rest = self.cursor(index.0)?.rest();
         let head = rest.get(..MAX_NAME).unwrap_or(rest);
         let end = rest.iter().take(MAX_NAME + 1).position(|byte| *byte == 0);
         let name = String::from_utf8_lossy(end.and_then(|end| head.get(..end)).unwrap_or(head));
         Ok(if end.is_none() && head.len() < rest.len() {
-            // A character that is cut in two was replaced.
+            // The cut may have split a character, which was then replaced.
             Cow::Owned(format!("{}{LEFT_OUT}", name.trim_end_matches(char::REPLACEMENT_CHARACTER)))
         } else {
             name
         })
     }
 
-    /// A blob in #Blob: its bytes and where they are.
+    /// A blob in #Blob: its bytes and their offset.
     #[inline]
     pub fn blob(&self, index: Blob) -> Result<Cursor<'a>> {
         if index.0 == 0 {
@@ -81,13 +82,13 @@ impl<'a> Heap<'a> {
         cursor.window(length as usize)
     }
 
-    /// A user string of #US as UTF-16; the flag byte at its end is left out (II.24.2.4).
+    /// A user string of #US as UTF-16, without the flag byte at its end (II.24.2.4).
     pub fn user_string(&self, offset: u32) -> Result<Vec<u16>> {
         let blob = self.blob(Blob(offset))?.rest();
         Ok(blob.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect())
     }
 
-    /// A GUID, by its number from 1; none for 0.
+    /// A GUID, by its number from 1. None for 0.
     pub fn guid(&self, index: Guid) -> Result<Option<[u8; 16]>> {
         let Some(number) = index.0.checked_sub(1) else { return Ok(None) };
         let bytes = self.cursor(number.saturating_mul(16))?.bytes(16)?;
@@ -95,49 +96,49 @@ impl<'a> Heap<'a> {
     }
 }
 
-/// What is appended to a heap; equal items are stored once.
+/// The items appended to a heap. Equal items are stored once.
 #[derive(Debug, Default)]
 pub(crate) struct HeapAppend {
     base: u32,
-    /// Whether offset 0 is the empty item, as it has to be.
+    /// Whether offset 0 is the empty item, as the standard requires.
     has_empty: bool,
-    /// Where in the bytes each item is, with the length before it if it has one, and what it is known by: copies of that
-    /// would take as much room again.
+    /// The offset of each item, with the range of its bytes including a length prefix. The bytes serve as the key,
+    /// because copies would double the memory.
     items: HashTable<(u32, Range<usize>)>,
     hasher: RandomState,
     bytes: Vec<u8>,
     vacancies: Vacancies,
 }
 
-/// Bytes of the input's heap that other items can have.
+/// Bytes of the input's heap that are free for other items.
 #[derive(Clone, Debug, Default)]
 struct Vacancies {
-    /// Where in the heap they are, in order.
+    /// Their ranges in the heap, in order.
     places: Vec<Range<u32>>,
-    /// What is there now, one place behind another: zeros where there is nothing.
+    /// The current bytes of all ranges, one after another; zeros where nothing was written.
     bytes: Vec<u8>,
-    /// What is free of them by length and offset, and where in `bytes` that is.
+    /// The free ranges, by length and offset, with their positions in `bytes`.
     free: BTreeMap<(usize, u32), usize>,
 }
 
 impl HeapAppend {
-    /// Starts behind the input's heap. A zero comes between, which ends the last name if nothing else does; in an absent
-    /// heap it is the empty item that must come first (II.24.2.3, II.24.2.4).
+    /// Appends to the input's heap. A zero comes between, which terminates the last name if necessary. In an absent
+    /// heap that zero is the required empty item (II.24.2.3, II.24.2.4).
     pub(crate) fn behind(heap: Heap<'_>) -> Self {
         let bytes = if heap.bytes.last() == Some(&0) { Vec::new() } else { vec![0] };
         let has_empty = heap.bytes.first().is_none_or(|first| *first == 0);
         Self { base: heap.bytes.len() as u32, has_empty, bytes, ..Self::default() }
     }
 
-    /// Starts behind the input's #GUID heap, whose items are of one size and have nothing between them.
+    /// Appends to the input's #GUID heap. Its items have one size and no separators.
     pub(crate) fn behind_guids(heap: Heap<'_>) -> Self {
         let whole = heap.bytes.len().next_multiple_of(16);
         Self { base: heap.bytes.len() as u32, bytes: vec![0; whole - heap.bytes.len()], ..Self::default() }
     }
 
-    /// What was appended.
+    /// The appended bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
-        // Nothing but the zero means that nobody added anything.
+        // Without items, the zero is not needed.
         if self.items.is_empty() { &[] } else { &self.bytes }
     }
 
@@ -149,7 +150,7 @@ impl HeapAppend {
         self.add(name.as_bytes(), false, &[0]).map(Str)
     }
 
-    /// Adds a blob with its length before it.
+    /// Adds a blob with its length prefix.
     pub(crate) fn blob(&mut self, blob: &[u8]) -> Result<Blob> {
         if blob.is_empty() && self.has_empty {
             return Ok(Blob(0));
@@ -160,7 +161,7 @@ impl HeapAppend {
         self.add(blob, true, &[]).map(Blob)
     }
 
-    /// Gives away bytes of the input's heap, in order, which nothing refers to.
+    /// Frees ranges of the input's heap, in order. Nothing may refer to them.
     pub(crate) fn vacate(&mut self, places: Vec<Range<u32>>) {
         let mut at = 0;
         for place in &places {
@@ -171,7 +172,7 @@ impl HeapAppend {
         self.vacancies.places = places;
     }
 
-    /// Adds a blob where bytes were given away, in the smallest place that it fits in; else behind the heap.
+    /// Adds a blob to the smallest free range that holds it, otherwise to the end of the heap.
     pub(crate) fn place_blob(&mut self, blob: &[u8]) -> Result<Blob> {
         if blob.is_empty() {
             return self.blob(blob);
@@ -192,7 +193,7 @@ impl HeapAppend {
         Ok(Blob(offset))
     }
 
-    /// The bytes that were given away, as they are now, by their offset.
+    /// The current bytes of the freed ranges, by their offset.
     pub(crate) fn changes(&self) -> Vec<(u32, Vec<u8>)> {
         let mut rest = &self.vacancies.bytes[..];
         let take = |place: &Range<u32>| {
@@ -203,7 +204,7 @@ impl HeapAppend {
         self.vacancies.places.iter().map(take).collect()
     }
 
-    /// The input's heap with what is now where bytes were given away.
+    /// The input's heap with the current bytes of the freed ranges.
     pub(crate) fn changed<'h>(&self, heap: &'h [u8]) -> Cow<'h, [u8]> {
         let mut heap = Cow::Borrowed(heap);
         let mut rest = &self.vacancies.bytes[..];
@@ -215,7 +216,7 @@ impl HeapAppend {
         heap
     }
 
-    /// Adds a user string: UTF-16, with a byte behind it that says whether it wants more than comparing bytes (II.24.2.4).
+    /// Adds a user string: UTF-16, then a byte that tells whether comparing needs more than bytes (II.24.2.4).
     pub(crate) fn user_string(&mut self, text: &str) -> Result<u32> {
         let units: Vec<u16> = text.encode_utf16().collect();
         let mut blob: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
@@ -226,12 +227,12 @@ impl HeapAppend {
         self.add(&blob, true, &[])
     }
 
-    /// Adds a GUID and gives its number, from 1.
+    /// Adds a GUID and returns its number, from 1.
     pub(crate) fn guid(&mut self, guid: [u8; 16]) -> Result<Guid> {
         self.add(&guid, false, &[]).map(|offset| Guid(offset / 16 + 1))
     }
 
-    /// Adds an item, with its length before it if it is counted, or finds it. Gives its offset in the heap.
+    /// Finds or adds an item, with a length prefix if `is_counted`. Returns its offset in the heap.
     fn add(&mut self, item: &[u8], is_counted: bool, end: &[u8]) -> Result<u32> {
         let Self { base, items, hasher, bytes, .. } = self;
         let hash = hasher.hash_one(item);
@@ -251,7 +252,7 @@ impl HeapAppend {
     }
 }
 
-/// A GUID as people write it: the first three parts are little-endian numbers.
+/// A GUID in its usual text form. The first three parts are little-endian numbers.
 pub fn format_guid(guid: &[u8; 16]) -> String {
     let [a0, a1, a2, a3, b0, b1, c0, c1, rest @ ..] = *guid;
     let (a, b, c) = (u32::from_le_bytes([a0, a1, a2, a3]), u16::from_le_bytes([b0, b1]), u16::from_le_bytes([c0, c1]));
@@ -259,8 +260,8 @@ pub fn format_guid(guid: &[u8; 16]) -> String {
     format!("{a:08x}-{b:04x}-{c:04x}-{:04x}-{:012x}", rest >> 48, rest & 0xFFFF_FFFF_FFFF)
 }
 
-/// The characters that the last byte of a user string tells of: control characters, hyphens, what is no ASCII by its high
-/// byte (II.24.2.4).
+/// The characters for which the last byte of a user string is 1: control characters, hyphens, and all with a nonzero
+/// high byte (II.24.2.4).
 fn is_special(unit: u16) -> bool {
     unit > 0xFF || matches!(unit, 0x01..=0x08 | 0x0E..=0x1F | 0x27 | 0x2D | 0x7F)
 }

@@ -13,7 +13,7 @@ use crate::{
     token::{FileOffset, Rva, Token},
 };
 
-/// A PE file with a CLI header, as a view on its bytes.
+/// A PE file with a CLI header, as a view of its bytes.
 #[derive(Debug, Clone)]
 pub struct Image<'a> {
     bytes: &'a [u8],
@@ -26,42 +26,42 @@ pub struct Image<'a> {
     cli_offset: FileOffset,
 }
 
-/// Where an image's sections are in its bytes.
+/// The layout of the sections in an image's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mapping {
-    /// Where their headers say that they are in the file.
+    /// At the file offsets in the section headers.
     File,
-    /// At their RVAs, as a loader puts them.
+    /// At their RVAs, as in a loaded image.
     Loaded,
 }
 
 /// A section header (II.25.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Section {
-    /// Its name, filled with zeros.
+    /// The name, padded with zeros.
     pub name: [u8; 8],
-    /// Its size in memory.
+    /// The size in memory, in bytes.
     pub virtual_size: u32,
-    /// Where it is in memory.
+    /// The RVA.
     pub virtual_address: Rva,
-    /// Its size in the file.
+    /// The size in the file, in bytes.
     pub raw_size: u32,
-    /// Where it is in the file.
+    /// The file offset.
     pub raw_offset: u32,
-    /// Its flags.
+    /// The flags.
     pub characteristics: u32,
 }
 
-/// A data directory: a place in the image and its size.
+/// A data directory: a position in the image and its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Directory {
-    /// Where it is; the certificate table alone has a file offset here.
+    /// The RVA. Only the certificate table has a file offset here.
     pub rva: Rva,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u32,
 }
 
-/// The data directories of the optional header that matter here (II.25.2.3.3).
+/// The data directories of the optional header (II.25.2.3.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 pub enum DirectoryKind {
@@ -79,7 +79,7 @@ pub enum DirectoryKind {
     BaseRelocation = 5,
     /// Debug entries.
     Debug = 6,
-    /// What an architecture has of its own; empty.
+    /// Architecture-specific data; empty.
     Architecture = 7,
     /// The value of the global pointer.
     GlobalPtr = 8,
@@ -87,18 +87,18 @@ pub enum DirectoryKind {
     Tls = 9,
     /// The load configuration of native code.
     LoadConfig = 10,
-    /// Imports bound to addresses.
+    /// Bound imports.
     BoundImport = 11,
     /// The import address table.
     ImportAddress = 12,
-    /// Imports that wait until they are used.
+    /// Delay-load imports.
     DelayImport = 13,
     /// The CLI header.
     CliHeader = 14,
 }
 
 impl DirectoryKind {
-    /// Those that an image of IL alone may have.
+    /// The directories that an IL-only image may have.
     pub(crate) const OF_IL: [Self; 7] = [
         Self::Import,
         Self::Resource,
@@ -115,7 +115,7 @@ impl DirectoryKind {
 pub struct CliHeader {
     /// Size of the header in bytes: 72.
     pub size: u32,
-    /// The runtime's version it asks for.
+    /// The required version of the runtime.
     pub runtime_version: (u16, u16),
     /// The metadata root.
     pub metadata: Directory,
@@ -129,7 +129,7 @@ pub struct CliHeader {
     pub strong_name: Directory,
     /// Always empty.
     pub code_manager: Directory,
-    /// Slots of native callers into managed code.
+    /// Slots through which native code calls managed methods.
     pub vtable_fixups: Directory,
     /// Always empty.
     pub export_jumps: Directory,
@@ -138,7 +138,7 @@ pub struct CliHeader {
 }
 
 impl CliHeader {
-    /// Its size in the file.
+    /// The size in the file, in bytes.
     pub const SIZE: usize = 72;
 
     fn read(mut cursor: Cursor<'_>) -> Result<Self> {
@@ -161,7 +161,7 @@ impl CliHeader {
         })
     }
 
-    /// Its bytes in the file.
+    /// The bytes in the file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(Self::SIZE);
         out.extend_from_slice(&self.size.to_le_bytes());
@@ -187,24 +187,24 @@ impl CliHeader {
         out
     }
 
-    /// The method that a program starts with; none in a library or where native code starts it.
+    /// The entry point of a program. None in a library, or if native code starts the program.
     pub fn entry_point_token(&self) -> Option<Token> {
         (!self.has_native_entry_point() && self.entry_point != 0).then_some(Token(self.entry_point))
     }
 }
 
-/// What precompiled native code an image carries beside its IL.
+/// The kind of precompiled native code in an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precompiled {
-    /// ReadyToRun code: the IL is whole, so the native code can go.
+    /// ReadyToRun code. The IL is complete, so the native code can be removed.
     ReadyToRun,
-    /// ReadyToRun code that lies in another file, the composite image. That file lists the MVID of each of its components.
+    /// ReadyToRun code in another file, the composite image. That file lists the MVID of each of its components.
     Component,
-    /// An NGen image or another header that we don't know.
+    /// An NGen image, or another unknown header.
     Other,
 }
 
-/// How many bytes the sections of a PE file reach to, by its headers: for who has no more than where it begins.
+/// The file size that a PE file's sections extend to, in bytes, for callers that have only its headers.
 pub fn flat_size(headers: &[u8]) -> Option<usize> {
     let u32_at = |at: usize| Some(u32::from_le_bytes(*headers.get(at..)?.first_chunk()?) as usize);
     let u16_at = |at: usize| Some(usize::from(u16::from_le_bytes(*headers.get(at..)?.first_chunk()?)));
@@ -215,16 +215,18 @@ pub fn flat_size(headers: &[u8]) -> Option<usize> {
 }
 
 impl<'a> Image<'a> {
-    /// The most sections that an image can have: loaders take no more, and looking for an RVA takes as long as they are many.
+    /// The maximum number of sections of an image. Loaders accept no more, and the time to look up an RVA grows with
+    /// their number.
     pub(crate) const MAX_SECTIONS: usize = 96;
 
-    /// The section table is in the first so many bytes: what lies before it is copied, and real headers are of some hundreds.
+    /// The section table ends within this many bytes. The headers are copied, and real ones have a few hundred bytes.
     const MAX_HEADERS: usize = 1 << 20;
 
     /// Reads the headers.
     ///
     /// # Errors
-    /// If the bytes are no PE file, have no CLI header, are cut short, or have more sections than loaders take (96).
+    /// If the bytes are no PE file, have no CLI header, are truncated, or have more than 96 sections, the loaders'
+    /// limit.
     pub fn parse(bytes: &'a [u8]) -> Result<Self> {
         Self::parse_mapped(bytes, Mapping::File)
     }
@@ -236,7 +238,7 @@ impl<'a> Image<'a> {
         if !bytes.starts_with(b"MZ") {
             return Err(Error::new(ErrorKind::NotPe(what_it_looks_like(bytes).into())));
         }
-        // II.25.3: a section's place in the file is four bytes.
+        // II.25.3: the file offset of a section has four bytes.
         if u32::try_from(bytes.len()).is_err() {
             return Err(Error::new(ErrorKind::NotPe("it is larger than 4 GiB".into())));
         }
@@ -303,7 +305,7 @@ impl<'a> Image<'a> {
         &self.cli
     }
 
-    /// Where in the file the CLI header is.
+    /// The file offset of the CLI header.
     pub fn cli_header_offset(&self) -> FileOffset {
         self.cli_offset
     }
@@ -313,7 +315,7 @@ impl<'a> Image<'a> {
         &self.sections
     }
 
-    /// A directory of the optional header; empty if the file has none.
+    /// A directory of the optional header. Empty if the file has none.
     pub fn directory(&self, kind: DirectoryKind) -> Directory {
         self.directory_by_number(kind as usize)
     }
@@ -323,31 +325,31 @@ impl<'a> Image<'a> {
         entry.map_or_else(Directory::default, |(_, entry)| Directory { rva: Rva(entry.virtual_address), size: entry.size })
     }
 
-    /// The processor it was made for, as the COFF header says it.
+    /// The target processor in the COFF header.
     pub fn machine(&self) -> u16 {
         self.coff.machine
     }
 
-    /// Whether it is a PE32+ file: 64-bit headers.
+    /// Whether the file is PE32+, with 64-bit headers.
     pub fn is_pe32_plus(&self) -> bool {
         self.optional.standard_fields.magic == goblin::pe::optional_header::MAGIC_64
     }
 
-    /// Whether there is nothing but IL in it, by its own account.
+    /// Whether the image is IL only, according to its flags.
     pub fn is_il_only(&self) -> bool {
         self.cli.is_il_only()
     }
 
-    /// READYTORUN_FLAG_COMPONENT.
+    /// The value of READYTORUN_FLAG_COMPONENT.
     const COMPONENT: u32 = 0x20;
 
-    /// What precompiled code it carries, if any.
+    /// The kind of precompiled code, if any.
     pub fn precompiled(&self) -> Option<Precompiled> {
         let header = self.cli.managed_native_header;
         if header.rva.0 == 0 && header.size == 0 {
             return None;
         }
-        // READYTORUN_HEADER: the signature, two numbers of the version, flags.
+        // The READYTORUN_HEADER: the signature, two version numbers, the flags.
         let header = self.cursor_at(header.rva).and_then(|mut cursor| Ok((cursor.bytes(4)?, cursor.u32()?, cursor.u32()?)));
         Some(match header {
             Ok((b"RTR\0", _, flags)) if flags & Self::COMPONENT != 0 => Precompiled::Component,
@@ -356,13 +358,13 @@ impl<'a> Image<'a> {
         })
     }
 
-    /// The metadata root's bytes and where they are.
+    /// The bytes of the metadata root, with their offset.
     pub fn metadata(&self) -> Result<Cursor<'a>> {
         let mut cursor = self.cursor_at(self.cli.metadata.rva).map_err(|error| error.in_cell("metadata root"))?;
         cursor.window(self.cli.metadata.size as usize).map_err(|error| error.in_cell("metadata root"))
     }
 
-    /// The section that an RVA lies in.
+    /// The section that contains an RVA.
     pub fn section_of(&self, rva: Rva) -> Option<&Section> {
         self.sections.iter().find(|section| {
             let size = section.virtual_size.max(section.raw_size);
@@ -370,14 +372,14 @@ impl<'a> Image<'a> {
         })
     }
 
-    /// What a directory refers to; nothing if that lies outside of the file.
+    /// The bytes of a directory. Empty if they lie outside of the file.
     pub fn bytes_at(&self, directory: Directory) -> &'a [u8] {
         let start = self.offset_of(directory.rva).map_or(usize::MAX, |offset| offset.0 as usize);
         let range = start.checked_add(directory.size as usize).map(|end| start..end);
         range.and_then(|range| self.bytes.get(range)).unwrap_or_default()
     }
 
-    /// Where in the file an RVA is.
+    /// The file offset of an RVA.
     pub fn offset_of(&self, rva: Rva) -> Result<FileOffset> {
         if self.mapping == Mapping::Loaded {
             let offset = Some(FileOffset(rva.0.into())).filter(|offset| offset.0 < self.bytes.len() as u64);
@@ -386,7 +388,7 @@ impl<'a> Image<'a> {
         let offset = match self.section_of(rva) {
             Some(section) => {
                 let inside = rva.0 - section.virtual_address.0;
-                // Beyond its raw data a section is zeros that the file doesn't hold.
+                // A section's memory after its raw data is zeros, which the file does not contain.
                 (inside < section.raw_size).then(|| u64::from(section.raw_offset) + u64::from(inside))
             }
             None => (rva.0 < self.size_of_headers()).then_some(u64::from(rva.0)),
@@ -409,57 +411,57 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// The size of all headers in the file and in memory.
+    /// The size of all headers, in the file and in memory.
     pub fn size_of_headers(&self) -> u32 {
         self.optional.windows_fields.size_of_headers
     }
 
-    /// Sections start at multiples of this in the file.
+    /// The file offsets of sections are multiples of this.
     pub fn file_alignment(&self) -> u32 {
         self.optional.windows_fields.file_alignment
     }
 
-    /// Sections start at multiples of this in memory.
+    /// The RVAs of sections are multiples of this.
     pub fn section_alignment(&self) -> u32 {
         self.optional.windows_fields.section_alignment
     }
 
-    /// Where it wants to be loaded.
+    /// The preferred load address.
     pub fn image_base(&self) -> u64 {
         self.optional.windows_fields.image_base
     }
 
-    /// Where native code starts in it; 0 if nowhere.
+    /// The entry point of native code; 0 if there is none.
     pub fn entry_point(&self) -> Rva {
         Rva(self.optional.standard_fields.address_of_entry_point)
     }
 
-    /// What starts it: 2 for windows, 3 for a console (II.25.2.3.2).
+    /// The subsystem: 2 for Windows GUI, 3 for console (II.25.2.3.2).
     pub fn subsystem(&self) -> u16 {
         self.optional.windows_fields.subsystem
     }
 
-    /// What the COFF header says of the file (II.25.2.2.1).
+    /// The flags of the COFF header (II.25.2.2.1).
     pub fn characteristics(&self) -> u16 {
         self.coff.characteristics
     }
 
-    /// What a loader should know of the image (II.25.2.3.2).
+    /// The DLL characteristics: flags for the loader (II.25.2.3.2).
     pub fn dll_characteristics(&self) -> u16 {
         self.optional.windows_fields.dll_characteristics
     }
 
-    /// How large the stack of its first thread may become.
+    /// The stack size to reserve for the main thread, in bytes.
     pub fn stack_reserve(&self) -> u64 {
         self.optional.windows_fields.size_of_stack_reserve
     }
 
-    /// The PE checksum in the headers; 0 where nobody set one.
+    /// The PE checksum in the headers; 0 if it was not set.
     pub fn checksum(&self) -> u32 {
         self.optional.windows_fields.check_sum
     }
 
-    /// Where in the file a field of the optional header is, by its place there (II.25.2.3).
+    /// The file offset of a field of the optional header, given its offset there (II.25.2.3).
     pub(crate) fn header_offset(&self, field: usize) -> FileOffset {
         FileOffset((self.header_offsets().optional + field) as u64)
     }
@@ -476,12 +478,12 @@ impl<'a> Image<'a> {
     }
 }
 
-/// Where the data directories of an optional header start (II.25.2.3).
+/// The offset of the data directories in a file, given that of the optional header (II.25.2.3).
 fn directories_offset(optional: usize, is_pe32_plus: bool) -> usize {
     optional + if is_pe32_plus { 112 } else { 96 }
 }
 
-/// Where in the file the headers start.
+/// The file offsets of the headers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeaderOffsets {
     pub(crate) coff: usize,
@@ -490,7 +492,7 @@ pub(crate) struct HeaderOffsets {
     pub(crate) sections: usize,
 }
 
-/// A guess at what a file is that is no PE file, to help whoever passed it.
+/// Guesses the kind of a file that is no PE file, for the error message.
 fn what_it_looks_like(bytes: &[u8]) -> &'static str {
     match bytes {
         [0x7F, b'E', b'L', b'F', ..] => "an ELF executable or library (native code)",

@@ -1,4 +1,4 @@
-//! ECMA-335 in both directions: the PE image, the CLI header, metadata, signatures and IL method bodies.
+//! Reads and writes ECMA-335: the PE image, the CLI header, metadata, signatures and IL method bodies.
 //!
 //! Read a file from the outside in:
 //!
@@ -6,10 +6,10 @@
 //! bytes -> Image -> Metadata { heaps, tables } -> MethodBody -> instructions
 //! ```
 //!
-//! and write it by appending: [`MetadataBuilder`] adds rows and heap items behind the input's own, so tokens stay true in
-//! code nobody decoded. [`ImageWriter`] lays an image of IL alone out anew; to any other it adds one section that holds the
-//! new metadata and the new bodies, and every RVA of the input keeps its value. The crate does no I/O, knows nothing of
-//! instrumentation, and never panics on bad bytes.
+//! Write it by appending. [`MetadataBuilder`] adds rows and heap items after the input's own, so tokens in undecoded
+//! code stay valid. [`ImageWriter`] gives an IL-only image a new layout. To any other image it adds one section with
+//! the new metadata and bodies, and every RVA of the input keeps its value. The crate does no I/O, knows nothing of
+//! instrumentation, and never panics on invalid bytes.
 
 pub mod attribute;
 pub mod body;

@@ -1,7 +1,8 @@
-//! Which rows belong to which: the runs of rows that list columns begin, through the pointer tables where there are any (II.22).
+//! The owners of rows: the runs that list columns define, through the pointer tables if there are any (II.22).
 //!
-//! A run ends where the next row's begins, so all runs together are as long as their table, if their starts ascend. Runs that
-//! go back and forth over the rows would take for ever: where they come to more than a few times the table, the rest are empty.
+//! A run ends where the run of the next row begins. If their starts ascend, all runs together are as long as their
+//! table. Runs that go back and forth could take too long. So once their total exceeds a few times the table, the
+//! remaining runs count as empty.
 
 use std::{marker::PhantomData, ops::Range};
 
@@ -20,35 +21,35 @@ pub struct ListOwners<O, C> {
 }
 
 impl<O, C> ListOwners<O, C> {
-    /// The owner of a row; none where no list has it.
+    /// The owner of a row. None if no list contains it.
     pub fn of(&self, child: Rid<C>) -> Option<Rid<O>> {
         let index = (child.get() as usize).checked_sub(1)?;
         self.owners.get(index).copied().filter(|owner| !owner.is_none())
     }
 
-    /// The owners in the order of the rows; number 0 where no list has a row.
+    /// The owners in the order of the rows. Number 0 means that no list contains the row.
     pub fn as_slice(&self) -> &[Rid<O>] {
         &self.owners
     }
 
-    /// The rows that have an owner, in their order, with it.
+    /// The rows that have an owner, each with its owner, in order.
     pub fn iter(&self) -> impl Iterator<Item = (Rid<C>, Rid<O>)> {
         let rows = (1..).map(Rid::new).zip(self.owners.iter().copied());
         rows.filter(|(_, owner)| !owner.is_none())
     }
 }
 
-/// How many times its table the runs of a list may be.
+/// The maximum total length of a list's runs, in multiples of its table.
 const TIMES: u64 = 4;
 
 impl Metadata<'_> {
-    /// The rows that belong to a row: from where its list column says to where the next row's does; none if there is no such
-    /// row.
+    /// The rows of an owner: from the row in its list column to that of the next owner. Empty if the owner does not
+    /// exist.
     pub fn children<O: Owner<C>, C: Row>(&self, owner: Rid<O>) -> impl Iterator<Item = Rid<C>> {
         self.run::<O, C>(owner).filter_map(|number| self.pointed_to(number))
     }
 
-    /// The owner of every row, as [`owner`](Self::owner) gives it.
+    /// The owner of every row, as from [`owner`](Self::owner).
     pub fn owners<O: Owner<C>, C: Row>(&self) -> ListOwners<O, C> {
         let mut owners = vec![Rid::NONE; self.tables.count(C::TABLE) as usize];
         for owner in (1..=self.tables.count(O::TABLE)).map(Rid::<O>::new) {
@@ -62,11 +63,11 @@ impl Metadata<'_> {
         ListOwners { owners, children: PhantomData }
     }
 
-    /// The owner of one row: the last of those whose lists have it, if any has.
+    /// The owner of one row: the last one whose list contains it, if any.
     pub fn owner<O: Owner<C>, C: Row>(&self, child: Rid<C>) -> Option<Rid<O>> {
         let index = (child.get() as usize).checked_sub(1).filter(|_| child.get() <= self.tables.count(C::TABLE))?;
         if self.pointers::<C>().is_none() && self.shape::<O, C>().ascends {
-            // The last that begins before it or with it: only its run can be the one.
+            // Only the run of the last owner that begins at or before the row can contain it.
             let (mut low, mut high) = (0, self.tables.count(O::TABLE));
             while low < high {
                 let middle = high - (high - low) / 2;
@@ -80,7 +81,7 @@ impl Metadata<'_> {
         owners.get(index).copied().map(Rid::new).filter(|owner| !owner.is_none())
     }
 
-    /// The runs of a list, which are looked at once.
+    /// The runs of a list, computed once.
     fn shape<O: Owner<C>, C: Row>(&self) -> Shape {
         let look = || {
             let (mut shape, mut last) = (Shape { end: self.tables.count(O::TABLE) + 1, ascends: true }, 0);
@@ -88,7 +89,7 @@ impl Metadata<'_> {
             for owner in 1..shape.end {
                 let start = self.run_start::<O, C>(Rid::new(owner)).unwrap_or(0);
                 shape.ascends &= last <= start;
-                // Where that of the row before it ends.
+                // The run of the preceding owner ends at `start`.
                 let Some(rest) = left.checked_sub(start.min(self.run_end::<C>()).saturating_sub(last).into()) else {
                     return Shape { end: owner - 1, ascends: false };
                 };
@@ -99,24 +100,24 @@ impl Metadata<'_> {
         self.lists.get(C::TABLE as usize).map_or(Shape { end: 0, ascends: false }, |list| *list.shape.get_or_init(look))
     }
 
-    /// The numbers of the rows that an owner has: of the pointer table's where there is one.
+    /// The row numbers of an owner's run, in the pointer table if there is one.
     fn run<O: Owner<C>, C: Row>(&self, owner: Rid<O>) -> Range<u32> {
         let end = self.run_end::<C>();
         let Some(start) = self.run_start::<O, C>(owner).filter(|_| owner.get() < self.shape::<O, C>().end) else { return 0..0 };
         start..self.run_start::<O, C>(Rid::new(owner.get() + 1)).unwrap_or(end).min(end)
     }
 
-    /// The first of them; a list column of 0 stands for row 1.
+    /// The first row of a run. A list column of 0 means row 1.
     fn run_start<O: Owner<C>, C: Row>(&self, owner: Rid<O>) -> Option<u32> {
         self.row(owner).ok().map(|row| row.list().get().max(1))
     }
 
-    /// The number behind the last row that lists may name.
+    /// The number after the last row that lists may name.
     fn run_end<C: Row>(&self) -> u32 {
         1 + self.tables.count(self.pointers::<C>().unwrap_or(C::TABLE))
     }
 
-    /// The table that a list's runs are of, if that is another.
+    /// The pointer table of a list's rows, if it is in use.
     fn pointers<C: Row>(&self) -> Option<Table> {
         C::TABLE.pointers().filter(|pointers| self.tables.count(*pointers) > 0)
     }
@@ -147,7 +148,8 @@ mod tests {
         work(&Metadata::parse(image.metadata().unwrap()).unwrap());
     }
 
-    /// Adds three fields, pointers to all fields and to these in another order, and types whose fields begin at those rows.
+    /// Adds three fields, pointers to all fields with these three in another order, and types whose fields begin at
+    /// those rows.
     fn with_types(metadata: &Metadata<'_>, pointers: Option<[u32; 3]>, starts: &[u32]) -> Vec<u8> {
         let old = metadata.tables.count(Field::TABLE);
         let mut builder = MetadataBuilder::new(metadata);
@@ -170,7 +172,7 @@ mod tests {
         with_sample(|metadata| {
             let (old_types, old) = (metadata.tables.count(TypeDef::TABLE), metadata.tables.count(Field::TABLE));
             for pointers in [None, Some([3, 1, 2])] {
-                // Of three types the second has no fields.
+                // Of the three types, the second has no fields.
                 let bytes = with_types(metadata, pointers, &[old + 1, old + 3, old + 3]);
                 let metadata = Metadata::parse(Cursor::new(&bytes, FileOffset(0))).unwrap();
                 let [a, b, c] = pointers.unwrap_or([1, 2, 3]);

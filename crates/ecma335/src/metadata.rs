@@ -1,4 +1,4 @@
-//! The metadata root and its streams (II.24.2.1, II.24.2.2), and what joins the tables.
+//! The metadata root and its streams (II.24.2.1, II.24.2.2), and lookups across tables.
 
 use sha1::{Digest as _, Sha1};
 
@@ -14,50 +14,50 @@ use crate::{
     token::{FileOffset, Rid, Token},
 };
 
-/// A metadata root as a view on its bytes.
+/// A metadata root as a view of its bytes.
 #[derive(Clone, Debug)]
 pub struct Metadata<'a> {
-    /// The root's bytes and where they are.
+    /// The root's bytes, with their offset.
     pub root: Cursor<'a>,
-    /// The version string, with the zeros that pad it.
+    /// The version string, including its padding zeros.
     pub version: &'a [u8],
-    /// All streams, in file order, with those nobody knows.
+    /// All streams, in file order, including unknown ones.
     pub streams: Vec<Stream<'a>>,
-    /// Names.
+    /// The #Strings heap: names.
     pub strings: Heap<'a>,
-    /// String literals.
+    /// The #US heap: string literals.
     pub user_strings: Heap<'a>,
-    /// Signatures and other blobs.
+    /// The #Blob heap: signatures and other blobs.
     pub blobs: Heap<'a>,
-    /// GUIDs.
+    /// The #GUID heap.
     pub guids: Heap<'a>,
     /// The tables.
     pub tables: Tables<'a>,
-    /// What makes it a portable PDB, if it is one.
+    /// The #Pdb stream, if this is a portable PDB.
     pub pdb: Option<PdbStream>,
-    /// By the number of the table whose rows they are of.
+    /// By the number of the table that lists rows.
     pub(crate) lists: Box<[ListCache; 64]>,
 }
 
 /// One stream of a metadata root (II.24.2.2).
 #[derive(Clone, Copy, Debug)]
 pub struct Stream<'a> {
-    /// Its name, without the zeros that pad it.
+    /// The name, without its padding zeros.
     pub name: &'a [u8],
     /// Its bytes.
     pub bytes: &'a [u8],
-    /// Where in the file they are.
+    /// The file offset of the bytes.
     pub offset: FileOffset,
 }
 
-/// A metadata root starts with this: "BSJB".
+/// The first four bytes of a metadata root: "BSJB".
 pub(crate) const SIGNATURE: u32 = 0x424A_5342;
 
 impl<'a> Metadata<'a> {
     /// Reads the root, the stream headers and the header of the table stream.
     ///
     /// # Errors
-    /// If a header is cut short or breaks the format, or a stream lies outside of the root.
+    /// If a header is truncated or breaks the format, or a stream lies outside of the root.
     pub fn parse(root: Cursor<'a>) -> Result<Self> {
         let mut cursor = root;
         let start = cursor.position();
@@ -80,7 +80,7 @@ impl<'a> Metadata<'a> {
             let (offset, bytes) = bytes.map_err(|error| error.in_cell(String::from_utf8_lossy(name)))?;
             streams.push(Stream { name, bytes, offset });
         }
-        // Where a name comes twice, runtimes take the first.
+        // If a name occurs twice, runtimes take the first.
         let find = |name: &[u8]| streams.iter().find(|stream| stream.name == name);
         let heap = |name: &[u8]| match find(name) {
             Some(stream) => Heap { bytes: stream.bytes, offset: stream.offset },
@@ -134,12 +134,12 @@ impl<'a> Metadata<'a> {
         Ok(self.guids.guid(module.mvid).map_err(|error| error.in_cell("Module.Mvid"))?.unwrap_or_default())
     }
 
-    /// The assembly's own row; none in a netmodule.
+    /// The Assembly row. None in a netmodule.
     pub fn assembly(&self) -> Option<schema::Assembly> {
         self.row(Rid::new(1)).ok()
     }
 
-    /// The assembly's name and version, or the module's name where there is no assembly.
+    /// The assembly's name and version, or the module's name if there is no assembly.
     pub fn display_name(&self) -> String {
         match self.assembly() {
             Some(schema::Assembly { major, minor, build, revision, name, .. }) => {
@@ -149,7 +149,7 @@ impl<'a> Metadata<'a> {
         }
     }
 
-    /// The full name of the type whose constructor an attribute calls; none where the row leads nowhere.
+    /// The full name of an attribute's type, which declares its constructor. None if the row is dangling.
     pub fn attribute_type_name(&self, attribute: &CustomAttribute) -> Option<String> {
         let constructor = attribute.constructor.token()?;
         if let Some(rid) = constructor.rid_in::<schema::MemberRef>() {
@@ -183,17 +183,17 @@ impl TypeNames for Metadata<'_> {
     }
 }
 
-/// A public key's token: the last eight bytes of its SHA-1, backwards (II.6.3).
+/// A public key token: the last eight bytes of the key's SHA-1, reversed (II.6.3).
 pub fn public_key_token(public_key: &[u8]) -> Vec<u8> {
     Sha1::digest(public_key).iter().rev().take(8).copied().collect()
 }
 
-/// `Namespace.Name`, or the name alone.
+/// `Namespace.Name`, or just the name.
 pub fn join(namespace: &str, name: &str) -> String {
     if namespace.is_empty() { name.to_owned() } else { format!("{namespace}.{name}") }
 }
 
-/// A stream's name: zero-terminated, padded to four bytes, 32 at most.
+/// A stream's name: zero-terminated, padded to four bytes, at most 32 bytes.
 fn read_stream_name<'a>(cursor: &mut Cursor<'a>, start: usize) -> Result<&'a [u8]> {
     let rest = cursor.rest();
     let Some(length) = rest.iter().take(32).position(|byte| *byte == 0) else {

@@ -1,5 +1,5 @@
-//! Full names of types, which are longer than what a file says: those of nested types have their enclosing types' names in
-//! them, and any number of rows may share one long name. So they are made when they are asked for, and bounded.
+//! Full names of types, which include the names of their enclosing types. They can be far longer than the file's own
+//! names, and many rows may share a long one. So they are made on demand, and bounded.
 
 use crate::{
     error::Result,
@@ -9,14 +9,13 @@ use crate::{
     token::{Rid, Token},
 };
 
-/// A type's full name has those of no more enclosing types than this; a longer chain is a cycle.
+/// The maximum number of enclosing types in a full name. A longer chain is a cycle.
 pub const MAX_NESTING: usize = 64;
 
-/// A type's full name has those of enclosing types only as far as they are no longer than this, in bytes: real ones are of
-/// hundreds.
+/// The maximum length of a full name with its enclosing types, in bytes. Real ones have hundreds.
 const MAX_FULL_NAME: usize = 4 * MAX_NAME;
 
-/// The names of a module's own types.
+/// The names of the types that a module defines.
 #[derive(Clone, Debug)]
 pub struct FullNames<'a, 'm> {
     metadata: &'m Metadata<'a>,
@@ -28,23 +27,24 @@ impl<'a, 'm> FullNames<'a, 'm> {
         Self { metadata, enclosing: metadata.enclosing_types() }
     }
 
-    /// All types, in their order.
+    /// All types, in the order of their rows.
     pub fn types(&self) -> impl Iterator<Item = Rid<TypeDef>> + use<> {
         (1..=self.enclosing.len() as u32).map(Rid::new)
     }
 
-    /// The enclosing type of a nested one; none for the others.
+    /// The enclosing type of a nested one. None for other types.
     pub fn enclosing(&self, rid: Rid<TypeDef>) -> Option<Rid<TypeDef>> {
         let index = (rid.get() as usize).checked_sub(1)?;
         self.enclosing.get(index).copied().filter(|outer| !outer.is_none())
     }
 
-    /// A type with those around it, the innermost first; one more than names have, if there are more.
+    /// A type and its enclosing types, the innermost first. A chain that is too long ends one type after the limit of
+    /// names.
     pub fn chain(&self, rid: Rid<TypeDef>) -> impl Iterator<Item = Rid<TypeDef>> + '_ {
         std::iter::successors(Some(rid), |rid| self.enclosing(*rid)).take(MAX_NESTING + 1)
     }
 
-    /// A type's full name: `Namespace.Outer/Inner`; nothing for a row that there is not.
+    /// A type's full name: `Namespace.Outer/Inner`. Empty for a row that does not exist.
     ///
     /// # Errors
     /// If one of its parts cannot be read.
@@ -57,12 +57,12 @@ impl<'a, 'm> FullNames<'a, 'm> {
 }
 
 impl<'a> Metadata<'a> {
-    /// The full names of all types, made when they are asked for.
+    /// The full names of all types, made on demand.
     pub fn full_names(&self) -> FullNames<'a, '_> {
         FullNames::new(self)
     }
 
-    /// The enclosing type of every nested one, by its row number less one; none for the others.
+    /// The enclosing type of every type, by its row number less one. None for types that are not nested.
     pub fn enclosing_types(&self) -> Vec<Rid<TypeDef>> {
         let mut enclosing = vec![Rid::NONE; self.tables.count(Table::TypeDef) as usize];
         for (_, row) in self.tables.rows::<NestedClass>() {
@@ -73,10 +73,10 @@ impl<'a> Metadata<'a> {
         enclosing
     }
 
-    /// Whether all types have names that can be read.
+    /// Checks that the names of all types can be read.
     ///
     /// # Errors
-    /// If one has not.
+    /// If one cannot be read.
     pub fn check_type_names(&self) -> Result<()> {
         let mut rows = self.tables.rows::<TypeDef>();
         rows.try_for_each(|(_, row)| self.strings.check(row.namespace).and_then(|()| self.strings.check(row.name)))
@@ -90,7 +90,7 @@ impl<'a> Metadata<'a> {
         }))
     }
 
-    /// Whether a TypeDef is a value type, by what it extends (II.13); none if it is not there.
+    /// Whether a TypeDef is a value type, by its base type (II.13). None if the row does not exist.
     pub fn is_value_type(&self, rid: Rid<TypeDef>) -> Option<bool> {
         let row = self.row(rid).ok()?;
         let names = |token: Token| match token.table()? {
@@ -101,18 +101,19 @@ impl<'a> Metadata<'a> {
         let is = |(namespace, name): (Str, Str), text: &[u8]| {
             self.strings.string_bytes(name) == Ok(text) && self.strings.string_bytes(namespace) == Ok(b"System")
         };
-        // `System.Enum` extends `System.ValueType`, and is none.
+        // `System.Enum` extends `System.ValueType`, but is a class.
         let extends_value = |base| is(base, b"Enum") || is(base, b"ValueType") && !is((row.namespace, row.name), b"Enum");
         Some(!row.is_interface() && base.is_some_and(extends_value))
     }
 
-    /// A TypeRef with those around it, the innermost first; one more than names have, if there are more.
+    /// A TypeRef and its enclosing ones, the innermost first. A chain that is too long ends one row after the limit
+    /// of names.
     pub fn type_ref_chain(&self, rid: Rid<TypeRef>) -> impl Iterator<Item = Result<TypeRef>> + '_ {
         let outer = |row: &Result<TypeRef>| Some(self.row(row.as_ref().ok()?.resolution_scope.token()?.rid_in()?));
         std::iter::successors(Some(self.row(rid)), outer).take(MAX_NESTING + 1)
     }
 
-    /// The full name of a TypeDef, found without those of the others.
+    /// The full name of one TypeDef, without computing those of others.
     pub(crate) fn type_def_name(&self, rid: Rid<TypeDef>) -> Result<String> {
         nested(
             std::iter::successors(Some(rid), |rid| self.enclosing_type(*rid))
@@ -121,7 +122,7 @@ impl<'a> Metadata<'a> {
         )
     }
 
-    /// The enclosing type of one; a table that does not say it is sorted is searched from its start.
+    /// The enclosing type of one type. A table without the sorted flag is searched from its start.
     fn enclosing_type(&self, rid: Rid<TypeDef>) -> Option<Rid<TypeDef>> {
         let of = |number: u32| self.row(Rid::<NestedClass>::new(number)).ok();
         let is_it = |row: &NestedClass| row.nested_class == rid;
@@ -145,7 +146,7 @@ impl<'a> Metadata<'a> {
         Ok(join(&self.strings.string(namespace)?, &self.strings.string(name)?))
     }
 
-    /// The name of the assembly that a TypeRef's outermost type comes from, if it comes from one.
+    /// The name of the assembly that a TypeRef's outermost type comes from, if it has one.
     pub fn assembly_of(&self, rid: Rid<TypeRef>) -> Option<String> {
         let outermost = self.type_ref_chain(rid).last()?.ok()?;
         let assembly: crate::schema::AssemblyRef = self.row(outermost.resolution_scope.token().and_then(Token::rid_in)?).ok()?;
@@ -153,10 +154,11 @@ impl<'a> Metadata<'a> {
     }
 }
 
-/// A nested type's name: its parts, the innermost first, as far as there is room; the innermost is always there.
+/// A nested type's name, from its parts, the innermost first. Parts beyond the limit are omitted, except the
+/// innermost.
 ///
 /// # Errors
-/// If a part is one.
+/// The first error among the parts.
 pub fn nested<E>(parts: impl Iterator<Item = Result<String, E>>) -> Result<String, E> {
     let mut name = String::new();
     for (depth, part) in parts.enumerate() {

@@ -1,17 +1,17 @@
-//! How the blocks of exception clauses lie in each other (I.12.4.2). Bodies with thousands of clauses are real, so no block
-//! is compared with each other one.
+//! The nesting of exception clauses' blocks (I.12.4.2). Bodies with thousands of clauses exist, so the blocks are not
+//! compared in pairs.
 
 use std::cmp::Reverse;
 
 use crate::body::{Clause, ClauseKind};
 
 impl Clause {
-    /// The protected block, from its first byte to behind its last.
+    /// The range of the protected block; the end is exclusive.
     pub fn protected(&self) -> (u32, u32) {
         (self.try_offset, self.try_offset.saturating_add(self.try_length))
     }
 
-    /// The handler, with its filter before it.
+    /// The range of the handler, including its filter.
     pub fn handler(&self) -> (u32, u32) {
         let start = match self.kind {
             ClauseKind::Filter(filter) => filter.min(self.handler_offset),
@@ -21,27 +21,28 @@ impl Clause {
     }
 }
 
-/// Looks at the clauses of one body after another, in room that it uses again.
+/// Checks the clauses of one body after another, and reuses its buffers.
 #[derive(Default, Debug)]
 pub struct Nesting {
-    /// Range, number of the clause, whether it is the protected one.
+    /// The range, the index of the clause, and whether the block is the protected one.
     blocks: Vec<((u32, u32), usize, bool)>,
     open: Vec<Open>,
 }
 
-/// A block while the later ones are looked at: a range, and the lowest clause whose protected block this is, or one around.
+/// An enclosing block of those being checked: its range, and the lowest clause that protects it or an enclosing
+/// block.
 #[derive(Debug)]
 struct Open {
     range: (u32, u32),
-    /// Of the blocks around it.
+    /// The lowest clause among the enclosing blocks.
     around: usize,
-    /// With its own.
+    /// The same, including its own.
     lowest: usize,
 }
 
 impl Nesting {
-    /// The clauses whose blocks overlap with others, or lie in a protected block of an earlier clause (I.12.4.2), in order:
-    /// inner clauses come first, and only a handler has later ones in it.
+    /// The misplaced clauses, in order (I.12.4.2). Their blocks overlap others, or lie in a protected block of an
+    /// earlier clause. Inner clauses must come first, and only a handler may contain later ones.
     pub fn misplaced(&mut self, clauses: &[Clause]) -> Vec<usize> {
         let mut found = Vec::new();
         let Self { blocks, open } = self;
@@ -86,7 +87,7 @@ impl Nesting {
 mod tests {
     use super::*;
 
-    /// By comparing each block with each other one.
+    /// The same check, by comparing all pairs of blocks.
     fn slowly(clauses: &[Clause]) -> bool {
         let within = |one: (u32, u32), other: (u32, u32)| one.0 >= other.0 && one.1 <= other.1;
         let apart = |one: (u32, u32), other: (u32, u32)| one.1 <= other.0 || other.1 <= one.0;

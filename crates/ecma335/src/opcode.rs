@@ -1,10 +1,11 @@
-//! Every opcode of Partition III, stated once: bytes, name, operand, stack effect, flow.
+//! The opcode table of Partition III: bytes, name, operand, stack effect and control flow of each opcode.
 
 use std::fmt;
 
 use crate::element::ElementType;
 
-/// `name = bytes "assembler name" operand implicit (pops -> pushes) flow`; `Var` means that the operand's signature decides.
+/// `name = bytes "assembler name" operand implicit (pops -> pushes) flow`; `Var` means that the operand's signature
+/// decides.
 macro_rules! for_each_opcode {
     ($then:ident) => {
         $then! {
@@ -234,7 +235,7 @@ macro_rules! for_each_opcode {
 /// The operand that follows an opcode's bytes (III.1.9).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operand {
-    /// Nothing.
+    /// No operand.
     None,
     /// One byte: a signed constant, or the flags of `no.` and `unaligned.`.
     I1,
@@ -254,7 +255,7 @@ pub enum Operand {
     BranchS,
     /// A branch distance of four bytes.
     Branch,
-    /// A count, then as many four-byte distances.
+    /// A four-byte count, then as many four-byte distances.
     Switch,
     /// A MethodDef, MemberRef or MethodSpec token.
     Method,
@@ -271,7 +272,7 @@ pub enum Operand {
 }
 
 impl Operand {
-    /// Its size in bytes; a switch's own count decides beyond the first four.
+    /// The size in bytes. A switch has additional bytes, depending on its count.
     pub const fn size(self) -> usize {
         match self {
             Self::None => 0,
@@ -282,29 +283,29 @@ impl Operand {
         }
     }
 
-    /// Whether it is a token.
+    /// Whether the operand is a token.
     pub const fn is_token(self) -> bool {
         matches!(self, Self::Method | Self::Field | Self::Type | Self::Token | Self::String | Self::Sig)
     }
 }
 
-/// What an opcode stands for without an operand behind it: `ldarg.0` is `ldarg 0`, `ldind.i4` is `ldobj int32`.
+/// The operand that an opcode without operand bytes implies: `ldarg.0` is `ldarg 0`, `ldind.i4` is `ldobj int32`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Implicit {
     /// The number of an argument.
     Argument(u16),
     /// The number of a local variable.
     Local(u16),
-    /// The constant that is loaded.
+    /// The constant to load.
     Constant(i32),
-    /// The type of what is loaded, stored or converted to; object for any reference, and float64 for `F`.
+    /// The type to load, store or convert to: object for any reference, and float64 for `F`.
     Type(ElementType),
 }
 
-/// What an instruction takes off the evaluation stack or puts there (III.1.1, I.12.1).
+/// The kind of a value that an instruction pops from or pushes to the evaluation stack (III.1.1, I.12.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StackKind {
-    /// What the operand, or the values themselves by the tables of III.1.5, decide.
+    /// Any kind: the operand decides, or the kinds of the other values by the tables of III.1.5.
     Any,
     /// An int32.
     I4,
@@ -320,60 +321,60 @@ pub enum StackKind {
     Address,
     /// A number of elements or bytes: int32 or native int.
     Index,
-    /// A typed reference or a handle: a value of a type of the runtime's own.
+    /// A typed reference or a handle: a value of a runtime-defined type.
     Value,
 }
 
-/// Where control goes after an instruction.
+/// The control flow after an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flow {
-    /// To the next instruction.
+    /// Continues at the next instruction.
     Next,
-    /// Into another method, then to the next instruction.
+    /// Calls another method, then continues at the next instruction.
     Call,
-    /// To the target, always.
+    /// Always continues at the target.
     Branch,
-    /// To a target or to the next instruction.
+    /// Continues at a target or at the next instruction.
     CondBranch,
-    /// Out of the method or the handler.
+    /// Leaves the method or the handler.
     Return,
-    /// To an exception handler.
+    /// Transfers control to an exception handler.
     Throw,
-    /// It is part of the instruction that follows (III.2).
+    /// A prefix: a part of the following instruction (III.2).
     Prefix,
 }
 
 impl Flow {
-    /// Whether control can come to the instruction behind.
+    /// Whether control can reach the following instruction.
     pub const fn falls_through(self) -> bool {
         !matches!(self, Self::Branch | Self::Return | Self::Throw)
     }
 }
 
-/// What the table says of an opcode.
+/// The properties of an opcode in the table.
 #[derive(Clone, Copy, Debug)]
 pub struct OpCodeInfo {
     /// The opcode.
     pub opcode: OpCode,
-    /// Its name in IL assembly.
+    /// The name in IL assembly.
     pub name: &'static str,
-    /// What follows its bytes.
+    /// The kind of operand after the opcode's bytes.
     pub operand: Operand,
-    /// What it has for an operand where none follows.
+    /// The implied operand, if no operand follows.
     pub implicit: Option<Implicit>,
-    /// How many bytes it has itself, 1 or 2.
+    /// The size of the opcode in bytes, without its operand: 1 or 2.
     pub size: u8,
-    /// How many bytes follow at the least; a switch's own count decides how many more.
+    /// The smallest size of the operand in bytes. A switch has additional bytes, depending on its count.
     pub operand_size: u8,
-    /// How many values it takes off the stack; negative where its operand decides.
+    /// The number of values popped; negative if the operand decides.
     pub pops: i8,
-    /// How many it puts there; negative where its operand decides.
+    /// The number of values pushed; negative if the operand decides.
     pub pushes: i8,
-    /// What it takes off the stack, the topmost last; empty where its operand decides.
+    /// The kinds of the popped values, the topmost last; empty if the operand decides.
     pub popped: &'static [StackKind],
-    /// What it puts there, the topmost last; empty where its operand decides.
+    /// The kinds of the pushed values, the topmost last; empty if the operand decides.
     pub pushed: &'static [StackKind],
-    /// Where control goes.
+    /// The control flow.
     pub flow: Flow,
 }
 
@@ -410,7 +411,7 @@ macro_rules! implicit {
 macro_rules! opcodes {
     ($($opcode:ident = $bytes:literal $name:literal $operand:ident $($implicit:ident($($value:tt)+))?
        ($($pops:ident)* -> $($pushes:ident)*) $flow:ident)*) => {
-        /// The opcodes; a two-byte one has 0xFE as the higher byte of its number.
+        /// The opcodes. A two-byte opcode has 0xFE in the high byte of its number.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(u16)]
         pub enum OpCode { $(#[doc = concat!("`", $name, "`")] $opcode = $bytes,)* }
@@ -437,7 +438,7 @@ macro_rules! opcodes {
 }
 for_each_opcode!(opcodes);
 
-/// The table spread by the opcodes' last byte: the one-byte opcodes first, those behind 0xFE second.
+/// The table by the opcodes' last byte: first the one-byte opcodes, then those after 0xFE.
 static BY_BYTE: [[Option<OpCodeInfo>; 256]; 2] = {
     let mut spread = [[None; 256]; 2];
     let mut index = 0;
@@ -450,19 +451,19 @@ static BY_BYTE: [[Option<OpCodeInfo>; 256]; 2] = {
 };
 
 impl OpCode {
-    /// What a one-byte opcode is; none if no opcode has this byte.
+    /// The properties of a one-byte opcode. None if no opcode has this byte.
     #[inline]
     pub fn one_byte(byte: u8) -> Option<&'static OpCodeInfo> {
         BY_BYTE[0][usize::from(byte)].as_ref()
     }
 
-    /// What the opcode with this byte behind 0xFE is.
+    /// The properties of the opcode with this byte after 0xFE.
     #[inline]
     pub fn two_byte(byte: u8) -> Option<&'static OpCodeInfo> {
         BY_BYTE[1][usize::from(byte)].as_ref()
     }
 
-    /// What the table says of it.
+    /// The opcode's properties.
     #[inline]
     pub fn info(self) -> &'static OpCodeInfo {
         match &BY_BYTE[usize::from(self.size() == 2)][usize::from(self as u16 as u8)] {
@@ -471,13 +472,13 @@ impl OpCode {
         }
     }
 
-    /// How many bytes it has itself: 1 or 2.
+    /// The size of the opcode in bytes, without its operand: 1 or 2.
     #[inline]
     pub const fn size(self) -> usize {
         if self as u16 >= 0xFE00 { 2 } else { 1 }
     }
 
-    /// Appends its bytes.
+    /// Appends the opcode's bytes.
     #[inline]
     pub fn put(self, out: &mut Vec<u8>) {
         if self.size() == 2 {
@@ -486,11 +487,11 @@ impl OpCode {
         out.push(self as u16 as u8);
     }
 
-    /// A branch's four-byte form; any other opcode itself.
+    /// The four-byte form of a branch. Any other opcode is returned unchanged.
     pub fn long_form(self) -> Self {
         match (self, self.info().operand) {
             (Self::LeaveS, _) => Self::Leave,
-            // The long forms stand in the order of the short ones, 13 numbers later.
+            // The long forms have the same order as the short ones, and numbers 13 higher.
             (_, Operand::BranchS) => match Self::one_byte(self as u16 as u8 + (Self::Br as u16 - Self::BrS as u16) as u8) {
                 Some(info) => info.opcode,
                 None => self,
@@ -499,7 +500,7 @@ impl OpCode {
         }
     }
 
-    /// A branch's one-byte form; any other opcode itself.
+    /// The one-byte form of a branch. Any other opcode is returned unchanged.
     pub fn short_form(self) -> Self {
         match (self, self.info().operand) {
             (Self::Leave, _) => Self::LeaveS,

@@ -1,31 +1,32 @@
-//! A file that is ready to be written, but for what is of its own bytes: a strong name's signature, a checksum.
+//! A file ready for writing. Only the parts computed from its own bytes are missing: the strong name signature and
+//! the checksum.
 
 use std::ops::Range;
 
 use crate::segments::Segments;
 
-/// An image ready to be written.
+/// An image ready for writing.
 #[derive(Debug, Default)]
 pub struct OutputFile<'a> {
     pub(crate) segments: Segments<'a>,
-    /// The room for a strong name signature.
+    /// The range reserved for a strong name signature.
     pub(crate) signature: Option<Range<usize>>,
-    /// What such a signature is of.
+    /// The ranges that the signature covers.
     pub(crate) hashed: Vec<Range<usize>>,
-    /// Where the PE checksum stands, if there is to be one.
+    /// The offset of the PE checksum, if it is to be set.
     pub(crate) checksum_at: Option<usize>,
 }
 
 impl<'a> OutputFile<'a> {
-    /// A file that is the input itself.
+    /// An output file equal to the input.
     pub fn unchanged(bytes: &'a [u8]) -> Self {
         let mut segments = Segments::default();
         segments.push(bytes);
         Self { segments, ..Self::default() }
     }
 
-    /// What the strong name signature is to be of, in pieces: headers and sections, without the room for the signature
-    /// itself. The checksum and the Authenticode entry count as zeros (II.6.2.1.3), and so they are still.
+    /// The content for the strong name signature, in pieces: headers and sections, without the range of the signature
+    /// itself. The checksum and the Authenticode entry count as zeros (II.6.2.1.3), and are still zero here.
     pub fn signed_content(&self) -> impl Iterator<Item = &[u8]> {
         let signature = self.signature.clone().unwrap_or_default();
         self.hashed.iter().flat_map(move |range| {
@@ -40,19 +41,19 @@ impl<'a> OutputFile<'a> {
         })
     }
 
-    /// The size of the room for a strong name signature; 0 if there is none.
+    /// The size reserved for a strong name signature, in bytes; 0 if there is none.
     pub fn signature_size(&self) -> usize {
         self.signature.as_ref().map_or(0, Range::len)
     }
 
-    /// Puts the strong name signature in.
+    /// Writes the strong name signature into its range.
     pub fn sign(&mut self, signature: &[u8]) {
         if let Some(range) = &self.signature {
             self.segments.patch(range.start, signature.get(..range.len()).unwrap_or(signature));
         }
     }
 
-    /// The file's bytes, with the PE checksum where the input had one.
+    /// The file's bytes. The PE checksum is set if the input had one.
     pub fn into_segments(mut self) -> Segments<'a> {
         if let Some(at) = self.checksum_at {
             let sum = checksum(self.segments.iter()).wrapping_add(self.segments.len() as u32);
@@ -62,7 +63,7 @@ impl<'a> OutputFile<'a> {
     }
 }
 
-/// The PE checksum without the file's length: the sum of all 16-bit words, each carry added in again.
+/// The PE checksum before adding the file's length: the sum of all 16-bit words, with each carry added in.
 fn checksum<'s>(parts: impl Iterator<Item = &'s [u8]>) -> u32 {
     let mut sum = 0_u64;
     let mut odd: Option<u8> = None;
@@ -72,7 +73,7 @@ fn checksum<'s>(parts: impl Iterator<Item = &'s [u8]>) -> u32 {
             odd = None;
             part = rest;
         }
-        // One's complement addition does not care how wide the words are: four bytes at a time give the same sum.
+        // One's complement addition gives the same sum for four bytes at a time.
         let words = part.chunks_exact(4);
         let tail = words.remainder();
         sum += words.map(|word| u64::from(u32::from_le_bytes([word[0], word[1], word[2], word[3]]))).sum::<u64>();

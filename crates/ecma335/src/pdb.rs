@@ -1,5 +1,5 @@
-//! Portable PDBs: metadata of their own tables (schema.rs), with blobs of sequence points and imports. `pdb_stream.rs` has
-//! what ties them to an image.
+//! Portable PDBs: metadata with tables of their own (schema.rs), and blobs for sequence points and imports.
+//! `pdb_stream.rs` holds the stream that links a PDB to an image.
 
 use crate::{
     cursor::{COMPRESSED_MAX, COMPRESSED_SIGNED, Cursor, put_compressed_i32, put_compressed_u32},
@@ -10,7 +10,7 @@ use crate::{
     token::{FileOffset, Rid},
 };
 
-/// Gives a PDB that was written another id, in its place.
+/// Replaces the id of a written PDB in place.
 ///
 /// # Errors
 /// If it cannot be read, or is no PDB.
@@ -21,23 +21,23 @@ pub fn set_id(pdb: &mut [u8], id: PdbId) -> Result<()> {
     place.map(|place| place.copy_from_slice(&id.0)).ok_or_else(|| Error::new(ErrorKind::Unsupported("metadata that is no PDB")))
 }
 
-/// Where an instruction comes from.
+/// The source position of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SequencePoint {
     /// The IL offset.
     pub offset: u32,
     /// The source file.
     pub document: Rid<Document>,
-    /// The piece of it; none for instructions that come from nowhere and are to be passed over.
+    /// The range in the source file. None for hidden points, which a debugger skips.
     pub span: Option<Span>,
 }
 
-/// A piece of a source file, from the first character to behind the last. Lines and columns count from 1.
+/// A range in a source file. The end is after its last character. Lines and columns count from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Span {
-    /// Line and column of its start.
+    /// The line and column of its start.
     pub start: (u32, u32),
-    /// Line and column of its end.
+    /// The line and column of its end.
     pub end: (u32, u32),
 }
 
@@ -46,12 +46,13 @@ pub struct Span {
 pub struct SequencePoints {
     /// The row of the locals' signature; 0 for none.
     pub local_signature: u32,
-    /// The points, by rising offsets.
+    /// The points, in ascending order of their offsets.
     pub points: Vec<SequencePoint>,
 }
 
 impl SequencePoints {
-    /// Reads a blob. `document` is the method's, which the blob leaves out; none if the points are of several.
+    /// Reads a blob. `document` is the method's document, which the blob omits. None if the points have several
+    /// documents.
     pub fn parse(mut blob: Cursor<'_>, document: Rid<Document>) -> Result<Self> {
         if blob.is_empty() {
             return Ok(Self::default());
@@ -91,20 +92,20 @@ impl SequencePoints {
         Ok(Self { local_signature, points })
     }
 
-    /// Appends the points as a blob. `document` is what it was for [`parse`](Self::parse).
+    /// Appends the points as a blob. `document` has the same meaning as in [`parse`](Self::parse).
     ///
     /// # Errors
-    /// If a number passes what a compressed integer holds (II.23.2): an offset, line or column of 2^29, or a line or column
-    /// 2^28 from the one before it.
+    /// If a number exceeds a compressed integer (II.23.2): an offset, line or column of 2^29, or a line or column
+    /// 2^28 from the preceding one.
     pub fn write(&self, document: Rid<Document>, out: &mut Vec<u8>) -> Result<()> {
         put_unsigned(out, self.local_signature)?;
         self.write_points(document, out)
     }
 
-    /// Appends what stands behind the locals' signature.
+    /// Appends the part of the blob after the locals' signature.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// As for [`write`](Self::write).
     pub fn write_points(&self, document: Rid<Document>, out: &mut Vec<u8>) -> Result<()> {
         let mut current = document;
         if document.is_none() {
@@ -115,7 +116,7 @@ impl SequencePoints {
         let mut last_offset = None;
         for point in &self.points {
             if point.document != current && point.span.is_some() {
-                // Only behind a first point can a record of zero mean another document.
+                // Only after the first point, a record of zero can mean another document.
                 if last_offset.is_none() {
                     continue;
                 }
@@ -169,29 +170,29 @@ fn put_signed(out: &mut Vec<u8>, value: i32) -> Result<()> {
     Ok(())
 }
 
-/// The longest text that is put together of pieces: longer than any path.
+/// The maximum length of a text assembled from parts, in bytes: longer than any path.
 const MAX_TEXT: usize = 1 << 16;
-/// How long the names that a byte of imports leads to may be, on the average.
+/// The maximum total length of imported names, per byte of the imports blob.
 const MAX_TEXT_PER_BYTE: usize = 256;
 
-/// A document's name: a separator, then the parts that it stands between, each a blob of its own.
+/// A document's name: a separator, then the parts to join with it, each a blob of its own.
 ///
 /// # Errors
-/// If a blob lies outside of the heap or is cut short, or the name gets longer than any path.
+/// If a blob lies outside of the heap or is truncated, or the name gets longer than any path.
 pub fn document_name(metadata: &Metadata<'_>, document: &Document) -> Result<String> {
     let mut cursor = metadata.blobs.blob(document.name)?;
     let separator = cursor.u8()?;
     let mut name = Vec::new();
     let mut is_first = true;
     while !cursor.is_empty() {
-        // Zero stands for no separator.
+        // Zero means no separator.
         if !is_first && separator != 0 {
             name.push(separator);
         }
         is_first = false;
         let at = cursor.offset();
         name.extend_from_slice(metadata.blob(Blob(cursor.compressed_u32()?))?);
-        // Parts can be many documents' and many times one's.
+        // Documents can share parts, and one can repeat a part, so a small file can describe a long name.
         if name.len() > MAX_TEXT {
             return malformed(at, "a document's name of more than 64 KiB");
         }
@@ -199,32 +200,32 @@ pub fn document_name(metadata: &Metadata<'_>, document: &Document) -> Result<Str
     Ok(String::from_utf8_lossy(&name).into_owned())
 }
 
-/// An import of an ImportScope: what a `using` or `Imports` brings into view.
+/// An import of an ImportScope, from a `using` or `Imports` directive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Import {
-    /// The name that the scope gives it, if it gives one.
+    /// The alias in that scope, if any.
     pub alias: Option<String>,
-    /// The assembly whose names it brings.
+    /// The assembly that contains the imported names.
     pub assembly: Option<Rid<AssemblyRef>>,
-    /// What is imported; none for an assembly.
+    /// The imported namespace or type. None for an assembly alias.
     pub target: Option<ImportTarget>,
 }
 
-/// What an import names.
+/// The target of an import.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ImportTarget {
     /// A namespace.
     Namespace(String),
     /// A type.
     Type(TypeDefOrRef),
-    /// A namespace of XML.
+    /// An XML namespace.
     Xml(String),
 }
 
 /// The imports of a scope.
 ///
 /// # Errors
-/// If the blob is cut short, has an import of a kind nobody knows, or names that are longer than itself by far.
+/// If the blob is truncated, has an import of unknown kind, or its names are far longer than itself.
 pub fn imports(metadata: &Metadata<'_>, scope: &ImportScope) -> Result<Vec<Import>> {
     let mut cursor = metadata.blobs.blob(scope.imports)?;
     let mut imports = Vec::new();
@@ -254,7 +255,7 @@ pub fn imports(metadata: &Metadata<'_>, scope: &ImportScope) -> Result<Vec<Impor
     Ok(imports)
 }
 
-/// The blobs that imports name: aliases, namespaces.
+/// Visits the blobs that imports refer to: aliases and namespaces.
 pub(crate) fn names_of_imports(mut imports: Cursor<'_>, mut visit: impl FnMut(Blob)) -> Result<()> {
     while !imports.is_empty() {
         let at = imports.offset();
@@ -277,20 +278,20 @@ pub(crate) fn names_of_imports(mut imports: Cursor<'_>, mut visit: impl FnMut(Bl
     Ok(())
 }
 
-/// Where an async method waits, and where it goes on.
+/// The suspension and resumption points of an async method.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AsyncStepping {
-    /// The offset of the handler that catches what nobody else does.
+    /// The offset of the handler for otherwise unhandled exceptions.
     pub catch_handler: Option<u32>,
-    /// Of each await: the offset at which it yields, that at which it goes on, and the method it goes on in.
+    /// For each await: its yield offset, its resume offset, and the method that resumes.
     pub awaits: Vec<(u32, u32, Rid<MethodDef>)>,
 }
 
 impl AsyncStepping {
-    /// Reads the value of a record.
+    /// Reads the value of a CustomDebugInformation row.
     ///
     /// # Errors
-    /// If it is cut short.
+    /// If it is truncated.
     pub fn parse(mut value: Cursor<'_>) -> Result<Self> {
         let catch_handler = value.u32()?.checked_sub(1);
         let mut awaits = Vec::new();
@@ -301,10 +302,10 @@ impl AsyncStepping {
     }
 }
 
-/// The scopes of a state machine's hoisted locals: start and length, by the number in their names.
+/// The scopes of a state machine's hoisted locals: start and length, by the slot number in their names.
 ///
 /// # Errors
-/// If the value of the record is cut short.
+/// If the value is truncated.
 pub fn hoisted_local_scopes(mut value: Cursor<'_>) -> Result<Vec<(u32, u32)>> {
     let mut scopes = Vec::new();
     while !value.is_empty() {
@@ -319,39 +320,39 @@ pub mod custom_debug_information {
         ($($(#[$doc:meta])* $name:ident = $a:literal $b:literal $c:literal $d:literal $text:literal)*) => {
             $($(#[$doc])* pub const $name: [u8; 16] = guid($a, $b, $c, $d);)*
 
-            /// A kind in words, if it is a known one.
+            /// The description of a kind, if it is known.
             pub fn name(kind: [u8; 16]) -> Option<&'static str> {
                 match kind { $($name => Some($text),)* _ => None }
             }
         };
     }
     kinds! {
-        /// Pairs of u32: start and length of the scopes that a state machine's hoisted locals have.
+        /// Pairs of u32: start and length of the scopes of a state machine's hoisted locals.
         STATE_MACHINE_HOISTED_LOCAL_SCOPES = 0x6DA9_A61E 0xF8C7 0x4874 0xBE62_68BC_5630_DF71 "hoisted local scopes"
-        /// A u32: the offset of the catch handler plus one, or 0. Then of each await: u32 where it yields, u32 where it
-        /// goes on, and the method it goes on in as a compressed number.
+        /// A u32: the offset of the catch handler plus one, or 0. Then for each await: its yield offset as u32, its
+        /// resume offset as u32, and the resuming method as a compressed number.
         ASYNC_METHOD_STEPPING = 0x54FD_2AC5 0xE925 0x401A 0x9C2A_F94F_1710_72F8 "async stepping"
-        /// A bit for each type in a local's: whether it is `dynamic`.
+        /// A bit for each type in a local's signature: whether it is `dynamic`.
         DYNAMIC_LOCAL_VARIABLES = 0x83C5_63C4 0xB4F3 0x47D5 0xB824_BA54_4147_7EA8 "dynamic types"
-        /// The names of a tuple's elements, each ended by a zero.
+        /// The names of a tuple's elements, each zero-terminated.
         TUPLE_ELEMENT_NAMES = 0xED9F_DF71 0x8879 0x4747 0x8ED3_FE5E_DE3C_E710 "tuple element names"
         /// Visual Basic's default namespace.
         DEFAULT_NAMESPACE = 0x58B2_EAB6 0x209F 0x4E4E 0xA22C_B2D0_F910_C782 "default namespace"
-        /// What syntax locals come from, for edit and continue.
+        /// The syntax offsets of locals, for edit and continue.
         ENC_LOCAL_SLOT_MAP = 0x755F_52A8 0x91C5 0x45BE 0xB4B8_2095_71E5_52BD "local slots for edit and continue"
-        /// What syntax lambdas come from, for edit and continue.
+        /// The syntax offsets of lambdas, for edit and continue.
         ENC_LAMBDA_MAP = 0xA643_004C 0x0240 0x496F 0xA783_30D6_4F49_79DE "lambdas for edit and continue"
-        /// What syntax states come from, for edit and continue.
+        /// The syntax offsets of states, for edit and continue.
         ENC_STATE_MAP = 0x8B78_CD68 0x2EDE 0x420B 0x980B_E158_84B8_AAA3 "states for edit and continue"
-        /// The text of a document.
+        /// The source text of a document.
         EMBEDDED_SOURCE = 0x0E8A_571B 0x6926 0x466E 0xB4AD_8AB0_4611_F5FE "embedded source"
-        /// Where documents can be fetched from, as JSON.
+        /// The URLs to fetch documents from, as JSON.
         SOURCE_LINK = 0xCC11_0556 0xA091 0x4D38 0x9FEC_25AB_9A35_1A6A "Source Link"
         /// The documents of a type without code, as compressed row numbers.
         TYPE_DEFINITION_DOCUMENTS = 0x932E_74BC 0xDBA9 0x4478 0x8D46_0F32_A7BA_B3D3 "documents"
-        /// What the compiler was called with: names and values, each ended by a zero.
+        /// The compiler's options: names and values, each zero-terminated.
         COMPILATION_OPTIONS = 0xB5FE_EC05 0x8CD0 0x4A83 0x96DA_4662_84BB_4BD8 "compilation options"
-        /// What the compiler was given to refer to.
+        /// The assemblies that the compiler referenced.
         COMPILATION_METADATA_REFERENCES = 0x7E4D_4708 0x096E 0x4C5C 0xAEDA_CB10_BA6A_740D "compilation references"
         /// Marks a primary constructor.
         PRIMARY_CONSTRUCTOR = 0x9D40_ACE1 0xC703 0x4D0E 0xBF41_7243_060A_8FB5 "primary constructor"

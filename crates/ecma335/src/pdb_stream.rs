@@ -1,16 +1,16 @@
-//! The #Pdb stream of a portable PDB: its id, the program's entry point, and how many rows the tables of its assembly have.
+//! The #Pdb stream of a portable PDB: its id, the program's entry point, and the row counts of its assembly's tables.
 
 use crate::{cursor::Cursor, error::Result, schema::Table, tables::RowCounts, token::Token};
 
-/// The name of the stream that makes metadata a PDB.
+/// The name of the stream that identifies metadata as a PDB.
 pub const NAME: &[u8] = b"#Pdb";
 
-/// Ties a PDB to its image: a GUID and a stamp, both of which are in the image's CodeView entry.
+/// The id that links a PDB to its image: a GUID and a stamp. The image's CodeView entry holds both.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PdbId(pub [u8; 20]);
 
 impl PdbId {
-    /// Its size in the file: the stream begins with it.
+    /// The size in the file, in bytes. It is the first part of the stream.
     pub const SIZE: usize = 20;
 
     /// The GUID.
@@ -18,21 +18,21 @@ impl PdbId {
         &self.0[..16]
     }
 
-    /// The stamp: the CodeView entry's time stamp.
+    /// The stamp: the time stamp of the CodeView entry.
     pub fn stamp(&self) -> u32 {
         let [.., a, b, c, d] = self.0;
         u32::from_le_bytes([a, b, c, d])
     }
 }
 
-/// What the stream says.
+/// The content of the stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PdbStream {
     /// The PDB's id.
     pub id: PdbId,
-    /// The method that the program starts with; token 0 if there is none.
+    /// The entry point of the program; token 0 if there is none.
     pub entry_point: Token,
-    /// The rows of the assembly's tables, by which the PDB's columns are as wide as they are.
+    /// The row counts of the assembly's tables, which affect the widths of the PDB's columns.
     pub assembly: RowCounts,
 }
 
@@ -40,7 +40,7 @@ impl PdbStream {
     /// Reads the stream.
     ///
     /// # Errors
-    /// If it is cut short.
+    /// If it is truncated.
     pub fn parse(mut cursor: Cursor<'_>) -> Result<Self> {
         let mut id = PdbId::default();
         id.0.copy_from_slice(cursor.bytes(PdbId::SIZE)?);
@@ -55,7 +55,7 @@ impl PdbStream {
         Ok(Self { id, entry_point, assembly })
     }
 
-    /// Its bytes.
+    /// The bytes of the stream.
     pub fn to_bytes(&self) -> Vec<u8> {
         let counted = || Table::ALL.iter().copied().filter(|table| is_counted(*table) && self.assembly[*table as usize] > 0);
         let mut stream = self.id.0.to_vec();
@@ -67,7 +67,7 @@ impl PdbStream {
     }
 }
 
-/// Whether a PDB counts the rows of a table: not its own, not those of pointers and of edit-and-continue.
+/// Whether a PDB counts the rows of a table. It omits its own tables, pointer tables and edit-and-continue tables.
 fn is_counted(table: Table) -> bool {
     let is_pointers = Table::ALL.iter().any(|child| child.pointers() == Some(table));
     (table as u8) < Table::Document as u8 && !is_pointers && !matches!(table, Table::EncLog | Table::EncMap)

@@ -1,5 +1,6 @@
-//! Every table and column of II.22, the pointer and edit-and-continue tables, the portable PDB's tables, and every
-//! coded index of II.24.2.6: each stated once, here. Readers, writers, widths, dumps and error labels expand these lists.
+//! The schema: every table and column of II.22, the pointer and edit-and-continue tables, and the portable PDB's
+//! tables. It also lists every coded index of II.24.2.6. Readers, writers, widths, dumps and error labels expand
+//! these lists.
 
 use std::fmt;
 
@@ -62,8 +63,9 @@ macro_rules! for_each_table { ($then:ident) => { $then! {
     CustomDebugInformation = 0x37 "PDB.CustomDebugInformation" [parent, kind] { parent: HasCustomDebugInformation, kind: Guid, value: Blob }
 }}}
 
-/// The list columns, each of which says where the rows begin that belong to a row (II.22): owner, column, what they are rows of,
-/// and the table that they are found through where an uncompressed stream (`#-`) has it.
+/// The list columns (II.22): owner, column, the table of the rows, and the pointer table. A list column holds the
+/// first row that belongs to its owner. An uncompressed stream (`#-`) refers to the rows through the pointer table,
+/// if it has one.
 macro_rules! for_each_list {
     ($then:ident) => {
         $then! {
@@ -101,14 +103,14 @@ macro_rules! for_each_coded_index { ($then:ident) => { $then! {
                             22 Document, 23 LocalScope, 24 LocalVariable, 25 LocalConstant, 26 ImportScope }
 }}}
 
-/// What a column holds; its width in a given file follows from this and the file's sizes (II.24.2.6).
+/// The kind of a column's cells. It and the sizes of the file's heaps and tables decide the width (II.24.2.6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ColumnKind {
     /// A constant of this many bytes: 1, 2 or 4.
     Fixed(u8),
     /// An offset into #Strings.
     Str,
-    /// A number, from 1, of a GUID in #GUID.
+    /// The number of a GUID in #GUID, from 1.
     Guid,
     /// An offset into #Blob.
     Blob,
@@ -121,44 +123,44 @@ pub enum ColumnKind {
 /// A column of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// Its name, as the row struct spells it.
+    /// The name, as in the row struct.
     pub name: &'static str,
-    /// What it holds.
+    /// The kind of its cells.
     pub kind: ColumnKind,
 }
 
-/// A family of coded indices: a row number with a tag that names the table (II.24.2.6).
+/// A kind of coded index: a row number with a tag for its table (II.24.2.6).
 #[derive(PartialEq, Eq, Debug)]
 pub struct CodedIndex {
-    /// Its name in II.24.2.6.
+    /// The name in II.24.2.6.
     pub name: &'static str,
-    /// How many of the low bits are the tag.
+    /// The number of low bits for the tag.
     pub tag_bits: u8,
-    /// Tag and table of each member.
+    /// The tag and table of each member.
     pub tables: &'static [(u8, Table)],
 }
 
-/// A value that fits one column: every column's type is one.
+/// The type of a column's cells.
 pub trait Cell: Copy {
-    /// What a column of this type holds.
+    /// The kind of such a column.
     const KIND: ColumnKind;
-    /// From the number in the file.
+    /// Converts the number in the file.
     fn from_raw(raw: u32) -> Self;
-    /// The number to be put in the file; it must fit the column.
+    /// The number for the file; it must fit the column.
     fn to_raw(self) -> u32;
 }
 
 /// A row of a table.
 pub trait Row: Sized {
-    /// Which table.
+    /// The table.
     const TABLE: Table;
-    /// From the raw numbers of its cells, asked for in column order.
+    /// Makes a row from the raw numbers of its cells, requested in column order.
     fn from_cells(next: impl FnMut() -> u32) -> Self;
-    /// Gives the raw numbers of its cells, in column order.
+    /// Passes on the raw numbers of its cells, in column order.
     fn for_each_cell(&self, put: impl FnMut(u32));
 }
 
-/// A row that rows of another table belong to: a list column says where they begin (II.22).
+/// A row that owns rows of another table: a list column holds the first of them (II.22).
 pub trait Owner<C: Row>: Row {
     /// The list column.
     fn list(&self) -> Rid<C>;
@@ -234,12 +236,13 @@ macro_rules! tables {
                 match self { $(Table::$table => $spec),* }
             }
 
-            /// Its columns, in file order.
+            /// The columns, in file order.
             pub const fn columns(self) -> &'static [Column] {
                 match self { $(Table::$table => const { &[$(Column { name: stringify!($column), kind: <$ty as Cell>::KIND }),*] }),* }
             }
 
-            /// The names of the columns it must be sorted by, most significant first; empty where any order will do.
+            /// The names of the columns that the table must be sorted by, most significant first. Empty if any order
+            /// is valid.
             pub const fn sort_keys(self) -> &'static [&'static str] {
                 match self { $(Table::$table => &[$(stringify!($key)),*]),* }
             }
@@ -276,12 +279,12 @@ macro_rules! lists {
         })*
 
         impl Table {
-            /// The table that list columns lead through to this one, if it has rows (II.22).
+            /// The pointer table to this table. If it has rows, list columns refer to them instead (II.22).
             pub const fn pointers(self) -> Option<Table> {
                 match self { $($(Table::$child => Some(Table::$pointers),)?)* _ => None }
             }
 
-            /// Whether a column of this table says where a list of rows of the other begins (II.22).
+            /// Whether this table has a list column for rows of the other (II.22).
             pub const fn has_list_of(self, other: Table) -> bool {
                 matches!((self, other), $((Table::$owner, Table::$child))|*)
             }
@@ -297,24 +300,24 @@ macro_rules! coded_indices {
         pub struct $name(pub u32);
 
         impl $name {
-            /// The family's tags and tables.
+            /// The tags and tables.
             pub const INDEX: CodedIndex = CodedIndex {
                 name: stringify!($name),
                 tag_bits: $bits,
                 tables: &[$(($tag, Table::$table)),*],
             };
 
-            /// The index of a row, if the token's table belongs to the family.
+            /// The index of a row. None if the token's table is not a member.
             pub fn new(token: Token) -> Option<Self> {
                 Self::INDEX.encode(token).map(Self)
             }
 
-            /// The row it names; none if the tag is not in use.
+            /// The row's token. None if the tag is not in use.
             pub fn token(self) -> Option<Token> {
                 Self::INDEX.decode(self.0)
             }
 
-            /// The row number, 0 for none.
+            /// The row number; 0 for none.
             pub fn rid(self) -> u32 {
                 self.0 >> Self::INDEX.tag_bits
             }
@@ -330,14 +333,14 @@ macro_rules! coded_indices {
 for_each_coded_index!(coded_indices);
 
 impl CodedIndex {
-    /// The table and row of a raw value; none if the tag is not in use.
+    /// The table and row of a raw value. None if the tag is not in use.
     pub fn decode(&self, raw: u32) -> Option<Token> {
         let tag = (raw & ((1 << self.tag_bits) - 1)) as u8;
         let (_, table) = self.tables.iter().find(|(number, _)| *number == tag)?;
         Some(Token::new(*table, raw >> self.tag_bits))
     }
 
-    /// The raw value of a row; none if its table is not in the family.
+    /// The raw value for a row. None if its table is not a member.
     pub fn encode(&self, token: Token) -> Option<u32> {
         let (tag, _) = self.tables.iter().find(|(_, table)| *table as u8 == token.kind())?;
         Some(token.rid() << self.tag_bits | u32::from(*tag))

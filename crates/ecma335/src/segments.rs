@@ -1,4 +1,4 @@
-//! A file in pieces, so that what is borrowed from the input is not copied until it is written.
+//! A file in pieces. Pieces borrowed from the input are not copied.
 
 use std::{
     borrow::Cow,
@@ -6,8 +6,8 @@ use std::{
     ops::Range,
 };
 
-/// Bytes in order, some borrowed from the input, some made: a file is written from them without being put together in
-/// memory first.
+/// Bytes in order, some borrowed from the input, some owned. A file is written from them without first being
+/// assembled in memory.
 #[derive(Debug, Default)]
 pub struct Segments<'a> {
     parts: Vec<Cow<'a, [u8]>>,
@@ -15,10 +15,10 @@ pub struct Segments<'a> {
 }
 
 impl<'a> Segments<'a> {
-    /// How large pieces of copies are: the allocator gives pages of their own to so much, and back to the system.
+    /// The size of pieces for copies. The allocator maps pages for so large a block, and returns them to the system.
     const PIECE: usize = 1 << 20;
 
-    /// Adds bytes behind the others.
+    /// Appends bytes.
     pub fn push(&mut self, bytes: impl Into<Cow<'a, [u8]>>) {
         let bytes = bytes.into();
         self.length += bytes.len();
@@ -27,7 +27,7 @@ impl<'a> Segments<'a> {
         }
     }
 
-    /// Adds a copy of bytes behind the others: what is short goes into one piece with what was copied before.
+    /// Appends a copy of bytes. Short copies share a piece.
     pub fn push_copy(&mut self, bytes: &[u8]) {
         self.length += bytes.len();
         if let Some(Cow::Owned(last)) = self.parts.last_mut()
@@ -41,18 +41,18 @@ impl<'a> Segments<'a> {
         self.parts.push(piece.into());
     }
 
-    /// Adds all of another's.
+    /// Appends all pieces of another.
     pub fn append(&mut self, other: Segments<'a>) {
         self.length += other.length;
         self.parts.extend(other.parts);
     }
 
-    /// Adds zeros up to a multiple of `alignment`.
+    /// Appends zeros up to a multiple of `alignment`.
     pub fn pad_to(&mut self, alignment: usize) {
         self.push(vec![0; self.length.next_multiple_of(alignment) - self.length]);
     }
 
-    /// Overwrites bytes; those behind the end are left out.
+    /// Overwrites bytes. Bytes beyond the end are ignored.
     pub fn patch(&mut self, offset: usize, mut bytes: &[u8]) {
         let (mut start, mut at) = (0, offset);
         for part in &mut self.parts {
@@ -67,7 +67,7 @@ impl<'a> Segments<'a> {
         }
     }
 
-    /// Overwrites four bytes at each of some rising offsets; none lies across the border of two pieces.
+    /// Overwrites four bytes at each of some ascending offsets. None may cross a boundary of pieces.
     pub fn patch_words(&mut self, words: impl IntoIterator<Item = (usize, [u8; 4])>) {
         let (mut parts, mut start) = (self.parts.iter_mut().peekable(), 0);
         for (offset, word) in words {
@@ -90,36 +90,36 @@ impl<'a> Segments<'a> {
         })
     }
 
-    /// How many bytes there are.
+    /// The total number of bytes.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether there are none.
+    /// Whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// The parts in order.
+    /// The pieces in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.parts.iter().map(|part| &**part)
     }
 
-    /// Writes all of it.
+    /// Writes all bytes.
     ///
     /// # Errors
-    /// What the writer says.
+    /// The writer's error.
     pub fn write_to(&self, out: &mut impl io::Write) -> io::Result<()> {
-        // Most parts are short, and each write of the system's takes longer than they do.
+        // Most pieces are short, so a system call for each would cost more than the copy.
         let mut out = io::BufWriter::with_capacity(64 << 10, out);
         self.iter().try_for_each(|part| out.write_all(part))?;
         out.flush()
     }
 
-    /// Where something that is read differs from it first, be it by its length.
+    /// The first offset at which a reader's bytes differ, including a difference in length.
     ///
     /// # Errors
-    /// What the reader says.
+    /// The reader's error.
     pub fn first_difference(&self, other: impl io::Read) -> io::Result<Option<usize>> {
         let mut other = io::BufReader::with_capacity(64 << 10, other);
         let mut at = 0;
@@ -138,7 +138,7 @@ impl<'a> Segments<'a> {
         Ok(if other.fill_buf()?.is_empty() { None } else { Some(at) })
     }
 
-    /// All of it in one piece.
+    /// A copy of all bytes.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.length);
         self.iter().for_each(|part| out.extend_from_slice(part));

@@ -1,4 +1,5 @@
-//! Signatures (II.23.2): every kind, in both directions. `outline.rs` reads what little weaving needs, `text.rs` shows them.
+//! Signatures (II.23.2): reads and writes every kind. `outline.rs` reads the few parts that instrumenting needs,
+//! `text.rs` formats them.
 
 pub mod outline;
 pub mod text;
@@ -11,19 +12,19 @@ use crate::{
     token::FileOffset,
 };
 
-/// Types nest no deeper than this; real ones stay below 20, and a hostile blob must not exhaust the stack.
+/// The maximum nesting of types. Real ones stay below 20, and a hostile blob must not exhaust the stack.
 const MAX_DEPTH: u32 = 96;
 
-/// A type in a signature (II.23.2.12), with what may stand around it.
+/// A type in a signature (II.23.2.12), including its modifiers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TypeSig {
-    /// A type that is one element: `int32`, `string`, `object`, `void`, `typedref`.
+    /// A type of a single element: `int32`, `string`, `object`, `void`, `typedref`.
     Element(ElementType),
     /// `valuetype T` or `class T`.
     Named {
-        /// Whether it is a value type.
+        /// Whether the type is a value type.
         is_value: bool,
-        /// Which one.
+        /// The type.
         token: TypeDefOrRef,
     },
     /// `T*`
@@ -51,13 +52,13 @@ pub enum TypeSig {
     },
     /// `method T *(...)`
     FnPtr(Box<MethodSig>),
-    /// `T modreq(M)` or `T modopt(M)` (II.23.2.7); the modifier stands before the type in the blob.
+    /// `T modreq(M)` or `T modopt(M)` (II.23.2.7). In the blob, the modifier precedes the type.
     Modified {
-        /// Whether it must be understood.
+        /// Whether it is a `modreq`.
         is_required: bool,
         /// The modifier.
         modifier: TypeDefOrRef,
-        /// What it modifies.
+        /// The modified type.
         inner: Box<TypeSig>,
     },
 }
@@ -65,7 +66,7 @@ pub enum TypeSig {
 /// The rank, sizes and lower bounds of an array (II.23.2.13).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ArrayShape {
-    /// How many dimensions.
+    /// The number of dimensions.
     pub rank: u32,
     /// The sizes of the first dimensions.
     pub sizes: Vec<u32>,
@@ -78,44 +79,44 @@ pub struct ArrayShape {
 pub struct MethodSig {
     /// The first byte: see [`convention`].
     pub convention: u8,
-    /// How many generic parameters it has.
+    /// The number of generic parameters.
     pub generic_params: u32,
-    /// What it returns.
+    /// The return type.
     pub return_type: TypeSig,
-    /// Its parameters.
+    /// The types of the parameters.
     pub params: Vec<TypeSig>,
-    /// At a call with a variable argument list: how many parameters stand before the sentinel.
+    /// For a call with a variable argument list: the number of parameters before the sentinel.
     pub sentinel: Option<usize>,
 }
 
 /// A property's signature (II.23.2.5).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PropertySig {
-    /// Whether it belongs to an instance.
+    /// Whether the property is an instance property.
     pub has_this: bool,
-    /// Its type.
+    /// The property's type.
     pub property_type: TypeSig,
     /// The parameters of an indexer.
     pub params: Vec<TypeSig>,
 }
 
-/// Any signature blob, by its first byte. A TypeSpec has none and is read by [`TypeSig::parse`].
+/// Any signature blob, by its first byte. A TypeSpec has no such byte; [`TypeSig::parse`] reads it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Signature {
-    /// Of a method.
+    /// A method's signature.
     Method(MethodSig),
-    /// Of a field (II.23.2.4).
+    /// A field's type (II.23.2.4).
     Field(TypeSig),
-    /// Of a property.
+    /// A property's signature.
     Property(PropertySig),
-    /// Of local variables (II.23.2.6).
+    /// The types of local variables (II.23.2.6).
     Locals(Vec<TypeSig>),
-    /// Of a generic method's instantiation (II.23.2.15).
+    /// The type arguments of a generic method's instance (II.23.2.15).
     MethodSpec(Vec<TypeSig>),
 }
 
 impl Signature {
-    /// Reads a blob of any kind but TypeSpec; all of it must be used.
+    /// Reads a blob of any kind but TypeSpec, which must have no further bytes.
     ///
     /// # Errors
     /// If the blob breaks the format.
@@ -214,7 +215,7 @@ impl MethodSig {
 }
 
 impl TypeSig {
-    /// Reads a TypeSpec's blob (II.23.2.14); all of it must be used.
+    /// Reads a TypeSpec's blob (II.23.2.14), which must have no further bytes.
     ///
     /// # Errors
     /// If the blob breaks the format.
@@ -325,7 +326,7 @@ impl ArrayShape {
     }
 }
 
-/// What a generic type is (II.23.2.14).
+/// Reads whether a generic type is a class or a value type (II.23.2.14).
 fn read_generic_kind(cursor: &mut Cursor<'_>) -> Result<ElementType> {
     let (at, kind) = read_element(cursor)?;
     if matches!(kind, ElementType::Class | ElementType::ValueType) {
@@ -346,7 +347,7 @@ fn read_element(cursor: &mut Cursor<'_>) -> Result<(FileOffset, ElementType)> {
 fn read_token(cursor: &mut Cursor<'_>) -> Result<TypeDefOrRef> {
     Ok(TypeDefOrRef(cursor.compressed_u32()?))
 }
-/// Whether a first byte is that of a method's signature.
+/// Whether a blob's first byte is that of a method's signature.
 fn is_method(convention: u8) -> bool {
     matches!(convention & convention::MASK, convention::DEFAULT..=convention::VARARG | convention::UNMANAGED)
 }

@@ -9,15 +9,15 @@ use crate::{
     token::{FileOffset, Rid, Token},
 };
 
-/// Table numbers are below this.
+/// The upper bound of table numbers, exclusive.
 const TABLES: usize = 64;
-/// No table has more columns.
+/// The maximum number of columns of a table.
 pub(crate) const COLUMNS: usize = 9;
 
-/// How many rows each table has.
+/// The number of rows of each table.
 pub type RowCounts = [u32; TABLES];
 
-/// Whether an index into a heap takes four bytes: the `HeapSizes` bits (II.24.2.6).
+/// The `HeapSizes` bits (II.24.2.6): whether an index into a heap has four bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WideHeaps(pub u8);
 
@@ -46,7 +46,7 @@ pub struct Widths {
 }
 
 impl Widths {
-    /// The widths that these sizes give. A portable PDB counts the rows of the assembly's tables too.
+    /// The widths for these sizes. A portable PDB also counts the rows of the assembly's tables.
     pub fn new(counts: &RowCounts, heaps: WideHeaps) -> Self {
         let index = |wide: bool| if wide { 4 } else { 2 };
         let count = |table: Table| counts.get(table as usize).copied().unwrap_or(0);
@@ -81,7 +81,7 @@ impl Widths {
         &self.columns[table as usize][..table.columns().len()]
     }
 
-    /// Appends one row's cells.
+    /// Appends the cells of one row.
     pub(crate) fn put_row(&self, table: Table, cells: impl IntoIterator<Item = u32>, out: &mut Vec<u8>) {
         for (cell, width) in cells.into_iter().zip(self.columns(table)) {
             debug_assert!(*width == 4 || cell >> (u32::from(*width) * 8) == 0, "{table}: {cell:#x} in {width} bytes");
@@ -94,18 +94,18 @@ impl Widths {
     }
 }
 
-/// The tables of a file, as views on its bytes.
+/// The tables of a file, as views of its bytes.
 #[derive(Clone, Debug)]
 pub struct Tables<'a> {
-    /// Version of the schema.
+    /// The version of the schema.
     pub version: (u8, u8),
-    /// The `HeapSizes` byte as it stands in the file, with its other flags.
+    /// The `HeapSizes` byte in the file, including its other flags.
     pub heap_sizes: u8,
-    /// The byte behind it, which the standard reserves: the logarithm of the largest row number.
+    /// The following byte, which the standard reserves: the logarithm of the largest row number.
     pub log2_rid: u8,
-    /// The tables that say they are sorted, a bit each.
+    /// The tables with the sorted flag, a bit each.
     pub sorted: u64,
-    /// Four bytes some writers put behind the row counts, where bit 0x40 of `HeapSizes` says so.
+    /// Four bytes that some writers put after the row counts, if bit 0x40 of `HeapSizes` is set.
     pub extra: Option<u32>,
     counts: RowCounts,
     external: RowCounts,
@@ -118,8 +118,8 @@ pub struct Tables<'a> {
 const EXTRA_DATA: u8 = 0x40;
 
 impl<'a> Tables<'a> {
-    /// Reads the stream's header and finds the tables. `external` counts the rows of tables in another file, for a
-    /// portable PDB; else all zeros.
+    /// Reads the stream's header and locates the tables. For a portable PDB, `external` counts the rows of the
+    /// assembly's tables. Otherwise it is all zeros.
     pub fn parse(mut cursor: Cursor<'a>, external: &RowCounts) -> Result<Self> {
         cursor.u32()?;
         let version = (cursor.u8()?, cursor.u8()?);
@@ -154,13 +154,13 @@ impl<'a> Tables<'a> {
         Ok(Self { version, heap_sizes, log2_rid, sorted, extra, counts, external: *external, widths, rows, offsets })
     }
 
-    /// How many rows a table has.
+    /// The number of rows of a table.
     #[inline]
     pub fn count(&self, table: Table) -> u32 {
         self.counts[table as usize]
     }
 
-    /// How many rows each table has.
+    /// The number of rows of each table.
     pub fn counts(&self) -> &RowCounts {
         &self.counts
     }
@@ -170,12 +170,12 @@ impl<'a> Tables<'a> {
         &self.widths
     }
 
-    /// A table's rows as they stand in the file.
+    /// The bytes of a table's rows in the file.
     pub fn bytes(&self, table: Table) -> &'a [u8] {
         self.rows[table as usize]
     }
 
-    /// Whether a table says that it is sorted.
+    /// Whether a table has the sorted flag.
     pub fn is_sorted(&self, table: Table) -> bool {
         self.sorted >> (table as u8) & 1 != 0
     }
@@ -203,41 +203,41 @@ impl<'a> Tables<'a> {
         Some(self.widths.columns(table).iter().map(|width| take(&mut row, *width)).collect())
     }
 
-    /// The cells of one row that its table is to be sorted by, most significant first.
+    /// The sort key of one row: the cells of the sort columns, most significant first.
     pub fn sort_key(&self, table: Table, rid: u32) -> Option<Vec<u32>> {
         Some(pick(&self.cells(table, rid)?, &sort_columns(table)))
     }
 
-    /// All rows of a table with their numbers.
+    /// All rows of a table, with their numbers.
     pub fn rows<R: Row>(&self) -> impl ExactSizeIterator<Item = (Rid<R>, R)> + use<'_, 'a, R> {
         let at = R::TABLE as usize;
-        // A table without rows may have no columns' widths either: chunks of one byte of nothing are none.
+        // A table without rows may have a row size of 0, which `chunks` does not take.
         self.rows[at]
             .chunks_exact(self.widths.rows[at].max(1))
             .enumerate()
             .map(move |(index, row)| (Rid::new(index as u32 + 1), read_row(row, &self.widths.columns[at])))
     }
 
-    /// Where in the file a row is.
+    /// The file offset of a row.
     pub fn offset<R: Row>(&self, rid: Rid<R>) -> FileOffset {
         let at = R::TABLE as usize;
         FileOffset(self.offsets[at].0 + u64::from(rid.get().saturating_sub(1)) * self.widths.rows[at] as u64)
     }
 }
 
-/// Whether a table's rows can be named. Whatever can be can have debug information of a custom kind, and no sorted table's
-/// rows are named otherwise.
+/// Whether tokens can name a table's rows. Rows that can have custom debug information can be named. No other sorted
+/// table has named rows.
 pub(crate) fn is_named(table: Table) -> bool {
     HasCustomDebugInformation::new(Token::new(table, 1)).is_some()
 }
 
-/// Whether added rows go where their keys belong, be the table said to be sorted or not: there is no reader whom that
-/// misleads, and runtimes search for them as if it was.
+/// Whether added rows are inserted by their keys, even if the table lacks the sorted flag. That misleads no reader,
+/// and runtimes search these tables as if they were sorted.
 pub fn is_ordered(table: Table) -> bool {
     !table.sort_keys().is_empty() && !is_named(table)
 }
 
-/// In a portable PDB, columns are as wide as the assembly's tables want them to be.
+/// In a portable PDB, the column widths depend on the assembly's tables too.
 fn with_external(mut counts: RowCounts, external: &RowCounts) -> RowCounts {
     counts.iter_mut().zip(external).for_each(|(count, external)| *count = (*count).max(*external));
     counts
@@ -252,7 +252,7 @@ fn read_row<R: Row>(mut row: &[u8], widths: &[u8; COLUMNS]) -> R {
     })
 }
 
-/// Takes one cell off a row.
+/// Takes the next cell off a row.
 #[inline]
 fn take(row: &mut &[u8], width: u8) -> u32 {
     let (cell, rest) = row.split_at_checked(usize::from(width)).unwrap_or_default();
@@ -265,13 +265,13 @@ fn take(row: &mut &[u8], width: u8) -> u32 {
     }
 }
 
-/// Rows to be put into a stream beside the input's own, or in place of them.
+/// Rows added to the input's own, and rows that replace some of them.
 #[derive(Clone, Debug)]
 pub(crate) struct AppendedRows {
     cells: [Vec<u32>; TABLES],
     /// By table: row numbers, and the cells of each.
     replaced: [(Vec<u32>, Vec<u32>); TABLES],
-    /// The row counts of the assembly that a portable PDB is of, if they have changed.
+    /// The row counts of a portable PDB's assembly, if they have changed.
     pub(crate) external: Option<RowCounts>,
 }
 
@@ -287,12 +287,12 @@ impl AppendedRows {
         row.for_each_cell(|cell| cells.push(cell));
     }
 
-    /// The cells of each row that a table got.
+    /// The cells of each row added to a table.
     pub(crate) fn of(&self, table: Table) -> impl ExactSizeIterator<Item = &[u32]> {
         self.cells[table as usize].chunks_exact(table.columns().len())
     }
 
-    /// Whether a row can be added to a table without any other getting another number: it belongs behind the last.
+    /// Whether a row sorts after all others, so that no row gets another number.
     pub(crate) fn comes_last<R: Row>(&self, tables: &Tables<'_>, row: &R) -> bool {
         let mut cells = Vec::new();
         row.for_each_cell(|cell| cells.push(cell));
@@ -308,7 +308,7 @@ impl AppendedRows {
         row.for_each_cell(|cell| cells.push(cell));
     }
 
-    /// The rows of the input's that others stand for.
+    /// The replacements of the input's rows.
     pub(crate) fn replaced(&self, table: Table) -> impl Iterator<Item = (u32, &[u32])> {
         let (rids, cells) = &self.replaced[table as usize];
         rids.iter().copied().zip(cells.chunks_exact(table.columns().len()))
@@ -319,8 +319,8 @@ impl AppendedRows {
     }
 }
 
-/// Encodes a table stream: the input's rows with `appended` behind them (or, in a sorted table, among them), in the
-/// widths that the new sizes give. `patch` may change the encoded rows of the input, of the size it is given.
+/// Encodes a table stream in the widths for the new sizes. The `appended` rows come after the input's, or among them
+/// in a sorted table. `patch` may change the encoded rows of the input, given the row size.
 pub(crate) fn encode<'a>(
     tables: &Tables<'a>,
     appended: &AppendedRows,
@@ -330,7 +330,7 @@ pub(crate) fn encode<'a>(
     let mut counts = tables.counts;
     let (mut valid, mut sorted) = (0_u64, tables.sorted);
     for table in Table::ALL {
-        // What has its first rows now has them in order, and says so.
+        // A table that was empty gets sorted rows, and the sorted flag.
         if counts[*table as usize] == 0 && appended.count(*table) > 0 && !table.sort_keys().is_empty() {
             sorted |= 1 << (*table as u8);
         }
@@ -339,7 +339,7 @@ pub(crate) fn encode<'a>(
             valid |= 1 << (*table as u8);
         }
     }
-    // Never narrower than the input, so that a file nothing was added to is encoded as it was.
+    // Never narrower than in the input, so that a file without additions is encoded unchanged.
     let heaps = WideHeaps(heaps.0 | tables.heap_sizes);
     let widths = Widths::new(&with_external(counts, appended.external.as_ref().unwrap_or(&tables.external)), heaps);
 
@@ -369,7 +369,7 @@ pub(crate) fn encode<'a>(
     stream
 }
 
-/// The input's rows, each still at its number.
+/// The input's rows, at their old numbers.
 fn encode_own<'a>(tables: &Tables<'a>, table: Table, appended: &AppendedRows, widths: &Widths) -> Cow<'a, [u8]> {
     let row_size = widths.row_size(table);
     let mut out = Cow::Borrowed(tables.bytes(table));
@@ -393,7 +393,7 @@ fn encode_own<'a>(tables: &Tables<'a>, table: Table, appended: &AppendedRows, wi
     out
 }
 
-/// Puts the added rows behind the input's, or among them.
+/// Adds rows after the input's, or among them.
 fn put_added(table: Table, appended: &AppendedRows, widths: &Widths, rows: &mut Cow<'_, [u8]>) {
     let added = appended.of(table);
     if added.len() == 0 {
@@ -402,13 +402,13 @@ fn put_added(table: Table, appended: &AppendedRows, widths: &Widths, rows: &mut 
     let row_size = widths.row_size(table);
     let out = rows.to_mut();
     out.reserve(row_size * added.len());
-    // Rows that can be named were let in for the end alone.
+    // Rows that can be named were only accepted for the end.
     let keys = if is_ordered(table) { sort_columns(table) } else { Vec::new() };
     for row in added {
         let end = out.len();
         widths.put_row(table, row.iter().copied(), out);
         if !keys.is_empty() {
-            // Into its place: behind all rows whose key is not greater.
+            // Inserts after all rows whose key is not greater.
             let place =
                 row_size * upper_bound(&out[..end], row_size, |bytes| key(bytes, widths.columns(table), &keys), row, &keys);
             out[place..].rotate_right(row_size);
@@ -416,7 +416,7 @@ fn put_added(table: Table, appended: &AppendedRows, widths: &Widths, rows: &mut 
     }
 }
 
-/// How many rows have a key that is not greater than that of `row`.
+/// The number of rows whose key is not greater than that of `row`.
 fn upper_bound(rows: &[u8], row_size: usize, key: impl Fn(&[u8]) -> Vec<u32>, row: &[u32], keys: &[usize]) -> usize {
     let wanted = pick(row, keys);
     let (mut low, mut high) = (0, rows.len() / row_size.max(1));
@@ -428,7 +428,7 @@ fn upper_bound(rows: &[u8], row_size: usize, key: impl Fn(&[u8]) -> Vec<u32>, ro
     low
 }
 
-/// The cells of a row that its table is sorted by.
+/// The sort key of a row.
 fn key(mut row: &[u8], widths: &[u8], keys: &[usize]) -> Vec<u32> {
     let cells: Vec<u32> = widths.iter().map(|width| take(&mut row, *width)).collect();
     pick(&cells, keys)
@@ -438,7 +438,7 @@ fn pick(cells: &[u32], columns: &[usize]) -> Vec<u32> {
     columns.iter().filter_map(|column| cells.get(*column).copied()).collect()
 }
 
-/// The positions of the columns that a table is sorted by.
+/// The positions of a table's sort columns.
 fn sort_columns(table: Table) -> Vec<usize> {
     let position = |key: &&str| table.columns().iter().position(|column| column.name == *key);
     table.sort_keys().iter().filter_map(position).collect()

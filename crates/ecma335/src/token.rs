@@ -1,4 +1,4 @@
-//! The numbers that name things: rows, tokens, addresses. Each has its own type, so that they cannot be mixed up.
+//! Row numbers, tokens and addresses. Each has its own type, so that they cannot be confused.
 
 use std::{fmt, hash::Hash, marker::PhantomData};
 
@@ -24,7 +24,7 @@ impl<T> Rid<T> {
         self.number
     }
 
-    /// Whether it names no row.
+    /// Whether it is 0 and names no row.
     pub const fn is_none(self) -> bool {
         self.number == 0
     }
@@ -73,7 +73,7 @@ impl<T> fmt::Debug for Rid<T> {
 pub struct Token(pub u32);
 
 impl Token {
-    /// The table byte of a user string's token, which is of no table.
+    /// The table byte of a user string's token. It is no table's number.
     pub const USER_STRING: u8 = 0x70;
 
     /// The token of a row.
@@ -86,7 +86,7 @@ impl Token {
         (self.0 >> 24) as u8
     }
 
-    /// The table it names, if the top byte is a table's number.
+    /// The table, if the top byte is a table's number.
     pub fn table(self) -> Option<Table> {
         Table::from_number(self.kind())
     }
@@ -119,7 +119,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// An address relative to where the image is loaded (II.25).
+/// An address relative to the load address of the image (II.25).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Rva(pub u32);
 

@@ -1,4 +1,4 @@
-//! What of #Blob nothing refers to any more where rows get other blobs: what is added can lie there.
+//! Finds the bytes of #Blob that nothing refers to once rows get other blobs. Added blobs can reuse them.
 
 use std::ops::Range;
 
@@ -10,17 +10,17 @@ use crate::{
     schema::{Blob, ColumnKind, Document, ImportScope, Table},
 };
 
-/// A blob begins here that a row refers to which stays.
+/// A blob starts here, and a row that stays refers to it.
 const KEPT: u8 = 1;
-/// One begins here that a row refers to which gets another.
+/// A blob starts here, and a replaced row refers to it.
 const LEFT: u8 = 2;
-/// The blobs are looked into that are named in this one.
+/// The blobs that this one names were visited.
 const READ: u8 = 4;
-/// Blobs that lie in each other could be read for ever: at most so many times the heap is.
+/// The maximum number of bytes to read, in multiples of the heap. Overlapping blobs could otherwise take too long.
 const MAX_READ: usize = 8;
 
-/// The bytes of #Blob that are those of rows which get other blobs, and of nothing else, in order. `is_replaced` is asked for
-/// rows by their numbers: all blobs of one are replaced.
+/// The ranges of #Blob that only replaced rows refer to, in order. `is_replaced` is asked for rows by their numbers.
+/// All blobs of a replaced row count as replaced.
 pub fn vacant_blobs(metadata: &Metadata<'_>, is_replaced: impl Fn(Table, u32) -> bool) -> Vec<Range<u32>> {
     let heap = metadata.blobs;
     let mut marks = vec![0; heap.bytes.len()];
@@ -64,13 +64,13 @@ pub fn vacant_blobs(metadata: &Metadata<'_>, is_replaced: impl Fn(Table, u32) ->
             }
         }
     };
-    // From one mark to the next, what holds before it.
+    // Between two marks, the state after the first one applies.
     let mut from = 0;
     for (at, mark) in marks.iter().enumerate().filter(|(_, mark)| **mark & (KEPT | LEFT) != 0) {
         add(from.max(kept_to), at.min(left_to));
         from = at;
         if mark & KEPT != 0 {
-            // What cannot be read stays so.
+            // Unreadable blobs stay unchanged.
             kept_to = kept_to.max(end(at).unwrap_or(heap.bytes.len()));
         }
         if mark & LEFT != 0 {
@@ -81,7 +81,7 @@ pub fn vacant_blobs(metadata: &Metadata<'_>, is_replaced: impl Fn(Table, u32) ->
     vacant
 }
 
-/// Marks what names of documents and imports in a portable PDB are put together of.
+/// Marks the blobs that the names of documents and imports in a portable PDB consist of.
 fn mark_named(metadata: &Metadata<'_>, marks: &mut [u8]) -> Result<()> {
     let mut left = MAX_READ * marks.len();
     let mut once = |blob: Blob, marks: &mut [u8]| -> Result<Option<Cursor<'_>>> {

@@ -1,4 +1,5 @@
-//! Writes an image: laid out anew where it is IL alone, or in the input's layout with one section more (II.25).
+//! Writes an image. An IL-only image gets a new layout; any other keeps the input's layout and gets an additional
+//! section (II.25).
 
 mod append;
 mod block;
@@ -20,22 +21,22 @@ use crate::{
     token::Rva,
 };
 
-/// How the sections of an image that was laid out anew are aligned, in memory and in the file.
+/// The alignment of sections in a new layout, in memory and in the file, in bytes.
 pub const ALIGNMENT: (u32, u32) = (relayout::SECTION_ALIGNMENT, relayout::FILE_ALIGNMENT);
 
-/// How the output is laid out.
+/// The layout of the output.
 #[derive(Debug)]
 enum Layout<'a> {
-    /// Anew: what is known of the image covers it.
+    /// A new layout. The known parts cover the whole image.
     Relayout(Coverage<'a>),
-    /// As the input is, with a section behind its own.
+    /// The input's layout, with an additional section at the end.
     Append(Obstacle),
 }
 
-/// What stands behind the new bodies, in this order: whatever holds the address of another comes after it.
+/// The parts after the new bodies, in this order. A part that holds the address of another comes after it.
 #[derive(Clone, Copy)]
 enum Segment {
-    /// Those that were not woven.
+    /// The bodies that were not instrumented.
     Bodies,
     FieldData,
     Resources,
@@ -50,7 +51,7 @@ impl Segment {
         [Self::Bodies, Self::FieldData, Self::Resources, Self::StrongName, Self::Metadata, Self::DebugDirectory, Self::Imports];
 }
 
-/// Writes an image with new metadata and new bodies. What is in it, and what the headers say of it, the caller decides.
+/// Writes an image with new metadata and new bodies. The caller decides the content and the fields of the headers.
 #[derive(Debug)]
 pub struct ImageWriter<'a, 'i> {
     image: &'i Image<'a>,
@@ -63,7 +64,7 @@ pub struct ImageWriter<'a, 'i> {
 }
 
 impl<'a, 'i> ImageWriter<'a, 'i> {
-    /// Starts with the input's headers. An image of IL alone is laid out anew, unless its layout is to be kept.
+    /// Starts with the input's headers. An IL-only image gets a new layout, unless `keep_layout` is set.
     pub fn new(image: &'i Image<'a>, metadata: &Metadata<'a>, keep_layout: bool) -> Self {
         let coverage = if keep_layout { Err(Obstacle::Requested) } else { Coverage::of(image, metadata) };
         let layout = coverage.map_or_else(Layout::Append, Layout::Relayout);
@@ -72,7 +73,7 @@ impl<'a, 'i> ImageWriter<'a, 'i> {
         Self { image, layout, cli, machine, cleared: Vec::new(), debug: Vec::new(), signature_size }
     }
 
-    /// Why the image keeps its layout; none if it is laid out anew.
+    /// The reason why the image keeps its layout. None if it gets a new one.
     pub fn obstacle(&self) -> Option<Obstacle> {
         match self.layout {
             Layout::Relayout(_) => None,
@@ -80,27 +81,27 @@ impl<'a, 'i> ImageWriter<'a, 'i> {
         }
     }
 
-    /// The CLI header that will be written, to be changed.
+    /// The CLI header of the output, for changes.
     pub fn cli_header_mut(&mut self) -> &mut CliHeader {
         &mut self.cli
     }
 
-    /// Has the COFF header name another processor.
+    /// Sets the processor in the COFF header.
     pub fn set_machine(&mut self, machine: u16) {
         self.machine = machine;
     }
 
-    /// Has the optional header leave a directory empty.
+    /// Leaves a directory of the optional header empty.
     pub fn clear_directory(&mut self, kind: DirectoryKind) {
         self.cleared.push(kind);
     }
 
-    /// The entries of the debug directory; without a call it has none.
+    /// Sets the entries of the debug directory. By default it has none.
     pub fn set_debug(&mut self, entries: Vec<DebugEntry<'a>>) {
         self.debug = entries;
     }
 
-    /// The size of the strong name signature that room is to be left for; without a call, as the input has it.
+    /// Sets the size to reserve for the strong name signature. By default it is the input's.
     pub fn set_signature_size(&mut self, size: usize) {
         self.signature_size = size;
     }
@@ -146,18 +147,18 @@ impl<'a> ContainerWriter<'a> for ImageWriter<'a, '_> {
                 }
                 (Segment::DebugDirectory, _) => debug = block.place_debug(std::mem::take(&mut entries))?,
                 (Segment::Imports, Layout::Relayout(coverage)) => imports = coverage.place_imports(image, &mut block)?,
-                // They stay where they are, or there are none.
+                // These stay in place, or do not exist.
                 (Segment::FieldData | Segment::Resources | Segment::StrongName | Segment::Imports, _) => {}
             }
         }
-        // All of it has an address, and so has what is within.
+        // Checks the end, so that every part of the block has an address.
         block.end()?;
         let mut parts = match &layout {
             Layout::Relayout(coverage) => coverage.lay_out(image, &cli, block, debug, imports)?,
             Layout::Append(_) => Appended::new(image)?.lay_out(image, &cli, block, debug)?,
         };
         parts.headers.set_machine(machine);
-        // An Authenticode signature is of the old bytes.
+        // The Authenticode signature covers the old bytes, so it is no longer valid.
         for kind in cleared.iter().chain([&DirectoryKind::Certificate]) {
             parts.headers.set_directory(*kind, Directory::default());
         }

@@ -1,4 +1,4 @@
-//! Whatever heap and table something is appended to, it comes back, and the input's own stays what it was.
+//! Appends to every heap and table. The additions can be read back, and the input's own content stays unchanged.
 
 use std::{fs, path::Path};
 
@@ -63,7 +63,7 @@ fn a_type_with_members_is_appended() {
         assert_eq!((text.kind(), new.guids.guid(guid)), (Token::USER_STRING, Ok(Some(*b"0123456789abcdef"))));
         let units: Vec<u16> = "a literal, not plain: \u{e9}".encode_utf16().collect();
         assert_eq!(new.user_strings.user_string(text.rid()), Ok(units));
-        // The members of what was the last type are its own still.
+        // The members of the formerly last type still belong to it.
         let last = Rid::<TypeDef>::new(type_def.get() - 1);
         assert_eq!(methods(&new, last), methods(metadata, last));
         for table in Table::ALL {
@@ -73,12 +73,12 @@ fn a_type_with_members_is_appended() {
     });
 }
 
-/// Blobs that lie in each other, and ones that many rows have, are given away as far as only replaced rows have them.
+/// Overlapping and shared blobs are freed only where just replaced rows refer to them.
 #[test]
 fn blobs_lie_where_only_replaced_rows_had_theirs() {
     with_sample(|metadata| {
         let mut builder = MetadataBuilder::new(metadata);
-        // The second begins in the first, at its 2.
+        // The second blob starts inside the first, at its byte 2.
         let first = builder.blob(&[2, 9, 9, 9]).expect("room");
         let [shared, alone] = [[7, 1, 8], [7, 1, 9]].map(|blob| builder.blob(&blob).expect("room"));
         let sigs = [first, shared, alone].map(|signature| builder.add(&StandAloneSig { signature }).expect("room"));
@@ -104,7 +104,7 @@ fn blobs_lie_where_only_replaced_rows_had_theirs() {
     });
 }
 
-/// A row whose cells are all alike, or as good as: small enough for any column.
+/// A row whose cells are all nearly equal, and small enough for any column.
 fn ones<R: Row>() -> R {
     R::from_cells(|| 1)
 }
@@ -186,7 +186,7 @@ fn a_row_goes_where_its_key_belongs_whether_the_table_says_that_it_is_sorted_or_
         for bytes in [root, &unsorted] {
             let metadata = Metadata::parse(Cursor::new(bytes, FileOffset(0))).expect("it can be read");
             let mut builder = MetadataBuilder::new(&metadata);
-            // Not the last: the assembly's keys are higher.
+            // Not at the end: the assembly's keys are higher.
             let parent = HasCustomAttribute::new(Token::new(Table::TypeRef, 1)).expect("it can have them");
             builder.insert(&CustomAttribute { parent, constructor: Default::default(), value: Blob(0) }).expect("room");
             let bytes = builder.finish().expect("it can be written").to_vec();

@@ -1,10 +1,10 @@
-//! An image that a loader mapped says what its file says.
+//! An image mapped by a loader reads like its file.
 
 use std::{fs, path::Path};
 
 use ecma335::{Container, Image, LoadedImage, Metadata, MethodBody, Rva, schema::MethodDef};
 
-/// What a loader makes of a file: the headers, and each section where its RVA says.
+/// Maps a file as a loader does: the headers, and each section at its RVA.
 fn load(file: &[u8]) -> Vec<u8> {
     let image = Image::parse(file).expect("it is an assembly");
     let end = image.sections().iter().map(|section| section.virtual_address.0 + section.virtual_size).max().expect("sections");
@@ -12,7 +12,7 @@ fn load(file: &[u8]) -> Vec<u8> {
     let headers = image.size_of_headers() as usize;
     memory[..headers].copy_from_slice(&file[..headers]);
     for section in image.sections() {
-        // What a section has more in the file than in memory only aligns it.
+        // Raw data beyond the virtual size is only padding.
         let size = section.raw_size.min(section.virtual_size) as usize;
         let (from, to) = (section.raw_offset as usize, section.virtual_address.0 as usize);
         memory[to..to + size].copy_from_slice(&file[from..from + size]);
@@ -41,7 +41,7 @@ fn a_loaded_image_says_what_its_file_says() {
         let of_memory = methods(&LoadedImage::parse(&memory).expect("it is one still"));
         assert!(of_file.iter().filter(|(_, body)| body.is_some()).count() > 3, "{sample}");
         assert_eq!(of_file, of_memory, "{sample}");
-        // The one is not the other.
+        // The mapped bytes cannot be read as a file.
         let as_file = Image::parse(&memory).and_then(|image| Metadata::parse(image.metadata()?).map(drop));
         assert!(as_file.is_err(), "{sample}");
         for rva in [memory.len() as u32, u32::MAX] {

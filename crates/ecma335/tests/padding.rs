@@ -1,4 +1,4 @@
-//! What an image may hold that nothing refers to, and be laid out anew all the same.
+//! The unreferenced bytes that an image may contain and still get a new layout.
 
 use std::{fs, ops::Range, path::Path};
 
@@ -14,7 +14,7 @@ fn obstacle(bytes: &[u8]) -> Option<Obstacle> {
     ImageWriter::new(&image, &metadata, false).obstacle()
 }
 
-/// The bodies of an image in the order of its bytes, and whether each is fat.
+/// The bodies of an image in file order, and whether each is fat.
 fn bodies(bytes: &[u8]) -> Vec<(Range<usize>, bool)> {
     let image = Image::parse(bytes).expect("it is an assembly");
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
@@ -29,7 +29,7 @@ fn bodies(bytes: &[u8]) -> Vec<(Range<usize>, bool)> {
     bodies
 }
 
-/// Mono.Cecil aligns fat bodies, and leaves in the gaps what its buffer held.
+/// Mono.Cecil aligns fat bodies, and leaves the remains of its buffer in the gaps.
 #[test]
 fn stale_bytes_that_align_a_fat_body_are_padding() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/orders/bin/orders.exe");
@@ -44,7 +44,7 @@ fn stale_bytes_that_align_a_fat_body_are_padding() {
     assert_eq!(obstacle(&stale), None);
 }
 
-/// A method before a fat one has no body now: what its bytes were, nobody says.
+/// The method before a fat one no longer has a body, so nothing refers to its bytes.
 #[test]
 fn a_body_that_nothing_refers_to_is_none() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/orders/bin/orders.exe");

@@ -1,5 +1,5 @@
-//! Rows are added to a real assembly until its tables and heaps pass each limit by which columns widen (II.24.2.6): what was
-//! there says what it said.
+//! Adds rows to a real assembly until its tables and heaps exceed each limit at which columns widen (II.24.2.6). The
+//! existing rows keep their content.
 
 use std::{fs, path::Path};
 
@@ -8,7 +8,7 @@ use ecma335::{
     schema::{self, Blob, Guid, Row, Str},
 };
 
-/// Row counts that some index's width depends on: 2^16 over the number of tags, for five tag bits to none.
+/// The row counts at which an index widens: 2^16 over the number of tags, for five tag bits to none.
 const LIMITS: [u32; 5] = [1 << 11, 1 << 13, 1 << 14, 1 << 15, 1 << 16];
 
 fn with_hello(test: impl FnOnce(&Metadata<'_>)) {
@@ -18,7 +18,7 @@ fn with_hello(test: impl FnOnce(&Metadata<'_>)) {
     test(&Metadata::parse(image.metadata().unwrap()).unwrap());
 }
 
-/// The metadata that a builder makes, read again: every row of the input is in it.
+/// Reads a builder's metadata back, and checks that it contains every row of the input.
 fn check(metadata: &Metadata<'_>, builder: &MetadataBuilder<'_, '_>, what: &str) -> Vec<u8> {
     let counts = builder.counts();
     let bytes = builder.finish().unwrap().to_vec();
@@ -32,7 +32,7 @@ fn check(metadata: &Metadata<'_>, builder: &MetadataBuilder<'_, '_>, what: &str)
     bytes
 }
 
-/// Adds the same row until there are so many, and reads the last.
+/// Adds the same row until the table has `count` rows, and reads the last one.
 fn grow<R: Row + Copy + PartialEq + std::fmt::Debug>(metadata: &Metadata<'_>, row: R) {
     for limit in LIMITS {
         for count in [limit - 1, limit, limit + 1] {
@@ -56,7 +56,7 @@ macro_rules! grow_tables {
     )*};
 }
 
-// Every table that rows are appended to. The cells are large enough to fall out of a column that is too narrow.
+// Every table to which rows can be appended. The cells are too large for a column that should have widened.
 grow_tables! {
     type_ref TypeRef { resolution_scope: schema::ResolutionScope(6), name: Str(1), namespace: Str(1) }
     type_def TypeDef { flags: 1, name: Str(1), namespace: Str(0), extends: schema::TypeDefOrRef(5), field_list: Rid::new(1), method_list: Rid::new(1) }
@@ -82,7 +82,7 @@ fn heaps_widen_at_64_kib() {
     with_hello(|metadata| {
         let (strings, blobs) = (metadata.strings.bytes.len(), metadata.blobs.bytes.len());
         for size in [0xFFFF, 0x1_0000, 0x1_0001] {
-            // A name takes a byte more, a blob of this size three.
+            // A name takes one additional byte, a blob of this size three.
             let (name, blob) = ("n".repeat(size - strings - 1), vec![7; size - blobs - 3]);
             let mut builder = MetadataBuilder::new(metadata);
             let (name_at, blob_at) = (builder.string(&name).unwrap(), builder.blob(&blob).unwrap());

@@ -1,5 +1,5 @@
-//! Is a body sound? It decodes, branches and clauses lead to instructions, clauses nest, and the stack has one depth at
-//! each place and never underflows (III.1.7). Types are not looked at.
+//! Checks whether a body is valid. It decodes, branches and clauses lead to instructions, and clauses nest. The stack
+//! has one depth at each position and never underflows (III.1.7). Types are not checked.
 
 use ecma335::{
     MethodBody, OpCode, Token,
@@ -14,7 +14,7 @@ use crate::{
     stack::{Exits, left_behind, step_over},
 };
 
-/// Room that is used again from one body to the next.
+/// Buffers reused from one body to the next.
 #[derive(Default, Debug)]
 pub struct Checker {
     scan: Scan,
@@ -24,27 +24,28 @@ pub struct Checker {
     switch_targets: Vec<u32>,
     depths: Vec<i32>,
     work: Vec<u32>,
-    /// The instructions that handlers and filters start with, by number.
+    /// The indexes of the first instructions of handlers and filters.
     handlers: Vec<u32>,
     nesting: Nesting,
 }
 
-/// What the walk needs of an instruction.
+/// The properties of an instruction that the walk needs.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     info: &'static OpCodeInfo,
     offset: u32,
-    /// The target of a branch, the token of a call, or where a switch's targets start.
+    /// The target of a branch, the token of a call, or the start of a switch's targets.
     operand: u32,
 }
 
 const UNKNOWN: i32 = -1;
 
 impl Checker {
-    /// Checks a body and gives the depth its stack reaches. `effect` says what the call at an offset of a token does.
+    /// Checks a body and returns its largest stack depth. `effect` gives the stack effect of the call of a token at
+    /// an offset.
     ///
     /// # Errors
-    /// What is wrong, and at which offset.
+    /// The fault, with its offset.
     pub fn check(
         &mut self,
         body: &MethodBody<'_>,
@@ -63,14 +64,14 @@ impl Checker {
         self.handlers.clear();
         let mut deepest = 0;
         for clause in &body.clauses {
-            // The exception object is on the stack of those who want to see it (III.1.7.5).
+            // Catch handlers and filters start with the exception object on the stack (III.1.7.5).
             let depth = i32::from(matches!(clause.kind, ClauseKind::Catch(_) | ClauseKind::Filter(_)));
             self.reach(clause.handler_offset, depth, clause.handler_offset)?;
             if let ClauseKind::Filter(filter) = clause.kind {
                 self.reach(filter, 1, filter)?;
             }
         }
-        // So far, these are all there is to be walked from.
+        // At this point, the work list holds just the starts of handlers and filters.
         self.handlers.extend_from_slice(&self.work);
         self.handlers.sort_unstable();
         self.reach(0, 0, 0)?;
@@ -129,7 +130,7 @@ impl Checker {
         Ok(())
     }
 
-    /// Goes to the targets of a branch or switch.
+    /// Follows a branch or switch to its targets.
     fn follow(&mut self, step: Step, depth: i32, exits: Exits) -> Result<(), String> {
         match step.info.operand {
             Operand::Branch | Operand::BranchS => {
@@ -148,7 +149,7 @@ impl Checker {
         }
     }
 
-    /// Notes that control comes to an offset with this depth.
+    /// Records that control reaches an offset with this depth.
     fn reach(&mut self, target: u32, depth: i32, from: u32) -> Result<(), String> {
         let index = self.by_offset.get(target as usize).copied().unwrap_or(0) as usize;
         if index == 0 || index > self.instructions.len() {
@@ -166,7 +167,8 @@ impl Checker {
     }
 }
 
-/// Clauses lead to instructions, and any two of their blocks are apart or one in the other; inner ones come first.
+/// Checks that clauses lead to instructions, and that any two of their blocks are disjoint or nested. Inner clauses
+/// come first.
 fn check_clauses(body: &MethodBody<'_>, nesting: &mut Nesting, is_place: impl Fn(u32) -> bool) -> Result<(), String> {
     for (number, clause) in body.clauses.iter().enumerate() {
         let ranges = [clause.protected(), clause.handler()];

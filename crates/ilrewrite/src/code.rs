@@ -1,4 +1,4 @@
-//! A body's instructions with labels instead of offsets, so that instructions can be put between them.
+//! A body's instructions with labels instead of offsets, so that instructions can be inserted.
 
 use ecma335::{
     Metadata, MethodBody, OpCode, Table, Token,
@@ -9,26 +9,26 @@ use ecma335::{
 
 use crate::{error::RewriteError, probe::Site};
 
-/// A place in the code that something refers to.
+/// A position in the code that a branch or clause refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Label(u32);
 
-/// An instruction; its prefixes are instructions of their own.
+/// An instruction. Each prefix is an instruction of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruction {
-    /// Its opcode, with what the table says of it.
+    /// Its opcode, with its properties from the opcode table.
     pub info: &'static OpCodeInfo,
-    /// What it works with.
+    /// Its operand.
     pub operand: Operand,
-    /// Where it stood in the input's IL; [`Instruction::NO_ORIGIN`] if it did not.
+    /// Its offset in the input's IL, or [`Instruction::NO_ORIGIN`] if it was inserted.
     pub origin: u32,
 }
 
 impl Instruction {
-    /// The origin of an instruction that a probe brought.
+    /// The origin of an inserted instruction.
     pub const NO_ORIGIN: u32 = u32::MAX;
 
-    /// An instruction that the input does not have.
+    /// An instruction to insert.
     pub fn new(opcode: OpCode, operand: Operand) -> Self {
         Self { info: opcode.info(), operand, origin: Self::NO_ORIGIN }
     }
@@ -40,32 +40,32 @@ impl Instruction {
     }
 }
 
-/// What an instruction works with.
+/// The operand of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub enum Operand {
-    /// What stands behind the opcode in the input, at the instruction's origin.
+    /// The bytes after the opcode in the input, at the instruction's origin.
     Input,
-    /// A number or token, in as many bytes as the opcode says.
+    /// A number or token, in the size that the opcode requires.
     Value(u64),
-    /// A token that is asked for: the number of its request in the batch.
+    /// A requested token: the number of its request in the batch.
     Request(u32),
-    /// Where a branch goes.
+    /// The target of a branch.
     Label(Label),
     /// The labels of a switch: a range of [`Code::switch_labels`].
     Switch {
-        /// Where they start.
+        /// The index of the first one.
         start: u32,
-        /// How many they are.
+        /// The number of labels.
         count: u32,
     },
 }
 
-/// An exception clause by labels. The ends are the labels behind the last instruction.
+/// An exception clause with labels. Each block ends at the label after its last instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct LabelClause {
-    /// What the handler is for; a filter's offset is not used.
+    /// The kind of the handler. The offset of a filter is unused.
     pub kind: ClauseKind,
-    /// Where the filter starts, if the handler has one.
+    /// The start of the filter, if the handler has one.
     pub filter: Option<Label>,
     /// The protected block.
     pub protected: (Label, Label),
@@ -73,17 +73,16 @@ pub struct LabelClause {
     pub handler: (Label, Label),
 }
 
-/// A call that has a probe; indexes are of instructions in the input.
+/// A call with a probe. The fields are indexes of instructions in the input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SiteAt {
-    /// The call.
     pub(crate) call: usize,
-    /// The call whose result it takes, where the probe stands before that.
+    /// The call whose return value it consumes, if the probe stands before that call.
     pub(crate) ahead: Option<usize>,
     pub(crate) site: Site,
 }
 
-/// A body's code. The vectors keep their room from one body to the next.
+/// A body's code. The vectors keep their capacity from one body to the next.
 #[derive(Default, Debug)]
 pub struct Code {
     /// The instructions, in order.
@@ -92,17 +91,18 @@ pub struct Code {
     pub switch_labels: Vec<Label>,
     /// The exception clauses, inner ones first.
     pub clauses: Vec<LabelClause>,
-    /// The calls that have probes, in order.
+    /// The calls with probes, in order.
     pub(crate) sites: Vec<SiteAt>,
-    /// How many locals the input has to have, by the numbers it uses.
+    /// The number of locals the input needs: the largest number used, plus one.
     pub(crate) locals_used: u32,
-    /// How many arguments, with `this`.
+    /// The number of arguments it needs, including `this`.
     pub(crate) arguments_used: u32,
-    /// Whether the input takes memory off the stack (`localloc`).
+    /// Whether the input allocates stack memory (`localloc`).
     pub(crate) has_localloc: bool,
-    /// Whether a prefix stands before what a probe may come before: a `ret` or `jmp`, which none is for (III.2).
+    /// Whether a prefix stands before a `ret` or `jmp`, where a probe's call may go. No prefix applies to those
+    /// (III.2).
     has_bad_prefix: bool,
-    /// What each label is bound to: an instruction's index, or their count for the end of the code.
+    /// The target of each label: an instruction's index, or the number of instructions for the end of the code.
     bindings: Vec<u32>,
     /// By IL offset: the label there, plus one.
     labels_by_offset: Vec<u32>,
@@ -111,11 +111,11 @@ pub struct Code {
 }
 
 impl Code {
-    /// Decodes a body, in place of what was here before; `site` says which calls have probes, by what they call.
+    /// Decodes a body, and replaces the previous code. `site` chooses the calls that get probes, by their callees.
     ///
     /// # Errors
-    /// If an instruction cannot be decoded, a target is no instruction, a token names what the module has not got, or a
-    /// prefix is before what it is not for.
+    /// If an instruction cannot be decoded, a target is no instruction, or a token names a missing row or string.
+    /// Also if a prefix stands before an instruction that it does not apply to.
     pub fn decode(
         &mut self,
         body: &MethodBody<'_>,
@@ -171,7 +171,7 @@ impl Code {
                 *slot = self.instructions.len() as u32;
             }
         }
-        // The end of the code is a place too: clauses end there.
+        // The end of the code is a valid position, because clauses end there.
         if let Some(slot) = self.instructions_by_offset.last_mut() {
             *slot = self.instructions.len() as u32 + 1;
         }
@@ -200,7 +200,7 @@ impl Code {
         self.instructions.last().is_some_and(|last| last.info.flow == Flow::Prefix)
     }
 
-    /// Notes what an instruction wants of the method's frame.
+    /// Notes the locals and arguments that an instruction uses.
     #[inline]
     fn note_use(&mut self, instruction: &ecma335::body::Instruction<'_>) {
         use OpCode::{Ldarg, LdargS, Ldarga, LdargaS, Starg, StargS};
@@ -235,7 +235,7 @@ impl Code {
         Ok(LabelClause { kind: clause.kind, filter, protected, handler })
     }
 
-    /// The label that a branch goes to: the end of the code is none, as there will be more code behind it.
+    /// The label of a branch target. The end of the code is no valid target, because code may be inserted after it.
     fn target_at(&mut self, offset: u32) -> Result<Label, RewriteError> {
         if offset as usize + 1 >= self.labels_by_offset.len() {
             return Err(RewriteError::BadTarget(offset));
@@ -243,7 +243,7 @@ impl Code {
         self.label_at(offset)
     }
 
-    /// The label at an IL offset of the input. Until all is decoded, labels are bound to offsets.
+    /// The label at an IL offset of the input. Labels are bound to offsets until the whole body is decoded.
     fn label_at(&mut self, offset: u32) -> Result<Label, RewriteError> {
         let slot = self.labels_by_offset.get_mut(offset as usize).ok_or(RewriteError::BadTarget(offset))?;
         if *slot == 0 {
@@ -253,13 +253,13 @@ impl Code {
         Ok(Label(*slot - 1))
     }
 
-    /// A label bound to the instruction with this index.
+    /// A new label, bound to the instruction with this index.
     pub fn new_label(&mut self, instruction: usize) -> Label {
         self.bindings.push(instruction as u32);
         Label(self.bindings.len() as u32 - 1)
     }
 
-    /// The index of the instruction a label is bound to.
+    /// The index of the instruction that a label is bound to.
     #[inline]
     pub fn target(&self, label: Label) -> usize {
         self.bindings[label.0 as usize] as usize
@@ -270,15 +270,15 @@ impl Code {
         self.bindings[label.0 as usize] = instruction as u32;
     }
 
-    /// The indexes of the instructions that something refers to, in order.
+    /// The indexes of the instructions that labels are bound to, in order.
     pub fn targets(&self) -> Vec<u32> {
         let mut targets = self.bindings.clone();
         targets.sort_unstable();
         targets
     }
 
-    /// Takes other instructions for the present ones: `moved[i]` is where the labels at instruction `i` go, and one
-    /// more entry says where those at the end go.
+    /// Swaps in other instructions. Labels at instruction `i` move to `moved[i]`. The last entry of `moved` is for
+    /// labels at the end of the code.
     pub fn replace(&mut self, instructions: &mut Vec<Instruction>, moved: &[u32]) {
         for binding in &mut self.bindings {
             *binding = moved[*binding as usize];
@@ -287,11 +287,12 @@ impl Code {
     }
 }
 
-/// More rows or bytes than a probe adds to any table or heap, beside a signature of locals for each method.
+/// An upper bound of the rows or bytes that a probe adds to any table or heap, except one locals' signature for each
+/// method.
 const MOST_ADDED: u32 = 1 << 16;
 
-/// What names nothing now may name what is added. What lies farther off never will: protectors put such tokens into code that
-/// nothing leads to.
+/// Refuses a token that names no row or string now, but might name an added one. Tokens far out of range never will;
+/// obfuscators put such tokens into unreachable code.
 #[inline(always)]
 fn refuse_dangling(token: Token, metadata: &Metadata<'_>) -> Result<(), RewriteError> {
     let counts = metadata.tables.counts();

@@ -1,4 +1,4 @@
-//! How many values a call takes off the stack and puts there, by its signature.
+//! The number of values a call pops and pushes, from its signature.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -8,19 +8,19 @@ use ecma335::{
     signature::outline::MethodShape,
 };
 
-/// What a call does to the stack.
+/// The effect of a call on the stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CallEffect {
-    /// How many parameters are listed.
+    /// The number of parameters in the signature.
     pub params: u32,
-    /// Whether there is a `this` beside them.
+    /// Whether the call also takes a `this`.
     pub has_this: bool,
-    /// Whether something comes back.
+    /// Whether the call returns a value.
     pub returns: bool,
 }
 
 impl CallEffect {
-    /// By a method's signature (II.23.2.1 to II.23.2.3); none if the blob is no such.
+    /// Reads a method's signature (II.23.2.1 to II.23.2.3). None if the blob is no such signature.
     pub fn of_signature(blob: &[u8], base: FileOffset) -> Option<Self> {
         let shape = MethodShape::read(blob, base).ok()?;
         Some(Self { params: shape.params, has_this: shape.has_this, returns: shape.returns_value })
@@ -32,7 +32,7 @@ impl CallEffect {
     }
 }
 
-/// The effects of all methods a module can call, each found once.
+/// The effects of all methods that a module can call, each computed once.
 #[derive(Debug)]
 pub struct Effects<'a, 'm> {
     metadata: &'m Metadata<'a>,
@@ -46,13 +46,13 @@ const HAS_THIS: u32 = 1 << 29;
 const PARAMS: u32 = HAS_THIS - 1;
 
 impl<'a, 'm> Effects<'a, 'm> {
-    /// Knows nothing yet.
+    /// An empty cache.
     pub fn new(metadata: &'m Metadata<'a>) -> Self {
         let unknown = |table| (0..metadata.tables.count(table)).map(|_| AtomicU32::new(0)).collect();
         Self { metadata, known: TABLES.map(unknown) }
     }
 
-    /// The effect of calling what a token names; none if it names nothing that can be called.
+    /// The effect of calling a token. None if the token names nothing callable.
     #[inline]
     pub fn of(&self, token: Token) -> Option<CallEffect> {
         let table = TABLES.iter().position(|table| *table as u8 == token.kind())?;

@@ -1,64 +1,65 @@
-//! Why a body is left as it is. Each reason has a code that scripts can rely on.
+//! The reasons to skip a body. Each has a stable code for scripts.
 
 use ecma335::Token;
 
-/// Why a body cannot be rewritten for certain.
+/// The reason why a body cannot be rewritten safely.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RewriteError {
-    /// Its RVA leads to no body, or the body's header breaks the format.
+    /// The RVA points to no body, or the body's header breaks the format.
     #[error("its body cannot be read: {0}")]
     BadBody(String),
     /// Its IL cannot be decoded.
     #[error("its IL cannot be decoded: {0}")]
     Undecodable(String),
-    /// A branch or clause leads to this offset, which is no instruction.
+    /// A branch or clause points to this offset, where no instruction starts.
     #[error("a branch or clause leads to IL_{0:04x}, which is no instruction")]
     BadTarget(u32),
-    /// A token names a row or string that the module has not got.
+    /// A token names a row or string that the module does not have.
     #[error("it refers to {0}, which is not there")]
     BadToken(Token),
     /// `ret` inside a protected block or handler.
     #[error("it has a ret inside a protected block")]
     RetInProtectedBlock,
-    /// `tail.` in a place where no leave probe can be put before the call.
+    /// `tail.` in a place where no leave call can precede the call.
     #[error("it has a tail. call that no ret follows, or that is jumped into")]
     TailNotBeforeRet,
-    /// A tail call in a method that the runtime suspends: where it ends, no probe before a `ret` would tell.
+    /// A tail call in a method that the runtime suspends. A probe before a `ret` would not record its end.
     #[error("the runtime suspends it, and it has a tail. call or a jmp")]
     TailOfSuspended,
-    /// A prefix where a probe would come between it and the instruction behind it, which it is not for.
+    /// A prefix before an instruction that no prefix applies to, where a probe's call would separate the two.
     #[error("it has a prefix before a ret, a jmp or the start of a handler")]
     BadPrefix,
-    /// Its signature or that of its locals breaks the format.
+    /// The method's signature or that of its locals breaks the format.
     #[error("a signature cannot be read: {0}")]
     BadSignature(String),
-    /// It uses a local with this number, which it has not got; the probe's would take its place.
+    /// The body uses a local with this number, which it does not declare. A local of the probe would get that number.
     #[error("it uses local {0}, which it has not got")]
     BadLocal(u32),
-    /// It uses an argument with this number, which it has not got.
+    /// The body uses an argument with this number, which the method does not have.
     #[error("it uses argument {0}, which it has not got")]
     BadArgument(u32),
-    /// Control can run off its end, be it in code that nothing leads to: more code behind it would catch that.
+    /// Control can run off the end of the body, even if only in unreachable code. Code added after it would hide that
+    /// fault.
     #[error("its last instruction leads beyond its end")]
     NoEnd,
-    /// Its stack gets deeper than its header says; what the probe needs would make up for that.
+    /// The stack gets deeper than `MaxStack` in the header. The slots added for the probe would hide that fault.
     #[error("its stack gets {depth} deep, and its header says {max_stack}")]
     BadMaxStack {
-        /// How deep it gets.
+        /// The depth reached.
         depth: u16,
-        /// What the header says.
+        /// `MaxStack` in the header.
         max_stack: u16,
     },
-    /// No number left for the probe's locals.
+    /// No number is left for the probe's locals.
     #[error("it has no local variable numbers left")]
     TooManyLocals,
-    /// The rewritten body did not pass its check; so most likely the body itself does not.
+    /// The rewritten body did not pass its check. Most likely, the original body does not pass it either.
     #[error("the woven body did not pass its check: {0}")]
     CheckFailed(String),
 }
 
 impl RewriteError {
-    /// A word for scripts; it never changes.
+    /// The stable code for scripts.
     pub fn code(&self) -> &'static str {
         match self {
             Self::BadBody(_) => "bad-body",

@@ -1,5 +1,5 @@
-//! Where a probe's calls go: the enter call before the first instruction, the leave call on every way out, the handle and
-//! catch calls where handlers begin, and those of sites around the calls that have them.
+//! Inserts a probe's calls. The enter call goes before the first instruction, the leave call to every way out. The
+//! handle and catch calls go to the start of handlers, and those of sites around their call instructions.
 
 use ecma335::{OpCode, body::ClauseKind, opcode::Flow};
 
@@ -10,26 +10,27 @@ use crate::{
     probe::{LeaveMode, Shape, SiteProbe},
 };
 
-/// The instructions that are put in; none where nothing is to be.
+/// The instructions to insert at each kind of place. An empty list inserts nothing.
 #[derive(Default, Debug)]
 pub(crate) struct Insertion {
     pub(crate) enter: Vec<Instruction>,
     pub(crate) leave: Vec<Instruction>,
-    /// The same before a `ret`, whose value is on the stack and stays there; nothing, if it is no other.
+    /// The leave call before a `ret` with a return value, which stays on the stack. Empty if that is the same as
+    /// `leave`.
     pub(crate) leave_with_value: Vec<Instruction>,
-    /// Before the `ret` behind a try block, with nothing on the stack.
+    /// Before the `ret` after a try block, with an empty stack.
     pub(crate) behind: Vec<Instruction>,
     pub(crate) handle: Vec<Instruction>,
     pub(crate) catch: Vec<Instruction>,
-    /// In a filter around a body in a try block; the exception is on the stack and stays there.
+    /// In a filter around a body in a try block. The exception stays on the stack.
     pub(crate) pass: Vec<Instruction>,
-    /// By the number of [`Code::sites`]: before and behind the call.
+    /// By index in [`Code::sites`]: before and after the call.
     pub(crate) sites: Vec<[Vec<Instruction>; 2]>,
-    /// The local that holds the return value on the way out, if the IL returns one.
+    /// The local for the return value where the method ends, if the IL returns one.
     pub(crate) return_local: Option<u16>,
 }
 
-/// Room that is used again from one body to the next.
+/// Buffers reused from one body to the next.
 #[derive(Default, Debug)]
 pub(crate) struct Scratch {
     instructions: Vec<Instruction>,
@@ -37,34 +38,34 @@ pub(crate) struct Scratch {
     additions: Vec<Addition>,
 }
 
-/// Instructions that go before another one, which keeps what led to it: whatever led there leads to them.
+/// Instructions inserted before another one. Branches to that instruction now lead to them.
 #[derive(Clone, Copy, Debug)]
 struct Addition {
-    /// The index of that one.
+    /// The index of that instruction.
     before: usize,
     what: Addend,
 }
 
-/// What goes there, in this order.
+/// The kinds of inserted instructions, in the order of their places.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Addend {
-    /// What stands behind the call before it. Nothing leads here but that call.
+    /// After the preceding call. No branch leads here.
     BehindCall(usize),
     Handle,
     Catch,
     BeforeCall(usize),
 }
 
-/// The shape that fits a body and the mode asked for.
+/// The shape for a body, given the requested mode.
 pub(crate) fn shape(code: &Code, mode: LeaveMode) -> Shape {
     let needs_return = |instruction: &Instruction| matches!(instruction.opcode(), OpCode::Tail | OpCode::Jmp);
     if mode == LeaveMode::Return || code.instructions.iter().any(needs_return) { Shape::Return } else { Shape::Finally }
 }
 
-/// Puts the instructions into a body.
+/// Inserts the instructions into a body.
 ///
 /// # Errors
-/// If the body has a `ret` or a `tail.` where none can be.
+/// If the body has a `ret` or a `tail.` in a forbidden place.
 pub(crate) fn insert(code: &mut Code, what: &Insertion, shape: Shape, scratch: &mut Scratch) -> Result<(), RewriteError> {
     refuse_protected_rets(code)?;
     let Scratch { instructions, moved, additions } = scratch;
@@ -86,7 +87,7 @@ pub(crate) fn insert(code: &mut Code, what: &Insertion, shape: Shape, scratch: &
     Ok(())
 }
 
-/// Each handler begins with a call; the block before it ends there as it did.
+/// Adds a call at the start of each handler. The preceding block still ends before it.
 fn note_handlers(code: &Code, what: &Insertion, additions: &mut Vec<Addition>) {
     for clause in &code.clauses {
         let is_catch = matches!(clause.kind, ClauseKind::Catch(_) | ClauseKind::Filter(_));
@@ -97,7 +98,7 @@ fn note_handlers(code: &Code, what: &Insertion, additions: &mut Vec<Addition>) {
     }
 }
 
-/// A site's calls stand around the call and its prefixes.
+/// Adds a site's calls around the call instruction and its prefixes.
 fn note_sites(code: &Code, additions: &mut Vec<Addition>) {
     for (number, SiteAt { call, ahead, .. }) in code.sites.iter().enumerate() {
         let first = ahead.unwrap_or(*call);
@@ -106,16 +107,18 @@ fn note_sites(code: &Code, additions: &mut Vec<Addition>) {
     }
 }
 
-/// How many prefixes an instruction has.
+/// The number of prefixes of an instruction.
 fn prefixes(instructions: &[Instruction], index: usize) -> usize {
     let before = instructions.get(..index).unwrap_or_default();
     before.iter().rev().take_while(|instruction| instruction.info.flow == Flow::Prefix).count()
 }
 
-/// Keeps those sites that a probe may stand at: no tail call, as nothing runs behind it; no call that something leads to
-/// behind its prefixes; not the making of a delegate, which verifiers know by the instruction before it (III.4.21); and none
-/// that control runs out of a block behind, which would be another instruction's fault then. Notes which of them take what
-/// another call returned.
+/// Keeps the sites that can have a probe, and notes those whose call consumes the return value of another call. These
+/// sites are dropped:
+/// - Tail calls, because no instruction runs after them.
+/// - Calls with a branch target between their prefixes and the call instruction.
+/// - Constructors of delegates, which verifiers recognise by the preceding instruction (III.4.21).
+/// - Calls at the end of a block that control falls out of. The fault would then be another instruction's.
 pub(crate) fn keep_possible_sites(code: &mut Code, probes: &[SiteProbe]) {
     let mut sites = std::mem::take(&mut code.sites);
     let blocks = code.clauses.iter().flat_map(|clause| [clause.protected.1, clause.handler.0, clause.handler.1]);
@@ -144,8 +147,9 @@ pub(crate) fn keep_possible_sites(code: &mut Code, probes: &[SiteProbe]) {
     code.sites = sites;
 }
 
-/// The call that returns what another one takes, if nothing else is between: or what .NET's JIT compiler takes for nothing, the
-/// call of a method that is passed that and a constant, as `ConfigureAwait` is, of a value type by its address.
+/// The call whose return value another call consumes, if they are adjacent. .NET's JIT compiler also ignores a call
+/// between them that takes that value and a constant, such as `ConfigureAwait`. A value type is passed to it by its
+/// address.
 fn call_before(instructions: &[Instruction], call: usize) -> Option<usize> {
     use OpCode::{Call, Callvirt, LdcI40, LdcI41, Ldloca, LdlocaS, Stloc, Stloc0, Stloc1, Stloc2, Stloc3, StlocS};
     let opcode = |back: usize| call.checked_sub(back).and_then(|index| instructions.get(index)).map(Instruction::opcode);
@@ -161,7 +165,8 @@ fn call_before(instructions: &[Instruction], call: usize) -> Option<usize> {
     is_call(back).then_some(call - back)
 }
 
-/// Puts them in. What led to the instruction behind an addition leads to the addition, unless that stands behind a call.
+/// Inserts the additions. Branches to the instruction after an addition lead to the addition, unless that stands
+/// after a call.
 fn add(code: &mut Code, what: &Insertion, additions: &[Addition], out: &mut Vec<Instruction>, moved: &mut Vec<u32>) {
     out.clear();
     moved.clear();
@@ -196,19 +201,20 @@ fn add(code: &mut Code, what: &Insertion, additions: &[Addition], out: &mut Vec<
     code.replace(out, moved);
 }
 
-/// Puts instructions in as a part of the statement that has one of the input: who steps through that does not stop at them.
+/// Inserts instructions as a part of the input's statement at `origin`, so that a debugger does not stop at them.
 fn extend_as<'i>(out: &mut Vec<Instruction>, instructions: impl IntoIterator<Item = &'i Instruction>, origin: u32) {
     out.extend(instructions.into_iter().map(|added| Instruction { origin, ..*added }));
 }
 
-/// The body in a try block; each `ret` stores its value and leaves to one epilogue behind the finally handler. A filter that
-/// sees exceptions takes none: it runs before any handler of theirs, so the program sees nothing of it.
+/// Puts the body into a try block. Each `ret` stores its value and leaves to one epilogue after the finally handler.
+/// A filter for exceptions rejects each one. It runs before any handler further out, so the program's behaviour stays
+/// the same.
 fn protect(code: &mut Code, what: &Insertion, out: &mut Vec<Instruction>, moved: &mut Vec<u32>) {
     let protected_start = out.len();
-    // Bound to the epilogue once its place is known.
+    // Bound to the epilogue once its position is known.
     let epilogue = code.new_label(0);
     let mut returns = false;
-    // Most instructions stay as they are, and are copied in runs.
+    // Most instructions stay unchanged, and are copied in runs.
     let mut rest = &code.instructions[..];
     loop {
         let run = rest.iter().position(|instruction| instruction.opcode() == OpCode::Ret);
@@ -238,7 +244,7 @@ fn protect(code: &mut Code, what: &Insertion, out: &mut Vec<Instruction>, moved:
     out.extend_from_slice(&what.leave);
     out.push(plain(OpCode::Endfinally));
     let handler_end = out.len();
-    // A method that never returns has no epilogue.
+    // A method that never returns needs no epilogue.
     if returns {
         out.extend_from_slice(&what.behind);
         out.extend(what.return_local.map(ldloc));
@@ -256,7 +262,7 @@ fn protect(code: &mut Code, what: &Insertion, out: &mut Vec<Instruction>, moved:
     code.clauses.push(LabelClause { kind: ClauseKind::Finally, filter: None, protected: (start, end), handler: (end, epilogue) });
 }
 
-/// The leave call before each `ret`, `jmp` and tail call; whatever led there leads to the leave call now.
+/// Puts the leave call before each `ret`, `jmp` and tail call. Branches to those lead to the leave call.
 fn precede_exits(
     code: &mut Code,
     what: &Insertion,
@@ -283,7 +289,8 @@ fn precede_exits(
             index += 1;
             continue;
         };
-        // The leave call comes before the prefixes, and the `ret` behind the call has none: by then it would be late.
+        // The leave call precedes the prefixes. The `ret` after the tail call gets none, because it would run too
+        // late.
         extend_as(out, leave, instruction.origin);
         out.push(*instruction);
         for inner in &instructions[index + 1..ret] {
@@ -291,7 +298,7 @@ fn precede_exits(
             out.push(*inner);
         }
         out.push(instructions[ret]);
-        // Who jumps to that `ret` has not passed the leave call before the tail call, and gets one of his own.
+        // A branch to that `ret` bypasses the leave call before the tail call, so it gets a leave call of its own.
         moved.push(out.len() as u32);
         if is_target(ret) {
             extend_as(out, before_ret, instructions[ret].origin);
@@ -304,13 +311,13 @@ fn precede_exits(
     Ok(())
 }
 
-/// If a tail call with its prefixes starts at this instruction: the index of the `ret` behind it.
+/// The index of the `ret` after a tail call, if one with its prefixes starts at this instruction.
 fn tail_call_end(
     instructions: &[Instruction],
     start: usize,
     is_target: impl Fn(usize) -> bool,
 ) -> Result<Option<usize>, RewriteError> {
-    /// More than there are, and none can come twice (III.2).
+    /// More than the number of prefixes: none may occur twice (III.2).
     const MAX_PREFIXES: usize = 8;
     let is_prefix = |instruction: &&Instruction| instruction.info.flow == Flow::Prefix;
     let prefixes = instructions[start..].iter().take(MAX_PREFIXES).take_while(is_prefix);
@@ -326,7 +333,7 @@ fn tail_call_end(
     Ok(Some(ret))
 }
 
-/// A `ret` inside a protected block is no valid IL; moving it would make it look so.
+/// Refuses a `ret` inside a protected block. That is invalid IL, and moving it would hide the fault.
 fn refuse_protected_rets(code: &Code) -> Result<(), RewriteError> {
     if code.clauses.is_empty() {
         return Ok(());

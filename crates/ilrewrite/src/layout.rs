@@ -1,4 +1,4 @@
-//! From labels to offsets: the only file that knows where instructions come to lie.
+//! Replaces labels by offsets. Only this file decides the offsets of instructions.
 
 use ecma335::{
     OpCode,
@@ -11,23 +11,23 @@ use crate::{
     token::Fixup,
 };
 
-/// Code laid out: the IL, its clauses, and where each instruction came to lie.
+/// Laid-out code: the IL, its clauses, and the offset of each instruction.
 #[derive(Default, Debug)]
 pub struct Layout {
     /// The IL.
     pub il: Vec<u8>,
-    /// The clauses, by offsets.
+    /// The clauses, with offsets.
     pub clauses: Vec<Clause>,
-    /// The offset of each instruction, and of the end.
+    /// The offset of each instruction, and of the end of the code.
     pub offsets: Vec<u32>,
-    /// The tokens that are missing, by their IL offsets.
+    /// The missing tokens, with their IL offsets.
     pub fixups: Vec<Fixup>,
 }
 
 impl Layout {
-    /// Lays code out, in place of what was here before. A branch takes the long form only if its target is out of the short
-    /// one's reach; growing one may push another out of reach, so this goes on until none grows. `input` is the IL that the
-    /// code was decoded from.
+    /// Lays code out, and replaces the previous layout. A branch takes the long form only if the short form cannot
+    /// reach its target. Lengthening one branch may put another target out of reach, so this repeats until no branch
+    /// grows. `input` is the original IL of the code.
     pub fn lay_out(&mut self, code: &mut Code, input: &[u8]) {
         shorten_branches(code);
         loop {
@@ -67,7 +67,7 @@ impl Layout {
     }
 
     fn grow_branches(&self, code: &mut Code) -> bool {
-        // No branch of a short body can be out of reach.
+        // In so short a body, every short branch reaches its target.
         if self.offsets.last().is_none_or(|end| *end <= i8::MAX as u32) {
             return false;
         }
@@ -88,7 +88,7 @@ impl Layout {
         let mut il = std::mem::take(&mut self.il);
         il.clear();
         il.reserve(self.offsets.last().map_or(0, |end| *end as usize));
-        // Instructions that stood one behind the other, and have no label to be resolved, are copied in one piece.
+        // Adjacent instructions without labels are copied in one piece.
         let mut run = 0..0;
         for (index, instruction) in code.instructions.iter().enumerate() {
             if let Operand::Input = instruction.operand {
@@ -128,14 +128,15 @@ impl Layout {
         self.offsets[code.target(label)]
     }
 
-    /// How far a target is from the end of an instruction.
+    /// The distance of a target from the end of an instruction, in bytes.
     #[inline]
     fn distance(&self, code: &Code, instruction: usize, label: Label) -> i32 {
         self.offset(code, label) as i32 - self.offsets[instruction + 1] as i32
     }
 }
 
-/// Has the branches of the input begin short, but for those that go so far in it that they come to be long again.
+/// Makes the branches of the input short at first, except those whose distance in the input already needs the long
+/// form.
 fn shorten_branches(code: &mut Code) {
     const FAR: u32 = 256;
     for index in 0..code.instructions.len() {
@@ -149,7 +150,7 @@ fn shorten_branches(code: &mut Code) {
     }
 }
 
-/// The size of an instruction in its present form.
+/// The size of an instruction in its current form, in bytes.
 #[inline]
 fn size(instruction: &Instruction) -> u32 {
     let targets = match instruction.operand {
@@ -174,12 +175,12 @@ pub fn ldarg(argument: u16) -> Instruction {
     shortest(argument, [OpCode::Ldarg0, OpCode::Ldarg1, OpCode::Ldarg2, OpCode::Ldarg3], OpCode::LdargS, OpCode::Ldarg)
 }
 
-/// The shorter instruction that loads a local's address.
+/// The shortest instruction that loads a local's address.
 pub fn ldloca(local: u16) -> Instruction {
     shortest(local, [], OpCode::LdlocaS, OpCode::Ldloca)
 }
 
-/// A short instruction that loads a number of at least 0.
+/// A short instruction that loads a number from 0 up.
 pub fn ldc_i4(number: u32) -> Instruction {
     match u16::try_from(number) {
         Ok(small @ ..=0x7F) => {
@@ -190,7 +191,7 @@ pub fn ldc_i4(number: u32) -> Instruction {
     }
 }
 
-/// The form of an instruction that has room for a number.
+/// The shortest form of an instruction that can encode a number.
 fn shortest<const N: usize>(number: u16, tiny: [OpCode; N], short: OpCode, long: OpCode) -> Instruction {
     match tiny.get(usize::from(number)) {
         Some(opcode) => Instruction::new(*opcode, Operand::Value(0)),

@@ -1,12 +1,12 @@
-//! One IL method body in, one out: the same, with calls put into it.
+//! Rewrites one IL method body: the result is the same body with calls inserted.
 //!
 //! ```text
 //! MethodBody -> Code (labels) -> Probe's calls inserted -> Layout (offsets) -> check -> bytes and fix-ups -> tokens
 //! ```
 //!
-//! What is put in is data, a [`Probe`]. What it refers to is asked for, not made: a rewritten body has a [`Fixup`] wherever
-//! a token is to be, and a [`TokenProvider`] gives the tokens, in the order of the bodies: rows that a file's metadata gets
-//! more, or what a running program's `IMetaDataEmit` defines. No file, no PDB and no other method is known here.
+//! The calls to insert are data, a [`Probe`]. A rewritten body has a [`Fixup`] wherever a token is missing. A
+//! [`TokenProvider`] supplies the tokens, in the order of the bodies. It adds rows to a file's metadata, or calls the
+//! `IMetaDataEmit` of a running program. This crate knows no file, no PDB and no other method.
 
 pub mod check;
 pub mod code;

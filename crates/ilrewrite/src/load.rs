@@ -1,4 +1,4 @@
-//! The instructions that load what a probe's calls are passed.
+//! The instructions that load the arguments of a probe's calls.
 
 use ecma335::{
     OpCode,
@@ -14,28 +14,28 @@ use crate::{
     token::TokenRequest,
 };
 
-/// What stands for the arguments of a body's probes.
+/// The values available as arguments of a body's probe.
 #[derive(Clone, Copy)]
 pub(crate) struct Passed<'v> {
     pub(crate) values: &'v [Value<'v>],
-    /// The local with what the enter call returned.
+    /// The local that keeps the enter call's return value.
     pub(crate) result: Option<u16>,
-    /// What the leave call may have of the method's own value.
+    /// The method's own return value, as the leave call may take it.
     pub(crate) returned: Returned<'v>,
-    /// Its type, and the local that it is in.
+    /// Its type, and the local that holds it.
     pub(crate) return_type: &'v [u8],
     pub(crate) return_local: Option<u16>,
-    /// A local for an exception, or for what stands for a value.
+    /// A local for an exception, or for a stand-in of the return value.
     pub(crate) object_local: Option<u16>,
     pub(crate) site_constant: u64,
-    /// The local with what the call before a site returned.
+    /// The local that keeps the return value of the call before a site.
     pub(crate) site_result: Option<u16>,
-    /// The local with what the first of the method's own calls returned.
+    /// The local that keeps the return value of the first of the method's additional calls.
     pub(crate) kept: Option<u16>,
 }
 
 impl Batch {
-    /// The instructions of a call, by the number of its request.
+    /// Appends the instructions of a call, given the number of its request.
     pub(crate) fn put_call(&mut self, call: &Call, number: u32, passed: &Passed<'_>, out: &mut Vec<Instruction>) {
         for argument in &call.arguments {
             match argument {
@@ -67,7 +67,7 @@ impl Batch {
         out.push(Instruction::new(opcode, Operand::Request(number)));
     }
 
-    /// The instructions of calls of the method's own.
+    /// Appends the instructions of the method's additional calls.
     pub(crate) fn put_own(&mut self, calls: &[OwnCall], passed: &Passed<'_>, out: &mut Vec<Instruction>) {
         for OwnCall { method, arguments } in calls {
             for argument in arguments {
@@ -153,7 +153,7 @@ impl Batch {
     }
 }
 
-/// A generic method, of the type of what is returned.
+/// The instance of a generic probe method for the type of the return value.
 fn instance(call: &Call, passed: &Passed<'_>) -> TokenRequest {
     let mut instantiation = vec![convention::GENERIC_INST];
     put_compressed_u32(&mut instantiation, 1);

@@ -1,26 +1,26 @@
-//! What probes call, by name: nobody has a number for it yet.
+//! The names of the methods that probes call. They have no tokens yet.
 
 use std::sync::Arc;
 
 use ecma335::{Error, FileOffset, Metadata, Rid, metadata::public_key_token, schema::Assembly, signature::outline::MethodShape};
 
-/// A static method by its name: what a MemberRef says.
+/// A static method by its name: the content of a MemberRef row.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct MethodName {
-    /// The type that it is a member of.
+    /// The declaring type.
     pub class: TypeName,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its signature (II.23.2.2). No row can be named in it: nobody knows its number yet.
+    /// Its signature (II.23.2.2). It cannot name rows, because their numbers are not known yet.
     pub signature: Vec<u8>,
-    /// The types that it names nevertheless, in the order of their places.
+    /// The named types in the signature, in the order of their offsets.
     pub types: Vec<NamedType>,
 }
 
-/// A type that a signature names, where its row's number is to be.
+/// A type in a signature whose row number is still missing.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct NamedType {
-    /// The place of the one byte that stands for it: see [`NamedType::PLACEHOLDER`].
+    /// The offset of its one-byte placeholder: see [`NamedType::PLACEHOLDER`].
     pub at: u32,
     /// The type.
     pub name: Arc<TypeName>,
@@ -31,28 +31,28 @@ pub struct NamedType {
 pub struct TypeName {
     /// The assembly that defines it.
     pub assembly: AssemblyName,
-    /// Its namespace.
+    /// The namespace.
     pub namespace: String,
-    /// Its name; of a nested type behind those around it: `Outer/Inner`.
+    /// The name. A nested type follows its enclosing types: `Outer/Inner`.
     pub name: String,
 }
 
-/// An assembly that is referred to (II.22.5), of no culture.
+/// A referenced assembly (II.22.5), with a neutral culture.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct AssemblyName {
-    /// Its simple name.
+    /// The simple name.
     pub name: String,
     /// Major, minor, build, revision.
     pub version: [u16; 4],
-    /// The token of its public key: eight bytes, or none.
+    /// The public key token: eight bytes, or none.
     pub public_key_token: Vec<u8>,
 }
 
 impl AssemblyName {
-    /// An assembly's own name, as others refer to it.
+    /// An assembly's own name, for references to it.
     ///
     /// # Errors
-    /// If it is none, or its name cannot be read.
+    /// If the module has no Assembly row, or its name cannot be read.
     pub fn of(metadata: &Metadata<'_>) -> Result<Self, Error> {
         let assembly: Assembly = metadata.row(Rid::new(1))?;
         let public_key = metadata.blob(assembly.public_key)?;
@@ -63,15 +63,15 @@ impl AssemblyName {
 }
 
 impl NamedType {
-    /// What can be read as a type's number (II.23.2.8), and is of no table.
+    /// A value that parses as a type's number (II.23.2.8) and belongs to no table.
     pub const PLACEHOLDER: u8 = 3;
 }
 
 impl MethodName {
-    /// The outline of its signature.
+    /// The outline of the signature.
     ///
     /// # Errors
-    /// If that is no method's.
+    /// If it is no method's signature.
     pub fn shape(&self) -> Result<MethodShape, Error> {
         MethodShape::read(&self.signature, FileOffset(0))
     }

@@ -1,4 +1,4 @@
-//! A probe is data: which methods are called where in a body, and what they are passed.
+//! A probe, as data: the methods to call, the places in a body where they are called, and their arguments.
 
 use std::sync::Arc;
 
@@ -12,124 +12,127 @@ use crate::{
     token::TokenRequest,
 };
 
-/// What is put into methods.
+/// The calls inserted into a method.
 #[derive(Clone, Debug)]
 pub struct Probe {
-    /// Before the first instruction. What it returns is kept in a local.
+    /// Called before the first instruction. A local keeps its return value.
     pub enter: Option<Call>,
-    /// On the way out.
+    /// Called where the method ends.
     pub leave: Option<Call>,
-    /// Where each finally and fault handler begins.
+    /// Called at the start of each finally and fault handler.
     pub handle: Option<Call>,
-    /// Where each catch handler begins, and that of each filter. A filter itself has none: it runs while the frames that the
-    /// exception will pass are still there.
+    /// Called at the start of each catch handler, including the handler of a filter. A filter itself gets no call: it
+    /// runs before the stack is unwound.
     pub catch: Option<Call>,
-    /// What may stand at calls: which of them, at which, each method says for itself ([`Method::sites`](crate::Method::sites)).
+    /// The probes available for calls in the body. Each method chooses its calls and their probes by
+    /// [`Method::sites`](crate::Method::sites).
     pub sites: Vec<SiteProbe>,
 }
 
-/// What stands at a call that a method makes. All that is on the stack there stays on it.
+/// The probe of a call instruction in the body. The values on the stack stay there.
 #[derive(Clone, Debug)]
 pub struct SiteProbe {
-    /// Before the call and its prefixes. What it returns is kept in a local.
+    /// Called before the call instruction and its prefixes. A local keeps its return value.
     pub before: Call,
-    /// Where the call takes what another has returned right before it, in place of `before`, and before that other call: a JIT
-    /// compiler that knows the pair then still sees it. It returns nothing.
+    /// Replaces `before` if the call consumes the return value of a call directly before it. It stands before that
+    /// other call, so a JIT compiler still recognises the pair. It returns nothing.
     pub ahead: Option<Call>,
-    /// Behind the call; an exception passes it by.
+    /// Called after the call instruction. It is not called if that throws.
     pub behind: Option<Call>,
 }
 
-/// The probe of a call.
+/// The choice of a probe for one call instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Site {
-    /// Which one of [`Probe::sites`].
+    /// The index in [`Probe::sites`].
     pub probe: usize,
-    /// The number that [`Argument::SiteConstant`] stands for there, an `int64`.
+    /// The `int64` passed as [`Argument::SiteConstant`].
     pub constant: u64,
 }
 
-/// A call that a probe consists of.
+/// One call of a probe.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// What is called.
+    /// The method to call.
     pub method: Arc<MethodName>,
-    /// What it is passed, in the order of its parameters.
+    /// The arguments, in the order of the parameters.
     pub arguments: Vec<Argument>,
-    /// The class that an exception it is passed has to be of; null is passed for another.
+    /// The required class of an exception argument. Null is passed for exceptions of other classes.
     pub exception: Option<Arc<TypeName>>,
-    /// Where its code is, if that is in no assembly: it is called by this, and its name is nobody's.
+    /// The address of the code, if no assembly holds it. The call is then a `calli` to this address, and the method's
+    /// name is not used.
     pub address: Option<u64>,
 }
 
-/// A value that a probe passes.
+/// An argument of a probe's call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Argument {
-    /// A value of the method that is rewritten, by its place in [`Method::values`](crate::Method::values).
+    /// A value supplied by the rewritten method: an index into [`Method::values`](crate::Method::values).
     Value(usize),
-    /// What the enter call returned.
+    /// The return value of the enter call.
     EnterResult,
-    /// What the method is about to return: as it is to a generic method, else as an object.
+    /// The return value of the method: unchanged for a generic probe method, otherwise boxed as an object.
     ReturnValue,
-    /// Where it is, so that it may be changed: to a generic method.
+    /// The address of the return value, so that the call can change it. Only generic probe methods take it.
     ReturnAddress,
-    /// The exception that a catch handler was given; an object.
+    /// The exception caught by a catch handler, as an object.
     Exception,
-    /// The number that a [`Site`] has.
+    /// The constant of a [`Site`].
     SiteConstant,
-    /// What the call before the site returned.
+    /// The return value of the call before the site.
     SiteResult,
 }
 
-/// A value that a method has for its probes.
+/// A value that the rewritten method supplies to its probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Value<'v> {
     /// An `int64`.
     Int64(u64),
     /// A `string`.
     String(&'v str),
-    /// What a type of one element has by default: zero, or null for all that is no number.
+    /// The default value of a type that one element byte encodes (II.23.2.12): zero for numbers, null for all others.
     Default(ElementType),
-    /// The handle of what a token names.
+    /// The runtime handle for a token.
     Handle(Token),
-    /// One of its arguments.
+    /// An argument of the method.
     Argument(&'v Load),
-    /// Arguments as an array of objects; null stands for those that are none.
+    /// Arguments as an array of objects. Null stands for those that cannot be boxed.
     Arguments {
         /// `System.Object`.
         object: &'v TypeToken,
-        /// One by one.
+        /// One entry for each argument.
         loads: &'v [Option<Load>],
     },
 }
 
-/// Calls that a method has of its own, around those of its probe: by them it hands out values one by one, as they are.
+/// Additional calls for one method, next to those of its probe. They pass its values one by one, unboxed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct OwnCalls {
-    /// Behind the enter call. The first returns an `int64`, which is kept in a local.
+    /// After the enter call. The first one returns an `int64`, which a local keeps.
     pub enter: Vec<OwnCall>,
-    /// Before the leave call in a finally block: nothing says there how the method ends.
+    /// Before the leave call in a finally block, where the outcome of the method is unknown.
     pub end: Vec<OwnCall>,
-    /// Before the leave call where another call takes the method's place.
+    /// Before the leave call where a tail call or `jmp` ends the method.
     pub replace: Vec<OwnCall>,
-    /// Where the method returns; of a body in a try block, behind that.
+    /// Where the method returns. If the body is in a try block, this is after that block.
     pub ret: Vec<OwnCall>,
-    /// Where a catch handler begins.
+    /// At the start of each catch handler.
     pub catch: Vec<OwnCall>,
-    /// In a filter around a body in a try block, which takes no exception: one looks for its handler, and has found none within.
+    /// In a filter around a body in a try block. The filter rejects every exception. It runs when no handler within
+    /// the body takes the exception.
     pub pass: Vec<OwnCall>,
 }
 
-/// One of these: it returns nothing, unless it is the first of all.
+/// One such call. Only the first enter call returns a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OwnCall {
-    /// What is called: a method, or an instance of one.
+    /// The method to call, or its generic instance.
     pub method: TokenRequest,
-    /// What it is passed.
+    /// Its arguments.
     pub arguments: Vec<OwnArgument>,
 }
 
-/// What such a call is passed.
+/// An argument of an [`OwnCall`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum OwnArgument {
     /// An `int32`.
@@ -138,65 +141,67 @@ pub enum OwnArgument {
     Int64(u64),
     /// A `string`.
     String(String),
-    /// An argument as it is; `this` counts.
+    /// An argument of the method, unchanged. Number 0 is `this`, if there is one.
     Argument(u16),
-    /// An argument that is an address, as a number of eight bytes.
+    /// An argument that is an address, passed as a number of eight bytes.
     Address(u16),
-    /// What the first call returned.
+    /// The return value of the first enter call.
     Kept,
-    /// What the method returns, as it is. At [`OwnCalls::ret`].
+    /// The return value of the method, unchanged. Only for [`OwnCalls::ret`].
     ReturnValue,
-    /// The same, if it is an address: as a number of eight bytes.
+    /// The return value of the method, if it is an address, as a number of eight bytes.
     ReturnAddress,
-    /// What a handler was given, before all else that is passed. At [`OwnCalls::catch`] and [`OwnCalls::pass`].
+    /// The exception passed to the handler, as the first argument. Only for [`OwnCalls::catch`] and
+    /// [`OwnCalls::pass`].
     Exception,
 }
 
-/// How an argument is loaded.
+/// The way to load an argument of the method.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Load {
-    /// Which one; `this` counts.
+    /// The argument's number. Number 0 is `this`, if there is one.
     pub number: u16,
-    /// The value type that it is, if it is to become an object.
+    /// The value type of the argument, if it is boxed.
     pub boxed: Option<TypeToken>,
-    /// Whether it is a reference to a value of that type.
+    /// Whether the argument is a reference to a value of that type.
     pub is_address: bool,
-    /// What it has to be; null is passed if it is not.
+    /// The required class. Null is passed for an object of another class.
     pub cast: Option<TypeToken>,
 }
 
-/// A type that an instruction names.
+/// A type named by an instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TypeToken {
-    /// A row that the module has.
+    /// A row of the module.
     Known(Token),
-    /// One to be asked for.
+    /// A type requested from the [`TokenProvider`](crate::TokenProvider).
     Asked(TokenRequest),
 }
 
-/// What a method returns, as probes may have it.
+/// The kind of the method's return value, for probes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Returned<'v> {
-    /// Nothing, or nothing that an object or a type argument can be: null is passed.
+    /// No value, or one that can be neither boxed nor a type argument. Null is passed.
     Nothing,
-    /// A reference to an object.
+    /// An object reference.
     Reference,
-    /// A value, which is boxed as this type.
+    /// A value of this type, boxed for calls that take an object.
     Value(&'v TypeToken),
 }
 
-/// How the leave call is reached.
+/// The place of the leave call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LeaveMode {
-    /// The body goes into a try block and the call into its finally: it runs however the method ends.
+    /// The body becomes a try block, and its finally block makes the call. It is made however the method ends.
     #[default]
     Finally,
-    /// The call stands before each `ret`. An exception passes it by; the handle call of who handles that says so.
+    /// The call stands before each `ret`. It is not made if the method throws. The call at the start of the
+    /// exception's handler records this.
     Return,
 }
 
 impl LeaveMode {
-    /// The word for it on a command line.
+    /// The mode's word on a command line.
     pub fn word(self) -> &'static str {
         match self {
             Self::Finally => "finally",
@@ -204,27 +209,28 @@ impl LeaveMode {
         }
     }
 
-    /// The mode that a word stands for.
+    /// The mode for a word of the command line.
     pub fn of_word(word: &str) -> Option<Self> {
         [Self::Finally, Self::Return].into_iter().find(|mode| mode.word() == word)
     }
 }
 
-/// The shape that a body was given.
+/// The shape of a rewritten body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// See [`LeaveMode::Finally`].
     Finally,
-    /// See [`LeaveMode::Return`]; also what `tail.` and `jmp` need, which no try block may hold.
+    /// See [`LeaveMode::Return`]. Methods with `tail.` or `jmp` always get this shape, because no try block may
+    /// contain those.
     Return,
 }
 
 impl Probe {
-    /// Whether its calls fit the signatures: as many arguments as parameters, all of them there to be passed, and nothing
-    /// returned that nobody takes.
+    /// Checks the calls against the signatures of their methods. Each parameter needs an argument available at that
+    /// place. A call may return a value only if a local keeps it.
     ///
     /// # Errors
-    /// What does not fit, or which signature cannot be read.
+    /// If a call does not fit its signature, or a signature cannot be read.
     pub fn validate(&self) -> Result<(), Error> {
         let result = self.enter_result()?.is_some();
         let is_value = |argument: Argument| matches!(argument, Argument::Value(_));
@@ -244,18 +250,18 @@ impl Probe {
         })
     }
 
-    /// The type of what the enter call returns, if there is one, and it does.
+    /// The type of the enter call's return value. None if there is no enter call or it returns nothing.
     pub(crate) fn enter_result(&self) -> Result<Option<&[u8]>, Error> {
         self.enter.as_ref().map_or(Ok(None), Call::result_type)
     }
 
-    /// The most that a call at a site has on top of what is on the stack.
+    /// The largest number of stack slots that a site's call adds, at least 1.
     pub(crate) fn most_at_sites(&self) -> usize {
         let calls = self.sites.iter().flat_map(SiteProbe::calls);
         calls.map(|call| call.depth().max(1)).max().unwrap_or(0)
     }
 
-    /// Its calls. Their places here are those of their requests: see [`Batch`](crate::Batch).
+    /// All calls of the probe, in the order of their requests: see [`Batch`](crate::Batch).
     pub fn calls(&self) -> impl Iterator<Item = &Call> {
         let sites = self.sites.iter().flat_map(SiteProbe::calls);
         self.enter.iter().chain(&self.leave).chain(&self.handle).chain(&self.catch).chain(sites)
@@ -269,16 +275,16 @@ impl SiteProbe {
 }
 
 impl OwnCalls {
-    /// The type of what is kept.
+    /// The type of the local that keeps the first call's return value.
     pub(crate) const KEPT: &[u8] = &[ElementType::I8 as u8];
 
-    /// Whether they are passed what the method returns.
+    /// Whether a call takes the method's return value.
     pub(crate) fn pass_returned(&self) -> bool {
         let returned = |argument: &OwnArgument| matches!(argument, OwnArgument::ReturnValue | OwnArgument::ReturnAddress);
         self.ret.iter().any(|call| call.arguments.iter().any(returned))
     }
 
-    /// The most that one of them has on the stack.
+    /// The largest number of stack slots of one call, at least 1.
     pub(crate) fn depth(&self) -> usize {
         let calls = [&self.enter, &self.end, &self.replace, &self.ret, &self.catch, &self.pass].into_iter().flatten();
         calls.map(|call| call.arguments.len()).max().unwrap_or(0).max(1)
@@ -286,7 +292,7 @@ impl OwnCalls {
 }
 
 impl Call {
-    /// Whether it is passed what its method's signature lists, of what is known, and returns nothing unless that is kept.
+    /// Checks the arguments against the signature. A return value is allowed only if `is_kept`.
     fn validate(&self, is_kept: bool, is_known: impl Fn(Argument) -> bool) -> Result<(), Error> {
         let unfit = |what| Err(Error::new(ErrorKind::Unsupported(what)));
         let shape = self.method.shape()?;
@@ -305,12 +311,12 @@ impl Call {
         Ok(())
     }
 
-    /// What is on the stack when it is called.
+    /// The number of stack slots of the arguments, and of the code address if there is one.
     pub(crate) fn depth(&self) -> usize {
         self.arguments.len() + usize::from(self.address.is_some())
     }
 
-    /// What its instruction names: the method, or the signature of what is called by its address.
+    /// The request for the instruction's token: a MemberRef, or a StandAloneSig for a call by address.
     pub(crate) fn request(&self) -> TokenRequest {
         match self.address {
             None => TokenRequest::MemberRef(self.method.clone()),
@@ -318,17 +324,16 @@ impl Call {
         }
     }
 
-    /// Whether it is passed this.
     pub(crate) fn passes(&self, argument: Argument) -> bool {
         self.arguments.contains(&argument)
     }
 
-    /// Whether its method has a type parameter: the type of what is returned.
+    /// Whether the method is generic. Its type parameter is the type of the rewritten method's return value.
     pub(crate) fn is_generic(&self) -> bool {
         self.method.signature.first().is_some_and(|first| first & convention::GENERIC != 0)
     }
 
-    /// The type of what it returns (II.23.2.12); none if it returns nothing.
+    /// The return type (II.23.2.12). None if the method returns nothing.
     ///
     /// # Errors
     /// If its signature cannot be read.

@@ -1,4 +1,4 @@
-//! One method: decoded, a probe's calls inserted, laid out, checked.
+//! Rewrites one method: decode it, insert the probe's calls, lay it out, check it.
 
 use std::{fmt, ops::Range};
 
@@ -26,29 +26,29 @@ use crate::{
     token::{Fixup, TokenProvider, TokenRequest},
 };
 
-/// The most locals a body can have (II.23.2.6).
+/// The largest number of locals in a body (II.23.2.6).
 const MAX_LOCALS: u32 = 0xFFFE;
 
-/// What all methods of a module are rewritten with.
+/// The data shared by all rewrites of a module's methods.
 #[derive(Debug)]
 pub struct Context<'a, 'm> {
     metadata: &'m Metadata<'a>,
-    /// What calls do to the stack.
+    /// The stack effects of calls.
     effects: Effects<'a, 'm>,
     probes: Vec<Prepared<'m>>,
 }
 
-/// A probe, and the types of what its calls return that are kept.
+/// A probe, and the types of the return values that locals keep.
 #[derive(Debug)]
 struct Prepared<'m> {
     probe: &'m Probe,
     enter: Option<&'m [u8]>,
-    /// By site.
+    /// One entry for each site probe.
     before: Vec<Option<&'m [u8]>>,
 }
 
 impl<'a, 'm> Context<'a, 'm> {
-    /// For the bodies of a module, by its metadata as it is, and what may be put into them.
+    /// Prepares to rewrite bodies of the module with these metadata, with any of these probes.
     ///
     /// # Errors
     /// If a probe's calls do not fit: see [`Probe::validate`].
@@ -66,7 +66,7 @@ impl<'a, 'm> Context<'a, 'm> {
         self.metadata
     }
 
-    /// A batch for bodies that are rewritten with this.
+    /// A new batch for bodies rewritten with this context.
     pub fn batch(&self) -> Batch {
         let mut batch = Batch { bodies: Vec::new(), fixups: Vec::new(), requests: IndexMap::default(), calls: Vec::new() };
         let mut numbers = |probe: &Probe| probe.calls().map(|call| batch.ask(&call.request())).collect::<Vec<_>>();
@@ -75,35 +75,35 @@ impl<'a, 'm> Context<'a, 'm> {
     }
 }
 
-/// A method to be rewritten.
+/// A method to rewrite.
 #[derive(Clone, Copy, Debug)]
 pub struct Method<'a, 'b> {
-    /// Its row.
+    /// Its MethodDef row.
     pub row: &'b MethodDef,
     /// Its signature (II.23.2.1).
     pub signature: Cursor<'a>,
     /// Its body.
     pub body: &'b MethodBody<'a>,
-    /// What is put into it, by its place among the context's probes.
+    /// The index of its probe in the context.
     pub probe: usize,
-    /// How the probe's leave call is reached.
+    /// The place of the leave call.
     pub leave_mode: LeaveMode,
-    /// What its probes may pass.
+    /// The values its probe may pass.
     pub values: &'b [Value<'b>],
-    /// What it returns, if probes may have that.
+    /// Its return value, if probes may take that.
     pub returned: Returned<'b>,
-    /// Which of its calls have probes of their own.
+    /// The choice of the calls in its body that get a probe.
     pub sites: Sites<'b>,
-    /// Calls of its own, if it has any.
+    /// Its additional calls, if any.
     pub own: Option<&'b OwnCalls>,
 }
 
-/// Says which calls (`call`, `callvirt`, `newobj`) have probes, by the token of what is called.
+/// Chooses the calls (`call`, `callvirt`, `newobj`) that get a probe, by the token of the callee.
 #[derive(Clone, Copy)]
 pub struct Sites<'b>(pub &'b dyn Fn(Token) -> Option<Site>);
 
 impl Sites<'_> {
-    /// None has.
+    /// Chooses no call.
     pub const NONE: Sites<'static> = Sites(&|_| None);
 }
 
@@ -113,7 +113,7 @@ impl fmt::Debug for Sites<'_> {
     }
 }
 
-/// Rewrites bodies one after another, in room that it uses again.
+/// Rewrites bodies one after another, and reuses its buffers.
 #[derive(Default, Debug)]
 pub struct BodyRewriter {
     code: Code,
@@ -123,38 +123,38 @@ pub struct BodyRewriter {
     insertion: Insertion,
     scratch: Scratch,
     local_sig: Vec<u8>,
-    /// Where in that the types stand that are not the input's.
+    /// The offset of the first added type in that signature.
     first_new_type: usize,
 }
 
-/// Bodies that were rewritten one after another, and what they ask for. It is of one [`Context`].
+/// Rewritten bodies and their token requests. A batch belongs to one [`Context`].
 #[derive(Debug)]
 pub struct Batch {
     /// The bodies, each at a multiple of 4.
     pub bodies: Vec<u8>,
-    /// The tokens that are missing in them, in order.
+    /// The missing tokens in the bodies, in order.
     pub fixups: Vec<Fixup>,
-    /// What is asked for, each once, with what calling it does; first what the probes call.
+    /// The requests without duplicates, each with its effect as a call. Those of the probes' calls come first.
     requests: IndexMap<TokenRequest, Option<CallEffect>, RandomState>,
-    /// By probe: the requests of its calls, in the order of [`Probe::calls`].
+    /// For each probe: the requests of its calls, in the order of [`Probe::calls`].
     calls: Vec<Vec<u32>>,
 }
 
 /// A rewritten body in a [`Batch`].
 #[derive(Clone, Debug)]
 pub struct RewrittenBody {
-    /// Where in the batch's bytes it is.
+    /// Its range of the batch's bytes.
     pub range: Range<usize>,
-    /// Which of the batch's fix-ups are its own.
+    /// Its range of the batch's fix-ups.
     pub fixups: Range<usize>,
-    /// The request of its locals' signature; none if that is the method's own still.
+    /// The request for its locals' signature. None if the method keeps its own.
     pub local_sig: Option<u32>,
-    /// The shape it was given.
+    /// The shape of the rewritten body.
     pub shape: Shape,
 }
 
 impl Batch {
-    /// The number of a request, old or new.
+    /// The number of a request. A new request gets the next number.
     pub fn ask(&mut self, request: &TokenRequest) -> u32 {
         if let Some(known) = self.requests.get_index_of(request) {
             return known as u32;
@@ -169,11 +169,11 @@ impl Batch {
         self.requests.insert_full(request.clone(), effect).0 as u32
     }
 
-    /// Puts in the tokens that a body asks for, in the order of its bytes. `settled` has the token of each request that was
-    /// settled before.
+    /// Writes the requested tokens into the bodies, in the order of their bytes. `settled` holds the tokens of
+    /// requests that were settled before.
     ///
     /// # Errors
-    /// What the provider says.
+    /// The provider's error.
     pub fn settle<P: TokenProvider>(
         &mut self,
         body: &RewrittenBody,
@@ -194,12 +194,12 @@ impl Batch {
         Ok(())
     }
 
-    /// What was rewritten so far; what is left here is a batch of the same context, and the room.
+    /// Takes the rewritten bodies out. The rest is an empty batch of the same context that keeps its buffers.
     #[must_use]
     pub fn take(&mut self) -> Self {
         let own = self.calls.iter().flatten().max().map_or(0, |last| *last as usize + 1);
         let left = self.requests.iter().take(own).map(|(request, effect)| (request.clone(), *effect)).collect();
-        // The copy is as large as need be, and the room for what comes is warm.
+        // The copy gets the exact size, and the buffers stay warm for the next bodies.
         let taken = Self {
             bodies: self.bodies.as_slice().to_vec(),
             fixups: std::mem::take(&mut self.fixups),
@@ -212,10 +212,10 @@ impl Batch {
 }
 
 impl BodyRewriter {
-    /// Rewrites a method's body into a batch, which keeps its bodies as they were if that fails.
+    /// Rewrites a method's body and appends it to a batch. If that fails, the batch keeps its previous bodies.
     ///
     /// # Errors
-    /// Why the method is to be left alone.
+    /// The reason to skip the method.
     pub fn rewrite(
         &mut self,
         context: &Context<'_, '_>,
@@ -242,7 +242,8 @@ impl BodyRewriter {
         if !self.code.sites.is_empty() {
             keep_possible_sites(&mut self.code, &probe.sites);
         }
-        // An exception leaves a suspended call where none of its callers runs: a finally block alone sees it in time.
+        // An exception leaves a suspended call when none of its callers runs. Only a finally block observes it in
+        // time.
         let mode = match probe.leave {
             Some(_) if row.is_async() => LeaveMode::Finally,
             Some(_) => method.leave_mode,
@@ -258,16 +259,16 @@ impl BodyRewriter {
         let own = method.own;
         let is_handed_out = own.is_some_and(OwnCalls::pass_returned);
         let spill = return_type.filter(|_| shape == Shape::Finally || is_seen || is_handed_out);
-        // An exception on its way to a handler, or what stands for the value of who returns none.
+        // Holds an exception on its way to a handler, or a stand-in for the value of a method that returns none.
         let needs_object = is_changed && !is_seen || !self.code.clauses.is_empty() && passes(&probe.catch, Argument::Exception);
         let object = needs_object.then_some(&[ElementType::Object as u8][..]);
-        // What is wrong with the method's signature would be wrong with that of its locals, too.
+        // A fault in the method's return type would recur in the signature of its locals.
         if let Some(wrong) = spill.and_then(|ty| mistaken_kind(context.metadata, ty)) {
             return Err(RewriteError::BadSignature(format!(
                 "{wrong} is a value type, and it says a class, or the other way round"
             )));
         }
-        // One for all of a kind: no two of them are open at a time.
+        // One local for each site probe: no two calls with the same probe overlap.
         let is_used = |number: usize| self.code.sites.iter().any(|at| at.site.probe == number);
         let of_sites = before.iter().enumerate().map(|(number, ty)| ty.filter(|_| is_used(number)));
         let kept = own.map(|_| OwnCalls::KEPT);
@@ -278,7 +279,7 @@ impl BodyRewriter {
             let spill = Cursor::new(spill, signature.offset());
             refuse_lost_types(context.metadata, |mut visit| walk_type_spec(spill, &mut visit))?;
         }
-        // What the runtime refuses is not to run with the probe's locals.
+        // The runtime rejects such a body. It must not become valid through the probe's locals.
         if let Some(last) = self.code.locals_used.checked_sub(1).filter(|last| *last >= u32::from(first_local)) {
             return Err(RewriteError::BadLocal(last));
         }
@@ -312,8 +313,8 @@ impl BodyRewriter {
         self.layout.lay_out(&mut self.code, body.il);
 
         let local_sig = has_locals.then(|| self.ask_for_locals(result_local.and(probe.enter.as_ref()), batch));
-        // The leave call before a `ret` has its arguments on top of what the method left there, and those of a site on top of
-        // what the call takes or left.
+        // The arguments of a leave call before `ret` lie on top of the return value. Those of a site's calls lie on
+        // top of the callee's arguments or its return value.
         let at_leave = probe.leave.as_ref().filter(|_| shape == Shape::Return).map_or(0, Call::depth);
         let on_top = if self.code.sites.is_empty() { at_leave } else { at_leave.max(probe.most_at_sites()) };
         let on_top = on_top.max(own.map_or(0, OwnCalls::depth));
@@ -322,8 +323,8 @@ impl BodyRewriter {
         let rewritten = MethodBody {
             is_tiny: false,
             max_stack: body.max_stack.saturating_add(on_top as u16).max(enter_depth as u16),
-            // Who had no locals had no say in it, and to be verifiable needs it now (III.1.8.1.1); but it says what memory
-            // `localloc` gives, too.
+            // The flag of a body without locals had no effect; to be verifiable, the body needs it now (III.1.8.1.1).
+            // With `localloc` it stays, because it also decides whether that memory is zeroed.
             init_locals: body.init_locals || (has_locals && first_local == 0 && !self.code.has_localloc),
             local_var_sig: if has_locals { Fixup::UNSETTLED } else { body.local_var_sig },
             il: &self.layout.il,
@@ -354,17 +355,17 @@ impl BodyRewriter {
         Ok(RewrittenBody { range: start..batch.bodies.len(), fixups: fixups..batch.fixups.len(), local_sig, shape })
     }
 
-    /// The code of the body that was rewritten last.
+    /// The code of the last rewritten body.
     pub fn code(&self) -> &Code {
         &self.code
     }
 
-    /// Where its instructions came to lie.
+    /// The layout of the last rewritten body.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The instructions of the probe's calls; what calls before sites returned is in these locals.
+    /// Makes the instructions of the probe's calls. `site_locals` keep the return values of the calls before sites.
     fn make_calls(
         &mut self,
         probe: &Probe,
@@ -385,14 +386,14 @@ impl BodyRewriter {
             batch.put_call(call, number(), passed, enter);
             enter.extend(passed.result.map(stloc));
         }
-        // Only a handler has a use for the calls there.
+        // Only handlers need these calls.
         let has_handlers = !self.code.clauses.is_empty();
         let calls =
             [(&probe.leave, &mut *leave, true), (&probe.handle, handle, has_handlers), (&probe.catch, catch, has_handlers)];
         for (call, out, is_used) in calls {
             if let Some((call, number)) = call.as_ref().map(|call| (call, number())).filter(|_| is_used) {
                 if call.passes(Argument::Exception) {
-                    // What the handler was given stays where it is.
+                    // The handler's exception stays on the stack.
                     out.push(Instruction::new(OpCode::Dup, Operand::Value(0)));
                     out.extend(passed.object_local.map(stloc));
                 }
@@ -461,7 +462,7 @@ impl BodyRewriter {
         batch.calls = requests;
     }
 
-    /// The request of the locals' signature, in the room that it has here.
+    /// The request for the locals' signature, which reuses a buffer.
     fn ask_for_locals(&mut self, enter: Option<&Call>, batch: &mut Batch) -> u32 {
         let types = enter.filter(|enter| !enter.method.types.is_empty()).and_then(|enter| self.types_of_result(enter));
         let request = TokenRequest::LocalVarSig(std::mem::take(&mut self.local_sig), types.unwrap_or_default());
@@ -472,7 +473,7 @@ impl BodyRewriter {
         number
     }
 
-    /// The types that what enter returns has by name, by their places in the locals' signature.
+    /// The named types in the return type of the enter call, at their offsets in the locals' signature.
     fn types_of_result(&self, enter: &Call) -> Option<Vec<NamedType>> {
         let result = enter.method.shape().ok()?.return_type;
         let places = result.start as u32..result.end as u32;
@@ -481,7 +482,7 @@ impl BodyRewriter {
         Some(of_result.map(|named| NamedType { at: moved(named.at), name: named.name.clone() }).collect())
     }
 
-    /// What is checked is what was written, as who reads it will see it: the body at `start`, with its fix-ups.
+    /// Checks the bytes as written, from `start`, with their fix-ups.
     fn check(
         &mut self,
         context: &Context<'_, '_>,
@@ -498,12 +499,12 @@ impl BodyRewriter {
             if token != Fixup::UNSETTLED {
                 return context.effects.of(token);
             }
-            // The token is behind the opcode, which has one byte or two; the input has none where a fix-up is.
+            // The token follows the opcode of one or two bytes. At a fix-up, the input has no token.
             let fixup = fixups.get(fixups.partition_point(|fixup| fixup.at <= il_at + offset))?;
             let (_, effect) = batch.requests.get_index(fixup.request as usize).filter(|_| fixup.at - il_at - offset <= 2)?;
             *effect
         };
-        // It is behind the outermost handler.
+        // The epilogue follows the outermost handler.
         let last = body.clauses.last().filter(|_| shape == Shape::Finally);
         let epilogue = last.map(|clause| clause.handler_offset.saturating_add(clause.handler_length));
         let checked = self.checker.check(&body, &effect, Exits { returns, epilogue });
@@ -511,7 +512,7 @@ impl BodyRewriter {
         checked
     }
 
-    /// A woven body whose stack gets deeper than the input's may: was it the input's own doing?
+    /// Rejects an input body whose own stack exceeds its `MaxStack`. Only runs if the rewritten body exceeds it.
     fn check_original(
         &mut self,
         context: &Context<'_, '_>,
@@ -529,8 +530,8 @@ impl BodyRewriter {
     }
 }
 
-/// Puts the signature of a body's locals, with more of these types behind them, in place of another. Gives the number of
-/// the first that is new, and where it stands.
+/// Writes a signature of a body's locals with `more` types at its end. Returns the number of the first new local, and
+/// the offset of its type.
 fn extend_locals<'s>(
     metadata: &Metadata<'_>,
     locals: Token,
@@ -564,7 +565,7 @@ fn extend_locals<'s>(
     Ok((count as u16, behind))
 }
 
-/// All types that a signature names have to be there.
+/// Refuses a signature that names a type without a row.
 fn refuse_lost_types(
     metadata: &Metadata<'_>,
     walk: impl FnOnce(&mut dyn FnMut(TypeDefOrRef)) -> ecma335::Result<()>,
@@ -583,8 +584,8 @@ fn refuse_lost_types(
     }
 }
 
-/// The type of this module that a type's signature begins with, be it of an array or a reference, if it is said to be a class
-/// and is a value type, or the other way round (II.23.2.12).
+/// The TypeDef at the core of a type, below arrays, pointers and references, if its encoding contradicts its
+/// definition. The encoding is `CLASS` for a value type, or `VALUETYPE` for a class (II.23.2.12).
 fn mistaken_kind(metadata: &Metadata<'_>, ty: &[u8]) -> Option<Token> {
     use ElementType::{ByRef, Class, GenericInst, Ptr, SzArray, ValueType};
     let is_around = |byte: &u8| [ByRef, GenericInst, Ptr, SzArray].iter().any(|element| *byte == *element as u8);
@@ -598,12 +599,12 @@ fn mistaken_kind(metadata: &Metadata<'_>, ty: &[u8]) -> Option<Token> {
     (is_value != (*element == ValueType as u8)).then_some(named)
 }
 
-/// Where in a method's signature the type is that its IL returns; none if it returns nothing.
+/// The range of the type in a method's signature that its IL returns. None if it returns nothing.
 pub fn effective_return(row: &MethodDef, outline: &MethodShape, signature: &[u8]) -> Option<Range<usize>> {
     if !outline.returns_value {
         return None;
     }
-    // Its IL returns `T` although it declares `Task<T>`: the runtime makes the task.
+    // The IL returns `T` although the signature declares `Task<T>`: the runtime creates the task.
     if row.is_async() {
         return effective_async_return(signature, &outline.return_type);
     }

@@ -1,7 +1,8 @@
-//! The check's quick half: one pass over the IL in order, which settles nearly every body. Where it cannot say for
-//! certain that all is well, [`check`](crate::check) walks the body's paths.
+//! The fast half of the check: one pass over the IL in order, sufficient for nearly every body. If it cannot decide,
+//! [`check`](crate::check) walks the body's paths.
 //!
-//! The pass leans on III.1.7.5: behind an unconditional branch the stack is empty, unless a branch from above leads there.
+//! The pass relies on III.1.7.5: the stack is empty after an unconditional branch, unless an earlier branch leads
+//! there.
 
 use ecma335::{
     MethodBody, OpCode, Token,
@@ -16,21 +17,21 @@ use crate::{
 
 /// An instruction starts at this offset.
 const START: u16 = 0x8000;
-/// A handler or filter starts at this offset: control never falls into it (III.1.7.5).
+/// A handler or filter starts at this offset. Control never falls into it (III.1.7.5).
 const HANDLER: u16 = 0x4000;
-/// The depth of the stack there, plus one; 0 if it is not known yet.
+/// The mask of the stack depth at this offset, plus one. 0 if it is not known yet.
 const DEPTH: u16 = HANDLER - 1;
 
-/// What the pass knows of each IL offset. It keeps its room from one body to the next.
+/// The facts known about each IL offset. It keeps its capacity from one body to the next.
 #[derive(Default, Debug)]
 pub(crate) struct Scan {
     places: Vec<u16>,
-    /// Targets that the pass has not come to yet.
+    /// The number of branch targets that the pass has not reached yet.
     ahead: usize,
 }
 
 impl Scan {
-    /// The depth that a sound body's stack reaches; none if only a walk can tell.
+    /// The largest stack depth of a valid body. None if only a walk can decide.
     pub(crate) fn run(
         &mut self,
         body: &MethodBody<'_>,
@@ -103,7 +104,7 @@ impl Scan {
         place.is_some_and(|place| place & START != 0) || offset as usize + 1 == self.places.len()
     }
 
-    /// Requires this depth at `target`, where control comes to from an instruction at `from`.
+    /// Requires this depth at `target`, reached from an instruction at `from`.
     #[inline]
     fn require(&mut self, target: u32, depth: i32, from: u32) -> Option<()> {
         let known = depth as u16 + 1;

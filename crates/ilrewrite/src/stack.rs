@@ -1,24 +1,24 @@
-//! What one instruction does to the depth of the stack (III.1.7.5).
+//! The effect of one instruction on the stack depth (III.1.7.5).
 
 use ecma335::{OpCode, Token, opcode::OpCodeInfo};
 
 use crate::effects::CallEffect;
 
-/// How a body ends.
+/// The ways out of a body.
 #[derive(Clone, Copy, Debug)]
 pub struct Exits {
-    /// Whether its `ret` takes a value along.
+    /// Whether its `ret` pops a return value.
     pub returns: bool,
-    /// Where the epilogue starts that stands for each `ret` the input had. Who leaves for it leaves nothing on the stack
-    /// behind, as at a `ret` (III.1.7.5).
+    /// The offset of the epilogue that replaces each `ret` of the input. A `leave` to it must find an empty stack, as
+    /// a `ret` must (III.1.7.5).
     pub epilogue: Option<u32>,
 }
 
-/// The depth behind an instruction, and the most it reached on the way. `effect` says what calling a token does; `returns`
-/// whether the body's `ret` takes a value along; it takes all that there is.
+/// The depth after an instruction, and the largest depth during it. `effect` gives the stack effect of calling a
+/// token. `returns` tells whether the body's `ret` pops a return value. A `ret` must leave the stack empty.
 ///
 /// # Errors
-/// What is wrong, and at which offset.
+/// The fault, with its offset.
 #[inline]
 pub(crate) fn step_over(
     info: &OpCodeInfo,
@@ -54,7 +54,7 @@ pub(crate) fn step_over(
     Ok((left + pushes, depth.max(left + pushes)))
 }
 
-/// What is wrong where a method returns with this many values too many.
+/// The error for a `ret` with this many values too many on the stack.
 #[cold]
 pub(crate) fn left_behind(offset: u32, count: i32) -> String {
     format!("IL_{offset:04x}: {count} too many on the stack when it returns")

@@ -1,4 +1,4 @@
-//! Tokens that rewritten bodies ask for, and who gives them.
+//! The tokens that rewritten bodies request, and the interface that provides them.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -13,52 +13,51 @@ use ecma335::{
 
 use crate::name::{AssemblyName, MethodName, NamedType, TypeName};
 
-/// What a token is to stand for. Names are shared: a batch has many requests, and copies some.
+/// The meaning of a requested token. Names are shared, because a batch has many requests and copies some.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum TokenRequest {
     /// A method of another assembly.
     MemberRef(Arc<MethodName>),
-    /// An instance of a generic method: the arguments are a blob of II.23.2.15.
+    /// An instance of a generic method. Its arguments are a blob of II.23.2.15.
     MethodSpec(Arc<MethodName>, Vec<u8>),
-    /// A type that no name of its own says, by its blob (II.23.2.14).
+    /// A type without a name of its own, by its blob (II.23.2.14).
     TypeSpec(Vec<u8>),
     /// A type of another assembly.
     TypeRef(Arc<TypeName>),
-    /// A body's locals, by their signature (II.23.2.6), and the types that it has by name.
+    /// A body's locals: their signature (II.23.2.6), and the named types in it.
     LocalVarSig(Vec<u8>, Vec<NamedType>),
-    /// The signature of a method that is called by its address (II.23.2.3).
+    /// The signature of a method called by its address (II.23.2.3).
     MethodSig(Vec<u8>),
     /// A string literal (II.24.2.4).
     UserString(String),
 }
 
-/// A token that is missing in the bytes of rewritten bodies.
+/// A missing token in the bytes of rewritten bodies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fixup {
-    /// Where its four bytes are.
+    /// The offset of its four bytes.
     pub at: u32,
-    /// Which of the requests it is of, by its number.
+    /// The number of its request.
     pub request: u32,
 }
 
 impl Fixup {
-    /// What stands in the bytes until then: a token of no table.
+    /// The placeholder in the bytes: a token of no table.
     pub const UNSETTLED: Token = Token(0xFF00_0000);
 }
 
-/// Gives tokens for what they are to stand for. Whoever asks for the same twice gets the same token, or one that means the
-/// same.
+/// Provides tokens for requests. Equal requests get the same token, or tokens with the same meaning.
 pub trait TokenProvider {
-    /// Why there is no token.
+    /// The reason why a token cannot be provided.
     type Error;
 
     /// A reference to an assembly.
     ///
     /// # Errors
-    /// As all of these: if there is no room, or the runtime refuses.
+    /// All methods fail if there is no room, or if the runtime refuses.
     fn assembly_ref(&mut self, assembly: &AssemblyName) -> Result<Token, Self::Error>;
 
-    /// A reference to a type in an assembly that is referred to.
+    /// A reference to a type in a referenced assembly.
     fn type_ref(&mut self, scope: Token, namespace: &str, name: &str) -> Result<Token, Self::Error>;
 
     /// A reference to a member of a type.
@@ -70,13 +69,13 @@ pub trait TokenProvider {
     /// A type by its signature.
     fn type_spec(&mut self, signature: &[u8]) -> Result<Token, Self::Error>;
 
-    /// A signature that stands alone: that of a body's locals, or of what is called by its address.
+    /// A StandAloneSig: the signature of a body's locals, or of a method called by its address.
     fn standalone_sig(&mut self, signature: &[u8]) -> Result<Token, Self::Error>;
 
     /// A string literal.
     fn user_string(&mut self, text: &str) -> Result<Token, Self::Error>;
 
-    /// A type by its name, with all that it needs.
+    /// A type by its name, with all rows it needs.
     fn named_type(&mut self, name: &TypeName) -> Result<Token, Self::Error> {
         let scope = self.assembly_ref(&name.assembly)?;
         let mut nested = name.name.split('/');
@@ -84,7 +83,7 @@ pub trait TokenProvider {
         nested.try_fold(outermost, |outer, name| self.type_ref(outer, "", name))
     }
 
-    /// A signature with the numbers of the types that it has by name.
+    /// A signature with the tokens of its named types filled in.
     fn signature<'s>(&mut self, blob: &'s [u8], types: &[NamedType]) -> Result<Cow<'s, [u8]>, Self::Error> {
         if types.is_empty() {
             return Ok(Cow::Borrowed(blob));
@@ -100,14 +99,14 @@ pub trait TokenProvider {
         Ok(Cow::Owned(out))
     }
 
-    /// A method by its name, with all that it needs.
+    /// A method by its name, with all rows it needs.
     fn named_method(&mut self, method: &MethodName) -> Result<Token, Self::Error> {
         let class = self.named_type(&method.class)?;
         let signature = self.signature(&method.signature, &method.types)?;
         self.member_ref(class, &method.name, &signature)
     }
 
-    /// Whatever is asked for, with all that it needs.
+    /// The token for any request, with all rows it needs.
     fn settle(&mut self, request: &TokenRequest) -> Result<Token, Self::Error> {
         match request {
             TokenRequest::MemberRef(method) => self.named_method(method),
@@ -131,7 +130,7 @@ fn unfit(token: Token) -> Error {
     Error::new(ErrorKind::Unsupported("a token of another table than can be referred to")).in_cell(token.to_string())
 }
 
-/// A file's metadata gets rows for what is asked for, each once, and none for what it has.
+/// Adds rows to a file's metadata, each once, and reuses the rows that exist.
 impl TokenProvider for MetadataBuilder<'_, '_> {
     type Error = Error;
 
@@ -148,7 +147,7 @@ impl TokenProvider for MetadataBuilder<'_, '_> {
         }
         let [major, minor, build, revision] = version;
         let (public_key_or_token, name) = (self.blob(&assembly.public_key_token)?, self.string(&assembly.name)?);
-        // Nothing is at offset 0 but for who damaged the heap.
+        // Offset 0 of the heap holds the empty blob, unless the heap is damaged.
         let (flags, culture, hash_value) = (0, self.string("")?, Default::default());
         self.intern(&AssemblyRef { major, minor, build, revision, flags, public_key_or_token, name, culture, hash_value })
     }

@@ -1,8 +1,8 @@
-//! Bodies by labels, and what becomes of them: `cases/*.case` have a method, a probe, a body, and behind `=>` the rewritten
-//! body or the reason why there is none. `BLESS=1 cargo test -p ilinst-ilrewrite` writes what comes out now; read the difference.
+//! Tests bodies with labels. Each `cases/*.case` holds a method, a probe and a body. After `=>` comes the rewritten
+//! body, or the reason to skip it. `BLESS=1 cargo test -p ilinst-ilrewrite` writes the current results; review the
+//! difference.
 //!
-//! The tokens come from a provider of the test's own, which numbers what it is asked for: nothing but the bodies' own
-//! bytes depends on who provides.
+//! The test's own provider numbers the requested tokens. Only the bodies' own bytes depend on the provider.
 
 mod assembler;
 
@@ -15,10 +15,10 @@ use ilrewrite::{
     Returned, RewriteError, Site, SiteProbe, Sites, TokenProvider, TokenRequest, TypeName, Value,
 };
 
-/// The values that every method has: an id, and a name.
+/// The values of every method: an id, and a name.
 const VALUES: [Value<'_>; 2] = [Value::Int64(0x1234_5678), Value::String("N.T::M")];
 
-/// Gives each new thing the next number, and remembers what it is in words; as a runtime would, it knows what it gave.
+/// Gives each new request the next number, and records its text. Like a runtime, it knows the tokens it gave.
 #[derive(Default)]
 struct Numbered {
     known: Vec<String>,
@@ -95,8 +95,8 @@ fn probe(name: &str) -> Probe {
     };
     match name {
         "token" => token,
-        // Around a call; before one, in whose place nothing else is; around one, with nothing to be kept; around one and
-        // the call whose result it takes.
+        // These probes stand around a call, before one with no other kind, and around one with no value to keep. The
+        // last one stands around a call and the call whose return value it consumes.
         "sites" => Probe {
             sites: vec![
                 SiteProbe {
@@ -135,7 +135,7 @@ fn probe(name: &str) -> Probe {
             catch: None,
             ..token
         },
-        // `void Leave(object)`, and for what is caught
+        // `void Leave(object)`, also for caught exceptions
         "returned" => Probe {
             leave: Some(call("Leave", &[0x00, 0x01, 0x01, 0x1C], &[Argument::ReturnValue])),
             handle: None,
@@ -156,7 +156,7 @@ fn probe(name: &str) -> Probe {
     }
 }
 
-/// The calls that methods have of their own beside the probe `own`.
+/// The additional calls of methods with the probe `own`.
 fn own_calls() -> OwnCalls {
     use OwnArgument::{Address, Argument, Exception, Int32, Int64, Kept, ReturnValue, String};
     let own = |name: &str, signature: &[u8], arguments: &[OwnArgument]| {
@@ -183,7 +183,7 @@ fn own_calls() -> OwnCalls {
     }
 }
 
-/// What becomes of a case, as text.
+/// The result of a case, as text.
 fn run(case: &Case, source: &Source) -> String {
     let metadata = Metadata::parse(Cursor::new(&source.metadata, FileOffset(0))).expect("it was written");
     let probes = [probe(&case.probe)];
@@ -199,7 +199,7 @@ fn run(case: &Case, source: &Source) -> String {
         let signature = Cursor::new(&source.signature, FileOffset(0));
         let sites = Sites(&site_of);
         let (row, leave_mode) = (&source.row, case.leave);
-        // All that these return are references, or nothing: the byte behind convention and count is `void`.
+        // All these methods return references or nothing: the byte after convention and count is `void`.
         let has_returned = ["returned", "changed"].contains(&case.probe.as_str()) && source.signature.get(2) != Some(&0x01);
         let returned = if has_returned { Returned::Reference } else { Returned::Nothing };
         let own = (case.probe == "own").then_some(&own);
@@ -207,7 +207,7 @@ fn run(case: &Case, source: &Source) -> String {
         BodyRewriter::default().rewrite(&context, &method, batch)
     };
     let mut batch = context.batch();
-    // Behind another one, so that its place is not the batch's beginning.
+    // A second body, so that its offset in the batch is not 0.
     let first = rewrite(&mut batch);
     let body = match rewrite(&mut batch) {
         Ok(body) => body,
@@ -284,7 +284,7 @@ fn a_probe_whose_calls_do_not_fit_is_refused() {
     }
 }
 
-/// Whatever can be asked for, each provider has a token of the right kind for it, and the same one again.
+/// Each provider gives any request a token of the right kind, and equal requests the same token.
 #[test]
 fn every_request_is_settled_by_either_provider() {
     let sample = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/hello/bin/hello.exe"));

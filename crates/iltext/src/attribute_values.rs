@@ -1,4 +1,4 @@
-//! What custom attributes are given, in words (II.23.3).
+//! Formats the arguments of custom attributes (II.23.3).
 
 use std::{
     cell::OnceCell,
@@ -19,22 +19,22 @@ use crate::quote;
 /// Reads the values of a module's attributes.
 pub(crate) struct AttributeValues<'a, 'm> {
     metadata: &'m Metadata<'a>,
-    /// The module's types by the hashes of their full names, once they are asked for.
+    /// The module's types by the hashes of their full names, computed on first use.
     types: OnceCell<HashMap<u64, Vec<Rid<TypeDef>>>>,
     names: FullNames<'a, 'm>,
     hasher: RandomState,
 }
 
 impl<'a, 'm> AttributeValues<'a, 'm> {
-    /// The attributes of a module.
+    /// Prepares to read the attributes of a module.
     pub(crate) fn new(metadata: &'m Metadata<'a>) -> Self {
         Self { metadata, types: OnceCell::new(), names: metadata.full_names(), hasher: RandomState::new() }
     }
 
-    /// What an attribute is given: `("text", Name = 5)`, or nothing; the bytes where they cannot be told apart.
+    /// An attribute's arguments: `("text", Name = 5)`, or empty. The bytes in hex, if they cannot be parsed.
     ///
     /// # Errors
-    /// If there are no such bytes.
+    /// If the blob does not exist.
     pub(crate) fn text(&self, row: &CustomAttribute) -> Result<String> {
         let bytes = self.metadata.blob(row.value)?;
         Ok(self.words(row).unwrap_or_else(|| {
@@ -42,7 +42,7 @@ impl<'a, 'm> AttributeValues<'a, 'm> {
         }))
     }
 
-    /// What an attribute is given, if its bytes can be told apart.
+    /// An attribute's arguments, if its bytes can be parsed.
     pub(crate) fn words(&self, row: &CustomAttribute) -> Option<String> {
         let value = self.value(row)?;
         let named = value.named.iter().map(|named| format!("{} = {}", named.name, text(&named.argument)));
@@ -50,7 +50,7 @@ impl<'a, 'm> AttributeValues<'a, 'm> {
         Some(if arguments.is_empty() { String::new() } else { format!("({})", arguments.join(", ")) })
     }
 
-    /// What an attribute is given that names a type with an alias: the words, and the bytes without such names.
+    /// The arguments of an attribute that names an aliased type: the text, and the bytes without such names.
     pub(crate) fn aliased(&self, row: &CustomAttribute, aliases: &HashMap<String, String>) -> Option<(String, Vec<u8>)> {
         let mut value = self.value(row)?;
         let mut words = Vec::new();
@@ -68,7 +68,7 @@ impl<'a, 'm> AttributeValues<'a, 'm> {
         (!words.is_empty()).then(|| (words.join(", "), bytes))
     }
 
-    /// The value: enumerations of elsewhere are taken for `int32`, which most are.
+    /// The value. Enumerations of other modules are assumed to be `int32`, as most are.
     fn value(&self, row: &CustomAttribute) -> Option<AttributeValue> {
         let metadata = self.metadata;
         let constructor = row.constructor.token()?;
@@ -83,7 +83,7 @@ impl<'a, 'm> AttributeValues<'a, 'm> {
         (metadata.blob(row.value) == Ok(&written[..])).then_some(value)
     }
 
-    /// What an enumeration of this module consists of: its one field that belongs to instances.
+    /// The underlying type of an enumeration of this module: that of its only instance field.
     fn own_enum(&self, rid: Rid<TypeDef>) -> Option<ElementType> {
         let row = self.metadata.children::<_, Field>(rid).find_map(|field| {
             let row = self.metadata.row(field).ok()?;
@@ -104,7 +104,7 @@ impl<'a, 'm> AttributeValues<'a, 'm> {
             }
             types
         });
-        // Of several of one name the last is meant.
+        // Of several types with one name, the last one is meant.
         types.get(&self.hasher.hash_one(name))?.iter().rev().copied().find(|rid| full_name(*rid) == name)
     }
 }

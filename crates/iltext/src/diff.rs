@@ -1,6 +1,7 @@
-//! What differs between two modules, such as one before and after weaving: as a model, and as text, JSON or HTML.
+//! Compares two modules, such as an original and its instrumented version. The result is a model, or text, JSON or
+//! HTML.
 //!
-//! IL is compared by what it means: tokens by the names they stand for, branches by where they lead.
+//! IL is compared by its meaning: tokens by the names of their rows, branches by their target instructions.
 
 pub mod api;
 
@@ -61,7 +62,7 @@ pub struct Side<'a, 'm> {
 }
 
 impl<'a, 'm> Side<'a, 'm> {
-    /// Reads what belongs to what in a module.
+    /// Reads the ownership of rows in a module.
     ///
     /// # Errors
     /// If the name of a type cannot be read.
@@ -70,13 +71,13 @@ impl<'a, 'm> Side<'a, 'm> {
         Ok(Self { names: Names::new(image, metadata).for_comparison(), pdb: None })
     }
 
-    /// Takes types of one name for the same, whichever assemblies they come from.
+    /// Treats types of equal names as the same, whichever assemblies they come from.
     #[must_use]
     pub fn without_scopes(self) -> Self {
         Self { names: self.names.without_scopes(), ..self }
     }
 
-    /// Compares what the module's portable PDB says, too, if the other side has one.
+    /// Also compares the module's portable PDB, if the other side has one.
     ///
     /// # Errors
     /// If its headers or streams cannot be read.
@@ -101,7 +102,8 @@ pub fn compare(old: &Side<'_, '_>, new: &Side<'_, '_>, options: &Options<'_>) ->
     Diff { changes: changes.0, totals }
 }
 
-/// Compares two modules and shows the totals, then each change: no difference is kept. What differs is looked for twice.
+/// Compares two modules and passes the totals, then each change, to a visitor. No difference is stored, so the
+/// modules are compared twice.
 ///
 /// # Errors
 /// If the visitor cannot write.

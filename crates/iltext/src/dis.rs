@@ -1,4 +1,4 @@
-//! An assembly as IL assembly that Mono's ilasm takes again; what it cannot take is a comment.
+//! Prints an assembly as IL assembly that Mono's ilasm accepts. Parts that it cannot accept become comments.
 
 pub(crate) mod blocks;
 pub(crate) mod bodies;
@@ -33,18 +33,18 @@ use crate::filter::Filter;
 /// Prints a module, or some of its types and methods.
 pub struct Disassembler<'a, 'm> {
     names: Names<'a, 'm>,
-    /// What to show beside the module itself.
+    /// The details to show besides the module itself.
     pub options: Options,
-    /// What to show of the module.
+    /// The types and methods to show.
     pub filter: Filter,
-    /// Names that no resource's file can have, since others have them: such a resource is a comment.
+    /// File names that no resource can have, because others use them. Such a resource becomes a comment.
     pub reserved: Vec<String>,
-    /// What its PDB says: names of locals, and source lines.
+    /// The PDB's names of locals and source lines.
     pub debug: Option<DebugInfo<'m>>,
 }
 
 impl<'a, 'm> Disassembler<'a, 'm> {
-    /// Reads what belongs to what in a module.
+    /// Reads the ownership of rows in a module.
     ///
     /// # Errors
     /// If the name of a type cannot be read.
@@ -54,10 +54,10 @@ impl<'a, 'm> Disassembler<'a, 'm> {
         Ok(Self { names, options: Options::default(), filter: Filter::default(), reserved: Vec::new(), debug: None })
     }
 
-    /// Prints the manifest, then type by type, whole lines at a time; says whether there was anything to print.
+    /// Prints the manifest, then type by type, in whole lines. Returns whether there was anything to print.
     ///
     /// # Errors
-    /// If it cannot be written. What of the module cannot be read is said in a comment.
+    /// If writing fails. Unreadable parts of the module become comments.
     pub fn print(&self, out: &mut impl io::Write) -> io::Result<bool> {
         let mut printer = Printer::new(&self.names, self.options, &self.filter).to(out);
         printer.debug = self.debug.as_ref();
@@ -78,7 +78,7 @@ impl<'a, 'm> Disassembler<'a, 'm> {
         Ok(found)
     }
 
-    /// The embedded resources; none if a filter leaves the manifest out.
+    /// The embedded resources. None if a filter excludes the manifest.
     pub fn resources(&self) -> Vec<Resource<'a>> {
         if self.filter.is_empty() { manifest::resources(&self.names, &self.reserved).into_values().collect() } else { Vec::new() }
     }

@@ -1,34 +1,34 @@
-//! Which types and methods are meant.
+//! Selects types and methods.
 
 use weave::Pattern;
 
-/// Which types and methods to show; all if it has no pattern.
+/// The types and methods to show. All if it has no pattern.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Types to show whole.
+    /// Types to show completely.
     pub types: Vec<Pattern>,
-    /// Methods to show, in types of which nothing else may be shown.
+    /// Methods to show, even if nothing else of their types is shown.
     pub methods: Vec<Pattern>,
 }
 
 impl Filter {
-    /// Whether everything is meant.
+    /// Whether the filter includes everything.
     pub fn is_empty(&self) -> bool {
         self.types.is_empty() && self.methods.is_empty()
     }
 
-    /// Whether a type is meant as a whole.
+    /// Whether the filter includes a type as a whole.
     pub fn has_type(&self, type_name: &str) -> bool {
         self.is_empty() || self.types.iter().any(|pattern| pattern.matches(type_name, ""))
     }
 
-    /// Whether a method is meant by its own name.
+    /// Whether a pattern names the method itself.
     pub fn has_method(&self, type_name: &str, method: &str) -> bool {
         self.methods.iter().any(|pattern| pattern.matches(type_name, method))
     }
 }
 
-/// Patterns as they were written: `Total or Shop.Order`.
+/// The original text of patterns: `Total or Shop.Order`.
 pub fn describe<'p>(patterns: impl IntoIterator<Item = &'p Pattern>) -> String {
     patterns.into_iter().map(Pattern::as_str).collect::<Vec<_>>().join(" or ")
 }

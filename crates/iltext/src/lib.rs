@@ -1,8 +1,8 @@
-//! Assemblies as text, without a command line: IL assembly ([`dis`]), listings ([`list`]), and what differs between two
-//! of them ([`diff`]).
+//! Assemblies as text, without a command line: IL assembly ([`dis`]), listings ([`list`]), and differences between
+//! two assemblies ([`diff`]).
 //!
-//! Each module reads bytes that the caller has, makes a model, and has printers of that model. The crate opens no file and
-//! writes to nothing but what it is given; what cannot be read is an [`ecma335::Error`] with its file offset.
+//! Each module reads the caller's bytes, makes a model, and has printers for that model. The crate opens no file, and
+//! writes only to the given outputs. Unreadable parts are reported as an [`ecma335::Error`] with its file offset.
 
 pub mod diff;
 pub mod dis;

@@ -1,5 +1,5 @@
-//! What is in a module: its types and methods with what weaving would do to each, what it refers to, its string literals
-//! and its attributes. As a model, and as text or JSON.
+//! Lists a module: its types and methods with the effect of instrumenting on each, its references, its string
+//! literals and its attributes. The result is a model, or text or JSON.
 
 mod attributes;
 mod decisions;

@@ -1,15 +1,15 @@
-//! Which rows belong to which: what the tables say child by child, turned around so that it is found without a scan.
+//! Indexes from parent to child rows. The tables store the parent in each child, so a lookup would need a scan.
 
 use ecma335::{
     Metadata, Rid, Token,
     schema::{self, Row},
 };
 
-/// Rows by what they belong to, in their own order.
+/// Rows by their parents, in their own order.
 pub(crate) struct ParentIndex(Vec<(u32, u32)>);
 
 impl ParentIndex {
-    /// Turns a column around: `parent` gives a row's parent as any number.
+    /// Inverts a column. `parent` gives a row's parent as any number.
     pub(crate) fn new<R: Row>(metadata: &Metadata<'_>, parent: impl Fn(&R) -> u32) -> Self {
         let mut pairs: Vec<(u32, u32)> = metadata.tables.rows::<R>().map(|(rid, row)| (parent(&row), rid.get())).collect();
         pairs.sort_unstable();
@@ -30,11 +30,10 @@ impl ParentIndex {
 
 macro_rules! by_parent {
     ($($(#[$doc:meta])* $name:ident = $table:ident by $row:ident => $parent:expr;)*) => {
-        /// All that belongs to something, by the number of what it belongs to: a row's, or a token's for coded indices.
+        /// All indexes by the parent's number: a row number, or a token for coded indices.
         pub(crate) struct ByParent { $($(#[$doc])* pub(crate) $name: ParentIndex,)* }
 
         impl ByParent {
-            /// Reads them all.
             pub(crate) fn new(metadata: &Metadata<'_>) -> Self {
                 Self { $($name: ParentIndex::new::<schema::$table>(metadata, |$row| $parent),)* }
             }

@@ -1,11 +1,11 @@
-//! What the assembler's lexer takes for one word: names, quoted where they must be, strings, numbers, bytes (II.5.2).
+//! Tokens of the assembler's lexer: names, quoted if necessary, strings, numbers, bytes (II.5.2).
 
 use std::{borrow::Cow, collections::HashSet, fmt::Write as _, sync::LazyLock};
 
 use ecma335::OpCode;
 use identity::is_hidden;
 
-/// The assembler's keywords, Microsoft's and Mono's, that could be names too (VI.C.1).
+/// The keywords of Microsoft's and Mono's assemblers that could be names (VI.C.1).
 const KEYWORDS: &str = "\
     abstract aggressiveinlining aggressiveoptimization algorithm alignment amd64 ansi any arm arm64 array as assembly \
     assert async at auto autochar beforefieldinit bestfit blob blob_object bool bstr bytearray byvalstr callmostderived \
@@ -24,28 +24,29 @@ const KEYWORDS: &str = "\
     unmanaged unmanagedexp unsigned unused userdefined value valuetype vararg variant vbbyrefstr vector virtual void wchar \
     winapi windowsruntime with x86 brnull brzero brinst endfault ldelem.any stelem.any";
 
-/// Keywords and opcodes: words that a name must not be without quotes.
+/// Keywords and opcodes: names equal to one must be quoted.
 static RESERVED: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
     let opcodes = OpCode::ALL.iter().map(|opcode| opcode.info().name.trim_end_matches('.'));
     KEYWORDS.split_whitespace().chain(opcodes).collect()
 });
 
-/// A name of one word: quoted if it has a dot or anything else that no identifier has.
+/// A name as one token: quoted if it has a dot or another character that is invalid in identifiers.
 pub(crate) fn name(name: &str) -> Cow<'_, str> {
     if is_plain(name) { Cow::Borrowed(name) } else { Cow::Owned(quoted(name)) }
 }
 
-/// A name that may be of several words with dots between them, such as a type's with its namespace.
+/// A name of one or more words with dots between them, such as a type's with its namespace.
 pub(crate) fn dotted(name: &str) -> Cow<'_, str> {
     if name.split('.').all(is_plain) && !RESERVED.contains(name) { Cow::Borrowed(name) } else { Cow::Owned(quoted(name)) }
 }
 
-/// A method's name: `.ctor` and `.cctor` are words of the grammar.
+/// A method's name. `.ctor` and `.cctor` are keywords of the grammar.
 pub(crate) fn method(name: &str) -> Cow<'_, str> {
     if matches!(name, ".ctor" | ".cctor") { Cow::Borrowed(name) } else { dotted(name) }
 }
 
-/// What every assembler's lexer takes for an identifier. The standard has more, and Mono's lexer less.
+/// Whether every assembler's lexer accepts the word as an identifier. The standard allows more, and Mono's lexer
+/// less.
 fn is_plain(word: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$' | b'@');
     word.bytes().next().is_some_and(is_letter)
@@ -53,7 +54,6 @@ fn is_plain(word: &str) -> bool {
         && !RESERVED.contains(word)
 }
 
-/// A name between single quotes.
 pub(crate) fn quoted(name: &str) -> String {
     let mut out = String::from("'");
     name.chars().for_each(|character| escape(character, '\'', &mut out));
@@ -61,7 +61,7 @@ pub(crate) fn quoted(name: &str) -> String {
     out
 }
 
-/// Text between double quotes.
+/// Text in double quotes.
 pub(crate) fn text(text: &str) -> String {
     let mut out = String::from("\"");
     text.chars().for_each(|character| escape(character, '"', &mut out));
@@ -69,7 +69,7 @@ pub(crate) fn text(text: &str) -> String {
     out
 }
 
-/// A string literal; its bytes where it is no well-formed UTF-16, or has characters that an editor would not keep.
+/// A string literal. Its bytes, if it is malformed UTF-16 or has characters that an editor would not preserve.
 pub(crate) fn string(units: &[u16]) -> String {
     let is_escaped = |character: char| matches!(character, '\0'..='\u{1f}');
     let keeps = |character: char| {
@@ -88,13 +88,13 @@ fn escape(character: char, quote: char, out: &mut String) {
         '\r' => out.push_str("\\r"),
         '\t' => out.push_str("\\t"),
         _ if character == quote => out.extend(['\\', quote]),
-        // A character by three octal digits, so that a digit behind is not taken for one more.
+        // Three octal digits, so that a following digit is not part of the escape.
         _ if character.is_control() => drop(write!(out, "\\{:03o}", u32::from(character))),
         _ => out.push(character),
     }
 }
 
-/// Bytes in hex, as they stand between parentheses.
+/// Bytes in hex, for the assembler's parentheses.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len() * 3);
     for (index, digit) in hex::encode_upper(bytes).chars().enumerate() {
@@ -111,14 +111,14 @@ pub(crate) fn bytearray(bytes: &[u8]) -> String {
     format!("bytearray ({})", hex(bytes))
 }
 
-/// A float in decimal, if every assembler reads the same number from it: few digits, no great exponent, no minus zero.
+/// A float in decimal, if every assembler parses the same number: few digits, a small exponent, no negative zero.
 pub(crate) fn float64(value: f64) -> Option<String> {
     let text = format!("{value:?}");
     let is_safe = value.to_bits() == 0 || (1e-5..1e15).contains(&value.abs());
     (is_safe && text.bytes().filter(u8::is_ascii_digit).count() <= 15).then_some(text)
 }
 
-/// As [`float64`], for four bytes.
+/// Like [`float64`], for four bytes.
 pub(crate) fn float32(value: f32) -> Option<String> {
     let text = format!("{value:?}");
     let is_safe = value.to_bits() == 0 || (1e-5..1e7).contains(&value.abs());

@@ -1,4 +1,4 @@
-//! Numbers in words.
+//! Numbers with nouns.
 
 /// `1 method`, `2 methods`, `3 bodies`.
 pub fn count(number: usize, noun: &str) -> String {

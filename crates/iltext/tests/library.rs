@@ -1,4 +1,5 @@
-//! The library by itself: models and printers from bytes, and errors from damaged ones. No file is written, no tool is run.
+//! Tests the library alone: models and printers from bytes, and errors from damaged ones. The tests write no file and
+//! run no tool.
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
@@ -21,7 +22,7 @@ fn tracker() -> Tracker {
     Tracker::read(&read("tracker-runtime/bin/Ilinst.Tracker.dll")).expect("it is an assembly")
 }
 
-/// Parses a module and does something with it.
+/// Parses a module and runs work on it.
 fn with<T>(bytes: &[u8], work: impl FnOnce(&Image<'_>, &Metadata<'_>) -> Result<T>) -> Result<T> {
     let image = Image::parse(bytes)?;
     let metadata = Metadata::parse(image.metadata()?)?;
@@ -45,7 +46,7 @@ fn compared(old: &[u8], new: &[u8], options: &diff::Options<'_>) -> Result<Diff>
     })
 }
 
-/// The same, shown to a visitor.
+/// Compares two modules and passes the differences to a visitor.
 fn visited(old: &[u8], new: &[u8], visitor: &mut dyn diff::Visitor) -> Result<io::Result<diff::Totals>> {
     with(old, |image, metadata| {
         let old = Side::new(image, metadata)?;
@@ -89,7 +90,7 @@ fn source_lines_come_from_whom_is_asked() {
         Ok(String::from_utf8(text).expect("it is text"))
     });
     assert!(text.expect("it can be read").contains("  a line of source\n"));
-    // Each document once.
+    // Each document is requested once.
     let asked = asked.into_inner();
     assert!(asked.iter().any(|path| path.ends_with(".cs")), "{asked:?}");
     assert_eq!(asked.iter().collect::<std::collections::BTreeSet<_>>().len(), asked.len(), "{asked:?}");
@@ -113,7 +114,7 @@ fn weaving_changes_methods_and_adds_what_probes_need() {
         let keys: Vec<_> = kinds.keys().copied().collect();
         let expected = [(Kind::Method, false), (Kind::Reference, true), (Kind::Attribute, true), (Kind::Header, false)];
         assert_eq!(keys, expected, "{sample}: {kinds:?}");
-        // One assembly, two types, the mark's constructor, and each probe that there is a use for.
+        // One assembly, two types, the mark's constructor, and each probe in use.
         assert_eq!(kinds.get(&(Kind::Reference, true)), Some(&(4 + probes)), "{sample}");
         assert!(diff.totals.all.new_lines > diff.totals.all.old_lines, "{sample}");
 
@@ -161,7 +162,7 @@ fn printers_print_what_is_found() {
     assert_eq!(data["changes"].as_array().map(Vec::len), Some(model.changes.len()));
 }
 
-/// A printer that cannot write ends the comparison at once.
+/// A printer that cannot write ends the comparison immediately.
 #[test]
 fn an_error_of_the_visitor_is_the_callers() {
     struct Full(usize);
@@ -203,7 +204,7 @@ fn a_listing_is_in_the_order_asked_for() {
     assert_eq!(by_name.len(), by_token.len());
 }
 
-/// Bytes of the headers and the metadata, turned over one by one: what cannot be read is an error, never a panic.
+/// Flips bytes of the headers and the metadata one by one. Unreadable parts give an error, never a panic.
 #[test]
 fn damage_is_an_error_or_a_comment() {
     let original = read(SAMPLES[0]);

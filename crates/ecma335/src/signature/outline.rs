@@ -1,4 +1,5 @@
-//! As much of a signature as weaving needs, read without allocation: where types stand, and which they name.
+//! Reads the parts of a signature that instrumenting needs, without allocation: the offsets of types, and their
+//! tokens.
 
 use std::ops::Range;
 
@@ -11,23 +12,23 @@ use crate::{
     token::FileOffset,
 };
 
-/// The outline of a method's signature: all that the stack effect of a call depends on. Made without allocation.
+/// The outline of a method's signature: all that decides the stack effect of a call. It is read without allocation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MethodShape {
-    /// Whether there is a `this` beside the listed parameters.
+    /// Whether the method takes a `this` besides the listed parameters.
     pub has_this: bool,
     /// The first byte: see [`convention`].
     pub convention: u8,
-    /// How many parameters are listed.
+    /// The number of listed parameters.
     pub params: u32,
-    /// Whether anything but `void` comes back.
+    /// Whether the return type is other than `void`.
     pub returns_value: bool,
-    /// Where in the blob the return type stands, without custom modifiers before it.
+    /// The range of the return type in the blob, without preceding custom modifiers.
     pub return_type: Range<usize>,
 }
 
 impl MethodShape {
-    /// Reads the outline of a blob that lies at `base` in the file.
+    /// Reads the outline of a blob whose file offset is `base`.
     ///
     /// # Errors
     /// If the blob is no method's signature.
@@ -50,20 +51,21 @@ impl MethodShape {
     }
 }
 
-/// The outline of the signature of a body's locals (II.23.2.6), made without allocation.
+/// The outline of the signature of a body's locals (II.23.2.6). It is read without allocation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LocalsShape {
-    /// How many locals there are.
+    /// The number of locals.
     pub count: u32,
-    /// Where in the blob their types stand, one behind the other.
+    /// The range of their types in the blob.
     pub types: Range<usize>,
 }
 
 impl LocalsShape {
-    /// Reads the outline of a blob that lies at `base` in the file.
+    /// Reads the outline of a blob whose file offset is `base`.
     ///
     /// # Errors
-    /// If the blob is no LocalVarSig, or has not the types that it says: what is behind them would be lost with more of them.
+    /// If the blob is no LocalVarSig, or has fewer types or more bytes than its count requires. Bytes after the types
+    /// would change the meaning of appended types.
     pub fn read(blob: &[u8], base: FileOffset) -> Result<Self> {
         let mut cursor = Cursor::new(blob, base);
         if cursor.u8()? != convention::LOCAL {
@@ -79,21 +81,21 @@ impl LocalsShape {
     }
 }
 
-/// Gives each type that a signature's blob names, of any kind but TypeSpec, without allocation. Where the blob breaks the
-/// format, that is all.
+/// Visits each type that a signature's blob names, of any kind but TypeSpec, without allocation. Stops with an error
+/// where the blob breaks the format.
 pub fn walk_signature(cursor: Cursor<'_>, visit: &mut impl FnMut(TypeDefOrRef)) -> Result<()> {
     walk_places(cursor, &mut |_, ty| visit(ty))
 }
 
-/// The same of a TypeSpec's blob.
+/// Visits the types that a TypeSpec's blob names.
 pub fn walk_type_spec(mut cursor: Cursor<'_>, visit: &mut impl FnMut(TypeDefOrRef)) -> Result<()> {
     walk_type(&mut cursor, 0, &mut |_, ty| visit(ty))
 }
 
-/// A signature's blob, of any kind, with other types for those that it names.
+/// Copies a signature's blob, of any kind, and replaces the types that it names.
 ///
 /// # Errors
-/// If the blob breaks the format, or what gives the other types fails.
+/// If the blob breaks the format, or the replacement fails.
 pub fn map_types(
     blob: Cursor<'_>,
     is_type_spec: bool,
@@ -123,12 +125,12 @@ fn walk_places(mut cursor: Cursor<'_>, visit: &mut impl FnMut(Range<usize>, Type
         return walk_method(&mut cursor, first, 0, visit);
     }
     let count = cursor.compressed_u32()?;
-    // The type of a property comes before those of its parameters.
+    // The type of a property precedes those of its parameters.
     let own = u32::from(kind == convention::PROPERTY);
     (0..count.saturating_add(own)).try_for_each(|_| walk_type(&mut cursor, 0, visit))
 }
 
-/// A method's signature behind its first byte.
+/// Reads a method's signature after its first byte.
 fn walk_method(
     cursor: &mut Cursor<'_>,
     convention: u8,
@@ -167,7 +169,7 @@ fn skip_modifiers(cursor: &mut Cursor<'_>) -> Result<()> {
     walk_modifiers(cursor, &mut |_, _| ())
 }
 
-/// Skips one type, with all it is made of.
+/// Skips one type, including its parts.
 fn skip_type(cursor: &mut Cursor<'_>, depth: u32) -> Result<()> {
     walk_type(cursor, depth, &mut |_, _| ())
 }
@@ -207,8 +209,8 @@ fn walk_type(cursor: &mut Cursor<'_>, depth: u32, visit: &mut impl FnMut(Range<u
     }
 }
 
-/// What the IL of a runtime-async method returns, where its signature declares a task: `T` for `Task<T>` and
-/// `ValueTask<T>`, nothing for the plain ones. Ranges are within the signature's blob.
+/// The type that the IL of a runtime-async method returns, given the declared task. `Task<T>` and `ValueTask<T>` give
+/// `T`, the plain ones give none. Ranges are within the signature's blob.
 pub fn effective_async_return(blob: &[u8], declared: &Range<usize>) -> Option<Range<usize>> {
     let mut cursor = Cursor::new(blob.get(declared.clone())?, FileOffset(0));
     if read_element(&mut cursor).ok()?.1 != ElementType::GenericInst {

@@ -15,7 +15,7 @@ impl TypeNames for Numbers {
     }
 }
 
-/// Blobs of methods and what they say.
+/// Blobs of methods, and their text.
 const METHODS: &[(&[u8], &str)] = &[
     (&[0x00, 0x00, 0x01], "void ()"),
     (&[0x20, 0x02, 0x08, 0x0E, 0x10, 0x1C], "instance int32 (string, object&)"),
@@ -42,7 +42,7 @@ fn methods_read_write_and_show() {
     }
 }
 
-/// What weaving reads of a signature, and what `verify` does, are of one mind about what is a type.
+/// The outline, which instrumenting reads, and the full parser, which `verify` uses, accept the same types.
 #[test]
 fn what_returns_no_type_is_no_signature_for_either() {
     for element in 0..=u8::MAX {
@@ -73,7 +73,7 @@ fn the_other_kinds_round_trip() {
 
 #[test]
 fn locals_are_as_many_as_the_signature_says() {
-    // Three of them: pinned uint8&, class T1<int32>, string; and a byte too many.
+    // Three locals: pinned uint8&, class T1<int32>, string; and an excess byte.
     let blob = [0x07, 0x03, 0x45, 0x10, 0x05, 0x15, 0x12, 0x05, 0x01, 0x08, 0x0E, 0xFF];
     assert_eq!(LocalsShape::read(&blob[..11], FileOffset(0)).unwrap(), LocalsShape { count: 3, types: 2..11 });
     for (length, kind) in [(10, 0x07), (11, 0x06), (12, 0x07)] {
@@ -84,7 +84,7 @@ fn locals_are_as_many_as_the_signature_says() {
 
 #[test]
 fn modifiers_before_the_return_type_are_left_out() {
-    // void modreq(T1) (int32): an init accessor returns nothing.
+    // void modreq(T1) (int32): an init accessor has no return value.
     let shape = MethodShape::read(&[0x20, 0x01, 0x1F, 0x05, 0x01, 0x08], FileOffset(0)).unwrap();
     assert!(!shape.returns_value);
     let shape = MethodShape::read(METHODS[7].0, FileOffset(0)).unwrap();

@@ -1,34 +1,35 @@
-//! Signatures as IL assembly.
+//! Formats signatures as IL assembly.
 
 use std::fmt;
 
 use super::{ArrayShape, MethodSig, TypeSig};
 use crate::{element::convention, heap::LEFT_OUT, schema::TypeDefOrRef, token::Token};
 
-/// Arrays of more dimensions are not written out.
+/// Arrays of more dimensions are abbreviated.
 const MAX_RANK: u32 = 64;
 
-/// Knows types by name; the text is as IL assembly has it: `[mscorlib]System.Object`.
+/// Names types for IL assembly: `[mscorlib]System.Object`.
 pub trait TypeNames {
-    /// The name of a TypeDef or TypeRef; a TypeSpec is asked for only where a modifier is one.
+    /// The name of a TypeDef or TypeRef. A TypeSpec occurs only as a modifier.
     fn type_name(&self, token: Token) -> String;
 
-    /// A generic parameter of the type around: `!0`, or a name.
+    /// A generic parameter of the enclosing type: `!0`, or a name.
     fn type_variable(&self, number: u32) -> String {
         format!("!{number}")
     }
 
-    /// A generic parameter of the method around: `!!0`, or a name.
+    /// A generic parameter of the enclosing method: `!!0`, or a name.
     fn method_variable(&self, number: u32) -> String {
         format!("!!{number}")
     }
 }
 
-/// A signature's text ends where it is longer than this: a blob of a few kilobytes may name thousands of types of long names,
-/// and any number of rows share it. The longest in real assemblies are half of it.
+/// The maximum length of a signature's text, in bytes; longer ones are cut. A blob of a few kilobytes may name
+/// thousands of types with long names, and many rows may share it. The longest in real assemblies have half that
+/// length.
 pub(super) const MAX_TEXT: usize = 8 << 10;
 
-/// A signature to be shown as IL assembly.
+/// A signature to format as IL assembly.
 #[derive(Clone, Copy)]
 pub struct Display<'s, S, N: ?Sized> {
     signature: &'s S,
@@ -48,7 +49,7 @@ impl MethodSig {
         Display { signature: self, names }
     }
 
-    /// What stands before a method's name: `instance void `.
+    /// The part before a method's name: `instance void `.
     pub fn display_head<N: TypeNames + ?Sized>(&self, names: &N) -> String {
         format!("{}{} ", convention_text(self.convention), self.return_type.display(names))
     }
@@ -105,7 +106,7 @@ fn put_type<N: TypeNames + ?Sized>(out: &mut String, signature: &TypeSig, names:
     }
 }
 
-/// A type, and what is made of it.
+/// Formats a type with a suffix.
 fn put_around<N: TypeNames + ?Sized>(out: &mut String, inner: &TypeSig, names: &N, behind: &str) {
     put_type(out, inner, names);
     out.push_str(behind);
@@ -117,7 +118,7 @@ fn put_params<N: TypeNames + ?Sized>(out: &mut String, method: &MethodSig, names
     out.push(')');
 }
 
-/// Types with commas between them, and three dots before one of them or behind the last.
+/// Formats types with commas between them. `...` stands before the sentinel's type, or after the last type.
 fn put_list<N: TypeNames + ?Sized>(out: &mut String, types: &[TypeSig], sentinel: Option<usize>, names: &N) {
     let dots = sentinel.map(|at| at.min(types.len()));
     for (index, each) in types.iter().enumerate() {
@@ -146,11 +147,11 @@ fn named<N: TypeNames + ?Sized>(token: TypeDefOrRef, names: &N) -> String {
 
 impl fmt::Display for ArrayShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // No runtime has arrays of more than 32 dimensions; a hostile blob may state millions.
+        // No runtime has arrays of more than 32 dimensions, but a hostile blob may claim millions.
         if self.rank > MAX_RANK {
             return write!(f, "/* {} dimensions */", self.rank);
         }
-        // `T[]` would be a vector, which is another type.
+        // `T[]` would be a vector, a different type.
         if self.rank == 1 && self.sizes.is_empty() && self.lower_bounds.is_empty() {
             return f.write_str("...");
         }
@@ -169,7 +170,7 @@ impl fmt::Display for ArrayShape {
     }
 }
 
-/// The convention's words, each with a space behind it.
+/// The words of the calling convention, each followed by a space.
 fn convention_text(first: u8) -> String {
     let mut text = String::new();
     if first & convention::HAS_THIS != 0 {

@@ -1,5 +1,5 @@
-//! The layout that keeps the input's: its own bytes at their RVAs, patched where they must be, and one section behind
-//! them.
+//! Keeps the input's layout: its bytes stay at their RVAs, patched where necessary, and one section is added at the
+//! end.
 
 use super::{
     block::Block,
@@ -14,26 +14,25 @@ use crate::{
     token::{FileOffset, Rva},
 };
 
-/// The section's name, and what it is: code, readable, executable.
+/// The section's name and flags: code, readable, executable.
 const ILINST: ([u8; 8], u32) = (*b".ilinst\0", 0x6000_0020);
 
-/// An address that no section has.
+/// An address outside of every section.
 const NOWHERE: Rva = Rva(0xFFFF_FFF0);
 
-/// Where the input's parts come to lie.
+/// The positions of the input's parts.
 pub(super) struct Appended {
-    /// Where the input's first section starts in the file.
+    /// The file offset of the input's first section.
     raw_start: usize,
-    /// Where its last one ends.
+    /// The file offset of the end of its last section.
     raw_end: usize,
-    /// How far all of them move in the file, for one more section header.
+    /// The distance in the file by which all sections move, for the additional section header.
     shift: usize,
-    /// Where the new section starts in the file.
+    /// The file offset of the new section.
     pub(super) section_offset: usize,
 }
 
 impl Appended {
-    /// Where in memory the new section will start.
     pub(super) fn section_rva(image: &Image<'_>) -> Result<Rva> {
         let end =
             |section: &Section| u64::from(section.virtual_address.0) + u64::from(section.virtual_size.max(section.raw_size));
@@ -42,10 +41,10 @@ impl Appended {
         u32::try_from(rva).map(Rva).map_err(|_| Error::new(ErrorKind::Limit("an image of 4 GiB")))
     }
 
-    /// What leads nowhere in the input is not to lead into the new section.
+    /// Keeps dangling RVAs of the input from pointing into the new section.
     pub(super) fn keep_dangling(image: &Image<'_>, builder: &mut MetadataBuilder<'_, '_>) {
         let metadata = builder.metadata();
-        // 0 stands for no body and no data, whatever the headers say is there.
+        // 0 means no body or no data, even if the headers contain that address.
         let dangles = |rva: u32| rva != 0 && rva >= image.size_of_headers() && image.section_of(Rva(rva)).is_none();
         for (rid, _) in metadata.tables.rows::<MethodDef>().filter(|(_, row)| dangles(row.rva)) {
             builder.set_method_rva(rid, NOWHERE);
@@ -61,7 +60,7 @@ impl Appended {
             return Err(Error::new(ErrorKind::Limit("96 sections")));
         }
         let table_end = image.header_offsets().sections + (image.sections().len() + 1) * Headers::SECTION_SIZE;
-        // Something may stand between the section table and the first section: it moves with the sections.
+        // Bytes between the section table and the first section move with the sections.
         let raw_starts =
             image.sections().iter().filter(|section| section.raw_size > 0).map(|section| section.raw_offset as usize);
         let raw_start = raw_starts.min().unwrap_or(image.size_of_headers() as usize).min(image.bytes().len());
@@ -95,7 +94,7 @@ impl Appended {
             let moved = if section.raw_size == 0 { 0 } else { self.shift as u32 };
             headers.put_section(&Section { raw_offset: section.raw_offset.wrapping_add(moved), ..*section });
         }
-        // The input's sections as they are, but for the CLI header.
+        // The input's sections are unchanged, except for the CLI header.
         let cli_at = image.cli_header_offset().0 as usize;
         let cli = cli.to_bytes();
         let parts = [self.raw_start..cli_at, cli_at + cli.len()..self.raw_end];
@@ -111,10 +110,11 @@ impl Appended {
     }
 }
 
-/// The alignment of sections in the file, which is the size of the gaps between them.
+/// The alignment of sections in the file, which bounds the gaps between them.
 ///
 /// # Errors
-/// If it, or that in memory, is not as II.25.2.3.2 and the PE format want them: no loader of .NET takes the image then.
+/// If the alignment in the file or in memory breaks II.25.2.3.2 or the PE format. No .NET loader accepts such an
+/// image.
 fn checked_alignment(image: &Image<'_>) -> Result<usize> {
     const MAX_FILE_ALIGNMENT: u32 = 0x1_0000;
     let (file, section) = (image.file_alignment(), image.section_alignment());

@@ -1,4 +1,4 @@
-//! What is put together behind the new bodies, piece by piece, each at its address.
+//! Assembles the parts after the new bodies, each at its address.
 
 use std::borrow::Cow;
 
@@ -11,30 +11,30 @@ use crate::{
     token::Rva,
 };
 
-/// Bytes that are put together at an address.
+/// Bytes assembled for an address.
 pub(super) struct Block<'a> {
     pub(super) start: Rva,
-    /// Where in the file it will start.
+    /// The file offset of its start.
     pub(super) offset: usize,
     pub(super) segments: Segments<'a>,
 }
 
 impl<'a> Block<'a> {
-    /// The address behind it.
+    /// The address of its end.
     ///
     /// # Errors
-    /// If there is none: addresses have 32 bits.
+    /// If that exceeds 32 bits.
     pub(super) fn end(&self) -> Result<Rva> {
         let end = u32::try_from(self.segments.len()).ok().and_then(|length| self.start.0.checked_add(length));
         end.map(Rva).ok_or_else(|| Error::new(ErrorKind::Limit("an image of 4 GiB")))
     }
 
-    /// The file offset behind it.
+    /// The file offset of its end.
     pub(super) fn file_end(&self) -> usize {
         self.offset + self.segments.len()
     }
 
-    /// Puts bytes at the next multiple of `alignment`. No bytes have no place.
+    /// Appends bytes at the next multiple of `alignment`. An empty part gets an empty directory.
     pub(super) fn place(&mut self, bytes: impl Into<Cow<'a, [u8]>>, alignment: u32) -> Result<Directory> {
         let bytes = bytes.into();
         if bytes.is_empty() {
@@ -46,7 +46,7 @@ impl<'a> Block<'a> {
         Ok(directory)
     }
 
-    /// Adds zeros until its end lies as `rva` does within a block of `alignment` bytes.
+    /// Adds zeros until its end has the same offset as `rva` within a block of `alignment` bytes.
     pub(super) fn pad_like(&mut self, rva: u32, alignment: u32) -> Result<()> {
         let missing = rva.wrapping_sub(self.end()?.0) % alignment;
         self.segments.push(vec![0; missing as usize]);

@@ -1,5 +1,5 @@
-//! What an image of IL alone consists of, and whether that covers it. Only one whose every byte is accounted for can be laid out anew: a byte that
-//! nothing refers to may be one that the program looks for itself.
+//! Lists the parts of an IL-only image, and checks that they cover it. An image gets a new layout only if every byte
+//! is accounted for. The program itself may look up a byte without references.
 
 use std::{cmp::Reverse, collections::BTreeMap, ops::Range};
 
@@ -14,20 +14,20 @@ use crate::{
     token::{Rid, Rva},
 };
 
-/// The obstacles, each with its code, its words and what they mean.
+/// The obstacles, each with its code, its message and its meaning.
 macro_rules! obstacles {
     ($($name:ident $code:literal $words:literal: $doc:literal,)*) => {
-        /// Why an image keeps its layout.
+        /// The reason why an image keeps its layout.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
         pub enum Obstacle {
-            /// Somebody asked for it.
+            /// The caller requested it.
             #[error("it was asked for")]
             Requested,
             $(#[doc = $doc] #[error($words)] $name,)*
         }
 
         impl Obstacle {
-            /// A word for scripts; it never changes.
+            /// The stable code for scripts.
             pub fn code(self) -> &'static str {
                 match self {
                     Self::Requested => "requested",
@@ -58,20 +58,20 @@ obstacles! {
     UnaccountedBytes "unaccounted-bytes" "it holds bytes that nothing refers to": "The program may look for them itself.",
 }
 
-/// The parts of an image of IL alone.
+/// The parts of an IL-only image.
 #[derive(Debug)]
 pub(super) struct Coverage<'a> {
     /// Every method that has a body, by its RVA.
     pub(super) bodies: Vec<Item<MethodDef>>,
-    /// Every field that has data, by its RVA: those that have it for good, and those whose data can be written to.
+    /// Every field that has data, by its RVA: first the read-only ones, then those in writable sections.
     pub(super) fields: [Vec<Item<FieldRva>>; 2],
-    /// The function of mscoree.dll by which Windows starts the image; none in 64-bit images.
+    /// The function of mscoree.dll that starts the image on Windows. None in 64-bit images.
     pub(super) start: Option<&'static [u8]>,
     /// The Win32 resources.
     pub(super) win32: Option<Win32Resources<'a>>,
 }
 
-/// A row with something at an RVA.
+/// A row with data at an RVA.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item<R> {
     pub(super) row: Rid<R>,
@@ -80,27 +80,27 @@ pub(super) struct Item<R> {
 }
 
 impl<R> Item<R> {
-    /// The address behind it: [`Cover::add`] took nothing that has none.
+    /// The end of its range. [`Cover::add`] has checked that it does not overflow.
     pub(super) fn end(&self) -> u32 {
         self.rva.0 + self.size as u32
     }
 }
 
-/// A tree of Win32 resources, with the RVAs of its leaves to be moved with it.
+/// A tree of Win32 resources, with the RVAs of its leaves for relocation.
 #[derive(Debug)]
 pub(super) struct Win32Resources<'a> {
     pub(super) rva: Rva,
     pub(super) bytes: &'a [u8],
-    /// Where in `bytes` the RVA of each leaf's content stands, and where in `bytes` it leads.
+    /// For each leaf: the offset in `bytes` of its content's RVA, and the offset in `bytes` of the content.
     pub(super) leaves: Vec<(usize, u32)>,
-    /// The directories that may still be looked at: more than there is room for are a circle.
+    /// The number of directories left to visit. More than fit into the bytes form a cycle.
     budget: usize,
 }
 
-/// The functions of mscoree.dll that start a program and a library (II.25.3.1).
+/// The functions of mscoree.dll that start a program or a library (II.25.3.1).
 const STARTS: [&[u8]; 2] = [b"_CorExeMain\0", b"_CorDllMain\0"];
 const LIBRARY: &[u8] = b"mscoree.dll\0";
-/// `jmp [address]`.
+/// The first bytes of `jmp [address]`.
 const JUMP: [u8; 2] = [0xFF, 0x25];
 const JUMP_SIZE: usize = 6;
 const MACHINE_I386: u16 = 0x014C;
@@ -108,7 +108,7 @@ const SECTION_WRITABLE: u32 = 0x8000_0000;
 const FAT_ALIGNMENT: usize = 4;
 
 impl<'a> Coverage<'a> {
-    /// Takes stock of an image, or says what stands against it.
+    /// Lists the parts of an image, or returns the obstacle to a new layout.
     pub(super) fn of(image: &Image<'a>, metadata: &Metadata<'a>) -> Result<Self, Obstacle> {
         let precompiled = match image.precompiled() {
             Some(Precompiled::Other) => return Err(Obstacle::OtherNativeCode),
@@ -143,18 +143,18 @@ impl<'a> Coverage<'a> {
     }
 }
 
-/// The bytes of an image that something refers to, by file offsets.
+/// The referenced bytes of an image, as file offsets.
 struct Cover<'a, 'i> {
     image: &'i Image<'a>,
     known: Vec<Range<usize>>,
-    /// Where fat bodies are that lie as they have to, at a multiple of 4 (II.25.4.5).
+    /// The offsets of correctly aligned fat bodies, at multiples of 4 (II.25.4.5).
     fat: Vec<usize>,
 }
 
 impl<'a> Cover<'a, '_> {
     fn add(&mut self, rva: Rva, size: usize) -> Result<&'a [u8], Obstacle> {
         let start = self.image.offset_of(rva).map_err(|_| Obstacle::OutsideSections)?.0 as usize;
-        // Neither in memory nor in the file there is anything behind 4 GiB.
+        // Neither memory nor file extends beyond 4 GiB.
         u32::try_from(size).ok().and_then(|size| rva.0.checked_add(size)).ok_or(Obstacle::OutsideSections)?;
         let bytes =
             start.checked_add(size).and_then(|end| self.image.bytes().get(start..end)).ok_or(Obstacle::OutsideSections)?;
@@ -167,7 +167,7 @@ impl<'a> Cover<'a, '_> {
         Ok(bytes.try_into().map_or(0, u32::from_le_bytes))
     }
 
-    /// The import of one function of mscoree.dll, and the jump to it that is the image's native entry point.
+    /// Reads the import of one function of mscoree.dll, and the jump to it at the image's native entry point.
     fn imports(&mut self) -> Result<Option<&'static [u8]>, Obstacle> {
         let directory = self.image.directory(DirectoryKind::Import);
         let relocations = self.image.directory(DirectoryKind::BaseRelocation);
@@ -179,7 +179,7 @@ impl<'a> Cover<'a, '_> {
             return Err(Obstacle::WideImport);
         }
         let at = directory.rva.0;
-        // One descriptor: lookup table, time stamp, forwarder chain, name, address table; then one of zeros.
+        // One descriptor: lookup table, time stamp, forwarder chain, name, address table. Then one of zeros.
         let [lookup, name, addresses] = [self.number(at)?, self.number(at.wrapping_add(12))?, self.number(at.wrapping_add(16))?];
         self.add(directory.rva, directory.size as usize)?;
         if self.number(at.wrapping_add(32))? != 0 || !self.add(Rva(name), LIBRARY.len())?.eq_ignore_ascii_case(LIBRARY) {
@@ -201,7 +201,7 @@ impl<'a> Cover<'a, '_> {
         }
         if relocations.size != 0 {
             let block = self.add(relocations.rva, relocations.size as usize)?;
-            // Page and size, then two bytes each; all but the jump's own are padding.
+            // The page and size, then two bytes for each entry. All entries but that of the jump are padding.
             let entries = block.get(8..).unwrap_or_default().chunks_exact(2).filter(|entry| *entry != [0, 0]);
             if entries.count() > 1 {
                 return Err(Obstacle::NativeRelocations);
@@ -228,7 +228,8 @@ impl<'a> Cover<'a, '_> {
         Ok(bodies)
     }
 
-    /// The data of fields. Once there is precompiled code, it lies in sections that can be written to, whatever it was.
+    /// Finds the data of fields. With precompiled code, even read-only data lies in writable sections, so the flag is
+    /// ignored.
     fn fields(&mut self, metadata: &Metadata<'_>, precompiled: bool) -> Result<[Vec<Item<FieldRva>>; 2], Obstacle> {
         let mut fields = [Vec::new(), Vec::new()];
         if metadata.tables.count(Table::FieldRva) == 0 {
@@ -244,7 +245,7 @@ impl<'a> Cover<'a, '_> {
             fields[usize::from(is_writable)].push(Item { row, rva, size });
         }
         fields.iter_mut().for_each(|fields| fields.sort_unstable_by_key(|field| field.rva));
-        // Those that can be written to stay where they are to each other, with what is between them.
+        // Writable fields keep their distances, and the bytes between them.
         if let [first, .., last] = &fields[1][..] {
             let place = |rva: Rva| self.image.offset_of(rva).map_or(0, |offset| offset.0);
             let distance = u64::from(last.rva.0 - first.rva.0);
@@ -260,7 +261,7 @@ impl<'a> Cover<'a, '_> {
         if size == 0 {
             return Ok(None);
         }
-        // What the leaves refer to may lie behind the directory's own end.
+        // The content of the leaves may lie after the directory's end.
         let section = self.image.section_of(rva).ok_or(Obstacle::Win32OutsideSections)?;
         let bytes = self.image.cursor_at(rva).map(|cursor| cursor.rest()).unwrap_or_default();
         let rest = section.virtual_size.max(size).saturating_sub(rva.0 - section.virtual_address.0) as usize;
@@ -271,7 +272,7 @@ impl<'a> Cover<'a, '_> {
         Ok(Some(resources))
     }
 
-    /// What the headers refer to.
+    /// Adds the other parts that the headers refer to.
     fn others(&mut self) -> Result<(), Obstacle> {
         let cli = self.image.cli_header();
         let headers = [
@@ -290,12 +291,12 @@ impl<'a> Cover<'a, '_> {
         Ok(())
     }
 
-    /// What is not accounted for has to be zeros; but before a fat body there is whatever a buffer held that was used again.
+    /// Checks that unreferenced bytes are zeros. Before a fat body, remains of a writer's buffer are accepted.
     fn settle(mut self) -> Result<(), Obstacle> {
         self.known.sort_unstable_by_key(|range| range.start);
         self.fat.sort_unstable();
         for section in self.image.sections() {
-            // What lies behind the virtual size never gets into memory; some tools fill it with words.
+            // Bytes beyond the virtual size are not loaded, and some tools fill them with text.
             let size = if section.virtual_size == 0 { section.raw_size } else { section.raw_size.min(section.virtual_size) };
             let raw = section.raw_offset as usize..section.raw_offset as usize + size as usize;
             let mut at = raw.start;
@@ -315,11 +316,11 @@ impl<'a> Cover<'a, '_> {
 }
 
 impl Win32Resources<'_> {
-    /// Walks a directory of the tree: 16 bytes, the last four of them counts of named and numbered entries of eight bytes.
-    /// Gives where the last of what its leaves refer to ends.
+    /// Visits a directory of the tree: 16 bytes, then entries of eight bytes. Its last four bytes count the named and
+    /// the numbered entries. Returns the largest end of its leaves' content.
     fn collect(&mut self, at: usize, depth: u32) -> Option<usize> {
         const IS_DIRECTORY: u32 = 0x8000_0000;
-        // Real trees are three deep: type, name, language.
+        // Real trees have three levels: type, name, language.
         if depth > 8 || self.leaves.len() > self.bytes.len() / 16 {
             return None;
         }
@@ -345,10 +346,10 @@ impl Win32Resources<'_> {
     }
 }
 
-/// The sizes that types say they have.
+/// The sizes of types in the ClassLayout table.
 type ClassSizes = BTreeMap<Rid<TypeDef>, usize>;
 
-/// How many bytes a field takes, if its own module says so.
+/// The size of a field in bytes, if its own module defines it.
 fn field_size(metadata: &Metadata<'_>, class_sizes: &ClassSizes, field: Rid<Field>) -> Option<usize> {
     let row = metadata.row(field).ok()?;
     let Signature::Field(mut of_type) = Signature::parse(metadata.blobs.blob(row.signature).ok()?).ok()? else { return None };

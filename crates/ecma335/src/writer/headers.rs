@@ -1,4 +1,4 @@
-//! The headers that are written (II.25.2), and a file put together from them and its sections.
+//! Writes the headers (II.25.2), and assembles a file from them and its sections.
 
 use std::ops::Range;
 
@@ -10,19 +10,19 @@ use crate::{
     token::Rva,
 };
 
-/// A file in parts: headers, sections of the input's, new ones.
+/// The parts of a file: headers, kept sections, new sections.
 pub(super) struct Parts<'a> {
     pub(super) headers: Headers,
-    /// How many bytes the headers take in the file; what they leave of it is zeros.
+    /// The size reserved for the headers in the file, in bytes. The unused rest is zeros.
     pub(super) header_size: usize,
-    /// The input's sections, as far as they are kept; they are in the headers' table.
+    /// The kept sections of the input. The headers already list them.
     pub(super) kept: Segments<'a>,
-    /// The new ones, which are not.
+    /// The new sections, which the headers do not list yet.
     pub(super) sections: Vec<OutputSection<'a>>,
 }
 
 impl<'a> Parts<'a> {
-    /// Puts them together, with what lies behind the input's sections.
+    /// Assembles the file, including the bytes after the input's sections.
     pub(super) fn assemble(self, image: &Image<'a>) -> Result<OutputFile<'a>> {
         let Self { mut headers, header_size, kept: mut body, sections } = self;
         let (section_alignment, file_alignment) = headers.alignment();
@@ -56,7 +56,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// What stands behind the last section, without the Authenticode signature that no longer holds.
+/// The bytes after the last section, without the Authenticode signature, which is no longer valid.
 fn overlay<'a>(image: &Image<'a>) -> &'a [u8] {
     let bytes = image.bytes();
     let raw_end = image.sections().iter().map(|section| section.raw_offset as usize + section.raw_size as usize).max();
@@ -64,11 +64,10 @@ fn overlay<'a>(image: &Image<'a>) -> &'a [u8] {
     let certificate = image.directory(DirectoryKind::Certificate);
     let end = if certificate.size == 0 { bytes.len() } else { (certificate.rva.0 as usize).clamp(raw_end, bytes.len()) };
     let overlay = bytes.get(raw_end..end).unwrap_or_default();
-    // Zeros that only align the signature go with it.
+    // Zeros that only align the signature are dropped with it.
     if overlay.iter().all(|byte| *byte == 0) { &[] } else { overlay }
 }
 
-/// A section to be written.
 pub(super) struct OutputSection<'a> {
     pub(super) name: [u8; 8],
     pub(super) characteristics: u32,
@@ -82,20 +81,20 @@ impl<'a> OutputSection<'a> {
     }
 }
 
-/// The headers in front of the sections, as bytes to be patched (II.25.2).
+/// The headers before the sections, as bytes to patch (II.25.2).
 pub(super) struct Headers {
     bytes: Vec<u8>,
     pub(super) offsets: HeaderOffsets,
     sections: u16,
-    /// The sections' places in the file.
+    /// The file ranges of the sections.
     raw: Vec<Range<usize>>,
 }
 
 impl Headers {
-    /// The size of one section header.
+    /// The size of one section header, in bytes.
     pub(super) const SECTION_SIZE: usize = 40;
 
-    /// The input's, up to its section headers.
+    /// Copies the input's headers, up to its section headers.
     pub(super) fn of(image: &Image<'_>) -> Self {
         let offsets = image.header_offsets();
         let bytes = image.bytes().get(..offsets.sections).unwrap_or_default().to_vec();
@@ -117,7 +116,7 @@ impl Headers {
         bytes.try_into().map_or(0, u32::from_le_bytes)
     }
 
-    /// Has the COFF header name a processor.
+    /// Sets the processor in the COFF header.
     pub(super) fn set_machine(&mut self, machine: u16) {
         self.put(self.offsets.coff, &machine.to_le_bytes());
     }
@@ -128,7 +127,6 @@ impl Headers {
         self.put_u32(at + 4, directory.size);
     }
 
-    /// Leaves all directories empty.
     pub(super) fn clear_directories(&mut self) {
         let (start, end) = (self.offsets.directories, self.offsets.sections);
         let end = end.min(start + 16 * 8);
@@ -167,13 +165,13 @@ impl Headers {
         self.put(self.offsets.coff + 2, &self.sections.to_le_bytes());
     }
 
-    /// What a strong name is of: these headers, and the sections in the file.
+    /// The ranges that a strong name covers: these headers, and the sections in the file.
     fn hashed(&self) -> Vec<Range<usize>> {
         std::iter::once(0..self.bytes.len()).chain(self.raw.iter().cloned()).collect()
     }
 }
 
-/// A size or an offset in a file, as headers hold it.
+/// A size or an offset in a file, as a 32-bit header field.
 pub(super) fn limit(value: usize) -> Result<u32> {
     u32::try_from(value).map_err(|_| Error::new(ErrorKind::Limit("a file of 4 GiB")))
 }

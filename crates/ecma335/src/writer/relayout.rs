@@ -1,5 +1,5 @@
-//! The new layout of an image of IL alone: a section of data that can be written to, one of code and metadata, one of Win32
-//! resources, one of relocations (II.25). What is no longer referred to stays behind.
+//! The new layout of an IL-only image (II.25). It has a section of writable data, one of code and metadata, one of
+//! Win32 resources, and one of relocations. Unreferenced parts are dropped.
 
 use super::{
     block::Block,
@@ -15,12 +15,12 @@ use crate::{
     token::{Rid, Rva},
 };
 
-/// Sections start at multiples of these: what compilers give images of IL.
+/// The alignment of sections, as compilers choose it for IL-only images.
 pub(super) const SECTION_ALIGNMENT: u32 = 0x2000;
 pub(super) const FILE_ALIGNMENT: u32 = 0x200;
-/// Field data keeps its place within a block of this size: programs read it as vectors.
+/// Field data keeps its offset within a block of this size, because programs read it as vectors.
 const DATA_ALIGNMENT: u32 = 16;
-/// The import address table: one address, and its end.
+/// The size of the import address table: one address, and its end.
 const ADDRESS_TABLE_SIZE: u32 = 8;
 
 const SDATA: ([u8; 8], u32) = (*b".sdata\0\0", 0xC000_0040);
@@ -29,29 +29,29 @@ const RSRC: ([u8; 8], u32) = (*b".rsrc\0\0\0", 0x4000_0040);
 const RELOC: ([u8; 8], u32) = (*b".reloc\0\0", 0x4200_0040);
 
 impl<'a> Coverage<'a> {
-    /// Where the first section starts in memory.
+    /// The RVA of the first section.
     fn first_rva(&self, image: &Image<'_>) -> u32 {
         self.size_of_headers(image).next_multiple_of(SECTION_ALIGNMENT)
     }
 
-    /// Where .text starts in memory: behind .sdata, whose addresses the metadata in .text holds.
+    /// The RVA of .text. It follows .sdata, because the metadata in .text holds addresses in .sdata.
     fn text_rva(&self, image: &Image<'_>) -> u32 {
         let first = self.first_rva(image);
         if self.sdata_size() == 0 { first } else { (first + self.sdata_size()).next_multiple_of(SECTION_ALIGNMENT) }
     }
 
-    /// Where .text starts in the file.
+    /// The file offset of .text.
     fn text_offset(&self, image: &Image<'_>) -> usize {
         (self.size_of_headers(image) + self.sdata_size().next_multiple_of(FILE_ALIGNMENT)) as usize
     }
 
-    /// The size of .sdata: from the first of its fields to the end of the last, each where it was before.
+    /// The size of .sdata: from its first field to the end of its last. The fields keep their distances.
     fn sdata_size(&self) -> u32 {
         let end = self.writable_fields().iter().map(Item::end).max();
         end.map_or(0, |end| end - self.sdata_start())
     }
 
-    /// The input's address that .sdata starts with.
+    /// The input's RVA for the start of .sdata.
     fn sdata_start(&self) -> u32 {
         self.writable_fields().first().map_or(0, |field| field.rva.0 / DATA_ALIGNMENT * DATA_ALIGNMENT)
     }
@@ -66,14 +66,14 @@ impl<'a> Coverage<'a> {
         ((image.header_offsets().sections + sections * Headers::SECTION_SIZE) as u32).next_multiple_of(FILE_ALIGNMENT)
     }
 
-    /// Where the first body comes to lie, in memory and in the file: behind the address table and the CLI header.
+    /// The RVA and file offset of the first body, after the address table and the CLI header.
     pub(super) fn code_place(&self, image: &Image<'_>) -> (Rva, usize) {
         let table = if self.start.is_some() { ADDRESS_TABLE_SIZE } else { 0 };
         let behind = table + CliHeader::SIZE as u32;
         (Rva(self.text_rva(image) + behind), self.text_offset(image) + behind as usize)
     }
 
-    /// Moves the bodies that were not woven behind the new ones.
+    /// Moves the bodies that were not instrumented after the new ones.
     pub(super) fn move_bodies(
         &self,
         image: &Image<'a>,
@@ -84,7 +84,7 @@ impl<'a> Coverage<'a> {
         move_items(image, &bodies, 4, block, |row, rva| builder.set_method_rva(row, rva))
     }
 
-    /// Moves the data of fields: what cannot be written to behind what is here, the rest to .sdata.
+    /// Moves the data of fields: read-only data to the end of the block, writable data to .sdata.
     pub(super) fn move_field_data(
         &self,
         image: &Image<'a>,
@@ -98,12 +98,12 @@ impl<'a> Coverage<'a> {
         Ok(())
     }
 
-    /// Puts the import of mscoree.dll in, and the jump to it, if the image has them.
+    /// Writes the import of mscoree.dll and the jump to it, if the image has them.
     pub(super) fn place_imports(&self, image: &Image<'a>, block: &mut Block<'a>) -> Result<Option<Imports>> {
         self.start.map(|start| Imports::put(start, self.text_rva(image), image.image_base() as u32, block)).transpose()
     }
 
-    /// The file, with `block` in .text behind the CLI header.
+    /// The file, with `block` in .text after the CLI header.
     pub(super) fn lay_out(
         &self,
         image: &Image<'a>,
@@ -170,7 +170,8 @@ impl<'a> Coverage<'a> {
         let code = sections.iter().find(is_text).map_or(0, size);
         let data = sections.iter().filter(|section| !is_text(section));
         let base_of_data = data.clone().next().map_or(0, |section| section.rva);
-        // Size of code, of initialized and of other data; entry point; base of code, and of data in 32-bit images.
+        // The sizes of code, initialized and uninitialized data, the entry point, the base of code, and in 32-bit
+        // images the base of data.
         let numbers = [code, data.map(size).sum(), 0, entry, text_rva, base_of_data];
         for (index, number) in numbers.into_iter().take(if image.is_pe32_plus() { 5 } else { 6 }).enumerate() {
             headers.put_u32(optional + 4 + index * 4, number);
@@ -183,8 +184,8 @@ impl<'a> Coverage<'a> {
     }
 }
 
-/// Moves items in the order of their RVAs. What lies together stays together, so what overlaps keeps overlapping; and
-/// each keeps its place within a block of `alignment` bytes.
+/// Moves items in the order of their RVAs. Adjacent items stay adjacent, so overlapping ones keep overlapping. Each
+/// item keeps its offset within a block of `alignment` bytes.
 fn move_items<'a, R>(
     image: &Image<'a>,
     items: &[Item<R>],
@@ -231,7 +232,7 @@ impl Imports {
         const LOOKUP: u32 = 8;
         block.pad_like(0, 4)?;
         let at = block.end()?.0;
-        // None of what follows is without an address: it all comes to stand here.
+        // Checks once that all of the following has an address.
         let size = DESCRIPTORS + LOOKUP + 64;
         at.checked_add(size).ok_or_else(|| Error::new(ErrorKind::Limit("an image of 4 GiB")))?;
         let lookup = at + DESCRIPTORS;
@@ -245,7 +246,7 @@ impl Imports {
         bytes.extend_from_slice(start);
         bytes.extend_from_slice(b"mscoree.dll\0");
         let directory = Directory { rva: Rva(at), size: bytes.len() as u32 };
-        // The jump's address is to be aligned, as the loader changes it.
+        // The jump's address is aligned, because the loader changes it.
         bytes.resize((bytes.len() + 2).next_multiple_of(4) - 2, 0);
         let entry = at + bytes.len() as u32;
         bytes.extend_from_slice(&[0xFF, 0x25]);

@@ -1,4 +1,4 @@
-//! A case's text as a method, and a body as text.
+//! Assembles a case's text into a method, and prints a body as text.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use ecma335::{
 };
 use ilrewrite::LeaveMode;
 
-/// What a case says.
+/// The content of a case.
 pub(crate) struct Case {
     pub(crate) probe: String,
     pub(crate) leave: LeaveMode,
@@ -26,24 +26,24 @@ pub(crate) struct Case {
 
 /// A case as bytes.
 pub(crate) struct Source {
-    /// The sample's, with the rows that the case needs.
+    /// The sample's metadata, with the rows that the case needs.
     pub(crate) metadata: Vec<u8>,
     pub(crate) row: MethodDef,
     pub(crate) signature: Vec<u8>,
     pub(crate) body: Vec<u8>,
-    /// What the body refers to, in words.
+    /// The names of the tokens in the body.
     own: BTreeMap<u32, String>,
 }
 
 impl Source {
-    /// What a token of the case's own stands for.
+    /// The text for a token of the case's own.
     pub(crate) fn word(&self, token: Token) -> Option<String> {
         self.own.get(&token.0).cloned()
     }
 }
 
 impl Case {
-    /// Comments begin with `#`, settings are `key: value`, clauses begin with `.try`; the rest is code.
+    /// Comments begin with `#`, settings are `key: value`, clauses begin with `.try`. All other lines are code.
     pub(crate) fn parse(text: &str) -> Self {
         let (mut settings, mut code, mut clauses) = (BTreeMap::new(), Vec::new(), Vec::new());
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -68,7 +68,7 @@ impl Case {
         }
     }
 
-    /// The method, in metadata that has what it needs behind that of a sample.
+    /// The method, in the sample's metadata with the needed rows added.
     pub(crate) fn assemble(&self, base: &Metadata<'_>) -> Source {
         let mut builder = MetadataBuilder::new(base);
         let mut own = BTreeMap::new();
@@ -84,7 +84,7 @@ impl Case {
             let mut blob = vec![0x07];
             put_compressed_u32(&mut blob, self.locals.len() as u32);
             self.locals.iter().for_each(|local| blob.push(element(local)));
-            // A signature that does not hold the types that it promises.
+            // A signature that ends before the types it announces.
             blob.truncate(blob.len() - usize::from(self.has("short-locals")));
             let signature = builder.blob(&blob).expect("room");
             builder.add(&StandAloneSig { signature }).expect("room")
@@ -125,7 +125,7 @@ impl Case {
         let mut signature = method_sig(&self.method);
         signature.truncate(signature.len() - usize::from(self.has("short-signature")));
         if self.has("class-as-value") {
-            // It returns the second type, which is a class, as if it were a value type.
+            // The method returns the second type, a class, encoded as a value type.
             signature.splice(2.., [0x11, 2 << 2]);
         }
         let mut row = base.tables.rows::<MethodDef>().next().expect("the sample has methods").1;
@@ -133,7 +133,7 @@ impl Case {
         Source { metadata: builder.finish().expect("it can be written").to_vec(), row, signature, body: bytes, own }
     }
 
-    /// The number of the site's probe that calls of a method have: `sites: void (int32) = 0; int32 () = 1`.
+    /// The number of the site probe for calls of a method: `sites: void (int32) = 0; int32 () = 1`.
     pub(crate) fn site_of(&self, callee: &str) -> Option<usize> {
         let sites = self.setting("sites").split("; ").filter_map(|site| site.split_once(" = "));
         sites.filter(|(method, _)| *method == callee).find_map(|(_, probe)| probe.parse().ok())
@@ -147,12 +147,12 @@ impl Case {
         self.setting("header").split(' ').any(|each| each == word)
     }
 
-    /// The number behind a word of the header.
+    /// The number after a word of the header.
     fn number_of(&self, word: &str) -> Option<u16> {
         self.setting("header").split(' ').find_map(|each| each.strip_prefix(word)?.parse().ok())
     }
 
-    /// The IL, and where labels and the end are in it.
+    /// The IL, and the offsets of its labels and end.
     fn code(&self, callee: &mut impl FnMut(&str) -> Token) -> (Vec<u8>, BTreeMap<String, u32>) {
         let (mut il, mut labels, mut branches) = (Vec::new(), BTreeMap::new(), Vec::new());
         for line in &self.code {
@@ -212,7 +212,7 @@ fn opcode(name: &str) -> OpCode {
     *OpCode::ALL.iter().find(|opcode| opcode.info().name == name).unwrap_or_else(|| panic!("no opcode is called {name}"))
 }
 
-/// `.try a b catch h i`, where a block begins at the first label and ends before the second; `filter f h i`.
+/// `.try a b catch h i`: a block begins at the first label and ends before the second. Also `filter f h i`.
 fn clause(line: &str, labels: &BTreeMap<String, u32>) -> Clause {
     let mut words = line.split(' ').skip(1);
     let label = |words: &mut dyn Iterator<Item = &str>| {
@@ -250,7 +250,7 @@ fn element(word: &str) -> u8 {
     }) as u8
 }
 
-/// `instance int32 (string, bool)`; `Task<int32>` stands for a generic instance of a class.
+/// `instance int32 (string, bool)`. `Task<int32>` stands for a generic instance of a class.
 fn method_sig(words: &str) -> Vec<u8> {
     let (is_instance, words) = words.strip_prefix("instance ").map_or((false, words), |rest| (true, rest));
     let (returns, params) = words.split_once(" (").expect("parameters");
@@ -264,7 +264,7 @@ fn method_sig(words: &str) -> Vec<u8> {
     blob
 }
 
-/// A body by labels: what is led to has one.
+/// Prints a body with a label at each branch target.
 pub(crate) fn print(body: &MethodBody<'_>, words: &dyn Fn(Token) -> Option<String>) -> String {
     let instructions: Vec<Instruction<'_>> = body.instructions().collect::<Result<_, _>>().expect("it was checked");
     let mut places: Vec<u32> = instructions.iter().filter_map(Instruction::branch_target).collect();
@@ -288,7 +288,7 @@ pub(crate) fn print(body: &MethodBody<'_>, words: &dyn Fn(Token) -> Option<Strin
     let mut nops = 0;
     for instruction in &instructions {
         let is_led_to = places.binary_search(&instruction.offset).is_ok();
-        // Long runs of nothing are there for their length.
+        // Long runs of `nop` only pad a body.
         if instruction.opcode() == OpCode::Nop && !is_led_to {
             nops += 1;
             continue;

@@ -1,4 +1,5 @@
-//! What is one thing under two names: printed as a number, so that texts that mention it are equal; shown by its names.
+//! Aliases for one item with two names. It is printed as a number, so that texts that mention it are equal. For
+//! display, its names replace the number.
 
 use std::borrow::Cow;
 
@@ -16,14 +17,15 @@ use crate::{
     quote,
 };
 
-/// Stand around the number of a name. Names and strings have no control characters: those are escaped when they are printed.
+/// Encloses the number of a name. Names and strings contain no control characters, because those are escaped on
+/// printing.
 const START: char = '\u{2}';
 const END: char = '\u{3}';
 
-/// A member of one side, its type, its name and signature.
+/// A member of one side: its token, its type, its name and signature.
 type Member<'n, 'a, 'm> = (&'n Names<'a, 'm>, Token, Rid<TypeDef>, Option<(Str, Vec<u8>)>);
 
-/// The names, the first's and the second's.
+/// The names on the old and new side.
 #[derive(Default)]
 pub(crate) struct Aliases(Vec<[String; 2]>);
 
@@ -33,7 +35,7 @@ impl Aliases {
         format!("{START}{}{END}", self.0.len() - 1)
     }
 
-    /// Has a type of both modules called the same.
+    /// Gives a type of both modules one alias.
     pub(crate) fn types(
         &mut self,
         (old, old_rid): (&Names<'_, '_>, Rid<TypeDef>),
@@ -57,7 +59,7 @@ impl Aliases {
         }
     }
 
-    /// Has a method of both called the same.
+    /// Gives a method of both modules one alias.
     pub(crate) fn methods(&mut self, old: (&Names<'_, '_>, Rid<MethodDef>), new: (&Names<'_, '_>, Rid<MethodDef>)) {
         let row = |(names, rid): (&Names<'_, '_>, Rid<MethodDef>)| {
             let row = names.metadata.row(rid).ok()?;
@@ -73,7 +75,7 @@ impl Aliases {
         );
     }
 
-    /// Has calls of a method of both be the same, wherever it is and whatever it takes.
+    /// Gives calls of a method of both modules one alias, for any owner and parameters.
     pub(crate) fn calls(&mut self, old: (&Names<'_, '_>, Rid<MethodDef>), new: (&Names<'_, '_>, Rid<MethodDef>)) {
         let text = |(names, rid): (&Names<'_, '_>, Rid<MethodDef>)| names.method(Token::from(rid)).unwrap_or_default();
         let alias = self.add([text(old), text(new)]);
@@ -82,7 +84,7 @@ impl Aliases {
         }
     }
 
-    /// Has a field of both called the same; `owners` are their types.
+    /// Gives a field of both modules one alias. `owners` are their types.
     pub(crate) fn fields(
         &mut self,
         old: (&Names<'_, '_>, Rid<Field>, Rid<TypeDef>),
@@ -123,14 +125,14 @@ impl Aliases {
         for piece in pieces {
             let (number, rest) = piece.split_once(END).unwrap_or((piece, ""));
             let names = number.parse().ok().and_then(|number: usize| self.0.get(number));
-            // What is said of a method may mention types that have two names.
+            // The text of a method may mention types with two names.
             out.push_str(&names.map_or(Cow::Borrowed(""), |[old, new]| self.show(if is_new { new } else { old }, is_new)));
             out.push_str(rest);
         }
         Cow::Owned(out)
     }
 
-    /// A change with the names of both sides: of what is in both, the second's stand in what is the same.
+    /// Puts the names of both sides into a change. Unchanged lines get the new names.
     pub(crate) fn show_change(&self, change: &mut Change) {
         if self.0.is_empty() {
             return;
@@ -147,7 +149,7 @@ impl Aliases {
     }
 }
 
-/// A type's name as reflection writes it, and as attributes have it (II.23.3).
+/// A type's reflection name, as attributes contain it (II.23.3).
 fn reflected(plain: &str) -> String {
     let mut out = String::with_capacity(plain.len());
     for character in plain.chars() {

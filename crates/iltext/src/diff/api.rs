@@ -1,5 +1,5 @@
-//! What a compiler would see of what differs: which programs that use the first would not be built with the second, or would
-//! do something else.
+//! Finds the differences that a compiler would notice. Programs that use the old module may not build with the new
+//! one, or may behave differently.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,17 +15,17 @@ use crate::{
     quote,
 };
 
-/// What a difference means to who uses it.
+/// The effect of a difference on users of the module.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Effect {
-    /// What could be done before cannot be now, or is something else.
+    /// A use of the old module no longer works, or has another meaning.
     Breaking,
-    /// More can be done.
+    /// The new module allows more uses.
     Additive,
 }
 
 impl Effect {
-    /// Its word.
+    /// The effect's name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Breaking => "breaking",
@@ -34,29 +34,29 @@ impl Effect {
     }
 }
 
-/// One thing that a compiler would see.
+/// A difference that a compiler would notice.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ApiChange {
-    /// What it means.
+    /// The effect on users.
     pub effect: Effect,
-    /// What differs: a type, a method, a field.
+    /// The kind of item: a type, a method or a field.
     pub kind: Kind,
-    /// Its name.
+    /// The item's name.
     pub name: String,
-    /// How it differs.
+    /// A description of the difference.
     pub what: String,
 }
 
-/// Compares what both modules show; what breaks comes first.
+/// Compares the public surfaces of both modules. Breaking changes come first.
 ///
 /// # Errors
-/// If what one of them shows cannot be read.
+/// If the public surface of one cannot be read.
 pub fn compare(old: &Side<'_, '_>, new: &Side<'_, '_>) -> Result<Vec<ApiChange>> {
     let (old, new) = (items(&old.names)?, items(&new.names)?);
     let mut changes = Vec::new();
     for (key, old_item) in &old {
         let Some(new_item) = new.get(key) else {
-            // What is in a type that is gone is gone with it.
+            // The removal of a type implies that of its members.
             if old_item.owner.as_ref().is_none_or(|owner| new.contains_key(owner)) {
                 changes.push(old_item.change(Effect::Breaking, "removed".into()));
             }
@@ -80,24 +80,23 @@ pub fn compare(old: &Side<'_, '_>, new: &Side<'_, '_>) -> Result<Vec<ApiChange>>
     Ok(changes)
 }
 
-/// A type, a method or a field that can be seen from outside.
+/// A type, a method or a field that is visible outside of the assembly.
 struct Item {
     kind: Kind,
     name: String,
-    /// The key of the type that it is in.
+    /// The key of the enclosing type.
     owner: Option<String>,
     is_public: bool,
     facts: BTreeSet<&'static str>,
-    /// What it is of, returns, or extends.
+    /// The field's type, the return type, or the base type.
     of: String,
-    /// What it implements.
     implements: BTreeSet<String>,
-    /// What is said of parameters, generic ones too, in order: name, and whatever else.
+    /// The name and other properties of each parameter, in order, including generic ones.
     params: Vec<(String, String)>,
     value: String,
 }
 
-/// What a fact means that is gained, and one that is lost.
+/// The effects of gaining and of losing a property.
 const FACTS: [(&str, Effect, Effect); 7] = [
     ("static", Effect::Breaking, Effect::Breaking),
     ("abstract", Effect::Breaking, Effect::Additive),
@@ -161,7 +160,7 @@ fn or_nothing(text: &str) -> &str {
     if text.is_empty() { "nothing" } else { text.trim_start_matches("= ") }
 }
 
-/// All that can be seen, by what it is known by.
+/// All visible items, by their keys.
 fn items(names: &Names<'_, '_>) -> Result<BTreeMap<String, Item>> {
     let metadata = names.metadata;
     let mut items = BTreeMap::new();
@@ -187,7 +186,7 @@ fn items(names: &Names<'_, '_>) -> Result<BTreeMap<String, Item>> {
     Ok(items)
 }
 
-/// Types' flags (II.23.1.15), members' (II.23.1.5, II.23.1.10).
+/// The mask for the flags of types (II.23.1.15) and members (II.23.1.5, II.23.1.10).
 const VISIBILITY: u32 = 7;
 const PUBLIC: u32 = 1;
 const NESTED_PUBLIC: u32 = 2;
@@ -236,7 +235,7 @@ fn type_item(names: &Names<'_, '_>, rid: Rid<TypeDef>, key: &str, is_public: boo
     })
 }
 
-/// What is said of generic parameters; their names say nothing.
+/// The properties of generic parameters. Their names do not matter.
 fn generic_params(names: &Names<'_, '_>, owner: Token) -> Vec<(String, String)> {
     let params = names.by_parent.generics.of::<GenericParam>(owner.0).enumerate();
     let text = |(number, rid): (usize, Rid<GenericParam>)| {
@@ -292,7 +291,7 @@ fn method_item(names: &Names<'_, '_>, rid: Rid<MethodDef>, owner: &str) -> Resul
         params,
         value: String::new(),
     };
-    // Conversions differ in what they return alone.
+    // Conversions may differ only in their return type.
     let generic_params = signature.generic_params;
     let key = if is_operator { format!("{shown} {}", item.of) } else { format!("{shown} {generic_params}") };
     Ok(Some((key, item)))

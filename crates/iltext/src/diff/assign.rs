@@ -1,31 +1,30 @@
-//! Which of several on one side is which of several on the other: by whose they are, by what they are, by their order.
+//! Pairs several items of one side with several of the other: by their owners, their shapes and their order.
 
 use std::{cmp::Ordering, collections::HashMap, collections::VecDeque};
 
 use super::shape::Shape;
 
-/// One of several.
+/// An item to pair.
 #[derive(Default, Debug)]
 pub(crate) struct Candidate {
-    /// The method that it was made of, as a number that is the same on both sides.
+    /// The method it was generated from, as a number that both sides share.
     pub(crate) owner: Option<usize>,
-    /// What it looks like.
     pub(crate) shape: Shape,
 }
 
-/// How alike two are to be.
+/// The minimum likeness of two items, from 0 to 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Least {
-    /// Where both have the same owner.
+    /// The minimum if both have the same owner.
     pub(crate) owned: f64,
-    /// Where they have not.
+    /// The minimum otherwise.
     pub(crate) other: f64,
 }
 
-/// More comparisons than this are not made: what is not equal is not alike then.
+/// The maximum number of comparisons. Beyond it, only equal items are paired.
 const MOST: usize = 4_000_000;
 
-/// Pairs of places, each place in one pair at most.
+/// Pairs of indexes. Each index is in at most one pair.
 pub(crate) fn assign(old: &[Candidate], new: &[Candidate], least: Least) -> Vec<(usize, usize)> {
     let mut work = Work { old, new, old_taken: vec![false; old.len()], new_taken: vec![false; new.len()], pairs: Vec::new() };
     work.equal(|one| one.owner);
@@ -51,12 +50,12 @@ impl Work<'_> {
         }
     }
 
-    /// What is left of a side.
+    /// The unpaired items of a side.
     fn left<'s>(side: &'s [Candidate], taken: &'s [bool]) -> impl Iterator<Item = (usize, &'s Candidate)> {
         side.iter().enumerate().zip(taken).filter(|(_, taken)| !**taken).map(|(each, _)| each)
     }
 
-    /// Pairs what is equal, in order.
+    /// Pairs equal items, in order.
     fn equal(&mut self, owner: impl Fn(&Candidate) -> Option<usize>) {
         let mut places: HashMap<(Option<usize>, &Shape), VecDeque<usize>> = HashMap::new();
         for (place, each) in Self::left(self.new, &self.new_taken) {
@@ -70,7 +69,8 @@ impl Work<'_> {
         found.into_iter().for_each(|(old, new)| self.take(old, new));
     }
 
-    /// Pairs what is alike, the most alike first; of those as alike, what is at the same place of what is left.
+    /// Pairs similar items, the most similar first. Among equally similar ones, it prefers equal positions in the
+    /// rest.
     fn alike(&mut self, least: f64, may: impl Fn(&Candidate, &Candidate) -> bool) {
         let old: Vec<_> = Self::left(self.old, &self.old_taken).collect();
         let new: Vec<_> = Self::left(self.new, &self.new_taken).collect();

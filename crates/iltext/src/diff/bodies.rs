@@ -1,4 +1,4 @@
-//! A body as lines that mean the same wherever its code and its names came to lie.
+//! Prints a body as lines that do not depend on the positions of its code and names.
 
 use std::{cell::RefCell, collections::BTreeMap, collections::BTreeSet};
 
@@ -20,16 +20,16 @@ use crate::dis::{
 };
 use crate::quote;
 
-/// How many bytes stand in a line.
+/// The number of bytes on a line.
 const BYTES_A_LINE: usize = 16;
 
-/// Prints a body with the locals that its signature lists, and what a PDB says of it.
+/// Prints a body with the locals of its signature, and the facts from a PDB.
 pub(crate) fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, facts: &Facts, out: &mut Text) {
     let types = if body.local_var_sig == Token::default() { Ok(Vec::new()) } else { locals(names, body.local_var_sig) };
     print_with(names, body, types, facts, out);
 }
 
-/// Prints a body with these locals.
+/// Prints a body with the given locals.
 pub(crate) fn print_with(
     names: &Names<'_, '_>,
     body: &MethodBody<'_>,
@@ -39,7 +39,7 @@ pub(crate) fn print_with(
 ) {
     out.push(1, format!(".maxstack {}", body.max_stack));
     let instructions: Result<Vec<Instruction<'_>>> = body.instructions().collect();
-    // What `localloc` gives is zeroed too.
+    // The flag also zeroes the memory of `localloc`.
     let allocates = |each: &Instruction<'_>| each.opcode() == OpCode::Localloc;
     let is_init = body.init_locals && instructions.as_ref().map_or(true, |all| all.iter().any(allocates));
     print_locals(body, is_init, locals, out);
@@ -88,12 +88,11 @@ pub(crate) fn print_with(
     out.resolve(&places);
 }
 
-/// Prints bytes in hex.
 pub(crate) fn print_bytes(bytes: &[u8], out: &mut Text) {
     bytes.chunks(BYTES_A_LINE).for_each(|chunk| out.push(2, quote::hex(chunk)));
 }
 
-/// Prints the locals; `is_init` says whether it means something that they are zeroed if there are none.
+/// Prints the locals. `is_init` tells whether the flag `InitLocals` matters without locals.
 fn print_locals(body: &MethodBody<'_>, is_init: bool, locals: Result<Vec<String>>, out: &mut Text) {
     let init = if body.init_locals { " init" } else { "" };
     match locals {
@@ -109,11 +108,11 @@ fn print_locals(body: &MethodBody<'_>, is_init: bool, locals: Result<Vec<String>
 struct Printer<'p, 'a, 'm> {
     names: &'p Names<'a, 'm>,
     clauses: &'p [Clause],
-    /// The offsets of instructions, and the end.
+    /// The offsets of instructions, and of the end.
     starts: &'p BTreeSet<u32>,
-    /// The lines that offsets stand at.
+    /// The line numbers of offsets.
     places: BTreeMap<u32, usize>,
-    /// Whether something leads behind the last instruction.
+    /// Whether a target is the end of the code.
     leads_to_end: bool,
     indent: usize,
     out: &'p mut Text,
@@ -142,7 +141,7 @@ impl Printer<'_, '_, '_> {
                 format!("{} {}  // {}", instruction.info.name, quote::hex(instruction.operand), one_line(error.kind()))
             }
         };
-        // A branch means the same in both of its forms.
+        // Both forms of a branch have the same meaning.
         let words = match words.strip_prefix(instruction.info.name) {
             Some(operand) => format!("{}{operand}", plain_name(instruction.info)),
             None => words,
@@ -150,7 +149,7 @@ impl Printer<'_, '_, '_> {
         self.out.push_leading(self.indent, words, targets.into_inner());
     }
 
-    /// The label of a place, which is noted; its offset where no instruction is.
+    /// The label of a target, which is recorded. The offset, if no instruction starts there.
     fn label(&self, offset: u32, targets: &RefCell<Vec<usize>>) -> String {
         if !self.starts.contains(&offset) {
             return format!("IL_{offset:04x} /* which is no instruction */");
@@ -159,7 +158,7 @@ impl Printer<'_, '_, '_> {
         LABEL.into()
     }
 
-    /// A clause that is no block, by labels.
+    /// Prints a clause with labels, because it is no block.
     fn clause(&mut self, clause: &Clause) {
         let targets = RefCell::new(Vec::new());
         let label = |offset: u32| self.label(offset, &targets);
@@ -174,7 +173,7 @@ impl Printer<'_, '_, '_> {
     }
 }
 
-/// The name of an opcode; a branch's is that of its long form.
+/// The name of an opcode. For a branch, that of its long form.
 fn plain_name(info: &OpCodeInfo) -> &'static str {
     if info.operand == Operand::BranchS { OpCode::long_form(info.opcode).info().name } else { info.name }
 }

@@ -1,4 +1,4 @@
-//! What a portable PDB says in custom records, and what scopes import.
+//! The custom debug information of a portable PDB, and the imports of scopes.
 
 use std::borrow::Cow;
 
@@ -20,11 +20,11 @@ use crate::{
 };
 
 impl Pdb<'_> {
-    /// What a scope and those around it import.
+    /// The imports of a scope and of its enclosing scopes.
     pub(crate) fn imports(&self, names: &Names<'_, '_>, scope: Rid<ImportScope>) -> Vec<String> {
         let mut lines = Vec::new();
         let mut next = scope;
-        // They may lie in each other, and so in themselves.
+        // The chain of parents may be a cycle.
         for _ in 0..MAX_NESTING {
             let Ok(row) = self.metadata.row(next) else { break };
             let imports = match pdb::imports(&self.metadata, &row) {
@@ -40,7 +40,7 @@ impl Pdb<'_> {
         lines
     }
 
-    /// The custom records of something, each with the offsets it names.
+    /// The custom debug information of a row, each entry with its IL offsets.
     pub(crate) fn custom(&self, names: &Names<'_, '_>, owner: Token, add: &mut dyn FnMut(String, &[u32])) {
         for rid in self.custom.of::<CustomDebugInformation>(owner.0) {
             let Ok(row) = self.metadata.row(rid) else { continue };
@@ -107,7 +107,7 @@ fn import(names: &Names<'_, '_>, import: &Import) -> String {
     format!("{}{}{target}", alias.unwrap_or_default(), assembly.unwrap_or_default())
 }
 
-/// Text that can stand in a line, with a space for each zero.
+/// Text for one line, with a space for each zero. None if it is not printable.
 fn printable(bytes: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?;
     let is_text = |character: char| !character.is_control() || matches!(character, '\0' | '\n' | '\r' | '\t');

@@ -1,4 +1,4 @@
-//! What a portable PDB says of a method, in words, at the places of its instructions.
+//! Formats a portable PDB's facts on a method, at the positions of its instructions.
 
 use std::collections::BTreeMap;
 
@@ -18,16 +18,16 @@ use crate::{
     quote,
 };
 
-/// What a PDB says of one method, at the offsets of the body that is shown.
+/// A PDB's facts on one method, at offsets of the printed body.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Facts {
-    /// The source of the instructions from an offset on.
+    /// The source position of the instructions from an offset on.
     pub(crate) points: BTreeMap<u32, String>,
-    /// All else: how far it is indented, the line with a [`LABEL`] for each offset it names, and these.
+    /// All other facts: the indentation, the line with a [`LABEL`] for each offset in it, and these offsets.
     pub(crate) lines: Vec<(usize, String, Vec<u32>)>,
 }
 
-/// Where the instructions of a PDB's body stand.
+/// The instruction offsets of the body that a PDB describes.
 pub(crate) struct Places {
     /// Their offsets, in order.
     starts: Vec<u32>,
@@ -36,14 +36,14 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Those of a body; none if its IL cannot be decoded.
+    /// The offsets of a body. None if its IL cannot be decoded.
     pub(crate) fn of(body: &MethodBody<'_>) -> Option<Self> {
         let instructions: Vec<Instruction<'_>> = body.instructions().collect::<Result<_>>().ok()?;
         let starts = instructions.iter().map(|instruction| instruction.offset).collect();
         Some(Self { starts, end: body.il.len() as u32 })
     }
 
-    /// The place of the first instruction that is not before an offset, or the end; of an offset beyond it, none.
+    /// The first instruction at or after an offset, or the end. None for an offset beyond the end.
     fn of_offset(&self, offset: u32) -> u32 {
         let found = self.starts.get(self.starts.partition_point(|start| *start < offset));
         if offset > self.end { u32::MAX } else { found.copied().unwrap_or(self.end) }
@@ -51,7 +51,7 @@ impl Places {
 }
 
 impl Pdb<'_> {
-    /// What it says of a method.
+    /// The facts on a method.
     pub(crate) fn facts(
         &self,
         names: &Names<'_, '_>,
@@ -98,12 +98,12 @@ impl Pdb<'_> {
                 }
             };
             let place = places.of_offset(point.offset);
-            // Behind the last instruction it says nothing.
+            // After the last instruction, a point has no meaning.
             if place < places.end {
                 facts.points.insert(place, format!("// {source}"));
             }
         }
-        // F#'s compiler writes a token where there should be its row number.
+        // F#'s compiler writes a token instead of the row number.
         let local_signature = Token(found.local_signature).rid();
         if !found.points.is_empty() && local_signature != body.local_var_sig.rid() {
             facts.lines.push((1, format!("// its locals are said to be StandAloneSig {local_signature}'s"), Vec::new()));
@@ -111,7 +111,7 @@ impl Pdb<'_> {
         Ok(())
     }
 
-    /// The locals of a scope, and its constants.
+    /// Adds the locals and the constants of a scope.
     fn locals(&self, names: &Names<'_, '_>, scope: Rid<LocalScope>, add: &mut dyn FnMut(usize, String)) {
         for rid in self.metadata.children::<_, LocalVariable>(scope) {
             let Ok(row) = self.metadata.row(rid) else { continue };
@@ -129,7 +129,7 @@ impl Pdb<'_> {
         }
     }
 
-    /// A constant's value and, if it is of an enum, its type.
+    /// A constant's value, and its type if that is an enum.
     fn constant(&self, names: &Names<'_, '_>, row: &LocalConstant) -> Result<String> {
         use ecma335::element::ElementType as Element;
         let mut cursor = self.metadata.blobs.blob(row.signature)?;

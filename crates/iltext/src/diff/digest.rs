@@ -1,8 +1,8 @@
-//! Bytes in short.
+//! A short form of bytes.
 
 use sha2::{Digest as _, Sha256};
 
-/// Bytes in short: how many they are, and a hash.
+/// The number of bytes, and a hash.
 pub(crate) fn digest(bytes: &[u8]) -> String {
     match bytes {
         [] => "none".into(),

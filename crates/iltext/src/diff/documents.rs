@@ -1,4 +1,4 @@
-//! What the PDBs say beside methods: documents, and what is said of the module and its types.
+//! Compares the PDBs' facts outside of methods: documents, the module and its types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::dis::{lines::one_line, names::Names};
 
-/// Compares what the PDBs say beside methods.
+/// Compares the PDBs' facts outside of methods.
 pub(crate) fn compare(old: (&Pdb<'_>, &Names<'_, '_>), new: (&Pdb<'_>, &Names<'_, '_>), changes: &mut Vec<Change>) {
     let (old_documents, mut new_documents) = (documents(old.0, old.1), documents(new.0, new.1));
     for (name, text) in old_documents {
@@ -28,7 +28,7 @@ pub(crate) fn compare(old: (&Pdb<'_>, &Names<'_, '_>), new: (&Pdb<'_>, &Names<'_
     changes.extend(Change::between(Kind::Header, "of the PDB", &module_text(old.0, old.1), &module_text(new.0, new.1)));
 }
 
-/// Documents by name, each with what is said of it.
+/// Documents by name, each with its properties.
 fn documents<'d>(pdb: &'d Pdb<'_>, names: &Names<'_, '_>) -> BTreeMap<&'d str, Text> {
     let mut documents: BTreeMap<&str, Text> = BTreeMap::new();
     for ((rid, row), name) in pdb.metadata.tables.rows::<Document>().zip(&pdb.documents) {
@@ -42,7 +42,7 @@ fn documents<'d>(pdb: &'d Pdb<'_>, names: &Names<'_, '_>) -> BTreeMap<&'d str, T
     documents
 }
 
-/// What it says of the module and of all that has neither code nor scope.
+/// The entry point, and the custom debug information of the module, types, fields and other rows.
 fn module_text(pdb: &Pdb<'_>, names: &Names<'_, '_>) -> Text {
     let mut text = Text::default();
     let entry_point = pdb.metadata.pdb.as_ref().map_or(Token::default(), |pdb| pdb.entry_point);
@@ -67,7 +67,7 @@ fn module_text(pdb: &Pdb<'_>, names: &Names<'_, '_>) -> Text {
     text
 }
 
-/// The languages and hashes that compilers name.
+/// The names of languages and hash algorithms by their GUIDs.
 fn document_word(kind: [u8; 16]) -> String {
     let text = format_guid(&kind);
     let known = match text.to_ascii_lowercase().as_str() {

@@ -1,4 +1,4 @@
-//! What the headers of file and assembly say (II.25).
+//! Compares the headers of file and assembly (II.25).
 
 use std::collections::BTreeMap;
 
@@ -25,8 +25,8 @@ use crate::{
     quote,
 };
 
-/// Compares them; `original` is what the first was before it was woven, if that is what is compared, and whether the rows
-/// and heaps of both are the same.
+/// Compares the headers. `original` describes the first module before instrumenting, if that is compared. Its flag
+/// tells whether the rows and heaps of both are the same.
 pub(crate) fn compare(
     old: &Names<'_, '_>,
     new: &Names<'_, '_>,
@@ -41,7 +41,7 @@ pub(crate) fn compare(
         }
     }
     if original.is_none() {
-        // How a file is cut up is how it was written, not what it says.
+        // The division into sections is a choice of the writer, not content.
         for headers in [&mut old_headers, &mut new_headers] {
             headers.remove(native::SECTIONS);
         }
@@ -55,7 +55,7 @@ pub(crate) fn compare(
         if !is_same {
             add("rows or heaps that are not as weaving leaves them".into());
         }
-        // Rows that no name shows.
+        // Compares the rows of tables that no name shows.
         for table in Table::ALL {
             let more = i64::from(new.metadata.tables.count(*table)) - i64::from(old.metadata.tables.count(*table));
             if more != 0 {
@@ -66,7 +66,7 @@ pub(crate) fn compare(
     changes.extend(Change::between(Kind::Header, "of file and assembly", &text(&old_headers), &text(&new_headers)));
 }
 
-/// What the headers say, by name.
+/// The header fields, by name.
 type Headers = BTreeMap<&'static str, String>;
 
 const FLAGS: &str = "CLI flags";
@@ -157,7 +157,7 @@ fn debug_entry(entry: &DebugEntry<'_>) -> String {
     format!("{word} {major}.{minor}, stamp {:08x}, {}", entry.time_date_stamp, digest(&entry.data))
 }
 
-/// Whether the debug entries that a PDB has are of the same kinds and name the same file, or are gone.
+/// Whether the debug entries for a PDB are of the same kinds and name the same file, or are gone.
 fn is_pdb_renewed(old: &Image<'_>, new: &Image<'_>) -> bool {
     let entries = |image: &Image<'_>| -> Vec<(u32, Vec<u8>)> {
         let entries = DebugEntry::read_all(image).unwrap_or_default();
@@ -172,8 +172,8 @@ fn is_pdb_renewed(old: &Image<'_>, new: &Image<'_>) -> bool {
     new.is_empty() || new == entries(old)
 }
 
-/// Has the new headers say what the old ones do, where weaving depends on more than the original: on a key to sign with, on
-/// a PDB to follow.
+/// Copies old header values into the new headers where they depend on more than the original: on a key to sign with,
+/// or on a PDB.
 fn hide(original: &Image<'_>, (old_names, old): (&Names<'_, '_>, &Headers), (names, new): (&Names<'_, '_>, &mut Headers)) {
     let value = |headers: &Headers, name: &str| headers.get(name).cloned().unwrap_or_default();
     let (old_cli, cli) = (old_names.image.cli_header(), names.image.cli_header());

@@ -1,4 +1,4 @@
-//! The difference as one HTML page: its types as sections, each closed until it is asked for, and drawn when it is opened.
+//! Formats the differences as one HTML page. Each type is a closed section, which is drawn on opening.
 
 use std::io::{self, Write};
 
@@ -12,12 +12,12 @@ use super::model::{Change, Totals, Visitor};
 const STYLE: &str = include_str!("html/style.css");
 const SCRIPT: &str = include_str!("html/script.js");
 
-/// Writes the page as the differences are found.
+/// Writes the page while the differences are found.
 pub struct Html<W> {
     out: W,
     files: [String; 2],
     separator: &'static str,
-    /// The place of the type whose changes come.
+    /// The index of the current type.
     place: Option<usize>,
 }
 
@@ -38,7 +38,7 @@ impl<W: Write> Html<W> {
         Ok(Self { out, files: files.clone(), separator: "", place: None })
     }
 
-    /// Writes a value that cannot end the element that it is in.
+    /// Writes a value that cannot close its HTML element.
     fn json(&mut self, value: &Value) -> io::Result<()> {
         self.out.write_all(value.to_string().replace('<', "\\u003c").as_bytes())
     }
@@ -83,17 +83,16 @@ impl<W: Write> Visitor for Html<W> {
     }
 }
 
-/// What a Content-Security-Policy knows a text by.
+/// The hash of a text for a Content-Security-Policy.
 fn hash(text: &str) -> String {
     format!("sha256-{}", Base64::encode_string(&Sha256::digest(text)))
 }
 
-/// Text that steers nothing.
+/// Text with control characters escaped.
 fn shown(text: &str) -> String {
     Visible(text).to_string()
 }
 
-/// Text that is nothing but text in HTML.
 pub(crate) fn escape(text: &str) -> String {
     shown(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,15 +1,15 @@
-//! What may be left out of a comparison.
+//! The kinds of differences that a comparison can ignore.
 
-/// A kind of difference that is not to be shown.
+/// A kind of difference to hide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ignore {
-    /// The module's id, and what names its PDB: what each build makes anew.
+    /// The module's id, and the link to its PDB, which change with each build.
     Mvid,
-    /// The lists of references; what uses them is compared.
+    /// The lists of references. Their uses are still compared.
     References,
-    /// Attributes by which compilers tell each other what may be null.
+    /// Attributes for nullable reference types.
     Nullable,
-    /// Attributes that compilers add by themselves, those of [`Ignore::Nullable`] too.
+    /// Attributes that compilers add by themselves, including those of [`Ignore::Nullable`].
     Compiler,
     /// Attributes for debuggers.
     Debug,
@@ -19,7 +19,7 @@ impl Ignore {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Mvid, Self::References, Self::Nullable, Self::Compiler, Self::Debug];
 
-    /// Its word.
+    /// The kind's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mvid => "mvid",
@@ -30,7 +30,7 @@ impl Ignore {
         }
     }
 
-    /// The attributes that it is about.
+    /// The attributes of this kind.
     fn attributes(self) -> Vec<&'static str> {
         match self {
             Self::Mvid | Self::References => Vec::new(),
@@ -41,7 +41,7 @@ impl Ignore {
     }
 }
 
-/// The full names of attributes that are not to be compared.
+/// The full names of the ignored attributes.
 pub(crate) fn attributes(ignored: &[Ignore]) -> Vec<&'static str> {
     ignored.iter().flat_map(|each| each.attributes()).collect()
 }

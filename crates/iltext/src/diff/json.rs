@@ -1,4 +1,4 @@
-//! The difference as JSON, written as it is found.
+//! Formats the differences as JSON, while they are found.
 
 use std::io::{self, Write};
 

@@ -1,7 +1,7 @@
-//! Lines that may lead to other lines, and what differs between two runs of them.
+//! Lines that may refer to other lines, and the difference between two sequences of them.
 //!
-//! Labels are no part of a line's text: lines are matched by what else they say, then a branch is the same if it leads
-//! to the line that matches. So code that moved is equal, and a new label changes nothing else.
+//! Labels are no part of a line's text. Lines are matched by the rest, then a branch is equal if its target lines
+//! match. So moved code is equal, and a new label changes nothing else.
 
 use std::{
     borrow::Cow,
@@ -12,46 +12,45 @@ use ecma335::error::FILE_OFFSET;
 
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
-/// Stands in a line's text for the label of a place it leads to. Names and strings have no control characters: those are
-/// escaped when they are printed.
+/// Stands for a label in a line's text. Names and strings contain no control characters, because those are escaped on
+/// printing.
 pub(crate) const LABEL: char = '\u{1}';
-/// Unchanged lines around a change.
+/// The number of unchanged lines around a change.
 const CONTEXT: usize = 3;
-/// Of more lines than this no shortest difference is sought: all that lies between the first and the last is one.
+/// The maximum number of lines for the shortest difference. Beyond it, everything between the first and the last
+/// change counts as one.
 const MOST_LINES: usize = 20_000;
 
-/// A line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Line {
     /// The text, with a [`LABEL`] for each label.
     text: String,
-    /// The depth of the block it stands in.
+    /// The depth of its block.
     indent: usize,
-    /// The lines it leads to, one for each label.
+    /// The target lines, one for each label.
     targets: Vec<usize>,
 }
 
-/// The lines of one thing.
+/// The lines of one item.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Text(Vec<Line>);
 
 impl Text {
-    /// How many lines there are.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Adds a line that leads nowhere.
+    /// Adds a line without targets.
     pub(crate) fn push(&mut self, indent: usize, text: impl Into<String>) {
         self.0.push(Line { text: text.into(), indent, targets: Vec::new() });
     }
 
-    /// Adds a line that leads to others.
+    /// Adds a line with targets.
     pub(crate) fn push_leading(&mut self, indent: usize, text: String, targets: Vec<usize>) {
         self.0.push(Line { text, indent, targets });
     }
 
-    /// Adds lines that were printed; what was wrong where is the same elsewhere in another file.
+    /// Adds printed lines, without the file offsets of errors, which differ between files.
     pub(crate) fn push_printed(&mut self, printed: &str) {
         for line in printed.lines().filter(|line| !line.is_empty()) {
             let text = line.trim_start();
@@ -59,7 +58,7 @@ impl Text {
         }
     }
 
-    /// Finds what the lines lead to, which was noted as numbers of places.
+    /// Replaces the numbers of places in targets by line numbers.
     pub(crate) fn resolve(&mut self, places: &BTreeMap<u32, usize>) {
         for target in self.0.iter_mut().flat_map(|line| &mut line.targets) {
             *target = u32::try_from(*target).ok().and_then(|place| places.get(&place)).copied().unwrap_or(usize::MAX);
@@ -67,7 +66,7 @@ impl Text {
     }
 }
 
-/// A line whose comments say what cannot be read, but not where in the file.
+/// A line without the file offsets in its comments about unreadable parts.
 fn without_offsets(line: &str) -> Cow<'_, str> {
     let Some((before, rest)) = line.split_once(FILE_OFFSET) else { return Cow::Borrowed(line) };
     match rest.split_once(')') {
@@ -78,19 +77,19 @@ fn without_offsets(line: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a line is in both, in the old one alone, or in the new one alone.
+/// The side or sides that contain a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LineTag {
-    /// In both.
+    /// The line is on both sides.
     Context,
-    /// In the old one.
+    /// The line is only on the old side.
     Removed,
-    /// In the new one.
+    /// The line is only on the new side.
     Added,
 }
 
 impl LineTag {
-    /// What a unified diff puts before it.
+    /// The sign for the line in a unified diff.
     pub fn sign(self) -> char {
         match self {
             Self::Context => ' ',
@@ -100,18 +99,18 @@ impl LineTag {
     }
 }
 
-/// Changes that stand close together, with the lines around them.
+/// Nearby changes, with the lines around them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hunk {
-    /// The first of the old lines, from 1, and how many they are.
+    /// The first old line, from 1, and the number of old lines.
     pub old: (usize, usize),
-    /// The first of the new lines, from 1, and how many they are.
+    /// The first new line, from 1, and the number of new lines.
     pub new: (usize, usize),
     /// The lines.
     pub lines: Vec<(LineTag, String)>,
 }
 
-/// What differs between two texts; nothing if they mean the same.
+/// The difference of two texts. Empty if they have the same meaning.
 pub(crate) fn diff(old: &Text, new: &Text) -> Vec<Hunk> {
     let same = |(old, new): (&Line, &Line)| old.text == new.text && old.targets == new.targets;
     if old.len() == new.len() && old.0.iter().zip(&new.0).all(same) {
@@ -139,14 +138,14 @@ pub(crate) fn diff(old: &Text, new: &Text) -> Vec<Hunk> {
         .collect()
 }
 
-/// A line of the difference, with how many old and how many new lines stand before it.
+/// A line of the difference, with the numbers of old and new lines before it.
 struct Row(LineTag, usize, usize);
 
-/// Which old line is which new one.
+/// The matches of old and new lines.
 struct Matches {
-    /// Runs of lines: whether they are equal, the old ones, the new ones.
+    /// Runs of lines: whether they are equal, the old range, the new range.
     runs: Vec<(bool, std::ops::Range<usize>, std::ops::Range<usize>)>,
-    /// By old line: the new one in its place.
+    /// The new line for each old line.
     new_of: Vec<Option<usize>>,
 }
 
@@ -176,7 +175,7 @@ impl Matches {
         }
         let mut new_of = vec![None; old.len()];
         for (_, old, new) in &runs {
-            // In what was replaced, a line's place is taken by the one that is as far from the start.
+            // In replaced runs, lines at the same distance from the start match.
             for (old, new) in old.clone().zip(new.clone()) {
                 if let Some(slot) = new_of.get_mut(old) {
                     *slot = Some(new);
@@ -224,7 +223,7 @@ impl Matches {
         rows
     }
 
-    /// The labels of both sides: those of places that match have one name.
+    /// The labels of both sides. Matching places share a name.
     fn names(&self, old: &[Line], new: &[Line]) -> (Labels, Labels) {
         let targets = |lines: &[Line]| -> std::collections::BTreeSet<usize> {
             lines.iter().flat_map(|line| line.targets.iter().copied()).collect()
@@ -238,7 +237,7 @@ impl Matches {
     }
 }
 
-/// The numbers of labels by the lines they stand at.
+/// The numbers of labels, by line.
 type Labels = BTreeMap<usize, usize>;
 
 fn show(lines: &[Line], index: usize, names: &Labels) -> String {
@@ -259,7 +258,7 @@ fn show(lines: &[Line], index: usize, names: &Labels) -> String {
     out
 }
 
-/// The ranges of rows that are shown.
+/// The ranges of rows to show.
 fn hunks(rows: &[Row]) -> Vec<std::ops::Range<usize>> {
     let mut hunks: Vec<std::ops::Range<usize>> = Vec::new();
     for (index, _) in rows.iter().enumerate().filter(|(_, row)| row.0 != LineTag::Context) {
@@ -276,7 +275,7 @@ fn hunks(rows: &[Row]) -> Vec<std::ops::Range<usize>> {
 mod tests {
     use super::*;
 
-    /// A text: a line for each word; `name>2` leads to the line with this number.
+    /// A text with a line for each word. `name>2` has the line with this number as its target.
     fn text(words: &str) -> Text {
         let mut text = Text::default();
         for word in words.split_whitespace() {
@@ -290,7 +289,7 @@ mod tests {
         text
     }
 
-    /// What differs, each line with its sign.
+    /// The difference, each line with its sign.
     fn shown(old: &str, new: &str) -> String {
         let lines = diff(&text(old), &text(new)).into_iter().flat_map(|hunk| hunk.lines);
         lines.map(|(tag, line)| format!("{}{line}", tag.sign()).replace(' ', "_")).collect::<Vec<_>>().join(" ")
@@ -300,13 +299,13 @@ mod tests {
     fn labels_are_compared_by_where_they_are() {
         for (old, new, expected) in [
             ("br>1 ret", "br>1 ret", ""),
-            // Code before it moves the label, and the branch is the same.
+            // Inserted code moves the label, but the branch is equal.
             ("br>1 ret", "nop br>2 ret", "+nop _br_L1 _L1:_ret"),
-            // It leads elsewhere.
+            // The branch has another target.
             ("br>1 nop ret", "br>2 nop ret", "-br_L1 +br_L2 _nop _L2:_ret"),
-            // What it leads to was replaced by something else.
+            // The target was replaced.
             ("br>1 dup ret", "br>1 pop ret", "_br_L1 -L1:_dup +L1:_pop _ret"),
-            // A new branch is one line, though what it leads to had no label before.
+            // A new branch is one line, although its target had no label before.
             ("a b c", "a br>3 b c", "_a +br_L1 _b _L1:_c"),
             ("a b", "a", "_a -b"),
             ("a", "", "-a"),

@@ -1,8 +1,8 @@
-//! The names that compilers make: what of them is a number that another member before them would change.
+//! Recognises compiler-generated names, and removes the numbers that depend on preceding members.
 
-/// A name without such numbers; none if a person may have written it.
+/// A name without such numbers. None if it may be from the source.
 pub(crate) fn stem(name: &str) -> Option<String> {
-    // Of data, the name is a hash of what it is.
+    // The name of data is a hash of its content.
     if name.starts_with("$field-") {
         return None;
     }
@@ -17,7 +17,7 @@ pub(crate) fn stem(name: &str) -> Option<String> {
     if let Some(rest) = name.strip_prefix("VB$StateMachine_") {
         return Some(format!("VB$StateMachine_{}", rest.trim_start_matches(|byte: char| byte.is_ascii_digit())));
     }
-    // Visual Basic's, Mono's, and F#'s, which has numbers of lines.
+    // Names of Visual Basic, Mono, and F#, which uses line numbers.
     if ["_Closure$__", "_Lambda$__", "VB$", "$"].iter().any(|prefix| name.starts_with(prefix)) {
         return Some(without_numbers(name));
     }
@@ -25,12 +25,12 @@ pub(crate) fn stem(name: &str) -> Option<String> {
     place.starts_with(|first: char| first.is_ascii_digit()).then(|| format!("{written}@{}", without_numbers(place)))
 }
 
-/// Whether a field of this name keeps a delegate that is made once.
+/// Whether a field of this name caches a delegate.
 pub(crate) fn keeps_delegate(name: &str) -> bool {
     ["<>9__", "<>f__am$cache", "<>f__mg$cache"].iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// What kind of thing a stem's is: the same for whatever was written.
+/// The kind of item for a stem, independent of the source's names.
 pub(crate) fn kind(stem: &str) -> &str {
     let suffix = angled(stem).map_or(stem, |(_, suffix)| suffix);
     if suffix.starts_with("g__") { "g__" } else { suffix.split_once('@').map_or(suffix, |_| "@") }
@@ -43,7 +43,7 @@ fn angled(name: &str) -> Option<(&str, &str)> {
 
 fn suffix_stem(suffix: &str) -> String {
     match suffix.split_once("__") {
-        // A local function has its name, and a parameter's copy has the parameter's.
+        // A local function has its own name, and a parameter's copy has the parameter's.
         Some(("g", rest)) => match rest.split_once('|') {
             Some((name, number)) => format!("g__{name}|{}", without_numbers(number)),
             None => suffix.to_owned(),
@@ -57,7 +57,7 @@ fn suffix_stem(suffix: &str) -> String {
     }
 }
 
-/// Each number as one sign; that of generic parameters stays.
+/// Replaces each number by one character, except the numbers of generic parameters.
 fn without_numbers(text: &str) -> String {
     let (text, arity) = text.split_once('`').map_or((text, None), |(text, arity)| (text, Some(arity)));
     let mut out = String::new();

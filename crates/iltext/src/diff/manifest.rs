@@ -1,4 +1,4 @@
-//! What belongs to no type: references, exports, attributes of assembly and module, resources, headers.
+//! Compares the items outside of types: references, exports, attributes of assembly and module, resources, headers.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +27,8 @@ use crate::{
     quote,
 };
 
-/// Compares them; `original` is what the first was before it was woven, if that is what is compared, and whether the rows
-/// and heaps of both are the same.
+/// Compares the items. `original` describes the first module before instrumenting, if that is compared. Its flag
+/// tells whether the rows and heaps of both are the same.
 pub(crate) fn compare(
     old: &Module<'_, '_, '_>,
     new: &Module<'_, '_, '_>,
@@ -42,7 +42,7 @@ pub(crate) fn compare(
         }
         let list = |module: &Module<'_, '_, '_>| {
             let mut list = list(module);
-            // How often a reference has a row says nothing, but of what weaving left.
+            // The number of rows for one reference only matters when checking an instrumented module.
             if kind == Kind::Reference && original.is_none() {
                 list.sort_unstable();
                 list.dedup();
@@ -58,10 +58,10 @@ pub(crate) fn compare(
     }
 }
 
-/// What there is of a kind, in words.
+/// Lists all items of a kind, as text.
 type List = fn(&Module<'_, '_, '_>) -> Vec<String>;
 
-/// What is in one list alone, as often as it is there.
+/// Adds the items of only one list, counting repetitions.
 fn sets(kind: Kind, old: Vec<String>, new: Vec<String>, changes: &mut Vec<Change>) {
     let mut counts: BTreeMap<String, i64> = BTreeMap::new();
     old.into_iter().for_each(|each| *counts.entry(each).or_default() -= 1);
@@ -127,7 +127,7 @@ fn exports(module: &Module<'_, '_, '_>) -> Vec<String> {
     files.chain(types.map(|(rid, row)| printed(|lines| manifest::exported(names, rid, &row, lines)))).collect()
 }
 
-/// What is printed, in one line.
+/// The printed lines, joined to one.
 fn printed(print: impl FnOnce(&mut Lines)) -> String {
     let mut lines = Lines::default();
     print(&mut lines);
@@ -165,7 +165,7 @@ fn resources(old: &Names<'_, '_>, new: &Names<'_, '_>, changes: &mut Vec<Change>
     changes.extend(new.iter().map(|(name, new)| Change::whole(Kind::Resource, name, Status::Added, &text(new))));
 }
 
-/// A resource: its name, what is said of it, what it holds.
+/// A resource: its name, its properties, its content.
 fn resource<'a>(names: &Names<'a, '_>, row: &ManifestResource) -> (String, (String, &'a [u8])) {
     let name = quote::dotted(&names.metadata.name(row.name).unwrap_or_default()).into_owned();
     let visibility = if row.is_public() { "public, " } else { "private, " };

@@ -1,4 +1,5 @@
-//! The difference as Markdown, for a comment on a change: the totals, a table of types, and each type's changes folded.
+//! Formats the differences as Markdown, for a comment on a change: the totals, a table of types, and each type's
+//! changes in a folded section.
 
 use std::io::{self, Write};
 
@@ -7,12 +8,12 @@ use super::{
     text::heading,
 };
 
-/// Writes what forges show.
+/// Writes Markdown for forges.
 pub struct Markdown<W> {
     out: W,
     files: [String; 2],
     types: Vec<String>,
-    /// Whether something folded is open.
+    /// Whether a folded section is open.
     is_open: bool,
 }
 
@@ -69,19 +70,19 @@ impl<W: Write> Visitor for Markdown<W> {
     }
 }
 
-/// Text as it is, in a line.
+/// Text as inline code.
 fn code(text: &str) -> String {
     let fence = "`".repeat(longest_run(text) + 1);
     let space = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{fence}{space}{text}{space}{fence}")
 }
 
-/// What can stand around text that may have such signs itself.
+/// A fence for text that may contain backticks itself.
 fn fence(text: &str) -> String {
     "`".repeat((longest_run(text) + 1).max(3))
 }
 
-/// How many backticks stand together at most.
+/// The length of the longest run of backticks.
 fn longest_run(text: &str) -> usize {
     text.split(|character| character != '`').map(str::len).max().unwrap_or_default()
 }

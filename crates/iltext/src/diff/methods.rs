@@ -1,4 +1,4 @@
-//! Two bodies of one method: as lines, or by bytes where there is no IL to be read.
+//! Compares two bodies of one method as lines, or as bytes if the IL cannot be read.
 
 use ecma335::{MethodBody, Rid, Rva, schema::MethodDef};
 
@@ -11,17 +11,16 @@ use super::{
     module::Module,
 };
 
-/// The two bodies.
 pub(crate) struct Bodies<'b, 'n, 'a, 'm, 'o, 'c, 'd> {
     pub(crate) old: (&'b Module<'n, 'a, 'm>, Rid<MethodDef>, &'b MethodDef),
     pub(crate) new: (&'b Module<'o, 'c, 'd>, Rid<MethodDef>, &'b MethodDef),
-    /// Whether all tokens of the old one mean the same in the new one.
+    /// Whether all tokens of the old body have the same meaning in the new one.
     pub(crate) is_extended: bool,
-    /// Whether what means the same has to be the same to the byte, too.
+    /// Whether equal meanings also require equal bytes.
     pub(crate) is_exact: bool,
 }
 
-/// What there is of a body.
+/// The readable content of a body.
 enum Body<'a> {
     None,
     Il(MethodBody<'a>),
@@ -42,7 +41,7 @@ fn read<'a>(module: &Module<'_, 'a, '_>, row: &MethodDef) -> Body<'a> {
     }
 }
 
-/// Puts both bodies behind the heads of their methods; neither if their bytes say that they are the same.
+/// Appends both bodies to the heads of their methods. Appends neither if their bytes prove them equal.
 pub(crate) fn body_text(bodies: &Bodies<'_, '_, '_, '_, '_, '_, '_>, old_text: &mut Text, new_text: &mut Text) {
     let ((old, old_rid, old_row), (new, new_rid, new_row)) = (bodies.old, bodies.new);
     match (read(old, old_row), read(new, new_row)) {
@@ -63,7 +62,7 @@ pub(crate) fn body_text(bodies: &Bodies<'_, '_, '_, '_, '_, '_, '_>, old_text: &
             }
         }
         (Body::Bytes(what, old_bytes), Body::Bytes(_, new_bytes)) => {
-            // Where the last byte of either is, nobody knows: what comes behind it is not compared.
+            // The end of either body is unknown, so only the common length is compared.
             let common = old_bytes.len().min(new_bytes.len());
             let (old_bytes, new_bytes) = (old_bytes.get(..common), new_bytes.get(..common));
             if old_bytes != new_bytes {
@@ -78,7 +77,7 @@ pub(crate) fn body_text(bodies: &Bodies<'_, '_, '_, '_, '_, '_, '_>, old_text: &
     }
 }
 
-/// Puts a body that is on one side alone behind the head of its method.
+/// Appends the body of a method on only one side to its head.
 pub(crate) fn alone(module: &Module<'_, '_, '_>, rid: Rid<MethodDef>, row: &MethodDef, text: &mut Text) {
     match read(module, row) {
         Body::Il(body) => bodies::print(module.names, &body, &facts(module, rid, &body), text),
@@ -97,7 +96,7 @@ fn print(module: &Module<'_, '_, '_>, body: &Body<'_>, text: &mut Text) {
     }
 }
 
-/// What the PDB says of a body.
+/// The PDB's facts on a body.
 fn facts(module: &Module<'_, '_, '_>, rid: Rid<MethodDef>, body: &MethodBody<'_>) -> Facts {
     let places = module.pdb.and_then(|pdb| Some((pdb, Places::of(body)?)));
     places.map(|(pdb, places)| pdb.facts(module.names, (rid, body), &places)).unwrap_or_default()

@@ -1,10 +1,10 @@
-//! What a difference is made of, and who is told of it.
+//! The model of a difference, and the visitor that receives it.
 
 use std::io;
 
 use super::lines::{Hunk, LineTag, Text, diff};
 
-/// What something is.
+/// The kind of an item.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
     /// A method: its head and its body.
@@ -17,7 +17,7 @@ pub enum Kind {
     Property,
     /// An event.
     Event,
-    /// A type or file of the assembly that is elsewhere.
+    /// An exported type, or a file of the assembly.
     Export,
     /// A reference to an assembly, module, type or member.
     Reference,
@@ -27,12 +27,12 @@ pub enum Kind {
     Resource,
     /// A source document of the PDB.
     Document,
-    /// What headers say, of file, assembly or PDB.
+    /// Header fields of file, assembly or PDB.
     Header,
 }
 
 impl Kind {
-    /// All, in the order they are shown in.
+    /// All kinds, in display order.
     pub const ALL: [Self; 11] = [
         Self::Method,
         Self::Type,
@@ -47,7 +47,7 @@ impl Kind {
         Self::Header,
     ];
 
-    /// Its word.
+    /// The kind's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Method => "method",
@@ -65,28 +65,28 @@ impl Kind {
     }
 }
 
-/// What became of something.
+/// The status of an item.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Status {
-    /// It is in both and differs.
+    /// The item is on both sides and differs.
     Changed,
-    /// It is called otherwise in the second; it may differ, too.
+    /// The new side has another name for the item. It may differ, too.
     Renamed,
-    /// It is in another type or namespace in the second; it may be called otherwise and differ, too.
+    /// The new side has the item in another type or namespace. It may have another name and differ, too.
     Moved,
-    /// It has another signature in the second; it may differ, too.
+    /// The new side has another signature for the item. It may differ, too.
     Resigned,
-    /// It is in the second alone.
+    /// The item is only on the new side.
     Added,
-    /// It is in the first alone.
+    /// The item is only on the old side.
     Removed,
 }
 
 impl Status {
-    /// All, in the order they are counted in.
+    /// All statuses, in counting order.
     pub const ALL: [Self; 6] = [Self::Changed, Self::Renamed, Self::Moved, Self::Resigned, Self::Added, Self::Removed];
 
-    /// Its word.
+    /// The status's name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Changed => "changed",
@@ -99,41 +99,41 @@ impl Status {
     }
 }
 
-/// One thing that differs.
+/// A difference of one item.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// What it is.
+    /// The item's kind.
     pub kind: Kind,
-    /// Its full name, in the first if it is there.
+    /// The item's full name: the old one if it has one.
     pub name: String,
-    /// Its full name in the second, if that is another.
+    /// The full name on the new side, if it differs.
     pub new_name: Option<String>,
-    /// What became of it.
+    /// The item's status.
     pub status: Status,
-    /// The places that differ: all there is of what is on one side alone. Of some kinds the name is all there is.
+    /// The differing lines: all lines if only one side has the item. Some kinds only have a name.
     pub hunks: Vec<Hunk>,
 }
 
 impl Change {
-    /// What is on one side alone and has a name alone.
+    /// A change of an item on only one side, with just a name.
     pub(crate) fn alone(kind: Kind, name: String, status: Status) -> Self {
         Self { kind, name, new_name: None, status, hunks: Vec::new() }
     }
 
-    /// What is on one side alone, with all there is of it.
+    /// A change of an item on only one side, with all its lines.
     pub(crate) fn whole(kind: Kind, name: &str, status: Status, text: &Text) -> Self {
         let empty = Text::default();
         let hunks = if status == Status::Added { diff(&empty, text) } else { diff(text, &empty) };
         Self { hunks, ..Self::alone(kind, name.to_owned(), status) }
     }
 
-    /// What differs between two texts of one thing, if anything does.
+    /// The difference of an item's two texts. None if they are equal.
     pub(crate) fn between(kind: Kind, name: &str, old: &Text, new: &Text) -> Option<Self> {
         let hunks = diff(old, new);
         (!hunks.is_empty()).then(|| Self { hunks, ..Self::alone(kind, name.to_owned(), Status::Changed) })
     }
 
-    /// How many lines are new, and how many are removed.
+    /// The numbers of added and of removed lines.
     pub fn counts(&self) -> (usize, usize) {
         let lines = || self.hunks.iter().flat_map(|hunk| &hunk.lines);
         let count = |wanted: LineTag| lines().filter(|(tag, _)| *tag == wanted).count();
@@ -141,47 +141,45 @@ impl Change {
     }
 }
 
-/// How many things differ, by [`Status::ALL`].
+/// The number of changes by status, in the order of [`Status::ALL`].
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Count([usize; Status::ALL.len()]);
 
 impl Count {
-    /// Counts a change.
     pub(crate) fn add(&mut self, status: Status) {
         if let Some(count) = self.0.get_mut(status as usize) {
             *count += 1;
         }
     }
 
-    /// How many have a status.
+    /// The number of changes with a status.
     pub fn of(self, status: Status) -> usize {
         self.0.get(status as usize).copied().unwrap_or_default()
     }
 
-    /// Each status that something has, with how many have it.
+    /// Each status that occurs, with its number of changes.
     pub fn each(self) -> impl Iterator<Item = (Status, usize)> {
         Status::ALL.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
     }
 
-    /// Whether there is none.
+    /// Whether all numbers are zero.
     pub fn is_zero(self) -> bool {
         self == Self::default()
     }
 }
 
-/// How much differs.
+/// Numbers of changes and lines.
 #[derive(Clone, Default, Debug)]
 pub struct Sum {
     /// By kind, in the order of [`Kind::ALL`].
     pub counts: [Count; Kind::ALL.len()],
-    /// Lines that are new.
+    /// The number of added lines.
     pub new_lines: usize,
-    /// Lines that are removed.
+    /// The number of removed lines.
     pub old_lines: usize,
 }
 
 impl Sum {
-    /// Counts a change.
     pub(crate) fn add(&mut self, change: &Change) {
         if let Some(count) = self.counts.get_mut(change.kind as usize) {
             count.add(change.status);
@@ -191,12 +189,12 @@ impl Sum {
         self.old_lines += old;
     }
 
-    /// Whether nothing differs.
+    /// Whether there are no differences.
     pub fn is_zero(&self) -> bool {
         self.counts.iter().all(|count| count.is_zero())
     }
 
-    /// `2 methods changed, 1 type added`; nothing if nothing differs.
+    /// `2 methods changed, 1 type added`. Empty if there are no differences.
     pub fn words(&self) -> String {
         let mut words = Vec::new();
         for (kind, count) in Kind::ALL.iter().zip(&self.counts) {
@@ -208,63 +206,64 @@ impl Sum {
     }
 }
 
-/// All there is to be said as a whole.
+/// The totals of a comparison.
 #[derive(Clone, Default, Debug)]
 pub struct Totals {
-    /// Of all.
+    /// The sum over all items.
     pub all: Sum,
-    /// Of each type in which something differs, with its members, in the order they are shown in.
+    /// The sum for each type that differs, including its members, in display order.
     pub types: Vec<(String, Sum)>,
-    /// Methods that are in both.
+    /// The number of methods on both sides.
     pub compared: usize,
-    /// Whether either has a type or method that the options name.
+    /// Whether either side has a type or method that the options name.
     pub has_named: bool,
 }
 
 impl Totals {
-    /// Whether nothing differs.
+    /// Whether there are no differences.
     pub fn is_same(&self) -> bool {
         self.all.is_zero()
     }
 }
 
-/// All that differs between two modules.
+/// All differences between two modules.
 #[derive(Clone, Default, Debug)]
 pub struct Diff {
-    /// Type by type, then what belongs to no type, kind by kind.
+    /// Type by type, then the items outside of types, kind by kind.
     pub changes: Vec<Change>,
-    /// How much that is.
+    /// The totals of the changes.
     pub totals: Totals,
 }
 
-/// Is shown the totals, then one change after the other, in the order of [`Diff::changes`].
+/// Receives the totals, then each change, in the order of [`Diff::changes`].
 pub trait Visitor {
-    /// Shown how much there is to come.
+    /// Receives the totals before the changes.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If writing fails.
     fn begin(&mut self, _totals: &Totals) -> io::Result<()> {
         Ok(())
     }
 
-    /// Shown the type whose changes follow, by its place in [`Totals::types`]; none for what belongs to no type.
+    /// Receives the type of the following changes, as its index in [`Totals::types`]. None for items outside of
+    /// types.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If writing fails.
     fn type_begins(&mut self, _place: Option<usize>) -> io::Result<()> {
         Ok(())
     }
 
-    /// Shown one change.
+    /// Receives one change.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If writing fails.
     fn change(&mut self, change: &Change) -> io::Result<()>;
 
-    /// Told that there was nothing else.
+    /// Called after the last change.
     ///
     /// # Errors
-    /// If the end cannot be written.
+    /// If writing the end fails.
     fn finish(&mut self, _totals: &Totals) -> io::Result<()> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! One of the two modules: its names, and its things in words.
+//! One of the two modules: its names, and its items as text.
 
 use ecma335::{
     MethodBody, Rva,
@@ -15,23 +15,20 @@ use crate::{
     filter::Filter,
 };
 
-/// How many bytes of what cannot be read are compared at most.
+/// The maximum number of compared bytes of an unreadable item.
 const MOST_BYTES: usize = 4096;
 
-/// One of the two modules.
 pub(crate) struct Module<'n, 'a, 'm> {
-    /// Its names.
     pub(crate) names: &'n Names<'a, 'm>,
-    /// Prints its types and members.
     pub(crate) printer: Printer<'n, 'a, 'm>,
-    /// What its PDB says, if that is compared.
+    /// The PDB, if it is compared.
     pub(crate) pdb: Option<&'n Pdb<'m>>,
-    /// The addresses at which bodies and data start, in order.
+    /// The RVAs of bodies and data, in order.
     starts: Vec<u32>,
 }
 
 impl<'n, 'a, 'm> Module<'n, 'a, 'm> {
-    /// A module; `all` is the filter that lets all pass.
+    /// Prepares a module. `all` is a filter that includes everything.
     pub(crate) fn new(names: &'n Names<'a, 'm>, pdb: Option<&'n Pdb<'m>>, all: &'n Filter) -> Self {
         let options = Options { position_independent: true, ..Options::default() };
         let printer = Printer::new(names, options, all);
@@ -41,7 +38,7 @@ impl<'n, 'a, 'm> Module<'n, 'a, 'm> {
         Self { names, printer, pdb, starts }
     }
 
-    /// What is printed, as text.
+    /// The printed lines, as text.
     pub(crate) fn print(&self, print: impl FnOnce(&Printer<'n, 'a, 'm>, &mut Lines)) -> Text {
         let mut lines = Lines::default();
         print(&self.printer, &mut lines);
@@ -50,13 +47,13 @@ impl<'n, 'a, 'm> Module<'n, 'a, 'm> {
         text
     }
 
-    /// The bytes of a body that can be read.
+    /// The bytes of a readable body.
     pub(crate) fn body_bytes(&self, rva: u32) -> Option<&'a [u8]> {
         let cursor = self.names.image.cursor_at(Rva(rva)).ok()?;
         cursor.rest().get(..MethodBody::measure(cursor).ok()?)
     }
 
-    /// The bytes from an address on, up to where the next body or data starts.
+    /// The bytes from an RVA on, up to the next body or data.
     pub(crate) fn bytes_at(&self, rva: u32) -> &'a [u8] {
         let Ok(cursor) = self.names.image.cursor_at(Rva(rva)) else { return &[] };
         let next = self.starts.get(self.starts.partition_point(|start| *start <= rva));

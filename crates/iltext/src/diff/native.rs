@@ -1,4 +1,5 @@
-//! What of an image only its loader sees: sections, imports, and what native code asks for (the PE format's).
+//! The parts of an image that only its loader uses, by the PE format: sections, imports, and directories for native
+//! code.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +11,16 @@ use ecma335::{
 use super::digest::digest;
 use crate::{dis::lines::one_line, quote};
 
-/// What sections are called and are for.
+/// The names and flags of sections.
 pub(crate) const SECTIONS: &str = "sections";
-/// So many imports are listed: more than any real image has.
+/// The maximum number of listed imports: more than any real image has.
 const MOST_IMPORTS: usize = 65_536;
-/// A name ends here.
+/// The maximum length of a name, in bytes.
 const MOST_NAME: usize = 1024;
-/// Set in what is imported by number.
+/// The flag of an import by ordinal.
 const BY_NUMBER: u64 = 1 << 63;
 
-/// Puts it in words, by name.
+/// Adds these headers as text, by name.
 pub(crate) fn headers(image: &Image<'_>, headers: &mut BTreeMap<&'static str, String>) {
     let sections = image.sections().iter().map(|section| {
         let name = String::from_utf8_lossy(&section.name);
@@ -60,7 +61,7 @@ pub(crate) fn headers(image: &Image<'_>, headers: &mut BTreeMap<&'static str, St
     }
 }
 
-/// Of IL alone, what is there is a jump to the loader, wherever both lie.
+/// In an IL-only image, the entry point is a jump to the loader. Its address does not matter.
 fn entry_point(image: &Image<'_>) -> String {
     const JUMP: [u8; 2] = [0xFF, 0x25];
     let rva = image.entry_point();
@@ -75,14 +76,14 @@ fn entry_point(image: &Image<'_>) -> String {
     }
 }
 
-/// Where what a table of imports says stands in a row of it.
+/// The offsets of the fields in a row of an import table.
 struct Layout {
     size: usize,
-    /// The functions.
+    /// The RVA of the functions.
     lookup: usize,
-    /// The library.
+    /// The RVA of the library's name.
     name: usize,
-    /// The functions, if there is no other list of them.
+    /// The RVA of the functions, if `lookup` is zero.
     thunk: usize,
 }
 
@@ -101,7 +102,7 @@ fn imports(image: &Image<'_>, directory: Directory, layout: &Layout, names: &mut
         loop {
             let function = match image.is_pe32_plus() {
                 true => functions.u64()?,
-                // The sign stands at the top.
+                // The flag is the top bit.
                 false => functions.u32().map(|value| u64::from(value & !(1 << 31)) | u64::from(value >> 31) << 63)?,
             };
             if function == 0 || names.len() >= MOST_IMPORTS {
@@ -118,7 +119,7 @@ fn imports(image: &Image<'_>, directory: Directory, layout: &Layout, names: &mut
     }
 }
 
-/// A name that a zero ends.
+/// A zero-terminated name.
 fn text(image: &Image<'_>, rva: u32) -> Result<String> {
     let cursor: Cursor<'_> = image.cursor_at(Rva(rva))?;
     let bytes = cursor.rest().split(|byte| *byte == 0).next().unwrap_or_default();

@@ -1,34 +1,36 @@
-//! What is compared with a woven module, so that only what weaving did not do is seen: its original, woven again.
+//! Instruments the original of an instrumented module again. Comparing the two shows only changes that instrumenting
+//! did not make.
 
 use std::borrow::Cow;
 
 use ecma335::{Image, Metadata};
 use weave::{ReweaveError, Rewoven, Tracker, tracker::Mark};
 
-/// An original as it is when it is woven.
+/// An original after instrumenting it again.
 #[derive(Debug)]
 pub struct WovenOriginal {
     /// The module.
     pub file: Vec<u8>,
-    /// Its PDB, if it has one that is not within.
+    /// The PDB, if there is one that is not embedded.
     pub pdb: Option<Vec<u8>>,
     is_its_original: bool,
 }
 
-/// What an original was before it was woven.
+/// A description of an original before instrumenting.
 #[derive(Clone, Copy, Debug)]
 pub struct Original<'o> {
     /// The image.
     pub image: &'o Image<'o>,
-    /// Whether it is of this one that the other module was woven.
+    /// Whether the other module was instrumented from this image.
     pub is_its_original: bool,
 }
 
 impl WovenOriginal {
-    /// Weaves an original as a woven module's mark says; `pdb` is the original's. None if the other module is not woven.
+    /// Instruments an original with the options in an instrumented module's mark. `pdb` is the original's. None if
+    /// the other module is not instrumented.
     ///
     /// # Errors
-    /// If the original cannot be woven as the mark says.
+    /// If the original cannot be instrumented with those options.
     pub fn new(
         image: &Image<'_>,
         metadata: &Metadata<'_>,
@@ -41,12 +43,12 @@ impl WovenOriginal {
         Ok(Some(Self { file: woven.file.to_vec(), pdb: woven.pdb, is_its_original }))
     }
 
-    /// What it was before.
+    /// The description of the original before instrumenting.
     pub fn original<'o>(&self, image: &'o Image<'o>) -> Original<'o> {
         Original { image, is_its_original: self.is_its_original }
     }
 
-    /// The bytes of its PDB, if it has one.
+    /// The bytes of the PDB, if it has one.
     pub fn pdb<'p>(&'p self, image: &'p Image<'_>) -> Option<Cow<'p, [u8]>> {
         weave::pdb::find(image, self.pdb.as_deref()).ok().flatten()
     }

@@ -1,5 +1,5 @@
-//! What of one module is what of the other: by name and signature what people wrote, by what it was made of what compilers
-//! made; and what is left by likeness.
+//! Pairs the items of two modules: those from the source by name and signature, compiler-generated ones by the
+//! methods they come from. The rest is paired by likeness.
 
 mod features;
 mod half;
@@ -28,30 +28,30 @@ use crate::{
     quote,
 };
 
-/// How two things come to be one.
+/// The relation of two paired items.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum How {
-    /// They are called the same, or have names that a compiler made.
+    /// Their names are equal or compiler-generated.
     Same,
-    /// Another name.
+    /// The names differ.
     Renamed,
-    /// In another type, or another namespace.
+    /// The types or namespaces differ.
     Moved,
-    /// Another signature.
+    /// The signatures differ.
     Resigned,
 }
 
-/// What is in both modules, or in one.
+/// An item of both modules, or of one.
 #[derive(Debug)]
 pub(crate) struct Pair<T> {
     pub(crate) old: Option<Rid<T>>,
     pub(crate) new: Option<Rid<T>>,
     pub(crate) how: How,
-    /// Which of its name it is, from 1.
+    /// The item's number among those of its name, from 1.
     pub(crate) number: usize,
 }
 
-/// A type with its members. What moved is where it was.
+/// A type with its members. Moved members are listed in their old type.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) types: Pair<TypeDef>,
@@ -61,22 +61,22 @@ pub(crate) struct Entry {
     pub(crate) methods: Vec<Pair<MethodDef>>,
 }
 
-/// All types: the first's in its order, then what is new.
+/// All types: the old side's in its order, then the new ones.
 pub(crate) struct Pairs {
     pub(crate) entries: Vec<Entry>,
     pub(crate) aliases: Aliases,
 }
 
-/// How alike what is called the same must be in one type, and what is not.
+/// The minimum likeness of methods within one type, with equal and with different names.
 const IN_TYPE: Least = Least { owned: 0.3, other: 0.6 };
-/// The same for types.
+/// The minimum likeness of types.
 const TYPES: Least = Least { owned: 0.4, other: 0.7 };
-/// The same for methods of different types.
+/// The minimum likeness of methods in different types.
 const ACROSS: Least = Least { owned: 0.5, other: 0.8 };
-/// What has less to it is too small to be known again in another type.
+/// The minimum size of a shape for recognising an item in another type.
 const LEAST_SHAPE: usize = 12;
 
-/// Pairs two modules' types and members; by names alone if that is asked for.
+/// Pairs two modules' types and members, only by names if `by_name`.
 pub(crate) fn pair(old: &Names<'_, '_>, new: &Names<'_, '_>, by_name: bool) -> Pairs {
     let mut matcher = Matcher {
         old: Half::new(old),
@@ -147,7 +147,7 @@ impl Matcher<'_, '_, '_, '_, '_, '_> {
         let mut candidate = |half: &Half<'_, '_, '_>, rid: Rid<TypeDef>| {
             let name = half.type_name(rid);
             let shape = shape::of_type(half.names, rid, &half.room);
-            // What is too small to be known by what it is, is known by its name.
+            // An item with too small a shape is recognised by its name.
             let shape = if shape.len() < LEAST_SHAPE { shape::of_text(&name) } else { shape };
             Candidate { owner: Some(numbers.of(name)), shape }
         };
@@ -193,7 +193,7 @@ impl Matcher<'_, '_, '_, '_, '_, '_> {
         methods.filter(|rid| self.by_name || stem(&half.method_name(*rid)).is_none()).collect()
     }
 
-    /// Pairs methods that people wrote by likeness, if there is enough to them.
+    /// Pairs methods from the source by likeness, if their shapes have at least `size`.
     fn like_methods(&mut self, old: &[Rid<MethodDef>], new: &[Rid<MethodDef>], least: Least, size: usize) {
         if old.is_empty() || new.is_empty() {
             return;
@@ -221,7 +221,7 @@ impl Matcher<'_, '_, '_, '_, '_, '_> {
         }
     }
 
-    /// Whose something is, as a number that both sides share.
+    /// The owner of an item, as a number that both sides share.
     fn owner(&self, old: Option<Rid<MethodDef>>, new: Option<Rid<MethodDef>>) -> Option<usize> {
         let alone = |rid: Rid<MethodDef>| usize::MAX - rid.get() as usize;
         let of_old = |rid: Rid<MethodDef>| if self.methods.new_of.contains_key(&rid) { rid.get() as usize } else { alone(rid) };
@@ -282,7 +282,7 @@ impl Matcher<'_, '_, '_, '_, '_, '_> {
     }
 }
 
-/// Names a module's types and says nothing of where they come from: a method is the same whatever assembly has its types.
+/// Names a module's types without their scopes. A method is the same, whichever assemblies its types come from.
 struct Unscoped<'n, 'a, 'm>(&'n Names<'a, 'm>);
 
 impl TypeNames for Unscoped<'_, '_, '_> {

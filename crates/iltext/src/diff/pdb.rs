@@ -11,21 +11,20 @@ use crate::{
     parent_index::ParentIndex,
 };
 
-/// A PDB with what is looked up in it by what it belongs to.
+/// A PDB with indexes by owner.
 pub(crate) struct Pdb<'p> {
     pub(crate) metadata: Metadata<'p>,
     /// Scopes by MethodDef.
     pub(crate) scopes: ParentIndex,
-    /// The methods that state machines come from, by their `MoveNext`.
+    /// The kickoff methods of state machines, by their `MoveNext`.
     pub(crate) kickoffs: ParentIndex,
-    /// Custom records by token.
+    /// Custom debug information by token.
     pub(crate) custom: ParentIndex,
     /// The documents' names by row number less one.
     pub(crate) documents: Vec<String>,
 }
 
 impl<'p> Pdb<'p> {
-    /// Reads a PDB.
     pub(crate) fn parse(bytes: &'p [u8]) -> Result<Self> {
         let metadata = Metadata::parse(Cursor::new(bytes, FileOffset(0)))?;
         let name = |row: Document| document_name(&metadata, &row).unwrap_or_else(|error| one_line(error.kind()));
@@ -38,19 +37,18 @@ impl<'p> Pdb<'p> {
         })
     }
 
-    /// A document's name.
     pub(crate) fn document(&self, rid: Rid<Document>) -> &str {
         (rid.get() as usize).checked_sub(1).and_then(|index| self.documents.get(index)).map_or("no document", String::as_str)
     }
 }
 
-/// A method as references have it.
+/// A method, formatted as a reference.
 pub(crate) fn method_name(names: &Names<'_, '_>, method: Rid<MethodDef>) -> String {
     let token = Token::new(Table::MethodDef, method.get());
     names.open_method(token).unwrap_or_else(|error| one_line(error.kind()))
 }
 
-/// A type as references have it.
+/// A type, formatted as a reference.
 pub(crate) fn type_name(names: &Names<'_, '_>, token: u32) -> String {
     let name = TypeDefOrRef(token).token().map(|token| names.type_ref(token));
     name.unwrap_or_else(|| Ok("no type".into())).unwrap_or_else(|error| one_line(error.kind()))

@@ -1,4 +1,4 @@
-//! What members look like, whatever they are called: how two of them are told to be one that was changed.
+//! The shapes of members, independent of their names. They show whether two members are versions of one.
 
 use std::{
     cell::Cell,
@@ -15,14 +15,14 @@ use ecma335::{
 use super::made::{keeps_delegate, stem};
 use crate::dis::names::Names;
 
-/// Owners are made of each other no deeper than this.
+/// The maximum nesting of generated owners.
 const MAX_DEPTH: usize = 16;
-/// So much of a body says what it looks like.
+/// The maximum number of a body's instructions in a shape.
 const MOST_INSTRUCTIONS: usize = 4096;
-/// So many instructions of a module: a small file may have many methods that share a long body.
+/// The maximum number of instructions read from a module. A small file may have many methods that share a long body.
 const ROOM: usize = 16 << 20;
 
-/// How many instructions of a module may still be looked at.
+/// The number of a module's instructions that may still be read.
 pub(crate) struct Room(Cell<usize>);
 
 impl Default for Room {
@@ -31,17 +31,17 @@ impl Default for Room {
     }
 }
 
-/// What is in something, as hashes in order.
+/// The shape of an item: sorted hashes of its parts.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Shape(Vec<u64>);
 
 impl Shape {
-    /// How much it is.
+    /// The number of hashes.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// How much of two is in both, from 0 to 1; of nothing, nothing is.
+    /// The common part of two shapes, from 0 to 1. 0 if both are empty.
     pub(crate) fn likeness(&self, other: &Self) -> f64 {
         let (mut left, mut right) = (self.0.iter().peekable(), other.0.iter().peekable());
         let mut common = 0;
@@ -66,12 +66,11 @@ fn hash(value: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// The shape of a text.
 pub(crate) fn of_text(text: &str) -> Shape {
     Shape(vec![hash(text)])
 }
 
-/// The shape of a method: its instructions, each with the name of what it mentions, and each with the one before it.
+/// The shape of a method: its instructions, each with the name it mentions, and each with its predecessor.
 pub(crate) fn of_method(names: &Names<'_, '_>, rid: Rid<MethodDef>, room: &Room) -> Shape {
     let mut shape = instructions(names, rid, room);
     shape.sort_unstable();
@@ -121,7 +120,7 @@ fn instructions(names: &Names<'_, '_>, rid: Rid<MethodDef>, room: &Room) -> Vec<
     shape
 }
 
-/// A member's name, less what shifts; a property's field is the same whatever the property is called.
+/// A member's name without position-dependent parts. A property's field does not depend on the property's name.
 fn member(names: &Names<'_, '_>, token: Token) -> String {
     let metadata = names.metadata;
     let token = token.rid_in::<MethodSpec>().and_then(|rid| metadata.row(rid).ok()?.method.token()).unwrap_or(token);
@@ -144,7 +143,7 @@ fn without_shifts(name: &str) -> String {
     stem(name).unwrap_or_else(|| name.to_owned())
 }
 
-/// A type's own name, less what shifts; of an instantiation, the generic type's.
+/// A type's name without position-dependent parts. For an instantiation, that of the generic type.
 fn type_name(names: &Names<'_, '_>, token: Token) -> String {
     let name = if let Some(rid) = token.rid_in::<TypeRef>() {
         names.metadata.row(rid).map(|row| row.name)
@@ -156,17 +155,17 @@ fn type_name(names: &Names<'_, '_>, token: Token) -> String {
     without_shifts(name.and_then(|name| names.metadata.name(name)).unwrap_or_default().as_ref())
 }
 
-/// Which method mentions what compilers made first.
+/// The methods that first mention compiler-generated items.
 #[derive(Default)]
 pub(crate) struct Mentions {
-    /// The fields of a type that keep delegates of methods.
+    /// The fields of a type that cache delegates of methods.
     pub(crate) caches: BTreeMap<(Rid<TypeDef>, Rid<MethodDef>), Rid<Field>>,
     methods: BTreeMap<Rid<MethodDef>, Rid<MethodDef>>,
     types: BTreeMap<Rid<TypeDef>, Rid<MethodDef>>,
 }
 
 impl Mentions {
-    /// Reads all bodies; `is_made` says what compilers made.
+    /// Reads all bodies. `is_made` recognises compiler-generated items.
     pub(crate) fn find(
         names: &Names<'_, '_>,
         is_made_type: impl Fn(Rid<TypeDef>) -> bool,
@@ -229,12 +228,12 @@ impl Mentions {
         mentions
     }
 
-    /// The method that was written, from which a type was made.
+    /// The source method that a type was generated from.
     pub(crate) fn owner_of_type(&self, names: &Names<'_, '_>, made: Rid<TypeDef>) -> Option<Rid<MethodDef>> {
         self.written(names, *self.types.get(&made)?)
     }
 
-    /// The method that was written, from which a method was made.
+    /// The source method that a method was generated from.
     pub(crate) fn owner_of_method(&self, names: &Names<'_, '_>, made: Rid<MethodDef>) -> Option<Rid<MethodDef>> {
         self.written(names, *self.methods.get(&made)?)
     }

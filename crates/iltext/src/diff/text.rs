@@ -1,29 +1,29 @@
-//! The difference as text: a unified diff, or a line for each method.
+//! Formats the differences as text: a unified diff, or a line for each method.
 
 use std::io::{self, Write};
 
 use super::model::{Change, Kind, Status, Totals, Visitor};
 use crate::words::count;
 
-/// How wide a bar of signs may be.
+/// The maximum width of a bar of signs.
 const BAR: usize = 40;
 
-/// A unified diff: the totals, by type, then what differs.
+/// A unified diff: the totals, by type, then the differences.
 pub struct Unified<W> {
     out: W,
     files: [String; 2],
-    /// The kind of thing that was listed last.
+    /// The kind of the last listed item.
     listed: Option<Kind>,
 }
 
 impl<W: Write> Unified<W> {
-    /// Begins with the names of the two files, if anything differs.
+    /// Begins with the names of the two files, unless there are no differences.
     pub fn new(out: W, files: [String; 2]) -> Self {
         Self { out, files, listed: None }
     }
 }
 
-/// What became of something, in a line.
+/// The status of an item, in a line.
 pub(crate) fn heading(change: &Change) -> String {
     let (kind, name) = (change.kind.name(), &change.name);
     let sign = match change.status {
@@ -33,7 +33,7 @@ pub(crate) fn heading(change: &Change) -> String {
     };
     let word = match change.status {
         Status::Renamed | Status::Moved | Status::Resigned => change.status.word(),
-        // A compiler's own numbers.
+        // The names are compiler-generated numbers.
         _ => "in the second",
     };
     match &change.new_name {
@@ -59,7 +59,7 @@ impl<W: Write> Visitor for Unified<W> {
 
     fn change(&mut self, change: &Change) -> io::Result<()> {
         let mut out = String::new();
-        // A blank line between what is shown in full, and between lists.
+        // A blank line separates full changes, and lists.
         let listed = change.hunks.is_empty().then_some(change.kind);
         if listed.is_none() || listed != self.listed {
             out.push('\n');
@@ -89,7 +89,7 @@ impl<W: Write> Stat<W> {
         Self { out, types: Vec::new(), lines: Vec::new() }
     }
 
-    /// The methods of the type that was shown last.
+    /// Writes the methods of the last type.
     fn methods(&mut self) -> io::Result<()> {
         let most = self.lines.iter().map(|(_, new, old)| new + old).max().unwrap_or(0);
         let digits = most.to_string().len();

@@ -1,4 +1,4 @@
-//! Two modules side by side: types and members matched by name and signature, and what each pair differs in.
+//! Compares two modules: pairs of types and members, and the differences in each pair.
 
 use std::io;
 
@@ -23,51 +23,51 @@ use crate::{
     quote,
 };
 
-/// What to compare.
+/// The parts to compare.
 #[derive(Default)]
 pub struct Options<'o> {
-    /// These methods and nothing else; all there is if empty.
+    /// Compare only these methods. Everything, if empty.
     pub methods: &'o [Pattern],
-    /// These types and nothing else.
+    /// Compare only these types.
     pub types: &'o [Pattern],
-    /// Not these types, nor these methods.
+    /// Exclude these types and methods.
     pub exclude: &'o [Pattern],
-    /// Not these kinds of differences.
+    /// Ignore these kinds of differences.
     pub ignore: &'o [Ignore],
-    /// What the first, a [`WovenOriginal`](super::WovenOriginal), was before it was woven: hides what the second may have
-    /// from who has a key and a PDB, and shows what differs in bytes alone.
+    /// A description of the first module before instrumenting, for a [`WovenOriginal`](super::WovenOriginal). It
+    /// hides differences due to a signing key or a PDB, and shows those that are only in bytes.
     pub original: Option<Original<'o>>,
 }
 
-/// What is known of two modules' rows and heaps as a whole.
+/// Facts about two modules' rows and heaps as a whole.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Relation {
-    /// All tokens of the first mean the same in the second.
+    /// All tokens of the first have the same meaning in the second.
     pub(crate) is_extended: bool,
-    /// The second has nothing more.
+    /// The second has no additional rows or bytes.
     pub(crate) is_same: bool,
 }
 
-/// Compares what the two modules are; tells of every difference.
+/// Compares the contents of two modules, and reports every difference.
 pub(crate) struct Walk<'w> {
     options: &'w Options<'w>,
     relation: Relation,
     pairs: &'w Pairs,
 }
 
-/// What is done with each change.
+/// Receives each change.
 type Add<'w> = dyn FnMut(Change) -> io::Result<()> + 'w;
 
-/// What a member is called.
+/// Names a member.
 type NameOf<'f, T> = &'f dyn Fn(&Names<'_, '_>, Rid<T>) -> String;
 
 impl<'w> Walk<'w> {
-    /// Compares what the options say.
+    /// Prepares a comparison with these options.
     pub(crate) fn new(options: &'w Options<'w>, relation: Relation, pairs: &'w Pairs) -> Self {
         Self { options, relation, pairs }
     }
 
-    /// Counts all that differs, and says which types have some of it, by their places among the pairs.
+    /// Counts all differences. Also returns the types that differ, as indexes of the pairs.
     pub(crate) fn count(&self, old: &mut Module<'_, '_, '_>, new: &mut Module<'_, '_, '_>) -> (Totals, Vec<usize>) {
         let (mut totals, mut places) = (Totals::default(), Vec::new());
         for (place, entry) in self.pairs.entries.iter().enumerate() {
@@ -93,7 +93,7 @@ impl<'w> Walk<'w> {
         (totals, places)
     }
 
-    /// The name of a type that differs.
+    /// The name of a differing type.
     fn entry_name(&self, entry: &Entry, old: &Module<'_, '_, '_>, new: &Module<'_, '_, '_>) -> String {
         let name = match (entry.types.old, entry.types.new) {
             (Some(rid), _) => type_name(old.names, rid),
@@ -103,7 +103,7 @@ impl<'w> Walk<'w> {
         self.pairs.aliases.show(&numbered(name, entry.types.number), entry.types.old.is_none()).into_owned()
     }
 
-    /// Shows all that differs, of the types at some places.
+    /// Shows all differences of the types at these indexes.
     pub(crate) fn show(
         &self,
         places: &[usize],
@@ -125,25 +125,24 @@ impl<'w> Walk<'w> {
         })
     }
 
-    /// Whether all is to be compared, or but for some.
+    /// Whether everything is compared, perhaps except some items.
     fn is_whole(&self) -> bool {
         self.options.methods.is_empty() && self.options.types.is_empty()
     }
 
-    /// Whether a type is to be compared with all that it has; `names` are those it has.
+    /// Whether a type is compared with all its members, given its names.
     fn wants_type(&self, names: &[String]) -> bool {
         let has = |patterns: &[Pattern]| patterns.iter().any(|pattern| names.iter().any(|name| pattern.matches(name, "")));
         self.is_whole() || has(self.options.types)
     }
 
-    /// Whether a type is left out.
     fn excludes(&self, names: &[String]) -> bool {
         let has = |pattern: &Pattern| names.iter().any(|name| pattern.matches(name, ""));
         let hidden = ignore::attributes(self.options.ignore);
         self.options.exclude.iter().any(has) || names.iter().any(|name| hidden.contains(&name.as_str()))
     }
 
-    /// What belongs to no type.
+    /// Compares the items outside of types.
     fn rest(&self, old: &Module<'_, '_, '_>, new: &Module<'_, '_, '_>, add: &mut Add<'_>) -> io::Result<()> {
         if !self.is_whole() {
             return Ok(());
@@ -160,7 +159,8 @@ impl<'w> Walk<'w> {
         add(change)
     }
 
-    /// A type with its members; how many methods of it are in both, or none if nothing of it is to be compared.
+    /// Compares a type and its members. Returns the number of its methods on both sides. None if nothing of it is to
+    /// be compared.
     fn entry(
         &self,
         entry: &Entry,
@@ -171,7 +171,7 @@ impl<'w> Walk<'w> {
         let plain_names: Vec<String> = if self.is_whole() && self.options.exclude.is_empty() && self.options.ignore.is_empty() {
             Vec::new()
         } else {
-            // A type goes with those around it.
+            // Patterns for a type also apply to its nested types.
             let with_outer = |names: &Names<'_, '_>, rid| {
                 let around = names.around(rid).into_iter().chain([rid]);
                 around.map(|rid| names.plain_type_name(rid)).collect::<Vec<_>>()
@@ -243,7 +243,7 @@ impl<'w> Walk<'w> {
         Ok(is_any_named.then_some(compared))
     }
 
-    /// Members of one kind.
+    /// Compares members of one kind.
     fn members<T>(
         &self,
         kind: Kind,
@@ -262,7 +262,7 @@ impl<'w> Walk<'w> {
         Ok(())
     }
 
-    /// Tells what differs in one thing, if anything does.
+    /// Reports the difference of one item, if there is one.
     fn pair<T>(
         &self,
         kind: Kind,
@@ -296,14 +296,14 @@ impl<'w> Walk<'w> {
     }
 }
 
-/// Whether patterns name a method.
+/// Whether patterns match a method.
 fn matches(patterns: &[Pattern], names: &Names<'_, '_>, rid: Rid<MethodDef>) -> bool {
     let name = names.metadata.row(rid).and_then(|row| names.metadata.name(row.name)).unwrap_or_default();
     let owner = names.plain_type_name(names.method_owner(rid));
     patterns.iter().any(|pattern| pattern.matches(&owner, &name))
 }
 
-/// A name, with a number if it comes again.
+/// A name, with a number if it is repeated.
 fn numbered(name: String, number: usize) -> String {
     if number > 1 { format!("{name} #{number}") } else { name }
 }
@@ -312,7 +312,7 @@ fn type_name(names: &Names<'_, '_>, rid: Rid<TypeDef>) -> String {
     names.type_ref(Token::from(rid)).unwrap_or_default()
 }
 
-/// A member's own name, with quotes if it needs them.
+/// A member's name, quoted if necessary.
 fn plain(names: &Names<'_, '_>, name: ecma335::Result<Str>) -> Option<String> {
     name.and_then(|name| names.metadata.name(name)).ok().map(|name| quote::name(&name).into_owned())
 }

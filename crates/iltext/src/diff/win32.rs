@@ -1,19 +1,19 @@
-//! Win32 resources: a tree of types, names and languages, whose leaves are bytes (the PE format's). Only where its leaves
-//! lie may differ.
+//! Win32 resources: a tree of types, names and languages, whose leaves are bytes (the PE format's). The positions of
+//! leaves are not compared.
 
 use ecma335::{
     Cursor, FileOffset, Image, Result, Rva,
     image::{Directory, DirectoryKind},
 };
 
-/// Types, names, languages.
+/// The levels: types, names, languages.
 const DEPTH: usize = 3;
-/// Real trees have some hundreds of entries; a hostile one must not go round without end.
+/// The maximum number of visited entries. Real trees have some hundreds; a hostile one could be a cycle.
 const MOST_ENTRIES: usize = 8192;
-/// The bit of an entry that says: what is there is a name, or another directory.
+/// The flag of an entry that refers to a name, or to another directory.
 const HIGH: u32 = 0x8000_0000;
 
-/// The leaves: the way there, and the bytes; cut short where the tree breaks the format.
+/// The leaves: path and bytes. The list is truncated where the tree breaks the format.
 pub(crate) fn leaves<'a>(image: &Image<'a>) -> Vec<(String, &'a [u8])> {
     let directory = image.directory(DirectoryKind::Resource);
     let Ok(tree) = image.cursor_at(directory.rva) else { return Vec::new() };
@@ -27,7 +27,7 @@ pub(crate) fn leaves<'a>(image: &Image<'a>) -> Vec<(String, &'a [u8])> {
 struct Walk<'a, 'i> {
     image: &'i Image<'a>,
     tree: &'a [u8],
-    /// How many entries were seen.
+    /// The number of visited entries.
     entries: usize,
     leaves: Vec<(String, &'a [u8])>,
 }
@@ -61,7 +61,7 @@ fn cursor_at(tree: &[u8], at: u32) -> Cursor<'_> {
     Cursor::new(tree.get(at as usize..).unwrap_or_default(), FileOffset(at.into()))
 }
 
-/// A name: how many UTF-16 units, then these.
+/// A name: the number of UTF-16 units, then the units.
 fn text(tree: &[u8], at: u32) -> Result<String> {
     let mut cursor = cursor_at(tree, at);
     let count = cursor.u16()?;
@@ -73,7 +73,7 @@ fn text(tree: &[u8], at: u32) -> Result<String> {
 mod tests {
     use super::*;
 
-    /// `hello.exe` with its tree of resources overwritten.
+    /// Replaces the resource tree of `hello.exe`.
     fn leaves_of(tree: &[u8]) -> usize {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../samples/hello/bin/hello.exe");
         let mut file = std::fs::read(path).expect("it is committed");
@@ -85,9 +85,9 @@ mod tests {
 
     #[test]
     fn leaves_are_found_and_circles_end() {
-        // Its version and its manifest.
+        // The version and the manifest.
         assert_eq!(leaves_of(&[]), 2);
-        // A directory of 65535 entries, each of which is that directory.
+        // A directory of 65535 entries that refer to itself.
         let mut tree = vec![0; 16];
         tree[14..16].fill(0xFF);
         tree.extend([1, 0, 0, 0, 0, 0, 0, 0x80].repeat(100));

@@ -1,4 +1,4 @@
-//! Exception clauses as blocks within each other, where they are so (II.19).
+//! Exception clauses as nested blocks, if they nest (II.19).
 
 use std::{
     cmp::Reverse,
@@ -8,18 +8,18 @@ use std::{
 
 use ecma335::{Clause, ClauseKind};
 
-/// What stands before the instruction at an offset.
+/// A mark before the instruction at an offset.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Mark {
-    /// A block's words; its brace follows.
+    /// The words that open a block; its brace follows.
     Open(String),
-    /// A block's other brace.
+    /// The closing brace of a block.
     Close,
-    /// A clause, by its number, that has to be written by its labels.
+    /// A clause, by its number, that has to be written with labels.
     Clause(usize),
 }
 
-/// A block: where it starts and ends, what is written there, the clause it comes from, and which `.try` it belongs to.
+/// A block: its start and end, its words, its clause, and the group of its `.try`.
 struct Block {
     start: u32,
     end: u32,
@@ -29,23 +29,24 @@ struct Block {
     is_try: bool,
 }
 
-/// A `.try` with its handlers: where the next handler has to start, its first clause, and whether all handlers so far are
-/// of one kind. Mono's ilasm takes all handlers of a `.try` for what the last one is, so the others go by label.
+/// A `.try` with its handlers: the required start of the next handler, the first clause, and whether all handlers so
+/// far are of one kind. Mono's ilasm gives all handlers of a `.try` the kind of the last one. So handlers of other
+/// kinds are written with labels.
 struct Group {
     next: u32,
     first: usize,
     is_uniform: bool,
 }
 
-/// Takes the marks that stand up to an offset.
+/// Takes the marks up to an offset.
 pub(crate) fn up_to<'k>(marks: &mut &'k [(u32, Mark)], offset: u32) -> impl Iterator<Item = &'k Mark> {
     let count = marks.iter().take_while(|(at, _)| *at <= offset).count();
     let taken = marks.split_off(..count).unwrap_or_default();
     taken.iter().map(|(_, mark)| mark)
 }
 
-/// The marks of a body's clauses in the order they are to be written in; none if they are not blocks within each other
-/// as the assembler's grammar has them. `starts` are the offsets of instructions; `type_name` names what a clause catches.
+/// The marks of a body's clauses, in output order. None if they do not nest as the assembler's grammar requires.
+/// `starts` are the offsets of instructions; `type_name` formats the caught type of a clause.
 pub(crate) fn nest(
     clauses: &[Clause],
     starts: &BTreeSet<u32>,
@@ -68,20 +69,20 @@ pub(crate) fn nest(
             marks.extend(close(inner));
         }
         if let Some((_, parent)) = open.last() {
-            // The assembler lists inner clauses first, and the runtime goes by that order.
+            // The assembler lists inner clauses first, and the runtime relies on that order.
             let comes_first = !parent.is_try || groups.get(parent.group).is_some_and(|group| block.clause < group.first);
             if block.end > parent.end || !comes_first {
                 return None;
             }
         }
-        // A block and its handlers stand side by side.
+        // A block and its handlers are siblings.
         let place = open.last().map(|(number, _)| *number);
         if *places.entry(block.group).or_insert(place) != place {
             return None;
         }
         open.push((number, block));
         match &block.mark {
-            // Its label at the end is one only if something follows.
+            // A label at the end of the code needs something after it.
             Some(Mark::Clause(clause)) if clauses.get(*clause).is_some_and(|clause| ends(clause) == Some(code_end)) => {
                 at_end.push((code_end, Mark::Clause(*clause)));
             }
@@ -93,7 +94,7 @@ pub(crate) fn nest(
     Some(marks)
 }
 
-/// The blocks of all clauses; none if a handler does not stand right behind its block or the handler before it.
+/// The blocks of all clauses. None if a handler does not directly follow its block or the preceding handler.
 fn blocks(clauses: &[Clause], type_name: impl Fn(&ClauseKind) -> String) -> Option<(Vec<Block>, Vec<Group>)> {
     let mut blocks = Vec::new();
     let mut groups: Vec<Group> = Vec::new();
@@ -132,12 +133,12 @@ fn blocks(clauses: &[Clause], type_name: impl Fn(&ClauseKind) -> String) -> Opti
     Some((blocks, groups))
 }
 
-/// Where a handler ends.
+/// The end of a handler.
 fn ends(clause: &Clause) -> Option<u32> {
     clause.handler_offset.checked_add(clause.handler_length)
 }
 
-/// What a handler starts with: `catch T`, `finally`, `fault`, and nothing for one behind its filter.
+/// The first words of a handler: `catch T`, `finally`, `fault`, and none for the handler of a filter.
 pub(crate) fn words(kind: &ClauseKind, type_name: impl Fn(&ClauseKind) -> String) -> String {
     match kind {
         ClauseKind::Catch(_) => format!("catch {}", type_name(kind)),
@@ -157,7 +158,7 @@ mod tests {
     fn clause(kind: char, (try_offset, try_end): (u32, u32), (handler_offset, handler_end): (u32, u32)) -> Clause {
         let kind = match kind {
             'c' => ClauseKind::Catch(Token(0x0100_0001)),
-            // The filter takes the two bytes before its handler.
+            // The filter is the two bytes before its handler.
             'i' => ClauseKind::Filter(handler_offset - 2),
             'f' => ClauseKind::Finally,
             _ => ClauseKind::Fault,
@@ -166,7 +167,7 @@ mod tests {
         Clause { kind, try_offset, try_length, handler_offset, handler_length }
     }
 
-    /// The marks in short: `0{.try 4}`.
+    /// The marks in short form: `0{.try 4}`.
     fn nested(clauses: &[Clause]) -> Option<String> {
         let starts: BTreeSet<u32> = (0..=20).collect();
         let marks = nest(clauses, &starts, |_| "T".into())?;
@@ -187,10 +188,10 @@ mod tests {
             (vec![inner, clause('f', (0, 6), (6, 8))], Some("0{.try 2{.try 4} 4{catch T 6} 6} 6{finally 8}")),
             (vec![inner, clause('x', (2, 6), (6, 8))], Some("2{.try 2{.try 4} 4{catch T 6} 6} 6{fault 8}")),
             (vec![clause('i', (0, 4), (6, 8))], Some("0{.try 4} 4{filter 6} 6{ 8}")),
-            // Handlers of two kinds: the second goes by label, at the end only behind the last label.
+            // Handlers of two kinds: the second uses labels. At the end of the code it must follow the last label.
             (vec![clause('i', (0, 4), (6, 8)), clause('c', (0, 4), (8, 9))], Some("0{.try 4} 4{filter 6} 6{ 8} 8#1")),
             (vec![clause('c', (0, 4), (4, 8)), clause('i', (0, 4), (10, 20))], Some("0{.try 4} 4{catch T 8} 20#1")),
-            // The outer one listed first, a handler elsewhere, blocks that overlap, one that is empty.
+            // The outer clause first, a separate handler, overlapping blocks, an empty block.
             (vec![clause('f', (0, 6), (6, 8)), inner], None),
             (vec![clause('f', (0, 4), (5, 8))], None),
             (vec![inner, clause('f', (3, 6), (6, 8))], None),

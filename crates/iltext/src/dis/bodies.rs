@@ -21,7 +21,7 @@ use super::{
 };
 use crate::quote;
 
-/// Prints a body: what stands between a method's braces, but for its attributes.
+/// Prints a body: all between a method's braces, except its attributes.
 pub(crate) fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, debug: &MethodDebug, options: Options, lines: &mut Lines) {
     lines.line(format_args!(".maxstack {}", body.max_stack));
     print_locals(names, body, debug, lines);
@@ -62,10 +62,10 @@ pub(crate) fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, debug: &Method
     }
 }
 
-/// Labels for what something leads to: they say what stands there, and which of several such places it is, so that what
-/// comes before it does not change them.
+/// Labels for branch targets that depend on the instructions there, and on the number of equal places before. Changes
+/// elsewhere in the code do not affect them.
 fn stable_labels(names: &Names<'_, '_>, instructions: &[Instruction<'_>], clauses: &[Clause]) -> BTreeMap<u32, String> {
-    /// So many instructions are what stands there.
+    /// The number of instructions that identify a place.
     const WINDOW: usize = 4;
     let mut places: BTreeSet<u32> = instructions.iter().flat_map(targets).collect();
     for clause in clauses {
@@ -91,7 +91,7 @@ fn stable_labels(names: &Names<'_, '_>, instructions: &[Instruction<'_>], clause
     places.into_iter().map(label).collect()
 }
 
-/// Where an instruction may jump to.
+/// The possible branch targets of an instruction.
 pub(crate) fn targets<'i>(instruction: &'i Instruction<'_>) -> impl Iterator<Item = u32> + 'i {
     instruction.branch_target().into_iter().chain(instruction.switch_targets())
 }
@@ -122,7 +122,7 @@ pub(crate) fn locals(names: &Names<'_, '_>, token: Token) -> Result<Vec<String>>
     local_types(names, names.metadata.blobs.blob(row.signature)?)
 }
 
-/// The types that a signature of locals lists.
+/// The types in a signature of locals.
 pub(crate) fn local_types(names: &Names<'_, '_>, signature: Cursor<'_>) -> Result<Vec<String>> {
     match Signature::parse(signature)? {
         Signature::Locals(types) => Ok(listed(types.iter().map(|each| names.type_text(each)))),
@@ -134,21 +134,20 @@ struct Printer<'n, 'a, 'm, 'l> {
     names: &'n Names<'a, 'm>,
     options: Options,
     clauses: &'n [Clause],
-    /// The offsets of instructions, and the end.
+    /// The offsets of instructions, and of the end.
     starts: &'n BTreeSet<u32>,
-    /// The labels of places, if those that something leads to have some of their own.
+    /// The labels of branch targets, if they must be stable.
     stable: Option<BTreeMap<u32, String>>,
     lines: &'l mut Lines,
 }
 
 impl Printer<'_, '_, '_, '_> {
-    /// The label of an offset.
     fn label(&self, offset: u32) -> String {
         let stable = self.stable.as_ref().and_then(|labels| labels.get(&offset)).cloned();
         stable.unwrap_or_else(|| format!("IL_{offset:04x}"))
     }
 
-    /// A label and the space behind it; nothing where none is needed.
+    /// A label and a space. Empty if no label is needed.
     fn label_before(&self, offset: u32) -> String {
         match &self.stable {
             Some(labels) if !labels.contains_key(&offset) => String::new(),
@@ -195,7 +194,7 @@ impl Printer<'_, '_, '_, '_> {
         }
     }
 
-    /// Bytes that no instruction's words stand for.
+    /// Prints bytes that no instruction represents.
     fn bytes(&mut self, offset: u32, bytes: &[u8]) {
         let label = self.label_before(offset);
         self.lines.line(label.trim_end());
@@ -204,7 +203,7 @@ impl Printer<'_, '_, '_, '_> {
         }
     }
 
-    /// What `--bytes` and `--tokens` show behind an instruction.
+    /// The comment of an instruction for `--bytes` and `--tokens`.
     fn comment(&self, instruction: &Instruction<'_>) -> String {
         let mut comment = String::new();
         if self.options.bytes {
@@ -223,7 +222,7 @@ impl Printer<'_, '_, '_, '_> {
         comment
     }
 
-    /// A clause that is no block, by labels (II.19.1).
+    /// Prints a clause with labels, because it is no block (II.19.1).
     fn clause(&mut self, clause: &Clause) {
         let label = |offset| self.label(offset);
         let end = clause.try_offset.saturating_add(clause.try_length);
@@ -249,7 +248,7 @@ impl Printer<'_, '_, '_, '_> {
     }
 }
 
-/// An instruction in words; `label` names the places it leads to.
+/// An instruction as text. `label` formats its targets.
 pub(crate) fn text(names: &Names<'_, '_>, instruction: &Instruction<'_>, label: impl Fn(u32) -> String) -> Result<String> {
     let (value, token) = (instruction.value(), instruction.token());
     let operand = match instruction.info.operand {
@@ -295,7 +294,7 @@ fn call_site(names: &Names<'_, '_>, token: Token) -> Result<String> {
     }
 }
 
-/// The type that a clause catches, if it is one that catches.
+/// The type that a clause catches; empty for other kinds.
 pub(crate) fn caught(names: &Names<'_, '_>, kind: &ClauseKind) -> String {
     match kind {
         ClauseKind::Catch(token) => names.type_ref(*token).unwrap_or_else(|error| format!("/* {} */", one_line(error))),

@@ -1,4 +1,4 @@
-//! What a PDB adds to the text: names of locals, and source lines.
+//! The information from a PDB: names of locals, and source lines.
 
 use std::{
     cell::RefCell,
@@ -14,30 +14,30 @@ use ecma335::{
 
 use crate::parent_index::ParentIndex;
 
-/// Reads a source file by the path that a PDB has for it; none if it is not to be found.
+/// Reads a source file by its path in the PDB. None if it is not found.
 pub type ReadSource<'p> = dyn Fn(&str) -> Option<Vec<u8>> + 'p;
 
-/// A portable PDB, and the source files it names.
+/// A portable PDB, and its source files.
 pub struct DebugInfo<'p> {
     metadata: Metadata<'p>,
     scopes: ParentIndex,
-    /// None if source lines are not asked for.
+    /// None if source lines are not requested.
     source: Option<Box<ReadSource<'p>>>,
     files: RefCell<BTreeMap<Rid<Document>, Rc<File>>>,
 }
 
-/// A document: its name without folders, and its lines if it was found.
+/// A document: its file name without folders, and its lines if it was found.
 struct File {
     name: String,
     lines: Vec<String>,
 }
 
-/// What a PDB says of one method.
+/// The PDB's information on one method.
 #[derive(Default)]
 pub(crate) struct MethodDebug {
-    /// Names of locals by slot: each is there once.
+    /// Names of locals by slot. They are unique.
     pub(crate) locals: BTreeMap<u16, String>,
-    /// Source lines by the offset of the instruction they stand before.
+    /// Source lines by the offset of the following instruction.
     pub(crate) lines: BTreeMap<u32, String>,
 }
 
@@ -52,18 +52,18 @@ impl<'p> DebugInfo<'p> {
         Ok(Self { metadata, scopes, source: None, files: RefCell::default() })
     }
 
-    /// Shows source lines too, of files that `read` finds.
+    /// Also shows source lines, from files that `read` finds.
     pub fn with_source(self, read: impl Fn(&str) -> Option<Vec<u8>> + 'p) -> Self {
         Self { source: Some(Box::new(read)), ..self }
     }
 
-    /// What it says of a method; what cannot be read is left out.
+    /// The information on a method. Unreadable parts are omitted.
     pub(crate) fn method(&self, method: Rid<MethodDef>) -> MethodDebug {
         let lines = self.source.as_ref().map(|read| self.lines(read, method).unwrap_or_default());
         MethodDebug { locals: self.locals(method), lines: lines.unwrap_or_default() }
     }
 
-    /// A slot has the name that comes first; a name that another slot has gets a number.
+    /// Each slot gets its first name. A name that another slot has gets a number.
     fn locals(&self, method: Rid<MethodDef>) -> BTreeMap<u16, String> {
         let mut names = BTreeMap::new();
         for scope in self.scopes.of::<LocalScope>(method.get()) {
@@ -96,7 +96,8 @@ impl<'p> DebugInfo<'p> {
         Ok(points.points.iter().map(line).collect())
     }
 
-    /// `Order.cs:12  return total;`: of the line, what the columns say; nothing of what was shown before.
+    /// `Order.cs:12  return total;`: the position, and the part of the line between the columns. That part is omitted
+    /// if it was shown before.
     fn line(&self, read: &ReadSource<'_>, point: &SequencePoint, is_new: bool) -> String {
         let Some(span) = point.span else { return "hidden".into() };
         let mut files = self.files.borrow_mut();
@@ -117,7 +118,7 @@ impl<'p> DebugInfo<'p> {
     }
 }
 
-/// What stands from one column of a line to another: columns count UTF-16 units from 1. All of the line, if there is nothing.
+/// The part of a line between two columns, which count UTF-16 units from 1. The whole line, if the part is empty.
 fn columns(text: &str, start: u64, end: u64) -> String {
     let mut column = 1;
     let is_within = |character: &char| {

@@ -1,18 +1,18 @@
-//! The words of what the bits of attributes columns mean (II.23.1). What Mono's ilasm has no word for stands in a comment.
+//! The words for the bits of flags columns (II.23.1). Those that Mono's ilasm does not know become comments.
 
 use ecma335::flags::{Flag, type_attributes};
 
-/// The words of the bits that are set, each with a space behind it.
+/// The words for the bits that are set, each followed by a space.
 pub(crate) fn words(flags: u32, list: &[Flag]) -> String {
     words_of(flags, list, |_| true)
 }
 
-/// Of a type that is defined here.
+/// The words for a type of this module.
 pub(crate) fn type_words(flags: u32) -> String {
     words_of(flags, type_attributes::LIST, |flag| flag.value != type_attributes::FORWARDER)
 }
 
-/// Of a type that is elsewhere: who sees it, and whether it was moved there.
+/// The words for an exported type: its visibility, and whether it is a forwarder.
 pub(crate) fn exported_words(flags: u32) -> String {
     let parts = type_attributes::VISIBILITY_MASK | type_attributes::FORWARDER;
     words_of(flags, type_attributes::LIST, |flag| flag.mask & parts != 0 && flag.value != type_attributes::NOT_PUBLIC)

@@ -1,4 +1,4 @@
-//! Generic parameters: what they are declared as, and their attributes (II.10.1.7).
+//! Generic parameters: their declarations, and their attributes (II.10.1.7).
 
 use ecma335::{
     Rid, Table, Token,
@@ -12,7 +12,7 @@ use crate::quote;
 /// The generic parameters of a type or method, between angle brackets (II.10.1.7).
 pub(crate) fn list(names: &Names<'_, '_>, owner: Token) -> String {
     let params = names.by_parent.generics.of::<GenericParam>(owner.0);
-    // Where they are declared, Mono's ilasm does not know their names yet.
+    // Within the declarations, Mono's ilasm does not know the parameters' names yet.
     let params: Vec<String> = names.without_variables(|| params.map(|rid| generic(names, rid)).collect());
     if params.is_empty() { String::new() } else { format!("<{}>", params.join(", ")) }
 }
@@ -27,12 +27,12 @@ fn generic(names: &Names<'_, '_>, rid: Rid<GenericParam>) -> String {
     format!("{}{constraints}{}", words(row.flags), quote::name(&name))
 }
 
-/// What a generic parameter's flags say (II.23.1.7).
+/// The words for a generic parameter's flags (II.23.1.7).
 pub(crate) fn words(flags: u16) -> String {
     flags::words(flags.into(), generic_param_attributes::LIST)
 }
 
-/// The attributes of generic parameters, each behind a `.param type` (II.15.4.1.5).
+/// Prints the attributes of generic parameters, each after a `.param type` (II.15.4.1.5).
 pub(crate) fn attributes(names: &Names<'_, '_>, owner: Token, lines: &mut Lines) {
     for (number, rid) in names.by_parent.generics.of::<GenericParam>(owner.0).enumerate() {
         let token = Token::new(Table::GenericParam, rid.get());

@@ -1,14 +1,14 @@
-//! Lines of assembly as they are put together: text and its indentation.
+//! Lines of assembly under construction: text and indentation.
 
 use std::fmt::{Display, Write as _};
 
 use ecma335::heap::LEFT_OUT;
 use identity::Visible;
 
-/// So many bytes are much.
+/// The size at which lines are passed on, in bytes.
 const PIECE: usize = 1 << 16;
 
-/// Lines, each with the indentation of the block it stands in.
+/// Lines, each with the indentation of its block.
 #[derive(Default)]
 pub(crate) struct Lines {
     text: String,
@@ -16,28 +16,25 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Adds a line.
     pub(crate) fn line(&mut self, line: impl Display) {
         let _ = writeln!(self.text, "{:width$}{line}", "", width = self.indent * 2);
     }
 
-    /// Adds a comment; whatever is in it stays in its line.
+    /// Adds a comment. Line breaks in it are escaped.
     pub(crate) fn comment(&mut self, comment: impl Display) {
         self.line(format_args!("// {}", one_line(comment)));
     }
 
-    /// Adds an empty line.
     pub(crate) fn blank(&mut self) {
         self.text.push('\n');
     }
 
-    /// Opens a block.
     pub(crate) fn open(&mut self) {
         self.line("{");
         self.indent += 1;
     }
 
-    /// Closes a block, and says which.
+    /// Closes a block, with a comment that names it.
     pub(crate) fn close_with(&mut self, what: impl Display) {
         self.close();
         self.text.pop();
@@ -59,12 +56,13 @@ impl Lines {
         self.close();
     }
 
-    /// All lines so far, which are then gone; the indentation stays.
+    /// Takes all lines so far. The indentation stays.
     pub(crate) fn take(&mut self) -> String {
         std::mem::take(&mut self.text)
     }
 
-    /// The lines so far, if they are much, but for the end of the last and what is empty, which a brace may take back.
+    /// Takes the lines so far, if they are large. Line breaks at the end stay, because a closing brace may remove
+    /// them.
     pub(crate) fn take_much(&mut self) -> Option<String> {
         let is_much = self.text.len() >= PIECE;
         is_much.then(|| {
@@ -74,7 +72,7 @@ impl Lines {
     }
 }
 
-/// Types listed in words, as far as there is room: a signature of some kilobytes may name thousands of types of long names.
+/// A list of types, of limited length. A signature of a few kilobytes may name thousands of types with long names.
 pub(crate) fn listed(types: impl Iterator<Item = String>) -> Vec<String> {
     let mut room = MAX_LIST;
     let mut listed = Vec::new();
@@ -89,10 +87,10 @@ pub(crate) fn listed(types: impl Iterator<Item = String>) -> Vec<String> {
     listed
 }
 
-/// How many bytes of text a list of types may have: many times what real ones do.
+/// The maximum length of a list of types, in bytes: many times that of real ones.
 const MAX_LIST: usize = 256 << 10;
 
-/// Text that ends no comment's line, and steers nothing.
+/// Text in one line, with control characters escaped.
 pub(crate) fn one_line(text: impl Display) -> String {
     Visible(text).to_string()
 }

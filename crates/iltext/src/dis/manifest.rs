@@ -1,4 +1,4 @@
-//! The manifest: assemblies, modules, files, resources, exported types, and what the headers say (II.6).
+//! The manifest: assemblies, modules, files, resources, exported types, and header fields (II.6).
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::quote;
 
-/// Prints all that belongs to no type.
+/// Prints all parts that belong to no type.
 pub(crate) fn print(printer: &Printer<'_, '_, '_>, lines: &mut Lines) {
     let (names, options) = (printer.names, printer.options);
     let metadata = names.metadata;
@@ -65,7 +65,7 @@ fn text(names: &Names<'_, '_>, index: Str) -> String {
     names.metadata.name(index).unwrap_or_default()
 }
 
-/// Prints a line with bytes, if there are any.
+/// Prints a line with bytes, unless there are none.
 fn bytes(names: &Names<'_, '_>, word: &str, blob: schema::Blob, lines: &mut Lines) {
     match names.metadata.blob(blob) {
         Ok([]) => {}
@@ -87,7 +87,7 @@ fn assembly_ref(
     let token = Token::new(Table::AssemblyRef, rid.get());
     let version = format!("{}:{}:{}:{}", row.major, row.minor, row.build, row.revision);
     if is_second {
-        // References are by name, and a name means one of them.
+        // References are by name, so a name can stand for only one of them.
         return lines.comment(format_args!(".assembly extern {} is there once more, with .ver {version}", quote::dotted(&name)));
     }
     let tokens = if options.tokens { format!("  // {token}") } else { String::new() };
@@ -125,7 +125,7 @@ fn assembly(names: &Names<'_, '_>, row: &schema::Assembly, lines: &mut Lines) {
     lines.close();
 }
 
-/// What the PE and CLI headers say (II.6.2.3, II.25.2.3, II.25.3.3).
+/// Prints the PE and CLI header fields (II.6.2.3, II.25.2.3, II.25.3.3).
 fn headers(names: &Names<'_, '_>, lines: &mut Lines) {
     let image = names.image;
     lines.line(format_args!(".imagebase {:#x}", image.image_base()));
@@ -170,7 +170,8 @@ pub(crate) fn file(names: &Names<'_, '_>, rid: Rid<File>, row: &File, lines: &mu
     values::attributes_as_comments(names, token, ".file", lines);
 }
 
-/// A resource that is in this file is read from one of its name; one elsewhere the assembler cannot take (II.6.2.2).
+/// Prints a resource. The assembler reads an embedded one from a file of its name. It does not accept one in another
+/// file (II.6.2.2).
 fn resource(
     names: &Names<'_, '_>,
     rid: Rid<ManifestResource>,
@@ -194,7 +195,7 @@ fn resource(
     }
 }
 
-/// Where something is that is not in this file.
+/// The location of an item outside of this file.
 pub(crate) fn implementation(names: &Names<'_, '_>, token: Token, offset: u32) -> String {
     let name = |name| quote::dotted(&text(names, name)).into_owned();
     if let Some(row) = token.rid_in::<AssemblyRef>().and_then(|rid| names.metadata.row(rid).ok()) {
@@ -206,17 +207,17 @@ pub(crate) fn implementation(names: &Names<'_, '_>, token: Token, offset: u32) -
     }
 }
 
-/// A resource that is in the file itself.
+/// An embedded resource.
 pub struct Resource<'a> {
-    /// Its name, and that of the file that an assembler reads it from.
+    /// Its name, and the name of the file for the assembler.
     pub name: String,
-    /// What it holds, or why there can be no such file.
+    /// Its content, or the reason why it cannot have a file.
     pub content: std::result::Result<&'a [u8], String>,
 }
 
-/// The resources that are in the file itself, by their rows; `reserved` are names that their files cannot have.
+/// The embedded resources, by their rows. `reserved` are names that their files cannot have.
 pub(crate) fn resources<'a>(names: &Names<'a, '_>, reserved: &[String]) -> BTreeMap<Rid<ManifestResource>, Resource<'a>> {
-    // Some file systems do not know upper case from lower.
+    // Some file systems ignore case.
     let mut taken: HashSet<String> = reserved.iter().map(|name| name.to_lowercase()).collect();
     let rows = names.metadata.tables.rows::<ManifestResource>();
     let embedded = rows.filter(|(_, row)| row.implementation.token().is_none_or(|token| token.rid() == 0));
@@ -236,13 +237,14 @@ pub(crate) fn resources<'a>(names: &Names<'a, '_>, reserved: &[String]) -> BTree
     embedded.map(resource).collect()
 }
 
-/// What no file is called on Windows, whatever its extension.
+/// Names that no file can have on Windows, with any extension.
 const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "com", "lpt"];
 
-/// File systems have names of up to 255 bytes; a temporary one is longer.
+/// The maximum length of a resource's file name, in bytes. File systems accept 255 bytes, and a temporary name is
+/// longer.
 const MAX_FILE_NAME: usize = 200;
 
-/// Whether a resource's name can be a file's in one folder, on any system.
+/// Whether a resource's name is a valid file name in one folder, on any system.
 fn is_file_name(name: &str) -> bool {
     let mut components = Path::new(name).components();
     let is_one = matches!((components.next(), components.next()), (Some(Component::Normal(one)), None) if one == name);
@@ -264,7 +266,7 @@ pub(crate) fn resource_bytes<'a>(names: &Names<'a, '_>, offset: u32) -> Result<&
     cursor.bytes(length as usize)
 }
 
-/// A type that is in another module or assembly (II.6.7).
+/// Prints a type of another module or assembly (II.6.7).
 pub(crate) fn exported(names: &Names<'_, '_>, rid: Rid<ExportedType>, row: &ExportedType, lines: &mut Lines) {
     let name = full_name(names.metadata, row.namespace, row.name);
     lines.line(format_args!(".class extern {}{name}", flags::exported_words(row.flags)));

@@ -1,11 +1,11 @@
-//! Native types that values are marshalled to (II.7.4, II.23.4).
+//! Native types for marshalling (II.7.4, II.23.4).
 
 use ecma335::{Cursor, Result, Token, schema};
 
 use super::{lines::one_line, names::Names};
 use crate::quote;
 
-/// Native types that are one word (II.23.4); what Mono's ilasm parses and cannot use is marked so.
+/// Native types of one word (II.23.4). The flag marks those that Mono's ilasm parses but cannot use.
 const NATIVE: &[(u8, &str, bool)] = &[
     (0x02, "bool", true),
     (0x03, "int8", true),
@@ -45,7 +45,7 @@ const NATIVE: &[(u8, &str, bool)] = &[
     (0x2D, "error", true),
 ];
 
-/// The element types of safe arrays, by their number; the empty ones have no word.
+/// The element types of safe arrays, by their number. Empty ones have no word.
 const VARIANTS: &[&str] = &[
     "",
     "null",
@@ -73,7 +73,7 @@ const VARIANTS: &[&str] = &[
     "unsigned int",
 ];
 
-/// `marshal(lpstr) `, with a space behind it; a comment where Mono's ilasm would fail on it.
+/// `marshal(lpstr) `, followed by a space. A comment, if Mono's ilasm would fail on it.
 pub(crate) fn marshal(names: &Names<'_, '_>, owner: Token) -> String {
     let row: Option<schema::FieldMarshal> = names.by_parent.marshals.first(names.metadata, owner.0);
     let Some(row) = row else { return String::new() };
@@ -85,7 +85,7 @@ pub(crate) fn marshal(names: &Names<'_, '_>, owner: Token) -> String {
     }
 }
 
-/// A native type and whether Mono's ilasm can take it.
+/// A native type, and whether Mono's ilasm accepts it.
 fn native(cursor: &mut Cursor<'_>, depth: u32) -> Result<(String, bool)> {
     let byte = cursor.u8()?;
     if let Some((_, text, is_known)) = NATIVE.iter().find(|(each, ..)| *each == byte) {
@@ -100,9 +100,9 @@ fn native(cursor: &mut Cursor<'_>, depth: u32) -> Result<(String, bool)> {
             let is_known = cursor.is_empty() && !matches!(word, "null" | "int64" | "unsigned int64");
             (format!("safearray {word}"), is_known)
         }
-        // Arrays of arrays there are none of.
+        // Arrays of arrays do not exist.
         0x2A if depth < 2 => {
-            // 0x50 means that the element's type is not said.
+            // 0x50 means that the element type is not specified.
             let (element, is_known) = match cursor.peek() {
                 None => (String::new(), true),
                 Some(0x50) => (cursor.u8().map(|_| String::new())?, true),

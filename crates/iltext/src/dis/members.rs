@@ -70,7 +70,7 @@ fn field_line(printer: &mut Printer<'_, '_, '_>, rid: Rid<Field>) -> Result<Stri
     Ok(format!(".field {offset}{words}{}{} {name}{tail}", marshal(names, token), names.type_text(&signature)))
 }
 
-/// ` = int32(5)`, or nothing.
+/// ` = int32(5)`, or empty.
 fn constant(names: &Names<'_, '_>, owner: Token) -> Result<String> {
     match names.by_parent.constants.first::<schema::Constant>(names.metadata, owner.0) {
         Some(row) => Ok(format!(" = {}", values::constant(names.metadata, &row)?)),
@@ -78,7 +78,7 @@ fn constant(names: &Names<'_, '_>, owner: Token) -> Result<String> {
     }
 }
 
-/// The label of data at an address; one that stays the same wherever the data lie says what they are.
+/// The label of data at an address. A stable label depends on the content, not on the address.
 pub(crate) fn data_label(printer: &Printer<'_, '_, '_>, rva: u32, size: u32) -> String {
     let bytes = printer.names.image.cursor_at(Rva(rva)).and_then(|mut cursor| cursor.bytes(size as usize));
     match bytes {
@@ -89,7 +89,7 @@ pub(crate) fn data_label(printer: &Printer<'_, '_, '_>, rva: u32, size: u32) -> 
     }
 }
 
-/// How many bytes a field's data has; none where only another assembly could say it (II.16.3).
+/// The size of a field's data in bytes. None if only another assembly defines it (II.16.3).
 fn size_of(names: &Names<'_, '_>, signature: &TypeSig) -> Option<u32> {
     match signature {
         TypeSig::Element(element) => match element {
@@ -110,7 +110,7 @@ fn size_of(names: &Names<'_, '_>, signature: &TypeSig) -> Option<u32> {
     }
 }
 
-/// Prints the data that fields printed so far point to (II.16.3.1).
+/// Prints the data of the fields printed so far (II.16.3.1).
 pub(crate) fn data(printer: &mut Printer<'_, '_, '_>, lines: &mut Lines) {
     for (rva, size) in std::mem::take(&mut printer.data) {
         if !printer.printed.insert(rva) {
@@ -154,7 +154,7 @@ pub(crate) fn method(printer: &mut Printer<'_, '_, '_>, owner: Rid<TypeDef>, rid
     names.leave_method();
 }
 
-/// Prints all of a method but its body and the brace behind it; none if its row cannot be read.
+/// Prints a method without its body and closing brace. None if its row cannot be read.
 pub(crate) fn method_head(
     printer: &Printer<'_, '_, '_>,
     owner: Rid<TypeDef>,
@@ -197,7 +197,7 @@ pub(crate) fn method_head(
     Some(row)
 }
 
-/// The rows of a method's parameters by their number; 0 is what it returns (II.22.33).
+/// The Param rows of a method by their sequence; 0 is the return value (II.22.33).
 fn params(names: &Names<'_, '_>, rid: Rid<MethodDef>) -> BTreeMap<u16, (Rid<Param>, Param)> {
     let rows = names.metadata.children::<_, Param>(rid);
     rows.filter_map(|rid| names.metadata.row(rid).ok().map(|row: Param| (row.sequence, (rid, row)))).collect()
@@ -214,7 +214,7 @@ fn method_line(
 ) -> String {
     let import: Option<schema::ImplMap> = names.by_parent.imports.first(names.metadata, token.0);
     let import = import.map(|import| pinvoke(names, &import, name)).unwrap_or_default();
-    // The signature's own words, less its parameters, which get their names here.
+    // The signature's words without its parameters. Those are printed here, with their names.
     let conventions = {
         let bare = MethodSig {
             return_type: TypeSig::Element(ElementType::Void),
@@ -261,7 +261,7 @@ fn pinvoke(names: &Names<'_, '_>, import: &schema::ImplMap, method: &str) -> Str
     format!("pinvokeimpl({}{alias} {}) ", quote::text(&module), words.trim_end())
 }
 
-/// The methods that a method stands in for by the word of its type (II.10.3.2).
+/// Prints the methods that a method overrides according to MethodImpl rows (II.10.3.2).
 fn overrides(names: &Names<'_, '_>, owner: Rid<TypeDef>, method: Token, lines: &mut Lines) {
     let rows = names.by_parent.overrides.of::<MethodImpl>(owner.get());
     for row in rows.filter_map(|rid| names.metadata.row(rid).ok()).filter(|row| row.body.token() == Some(method)) {
@@ -277,13 +277,11 @@ pub(crate) fn properties(printer: &Printer<'_, '_, '_>, owner: Rid<TypeDef>, lin
     properties_of(printer.names, owner).into_iter().for_each(|rid| property(printer, rid, lines));
 }
 
-/// The properties of a type.
 pub(crate) fn properties_of(names: &Names<'_, '_>, owner: Rid<TypeDef>) -> Vec<Rid<Property>> {
     let maps = names.by_parent.properties.of::<schema::PropertyMap>(owner.get());
     maps.flat_map(|map| names.metadata.children(map)).collect()
 }
 
-/// Prints a property.
 pub(crate) fn property(printer: &Printer<'_, '_, '_>, rid: Rid<Property>, lines: &mut Lines) {
     let token = Token::new(Table::Property, rid.get());
     match property_line(printer.names, rid) {
@@ -311,13 +309,11 @@ pub(crate) fn events(printer: &Printer<'_, '_, '_>, owner: Rid<TypeDef>, lines: 
     events_of(printer.names, owner).into_iter().for_each(|rid| event(printer, rid, lines));
 }
 
-/// The events of a type.
 pub(crate) fn events_of(names: &Names<'_, '_>, owner: Rid<TypeDef>) -> Vec<Rid<Event>> {
     let maps = names.by_parent.events.of::<schema::EventMap>(owner.get());
     maps.flat_map(|map| names.metadata.children(map)).collect()
 }
 
-/// Prints an event.
 pub(crate) fn event(printer: &Printer<'_, '_, '_>, rid: Rid<Event>, lines: &mut Lines) {
     let token = Token::new(Table::Event, rid.get());
     match event_line(printer.names, rid) {
@@ -337,7 +333,7 @@ fn event_line(names: &Names<'_, '_>, rid: Rid<Event>) -> Result<String> {
     Ok(format!(".event {words}{kind}{}", quote::dotted(&name)))
 }
 
-/// A property or event: its line, its attributes, its methods.
+/// Prints a property or event: its line, its attributes, its methods.
 fn feature(printer: &Printer<'_, '_, '_>, token: Token, line: &str, lines: &mut Lines) {
     let names = printer.names;
     let tokens = if printer.options.tokens { format!("  // {token}") } else { String::new() };

@@ -1,4 +1,4 @@
-//! Names of types and members as the assembler wants them where they are referred to (II.7, II.14.2, II.15.3, II.16.1).
+//! References to types and members in the assembler's syntax (II.7, II.14.2, II.15.3, II.16.1).
 
 use std::{
     borrow::Cow,
@@ -20,20 +20,18 @@ use super::{lines::listed, value_types::TypeKinds};
 use crate::quote;
 use crate::{attribute_values::AttributeValues, parent_index::ByParent};
 
-/// How many bytes of names are kept: more than any real module has.
+/// The maximum size of the cached names, in bytes: more than any real module has.
 const KEPT_NAMES: usize = 32 << 20;
 
-/// A module's names, made when they are asked for.
+/// A module's names, made on demand.
 pub(crate) struct Names<'a, 'm> {
-    /// The image.
     pub(crate) image: &'m Image<'a>,
-    /// Its metadata.
     pub(crate) metadata: &'m Metadata<'a>,
-    /// Rows by the rows they belong to.
+    /// Rows by their owners.
     pub(crate) by_parent: ByParent,
     /// The values of attributes.
     pub(crate) attribute_values: AttributeValues<'a, 'm>,
-    /// What signatures say of types.
+    /// The kinds of types according to signatures.
     pub(crate) kinds: TypeKinds,
     full_names: FullNames<'a, 'm>,
     types: Kept,
@@ -41,20 +39,20 @@ pub(crate) struct Names<'a, 'm> {
     with_scopes: bool,
     method_owners: ListOwners<TypeDef, MethodDef>,
     field_owners: ListOwners<TypeDef, Field>,
-    /// What stands before the names of this module's own types: nothing, but for [`Names::with_scope`].
+    /// The prefix for names of this module's own types: none, except within [`Names::with_scope`].
     scope: RefCell<Option<String>>,
-    /// What is called otherwise than its rows say.
+    /// The aliases that replace the names of rows.
     pub(crate) aliases: RefCell<Aliases>,
-    /// What generic parameters of the type and of the method around are called.
+    /// The names of generic parameters of the enclosing type and method.
     variables: RefCell<[Vec<String>; 2]>,
-    /// Whether what means the same is to be the same text, whether an assembler could take it or not.
+    /// Whether equal meanings must give equal text, even if no assembler accepts it.
     pub(crate) for_comparison: bool,
-    /// The attributes that are not to be seen, by the full names of their types.
+    /// The hidden attributes, by the full names of their types.
     pub(crate) hidden: RefCell<Vec<&'static str>>,
 }
 
 impl<'a, 'm> Names<'a, 'm> {
-    /// Reads who owns what.
+    /// Reads the ownership of rows.
     pub(crate) fn new(image: &'m Image<'a>, metadata: &'m Metadata<'a>) -> Self {
         Self {
             image,
@@ -76,12 +74,12 @@ impl<'a, 'm> Names<'a, 'm> {
         }
     }
 
-    /// Makes texts to be compared.
+    /// Makes texts for comparison.
     pub(crate) fn for_comparison(self) -> Self {
         Self { for_comparison: true, ..self }
     }
 
-    /// Whether an attribute is not to be seen.
+    /// Whether an attribute is hidden.
     pub(crate) fn hides(&self, row: &schema::CustomAttribute) -> bool {
         let hidden = self.hidden.borrow();
         let is_hidden = || {
@@ -98,27 +96,27 @@ impl<'a, 'm> Names<'a, 'm> {
         !hidden.is_empty() && is_hidden().unwrap_or_default()
     }
 
-    /// Says nothing of where types come from.
+    /// Omits the scopes of types.
     pub(crate) fn without_scopes(self) -> Self {
         Self { with_scopes: false, ..self }
     }
 
-    /// Says what generic parameters of a type are called from here on; no method is around.
+    /// Sets the names of a type's generic parameters. The method's are cleared.
     pub(crate) fn enter_type(&self, rid: Rid<TypeDef>) {
         self.variables.replace([self.variable_names(Token::from(rid)), Vec::new()]);
     }
 
-    /// Says what those of a method are called, in the type that was entered.
+    /// Sets the names of the generic parameters of a method, in the current type.
     pub(crate) fn enter_method(&self, rid: Rid<MethodDef>) {
         self.variables.borrow_mut()[1] = self.variable_names(Token::from(rid));
     }
 
-    /// No method is around any more.
+    /// Clears the names of the method's generic parameters.
     pub(crate) fn leave_method(&self) {
         self.variables.borrow_mut()[1].clear();
     }
 
-    /// The names of something's generic parameters; none where they do not tell them apart.
+    /// The names of a row's generic parameters. None if they are not distinct.
     fn variable_names(&self, owner: Token) -> Vec<String> {
         if self.for_comparison {
             return Vec::new();
@@ -132,7 +130,7 @@ impl<'a, 'm> Names<'a, 'm> {
         if names.iter().all(|name| name != "''" && seen.insert(name)) { names } else { Vec::new() }
     }
 
-    /// Does something where other generic parameters are meant than those around.
+    /// Runs work outside of the current generic type and method.
     pub(crate) fn without_variables<T>(&self, work: impl FnOnce() -> T) -> T {
         let variables = self.variables.take();
         let result = work();
@@ -140,48 +138,46 @@ impl<'a, 'm> Names<'a, 'm> {
         result
     }
 
-    /// A type's full name without quotes, as patterns have it; nothing where it cannot be read.
+    /// A type's full name without quotes, for patterns. Empty if it cannot be read.
     pub(crate) fn plain_type_name(&self, rid: Rid<TypeDef>) -> String {
         self.full_names.of(rid).unwrap_or_default()
     }
 
-    /// The type a method belongs to.
     pub(crate) fn method_owner(&self, method: Rid<MethodDef>) -> Rid<TypeDef> {
         self.method_owners.of(method).unwrap_or_default()
     }
 
-    /// The type a field belongs to.
     pub(crate) fn field_owner(&self, field: Rid<Field>) -> Rid<TypeDef> {
         self.field_owners.of(field).unwrap_or_default()
     }
 
-    /// Does something while the module's own types are named as if they came from elsewhere.
+    /// Runs work in which the module's own types get a scope, like types of another assembly.
     pub(crate) fn with_scope(&self, scope: Option<String>, work: impl FnOnce()) {
         self.scope.replace(scope);
         work();
         self.scope.take();
     }
 
-    /// The types around a type, the outermost first.
+    /// The enclosing types of a type, the outermost first.
     pub(crate) fn around(&self, rid: Rid<TypeDef>) -> Vec<Rid<TypeDef>> {
         let mut around: Vec<_> = self.full_names.chain(rid).skip(1).collect();
         around.reverse();
         around
     }
 
-    /// The types in a type, each in the one that its last row says.
+    /// The nested types of a type. Each belongs to the type in its last row.
     pub(crate) fn nested(&self, rid: Rid<TypeDef>) -> Vec<Rid<TypeDef>> {
         let rows = self.by_parent.nested.of::<schema::NestedClass>(rid.get()).filter_map(|row| self.metadata.row(row).ok());
         let is_here = |inner: &Rid<TypeDef>| self.full_names.enclosing(*inner) == Some(rid);
         let mut nested: Vec<Rid<TypeDef>> = rows.map(|row| row.nested_class).filter(is_here).collect();
-        // A damaged table may say it twice.
+        // A damaged table may contain a row twice.
         let mut seen = std::collections::BTreeSet::new();
         nested.retain(|inner| seen.insert(*inner));
         nested
     }
 
-    /// A type as an operand has it. One of another assembly says that it is a value type, where that is known: Mono's
-    /// ilasm goes by the first mention.
+    /// A type as an operand. For a type of another assembly, `valuetype` is added where that is known: Mono's ilasm
+    /// relies on the first mention.
     pub(crate) fn type_operand(&self, token: Token) -> Result<String> {
         match self.for_comparison.then(|| self.builtin(token)).flatten() {
             Some(builtin) => Ok(builtin.text().to_owned()),
@@ -189,7 +185,7 @@ impl<'a, 'm> Names<'a, 'm> {
         }
     }
 
-    /// The element type that a reference to the core library names (I.8.2.2, II.23.2.16): either form means the same.
+    /// The element type for a reference to the core library (I.8.2.2, II.23.2.16): both forms have the same meaning.
     fn builtin(&self, token: Token) -> Option<ElementType> {
         const CORE: [&str; 4] = ["mscorlib", "System.Runtime", "netstandard", "System.Private.CoreLib"];
         let row = self.metadata.row(token.rid_in::<TypeRef>()?).ok()?;
@@ -203,11 +199,11 @@ impl<'a, 'm> Names<'a, 'm> {
     fn scoped_type(&self, token: Token) -> Result<String> {
         let name = self.type_ref(token)?;
         let is_value = token.table() == Some(Table::TypeRef) && self.kinds.values.contains(&token);
-        // `[.module M]` cannot stand behind the word.
+        // `[.module M]` is invalid after that word.
         Ok(if is_value && !name.starts_with("[.") { format!("valuetype {name}") } else { name })
     }
 
-    /// A type where only a class can be: the name alone, or a TypeSpec written out.
+    /// A type where the syntax requires a class: just the name, or a TypeSpec.
     pub(crate) fn type_ref(&self, token: Token) -> Result<String> {
         match token.table() {
             Some(Table::TypeDef) => {
@@ -227,7 +223,7 @@ impl<'a, 'm> Names<'a, 'm> {
         }
     }
 
-    /// The generic type that a TypeSpec is an instantiation of.
+    /// The generic type of a TypeSpec's instantiation.
     fn generic_type(&self, spec: Rid<schema::TypeSpec>) -> Option<Token> {
         let row = self.metadata.row(spec).ok()?;
         match TypeSig::parse(self.metadata.blobs.blob(row.signature).ok()?).ok()? {
@@ -236,7 +232,7 @@ impl<'a, 'm> Names<'a, 'm> {
         }
     }
 
-    /// What a member is called instead of its name, be it one of this module's own that another row refers to.
+    /// The alias of a member, if any. A MemberRef to a member of this module counts as that member.
     pub(crate) fn alias(&self, token: Token) -> Option<String> {
         let aliases = self.aliases.borrow();
         if aliases.members.is_empty() {
@@ -249,7 +245,7 @@ impl<'a, 'm> Names<'a, 'm> {
         aliases.references.get(&(owner, name, self.metadata.blob(row.signature).ok()?.to_vec())).cloned()
     }
 
-    /// The type of this module that a TypeDef or an instantiation names.
+    /// The type of this module in a TypeDef or an instantiation.
     pub(crate) fn own_type(&self, token: Token) -> Option<Rid<TypeDef>> {
         match token.rid_in() {
             Some(spec) => self.generic_type(spec)?.rid_in(),
@@ -257,7 +253,7 @@ impl<'a, 'm> Names<'a, 'm> {
         }
     }
 
-    /// A type's own name, without those around it.
+    /// A type's name, without its enclosing types.
     pub(crate) fn own_type_name(&self, rid: Rid<TypeDef>, row: &TypeDef) -> String {
         let alias = self.aliases.borrow().own_types.get(&rid.get()).cloned();
         alias.unwrap_or_else(|| full_name(self.metadata, row.namespace, row.name))
@@ -308,7 +304,7 @@ impl<'a, 'm> Names<'a, 'm> {
         self.plain_method(token, "")
     }
 
-    /// A method that is generic and not instantiated: `void Shop.Order::Add<[1]>(!!0)`.
+    /// A generic method without type arguments: `void Shop.Order::Add<[1]>(!!0)`.
     pub(crate) fn open_method(&self, token: Token) -> Result<String> {
         match self.method_signature(token)?.1.generic_params {
             0 => self.plain_method(token, ""),
@@ -331,7 +327,7 @@ impl<'a, 'm> Names<'a, 'm> {
         Ok(format!("{head}{}{name}{generics}{params}", self.parent(parent)?))
     }
 
-    /// A method's own name and its signature.
+    /// A method's name and its signature.
     pub(crate) fn method_signature(&self, token: Token) -> Result<(String, MethodSig)> {
         let (name, signature) = match token.table() {
             Some(Table::MethodDef) => {
@@ -350,14 +346,14 @@ impl<'a, 'm> Names<'a, 'm> {
         }
     }
 
-    /// Whether a member reference is one to a field.
+    /// Whether a MemberRef refers to a field.
     pub(crate) fn is_field(&self, token: Token) -> bool {
         let Some(rid) = token.rid_in::<MemberRef>() else { return token.table() == Some(Table::Field) };
         let blob = self.metadata.row(rid).and_then(|row| self.metadata.blobs.blob(row.signature));
         blob.is_ok_and(|blob| blob.peek().is_some_and(|first| first & 0xF == ecma335::element::convention::FIELD))
     }
 
-    /// What stands before a member's name: `Shop.Order::`, or nothing for a global one (II.15.3).
+    /// The prefix of a member's name: `Shop.Order::`, or empty for a global one (II.15.3).
     fn parent(&self, parent: Token) -> Result<String> {
         match parent.table() {
             Some(Table::TypeDef) if self.is_module_type(Rid::new(parent.rid())) => Ok(String::new()),
@@ -370,12 +366,12 @@ impl<'a, 'm> Names<'a, 'm> {
         }
     }
 
-    /// Whether a type is the one that owns what is global (II.10.8).
+    /// Whether a type is the owner of global members (II.10.8).
     pub(crate) fn is_module_type(&self, rid: Rid<TypeDef>) -> bool {
         rid.get() == 1
     }
 
-    /// A method's body; none if it has none.
+    /// A method's body. None if it has none.
     pub(crate) fn body(&self, method: &MethodDef) -> Option<Result<MethodBody<'a>>> {
         method.has_il_body().then(|| MethodBody::parse(self.image.cursor_at(Rva(method.rva))?))
     }
@@ -393,7 +389,7 @@ impl TypeNames for Names<'_, '_> {
     }
 
     fn type_name(&self, token: Token) -> String {
-        // A modifier that is an instantiated type: Mono's ilasm knows modifiers by name alone, and so no hostile file can
+        // The modifier is an instantiated type. Mono's ilasm only knows modifiers by name. So no hostile file can
         // make one of itself.
         let token = match token.rid_in::<schema::TypeSpec>() {
             Some(spec) => self.generic_type(spec).unwrap_or(token),
@@ -410,7 +406,7 @@ impl Names<'_, '_> {
         unbroken(rows.map(|row| full_name(self.metadata, row.namespace, row.name)))
     }
 
-    /// A type of elsewhere: its resolution scope, and its name.
+    /// A TypeRef: its resolution scope, and its name.
     fn type_ref_name(&self, rid: Rid<TypeRef>) -> String {
         let rows = || self.metadata.type_ref_chain(rid).map_while(Result::ok);
         let name = unbroken(rows().map(|row| full_name(self.metadata, row.namespace, row.name)));
@@ -419,24 +415,24 @@ impl Names<'_, '_> {
     }
 }
 
-/// What types and members are called instead of their names.
+/// The aliases of types and members.
 #[derive(Default)]
 pub(crate) struct Aliases {
-    /// Types with those around them, by TypeDef.
+    /// Types with their enclosing types, by TypeDef.
     pub(crate) types: HashMap<u32, String>,
-    /// Types alone, by TypeDef.
+    /// Types without their enclosing types, by TypeDef.
     pub(crate) own_types: HashMap<u32, String>,
-    /// Types by what reflection calls them.
+    /// Types by their reflection names.
     pub(crate) reflected: HashMap<String, String>,
-    /// Fields and methods by their own rows.
+    /// Fields and methods by their definitions.
     pub(crate) members: HashMap<Token, String>,
-    /// The same by what MemberRefs say: owner, name, signature.
+    /// The same members by the content of MemberRefs: owner, name, signature.
     pub(crate) references: HashMap<(Rid<TypeDef>, String, Vec<u8>), String>,
-    /// What calls of methods are, by the methods' own rows.
+    /// The aliases of calls, by the definitions of the called methods.
     pub(crate) calls: HashMap<Token, String>,
 }
 
-/// Names by row number less one, as far as there is room to keep them.
+/// Cached names by row number less one, within a size limit.
 struct Kept {
     names: Vec<OnceCell<Box<str>>>,
     room: Cell<usize>,
@@ -447,7 +443,7 @@ impl Kept {
         Self { names: vec![OnceCell::new(); rows as usize], room: Cell::new(KEPT_NAMES) }
     }
 
-    /// A row's name, made if it is not kept.
+    /// A row's name, made unless it is cached.
     fn get(&self, token: Token, make: impl FnOnce() -> String) -> Result<Cow<'_, str>> {
         let slot = get(&self.names, token.rid()).ok_or_else(|| no_such(token, "type"))?;
         if let Some(name) = slot.get() {
@@ -464,7 +460,7 @@ impl Kept {
     }
 }
 
-/// A nested type's name of its parts, the innermost first.
+/// A nested type's name from its parts, the innermost first.
 fn unbroken(parts: impl Iterator<Item = String>) -> String {
     nested(parts.map(Ok::<_, std::convert::Infallible>)).unwrap_or_default()
 }

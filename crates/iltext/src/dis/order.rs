@@ -1,8 +1,8 @@
-//! In which order Mono's ilasm has to read the heads of types, so that it defines them one after the other.
+//! Orders the heads of types so that Mono's ilasm defines one type after the other.
 //!
-//! It defines a type when it first needs it: first its parent, then the type, then its interfaces. Where that leads back
-//! to the type it gives up, and where one type is defined amid the interfaces of another, the rows of InterfaceImpl
-//! are no longer in the order that II.22.23 asks for.
+//! It defines a type on first use: first its parent, then the type, then its interfaces. It fails if that leads back
+//! to the type. If one type is defined amid the interfaces of another, the InterfaceImpl rows lose the order that
+//! II.22.23 requires.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -14,21 +14,22 @@ use ecma335::{
 
 use super::{names::Names, value_types::TypeKinds};
 
-/// Chains of parents are not followed further; real ones are short.
+/// The maximum length of followed chains of parents. Real ones are short.
 const MAX_DEPTH: usize = 200;
-/// Each pass finds what the heads of the one before bring up; a few are enough.
+/// The maximum number of passes. Each finds the types that the heads of the preceding pass add; a few suffice.
 const MAX_PASSES: usize = 8;
 
-/// What must come first.
+/// The types that must come first.
 #[derive(Default)]
 pub(crate) struct Order {
     /// The types whose heads must be read before all others, in this order.
     pub(crate) early: Vec<Rid<TypeDef>>,
-    /// Those among them whose parents and interfaces lead back to them.
+    /// Those among them whose parents and interfaces refer back to them.
     pub(crate) circular: BTreeSet<u32>,
 }
 
-/// What a type's head mentions of this module's types, by number; each list by the type's number less one.
+/// The types of this module that a type's head mentions, by number. Each list is indexed by the type's number less
+/// one.
 struct Heads {
     parents: Vec<Vec<u32>>,
     interfaces: Vec<Vec<u32>>,
@@ -37,7 +38,7 @@ struct Heads {
 }
 
 impl Order {
-    /// Finds the order; `printed` are the types as they will be printed.
+    /// Finds the order. `printed` are the types in the order of their printing.
     pub(crate) fn new(names: &Names<'_, '_>, printed: &[u32]) -> Self {
         let mut heads = Heads::new(names);
         let mut circular = heads.break_circles();
@@ -62,26 +63,26 @@ impl Order {
     }
 }
 
-/// Whether a type is an interface of COM, where the order of methods counts.
+/// Whether a type is a COM interface, whose order of methods matters.
 pub(crate) fn is_com_interface(row: &TypeDef) -> bool {
     row.is_import() && row.is_interface()
 }
 
-/// The interfaces of COM. The assembler numbers methods as they are first mentioned: only
-/// of what is defined before all code that calls it does it keep the order.
+/// The COM interfaces. The assembler numbers methods on first mention. It keeps their order only if they are defined
+/// before all code that calls them.
 fn com(names: &Names<'_, '_>) -> impl Iterator<Item = u32> {
     names.metadata.tables.rows::<TypeDef>().filter(|(_, row)| is_com_interface(row)).map(|(rid, _)| rid.get())
 }
 
-/// Defines types as the assembler does.
+/// Simulates the assembler's definition of types.
 struct Pass<'h> {
     heads: &'h Heads,
     defined: HashSet<u32>,
-    /// Types whose parents are being defined.
+    /// Types whose parents are currently being defined.
     in_transit: HashSet<u32>,
-    /// Types that were defined amid another's interfaces.
+    /// Types defined amid another's interfaces.
     late: BTreeSet<u32>,
-    /// Types whose parents' constraints led back to them.
+    /// Types whose parents' heads refer back to them.
     circular: BTreeSet<u32>,
 }
 
@@ -126,7 +127,7 @@ impl Heads {
             heads.parents.push(mentions(names, row.extends.token()));
             let interfaces = names.by_parent.interfaces.of::<InterfaceImpl>(rid.get());
             let interfaces = interfaces.filter_map(|rid| metadata.row(rid).ok());
-            // Its own name among its interfaces does no harm: by then it is defined.
+            // A type's own name among its interfaces is harmless, because it is already defined by then.
             let interfaces = interfaces.flat_map(|row| mentions(names, row.interface.token())).filter(|each| *each != rid.get());
             heads.interfaces.push(interfaces.collect());
             let params = names.by_parent.generics.of::<GenericParam>(Token::new(Table::TypeDef, rid.get()).0);
@@ -141,13 +142,13 @@ impl Heads {
         self.outers.get((rid as usize).wrapping_sub(1)).copied().unwrap_or(0)
     }
 
-    /// What has to be defined before a type, as far as that is possible.
+    /// The types to define before a type, as far as possible.
     fn before(&self, rid: u32) -> impl Iterator<Item = u32> + '_ {
         let mentioned = of(&self.parents, rid).iter().chain(of(&self.interfaces, rid)).copied();
         mentioned.chain(Some(self.outer(rid)).filter(|outer| *outer != 0))
     }
 
-    /// Forgets what the types mention whose heads lead back to them; gives these types.
+    /// Drops the mentions of types whose heads refer back to them, and returns these types.
     fn break_circles(&mut self) -> BTreeSet<u32> {
         let circles = self.circles();
         let circle = |rid: u32| circles.get((rid as usize).wrapping_sub(1)).copied().unwrap_or(0);
@@ -162,7 +163,7 @@ impl Heads {
         circular
     }
 
-    /// Forgets what these types mention.
+    /// Drops the mentions of these types.
     fn forget(&mut self, types: &BTreeSet<u32>) {
         for rid in types {
             for list in [&mut self.parents, &mut self.interfaces] {
@@ -171,7 +172,7 @@ impl Heads {
         }
     }
 
-    /// A number for each type, equal for those that lead to each other.
+    /// A number for each type, equal for types on a common cycle.
     fn circles(&self) -> Vec<u32> {
         let count = self.parents.len() as u32;
         let finished = postorder(1..=count, |rid| self.before(rid).collect());
@@ -196,15 +197,15 @@ impl Heads {
         circles
     }
 
-    /// Types with all that comes before them, each behind what comes before it. Those with constraints come late: what
-    /// these lead to is defined amid them, and that may be what others are about.
+    /// Types and their prerequisites, each after its own. Types with constraints come late. The assembler defines the
+    /// types in the constraints amid them, and other types may need those.
     fn sorted(&self, types: &BTreeSet<u32>) -> Vec<u32> {
         let (plain, constrained): (Vec<u32>, Vec<u32>) = types.iter().partition(|rid| of(&self.constraints, **rid).is_empty());
         postorder(plain.into_iter().chain(constrained), |rid| self.before(rid).collect())
     }
 }
 
-/// Each number behind those it leads to, as far as there are no circles.
+/// Each number after those it leads to, except on cycles.
 fn postorder(starts: impl Iterator<Item = u32>, next: impl Fn(u32) -> Vec<u32>) -> Vec<u32> {
     let (mut seen, mut order) = (HashSet::new(), Vec::new());
     for start in starts {
@@ -223,7 +224,7 @@ fn postorder(starts: impl Iterator<Item = u32>, next: impl Fn(u32) -> Vec<u32>) 
     order
 }
 
-/// The types of this module that a parent or interface mentions, itself and in its arguments.
+/// The types of this module that a parent or interface mentions, including its type arguments.
 fn mentions(names: &Names<'_, '_>, token: Option<Token>) -> Vec<u32> {
     let token = token.unwrap_or_default();
     let mut kinds = TypeKinds::default();

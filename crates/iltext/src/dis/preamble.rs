@@ -1,12 +1,12 @@
-//! What Mono's ilasm has to read first, since it has habits that the standard does not have.
+//! The parts that Mono's ilasm must read first, because of requirements beyond the standard.
 //!
-//! It wants types in an order of its own, which [`Order`] finds. Types that lead back to themselves, as in
-//! `class Node extends Base<Node>`, have no place in it: before the `.assembly` they name this assembly as if it were
-//! another. And it takes the first mention of another assembly's type for what it is: `valuetype List/Enumerator` makes
+//! It needs types in a special order, which [`Order`] finds. Types that refer back to themselves, as in `class Node
+//! extends Base<Node>`, have no place in it. Before the `.assembly`, they name this assembly as if it were another.
+//! Also, ilasm decides the kind of another assembly's type by its first mention: `valuetype List/Enumerator` makes
 //! `List` a value type too.
 //!
-//! So heads stand before all others, some of which only mention types. The bodies come later: the assembler opens a
-//! type again, and takes no notice of what its second head says.
+//! So these heads come before all others, and some only mention types. The bodies come later: the assembler reopens a
+//! type, and ignores its second head.
 
 use ecma335::{
     MAX_NESTING, Rid, Table, Token,
@@ -21,7 +21,7 @@ pub(crate) fn print(printer: &Printer<'_, '_, '_>, lines: &mut Lines) {
     let names = printer.names;
     let Some(assembly) = names.metadata.assembly() else { return };
     let name = names.metadata.name(assembly.name).unwrap_or_default();
-    // The library that has System.Object must be named before its types.
+    // The library with System.Object must be named before its types.
     if name == "mscorlib" {
         return;
     }
@@ -55,7 +55,7 @@ pub(crate) fn print(printer: &Printer<'_, '_, '_>, lines: &mut Lines) {
     lines.blank();
 }
 
-/// A type's head within those of the types around it.
+/// Prints a type's head within the heads of its enclosing types.
 fn head(printer: &Printer<'_, '_, '_>, rid: Rid<TypeDef>, lines: &mut Lines) {
     let around = printer.names.around(rid);
     for outer in &around {
@@ -67,7 +67,7 @@ fn head(printer: &Printer<'_, '_, '_>, rid: Rid<TypeDef>, lines: &mut Lines) {
     around.iter().for_each(|_| lines.close());
 }
 
-/// The types in the order they are printed in: each before those in it.
+/// The types in the order of their printing: each before its nested types.
 fn printed(names: &Names<'_, '_>) -> Vec<u32> {
     let mut printed = Vec::new();
     for (index, _) in names.metadata.enclosing_types().iter().enumerate().filter(|(_, outer)| outer.is_none()) {
@@ -81,7 +81,7 @@ fn printed(names: &Names<'_, '_>) -> Vec<u32> {
     printed
 }
 
-/// Types around others whose first mention would be taken for what they are not.
+/// Enclosing types whose first mention would give them the wrong kind.
 fn mentions(names: &Names<'_, '_>) -> Vec<String> {
     let mut wanted = std::collections::BTreeSet::new();
     for (rid, row) in names.metadata.tables.rows::<TypeRef>() {
@@ -96,13 +96,13 @@ fn mentions(names: &Names<'_, '_>) -> Vec<String> {
     }
     let text = |token: &Token| {
         let name = names.type_operand(*token).ok()?;
-        // Only an argument can be a value type in this place.
+        // In this place, only a type argument can be a value type.
         Some(if names.kinds.values.contains(token) { format!("class [mscorlib]System.IEquatable`1<{name}>") } else { name })
     };
     wanted.iter().filter_map(text).collect()
 }
 
-/// A type whose head can be opened twice: one that stands by itself and is not generic.
+/// A type whose head can be opened twice: neither nested nor generic, and without interfaces.
 fn holder(names: &Names<'_, '_>, order: &Order) -> Option<Rid<TypeDef>> {
     let is_plain = |rid: Rid<TypeDef>, row: &TypeDef| {
         let token = Token::new(Table::TypeDef, rid.get());

@@ -1,4 +1,4 @@
-//! What printing a module's types has at hand.
+//! The state for printing a module's types.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,7 +8,7 @@ use std::{
 use super::{debug::DebugInfo, lines::Lines, names::Names};
 use crate::filter::Filter;
 
-/// What to show beside the module itself.
+/// The details to show besides the module itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Addresses and sizes of methods.
@@ -17,34 +17,33 @@ pub struct Options {
     pub bytes: bool,
     /// Tokens of definitions and operands.
     pub tokens: bool,
-    /// No addresses, and accessors in an order of their own: text that is the same wherever rows and bytes lie.
+    /// Omits addresses, and sorts accessors: the text does not depend on the positions of rows and bytes.
     pub position_independent: bool,
-    /// Labels that stay the same when something else in a method changes, only where something leads to, and nothing that
-    /// each build makes anew.
+    /// Makes labels that do not depend on the rest of a method, only for branch targets. Omits parts that each build
+    /// generates anew.
     pub stable: bool,
 }
 
-/// Prints types, and keeps in mind the data their fields point to.
+/// Prints types, and records the data of their fields.
 pub(crate) struct Printer<'n, 'a, 'm> {
     pub(crate) names: &'n Names<'a, 'm>,
     pub(crate) options: Options,
-    /// What the PDB says, if there is one.
+    /// The PDB, if there is one.
     pub(crate) debug: Option<&'n DebugInfo<'n>>,
     pub(crate) filter: &'n Filter,
-    /// Names that no resource's file can have.
+    /// File names that no resource can have.
     pub(crate) reserved: &'n [String],
-    /// Where to pass on what was printed, before it gets much.
+    /// The output for printed lines, so that not too many are held.
     sink: Option<&'n mut (dyn io::Write + 'n)>,
-    /// Whether that was done, or why it could not be.
+    /// Whether lines were passed on, or the error of doing so.
     passed_on: io::Result<bool>,
-    /// The sizes of the data that fields point to, by address, as far as it was not printed yet.
+    /// The sizes of field data that is not printed yet, by address.
     pub(crate) data: BTreeMap<u32, u32>,
-    /// The addresses whose data was printed.
+    /// The addresses of the printed data.
     pub(crate) printed: BTreeSet<u32>,
 }
 
 impl<'n, 'a, 'm> Printer<'n, 'a, 'm> {
-    /// Prints types of a module.
     pub(crate) fn new(names: &'n Names<'a, 'm>, options: Options, filter: &'n Filter) -> Self {
         Self {
             names,
@@ -59,12 +58,12 @@ impl<'n, 'a, 'm> Printer<'n, 'a, 'm> {
         }
     }
 
-    /// Prints to somewhere.
+    /// Sets the output.
     pub(crate) fn to(self, sink: &'n mut (dyn io::Write + 'n)) -> Self {
         Self { sink: Some(sink), ..self }
     }
 
-    /// Passes on what was printed, if it is much.
+    /// Passes printed lines on, if they are large.
     pub(crate) fn pass_on(&mut self, lines: &mut Lines) {
         if let (Some(sink), Ok(_)) = (&mut self.sink, &self.passed_on)
             && let Some(text) = lines.take_much()
@@ -73,7 +72,7 @@ impl<'n, 'a, 'm> Printer<'n, 'a, 'm> {
         }
     }
 
-    /// Passes on all that was printed; whether there was anything since the last time.
+    /// Passes all printed lines on. Returns whether there were any since the last time.
     pub(crate) fn pass_all_on(&mut self, lines: &mut Lines) -> io::Result<bool> {
         let has_passed = std::mem::replace(&mut self.passed_on, Ok(false))?;
         let text = lines.take();

@@ -12,14 +12,14 @@ use ecma335::{
 use super::{flags, lines::Lines, names::Names};
 use crate::quote;
 
-/// Prints the permission sets of something (II.11).
+/// Prints the permission sets of a row (II.11).
 pub(crate) fn permissions(names: &Names<'_, '_>, owner: Token, lines: &mut Lines) {
     for rid in names.by_parent.permissions.of::<DeclSecurity>(owner.0) {
         let Ok(row) = names.metadata.row(rid) else { continue };
         let action = usize::from(row.action).checked_sub(1).and_then(|index| flags::SECURITY_ACTIONS.get(index));
         let blob = names.metadata.blobs.blob(row.permission_set);
         match (action, blob.map(|blob| (blob.rest(), permission_set(blob)))) {
-            // XML in UTF-16, as version 1 had it.
+            // XML in UTF-16, the format of .NET Framework 1.
             (Some(action), Ok((xml @ [b'<', 0, ..], _))) => {
                 lines.line(format_args!(".permissionset {action} = ({})", quote::hex(xml)));
             }
@@ -33,7 +33,8 @@ pub(crate) fn permissions(names: &Names<'_, '_>, owner: Token, lines: &mut Lines
     }
 }
 
-/// Assemblies that permission sets alone name: Mono's ilasm would make up a reference of no version.
+/// Prints references to assemblies that only permission sets name. Mono's ilasm would invent a reference without
+/// version.
 pub(crate) fn assemblies(names: &Names<'_, '_>, lines: &mut Lines) {
     let text = |index| names.metadata.name(index).unwrap_or_default();
     let mut known: BTreeSet<String> = names.metadata.tables.rows::<AssemblyRef>().map(|(_, row)| text(row.name)).collect();
@@ -65,7 +66,7 @@ pub(crate) fn assemblies(names: &Names<'_, '_>, lines: &mut Lines) {
     }
 }
 
-/// A permission: the full name of its type, and what is given to it.
+/// A permission: the full name of its type, and its arguments.
 struct Permission {
     name: String,
     members: Vec<NamedArgument>,
@@ -73,7 +74,7 @@ struct Permission {
 }
 
 impl Permission {
-    /// The full names of types that it names.
+    /// The full names of the types that it mentions.
     fn type_names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.name.as_str()).chain(self.enums())
     }
@@ -85,17 +86,17 @@ impl Permission {
         })
     }
 
-    /// In words; none where the words would not be enough.
+    /// The permission as text. None if text cannot express it.
     fn words(&self) -> Option<String> {
         let members: Vec<String> = self.members.iter().map(member).collect::<Option<_>>()?;
-        // The grammar wants one member at the least.
+        // The grammar requires at least one member.
         (!members.is_empty()).then(|| format!("{} = {{ {} }}", reflected_name(&self.name), members.join(" ")))
     }
 
-    /// Whether Mono's ilasm makes the same of the words. It writes strings as what they are not, and one byte for the size of
-    /// the members, whose enumerations it names without their culture.
+    /// Whether Mono's ilasm makes the same blob from the text. It encodes strings incorrectly, and the size of the
+    /// members in one byte. It omits the culture of the members' enumerations.
     fn is_for_ilasm(&self) -> bool {
-        /// Of what a full name says of its assembly.
+        /// A part of a full name with its assembly.
         const CULTURE: &str = ", Culture=neutral";
         let shorter = self.enums().filter(|name| name.contains(CULTURE)).count() * CULTURE.len();
         let has_strings = self.members.iter().any(|member| matches!(member.argument, Argument::String(_)));
@@ -103,7 +104,7 @@ impl Permission {
     }
 }
 
-/// A permission set in words, and whether Mono's ilasm makes the same of them; none where the words would not be enough.
+/// A permission set as text, and whether Mono's ilasm makes the same blob from it. None if text cannot express it.
 fn permission_set(cursor: Cursor<'_>) -> Result<Option<(String, bool)>> {
     let permissions = permissions_of(cursor)?;
     let words: Option<Vec<String>> = permissions.iter().map(Permission::words).collect();
@@ -111,7 +112,7 @@ fn permission_set(cursor: Cursor<'_>) -> Result<Option<(String, bool)>> {
     Ok(words.map(|words| (words, permissions.iter().all(Permission::is_for_ilasm))))
 }
 
-/// The permissions of a set as version 2 has them (II.22.11); none of one in XML.
+/// The permissions of a set in the version 2 format (II.22.11). None if it is XML.
 fn permissions_of(mut cursor: Cursor<'_>) -> Result<Vec<Permission>> {
     if cursor.u8()? != b'.' {
         return Ok(Vec::new());
@@ -137,7 +138,7 @@ fn member(named: &NamedArgument) -> Option<String> {
     let (member_type, value) = match (&named.argument_type, &named.argument) {
         (_, Argument::Boolean(value)) => ("bool".to_owned(), format!("bool({value})")),
         (_, Argument::String(Some(text))) => ("string".to_owned(), format!("string({})", quote::quoted(text))),
-        // Mono's ilasm can name an enumeration of another assembly alone.
+        // Mono's ilasm can name an enumeration only if another assembly defines it.
         (ArgumentType::Enum(name), Argument::Integer(_, value)) if name.contains(',') => {
             (format!("enum {}", reflected_name(name)), format!("int32({value})"))
         }
@@ -149,7 +150,7 @@ fn member(named: &NamedArgument) -> Option<String> {
     Some(format!("{kind} {member_type} {name} = {value}"))
 }
 
-/// A type's name as reflection has it, `Name+Inner, Assembly, Version=...`, in the assembler's words.
+/// A type's reflection name, `Name+Inner, Assembly, Version=...`, in the assembler's syntax.
 fn reflected_name(name: &str) -> String {
     let (path, assembly) = name.split_once(',').unwrap_or((name, ""));
     let path = path.trim().split('+').map(quote::dotted).collect::<Vec<_>>().join("/");
@@ -159,7 +160,7 @@ fn reflected_name(name: &str) -> String {
     }
 }
 
-/// The enumerations of permissions are all `int32`.
+/// All enumerations of permissions are `int32`.
 struct Flags;
 
 impl AttributeTypes for Flags {
@@ -193,7 +194,7 @@ mod tests {
         for (size, name, is_for_ilasm) in [
             (0x7F, "F, A", true),
             (0x80, "F, A", false),
-            // The assembler leaves the culture out.
+            // The assembler omits the culture.
             (0x90, "F, A, Version=1.0.0.0, Culture=neutral", true),
             (0x91, "F, A, Version=1.0.0.0, Culture=neutral", false),
         ] {

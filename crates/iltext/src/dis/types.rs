@@ -1,4 +1,4 @@
-//! Types: `.class` with what it is made of (II.10).
+//! Types: `.class` and its contents (II.10).
 
 use ecma335::{
     MAX_NESTING, Rid, Table, Token,
@@ -8,7 +8,7 @@ use ecma335::{
 use super::{flags, generics, lines::Lines, members, order::is_com_interface, printer::Printer, security, values};
 
 impl Printer<'_, '_, '_> {
-    /// Prints a type with those in it, if it or one of them is wanted.
+    /// Prints a type and its nested types, if the filter includes it or one of them.
     pub(crate) fn print(&mut self, rid: Rid<TypeDef>, depth: usize, lines: &mut Lines) {
         if !self.wants(rid, depth) {
             return;
@@ -52,7 +52,7 @@ impl Printer<'_, '_, '_> {
         }
     }
 
-    /// All that stands before a type's braces (II.10.1).
+    /// Prints all before a type's braces (II.10.1).
     pub(crate) fn full_head(&self, rid: Rid<TypeDef>, lines: &mut Lines) {
         self.head_line(rid, lines);
         let parent = self.names.metadata.row(rid).ok().and_then(|row| row.extends.token());
@@ -66,7 +66,7 @@ impl Printer<'_, '_, '_> {
         }
     }
 
-    /// Whether the pattern names a type, one of its methods, or either in a type within it.
+    /// Whether the filter includes a type, one of its methods, or either in a nested type.
     fn wants(&self, rid: Rid<TypeDef>, depth: usize) -> bool {
         if self.filter.is_empty() {
             return true;
@@ -78,7 +78,7 @@ impl Printer<'_, '_, '_> {
             || depth < MAX_NESTING && self.names.nested(rid).into_iter().any(|inner| self.wants(inner, depth + 1))
     }
 
-    /// Whether a pattern names the type itself, or there is none.
+    /// Whether the filter includes the whole type, or is empty.
     fn is_whole(&self, rid: Rid<TypeDef>) -> bool {
         self.filter.is_empty() || self.filter.has_type(&self.names.plain_type_name(rid))
     }
@@ -96,7 +96,7 @@ impl Printer<'_, '_, '_> {
         self.parent(token.unwrap_or_default())
     }
 
-    /// Layout, attributes, permissions, and overrides that no method of its own makes.
+    /// Prints layout, attributes, permissions, and overrides by methods of other types.
     pub(crate) fn head(&self, rid: Rid<TypeDef>, lines: &mut Lines) {
         let token = Token::new(Table::TypeDef, rid.get());
         if let Some(layout) = self.names.by_parent.layouts.first::<schema::ClassLayout>(self.names.metadata, rid.get()) {

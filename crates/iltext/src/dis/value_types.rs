@@ -1,4 +1,4 @@
-//! Which types the signatures of a module call value types and which classes: a reference does not say it itself.
+//! Finds the types that signatures mark as value types and as classes. A reference itself does not tell.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -8,18 +8,18 @@ use ecma335::{
     signature::{MethodSig, Signature, TypeSig},
 };
 
-/// The tokens that signatures name as value types, and as classes.
+/// The tokens of types that signatures name as value types, and as classes.
 #[derive(Default)]
 pub(crate) struct TypeKinds {
-    /// Behind `valuetype`.
+    /// The tokens after `valuetype`.
     pub(crate) values: BTreeSet<Token>,
-    /// Behind `class`.
+    /// The tokens after `class`.
     pub(crate) classes: BTreeSet<Token>,
     seen: HashSet<Blob>,
 }
 
 impl TypeKinds {
-    /// Reads all signatures, each blob once; what cannot be read says nothing.
+    /// Reads all signatures, each blob once. Unreadable ones are ignored.
     pub(crate) fn new(metadata: &Metadata<'_>) -> Self {
         let mut kinds = Self::default();
         let tables = &metadata.tables;
@@ -57,7 +57,7 @@ impl TypeKinds {
         method.params.iter().for_each(|param| self.visit(param));
     }
 
-    /// Takes in a type with all it is made of.
+    /// Adds a type and its parts.
     pub(crate) fn visit(&mut self, signature: &TypeSig) {
         match signature {
             TypeSig::Element(_) | TypeSig::Var(_) | TypeSig::MVar(_) => {}

@@ -17,7 +17,7 @@ pub(crate) fn constant(metadata: &Metadata<'_>, row: &schema::Constant) -> Resul
     value(row.kind, &mut metadata.blobs.blob(row.value)?)
 }
 
-/// The value of an element type's byte; a string's is all there is.
+/// The value for an element type. A string is all of the remaining bytes.
 pub(crate) fn value(kind: u8, cursor: &mut Cursor<'_>) -> Result<String> {
     let Some(element) = ElementType::from_byte(kind) else { return Ok("nullref".into()) };
     Ok(match element {
@@ -31,7 +31,7 @@ pub(crate) fn value(kind: u8, cursor: &mut Cursor<'_>) -> Result<String> {
         ElementType::U4 => format!("uint32({})", cursor.u32()?),
         ElementType::I8 => format!("int64({})", cursor.i64()?),
         ElementType::U8 => format!("uint64({:#x})", cursor.u64()?),
-        // An integer stands for the bits.
+        // An integer gives the bits.
         ElementType::R4 => {
             let value = cursor.f32()?;
             format!("float32({})", quote::float32(value).unwrap_or_else(|| format!("{:#010x}", value.to_bits())))
@@ -50,7 +50,7 @@ pub(crate) fn value(kind: u8, cursor: &mut Cursor<'_>) -> Result<String> {
     })
 }
 
-/// The attributes of something, in words; for a comparison in an order of their own, and without those that are hidden.
+/// The attributes of a row, as text. For a comparison they are sorted, and without the hidden ones.
 pub(crate) fn texts(names: &Names<'_, '_>, owner: Token) -> impl Iterator<Item = Result<String>> {
     let rows = names.by_parent.attributes.of::<CustomAttribute>(owner.0).map(|rid| names.metadata.row(rid));
     let is_shown = |row: &Result<CustomAttribute>| row.as_ref().map_or(true, |row| !names.hides(row));
@@ -61,7 +61,7 @@ pub(crate) fn texts(names: &Names<'_, '_>, owner: Token) -> impl Iterator<Item =
     texts.into_iter()
 }
 
-/// Prints the attributes of something, each as its constructor and its bytes.
+/// Prints the attributes of a row, each as its constructor and its bytes.
 pub(crate) fn attributes(names: &Names<'_, '_>, owner: Token, lines: &mut Lines) {
     for text in texts(names, owner) {
         match text {
@@ -71,7 +71,7 @@ pub(crate) fn attributes(names: &Names<'_, '_>, owner: Token, lines: &mut Lines)
     }
 }
 
-/// The attributes of what the assembler has no place for them at, as comments.
+/// Prints the attributes of a row as comments, where the assembler's grammar allows none.
 pub(crate) fn attributes_as_comments(names: &Names<'_, '_>, owner: Token, of: &str, lines: &mut Lines) {
     for text in texts(names, owner) {
         lines.comment(format_args!("{of}: {}", text.unwrap_or_else(|error| error.to_string())));

@@ -1,4 +1,4 @@
-//! Custom attributes, what each is on, and what it is given.
+//! Custom attributes, their owners, and their arguments.
 
 use std::io::{self, Write};
 
@@ -15,21 +15,21 @@ use serde::Serialize;
 use super::{module::Module, options::Sort, token_text::token_text};
 use crate::attribute_values::AttributeValues;
 
-/// A custom attribute in words.
+/// A custom attribute, as text.
 #[derive(Serialize, Debug)]
 pub struct Attribute {
-    /// The token of what it is on.
+    /// The token of its owner.
     #[serde(serialize_with = "token_text")]
     pub token: Token,
-    /// What it is on: `method Shop.Order::Add`.
+    /// The owner: `method Shop.Order::Add`.
     pub on: String,
-    /// Its type.
+    /// The attribute's type.
     pub attribute: String,
-    /// Its value (II.23.3); the bytes in hex where they cannot be told apart.
+    /// Its value (II.23.3). The bytes in hex, if they cannot be parsed.
     pub arguments: String,
 }
 
-/// Reads them.
+/// Reads all attributes.
 ///
 /// # Errors
 /// If a name cannot be read.
@@ -45,7 +45,7 @@ pub(crate) fn read(module: &Module<'_, '_>, sort: Sort) -> Result<Vec<Attribute>
     Ok(attributes)
 }
 
-/// Prints a line for each: token, place, attribute, arguments.
+/// Prints a line for each attribute: token, owner, attribute, arguments.
 pub(crate) fn print(attributes: &[Attribute], out: &mut impl Write) -> io::Result<()> {
     for Attribute { token, on, attribute, arguments } in attributes {
         writeln!(out, "{}", Visible(format_args!("{token}  {on}  {attribute}{arguments}")))?;
@@ -53,7 +53,7 @@ pub(crate) fn print(attributes: &[Attribute], out: &mut impl Write) -> io::Resul
     Ok(())
 }
 
-/// The types and methods that members and parameters belong to.
+/// The owners of members and parameters.
 struct Places {
     fields: ListOwners<TypeDef, Field>,
     params: ListOwners<MethodDef, Param>,

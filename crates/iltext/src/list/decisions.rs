@@ -1,25 +1,26 @@
-//! What becomes of each method, and what has become of it already.
+//! The decision on each method: whether it is or would be instrumented.
 
 use ecma335::{Error, Image, Metadata, Rid, schema::MethodDef};
 use weave::{Refusal, Tracker, Weave, WovenBodies, tracker::Mark};
 
 use super::options::Methods;
 
-/// What becomes of the methods of a file.
+/// The decisions on the methods of a file.
 pub(crate) struct Decisions {
-    /// Why the file as a whole is refused.
+    /// The reason to refuse the whole file.
     pub(crate) refusal: Option<String>,
-    /// What the mark of a woven file says: the tool and its version, and the options.
+    /// The content of an instrumented file's mark: the tool with its version, and the options.
     pub(crate) mark: Option<(String, String)>,
-    /// `woven` or the code of the reason why not, by row number less one; none if nothing is to be said.
+    /// `woven` or the code of the reason to skip the method, by row number less one. Empty if there is no decision.
     words: Vec<&'static str>,
 }
 
-/// What a woven method is, and one that is to be woven.
+/// The word for a method that is or would be instrumented.
 const WOVEN: &str = "woven";
 
 impl Decisions {
-    /// Weaves without writing: only that tells what would be left alone. Of a woven file it tells what is.
+    /// Instruments the module without writing it, because only that reveals all skipped methods. For an instrumented
+    /// file, it reads the result.
     pub(crate) fn new(image: &Image<'_>, metadata: &Metadata<'_>, methods: &Methods, tracker: &Tracker) -> Result<Self, Error> {
         let embedding_refusal = || methods.weave.embed.then(|| weave::plan::embedding_refusal(metadata, tracker)).flatten();
         let mut refusal = weave::plan::refusal(image, metadata, tracker).or_else(embedding_refusal);
@@ -41,12 +42,12 @@ impl Decisions {
         Ok(Self { refusal: refusal.map(|refusal| refusal.to_string()), mark, words })
     }
 
-    /// `woven`, or the code of the reason why not.
+    /// `woven`, or the code of the reason to skip the method.
     pub(crate) fn of(&self, method: Rid<MethodDef>) -> &'static str {
         (method.get() as usize).checked_sub(1).and_then(|index| self.words.get(index)).copied().unwrap_or("-")
     }
 
-    /// How many methods there are, and how many of them are woven; none if nothing is to be said.
+    /// The numbers of methods and of instrumented ones. None if there is no decision.
     pub(crate) fn summary(&self) -> Option<String> {
         let woven = self.words.iter().filter(|word| **word == WOVEN).count();
         let when = if self.refusal.is_some() { "woven" } else { "to be woven" };

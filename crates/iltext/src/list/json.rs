@@ -1,4 +1,4 @@
-//! A listing for scripts: types with their methods, or methods alone.
+//! A listing as JSON, for scripts: types with their methods, or only methods.
 
 use ecma335::{Error, Rid, Table, Token, heap::format_guid, schema::MethodDef};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ pub fn to_json(listing: &Listing<'_, '_>) -> Result<Value, Error> {
     Ok(value)
 }
 
-/// What every listing says of the file.
+/// The file's properties, which every listing includes.
 fn header(module: &Module<'_, '_>, decisions: Option<&Decisions>) -> Result<Value, Error> {
     let mut header = json!({ "assembly": module.metadata.display_name(), "mvid": format_guid(&module.metadata.mvid()?) });
     if let (Some(decisions), Some(header)) = (decisions, header.as_object_mut()) {

@@ -1,4 +1,4 @@
-//! What is listed of a module.
+//! The listing of a module.
 
 use ecma335::{Error, Image, Metadata};
 use weave::Tracker;
@@ -13,12 +13,12 @@ use super::{
     structure::Structure,
 };
 
-/// What was asked for; none where it was not.
+/// The requested parts. A part that was not requested is none.
 pub struct Listing<'a, 'm> {
     pub(crate) module: Module<'a, 'm>,
     pub(crate) sort: Sort,
     pub(crate) methods: Option<MethodListing>,
-    /// What is referred to.
+    /// The references.
     pub references: Option<Vec<Reference>>,
     /// String literals.
     pub strings: Option<Vec<Literal>>,
@@ -26,7 +26,7 @@ pub struct Listing<'a, 'm> {
     pub attributes: Option<Vec<Attribute>>,
 }
 
-/// What there is to say of methods beside their names.
+/// The information on methods besides their names.
 pub(crate) struct MethodListing {
     pub(crate) as_tree: bool,
     pub(crate) decisions: Decisions,
@@ -34,10 +34,10 @@ pub(crate) struct MethodListing {
 }
 
 impl<'a, 'm> Listing<'a, 'm> {
-    /// Reads what is asked for; what weaving would do goes by this tracker.
+    /// Reads the requested parts. The decisions on methods depend on this tracker.
     ///
     /// # Errors
-    /// If a name cannot be read; a signature or body that cannot is none.
+    /// If a name cannot be read. An unreadable signature or body counts as missing.
     pub fn read(image: &'m Image<'a>, metadata: &'m Metadata<'a>, options: &Options, tracker: &Tracker) -> Result<Self, Error> {
         let (module, sort) = (Module::new(image, metadata)?, options.sort);
         let methods = options.methods.as_ref().map(|methods| {

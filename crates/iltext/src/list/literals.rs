@@ -1,4 +1,4 @@
-//! String literals and where they are used.
+//! String literals and their uses.
 
 use std::{cell::OnceCell, collections::BTreeMap, io, io::Write, rc::Rc};
 
@@ -17,31 +17,30 @@ pub struct Literal {
     /// Its token (III.1.9).
     #[serde(serialize_with = "token_text")]
     pub token: Token,
-    /// The text; what is no UTF-16 is replaced.
+    /// The text. Invalid UTF-16 is replaced.
     pub text: String,
-    /// In the order of methods; none if no code loads it.
+    /// The uses, in the order of methods. Empty if no code loads the literal.
     pub uses: Vec<Use>,
 }
 
-/// Where a literal is used.
+/// A use of a literal.
 #[derive(Serialize, Debug)]
 pub struct Use {
-    /// The method's.
+    /// The method's token.
     #[serde(serialize_with = "token_text")]
     pub token: Token,
     /// `Shop.Order::Add`
     #[serde(serialize_with = "shared_text")]
     pub method: Rc<str>,
-    /// Of the instruction, in the method's IL.
+    /// The IL offset of the instruction.
     pub offset: u32,
 }
 
-/// Serializes text that several share.
 fn shared_text<S: Serializer>(text: &Rc<str>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(text)
 }
 
-/// Reads what code loads, and what lies in the heap without being used.
+/// Reads the literals that code loads, and the unused ones in the heap.
 pub(crate) fn read(module: &Module<'_, '_>, sort: Sort) -> Vec<Literal> {
     let mut uses: BTreeMap<Token, Vec<Use>> = heap(module).into_iter().map(|token| (token, Vec::new())).collect();
     for (rid, body) in module.bodies() {
@@ -61,12 +60,12 @@ pub(crate) fn read(module: &Module<'_, '_>, sort: Sort) -> Vec<Literal> {
     literals
 }
 
-/// The tokens of all strings in the heap (II.24.2.4), up to where it is damaged.
+/// The tokens of all strings in the heap (II.24.2.4), up to the first damage.
 fn heap(module: &Module<'_, '_>) -> Vec<Token> {
     let heap = module.metadata.user_strings;
     let mut tokens = Vec::new();
     let mut offset = 1;
-    // What is empty stands between two strings, or behind the last.
+    // Empty items lie between strings, or after the last.
     while let Some(length) = heap.bytes.get(offset).map(|first| *first != 0) {
         let Ok(blob) = heap.blob(Blob(offset as u32)) else { break };
         if length {

@@ -1,4 +1,4 @@
-//! What the sections of a listing share: names, methods, and what becomes of each.
+//! The data shared by a listing's sections: names, methods, and the decisions on them.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use identity::SourceName;
 
 use super::{decisions::Decisions, options::Sort};
 
-/// A module, with names that are made when they are asked for.
+/// A module, with names made on demand.
 pub(crate) struct Module<'a, 'm> {
     pub(crate) image: &'m Image<'a>,
     pub(crate) metadata: &'m Metadata<'a>,
@@ -21,14 +21,13 @@ pub(crate) struct Module<'a, 'm> {
     pub(crate) methods: Vec<Method<'a>>,
 }
 
-/// A method.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Method<'a> {
-    /// The type it belongs to; none for one that no type lists.
+    /// The owner. None for a method that no type lists.
     pub(crate) owner: Rid<TypeDef>,
     pub(crate) name: Cow<'a, str>,
     signature: Blob,
-    /// The size of its IL in bytes; none if it has no body that can be read.
+    /// The size of its IL in bytes. None without a readable body.
     pub(crate) il_size: Option<u32>,
 }
 
@@ -36,7 +35,7 @@ impl<'a, 'm> Module<'a, 'm> {
     /// Reads the names of methods.
     ///
     /// # Errors
-    /// If a name cannot be read; a signature or body that cannot is none.
+    /// If a name cannot be read. An unreadable signature or body counts as missing.
     pub(crate) fn new(image: &'m Image<'a>, metadata: &'m Metadata<'a>) -> Result<Self, Error> {
         metadata.check_type_names()?;
         let mut module = Self { image, metadata, types: metadata.full_names(), methods: Vec::new() };
@@ -57,30 +56,30 @@ impl<'a, 'm> Module<'a, 'm> {
         Ok(Method { owner, name, signature: row.signature, il_size })
     }
 
-    /// What stands before and behind a method's name: `instance void `, `(int32)`.
+    /// The text before and after a method's name: `instance void `, `(int32)`.
     pub(crate) fn around_name(&self, signature: &MethodSig) -> (String, String) {
         (signature.display_head(self), signature.display_params(self))
     }
 
-    /// The source name of what the compiler made.
+    /// The source name of a compiler-generated method.
     pub(crate) fn source(&self, method: &Method<'_>) -> Option<SourceName> {
-        // The others need no full name.
+        // Other methods do not need their full names.
         let is_made = method.name.starts_with('<') || method.name.starts_with("MoveNext");
         is_made.then(|| identity::source_name(&self.type_name_of(method.owner), &method.name)).flatten()
     }
 
-    /// A method's body, if it has one that can be read.
+    /// A method's body. None if it has no readable one.
     pub(crate) fn body(&self, row: &MethodDef) -> Option<MethodBody<'a>> {
         let cursor = row.has_il_body().then(|| self.image.cursor_at(Rva(row.rva)).ok())??;
         MethodBody::parse(cursor).ok()
     }
 
-    /// The bodies that can be read, with their methods.
+    /// The readable bodies, with their methods.
     pub(crate) fn bodies(&self) -> impl Iterator<Item = (Rid<MethodDef>, MethodBody<'a>)> + '_ {
         self.metadata.tables.rows::<MethodDef>().filter_map(|(rid, row)| Some((rid, self.body(&row)?)))
     }
 
-    /// Methods in order: by name, or by the size of their IL.
+    /// Sorts methods by name, or by the size of their IL.
     pub(crate) fn sorted(&self, methods: &[Rid<MethodDef>], sort: Sort) -> Vec<Rid<MethodDef>> {
         let size = |rid: &Rid<MethodDef>| u64::from(self.method(*rid).and_then(|method| method.il_size).unwrap_or(0));
         let name = |rid: &Rid<MethodDef>| if sort == Sort::Name { self.method_name(*rid) } else { String::new() };
@@ -89,17 +88,15 @@ impl<'a, 'm> Module<'a, 'm> {
         methods.into_iter().map(|(rid, ..)| rid).collect()
     }
 
-    /// All methods.
     pub(crate) fn all_methods(&self) -> Vec<Rid<MethodDef>> {
         (1..=self.metadata.tables.count(Table::MethodDef)).map(Rid::new).collect()
     }
 
-    /// A method in words.
     pub(crate) fn method(&self, rid: Rid<MethodDef>) -> Option<&Method<'a>> {
         self.methods.get((rid.get() as usize).checked_sub(1)?)
     }
 
-    /// A type's full name; nothing for no type.
+    /// A type's full name. Empty for no type.
     pub(crate) fn type_name_of(&self, rid: Rid<TypeDef>) -> String {
         self.types.of(rid).unwrap_or_default()
     }
@@ -129,7 +126,7 @@ impl<'a, 'm> Module<'a, 'm> {
         }
     }
 
-    /// A type by its token: its name, or a TypeSpec written out.
+    /// A type by its token: its name, or the type of a TypeSpec.
     pub(crate) fn type_text(&self, token: Token) -> String {
         let spec = token.rid_in::<TypeSpec>().and_then(|rid| {
             let blob = self.metadata.blobs.blob(self.metadata.row(rid).ok()?.signature).ok()?;
@@ -138,7 +135,7 @@ impl<'a, 'm> Module<'a, 'm> {
         spec.unwrap_or_else(|| self.type_name(token))
     }
 
-    /// The columns before a method's signature, then the signature, then its source name.
+    /// The columns before a method's signature, the signature, and its source name.
     pub(crate) fn method_line(
         &self,
         rid: Rid<MethodDef>,

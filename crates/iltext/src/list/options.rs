@@ -1,49 +1,49 @@
-//! What is listed, and in which order.
+//! The content and the order of a listing.
 
 use std::cmp::Reverse;
 
-/// What to list.
+/// The parts to list.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Methods, and whether in a tree with their types.
+    /// Methods, and whether they are shown in a tree with their types.
     pub methods: Option<Methods>,
-    /// The assemblies, modules and native libraries that are referred to.
+    /// The referenced assemblies, modules and native libraries.
     pub references: bool,
-    /// With references: the types and members that are used of each.
+    /// With references: the types and members used from each.
     pub members: bool,
-    /// String literals, and where they are used.
+    /// String literals and their uses.
     pub strings: bool,
-    /// Custom attributes, what they are on and their values.
+    /// Custom attributes, their owners and their values.
     pub attributes: bool,
     /// The order of all lists.
     pub sort: Sort,
 }
 
-/// How to list methods.
+/// The way to list methods.
 #[derive(Clone, Debug)]
 pub struct Methods {
     /// In a tree with types, properties and events.
     pub as_tree: bool,
-    /// What would be woven, and how.
+    /// The options for instrumenting.
     pub weave: weave::Options,
-    /// The PDB beside the module, if there is one: patterns may name source files.
+    /// The PDB of the module, if there is one, because patterns may name source files.
     pub pdb: Option<Vec<u8>>,
 }
 
-/// What lists are sorted by.
+/// The sort key of lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
-    /// By token: the order in the file.
+    /// By token, the order in the file.
     #[default]
     Token,
-    /// By name; strings by their text.
+    /// By name. Strings are sorted by their text.
     Name,
-    /// The largest first: the most IL, the longest text, the most members used.
+    /// The largest first: the most IL, the longest text, or the most used members.
     Size,
 }
 
 impl Sort {
-    /// Sorts what is in the order of tokens by the name and size that `key` gives.
+    /// Sorts items in token order by the name and size from `key`.
     pub(crate) fn apply<T>(self, items: &mut [T], key: impl Fn(&T) -> (&str, u64)) {
         match self {
             Self::Token => {}

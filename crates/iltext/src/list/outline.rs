@@ -1,19 +1,18 @@
-//! Lines below lines, drawn as a tree.
+//! Lines with child lines, drawn as a tree.
 
 use std::io::{self, Write};
 
 use identity::Visible;
 
-/// A line with the lines below it.
+/// A line with its child lines.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Node {
-    /// The line itself.
     pub(crate) line: String,
-    /// What it is sorted by.
+    /// The key for sorting by name.
     pub(crate) name: String,
-    /// What it is sorted by, the largest first.
+    /// The key for sorting by size, the largest first.
     pub(crate) size: u64,
-    /// What belongs to it.
+    /// The child lines.
     pub(crate) children: Vec<Node>,
 }
 

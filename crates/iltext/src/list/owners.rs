@@ -1,4 +1,5 @@
-//! Whose the methods and types are that compilers make: lambdas, local functions, the steps of async methods and iterators.
+//! The owners of compiler-generated methods and types: lambdas, local functions, the state machines of async methods
+//! and iterators.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +14,20 @@ use identity::Part;
 
 use super::module::Module;
 
-/// Owners are made of each other no deeper than this.
+/// The maximum nesting of generated owners.
 const MAX_DEPTH: usize = 16;
 
-/// The methods that people wrote, by what the compiler made of their parts.
+/// The source methods, by the items generated from them.
 #[derive(Default)]
 pub(crate) struct Owners {
-    /// Of lambdas and local functions.
+    /// The owners of lambdas and local functions.
     pub(crate) methods: BTreeMap<Rid<MethodDef>, Rid<MethodDef>>,
-    /// Of state machines, which are types.
+    /// The owners of state machines, which are types.
     pub(crate) types: BTreeMap<Rid<TypeDef>, Rid<MethodDef>>,
 }
 
 impl Owners {
-    /// Finds them by name; of several overloads, the one whose code leads to what was made is the owner.
+    /// Finds owners by name. Among several overloads, the owner is the one whose code leads to the generated item.
     pub(crate) fn find(module: &Module<'_, '_>) -> Self {
         let mut written: BTreeMap<(Rid<TypeDef>, &str), Vec<Rid<MethodDef>>> = BTreeMap::new();
         let methods = || (1..).map(Rid::<MethodDef>::new).zip(&module.methods);
@@ -58,7 +59,7 @@ impl Owners {
     }
 }
 
-/// The type that a person wrote, around those that the compiler made.
+/// The source type around compiler-generated types.
 fn written_in(module: &Module<'_, '_>, made: Rid<TypeDef>) -> Rid<TypeDef> {
     let is_made = |rid: &Rid<TypeDef>| {
         let name = module.metadata.row(*rid).and_then(|row| module.metadata.strings.string_bytes(row.name));
@@ -69,12 +70,12 @@ fn written_in(module: &Module<'_, '_>, made: Rid<TypeDef>) -> Rid<TypeDef> {
     outermost_made.and_then(|at| chain.iter().rev().nth(at).copied()).unwrap_or(made)
 }
 
-/// `<Main>$` holds a program's top-level statements: `Main` to those who wrote them.
+/// `<Main>$` holds a program's top-level statements, and is shown as `Main`.
 fn plain(name: &str) -> &str {
     name.strip_prefix('<').and_then(|rest| rest.strip_suffix(">$")).unwrap_or(name)
 }
 
-/// Where in the code what the compiler made is mentioned first.
+/// The first mention of each compiler-generated item in the code.
 struct Mentions {
     methods: BTreeMap<Rid<MethodDef>, Rid<MethodDef>>,
     types: BTreeMap<Rid<TypeDef>, Rid<MethodDef>>,
@@ -104,7 +105,7 @@ impl Mentions {
         mentions
     }
 
-    /// Which of several methods leads to one that was made, on a way through others that were.
+    /// Finds the one of several methods that leads to a generated one, perhaps through other generated ones.
     fn lead_from(&self, module: &Module<'_, '_>, several: &[Rid<MethodDef>], made: Rid<MethodDef>) -> Option<Rid<MethodDef>> {
         let mut at = made;
         for _ in 0..MAX_DEPTH {
@@ -119,7 +120,7 @@ impl Mentions {
     }
 }
 
-/// The type and method of this module that a token leads to.
+/// The type and method of this module that a token refers to.
 fn target(
     module: &Module<'_, '_>,
     fields: &ListOwners<TypeDef, Field>,
@@ -144,7 +145,7 @@ fn target(
     (owner, method)
 }
 
-/// The type of this module that a TypeDef or an instantiation names.
+/// The type of this module in a TypeDef or an instantiation.
 fn type_of(module: &Module<'_, '_>, token: Token) -> Option<Rid<TypeDef>> {
     let Some(spec) = token.rid_in::<TypeSpec>() else { return token.rid_in() };
     let blob = module.metadata.blobs.blob(module.metadata.row(spec).ok()?.signature).ok()?;

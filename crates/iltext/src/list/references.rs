@@ -1,4 +1,4 @@
-//! The assemblies, modules and native libraries that a module refers to, and what it uses of each.
+//! The assemblies, modules and native libraries that a module references, and the members used from each.
 
 use std::{
     collections::BTreeMap,
@@ -20,29 +20,29 @@ use super::{
     outline::{self, Node},
 };
 
-/// Something that the module refers to.
+/// A reference of the module.
 #[derive(Serialize, Debug)]
 #[serde(rename_all = "camelCase")]
 pub struct Reference {
     /// `assembly`, `module` or `native`.
     pub kind: &'static str,
-    /// Its name; a native library's is that of its file, and empty for the module's own native code.
+    /// The name. For a native library, its file name, which is empty for the module's own native code.
     pub name: String,
-    /// Of an assembly.
+    /// The version of an assembly.
     pub version: Option<String>,
-    /// Of an assembly that has one.
+    /// The culture of an assembly, if it has one.
     pub culture: Option<String>,
-    /// Of an assembly that has one: 16 digits of hex.
+    /// The public key token of an assembly, if it has one: 16 hex digits.
     pub public_key_token: Option<String>,
-    /// What is used of it, if that is asked for.
+    /// The types used from it, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub types: Option<Vec<UsedType>>,
-    /// The functions that are called in it, if that is asked for.
+    /// The functions called in it, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub functions: Option<Vec<String>>,
 }
 
-/// A type, and the members of it that are used.
+/// A type and its used members.
 #[derive(Serialize, Debug)]
 pub struct UsedType {
     /// Its full name.
@@ -53,7 +53,7 @@ pub struct UsedType {
 
 impl fmt::Display for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // C++/CLI calls what it has in native code through a reference without a name.
+        // C++/CLI calls its own native code through a reference without a name.
         if self.kind == "native" && self.name.is_empty() {
             return f.write_str("its own native code");
         }
@@ -67,7 +67,7 @@ impl fmt::Display for Reference {
     }
 }
 
-/// Reads them; with the types and `members` used of each, if asked for.
+/// Reads the references, with the used types and members if `members`.
 ///
 /// # Errors
 /// If a name or signature cannot be read.
@@ -113,7 +113,7 @@ pub(crate) fn read(module: &Module<'_, '_>, members: bool, sort: Sort) -> Result
     Ok(references)
 }
 
-/// The functions of a library that methods stand for, by the names they have there.
+/// The functions of a library that methods import, by their names in the library.
 fn functions(module: &Module<'_, '_>, library: Rid<ModuleRef>, sort: Sort) -> Result<Vec<String>, Error> {
     let metadata = module.metadata;
     let rows = metadata.tables.rows::<ImplMap>().filter(|(_, row)| row.import_scope == library);
@@ -122,7 +122,7 @@ fn functions(module: &Module<'_, '_>, library: Rid<ModuleRef>, sort: Sort) -> Re
     Ok(functions)
 }
 
-/// The types and members used, by what they come from.
+/// The used types and members, by their scope.
 fn uses(module: &Module<'_, '_>, sort: Sort) -> Result<BTreeMap<Token, Vec<UsedType>>, Error> {
     let metadata = module.metadata;
     let mut members: BTreeMap<Rid<TypeRef>, Vec<String>> = BTreeMap::new();
@@ -144,7 +144,7 @@ fn uses(module: &Module<'_, '_>, sort: Sort) -> Result<BTreeMap<Token, Vec<UsedT
     Ok(used)
 }
 
-/// The type of elsewhere that a member belongs to; of an instantiation, the generic type.
+/// The TypeRef that owns a member. For an instantiation, the generic type.
 fn type_ref(module: &Module<'_, '_>, class: Token) -> Option<Rid<TypeRef>> {
     let Some(spec) = class.rid_in::<TypeSpec>() else { return class.rid_in() };
     let blob = module.metadata.blobs.blob(module.metadata.row(spec).ok()?.signature).ok()?;
@@ -167,7 +167,7 @@ fn member(module: &Module<'_, '_>, row: &MemberRef) -> Result<String, Error> {
     })
 }
 
-/// Where a type comes from: through the types around it.
+/// The scope of a type's outermost enclosing type.
 fn scope(module: &Module<'_, '_>, rid: Rid<TypeRef>) -> Option<Token> {
     let mut scope = Token::new(ecma335::Table::TypeRef, rid.get());
     for _ in 0..MAX_NESTING {
@@ -177,7 +177,7 @@ fn scope(module: &Module<'_, '_>, rid: Rid<TypeRef>) -> Option<Token> {
     None
 }
 
-/// Prints each with what is used of it below.
+/// Prints each reference, with its used members below.
 pub(crate) fn print(references: &[Reference], out: &mut impl Write) -> io::Result<()> {
     let leaf = |line: &String| Node { line: line.clone(), ..Node::default() };
     for reference in references {

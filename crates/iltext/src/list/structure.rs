@@ -1,4 +1,5 @@
-//! What belongs to what: types to types, accessors to properties and events, what compilers made to what people wrote.
+//! The ownership in a module: nested types, accessors of properties and events, and source methods of
+//! compiler-generated items.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,6 @@ use ecma335::{
 use super::{module::Module, owners::Owners};
 use crate::dis::lines::listed;
 
-/// A property or event.
 pub(crate) struct Feature {
     pub(crate) token: Token,
     pub(crate) name: String,
@@ -20,18 +20,18 @@ pub(crate) struct Feature {
     pub(crate) accessors: Vec<Rid<MethodDef>>,
 }
 
-/// What belongs to what in a module.
+/// The ownership in a module.
 pub(crate) struct Structure {
     pub(crate) enclosing: Vec<Rid<TypeDef>>,
     pub(crate) owners: Owners,
     /// Properties and events by their type.
     pub(crate) features: BTreeMap<Rid<TypeDef>, Vec<Feature>>,
-    /// The property or event that a method is an accessor of.
+    /// The property or event of an accessor.
     pub(crate) accessor_of: BTreeMap<Rid<MethodDef>, Token>,
 }
 
 impl Structure {
-    /// Reads it.
+    /// Reads the ownership.
     ///
     /// # Errors
     /// If the name of a property or event cannot be read.
@@ -61,7 +61,7 @@ impl Structure {
             let kind = row.event_type.token().map(|token| module.type_text(token)).unwrap_or_default();
             add(metadata.row(map)?.parent, Token::new(Table::Event, rid.get()), name.clone(), format!("{kind} {name}"));
         }
-        // An accessor of what no type lists is a method like any other.
+        // An accessor of a property or event that no type lists is an ordinary method.
         accessor_of.retain(|_, feature| !accessors.contains_key(feature));
         Ok(Self { enclosing: metadata.enclosing_types(), owners: Owners::find(module), features, accessor_of })
     }

@@ -6,10 +6,10 @@ use identity::Visible;
 
 use super::{attributes, listing::Listing, literals, module::Module, outline, references, tree::Tree};
 
-/// Prints a listing; with the sizes of methods' IL, if `il_size`.
+/// Prints a listing, with the sizes of methods' IL if `il_size`.
 ///
 /// # Errors
-/// If it cannot be written.
+/// If writing fails.
 pub fn print(listing: &Listing<'_, '_>, il_size: bool, out: &mut impl Write) -> io::Result<()> {
     let (module, sort) = (&listing.module, listing.sort);
     if let Some(methods) = &listing.methods {

@@ -1,4 +1,4 @@
-//! The tree: types in types, members in their types, and under each method what the compiler made of its parts.
+//! The tree: nested types, members in their types, and compiler-generated items under the methods they come from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,27 +15,26 @@ use super::{
     structure::{Feature, Structure},
 };
 
-/// Types nested deeper than this are shown beside the others.
+/// Types nested deeper than this are shown at the top level.
 const MAX_DEPTH: usize = 64;
 
-/// Puts the tree together.
 pub(crate) struct Tree<'t, 'a, 'm> {
     sort: Sort,
-    /// Whether to show the sizes of IL.
+    /// Whether to show the sizes of IL, in bytes.
     il_size: bool,
     module: &'t Module<'a, 'm>,
     decisions: &'t Decisions,
     structure: &'t Structure,
-    /// Types in types, but for those that belong to methods.
+    /// Nested types, except those that belong to methods.
     nested: BTreeMap<Rid<TypeDef>, Vec<Rid<TypeDef>>>,
-    /// What belongs to methods.
+    /// The types that belong to methods.
     machines: BTreeMap<Rid<MethodDef>, Vec<Rid<TypeDef>>>,
     parts: BTreeMap<Rid<MethodDef>, Vec<Rid<MethodDef>>>,
     seen: BTreeSet<Rid<TypeDef>>,
 }
 
 impl<'t, 'a, 'm> Tree<'t, 'a, 'm> {
-    /// Of types with their methods; with the sizes of IL, if these are to be shown.
+    /// Prepares the tree of types with their methods. Shows the sizes of IL if `il_size`.
     pub(crate) fn new(
         (sort, il_size): (Sort, bool),
         module: &'t Module<'a, 'm>,
@@ -54,7 +53,7 @@ impl<'t, 'a, 'm> Tree<'t, 'a, 'm> {
         Self { sort, il_size, module, decisions, structure, nested, machines, parts, seen }
     }
 
-    /// All types; those that the way from the outermost does not lead to are shown beside the others.
+    /// All types. Those that the outermost types do not lead to are shown at the top level.
     pub(crate) fn nodes(&mut self) -> Vec<Node> {
         let mut nodes = Vec::new();
         let all = || (1..).map(Rid::<TypeDef>::new).zip(&self.structure.enclosing);
@@ -82,7 +81,7 @@ impl<'t, 'a, 'm> Tree<'t, 'a, 'm> {
         Some(Node { line: format!("{name}  {}{sizes}", Token::new(Table::TypeDef, rid.get())), name, size, children })
     }
 
-    /// Methods; properties and events where the first of their accessors would be.
+    /// The methods of a type. Properties and events stand at the position of their first accessor.
     fn members(&mut self, rid: Rid<TypeDef>, depth: usize) -> Vec<Node> {
         let structure = self.structure;
         let features = structure.features.get(&rid).map(Vec::as_slice).unwrap_or_default();
@@ -139,7 +138,7 @@ impl<'t, 'a, 'm> Tree<'t, 'a, 'm> {
     }
 }
 
-/// What belongs to each owner.
+/// The items of each owner.
 fn turned<C: Copy + Ord, O: Copy + Ord>(owners: &BTreeMap<C, O>) -> BTreeMap<O, Vec<C>> {
     let mut turned: BTreeMap<O, Vec<C>> = BTreeMap::new();
     owners.iter().for_each(|(child, owner)| turned.entry(*owner).or_default().push(*child));

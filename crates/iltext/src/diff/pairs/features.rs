@@ -1,4 +1,4 @@
-//! Pairs fields, properties and events: by name, then by what differs in its name alone.
+//! Pairs fields, properties and events: by name, then those that differ only in their names.
 
 use std::collections::BTreeMap;
 
@@ -32,10 +32,11 @@ impl Matcher<'_, '_, '_, '_, '_, '_> {
             if self.by_name {
                 continue;
             }
-            // What compilers made goes by what it is of; what people wrote, if there is no other that it could be.
+            // Compiler-generated fields are paired by their types. Those from the source are paired if the match is
+            // unique.
             let groups = |half: &Half<'_, '_, '_>, rids: Vec<Rid<Field>>| {
                 let mut groups: BTreeMap<String, Vec<Rid<Field>>> = BTreeMap::new();
-                // Those that keep delegates are of their methods, and of nothing else.
+                // Fields that cache delegates belong to their methods.
                 for rid in rids.into_iter().filter(|rid| !made::keeps_delegate(&name(half, *rid))) {
                     let stem = made::stem(&name(half, rid)).filter(|stem| !stem.ends_with("k__BackingField"));
                     groups.entry(format!("{stem:?} {}", half.field_text(rid))).or_default().push(rid);
@@ -59,7 +60,7 @@ impl Matcher<'_, '_, '_, '_, '_, '_> {
     }
 }
 
-/// Pairs properties or events: by name, then what differs in its name alone, if there is no other that it could be.
+/// Pairs properties or events: by name, then those that differ only in their names, if the match is unique.
 pub(super) fn features<T>(
     old: impl Iterator<Item = (String, Rid<T>)>,
     new: impl Iterator<Item = (String, Rid<T>)>,

@@ -1,4 +1,4 @@
-//! One of two modules, as far as pairing asks.
+//! The data of one of the two modules for pairing.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,12 +13,11 @@ use super::super::{
 };
 use crate::dis::names::Names;
 
-/// One of the modules.
 pub(super) struct Half<'n, 'a, 'm> {
     pub(super) names: &'n Names<'a, 'm>,
     pub(super) mentions: Option<Mentions>,
     pub(super) room: Room,
-    /// The types in types; those in none are in 0.
+    /// The nested types of each type. Number 0 has the top-level types.
     pub(super) nested: BTreeMap<u32, Vec<Rid<TypeDef>>>,
 }
 
@@ -56,7 +55,7 @@ impl<'n, 'a, 'm> Half<'n, 'a, 'm> {
         (1..=self.names.metadata.tables.count(Table::TypeDef)).map(Rid::new)
     }
 
-    /// Reads which method mentions what.
+    /// Reads the mentions in all methods.
     pub(super) fn find_mentions(&mut self) {
         if self.mentions.is_none() {
             let mut made_types: HashMap<Rid<TypeDef>, bool> = HashMap::new();
@@ -69,18 +68,18 @@ impl<'n, 'a, 'm> Half<'n, 'a, 'm> {
         }
     }
 
-    /// What a method looks like; one without code, what it is called.
+    /// The shape of a method. Without code, that of its name.
     pub(super) fn method_shape(&self, rid: Rid<MethodDef>) -> shape::Shape {
         let shape = shape::of_method(self.names, rid, &self.room);
         if shape.len() == 0 { shape::of_text(&self.method_name(rid)) } else { shape }
     }
 
-    /// A field's flags, type and value, in words.
+    /// A field's flags, type and value, as text.
     pub(super) fn field_text(&self, rid: Rid<Field>) -> String {
         let metadata = self.names.metadata;
         let Ok(row) = metadata.row(rid) else { return String::new() };
         let field = self.names.field(Token::from(rid)).unwrap_or_default();
-        // Behind the type stands the owner, which is the same.
+        // The owner follows the type, and is the same.
         let kind = field.rsplit_once(' ').map_or("", |(kind, _)| kind);
         let value = self.names.by_parent.constants.first::<ecma335::schema::Constant>(metadata, Token::from(rid).0);
         let value = value.map(|row| hex::encode(metadata.blob(row.value).unwrap_or_default()));

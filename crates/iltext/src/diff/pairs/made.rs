@@ -1,4 +1,4 @@
-//! Pairs what compilers made: by the method that it was made of, by its kind, by likeness, by order.
+//! Pairs compiler-generated items: by the method they come from, by kind, by likeness, by order.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -17,7 +17,7 @@ use crate::diff::{
     shape::{self, Mentions},
 };
 
-/// What compilers made of one method, and of different ones.
+/// The minimum likeness of items from one method, and from different ones.
 const MADE: Least = Least { owned: 0.0, other: 0.6 };
 
 impl Matcher<'_, '_, '_, '_, '_, '_> {
@@ -54,7 +54,7 @@ impl Matcher<'_, '_, '_, '_, '_, '_> {
             let (old, new) = (made(&self.old, old), made(&self.new, new));
             self.add_made_methods(&old, &new);
         }
-        // A lambda that captures something else is in another type.
+        // A lambda with other captures is in another type.
         let left = |half: &Half<'_, '_, '_>, rids: Vec<Rid<MethodDef>>| -> Vec<(Rid<MethodDef>, String)> {
             let named = rids.into_iter().map(|rid| (rid, half.method_name(rid)));
             named.filter(|(_, name)| made::stem(name).is_some()).map(|(rid, name)| (rid, lambda(&name))).collect()
@@ -73,7 +73,7 @@ impl Matcher<'_, '_, '_, '_, '_, '_> {
         }
     }
 
-    /// Pairs what compilers made: by stems, then what is left by what kind of thing it is.
+    /// Pairs compiler-generated items: by stems, then the rest by kind.
     pub(super) fn made<T: Copy + Eq + Hash>(
         &mut self,
         old: &[(T, String)],
@@ -115,7 +115,7 @@ impl Matcher<'_, '_, '_, '_, '_, '_> {
         found
     }
 
-    /// The fields that keep delegates go by the methods that these are of.
+    /// Pairs the fields that cache delegates by the delegates' methods.
     pub(super) fn delegate_caches(&mut self) {
         let has_caches = |half: &Half<'_, '_, '_>| {
             let mut fields = half.names.metadata.tables.rows::<Field>();
@@ -141,7 +141,7 @@ impl Matcher<'_, '_, '_, '_, '_, '_> {
     }
 }
 
-/// What of a lambda's name is the same in whatever class it is.
+/// The part of a lambda's name that does not depend on its class.
 fn lambda(name: &str) -> String {
     name.rsplit_once("__").map_or(name, |(head, _)| head).to_owned() + "__0"
 }

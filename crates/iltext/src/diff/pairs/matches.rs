@@ -1,4 +1,4 @@
-//! What was found to be one, and what is called alike.
+//! The pairs found so far, and lookups of equal names.
 
 use std::collections::HashMap;
 
@@ -7,13 +7,14 @@ use sha2::{Digest as _, Sha256};
 
 use super::{How, Pair};
 
-/// A name's hash, and which of those that are named so it is: any number of long names may be made of a small file.
+/// A name's hash, and the item's number among those of that name. Hashes bound the memory, because a small file may
+/// make many long names.
 pub(super) type Key = ([u8; 32], usize);
 
-/// What is of one kind, the first's and the second's.
+/// The items of one kind, on the old and on the new side.
 pub(super) type Both<T> = (Vec<T>, Vec<T>);
 
-/// What was found to be one.
+/// The pairs found so far.
 pub(super) struct Matches<T> {
     pub(super) new_of: HashMap<Rid<T>, (Rid<T>, How, usize)>,
     pub(super) old_of: HashMap<Rid<T>, Rid<T>>,
@@ -39,7 +40,7 @@ impl<T> Matches<T> {
         rids.filter(|rid| !self.old_of.contains_key(rid)).collect()
     }
 
-    /// Pairs members of two types: those that are in both, as they are, then what is left of either.
+    /// Pairs the members of two types: first the known pairs, then the rest of each side.
     pub(super) fn list(&self, old: impl Iterator<Item = Rid<T>>, new: impl Iterator<Item = Rid<T>>) -> Vec<Pair<T>> {
         let of_old = |old: Rid<T>| match self.new_of.get(&old) {
             Some((new, how, number)) => Pair { old: Some(old), new: Some(*new), how: *how, number: *number },
@@ -51,13 +52,13 @@ impl<T> Matches<T> {
     }
 }
 
-/// Matches what is named alike; of several that are, each with the one in the same place.
+/// Matches equal names. Repeated names are matched by their order.
 pub(super) fn exact<T: Copy>(old: Vec<(Key, T)>, new: Vec<(Key, T)>) -> Vec<(T, T, usize)> {
     let by_name: HashMap<Key, T> = new.into_iter().collect();
     old.into_iter().filter_map(|(key, each)| Some((each, *by_name.get(&key)?, key.1))).collect()
 }
 
-/// What stands for names, with a number for those that come again.
+/// Keys for names, with a number for repetitions.
 pub(super) fn keyed<T>(named: impl Iterator<Item = (String, T)>) -> Vec<(Key, T)> {
     let mut seen: HashMap<[u8; 32], usize> = HashMap::new();
     let key = |(name, each): (String, T)| {
@@ -69,7 +70,7 @@ pub(super) fn keyed<T>(named: impl Iterator<Item = (String, T)>) -> Vec<(Key, T)
     named.map(key).collect()
 }
 
-/// Numbers of words, the same for the same word.
+/// Numbers for words: equal words get equal numbers.
 #[derive(Default)]
 pub(super) struct Numbers(HashMap<String, usize>);
 
